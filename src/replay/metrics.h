@@ -1,0 +1,76 @@
+/* What is known of each call path, and of the program as a whole: the vocabulary that replay
+ * writes and every presenter reads. doc/METRICS.md defines each; this header repeats unit and
+ * merge rule. Times are ticks of the recording's clock until the profile writer turns them to ns.
+ *
+ * Terms. An *allocation* is a call of malloc, calloc, the aligned family or operator new that
+ * returned a block. A *reallocation* is a realloc that was given a block and returned one: the old
+ * block's life ends (at its own call path), the new block's begins (at the realloc's call path).
+ * realloc(NULL, n) is an allocation, realloc(p, 0) that returns NULL is a free. */
+#ifndef TIDEMARK_REPLAY_METRICS_H
+#define TIDEMARK_REPLAY_METRICS_H
+
+#include <stdint.h>
+
+/* Of one call path (exclusive), or merged over many. "s" merges by sum, "<" by min, ">" by max. */
+struct call_metrics {
+    uint64_t alloc_count;     /* s allocations */
+    uint64_t alloc_bytes;     /* s requested bytes of them */
+    uint64_t realloc_count;   /* s reallocations that returned a block */
+    uint64_t realloc_bytes;   /* s requested bytes of the new blocks */
+    uint64_t realloc_moved;   /* s of them, those that returned another address */
+    uint64_t free_count;      /* s blocks of this path whose life has ended, by free or realloc */
+    uint64_t free_bytes;      /* s requested bytes of them */
+    uint64_t failed_count;    /* s calls that returned NULL for want of memory */
+    uint64_t zero_count;      /* s requests of zero bytes that returned a block */
+    uint64_t aligned_count;   /* s blocks requested with an alignment of their own */
+    uint64_t temporary_count; /* s blocks freed by the thread that allocated them before it
+                                   allocated anything else */
+    uint64_t slack_bytes;     /* s usable - requested, over all blocks ever */
+    uint64_t size_min, size_max;         /* < > requested bytes of a block; min UINT64_MAX if none */
+    uint64_t lifetime_min, lifetime_max; /* < > ticks, of blocks whose life has ended; UINT64_MAX */
+    uint64_t lifetime_sum;               /* s ticks; mean = sum / free_count */
+    uint64_t live_count, live_bytes;     /* s blocks alive now (at the end: at exit) */
+    uint64_t live_slack_bytes;           /* s usable - requested of the blocks alive now */
+    uint64_t peak_bytes, peak_ticks;     /* this path's own high-water mark and when (never added
+                                            up over paths) */
+    uint64_t at_peak_bytes, at_peak_count; /* s alive at the program's high-water mark */
+    uint64_t map_count, map_bytes;         /* s mmap calls from here and their bytes */
+};
+
+/* Of the whole program. */
+struct program_metrics {
+    struct call_metrics total; /* peak_bytes/peak_ticks: the global high-water mark; at_peak_* too */
+    uint64_t live_peak_count;  /* most blocks alive at once */
+    uint64_t foreign_frees;    /* frees and reallocs of blocks whose allocation was not seen: they
+                                  come from before the recording, or from the parent of a fork */
+    uint64_t replaced_blocks;  /* allocations at an address that was still alive: a free was missed */
+    uint64_t unmap_count, unmap_bytes;
+    uint64_t brk_count, brk_bytes; /* sbrk/brk growth asked for by the program itself */
+    uint64_t events;               /* records replayed */
+    uint64_t late_events;          /* records whose time came before what was already replayed */
+    uint64_t lost_events;          /* events the recorder could not record */
+};
+
+/* One interval of the timeline. Levels keep the extremes inside the interval, so that halving the
+ * resolution loses no peak. A level that was never sampled has min > max. */
+struct timeline_level {
+    uint64_t min, max;
+};
+struct timeline_bucket {
+    struct timeline_level requested; /* live requested bytes */
+    struct timeline_level blocks;    /* live blocks */
+    struct timeline_level physical;  /* resident bytes of the program, the tool's own taken out */
+    struct timeline_level virt;      /* virtual bytes, likewise */
+    struct timeline_level tool;      /* resident bytes of the tool inside the program */
+    uint64_t alloc_count, alloc_bytes; /* allocations and reallocations in the interval */
+    uint64_t free_count, free_bytes;
+};
+
+struct thread_metrics {
+    uint32_t tid;
+    uint64_t start_ticks, end_ticks; /* end 0: still running at the end */
+    uint64_t alloc_count, alloc_bytes, free_count, free_bytes;
+    uint64_t waits, wait_ticks; /* for the collector */
+};
+
+#endif

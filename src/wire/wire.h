@@ -1,0 +1,266 @@
+/* The contract between the recorder, inside the profiled program, and the collector: the layout of
+ * the memory that they share, and nothing else. One such memory exists per process image.
+ *
+ *   memfd, sparse, made by the collector, mapped by both sides a chunk (1 MiB) at a time
+ *   ┌──────────────┬──────────────┬──────────────┬─────────────┬──────────────┬──
+ *   │ 0: header    │ 1: ring      │ 2: ring data │ 3: nodes    │ 4: modules   │ … in the order
+ *   │ + chunk kinds│    headers   │  (4 × 256 K) │ (65536×16 B)│  (a log)     │   of need
+ *   └──────────────┴──────────────┴──────────────┴─────────────┴──────────────┴──
+ *
+ * Why a file of chunks: the recorder closes the descriptor as soon as chunk 0 is mapped (programs
+ * close descriptors behind its back) and still must be able to grow. It maps chunk n + 1 by
+ * mremap() from chunk n (see recorder/shared.c), so it never reserves address space it does not
+ * need: a program under `ulimit -v` keeps working.
+ *
+ * Every field says who writes it. The collector trusts no index and no length in here: the program
+ * can scribble over its own memory.
+ */
+#ifndef TIDEMARK_WIRE_WIRE_H
+#define TIDEMARK_WIRE_WIRE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+#define WIRE_MAGIC           0x315458414d444954ull /* changes with the layout */
+#define WIRE_CHUNK_BYTES     (1u << 20)
+#define WIRE_MAX_CHUNKS      16384u /* 16 GiB */
+#define WIRE_RINGS_PER_CHUNK (WIRE_CHUNK_BYTES / sizeof(struct wire_ring))
+#define WIRE_NODES_PER_CHUNK (WIRE_CHUNK_BYTES / sizeof(struct wire_node))
+#define WIRE_MIN_RING_BYTES  (1u << 12)
+
+enum wire_chunk_kind {
+    WIRE_CHUNK_NONE = 0,
+    WIRE_CHUNK_HEADER,
+    WIRE_CHUNK_RINGS,     /* ring headers */
+    WIRE_CHUNK_RING_DATA, /* the records of WIRE_CHUNK_BYTES / ring_bytes rings */
+    WIRE_CHUNK_NODES,
+    WIRE_CHUNK_MODULES,
+};
+
+/* ---- Events --------------------------------------------------------------------------------
+ *
+ * A record is 16 or 32 bytes, in the ring of the thread that it happened in:
+ *
+ *   word 0   kind << 56 | address      (kind & WIRE_LONG: the record has four words)
+ *   word 1   time in ticks
+ *   word 2   size in bytes as requested
+ *   word 3   alignment (log2) << 56 | slack << 32 | call-path node
+ *
+ * slack = usable - requested bytes, saturating at WIRE_MAX_SLACK.
+ * Records are aligned to 16 bytes and do not wrap: the end of the ring is padded with WIRE_VOID.
+ * Ring sizes are multiples of 32.
+ */
+enum { WIRE_LONG = 0x80, WIRE_FAILED = 0x40, WIRE_KIND_MASK = 0x3f };
+
+enum wire_kind {
+    WIRE_VOID = 0, /* 16 bytes to skip: padding, or a record abandoned by longjmp */
+
+    /* short */
+    WIRE_FREE = 1,          /* address: the block; taken before the real free */
+    WIRE_REALLOC_BEGIN = 2, /* address: the old block; taken before the real realloc */
+    WIRE_THREAD_START = 3,  /* address: thread id in the recorder's pid namespace */
+    WIRE_THREAD_END = 4,
+    WIRE_LOST = 5, /* address: events not recorded since the last record of this ring */
+
+    /* long; WIRE_FAILED: the call returned NULL and address is 0 */
+    WIRE_MALLOC = 16 | WIRE_LONG,
+    WIRE_CALLOC = 17 | WIRE_LONG,
+    WIRE_ALIGNED = 18 | WIRE_LONG, /* memalign, aligned_alloc, posix_memalign, valloc, pvalloc */
+    WIRE_NEW = 19 | WIRE_LONG,
+    WIRE_NEW_ARRAY = 20 | WIRE_LONG,
+    /* Completes the WIRE_REALLOC_BEGIN before it (they nest in signal handlers, last in first
+     * out). address 0 and WIRE_FAILED: the old block stays as it was. address 0 without it: the
+     * old block was freed (realloc to size 0). */
+    WIRE_REALLOC_END = 21 | WIRE_LONG,
+    WIRE_FREE_AT = 22 | WIRE_LONG, /* a free with its call path; size 0 */
+
+    WIRE_MMAP = 32 | WIRE_LONG,   /* address, length */
+    WIRE_MUNMAP = 33 | WIRE_LONG, /* address, length; taken before the call. An mremap is both */
+    WIRE_BRK = 34 | WIRE_LONG,    /* address: the new break; size: bytes grown; FAILED: shrunk */
+};
+
+#define WIRE_ADDRESS_MASK 0x00ffffffffffffffull
+#define WIRE_MAX_SLACK    0xffffffu
+
+struct wire_record {
+    uint64_t kind_address;
+    uint64_t ticks;
+    uint64_t size_bytes; /* long records only */
+    uint64_t detail;
+};
+
+static inline unsigned wire_kind(uint64_t word0)
+{
+    return (unsigned)(word0 >> 56);
+}
+static inline unsigned wire_record_bytes(uint64_t word0)
+{
+    return word0 >> 63 ? 32 : 16;
+}
+static inline uint64_t wire_detail(uint32_t node, uint64_t slack_bytes, unsigned align_log2)
+{
+    uint64_t slack = slack_bytes < WIRE_MAX_SLACK ? slack_bytes : WIRE_MAX_SLACK;
+    return (uint64_t)align_log2 << 56 | slack << 32 | node;
+}
+static inline uint32_t wire_detail_node(uint64_t detail)
+{
+    return (uint32_t)detail;
+}
+static inline uint32_t wire_detail_slack(uint64_t detail)
+{
+    return (uint32_t)(detail >> 32) & WIRE_MAX_SLACK;
+}
+static inline unsigned wire_detail_align_log2(uint64_t detail)
+{
+    return (unsigned)(detail >> 56);
+}
+
+/* ---- Rings ---------------------------------------------------------------------------------
+ *
+ *      data  │ read │ published      │ being written │ free        │
+ *            0    tail             head           cursor       tail + ring_bytes
+ *
+ * Invariant: tail <= head <= cursor <= tail + ring_bytes; head and tail count bytes and only grow
+ * (a position is count % ring_bytes), until the ring is free and taken again: then both start at 0,
+ * so that a short-lived thread touches few pages. cursor is private to the recorder.
+ *
+ * `busy` is what makes the merge exact: the thread sets it before it takes a time and clears it
+ * after it has published, so a collector that reads the clock at T, makes every thread pass a
+ * memory barrier, and then sees busy == 0 knows that no record of this ring with a time before T
+ * is still to come.
+ */
+enum wire_ring_state {
+    WIRE_RING_FREE = 0, /* collector → may be taken */
+    WIRE_RING_ACTIVE,   /* recorder: a thread writes to it */
+    WIRE_RING_ENDING,   /* recorder: the thread's destructors have run; late frees may still come.
+                           The collector frees it when the thread is gone and all is read */
+};
+
+struct wire_ring {
+    /* written by the thread */
+    _Alignas(64) _Atomic uint64_t head;
+    _Atomic uint32_t busy;
+    _Atomic uint32_t state;
+    _Atomic uint32_t tid;         /* as gettid() says */
+    _Atomic uint32_t waits;       /* times that the ring was full */
+    _Atomic uint64_t wait_ticks;  /* time spent waiting for the collector */
+    _Atomic uint64_t lost_events; /* not recorded: --on-full=drop */
+    /* written by the collector */
+    _Alignas(64) _Atomic uint64_t tail;
+    _Atomic uint32_t space; /* futex: changes when tail moves; threads with a full ring sleep on it */
+};
+
+/* ---- Call paths ---------------------------------------------------------------------------- */
+
+/* One frame of a call path. Node 0 is the root and stands for "no path". Written once, by the
+ * recorder, before node_count covers it. A node's parent has a smaller number. */
+struct wire_node {
+    uint64_t ip;     /* return address; or a mark, below WIRE_MARK_LIMIT */
+    uint32_t parent; /* the caller's node */
+    uint32_t depth;  /* frames from the root, 1 = outermost */
+};
+
+/* Marks stand in for the outermost frame of a path that does not start at a thread's beginning. */
+enum wire_mark {
+    WIRE_MARK_UNWALKABLE = 1, /* the walk could not go on from here */
+    WIRE_MARK_MAX_DEPTH = 2,  /* cut by --max-depth */
+    WIRE_MARK_LIMIT = 16,
+};
+
+/* ---- Modules -------------------------------------------------------------------------------
+ * A log of what was mapped where. Node numbers are its clock: a path node with born <= number <
+ * died whose ip lies in [start, end) lies in this module. */
+struct wire_module {
+    uint32_t entry_bytes;        /* of this entry, a multiple of 8; 0: end of the log so far */
+    uint32_t born;               /* node_count when it was first seen */
+    _Atomic uint32_t died;       /* node_count when it was found unloaded; UINT32_MAX: still there */
+    uint8_t build_id_bytes;      /* 0: has none */
+    uint8_t build_id[27];
+    uint64_t bias;               /* address in memory - address in the ELF file */
+    uint64_t start, end;         /* of its segments */
+    char path[];                 /* as the loader calls it, NUL-ended; "" is the main program */
+};
+
+/* ---- Header -------------------------------------------------------------------------------- */
+
+enum wire_on_full { WIRE_ON_FULL_WAIT = 0, WIRE_ON_FULL_DROP = 1 };
+enum wire_flags {
+    WIRE_FLAG_FOLLOW = 1,      /* children are recorded too */
+    WIRE_FLAG_FREE_STACKS = 2, /* frees carry a call path */
+    WIRE_FLAG_EXIT_WAITS = 4,  /* the program's exit waits until the profile is safe */
+};
+enum wire_stacks { WIRE_STACKS_UNWIND = 0, WIRE_STACKS_FP = 1, WIRE_STACKS_NONE = 2 };
+
+enum wire_session_state {
+    WIRE_SESSION_RUNNING = 0,
+    WIRE_SESSION_SAFE = 1, /* collector: the profile is complete on disk */
+    WIRE_SESSION_OFF = 2,  /* collector: stop recording */
+};
+
+enum wire_end_kind {
+    WIRE_END_NONE = 0, /* the program said nothing: killed, or _exit by system call */
+    WIRE_END_EXIT = 1, /* exit status in end_status */
+};
+
+struct wire_header {
+    uint64_t magic;
+    uint32_t header_bytes;
+    /* the session's options, written by the collector before the recorder sees the memory */
+    uint32_t ring_bytes; /* a power of two, at most WIRE_CHUNK_BYTES */
+    uint32_t chunk_limit;
+    uint32_t flags;   /* enum wire_flags */
+    uint32_t on_full; /* enum wire_on_full */
+    uint32_t stacks;  /* enum wire_stacks */
+    uint32_t max_depth;        /* 0: no limit */
+    uint32_t exit_wait_ms;     /* longest wait at exit */
+    pthread_mutex_t collector; /* robust, held by the collector while it lives: the kernel marks it
+                                  when the collector dies, whoever's child it was */
+
+    /* written by the collector */
+    _Alignas(64) _Atomic uint32_t session_state; /* futex */
+    _Atomic uint32_t asleep; /* futex: 1 while the collector sleeps; a thread whose ring fills
+                                beyond a quarter sets it to 0 and wakes it */
+
+    /* written by the recorder */
+    _Alignas(64) _Atomic uint32_t chunk_count;
+    _Atomic uint32_t node_count; /* published path nodes, node 0 included */
+    _Atomic uint32_t ring_count; /* ring headers in use or used */
+    _Atomic uint32_t end_kind;   /* enum wire_end_kind */
+    _Atomic int32_t end_status;
+    _Atomic uint32_t exit_waiting;     /* the program is in its exit and waits */
+    _Atomic uint64_t private_bytes;    /* memory that the recorder mapped for itself */
+    _Atomic uint64_t lost_events;      /* not recorded at all: no ring could be had */
+    _Atomic uint64_t unwalkable;       /* call paths with a WIRE_MARK_UNWALKABLE */
+    _Atomic uint64_t unattributed;     /* events recorded without a path: no node could be had */
+    _Atomic uint64_t start_ticks;
+
+    /* kinds of the chunks, written by the recorder before chunk_count covers them */
+    _Alignas(64) _Atomic uint8_t chunk_kind[WIRE_MAX_CHUNKS];
+};
+
+_Static_assert(sizeof(struct wire_header) <= WIRE_CHUNK_BYTES, "chunk 0 holds the header");
+_Static_assert(sizeof(struct wire_node) == 16, "nodes fill chunks without a rest");
+_Static_assert(sizeof(struct wire_ring) == 128, "ring headers: one cache line per writer");
+
+/* ---- Saying hello --------------------------------------------------------------------------
+ * The recorder connects to the abstract Unix socket named by TIDEMARK_SESSION (SOCK_SEQPACKET),
+ * sends a hello and receives a welcome with the memfd attached (SCM_RIGHTS). Who it is the
+ * collector learns from the kernel (SO_PEERCRED), not from the message. */
+#define WIRE_SESSION_VARIABLE "TIDEMARK_SESSION"
+
+enum wire_hello_reason { WIRE_HELLO_START = 0, WIRE_HELLO_FORK = 1 };
+
+struct wire_hello {
+    uint64_t magic;
+    uint32_t reason; /* enum wire_hello_reason */
+    uint32_t parent; /* pid of the parent of a fork, else 0 */
+};
+
+struct wire_welcome {
+    uint64_t magic;
+    int32_t error; /* 0, or why this process is not recorded (errno) */
+    uint32_t reserved;
+};
+
+#endif
