@@ -4,7 +4,7 @@
  *   memfd, sparse, made by the collector, mapped by both sides a chunk (1 MiB) at a time
  *   ┌──────────────┬──────────────┬──────────────┬─────────────┬──────────────┬──
  *   │ 0: header    │ 1: ring      │ 2: ring data │ 3: nodes    │ 4: modules   │ … in the order
- *   │ + chunk kinds│    headers   │  (4 × 256 K) │ (65536×16 B)│  (a log)     │   of need
+ *   │ + chunk kinds│    headers   │  (3 × 256 K) │ (65536×16 B)│  (a log)     │   of need
  *   └──────────────┴──────────────┴──────────────┴─────────────┴──────────────┴──
  *
  * Why a file of chunks: the recorder closes the descriptor as soon as chunk 0 is mapped (programs
@@ -27,13 +27,15 @@
 #define WIRE_MAX_CHUNKS      16384u /* 16 GiB */
 #define WIRE_RINGS_PER_CHUNK (WIRE_CHUNK_BYTES / sizeof(struct wire_ring))
 #define WIRE_NODES_PER_CHUNK (WIRE_CHUNK_BYTES / sizeof(struct wire_node))
-#define WIRE_MIN_RING_BYTES  (1u << 12)
+#define WIRE_MIN_RING_BYTES  (1u << 14)
+#define WIRE_MAX_RING_BYTES  (1u << 19)
+#define WIRE_RING_SPILL      64u /* bytes after a ring's data, see "Rings" */
 
 enum wire_chunk_kind {
     WIRE_CHUNK_NONE = 0,
     WIRE_CHUNK_HEADER,
     WIRE_CHUNK_RINGS,     /* ring headers */
-    WIRE_CHUNK_RING_DATA, /* the records of WIRE_CHUNK_BYTES / ring_bytes rings */
+    WIRE_CHUNK_RING_DATA, /* the records of as many rings as fit */
     WIRE_CHUNK_NODES,
     WIRE_CHUNK_MODULES,
 };
@@ -48,13 +50,13 @@ enum wire_chunk_kind {
  *   word 3   alignment (log2) << 56 | slack << 32 | call-path node
  *
  * slack = usable - requested bytes, saturating at WIRE_MAX_SLACK.
- * Records are aligned to 16 bytes and do not wrap: the end of the ring is padded with WIRE_VOID.
- * Ring sizes are multiples of 32.
+ * A record is aligned to 16 bytes and lies in one piece: a long one that begins in the last 16 bytes
+ * of a ring spills into the bytes that follow the ring for that purpose.
  */
 enum { WIRE_LONG = 0x80, WIRE_FAILED = 0x40, WIRE_KIND_MASK = 0x3f };
 
 enum wire_kind {
-    WIRE_VOID = 0, /* 16 bytes to skip: padding, or a record abandoned by longjmp */
+    WIRE_VOID = 0, /* 16 bytes to skip: a record abandoned by a longjmp out of a signal handler */
 
     /* short */
     WIRE_FREE = 1,          /* address: the block; taken before the real free */
@@ -82,6 +84,11 @@ enum wire_kind {
 
 #define WIRE_ADDRESS_MASK 0x00ffffffffffffffull
 #define WIRE_MAX_SLACK    0xffffffu
+
+static inline unsigned wire_rings_per_data_chunk(uint32_t ring_bytes)
+{
+    return WIRE_CHUNK_BYTES / (ring_bytes + WIRE_RING_SPILL);
+}
 
 struct wire_record {
     uint64_t kind_address;
@@ -121,31 +128,34 @@ static inline unsigned wire_detail_align_log2(uint64_t detail)
  *      data  │ read │ published      │ being written │ free        │
  *            0    tail             head           cursor       tail + ring_bytes
  *
- * Invariant: tail <= head <= cursor <= tail + ring_bytes; head and tail count bytes and only grow
- * (a position is count % ring_bytes), until the ring is free and taken again: then both start at 0,
- * so that a short-lived thread touches few pages. cursor is private to the recorder.
+ * Invariant: tail <= head <= cursor <= tail + ring_bytes; all count bytes and only grow (a position
+ * is count % ring_bytes). cursor is private to the recorder. A ring serves one thread after the
+ * other; the records WIRE_THREAD_START and WIRE_THREAD_END say whose events lie between.
  *
- * `busy` is what makes the merge exact: the thread sets it before it takes a time and clears it
- * after it has published, so a collector that reads the clock at T, makes every thread pass a
- * memory barrier, and then sees busy == 0 knows that no record of this ring with a time before T
- * is still to come.
+ * `busy` and `last_ticks` make the merge exact. A thread sets busy before it takes a time, and after
+ * the record is published sets last_ticks to that time and clears busy. So when a collector
+ * reads the clock at T, makes every thread pass a memory barrier (membarrier) and then looks:
+ *   busy == 0   no record of this ring with a time before T is still to come;
+ *   busy != 0   none with a time before last_ticks is (times in a ring do not fall, but for signal
+ *               handlers that interrupt the recorder itself: those come a little late).
  */
 enum wire_ring_state {
-    WIRE_RING_FREE = 0, /* collector → may be taken */
-    WIRE_RING_ACTIVE,   /* recorder: a thread writes to it */
-    WIRE_RING_ENDING,   /* recorder: the thread's destructors have run; late frees may still come.
-                           The collector frees it when the thread is gone and all is read */
+    WIRE_RING_UNUSED = 0,
+    WIRE_RING_ACTIVE, /* a thread writes to it */
+    WIRE_RING_ENDING, /* its thread's destructors have run; late frees may still come. Another
+                         thread may take it once the kernel no longer knows the thread */
 };
 
 struct wire_ring {
     /* written by the thread */
     _Alignas(64) _Atomic uint64_t head;
+    _Atomic uint64_t last_ticks;
     _Atomic uint32_t busy;
-    _Atomic uint32_t state;
+    _Atomic uint32_t state;       /* enum wire_ring_state; only the recorder reads it */
     _Atomic uint32_t tid;         /* as gettid() says */
     _Atomic uint32_t waits;       /* times that the ring was full */
     _Atomic uint64_t wait_ticks;  /* time spent waiting for the collector */
-    _Atomic uint64_t lost_events; /* not recorded: --on-full=drop */
+    _Atomic uint64_t lost_events; /* not recorded: --on-full=drop; told in the stream as well */
     /* written by the collector */
     _Alignas(64) _Atomic uint64_t tail;
     _Atomic uint32_t space; /* futex: changes when tail moves; threads with a full ring sleep on it */
@@ -194,8 +204,7 @@ enum wire_stacks { WIRE_STACKS_UNWIND = 0, WIRE_STACKS_FP = 1, WIRE_STACKS_NONE 
 
 enum wire_session_state {
     WIRE_SESSION_RUNNING = 0,
-    WIRE_SESSION_SAFE = 1, /* collector: the profile is complete on disk */
-    WIRE_SESSION_OFF = 2,  /* collector: stop recording */
+    WIRE_SESSION_SAFE = 1, /* the profile is complete on disk */
 };
 
 enum wire_end_kind {
@@ -207,7 +216,7 @@ struct wire_header {
     uint64_t magic;
     uint32_t header_bytes;
     /* the session's options, written by the collector before the recorder sees the memory */
-    uint32_t ring_bytes; /* a power of two, at most WIRE_CHUNK_BYTES */
+    uint32_t ring_bytes; /* a power of two, WIRE_MIN_RING_BYTES to WIRE_MAX_RING_BYTES */
     uint32_t chunk_limit;
     uint32_t flags;   /* enum wire_flags */
     uint32_t on_full; /* enum wire_on_full */
@@ -219,8 +228,9 @@ struct wire_header {
 
     /* written by the collector */
     _Alignas(64) _Atomic uint32_t session_state; /* futex */
-    _Atomic uint32_t asleep; /* futex: 1 while the collector sleeps; a thread whose ring fills
-                                beyond a quarter sets it to 0 and wakes it */
+    _Atomic uint32_t asleep; /* futex: 1 while the collector sleeps; a thread whose ring is a
+                                quarter full sets it to 0 and wakes it */
+    _Atomic uint32_t stop;   /* 1: record no more (the collector leaves) */
 
     /* written by the recorder */
     _Alignas(64) _Atomic uint32_t chunk_count;
