@@ -1,0 +1,42 @@
+/* A streaming JSON writer: nothing is kept, so a document may be larger than memory.
+ *
+ *     struct json json = json_begin(stdout, true);
+ *     json_object(&json, NULL);
+ *     json_unsigned(&json, "peak", 4096);
+ *     json_end(&json);
+ *     int error = json_finish(&json);
+ *
+ * `key` is NULL inside arrays and at the top. Strings are written as valid UTF-8: what is not
+ * becomes U+FFFD. Numbers are exact; what is beyond 2^53 is still written as a plain number. */
+#ifndef TIDEMARK_BASE_JSON_H
+#define TIDEMARK_BASE_JSON_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum { JSON_MAX_DEPTH = 62 }; /* deeper levels are a bug of the caller and abort */
+
+struct json {
+    FILE *out;
+    bool pretty;
+    unsigned depth;
+    uint64_t is_array; /* bit per level */
+    uint64_t has_item; /* bit per level */
+};
+
+struct json json_begin(FILE *out, bool pretty);
+int json_finish(struct json *json); /* a final newline, flush; 0 or -errno of the stream */
+
+void json_object(struct json *json, const char *key);
+void json_array(struct json *json, const char *key);
+void json_end(struct json *json); /* of the innermost object or array */
+
+void json_string(struct json *json, const char *key, const char *value); /* NULL: null */
+void json_unsigned(struct json *json, const char *key, uint64_t value);
+void json_signed(struct json *json, const char *key, int64_t value);
+void json_double(struct json *json, const char *key, double value); /* not finite: null */
+void json_bool(struct json *json, const char *key, bool value);
+void json_null(struct json *json, const char *key);
+
+#endif

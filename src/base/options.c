@@ -1,0 +1,344 @@
+/* See options.h. */
+#include "base/options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/human.h"
+#include "base/strbuf.h"
+#include "base/term.h"
+#include "base/text.h"
+
+enum {
+    MAX_ENTRIES = 96,
+    LETTER_BASE = 256, /* getopt_long's values: 256 + 2 * entry, + 1 for --no-name */
+    VALUE_HELP = LETTER_BASE + 2 * MAX_ENTRIES,
+    VALUE_DUMP,
+    HELP_INDENT = 26,
+};
+
+struct parser {
+    const struct options_command *command;
+    struct option longs[2 * MAX_ENTRIES + 3];
+    char names[MAX_ENTRIES][64]; /* of the --no- forms */
+    char letters[2 * MAX_ENTRIES + 8];
+    size_t long_count;
+};
+
+static bool is_option(const struct option_entry *entry)
+{
+    return entry->kind != OPTION_TITLE && entry->kind != OPTION_END;
+}
+
+static bool takes_value(const struct option_entry *entry)
+{
+    return is_option(entry) && entry->kind != OPTION_FLAG && entry->kind != OPTION_SWITCH;
+}
+
+static void add_long(struct parser *parser, const char *name, bool value, int code)
+{
+    parser->longs[parser->long_count++] =
+        (struct option){name, value ? required_argument : no_argument, NULL, code};
+}
+
+static void parser_init(struct parser *parser, const struct options_command *command)
+{
+    memset(parser, 0, sizeof *parser);
+    parser->command = command;
+    struct strbuf letters = STRBUF_INIT;
+    /* ":" makes getopt tell a missing value from an unknown option; "+" stops at operands. */
+    strbuf_add_string(&letters, command->stop_at_operand ? "+:h" : ":h");
+    for (size_t i = 0; command->entries[i].kind != OPTION_END; i++) {
+        const struct option_entry *entry = &command->entries[i];
+        if (i >= MAX_ENTRIES)
+            abort();
+        if (!is_option(entry))
+            continue;
+        int code = LETTER_BASE + 2 * (int)i;
+        add_long(parser, entry->name, takes_value(entry), code);
+        if (entry->kind == OPTION_SWITCH) {
+            snprintf(parser->names[i], sizeof parser->names[i], "no-%s", entry->name);
+            add_long(parser, parser->names[i], false, code + 1);
+        }
+        if (entry->letter)
+            strbuf_addf(&letters, "%c%s", entry->letter, takes_value(entry) ? ":" : "");
+    }
+    add_long(parser, "help", false, VALUE_HELP);
+    add_long(parser, "dump-options", false, VALUE_DUMP);
+    snprintf(parser->letters, sizeof parser->letters, "%s", letters.data);
+    strbuf_release(&letters);
+}
+
+/* ---- Values -------------------------------------------------------------------------------- */
+
+static int set_choice(const struct option_entry *entry, const char *value, int *out)
+{
+    int position = 0;
+    for (const char *at = entry->argument; at; position++) {
+        size_t length = strcspn(at, "|");
+        if (strlen(value) == length && !strncmp(at, value, length)) {
+            *out = position;
+            return 0;
+        }
+        at = at[length] ? at + length + 1 : NULL;
+    }
+    return -EINVAL;
+}
+
+static int set_number(const char *value, uint64_t *out)
+{
+    char *end;
+    errno = 0;
+    unsigned long long number = strtoull(value, &end, 0);
+    if (end == value || *end || strchr(value, '-'))
+        return -EINVAL;
+    if (errno)
+        return -ERANGE;
+    *out = number;
+    return 0;
+}
+
+static int set_value(const struct option_entry *entry, void *target, const char *value, bool on)
+{
+    void *field = (char *)target + entry->offset;
+    switch (entry->kind) {
+    case OPTION_FLAG:
+    case OPTION_SWITCH:
+        *(bool *)field = on;
+        return 0;
+    case OPTION_STRING:
+        *(const char **)field = value;
+        return 0;
+    case OPTION_NUMBER:
+        return set_number(value, field);
+    case OPTION_BYTES:
+        return human_parse_bytes(value, field);
+    case OPTION_DURATION:
+        return human_parse_duration(value, field);
+    case OPTION_CHOICE:
+        return set_choice(entry, value, field);
+    default:
+        return entry->call(target, value);
+    }
+}
+
+static const char *expectation(const struct option_entry *entry)
+{
+    switch (entry->kind) {
+    case OPTION_NUMBER:
+        return "a whole number";
+    case OPTION_BYTES:
+        return "a size such as 4096, 64K or 1.5G";
+    case OPTION_DURATION:
+        return "a time such as 250ms, 2s or 3min";
+    case OPTION_CHOICE:
+        return entry->argument;
+    default:
+        return entry->argument ? entry->argument : "no value";
+    }
+}
+
+/* ---- Errors -------------------------------------------------------------------------------- */
+
+int options_usage_error(const struct options_command *command, const char *format, ...)
+{
+    struct strbuf sentence = STRBUF_INIT, safe = STRBUF_INIT;
+    va_list arguments;
+    va_start(arguments, format);
+    strbuf_addv(&sentence, format, arguments);
+    va_end(arguments);
+    text_add_safe(&safe, sentence.data, sentence.length);
+    fprintf(stderr, "tidemark %s: %s\nTry 'tidemark help %s'.\n", command->name, safe.data,
+            command->name);
+    strbuf_release(&sentence);
+    strbuf_release(&safe);
+    return OPTIONS_EXIT_FAILURE;
+}
+
+const char *options_nearest(const char *word, const char *const *candidates, size_t count)
+{
+    const char *nearest = NULL;
+    size_t length = strlen(word), best = length / 3 + 2;
+    for (size_t i = 0; i < count; i++) {
+        size_t distance = text_edit_distance(word, candidates[i]);
+        if (length >= 3 && !strncmp(word, candidates[i], length))
+            distance = 1;
+        if (distance < best && distance < strlen(candidates[i])) {
+            best = distance;
+            nearest = candidates[i];
+        }
+    }
+    return nearest;
+}
+
+static void complain_unknown_long(const struct parser *parser, const char *argument)
+{
+    const char *candidates[2 * MAX_ENTRIES + 3];
+    size_t count = 0, length = strcspn(argument, "=");
+    for (size_t i = 0; i < parser->long_count; i++)
+        if (parser->longs[i].val != VALUE_DUMP)
+            candidates[count++] = parser->longs[i].name;
+    char *word = strndup(argument + 2, length - 2);
+    const char *nearest = word ? options_nearest(word, candidates, count) : NULL;
+    if (nearest)
+        options_usage_error(parser->command, "unknown option '--%s', did you mean '--%s'?", word,
+                            nearest);
+    else
+        options_usage_error(parser->command, "unknown option '--%s'", word ? word : "");
+    free(word);
+}
+
+static bool is_exact_or_prefix(const struct parser *parser, const char *argument, size_t *matches)
+{
+    size_t length = strcspn(argument, "=");
+    *matches = 0;
+    for (size_t i = 0; i < parser->long_count; i++) {
+        if (strncmp(parser->longs[i].name, argument, length))
+            continue;
+        ++*matches;
+        if (!parser->longs[i].name[length])
+            return true;
+    }
+    return *matches == 1;
+}
+
+static void complain_unknown(const struct parser *parser, const char *argument)
+{
+    size_t matches;
+    if (strncmp(argument, "--", 2))
+        options_usage_error(parser->command, "unknown option '-%c'", optopt);
+    else if (is_exact_or_prefix(parser, argument + 2, &matches))
+        options_usage_error(parser->command, "option '%.*s' takes no value",
+                            (int)strcspn(argument, "="), argument);
+    else if (matches > 1)
+        options_usage_error(parser->command, "option '%s' is short for more than one", argument);
+    else
+        complain_unknown_long(parser, argument);
+}
+
+/* ---- Help ---------------------------------------------------------------------------------- */
+
+static void add_option_help(struct strbuf *out, const struct option_entry *entry, size_t columns)
+{
+    struct strbuf left = STRBUF_INIT;
+    if (entry->letter)
+        strbuf_addf(&left, "  -%c, ", entry->letter);
+    else
+        strbuf_add_string(&left, "      ");
+    strbuf_addf(&left, "--%s%s", entry->kind == OPTION_SWITCH ? "[no-]" : "", entry->name);
+    if (takes_value(entry))
+        strbuf_addf(&left, "=%s", entry->argument);
+    strbuf_add(out, left.data, left.length);
+    size_t width = text_width(left.data);
+    if (width + 2 > HELP_INDENT) {
+        strbuf_add_char(out, '\n');
+        width = 0;
+    }
+    strbuf_add_repeated(out, " ", HELP_INDENT - width);
+    text_add_wrapped(out, entry->help, HELP_INDENT, columns);
+    strbuf_add_char(out, '\n');
+    strbuf_release(&left);
+}
+
+void options_help(const struct options_command *command, FILE *out, size_t columns)
+{
+    struct strbuf text = STRBUF_INIT;
+    strbuf_addf(&text, "Usage: tidemark %s %s\n\n", command->name, command->synopsis);
+    text_add_wrapped(&text, command->purpose, 0, columns);
+    strbuf_add_char(&text, '\n');
+    if (is_option(&command->entries[0]))
+        strbuf_add_string(&text, "\nOptions:\n");
+    for (const struct option_entry *entry = command->entries; entry->kind != OPTION_END; entry++) {
+        if (entry->hidden)
+            continue;
+        if (entry->kind == OPTION_TITLE)
+            strbuf_addf(&text, "\n%s:\n", entry->name);
+        else
+            add_option_help(&text, entry, columns);
+    }
+    static const struct option_entry help = {"help",           'h',        OPTION_FLAG, NULL,
+                                             "show this text", .offset = 0};
+    add_option_help(&text, &help, columns);
+    if (command->epilogue)
+        strbuf_addf(&text, "\n%s", command->epilogue);
+    fputs(text.data, out);
+    strbuf_release(&text);
+}
+
+/* For shell completion and the man pages: letter, name, argument, help. */
+static void dump(const struct options_command *command)
+{
+    for (const struct option_entry *entry = command->entries; entry->kind != OPTION_END; entry++) {
+        if (!is_option(entry) || entry->hidden)
+            continue;
+        char letter[2] = {entry->letter, 0};
+        printf("%s\t%s\t%s\t%s\n", letter, entry->name, entry->argument ? entry->argument : "",
+               entry->help);
+        if (entry->kind == OPTION_SWITCH)
+            printf("\tno-%s\t\tnot: %s\n", entry->name, entry->help);
+    }
+    printf("h\thelp\t\tshow this text\n");
+}
+
+/* ---- Parsing ------------------------------------------------------------------------------- */
+
+static const struct option_entry *entry_of(const struct parser *parser, int code, bool *on)
+{
+    *on = true;
+    if (code >= LETTER_BASE) {
+        *on = (code - LETTER_BASE) % 2 == 0;
+        return &parser->command->entries[(code - LETTER_BASE) / 2];
+    }
+    const struct option_entry *entry = parser->command->entries;
+    while (entry->letter != code || !is_option(entry))
+        entry++;
+    return entry;
+}
+
+static int take(const struct parser *parser, int code, void *target)
+{
+    bool on;
+    const struct option_entry *entry = entry_of(parser, code, &on);
+    int error = set_value(entry, target, optarg, on);
+    if (error && entry->kind != OPTION_CALL)
+        options_usage_error(parser->command,
+                            error == -ERANGE ? "'%s' is out of range for --%s (%s)"
+                                             : "'%s' is not right for --%s: expected %s",
+                            optarg, entry->name, expectation(entry));
+    return error ? -2 : 0;
+}
+
+int options_parse(const struct options_command *command, int argc, char **argv, void *target)
+{
+    struct parser parser;
+    parser_init(&parser, command);
+    optind = 0; /* glibc: start afresh */
+    opterr = 0;
+    for (;;) {
+        int code = getopt_long(argc, argv, parser.letters, parser.longs, NULL);
+        int result = 0;
+        if (code == -1)
+            return optind;
+        switch (code) {
+        case '?':
+            complain_unknown(&parser, optopt && optopt < LETTER_BASE ? "-" : argv[optind - 1]);
+            return -2;
+        case ':':
+            options_usage_error(command, "option '%s' needs a value", argv[optind - 1]);
+            return -2;
+        case 'h':
+        case VALUE_HELP:
+            options_help(command, stdout, term_columns(stdout));
+            return -1;
+        case VALUE_DUMP:
+            dump(command);
+            return -1;
+        default:
+            result = take(&parser, code, target);
+        }
+        if (result)
+            return result;
+    }
+}

@@ -1,0 +1,29 @@
+/* A string that grows. `data` is always NUL-ended (once something was added) and owned here.
+ * Out of memory ends the process with a sentence: what uses this is the tool, never the program. */
+#ifndef TIDEMARK_BASE_STRBUF_H
+#define TIDEMARK_BASE_STRBUF_H
+
+#include <stdarg.h>
+#include <stddef.h>
+
+struct strbuf {
+    char *data; /* never NULL: an empty one points to "" */
+    size_t length, capacity;
+};
+
+extern char strbuf_empty[]; /* "" that an unused strbuf points to; never written */
+#define STRBUF_INIT ((struct strbuf){.data = strbuf_empty})
+
+void strbuf_release(struct strbuf *buf); /* may be used again afterwards */
+void strbuf_reset(struct strbuf *buf);   /* empty, memory kept */
+void strbuf_truncate(struct strbuf *buf, size_t length);
+char *strbuf_detach(struct strbuf *buf); /* the caller frees it; buf is empty */
+
+void strbuf_add(struct strbuf *buf, const void *bytes, size_t count);
+void strbuf_add_string(struct strbuf *buf, const char *string);
+void strbuf_add_char(struct strbuf *buf, char c);
+void strbuf_add_repeated(struct strbuf *buf, const char *string, size_t times);
+void strbuf_addf(struct strbuf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void strbuf_addv(struct strbuf *buf, const char *format, va_list arguments);
+
+#endif
