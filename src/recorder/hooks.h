@@ -1,0 +1,82 @@
+/* What the hook functions share: calling the real function, and recording around it. */
+#ifndef TIDEMARK_RECORDER_HOOKS_H
+#define TIDEMARK_RECORDER_HOOKS_H
+
+#include "recorder/real.h"
+#include "recorder/thread.h"
+
+/* Every function of these files that the program calls. Its frame pointer is where the capture
+ * starts, so it may be neither inlined nor optimised into a jump. */
+#define HOOK __attribute__((visibility("default"), noinline))
+
+#define HOOK_FRAME() ((uintptr_t)__builtin_frame_address(0))
+
+/* While the real function runs, calls of hooked functions from within it (operator new calls
+ * malloc; a foreign malloc calls mmap) are its own business. Restored by the unwinder too when
+ * operator new throws. */
+struct inside {
+    struct thread *thread;
+    uintptr_t before;
+};
+
+static inline struct inside inside_begin(struct thread *thread, uintptr_t frame)
+{
+    struct inside inside = {thread, thread->inside};
+    thread->inside = frame;
+    return inside;
+}
+
+static inline void inside_end(struct inside *inside)
+{
+    inside->thread->inside = inside->before;
+}
+
+#define INSIDE(thread, frame)                                                                      \
+    __attribute__((cleanup(inside_end))) struct inside inside_scope = inside_begin(thread, frame)
+
+/* Calls a real function of the malloc family. */
+#define CALL_REAL(thread, frame, call)                                                             \
+    ({                                                                                             \
+        __typeof__(call) result_;                                                                  \
+        if (unlikely(thread_real_nests)) {                                                         \
+            INSIDE(thread, frame);                                                                 \
+            result_ = call;                                                                        \
+        } else {                                                                                   \
+            result_ = call;                                                                        \
+        }                                                                                          \
+        result_;                                                                                   \
+    })
+
+static inline uint64_t slack_of(void *block, size_t size)
+{
+    size_t usable = likely(real.malloc_usable_size) ? real.malloc_usable_size(block) : size;
+    return usable > size ? usable - size : 0;
+}
+
+/* Records what an allocation call returned; NULL is a failure. */
+static inline __attribute__((always_inline)) void
+record_allocation(struct thread *thread, uintptr_t frame, const struct unwind_start *start,
+                  unsigned kind, void *block, size_t size, unsigned align_log2)
+{
+    if (likely(block))
+        record_long(thread, frame, start, kind, (uintptr_t)block, size, slack_of(block, size),
+                    align_log2, false);
+    else
+        record_long(thread, frame, start, kind | WIRE_FAILED, 0, size, 0, align_log2, false);
+}
+
+extern bool hooks_free_stacks;
+
+static inline __attribute__((always_inline)) void
+record_free(struct thread *thread, uintptr_t frame, const struct unwind_start *start, void *block)
+{
+    if (unlikely(hooks_free_stacks))
+        record_long(thread, frame, start, WIRE_FREE_AT, (uintptr_t)block, 0, 0, 0, true);
+    else
+        record_short(thread, frame, WIRE_FREE, (uintptr_t)block);
+}
+
+/* operator new may have to be looked up anew after this. */
+void hooks_new_forget(void);
+
+#endif

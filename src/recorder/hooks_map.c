@@ -1,0 +1,111 @@
+/* Memory that the program maps itself. glibc's own mappings (arenas, thread stacks) do not pass
+ * here; /proc shows them. */
+#include "recorder/hooks.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static void record_map(struct thread *thread, uintptr_t frame, const struct unwind_start *start,
+                       void *address, size_t bytes)
+{
+    if (address != MAP_FAILED)
+        record_long(thread, frame, start, WIRE_MMAP, (uintptr_t)address, bytes, 0, 0, false);
+    else
+        record_long(thread, frame, start, WIRE_MMAP | WIRE_FAILED, 0, bytes, 0, 0, false);
+}
+
+static void *call_mmap(void *address, size_t bytes, int protection, int flags, int fd, off_t offset)
+{
+    if (likely(real.mmap))
+        return real.mmap(address, bytes, protection, flags, fd, offset);
+    return (void *)syscall(SYS_mmap, address, bytes, protection, flags, fd, offset);
+}
+
+HOOK void *mmap(void *address, size_t bytes, int protection, int flags, int fd, off_t offset)
+{
+    uintptr_t frame = HOOK_FRAME();
+    struct thread *thread = hook_enter(frame);
+    void *mapped = call_mmap(address, bytes, protection, flags, fd, offset);
+    if (thread) {
+        struct unwind_start start = UNWIND_START_HERE();
+        record_map(thread, frame, &start, mapped, bytes);
+    }
+    return mapped;
+}
+
+HOOK void *mmap64(void *address, size_t bytes, int protection, int flags, int fd, off64_t offset)
+{
+    uintptr_t frame = HOOK_FRAME();
+    struct thread *thread = hook_enter(frame);
+    void *mapped = call_mmap(address, bytes, protection, flags, fd, offset);
+    if (thread) {
+        struct unwind_start start = UNWIND_START_HERE();
+        record_map(thread, frame, &start, mapped, bytes);
+    }
+    return mapped;
+}
+
+HOOK int munmap(void *address, size_t bytes)
+{
+    uintptr_t frame = HOOK_FRAME();
+    struct thread *thread = hook_enter(frame);
+    if (thread) {
+        struct unwind_start start = UNWIND_START_HERE();
+        record_long(thread, frame, &start, WIRE_MUNMAP, (uintptr_t)address, bytes, 0, 0, true);
+    }
+    return likely(real.munmap) ? real.munmap(address, bytes)
+                               : (int)syscall(SYS_munmap, address, bytes);
+}
+
+HOOK void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
+{
+    va_list rest;
+    va_start(rest, flags);
+    void *wanted = flags & MREMAP_FIXED ? va_arg(rest, void *) : NULL;
+    va_end(rest);
+    uintptr_t frame = HOOK_FRAME();
+    struct thread *thread = hook_enter(frame);
+    void *mapped = (void *)syscall(SYS_mremap, old, old_bytes, bytes, flags, wanted);
+    if (thread && mapped != MAP_FAILED) {
+        struct unwind_start start = UNWIND_START_HERE();
+        record_long(thread, frame, &start, WIRE_MUNMAP, (uintptr_t)old, old_bytes, 0, 0, false);
+        record_map(thread, frame, &start, mapped, bytes);
+    }
+    return mapped;
+}
+
+static void record_brk(struct thread *thread, uintptr_t frame, const struct unwind_start *start,
+                       void *end, intptr_t grown)
+{
+    unsigned shrunk = grown < 0 ? WIRE_FAILED : 0;
+    record_long(thread, frame, start, WIRE_BRK | shrunk, (uintptr_t)end,
+                (uint64_t)(grown < 0 ? -grown : grown), 0, 0, false);
+}
+
+HOOK int brk(void *end)
+{
+    uintptr_t frame = HOOK_FRAME();
+    struct thread *thread = hook_enter(frame);
+    intptr_t before = syscall(SYS_brk, NULL);
+    int status = real.brk(end);
+    if (thread && status == 0) {
+        struct unwind_start start = UNWIND_START_HERE();
+        record_brk(thread, frame, &start, end, (intptr_t)end - before);
+    }
+    return status;
+}
+
+HOOK void *sbrk(intptr_t increment)
+{
+    uintptr_t frame = HOOK_FRAME();
+    struct thread *thread = increment ? hook_enter(frame) : NULL;
+    void *before = real.sbrk(increment);
+    if (thread && before != (void *)-1) {
+        struct unwind_start start = UNWIND_START_HERE();
+        record_brk(thread, frame, &start, (char *)before + increment, increment);
+    }
+    return before;
+}

@@ -1,0 +1,125 @@
+/* C++'s operator new and delete, every form. They have hooks of their own because an allocator that
+ * brings its own operators (tcmalloc, jemalloc) does not call malloc from them. */
+#include "recorder/hooks.h"
+
+#include <stdlib.h>
+
+/* Itanium C++ ABI names; size_t is "m" on LP64. */
+#define NEW_OPERATORS(X)                                                                           \
+    X(plain_new, _Znwm, WIRE_NEW, (size_t size), (size), 0)                                        \
+    X(array_new, _Znam, WIRE_NEW_ARRAY, (size_t size), (size), 0)                                  \
+    X(nothrow_new, _ZnwmRKSt9nothrow_t, WIRE_NEW, (size_t size, const void *tag), (size, tag), 0)  \
+    X(nothrow_array_new, _ZnamRKSt9nothrow_t, WIRE_NEW_ARRAY, (size_t size, const void *tag),      \
+      (size, tag), 0)                                                                              \
+    X(aligned_new, _ZnwmSt11align_val_t, WIRE_NEW, (size_t size, size_t alignment),                \
+      (size, alignment), alignment)                                                                \
+    X(aligned_array_new, _ZnamSt11align_val_t, WIRE_NEW_ARRAY, (size_t size, size_t alignment),    \
+      (size, alignment), alignment)                                                                \
+    X(aligned_nothrow_new, _ZnwmSt11align_val_tRKSt9nothrow_t, WIRE_NEW,                           \
+      (size_t size, size_t alignment, const void *tag), (size, alignment, tag), alignment)         \
+    X(aligned_nothrow_array_new, _ZnamSt11align_val_tRKSt9nothrow_t, WIRE_NEW_ARRAY,               \
+      (size_t size, size_t alignment, const void *tag), (size, alignment, tag), alignment)
+
+#define DELETE_OPERATORS(X)                                                                        \
+    X(plain_delete, _ZdlPv, (void *block), (block))                                                \
+    X(array_delete, _ZdaPv, (void *block), (block))                                                \
+    X(sized_delete, _ZdlPvm, (void *block, size_t size), (block, size))                            \
+    X(sized_array_delete, _ZdaPvm, (void *block, size_t size), (block, size))                      \
+    X(nothrow_delete, _ZdlPvRKSt9nothrow_t, (void *block, const void *tag), (block, tag))          \
+    X(nothrow_array_delete, _ZdaPvRKSt9nothrow_t, (void *block, const void *tag), (block, tag))    \
+    X(aligned_delete, _ZdlPvSt11align_val_t, (void *block, size_t alignment), (block, alignment))  \
+    X(aligned_array_delete, _ZdaPvSt11align_val_t, (void *block, size_t alignment),                \
+      (block, alignment))                                                                          \
+    X(aligned_sized_delete, _ZdlPvmSt11align_val_t, (void *block, size_t size, size_t alignment),  \
+      (block, size, alignment))                                                                    \
+    X(aligned_sized_array_delete, _ZdaPvmSt11align_val_t,                                          \
+      (void *block, size_t size, size_t alignment), (block, size, alignment))                      \
+    X(aligned_nothrow_delete, _ZdlPvSt11align_val_tRKSt9nothrow_t,                                 \
+      (void *block, size_t alignment, const void *tag), (block, alignment, tag))                   \
+    X(aligned_nothrow_array_delete, _ZdaPvSt11align_val_tRKSt9nothrow_t,                           \
+      (void *block, size_t alignment, const void *tag), (block, alignment, tag))
+
+/* The real operators, looked up when first called: a C program's plug-in may bring them later. */
+static struct {
+#define X(field, symbol, kind, parameters, arguments, alignment) void *(*field) parameters;
+    NEW_OPERATORS(X)
+#undef X
+#define X(field, symbol, parameters, arguments) void(*field) parameters;
+    DELETE_OPERATORS(X)
+#undef X
+} operators;
+
+void hooks_new_forget(void)
+{
+#define X(field, ...) __atomic_store_n(&operators.field, NULL, __ATOMIC_RELEASE);
+    NEW_OPERATORS(X)
+    DELETE_OPERATORS(X)
+#undef X
+}
+
+/* Called without a C++ runtime in sight there is nobody who could throw; that cannot happen but by
+ * a program calling the mangled name itself. */
+static void *operator_find(const char *symbol)
+{
+    void *found = real_find(symbol);
+    if (!found)
+        abort();
+    return found;
+}
+
+#define OPERATOR(field, symbol)                                                                    \
+    ({                                                                                             \
+        __typeof__(operators.field) found_ = __atomic_load_n(&operators.field, __ATOMIC_RELAXED);  \
+        if (unlikely(!found_)) {                                                                   \
+            *(void **)&found_ = operator_find(#symbol);                                            \
+            __atomic_store_n(&operators.field, found_, __ATOMIC_RELEASE);                          \
+        }                                                                                          \
+        found_;                                                                                    \
+    })
+
+static inline unsigned log2_of(size_t alignment)
+{
+    return alignment > 1 ? (unsigned)__builtin_ctzl(alignment) : 0;
+}
+
+/* A new that throws leaves no record here of its failure: the exception passes through, `inside`
+ * is restored by its cleanup, and the failed malloc below was part of the real operator. */
+#define X(field, symbol, kind, parameters, arguments, alignment)                                   \
+    void *symbol parameters;                                                                       \
+    HOOK void *symbol parameters                                                                   \
+    {                                                                                              \
+        uintptr_t frame = HOOK_FRAME();                                                            \
+        void *(*call) parameters = OPERATOR(field, symbol);                                        \
+        struct thread *thread = hook_enter(frame);                                                 \
+        if (unlikely(!thread))                                                                     \
+            return call arguments;                                                                 \
+        void *block;                                                                               \
+        {                                                                                          \
+            INSIDE(thread, frame);                                                                 \
+            block = call arguments;                                                                \
+        }                                                                                          \
+        struct unwind_start start = UNWIND_START_HERE();                                           \
+        record_allocation(thread, frame, &start, kind, block, size, log2_of(alignment));           \
+        return block;                                                                              \
+    }
+NEW_OPERATORS(X)
+#undef X
+
+#define X(field, symbol, parameters, arguments)                                                    \
+    void symbol parameters;                                                                        \
+    HOOK void symbol parameters                                                                    \
+    {                                                                                              \
+        uintptr_t frame = HOOK_FRAME();                                                            \
+        void (*call) parameters = OPERATOR(field, symbol);                                         \
+        struct thread *thread = block ? hook_enter(frame) : NULL;                                  \
+        if (unlikely(!thread)) {                                                                   \
+            call arguments;                                                                        \
+            return;                                                                                \
+        }                                                                                          \
+        struct unwind_start start = UNWIND_START_HERE();                                           \
+        record_free(thread, frame, &start, block);                                                 \
+        INSIDE(thread, frame);                                                                     \
+        call arguments;                                                                            \
+    }
+DELETE_OPERATORS(X)
+#undef X

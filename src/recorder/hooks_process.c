@@ -1,0 +1,46 @@
+/* The ends of processes and of modules. */
+#include "recorder/hooks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "recorder/modules.h"
+#include "recorder/session.h"
+
+HOOK void _exit(int status)
+{
+    session_end(status);
+    if (real.exit_now)
+        real.exit_now(status);
+    for (;;)
+        syscall(SYS_exit_group, status);
+}
+
+HOOK void _Exit(int status)
+{
+    session_end(status);
+    if (real.exit_now)
+        real.exit_now(status);
+    for (;;)
+        syscall(SYS_exit_group, status);
+}
+
+HOOK void quick_exit(int status)
+{
+    session_will_quick_exit(status);
+    real.quick_exit(status);
+    __builtin_unreachable();
+}
+
+int dlclose(void *handle);
+HOOK int dlclose(void *handle)
+{
+    int status = real.dlclose(handle);
+    int saved_errno = errno;
+    if (session_is_on())
+        modules_check_gone();
+    hooks_new_forget();
+    errno = saved_errno;
+    return status;
+}

@@ -1,0 +1,15 @@
+/* Which code was mapped where: the module log in the shared memory (wire.h, "Modules"). */
+#ifndef TIDEMARK_RECORDER_MODULES_H
+#define TIDEMARK_RECORDER_MODULES_H
+
+#include <stdint.h>
+
+/* Code at ip is about to appear in a call path: logs its module if that is new. Holds no lock of
+ * ours while it asks the loader. */
+void modules_saw_code(uintptr_t ip);
+/* Something may have been unloaded: forgets, for log and unwinder, what is no longer there. */
+void modules_check_gone(void);
+/* In the child of a fork: the new session's log gets all that is known. */
+void modules_log_again(void);
+
+#endif

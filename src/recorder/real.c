@@ -1,0 +1,206 @@
+/* Symbol lookup without dlsym; see real.h. Runs inside the profiled program: no malloc, no stdio. */
+#include "recorder/real.h"
+
+#include <elf.h>
+#include <link.h>
+#include <stdint.h>
+#include <string.h>
+
+struct real real;
+
+/* What one module's dynamic section says about its symbols. */
+struct symbol_table {
+    uintptr_t bias;
+    const ElfW(Sym) *symbols;
+    const char *strings;
+    const uint16_t *versions; /* NULL: unversioned */
+    const uint32_t *gnu_hash;
+    const uint32_t *sysv_hash;
+};
+
+/* glibc relocates d_ptr in memory, musl and the vdso do not. */
+static const void *dynamic_pointer(uintptr_t bias, ElfW(Addr) value)
+{
+    return (const void *)(value < bias ? value + bias : value);
+}
+
+static bool symbol_table_open(struct symbol_table *table, const struct dl_phdr_info *info)
+{
+    const ElfW(Dyn) *entry = NULL;
+    for (int i = 0; i < info->dlpi_phnum; i++)
+        if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+            entry = (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+    *table = (struct symbol_table){.bias = info->dlpi_addr};
+    for (; entry && entry->d_tag != DT_NULL; entry++) {
+        const void *pointer = dynamic_pointer(table->bias, entry->d_un.d_ptr);
+        switch (entry->d_tag) {
+        case DT_SYMTAB:
+            table->symbols = pointer;
+            break;
+        case DT_STRTAB:
+            table->strings = pointer;
+            break;
+        case DT_VERSYM:
+            table->versions = pointer;
+            break;
+        case DT_GNU_HASH:
+            table->gnu_hash = pointer;
+            break;
+        case DT_HASH:
+            table->sysv_hash = pointer;
+            break;
+        }
+    }
+    return table->symbols && table->strings && (table->gnu_hash || table->sysv_hash);
+}
+
+/* A definition that a new reference to the unversioned name would bind to. */
+static bool symbol_matches(const struct symbol_table *table, uint32_t index, const char *name)
+{
+    const ElfW(Sym) *symbol = &table->symbols[index];
+    unsigned bind = ELF64_ST_BIND(symbol->st_info);
+    bool hidden_version = table->versions && table->versions[index] & 0x8000;
+    return symbol->st_shndx != SHN_UNDEF && symbol->st_value != 0 && !hidden_version &&
+           (bind == STB_GLOBAL || bind == STB_WEAK) &&
+           strcmp(table->strings + symbol->st_name, name) == 0;
+}
+
+static uint32_t gnu_hash_of(const char *name)
+{
+    uint32_t hash = 5381;
+    for (; *name; name++)
+        hash = hash * 33 + (unsigned char)*name;
+    return hash;
+}
+
+/* [0] buckets, [1] first hashed symbol, [2] bloom words, then bloom, buckets, chains. */
+static const ElfW(Sym) *find_gnu(const struct symbol_table *table, const char *name, uint32_t hash)
+{
+    const uint32_t *header = table->gnu_hash;
+    const uint32_t *buckets = header + 4 + header[2] * (sizeof(ElfW(Addr)) / sizeof(uint32_t));
+    const uint32_t *chains = buckets + header[0];
+    if (header[0] == 0)
+        return NULL;
+    uint32_t index = buckets[hash % header[0]];
+    if (index < header[1])
+        return NULL;
+    for (;; index++) {
+        uint32_t chain = chains[index - header[1]];
+        if ((chain | 1) == (hash | 1) && symbol_matches(table, index, name))
+            return &table->symbols[index];
+        if (chain & 1)
+            return NULL;
+    }
+}
+
+static const ElfW(Sym) *find_sysv(const struct symbol_table *table, const char *name)
+{
+    uint32_t count = table->sysv_hash[1];
+    for (uint32_t index = 1; index < count; index++)
+        if (symbol_matches(table, index, name))
+            return &table->symbols[index];
+    return NULL;
+}
+
+struct search {
+    const char *name;
+    uint32_t hash;
+    bool behind_us; /* our own module has been passed */
+    void *found, *before;
+};
+
+static bool module_is_ours(const struct dl_phdr_info *info)
+{
+    uintptr_t here = (uintptr_t)&real - info->dlpi_addr;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        if (segment->p_type == PT_LOAD && here - segment->p_vaddr < segment->p_memsz)
+            return true;
+    }
+    return false;
+}
+
+static int search_module(struct dl_phdr_info *info, size_t size, void *context)
+{
+    (void)size;
+    struct search *search = context;
+    struct symbol_table table;
+    if (module_is_ours(info)) {
+        search->behind_us = true;
+        return 0;
+    }
+    if (!symbol_table_open(&table, info))
+        return 0;
+    const ElfW(Sym) *symbol = table.gnu_hash ? find_gnu(&table, search->name, search->hash)
+                                             : find_sysv(&table, search->name);
+    if (!symbol)
+        return 0;
+    uintptr_t address = table.bias + symbol->st_value;
+    if (ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC)
+        address = (uintptr_t)((void *(*)(void))address)();
+    void **slot = search->behind_us ? &search->found : &search->before;
+    if (!*slot)
+        *slot = (void *)address;
+    return search->found != NULL;
+}
+
+void *real_find(const char *name)
+{
+    struct search search = {.name = name, .hash = gnu_hash_of(name)};
+    dl_iterate_phdr(search_module, &search);
+    /* A module ahead of us defines it too (the executable): the loader bound everyone to that one,
+     * and our stand-in is called only through us; behind us is right, ahead the last resort. */
+    return search.found ? search.found : search.before;
+}
+
+#define FIND(field, name) (*(void **)&real.field = real_find(name))
+
+bool real_init(void)
+{
+    if (real.malloc)
+        return true;
+    FIND(calloc, "calloc");
+    FIND(realloc, "realloc");
+    FIND(free, "free");
+    FIND(memalign, "memalign");
+    FIND(aligned_alloc, "aligned_alloc");
+    FIND(posix_memalign, "posix_memalign");
+    FIND(valloc, "valloc");
+    FIND(pvalloc, "pvalloc");
+    FIND(malloc_usable_size, "malloc_usable_size");
+    FIND(reallocarray, "reallocarray");
+    FIND(free_sized, "free_sized");
+    FIND(free_aligned_sized, "free_aligned_sized");
+    FIND(mmap, "mmap");
+    FIND(munmap, "munmap");
+    FIND(mremap, "mremap");
+    FIND(brk, "brk");
+    FIND(sbrk, "sbrk");
+    FIND(exit_now, "_exit");
+    FIND(quick_exit, "quick_exit");
+    FIND(dlclose, "dlclose");
+    void *found = real_find("malloc"); /* last: it says that the others are there */
+    __atomic_store_n((void **)&real.malloc, found, __ATOMIC_RELEASE);
+    return found && real.free && real.realloc && real.calloc;
+}
+
+static int contains_libc_malloc(struct dl_phdr_info *info, size_t size, void *context)
+{
+    (void)size;
+    uintptr_t malloc_offset = (uintptr_t)real.malloc - info->dlpi_addr;
+    uintptr_t exit_offset = (uintptr_t)real.exit_now - info->dlpi_addr;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        if (segment->p_type == PT_LOAD && malloc_offset - segment->p_vaddr < segment->p_memsz)
+            *(bool *)context = exit_offset - segment->p_vaddr < segment->p_memsz;
+    }
+    return 0;
+}
+
+/* The C library is where _exit lives: malloc in the same segment is its own. */
+bool real_is_libc(void)
+{
+    bool same = false;
+    dl_iterate_phdr(contains_libc_malloc, &same);
+    return same;
+}

@@ -1,0 +1,53 @@
+/* The functions that we stand in for, as the program would have got them without us.
+ *
+ * Found by reading the symbol tables of the loaded modules ourselves, never by dlsym(): dlsym
+ * allocates on some paths, and a lookup that fails formats a message under the locale's locks,
+ * which hangs programs whose first allocation happens inside setlocale(). */
+#ifndef TIDEMARK_RECORDER_REAL_H
+#define TIDEMARK_RECORDER_REAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct real {
+    void *(*malloc)(size_t);
+    void *(*calloc)(size_t, size_t);
+    void *(*realloc)(void *, size_t);
+    void (*free)(void *);
+    void *(*memalign)(size_t, size_t);
+    void *(*aligned_alloc)(size_t, size_t);
+    int (*posix_memalign)(void **, size_t, size_t);
+    void *(*valloc)(size_t);
+    void *(*pvalloc)(size_t);
+    size_t (*malloc_usable_size)(void *);
+    /* absent in some C libraries and allocators: NULL */
+    void *(*reallocarray)(void *, size_t, size_t);
+    void (*free_sized)(void *, size_t);
+    void (*free_aligned_sized)(void *, size_t, size_t);
+
+    void *(*mmap)(void *, size_t, int, int, int, off_t);
+    int (*munmap)(void *, size_t);
+    void *(*mremap)(void *, size_t, size_t, int, ...);
+    int (*brk)(void *);
+    void *(*sbrk)(intptr_t increment);
+
+    void (*exit_now)(int); /* _exit */
+    void (*quick_exit)(int);
+    int (*dlclose)(void *);
+};
+extern struct real real;
+
+/* Fills `real`. Cheap to call again; false if the program has no malloc that we could call. */
+bool real_init(void);
+
+/* Whether the real malloc is the C library's own, which calls nothing that we hook. */
+bool real_is_libc(void);
+
+/* The next definition of `name` behind ours, in the order the loader searches; modules that were
+ * loaded locally (a C++ plug-in of a C program brings its own libstdc++) come last. NULL if there
+ * is none. Takes the loader's lock, which is recursive. */
+void *real_find(const char *name);
+
+#endif

@@ -1,0 +1,305 @@
+/* Connecting a process image to its collector; see session.h. Runs inside the profiled program,
+ * before its main or in the child of a fork: system calls only, no malloc, no stdio. */
+#include "recorder/session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <linux/membarrier.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "base/ticks.h"
+#include "recorder/hooks.h"
+#include "recorder/modules.h"
+#include "recorder/real.h"
+#include "recorder/shared.h"
+#include "recorder/starter.h"
+#include "recorder/thread.h"
+
+/* Where this process image stands. In memory that a fork wipes: PHASE_NEW with `state` set means
+ * "a child of a recorded process". */
+enum phase { PHASE_NEW = 0, PHASE_BEGINNING, PHASE_ON };
+struct state {
+    _Atomic uint32_t phase;
+    long pid; /* a vfork child shares our memory but not our end */
+};
+static struct state *state;
+
+static bool over; /* for good, in children too */
+static bool follow;
+static char session_name[sizeof(((struct sockaddr_un *)0)->sun_path) - 1];
+
+bool session_is_over(void)
+{
+    return __atomic_load_n(&over, __ATOMIC_RELAXED);
+}
+
+bool session_is_on(void)
+{
+    return state && atomic_load_explicit(&state->phase, memory_order_acquire) == PHASE_ON &&
+           !session_is_over();
+}
+
+void session_stop(void)
+{
+    __atomic_store_n(&over, true, __ATOMIC_RELAXED);
+    /* This thread at once, the others when they next come by. */
+    if (thread_current)
+        thread_current->ring = NULL;
+}
+
+/* ---- Connecting ---- */
+
+static int connect_to(const char *name)
+{
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return -1;
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    size_t bytes = strlen(name);
+    memcpy(address.sun_path + 1, name, bytes); /* [0] is NUL: an abstract name */
+    struct timeval patience = {.tv_sec = 10};
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+    socklen_t length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + bytes);
+    int status;
+    do
+        status = connect(fd, (struct sockaddr *)&address, length);
+    while (status < 0 && errno == EINTR);
+    if (status == 0)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+/* The memfd that comes with the welcome; -1: not wanted. */
+static int receive_memory(int fd)
+{
+    struct wire_welcome welcome = {0};
+    union {
+        struct cmsghdr header;
+        char space[CMSG_SPACE(sizeof(int))];
+    } control;
+    struct iovec part = {&welcome, sizeof welcome};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control,
+                             .msg_controllen = sizeof control};
+    ssize_t got;
+    do
+        got = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
+    while (got < 0 && errno == EINTR);
+    struct cmsghdr *header = got > 0 ? CMSG_FIRSTHDR(&message) : NULL;
+    if (!header || header->cmsg_type != SCM_RIGHTS)
+        return -1;
+    int memory;
+    memcpy(&memory, CMSG_DATA(header), sizeof memory);
+    if (got == sizeof welcome && welcome.magic == WIRE_MAGIC && welcome.error == 0)
+        return memory;
+    close(memory);
+    return -1;
+}
+
+static bool join(const char *name, bool forked)
+{
+    int fd = connect_to(name);
+    if (fd < 0)
+        return false;
+    struct wire_hello hello = {
+        .magic = WIRE_MAGIC,
+        .reason = forked ? WIRE_HELLO_FORK : WIRE_HELLO_START,
+        .parent = forked ? (uint32_t)getppid() : 0,
+    };
+    int memory = -1;
+    if (send(fd, &hello, sizeof hello, MSG_NOSIGNAL) == sizeof hello)
+        memory = receive_memory(fd);
+    close(fd);
+    if (memory < 0)
+        return false;
+    struct wire_header *header = shared_open(memory);
+    close(memory);
+    return header != NULL;
+}
+
+/* ---- Options from the environment ---- */
+
+static void drop_variable(const char *name)
+{
+    size_t bytes = strlen(name);
+    char **to = environ;
+    for (char **from = environ; from && *from; from++)
+        if (strncmp(*from, name, bytes) != 0 || (*from)[bytes] != '=')
+            *to++ = *from;
+    if (to)
+        *to = NULL;
+}
+
+static bool name_from_environment(void)
+{
+    const char *name = getenv(WIRE_SESSION_VARIABLE);
+    if (!name || strlen(name) >= sizeof session_name)
+        return false;
+    strcpy(session_name, name);
+    return true;
+}
+
+/* ---- Beginning ---- */
+
+static const struct unwind_host host = {
+    .map_private = private_map,
+    .map_nodes = shared_map_nodes,
+    .publish_nodes = shared_publish_nodes,
+    .saw_code = modules_saw_code,
+};
+
+/* Registered before the program registers any, so they run after all of its own. */
+static void on_exit_handler(int status, void *unused)
+{
+    (void)unused;
+    session_end(status);
+}
+
+static int quick_exit_status;
+
+static void quick_exit_handler(void)
+{
+    session_end(quick_exit_status);
+}
+
+void session_will_quick_exit(int status)
+{
+    quick_exit_status = status;
+}
+
+/* The children of a program that is recorded alone must not find us. */
+static void hide_from_children(void)
+{
+    drop_variable(WIRE_SESSION_VARIABLE);
+    drop_variable("LD_PRELOAD");
+}
+
+static bool begin_first(void)
+{
+    state = private_map(sizeof *state);
+    if (!state || !real_init())
+        return false;
+    atomic_store(&state->phase, PHASE_BEGINNING);
+    thread_real_nests = !real_is_libc();
+    if (!name_from_environment() && !starter_start(session_name, sizeof session_name))
+        return false;
+    if (!join(session_name, false))
+        return false;
+    on_exit(on_exit_handler, NULL);
+    at_quick_exit(quick_exit_handler);
+    return true;
+}
+
+static bool begin_in_child(void)
+{
+    return follow && join(session_name, true);
+}
+
+static void begin_common(struct wire_header *header, bool forked)
+{
+    /* Lets the collector make all our threads pass a memory barrier; see wire.h, "Rings". */
+    syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0);
+    follow = header->flags & WIRE_FLAG_FOLLOW;
+    hooks_free_stacks = header->flags & WIRE_FLAG_FREE_STACKS;
+    if (!forked && !follow)
+        hide_from_children();
+    atomic_store(&header->start_ticks, ticks_before());
+    atomic_store(&header->node_count, 1);
+    unwind_init(&host, (enum unwind_mode)header->stacks, header->max_depth);
+    if (forked)
+        modules_log_again();
+}
+
+static bool begin(bool forked)
+{
+    if (forked ? !begin_in_child() : !begin_first())
+        return false;
+    begin_common(shared_header(), forked);
+    return true;
+}
+
+bool session_begin(void)
+{
+    uint32_t expected = PHASE_NEW;
+    bool forked = state != NULL;
+    if (forked && !atomic_compare_exchange_strong(&state->phase, &expected, PHASE_BEGINNING)) {
+        /* Another thread is at it. */
+        while (atomic_load(&state->phase) == PHASE_BEGINNING && !session_is_over())
+            syscall(SYS_sched_yield);
+        return session_is_on();
+    }
+    if (!begin(forked)) {
+        over = true;
+        return false;
+    }
+    state->pid = syscall(SYS_getpid);
+    atomic_store_explicit(&state->phase, PHASE_ON, memory_order_release);
+    return true;
+}
+
+/* Before any other constructor (-z initfirst), so that the exit handler runs after all others. */
+__attribute__((constructor)) static void session_constructor(void)
+{
+    thread_begin();
+}
+
+/* ---- While it runs ---- */
+
+static void futex_wake(_Atomic uint32_t *word, int count)
+{
+    syscall(SYS_futex, word, FUTEX_WAKE, count, NULL, NULL, 0);
+}
+
+void session_wake_collector(void)
+{
+    struct wire_header *header = shared_header();
+    if (header && atomic_load(&header->asleep) && atomic_exchange(&header->asleep, 0))
+        futex_wake(&header->asleep, 1);
+}
+
+bool session_collector_lives(void)
+{
+    struct wire_header *header = shared_header();
+    /* The kernel sets FUTEX_OWNER_DIED in a robust mutex whose owner is gone. */
+    return header && !(header->collector.__data.__lock & FUTEX_OWNER_DIED) &&
+           !atomic_load_explicit(&header->stop, memory_order_relaxed);
+}
+
+/* ---- The end ---- */
+
+static void wait_until_safe(struct wire_header *header)
+{
+    struct timespec step = {0, 20 * 1000 * 1000};
+    atomic_store(&header->exit_waiting, 1);
+    for (uint32_t waited_ms = 0; waited_ms < header->exit_wait_ms; waited_ms += 20) {
+        if (!session_collector_lives() ||
+            atomic_load(&header->session_state) == WIRE_SESSION_SAFE)
+            return;
+        session_wake_collector();
+        syscall(SYS_futex, &header->session_state, FUTEX_WAIT, WIRE_SESSION_RUNNING, &step, NULL,
+                0);
+    }
+}
+
+void session_end(int status)
+{
+    if (!session_is_on() || state->pid != syscall(SYS_getpid))
+        return;
+    struct wire_header *header = shared_header();
+    int saved_errno = errno;
+    atomic_store(&header->end_status, status);
+    atomic_store(&header->end_kind, WIRE_END_EXIT);
+    if (header->flags & WIRE_FLAG_EXIT_WAITS)
+        wait_until_safe(header);
+    errno = saved_errno;
+}

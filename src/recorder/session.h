@@ -1,0 +1,30 @@
+/* The process's side of a recording: finding the collector, or starting one, and saying goodbye.
+ * Also what becomes of it in the child of a fork. */
+#ifndef TIDEMARK_RECORDER_SESSION_H
+#define TIDEMARK_RECORDER_SESSION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Connects this process image to its collector and readies unwinder and module log. Called with
+ * hooks disabled for this thread. False: this process is not recorded. */
+bool session_begin(void);
+/* Whether it was begun in this very process (not in a parent by fork) and still records. */
+bool session_is_on(void);
+/* Whether recording is over for good here: no collector, or it died, or children are not followed. */
+bool session_is_over(void);
+/* The collector has died or asks us to stop. */
+void session_stop(void);
+
+/* The program is about to end with `status`: says so and waits, at most as long as the session
+ * allows, until the profile is safe (only where nobody else would wait for it). */
+void session_end(int status);
+/* The program has called quick_exit(status): session_end() follows after its handlers. */
+void session_will_quick_exit(int status);
+
+/* Wakes the collector if it sleeps. */
+void session_wake_collector(void);
+/* False once the collector is dead or has told us to stop. */
+bool session_collector_lives(void);
+
+#endif

@@ -1,0 +1,13 @@
+/* Starts a collector when the library was preloaded by hand and no session exists. */
+#ifndef TIDEMARK_RECORDER_STARTER_H
+#define TIDEMARK_RECORDER_STARTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Starts `tidemark collect`, found beside this library, as a process that is nobody's child that
+ * the program could wait for, puts TIDEMARK_SESSION into the environment for children, and writes
+ * the session's name. False: no collector could be started. */
+bool starter_start(char *name, size_t bytes);
+
+#endif

@@ -1,0 +1,203 @@
+/* Threads of the profiled program: their rings, and what happens when a ring is full. Runs inside
+ * the program: no malloc, no stdio, errno kept. */
+#include "recorder/thread.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+#include "recorder/lock.h"
+#include "recorder/session.h"
+#include "recorder/shared.h"
+
+__thread struct thread *thread_current;
+bool thread_real_nests;
+
+/* Set while this thread is in thread_begin(): what that calls must not be recorded. */
+static __thread bool thread_beginning;
+
+static pthread_key_t thread_key;
+static bool thread_key_made;
+
+/* Bytes kept free beyond `limit` for the records of signal handlers that interrupt a hook between
+ * its look at `limit` and its reservation. */
+enum { RESERVE_BYTES = 4096 };
+
+static void record_thread(struct thread *thread, enum wire_kind kind)
+{
+    uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
+    uint32_t tid = atomic_load_explicit(&thread->ring->tid, memory_order_relaxed);
+    record_short(thread, frame, kind, tid);
+}
+
+/* TLS destructor. Others may run after it, and free; the ring stays ours until the kernel has
+ * forgotten the thread. */
+static void thread_end(void *value)
+{
+    struct thread *thread = value;
+    if (thread != thread_current || !thread->ring)
+        return;
+    int saved_errno = errno;
+    record_thread(thread, WIRE_THREAD_END);
+    atomic_store_explicit(&thread->ring->state, WIRE_RING_ENDING, memory_order_release);
+    errno = saved_errno;
+}
+
+static void thread_watch_end(struct thread *thread)
+{
+    if (!thread_key_made)
+        thread_key_made = pthread_key_create(&thread_key, thread_end) == 0;
+    if (thread_key_made)
+        pthread_setspecific(thread_key, thread);
+}
+
+/* A thread's state belongs to its ring and passes with it to the next thread. */
+enum { BATCH = 256, BATCHES = 512 };
+struct thread_table {
+    struct thread *batch[BATCHES];
+};
+static struct thread_table *table; /* wiped in the child of a fork, as what it points to */
+
+static struct thread *thread_of_ring(uint32_t index)
+{
+    if (!table && !(table = private_map(sizeof *table)))
+        return NULL;
+    if (index / BATCH >= BATCHES)
+        return NULL;
+    struct thread **batch = &table->batch[index / BATCH];
+    if (!*batch) {
+        struct thread *expected = NULL, *made = private_map(BATCH * sizeof *made);
+        if (!made)
+            return NULL;
+        /* Two threads may arrive at once: the loser's pages stay untouched. */
+        __atomic_compare_exchange_n(batch, &expected, made, false, __ATOMIC_ACQ_REL,
+                                    __ATOMIC_ACQUIRE);
+    }
+    return &(*batch)[index % BATCH];
+}
+
+static struct thread *thread_new(void)
+{
+    uint32_t index;
+    char *data;
+    struct wire_ring *ring = shared_take_ring((uint32_t)syscall(SYS_gettid), &data, &index);
+    if (!ring)
+        return NULL;
+    struct thread *thread = thread_of_ring(index);
+    if (!thread)
+        return NULL;
+    struct unwind_memory *memory = thread->memory;
+    if (memory)
+        unwind_memory_forget(memory);
+    else
+        memory = unwind_memory_new();
+    *thread = (struct thread){
+        .ring = ring,
+        .data = data,
+        .mask = shared_header()->ring_bytes - 1,
+        .cursor = atomic_load_explicit(&ring->head, memory_order_relaxed),
+        .memory = memory,
+    };
+    return thread;
+}
+
+struct thread *thread_begin(void)
+{
+    if (thread_beginning || session_is_over())
+        return NULL;
+    int saved_errno = errno;
+    thread_beginning = true;
+    struct thread *thread = NULL;
+    if (session_is_on() || session_begin()) {
+        thread = thread_new();
+        if (thread) {
+            thread_current = thread;
+            record_thread(thread, WIRE_THREAD_START);
+            thread_watch_end(thread);
+        } else {
+            atomic_fetch_add_explicit(&shared_header()->lost_events, 1, memory_order_relaxed);
+        }
+    }
+    thread_beginning = false;
+    errno = saved_errno;
+    return thread;
+}
+
+/* ---- A full ring ---- */
+
+static bool record_has_room(struct thread *thread, unsigned bytes)
+{
+    uint64_t ring_bytes = thread->mask + 1;
+    uint64_t tail = atomic_load_explicit(&thread->ring->tail, memory_order_acquire);
+    uint64_t end = tail + ring_bytes - RESERVE_BYTES;
+    if (thread->cursor + bytes > end)
+        return false;
+    /* Come by again each quarter of the ring: to see whether the collector must be woken. */
+    uint64_t stop = thread->cursor + ring_bytes / 4;
+    thread->limit = stop < end ? stop : end;
+    if (thread->cursor - tail > ring_bytes / 4)
+        session_wake_collector();
+    return true;
+}
+
+static void record_wait(struct thread *thread, unsigned bytes)
+{
+    struct wire_ring *ring = thread->ring;
+    uint64_t since = ticks_before();
+    while (session_collector_lives()) {
+        uint32_t space = atomic_load(&ring->space);
+        if (record_has_room(thread, bytes))
+            break;
+        session_wake_collector();
+        struct timespec patience = {0, 100 * 1000 * 1000};
+        syscall(SYS_futex, &ring->space, FUTEX_WAIT, space, &patience, NULL, 0);
+    }
+    atomic_fetch_add_explicit(&ring->waits, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&ring->wait_ticks, ticks_before() - since, memory_order_relaxed);
+}
+
+/* Tells of the events lost so far in the stream itself, so that a reader knows when. */
+static void record_lost(struct thread *thread)
+{
+    uint64_t lost = thread->lost;
+    thread->lost = 0;
+    record_short(thread, 0, WIRE_LOST, lost);
+}
+
+bool record_make_room(struct thread *thread, unsigned bytes)
+{
+    int saved_errno = errno;
+    bool room = record_has_room(thread, bytes + 16);
+    if (!room && shared_header()->on_full == WIRE_ON_FULL_WAIT) {
+        record_wait(thread, bytes + 16);
+        room = record_has_room(thread, bytes + 16);
+    }
+    if (!session_collector_lives()) {
+        session_stop();
+        room = false;
+    }
+    if (!room) {
+        thread->lost++;
+        atomic_fetch_add_explicit(&thread->ring->lost_events, 1, memory_order_relaxed);
+    } else if (thread->lost) {
+        record_lost(thread);
+    }
+    errno = saved_errno;
+    return room;
+}
+
+void record_publish_again(struct thread *thread)
+{
+    uint64_t cursor;
+    do {
+        cursor = *(volatile uint64_t *)&thread->cursor;
+        /* A handler that comes now publishes for itself, up to a later cursor: never go back. */
+        uint64_t head = atomic_load_explicit(&thread->ring->head, memory_order_relaxed);
+        if (head < cursor)
+            atomic_store_explicit(&thread->ring->head, cursor, memory_order_release);
+        atomic_signal_fence(memory_order_seq_cst);
+    } while (*(volatile uint64_t *)&thread->cursor != cursor);
+    atomic_store_explicit(&thread->ring->busy, 0, memory_order_release);
+}

@@ -1,0 +1,195 @@
+/* A thread's own state and the way of an event into its ring: the hot path.
+ *
+ *   hook begins        hook_enter(): are we recording, or is this a call from within a call?
+ *     call path        unwind_capture()
+ *     record           record_begin(): room, busy; the time; the words; record_publish()
+ *   hook ends          hook_leave()
+ *
+ * Signal handlers may interrupt any of it and allocate too. A hook inside a hook (seen by
+ * hook_frame) takes its own place in the ring with one atomic-in-this-thread addition and leaves
+ * publishing to the hook that it interrupted. A handler may also leave by longjmp: then the frame in
+ * hook_frame is dead, the next hook notices (it runs further up the stack) and goes on; the
+ * half-written record reads as WIRE_VOID. */
+#ifndef TIDEMARK_RECORDER_THREAD_H
+#define TIDEMARK_RECORDER_THREAD_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include "base/ticks.h"
+#include "unwind/unwind.h"
+#include "wire/wire.h"
+
+#define likely(x)   __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+
+/* In private memory that reads as zero in the child of a fork: ring == NULL is "not recording yet",
+ * whatever the reason, and leads to thread_begin(). */
+struct thread {
+    struct wire_ring *ring;
+    char *data;      /* the ring's records */
+    uint64_t mask;   /* ring_bytes - 1 */
+    uint64_t cursor; /* bytes reserved, ever growing */
+    uint64_t limit;  /* beyond this, record_make_room() */
+    uintptr_t hook_frame;  /* the hook at work, 0: none */
+    uintptr_t inside;      /* frame of a hook whose real function calls hooked ones; 0: none */
+    struct unwind_memory *memory;
+    uint64_t lost; /* events since the last WIRE_LOST record */
+};
+
+extern __thread struct thread *thread_current;
+
+/* Whether the real malloc calls functions that we hook (not glibc's): set once by thread_begin(). */
+extern bool thread_real_nests;
+
+/* Makes this thread ready, and the process if it is the first. NULL: not recording (for good, or
+ * because this thread is in the middle of it). Keeps errno. */
+struct thread *thread_begin(void);
+
+/* Makes room for a record or says false: the event is lost and counted. Keeps errno. */
+bool record_make_room(struct thread *thread, unsigned bytes);
+/* Publishes what signal handlers left behind while this hook ended. */
+void record_publish_again(struct thread *thread);
+
+static inline bool frame_is_nested(uintptr_t outer, uintptr_t frame)
+{
+    return outer != 0 && frame < outer;
+}
+
+/* The state of the calling thread if this call is to be recorded. */
+static inline __attribute__((always_inline)) struct thread *hook_enter(uintptr_t frame)
+{
+    struct thread *thread = thread_current;
+    if (unlikely(!thread || !thread->ring)) {
+        thread = thread_begin();
+        if (!thread)
+            return NULL;
+    }
+    if (unlikely(frame_is_nested(thread->inside, frame)))
+        return NULL;
+    return thread;
+}
+
+/* What a hook holds while it records. */
+struct recording {
+    struct thread *thread;
+    bool nested;
+};
+
+static inline __attribute__((always_inline)) struct recording recording_begin(struct thread *thread,
+                                                                              uintptr_t frame)
+{
+    struct recording recording = {thread, frame_is_nested(thread->hook_frame, frame)};
+    if (likely(!recording.nested))
+        *(volatile uintptr_t *)&thread->hook_frame = frame;
+    return recording;
+}
+
+static inline __attribute__((always_inline)) uint32_t
+recording_path(const struct recording *recording, const struct unwind_start *start)
+{
+    return unwind_capture(likely(!recording->nested) ? recording->thread->memory : NULL, start);
+}
+
+/* One instruction, so that a signal handler either sees it done or not begun. */
+static inline uint64_t cursor_advance(struct thread *thread, uint64_t bytes)
+{
+#if defined(__x86_64__)
+    __asm__ volatile("xaddq %0, %1" : "+r"(bytes), "+m"(thread->cursor)::"memory", "cc");
+    return bytes;
+#else
+    return __atomic_fetch_add(&thread->cursor, bytes, __ATOMIC_RELAXED);
+#endif
+}
+
+/* Room for a record, void until its first word is written. Between this and record_publish() the
+ * collector waits for us: no calls in between. NULL: lost. */
+static inline __attribute__((always_inline)) struct wire_record *
+record_begin(const struct recording *recording, unsigned bytes)
+{
+    struct thread *thread = recording->thread;
+    if (unlikely(thread->cursor + bytes > thread->limit) && !record_make_room(thread, bytes))
+        return NULL;
+    atomic_store_explicit(&thread->ring->busy, 1, memory_order_relaxed);
+    atomic_signal_fence(memory_order_seq_cst);
+    uint64_t at = cursor_advance(thread, bytes) & thread->mask;
+    struct wire_record *record = (struct wire_record *)(thread->data + at);
+    *(volatile uint64_t *)&record->kind_address = WIRE_VOID;
+    if (bytes == 32)
+        *(volatile uint64_t *)&record->size_bytes = WIRE_VOID;
+    atomic_signal_fence(memory_order_seq_cst);
+    return record;
+}
+
+static inline __attribute__((always_inline)) void record_publish(const struct recording *recording,
+                                                                 uint64_t ticks)
+{
+    struct thread *thread = recording->thread;
+    if (unlikely(recording->nested))
+        return; /* the hook that we interrupted does it, and clears busy */
+    struct wire_ring *ring = thread->ring;
+    uint64_t cursor = *(volatile uint64_t *)&thread->cursor;
+    atomic_store_explicit(&ring->head, cursor, memory_order_release);
+    atomic_store_explicit(&ring->last_ticks, ticks, memory_order_release);
+    *(volatile uintptr_t *)&thread->hook_frame = 0;
+    atomic_signal_fence(memory_order_seq_cst);
+    if (unlikely(*(volatile uint64_t *)&thread->cursor != cursor))
+        record_publish_again(thread);
+    else
+        atomic_store_explicit(&ring->busy, 0, memory_order_release);
+}
+
+/* Nothing was written (record_begin() said NULL). */
+static inline void recording_abandon(const struct recording *recording)
+{
+    if (!recording->nested)
+        *(volatile uintptr_t *)&recording->thread->hook_frame = 0;
+}
+
+static inline void record_word0(struct wire_record *record, unsigned kind, uintptr_t address)
+{
+    atomic_signal_fence(memory_order_seq_cst);
+    *(volatile uint64_t *)&record->kind_address =
+        (uint64_t)kind << 56 | ((uint64_t)address & WIRE_ADDRESS_MASK);
+}
+
+/* ---- Whole events ---- */
+
+static inline __attribute__((always_inline)) void record_short(struct thread *thread,
+                                                               uintptr_t frame, unsigned kind,
+                                                               uintptr_t address)
+{
+    struct recording recording = recording_begin(thread, frame);
+    struct wire_record *record = record_begin(&recording, 16);
+    if (unlikely(!record)) {
+        recording_abandon(&recording);
+        return;
+    }
+    uint64_t ticks = ticks_before();
+    record->ticks = ticks;
+    record_word0(record, kind, address);
+    record_publish(&recording, ticks);
+}
+
+/* An event with its call path. `before`: the time is taken before what the hook is about to do. */
+static inline __attribute__((always_inline)) void
+record_long(struct thread *thread, uintptr_t frame, const struct unwind_start *start, unsigned kind,
+            uintptr_t address, uint64_t size_bytes, uint64_t slack_bytes, unsigned align_log2,
+            bool before)
+{
+    struct recording recording = recording_begin(thread, frame);
+    uint32_t node = recording_path(&recording, start);
+    struct wire_record *record = record_begin(&recording, 32);
+    if (unlikely(!record)) {
+        recording_abandon(&recording);
+        return;
+    }
+    uint64_t ticks = before ? ticks_before() : ticks_after();
+    record->ticks = ticks;
+    record->size_bytes = size_bytes & WIRE_ADDRESS_MASK;
+    record->detail = wire_detail(node, slack_bytes, align_log2);
+    record_word0(record, kind, address);
+    record_publish(&recording, ticks);
+}
+
+#endif
