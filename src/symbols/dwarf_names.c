@@ -1,0 +1,177 @@
+/* A linkage name says everything (namespace, class, parameters). Where there is none, DW_AT_name is
+ * qualified with the namespaces, modules and classes around the declaration; DWARF's tree has no
+ * way up, so the scopes of a unit are listed once, when the first such name turns up. Fortran:
+ * DW_AT_name is what people wrote, the linkage name only its translation. */
+#include "symbols/dwarf_names.h"
+
+#include <dwarf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbols/memory.h"
+
+#define MAX_ORIGINS 16
+#define MAX_DEPTH   100
+
+/* ---- Attributes ---------------------------------------------------------------------------- */
+
+static const char *linkage_of(Dwarf_Die *die)
+{
+    Dwarf_Attribute attribute;
+    if (!dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute) &&
+        !dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attribute))
+        return NULL;
+    return dwarf_formstring(&attribute);
+}
+
+/* The DIE that `die` says its name by: along abstract origins, then specifications. */
+static Dwarf_Die declaration_of(Dwarf_Die die)
+{
+    static const unsigned links[] = {DW_AT_abstract_origin, DW_AT_specification};
+    for (int hops = 0; hops < MAX_ORIGINS; hops++) {
+        Dwarf_Attribute attribute;
+        Dwarf_Die next;
+        bool moved = false;
+        for (size_t i = 0; i < 2 && !moved; i++)
+            moved = dwarf_formref_die(dwarf_attr(&die, links[i], &attribute), &next);
+        if (!moved)
+            break;
+        die = next;
+    }
+    return die;
+}
+
+static bool is_fortran(int language)
+{
+    return language == DW_LANG_Fortran77 || language == DW_LANG_Fortran90 ||
+           language == DW_LANG_Fortran95 || language == DW_LANG_Fortran03 ||
+           language == DW_LANG_Fortran08;
+}
+
+static bool has_scopes(int language)
+{
+    return language != DW_LANG_C && language != DW_LANG_C89 && language != DW_LANG_C99 &&
+           language != DW_LANG_C11 && language != DW_LANG_Mips_Assembler && language != -1;
+}
+
+/* ---- Scopes -------------------------------------------------------------------------------- */
+
+static bool is_scope(int tag)
+{
+    return tag == DW_TAG_namespace || tag == DW_TAG_module || tag == DW_TAG_class_type ||
+           tag == DW_TAG_structure_type || tag == DW_TAG_union_type ||
+           tag == DW_TAG_interface_type;
+}
+
+static const char *scope_name(Dwarf_Die *die)
+{
+    const char *name = dwarf_diename(die);
+    if (name)
+        return name;
+    return dwarf_tag(die) == DW_TAG_namespace ? "(anonymous namespace)" : NULL;
+}
+
+static void add_scopes(struct unit *unit, Dwarf_Die *parent, Dwarf_Off parent_end, int depth)
+{
+    Dwarf_Die child;
+    if (depth > MAX_DEPTH || dwarf_child(parent, &child) != 0)
+        return;
+    bool more;
+    do {
+        Dwarf_Die die = child;
+        more = dwarf_next_sibling(&child);
+        if (!is_scope(dwarf_tag(&die)) || !dwarf_haschildren(&die))
+            continue;
+        Dwarf_Off end = more ? dwarf_dieoffset(&child) : parent_end;
+        unit->scopes = memory_grow(unit->scopes, &unit->scope_capacity, unit->scope_count + 1,
+                                   sizeof *unit->scopes);
+        unit->scopes[unit->scope_count++] =
+            (struct scope){dwarf_dieoffset(&die), end, scope_name(&die)};
+        add_scopes(unit, &die, end, depth + 1);
+    } while (more);
+}
+
+/* "mod::" + "proc". Only for declarations in the unit itself: another unit's (LTO, dwz) would have
+ * to be listed for one name. */
+static const char *qualified(struct dwarf_index *index, struct unit *unit, Dwarf_Die *declaration,
+                             const char *name)
+{
+    Dwarf_Die home;
+    if (!dwarf_diecu(declaration, &home, NULL, NULL) || home.addr != unit->body.addr)
+        return pool_intern(index->pool, name);
+    if (!unit->scopes_read)
+        add_scopes(unit, &unit->body, UINT64_MAX, 0);
+    unit->scopes_read = true;
+
+    char *text = NULL;
+    size_t capacity = 0, length = 0;
+    Dwarf_Off offset = dwarf_dieoffset(declaration);
+    for (size_t i = 0; i < unit->scope_count && unit->scopes[i].begin < offset; i++) {
+        const struct scope *scope = &unit->scopes[i];
+        if (offset >= scope->end || !scope->name)
+            continue;
+        size_t bytes = strlen(scope->name);
+        text = memory_grow(text, &capacity, length + bytes + 2, 1);
+        memcpy(text + length, scope->name, bytes);
+        memcpy(text + length + bytes, "::", 2);
+        length += bytes + 2;
+    }
+    size_t bytes = strlen(name);
+    text = memory_grow(text, &capacity, length + bytes, 1);
+    memcpy(text + length, name, bytes);
+    const char *interned = pool_intern_n(index->pool, text, length + bytes);
+    free(text);
+    return interned;
+}
+
+/* ---- Names --------------------------------------------------------------------------------- */
+
+static const char *readable(struct pool *pool, const char *linkage)
+{
+    char *text = symbols_demangle(linkage);
+    const char *interned = pool_intern(pool, text ? text : linkage);
+    free(text);
+    return interned;
+}
+
+static struct name read_name(struct dwarf_index *index, struct unit *unit, Dwarf_Die *die)
+{
+    struct name name = {0};
+    Dwarf_Die declaration = declaration_of(*die);
+    const char *linkage = linkage_of(die), *plain = dwarf_diename(&declaration);
+    if (linkage && *linkage)
+        name.linkage = pool_intern(index->pool, linkage);
+    if (name.linkage && !(plain && is_fortran(unit->language)))
+        name.function = readable(index->pool, name.linkage);
+    else if (plain && *plain)
+        name.function = has_scopes(unit->language)
+                            ? qualified(index, unit, &declaration, plain)
+                            : pool_intern(index->pool, plain);
+    return name;
+}
+
+/* All inlined copies of a function share the name of their origin. */
+static Dwarf_Die named_die(Dwarf_Die *die)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Die origin;
+    if (dwarf_tag(die) == DW_TAG_inlined_subroutine &&
+        dwarf_formref_die(dwarf_attr(die, DW_AT_abstract_origin, &attribute), &origin))
+        return origin;
+    return *die;
+}
+
+const struct name *dwarf_name(struct dwarf_index *index, struct unit *unit, Dwarf_Die *die)
+{
+    Dwarf_Die named = named_die(die);
+    uint64_t key = (uint64_t)(uintptr_t)named.addr;
+    uint32_t number = number_map_get(&index->name_numbers, key);
+    if (number == NUMBER_NONE) {
+        number = (uint32_t)index->name_count;
+        index->names = memory_grow(index->names, &index->name_capacity, index->name_count + 1,
+                                   sizeof *index->names);
+        index->names[index->name_count++] = read_name(index, unit, &named);
+        number_map_put(&index->name_numbers, key, number);
+    }
+    return &index->names[number];
+}
