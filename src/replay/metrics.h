@@ -43,12 +43,14 @@ struct program_metrics {
     uint64_t live_peak_count;  /* most blocks alive at once */
     uint64_t foreign_frees;    /* frees and reallocs of blocks whose allocation was not seen: they
                                   come from before the recording, or from the parent of a fork */
-    uint64_t replaced_blocks;  /* allocations at an address that was still alive: a free was missed */
+    uint64_t replaced_blocks;  /* allocations at an address that was still alive: a free was missed
+                                  (one that only comes late is taken off again) */
     uint64_t unmap_count, unmap_bytes;
     uint64_t brk_count, brk_bytes; /* sbrk/brk growth asked for by the program itself */
     uint64_t events;               /* records replayed */
     uint64_t late_events;          /* records whose time came before what was already replayed */
     uint64_t lost_events;          /* events the recorder could not record */
+    uint64_t malformed_events;     /* records that make no sense, skipped: the stream is damaged */
 };
 
 /* One interval of the timeline. Levels keep the extremes inside the interval, so that halving the

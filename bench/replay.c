@@ -1,0 +1,215 @@
+/* How many events per second one core replays. The stream is that of a large C++ program: call
+ * paths of very unequal activity, small blocks, most of them short-lived, a million that stay; four
+ * threads whose records come in runs, as the collector's merge delivers them.
+ *
+ *   replay [million events] [live blocks] [call paths] [records per run] */
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "replay/replay.h"
+
+#define THREADS        4
+#define RECENT         64 /* a free takes one of the last RECENT blocks of its thread … */
+#define RECENT_PERCENT 60 /* … this often, else any block */
+
+static uint64_t random_state = 88172645463325252ull;
+
+static uint64_t random_u64(void)
+{
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 7;
+    random_state ^= random_state << 17;
+    return random_state;
+}
+
+static uint64_t random_below(uint64_t limit)
+{
+    return random_u64() % limit;
+}
+
+struct run {
+    size_t offset, bytes;
+    uint32_t thread;
+};
+
+struct stream {
+    uint64_t *words;
+    size_t used, room, events;
+    struct run *runs;
+    size_t run_count;
+    uint64_t ticks;
+};
+
+/* The blocks of the program: a slot is an address. */
+struct heap {
+    uint64_t *live, *spare;
+    size_t live_count, spare_count;
+};
+
+static void heap_init(struct heap *heap, size_t blocks)
+{
+    heap->live = malloc(blocks * sizeof(uint64_t));
+    heap->spare = malloc(blocks * sizeof(uint64_t));
+    heap->live_count = 0;
+    heap->spare_count = blocks;
+    for (size_t i = 0; i < blocks; i++) /* lowest addresses are used first */
+        heap->spare[blocks - 1 - i] = 0x555555a00000 + i * 112;
+}
+
+static void put(struct stream *stream, unsigned kind, uint64_t address, uint64_t size,
+                uint32_t node)
+{
+    uint64_t *at = stream->words + stream->used;
+
+    stream->ticks += 20 + random_below(200);
+    at[0] = (uint64_t)kind << 56 | address;
+    at[1] = stream->ticks;
+    if (kind & WIRE_LONG) {
+        at[2] = size;
+        at[3] = wire_detail(node, 8, 0);
+    }
+    stream->used += kind & WIRE_LONG ? 4 : 2;
+    stream->events++;
+}
+
+/* Half of the events come from some hundred of the call paths, the rest from all. */
+static uint32_t some_path(uint32_t paths)
+{
+    double u = (double)(random_u64() >> 11) * 0x1p-53;
+
+    return 3 * (uint32_t)(pow((double)paths, u) - 1) + 1 +
+           (random_u64() % 4 == 0 ? 3 * (uint32_t)random_below(paths) / 2 : 0);
+}
+
+static uint64_t some_size(void)
+{
+    return 16 + random_below(241);
+}
+
+static void put_allocation(struct stream *stream, struct heap *heap, uint32_t paths)
+{
+    uint64_t address = heap->spare[--heap->spare_count];
+
+    heap->live[heap->live_count++] = address;
+    put(stream, random_below(2) ? WIRE_MALLOC : WIRE_NEW, address, some_size(),
+        some_path(paths));
+}
+
+static void put_free(struct stream *stream, struct heap *heap)
+{
+    size_t recent = heap->live_count < RECENT ? heap->live_count : RECENT;
+    size_t i = random_below(100) < RECENT_PERCENT ? heap->live_count - 1 - random_below(recent)
+                                                  : random_below(heap->live_count);
+    uint64_t address = heap->live[i];
+
+    heap->live[i] = heap->live[--heap->live_count];
+    heap->spare[heap->spare_count++] = address;
+    put(stream, WIRE_FREE, address, 0, 0);
+}
+
+static void put_realloc(struct stream *stream, struct heap *heap, uint32_t paths)
+{
+    uint64_t address = heap->live[random_below(heap->live_count)];
+
+    put(stream, WIRE_REALLOC_BEGIN, address, 0, 0);
+    put(stream, WIRE_REALLOC_END, address, some_size(), some_path(paths));
+}
+
+static void generate(struct stream *stream, size_t events, size_t blocks, uint32_t paths,
+                     size_t run_records)
+{
+    struct heap heap;
+
+    heap_init(&heap, blocks + blocks / 8);
+    stream->words = malloc((events + 2 * run_records + 2) * 32);
+    stream->runs = malloc((events / run_records + 2) * sizeof(*stream->runs));
+    while (stream->events < events) {
+        struct run *run = &stream->runs[stream->run_count++];
+        size_t first = stream->events;
+        run->offset = stream->used;
+        run->thread = (uint32_t)random_below(THREADS);
+        while (stream->events - first < run_records) {
+            unsigned dice = (unsigned)random_below(100);
+            if (heap.live_count < RECENT || (heap.live_count < blocks && dice < 70))
+                put_allocation(stream, &heap, paths);
+            else if (dice < 4)
+                put_realloc(stream, &heap, paths);
+            else if (dice % 2 && heap.spare_count)
+                put_allocation(stream, &heap, paths);
+            else
+                put_free(stream, &heap);
+        }
+        run->bytes = (stream->used - run->offset) * 8;
+    }
+    free(heap.live);
+    free(heap.spare);
+}
+
+static double seconds(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static void count_site(void *context, const struct replay_site *site)
+{
+    (void)site;
+    ++*(size_t *)context;
+}
+
+static size_t argument(int argc, char **argv, int index, size_t otherwise)
+{
+    size_t value = argc > index ? strtoull(argv[index], NULL, 10) : otherwise;
+
+    return value ? value : otherwise;
+}
+
+int main(int argc, char **argv)
+{
+    size_t events = argument(argc, argv, 1, 8) * 1000000;
+    size_t blocks = argument(argc, argv, 2, 1000000);
+    size_t paths = argument(argc, argv, 3, 200000);
+    size_t run_records = argument(argc, argv, 4, 500);
+    struct stream stream = {0};
+    struct replay *replay = replay_new(0, 0.3);
+    struct program_metrics program;
+    size_t sites = 0, half, events_of_half = 0;
+    double start, middle, end, visited;
+
+    for (uint32_t i = 0; i < THREADS; i++)
+        replay_thread_begin(replay, 100 + i, 0);
+    generate(&stream, events, blocks, (uint32_t)paths, run_records);
+    half = stream.run_count / 2;
+    start = middle = seconds();
+    for (size_t i = 0; i < stream.run_count; i++) {
+        const struct run *run = &stream.runs[i];
+        if (i == half) {
+            middle = seconds();
+            replay_program(replay, &program);
+            events_of_half = program.events;
+            start += seconds() - middle;
+            middle = seconds();
+        }
+        replay_records(replay, run->thread, stream.words + run->offset, run->bytes);
+    }
+    end = seconds();
+    replay_changed_sites(replay, count_site, &sites);
+    visited = seconds();
+    replay_program(replay, &program);
+    printf("%.1f M events/s (filling %.1f, steady %.1f); %zu events, %zu sites, %zu live blocks\n",
+           (double)stream.events / (end - start) / 1e6,
+           (double)events_of_half / (middle - start) / 1e6,
+           (double)(stream.events - events_of_half) / (end - middle) / 1e6, stream.events, sites,
+           (size_t)program.total.live_count);
+    printf("%.1f MB held by the replay; all sites visited in %.1f ms\n",
+           (double)replay_memory_bytes(replay) / 1e6, (visited - end) * 1e3);
+    replay_free(replay);
+    free(stream.words);
+    free(stream.runs);
+    return 0;
+}

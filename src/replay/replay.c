@@ -1,0 +1,676 @@
+/* What each record does to the live blocks, the call paths, the threads and the timeline. The order
+ * of a step is always the same: old lives end, new ones begin, then the high-water marks and the
+ * timeline look at the level, once; so a realloc is one step and never counts both its blocks.
+ *
+ * Speed is a matter of cache misses: a block's slot and its call path's metrics are somewhere in
+ * tens of megabytes. So two cursors run ahead of the replay through the same records: the far one
+ * asks for the slots, the near one, when they have come, for the metrics that they lead to. */
+#include "replay/replay.h"
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include "replay/live.h"
+#include "replay/region.h"
+#include "replay/sites.h"
+#include "replay/threads.h"
+#include "replay/timeline.h"
+
+#define FAR_RECORDS  24
+#define NEAR_RECORDS 10
+
+#define FIRST_LIVE_LOG2 10
+#define FIRST_OWED_LOG2 3
+
+struct replay {
+    /* the levels; live_bytes is the sum over all sites */
+    uint64_t live_bytes, live_count;
+    uint64_t peak_bytes, peak_ticks; /* the first moment of the highest live_bytes */
+    uint64_t last_ticks;
+    struct thread *running; /* whose record is being replayed */
+    uint32_t stream;
+    struct live_table live;
+    struct sites sites;
+    struct timeline timeline;
+    struct threads threads;
+    /* Frees that must still come, or never will: by address, the number of them in size_bytes, the
+     * birth of the block that showed the last of them missing in birth_ticks. */
+    struct live_table owed;
+    struct program_metrics program; /* but for `total` */
+};
+
+/* ---- Levels -------------------------------------------------------------------------------- */
+
+static inline void see_levels(struct replay *replay)
+{
+    struct timeline_bucket *bucket = timeline_current(&replay->timeline);
+
+    timeline_level_see(&bucket->requested, replay->live_bytes);
+    timeline_level_see(&bucket->blocks, replay->live_count);
+    if (replay->live_count > replay->program.live_peak_count)
+        replay->program.live_peak_count = replay->live_count;
+    if (replay->live_bytes > replay->peak_bytes) {
+        replay->peak_bytes = replay->live_bytes;
+        replay->peak_ticks = replay->last_ticks;
+        replay->sites.peak_number++;
+    }
+}
+
+/* Time is that of the newest event so far: a late one happens now. */
+static inline void take_time(struct replay *replay, uint64_t ticks)
+{
+    replay->program.events++;
+    if (ticks < replay->last_ticks)
+        replay->program.late_events++;
+    else
+        replay->last_ticks = ticks;
+    if (replay->last_ticks >= replay->timeline.end_ticks)
+        timeline_advance(&replay->timeline, replay->last_ticks, replay->live_bytes,
+                         replay->live_count);
+}
+
+/* ---- Lives --------------------------------------------------------------------------------- */
+
+static inline uint32_t thread_number(const struct replay *replay, const struct thread *thread)
+{
+    return (uint32_t)(thread - replay->threads.all);
+}
+
+/* A block that is in no table (any more) stops to be counted. */
+static inline void end_life(struct replay *replay, const struct live_block *block, uint64_t ticks)
+{
+    struct timeline_bucket *bucket = timeline_current(&replay->timeline);
+    uint64_t lifetime = ticks > block->birth_ticks ? ticks - block->birth_ticks : 0;
+
+    bucket->free_count++;
+    bucket->free_bytes += block->size_bytes;
+    replay->live_count--;
+    replay->live_bytes -= block->size_bytes;
+    site_ended(&replay->sites, block->site, block->size_bytes, block->slack_bytes, lifetime);
+}
+
+static inline void credit_free(struct replay *replay, const struct live_block *block)
+{
+    replay->running->metrics.free_count++;
+    replay->running->metrics.free_bytes += block->size_bytes;
+}
+
+/* The block at this address is no longer the newest one of the thread that it was born by. True if
+ * it was, and that thread is the running one. */
+static inline bool forget_newest(struct replay *replay, const struct live_block *block)
+{
+    uint32_t owner = live_block_owner(block);
+    struct thread *thread = &replay->threads.all[owner];
+
+    if (owner >= replay->threads.count || owner == LIVE_NO_OWNER ||
+        thread->newest_address != block->address)
+        return false;
+    thread->newest_address = 0;
+    return thread == replay->running;
+}
+
+static void owe_free(struct replay *replay, uint64_t address, uint64_t until_ticks)
+{
+    struct live_block *debt = live_table_place(&replay->owed, address);
+
+    if (debt->address != address)
+        *debt = (struct live_block){.address = address};
+    debt->size_bytes++;
+    if (until_ticks > debt->birth_ticks)
+        debt->birth_ticks = until_ticks;
+    replay->program.replaced_blocks++;
+}
+
+/* Is a free (or the beginning of a realloc) with this time the one that was missing? */
+static bool settle_owed(struct replay *replay, uint64_t address, uint64_t ticks)
+{
+    struct live_block *debt;
+
+    if (!replay->owed.count)
+        return false;
+    debt = live_table_find(&replay->owed, address);
+    if (!debt || ticks >= debt->birth_ticks)
+        return false;
+    if (--debt->size_bytes == 0)
+        live_table_remove(&replay->owed, debt);
+    replay->program.replaced_blocks--;
+    return true;
+}
+
+/* Two blocks cannot share an address: the older one's life was over when the younger's began, only
+ * the record of its end is late or lost. `slot` keeps the younger. */
+static void replace_block(struct replay *replay, struct live_block *slot, struct live_block block)
+{
+    struct live_block over = *slot;
+
+    if (slot->birth_ticks > block.birth_ticks) {
+        over = block;
+    } else {
+        forget_newest(replay, slot);
+        *slot = block;
+    }
+    owe_free(replay, over.address, slot->birth_ticks);
+    end_life(replay, &over, slot->birth_ticks);
+}
+
+/* A block that is counted takes its address. False if its life turns out to be over. */
+static inline bool place_block(struct replay *replay, const struct live_block *block)
+{
+    struct live_block *slot = live_table_place(&replay->live, block->address);
+
+    if (slot->address == block->address) {
+        replace_block(replay, slot, *block);
+        return slot->birth_ticks == block->birth_ticks;
+    }
+    *slot = *block;
+    return true;
+}
+
+/* The block that a free or realloc of the address means, out of the table; or none, counted. */
+static inline bool take_block(struct replay *replay, uint64_t address, uint64_t ticks,
+                              struct live_block *out)
+{
+    struct live_block *slot;
+
+    if (settle_owed(replay, address, ticks))
+        return false;
+    slot = live_table_find(&replay->live, address);
+    if (!slot) {
+        replay->program.foreign_frees++;
+        return false;
+    }
+    *out = *slot;
+    live_table_remove(&replay->live, slot);
+    return true;
+}
+
+static inline uint64_t address_of(const struct wire_record *record)
+{
+    return record->kind_address & WIRE_ADDRESS_MASK;
+}
+
+static inline uint64_t counted_size(const struct wire_record *record)
+{
+    return record->size_bytes < LIVE_MAX_SIZE ? record->size_bytes : LIVE_MAX_SIZE;
+}
+
+static inline bool has_own_alignment(const struct wire_record *record)
+{
+    return wire_kind(record->kind_address) == WIRE_ALIGNED ||
+           wire_detail_align_log2(record->detail) > 4;
+}
+
+static inline void begin_life(struct replay *replay, const struct wire_record *record,
+                              uint32_t site)
+{
+    uint64_t size = counted_size(record);
+    struct thread *thread = replay->running;
+    struct timeline_bucket *bucket = timeline_current(&replay->timeline);
+    struct live_block block = {
+        .address = address_of(record),
+        .size_bytes = size,
+        .birth_ticks = record->ticks,
+        .site = site,
+        .slack_bytes = wire_detail_slack(record->detail),
+    };
+
+    live_block_set_owner(&block, thread_number(replay, thread));
+    bucket->alloc_count++;
+    bucket->alloc_bytes += size;
+    thread->metrics.alloc_count++;
+    thread->metrics.alloc_bytes += size;
+    thread->births++;
+    replay->live_count++;
+    replay->live_bytes += size;
+    site_born(&replay->sites, site, size, block.slack_bytes);
+    if (size == 0)
+        replay->sites.cold[site].zero_count++;
+    if (has_own_alignment(record))
+        replay->sites.cold[site].aligned_count++;
+    thread->newest_address = place_block(replay, &block) ? block.address : 0;
+}
+
+/* ---- Records ------------------------------------------------------------------------------- */
+
+static inline uint32_t site_of(struct replay *replay, const struct wire_record *record)
+{
+    return sites_of_node(&replay->sites, wire_detail_node(record->detail));
+}
+
+static void count_malformed(struct replay *replay)
+{
+    replay->program.malformed_events++;
+}
+
+static void on_void(struct replay *replay, const struct wire_record *record)
+{
+    (void)replay;
+    (void)record;
+}
+
+static void allocate(struct replay *replay, const struct wire_record *record)
+{
+    uint32_t site = site_of(replay, record);
+    struct site_hot *hot = &replay->sites.hot[site];
+
+    hot->alloc_count++;
+    hot->alloc_bytes += counted_size(record);
+    begin_life(replay, record, site);
+    site_crest(&replay->sites, site, replay->last_ticks);
+    see_levels(replay);
+}
+
+static void on_allocation(struct replay *replay, const struct wire_record *record)
+{
+    if (!address_of(record)) {
+        count_malformed(replay);
+        return;
+    }
+    take_time(replay, record->ticks);
+    allocate(replay, record);
+}
+
+static void on_failure(struct replay *replay, const struct wire_record *record)
+{
+    uint32_t site = site_of(replay, record);
+
+    take_time(replay, record->ticks);
+    site_change(&replay->sites, site);
+    replay->sites.cold[site].failed_count++;
+}
+
+/* Ends a block by a free of the running thread. */
+static inline void free_block(struct replay *replay, const struct live_block *block,
+                              uint64_t ticks, bool newest)
+{
+    credit_free(replay, block);
+    end_life(replay, block, ticks);
+    if (newest)
+        replay->sites.cold[block->site].temporary_count++;
+    see_levels(replay);
+}
+
+static void on_free(struct replay *replay, const struct wire_record *record)
+{
+    struct live_block block;
+
+    take_time(replay, record->ticks);
+    if (address_of(record) && take_block(replay, address_of(record), record->ticks, &block))
+        free_block(replay, &block, record->ticks, forget_newest(replay, &block));
+}
+
+static void on_realloc_begin(struct replay *replay, const struct wire_record *record)
+{
+    struct pending_realloc *pending = thread_push_realloc(&replay->threads, replay->running);
+    uint64_t address = address_of(record);
+
+    take_time(replay, record->ticks);
+    pending->births = replay->running->births;
+    pending->old = address ? REALLOC_OLD_UNKNOWN : REALLOC_OLD_NONE;
+    pending->block.address = address;
+    if (address && take_block(replay, address, record->ticks, &pending->block)) {
+        pending->old = REALLOC_OLD_LIVE;
+        pending->newest = forget_newest(replay, &pending->block);
+    }
+}
+
+static bool still_newest(const struct replay *replay, const struct pending_realloc *pending)
+{
+    return pending->newest && pending->births == replay->running->births;
+}
+
+/* The realloc that an end completes. If the recorder lost its beginning the old block is unknown. */
+static struct pending_realloc pop_realloc(struct replay *replay, const struct wire_record *record)
+{
+    struct thread *thread = replay->running;
+
+    if (!thread->pending_count)
+        return (struct pending_realloc){.old = REALLOC_OLD_UNKNOWN,
+                                        .block.address = address_of(record)};
+    return thread->pending[--thread->pending_count];
+}
+
+static void on_realloc_failed(struct replay *replay, const struct wire_record *record)
+{
+    struct pending_realloc pending = pop_realloc(replay, record);
+
+    on_failure(replay, record);
+    if (pending.old != REALLOC_OLD_LIVE)
+        return;
+    if (place_block(replay, &pending.block) && still_newest(replay, &pending))
+        replay->running->newest_address = pending.block.address;
+    see_levels(replay);
+}
+
+static void reallocate(struct replay *replay, const struct wire_record *record,
+                       const struct pending_realloc *pending)
+{
+    uint32_t site = site_of(replay, record);
+    struct site_cold *cold = &replay->sites.cold[site];
+
+    if (pending->old == REALLOC_OLD_LIVE) {
+        credit_free(replay, &pending->block);
+        end_life(replay, &pending->block, record->ticks);
+    }
+    cold->realloc_count++;
+    cold->realloc_bytes += counted_size(record);
+    cold->realloc_moved += address_of(record) != pending->block.address;
+    begin_life(replay, record, site);
+    site_crest(&replay->sites, site, replay->last_ticks);
+    see_levels(replay);
+}
+
+static void on_realloc_end(struct replay *replay, const struct wire_record *record)
+{
+    struct pending_realloc pending = pop_realloc(replay, record);
+
+    take_time(replay, record->ticks);
+    if (address_of(record) && pending.old == REALLOC_OLD_NONE)
+        allocate(replay, record);
+    else if (address_of(record))
+        reallocate(replay, record, &pending);
+    else if (pending.old == REALLOC_OLD_LIVE)
+        free_block(replay, &pending.block, record->ticks, still_newest(replay, &pending));
+}
+
+static void on_thread_start(struct replay *replay, const struct wire_record *record)
+{
+    take_time(replay, record->ticks);
+    threads_announce(&replay->threads, replay->stream, (uint32_t)address_of(record),
+                     record->ticks);
+    replay->running = threads_of_stream(&replay->threads, replay->stream);
+}
+
+static void on_thread_end(struct replay *replay, const struct wire_record *record)
+{
+    take_time(replay, record->ticks);
+    replay->running->metrics.end_ticks = record->ticks;
+}
+
+static void on_lost(struct replay *replay, const struct wire_record *record)
+{
+    take_time(replay, record->ticks);
+    replay->program.lost_events += address_of(record);
+}
+
+static void on_mmap(struct replay *replay, const struct wire_record *record)
+{
+    uint32_t site = site_of(replay, record);
+
+    take_time(replay, record->ticks);
+    site_change(&replay->sites, site);
+    replay->sites.cold[site].map_count++;
+    replay->sites.cold[site].map_bytes += record->size_bytes;
+}
+
+static void on_munmap(struct replay *replay, const struct wire_record *record)
+{
+    take_time(replay, record->ticks);
+    replay->program.unmap_count++;
+    replay->program.unmap_bytes += record->size_bytes;
+}
+
+static void on_brk_grown(struct replay *replay, const struct wire_record *record)
+{
+    take_time(replay, record->ticks);
+    replay->program.brk_count++;
+    replay->program.brk_bytes += record->size_bytes;
+}
+
+static void on_brk_shrunk(struct replay *replay, const struct wire_record *record)
+{
+    take_time(replay, record->ticks);
+}
+
+typedef void record_handler(struct replay *replay, const struct wire_record *record);
+
+/* By the first byte of a record. What has no handler makes no sense. */
+static record_handler *const handlers[256] = {
+    [WIRE_VOID] = on_void,
+    [WIRE_FREE] = on_free,
+    [WIRE_REALLOC_BEGIN] = on_realloc_begin,
+    [WIRE_THREAD_START] = on_thread_start,
+    [WIRE_THREAD_END] = on_thread_end,
+    [WIRE_LOST] = on_lost,
+    [WIRE_MALLOC] = on_allocation,
+    [WIRE_CALLOC] = on_allocation,
+    [WIRE_ALIGNED] = on_allocation,
+    [WIRE_NEW] = on_allocation,
+    [WIRE_NEW_ARRAY] = on_allocation,
+    [WIRE_MALLOC | WIRE_FAILED] = on_failure,
+    [WIRE_CALLOC | WIRE_FAILED] = on_failure,
+    [WIRE_ALIGNED | WIRE_FAILED] = on_failure,
+    [WIRE_NEW | WIRE_FAILED] = on_failure,
+    [WIRE_NEW_ARRAY | WIRE_FAILED] = on_failure,
+    [WIRE_REALLOC_END] = on_realloc_end,
+    [WIRE_REALLOC_END | WIRE_FAILED] = on_realloc_failed,
+    [WIRE_FREE_AT] = on_free,
+    [WIRE_MMAP] = on_mmap,
+    [WIRE_MMAP | WIRE_FAILED] = on_failure,
+    [WIRE_MUNMAP] = on_munmap,
+    [WIRE_BRK] = on_brk_grown,
+    [WIRE_BRK | WIRE_FAILED] = on_brk_shrunk,
+};
+
+/* ---- Cursors ------------------------------------------------------------------------------- */
+
+/* The whole records in [at, end). Nothing is assumed of their alignment. */
+struct cursor {
+    const unsigned char *at, *end;
+};
+
+static inline uint64_t word(const unsigned char *at)
+{
+    uint64_t value;
+
+    memcpy(&value, at, sizeof(value));
+    return value;
+}
+
+/* Bytes of the record at the cursor; 0 if there is no whole one any more. */
+static inline size_t cursor_record_bytes(const struct cursor *cursor)
+{
+    size_t left = (size_t)(cursor->end - cursor->at);
+    size_t bytes;
+
+    if (left < 16)
+        return 0;
+    bytes = wire_record_bytes(word(cursor->at));
+    return bytes <= left ? bytes : 0;
+}
+
+static inline void ask_for_slot(const struct replay *replay, struct cursor *far)
+{
+    size_t bytes = cursor_record_bytes(far);
+    uint64_t address;
+
+    if (!bytes)
+        return;
+    address = word(far->at) & WIRE_ADDRESS_MASK;
+    __builtin_prefetch(live_table_home(&replay->live, address), 1);
+    far->at += bytes;
+}
+
+static inline void ask_for_site(const struct replay *replay, struct cursor *near)
+{
+    size_t bytes = cursor_record_bytes(near);
+
+    if (bytes == 32) {
+        uint32_t number = sites_number(&replay->sites, wire_detail_node(word(near->at + 24)));
+        if (number)
+            site_prefetch(&replay->sites, number - 1);
+    } else if (bytes == 16) {
+        uint64_t address = word(near->at) & WIRE_ADDRESS_MASK;
+        struct live_block *block = address ? live_table_find(&replay->live, address) : NULL;
+        if (block)
+            site_prefetch(&replay->sites, block->site);
+    }
+    near->at += bytes;
+}
+
+static inline void replay_record(struct replay *replay, const unsigned char *at, size_t bytes)
+{
+    struct wire_record record = {word(at), word(at + 8), 0, 0};
+    record_handler *handler;
+
+    if (bytes == 32) {
+        record.size_bytes = word(at + 16);
+        record.detail = word(at + 24);
+    }
+    handler = handlers[wire_kind(record.kind_address)];
+    if (handler)
+        handler(replay, &record);
+    else
+        count_malformed(replay);
+}
+
+void replay_records(struct replay *replay, uint32_t thread, const void *records, size_t bytes)
+{
+    struct cursor now = {records, (const unsigned char *)records + bytes};
+    struct cursor far = now, near = now;
+    size_t record_bytes;
+
+    assert(thread < replay->threads.stream_count);
+    replay->stream = thread;
+    replay->running = threads_of_stream(&replay->threads, thread);
+    for (int i = 0; i < FAR_RECORDS; i++)
+        ask_for_slot(replay, &far);
+    for (int i = 0; i < NEAR_RECORDS; i++)
+        ask_for_site(replay, &near);
+    while ((record_bytes = cursor_record_bytes(&now))) {
+        ask_for_slot(replay, &far);
+        ask_for_site(replay, &near);
+        replay_record(replay, now.at, record_bytes);
+        now.at += record_bytes;
+    }
+    if (now.at != now.end)
+        count_malformed(replay);
+}
+
+/* ---- A replay ------------------------------------------------------------------------------ */
+
+struct replay *replay_new(uint64_t start_ticks, double tick_ns)
+{
+    struct replay *replay = replay_calloc(1, sizeof(*replay));
+
+    replay->last_ticks = start_ticks;
+    live_table_init(&replay->live, FIRST_LIVE_LOG2);
+    live_table_init(&replay->owed, FIRST_OWED_LOG2);
+    sites_init(&replay->sites);
+    timeline_init(&replay->timeline, start_ticks, tick_ns);
+    return replay;
+}
+
+void replay_free(struct replay *replay)
+{
+    if (!replay)
+        return;
+    threads_release(&replay->threads);
+    timeline_release(&replay->timeline);
+    sites_release(&replay->sites);
+    live_table_release(&replay->owed);
+    live_table_release(&replay->live);
+    free(replay);
+}
+
+uint32_t replay_thread_begin(struct replay *replay, uint32_t tid, uint64_t ticks)
+{
+    return threads_add_stream(&replay->threads, tid, ticks);
+}
+
+void replay_thread_end(struct replay *replay, uint32_t thread, uint64_t ticks)
+{
+    struct thread_metrics *metrics;
+
+    assert(thread < replay->threads.stream_count);
+    metrics = &threads_of_stream(&replay->threads, thread)->metrics;
+    if (!metrics->end_ticks)
+        metrics->end_ticks = ticks;
+}
+
+void replay_thread_waited(struct replay *replay, uint32_t thread, uint64_t waits, uint64_t ticks)
+{
+    struct thread_metrics *metrics;
+
+    assert(thread < replay->threads.stream_count);
+    metrics = &threads_of_stream(&replay->threads, thread)->metrics;
+    metrics->waits += waits;
+    metrics->wait_ticks += ticks;
+}
+
+void replay_lost(struct replay *replay, uint64_t events)
+{
+    replay->program.lost_events += events;
+}
+
+void replay_memory_sample(struct replay *replay, uint64_t ticks, uint64_t physical_bytes,
+                          uint64_t virtual_bytes, uint64_t tool_bytes)
+{
+    struct timeline_bucket *bucket = timeline_bucket_at(&replay->timeline, ticks);
+
+    timeline_level_see(&bucket->physical, physical_bytes);
+    timeline_level_see(&bucket->virt, virtual_bytes);
+    timeline_level_see(&bucket->tool, tool_bytes);
+}
+
+/* ---- What came out ------------------------------------------------------------------------- */
+
+size_t replay_changed_sites(struct replay *replay,
+                            void (*visit)(void *context, const struct replay_site *site),
+                            void *context)
+{
+    size_t visited = 0;
+
+    for (uint32_t i = 0; i < replay->sites.count; i++) {
+        struct replay_site site = {.node = replay->sites.cold[i].node};
+        if (!site_settle(&replay->sites, i))
+            continue;
+        site_metrics(&replay->sites, i, &site.metrics);
+        visit(context, &site);
+        visited++;
+    }
+    return visited;
+}
+
+void replay_program(struct replay *replay, struct program_metrics *out)
+{
+    *out = replay->program;
+    sites_total(&replay->sites, &out->total);
+    out->total.peak_bytes = replay->peak_bytes;
+    out->total.peak_ticks = replay->peak_ticks;
+}
+
+size_t replay_thread_count(const struct replay *replay)
+{
+    return replay->threads.count;
+}
+
+const struct thread_metrics *replay_thread(const struct replay *replay, size_t index)
+{
+    return index < replay->threads.count ? &replay->threads.all[index].metrics : NULL;
+}
+
+const struct timeline_bucket *replay_timeline(const struct replay *replay, size_t *count,
+                                              uint64_t *bucket_ticks)
+{
+    struct timeline provisional = replay->timeline; /* the buckets themselves are shared */
+
+    timeline_carry(&provisional, replay->live_bytes, replay->live_count);
+    *count = replay->timeline.count;
+    *bucket_ticks = 1ull << replay->timeline.shift;
+    return replay->timeline.buckets;
+}
+
+uint64_t replay_last_ticks(const struct replay *replay)
+{
+    return replay->last_ticks;
+}
+
+size_t replay_memory_bytes(const struct replay *replay)
+{
+    return sizeof(*replay) + live_table_memory_bytes(&replay->live) +
+           live_table_memory_bytes(&replay->owed) +
+           sites_memory_bytes(&replay->sites) + threads_memory_bytes(&replay->threads) +
+           REPLAY_TIMELINE_BUCKETS * sizeof(struct timeline_bucket);
+}

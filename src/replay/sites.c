@@ -1,0 +1,170 @@
+/* See sites.h. */
+#include "replay/sites.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void sites_init(struct sites *sites)
+{
+    *sites = (struct sites){0};
+}
+
+void sites_release(struct sites *sites)
+{
+    for (uint32_t page = 0; page < sites->page_count; page++)
+        free(sites->pages[page]);
+    free(sites->pages);
+    region_release(&sites->hot_memory);
+    region_release(&sites->cold_memory);
+}
+
+size_t sites_memory_bytes(const struct sites *sites)
+{
+    return sites->count * (sizeof(struct site_hot) + sizeof(struct site_cold)) +
+           sites->pages_used * (size_t)SITES_PAGE_NODES * sizeof(uint32_t) +
+           sites->page_count * sizeof(uint32_t *);
+}
+
+/* calloc and copy, so that the untouched end of a large directory is never resident. */
+static void grow_directory(struct sites *sites, uint32_t page)
+{
+    uint32_t wanted = sites->page_count ? sites->page_count : 64;
+    uint32_t **pages;
+
+    while (wanted <= page)
+        wanted *= 2;
+    pages = replay_calloc(wanted, sizeof(*pages));
+    if (sites->page_count)
+        memcpy(pages, sites->pages, sites->page_count * sizeof(*pages));
+    free(sites->pages);
+    sites->pages = pages;
+    sites->page_count = wanted;
+}
+
+static uint32_t *number_of_node(struct sites *sites, uint32_t node)
+{
+    uint32_t page = node >> SITES_PAGE_LOG2;
+
+    if (page >= sites->page_count)
+        grow_directory(sites, page);
+    if (!sites->pages[page]) {
+        sites->pages[page] = replay_calloc(SITES_PAGE_NODES, sizeof(uint32_t));
+        sites->pages_used++;
+    }
+    return &sites->pages[page][node & (SITES_PAGE_NODES - 1)];
+}
+
+uint32_t sites_add(struct sites *sites, uint32_t node)
+{
+    uint32_t site = sites->count++;
+
+    region_grow(&sites->hot_memory, sites->count * sizeof(struct site_hot));
+    region_grow(&sites->cold_memory, sites->count * sizeof(struct site_cold));
+    sites->hot = sites->hot_memory.base;
+    sites->cold = sites->cold_memory.base;
+    sites->hot[site].size_min = UINT64_MAX;
+    sites->hot[site].lifetime_min = UINT64_MAX;
+    sites->hot[site].peak_number = sites->peak_number;
+    sites->cold[site].node = node;
+    *number_of_node(sites, node) = sites->count;
+    return site;
+}
+
+void site_metrics(const struct sites *sites, uint32_t site, struct call_metrics *out)
+{
+    const struct site_hot *hot = &sites->hot[site];
+    const struct site_cold *cold = &sites->cold[site];
+    bool behind = hot->peak_number != sites->peak_number;
+
+    *out = (struct call_metrics){
+        .alloc_count = hot->alloc_count,
+        .alloc_bytes = hot->alloc_bytes,
+        .realloc_count = cold->realloc_count,
+        .realloc_bytes = cold->realloc_bytes,
+        .realloc_moved = cold->realloc_moved,
+        .free_count = hot->alloc_count + cold->realloc_count - hot->live_count,
+        .free_bytes = hot->alloc_bytes + cold->realloc_bytes - hot->live_bytes,
+        .failed_count = cold->failed_count,
+        .zero_count = cold->zero_count,
+        .aligned_count = cold->aligned_count,
+        .temporary_count = cold->temporary_count,
+        .slack_bytes = hot->slack_bytes,
+        .size_min = hot->size_min,
+        .size_max = hot->size_max,
+        .lifetime_min = hot->lifetime_min,
+        .lifetime_max = hot->lifetime_max,
+        .lifetime_sum = hot->lifetime_sum,
+        .live_count = hot->live_count,
+        .live_bytes = hot->live_bytes,
+        .live_slack_bytes = hot->live_slack_bytes,
+        .peak_bytes = hot->peak_bytes,
+        .peak_ticks = hot->peak_ticks,
+        .at_peak_bytes = behind ? hot->live_bytes : hot->at_peak_bytes,
+        .at_peak_count = behind ? hot->live_count : hot->at_peak_count,
+        .map_count = cold->map_count,
+        .map_bytes = cold->map_bytes,
+    };
+}
+
+bool site_settle(struct sites *sites, uint32_t site)
+{
+    struct site_hot *hot = &sites->hot[site];
+    bool changed = hot->changed;
+
+    if (hot->peak_number != sites->peak_number) {
+        changed |= hot->at_peak_bytes != hot->live_bytes || hot->at_peak_count != hot->live_count;
+        site_change(sites, site);
+    }
+    hot->changed = 0;
+    return changed;
+}
+
+static void least(uint64_t *into, uint64_t value)
+{
+    if (value < *into)
+        *into = value;
+}
+
+static void most(uint64_t *into, uint64_t value)
+{
+    if (value > *into)
+        *into = value;
+}
+
+static void add_site(struct call_metrics *total, const struct call_metrics *site)
+{
+    total->alloc_count += site->alloc_count;
+    total->alloc_bytes += site->alloc_bytes;
+    total->realloc_count += site->realloc_count;
+    total->realloc_bytes += site->realloc_bytes;
+    total->realloc_moved += site->realloc_moved;
+    total->free_count += site->free_count;
+    total->free_bytes += site->free_bytes;
+    total->failed_count += site->failed_count;
+    total->zero_count += site->zero_count;
+    total->aligned_count += site->aligned_count;
+    total->temporary_count += site->temporary_count;
+    total->slack_bytes += site->slack_bytes;
+    least(&total->size_min, site->size_min);
+    most(&total->size_max, site->size_max);
+    least(&total->lifetime_min, site->lifetime_min);
+    most(&total->lifetime_max, site->lifetime_max);
+    total->lifetime_sum += site->lifetime_sum;
+    total->live_count += site->live_count;
+    total->live_bytes += site->live_bytes;
+    total->live_slack_bytes += site->live_slack_bytes;
+    total->at_peak_bytes += site->at_peak_bytes;
+    total->at_peak_count += site->at_peak_count;
+    total->map_count += site->map_count;
+    total->map_bytes += site->map_bytes;
+}
+
+void sites_total(const struct sites *sites, struct call_metrics *out)
+{
+    *out = (struct call_metrics){.size_min = UINT64_MAX, .lifetime_min = UINT64_MAX};
+    for (uint32_t site = 0; site < sites->count; site++) {
+        struct call_metrics metrics;
+        site_metrics(sites, site, &metrics);
+        add_site(out, &metrics);
+    }
+}

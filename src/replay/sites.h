@@ -1,0 +1,159 @@
+/* The call paths that allocate ("sites"), densely numbered in the order of their first event, and
+ * their metrics. Paths that never allocate cost four bytes.
+ *
+ *   node ──▶ pages of 4096 site numbers ──▶ hot   ┌─────────────────┬─────────────────┐ 128 bytes
+ *                                                  │ every event     │ sizes, lifetimes│
+ *                                                  └─────────────────┴─────────────────┘
+ *                                           cold  │ what is rare, and the node        │  80 bytes
+ *
+ * A block's life is site_born() … site_ended(); what call_metrics says about frees and live bytes
+ * follows from the two:   free_count = alloc_count + realloc_count - live_count,   bytes likewise.
+ *
+ * The share of each site in the program's peak is brought up to date lazily (Valat, Jalby et al.,
+ * "Memory profiling on HPC applications with MALT", figure 2): whoever keeps the total raises
+ * peak_number after every event that made a new peak, and a site copies its live bytes to its peak
+ * share before it changes while its number is behind. So
+ *     share at the peak = site.peak_number < sites.peak_number ? live : at_peak. */
+#ifndef TIDEMARK_REPLAY_SITES_H
+#define TIDEMARK_REPLAY_SITES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "replay/metrics.h"
+#include "replay/region.h"
+
+struct site_hot {
+    /* written by every event */
+    _Alignas(128) uint64_t live_count;
+    uint64_t live_bytes;
+    uint64_t live_slack_bytes;
+    uint64_t alloc_count, alloc_bytes;
+    uint64_t at_peak_count, at_peak_bytes;
+    uint64_t peak_number : 63, changed : 1; /* changed: since it was last visited */
+    /* mostly read */
+    uint64_t size_min, size_max;
+    uint64_t peak_bytes, peak_ticks;
+    uint64_t lifetime_min, lifetime_max, lifetime_sum;
+    uint64_t slack_bytes;
+};
+_Static_assert(sizeof(struct site_hot) == 128, "two cache lines, one pair");
+
+struct site_cold {
+    uint64_t realloc_count, realloc_bytes, realloc_moved;
+    uint64_t failed_count, zero_count, aligned_count, temporary_count;
+    uint64_t map_count, map_bytes;
+    uint32_t node;
+};
+
+#define SITES_PAGE_LOG2  12
+#define SITES_PAGE_NODES (1u << SITES_PAGE_LOG2)
+
+struct sites {
+    struct site_hot *hot;
+    struct site_cold *cold;
+    uint32_t count;
+    uint64_t peak_number;
+    uint32_t **pages; /* by node: site number + 1, 0 if it has none; a page may be NULL */
+    uint32_t page_count, pages_used;
+    struct region hot_memory, cold_memory;
+};
+
+void sites_init(struct sites *sites);
+void sites_release(struct sites *sites);
+size_t sites_memory_bytes(const struct sites *sites);
+
+/* Makes the site of a node that has none. */
+uint32_t sites_add(struct sites *sites, uint32_t node);
+
+/* The site number of a node + 1, or 0. */
+static inline uint32_t sites_number(const struct sites *sites, uint32_t node)
+{
+    uint32_t page = node >> SITES_PAGE_LOG2;
+
+    if (page >= sites->page_count || !sites->pages[page])
+        return 0;
+    return sites->pages[page][node & (SITES_PAGE_NODES - 1)];
+}
+
+static inline uint32_t sites_of_node(struct sites *sites, uint32_t node)
+{
+    uint32_t number = sites_number(sites, node);
+
+    return number ? number - 1 : sites_add(sites, node);
+}
+
+static inline void site_prefetch(const struct sites *sites, uint32_t site)
+{
+    const char *hot = (const char *)&sites->hot[site];
+
+    __builtin_prefetch(hot, 1);
+    __builtin_prefetch(hot + 64, 1);
+}
+
+/* A site is about to change. */
+static inline struct site_hot *site_change(struct sites *sites, uint32_t site)
+{
+    struct site_hot *hot = &sites->hot[site];
+
+    if (hot->peak_number != sites->peak_number) {
+        hot->at_peak_count = hot->live_count;
+        hot->at_peak_bytes = hot->live_bytes;
+        hot->peak_number = sites->peak_number;
+    }
+    hot->changed = 1;
+    return hot;
+}
+
+/* A block begins to live. Its size is counted as allocated or as reallocated by the caller. */
+static inline void site_born(struct sites *sites, uint32_t site, uint64_t size_bytes,
+                             uint32_t slack_bytes)
+{
+    struct site_hot *hot = site_change(sites, site);
+
+    hot->live_count++;
+    hot->live_bytes += size_bytes;
+    hot->live_slack_bytes += slack_bytes;
+    hot->slack_bytes += slack_bytes;
+    if (size_bytes < hot->size_min)
+        hot->size_min = size_bytes;
+    if (size_bytes > hot->size_max)
+        hot->size_max = size_bytes;
+}
+
+static inline void site_ended(struct sites *sites, uint32_t site, uint64_t size_bytes,
+                              uint32_t slack_bytes, uint64_t lifetime_ticks)
+{
+    struct site_hot *hot = site_change(sites, site);
+
+    hot->live_count--;
+    hot->live_bytes -= size_bytes;
+    hot->live_slack_bytes -= slack_bytes;
+    hot->lifetime_sum += lifetime_ticks;
+    if (lifetime_ticks < hot->lifetime_min)
+        hot->lifetime_min = lifetime_ticks;
+    if (lifetime_ticks > hot->lifetime_max)
+        hot->lifetime_max = lifetime_ticks;
+}
+
+/* All that one event does to a site is done: is this its own high-water mark? */
+static inline void site_crest(struct sites *sites, uint32_t site, uint64_t now_ticks)
+{
+    struct site_hot *hot = &sites->hot[site];
+
+    if (hot->live_bytes > hot->peak_bytes) {
+        hot->peak_bytes = hot->live_bytes;
+        hot->peak_ticks = now_ticks;
+    }
+}
+
+/* All that is known of a site, as call_metrics has it. */
+void site_metrics(const struct sites *sites, uint32_t site, struct call_metrics *out);
+
+/* Brings a site's lazy values up to date; true, once, if it has changed since the last time. */
+bool site_settle(struct sites *sites, uint32_t site);
+
+/* The metrics of all sites as one. The own peaks, which do not add up, stay 0. */
+void sites_total(const struct sites *sites, struct call_metrics *out);
+
+#endif

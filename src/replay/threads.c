@@ -1,0 +1,66 @@
+/* See threads.h. */
+#include "replay/threads.h"
+
+#include <stdlib.h>
+#include "replay/region.h"
+
+static uint32_t add_thread(struct threads *threads, uint32_t tid, uint64_t ticks)
+{
+    if (threads->count == threads->room) {
+        threads->room = threads->room ? threads->room * 2 : 16;
+        threads->all = replay_realloc(threads->all, threads->room * sizeof(*threads->all));
+    }
+    threads->all[threads->count] =
+        (struct thread){.metrics = {.tid = tid, .start_ticks = ticks}};
+    return (uint32_t)threads->count++;
+}
+
+uint32_t threads_add_stream(struct threads *threads, uint32_t tid, uint64_t ticks)
+{
+    if (threads->stream_count == threads->stream_room) {
+        threads->stream_room = threads->stream_room ? threads->stream_room * 2 : 16;
+        threads->streams = replay_realloc(threads->streams,
+                                          threads->stream_room * sizeof(*threads->streams));
+    }
+    threads->streams[threads->stream_count] = add_thread(threads, tid, ticks);
+    return (uint32_t)threads->stream_count++;
+}
+
+void threads_announce(struct threads *threads, uint32_t stream, uint32_t tid, uint64_t ticks)
+{
+    struct thread *thread = threads_of_stream(threads, stream);
+
+    if (thread->announced) {
+        threads->streams[stream] = add_thread(threads, tid, ticks);
+        thread = threads_of_stream(threads, stream);
+    }
+    thread->announced = true;
+    thread->metrics.tid = tid;
+    thread->metrics.start_ticks = ticks;
+}
+
+void threads_release(struct threads *threads)
+{
+    for (size_t i = 0; i < threads->count; i++)
+        free(threads->all[i].pending);
+    free(threads->all);
+    free(threads->streams);
+}
+
+size_t threads_memory_bytes(const struct threads *threads)
+{
+    return threads->room * sizeof(*threads->all) +
+           threads->stream_room * sizeof(*threads->streams) + threads->pending_bytes;
+}
+
+struct pending_realloc *thread_push_realloc(struct threads *threads, struct thread *thread)
+{
+    if (thread->pending_count == thread->pending_room) {
+        size_t room = thread->pending_room ? thread->pending_room * 2 : 2;
+        thread->pending = replay_realloc(thread->pending, room * sizeof(*thread->pending));
+        threads->pending_bytes += (room - thread->pending_room) * sizeof(*thread->pending);
+        thread->pending_room = room;
+    }
+    thread->pending[thread->pending_count] = (struct pending_realloc){0};
+    return &thread->pending[thread->pending_count++];
+}
