@@ -17,13 +17,33 @@
 
 struct profile_writer;
 
-/* Creates `path` (an existing file is first renamed to `path`.old; never overwritten). Mode 0600. */
+/* Creates `path`, mode 0600. An existing file is first renamed to `path`.old, never overwritten;
+ * what is no regular file is refused, a symbolic link is renamed and not followed. */
 int profile_writer_open(struct profile_writer **out, const char *path);
 /* Rows are written between begin and commit; a reader sees all of them or none. */
 int profile_writer_begin(struct profile_writer *writer);
 int profile_writer_commit(struct profile_writer *writer);
 
-/* Facts about the recording (insert or replace). Keys: doc/FORMAT-profile.md, "meta". */
+/* Facts about the recording (insert or replace). These keys are known to presenters (units and
+ * meaning: doc/FORMAT-profile.md, "meta"); others are kept and shown by --json only. */
+#define PROFILE_META_PROGRAM      "program"       /* file name of the executable, no directory */
+#define PROFILE_META_EXECUTABLE   "executable"    /* its path */
+#define PROFILE_META_COMMAND      "command"       /* the command line, quoted for a shell */
+#define PROFILE_META_DIRECTORY    "directory"     /* working directory at the start */
+#define PROFILE_META_PID          "pid"           /* integer, as is all that follows but text */
+#define PROFILE_META_PARENT_PID   "parent_pid"    /* */
+#define PROFILE_META_START_KIND   "start_kind"    /* text: "start", "fork" or "exec" */
+#define PROFILE_META_HOST         "host"          /* text */
+#define PROFILE_META_RANK         "rank"          /* of MPI; absent otherwise */
+#define PROFILE_META_START_TIME   "start_time_ns" /* ns since 1970 */
+#define PROFILE_META_DURATION     "duration_ns"   /* from start to the last event or the end */
+#define PROFILE_META_END_KIND     "end_kind"      /* text: "exit", "signal", "exec", "unknown" */
+#define PROFILE_META_END_STATUS   "end_status"    /* exit status or signal number */
+#define PROFILE_META_TOOL_VERSION "tool_version"  /* text */
+#define PROFILE_META_TOOL_BYTES   "tool_bytes"    /* the recorder's own, inside the program */
+#define PROFILE_META_UNWALKABLE   "unwalkable"    /* call paths whose walk stopped too early */
+#define PROFILE_META_UNATTRIBUTED "unattributed"  /* events recorded without a call path */
+#define PROFILE_META_STACKS       "stacks"        /* text: "unwind", "fp" or "none" */
 int profile_put_text(struct profile_writer *writer, const char *key, const char *value);
 int profile_put_integer(struct profile_writer *writer, const char *key, int64_t value);
 
@@ -66,7 +86,7 @@ int profile_put_site(struct profile_writer *writer, uint32_t path_id,
 int profile_put_program(struct profile_writer *writer, const struct program_metrics *metrics);
 int profile_put_thread(struct profile_writer *writer, size_t index,
                        const struct thread_metrics *metrics);
-/* Replaces the whole timeline. */
+/* Replaces the whole timeline. Times as in the rows above: nanoseconds since the start. */
 int profile_put_timeline(struct profile_writer *writer, const struct timeline_bucket *buckets,
                          size_t count, uint64_t bucket_ns);
 
@@ -78,25 +98,26 @@ void profile_writer_abandon(struct profile_writer *writer);
 
 /* ---- Reading ------------------------------------------------------------------------------- */
 
-struct profile_function {
-    const char *name;    /* readable; never NULL ("?" unknown) */
-    const char *linkage; /* may be NULL */
-    const char *file;    /* where it is defined or used; may be NULL */
+struct profile_function { /* [0] is the unknown one */
+    const char *name;     /* readable; never NULL ("?" unknown) */
+    const char *linkage;  /* may be NULL */
+    const char *file;     /* where it is defined or used; may be NULL */
 };
 struct profile_line {
     uint32_t function; /* index */
     const char *file;  /* may be NULL */
     uint32_t line;
 };
-struct profile_node { /* index = path id; [0] is the root */
-    uint32_t parent;
-    uint32_t location; /* index into locations */
+struct profile_node {  /* [0] is the root; in the order of the path ids, and [id] itself where no
+                          id is missing */
+    uint32_t parent;   /* index, smaller than the node's own (the root's is 0) */
+    uint32_t location; /* index into codes */
 };
-struct profile_code {
-    uint32_t module; /* index, UINT32_MAX: none */
+struct profile_code { /* [0] stands for "unknown" */
+    uint32_t module;  /* index, UINT32_MAX: none */
     uint64_t address;
     int mark;
-    uint32_t first_line, line_count; /* into lines: innermost inline frame first */
+    uint32_t first_line, line_count; /* into lines: innermost inline frame first; count ≥ 1 */
 };
 
 struct profile {
@@ -104,8 +125,11 @@ struct profile {
     size_t meta_count;
     struct profile_meta {
         const char *key, *value;
-    } *meta;
-    bool complete; /* false: being written, or its collector was killed */
+    } * meta;
+    bool complete;      /* the recording came to its end */
+    bool being_written; /* its writer lives: this is what was committed last */
+    const char *damage; /* NULL, or a sentence about what could not be read: the rest is here */
+    bool has_program;   /* false: no metrics were committed yet, `program` is all zero */
     struct program_metrics program;
     size_t node_count;
     struct profile_node *nodes;
@@ -113,7 +137,7 @@ struct profile {
     struct profile_site {
         uint32_t path;
         struct call_metrics metrics;
-    } *sites;
+    } * sites;
     size_t code_count;
     struct profile_code *codes; /* locations */
     size_t line_count;

@@ -1,0 +1,33 @@
+/* Packed profiles: the plain database cut into equal pieces, each a zstd frame of its own with its
+ * checksum, behind a small header. The header is a zstd skippable frame, so `zstd -dc` unpacks too.
+ *
+ *    0  u32  0x184d2a5e     zstd: skip the frame …
+ *    4  u32  24             … of this many bytes
+ *    8  u8×8 "TMKPACK1"
+ *   16  u64  plain_bytes    size of the database
+ *   24  u32  piece_bytes    of each frame's content; the last one's may be less
+ *   28  u32  flags          0; a reader refuses what it does not know
+ *   32  zstd frames         content size and checksum in each            (all little-endian)
+ */
+#ifndef TIDEMARK_PROFILE_PACK_H
+#define TIDEMARK_PROFILE_PACK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PACK_HEADER_BYTES 32
+
+bool pack_is_packed(const void *head, size_t bytes);
+
+/* Writes the packed form of the file behind `from` to `to`. 0 or -errno (no sentence). */
+int pack_write(int from, int to);
+
+/* Unpacks the file behind `fd` to memory, `*bytes` long (free() it). What follows a damaged or
+ * missing frame is left out and `*damaged` set. 0 or -errno with a sentence; `name` is for it. */
+int pack_read(int fd, const char *name, unsigned char **out, size_t *bytes, bool *damaged);
+
+/* write() all of it. 0 or -errno. */
+int pack_write_all(int fd, const void *bytes, size_t count);
+
+#endif

@@ -1,0 +1,189 @@
+/* See schema.h. */
+#include "profile/schema.h"
+
+#include "profile/profile.h"
+#include "replay/metrics.h"
+
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+
+#define CALL(column, field, kind)                                                                  \
+    {                                                                                              \
+        column, offsetof(struct call_metrics, field), kind                                         \
+    }
+const struct field schema_call_fields[] = {
+    CALL("alloc_count", alloc_count, FIELD_PLAIN),
+    CALL("alloc_bytes", alloc_bytes, FIELD_PLAIN),
+    CALL("realloc_count", realloc_count, FIELD_PLAIN),
+    CALL("realloc_bytes", realloc_bytes, FIELD_PLAIN),
+    CALL("realloc_moved", realloc_moved, FIELD_PLAIN),
+    CALL("free_count", free_count, FIELD_PLAIN),
+    CALL("free_bytes", free_bytes, FIELD_PLAIN),
+    CALL("failed_count", failed_count, FIELD_PLAIN),
+    CALL("zero_count", zero_count, FIELD_PLAIN),
+    CALL("aligned_count", aligned_count, FIELD_PLAIN),
+    CALL("temporary_count", temporary_count, FIELD_PLAIN),
+    CALL("slack_bytes", slack_bytes, FIELD_PLAIN),
+    CALL("size_min", size_min, FIELD_NONE),
+    CALL("size_max", size_max, FIELD_PLAIN),
+    CALL("lifetime_min_ns", lifetime_min, FIELD_NONE),
+    CALL("lifetime_max_ns", lifetime_max, FIELD_PLAIN),
+    CALL("lifetime_sum_ns", lifetime_sum, FIELD_PLAIN),
+    CALL("live_count", live_count, FIELD_PLAIN),
+    CALL("live_bytes", live_bytes, FIELD_PLAIN),
+    CALL("live_slack_bytes", live_slack_bytes, FIELD_PLAIN),
+    CALL("peak_bytes", peak_bytes, FIELD_PLAIN),
+    CALL("peak_ns", peak_ticks, FIELD_PLAIN),
+    CALL("at_peak_bytes", at_peak_bytes, FIELD_PLAIN),
+    CALL("at_peak_count", at_peak_count, FIELD_PLAIN),
+    CALL("map_count", map_count, FIELD_PLAIN),
+    CALL("map_bytes", map_bytes, FIELD_PLAIN),
+};
+const size_t schema_call_field_count = COUNT(schema_call_fields);
+
+#define PROGRAM(field)                                                                             \
+    {                                                                                              \
+#field, offsetof(struct program_metrics, field), FIELD_PLAIN                               \
+    }
+const struct field schema_program_fields[] = {
+    PROGRAM(live_peak_count), PROGRAM(foreign_frees), PROGRAM(replaced_blocks),
+    PROGRAM(unmap_count),     PROGRAM(unmap_bytes),   PROGRAM(brk_count),
+    PROGRAM(brk_bytes),       PROGRAM(events),        PROGRAM(late_events),
+    PROGRAM(lost_events),
+};
+const size_t schema_program_field_count = COUNT(schema_program_fields);
+
+#define THREAD(column, field)                                                                      \
+    {                                                                                              \
+        column, offsetof(struct thread_metrics, field), FIELD_PLAIN                                \
+    }
+const struct field schema_thread_fields[] = {
+    THREAD("start_ns", start_ticks),
+    THREAD("end_ns", end_ticks),
+    THREAD("alloc_count", alloc_count),
+    THREAD("alloc_bytes", alloc_bytes),
+    THREAD("free_count", free_count),
+    THREAD("free_bytes", free_bytes),
+    THREAD("waits", waits),
+    THREAD("wait_ns", wait_ticks),
+};
+const size_t schema_thread_field_count = COUNT(schema_thread_fields);
+
+/* A level that was never sampled has min UINT64_MAX in the file's eyes: NULL (writer.c). */
+#define BUCKET(field)                                                                              \
+    {                                                                                              \
+#field, offsetof(struct timeline_bucket, field), FIELD_PLAIN                               \
+    }
+#define LEVEL(level)                                                                               \
+    {#level "_min", offsetof(struct timeline_bucket, level.min), FIELD_NONE},                      \
+    {                                                                                              \
+#level "_max", offsetof(struct timeline_bucket, level.max), FIELD_PLAIN                    \
+    }
+const struct field schema_bucket_fields[] = {
+    LEVEL(requested),
+    LEVEL(blocks),
+    LEVEL(physical),
+    {"virtual_min", offsetof(struct timeline_bucket, virt.min), FIELD_NONE},
+    {"virtual_max", offsetof(struct timeline_bucket, virt.max), FIELD_PLAIN},
+    LEVEL(tool),
+    BUCKET(alloc_count),
+    BUCKET(alloc_bytes),
+    BUCKET(free_count),
+    BUCKET(free_bytes),
+};
+const size_t schema_bucket_field_count = COUNT(schema_bucket_fields);
+
+static void add_columns(struct strbuf *sql, const struct field *fields, size_t count,
+                        const char *type)
+{
+    for (size_t i = 0; i < count; i++)
+        strbuf_addf(sql, ",%s%s", fields[i].column, type);
+}
+
+static void create_table(struct strbuf *sql, const char *table, const char *first,
+                         const struct field *fields, size_t count)
+{
+    strbuf_addf(sql, "CREATE TABLE %s(%s", table, first);
+    add_columns(sql, fields, count, " INTEGER");
+    strbuf_add_string(sql, ");\n");
+}
+
+static const char fixed_tables[] =
+    "CREATE TABLE meta(key TEXT PRIMARY KEY,value) WITHOUT ROWID;\n"
+    "CREATE TABLE module(id INTEGER PRIMARY KEY,path TEXT,build_id BLOB,start INTEGER,"
+    "end INTEGER,bias INTEGER,quality INTEGER);\n"
+    "CREATE TABLE file(id INTEGER PRIMARY KEY,path TEXT);\n"
+    "CREATE TABLE function(id INTEGER PRIMARY KEY,name TEXT,linkage TEXT,file INTEGER);\n"
+    "CREATE TABLE location(id INTEGER PRIMARY KEY,module INTEGER,address INTEGER,mark INTEGER);\n"
+    "CREATE TABLE location_frame(location INTEGER,depth INTEGER,function INTEGER,line INTEGER,"
+    "PRIMARY KEY(location,depth)) WITHOUT ROWID;\n"
+    "CREATE TABLE path(id INTEGER PRIMARY KEY,parent INTEGER,location INTEGER);\n";
+
+/* For people: names joined, times in seconds. Presenters read the tables. */
+static const char views[] =
+    "CREATE VIEW location_name AS SELECT location.id AS location,"
+    " coalesce(function.name, CASE location.mark WHEN 1 THEN '[unwalkable]'"
+    " WHEN 2 THEN '[max depth]' ELSE printf('%s+0x%x', coalesce(module.path, '?'),"
+    " location.address) END) AS function, file.path AS file, location_frame.line AS line,"
+    " module.path AS module FROM location"
+    " LEFT JOIN location_frame ON location_frame.location = location.id AND"
+    " location_frame.depth = 0"
+    " LEFT JOIN function ON function.id = location_frame.function"
+    " LEFT JOIN file ON file.id = function.file"
+    " LEFT JOIN module ON module.id = location.module;\n"
+    "CREATE VIEW call_sites AS SELECT site.path AS path, location_name.function AS function,"
+    " location_name.file AS file, location_name.line AS line, site.* FROM site"
+    " JOIN path ON path.id = site.path"
+    " LEFT JOIN location_name ON location_name.location = path.location;\n"
+    "CREATE VIEW call_paths AS SELECT site.path AS path, site.at_peak_bytes, site.live_bytes,"
+    " site.alloc_count, site.alloc_bytes, (WITH RECURSIVE up(id, location, parent, depth) AS ("
+    "SELECT id, location, parent, 0 FROM path WHERE path.id = site.path UNION ALL"
+    " SELECT path.id, path.location, path.parent, depth + 1 FROM up JOIN path"
+    " ON path.id = up.parent) SELECT group_concat(function, ' < ') FROM ("
+    "SELECT function FROM up JOIN location_name ON location_name.location = up.location"
+    " ORDER BY depth)) AS stack FROM site;\n"
+    "CREATE VIEW top_functions AS SELECT location_name.function AS function,"
+    " sum(site.at_peak_bytes) AS at_peak_bytes, sum(site.live_bytes) AS live_bytes,"
+    " sum(site.alloc_count) AS alloc_count, sum(site.alloc_bytes) AS alloc_bytes,"
+    " sum(site.temporary_count) AS temporary_count FROM site"
+    " JOIN path ON path.id = site.path"
+    " LEFT JOIN location_name ON location_name.location = path.location"
+    " GROUP BY 1 ORDER BY 2 DESC;\n"
+    "CREATE VIEW timeline_seconds AS SELECT bucket * (SELECT value FROM meta"
+    " WHERE key = 'bucket_ns') / 1e9 AS seconds, timeline.* FROM timeline;\n"
+    "CREATE VIEW loss AS"
+    " SELECT 'lost_events' AS what, coalesce(sum(lost_events), 0) AS count FROM program"
+    " UNION ALL SELECT 'late_events', coalesce(sum(late_events), 0) FROM program"
+    " UNION ALL SELECT 'foreign_frees', coalesce(sum(foreign_frees), 0) FROM program"
+    " UNION ALL SELECT 'replaced_blocks', coalesce(sum(replaced_blocks), 0) FROM program"
+    " UNION ALL SELECT key, value FROM meta WHERE key IN ('unwalkable', 'unattributed');\n";
+
+void schema_create(struct strbuf *sql)
+{
+    strbuf_add_string(sql, fixed_tables);
+    create_table(sql, "site", "path INTEGER PRIMARY KEY", schema_call_fields,
+                 schema_call_field_count);
+    strbuf_add_string(sql, "CREATE TABLE program(id INTEGER PRIMARY KEY");
+    add_columns(sql, schema_call_fields, schema_call_field_count, " INTEGER");
+    add_columns(sql, schema_program_fields, schema_program_field_count, " INTEGER");
+    strbuf_add_string(sql, ");\n");
+    create_table(sql, "thread", "id INTEGER PRIMARY KEY,tid INTEGER", schema_thread_fields,
+                 schema_thread_field_count);
+    create_table(sql, "timeline", "bucket INTEGER PRIMARY KEY", schema_bucket_fields,
+                 schema_bucket_field_count);
+    strbuf_add_string(sql, views);
+}
+
+void schema_insert(struct strbuf *sql, const char *table, size_t columns)
+{
+    strbuf_addf(sql, "INSERT OR REPLACE INTO %s VALUES(?", table);
+    strbuf_add_repeated(sql, ",?", columns - 1);
+    strbuf_add_char(sql, ')');
+}
+
+void schema_select(struct strbuf *sql, const char *table, const char *first,
+                   const struct field *fields, size_t count)
+{
+    strbuf_addf(sql, "SELECT %s", first);
+    add_columns(sql, fields, count, "");
+    strbuf_addf(sql, " FROM %s", table);
+}

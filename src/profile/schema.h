@@ -1,0 +1,44 @@
+/* The database's layout: the one place that names its tables and columns. The text of the schema,
+ * the statements that write and those that read are all made from the tables of fields below.
+ * doc/FORMAT-profile.md says what each means. */
+#ifndef TIDEMARK_PROFILE_SCHEMA_H
+#define TIDEMARK_PROFILE_SCHEMA_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include "base/strbuf.h"
+
+#define SCHEMA_APPLICATION_ID 0x544d4b50 /* "TMKP" */
+#define SCHEMA_PAGE_BYTES     16384
+
+/* How a number of a struct stands in its column. SQLite's integers are signed: numbers beyond
+ * INT64_MAX are stored as INT64_MAX. */
+enum field_kind {
+    FIELD_PLAIN = 0,
+    FIELD_NONE, /* UINT64_MAX ("none") is NULL */
+};
+
+struct field {
+    const char *column;
+    size_t offset;
+    enum field_kind kind;
+};
+
+/* Fields of struct call_metrics, program_metrics (without its total), thread_metrics (without tid)
+ * and timeline_bucket. */
+extern const struct field schema_call_fields[], schema_program_fields[], schema_thread_fields[],
+    schema_bucket_fields[];
+extern const size_t schema_call_field_count, schema_program_field_count, schema_thread_field_count,
+    schema_bucket_field_count;
+
+/* All CREATE statements. */
+void schema_create(struct strbuf *sql);
+
+/* "INSERT OR REPLACE INTO table VALUES (?,?…)" with `columns` values. */
+void schema_insert(struct strbuf *sql, const char *table, size_t columns);
+
+/* "SELECT first,column,… FROM table"; program: call fields and program fields. */
+void schema_select(struct strbuf *sql, const char *table, const char *first,
+                   const struct field *fields, size_t count);
+
+#endif

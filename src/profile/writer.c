@@ -1,0 +1,697 @@
+/* Rows into SQLite, while the program runs. What makes it fast and safe at once:
+ *
+ *   - WAL, synchronous=OFF: a commit is a few writes into the page cache and no fsync. The kernel
+ *     keeps what a killed collector wrote; only the machine's own crash can lose it.
+ *   - After each commit the log is copied back into the database as far as no reader stands in the
+ *     way, so the file alone is at most one commit behind.
+ *   - Rows come in the order of their keys and there are no secondary indices: every insert is an
+ *     append. (800,000 rows: see bench in tests/unit/profile/bench_writer.c.)
+ *   - A lock beyond the file's end says to readers that the writer lives.
+ */
+#include "profile/profile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
+#include <sqlite3.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "base/strbuf.h"
+#include "profile/alive.h"
+#include "profile/error.h"
+#include "profile/intern.h"
+#include "profile/pack.h"
+#include "profile/schema.h"
+
+enum statement {
+    PUT_META,
+    PUT_MODULE,
+    PUT_FILE,
+    PUT_FUNCTION,
+    PUT_LOCATION,
+    PUT_FRAME,
+    DROP_FRAMES,
+    PUT_PATH,
+    PUT_SITE,
+    PUT_PROGRAM,
+    PUT_THREAD,
+    PUT_BUCKET,
+    DROP_BUCKETS,
+    BEGIN,
+    COMMIT,
+    STATEMENT_COUNT
+};
+
+struct profile_writer {
+    sqlite3 *database;
+    sqlite3_stmt *statements[STATEMENT_COUNT];
+    char *path;
+    int fd;    /* our own, for the lock and for packing; sqlite3 has others */
+    int error; /* the first one: all later calls fail with it */
+    int64_t last_location;
+    struct intern files, functions;
+};
+
+/* ---- Errors -------------------------------------------------------------------------------- */
+
+static int fail_sqlite(struct profile_writer *writer)
+{
+    if (writer->error)
+        return writer->error;
+    int error = profile_sqlite_errno(writer->database);
+    writer->error = error ? error : -EIO;
+    const char *reason = strerror(-writer->error);
+    if (writer->error == -EIO || writer->error == -EBADMSG)
+        reason = sqlite3_errmsg(writer->database);
+    return profile_fail(writer->error,
+                        "cannot write the profile %s: %s; it ends with what was saved before",
+                        writer->path, reason);
+}
+
+static int fail_memory(struct profile_writer *writer)
+{
+    writer->error = -ENOMEM;
+    return profile_fail(-ENOMEM, "out of memory while writing the profile %s", writer->path);
+}
+
+static int run(struct profile_writer *writer, const char *sql)
+{
+    if (sqlite3_exec(writer->database, sql, NULL, NULL, NULL) != SQLITE_OK)
+        return fail_sqlite(writer);
+    return 0;
+}
+
+/* Runs a statement whose values are bound. */
+static int step(struct profile_writer *writer, enum statement which)
+{
+    if (writer->error)
+        return writer->error;
+    sqlite3_stmt *statement = writer->statements[which];
+    int result = sqlite3_step(statement);
+    if (result != SQLITE_DONE && result != SQLITE_ROW) {
+        int error = fail_sqlite(writer);
+        sqlite3_reset(statement);
+        return error;
+    }
+    sqlite3_reset(statement);
+    return 0;
+}
+
+/* ---- Binding ------------------------------------------------------------------------------- */
+
+static void bind_number(sqlite3_stmt *statement, int column, uint64_t value)
+{
+    sqlite3_bind_int64(statement, column, value > INT64_MAX ? INT64_MAX : (int64_t)value);
+}
+
+/* Addresses keep their 64 bits: those of the kernel's half are negative in the file. */
+static void bind_address(sqlite3_stmt *statement, int column, uint64_t address)
+{
+    sqlite3_bind_int64(statement, column, (int64_t)address);
+}
+
+static void bind_text(sqlite3_stmt *statement, int column, const char *text)
+{
+    sqlite3_bind_text(statement, column, text, -1, SQLITE_STATIC);
+}
+
+/* Returns the column after the last. */
+static int bind_fields(sqlite3_stmt *statement, int column, const void *source,
+                       const struct field *fields, size_t count)
+{
+    for (size_t i = 0; i < count; i++, column++) {
+        uint64_t value;
+        memcpy(&value, (const char *)source + fields[i].offset, sizeof value);
+        if (fields[i].kind == FIELD_NONE && value == UINT64_MAX)
+            sqlite3_bind_null(statement, column);
+        else
+            bind_number(statement, column, value);
+    }
+    return column;
+}
+
+/* ---- Opening ------------------------------------------------------------------------------- */
+
+static int rename_with_suffix(const char *path, const char *suffix)
+{
+    struct strbuf from = STRBUF_INIT, to = STRBUF_INIT;
+    strbuf_addf(&from, "%s%s", path, suffix);
+    strbuf_addf(&to, "%s.old%s", path, suffix);
+    int error = 0;
+    if (rename(from.data, to.data))
+        error = -errno;
+    if (error == -ENOENT) /* a log of the last .old must not be taken for this one's */
+        error = unlink(to.data) && errno != ENOENT ? -errno : 0;
+    strbuf_release(&from);
+    strbuf_release(&to);
+    return error;
+}
+
+/* An existing profile steps aside, with the log that belongs to it. */
+static int keep_old(const char *path)
+{
+    struct stat link, target;
+    if (lstat(path, &link))
+        return errno == ENOENT ? 0 : -errno;
+    if (!stat(path, &target) && !S_ISREG(target.st_mode))
+        return profile_fail(-EINVAL,
+                            "cannot write the profile %s: it is there already and is no "
+                            "regular file; choose another name",
+                            path);
+    if (S_ISREG(link.st_mode) && alive_is_written(path))
+        return profile_fail(-EBUSY,
+                            "cannot write the profile %s: another recording is writing it; "
+                            "choose another name, %%p puts the process id in",
+                            path);
+    static const char *const suffixes[] = {"", "-wal", "-shm"};
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+        int error = rename_with_suffix(path, suffixes[i]);
+        if (error)
+            return profile_fail(error, "cannot rename %s to %s.old: %s", path, path,
+                                strerror(-error));
+    }
+    return 0;
+}
+
+static int create_file(struct profile_writer *writer)
+{
+    int error = keep_old(writer->path);
+    if (error)
+        return error;
+    writer->fd =
+        open(writer->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR);
+    if (writer->fd < 0)
+        return profile_fail(-errno, "cannot create the profile %s: %s", writer->path,
+                            strerror(errno));
+    alive_lock(writer->fd);
+    return 0;
+}
+
+/* The directory without symbolic links, because SQLITE_OPEN_NOFOLLOW allows none in the path. */
+static char *resolved(const char *path)
+{
+    char *for_directory = strdup(path), *for_name = strdup(path), *out = NULL;
+    char *directory = for_directory ? realpath(dirname(for_directory), NULL) : NULL;
+    if (directory && for_name &&
+        asprintf(&out, "%s/%s", strcmp(directory, "/") ? directory : "", basename(for_name)) < 0)
+        out = NULL;
+    free(directory);
+    free(for_directory);
+    free(for_name);
+    return out;
+}
+
+static int create_schema(struct profile_writer *writer)
+{
+    struct strbuf sql = STRBUF_INIT;
+    strbuf_addf(&sql,
+                "PRAGMA page_size=%d; PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF;"
+                "PRAGMA wal_autocheckpoint=0; PRAGMA cache_size=-16384; PRAGMA temp_store=MEMORY;"
+                "PRAGMA application_id=%d; BEGIN;",
+                SCHEMA_PAGE_BYTES, SCHEMA_APPLICATION_ID);
+    schema_create(&sql);
+    strbuf_addf(&sql, "PRAGMA user_version=%d; COMMIT;", PROFILE_FORMAT_VERSION);
+    int error = run(writer, sql.data);
+    strbuf_release(&sql);
+    return error;
+}
+
+static int prepare(struct profile_writer *writer)
+{
+    static const struct {
+        const char *sql_or_table;
+        size_t columns; /* 0: it is SQL */
+    } sources[STATEMENT_COUNT] = {
+        [PUT_META] = {"meta", 2},
+        [PUT_MODULE] = {"module", 7},
+        [PUT_FILE] = {"file", 2},
+        [PUT_FUNCTION] = {"function", 4},
+        [PUT_LOCATION] = {"location", 4},
+        [PUT_FRAME] = {"location_frame", 4},
+        [DROP_FRAMES] = {"DELETE FROM location_frame WHERE location=?", 0},
+        [PUT_PATH] = {"path", 3},
+        [DROP_BUCKETS] = {"DELETE FROM timeline", 0},
+        [BEGIN] = {"BEGIN", 0},
+        [COMMIT] = {"COMMIT", 0},
+    };
+    for (int i = 0; i < STATEMENT_COUNT; i++) {
+        const char *table = sources[i].sql_or_table;
+        size_t columns = sources[i].columns;
+        struct strbuf sql = STRBUF_INIT;
+        if (i == PUT_SITE)
+            table = "site", columns = 1 + schema_call_field_count;
+        if (i == PUT_PROGRAM)
+            table = "program", columns = 1 + schema_call_field_count + schema_program_field_count;
+        if (i == PUT_THREAD)
+            table = "thread", columns = 2 + schema_thread_field_count;
+        if (i == PUT_BUCKET)
+            table = "timeline", columns = 1 + schema_bucket_field_count;
+        if (columns)
+            schema_insert(&sql, table, columns);
+        else
+            strbuf_add_string(&sql, table);
+        int result = sqlite3_prepare_v3(writer->database, sql.data, -1, SQLITE_PREPARE_PERSISTENT,
+                                        &writer->statements[i], NULL);
+        strbuf_release(&sql);
+        if (result != SQLITE_OK)
+            return fail_sqlite(writer);
+    }
+    return 0;
+}
+
+static void close_database(struct profile_writer *writer)
+{
+    for (int i = 0; i < STATEMENT_COUNT; i++)
+        sqlite3_finalize(writer->statements[i]);
+    memset(writer->statements, 0, sizeof writer->statements);
+    sqlite3_close(writer->database);
+    writer->database = NULL;
+}
+
+static void writer_free(struct profile_writer *writer)
+{
+    close_database(writer);
+    if (writer->fd >= 0)
+        close(writer->fd);
+    intern_release(&writer->files);
+    intern_release(&writer->functions);
+    free(writer->path);
+    free(writer);
+}
+
+static int open_database(struct profile_writer *writer)
+{
+    int result = sqlite3_open_v2(writer->path, &writer->database,
+                                 SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW |
+                                     SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE,
+                                 NULL);
+    if (result != SQLITE_OK)
+        return writer->database ? fail_sqlite(writer) : fail_memory(writer);
+    sqlite3_busy_timeout(writer->database, 2000);
+    int error = create_schema(writer);
+    return error ? error : prepare(writer);
+}
+
+int profile_writer_open(struct profile_writer **out, const char *path)
+{
+    *out = NULL;
+    struct profile_writer *writer = calloc(1, sizeof *writer);
+    if (!writer)
+        return profile_fail(-ENOMEM, "out of memory");
+    writer->fd = -1;
+    writer->path = resolved(path);
+    if (!writer->path) {
+        int error = errno ? -errno : -ENOMEM;
+        writer_free(writer);
+        return profile_fail(error, "cannot create the profile %s: %s", path, strerror(-error));
+    }
+    int error = create_file(writer);
+    bool created = writer->fd >= 0;
+    if (!error)
+        error = open_database(writer);
+    if (error) {
+        if (created)
+            unlink(writer->path);
+        writer_free(writer);
+        return error;
+    }
+    *out = writer;
+    return 0;
+}
+
+/* ---- Transactions -------------------------------------------------------------------------- */
+
+int profile_writer_begin(struct profile_writer *writer)
+{
+    return step(writer, BEGIN);
+}
+
+int profile_writer_commit(struct profile_writer *writer)
+{
+    int error = step(writer, COMMIT);
+    if (error)
+        return error;
+    /* As far as readers allow; what is not copied now is copied next time. A full disk shows at
+     * the next commit if it is still full. */
+    sqlite3_wal_checkpoint_v2(writer->database, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+    return 0;
+}
+
+/* ---- Rows ---------------------------------------------------------------------------------- */
+
+int profile_put_text(struct profile_writer *writer, const char *key, const char *value)
+{
+    bind_text(writer->statements[PUT_META], 1, key);
+    bind_text(writer->statements[PUT_META], 2, value);
+    return step(writer, PUT_META);
+}
+
+int profile_put_integer(struct profile_writer *writer, const char *key, int64_t value)
+{
+    bind_text(writer->statements[PUT_META], 1, key);
+    sqlite3_bind_int64(writer->statements[PUT_META], 2, value);
+    return step(writer, PUT_META);
+}
+
+int profile_put_module(struct profile_writer *writer, const struct profile_module *module)
+{
+    sqlite3_stmt *statement = writer->statements[PUT_MODULE];
+    sqlite3_bind_int64(statement, 1, module->id);
+    bind_text(statement, 2, module->path);
+    sqlite3_bind_blob(statement, 3, module->build_id_bytes ? module->build_id : NULL,
+                      (int)module->build_id_bytes, SQLITE_STATIC);
+    bind_address(statement, 4, module->start);
+    bind_address(statement, 5, module->end);
+    bind_address(statement, 6, module->bias);
+    sqlite3_bind_int64(statement, 7, module->quality);
+    return step(writer, PUT_MODULE);
+}
+
+/* The number of a file in *number (0: none), its row written if it is new. */
+static int put_file(struct profile_writer *writer, const char *file, uint32_t *number)
+{
+    bool is_new;
+    *number = 0;
+    if (!file)
+        return 0;
+    *number = intern_number(&writer->files, file, strlen(file), &is_new);
+    if (!*number)
+        return fail_memory(writer);
+    if (!is_new)
+        return 0;
+    sqlite3_bind_int64(writer->statements[PUT_FILE], 1, *number);
+    bind_text(writer->statements[PUT_FILE], 2, file);
+    return step(writer, PUT_FILE);
+}
+
+static int put_function(struct profile_writer *writer, const struct profile_frame *frame,
+                        uint32_t *number)
+{
+    uint32_t file;
+    int error = put_file(writer, frame->file, &file);
+    *number = 0;
+    if (error || (!frame->function && !file))
+        return error;
+    struct strbuf key = STRBUF_INIT;
+    strbuf_add(&key, &file, sizeof file);
+    strbuf_addf(&key, "%c%s", frame->function ? '+' : '-', frame->function ? frame->function : "");
+    strbuf_add_char(&key, 0);
+    strbuf_add_string(&key, frame->linkage ? frame->linkage : "");
+    bool is_new;
+    *number = intern_number(&writer->functions, key.data, key.length, &is_new);
+    strbuf_release(&key);
+    if (!*number)
+        return fail_memory(writer);
+    if (!is_new)
+        return 0;
+    sqlite3_stmt *statement = writer->statements[PUT_FUNCTION];
+    sqlite3_bind_int64(statement, 1, *number);
+    bind_text(statement, 2, frame->function);
+    bind_text(statement, 3, frame->linkage);
+    if (file)
+        sqlite3_bind_int64(statement, 4, file);
+    else
+        sqlite3_bind_null(statement, 4);
+    return step(writer, PUT_FUNCTION);
+}
+
+static int put_frame(struct profile_writer *writer, int64_t location, size_t depth,
+                     const struct profile_frame *frame)
+{
+    uint32_t function;
+    int error = put_function(writer, frame, &function);
+    if (error)
+        return error;
+    sqlite3_stmt *statement = writer->statements[PUT_FRAME];
+    sqlite3_bind_int64(statement, 1, location);
+    sqlite3_bind_int64(statement, 2, (int64_t)depth);
+    if (function)
+        sqlite3_bind_int64(statement, 3, function);
+    else
+        sqlite3_bind_null(statement, 3);
+    sqlite3_bind_int64(statement, 4, frame->line);
+    return step(writer, PUT_FRAME);
+}
+
+/* A location seen before may have had other frames. */
+static int drop_frames(struct profile_writer *writer, int64_t location)
+{
+    if (location > writer->last_location) {
+        writer->last_location = location;
+        return 0;
+    }
+    sqlite3_bind_int64(writer->statements[DROP_FRAMES], 1, location);
+    return step(writer, DROP_FRAMES);
+}
+
+int profile_put_location(struct profile_writer *writer, const struct profile_location *location)
+{
+    sqlite3_stmt *statement = writer->statements[PUT_LOCATION];
+    sqlite3_bind_int64(statement, 1, location->id);
+    if (location->module_id >= 0)
+        sqlite3_bind_int64(statement, 2, location->module_id);
+    else
+        sqlite3_bind_null(statement, 2);
+    bind_address(statement, 3, location->address);
+    sqlite3_bind_int64(statement, 4, location->mark);
+    int error = step(writer, PUT_LOCATION);
+    if (!error)
+        error = drop_frames(writer, location->id);
+    for (size_t i = 0; i < location->frame_count && !error; i++)
+        error = put_frame(writer, location->id, i, &location->frames[i]);
+    return error;
+}
+
+int profile_put_path(struct profile_writer *writer, uint32_t id, uint32_t parent,
+                     int64_t location_id)
+{
+    sqlite3_stmt *statement = writer->statements[PUT_PATH];
+    sqlite3_bind_int64(statement, 1, id);
+    sqlite3_bind_int64(statement, 2, parent);
+    sqlite3_bind_int64(statement, 3, location_id);
+    return step(writer, PUT_PATH);
+}
+
+int profile_put_site(struct profile_writer *writer, uint32_t path_id,
+                     const struct call_metrics *metrics)
+{
+    sqlite3_stmt *statement = writer->statements[PUT_SITE];
+    sqlite3_bind_int64(statement, 1, path_id);
+    bind_fields(statement, 2, metrics, schema_call_fields, schema_call_field_count);
+    return step(writer, PUT_SITE);
+}
+
+int profile_put_program(struct profile_writer *writer, const struct program_metrics *metrics)
+{
+    sqlite3_stmt *statement = writer->statements[PUT_PROGRAM];
+    sqlite3_bind_int64(statement, 1, 1);
+    int column =
+        bind_fields(statement, 2, &metrics->total, schema_call_fields, schema_call_field_count);
+    bind_fields(statement, column, metrics, schema_program_fields, schema_program_field_count);
+    return step(writer, PUT_PROGRAM);
+}
+
+int profile_put_thread(struct profile_writer *writer, size_t index,
+                       const struct thread_metrics *metrics)
+{
+    sqlite3_stmt *statement = writer->statements[PUT_THREAD];
+    sqlite3_bind_int64(statement, 1, (int64_t)index);
+    sqlite3_bind_int64(statement, 2, metrics->tid);
+    bind_fields(statement, 3, metrics, schema_thread_fields, schema_thread_field_count);
+    return step(writer, PUT_THREAD);
+}
+
+/* A level that was never sampled has min > max; in the file its min is NULL and its max 0. */
+static void drop_unsampled(struct timeline_level *level)
+{
+    if (level->min > level->max)
+        *level = (struct timeline_level){UINT64_MAX, 0};
+}
+
+static int put_bucket(struct profile_writer *writer, size_t index, struct timeline_bucket bucket)
+{
+    struct timeline_level *levels[] = {&bucket.requested, &bucket.blocks, &bucket.physical,
+                                       &bucket.virt, &bucket.tool};
+    for (size_t i = 0; i < sizeof levels / sizeof *levels; i++)
+        drop_unsampled(levels[i]);
+    sqlite3_stmt *statement = writer->statements[PUT_BUCKET];
+    sqlite3_bind_int64(statement, 1, (int64_t)index);
+    bind_fields(statement, 2, &bucket, schema_bucket_fields, schema_bucket_field_count);
+    return step(writer, PUT_BUCKET);
+}
+
+int profile_put_timeline(struct profile_writer *writer, const struct timeline_bucket *buckets,
+                         size_t count, uint64_t bucket_ns)
+{
+    int error = step(writer, DROP_BUCKETS);
+    if (!error)
+        error = profile_put_integer(writer, "bucket_ns",
+                                    bucket_ns > INT64_MAX ? INT64_MAX : (int64_t)bucket_ns);
+    for (size_t i = 0; i < count && !error; i++)
+        error = put_bucket(writer, i, buckets[i]);
+    return error;
+}
+
+/* ---- Ending -------------------------------------------------------------------------------- */
+
+static int mark_complete(struct profile_writer *writer)
+{
+    if (sqlite3_get_autocommit(writer->database)) {
+        int error = step(writer, BEGIN);
+        if (error)
+            return error;
+    }
+    int error = profile_put_integer(writer, "complete", 1);
+    return error ? error : step(writer, COMMIT);
+}
+
+/* One file again: the log is copied back and removed. False while a reader holds it open. */
+static bool leave_wal(struct profile_writer *writer)
+{
+    sqlite3_stmt *statement = NULL;
+    bool done = false;
+    sqlite3_busy_timeout(writer->database, 300);
+    if (sqlite3_prepare_v2(writer->database, "PRAGMA journal_mode=DELETE", -1, &statement, NULL) ==
+        SQLITE_OK)
+        done = sqlite3_step(statement) == SQLITE_ROW &&
+               !strcmp((const char *)sqlite3_column_text(statement, 0), "delete");
+    sqlite3_finalize(statement);
+    return done;
+}
+
+/* A copy that no reader knows of yet, in the rollback-journal format. */
+static int copy_database(struct profile_writer *writer, const char *to)
+{
+    sqlite3 *copy = NULL;
+    int result = sqlite3_open_v2(to, &copy, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW, NULL);
+    if (result == SQLITE_OK) {
+        sqlite3_exec(copy, "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF", NULL, NULL, NULL);
+        sqlite3_backup *backup = sqlite3_backup_init(copy, "main", writer->database, "main");
+        result = backup ? sqlite3_backup_step(backup, -1) : sqlite3_errcode(copy);
+        sqlite3_backup_finish(backup);
+    }
+    if (result == SQLITE_DONE)
+        result = sqlite3_exec(copy, "PRAGMA journal_mode=DELETE", NULL, NULL, NULL);
+    int error = result == SQLITE_OK ? 0 : profile_sqlite_errno(copy);
+    sqlite3_close(copy);
+    return result == SQLITE_OK ? 0 : error ? error : -EIO;
+}
+
+static int create_beside(const char *path, const char *suffix, char **name)
+{
+    if (asprintf(name, "%s%s", path, suffix) < 0) {
+        *name = NULL;
+        return -ENOMEM;
+    }
+    unlink(*name); /* of a writer that was killed here before */
+    int fd = open(*name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR);
+    return fd < 0 ? -errno : fd;
+}
+
+/* Is the name still ours? Someone may have moved the file, or put another in its place. */
+static bool is_still_ours(const struct profile_writer *writer)
+{
+    struct stat by_name, by_fd;
+    return !lstat(writer->path, &by_name) && !fstat(writer->fd, &by_fd) &&
+           by_name.st_ino == by_fd.st_ino && by_name.st_dev == by_fd.st_dev;
+}
+
+static int replace(struct profile_writer *writer, const char *by)
+{
+    if (!is_still_ours(writer))
+        return -ESTALE;
+    return rename(by, writer->path) ? -errno : 0;
+}
+
+static void remove_log(const struct profile_writer *writer)
+{
+    static const char *const suffixes[] = {"-wal", "-shm"};
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+        char *name;
+        if (asprintf(&name, "%s%s", writer->path, suffixes[i]) < 0)
+            continue;
+        unlink(name);
+        free(name);
+    }
+}
+
+/* The complete database as one plain file: `*fd` and `*name`, which is NULL if it is the profile
+ * itself. */
+static int settle(struct profile_writer *writer, int *fd, char **name)
+{
+    *name = NULL;
+    if (leave_wal(writer)) {
+        *fd = writer->fd;
+        return 0;
+    }
+    *fd = create_beside(writer->path, ".copy", name);
+    return *fd < 0 ? *fd : copy_database(writer, *name);
+}
+
+static int pack_beside(struct profile_writer *writer, int plain_fd)
+{
+    char *name;
+    int fd = create_beside(writer->path, ".packing", &name);
+    int error = fd < 0 ? fd : pack_write(plain_fd, fd);
+    if (!error)
+        error = replace(writer, name);
+    if (error && name)
+        unlink(name);
+    if (fd >= 0)
+        close(fd);
+    free(name);
+    return error;
+}
+
+static int finish(struct profile_writer *writer, bool pack)
+{
+    char *copy;
+    int plain_fd;
+    int error = mark_complete(writer);
+    if (error)
+        return error;
+    error = settle(writer, &plain_fd, &copy);
+    if (!error)
+        close_database(writer);
+    if (!error && pack)
+        error = pack_beside(writer, plain_fd);
+    else if (!error && copy)
+        error = replace(writer, copy);
+    if (!error && copy)
+        remove_log(writer); /* the reader that kept it open has its own descriptors */
+    if (copy) {
+        unlink(copy);
+        close(plain_fd);
+    }
+    free(copy);
+    if (error == -ESTALE)
+        return profile_fail(error,
+                            "the profile %s was moved or replaced while it was recorded; "
+                            "nothing else was overwritten",
+                            writer->path);
+    return error ? profile_fail(error,
+                                "cannot pack the profile %s: %s; it stays unpacked, complete "
+                                "and readable",
+                                writer->path, strerror(-error))
+                 : 0;
+}
+
+int profile_writer_finish(struct profile_writer *writer, bool pack)
+{
+    int error = writer->error ? writer->error : finish(writer, pack);
+    writer_free(writer);
+    return error;
+}
+
+void profile_writer_abandon(struct profile_writer *writer)
+{
+    if (writer && writer->database && !sqlite3_get_autocommit(writer->database))
+        sqlite3_exec(writer->database, "ROLLBACK", NULL, NULL, NULL);
+    if (writer)
+        writer_free(writer);
+}
