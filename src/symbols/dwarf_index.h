@@ -37,9 +37,9 @@ struct scope {
 enum unit_progress { UNIT_UNREAD, UNIT_OUTER, UNIT_ALL };
 
 struct unit {
-    Dwarf_Die die;  /* has the ranges and the line table */
-    Dwarf_Die body; /* has the functions: the same, but for split DWARF */
-    int language;   /* DW_LANG_*, -1: unknown */
+    Dwarf_Die die;                     /* has the ranges and the line table */
+    Dwarf_Die body;                    /* has the functions: the same, but for split DWARF */
+    int language;                      /* DW_LANG_*, -1: unknown */
     enum unit_progress functions_read; /* UNIT_OUTER: without functions nested in others */
     struct function *functions;
     size_t function_count, function_capacity;

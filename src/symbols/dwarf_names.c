@@ -48,10 +48,21 @@ static bool is_fortran(int language)
            language == DW_LANG_Fortran08;
 }
 
+static bool is_c(int language)
+{
+    return language == DW_LANG_C || language == DW_LANG_C89 || language == DW_LANG_C99 ||
+           language == DW_LANG_C11;
+}
+
+/* A linkage name in C comes from an asm label: glibc's "__GI___strtod". */
+static bool has_plain_names(int language)
+{
+    return is_fortran(language) || is_c(language);
+}
+
 static bool has_scopes(int language)
 {
-    return language != DW_LANG_C && language != DW_LANG_C89 && language != DW_LANG_C99 &&
-           language != DW_LANG_C11 && language != DW_LANG_Mips_Assembler && language != -1;
+    return !is_c(language) && language != DW_LANG_Mips_Assembler && language != -1;
 }
 
 /* ---- Scopes -------------------------------------------------------------------------------- */
@@ -59,8 +70,7 @@ static bool has_scopes(int language)
 static bool is_scope(int tag)
 {
     return tag == DW_TAG_namespace || tag == DW_TAG_module || tag == DW_TAG_class_type ||
-           tag == DW_TAG_structure_type || tag == DW_TAG_union_type ||
-           tag == DW_TAG_interface_type;
+           tag == DW_TAG_structure_type || tag == DW_TAG_union_type || tag == DW_TAG_interface_type;
 }
 
 static const char *scope_name(Dwarf_Die *die)
@@ -141,12 +151,11 @@ static struct name read_name(struct dwarf_index *index, struct unit *unit, Dwarf
     const char *linkage = linkage_of(die), *plain = dwarf_diename(&declaration);
     if (linkage && *linkage)
         name.linkage = pool_intern(index->pool, linkage);
-    if (name.linkage && !(plain && is_fortran(unit->language)))
+    if (name.linkage && !(plain && has_plain_names(unit->language)))
         name.function = readable(index->pool, name.linkage);
     else if (plain && *plain)
-        name.function = has_scopes(unit->language)
-                            ? qualified(index, unit, &declaration, plain)
-                            : pool_intern(index->pool, plain);
+        name.function = has_scopes(unit->language) ? qualified(index, unit, &declaration, plain)
+                                                   : pool_intern(index->pool, plain);
     return name;
 }
 

@@ -17,7 +17,7 @@ struct image {
     Dwfl *dwfl;
     Dwfl_Module *module;
     Elf *elf;
-    GElf_Addr bias; /* address for libdwfl - address; 0 but for the vdso */
+    GElf_Addr bias;   /* address for libdwfl - address; 0 but for the vdso */
     char *debug_path; /* where libdwfl looks for debug files */
     char *memory;     /* the vdso's bytes */
     Dwfl_Callbacks callbacks;

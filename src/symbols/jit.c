@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "process/process.h"
 #include "symbols/memory.h"
 
 #define MAX_NAME_BYTES 1024u
@@ -23,24 +24,6 @@ void jit_map_release(struct jit_map *map)
     range_map_release(&map->ranges);
     free(map->names);
     *map = (struct jit_map){.pid = map->pid};
-}
-
-/* Inside a container a process calls itself by another number: the last one of NSpid. */
-static int pid_in_namespace(int pid)
-{
-    char path[64], line[512];
-    snprintf(path, sizeof path, "/proc/%d/status", pid);
-    FILE *status = fopen(path, "re");
-    int inner = pid;
-    while (status && fgets(line, sizeof line, status)) {
-        if (strncmp(line, "NSpid:", 6) == 0) {
-            const char *last = strrchr(line, '\t');
-            inner = last && atoi(last) > 0 ? atoi(last) : pid;
-        }
-    }
-    if (status)
-        fclose(status);
-    return inner;
 }
 
 /* The process's user, us, or root; and root believes all. */
@@ -94,10 +77,9 @@ static void add_line(struct jit_map *map, const char *line, size_t length, struc
     const char *name = after_size + 1;
     if (map->name_count >= RANGE_NONE - 1)
         return;
-    map->names = memory_grow(map->names, &map->name_capacity, map->name_count + 1,
-                             sizeof *map->names);
-    map->names[map->name_count] =
-        clean_name(pool, name, length - (size_t)(name - line));
+    map->names =
+        memory_grow(map->names, &map->name_capacity, map->name_count + 1, sizeof *map->names);
+    map->names[map->name_count] = clean_name(pool, name, length - (size_t)(name - line));
     range_map_add(&map->ranges, start, start + bytes, (uint32_t)map->name_count++);
 }
 
@@ -132,7 +114,10 @@ static void read_new_lines(struct jit_map *map, int fd, struct pool *pool)
 void jit_map_update(struct jit_map *map, const char *root, struct pool *pool)
 {
     struct stat status;
-    int fd = *root ? open_map(root, pid_in_namespace(map->pid), map->pid, &status) : -1;
+    int fd = -1;
+    pid_t own; /* inside a container the process has another number, and names its map by it */
+    if (*root && process_own_pid(map->pid, &own) == 0)
+        fd = open_map(root, own, map->pid, &status);
     if (fd < 0)
         fd = open_map("", map->pid, map->pid, &status);
     if (fd < 0)

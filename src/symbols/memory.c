@@ -6,8 +6,7 @@
 
 static _Noreturn void out_of_memory(void)
 {
-    fputs("tidemark: out of memory while reading symbols\n",
-          stderr);
+    fputs("tidemark: out of memory while reading symbols\n", stderr);
     abort();
 }
 

@@ -4,7 +4,6 @@
 #include "symbols/range_map.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "symbols/memory.h"
 
@@ -18,8 +17,7 @@ void range_map_add(struct range_map *map, uint64_t low, uint64_t high, uint32_t 
 {
     if (low >= high)
         return;
-    map->ranges =
-        memory_grow(map->ranges, &map->capacity, map->count + 1, sizeof *map->ranges);
+    map->ranges = memory_grow(map->ranges, &map->capacity, map->count + 1, sizeof *map->ranges);
     map->ranges[map->count++] = (struct range){low, high, value};
     map->sealed = false;
 }
@@ -96,7 +94,8 @@ static void flatten(struct range_map *map)
     size_t segment_count = cut_count - 1;
     uint32_t *paint = memory_zeroed(segment_count, sizeof *paint);
     size_t *next = memory_zeroed(cut_count, sizeof *next);
-    memset(paint, 0xff, segment_count * sizeof *paint);
+    for (size_t i = 0; i < segment_count; i++)
+        paint[i] = RANGE_NONE;
     for (size_t i = 0; i < cut_count; i++)
         next[i] = i;
 
@@ -118,7 +117,7 @@ static void flatten(struct range_map *map)
 
 void range_map_seal(struct range_map *map)
 {
-    if (!map->sealed && !in_order(map))
+    if (!map->sealed && map->count && !in_order(map))
         flatten(map);
     map->sealed = true;
 }

@@ -22,8 +22,7 @@ static void sections_read(struct sections *sections, Elf *elf)
     for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section));) {
         GElf_Shdr header;
         size_t number = elf_ndxscn(section);
-        sections->ends =
-            memory_grow(sections->ends, &capacity, number + 1, sizeof *sections->ends);
+        sections->ends = memory_grow(sections->ends, &capacity, number + 1, sizeof *sections->ends);
         memset(sections->ends + sections->count, 0,
                (number + 1 - sections->count) * sizeof *sections->ends);
         sections->count = number + 1;
@@ -63,8 +62,8 @@ static void add(struct symbol_table *table, struct pool *pool, const GElf_Sym *s
                 uint64_t value, uint64_t section_end, const char *name)
 {
     const char *version = strchr(name + 1, '@');
-    table->symbols = memory_grow(table->symbols, &table->capacity, table->count + 1,
-                                 sizeof *table->symbols);
+    table->symbols =
+        memory_grow(table->symbols, &table->capacity, table->count + 1, sizeof *table->symbols);
     table->symbols[table->count++] = (struct symbol){
         .value = value,
         .bytes = symbol->st_size,
@@ -83,8 +82,8 @@ static void read_all(struct symbol_table *table, struct image *image, struct poo
         GElf_Addr address, bias;
         GElf_Word section;
         Elf *elf;
-        const char *name = dwfl_module_getsym_info(image->module, i, &symbol, &address, &section,
-                                                   &elf, &bias);
+        const char *name =
+            dwfl_module_getsym_info(image->module, i, &symbol, &address, &section, &elf, &bias);
         if (!name || !elf)
             continue;
         if (elf != sections.elf) {

@@ -1,0 +1,339 @@
+#include "process/process.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/strbuf.h"
+
+/* A command line may have megabytes (ARG_MAX); a report shows one line of it. */
+#define MAX_COMMAND_BYTES (1u << 20)
+
+struct proc_path {
+    char text[64];
+};
+
+static struct proc_path proc_path(pid_t pid, const char *file)
+{
+    struct proc_path path;
+    snprintf(path.text, sizeof path.text, "/proc/%d/%s", (int)pid, file);
+    return path;
+}
+
+/* /proc says ENOENT for a process that is gone before the open, ESRCH after it. */
+static int gone_or(int error)
+{
+    return error == ENOENT ? -ESRCH : -error;
+}
+
+static int open_proc(pid_t pid, const char *file)
+{
+    int fd = open(proc_path(pid, file).text, O_RDONLY | O_CLOEXEC);
+    return fd >= 0 ? fd : gone_or(errno);
+}
+
+/* Files in /proc have no size: read until the end or `max`. */
+static int read_proc(pid_t pid, const char *file, size_t max, struct strbuf *content)
+{
+    char part[4096];
+    int fd = open_proc(pid, file);
+    if (fd < 0)
+        return fd;
+    ssize_t got;
+    while ((got = read(fd, part, sizeof part)) > 0 && content->length < max)
+        strbuf_add(content, part, (size_t)got);
+    int error = got < 0 ? -errno : 0;
+    close(fd);
+    return error;
+}
+
+/* ---- Memory -------------------------------------------------------------------------------- */
+
+int process_meter_open(struct process_meter *meter, pid_t pid)
+{
+    meter->statm_fd = open_proc(pid, "statm");
+    return meter->statm_fd < 0 ? meter->statm_fd : 0;
+}
+
+void process_meter_close(struct process_meter *meter)
+{
+    if (meter->statm_fd >= 0)
+        close(meter->statm_fd);
+    meter->statm_fd = -1;
+}
+
+int process_meter_read(struct process_meter *meter, struct process_memory *memory)
+{
+    char text[128];
+    ssize_t got = pread(meter->statm_fd, text, sizeof text - 1, 0);
+    if (got < 0)
+        return gone_or(errno);
+    text[got] = '\0';
+    char *end = text;
+    uint64_t pages[3] = {0};
+    for (size_t i = 0; i < 3; i++)
+        pages[i] = strtoull(end, &end, 10);
+    if (pages[0] == 0)
+        return -ESRCH;
+    memory->virtual_bytes = pages[0] * process_page_bytes();
+    memory->resident_bytes = pages[1] * process_page_bytes();
+    memory->shared_bytes = pages[2] * process_page_bytes();
+    return 0;
+}
+
+/* ---- Mappings ------------------------------------------------------------------------------ */
+
+/* Reads a number and the one character that has to follow it. */
+static bool take(char **at, int base, char after, uint64_t *value)
+{
+    char *end;
+    if (!isxdigit((unsigned char)**at))
+        return false;
+    *value = strtoull(*at, &end, base);
+    if (end == *at || *end != after)
+        return false;
+    *at = end + 1;
+    return true;
+}
+
+/* The kernel writes a newline in a path as \012, and nothing else so. */
+static void unescape(char *path)
+{
+    char *to = path;
+    for (; *path; path++) {
+        bool newline = strncmp(path, "\\012", 4) == 0;
+        *to++ = newline ? '\n' : *path;
+        path += newline ? 3 : 0;
+    }
+    *to = '\0';
+}
+
+int process_maps_parse(char *line, struct process_mapping *mapping)
+{
+    uint64_t major, minor;
+    char *at = line;
+    *mapping = (struct process_mapping){0};
+    if (!take(&at, 16, '-', &mapping->start) || !take(&at, 16, ' ', &mapping->end))
+        return -EINVAL;
+    if (strnlen(at, 5) < 5 || at[4] != ' ')
+        return -EINVAL;
+    mapping->readable = at[0] == 'r';
+    mapping->writable = at[1] == 'w';
+    mapping->executable = at[2] == 'x';
+    mapping->shared = at[3] == 's';
+    at += 5;
+    if (!take(&at, 16, ' ', &mapping->offset_bytes) || !take(&at, 16, ':', &major) ||
+        !take(&at, 16, ' ', &minor) || !isdigit((unsigned char)*at))
+        return -EINVAL;
+    mapping->inode = strtoull(at, &at, 10);
+    if ((*at && *at != ' ') || mapping->start >= mapping->end)
+        return -EINVAL;
+    mapping->device_major = (uint32_t)major;
+    mapping->device_minor = (uint32_t)minor;
+    char *path = at + strspn(at, " ");
+    unescape(path);
+    mapping->path = path;
+    return 0;
+}
+
+int process_maps(pid_t pid, int (*visit)(const struct process_mapping *, void *context),
+                 void *context)
+{
+    FILE *maps = fopen(proc_path(pid, "maps").text, "re");
+    if (!maps)
+        return gone_or(errno);
+    char *line = NULL;
+    size_t capacity = 0;
+    int result = 0;
+    for (ssize_t length; result == 0 && (length = getline(&line, &capacity, maps)) > 0;) {
+        struct process_mapping mapping;
+        line[length - (line[length - 1] == '\n')] = '\0';
+        if (process_maps_parse(line, &mapping) == 0)
+            result = visit(&mapping, context);
+    }
+    if (result == 0 && ferror(maps))
+        result = gone_or(errno);
+    free(line);
+    fclose(maps);
+    return result;
+}
+
+/* ---- Who it is ----------------------------------------------------------------------------- */
+
+static int read_link(pid_t pid, const char *file, char **target)
+{
+    char text[PATH_MAX + 16]; /* " (deleted)" may follow a longest path */
+    ssize_t length = readlink(proc_path(pid, file).text, text, sizeof text - 1);
+    if (length < 0)
+        return gone_or(errno);
+    *target = strndup(text, (size_t)length);
+    return *target ? 0 : -ENOMEM;
+}
+
+int process_executable(pid_t pid, char **path)
+{
+    return read_link(pid, "exe", path);
+}
+
+int process_directory(pid_t pid, char **path)
+{
+    return read_link(pid, "cwd", path);
+}
+
+static bool is_plain(const char *text)
+{
+    if (!*text)
+        return false;
+    for (; *text; text++) {
+        if (!isalnum((unsigned char)*text) && !strchr("_-./:=,+@%^", *text) &&
+            !(*text & 0x80)) /* UTF-8 means nothing to a shell */
+            return false;
+    }
+    return true;
+}
+
+static void add_quoted(struct strbuf *out, const char *word)
+{
+    if (is_plain(word)) {
+        strbuf_add_string(out, word);
+        return;
+    }
+    strbuf_add_char(out, '\'');
+    for (; *word; word++) {
+        if (*word == '\'')
+            strbuf_add_string(out, "'\\''");
+        else
+            strbuf_add_char(out, *word);
+    }
+    strbuf_add_char(out, '\'');
+}
+
+char *process_shell_quoted(const char *text)
+{
+    struct strbuf out = STRBUF_INIT;
+    add_quoted(&out, text);
+    return strbuf_detach(&out);
+}
+
+static void add_words(struct strbuf *out, const struct strbuf *words)
+{
+    for (size_t at = 0; at < words->length; at += strlen(words->data + at) + 1) {
+        if (at)
+            strbuf_add_char(out, ' ');
+        add_quoted(out, words->data + at);
+    }
+}
+
+int process_command_line(pid_t pid, char **text)
+{
+    struct strbuf words = STRBUF_INIT, out = STRBUF_INIT;
+    int error = read_proc(pid, "cmdline", MAX_COMMAND_BYTES, &words);
+    if (error)
+        goto done;
+    add_words(&out, &words);
+    if (words.length == 0) {
+        char name[16];
+        error = process_thread_name(pid, pid, name);
+        if (error)
+            goto done;
+        strbuf_addf(&out, "[%s]", name);
+    }
+    *text = strbuf_detach(&out);
+done:
+    strbuf_release(&out);
+    strbuf_release(&words);
+    return error;
+}
+
+int process_thread_name(pid_t pid, pid_t tid, char name[16])
+{
+    char file[40];
+    struct strbuf content = STRBUF_INIT;
+    snprintf(file, sizeof file, "task/%d/comm", (int)tid);
+    int error = read_proc(pid, file, 64, &content);
+    size_t kept = 0;
+    for (size_t i = 0; i < content.length && kept < 15 && content.data[i] != '\n'; i++)
+        name[kept++] = iscntrl((unsigned char)content.data[i]) ? '?' : content.data[i];
+    name[kept] = '\0';
+    strbuf_release(&content);
+    return error;
+}
+
+/* Field 22 of stat, in clock ticks since boot. The name, field 2, may hold spaces and brackets:
+ * fields are counted from its last bracket. */
+static int start_ticks(pid_t pid, uint64_t *ticks)
+{
+    struct strbuf stat = STRBUF_INIT;
+    int error = read_proc(pid, "stat", 4096, &stat);
+    const char *at = strrchr(stat.data, ')');
+    for (int field = 2; at && field < 22; field++) {
+        at = strchr(at, ' ');
+        at = at ? at + 1 : NULL;
+    }
+    if (!error && !at)
+        error = -EINVAL;
+    if (!error)
+        *ticks = strtoull(at, NULL, 10);
+    strbuf_release(&stat);
+    return error;
+}
+
+static uint64_t clock_ns(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+int process_start_time(pid_t pid, uint64_t *unix_ns)
+{
+    uint64_t ticks;
+    int error = start_ticks(pid, &ticks);
+    if (error)
+        return error;
+    uint64_t tick_ns = 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK);
+    *unix_ns = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME) + ticks * tick_ns;
+    return 0;
+}
+
+int process_own_pid(pid_t pid, pid_t *own)
+{
+    struct strbuf status = STRBUF_INIT;
+    int error = read_proc(pid, "status", 65536, &status);
+    const char *line = error ? NULL : strstr(status.data, "\nNSpid:");
+    *own = pid;
+    if (line) {
+        const char *end = line + 1 + strcspn(line + 1, "\n");
+        const char *last = memrchr(line, '\t', (size_t)(end - line));
+        int number = last ? atoi(last + 1) : 0;
+        *own = number > 0 ? number : pid;
+    }
+    strbuf_release(&status);
+    return error;
+}
+
+/* ---- The machine --------------------------------------------------------------------------- */
+
+size_t process_page_bytes(void)
+{
+    static size_t bytes; /* asked for once: a reading of the meter needs it three times */
+    if (!bytes)
+        bytes = (size_t)sysconf(_SC_PAGESIZE);
+    return bytes;
+}
+
+int process_host_name(char **name)
+{
+    char text[HOST_NAME_MAX + 1] = "";
+    if (gethostname(text, sizeof text - 1) != 0)
+        return -errno;
+    *name = strdup(text);
+    return *name ? 0 : -ENOMEM;
+}

@@ -1,0 +1,203 @@
+#include "process/program.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "process/elf_sniff.h"
+
+#define MAX_SCRIPT_DEPTH 4    /* as the kernel */
+#define SHEBANG_BYTES    256u /* BINPRM_BUF_SIZE */
+
+__attribute__((format(printf, 3, 4))) static void
+conclude(struct program *program, enum program_kind kind, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    program->kind = kind;
+    vsnprintf(program->detail, sizeof program->detail, format, arguments);
+    va_end(arguments);
+}
+
+/* ---- Finding it ---------------------------------------------------------------------------- */
+
+/* 0 if execve() would go as far as reading the file. */
+static int can_execute(const char *path)
+{
+    struct stat status;
+    if (stat(path, &status) != 0)
+        return -errno;
+    if (S_ISDIR(status.st_mode))
+        return -EISDIR;
+    if (!S_ISREG(status.st_mode) || faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) != 0)
+        return -EACCES;
+    return 0;
+}
+
+/* Like execvp(): an empty element is the current directory, a file that may not be executed does
+ * not end the search, but is the answer if nothing better follows. */
+static int search(const char *name, const char *path_variable, char found[PATH_MAX])
+{
+    char fallback[256] = "/bin:/usr/bin", candidate[PATH_MAX];
+    int best = -ENOENT;
+    if (!path_variable) {
+        confstr(_CS_PATH, fallback, sizeof fallback);
+        path_variable = fallback;
+    }
+    for (const char *at = path_variable;; at++) {
+        size_t length = strcspn(at, ":");
+        int needed =
+            snprintf(candidate, PATH_MAX, "%.*s%s%s", (int)length, at, length ? "/" : "./", name);
+        int error = needed < PATH_MAX ? can_execute(candidate) : -ENAMETOOLONG;
+        if (error == 0 || ((error == -EACCES || error == -EISDIR) && best == -ENOENT)) {
+            strcpy(found, candidate);
+            best = error;
+        }
+        at += length;
+        if (error == 0 || !*at)
+            return best;
+    }
+}
+
+static int find(const char *name, const char *path_variable, char found[PATH_MAX])
+{
+    if (!*name || strlen(name) >= PATH_MAX)
+        return -ENOENT;
+    if (!strchr(name, '/'))
+        return search(name, path_variable, found);
+    int error = can_execute(name);
+    if (error != -ENOENT && error != -ENOTDIR)
+        strcpy(found, name);
+    return error;
+}
+
+/* ---- Looking into it ----------------------------------------------------------------------- */
+
+/* The loader runs in secure mode, where it drops LD_PRELOAD, if the file gives the user rights that
+ * the user has not (ld.so(8), capabilities(7)). Root gets no new ones from capabilities. */
+static const char *privilege_of(int fd)
+{
+    struct stat status;
+    if (fstat(fd, &status) != 0)
+        return NULL;
+    if ((status.st_mode & S_ISUID) && status.st_uid != geteuid())
+        return "setuid";
+    if ((status.st_mode & S_ISGID) && (status.st_mode & S_IXGRP) && status.st_gid != getegid())
+        return "setgid";
+    if (geteuid() != 0 && fgetxattr(fd, "security.capability", NULL, 0) > 0)
+        return "given file capabilities";
+    return NULL;
+}
+
+static bool is_musl(const char *interpreter)
+{
+    const char *slash = strrchr(interpreter, '/');
+    return strncmp(slash ? slash + 1 : interpreter, "ld-musl-", 8) == 0;
+}
+
+static void classify_elf(struct program *program, const char *path, int fd,
+                         const struct elf_sniff *elf)
+{
+    const char *privilege = privilege_of(fd);
+    if (elf->foreign)
+        conclude(program, PROGRAM_FOREIGN, "%s is a %sprogram for another machine than this one",
+                 path,
+                 elf->bits == 32   ? "32-bit "
+                 : elf->bits == 64 ? "64-bit "
+                                   : "");
+    else if (!elf->valid)
+        conclude(program, PROGRAM_BROKEN, "%s is an ELF file but not a whole program", path);
+    else if (privilege)
+        conclude(program, PROGRAM_PRIVILEGED, "%s is %s, so the loader ignores LD_PRELOAD", path,
+                 privilege);
+    else if (!*elf->interpreter && elf->position_independent && elf->dynamic)
+        conclude(program, PROGRAM_STATIC_PIE,
+                 "%s is statically linked (static-pie) and loads no libraries", path);
+    else if (!*elf->interpreter)
+        conclude(program, PROGRAM_STATIC, "%s is statically linked and loads no libraries", path);
+    else if (is_musl(elf->interpreter))
+        conclude(program, PROGRAM_MUSL, "%s uses the musl C library (%s), not glibc", path,
+                 elf->interpreter);
+    else if (access(elf->interpreter, F_OK) != 0)
+        conclude(program, PROGRAM_NO_INTERPRETER, "%s needs the loader %s, which is not there",
+                 path, elf->interpreter);
+    else if (*elf->sanitizer)
+        conclude(program, PROGRAM_SANITIZED, "%s is built with a sanitizer (%s)", path,
+                 elf->sanitizer);
+    else
+        conclude(program, PROGRAM_DYNAMIC, "%s is a dynamically linked program", path);
+}
+
+/* The interpreter of a script into `interpreter`. A file that is neither ELF nor begins with "#!"
+ * is run by the shell: the kernel refuses it and execvp() does that. */
+static bool read_shebang(int fd, char interpreter[SHEBANG_BYTES])
+{
+    char line[SHEBANG_BYTES] = "";
+    ssize_t got = pread(fd, line, sizeof line - 1, 0);
+    if (got < 2 || line[0] != '#' || line[1] != '!') {
+        strcpy(interpreter, "/bin/sh");
+        return true;
+    }
+    char *start = line + 2 + strspn(line + 2, " \t");
+    start[strcspn(start, " \t\r\n")] = '\0';
+    strcpy(interpreter, start);
+    return *start != '\0';
+}
+
+static void look_into(struct program *program, const char *path, int depth);
+
+static void classify_script(struct program *program, const char *path, int fd, int depth)
+{
+    char interpreter[SHEBANG_BYTES];
+    program->script = true;
+    if (!read_shebang(fd, interpreter)) {
+        conclude(program, PROGRAM_NO_INTERPRETER, "%s is a script that names no interpreter", path);
+        return;
+    }
+    strcpy(program->interpreter, interpreter);
+    if (depth >= MAX_SCRIPT_DEPTH)
+        conclude(program, PROGRAM_TOO_DEEP, "%s is run by more than %d scripts in a row",
+                 program->path, MAX_SCRIPT_DEPTH);
+    else if (can_execute(interpreter) != 0)
+        conclude(program, PROGRAM_NO_INTERPRETER,
+                 "%s is a script for %s, which is not there or cannot be run", path, interpreter);
+    else
+        look_into(program, interpreter, depth + 1);
+}
+
+static void look_into(struct program *program, const char *path, int depth)
+{
+    struct elf_sniff elf;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0) {
+        conclude(program, PROGRAM_NOT_EXECUTABLE, "%s cannot be read: %s", path, strerror(errno));
+        return;
+    }
+    elf_sniff(&elf, fd);
+    if (elf.is_elf)
+        classify_elf(program, path, fd, &elf);
+    else
+        classify_script(program, path, fd, depth);
+    close(fd);
+}
+
+void program_classify(struct program *program, const char *name, const char *path_variable)
+{
+    *program = (struct program){0};
+    int error = find(name, path_variable, program->path);
+    if (error == -EISDIR)
+        conclude(program, PROGRAM_DIRECTORY, "%s is a directory", program->path);
+    else if (error == -EACCES)
+        conclude(program, PROGRAM_NOT_EXECUTABLE, "%s may not be executed",
+                 *program->path ? program->path : name);
+    else if (error)
+        conclude(program, PROGRAM_NOT_FOUND, "%s: no such program%s", name,
+                 strchr(name, '/') ? "" : " in PATH");
+    else
+        look_into(program, program->path, 0);
+}
