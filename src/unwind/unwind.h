@@ -1,7 +1,8 @@
 /* Call-stack capture inside the profiled program: "remember, then verify" (ARCHITECTURE.md).
  *
  * Runs in malloc's callers: no malloc, no stdio, no locks that a signal handler could meet
- * (only bounded spin locks of our own, never held while calling out), errno untouched.
+ * (only a spin lock of our own with signals blocked; map_private, map_nodes and publish_nodes
+ * may be called with it held), errno untouched.
  *
  * Nodes and private memory come from the host (the recorder), so that this room can be tested
  * without one. */
@@ -24,8 +25,9 @@ struct unwind_host {
     struct wire_node *(*map_nodes)(uint32_t index);
     /* Nodes below `count` are complete: make them visible. */
     void (*publish_nodes)(uint32_t count);
-    /* An address in code that was not seen before is about to become a node (called once per new
-     * cached address, without locks held): tells the module log. */
+    /* An address in code that was not seen before is about to become a node: tells the module log.
+     * Called before the address is cached and without locks held; so two threads that meet a new
+     * address at the same time may both call it, and a signal handler may call it inside a call. */
     void (*saw_code)(uintptr_t ip);
 };
 
@@ -55,6 +57,10 @@ void unwind_memory_forget(struct unwind_memory *memory); /* at reuse by another 
 /* The node of the call path that starts at `start`. memory NULL: walk in full (nested hooks, signal
  * handlers that interrupted a capture). 0: no node could be had. */
 uint32_t unwind_capture(struct unwind_memory *memory, const struct unwind_start *start);
+
+/* The frames of a path, innermost first, a mark possibly last; returns how many, `max` at most. For
+ * checks and tests. */
+size_t unwind_path_ips(uint32_t node, uintptr_t *ips, size_t max);
 
 /* Code in [lo, hi) has been unloaded: drops rules and remembered frames, retires the path nodes
  * that lead through it (their numbers stay valid, new captures get new numbers). */

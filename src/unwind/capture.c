@@ -1,0 +1,481 @@
+/* Remember, then verify.
+ *
+ * Unwinding is a function of the registers at the start, of the words read and of the rules. So the
+ * walk goes on only until it meets a remembered frame; if the words that were read beyond it still
+ * have their values, a walk would find the same frames again. At the first word that differs, real
+ * walking goes on, and may meet a remembered frame further out. Whatever happened in between
+ * (exceptions, longjmp, alloca, tail calls) has changed a word, or has not changed the answer.
+ *
+ * All remembered words lie on the thread's own stack above where the walk stands, so they are
+ * mapped. Frames on other stacks, signal frames, rare rows, and all that is inside of these are
+ * walked but not remembered. */
+#include "unwind/capture.h"
+
+#include "unwind/paths.h"
+#include "unwind/walk.h"
+
+#define NOTHING UINT32_MAX
+#define NOWHERE 1u /* no return slot: below all of them */
+
+enum ending {
+    ENDING_KNOWN, /* met a remembered frame, and what is outside of it is still so */
+    ENDING_CLEAN,
+    ENDING_ZERO,  /* a return address of zero */
+    ENDING_STUCK,
+    ENDING_LOST,
+    ENDING_CUT,
+};
+
+/* The result of a walk: fresh frames 0 … fresh - 1, then remembered frames known … 1. */
+struct route {
+    enum ending ending;
+    uint32_t fresh, known;
+    uint32_t keep_from; /* fresh frames from here on may be remembered; NOTHING: none, ever */
+};
+
+/* ---- Verifying --------------------------------------------------------------------------------- */
+
+static inline uintptr_t difference(const struct word *word)
+{
+    return arch_load(word->at) ^ word->value;
+}
+
+static inline bool eight_differ(const struct word *words)
+{
+    return (difference(&words[0]) | difference(&words[1]) | difference(&words[2]) |
+            difference(&words[3]) | difference(&words[4]) | difference(&words[5]) |
+            difference(&words[6]) | difference(&words[7])) != 0;
+}
+
+/* The innermost of words[1 … count] that differs; 0: none. */
+static inline uint32_t innermost_difference(const struct word *words, uint32_t count)
+{
+    uint32_t i = count;
+    while (i >= 8 && likely(!eight_differ(&words[i - 7]))) {
+        i -= 8;
+    }
+    if (i < 8 && count >= 8 && likely(!eight_differ(&words[1]))) {
+        return 0; /* the rest, and some words twice: cheaper than a loop */
+    }
+    while (i && likely(difference(&words[i]) == 0)) {
+        i--;
+    }
+    return i;
+}
+
+static uint32_t frame_of_extra(const struct remembered *frames, uint32_t frame, uint32_t extra)
+{
+    while (frames->states[frame - 1].extras >= extra) {
+        frame--;
+    }
+    return frame;
+}
+
+/* The walk is at remembered frame `met`. The innermost remembered frame whose caller is no longer
+ * what it was; 0: all are. */
+static inline uint32_t innermost_change(const struct remembered *frames, uint32_t met)
+{
+    uint32_t extras = frames->states[met].extras;
+    uint32_t slot = innermost_difference(frames->slots, met - 1);
+    uint32_t changed = slot ? slot + 1 : 0;
+    if (unlikely(extras)) {
+        uint32_t extra = innermost_difference(frames->extras, extras);
+        uint32_t frame = extra ? frame_of_extra(frames, met, extra) : 0;
+        changed = frame > changed ? frame : changed;
+    }
+    return changed;
+}
+
+/* ---- Walking ------------------------------------------------------------------------------------ */
+
+static inline bool meets(const struct remembered *frames, uint32_t frame, uintptr_t slot,
+                         uintptr_t ip, uintptr_t bp)
+{
+    return frames->slots[frame].at == slot && frames->slots[frame].value == ip &&
+           (!frames->states[frame].needs_bp || frames->states[frame].bp == bp);
+}
+
+static enum ending ending_of(enum walk_outcome outcome)
+{
+    return outcome == WALK_END ? ENDING_CLEAN : outcome == WALK_STUCK ? ENDING_STUCK : ENDING_LOST;
+}
+
+/* A plain rule gave a CFA that is not above sp or not within what is known to be readable. */
+static enum ending __attribute__((noinline)) refused(struct walk *walk, rule what, uintptr_t cfa)
+{
+    if (what == RULE_FRAME_POINTER && walk->bp == 0) {
+        return ENDING_CLEAN;
+    }
+    return walk_accepts(walk, cfa) ? ENDING_KNOWN : ENDING_STUCK;
+}
+
+/* Innermost to outermost. Leaves the state that it ended in behind the last fresh frame.
+ *
+ * The plain step is written out here with everything in registers: this loop is what a capture
+ * costs when the stack has changed (3 ns per frame). */
+static inline struct route find_route(struct unwind_memory *memory, struct walk *walk,
+                                      uint32_t max_depth)
+{
+    const struct remembered *frames = memory->remembered;
+    struct fresh *fresh = memory->fresh;
+    struct route route = {ENDING_LOST, 0, 0, walk->on_own ? 0 : NOTHING};
+    uint32_t known = walk->on_own ? memory->count : 0, count = 0;
+    uintptr_t ip = walk->ip, sp = walk->sp, bp = walk->bp, hi = walk->hi;
+    uintptr_t slot = sp - 8;
+    for (;;) {
+        rule what;
+        while (frames->slots[known].at < slot) {
+            known--;
+        }
+        if (meets(frames, known, slot, ip, bp)) {
+            uint32_t changed = innermost_change(frames, known);
+            if (likely(!changed)) {
+                route.ending = ENDING_KNOWN;
+                break;
+            }
+            known = changed - 1; /* those up to `changed` are walked again, for their bp */
+        }
+        if (unlikely(count + 1 >= fresh->capacity)) {
+            if (!memory_grow_fresh(memory)) {
+                break;
+            }
+            fresh = memory->fresh;
+        }
+        if (unlikely(count == max_depth)) {
+            route.ending = ENDING_CUT;
+            break;
+        }
+        what = unlikely(slot == NOWHERE) ? rules_find_slow(ip, true)
+                                         : rules_find(arch_code_address(ip));
+        fresh->frames[count] = (struct fresh_frame){ip, sp, bp, what};
+        if (likely(what < RULE_SPECIAL)) {
+            uintptr_t cfa = rule_cfa(what, sp, bp), saved;
+            if (unlikely(cfa <= sp || cfa > hi)) {
+                walk->ip = ip, walk->sp = sp, walk->bp = bp;
+                route.ending = refused(walk, what, cfa);
+                if (route.ending != ENDING_KNOWN) {
+                    count++;
+                    break;
+                }
+                hi = walk->hi;
+            }
+            saved = arch_load(cfa - 8 - 8 * (uintptr_t)(what >> 12)); /* 0: some word, unused */
+            bp = what >> 12 ? saved : bp;
+            ip = arch_load(cfa - 8);
+            sp = cfa;
+            slot = sp - 8;
+            count++;
+        } else {
+            enum walk_outcome outcome;
+            walk->ip = ip, walk->sp = sp, walk->bp = bp;
+            walk->exact = slot == NOWHERE;
+            outcome = walk_special(walk, &fresh->frames[count++].what);
+            if (outcome > WALK_BARRIER) {
+                route.ending = ending_of(outcome);
+                break;
+            }
+            ip = walk->ip, sp = walk->sp, bp = walk->bp, hi = walk->hi;
+            slot = walk->exact ? NOWHERE : sp - 8;
+            if (outcome == WALK_BARRIER) {
+                /* The next frame's ip was not read where it would be looked for. */
+                route.keep_from = walk->on_own ? count + 1 : NOTHING;
+                known = walk->on_own ? memory->count : 0;
+            }
+        }
+        if (unlikely(!ip)) {
+            route.ending = ENDING_ZERO;
+            break;
+        }
+    }
+    fresh->frames[count] = (struct fresh_frame){ip, sp, bp, RULE_BAD};
+    route.fresh = count;
+    route.known = route.ending == ENDING_KNOWN ? known : 0;
+    return route;
+}
+
+/* ---- Remembering -------------------------------------------------------------------------------- */
+
+/* What a frame's rule read: where the caller's bp was saved (0: not), and whether bp was used. */
+struct reads {
+    uintptr_t bp_slot;
+    uintptr_t cfa_word; /* 0: the CFA was not read from memory */
+    bool uses_bp;
+};
+
+static struct reads special_reads(const struct fresh_frame *frame, uintptr_t cfa)
+{
+    rule what = frame->what;
+    if (what >= RULE_BIG) {
+        const struct big_rule *big = rules_big(what);
+        return (struct reads){big->bp_saved ? cfa + (uintptr_t)big->bp_offset : 0, 0, big->from_bp};
+    }
+    if (rule_is_realigned(what)) {
+        return (struct reads){frame->bp, frame->bp - 8 * (uintptr_t)(what - RULE_REALIGNED), true};
+    }
+    return (struct reads){0, 0, false};
+}
+
+static inline struct reads reads_of(const struct fresh_frame *frame, uintptr_t cfa)
+{
+    if (unlikely(frame->what >= RULE_SPECIAL)) {
+        return special_reads(frame, cfa);
+    }
+    return (struct reads){rule_bp_slot(frame->what, cfa), 0, frame->what & 1};
+}
+
+static inline void add_extra(const struct remembered *frames, struct frame_state *state,
+                             uintptr_t at, uintptr_t value)
+{
+    frames->extras[++state->extras] = (struct word){at, value};
+}
+
+/* Puts fresh frame `frame`, whose caller's state is frame[1], on top of remembered frame i - 1. */
+static inline void remember_frame(const struct remembered *frames, uint32_t i,
+                                  const struct fresh_frame *frame, uint64_t hash)
+{
+    const struct frame_state *outer = &frames->states[i - 1];
+    struct reads reads = reads_of(frame, frame[1].sp);
+    struct frame_state state = {frame->bp, hash, 0, outer->extras, reads.uses_bp};
+    if (outer->needs_bp) {
+        if (reads.bp_slot) {
+            add_extra(frames, &state, reads.bp_slot, frame[1].bp);
+        } else {
+            state.needs_bp = true;
+        }
+    }
+    if (unlikely(reads.cfa_word)) {
+        add_extra(frames, &state, reads.cfa_word, frame[1].sp);
+    }
+    frames->slots[i] = (struct word){frame->sp - 8, frame->ip};
+    frames->states[i] = state;
+}
+
+/* The outermost frame has no caller, so nothing was read but perhaps a zero, or bp was looked at. */
+static void remember_outermost(struct unwind_memory *memory, const struct route *route,
+                               const struct fresh_frame *frame, uint64_t hash)
+{
+    const struct remembered *frames = memory->remembered;
+    struct frame_state state = {frame->bp, hash, 0, 0, false};
+    if (route->ending == ENDING_ZERO) {
+        struct reads reads = reads_of(frame, frame[1].sp);
+        state.needs_bp = reads.uses_bp;
+        add_extra(frames, &state, frame[1].sp - 8, 0);
+        if (reads.cfa_word) {
+            add_extra(frames, &state, reads.cfa_word, frame[1].sp);
+        }
+    } else {
+        state.needs_bp = route->ending == ENDING_STUCK || frame->what == RULE_FRAME_POINTER;
+    }
+    frames->slots[1] = (struct word){frame->sp - 8, frame->ip};
+    frames->states[1] = state;
+}
+
+/* Appends the fresh frames that may be remembered, and hashes all of them. */
+static inline uint64_t remember(struct unwind_memory *memory, const struct route *route,
+                                uint64_t hash)
+{
+    const struct remembered *frames = memory->remembered;
+    const struct fresh_frame *fresh = memory->fresh->frames;
+    uint32_t i = route->known, k = route->fresh;
+    while (k > route->keep_from) {
+        k--;
+        hash = path_hash(hash, arch_code_address(fresh[k].ip));
+        if (likely(i)) {
+            remember_frame(frames, i + 1, &fresh[k], hash);
+        } else {
+            remember_outermost(memory, route, &fresh[k], hash);
+        }
+        i++;
+    }
+    memory->count = i;
+    while (k--) {
+        hash = path_hash(hash, arch_code_address(fresh[k].ip));
+    }
+    return hash;
+}
+
+static uint64_t hash_fresh(const struct fresh *fresh, uint32_t count, uint64_t hash)
+{
+    while (count--) {
+        hash = path_hash(hash, arch_code_address(fresh->frames[count].ip));
+    }
+    return hash;
+}
+
+static bool worth_remembering(struct unwind_memory *memory, const struct route *route)
+{
+    uint32_t frames;
+    if (route->keep_from == NOTHING || route->ending == ENDING_LOST ||
+        route->ending == ENDING_CUT) {
+        return false;
+    }
+    frames = route->known + route->fresh - (route->keep_from < route->fresh ? route->keep_from
+                                                                            : route->fresh);
+    return frames < memory->remembered->capacity || memory_grow_remembered(memory, frames);
+}
+
+/* ---- Naming ------------------------------------------------------------------------------------- */
+
+#define BATCH 512u /* frames added before others get a turn */
+
+/* Where a path begins: at the root, at a mark that stands for what could not be walked, or at a
+ * remembered frame. */
+struct base {
+    uint64_t hash;
+    uint32_t node; /* 0 is the root, or not known */
+    uint32_t mark; /* 0: none */
+};
+
+static struct base marked(enum wire_mark mark)
+{
+    return (struct base){path_hash(0, mark), 0, mark};
+}
+
+/* True: base->node is right. */
+static bool resolve_base(struct base *base)
+{
+    if (!base->node && base->hash) {
+        base->node = base->mark ? paths_child(0, base->hash, base->mark) : paths_find(base->hash);
+    }
+    return base->node || !base->hash;
+}
+
+/* Makes the nodes of a new path. 0: no memory, or the base has been retired meanwhile. */
+static uint32_t __attribute__((noinline)) add_path(struct base base, const struct fresh *fresh,
+                                                   uint32_t count)
+{
+    uint32_t node = 0;
+    uint64_t hash = base.hash;
+    paths_begin();
+    if (resolve_base(&base)) {
+        node = base.node;
+        while (count--) {
+            uintptr_t ip = arch_code_address(fresh->frames[count].ip);
+            hash = path_hash(hash, ip);
+            node = paths_child(node, hash, ip);
+            if (!node) {
+                break;
+            }
+            if (count % BATCH == 0) {
+                paths_end();
+                paths_begin();
+            }
+        }
+    }
+    paths_end();
+    return node;
+}
+
+static inline uint32_t name_path(struct base base, uint64_t hash, const struct fresh *fresh,
+                                 uint32_t count)
+{
+    uint32_t node = paths_find(hash);
+    return likely(node) ? node : add_path(base, fresh, count);
+}
+
+/* ---- Capturing ---------------------------------------------------------------------------------- */
+
+static void count_one(_Atomic uint64_t *counter)
+{
+    uint64_t before = atomic_load_explicit(counter, memory_order_relaxed);
+    atomic_store_explicit(counter, before + 1, memory_order_relaxed); /* one writer */
+}
+
+static struct base base_of(const struct unwind_memory *memory, const struct route *route)
+{
+    switch (route->ending) {
+    case ENDING_KNOWN:
+        return (struct base){memory->remembered->states[route->known].hash,
+                             memory->remembered->states[route->known].node, 0};
+    case ENDING_STUCK:
+    case ENDING_LOST:
+        return marked(WIRE_MARK_UNWALKABLE);
+    case ENDING_CUT:
+        return marked(WIRE_MARK_MAX_DEPTH);
+    default:
+        return (struct base){0, 0, 0};
+    }
+}
+
+/* Keeps the innermost max_depth frames of a path that a remembered base would make too long. */
+static void cut(struct unwind_memory *memory, struct route *route, uint32_t max_depth)
+{
+    const struct remembered *frames = memory->remembered;
+    while (route->fresh < max_depth) {
+        if (route->fresh + 1 >= memory->fresh->capacity && !memory_grow_fresh(memory)) {
+            break;
+        }
+        memory->fresh->frames[route->fresh++].ip = frames->slots[route->known--].value;
+    }
+    route->ending = ENDING_CUT;
+}
+
+static void count_ending(struct unwind_memory *memory, const struct route *route)
+{
+    if (route->ending == ENDING_KNOWN ? memory->unwalkable_root
+                                      : route->ending == ENDING_STUCK ||
+                                            route->ending == ENDING_LOST) {
+        count_one(&memory->unwalkable);
+    } else if (route->ending == ENDING_CUT) {
+        count_one(&memory->cut);
+    }
+}
+
+static uint32_t name_route(struct unwind_memory *memory, struct route *route, uint32_t max_depth)
+{
+    struct base base;
+    uint64_t hash;
+    uint32_t node;
+    if (route->ending == ENDING_KNOWN && route->fresh > max_depth - route->known) {
+        memory->count = route->known;
+        cut(memory, route, max_depth);
+    }
+    count_ending(memory, route);
+    base = base_of(memory, route);
+    if (!worth_remembering(memory, route)) {
+        hash = hash_fresh(memory->fresh, route->fresh, base.hash);
+        return name_path(base, hash, memory->fresh, route->fresh);
+    }
+    if (route->ending != ENDING_KNOWN) {
+        memory->unwalkable_root = route->ending == ENDING_STUCK;
+    }
+    hash = remember(memory, route, base.hash);
+    node = name_path(base, hash, memory->fresh, route->fresh);
+    if (likely(node) && route->keep_from == 0) {
+        memory->remembered->states[memory->count].node = node;
+    }
+    return node;
+}
+
+static inline struct route start_route(struct unwind_memory *memory, struct stack *own,
+                                       const struct unwind_start *start, uint32_t max_depth)
+{
+    struct walk walk = {start->ip, start->sp, start->bp, 0, own, true, false, 0};
+    if (likely(own && stack_covers(own, start->sp))) {
+        walk.hi = own->hi;
+    } else {
+        walk_place(&walk);
+    }
+    return find_route(memory, &walk, max_depth);
+}
+
+uint32_t capture(struct unwind_memory *memory, struct stack *own, const struct unwind_start *start,
+                 uint32_t max_depth)
+{
+    struct route route = start_route(memory, own, start, max_depth);
+    uint32_t node;
+    if (likely(route.ending == ENDING_KNOWN && route.fresh == 0)) {
+        const struct frame_state *state = &memory->remembered->states[route.known];
+        memory->count = route.known;
+        if (likely(state->node && !memory->unwalkable_root)) {
+            return state->node;
+        }
+    }
+    node = name_route(memory, &route, max_depth);
+    if (unlikely(!node && route.ending == ENDING_KNOWN)) {
+        memory->count = 0; /* the base's number may have been retired: from scratch */
+        route = start_route(memory, own, start, max_depth);
+        node = name_route(memory, &route, max_depth);
+    }
+    return node;
+}

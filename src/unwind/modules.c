@@ -1,0 +1,91 @@
+/* glibc >= 2.35 finds modules without a lock (_dl_find_object, made for unwinders and
+ * async-signal-safe). Before that there is only dl_iterate_phdr, which takes the loader's lock: a
+ * signal handler that allocates while its own thread is in dlopen could wait for ever there. */
+#if defined(__x86_64__)
+#include "unwind/modules.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <string.h>
+#include "unwind/stack.h"
+
+#ifdef DLFO_STRUCT_HAS_EH_DBASE
+extern __typeof__(_dl_find_object) _dl_find_object __attribute__((weak));
+
+static bool find_by_loader(uintptr_t pc, struct cfi_module *module)
+{
+    struct dl_find_object found;
+    if (_dl_find_object((void *)pc, &found) != 0 || !found.dlfo_eh_frame) {
+        return false;
+    }
+    module->lo = found.dlfo_map_start;
+    module->hi = found.dlfo_map_end;
+    module->header = found.dlfo_eh_frame;
+    return true;
+}
+#define HAVE_FIND_OBJECT (&_dl_find_object != NULL)
+#else
+static bool find_by_loader(uintptr_t pc, struct cfi_module *module)
+{
+    (void)pc;
+    (void)module;
+    return false;
+}
+#define HAVE_FIND_OBJECT false
+#endif
+
+struct search {
+    uintptr_t pc;
+    struct cfi_module *module;
+};
+
+static int look_at(struct dl_phdr_info *info, size_t bytes, void *context)
+{
+    struct search *search = context;
+    uintptr_t lo = UINTPTR_MAX, hi = 0, header = 0;
+    bool holds = false;
+    (void)bytes;
+    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        uintptr_t start = info->dlpi_addr + segment->p_vaddr, end = start + segment->p_memsz;
+        if (segment->p_type == PT_GNU_EH_FRAME) {
+            header = start;
+        } else if (segment->p_type == PT_LOAD) {
+            lo = start < lo ? start : lo;
+            hi = end > hi ? end : hi;
+            holds |= search->pc >= start && search->pc < end;
+        }
+    }
+    if (!holds || !header) {
+        return 0;
+    }
+    *search->module = (struct cfi_module){(const uint8_t *)lo, (const uint8_t *)hi,
+                                          (const uint8_t *)header};
+    return 1;
+}
+
+static bool find_module(uintptr_t pc, struct cfi_module *module)
+{
+    struct search search = {pc, module};
+    if (HAVE_FIND_OBJECT) {
+        return find_by_loader(pc, module);
+    }
+    return dl_iterate_phdr(look_at, &search) != 0;
+}
+
+int module_find_row(uintptr_t ip, bool exact, struct cfi_row *row)
+{
+    struct cfi_module module;
+    uintptr_t pc = exact ? ip : ip - 1;
+    return find_module(pc, &module) ? cfi_find_row(&module, pc, row) : -ENOENT;
+}
+
+bool module_is_signal_return(uintptr_t ip)
+{
+    static const uint8_t code[9] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
+    return stack_word_readable(ip) && stack_word_readable(ip + 1) &&
+           memcmp((const void *)ip, code, sizeof code) == 0;
+}
+
+#endif

@@ -1,0 +1,30 @@
+/* Call paths get numbers: a node per path, found by the hash of the path. */
+#ifndef TIDEMARK_UNWIND_PATHS_H
+#define TIDEMARK_UNWIND_PATHS_H
+
+#include "base/hash.h"
+#include "unwind/unwind.h"
+
+/* The hash of a path, from that of its caller's path. The root's is 0. */
+static inline uint64_t path_hash(uint64_t outer, uintptr_t ip)
+{
+    return hash_u64(outer ^ ip);
+}
+
+/* Starts numbering at 1. What there was before is not touched. */
+void paths_init(const struct unwind_host *host);
+
+/* The node of the path with this hash; 0: it has none yet. Lock-free. */
+uint32_t paths_find(uint64_t hash);
+
+/* Finds or makes children, many under one lock. */
+void paths_begin(void);
+uint32_t paths_child(uint32_t parent, uint64_t hash, uintptr_t ip); /* 0: no memory */
+void paths_end(void); /* publishes */
+
+/* Forgets the numbers of all paths that lead through code in [lo, hi). */
+void paths_retire(uintptr_t lo, uintptr_t hi);
+
+size_t paths_ips(uint32_t node, uintptr_t *ips, size_t max);
+
+#endif

@@ -1,0 +1,222 @@
+/* The room's door: memories, captures with and without one, unloaded code, counters. */
+#include "unwind/unwind.h"
+
+#include "unwind/capture.h"
+#include "unwind/paths.h"
+
+#define FIRST_FRAMES 256u
+
+static struct {
+    const struct unwind_host *host;
+    uint32_t max_depth;
+    _Atomic uint32_t generation; /* memories of another one are forgotten; never 0 */
+    _Atomic(struct unwind_memory *) memories, scratches;
+} unwind;
+
+void unwind_init(const struct unwind_host *host, enum unwind_mode mode, uint32_t max_depth)
+{
+    unwind.host = host;
+    unwind.max_depth = max_depth ? max_depth : UINT32_MAX;
+    atomic_store(&unwind.generation, 1);
+    atomic_store(&unwind.memories, NULL);
+    atomic_store(&unwind.scratches, NULL);
+    stack_note_main_thread();
+    rules_init(mode, host->saw_code);
+    paths_init(host);
+}
+
+/* ---- Memories ----------------------------------------------------------------------------------- */
+
+static struct remembered *remembered_new(uint32_t frames)
+{
+    size_t each = sizeof(struct word) * 3 + sizeof(struct frame_state);
+    struct remembered *new = unwind.host->map_private(sizeof *new + each * ((size_t)frames + 2));
+    if (!new) {
+        return NULL;
+    }
+    new->capacity = frames;
+    new->slots = (struct word *)(new + 1);
+    new->states = (struct frame_state *)(new->slots + frames);
+    new->extras = (struct word *)(new->states + frames);
+    new->slots[0].at = UINTPTR_MAX;
+    return new;
+}
+
+bool memory_grow_remembered(struct unwind_memory *memory, uint32_t frames)
+{
+    struct remembered *old = memory->remembered;
+    struct remembered *new = remembered_new((frames + 1) * 2);
+    if (!new) {
+        return false;
+    }
+    for (uint32_t i = 0; i <= memory->count; i++) {
+        new->slots[i] = old->slots[i];
+        new->states[i] = old->states[i];
+    }
+    for (uint32_t i = 1; i <= old->states[memory->count].extras; i++) {
+        new->extras[i] = old->extras[i];
+    }
+    atomic_signal_fence(memory_order_seq_cst);
+    memory->remembered = new;
+    return true;
+}
+
+static struct fresh *fresh_new(uint32_t frames)
+{
+    struct fresh *new =
+        unwind.host->map_private(sizeof *new + frames * sizeof(struct fresh_frame));
+    if (new) {
+        new->capacity = frames;
+    }
+    return new;
+}
+
+bool memory_grow_fresh(struct unwind_memory *memory)
+{
+    struct fresh *old = memory->fresh;
+    struct fresh *new = fresh_new(old->capacity * 2);
+    if (!new) {
+        return false;
+    }
+    for (uint32_t i = 0; i < old->capacity; i++) {
+        new->frames[i] = old->frames[i];
+    }
+    atomic_signal_fence(memory_order_seq_cst);
+    memory->fresh = new;
+    return true;
+}
+
+struct unwind_memory *unwind_memory_new(void)
+{
+    struct unwind_memory *memory = unwind.host->map_private(sizeof *memory);
+    if (!memory) {
+        return NULL;
+    }
+    memory->remembered = remembered_new(FIRST_FRAMES);
+    memory->fresh = fresh_new(FIRST_FRAMES);
+    if (!memory->remembered || !memory->fresh) {
+        return NULL;
+    }
+    memory->next = atomic_load(&unwind.memories);
+    while (!atomic_compare_exchange_weak(&unwind.memories, &memory->next, memory)) {
+    }
+    return memory;
+}
+
+void unwind_memory_forget(struct unwind_memory *memory)
+{
+    memory->count = 0;
+    memory->stack = (struct stack){0, 0, 0}; /* the next capture looks whose it is */
+    atomic_store_explicit(&memory->valid_for, 0, memory_order_relaxed);
+}
+
+/* ---- Captures without memory: nested in a hook, or before a thread has one ------------------------ */
+
+static struct unwind_memory *scratch_new(uintptr_t thread)
+{
+    struct unwind_memory *scratch = unwind_memory_new();
+    if (!scratch) {
+        return NULL;
+    }
+    atomic_store(&scratch->user, thread);
+    scratch->next_scratch = atomic_load(&unwind.scratches);
+    while (!atomic_compare_exchange_weak(&unwind.scratches, &scratch->next_scratch, scratch)) {
+    }
+    return scratch;
+}
+
+static struct unwind_memory *scratch_take(void)
+{
+    uintptr_t thread = arch_thread_pointer();
+    for (struct unwind_memory *scratch = atomic_load(&unwind.scratches); scratch;
+         scratch = scratch->next_scratch) {
+        uintptr_t nobody = 0;
+        if (atomic_compare_exchange_strong(&scratch->user, &nobody, thread)) {
+            return scratch;
+        }
+    }
+    return scratch_new(thread);
+}
+
+/* Takes back what captures that a longjmp abandoned had taken. */
+static void scratch_reclaim(void)
+{
+    uintptr_t thread = arch_thread_pointer();
+    for (struct unwind_memory *scratch = atomic_load(&unwind.scratches); scratch;
+         scratch = scratch->next_scratch) {
+        uintptr_t user = thread;
+        atomic_compare_exchange_strong(&scratch->user, &user, 0);
+    }
+}
+
+static uint32_t __attribute__((noinline)) capture_alone(const struct unwind_start *start)
+{
+    struct unwind_memory *scratch = scratch_take();
+    uint32_t node;
+    if (!scratch) {
+        return 0;
+    }
+    node = capture(scratch, NULL, start, unwind.max_depth);
+    atomic_store(&scratch->user, 0);
+    return node;
+}
+
+/* ---- Captures with memory -------------------------------------------------------------------------- */
+
+/* The memory is new, of another generation, or was abandoned in the middle of a capture. */
+static void __attribute__((noinline)) refresh(struct unwind_memory *memory)
+{
+    if (atomic_load_explicit(&memory->valid_for, memory_order_relaxed) == 0) {
+        scratch_reclaim();
+    }
+    memory->count = 0;
+    memory->unwalkable_root = false;
+    if (memory->stack.hi == 0) {
+        stack_begin(&memory->stack);
+    }
+}
+
+uint32_t unwind_capture(struct unwind_memory *memory, const struct unwind_start *start)
+{
+    uint32_t generation, node;
+    if (unlikely(!memory)) {
+        return capture_alone(start);
+    }
+    generation = atomic_load_explicit(&unwind.generation, memory_order_acquire);
+    if (unlikely(atomic_load_explicit(&memory->valid_for, memory_order_relaxed) != generation)) {
+        refresh(memory);
+    }
+    atomic_store_explicit(&memory->valid_for, 0, memory_order_relaxed);
+    atomic_signal_fence(memory_order_seq_cst);
+    node = capture(memory, &memory->stack, start, unwind.max_depth);
+    atomic_signal_fence(memory_order_seq_cst);
+    atomic_store_explicit(&memory->valid_for, generation, memory_order_relaxed);
+    return node;
+}
+
+/* ---- The rest --------------------------------------------------------------------------------------- */
+
+void unwind_code_gone(uintptr_t lo, uintptr_t hi)
+{
+    rules_forget(lo, hi);
+    paths_retire(lo, hi);
+    if (atomic_fetch_add(&unwind.generation, 1) == UINT32_MAX) {
+        atomic_fetch_add(&unwind.generation, 1);
+    }
+}
+
+struct unwind_counters unwind_counters_read(void)
+{
+    struct unwind_counters sum = {0, 0};
+    for (const struct unwind_memory *memory = atomic_load(&unwind.memories); memory;
+         memory = memory->next) {
+        sum.unwalkable += atomic_load_explicit(&memory->unwalkable, memory_order_relaxed);
+        sum.cut += atomic_load_explicit(&memory->cut, memory_order_relaxed);
+    }
+    return sum;
+}
+
+size_t unwind_path_ips(uint32_t node, uintptr_t *ips, size_t max)
+{
+    return paths_ips(node, ips, max);
+}

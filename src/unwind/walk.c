@@ -1,0 +1,176 @@
+/* The steps that are not plain: big rules, realigned frames, signal frames, lazy-binding stubs, code
+ * without entries, and rare rows. None is frequent, so each checks every address that it reads. */
+#include "unwind/walk.h"
+
+#include "unwind/rare.h"
+
+#define FOREIGN_FRAME_BYTES ((uintptr_t)16 << 20) /* the largest frame that we ask pages for */
+#define MAX_SWITCHES        64u                   /* corrupt signal frames could lead in circles */
+
+static uintptr_t page_start(uintptr_t address)
+{
+    return address & -(uintptr_t)PAGE_BYTES;
+}
+
+/* A stack that is not the thread's own (alternate stacks, fibers) is asked for page by page, in
+ * every capture anew: such stacks are unmapped and mapped again without our knowing. */
+void walk_place(struct walk *walk)
+{
+    struct stack *own = walk->own;
+    walk->on_own = own && (stack_covers(own, walk->sp) || stack_prove(own, walk->sp));
+    walk->hi = walk->on_own ? own->hi : page_start(walk->sp);
+}
+
+bool walk_reaches(struct walk *walk, uintptr_t end)
+{
+    uintptr_t hole;
+    if (end <= walk->hi) {
+        return true;
+    }
+    if (walk->on_own || end - walk->hi > FOREIGN_FRAME_BYTES ||
+        !stack_pages_readable(walk->hi, end, &hole)) {
+        return false;
+    }
+    walk->hi = page_start(end + PAGE_BYTES - 1);
+    return true;
+}
+
+static bool readable(struct walk *walk, uintptr_t address)
+{
+    return address >= walk->sp && address <= UINTPTR_MAX - 8 && walk_reaches(walk, address + 8);
+}
+
+/* Goes to the caller whose CFA is known. */
+static enum walk_outcome leave(struct walk *walk, uintptr_t cfa, uintptr_t bp)
+{
+    walk->bp = bp;
+    walk->ip = arch_load(cfa - 8);
+    walk->sp = cfa;
+    walk->exact = false;
+    return WALK_ON;
+}
+
+static enum walk_outcome step_big(struct walk *walk, const struct big_rule *big)
+{
+    uintptr_t cfa = (big->from_bp ? walk->bp : walk->sp) + (uintptr_t)big->cfa_offset;
+    uintptr_t slot = cfa + (uintptr_t)big->bp_offset;
+    if (!walk_accepts(walk, cfa) || (big->bp_saved && !readable(walk, slot))) {
+        return WALK_STUCK;
+    }
+    return leave(walk, cfa, big->bp_saved ? arch_load(slot) : walk->bp);
+}
+
+static enum walk_outcome step_realigned(struct walk *walk, unsigned words)
+{
+    uintptr_t slot = walk->bp - 8 * (uintptr_t)words;
+    uintptr_t cfa;
+    if (!readable(walk, slot) || !readable(walk, walk->bp)) {
+        return WALK_LOST;
+    }
+    cfa = arch_load(slot);
+    if (!walk_accepts(walk, cfa)) {
+        return WALK_LOST;
+    }
+    return leave(walk, cfa, arch_load(walk->bp));
+}
+
+static enum walk_outcome step_lazy_stub(struct walk *walk, unsigned limit)
+{
+    uintptr_t cfa = walk->sp + 8 + ((walk->ip & 15) >= limit ? 8 : 0);
+    if (!walk_accepts(walk, cfa)) {
+        return WALK_LOST;
+    }
+    leave(walk, cfa, walk->bp);
+    return WALK_BARRIER;
+}
+
+/* JIT code, mostly. If the chain of frame pointers leads nowhere the walk ends here, and says so. */
+static enum walk_outcome step_frame_pointer(struct walk *walk)
+{
+    if (walk->bp == 0) {
+        return WALK_END; /* psABI: zero marks the outermost frame */
+    }
+    if (walk->bp % 8 || walk->bp < walk->sp || !walk_accepts(walk, walk->bp + 16)) {
+        return WALK_STUCK;
+    }
+    return leave(walk, walk->bp + 16, arch_load(walk->bp));
+}
+
+static enum walk_outcome step_no_entry(struct walk *walk, rule *what)
+{
+    if (!walk->exact && rules_entry_appeared(walk->ip)) {
+        *what = rules_find(walk->ip);
+        if (*what == RULE_NO_ENTRY || *what < RULE_SPECIAL) {
+            return WALK_LOST; /* loaded this very moment: the next capture will know it */
+        }
+        return walk_special(walk, what);
+    }
+    *what = RULE_FRAME_POINTER;
+    return step_frame_pointer(walk);
+}
+
+#if defined(__x86_64__)
+/* Words of the kernel's ucontext, at the stack pointer of a signal frame (<sys/ucontext.h>). */
+enum { UCONTEXT_BP = 40 + 10 * 8, UCONTEXT_SP = 40 + 15 * 8, UCONTEXT_IP = 40 + 16 * 8 };
+
+/* To the interrupted code, which may run on another stack. */
+static enum walk_outcome step_signal(struct walk *walk)
+{
+    uintptr_t context = walk->sp;
+    if (!readable(walk, context + UCONTEXT_IP) || ++walk->switches > MAX_SWITCHES) {
+        return WALK_LOST;
+    }
+    walk->bp = arch_load(context + UCONTEXT_BP);
+    walk->sp = arch_load(context + UCONTEXT_SP);
+    walk->ip = arch_load(context + UCONTEXT_IP);
+    walk->exact = true;
+    walk_place(walk);
+    return WALK_BARRIER;
+}
+
+static enum walk_outcome step_rare(struct walk *walk)
+{
+    if (++walk->switches > MAX_SWITCHES) {
+        return WALK_LOST;
+    }
+    return rare_step(walk);
+}
+#else
+static enum walk_outcome step_signal(struct walk *walk)
+{
+    (void)walk;
+    return WALK_LOST;
+}
+
+static enum walk_outcome step_rare(struct walk *walk)
+{
+    (void)walk;
+    return WALK_LOST;
+}
+#endif
+
+enum walk_outcome walk_special(struct walk *walk, rule *what)
+{
+    if (*what >= RULE_BIG) {
+        return step_big(walk, rules_big(*what));
+    }
+    if (rule_is_realigned(*what)) {
+        return step_realigned(walk, *what - RULE_REALIGNED);
+    }
+    switch (*what) {
+    case RULE_END:
+        return WALK_END;
+    case RULE_SIGNAL:
+        return step_signal(walk);
+    case RULE_NO_ENTRY:
+        return step_no_entry(walk, what);
+    case RULE_PLT10:
+        return step_lazy_stub(walk, 10);
+    case RULE_PLT11:
+        return step_lazy_stub(walk, 11);
+    case RULE_RARE:
+        return step_rare(walk);
+    default:
+        return WALK_LOST;
+    }
+}
