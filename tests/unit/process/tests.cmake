@@ -1,0 +1,25 @@
+# Small programs of every kind that `tidemark record` has advice about.
+set(programs ${CMAKE_BINARY_DIR}/tests/process)
+file(MAKE_DIRECTORY ${programs})
+file(WRITE ${programs}/nothing.c "int main(void) { return 0; }\n")
+
+function(process_program name)
+    add_custom_command(OUTPUT ${programs}/${name}
+        COMMAND ${CMAKE_C_COMPILER} ${ARGN} ${programs}/nothing.c -o ${programs}/${name})
+    list(APPEND process_built ${programs}/${name})
+    set(process_built ${process_built} PARENT_SCOPE)
+endfunction()
+
+process_program(dynamic)
+process_program(static -static)
+process_program(static-pie -static-pie -fPIE)
+process_program(sanitized -fsanitize=address)
+process_program(musl -Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1)
+process_program(no-loader -Wl,--dynamic-linker=/lib/nowhere.so)
+add_custom_target(process_programs DEPENDS ${process_built})
+
+foreach(test process program)
+    tidemark_unit_test(process ${test})
+    add_dependencies(test_process_${test} process_programs)
+    target_compile_definitions(test_process_${test} PRIVATE PROGRAMS="${programs}")
+endforeach()
