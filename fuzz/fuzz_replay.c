@@ -1,0 +1,71 @@
+/* Any bytes as the records of up to four threads. What must hold whatever they say: no crash, no
+ * endless loop, and the sums add up.
+ *
+ * The input is cut into runs: one byte thread (and what is asked in between), one byte length in
+ * units of 8 bytes, the records. */
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include "replay/replay.h"
+
+#define THREADS 4
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void must(int holds)
+{
+    if (!holds)
+        abort();
+}
+
+static void add_up(void *context, const struct replay_site *site)
+{
+    uint64_t *visits = context;
+
+    must(site->metrics.live_count == site->metrics.alloc_count + site->metrics.realloc_count -
+                                         site->metrics.free_count);
+    ++*visits;
+}
+
+static void check(struct replay *replay)
+{
+    struct program_metrics program;
+    uint64_t visits = 0, width;
+    size_t count, changed;
+
+    changed = replay_changed_sites(replay, add_up, &visits);
+    must(changed == visits);
+    must(replay_changed_sites(replay, add_up, &visits) == 0);
+    replay_program(replay, &program);
+    must(program.total.at_peak_bytes == program.total.peak_bytes);
+    must(program.live_peak_count >= program.total.live_count);
+    replay_timeline(replay, &count, &width);
+    must(count >= 1 && count <= REPLAY_TIMELINE_BUCKETS && width);
+    must(replay_memory_bytes(replay) > 0);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct replay *replay = replay_new(1000, 1.0);
+
+    for (uint32_t i = 0; i < THREADS; i++)
+        replay_thread_begin(replay, i + 1, 1000);
+    while (size >= 2) {
+        size_t bytes = (size_t)data[1] * 8;
+        unsigned what = data[0];
+        data += 2;
+        size -= 2;
+        if (bytes > size)
+            bytes = size;
+        replay_records(replay, what % THREADS, data, bytes);
+        if (what & 0x80)
+            check(replay);
+        if (what & 0x40)
+            replay_memory_sample(replay, 1000ull << (what >> 2 & 15), what, what, what);
+        data += bytes;
+        size -= bytes;
+    }
+    check(replay);
+    replay_free(replay);
+    return 0;
+}

@@ -1,0 +1,431 @@
+/* Random streams through the replay and through the brute-force replay (brute.c): every number that
+ * comes out must be the same. TIDEMARK_TEST_SEED=n repeats one run. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <cmocka.h>
+#include "replay/replay.h"
+#include "brute.h"
+#include "records.h"
+
+#define START     1000000
+#define ADDRESSES 96
+
+/* What kind of program the stream is from. */
+struct shape {
+    const char *name;
+    size_t events;
+    unsigned threads;
+    unsigned late_percent;   /* records that come after younger ones */
+    unsigned wild_percent;   /* frees and allocations at any address, live or not */
+    unsigned jump_per_mille; /* long silences */
+    bool announcements;      /* threads start, end and are followed by others in their stream */
+};
+
+static const struct shape shapes[] = {
+    {"one thread in order", 3000, 1, 0, 0, 2, false},
+    {"two threads, foreign frees and replaced blocks", 3000, 2, 0, 10, 2, false},
+    {"eight threads, late events", 4000, 8, 10, 5, 1, true},
+    {"nonsense at every step", 3000, 4, 50, 60, 5, true},
+    {"a long time", 2500, 3, 2, 2, 100, false},
+};
+
+struct random {
+    uint64_t state;
+};
+
+static uint64_t next(struct random *random)
+{
+    uint64_t z = random->state += 0x9E3779B97F4A7C15ull;
+
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
+    return z ^ (z >> 31);
+}
+
+static uint64_t below(struct random *random, uint64_t limit)
+{
+    return next(random) % limit;
+}
+
+static bool chance(struct random *random, unsigned percent)
+{
+    return below(random, 100) < percent;
+}
+
+/* Writes records as a program of a shape would. */
+struct author {
+    struct random random;
+    const struct shape *shape;
+    uint64_t ticks;
+    bool live[ADDRESSES]; /* roughly */
+    unsigned pending[BRUTE_STREAMS];
+    unsigned starts;
+};
+
+static uint64_t some_address(struct author *author, bool live)
+{
+    uint64_t slot = below(&author->random, ADDRESSES);
+
+    if (!chance(&author->random, author->shape->wild_percent))
+        for (int i = 0; i < ADDRESSES && author->live[slot] != live; i++)
+            slot = (slot + 1) % ADDRESSES;
+    author->live[slot] = !live;
+    return 0x7f0000001000 + slot * 16;
+}
+
+static uint64_t some_size(struct author *author)
+{
+    switch (below(&author->random, 10)) {
+    case 0:
+        return 0;
+    case 1:
+        return below(&author->random, 1ull << 40);
+    default:
+        return below(&author->random, 300);
+    }
+}
+
+static uint64_t some_detail(struct author *author)
+{
+    uint32_t node = (uint32_t)(below(&author->random, 16) * below(&author->random, 16));
+
+    return wire_detail(node, below(&author->random, 40),
+                       chance(&author->random, 10) ? (unsigned)below(&author->random, 13) : 0);
+}
+
+static uint64_t some_ticks(struct author *author)
+{
+    const struct shape *shape = author->shape;
+
+    author->ticks += below(&author->random, 4);
+    if (below(&author->random, 1000) < shape->jump_per_mille)
+        author->ticks += below(&author->random, 1ull << below(&author->random, 30));
+    if (chance(&author->random, shape->late_percent))
+        return author->ticks - below(&author->random, chance(&author->random, 50) ? 30 : 3000);
+    return author->ticks;
+}
+
+static struct wire_record some_allocation(struct author *author)
+{
+    static const unsigned kinds[] = {WIRE_MALLOC, WIRE_MALLOC, WIRE_CALLOC, WIRE_ALIGNED,
+                                     WIRE_NEW, WIRE_NEW_ARRAY};
+    unsigned kind = kinds[below(&author->random, 6)];
+    uint64_t ticks = some_ticks(author);
+
+    if (chance(&author->random, 3))
+        return record_long(kind | WIRE_FAILED, ticks, 0, some_size(author), some_detail(author));
+    return record_long(kind, ticks, some_address(author, false), some_size(author),
+                       some_detail(author));
+}
+
+static struct wire_record some_realloc_end(struct author *author)
+{
+    uint64_t ticks = some_ticks(author);
+
+    switch (below(&author->random, 6)) {
+    case 0:
+        return record_long(WIRE_REALLOC_END | WIRE_FAILED, ticks, 0, some_size(author),
+                           some_detail(author));
+    case 1:
+        return record_long(WIRE_REALLOC_END, ticks, 0, 0, some_detail(author));
+    default:
+        return record_long(WIRE_REALLOC_END, ticks, some_address(author, false),
+                           some_size(author), some_detail(author));
+    }
+}
+
+static struct wire_record something_rare(struct author *author)
+{
+    uint64_t ticks = some_ticks(author);
+
+    switch (below(&author->random, author->shape->announcements ? 9 : 7)) {
+    case 0:
+        return record_long(WIRE_MMAP, ticks, 0x7e0000000000, 1 << 20, some_detail(author));
+    case 1:
+        return record_long(WIRE_MUNMAP, ticks, 0x7e0000000000, 1 << 19, some_detail(author));
+    case 2:
+        return record_long(WIRE_BRK | (chance(&author->random, 30) ? WIRE_FAILED : 0), ticks,
+                           0x555500000000, 4096, some_detail(author));
+    case 3:
+        return record_short(WIRE_LOST, ticks, below(&author->random, 5));
+    case 4:
+        return record_short(WIRE_VOID, 0, 0);
+    case 5:
+        return record_short(WIRE_FREE, ticks, 0);
+    case 6:
+        return record_long(WIRE_MMAP | WIRE_FAILED, ticks, 0, 1 << 20, some_detail(author));
+    case 7:
+        return record_short(WIRE_THREAD_END, ticks, 0);
+    default:
+        if (author->starts++ >= BRUTE_THREADS - BRUTE_STREAMS)
+            return record_short(WIRE_THREAD_END, ticks, 0);
+        return record_short(WIRE_THREAD_START, ticks, 7000 + author->starts);
+    }
+}
+
+static struct wire_record some_record(struct author *author, size_t stream)
+{
+    unsigned dice = (unsigned)below(&author->random, 100);
+    uint64_t ticks;
+
+    if (author->pending[stream] && chance(&author->random, 40)) {
+        author->pending[stream]--;
+        return some_realloc_end(author);
+    }
+    if (dice < 2)
+        return something_rare(author);
+    if (dice < 3)
+        return some_realloc_end(author); /* its beginning was lost, or is an older one's */
+    ticks = some_ticks(author);
+    if (dice < 18 && author->pending[stream] < 5) {
+        author->pending[stream]++;
+        return record_short(WIRE_REALLOC_BEGIN, ticks,
+                            chance(&author->random, 5) ? 0 : some_address(author, true));
+    }
+    if (dice < 55)
+        return some_allocation(author);
+    if (dice < 60)
+        return record_long(WIRE_FREE_AT, ticks, some_address(author, true), 0,
+                           some_detail(author));
+    return record_short(WIRE_FREE, ticks, some_address(author, true));
+}
+
+/* ---- Comparing ----------------------------------------------------------------------------- */
+
+#define SAME(what, index, got, wanted, field)                                                  \
+    do {                                                                                        \
+        if ((got)->field != (wanted)->field) {                                                  \
+            print_error("%s %zu: " #field " is %llu, should be %llu\n", what, (size_t)(index),  \
+                        (unsigned long long)(got)->field, (unsigned long long)(wanted)->field); \
+            differences++;                                                                      \
+        }                                                                                       \
+    } while (0)
+
+static unsigned differences;
+
+static void same_call_metrics(const char *what, size_t index, const struct call_metrics *got,
+                              const struct call_metrics *wanted)
+{
+    SAME(what, index, got, wanted, alloc_count);
+    SAME(what, index, got, wanted, alloc_bytes);
+    SAME(what, index, got, wanted, realloc_count);
+    SAME(what, index, got, wanted, realloc_bytes);
+    SAME(what, index, got, wanted, realloc_moved);
+    SAME(what, index, got, wanted, free_count);
+    SAME(what, index, got, wanted, free_bytes);
+    SAME(what, index, got, wanted, failed_count);
+    SAME(what, index, got, wanted, zero_count);
+    SAME(what, index, got, wanted, aligned_count);
+    SAME(what, index, got, wanted, temporary_count);
+    SAME(what, index, got, wanted, slack_bytes);
+    SAME(what, index, got, wanted, size_min);
+    SAME(what, index, got, wanted, size_max);
+    SAME(what, index, got, wanted, lifetime_min);
+    SAME(what, index, got, wanted, lifetime_max);
+    SAME(what, index, got, wanted, lifetime_sum);
+    SAME(what, index, got, wanted, live_count);
+    SAME(what, index, got, wanted, live_bytes);
+    SAME(what, index, got, wanted, live_slack_bytes);
+    SAME(what, index, got, wanted, peak_bytes);
+    SAME(what, index, got, wanted, peak_ticks);
+    SAME(what, index, got, wanted, at_peak_bytes);
+    SAME(what, index, got, wanted, at_peak_count);
+    SAME(what, index, got, wanted, map_count);
+    SAME(what, index, got, wanted, map_bytes);
+    if (memcmp(got, wanted, sizeof(*got)) != 0 && !differences) {
+        print_error("%s %zu: a field that this test does not know differs\n", what, index);
+        differences++;
+    }
+}
+
+static void same_program(struct replay *replay, const struct brute *brute)
+{
+    struct program_metrics got, wanted;
+
+    replay_program(replay, &got);
+    brute_program(brute, &wanted);
+    same_call_metrics("program", 0, &got.total, &wanted.total);
+    SAME("program", 0, &got, &wanted, live_peak_count);
+    SAME("program", 0, &got, &wanted, foreign_frees);
+    SAME("program", 0, &got, &wanted, replaced_blocks);
+    SAME("program", 0, &got, &wanted, unmap_count);
+    SAME("program", 0, &got, &wanted, unmap_bytes);
+    SAME("program", 0, &got, &wanted, brk_count);
+    SAME("program", 0, &got, &wanted, brk_bytes);
+    SAME("program", 0, &got, &wanted, events);
+    SAME("program", 0, &got, &wanted, late_events);
+    SAME("program", 0, &got, &wanted, lost_events);
+    SAME("program", 0, &got, &wanted, malformed_events);
+}
+
+static void same_threads(const struct replay *replay, const struct brute *brute)
+{
+    assert_int_equal(replay_thread_count(replay), brute->thread_count);
+    for (size_t i = 0; i < brute->thread_count; i++) {
+        const struct thread_metrics *got = replay_thread(replay, i);
+        SAME("thread", i, got, &brute->threads[i], tid);
+        SAME("thread", i, got, &brute->threads[i], start_ticks);
+        SAME("thread", i, got, &brute->threads[i], end_ticks);
+        SAME("thread", i, got, &brute->threads[i], alloc_count);
+        SAME("thread", i, got, &brute->threads[i], alloc_bytes);
+        SAME("thread", i, got, &brute->threads[i], free_count);
+        SAME("thread", i, got, &brute->threads[i], free_bytes);
+    }
+}
+
+static void same_bucket(size_t i, const struct timeline_bucket *got,
+                        const struct timeline_bucket *wanted)
+{
+    SAME("bucket", i, got, wanted, requested.min);
+    SAME("bucket", i, got, wanted, requested.max);
+    SAME("bucket", i, got, wanted, blocks.min);
+    SAME("bucket", i, got, wanted, blocks.max);
+    SAME("bucket", i, got, wanted, alloc_count);
+    SAME("bucket", i, got, wanted, alloc_bytes);
+    SAME("bucket", i, got, wanted, free_count);
+    SAME("bucket", i, got, wanted, free_bytes);
+}
+
+static void same_timeline(const struct replay *replay, const struct brute *brute)
+{
+    uint64_t width;
+    size_t count;
+    const struct timeline_bucket *buckets = replay_timeline(replay, &count, &width);
+
+    assert_in_range(count, 1, REPLAY_TIMELINE_BUCKETS);
+    assert_true(brute->last <= START + count * width - 1);
+    for (size_t i = 0; i < count; i++) {
+        struct timeline_bucket wanted;
+        brute_bucket(brute, START + i * width, START + (i + 1) * width - 1, &wanted);
+        same_bucket(i, &buckets[i], &wanted);
+    }
+}
+
+/* ---- The test ------------------------------------------------------------------------------ */
+
+struct seen {
+    struct call_metrics sites[BRUTE_NODES];
+    bool known[BRUTE_NODES];
+    size_t visits, idle_visits;
+};
+
+static void remember_site(void *context, const struct replay_site *site)
+{
+    struct seen *seen = context;
+
+    assert_in_range(site->node, 0, BRUTE_NODES - 1);
+    seen->visits++;
+    if (seen->known[site->node] &&
+        memcmp(&seen->sites[site->node], &site->metrics, sizeof(site->metrics)) == 0)
+        seen->idle_visits++;
+    seen->known[site->node] = true;
+    seen->sites[site->node] = site->metrics;
+}
+
+static void same_sites(const struct seen *seen, const struct brute *brute)
+{
+    for (size_t node = 0; node < BRUTE_NODES; node++) {
+        assert_int_equal(seen->known[node], brute->site_seen[node]);
+        if (seen->known[node])
+            same_call_metrics("call path", node, &seen->sites[node], &brute->sites[node]);
+    }
+}
+
+static size_t put_run(struct author *author, struct brute *brute, size_t stream,
+                      unsigned char *buffer, size_t records)
+{
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < records; i++) {
+        struct wire_record record = some_record(author, stream);
+        brute_record(brute, stream, &record);
+        bytes += record_write(buffer + bytes, &record);
+    }
+    return bytes;
+}
+
+static void run_shape(const struct shape *shape, uint64_t seed)
+{
+    struct author author = {.random = {seed}, .shape = shape, .ticks = START + 5000};
+    struct brute *brute = malloc(sizeof(*brute));
+    struct seen *seen = calloc(1, sizeof(*seen));
+    struct replay *replay = replay_new(START, 1000.0);
+    static unsigned char buffer[300 * 32];
+
+    differences = 0;
+    brute_init(brute, START);
+    for (unsigned i = 0; i < shape->threads; i++) {
+        brute_thread_begin(brute, 100 + i, START);
+        assert_int_equal(replay_thread_begin(replay, 100 + i, START), i);
+    }
+    for (size_t events = 0; events < shape->events;) {
+        size_t stream = below(&author.random, shape->threads);
+        size_t records = 1 + below(&author.random, chance(&author.random, 10) ? 300 : 10);
+        size_t bytes = put_run(&author, brute, stream, buffer, records);
+        replay_records(replay, (uint32_t)stream, buffer, bytes);
+        events += records;
+        if (chance(&author.random, 5)) {
+            same_program(replay, brute);
+            replay_changed_sites(replay, remember_site, seen);
+            same_sites(seen, brute);
+        }
+    }
+    replay_changed_sites(replay, remember_site, seen);
+    assert_int_equal(replay_changed_sites(replay, remember_site, seen), 0);
+    assert_int_equal(seen->idle_visits, 0);
+    same_sites(seen, brute);
+    same_program(replay, brute);
+    same_threads(replay, brute);
+    same_timeline(replay, brute);
+    assert_int_equal(replay_last_ticks(replay), brute->last);
+    if (differences)
+        fail_msg("%u differences; shape \"%s\", TIDEMARK_TEST_SEED=%llu", differences, shape->name,
+                 (unsigned long long)seed);
+    replay_free(replay);
+    free(seen);
+    free(brute);
+}
+
+static void run_all_shapes(uint64_t seed)
+{
+    for (size_t i = 0; i < sizeof(shapes) / sizeof(*shapes); i++)
+        run_shape(&shapes[i], seed);
+}
+
+static void fixed_seeds_agree_with_brute_force(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 6; seed++)
+        run_all_shapes(seed);
+}
+
+static void a_random_seed_agrees_with_brute_force(void **state)
+{
+    const char *given = getenv("TIDEMARK_TEST_SEED");
+    struct timespec now;
+    uint64_t seed;
+
+    (void)state;
+    clock_gettime(CLOCK_REALTIME, &now);
+    seed = given ? strtoull(given, NULL, 10) : (uint64_t)now.tv_sec * 1000003 ^ now.tv_nsec;
+    print_message("seed %llu\n", (unsigned long long)seed);
+    for (int i = 0; i < 4; i++)
+        run_all_shapes(seed + i);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fixed_seeds_agree_with_brute_force),
+        cmocka_unit_test(a_random_seed_agrees_with_brute_force),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,681 @@
+/* Every rule of the replay, one test each. Call paths are P and Q, addresses X, Y and Z; time
+ * passes by one tick per event. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+#include "replay/replay.h"
+#include "records.h"
+
+enum { P = 5, Q = 9, R = 70000 };
+enum { X = 0x1000, Y = 0x2000, Z = 0x3000 };
+enum { ONE, TWO }; /* threads */
+
+#define START 100
+
+static struct replay *replay;
+static uint64_t ticks;
+
+static int begin(void **state)
+{
+    (void)state;
+    replay = replay_new(START, 1.0);
+    replay_thread_begin(replay, 11, START);
+    replay_thread_begin(replay, 12, START);
+    ticks = START;
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    replay_free(replay);
+    return 0;
+}
+
+/* ---- Events -------------------------------------------------------------------------------- */
+
+static void feed(uint32_t thread, struct wire_record record)
+{
+    char bytes[32];
+
+    replay_records(replay, thread, bytes, record_write(bytes, &record));
+}
+
+static void feed_long(uint32_t thread, unsigned kind, uint64_t address, uint64_t size,
+                      uint32_t node)
+{
+    feed(thread, record_long(kind, ++ticks, address, size, wire_detail(node, 4, 0)));
+}
+
+static void allocate(uint32_t thread, uint64_t address, uint64_t size, uint32_t node)
+{
+    feed_long(thread, WIRE_MALLOC, address, size, node);
+}
+
+static void release(uint32_t thread, uint64_t address)
+{
+    feed(thread, record_short(WIRE_FREE, ++ticks, address));
+}
+
+static void release_late(uint32_t thread, uint64_t address, uint64_t at_ticks)
+{
+    feed(thread, record_short(WIRE_FREE, at_ticks, address));
+}
+
+static void realloc_begin(uint32_t thread, uint64_t address)
+{
+    feed(thread, record_short(WIRE_REALLOC_BEGIN, ++ticks, address));
+}
+
+static void realloc_end(uint32_t thread, uint64_t address, uint64_t size, uint32_t node)
+{
+    feed_long(thread, WIRE_REALLOC_END, address, size, node);
+}
+
+static void realloc_fails(uint32_t thread, uint64_t size, uint32_t node)
+{
+    feed_long(thread, WIRE_REALLOC_END | WIRE_FAILED, 0, size, node);
+}
+
+/* ---- Results ------------------------------------------------------------------------------- */
+
+static struct replay_site visited[16];
+static size_t visited_count;
+
+static void note_visit(void *context, const struct replay_site *site)
+{
+    (void)context;
+    if (visited_count < 16)
+        visited[visited_count++] = *site;
+}
+
+static size_t visit(void)
+{
+    visited_count = 0;
+    return replay_changed_sites(replay, note_visit, NULL);
+}
+
+/* Valid for a path that has changed since the last visit. */
+static const struct call_metrics *path(uint32_t node)
+{
+    static const struct call_metrics nothing;
+
+    visit();
+    for (size_t i = 0; i < visited_count; i++)
+        if (visited[i].node == node)
+            return &visited[i].metrics;
+    return &nothing;
+}
+
+static struct program_metrics program(void)
+{
+    struct program_metrics out;
+
+    replay_program(replay, &out);
+    return out;
+}
+
+/* ---- Allocations and frees ----------------------------------------------------------------- */
+
+static void every_kind_of_allocation_is_one(void **state)
+{
+    static const unsigned kinds[] = {WIRE_MALLOC, WIRE_CALLOC, WIRE_ALIGNED, WIRE_NEW,
+                                     WIRE_NEW_ARRAY};
+    (void)state;
+    for (unsigned i = 0; i < 5; i++)
+        feed_long(ONE, kinds[i], X + i * 16, 10, P);
+    assert_int_equal(program().total.alloc_count, 5);
+    assert_int_equal(program().total.alloc_bytes, 50);
+    assert_int_equal(path(P)->live_count, 5);
+}
+
+static void a_free_counts_where_the_block_was_allocated(void **state)
+{
+    const struct call_metrics *metrics;
+
+    (void)state;
+    allocate(ONE, X, 100, P);
+    feed_long(TWO, WIRE_FREE_AT, X, 0, Q);
+    metrics = path(P);
+    assert_int_equal(metrics->free_count, 1);
+    assert_int_equal(metrics->free_bytes, 100);
+    assert_int_equal(metrics->live_count, 0);
+    assert_int_equal(metrics->lifetime_min, 1);
+    assert_int_equal(metrics->lifetime_sum, 1);
+    assert_int_equal(replay_thread(replay, TWO)->free_bytes, 100);
+}
+
+static void a_free_of_an_unknown_block_is_foreign(void **state)
+{
+    (void)state;
+    release(ONE, X);
+    realloc_begin(ONE, Y);
+    assert_int_equal(program().foreign_frees, 2);
+    assert_int_equal(visit(), 0);
+}
+
+static void a_free_of_null_does_nothing(void **state)
+{
+    (void)state;
+    release(ONE, 0);
+    assert_int_equal(program().foreign_frees, 0);
+    assert_int_equal(program().events, 1);
+}
+
+static void a_failed_allocation_counts_as_nothing_else(void **state)
+{
+    const struct call_metrics *metrics;
+
+    (void)state;
+    feed_long(ONE, WIRE_CALLOC | WIRE_FAILED, 0, 1ull << 60, P);
+    metrics = path(P);
+    assert_int_equal(metrics->failed_count, 1);
+    assert_int_equal(metrics->alloc_count, 0);
+    assert_int_equal(metrics->size_max, 0);
+    assert_int_equal(metrics->size_min, UINT64_MAX);
+}
+
+static void zero_sizes_alignments_and_slack_are_counted(void **state)
+{
+    const struct call_metrics *metrics;
+
+    (void)state;
+    allocate(ONE, X, 0, P);
+    feed(ONE, record_long(WIRE_ALIGNED, ++ticks, Y, 8, wire_detail(P, 24, 3)));
+    feed(ONE, record_long(WIRE_NEW, ++ticks, Z, 64, wire_detail(P, 0, 6)));
+    release(ONE, Y);
+    metrics = path(P);
+    assert_int_equal(metrics->zero_count, 1);
+    assert_int_equal(metrics->aligned_count, 2);
+    assert_int_equal(metrics->slack_bytes, 28);
+    assert_int_equal(metrics->live_slack_bytes, 4);
+    assert_int_equal(metrics->size_min, 0);
+    assert_int_equal(metrics->size_max, 64);
+}
+
+static void a_size_that_no_memory_has_saturates(void **state)
+{
+    (void)state;
+    allocate(ONE, X, UINT64_MAX, P);
+    assert_int_equal(path(P)->live_bytes, (1ull << 48) - 1);
+    release(ONE, X);
+    assert_int_equal(path(P)->live_bytes, 0);
+}
+
+/* ---- Temporary blocks ---------------------------------------------------------------------- */
+
+static void a_block_freed_before_the_next_allocation_is_temporary(void **state)
+{
+    (void)state;
+    allocate(ONE, X, 10, P);
+    allocate(TWO, Y, 10, Q);
+    release(ONE, X);
+    assert_int_equal(path(P)->temporary_count, 1);
+}
+
+static void a_block_freed_after_another_allocation_is_not_temporary(void **state)
+{
+    (void)state;
+    allocate(ONE, X, 10, P);
+    allocate(ONE, Y, 10, P);
+    release(ONE, Y);
+    release(ONE, X);
+    assert_int_equal(path(P)->temporary_count, 1);
+}
+
+static void a_block_freed_by_another_thread_is_not_temporary(void **state)
+{
+    (void)state;
+    allocate(ONE, X, 10, P);
+    release(TWO, X);
+    allocate(TWO, X, 10, P);
+    release(ONE, X);
+    assert_int_equal(path(P)->temporary_count, 0);
+}
+
+static void a_failed_allocation_does_not_end_being_temporary(void **state)
+{
+    (void)state;
+    allocate(ONE, X, 10, P);
+    feed_long(ONE, WIRE_MALLOC | WIRE_FAILED, 0, 10, P);
+    realloc_begin(ONE, X);
+    realloc_fails(ONE, 20, P);
+    release(ONE, X);
+    assert_int_equal(path(P)->temporary_count, 1);
+}
+
+/* ---- Reallocations ------------------------------------------------------------------------- */
+
+static void a_realloc_ends_the_old_life_and_begins_a_new_one(void **state)
+{
+    struct program_metrics all;
+
+    (void)state;
+    allocate(ONE, X, 100, P);
+    realloc_begin(ONE, X);
+    realloc_end(ONE, Y, 150, Q);
+    assert_int_equal(path(Q)->realloc_count, 1);
+    all = program();
+    assert_int_equal(all.total.realloc_bytes, 150);
+    assert_int_equal(all.total.realloc_moved, 1);
+    assert_int_equal(all.total.alloc_count, 1);
+    assert_int_equal(all.total.free_count, 1);
+    assert_int_equal(all.total.free_bytes, 100);
+    assert_int_equal(all.total.lifetime_max, 2);
+    assert_int_equal(all.total.live_bytes, 150);
+}
+
+static void a_realloc_never_counts_both_its_blocks(void **state)
+{
+    struct program_metrics all;
+
+    (void)state;
+    allocate(ONE, X, 100, P);
+    realloc_begin(ONE, X);
+    realloc_end(ONE, Y, 101, P);
+    all = program();
+    assert_int_equal(all.total.peak_bytes, 101);
+    assert_int_equal(all.live_peak_count, 1);
+    assert_int_equal(path(P)->peak_bytes, 101);
+}
+
+static void a_realloc_in_place_has_not_moved(void **state)
+{
+    (void)state;
+    allocate(ONE, X, 100, P);
+    realloc_begin(ONE, X);
+    realloc_end(ONE, X, 200, P);
+    assert_int_equal(path(P)->realloc_moved, 0);
+    assert_int_equal(program().total.live_count, 1);
+}
+
+static void another_thread_may_have_the_address_before_the_realloc_ends(void **state)
+{
+    struct program_metrics all;
+
+    (void)state;
+    allocate(ONE, X, 100, P);
+    realloc_begin(ONE, X);
+    allocate(TWO, X, 30, Q);
+    all = program();
+    assert_int_equal(all.replaced_blocks, 0);
+    assert_int_equal(all.total.live_bytes, 130);
+    realloc_end(ONE, Y, 200, P);
+    assert_int_equal(program().total.live_bytes, 230);
+    release(TWO, X);
+    assert_int_equal(program().total.live_bytes, 200);
+}
+
+static void a_realloc_that_never_ends_leaves_its_block_alive(void **state)
+{
+    (void)state;
+    allocate(ONE, X, 100, P);
+    realloc_begin(ONE, X);
+    feed(ONE, record_short(WIRE_THREAD_END, ++ticks, 0));
+    assert_int_equal(path(P)->live_bytes, 100);
+}
+
+static void a_failed_realloc_leaves_its_block_as_it_was(void **state)
+{
+    (void)state;
+    allocate(ONE, X, 100, P);
+    realloc_begin(ONE, X);
+    realloc_fails(ONE, 1000, Q);
+    assert_int_equal(path(Q)->failed_count, 1);
+    release(ONE, X);
+    assert_int_equal(path(P)->free_bytes, 100);
+    assert_int_equal(program().total.lifetime_sum, 3);
+    assert_int_equal(program().total.realloc_count, 0);
+}
+
+static void a_realloc_to_nothing_is_a_free(void **state)
+{
+    (void)state;
+    allocate(ONE, X, 100, P);
+    realloc_begin(ONE, X);
+    realloc_end(ONE, 0, 0, Q);
+    assert_int_equal(path(P)->free_count, 1);
+    assert_int_equal(program().total.temporary_count, 1);
+    assert_int_equal(program().total.realloc_count, 0);
+}
+
+static void a_realloc_of_nothing_is_an_allocation(void **state)
+{
+    (void)state;
+    realloc_begin(ONE, 0);
+    realloc_end(ONE, X, 10, P);
+    assert_int_equal(path(P)->alloc_count, 1);
+    assert_int_equal(program().total.realloc_count, 0);
+}
+
+static void a_realloc_of_an_unknown_block_begins_a_life(void **state)
+{
+    (void)state;
+    realloc_begin(ONE, X);
+    realloc_end(ONE, Y, 10, P);
+    assert_int_equal(program().foreign_frees, 1);
+    assert_int_equal(path(P)->realloc_count, 1);
+    assert_int_equal(program().total.live_bytes, 10);
+    assert_int_equal(program().total.realloc_moved, 1);
+}
+
+static void reallocs_nest_in_signal_handlers_last_in_first_out(void **state)
+{
+    enum { DEPTH = 40 };
+
+    (void)state;
+    for (unsigned i = 0; i < DEPTH; i++)
+        allocate(ONE, X + i * 16, 100 + i, P);
+    for (unsigned i = 0; i < DEPTH; i++)
+        realloc_begin(ONE, X + i * 16);
+    assert_int_equal(program().total.live_count, DEPTH);
+    realloc_end(ONE, 0, 0, P); /* the last one's: 100 + DEPTH - 1 bytes */
+    assert_int_equal(path(P)->free_bytes, 100 + DEPTH - 1);
+    for (unsigned i = 1; i < DEPTH; i++)
+        realloc_fails(ONE, 1, P);
+    for (unsigned i = 0; i < DEPTH - 1; i++)
+        release(ONE, X + i * 16);
+    assert_int_equal(program().total.live_count, 0);
+    assert_int_equal(program().foreign_frees, 0);
+}
+
+/* ---- Late and missing frees ---------------------------------------------------------------- */
+
+static void an_allocation_at_a_live_address_ends_the_old_block(void **state)
+{
+    (void)state;
+    allocate(ONE, X, 100, P);
+    allocate(TWO, X, 30, Q);
+    assert_int_equal(program().replaced_blocks, 1);
+    assert_int_equal(program().total.live_bytes, 30);
+    assert_int_equal(program().total.peak_bytes, 100);
+    release(TWO, X);
+    assert_int_equal(program().total.live_bytes, 0);
+    assert_int_equal(program().foreign_frees, 0);
+    assert_int_equal(program().replaced_blocks, 1);
+}
+
+static void the_free_that_was_missing_may_come_late(void **state)
+{
+    struct program_metrics all;
+
+    (void)state;
+    allocate(ONE, X, 100, P); /* at START + 1 */
+    ticks += 10;
+    allocate(TWO, X, 30, Q);
+    release_late(ONE, X, START + 5);
+    all = program();
+    assert_int_equal(all.late_events, 1);
+    assert_int_equal(all.replaced_blocks, 0);
+    assert_int_equal(all.foreign_frees, 0);
+    assert_int_equal(all.total.free_bytes, 100);
+    assert_int_equal(all.total.live_bytes, 30);
+}
+
+static void the_missing_free_is_found_after_the_younger_block_is_freed_too(void **state)
+{
+    (void)state;
+    allocate(ONE, X, 100, P);
+    ticks += 10;
+    allocate(TWO, X, 30, Q);
+    release(TWO, X);
+    release_late(ONE, X, START + 5);
+    assert_int_equal(program().foreign_frees, 0);
+    assert_int_equal(program().total.free_count, 2);
+}
+
+static void a_late_allocation_older_than_the_block_there_is_over(void **state)
+{
+    struct program_metrics all;
+
+    (void)state;
+    ticks += 10;
+    allocate(ONE, X, 100, P);
+    feed(TWO, record_long(WIRE_MALLOC, START + 2, X, 30, wire_detail(Q, 0, 0)));
+    release_late(TWO, X, START + 4);
+    all = program();
+    assert_int_equal(all.late_events, 2);
+    assert_int_equal(all.total.live_bytes, 100);
+    assert_int_equal(all.total.peak_bytes, 100);
+    assert_int_equal(all.total.free_bytes, 30);
+    assert_int_equal(all.total.lifetime_max, 9);
+    assert_int_equal(all.foreign_frees + all.replaced_blocks, 0);
+}
+
+static void a_late_free_ends_the_block_that_lives_there(void **state)
+{
+    (void)state;
+    allocate(ONE, X, 100, P);
+    ticks += 10;
+    allocate(TWO, Y, 100, P);
+    release_late(ONE, X, START + 4);
+    assert_int_equal(program().late_events, 1);
+    assert_int_equal(program().total.live_count, 1);
+    assert_int_equal(program().total.lifetime_sum, 3);
+    assert_int_equal(replay_last_ticks(replay), ticks);
+}
+
+/* ---- Peaks --------------------------------------------------------------------------------- */
+
+static void shares_are_those_of_the_moment_of_the_peak(void **state)
+{
+    struct program_metrics all;
+
+    (void)state;
+    allocate(ONE, X, 100, P);
+    allocate(ONE, Y, 50, Q); /* the peak: 150 */
+    release(ONE, X);
+    allocate(ONE, Z, 60, Q); /* 110 */
+    visit();
+    assert_int_equal(visited[0].metrics.at_peak_bytes, 100);
+    assert_int_equal(visited[1].metrics.at_peak_bytes, 50);
+    assert_int_equal(visited[1].metrics.at_peak_count, 1);
+    assert_int_equal(visited[1].metrics.peak_bytes, 110);
+    assert_int_equal(visited[1].metrics.peak_ticks, START + 4);
+    all = program();
+    assert_int_equal(all.total.peak_bytes, 150);
+    assert_int_equal(all.total.peak_ticks, START + 2);
+    assert_int_equal(all.total.at_peak_bytes, 150);
+    assert_int_equal(all.total.at_peak_count, 2);
+}
+
+static void of_equal_peaks_the_first_one_counts(void **state)
+{
+    (void)state;
+    allocate(ONE, X, 100, P);
+    release(ONE, X);
+    allocate(ONE, Y, 100, Q);
+    assert_int_equal(program().total.peak_ticks, START + 1);
+    visit();
+    assert_int_equal(visited[0].metrics.at_peak_bytes, 100);
+    assert_int_equal(visited[1].metrics.at_peak_bytes, 0);
+}
+
+static void the_most_blocks_may_be_alive_outside_the_peak(void **state)
+{
+    (void)state;
+    allocate(ONE, X, 1000, P);
+    release(ONE, X);
+    allocate(ONE, Y, 1, P);
+    allocate(ONE, Z, 1, P);
+    assert_int_equal(program().live_peak_count, 2);
+    assert_int_equal(program().total.at_peak_count, 1);
+}
+
+/* ---- Changes ------------------------------------------------------------------------------- */
+
+static void only_changed_paths_are_visited(void **state)
+{
+    (void)state;
+    allocate(ONE, X, 100, P);
+    allocate(ONE, Y, 100, Q);
+    assert_int_equal(visit(), 2);
+    assert_int_equal(visit(), 0);
+    release(ONE, Y);
+    assert_int_equal(visit(), 1);
+    assert_int_equal(visited[0].node, Q);
+}
+
+static void a_new_peak_changes_the_paths_whose_share_it_changes(void **state)
+{
+    (void)state;
+    allocate(ONE, X, 100, P);
+    allocate(ONE, Y, 40, Q); /* the peak: 140 */
+    release(ONE, Y);         /* Q has 40 of the peak, 0 alive */
+    visit();
+    allocate(ONE, Z, 500, R);
+    assert_int_equal(visit(), 2); /* not P, which has 100 as before */
+    assert_int_equal(visited[0].node, Q);
+    assert_int_equal(visited[0].metrics.at_peak_bytes, 0);
+    assert_int_equal(visited[1].node, R);
+}
+
+/* ---- Maps, breaks, threads, damage --------------------------------------------------------- */
+
+static void maps_and_breaks_are_counted(void **state)
+{
+    struct program_metrics all;
+
+    (void)state;
+    feed_long(ONE, WIRE_MMAP, 0x7f0000000000, 8192, P);
+    feed_long(ONE, WIRE_MUNMAP, 0x7f0000000000, 4096, 0);
+    feed_long(ONE, WIRE_BRK, 0x7f0000000000, 100, P);
+    feed_long(ONE, WIRE_BRK | WIRE_FAILED, 0x7f0000000000, 50, P);
+    assert_int_equal(path(P)->map_bytes, 8192);
+    all = program();
+    assert_int_equal(all.total.map_count, 1);
+    assert_int_equal(all.unmap_count, 1);
+    assert_int_equal(all.unmap_bytes, 4096);
+    assert_int_equal(all.brk_count, 1);
+    assert_int_equal(all.brk_bytes, 100);
+    assert_int_equal(all.total.live_bytes, 0);
+}
+
+static void a_stream_serves_one_thread_after_the_other(void **state)
+{
+    (void)state;
+    feed(TWO, record_short(WIRE_THREAD_START, ++ticks, 77));
+    allocate(TWO, X, 10, P);
+    feed(TWO, record_short(WIRE_THREAD_END, ++ticks, 0));
+    release(TWO, X); /* by a destructor of the thread, after its end */
+    feed(TWO, record_short(WIRE_THREAD_START, ++ticks, 88));
+    allocate(TWO, Y, 20, P);
+    assert_int_equal(replay_thread_count(replay), 3);
+    assert_int_equal(replay_thread(replay, 1)->tid, 77);
+    assert_int_equal(replay_thread(replay, 1)->start_ticks, START + 1);
+    assert_int_equal(replay_thread(replay, 1)->end_ticks, START + 3);
+    assert_int_equal(replay_thread(replay, 1)->free_bytes, 10);
+    assert_int_equal(replay_thread(replay, 2)->tid, 88);
+    assert_int_equal(replay_thread(replay, 2)->end_ticks, 0);
+    assert_int_equal(replay_thread(replay, 2)->alloc_bytes, 20);
+}
+
+static void what_the_collector_says_of_threads_is_kept(void **state)
+{
+    (void)state;
+    replay_thread_waited(replay, TWO, 3, 1000);
+    replay_thread_waited(replay, TWO, 1, 10);
+    replay_thread_end(replay, TWO, START + 50);
+    replay_lost(replay, 7);
+    feed(ONE, record_short(WIRE_LOST, ++ticks, 5));
+    assert_int_equal(replay_thread(replay, TWO)->waits, 4);
+    assert_int_equal(replay_thread(replay, TWO)->wait_ticks, 1010);
+    assert_int_equal(replay_thread(replay, TWO)->end_ticks, START + 50);
+    assert_int_equal(program().lost_events, 12);
+}
+
+static void nonsense_is_skipped_and_counted(void **state)
+{
+    struct program_metrics all;
+    char bytes[64];
+    struct wire_record record = record_long(WIRE_MALLOC, START + 1, X, 10, 0);
+
+    (void)state;
+    feed(ONE, record_short(15, UINT64_MAX, X));                      /* no such kind */
+    feed(ONE, record_long(60 | WIRE_LONG, UINT64_MAX, X, 1, 0));     /* nor this */
+    feed(ONE, record_short(WIRE_FREE | WIRE_FAILED, UINT64_MAX, X)); /* frees do not fail */
+    feed(ONE, record_long(WIRE_MALLOC, UINT64_MAX, 0, 1, 0));        /* no block, no failure */
+    record_write(bytes, &record);
+    replay_records(replay, ONE, bytes, 24); /* cut off */
+    feed(ONE, record_short(WIRE_VOID, 0, 0));
+    all = program();
+    assert_int_equal(all.malformed_events, 5);
+    assert_int_equal(all.events, 0);
+    assert_int_equal(replay_last_ticks(replay), START);
+}
+
+static void the_numbers_of_call_paths_may_be_anything(void **state)
+{
+    (void)state;
+    allocate(ONE, X, 10, UINT32_MAX);
+    allocate(ONE, Y, 20, 0);
+    assert_int_equal(visit(), 2);
+    assert_int_equal(visited[0].node, UINT32_MAX);
+    assert_int_equal(visited[1].node, 0);
+}
+
+static void a_hundred_thousand_blocks_are_all_found_again(void **state)
+{
+    enum { BLOCKS = 100000 };
+
+    (void)state;
+    for (uint64_t i = 0; i < BLOCKS; i++)
+        allocate(ONE, X + i * 16, i, P);
+    for (uint64_t i = 0; i < BLOCKS; i += 2)
+        release(ONE, X + i * 16);
+    for (uint64_t i = BLOCKS - 1; i < BLOCKS; i -= 2)
+        release(ONE, X + i * 16);
+    assert_int_equal(program().total.live_bytes, 0);
+    assert_int_equal(program().foreign_frees, 0);
+}
+
+#define RULE(test) cmocka_unit_test_setup_teardown(test, begin, end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        RULE(every_kind_of_allocation_is_one),
+        RULE(a_free_counts_where_the_block_was_allocated),
+        RULE(a_free_of_an_unknown_block_is_foreign),
+        RULE(a_free_of_null_does_nothing),
+        RULE(a_failed_allocation_counts_as_nothing_else),
+        RULE(zero_sizes_alignments_and_slack_are_counted),
+        RULE(a_size_that_no_memory_has_saturates),
+        RULE(a_block_freed_before_the_next_allocation_is_temporary),
+        RULE(a_block_freed_after_another_allocation_is_not_temporary),
+        RULE(a_block_freed_by_another_thread_is_not_temporary),
+        RULE(a_failed_allocation_does_not_end_being_temporary),
+        RULE(a_realloc_ends_the_old_life_and_begins_a_new_one),
+        RULE(a_realloc_never_counts_both_its_blocks),
+        RULE(a_realloc_in_place_has_not_moved),
+        RULE(another_thread_may_have_the_address_before_the_realloc_ends),
+        RULE(a_realloc_that_never_ends_leaves_its_block_alive),
+        RULE(a_failed_realloc_leaves_its_block_as_it_was),
+        RULE(a_realloc_to_nothing_is_a_free),
+        RULE(a_realloc_of_nothing_is_an_allocation),
+        RULE(a_realloc_of_an_unknown_block_begins_a_life),
+        RULE(reallocs_nest_in_signal_handlers_last_in_first_out),
+        RULE(an_allocation_at_a_live_address_ends_the_old_block),
+        RULE(the_free_that_was_missing_may_come_late),
+        RULE(the_missing_free_is_found_after_the_younger_block_is_freed_too),
+        RULE(a_late_allocation_older_than_the_block_there_is_over),
+        RULE(a_late_free_ends_the_block_that_lives_there),
+        RULE(shares_are_those_of_the_moment_of_the_peak),
+        RULE(of_equal_peaks_the_first_one_counts),
+        RULE(the_most_blocks_may_be_alive_outside_the_peak),
+        RULE(only_changed_paths_are_visited),
+        RULE(a_new_peak_changes_the_paths_whose_share_it_changes),
+        RULE(maps_and_breaks_are_counted),
+        RULE(a_stream_serves_one_thread_after_the_other),
+        RULE(what_the_collector_says_of_threads_is_kept),
+        RULE(nonsense_is_skipped_and_counted),
+        RULE(the_numbers_of_call_paths_may_be_anything),
+        RULE(a_hundred_thousand_blocks_are_all_found_again),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
