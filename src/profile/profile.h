@@ -26,24 +26,25 @@ int profile_writer_commit(struct profile_writer *writer);
 
 /* Facts about the recording (insert or replace). These keys are known to presenters (units and
  * meaning: doc/FORMAT-profile.md, "meta"); others are kept and shown by --json only. */
-#define PROFILE_META_PROGRAM      "program"       /* file name of the executable, no directory */
-#define PROFILE_META_EXECUTABLE   "executable"    /* its path */
-#define PROFILE_META_COMMAND      "command"       /* the command line, quoted for a shell */
-#define PROFILE_META_DIRECTORY    "directory"     /* working directory at the start */
-#define PROFILE_META_PID          "pid"           /* integer, as is all that follows but text */
-#define PROFILE_META_PARENT_PID   "parent_pid"    /* */
-#define PROFILE_META_START_KIND   "start_kind"    /* text: "start", "fork" or "exec" */
-#define PROFILE_META_HOST         "host"          /* text */
-#define PROFILE_META_RANK         "rank"          /* of MPI; absent otherwise */
-#define PROFILE_META_START_TIME   "start_time_ns" /* ns since 1970 */
-#define PROFILE_META_DURATION     "duration_ns"   /* from start to the last event or the end */
-#define PROFILE_META_END_KIND     "end_kind"      /* text: "exit", "signal", "exec", "unknown" */
-#define PROFILE_META_END_STATUS   "end_status"    /* exit status or signal number */
-#define PROFILE_META_TOOL_VERSION "tool_version"  /* text */
-#define PROFILE_META_TOOL_BYTES   "tool_bytes"    /* the recorder's own, inside the program */
-#define PROFILE_META_UNWALKABLE   "unwalkable"    /* call paths whose walk stopped too early */
-#define PROFILE_META_UNATTRIBUTED "unattributed"  /* events recorded without a call path */
-#define PROFILE_META_STACKS       "stacks"        /* text: "unwind", "fp" or "none" */
+#define PROFILE_META_PROGRAM      "program"    /* file name of the executable */
+#define PROFILE_META_EXECUTABLE   "executable" /* its path */
+#define PROFILE_META_COMMAND      "command"    /* the command line, quoted for a shell */
+#define PROFILE_META_DIRECTORY    "directory"  /* working directory at the start */
+#define PROFILE_META_HOST         "host"
+#define PROFILE_META_PID          "pid"           /* integer */
+#define PROFILE_META_PARENT_PID   "parent_pid"    /* integer */
+#define PROFILE_META_STARTED_BY   "started_by"    /* "exec" or "fork" */
+#define PROFILE_META_RANK         "rank"          /* integer, of MPI; absent otherwise */
+#define PROFILE_META_START        "start_unix_ns" /* integer, ns since 1970 */
+#define PROFILE_META_DURATION     "duration_ns"   /* integer, from the start to the last commit */
+#define PROFILE_META_END          "end"        /* "exit", "signal", "exec", "detached", "unknown" */
+#define PROFILE_META_END_STATUS   "end_status" /* integer: exit status or signal number */
+#define PROFILE_META_TOOL         "tool"       /* "tidemark 0.1.0" */
+#define PROFILE_META_UNWALKABLE   "unwalkable" /* integer: call paths whose walk ended early */
+#define PROFILE_META_UNATTRIBUTED "unattributed"  /* integer: events recorded without call path */
+#define PROFILE_META_DAMAGED      "damaged_rings" /* integer: rings that the program overwrote */
+#define PROFILE_META_WAITS        "waits"         /* integer: times that a thread waited for us */
+#define PROFILE_META_WAIT_NS      "wait_ns"       /* integer: and how long in all */
 int profile_put_text(struct profile_writer *writer, const char *key, const char *value);
 int profile_put_integer(struct profile_writer *writer, const char *key, int64_t value);
 

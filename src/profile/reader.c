@@ -1,0 +1,578 @@
+/* Rows become arrays. Nothing in the file is believed: ids that do not rise, parents that do not
+ * come before their children, numbers below zero, values of other types and rows that SQLite
+ * cannot reach leave a note in `damage` and are left out or stand as 0; the rest is still read. */
+#include "profile/profile.h"
+
+#include <errno.h>
+#include <sqlite3.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/strbuf.h"
+#include "profile/error.h"
+#include "profile/reader.h"
+#include "profile/schema.h"
+
+/* Ids as they stand in the file, by index; they rise. */
+struct ids {
+    int64_t *at;
+    size_t count, capacity;
+};
+
+struct block { /* of strings */
+    struct block *next;
+    size_t used, size;
+    char bytes[];
+};
+
+enum array { META, SITES, LINES, THREADS, BUCKETS };
+
+struct profile_private {
+    struct block *strings;
+    struct ids nodes, codes, functions, files, modules;
+    const char **file_paths;      /* by index of files */
+    size_t capacity[BUCKETS + 1]; /* of the public arrays that have no ids */
+    char damage[256];
+};
+
+struct reader {
+    struct profile *profile;
+    struct profile_private *own;
+    struct source source;
+    const char *path;
+    uint64_t rows_left;
+    bool no_memory;
+};
+
+static void note_damage(struct reader *reader, const char *what)
+{
+    if (reader->profile->damage)
+        return;
+    snprintf(reader->own->damage, sizeof reader->own->damage, "part of it could not be read (%s)",
+             what);
+    reader->profile->damage = reader->own->damage;
+}
+
+/* ---- Memory -------------------------------------------------------------------------------- */
+
+/* Room for one more of `item_bytes` in the array that the pointer at `array` points to; the new
+ * item is zeroed. */
+static void *append(struct reader *reader, void *array, size_t *count, size_t *capacity,
+                    size_t item_bytes)
+{
+    void *items;
+    memcpy(&items, array, sizeof items);
+    if (*count == *capacity) {
+        size_t more = *capacity ? *capacity * 2 : 64;
+        items = realloc(items, more * item_bytes);
+        if (!items) {
+            reader->no_memory = true;
+            return NULL;
+        }
+        memcpy(array, &items, sizeof items);
+        *capacity = more;
+    }
+    void *item = (char *)items + (*count)++ * item_bytes;
+    memset(item, 0, item_bytes);
+    return item;
+}
+
+#define APPEND(reader, array, count, capacity)                                                     \
+    append(reader, &(array), &(count), &(capacity), sizeof *(array))
+
+static char *string_room(struct reader *reader, size_t bytes)
+{
+    struct block *block = reader->own->strings;
+    if (!block || block->size - block->used < bytes) {
+        size_t size = bytes > 65536 ? bytes : 65536;
+        block = malloc(sizeof *block + size);
+        if (!block) {
+            reader->no_memory = true;
+            return NULL;
+        }
+        *block = (struct block){reader->own->strings, 0, size};
+        reader->own->strings = block;
+    }
+    char *room = block->bytes + block->used;
+    block->used += bytes;
+    return room;
+}
+
+/* NUL bytes become "\x00": C strings end at them, and hiding them would hide what follows. */
+static const char *keep_string(struct reader *reader, const char *bytes, size_t count)
+{
+    struct strbuf copy = STRBUF_INIT;
+    for (size_t i = 0; memchr(bytes, 0, count) && i < count; i++) {
+        if (bytes[i])
+            strbuf_add_char(&copy, bytes[i]);
+        else
+            strbuf_add_string(&copy, "\\x00");
+    }
+    if (copy.length) {
+        bytes = copy.data;
+        count = copy.length;
+    }
+    char *kept = string_room(reader, count + 1);
+    if (kept) {
+        memcpy(kept, bytes, count);
+        kept[count] = 0;
+    }
+    strbuf_release(&copy);
+    return kept;
+}
+
+/* ---- Values -------------------------------------------------------------------------------- */
+
+static uint64_t number(struct reader *reader, sqlite3_stmt *row, int column)
+{
+    int type = sqlite3_column_type(row, column);
+    int64_t value = type == SQLITE_INTEGER ? sqlite3_column_int64(row, column) : 0;
+    if (value < 0 || (type != SQLITE_INTEGER && type != SQLITE_NULL)) {
+        note_damage(reader, "a number makes no sense");
+        return 0;
+    }
+    return (uint64_t)value;
+}
+
+static uint32_t small_number(struct reader *reader, sqlite3_stmt *row, int column)
+{
+    uint64_t value = number(reader, row, column);
+    if (value <= UINT32_MAX)
+        return (uint32_t)value;
+    note_damage(reader, "a number is out of range");
+    return 0;
+}
+
+static const char *text(struct reader *reader, sqlite3_stmt *row, int column)
+{
+    int type = sqlite3_column_type(row, column);
+    if (type == SQLITE_NULL)
+        return NULL;
+    const char *bytes = sqlite3_column_blob(row, column);
+    int count = sqlite3_column_bytes(row, column);
+    return keep_string(reader, bytes ? bytes : "", bytes && count > 0 ? (size_t)count : 0);
+}
+
+static int read_fields(struct reader *reader, sqlite3_stmt *row, int column, void *target,
+                       const struct field *fields, size_t count)
+{
+    for (size_t i = 0; i < count; i++, column++) {
+        bool none = fields[i].kind == FIELD_NONE && sqlite3_column_type(row, column) == SQLITE_NULL;
+        uint64_t value = none ? UINT64_MAX : number(reader, row, column);
+        memcpy((char *)target + fields[i].offset, &value, sizeof value);
+    }
+    return column;
+}
+
+/* ---- Ids ----------------------------------------------------------------------------------- */
+
+static bool add_id(struct reader *reader, struct ids *ids, int64_t id)
+{
+    if (ids->count && id <= ids->at[ids->count - 1]) {
+        note_damage(reader, "rows are out of order");
+        return false;
+    }
+    int64_t *slot = APPEND(reader, ids->at, ids->count, ids->capacity);
+    if (slot)
+        *slot = id;
+    return slot;
+}
+
+/* Index of `id`, SIZE_MAX if there is none. Where no id is missing it is one look. */
+static size_t find_id(const struct ids *ids, int64_t id)
+{
+    if (id >= 0 && (uint64_t)id < ids->count && ids->at[id] == id)
+        return (size_t)id;
+    size_t low = 0, high = ids->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (ids->at[middle] < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < ids->count && ids->at[low] == id ? low : SIZE_MAX;
+}
+
+/* The index that column `column` refers to; 0 (unknown, root) if it is NULL, 0 or dangling. */
+static uint32_t reference(struct reader *reader, sqlite3_stmt *row, int column,
+                          const struct ids *ids)
+{
+    if (sqlite3_column_type(row, column) == SQLITE_NULL)
+        return 0;
+    int64_t id = (int64_t)number(reader, row, column);
+    size_t index = id ? find_id(ids, id) : 0;
+    if (index < UINT32_MAX)
+        return (uint32_t)index;
+    note_damage(reader, "a row refers to one that is not there");
+    return 0;
+}
+
+/* ---- Rows ---------------------------------------------------------------------------------- */
+
+typedef void read_row(struct reader *reader, sqlite3_stmt *row);
+
+static void read_rows(struct reader *reader, const char *sql, read_row *read)
+{
+    sqlite3_stmt *statement = NULL;
+    sqlite3 *database = reader->source.database;
+    int result = sqlite3_prepare_v2(database, sql, -1, &statement, NULL);
+    while (result == SQLITE_OK || result == SQLITE_ROW) {
+        result = sqlite3_step(statement);
+        if (result != SQLITE_ROW || reader->no_memory)
+            break;
+        if (!reader->rows_left--) {
+            result = SQLITE_CORRUPT;
+            reader->rows_left = 0;
+            break;
+        }
+        read(reader, statement);
+    }
+    if (result == SQLITE_NOMEM)
+        reader->no_memory = true;
+    else if (result != SQLITE_DONE && result != SQLITE_ROW)
+        note_damage(reader, sqlite3_errmsg(database));
+    sqlite3_finalize(statement);
+}
+
+static void read_fielded(struct reader *reader, const char *table, const char *first,
+                         const struct field *fields, size_t count, read_row *read)
+{
+    struct strbuf sql = STRBUF_INIT;
+    schema_select(&sql, table, first, fields, count);
+    read_rows(reader, sql.data, read);
+    strbuf_release(&sql);
+}
+
+static void read_meta(struct reader *reader, sqlite3_stmt *row)
+{
+    struct profile *profile = reader->profile;
+    const char *key = text(reader, row, 0), *value = text(reader, row, 1);
+    if (!key || !value)
+        return;
+    struct profile_meta *meta =
+        APPEND(reader, profile->meta, profile->meta_count, reader->own->capacity[META]);
+    if (meta)
+        *meta = (struct profile_meta){key, value};
+}
+
+static void read_file(struct reader *reader, sqlite3_stmt *row)
+{
+    struct profile_private *own = reader->own;
+    size_t count = own->files.count, capacity = own->files.capacity;
+    if (!add_id(reader, &own->files, sqlite3_column_int64(row, 0)))
+        return;
+    const char **path = APPEND(reader, own->file_paths, count, capacity);
+    if (path)
+        *path = text(reader, row, 1);
+}
+
+static void read_function(struct reader *reader, sqlite3_stmt *row)
+{
+    struct profile *profile = reader->profile;
+    size_t capacity = reader->own->functions.capacity;
+    if (!add_id(reader, &reader->own->functions, sqlite3_column_int64(row, 0)))
+        return;
+    struct profile_function *function =
+        APPEND(reader, profile->functions, profile->function_count, capacity);
+    if (!function)
+        return;
+    const char *name = text(reader, row, 1);
+    *function = (struct profile_function){
+        .name = name && *name ? name : "?",
+        .linkage = text(reader, row, 2),
+        .file = reader->own->file_paths[reference(reader, row, 3, &reader->own->files)],
+    };
+}
+
+static void read_module(struct reader *reader, sqlite3_stmt *row)
+{
+    struct profile *profile = reader->profile;
+    size_t capacity = reader->own->modules.capacity;
+    int64_t id = sqlite3_column_int64(row, 0);
+    if (!add_id(reader, &reader->own->modules, id))
+        return;
+    struct profile_module *module =
+        APPEND(reader, profile->modules, profile->module_count, capacity);
+    if (!module)
+        return;
+    const char *path = text(reader, row, 1);
+    int build_id_bytes = sqlite3_column_bytes(row, 2);
+    const void *build_id = sqlite3_column_blob(row, 2);
+    char *copy = NULL;
+    if (build_id && build_id_bytes > 0 && build_id_bytes <= 64)
+        copy = string_room(reader, (size_t)build_id_bytes);
+    if (copy)
+        memcpy(copy, build_id, (size_t)build_id_bytes);
+    *module = (struct profile_module){
+        .id = id,
+        .path = path ? path : "?",
+        .build_id = (const uint8_t *)copy,
+        .build_id_bytes = copy ? (size_t)build_id_bytes : 0,
+        .start = (uint64_t)sqlite3_column_int64(row, 3),
+        .end = (uint64_t)sqlite3_column_int64(row, 4),
+        .bias = (uint64_t)sqlite3_column_int64(row, 5),
+        .quality = sqlite3_column_int(row, 6),
+    };
+}
+
+static void read_location(struct reader *reader, sqlite3_stmt *row)
+{
+    struct profile *profile = reader->profile;
+    size_t capacity = reader->own->codes.capacity;
+    if (!add_id(reader, &reader->own->codes, sqlite3_column_int64(row, 0)))
+        return;
+    struct profile_code *code = APPEND(reader, profile->codes, profile->code_count, capacity);
+    if (!code)
+        return;
+    size_t module = UINT32_MAX;
+    if (sqlite3_column_type(row, 1) != SQLITE_NULL) {
+        module = find_id(&reader->own->modules, sqlite3_column_int64(row, 1));
+        if (module >= UINT32_MAX) /* not written yet, as may be in a live profile */
+            module = UINT32_MAX;
+    }
+    code->module = (uint32_t)module;
+    code->address = (uint64_t)sqlite3_column_int64(row, 2);
+    code->mark = (int)(small_number(reader, row, 3) & 0xffff);
+}
+
+static void read_frame(struct reader *reader, sqlite3_stmt *row)
+{
+    struct profile *profile = reader->profile;
+    uint32_t index = reference(reader, row, 0, &reader->own->codes);
+    struct profile_code *code = &profile->codes[index];
+    bool extends = code->first_line + code->line_count == profile->line_count;
+    if (!index || (code->line_count && !extends)) {
+        note_damage(reader, "frames are out of order");
+        return;
+    }
+    if (!code->line_count)
+        code->first_line = (uint32_t)profile->line_count;
+    struct profile_line *line =
+        APPEND(reader, profile->lines, profile->line_count, reader->own->capacity[LINES]);
+    if (!line)
+        return;
+    line->function = reference(reader, row, 2, &reader->own->functions);
+    line->file = profile->functions[line->function].file;
+    line->line = small_number(reader, row, 3);
+    code->line_count++;
+}
+
+static void read_path(struct reader *reader, sqlite3_stmt *row)
+{
+    struct profile *profile = reader->profile;
+    size_t capacity = reader->own->nodes.capacity;
+    int64_t id = sqlite3_column_int64(row, 0);
+    if (id < 1 || id > UINT32_MAX) {
+        note_damage(reader, "a call path's number is out of range");
+        return;
+    }
+    if (sqlite3_column_type(row, 1) == SQLITE_INTEGER && sqlite3_column_int64(row, 1) >= id)
+        note_damage(reader, "a call path is its own caller");
+    uint32_t parent =
+        sqlite3_column_int64(row, 1) < id ? reference(reader, row, 1, &reader->own->nodes) : 0;
+    uint32_t location = reference(reader, row, 2, &reader->own->codes);
+    if (!add_id(reader, &reader->own->nodes, id))
+        return;
+    struct profile_node *node = APPEND(reader, profile->nodes, profile->node_count, capacity);
+    if (node)
+        *node = (struct profile_node){parent, location};
+}
+
+static void read_site(struct reader *reader, sqlite3_stmt *row)
+{
+    struct profile *profile = reader->profile;
+    struct profile_site *site =
+        APPEND(reader, profile->sites, profile->site_count, reader->own->capacity[SITES]);
+    if (!site)
+        return;
+    site->path = reference(reader, row, 0, &reader->own->nodes);
+    read_fields(reader, row, 1, &site->metrics, schema_call_fields, schema_call_field_count);
+}
+
+static void read_program(struct reader *reader, sqlite3_stmt *row)
+{
+    struct program_metrics *program = &reader->profile->program;
+    read_fields(reader, row, 1, &program->total, schema_call_fields, schema_call_field_count);
+    reader->profile->has_program = true;
+}
+
+static void read_program_rest(struct reader *reader, sqlite3_stmt *row)
+{
+    read_fields(reader, row, 1, &reader->profile->program, schema_program_fields,
+                schema_program_field_count);
+}
+
+static void read_thread(struct reader *reader, sqlite3_stmt *row)
+{
+    struct profile *profile = reader->profile;
+    struct thread_metrics *thread =
+        APPEND(reader, profile->threads, profile->thread_count, reader->own->capacity[THREADS]);
+    if (!thread)
+        return;
+    thread->tid = small_number(reader, row, 0);
+    read_fields(reader, row, 1, thread, schema_thread_fields, schema_thread_field_count);
+}
+
+static void read_bucket(struct reader *reader, sqlite3_stmt *row)
+{
+    struct profile *profile = reader->profile;
+    struct timeline_bucket *bucket =
+        APPEND(reader, profile->buckets, profile->bucket_count, reader->own->capacity[BUCKETS]);
+    if (bucket)
+        read_fields(reader, row, 1, bucket, schema_bucket_fields, schema_bucket_field_count);
+}
+
+/* ---- All of it ----------------------------------------------------------------------------- */
+
+/* The entries [0] that stand for "unknown" and for the root. */
+static void add_unknowns(struct reader *reader)
+{
+    struct profile *profile = reader->profile;
+    struct profile_private *own = reader->own;
+    size_t none = 0;
+    if (!add_id(reader, &own->files, 0) || !add_id(reader, &own->functions, 0) ||
+        !add_id(reader, &own->codes, 0) || !add_id(reader, &own->nodes, 0))
+        return;
+    size_t file_count = 0;
+    APPEND(reader, own->file_paths, file_count, none);
+    none = 0;
+    struct profile_function *function =
+        APPEND(reader, profile->functions, profile->function_count, none);
+    none = 0;
+    struct profile_code *code = APPEND(reader, profile->codes, profile->code_count, none);
+    none = 0;
+    APPEND(reader, profile->nodes, profile->node_count, none);
+    if (function)
+        function->name = "?";
+    if (code)
+        code->module = UINT32_MAX;
+}
+
+static void add_missing_lines(struct reader *reader)
+{
+    struct profile *profile = reader->profile;
+    for (size_t i = 0; i < profile->code_count && !reader->no_memory; i++) {
+        struct profile_code *code = &profile->codes[i];
+        if (code->line_count)
+            continue;
+        code->first_line = (uint32_t)profile->line_count;
+        code->line_count = 1;
+        APPEND(reader, profile->lines, profile->line_count, reader->own->capacity[LINES]);
+    }
+}
+
+static void read_tables(struct reader *reader)
+{
+    add_unknowns(reader);
+    if (reader->no_memory)
+        return;
+    read_rows(reader, "SELECT key,value FROM meta", read_meta);
+    read_rows(reader, "SELECT id,path FROM file ORDER BY id", read_file);
+    read_rows(reader, "SELECT id,name,linkage,file FROM function ORDER BY id", read_function);
+    read_rows(reader, "SELECT id,path,build_id,start,end,bias,quality FROM module ORDER BY id",
+              read_module);
+    read_rows(reader, "SELECT id,module,address,mark FROM location ORDER BY id", read_location);
+    read_rows(reader,
+              "SELECT location,depth,function,line FROM location_frame ORDER BY location,depth",
+              read_frame);
+    add_missing_lines(reader);
+    read_rows(reader, "SELECT id,parent,location FROM path ORDER BY id", read_path);
+    read_fielded(reader, "site ORDER BY path", "path", schema_call_fields, schema_call_field_count,
+                 read_site);
+    read_fielded(reader, "program WHERE id=1", "id", schema_call_fields, schema_call_field_count,
+                 read_program);
+    read_fielded(reader, "program WHERE id=1", "id", schema_program_fields,
+                 schema_program_field_count, read_program_rest);
+    read_fielded(reader, "thread ORDER BY id", "tid", schema_thread_fields,
+                 schema_thread_field_count, read_thread);
+    read_fielded(reader, "timeline ORDER BY bucket", "bucket", schema_bucket_fields,
+                 schema_bucket_field_count, read_bucket);
+}
+
+static uint64_t meta_number(const struct profile *profile, const char *key)
+{
+    const char *value = profile_get(profile, key);
+    long long parsed = value ? strtoll(value, NULL, 10) : 0;
+    return parsed > 0 ? (uint64_t)parsed : 0;
+}
+
+static int read_all(struct reader *reader)
+{
+    struct profile *profile = reader->profile;
+    if (reader->source.damaged)
+        note_damage(reader, "the file is cut off or damaged");
+    reader->rows_left = reader->source.bytes / 2 + 16;
+    /* One transaction: one moment of a profile that is being written. */
+    sqlite3_exec(reader->source.database, "BEGIN", NULL, NULL, NULL);
+    read_tables(reader);
+    if (reader->no_memory)
+        return profile_fail(-ENOMEM, "out of memory while reading %s", reader->path);
+    profile->complete = meta_number(profile, "complete") == 1;
+    profile->being_written = reader->source.being_written && !profile->complete;
+    profile->bucket_ns = meta_number(profile, "bucket_ns");
+    return 0;
+}
+
+int profile_read(struct profile **out, const char *path)
+{
+    struct reader reader = {.path = path};
+    *out = NULL;
+    int error = source_open(&reader.source, path);
+    if (error)
+        return error;
+    reader.profile = calloc(1, sizeof *reader.profile);
+    reader.own = calloc(1, sizeof *reader.own);
+    if (reader.profile && reader.own) {
+        reader.profile->own = reader.own;
+        error = read_all(&reader);
+    } else {
+        free(reader.own);
+        error = profile_fail(-ENOMEM, "out of memory while reading %s", path);
+    }
+    source_close(&reader.source);
+    if (error)
+        profile_free(reader.profile);
+    else
+        *out = reader.profile;
+    return error;
+}
+
+void profile_free(struct profile *profile)
+{
+    if (!profile)
+        return;
+    struct profile_private *own = profile->own;
+    if (!own) {
+        free(profile);
+        return;
+    }
+    struct ids *ids[] = {&own->nodes, &own->codes, &own->functions, &own->files, &own->modules};
+    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
+        free(ids[i]->at);
+    for (struct block *block = own->strings, *next; block; block = next) {
+        next = block->next;
+        free(block);
+    }
+    free(own->file_paths);
+    free(own);
+    free(profile->meta);
+    free(profile->nodes);
+    free(profile->sites);
+    free(profile->codes);
+    free(profile->lines);
+    free(profile->functions);
+    free(profile->modules);
+    free(profile->threads);
+    free(profile->buckets);
+    free(profile);
+}
+
+const char *profile_get(const struct profile *profile, const char *key)
+{
+    for (size_t i = 0; i < profile->meta_count; i++)
+        if (!strcmp(profile->meta[i].key, key))
+            return profile->meta[i].value;
+    return NULL;
+}

@@ -1,0 +1,24 @@
+/* What the files of the reader share: source.c opens whatever the file is as a database, reader.c
+ * turns its rows into arrays. Inside the room. */
+#ifndef TIDEMARK_PROFILE_READER_H
+#define TIDEMARK_PROFILE_READER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct sqlite3;
+
+struct source {
+    struct sqlite3 *database;
+    unsigned char *image; /* the database in memory, NULL if it is read from its file */
+    uint64_t bytes;       /* of the database, for limits */
+    bool being_written;
+    bool damaged; /* something is missing at its end */
+};
+
+/* Opens plain, packed and live profiles, and refuses what is none. 0 or -errno with a sentence. */
+int source_open(struct source *source, const char *path);
+void source_close(struct source *source);
+
+#endif
