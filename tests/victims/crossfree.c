@@ -1,0 +1,55 @@
+/* Threads free each other's blocks as fast as they can, and the allocator gives the address out
+ * again at once: if an allocation and the free before it swap places, blocks are lost or doubled. */
+#include "victim.h"
+#include <sched.h>
+#include <stdatomic.h>
+
+enum { ROUNDS = 200000 };
+
+static struct {
+    _Alignas(64) _Atomic(void *) block;
+} slot[64];
+static int thread_count;
+
+VICTIM void *victim_gives(int size)
+{
+    return keep(malloc((size_t)size));
+}
+
+VICTIM void victim_takes(void *block)
+{
+    free(block);
+    barrier();
+}
+
+/* Each thread gives to the next one and frees what the one before it gave. */
+static void *body(void *argument)
+{
+    int me = (int)(intptr_t)argument, next = (me + 1) % thread_count;
+    int given = 0, taken = 0;
+    while (given < ROUNDS || taken < ROUNDS) {
+        int moved = 0;
+        if (given < ROUNDS && !atomic_load(&slot[next].block)) {
+            atomic_store(&slot[next].block, victim_gives(40));
+            given++;
+            moved = 1;
+        }
+        void *block = taken < ROUNDS ? atomic_exchange(&slot[me].block, NULL) : NULL;
+        if (block) {
+            victim_takes(block);
+            taken++;
+            moved = 1;
+        }
+        if (!moved)
+            sched_yield();
+    }
+    return NULL;
+}
+
+int main(int argc, char **argv)
+{
+    thread_count = victim_thread_count(argc, argv);
+    victim_in_threads(thread_count, body);
+    puts("crossfree: done");
+    return 0;
+}
