@@ -80,8 +80,8 @@ static void put(struct stream *stream, unsigned kind, uint64_t address, uint64_t
 static uint32_t some_path(uint32_t paths)
 {
     double u = (double)(random_u64() >> 11) * 0x1p-53;
-    uint32_t rank = random_u64() % 4 ? (uint32_t)(pow((double)paths, u) - 1)
-                                     : (uint32_t)random_below(paths);
+    uint32_t rank =
+        random_u64() % 4 ? (uint32_t)(pow((double)paths, u) - 1) : (uint32_t)random_below(paths);
 
     return 3 * rank + 1;
 }
@@ -96,8 +96,7 @@ static void put_allocation(struct stream *stream, struct heap *heap, uint32_t pa
     uint64_t address = heap->spare[--heap->spare_count];
 
     heap->live[heap->live_count++] = address;
-    put(stream, random_below(2) ? WIRE_MALLOC : WIRE_NEW, address, some_size(),
-        some_path(paths));
+    put(stream, random_below(2) ? WIRE_MALLOC : WIRE_NEW, address, some_size(), some_path(paths));
 }
 
 static void put_free(struct stream *stream, struct heap *heap)

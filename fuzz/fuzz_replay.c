@@ -22,8 +22,8 @@ static void add_up(void *context, const struct replay_site *site)
 {
     uint64_t *visits = context;
 
-    must(site->metrics.live_count == site->metrics.alloc_count + site->metrics.realloc_count -
-                                         site->metrics.free_count);
+    must(site->metrics.live_count ==
+         site->metrics.alloc_count + site->metrics.realloc_count - site->metrics.free_count);
     ++*visits;
 }
 

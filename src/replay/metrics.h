@@ -24,7 +24,7 @@ struct call_metrics {
     uint64_t zero_count;      /* s requests of zero bytes that returned a block */
     uint64_t aligned_count;   /* s blocks requested with an alignment of their own */
     uint64_t temporary_count; /* s blocks freed by the thread that allocated them before it
-                                   allocated anything else */
+                                   allocated or reallocated anything else */
     uint64_t slack_bytes;     /* s usable - requested, over all blocks ever */
     uint64_t size_min, size_max;         /* < > requested bytes of a block; min UINT64_MAX if none */
     uint64_t lifetime_min, lifetime_max; /* < > ticks, of blocks whose life has ended; UINT64_MAX */
@@ -71,6 +71,7 @@ struct timeline_bucket {
 struct thread_metrics {
     uint32_t tid;
     uint64_t start_ticks, end_ticks; /* end 0: still running at the end */
+    /* made by this thread; allocations and reallocations, and the blocks whose life they ended */
     uint64_t alloc_count, alloc_bytes, free_count, free_bytes;
     uint64_t waits, wait_ticks; /* for the collector */
 };

@@ -281,8 +281,8 @@ static void on_failure(struct replay *replay, const struct wire_record *record)
 }
 
 /* Ends a block by a free of the running thread. */
-static inline void free_block(struct replay *replay, const struct live_block *block,
-                              uint64_t ticks, bool newest)
+static inline void free_block(struct replay *replay, const struct live_block *block, uint64_t ticks,
+                              bool newest)
 {
     credit_free(replay, block);
     end_life(replay, block, ticks);
@@ -320,7 +320,8 @@ static bool still_newest(const struct replay *replay, const struct pending_reall
     return pending->newest && pending->births == replay->running->births;
 }
 
-/* The realloc that an end completes. If the recorder lost its beginning the old block is unknown. */
+/* The realloc that an end completes. If the recorder lost its beginning the old block is unknown.
+ */
 static struct pending_realloc pop_realloc(struct replay *replay, const struct wire_record *record)
 {
     struct thread *thread = replay->running;
@@ -377,8 +378,7 @@ static void on_realloc_end(struct replay *replay, const struct wire_record *reco
 static void on_thread_start(struct replay *replay, const struct wire_record *record)
 {
     take_time(replay, record->ticks);
-    threads_announce(&replay->threads, replay->stream, (uint32_t)address_of(record),
-                     record->ticks);
+    threads_announce(&replay->threads, replay->stream, (uint32_t)address_of(record), record->ticks);
     replay->running = threads_of_stream(&replay->threads, replay->stream);
 }
 
@@ -670,7 +670,7 @@ uint64_t replay_last_ticks(const struct replay *replay)
 size_t replay_memory_bytes(const struct replay *replay)
 {
     return sizeof(*replay) + live_table_memory_bytes(&replay->live) +
-           live_table_memory_bytes(&replay->owed) +
-           sites_memory_bytes(&replay->sites) + threads_memory_bytes(&replay->threads) +
+           live_table_memory_bytes(&replay->owed) + sites_memory_bytes(&replay->sites) +
+           threads_memory_bytes(&replay->threads) +
            REPLAY_TIMELINE_BUCKETS * sizeof(struct timeline_bucket);
 }

@@ -2,6 +2,19 @@
  * merge, or a trace file), it keeps the live blocks, the metrics of every call path, the exact
  * global peak with each path's share of it (MALT paper, figure 2), threads and the timeline.
  *
+ * Rules that the records alone do not settle:
+ *   The peak is the first moment at which the live bytes reach their maximum; an equal one later is
+ *   not a peak. A realloc is one step: its two blocks are never both counted.
+ *   Between WIRE_REALLOC_BEGIN and _END the old block is out of the address table (another thread
+ *   may be given the address) but alive; if the end never comes it stays so. An end without a
+ *   beginning is a reallocation of an unknown block. The block of a failed realloc is put back.
+ *   Two blocks at one address: the life of the one with the older birth is over (it is counted as
+ *   freed at the younger's birth, by no thread), and one free of the address is owed. A free or
+ *   realloc older than the younger's birth settles that and touches nothing else. Whatever is not
+ *   settled so means the block that lives at the address, however late it comes.
+ *   Births and lifetimes go by the records' own times; all else happens at the time of the newest
+ *   record so far.
+ *
  * One thread at a time. Out of memory ends the process with a sentence: a replay that lost events
  * silently would be worse than none. */
 #ifndef TIDEMARK_REPLAY_REPLAY_H
@@ -19,21 +32,25 @@ struct replay;
 struct replay *replay_new(uint64_t start_ticks, double tick_ns);
 void replay_free(struct replay *replay);
 
-/* A thread begins to write events; returns its index for the calls below. Thread ids may come
- * again. */
+/* A thread begins to write events; returns the number of its stream for the calls below. A stream
+ * (a ring of the wire) may serve one thread after the other: a second WIRE_THREAD_START in it begins
+ * another thread, so numbers here are not indices of replay_thread(). Thread ids may come again. */
 uint32_t replay_thread_begin(struct replay *replay, uint32_t tid, uint64_t ticks);
 void replay_thread_end(struct replay *replay, uint32_t thread, uint64_t ticks);
 void replay_thread_waited(struct replay *replay, uint32_t thread, uint64_t waits, uint64_t ticks);
 
 /* Replays `bytes` of consecutive records of one thread (whole records; see wire.h). Records of all
  * threads come in the order of their times, run by run. A record older than what has been replayed
- * is replayed as of now and counted as late. Nonsense (unknown kinds) is skipped and counted. */
+ * is replayed as of now and counted as late. Nonsense (unknown kinds, a record cut off) is skipped
+ * and counted. `records` need not be aligned. The longer the run, the better it hides memory's
+ * latency. */
 void replay_records(struct replay *replay, uint32_t thread, const void *records, size_t bytes);
 
 /* What the recorder says it lost without a trace in any ring. */
 void replay_lost(struct replay *replay, uint64_t events);
 
-/* A reading of /proc, in bytes, the tool's own memory taken out of the first two. */
+/* A reading of /proc, in bytes, the tool's own memory taken out of the first two. It may run ahead
+ * of the events: that makes none of them late. */
 void replay_memory_sample(struct replay *replay, uint64_t ticks, uint64_t physical_bytes,
                           uint64_t virtual_bytes, uint64_t tool_bytes);
 
@@ -57,7 +74,9 @@ size_t replay_thread_count(const struct replay *replay);
 const struct thread_metrics *replay_thread(const struct replay *replay, size_t index);
 
 /* The timeline: `*count` buckets of `*bucket_ticks` each from start_ticks on; at most
- * REPLAY_TIMELINE_BUCKETS. The last one may still be growing. */
+ * REPLAY_TIMELINE_BUCKETS, a power of two of ticks each. The last one may still be growing. The
+ * levels of a bucket include the one that it began with; `requested` and `blocks` of buckets that
+ * only a reading of /proc has reached hold the level of now. */
 #define REPLAY_TIMELINE_BUCKETS 2048
 const struct timeline_bucket *replay_timeline(const struct replay *replay, size_t *count,
                                               uint64_t *bucket_ticks);

@@ -12,7 +12,8 @@ void sites_init(struct sites *sites)
 void sites_release(struct sites *sites)
 {
     for (uint32_t page = 0; page < sites->page_count; page++)
-        free(sites->pages[page]);
+        if (sites->pages[page]) /* a directory may be large and nearly empty */
+            free(sites->pages[page]);
     free(sites->pages);
     region_release(&sites->hot_memory);
     region_release(&sites->cold_memory);

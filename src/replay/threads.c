@@ -10,8 +10,7 @@ static uint32_t add_thread(struct threads *threads, uint32_t tid, uint64_t ticks
         threads->room = threads->room ? threads->room * 2 : 16;
         threads->all = replay_realloc(threads->all, threads->room * sizeof(*threads->all));
     }
-    threads->all[threads->count] =
-        (struct thread){.metrics = {.tid = tid, .start_ticks = ticks}};
+    threads->all[threads->count] = (struct thread){.metrics = {.tid = tid, .start_ticks = ticks}};
     return (uint32_t)threads->count++;
 }
 
@@ -19,8 +18,8 @@ uint32_t threads_add_stream(struct threads *threads, uint32_t tid, uint64_t tick
 {
     if (threads->stream_count == threads->stream_room) {
         threads->stream_room = threads->stream_room ? threads->stream_room * 2 : 16;
-        threads->streams = replay_realloc(threads->streams,
-                                          threads->stream_room * sizeof(*threads->streams));
+        threads->streams =
+            replay_realloc(threads->streams, threads->stream_room * sizeof(*threads->streams));
     }
     threads->streams[threads->stream_count] = add_thread(threads, tid, ticks);
     return (uint32_t)threads->stream_count++;

@@ -74,9 +74,8 @@ static size_t reach(struct timeline *timeline, uint64_t ticks)
         halve(timeline);
     index = offset >> timeline->shift;
     for (; timeline->count <= index; timeline->count++)
-        timeline->buckets[timeline->count] =
-            (struct timeline_bucket){never_sampled, never_sampled, never_sampled,
-                                     never_sampled, never_sampled, 0, 0, 0, 0};
+        timeline->buckets[timeline->count] = (struct timeline_bucket){
+            never_sampled, never_sampled, never_sampled, never_sampled, never_sampled, 0, 0, 0, 0};
     return index;
 }
 

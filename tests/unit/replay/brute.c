@@ -74,8 +74,8 @@ static void born(struct call_metrics *metrics, const struct wire_record *record,
     *(again ? &metrics->realloc_count : &metrics->alloc_count) += 1;
     *(again ? &metrics->realloc_bytes : &metrics->alloc_bytes) += record->size_bytes;
     metrics->zero_count += record->size_bytes == 0;
-    metrics->aligned_count += record->kind_address >> 56 == WIRE_ALIGNED ||
-                              wire_detail_align_log2(record->detail) > 4;
+    metrics->aligned_count +=
+        record->kind_address >> 56 == WIRE_ALIGNED || wire_detail_align_log2(record->detail) > 4;
     metrics->slack_bytes += wire_detail_slack(record->detail);
     metrics->live_slack_bytes += wire_detail_slack(record->detail);
     metrics->size_min = smaller(metrics->size_min, record->size_bytes);

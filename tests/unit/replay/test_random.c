@@ -114,8 +114,8 @@ static uint64_t some_ticks(struct author *author)
 
 static struct wire_record some_allocation(struct author *author)
 {
-    static const unsigned kinds[] = {WIRE_MALLOC, WIRE_MALLOC, WIRE_CALLOC, WIRE_ALIGNED,
-                                     WIRE_NEW, WIRE_NEW_ARRAY};
+    static const unsigned kinds[] = {WIRE_MALLOC,  WIRE_MALLOC, WIRE_CALLOC,
+                                     WIRE_ALIGNED, WIRE_NEW,    WIRE_NEW_ARRAY};
     unsigned kind = kinds[below(&author->random, 6)];
     uint64_t ticks = some_ticks(author);
 
@@ -136,8 +136,8 @@ static struct wire_record some_realloc_end(struct author *author)
     case 1:
         return record_long(WIRE_REALLOC_END, ticks, 0, 0, some_detail(author));
     default:
-        return record_long(WIRE_REALLOC_END, ticks, some_address(author, false),
-                           some_size(author), some_detail(author));
+        return record_long(WIRE_REALLOC_END, ticks, some_address(author, false), some_size(author),
+                           some_detail(author));
     }
 }
 
@@ -192,20 +192,19 @@ static struct wire_record some_record(struct author *author, size_t stream)
     if (dice < 55)
         return some_allocation(author);
     if (dice < 60)
-        return record_long(WIRE_FREE_AT, ticks, some_address(author, true), 0,
-                           some_detail(author));
+        return record_long(WIRE_FREE_AT, ticks, some_address(author, true), 0, some_detail(author));
     return record_short(WIRE_FREE, ticks, some_address(author, true));
 }
 
 /* ---- Comparing ----------------------------------------------------------------------------- */
 
-#define SAME(what, index, got, wanted, field)                                                  \
-    do {                                                                                        \
-        if ((got)->field != (wanted)->field) {                                                  \
-            print_error("%s %zu: " #field " is %llu, should be %llu\n", what, (size_t)(index),  \
-                        (unsigned long long)(got)->field, (unsigned long long)(wanted)->field); \
-            differences++;                                                                      \
-        }                                                                                       \
+#define SAME(what, index, got, wanted, field)                                                      \
+    do {                                                                                           \
+        if ((got)->field != (wanted)->field) {                                                     \
+            print_error("%s %zu: " #field " is %llu, should be %llu\n", what, (size_t)(index),     \
+                        (unsigned long long)(got)->field, (unsigned long long)(wanted)->field);    \
+            differences++;                                                                         \
+        }                                                                                          \
     } while (0)
 
 static unsigned differences;

@@ -9,9 +9,9 @@
 #include "replay/replay.h"
 #include "records.h"
 
-#define START 5000
+#define START   5000
 #define TICK_NS 10000.0 /* the first buckets are one tick long */
-#define NODE 3
+#define NODE    3
 
 static struct replay *replay;
 static const struct timeline_bucket *buckets;
