@@ -109,12 +109,23 @@ static rule of_row(const struct cfi_row *row)
     return row->cfa_is_expression ? of_expression(row) : of_offsets(row);
 }
 
+/* No entry covers the call before ip. If one begins at ip itself, nothing was called: the address
+ * was put there by hand, as makecontext does for what comes after a fiber's first function. */
+static rule without_entry(uintptr_t ip, bool exact)
+{
+    struct cfi_row row;
+    if (!exact && module_find_row(ip, true, &row) == 0 && !row.signal) {
+        return RULE_END;
+    }
+    return module_is_signal_return(ip) ? RULE_SIGNAL : RULE_NO_ENTRY;
+}
+
 rule rule_compute(uintptr_t ip, bool exact)
 {
     struct cfi_row row;
     int error = module_find_row(ip, exact, &row);
     if (error == -ENOENT) {
-        return module_is_signal_return(ip) ? RULE_SIGNAL : RULE_NO_ENTRY;
+        return without_entry(ip, exact);
     }
     return error ? (rule)RULE_RARE : of_row(&row);
 }

@@ -1,0 +1,27 @@
+foreach(plugin A B)
+    add_library(unwind_plugin_${plugin} MODULE unit/unwind/plugin.c)
+endforeach()
+target_compile_definitions(unwind_plugin_A PRIVATE PLUGIN_BYTES=48)
+target_compile_definitions(unwind_plugin_B PRIVATE PLUGIN_BYTES=512)
+
+tidemark_unit_test(unwind cfi)
+tidemark_unit_test(unwind memory)
+tidemark_unit_test(unwind rare)
+tidemark_unit_test(unwind walk Threads::Threads ${CMAKE_DL_LIBS})
+target_sources(test_unwind_walk PRIVATE unit/unwind/exceptions.cc)
+target_compile_definitions(test_unwind_walk PRIVATE
+    PLUGIN_A="$<TARGET_FILE:unwind_plugin_A>" PLUGIN_B="$<TARGET_FILE:unwind_plugin_B>")
+add_dependencies(test_unwind_walk unwind_plugin_A unwind_plugin_B)
+# The shapes of stack that the tests want are those of optimized code, and calls stay calls.
+target_compile_options(test_unwind_walk PRIVATE -O2 -fno-optimize-sibling-calls
+    -Wno-infinite-recursion) # longjmp and exceptions end those
+
+# The fuzz target's corpus is replayed as an ordinary test.
+add_executable(fuzz_cfi_replay ${CMAKE_SOURCE_DIR}/fuzz/fuzz_cfi.c)
+target_compile_definitions(fuzz_cfi_replay PRIVATE FUZZ_REPLAY)
+target_link_libraries(fuzz_cfi_replay PRIVATE tm_unwind)
+file(GLOB seeds CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/fuzz/corpus/cfi/*)
+add_test(NAME fuzz/cfi COMMAND fuzz_cfi_replay ${seeds})
+
+# By hand: cmake --build BUILD --target bench_unwind
+include(${CMAKE_SOURCE_DIR}/bench/unwind.cmake)
