@@ -12,6 +12,7 @@
 #include "unwind/capture.h"
 
 #include "unwind/paths.h"
+#include "unwind/verify.h"
 #include "unwind/walk.h"
 
 #define NOTHING UINT32_MAX
@@ -33,67 +34,7 @@ struct route {
     uint32_t keep_from; /* fresh frames from here on may be remembered; NOTHING: none, ever */
 };
 
-/* ---- Verifying --------------------------------------------------------------------------------- */
-
-static inline uintptr_t difference(const struct word *word)
-{
-    return arch_load(word->at) ^ word->value;
-}
-
-static inline bool eight_differ(const struct word *words)
-{
-    return (difference(&words[0]) | difference(&words[1]) | difference(&words[2]) |
-            difference(&words[3]) | difference(&words[4]) | difference(&words[5]) |
-            difference(&words[6]) | difference(&words[7])) != 0;
-}
-
-/* The innermost of words[1 … count] that differs; 0: none. */
-static inline uint32_t innermost_difference(const struct word *words, uint32_t count)
-{
-    uint32_t i = count;
-    while (i >= 8 && likely(!eight_differ(&words[i - 7]))) {
-        i -= 8;
-    }
-    if (i < 8 && count >= 8 && likely(!eight_differ(&words[1]))) {
-        return 0; /* the rest, and some words twice: cheaper than a loop */
-    }
-    while (i && likely(difference(&words[i]) == 0)) {
-        i--;
-    }
-    return i;
-}
-
-static uint32_t frame_of_extra(const struct remembered *frames, uint32_t frame, uint32_t extra)
-{
-    while (frames->states[frame - 1].extras >= extra) {
-        frame--;
-    }
-    return frame;
-}
-
-/* The walk is at remembered frame `met`. The innermost remembered frame whose caller is no longer
- * what it was; 0: all are. */
-static inline uint32_t innermost_change(const struct remembered *frames, uint32_t met)
-{
-    uint32_t extras = frames->states[met].extras;
-    uint32_t slot = innermost_difference(frames->slots, met - 1);
-    uint32_t changed = slot ? slot + 1 : 0;
-    if (unlikely(extras)) {
-        uint32_t extra = innermost_difference(frames->extras, extras);
-        uint32_t frame = extra ? frame_of_extra(frames, met, extra) : 0;
-        changed = frame > changed ? frame : changed;
-    }
-    return changed;
-}
-
 /* ---- Walking ------------------------------------------------------------------------------------ */
-
-static inline bool meets(const struct remembered *frames, uint32_t frame, uintptr_t slot,
-                         uintptr_t ip, uintptr_t bp)
-{
-    return frames->slots[frame].at == slot && frames->slots[frame].value == ip &&
-           (!frames->states[frame].needs_bp || frames->states[frame].bp == bp);
-}
 
 static enum ending ending_of(enum walk_outcome outcome)
 {
@@ -369,7 +310,7 @@ static uint32_t __attribute__((noinline)) add_path(struct base base, const struc
 static inline uint32_t name_path(struct base base, uint64_t hash, const struct fresh *fresh,
                                  uint32_t count)
 {
-    uint32_t node = paths_find(hash);
+    uint32_t node = count ? paths_find(hash) : base.node ? base.node : paths_find(hash);
     return likely(node) ? node : add_path(base, fresh, count);
 }
 
@@ -464,13 +405,6 @@ uint32_t capture(struct unwind_memory *memory, struct stack *own, const struct u
 {
     struct route route = start_route(memory, own, start, max_depth);
     uint32_t node;
-    if (likely(route.ending == ENDING_KNOWN && route.fresh == 0)) {
-        const struct frame_state *state = &memory->remembered->states[route.known];
-        memory->count = route.known;
-        if (likely(state->node && !memory->unwalkable_root)) {
-            return state->node;
-        }
-    }
     node = name_route(memory, &route, max_depth);
     if (unlikely(!node && route.ending == ENDING_KNOWN)) {
         memory->count = 0; /* the base's number may have been retired: from scratch */

@@ -39,6 +39,7 @@ void stack_begin(struct stack *stack)
     stack->hi = end;
     stack->lo = end;
     stack->floor = 0;
+    stack->thread = arch_thread_pointer();
 }
 
 /* rt_sigprocmask copies the mask before it looks at `how`: a readable address gives EINVAL, another

@@ -13,9 +13,10 @@
  *
  * Invariant: every page of [lo, hi) has been seen mapped. A live stack does not lose pages above
  * its stack pointer, so that stays true of [sp, hi) for as long as the thread runs.
- * hi == 0: not looked at yet. */
+ */
 struct stack {
     uintptr_t lo, hi, floor;
+    uintptr_t thread; /* whose it is, by its thread pointer; 0: not looked at yet */
 };
 
 /* Called once, early, in the main thread: its stack ends elsewhere than other threads' do. */

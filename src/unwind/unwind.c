@@ -2,6 +2,7 @@
 #include "unwind/unwind.h"
 
 #include "unwind/capture.h"
+#include "unwind/verify.h"
 #include "unwind/paths.h"
 
 #define FIRST_FRAMES 256u
@@ -106,7 +107,6 @@ struct unwind_memory *unwind_memory_new(void)
 void unwind_memory_forget(struct unwind_memory *memory)
 {
     memory->count = 0;
-    memory->stack = (struct stack){0, 0, 0}; /* the next capture looks whose it is */
     atomic_store_explicit(&memory->valid_for, 0, memory_order_relaxed);
 }
 
@@ -171,7 +171,7 @@ static void __attribute__((noinline)) refresh(struct unwind_memory *memory)
     }
     memory->count = 0;
     memory->unwalkable_root = false;
-    if (memory->stack.hi == 0) {
+    if (memory->stack.thread != arch_thread_pointer()) {
         stack_begin(&memory->stack);
     }
 }
@@ -185,6 +185,11 @@ uint32_t unwind_capture(struct unwind_memory *memory, const struct unwind_start 
     generation = atomic_load_explicit(&unwind.generation, memory_order_acquire);
     if (unlikely(atomic_load_explicit(&memory->valid_for, memory_order_relaxed) != generation)) {
         refresh(memory);
+    } else {
+        node = capture_unchanged(memory, start);
+        if (likely(node)) {
+            return node;
+        }
     }
     atomic_store_explicit(&memory->valid_for, 0, memory_order_relaxed);
     atomic_signal_fence(memory_order_seq_cst);
