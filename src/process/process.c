@@ -303,6 +303,20 @@ int process_start_time(pid_t pid, uint64_t *unix_ns)
     return 0;
 }
 
+int process_zombie_status(pid_t pid, int *status)
+{
+    struct strbuf text = STRBUF_INIT;
+    int error = read_proc(pid, "stat", 4096, &text);
+    /* "pid (name) state …": the name may hold anything, even parentheses */
+    const char *state = error ? NULL : strrchr(text.data, ')');
+    if (!error)
+        error = !state || state[1] != ' ' || state[2] != 'Z' ? -EAGAIN : 0;
+    const char *last = error ? NULL : strrchr(text.data, ' '); /* field 52: exit_code */
+    *status = last ? atoi(last + 1) : 0;
+    strbuf_release(&text);
+    return error;
+}
+
 int process_own_pid(pid_t pid, pid_t *own)
 {
     struct strbuf status = STRBUF_INIT;

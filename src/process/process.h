@@ -62,6 +62,10 @@ int process_thread_name(pid_t pid, pid_t tid, char name[16]);
  * names a process for ever. */
 int process_start_time(pid_t pid, uint64_t *unix_ns);
 
+/* How a process ended that its parent has not waited for yet: a status as wait() gives it. -ESRCH if
+ * it is gone for good, -EAGAIN if it still runs. */
+int process_zombie_status(pid_t pid, int *status);
+
 /* As the process calls itself: differs from `pid` in a container. */
 int process_own_pid(pid_t pid, pid_t *own);
 

@@ -59,10 +59,9 @@ record_allocation(struct thread *thread, uintptr_t frame, const struct unwind_st
                   unsigned kind, void *block, size_t size, unsigned align_log2)
 {
     if (likely(block))
-        record_long(thread, frame, start, kind, (uintptr_t)block, size, slack_of(block, size),
-                    align_log2, false);
+        record_long(thread, frame, start, kind, (uintptr_t)block, size, slack_of(block, size), align_log2);
     else
-        record_long(thread, frame, start, kind | WIRE_FAILED, 0, size, 0, align_log2, false);
+        record_long(thread, frame, start, kind | WIRE_FAILED, 0, size, 0, align_log2);
 }
 
 extern bool hooks_free_stacks;
@@ -71,7 +70,7 @@ static inline __attribute__((always_inline)) void
 record_free(struct thread *thread, uintptr_t frame, const struct unwind_start *start, void *block)
 {
     if (unlikely(hooks_free_stacks))
-        record_long(thread, frame, start, WIRE_FREE_AT, (uintptr_t)block, 0, 0, 0, true);
+        record_long(thread, frame, start, WIRE_FREE_AT, (uintptr_t)block, 0, 0, 0);
     else
         record_short(thread, frame, WIRE_FREE, (uintptr_t)block);
 }

@@ -12,9 +12,9 @@ static void record_map(struct thread *thread, uintptr_t frame, const struct unwi
                        void *address, size_t bytes)
 {
     if (address != MAP_FAILED)
-        record_long(thread, frame, start, WIRE_MMAP, (uintptr_t)address, bytes, 0, 0, false);
+        record_long(thread, frame, start, WIRE_MMAP, (uintptr_t)address, bytes, 0, 0);
     else
-        record_long(thread, frame, start, WIRE_MMAP | WIRE_FAILED, 0, bytes, 0, 0, false);
+        record_long(thread, frame, start, WIRE_MMAP | WIRE_FAILED, 0, bytes, 0, 0);
 }
 
 static void *call_mmap(void *address, size_t bytes, int protection, int flags, int fd, off_t offset)
@@ -54,7 +54,7 @@ HOOK int munmap(void *address, size_t bytes)
     struct thread *thread = hook_enter(frame);
     if (thread) {
         struct unwind_start start = UNWIND_START_HERE();
-        record_long(thread, frame, &start, WIRE_MUNMAP, (uintptr_t)address, bytes, 0, 0, true);
+        record_long(thread, frame, &start, WIRE_MUNMAP, (uintptr_t)address, bytes, 0, 0);
     }
     return likely(real.munmap) ? real.munmap(address, bytes)
                                : (int)syscall(SYS_munmap, address, bytes);
@@ -71,7 +71,7 @@ HOOK void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
     void *mapped = (void *)syscall(SYS_mremap, old, old_bytes, bytes, flags, wanted);
     if (thread && mapped != MAP_FAILED) {
         struct unwind_start start = UNWIND_START_HERE();
-        record_long(thread, frame, &start, WIRE_MUNMAP, (uintptr_t)old, old_bytes, 0, 0, false);
+        record_long(thread, frame, &start, WIRE_MUNMAP, (uintptr_t)old, old_bytes, 0, 0);
         record_map(thread, frame, &start, mapped, bytes);
     }
     return mapped;
@@ -82,7 +82,7 @@ static void record_brk(struct thread *thread, uintptr_t frame, const struct unwi
 {
     unsigned shrunk = grown < 0 ? WIRE_FAILED : 0;
     record_long(thread, frame, start, WIRE_BRK | shrunk, (uintptr_t)end,
-                (uint64_t)(grown < 0 ? -grown : grown), 0, 0, false);
+                (uint64_t)(grown < 0 ? -grown : grown), 0, 0);
 }
 
 HOOK int brk(void *end)

@@ -213,7 +213,7 @@ static void begin_common(struct wire_header *header, bool forked)
     hooks_free_stacks = header->flags & WIRE_FLAG_FREE_STACKS;
     if (!forked && !follow)
         hide_from_children();
-    atomic_store(&header->start_ticks, ticks_before());
+    atomic_store(&header->start_ticks, ticks_now());
     atomic_store(&header->node_count, 1);
     unwind_init(&host, (enum unwind_mode)header->stacks, header->max_depth);
     if (forked)
@@ -247,10 +247,13 @@ bool session_begin(void)
     return true;
 }
 
-/* Before any other constructor (-z initfirst), so that the exit handler runs after all others. */
+/* For programs that allocate nothing before main. Not earlier (-z initfirst): the C library itself
+ * must have been initialised, for environ and for exit handlers. The loader runs this before
+ * __libc_start_main registers its own exit handler, so ours comes after all destructors. */
 __attribute__((constructor)) static void session_constructor(void)
 {
-    thread_begin();
+    if (!thread_current)
+        thread_begin();
 }
 
 /* ---- While it runs ---- */
@@ -272,7 +275,8 @@ bool session_collector_lives(void)
     struct wire_header *header = shared_header();
     /* The kernel sets FUTEX_OWNER_DIED in a robust mutex whose owner is gone. */
     return header && !(header->collector.__data.__lock & FUTEX_OWNER_DIED) &&
-           !atomic_load_explicit(&header->stop, memory_order_relaxed);
+           !atomic_load_explicit(&header->stop, memory_order_relaxed) &&
+           atomic_load_explicit(&header->session_state, memory_order_relaxed) != WIRE_SESSION_SAFE;
 }
 
 /* ---- The end ---- */
@@ -282,8 +286,7 @@ static void wait_until_safe(struct wire_header *header)
     struct timespec step = {0, 20 * 1000 * 1000};
     atomic_store(&header->exit_waiting, 1);
     for (uint32_t waited_ms = 0; waited_ms < header->exit_wait_ms; waited_ms += 20) {
-        if (!session_collector_lives() ||
-            atomic_load(&header->session_state) == WIRE_SESSION_SAFE)
+        if (!session_collector_lives())
             return;
         session_wake_collector();
         syscall(SYS_futex, &header->session_state, FUTEX_WAIT, WIRE_SESSION_RUNNING, &step, NULL,

@@ -145,9 +145,9 @@ static bool record_has_room(struct thread *thread, unsigned bytes)
 static void record_wait(struct thread *thread, unsigned bytes)
 {
     struct wire_ring *ring = thread->ring;
-    uint64_t since = ticks_before();
+    uint64_t since = ticks_now();
     while (session_collector_lives()) {
-        uint32_t space = atomic_load(&ring->space);
+        uint32_t space = atomic_fetch_or(&ring->space, WIRE_SPACE_WANTED) | WIRE_SPACE_WANTED;
         if (record_has_room(thread, bytes))
             break;
         session_wake_collector();
@@ -155,7 +155,7 @@ static void record_wait(struct thread *thread, unsigned bytes)
         syscall(SYS_futex, &ring->space, FUTEX_WAIT, space, &patience, NULL, 0);
     }
     atomic_fetch_add_explicit(&ring->waits, 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&ring->wait_ticks, ticks_before() - since, memory_order_relaxed);
+    atomic_fetch_add_explicit(&ring->wait_ticks, ticks_now() - since, memory_order_relaxed);
 }
 
 /* Tells of the events lost so far in the stream itself, so that a reader knows when. */

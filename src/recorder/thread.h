@@ -165,17 +165,16 @@ static inline __attribute__((always_inline)) void record_short(struct thread *th
         recording_abandon(&recording);
         return;
     }
-    uint64_t ticks = ticks_before();
+    uint64_t ticks = ticks_now();
     record->ticks = ticks;
     record_word0(record, kind, address);
     record_publish(&recording, ticks);
 }
 
-/* An event with its call path. `before`: the time is taken before what the hook is about to do. */
+/* An event with its call path. */
 static inline __attribute__((always_inline)) void
 record_long(struct thread *thread, uintptr_t frame, const struct unwind_start *start, unsigned kind,
-            uintptr_t address, uint64_t size_bytes, uint64_t slack_bytes, unsigned align_log2,
-            bool before)
+            uintptr_t address, uint64_t size_bytes, uint64_t slack_bytes, unsigned align_log2)
 {
     struct recording recording = recording_begin(thread, frame);
     uint32_t node = recording_path(&recording, start);
@@ -184,7 +183,7 @@ record_long(struct thread *thread, uintptr_t frame, const struct unwind_start *s
         recording_abandon(&recording);
         return;
     }
-    uint64_t ticks = before ? ticks_before() : ticks_after();
+    uint64_t ticks = ticks_now();
     record->ticks = ticks;
     record->size_bytes = size_bytes & WIRE_ADDRESS_MASK;
     record->detail = wire_detail(node, slack_bytes, align_log2);

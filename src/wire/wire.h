@@ -146,6 +146,8 @@ enum wire_ring_state {
                          thread may take it once the kernel no longer knows the thread */
 };
 
+enum { WIRE_SPACE_WANTED = 1, WIRE_SPACE_STEP = 2 };
+
 struct wire_ring {
     /* written by the thread */
     _Alignas(64) _Atomic uint64_t head;
@@ -158,7 +160,8 @@ struct wire_ring {
     _Atomic uint64_t lost_events; /* not recorded: --on-full=drop; told in the stream as well */
     /* written by the collector */
     _Alignas(64) _Atomic uint64_t tail;
-    _Atomic uint32_t space; /* futex: changes when tail moves; threads with a full ring sleep on it */
+    _Atomic uint32_t space; /* futex of a thread whose ring is full: it sets WIRE_SPACE_WANTED before
+                               it sleeps, the collector clears that, counts up and wakes it */
 };
 
 /* ---- Call paths ---------------------------------------------------------------------------- */

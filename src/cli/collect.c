@@ -1,0 +1,73 @@
+/* tidemark collect: the collector of a session that a preloaded library has started by itself
+ * (recorder/starter.c). Not for people; its options come from TIDEMARK_OPTIONS, as `tidemark record`
+ * takes them. Ends when the last process of the session has. */
+#include "cli/commands.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "base/options.h"
+#include "cli/record_options.h"
+#include "collector/collector.h"
+
+struct collect_options {
+    const char *session;
+    uint64_t ready_fd;
+};
+
+static const struct option_entry entries[] = {
+    {"session", 0, OPTION_STRING, "NAME", "name of the session",
+     OPTION_TO(struct collect_options, session), false, NULL},
+    {"ready-fd", 0, OPTION_NUMBER, "N", "descriptor to say that it listens",
+     OPTION_TO(struct collect_options, ready_fd), false, NULL},
+    OPTION_GROUP_END};
+
+static const struct options_command command = {
+    .name = "collect",
+    .synopsis = "--session NAME --ready-fd N",
+    .purpose = "Collects for programs that were started with LD_PRELOAD=libtidemark.so.",
+    .entries = entries,
+};
+
+/* A session whose first process never came: nothing to wait for. */
+enum { FIRST_PATIENCE_MS = 15000 };
+
+static void run(struct collector *collector)
+{
+    collector_wait(collector, -1, FIRST_PATIENCE_MS);
+    while (collector_active(collector) > 0)
+        collector_wait(collector, -1, 1000);
+}
+
+static void say_ready(int fd)
+{
+    if (write(fd, "", 1) == 1)
+        close(fd);
+}
+
+int cmd_collect(int argc, char **argv)
+{
+    struct collect_options collect = {0};
+    int result = options_parse(&command, argc, argv, &collect);
+    if (result < 0)
+        return OPTIONS_EXIT_STATUS(result);
+    if (!collect.session)
+        return options_usage_error(&command, "this command is for the recorder's own use");
+    struct record_options options;
+    record_options_from_environment(&options);
+    struct collector_options wanted = record_collector_options(&options);
+    wanted.exit_waits = true;
+    /* A terminal's signals are not for us (we are a session of our own); a service manager's are:
+     * then what runs is left and completed. */
+    struct collector *collector;
+    int status = collector_open(&collector, &wanted, collect.session);
+    if (status < 0)
+        return OPTIONS_EXIT_FAILURE;
+    say_ready((int)collect.ready_fd);
+    run(collector);
+    collector_close(collector);
+    return 0;
+}

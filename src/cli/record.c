@@ -1,0 +1,331 @@
+/* tidemark record: starts a program with the recorder preloaded, collects for it and for its
+ * children, stands in for it towards whoever started us (signals, job control, exit status), and
+ * says at the end what came out. */
+#include "cli/commands.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "base/options.h"
+#include "base/strbuf.h"
+#include "cli/record_options.h"
+#include "collector/collector.h"
+#include "process/program.h"
+#include "profile/profile.h"
+#include "report/report.h"
+#include "wire/wire.h"
+
+enum { EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
+
+struct job {
+    struct collector *collector;
+    sigset_t old_mask;
+    int signals; /* signalfd */
+    pid_t child;
+    bool ended;
+    int wait_status;
+};
+
+/* ---- The preload library ---- */
+
+/* Beside us: BINDIR/../lib/libtidemark.so, or in a directory of its own there. */
+static bool find_library(char path[PATH_MAX])
+{
+    static const char *const places[] = {"../lib/libtidemark.so",
+                                         "../" TIDEMARK_LIBDIR "/libtidemark.so"};
+    char self[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 64);
+    if (length < 0)
+        return false;
+    self[length] = '\0';
+    char *slash = strrchr(self, '/');
+    for (size_t i = 0; slash && i < sizeof places / sizeof *places; i++) {
+        strcpy(slash + 1, places[i]);
+        if (realpath(self, path) && access(path, R_OK) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void prepend_preload(const char *library)
+{
+    const char *before = getenv("LD_PRELOAD");
+    struct strbuf value = STRBUF_INIT;
+    strbuf_add_string(&value, library);
+    if (before && *before)
+        strbuf_addf(&value, ":%s", before);
+    setenv("LD_PRELOAD", value.data, 1);
+    strbuf_release(&value);
+}
+
+/* ---- Starting ---- */
+
+static int say_cannot(const char *program, int error)
+{
+    fprintf(stderr, "tidemark record: cannot run '%s': %s\n", program, strerror(error));
+    return error == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
+}
+
+static void run_child(struct job *job, char **argv, const char *library, int failure)
+{
+    prepend_preload(library);
+    setenv(WIRE_SESSION_VARIABLE, collector_name(job->collector), 1);
+    sigprocmask(SIG_SETMASK, &job->old_mask, NULL);
+    execvp(argv[0], argv);
+    int error = errno;
+    if (write(failure, &error, sizeof error) != sizeof error)
+        _exit(OPTIONS_EXIT_FAILURE);
+    _exit(EXIT_NOT_FOUND);
+}
+
+/* 0, or the exit status for a program that could not be started. */
+static int start_child(struct job *job, char **argv, const char *library)
+{
+    int failure[2], error = 0;
+    if (pipe2(failure, O_CLOEXEC) < 0 || (job->child = fork()) < 0) {
+        fprintf(stderr, "tidemark record: cannot start a process: %s\n", strerror(errno));
+        return OPTIONS_EXIT_FAILURE;
+    }
+    if (job->child == 0)
+        run_child(job, argv, library, failure[1]);
+    close(failure[1]);
+    ssize_t got;
+    do
+        got = read(failure[0], &error, sizeof error);
+    while (got < 0 && errno == EINTR);
+    close(failure[0]);
+    if (got != sizeof error) {
+        collector_own_child(job->collector, job->child);
+        return 0;
+    }
+    waitpid(job->child, NULL, 0);
+    return say_cannot(argv[0], error);
+}
+
+/* ---- Standing in for it ---- */
+
+static const int forwarded[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGUSR1,
+                                SIGUSR2, SIGALRM, SIGCONT, SIGTSTP, SIGWINCH};
+
+static int watch_signals(struct job *job)
+{
+    sigset_t watched;
+    sigemptyset(&watched);
+    sigaddset(&watched, SIGCHLD);
+    for (size_t i = 0; i < sizeof forwarded / sizeof *forwarded; i++)
+        sigaddset(&watched, forwarded[i]);
+    sigprocmask(SIG_BLOCK, &watched, &job->old_mask);
+    job->signals = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
+    return job->signals < 0 ? -errno : 0;
+}
+
+static void see_child(struct job *job)
+{
+    int status;
+    if (job->ended || waitpid(job->child, &status, WNOHANG) != job->child)
+        return;
+    job->ended = true;
+    job->wait_status = status;
+    if (WIFSIGNALED(status))
+        collector_tell_end(job->collector, job->child, IMAGE_END_SIGNAL, WTERMSIG(status));
+    else
+        collector_tell_end(job->collector, job->child, IMAGE_END_EXIT, WEXITSTATUS(status));
+}
+
+static void pass_on(struct job *job, const struct signalfd_siginfo *signal)
+{
+    int number = (int)signal->ssi_signo;
+    /* What the terminal sends goes to the whole foreground group: the program has it already. */
+    bool from_terminal = signal->ssi_code == SI_KERNEL;
+    if (number == SIGCHLD) {
+        see_child(job);
+        return;
+    }
+    if (!from_terminal && !job->ended && number != SIGWINCH)
+        kill(job->child, number);
+    if (number == SIGTSTP)
+        raise(SIGSTOP); /* the shell sees the job stopped; SIGCONT wakes both */
+    /* With the program gone, its children may be waited for no longer than the user likes. */
+    if (job->ended && (number == SIGINT || number == SIGTERM || number == SIGHUP))
+        collector_detach(job->collector);
+}
+
+static void take_signals(struct job *job)
+{
+    struct signalfd_siginfo signal;
+    while (read(job->signals, &signal, sizeof signal) == sizeof signal)
+        pass_on(job, &signal);
+}
+
+static void run_to_end(struct job *job, bool quiet)
+{
+    bool told = false;
+    int patience_ms = 1000;
+    while (!job->ended || collector_active(job->collector) > 0) {
+        if (collector_wait(job->collector, job->signals, job->ended && !told ? patience_ms : -1))
+            take_signals(job);
+        else if (job->ended && !told && !quiet && collector_running(job->collector) > 0) {
+            fprintf(stderr,
+                    "tidemark: the program has ended; %zu of its processes still run and are "
+                    "recorded (Ctrl-C leaves them)\n",
+                    collector_running(job->collector));
+            told = true;
+        }
+    }
+}
+
+/* Ends as the program has ended. */
+static int end_like(int status)
+{
+    if (!WIFSIGNALED(status))
+        return WEXITSTATUS(status);
+    int number = WTERMSIG(status);
+    struct rlimit no_core = {0, 0};
+    setrlimit(RLIMIT_CORE, &no_core); /* the program's own core is enough */
+    signal(number, SIG_DFL);
+    sigset_t only;
+    sigemptyset(&only);
+    sigaddset(&only, number);
+    sigprocmask(SIG_UNBLOCK, &only, NULL);
+    raise(number);
+    return 128 + number;
+}
+
+/* ---- The summary ---- */
+
+static void say_errors(const struct collector *collector)
+{
+    for (size_t i = 0; i < collector_result_count(collector); i++)
+        if (collector_result(collector, i)->error)
+            fprintf(stderr, "tidemark: %s\n", collector_result(collector, i)->error);
+}
+
+static const struct image_result *first_result(const struct collector *collector)
+{
+    for (size_t i = 0; i < collector_result_count(collector); i++)
+        if (collector_result(collector, i)->first)
+            return collector_result(collector, i);
+    return NULL;
+}
+
+static void say_children(const struct collector *collector)
+{
+    size_t count = 0;
+    const struct image_result *last = NULL;
+    for (size_t i = 0; i < collector_result_count(collector); i++) {
+        const struct image_result *result = collector_result(collector, i);
+        if (!result->first && result->path) {
+            count++;
+            last = result;
+        }
+    }
+    if (count == 1)
+        fprintf(stderr, "  and its child        %s\n", last->path);
+    else if (count > 1)
+        fprintf(stderr, "  and %zu children, the last in %s\n", count, last->path);
+}
+
+static void say_summary(const struct collector *collector)
+{
+    const struct image_result *first = first_result(collector);
+    struct profile *profile;
+    if (!first || !first->path)
+        return;
+    if (profile_read(&profile, first->path) < 0) {
+        fprintf(stderr, "tidemark: %s\n", profile_error());
+        return;
+    }
+    report_summary(stderr, profile, first->path);
+    profile_free(profile);
+    say_children(collector);
+}
+
+static int conclude(struct job *job, const struct record_options *options, const char *program)
+{
+    if (!first_result(job->collector))
+        fprintf(stderr,
+                "tidemark: '%s' was not recorded: it ran without the recorder (does it clear its "
+                "environment, or start itself by other means?)\n",
+                program);
+    else if (!options->quiet)
+        say_summary(job->collector);
+    say_errors(job->collector);
+    int status = job->wait_status;
+    collector_close(job->collector);
+    return end_like(status);
+}
+
+/* ---- The command ---- */
+
+static int exit_status_for(enum program_kind kind)
+{
+    switch (kind) {
+    case PROGRAM_NOT_FOUND:
+    case PROGRAM_NO_INTERPRETER:
+        return EXIT_NOT_FOUND;
+    case PROGRAM_NOT_EXECUTABLE:
+    case PROGRAM_DIRECTORY:
+    case PROGRAM_BROKEN:
+        return EXIT_NOT_EXECUTABLE;
+    default:
+        return OPTIONS_EXIT_FAILURE;
+    }
+}
+
+/* A sentence for programs that the recorder cannot be loaded into; 0 if it can. */
+static int refuse_unrecordable(const char *name)
+{
+    struct program program;
+    program_classify(&program, name, getenv("PATH"));
+    if (program.kind == PROGRAM_DYNAMIC)
+        return 0;
+    int status = exit_status_for(program.kind);
+    fprintf(stderr, "tidemark record: %s%s\n",
+            status == OPTIONS_EXIT_FAILURE ? "cannot record: " : "", program.detail);
+    return status;
+}
+
+int cmd_record(int argc, char **argv)
+{
+    struct record_options options = record_options_default();
+    int operand = options_parse(&record_command, argc, argv, &options);
+    if (operand < 0)
+        return OPTIONS_EXIT_STATUS(operand);
+    if (operand == argc)
+        return options_usage_error(&record_command, "no program given");
+    int refused = record_options_check(&options);
+    if (refused == 0)
+        refused = refuse_unrecordable(argv[operand]);
+    if (refused != 0)
+        return refused;
+    char library[PATH_MAX];
+    if (!find_library(library)) {
+        fputs("tidemark record: libtidemark.so is not beside this program (../lib); is the "
+              "installation whole?\n", stderr);
+        return OPTIONS_EXIT_FAILURE;
+    }
+    struct job job = {.signals = -1};
+    struct collector_options wanted = record_collector_options(&options);
+    int status = watch_signals(&job);
+    if (status == 0)
+        status = collector_open(&job.collector, &wanted, NULL);
+    if (status < 0) {
+        fprintf(stderr, "tidemark record: cannot collect: %s\n", strerror(-status));
+        return OPTIONS_EXIT_FAILURE;
+    }
+    status = start_child(&job, argv + operand, library);
+    if (status != 0) {
+        collector_close(job.collector);
+        return status;
+    }
+    run_to_end(&job, options.quiet);
+    return conclude(&job, &options, argv[operand]);
+}

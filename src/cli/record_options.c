@@ -1,0 +1,117 @@
+#include "cli/record_options.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "collector/output_name.h"
+#include "wire/wire.h"
+
+#define TO(field) OPTION_TO(struct record_options, field)
+
+static const struct option_entry entries[] = {
+    OPTION_GROUP("Output"),
+    {"output", 'o', OPTION_STRING, "FILE",
+     "write the profile to FILE; %p pid, %h host, %r MPI rank, %n program, %q{VAR} variable "
+     "(default: " OUTPUT_NAME_DEFAULT ")",
+     TO(output), false, NULL},
+    {"quiet", 'q', OPTION_FLAG, NULL, "no summary at the end", TO(quiet), false, NULL},
+    {"pack", 0, OPTION_SWITCH, NULL, "compress the finished profile (default: yes)", TO(pack),
+     false, NULL},
+    OPTION_GROUP("What is recorded"),
+    {"follow", 0, OPTION_SWITCH, NULL, "record children too, each in its own profile (default: yes)",
+     TO(follow), false, NULL},
+    {"stacks", 0, OPTION_CHOICE, "unwind|fp|none",
+     "how call paths are found: by unwind tables, by frame pointers, only the caller "
+     "(default: unwind)",
+     TO(stacks), false, NULL},
+    {"max-depth", 0, OPTION_NUMBER, "N", "keep the N innermost frames (default: all)",
+     TO(max_depth), false, NULL},
+    {"free-stacks", 0, OPTION_FLAG, NULL, "record the call paths of frees too", TO(free_stacks),
+     false, NULL},
+    OPTION_GROUP("When the collector cannot keep up"),
+    {"on-full", 0, OPTION_CHOICE, "wait|drop",
+     "a thread whose buffer is full waits, or drops events and counts them (default: wait)",
+     TO(on_full), false, NULL},
+    {"ring", 0, OPTION_BYTES, "SIZE", "buffer of each thread (default: 256K)", TO(ring_bytes), false,
+     NULL},
+    {"exit-wait", 0, OPTION_DURATION, "TIME",
+     "with LD_PRELOAD by hand: longest wait for the profile at exit (default: 10s)",
+     TO(exit_wait_ns), false, NULL},
+    OPTION_GROUP_END};
+
+const struct options_command record_command = {
+    .name = "record",
+    .synopsis = "[options] [--] PROGRAM [ARGUMENTS…]",
+    .purpose = "Runs PROGRAM and records every allocation that it makes. Its input, output, signals "
+               "and exit status are its own. Each process image that it starts gets a profile of "
+               "its own, for `tidemark report`.",
+    .entries = entries,
+    .stop_at_operand = true,
+    .epilogue = "Examples:\n"
+                "  tidemark record ./solver input.dat\n"
+                "  tidemark record -o build.%n.%p.tmk make -j2\n"
+                "  LD_PRELOAD=libtidemark.so TIDEMARK_OPTIONS='-o rank%r.tmk' mpirun ./solver\n",
+};
+
+struct record_options record_options_default(void)
+{
+    struct collector_options usual = COLLECTOR_OPTIONS_INIT;
+    return (struct record_options){
+        .output = usual.output,
+        .follow = usual.follow,
+        .pack = usual.pack,
+        .ring_bytes = usual.ring_bytes,
+        .exit_wait_ns = (uint64_t)usual.exit_wait_ms * 1000000,
+    };
+}
+
+static bool is_power_of_two(uint64_t value)
+{
+    return value && (value & (value - 1)) == 0;
+}
+
+int record_options_check(const struct record_options *options)
+{
+    const char *wrong = output_name_check(options->output);
+    if (wrong)
+        return options_usage_error(&record_command, "the output name '%s' is not usable: %s",
+                                   options->output, wrong);
+    if (!is_power_of_two(options->ring_bytes) || options->ring_bytes < WIRE_MIN_RING_BYTES ||
+        options->ring_bytes > WIRE_MAX_RING_BYTES)
+        return options_usage_error(&record_command,
+                                   "--ring takes a power of two from %uK to %uK",
+                                   WIRE_MIN_RING_BYTES >> 10, WIRE_MAX_RING_BYTES >> 10);
+    if (options->max_depth > UINT32_MAX)
+        return options_usage_error(&record_command, "--max-depth is too large");
+    return 0;
+}
+
+void record_options_from_environment(struct record_options *options)
+{
+    enum { WORDS_MAX = 64 };
+    char *words[WORDS_MAX + 1] = {(char *)"record"};
+    int count = 1;
+    const char *text = getenv("TIDEMARK_OPTIONS");
+    *options = record_options_default();
+    char *copy = text ? strdup(text) : NULL; /* kept: options point into it */
+    for (char *word = copy ? strtok(copy, " \t\n") : NULL; word && count < WORDS_MAX;
+         word = strtok(NULL, " \t\n"))
+        words[count++] = word;
+    if (options_parse(&record_command, count, words, options) < 0 ||
+        record_options_check(options) != 0)
+        *options = record_options_default();
+}
+
+struct collector_options record_collector_options(const struct record_options *options)
+{
+    struct collector_options wanted = COLLECTOR_OPTIONS_INIT;
+    wanted.output = options->output;
+    wanted.follow = options->follow;
+    wanted.pack = options->pack;
+    wanted.free_stacks = options->free_stacks;
+    wanted.drop = options->on_full == WIRE_ON_FULL_DROP;
+    wanted.stacks = options->stacks;
+    wanted.max_depth = (uint32_t)options->max_depth;
+    wanted.ring_bytes = (uint32_t)options->ring_bytes;
+    wanted.exit_wait_ms = (uint32_t)(options->exit_wait_ns / 1000000);
+    return wanted;
+}

@@ -1,0 +1,33 @@
+/* The options of `tidemark record`, which a library preloaded by hand takes from TIDEMARK_OPTIONS. */
+#ifndef TIDEMARK_CLI_RECORD_OPTIONS_H
+#define TIDEMARK_CLI_RECORD_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "base/options.h"
+#include "collector/collector.h"
+
+struct record_options {
+    const char *output;
+    bool quiet;
+    bool follow;
+    bool free_stacks;
+    bool pack;
+    int on_full; /* 0 wait, 1 drop */
+    int stacks;  /* enum wire_stacks */
+    uint64_t max_depth;
+    uint64_t ring_bytes;
+    uint64_t exit_wait_ns;
+};
+
+extern const struct options_command record_command;
+
+struct record_options record_options_default(void);
+/* Checks what the table cannot. 0 or OPTIONS_EXIT_FAILURE with a sentence on stderr. */
+int record_options_check(const struct record_options *options);
+/* Default options changed by what TIDEMARK_OPTIONS holds (split at blanks); what is wrong there is
+ * left out. The strings live as long as the process. */
+void record_options_from_environment(struct record_options *options);
+struct collector_options record_collector_options(const struct record_options *options);
+
+#endif

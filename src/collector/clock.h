@@ -1,0 +1,19 @@
+/* How ticks (base/ticks.h) become nanoseconds: two readings of both clocks, as far apart as the
+ * recording is long. */
+#ifndef TIDEMARK_COLLECTOR_CLOCK_H
+#define TIDEMARK_COLLECTOR_CLOCK_H
+
+#include <stdint.h>
+
+struct clock_reading {
+    uint64_t ticks;
+    uint64_t ns; /* CLOCK_MONOTONIC */
+};
+
+/* Both clocks at one moment, the tightest of a few tries. */
+struct clock_reading clock_read(void);
+/* Nanoseconds per tick between two readings. If they are less than 10 ms apart the machine's rate
+ * is measured first (once per process, 10 ms). */
+double clock_tick_ns(struct clock_reading from, struct clock_reading to);
+
+#endif

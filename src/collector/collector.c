@@ -1,0 +1,315 @@
+#include "collector/collector.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include "collector/image.h"
+#include "collector/output_name.h"
+#include "process/process.h"
+#include "wire/wire.h"
+
+struct member {
+    struct image *image;
+    int pidfd; /* -1: cannot be watched; the image ends with the session */
+    bool ending;
+};
+
+struct collector {
+    struct collector_options options;
+    char name[108];
+    int socket;
+    struct member *members;
+    size_t member_count, member_room;
+    struct image_result *results;
+    size_t result_count;
+    pid_t own_child;
+    bool any;
+    struct pollfd *polls;
+};
+
+/* ---- Opening ---- */
+
+static void make_name(char *name, size_t bytes)
+{
+    unsigned char random[16];
+    if (getrandom(random, sizeof random, 0) != sizeof random)
+        memset(random, 0, sizeof random);
+    int at = snprintf(name, bytes, "tidemark-");
+    for (size_t i = 0; i < sizeof random; i++)
+        at += snprintf(name + at, bytes - (size_t)at, "%02x", random[i]);
+}
+
+static int listen_as(const char *name)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    size_t bytes = strlen(name);
+    if (bytes + 1 > sizeof address.sun_path)
+        return -ENAMETOOLONG;
+    memcpy(address.sun_path + 1, name, bytes);
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    socklen_t length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + bytes);
+    if (fd >= 0 && bind(fd, (struct sockaddr *)&address, length) == 0 && listen(fd, 4096) == 0)
+        return fd;
+    int error = -errno;
+    if (fd >= 0)
+        close(fd);
+    return error;
+}
+
+int collector_open(struct collector **out, const struct collector_options *options,
+                   const char *name)
+{
+    struct collector *collector = calloc(1, sizeof *collector);
+    if (!collector)
+        return -ENOMEM;
+    collector->options = *options;
+    if (name)
+        snprintf(collector->name, sizeof collector->name, "%s", name);
+    else
+        make_name(collector->name, sizeof collector->name);
+    collector->socket = listen_as(collector->name);
+    if (collector->socket < 0) {
+        int error = collector->socket;
+        free(collector);
+        return error;
+    }
+    *out = collector;
+    return 0;
+}
+
+const char *collector_name(const struct collector *collector)
+{
+    return collector->name;
+}
+
+size_t collector_active(const struct collector *collector)
+{
+    return collector->member_count;
+}
+
+size_t collector_running(const struct collector *collector)
+{
+    size_t running = 0;
+    for (size_t i = 0; i < collector->member_count; i++)
+        running += !collector->members[i].ending;
+    return running;
+}
+
+size_t collector_result_count(const struct collector *collector)
+{
+    return collector->result_count;
+}
+
+const struct image_result *collector_result(const struct collector *collector, size_t index)
+{
+    return &collector->results[index];
+}
+
+/* ---- Processes come ---- */
+
+static struct member *member_add(struct collector *collector)
+{
+    if (collector->member_count == collector->member_room) {
+        size_t room = collector->member_room ? 2 * collector->member_room : 16;
+        struct member *members = realloc(collector->members, room * sizeof *members);
+        struct pollfd *polls = realloc(collector->polls, (room + 2) * sizeof *polls);
+        if (members)
+            collector->members = members;
+        if (polls)
+            collector->polls = polls;
+        if (!members || !polls)
+            return NULL;
+        collector->member_room = room;
+    }
+    return &collector->members[collector->member_count++];
+}
+
+static struct member *member_of(struct collector *collector, pid_t pid)
+{
+    for (size_t i = 0; i < collector->member_count; i++)
+        if (image_pid(collector->members[i].image) == pid && !collector->members[i].ending)
+            return &collector->members[i];
+    return NULL;
+}
+
+static void member_end(struct member *member, enum image_end how, int status)
+{
+    member->ending = true;
+    image_end(member->image, how, status);
+}
+
+static void welcome(struct collector *collector, int fd, const struct ucred *peer,
+                    const struct wire_hello *hello)
+{
+    struct member *before = member_of(collector, peer->pid);
+    if (before)
+        member_end(before, IMAGE_END_EXEC, 0);
+    pid_t parent = hello->reason == WIRE_HELLO_FORK ? (pid_t)hello->parent : 0;
+    bool first = !collector->any;
+    struct image *image = image_start(&collector->options, fd, peer->pid, parent, first);
+    if (!image)
+        return;
+    struct member *member = member_add(collector);
+    if (!member)
+        abort();
+    *member = (struct member){.image = image,
+                              .pidfd = (int)syscall(SYS_pidfd_open, peer->pid, 0)};
+    collector->any = true;
+    if (first && collector->options.program_started)
+        collector->options.program_started();
+}
+
+static void accept_one(struct collector *collector)
+{
+    int fd = accept4(collector->socket, NULL, NULL, SOCK_CLOEXEC);
+    if (fd < 0)
+        return;
+    struct ucred peer;
+    socklen_t length = sizeof peer;
+    struct wire_hello hello;
+    struct timeval patience = {.tv_sec = 2};
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 &&
+        (peer.uid == geteuid() || geteuid() == 0) &&
+        recv(fd, &hello, sizeof hello, 0) == sizeof hello && hello.magic == WIRE_MAGIC)
+        welcome(collector, fd, &peer, &hello);
+    else
+        close(fd);
+}
+
+/* ---- Processes go ---- */
+
+/* struct pidfd_info of Linux 6.13, asked for what 6.15 can tell of a process that is gone. */
+struct pidfd_end {
+    uint64_t mask, cgroup_id;
+    uint32_t pid, tgid, ppid, ids[8];
+    int32_t exit_code;
+    uint32_t coredump_mask, coredump_signal;
+};
+#define PIDFD_END_ASK _IOWR(0xFF, 11, struct pidfd_end)
+enum { PIDFD_END_EXIT = 1 << 3 };
+
+static void end_from_wait_status(struct member *member, int code)
+{
+    if (code & 0x7f)
+        member_end(member, IMAGE_END_SIGNAL, code & 0x7f);
+    else
+        member_end(member, IMAGE_END_EXIT, code >> 8 & 0xff);
+}
+
+static void member_gone(struct member *member)
+{
+    struct pidfd_end info = {.mask = PIDFD_END_EXIT};
+    int code;
+    if (process_zombie_status(image_pid(member->image), &code) == 0)
+        end_from_wait_status(member, code); /* not yet waited for by its parent */
+    else if (ioctl(member->pidfd, PIDFD_END_ASK, &info) == 0 && info.mask & PIDFD_END_EXIT)
+        end_from_wait_status(member, info.exit_code);
+    else
+        member_end(member, IMAGE_END_UNKNOWN, 0);
+}
+
+void collector_own_child(struct collector *collector, pid_t pid)
+{
+    collector->own_child = pid;
+}
+
+void collector_tell_end(struct collector *collector, pid_t pid, enum image_end how, int status)
+{
+    struct member *member = member_of(collector, pid);
+    if (member)
+        member_end(member, how, status);
+}
+
+static void reap(struct collector *collector, bool wait)
+{
+    for (size_t i = 0; i < collector->member_count;) {
+        struct member *member = &collector->members[i];
+        if (!(member->ending && (wait || image_is_done(member->image)))) {
+            i++;
+            continue;
+        }
+        struct image_result *results =
+            realloc(collector->results, (collector->result_count + 1) * sizeof *results);
+        if (!results)
+            abort();
+        collector->results = results;
+        image_join(member->image, &results[collector->result_count++]);
+        if (member->pidfd >= 0)
+            close(member->pidfd);
+        *member = collector->members[--collector->member_count];
+    }
+}
+
+void collector_detach(struct collector *collector)
+{
+    for (size_t i = 0; i < collector->member_count; i++)
+        if (!collector->members[i].ending)
+            member_end(&collector->members[i], IMAGE_END_DETACHED, 0);
+    reap(collector, true);
+}
+
+/* ---- Waiting ---- */
+
+static bool any_ending(const struct collector *collector)
+{
+    for (size_t i = 0; i < collector->member_count; i++)
+        if (collector->members[i].ending)
+            return true;
+    return false;
+}
+
+bool collector_wait(struct collector *collector, int extra_fd, int timeout_ms)
+{
+    struct pollfd small[2], *polls = collector->polls ? collector->polls : small;
+    size_t watched = collector->member_count;
+    polls[0] = (struct pollfd){.fd = collector->socket, .events = POLLIN};
+    polls[1] = (struct pollfd){.fd = extra_fd, .events = POLLIN};
+    for (size_t i = 0; i < watched; i++) {
+        struct member *member = &collector->members[i];
+        bool watch = !member->ending && image_pid(member->image) != collector->own_child;
+        polls[i + 2] = (struct pollfd){.fd = watch ? member->pidfd : -1, .events = POLLIN};
+    }
+    /* Images that complete their profile have no descriptor to tell it by. */
+    if (any_ending(collector) && (timeout_ms < 0 || timeout_ms > 2))
+        timeout_ms = 2;
+    if (poll(polls, watched + 2, timeout_ms) <= 0) {
+        reap(collector, false);
+        return false;
+    }
+    bool extra = polls[1].revents != 0;
+    bool visitor = polls[0].revents != 0;
+    for (size_t i = 0; i < watched; i++)
+        if (polls[i + 2].revents)
+            member_gone(&collector->members[i]);
+    if (visitor)
+        accept_one(collector);
+    reap(collector, false);
+    return extra;
+}
+
+void collector_close(struct collector *collector)
+{
+    if (!collector)
+        return;
+    collector_detach(collector);
+    for (size_t i = 0; i < collector->result_count; i++) {
+        free(collector->results[i].path);
+        free(collector->results[i].error);
+        free(collector->results[i].program);
+    }
+    close(collector->socket);
+    free(collector->members);
+    free(collector->polls);
+    free(collector->results);
+    free(collector);
+}

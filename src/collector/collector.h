@@ -1,0 +1,58 @@
+/* The collector: accepts the processes of a session and sees each of them through to its profile. */
+#ifndef TIDEMARK_COLLECTOR_COLLECTOR_H
+#define TIDEMARK_COLLECTOR_COLLECTOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include "collector/image.h"
+
+struct collector_options {
+    const char *output;  /* pattern, output_name.h */
+    bool follow;         /* children too */
+    bool drop;           /* a full ring drops events instead of waiting */
+    bool free_stacks;    /* frees carry their call path */
+    bool exit_waits;     /* programs wait at exit for their profile */
+    bool pack;           /* compress finished profiles */
+    int stacks;          /* enum wire_stacks */
+    uint32_t max_depth;  /* 0: no limit */
+    uint32_t ring_bytes; /* a power of two */
+    uint32_t exit_wait_ms;
+    void (*program_started)(void); /* a first process has connected; may be NULL */
+};
+
+#define COLLECTOR_OPTIONS_INIT                                                                     \
+    ((struct collector_options){.output = "tidemark.%n.%p.tmk",                                    \
+                                .follow = true,                                                    \
+                                .pack = true,                                                      \
+                                .ring_bytes = 256 << 10,                                           \
+                                .exit_wait_ms = 10000})
+
+struct collector;
+
+/* Listens under the session's name (an abstract Unix socket); NULL: makes up a name. 0 or -errno. */
+int collector_open(struct collector **out, const struct collector_options *options,
+                   const char *name);
+void collector_close(struct collector *collector);
+const char *collector_name(const struct collector *collector);
+
+/* Waits until something happens, `extra_fd` (or -1) is readable or the time is up, and deals with
+ * it. True if extra_fd is readable. */
+bool collector_wait(struct collector *collector, int extra_fd, int timeout_ms);
+/* Processes being recorded now. */
+size_t collector_active(const struct collector *collector);
+/* Those of them that have not ended yet (the others complete their profiles). */
+size_t collector_running(const struct collector *collector);
+/* Process `pid` is the caller's own child: its end comes by collector_tell_end() only. */
+void collector_own_child(struct collector *collector, pid_t pid);
+/* How process `pid` ended, for those who can know (its parent). */
+void collector_tell_end(struct collector *collector, pid_t pid, enum image_end how, int status);
+/* Leaves everything that still runs. */
+void collector_detach(struct collector *collector);
+
+/* What has come out so far. */
+size_t collector_result_count(const struct collector *collector);
+const struct image_result *collector_result(const struct collector *collector, size_t index);
+
+#endif

@@ -1,0 +1,443 @@
+#include "collector/image.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+#include "collector/collector.h"
+#include "collector/merge.h"
+#include "collector/output_name.h"
+#include "collector/snapshot.h"
+#include "collector/view.h"
+#include "collector/writer.h"
+#include "process/process.h"
+#include "profile/profile.h"
+
+/* A committed profile is never older than this while events come. */
+#define FLUSH_NS 1500000000u
+
+/* Between passes the thread sleeps until a ring is a quarter full, at most this long. */
+#define SLEEP_MIN_NS 2000000u
+#define SLEEP_MAX_NS 50000000u
+
+/* A fork that executes another program before it has allocated this often has no profile of its
+ * own: shells and build tools fork such children by the thousand. */
+#define STUB_EVENTS 1000u
+
+struct image {
+    struct collector_options options;
+    int socket;
+    pid_t pid, parent;
+    bool first;
+    char *program, *executable, *command, *directory;
+    pthread_t thread;
+    _Atomic bool ready, ended, done; /* ready: `view` may be used by others */
+    enum image_end how;
+    int status;
+    struct image_result result;
+
+    /* the thread's own from here on */
+    struct view view;
+    struct replay *replay;
+    struct merge *merge;
+    struct writer *writer;
+    struct clock_reading start;
+    int64_t start_unix_ns;
+    struct process_meter meter;
+    uint64_t next_sample_ns, sample_interval_ns, next_flush_ns;
+    bool written; /* the profile exists */
+
+    /* a flush under way, on a thread of its own */
+    pthread_t flusher;
+    bool flushing;
+    _Atomic bool flushed;
+    struct snapshot snapshot;
+    int flush_status;
+};
+
+static void fail(struct image *image, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void fail(struct image *image, const char *format, ...)
+{
+    if (image->result.error)
+        return; /* the first failure is the one that explains the others */
+    va_list arguments;
+    va_start(arguments, format);
+    if (vasprintf(&image->result.error, format, arguments) < 0)
+        image->result.error = NULL;
+    va_end(arguments);
+}
+
+/* ---- What the profile says about the process ---- */
+
+static int64_t unix_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* What a function of process.h says, or "". */
+static char *ask(int (*question)(pid_t, char **), pid_t pid)
+{
+    char *answer;
+    return question(pid, &answer) == 0 ? answer : strdup("");
+}
+
+static void describe(struct image *image)
+{
+    image->executable = ask(process_executable, image->pid);
+    image->command = ask(process_command_line, image->pid);
+    image->directory = ask(process_directory, image->pid);
+    image->program = strdup(*image->executable ? base_name(image->executable) : "unknown");
+    image->start_unix_ns = unix_ns();
+}
+
+static void write_description(struct image *image)
+{
+    struct utsname machine;
+    uname(&machine);
+    struct writer *writer = image->writer;
+    writer_fact(writer, "tool", "tidemark " TIDEMARK_VERSION);
+    writer_fact(writer, "program", image->program);
+    writer_fact(writer, "executable", image->executable);
+    writer_fact(writer, "command", image->command);
+    writer_fact(writer, "directory", image->directory);
+    writer_fact(writer, "host", machine.nodename);
+    writer_fact(writer, "kernel", machine.release);
+    writer_fact(writer, "machine", machine.machine);
+    writer_fact_number(writer, "pid", image->pid);
+    writer_fact_number(writer, "parent_pid", image->parent);
+    writer_fact(writer, "started_by", image->parent ? "fork" : "exec");
+    writer_fact_number(writer, "start_unix_ns", image->start_unix_ns);
+    writer_fact(writer, "on_full", image->options.drop ? "drop" : "wait");
+}
+
+static void write_end(struct image *image)
+{
+    static const char *const names[] = {"unknown", "exit", "signal", "exec", "detached"};
+    struct wire_header *header = image->view.header;
+    enum image_end how = image->how;
+    int status = image->status;
+    if (how == IMAGE_END_UNKNOWN && atomic_load(&header->end_kind) == WIRE_END_EXIT) {
+        how = IMAGE_END_EXIT;
+        status = atomic_load(&header->end_status) & 0xff;
+    }
+    writer_fact(image->writer, "end", names[how]);
+    if (how == IMAGE_END_EXIT || how == IMAGE_END_SIGNAL)
+        writer_fact_number(image->writer, "end_status", status);
+}
+
+/* ---- Writing ---- */
+
+static bool writer_is_ready(struct image *image)
+{
+    if (image->writer)
+        return true;
+    if (image->written || image->result.error)
+        return false;
+    char *path = output_name(image->options.output, image->program, image->pid, image->first);
+    if (writer_open(&image->writer, path, image->pid, image->executable, image->start) < 0) {
+        fail(image, "%s", profile_error());
+        free(path);
+        return false;
+    }
+    image->result.path = path;
+    image->written = true;
+    write_description(image);
+    return true;
+}
+
+static void *flush_thread(void *context)
+{
+    struct image *image = context;
+    image->flush_status = writer_write(image->writer, &image->view, &image->snapshot);
+    atomic_store(&image->flushed, true);
+    return NULL;
+}
+
+static void flush_collect(struct image *image)
+{
+    if (!image->flushing)
+        return;
+    pthread_join(image->flusher, NULL);
+    snapshot_release(&image->snapshot);
+    image->flushing = false;
+    if (image->flush_status < 0)
+        fail(image, "%s", profile_error());
+}
+
+static void flush_begin(struct image *image)
+{
+    if (!writer_is_ready(image) || snapshot_take(&image->snapshot, image->replay, image->merge) < 0)
+        return;
+    atomic_store(&image->flushed, false);
+    image->flushing = pthread_create(&image->flusher, NULL, flush_thread, image) == 0;
+    if (!image->flushing)
+        snapshot_release(&image->snapshot);
+}
+
+/* ---- /proc ---- */
+
+static void sample_memory(struct image *image, uint64_t now_ns)
+{
+    struct process_memory sample;
+    if (now_ns < image->next_sample_ns)
+        return;
+    if (process_meter_read(&image->meter, &sample) == 0) {
+        struct wire_header *header = image->view.header;
+        uint64_t private_bytes = atomic_load(&header->private_bytes);
+        uint64_t tool = view_touched_bytes(&image->view) + private_bytes;
+        uint64_t chunks = atomic_load(&header->chunk_count);
+        uint64_t tool_virtual = chunks * WIRE_CHUNK_BYTES + private_bytes;
+        replay_memory_sample(
+            image->replay, ticks_now(),
+            sample.resident_bytes > tool ? sample.resident_bytes - tool : 0,
+            sample.virtual_bytes > tool_virtual ? sample.virtual_bytes - tool_virtual : 0, tool);
+    }
+    /* 1 ms at first, then a thousandth of the run so far, at most ten times a second. */
+    uint64_t age = now_ns - image->start.ns;
+    image->sample_interval_ns = age / 1000 < 1000000     ? 1000000
+                                : age / 1000 > 100000000 ? 100000000
+                                                         : age / 1000;
+    image->next_sample_ns = now_ns + image->sample_interval_ns;
+}
+
+/* ---- The thread ---- */
+
+static void sleep_until_asked(struct image *image, uint64_t ns)
+{
+    struct wire_header *header = image->view.header;
+    struct timespec patience = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
+    atomic_store(&header->asleep, 1);
+    if (!atomic_load(&image->ended))
+        syscall(SYS_futex, &header->asleep, FUTEX_WAIT, 1, &patience, NULL, 0);
+    atomic_store(&header->asleep, 0);
+}
+
+static void flush_if_due(struct image *image, uint64_t now_ns)
+{
+    if (image->flushing && atomic_load(&image->flushed))
+        flush_collect(image);
+    if (image->flushing || now_ns < image->next_flush_ns)
+        return;
+    flush_begin(image);
+    image->next_flush_ns = now_ns + FLUSH_NS;
+}
+
+static void drain(struct image *image)
+{
+    uint64_t sleep_ns = SLEEP_MIN_NS;
+    while (!atomic_load(&image->ended)) {
+        size_t bytes = merge_pass(image->merge, false);
+        uint64_t now_ns = clock_read().ns;
+        sample_memory(image, now_ns);
+        flush_if_due(image, now_ns);
+        if (bytes >= image->options.ring_bytes / 4)
+            continue;
+        sleep_ns = bytes ? SLEEP_MIN_NS : sleep_ns < SLEEP_MAX_NS ? 2 * sleep_ns : SLEEP_MAX_NS;
+        uint64_t nap = sleep_ns < image->sample_interval_ns ? image->sample_interval_ns : sleep_ns;
+        sleep_until_asked(image, nap < SLEEP_MAX_NS ? nap : SLEEP_MAX_NS);
+    }
+    while (merge_pass(image->merge, true) > 0)
+        ;
+}
+
+static void say_lost(struct image *image)
+{
+    replay_lost(image->replay, atomic_load(&image->view.header->lost_events));
+}
+
+static bool is_stub(struct image *image)
+{
+    struct program_metrics program;
+    replay_program(image->replay, &program);
+    return image->parent && !image->written && image->how == IMAGE_END_EXEC &&
+           program.events < STUB_EVENTS;
+}
+
+static void complete(struct image *image)
+{
+    flush_collect(image);
+    say_lost(image);
+    if (is_stub(image) || !writer_is_ready(image))
+        return;
+    write_end(image);
+    int status = snapshot_take(&image->snapshot, image->replay, image->merge);
+    if (status == 0)
+        status = writer_write(image->writer, &image->view, &image->snapshot);
+    snapshot_release(&image->snapshot);
+    if (status < 0)
+        fail(image, "%s", profile_error());
+    if (writer_finish(image->writer, image->options.pack) < 0)
+        fail(image, "%s", profile_error());
+    image->writer = NULL;
+}
+
+static void send_welcome(int socket, int memory, int error)
+{
+    struct wire_welcome welcome = {.magic = WIRE_MAGIC, .error = error};
+    union {
+        struct cmsghdr header;
+        char space[CMSG_SPACE(sizeof(int))];
+    } control = {0};
+    struct iovec part = {&welcome, sizeof welcome};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+    if (memory >= 0) {
+        message.msg_control = &control;
+        message.msg_controllen = sizeof control;
+        struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+        *header = (struct cmsghdr){.cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET,
+                                   .cmsg_type = SCM_RIGHTS};
+        memcpy(CMSG_DATA(header), &memory, sizeof memory);
+    }
+    sendmsg(socket, &message, MSG_NOSIGNAL);
+    close(socket);
+}
+
+static int open_view(struct image *image)
+{
+    struct wire_header *options = calloc(1, sizeof *options);
+    if (!options)
+        return -ENOMEM;
+    options->ring_bytes = image->options.ring_bytes;
+    options->chunk_limit = WIRE_MAX_CHUNKS;
+    options->flags = (image->options.follow ? WIRE_FLAG_FOLLOW : 0) |
+                     (image->options.free_stacks ? WIRE_FLAG_FREE_STACKS : 0) |
+                     (image->options.exit_waits ? WIRE_FLAG_EXIT_WAITS : 0);
+    options->on_full = image->options.drop ? WIRE_ON_FULL_DROP : WIRE_ON_FULL_WAIT;
+    options->stacks = (uint32_t)image->options.stacks;
+    options->max_depth = image->options.max_depth;
+    options->exit_wait_ms = image->options.exit_wait_ms;
+    int status = view_open(&image->view, options);
+    free(options);
+    return status;
+}
+
+static bool begin(struct image *image)
+{
+    image->start = clock_read();
+    int status = open_view(image);
+    double tick_ns = clock_tick_ns(image->start, image->start);
+    image->replay = status == 0 ? replay_new(image->start.ticks, tick_ns) : NULL;
+    image->merge = image->replay ? merge_new(&image->view, image->replay) : NULL;
+    process_meter_open(&image->meter, image->pid);
+    image->sample_interval_ns = 1000000;
+    image->next_flush_ns = image->start.ns + FLUSH_NS;
+    send_welcome(image->socket, image->merge ? image->view.fd : -1, image->merge ? 0 : ENOMEM);
+    if (!image->merge)
+        fail(image, "process %d (%s) is not recorded: %s", (int)image->pid, image->program,
+             strerror(status < 0 ? -status : ENOMEM));
+    return image->merge != NULL;
+}
+
+static void tell_safe(struct image *image)
+{
+    struct wire_header *header = image->view.header;
+    atomic_store(&header->session_state, WIRE_SESSION_SAFE);
+    syscall(SYS_futex, &header->session_state, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+}
+
+static void *image_thread(void *context)
+{
+    struct image *image = context;
+    if (begin(image)) {
+        atomic_store(&image->ready, true);
+        drain(image);
+        complete(image);
+        tell_safe(image);
+        atomic_store(&image->ready, false);
+    }
+    process_meter_close(&image->meter);
+    merge_free(image->merge);
+    replay_free(image->replay);
+    atomic_store(&image->done, true);
+    return NULL;
+}
+
+/* ---- From outside ---- */
+
+static void image_free(struct image *image)
+{
+    free(image->executable);
+    free(image->command);
+    free(image->directory);
+    free(image->program);
+    free(image);
+}
+
+struct image *image_start(const struct collector_options *options, int socket, pid_t pid,
+                          pid_t parent, bool first)
+{
+    struct image *image = calloc(1, sizeof *image);
+    if (!image) {
+        close(socket);
+        return NULL;
+    }
+    image->options = *options;
+    image->socket = socket;
+    image->pid = pid;
+    image->parent = parent;
+    image->first = first;
+    image->view.fd = -1;
+    describe(image);
+    int error = pthread_create(&image->thread, NULL, image_thread, image);
+    if (error == 0)
+        return image;
+    fprintf(stderr, "tidemark: process %d is not recorded: %s\n", (int)pid, strerror(error));
+    close(socket);
+    image_free(image);
+    return NULL;
+}
+
+pid_t image_pid(const struct image *image)
+{
+    return image->pid;
+}
+
+void image_end(struct image *image, enum image_end how, int status)
+{
+    if (atomic_load(&image->ended))
+        return;
+    image->how = how;
+    image->status = status;
+    atomic_store(&image->ended, true);
+    if (!atomic_load(&image->ready))
+        return; /* not asleep yet, or no more */
+    struct wire_header *header = image->view.header;
+    if (how == IMAGE_END_DETACHED)
+        atomic_store(&header->stop, 1);
+    atomic_store(&header->asleep, 0);
+    syscall(SYS_futex, &header->asleep, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+bool image_is_done(const struct image *image)
+{
+    return atomic_load(&image->done);
+}
+
+void image_join(struct image *image, struct image_result *result)
+{
+    pthread_join(image->thread, NULL);
+    view_close(&image->view);
+    *result = image->result;
+    result->pid = image->pid;
+    result->first = image->first;
+    result->program = image->program;
+    image->program = NULL;
+    image_free(image);
+}

@@ -1,0 +1,43 @@
+/* One process image being recorded: the thread that drains its rings, replays, and writes its
+ * profile. */
+#ifndef TIDEMARK_COLLECTOR_IMAGE_H
+#define TIDEMARK_COLLECTOR_IMAGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct collector_options;
+struct image;
+
+/* How a process image ended. */
+enum image_end {
+    IMAGE_END_UNKNOWN = 0, /* gone; nobody saw how */
+    IMAGE_END_EXIT,        /* status: exit status */
+    IMAGE_END_SIGNAL,      /* status: signal */
+    IMAGE_END_EXEC,        /* another program took its place */
+    IMAGE_END_DETACHED,    /* it lives on, we left */
+};
+
+/* Begins to record the process at the other end of `socket` (taken over) and answers its hello.
+ * `parent` is the pid of the process that it was forked from, 0 if it was executed. `first`: the
+ * program that was asked for. NULL, with a sentence on stderr, if it cannot be. */
+struct image *image_start(const struct collector_options *options, int socket, pid_t pid,
+                          pid_t parent, bool first);
+pid_t image_pid(const struct image *image);
+
+/* It has ended (or we leave): reads what is left, completes the profile. Returns at once. */
+void image_end(struct image *image, enum image_end how, int status);
+/* Waits for that. The image is no more afterwards but for what is copied to `result`. */
+struct image_result {
+    pid_t pid;
+    bool first;
+    char *path;     /* of the profile, malloc'd; NULL: none was written (`error`, or a fork that did
+                       next to nothing before it executed something else) */
+    char *error;    /* sentence, malloc'd, or NULL */
+    char *program;  /* malloc'd */
+};
+void image_join(struct image *image, struct image_result *result);
+bool image_is_done(const struct image *image);
+
+#endif

@@ -1,0 +1,283 @@
+#include "collector/merge.h"
+
+#include <linux/futex.h>
+#include <linux/membarrier.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "base/ticks.h"
+#include "wire/wire.h"
+
+/* The most that one run may take before the ring's tail moves on: a thread that waits for room
+ * should not wait for a whole pass. */
+enum { RUN_BYTES = 32 << 10 };
+
+struct cursor {
+    struct wire_ring *ring;
+    const char *data;
+    uint64_t tail, head; /* ours to advance; the head as seen in this pass */
+    uint64_t next_ticks; /* time of the record at tail, if tail < head */
+    uint32_t thread;     /* the replay's number for this stream */
+    bool known;          /* it has one */
+    bool damaged;
+};
+
+struct merge {
+    struct view *view;
+    struct replay *replay;
+    struct cursor *cursors;
+    uint32_t cursor_count;
+    struct cursor **heap; /* rings with records, the earliest first */
+    uint32_t heap_count;
+    uint64_t damaged_rings;
+};
+
+struct merge *merge_new(struct view *view, struct replay *replay)
+{
+    struct merge *merge = calloc(1, sizeof *merge);
+    if (merge) {
+        merge->view = view;
+        merge->replay = replay;
+    }
+    return merge;
+}
+
+void merge_free(struct merge *merge)
+{
+    if (!merge)
+        return;
+    free(merge->cursors);
+    free(merge->heap);
+    free(merge);
+}
+
+static const struct wire_record *record_at(const struct merge *merge, const struct cursor *cursor,
+                                           uint64_t position)
+{
+    return (const void *)(cursor->data + (position & (merge->view->ring_bytes - 1)));
+}
+
+/* ---- Rings come and grow ---- */
+
+static bool cursors_grow(struct merge *merge, uint32_t count)
+{
+    struct cursor *cursors = realloc(merge->cursors, count * sizeof *cursors);
+    if (!cursors)
+        return false;
+    merge->cursors = cursors;
+    struct cursor **heap = realloc(merge->heap, count * sizeof(struct cursor *));
+    if (!heap)
+        return false;
+    merge->heap = heap;
+    for (uint32_t i = merge->cursor_count; i < count; i++)
+        cursors[i] = (struct cursor){.ring = view_ring(merge->view, i),
+                                     .data = view_ring_data(merge->view, i)};
+    merge->cursor_count = count;
+    return true;
+}
+
+static void give_up(struct merge *merge, struct cursor *cursor)
+{
+    cursor->damaged = true;
+    cursor->head = cursor->tail;
+    merge->damaged_rings++;
+}
+
+/* Reads how far a ring has got; see merge.h for why in this order. */
+static uint64_t look_at_ring(struct merge *merge, struct cursor *cursor, uint64_t now)
+{
+    struct wire_ring *ring = cursor->ring;
+    if (cursor->damaged)
+        return UINT64_MAX;
+    uint64_t last_ticks = atomic_load_explicit(&ring->last_ticks, memory_order_acquire);
+    bool busy = atomic_load_explicit(&ring->busy, memory_order_acquire);
+    uint64_t head = atomic_load_explicit(&ring->head, memory_order_acquire);
+    if (head - cursor->tail > merge->view->ring_bytes || head % 16 != 0)
+        give_up(merge, cursor);
+    else
+        cursor->head = head;
+    return busy ? last_ticks : now;
+}
+
+/* ---- A heap of cursors by time ---- */
+
+static void heap_sink(struct merge *merge, uint32_t at)
+{
+    struct cursor **heap = merge->heap, *moving = heap[at];
+    for (;;) {
+        uint32_t child = 2 * at + 1;
+        if (child >= merge->heap_count)
+            break;
+        if (child + 1 < merge->heap_count && heap[child + 1]->next_ticks < heap[child]->next_ticks)
+            child++;
+        if (heap[child]->next_ticks >= moving->next_ticks)
+            break;
+        heap[at] = heap[child];
+        at = child;
+    }
+    heap[at] = moving;
+}
+
+static uint64_t heap_second(const struct merge *merge)
+{
+    uint64_t second = UINT64_MAX;
+    for (uint32_t i = 1; i <= 2 && i < merge->heap_count; i++)
+        if (merge->heap[i]->next_ticks < second)
+            second = merge->heap[i]->next_ticks;
+    return second;
+}
+
+/* Void records have no time of their own: they go with whatever is before them. */
+static void skip_void(const struct merge *merge, struct cursor *cursor)
+{
+    while (cursor->tail < cursor->head &&
+           wire_kind(record_at(merge, cursor, cursor->tail)->kind_address) == WIRE_VOID)
+        cursor->tail += 16;
+    if (cursor->tail < cursor->head)
+        cursor->next_ticks = record_at(merge, cursor, cursor->tail)->ticks;
+}
+
+static void heap_fill(struct merge *merge)
+{
+    merge->heap_count = 0;
+    for (uint32_t i = 0; i < merge->cursor_count; i++) {
+        struct cursor *cursor = &merge->cursors[i];
+        skip_void(merge, cursor);
+        if (cursor->tail < cursor->head)
+            merge->heap[merge->heap_count++] = cursor;
+    }
+    for (uint32_t i = merge->heap_count / 2; i-- > 0;)
+        heap_sink(merge, i);
+}
+
+/* ---- Replaying runs ---- */
+
+static void give_space(struct cursor *cursor)
+{
+    struct wire_ring *ring = cursor->ring;
+    atomic_store_explicit(&ring->tail, cursor->tail, memory_order_release);
+    /* Pairs with the waiter's setting of WANTED before it looks at tail again. */
+    atomic_thread_fence(memory_order_seq_cst);
+    uint32_t space = atomic_load_explicit(&ring->space, memory_order_relaxed);
+    if (!(space & WIRE_SPACE_WANTED))
+        return;
+    atomic_store(&ring->space, (space & ~(uint32_t)WIRE_SPACE_WANTED) + WIRE_SPACE_STEP);
+    syscall(SYS_futex, &ring->space, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+/* A ring is one stream to the replay, whose records say which thread writes it. */
+static void begin_stream(struct merge *merge, struct cursor *cursor)
+{
+    uint32_t tid = atomic_load_explicit(&cursor->ring->tid, memory_order_relaxed);
+    cursor->thread = replay_thread_begin(merge->replay, tid, cursor->next_ticks);
+    cursor->known = true;
+}
+
+/* How far a run reaches: records up to `limit`, in one piece of memory. */
+static uint64_t run_end(const struct merge *merge, const struct cursor *cursor, uint64_t limit)
+{
+    uint64_t lap_end = (cursor->tail | (merge->view->ring_bytes - 1)) + 1;
+    uint64_t stop = cursor->head < lap_end ? cursor->head : lap_end;
+    uint64_t at = cursor->tail;
+    if (stop - at > RUN_BYTES)
+        stop = at + RUN_BYTES;
+    while (at < stop) {
+        const struct wire_record *record = record_at(merge, cursor, at);
+        unsigned kind = wire_kind(record->kind_address);
+        if (kind != WIRE_VOID && record->ticks > limit && at != cursor->tail)
+            break;
+        at += kind == WIRE_VOID ? 16 : wire_record_bytes(record->kind_address);
+    }
+    return at;
+}
+
+static bool replay_run(struct merge *merge, struct cursor *cursor, uint64_t limit)
+{
+    const struct wire_record *first = record_at(merge, cursor, cursor->tail);
+    if (!cursor->known)
+        begin_stream(merge, cursor);
+    uint64_t end = run_end(merge, cursor, limit);
+    if (end > cursor->head) { /* a long record that its thread never published whole */
+        give_up(merge, cursor);
+        return false;
+    }
+    replay_records(merge->replay, cursor->thread, first, end - cursor->tail);
+    cursor->tail = end;
+    give_space(cursor);
+    skip_void(merge, cursor);
+    return true;
+}
+
+static size_t replay_until(struct merge *merge, uint64_t watermark)
+{
+    size_t bytes = 0;
+    heap_fill(merge);
+    while (merge->heap_count > 0) {
+        struct cursor *cursor = merge->heap[0];
+        if (cursor->next_ticks > watermark)
+            break;
+        uint64_t second = heap_second(merge), before = cursor->tail;
+        replay_run(merge, cursor, second < watermark ? second : watermark);
+        bytes += cursor->tail - before;
+        if (cursor->tail >= cursor->head)
+            merge->heap[0] = merge->heap[--merge->heap_count];
+        if (merge->heap_count > 0)
+            heap_sink(merge, 0);
+    }
+    return bytes;
+}
+
+static void barrier_in_program(void)
+{
+    /* Without the command (before Linux 4.16) records may come late; the replay counts them. */
+    syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
+}
+
+static bool adopt_rings(struct merge *merge)
+{
+    view_refresh(merge->view);
+    uint32_t rings = view_ring_count(merge->view);
+    return rings == merge->cursor_count || cursors_grow(merge, rings);
+}
+
+/* The time before which everything can be seen now; 0 if that cannot be told yet. */
+static uint64_t look_at_rings(struct merge *merge)
+{
+    uint64_t now = ticks_now(), watermark = now;
+    if (merge->cursor_count > 1)
+        barrier_in_program();
+    for (uint32_t i = 0; i < merge->cursor_count; i++) {
+        uint64_t bound = look_at_ring(merge, &merge->cursors[i], now);
+        watermark = bound < watermark ? bound : watermark;
+    }
+    /* A ring that was made while we looked may hold records from before `now`. One made after this
+     * holds only later ones: later than `now`, and later than all that a single ring has shown. */
+    if (atomic_load(&merge->view->header->ring_count) != merge->cursor_count)
+        return 0;
+    return merge->cursor_count == 1 ? UINT64_MAX : watermark;
+}
+
+size_t merge_pass(struct merge *merge, bool final)
+{
+    if (!adopt_rings(merge))
+        return 0;
+    uint64_t watermark = look_at_rings(merge);
+    return replay_until(merge, final ? UINT64_MAX : watermark);
+}
+
+uint64_t merge_damaged_rings(const struct merge *merge)
+{
+    return merge->damaged_rings;
+}
+
+void merge_tell_waits(struct merge *merge, uint64_t *waits, uint64_t *wait_ticks,
+                      uint64_t *lost_events)
+{
+    *waits = *wait_ticks = *lost_events = 0;
+    for (uint32_t i = 0; i < merge->cursor_count; i++) {
+        struct wire_ring *ring = merge->cursors[i].ring;
+        *waits += atomic_load_explicit(&ring->waits, memory_order_relaxed);
+        *wait_ticks += atomic_load_explicit(&ring->wait_ticks, memory_order_relaxed);
+        *lost_events += atomic_load_explicit(&ring->lost_events, memory_order_relaxed);
+    }
+}

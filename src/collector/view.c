@@ -1,0 +1,201 @@
+#include "collector/view.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static void *chunk_map(const struct view *view, uint32_t index)
+{
+    void *chunk = mmap(NULL, WIRE_CHUNK_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, view->fd,
+                       (off_t)index * WIRE_CHUNK_BYTES);
+    return chunk == MAP_FAILED ? NULL : chunk;
+}
+
+static int lock_as_collector(pthread_mutex_t *mutex)
+{
+    pthread_mutexattr_t attributes;
+    pthread_mutexattr_init(&attributes);
+    pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+    pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
+    int error = pthread_mutex_init(mutex, &attributes);
+    pthread_mutexattr_destroy(&attributes);
+    return error ? -error : -pthread_mutex_lock(mutex);
+}
+
+/* A file as large as it may ever get: it is sparse, and the program must not be able to shrink it
+ * under our feet. */
+static int memory_new(uint32_t chunks)
+{
+    int fd = memfd_create("tidemark", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (fd < 0)
+        return -errno;
+    if (ftruncate(fd, (off_t)chunks * WIRE_CHUNK_BYTES) < 0 ||
+        fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0) {
+        int error = -errno;
+        close(fd);
+        return error;
+    }
+    return fd;
+}
+
+int view_open(struct view *view, const struct wire_header *options)
+{
+    *view = (struct view){.fd = memory_new(options->chunk_limit), .ring_bytes = options->ring_bytes};
+    if (view->fd < 0)
+        return view->fd;
+    view->header = chunk_map(view, 0);
+    if (!view->header) {
+        int error = -errno;
+        close(view->fd);
+        return error;
+    }
+    memcpy(view->header, options, sizeof *options);
+    view->header->magic = WIRE_MAGIC;
+    view->header->header_bytes = sizeof *options;
+    view->chunks_seen = 1;
+    return lock_as_collector(&view->header->collector);
+}
+
+static void unmap_all(void *array, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        munmap(((void **)array)[i], WIRE_CHUNK_BYTES);
+    free(array);
+}
+
+void view_close(struct view *view)
+{
+    if (view->fd < 0)
+        return;
+    unmap_all(view->ring_chunks, view->ring_chunk_count);
+    unmap_all(view->data_chunks, view->data_chunk_count);
+    unmap_all(view->node_chunks, view->node_chunk_count);
+    unmap_all(view->module_chunks, view->module_chunk_count);
+    pthread_mutex_unlock(&view->header->collector);
+    munmap(view->header, WIRE_CHUNK_BYTES);
+    close(view->fd);
+    view->fd = -1;
+}
+
+static bool append(void *array_pointer, size_t *count, void *chunk)
+{
+    void ***array = array_pointer;
+    if ((*count & (*count - 1)) == 0) { /* 0 and the powers of two: full */
+        void **grown = realloc(*array, (*count ? 2 * *count : 1) * sizeof *grown);
+        if (!grown)
+            return false;
+        *array = grown;
+    }
+    (*array)[(*count)++] = chunk;
+    return true;
+}
+
+static bool chunk_add(struct view *view, uint32_t index)
+{
+    void *chunk;
+    uint8_t kind = atomic_load_explicit(&view->header->chunk_kind[index], memory_order_relaxed);
+    if (kind < WIRE_CHUNK_RINGS || kind > WIRE_CHUNK_MODULES)
+        return true; /* nonsense: not ours to use */
+    if (!(chunk = chunk_map(view, index)))
+        return false;
+    switch (kind) {
+    case WIRE_CHUNK_RINGS:
+        return append(&view->ring_chunks, &view->ring_chunk_count, chunk);
+    case WIRE_CHUNK_RING_DATA:
+        return append(&view->data_chunks, &view->data_chunk_count, chunk);
+    case WIRE_CHUNK_NODES:
+        return append(&view->node_chunks, &view->node_chunk_count, chunk);
+    default:
+        return append(&view->module_chunks, &view->module_chunk_count, chunk);
+    }
+}
+
+void view_refresh(struct view *view)
+{
+    uint32_t count = atomic_load_explicit(&view->header->chunk_count, memory_order_acquire);
+    if (count > WIRE_MAX_CHUNKS)
+        count = WIRE_MAX_CHUNKS;
+    while (view->chunks_seen < count && chunk_add(view, view->chunks_seen))
+        view->chunks_seen++;
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+uint32_t view_ring_count(const struct view *view)
+{
+    uint64_t told = atomic_load_explicit(&view->header->ring_count, memory_order_acquire);
+    uint64_t mapped = least(view->ring_chunk_count * WIRE_RINGS_PER_CHUNK,
+                            view->data_chunk_count * wire_rings_per_data_chunk(view->ring_bytes));
+    return (uint32_t)least(told, mapped);
+}
+
+struct wire_ring *view_ring(const struct view *view, uint32_t index)
+{
+    return &view->ring_chunks[index / WIRE_RINGS_PER_CHUNK][index % WIRE_RINGS_PER_CHUNK];
+}
+
+const char *view_ring_data(const struct view *view, uint32_t index)
+{
+    unsigned per_chunk = wire_rings_per_data_chunk(view->ring_bytes);
+    return view->data_chunks[index / per_chunk] +
+           (size_t)(index % per_chunk) * (view->ring_bytes + WIRE_RING_SPILL);
+}
+
+uint32_t view_node_count(const struct view *view)
+{
+    uint64_t told = atomic_load_explicit(&view->header->node_count, memory_order_acquire);
+    return (uint32_t)least(told, view->node_chunk_count * WIRE_NODES_PER_CHUNK);
+}
+
+const struct wire_node *view_node(const struct view *view, uint32_t index)
+{
+    return &view->node_chunks[index / WIRE_NODES_PER_CHUNK][index % WIRE_NODES_PER_CHUNK];
+}
+
+static bool module_is_sound(const struct wire_module *module, uint32_t bytes, size_t room)
+{
+    return bytes % 8 == 0 && bytes > offsetof(struct wire_module, path) && bytes <= room &&
+           module->build_id_bytes <= sizeof module->build_id && module->start < module->end &&
+           memchr(module->path, '\0', bytes - offsetof(struct wire_module, path)) != NULL;
+}
+
+void view_modules(const struct view *view, size_t *cursor,
+                  void (*visit)(void *context, const struct wire_module *module), void *context)
+{
+    for (;;) {
+        size_t chunk = *cursor / WIRE_CHUNK_BYTES, at = *cursor % WIRE_CHUNK_BYTES;
+        if (chunk >= view->module_chunk_count)
+            return;
+        const struct wire_module *module = (const void *)(view->module_chunks[chunk] + at);
+        size_t room = WIRE_CHUNK_BYTES - at;
+        uint32_t bytes = room < sizeof *module ? 0 : __atomic_load_n(&module->entry_bytes, __ATOMIC_ACQUIRE);
+        if (bytes == 0) {
+            if (chunk + 1 >= view->module_chunk_count)
+                return;
+            *cursor = (chunk + 1) * (size_t)WIRE_CHUNK_BYTES;
+            continue;
+        }
+        if (!module_is_sound(module, bytes, room))
+            return;
+        visit(context, module);
+        *cursor += bytes;
+    }
+}
+
+uint64_t view_touched_bytes(const struct view *view)
+{
+    uint64_t bytes = (uint64_t)view_node_count(view) * sizeof(struct wire_node) +
+                     view->module_chunk_count * 4096 + 4096;
+    uint32_t rings = view_ring_count(view);
+    for (uint32_t i = 0; i < rings; i++) {
+        uint64_t head = atomic_load_explicit(&view_ring(view, i)->head, memory_order_relaxed);
+        bytes += least(head, view->ring_bytes) + sizeof(struct wire_ring);
+    }
+    return bytes;
+}

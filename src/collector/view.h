@@ -1,0 +1,48 @@
+/* The collector's view of one process image's shared memory: the file of chunks, made here and
+ * mapped as it grows. What the program writes there is believed only after it was checked. */
+#ifndef TIDEMARK_COLLECTOR_VIEW_H
+#define TIDEMARK_COLLECTOR_VIEW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "wire/wire.h"
+
+struct view {
+    int fd;
+    struct wire_header *header;
+    uint32_t ring_bytes; /* our own copies: the program can change the header's */
+    uint32_t chunks_seen;
+    struct wire_ring **ring_chunks;
+    char **data_chunks;
+    struct wire_node **node_chunks;
+    char **module_chunks;
+    size_t ring_chunk_count, data_chunk_count, node_chunk_count, module_chunk_count;
+};
+
+/* Makes the memory with the session's options and locks its `collector` mutex in the name of the
+ * calling thread. 0 or -errno. */
+int view_open(struct view *view, const struct wire_header *options);
+void view_close(struct view *view);
+
+/* Maps what the recorder has added since. */
+void view_refresh(struct view *view);
+
+uint32_t view_ring_count(const struct view *view); /* as far as it is mapped */
+struct wire_ring *view_ring(const struct view *view, uint32_t index);
+/* The record bytes of a ring: ring_bytes and WIRE_RING_SPILL more. */
+const char *view_ring_data(const struct view *view, uint32_t index);
+
+/* Published nodes, as far as they are mapped; number 0 is the root. */
+uint32_t view_node_count(const struct view *view);
+const struct wire_node *view_node(const struct view *view, uint32_t index);
+
+/* Calls visit for each module logged from position *cursor on (0 at first) and moves it. Entries
+ * that do not make sense end the log. */
+void view_modules(const struct view *view, size_t *cursor,
+                  void (*visit)(void *context, const struct wire_module *module), void *context);
+
+/* Bytes of the shared memory that the program has touched, about. */
+uint64_t view_touched_bytes(const struct view *view);
+
+#endif

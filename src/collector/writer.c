@@ -1,0 +1,370 @@
+#include "collector/writer.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/hash.h"
+#include "profile/profile.h"
+#include "symbols/symbols.h"
+
+enum { FRAMES_MAX = 64 };
+
+struct module {
+    struct wire_module entry; /* without its path */
+    const struct wire_module *source;
+    char *path;
+    int symbols; /* handle */
+    bool used;   /* an address of it is in the profile */
+    int told_quality;
+};
+
+/* ip → location, for addresses of one module (or of none, module -1). */
+struct place {
+    uint64_t ip;
+    int32_t module;
+    uint32_t location; /* 0: empty slot */
+};
+
+struct fact {
+    char *key, *text; /* text NULL: a number */
+    int64_t number;
+};
+
+struct writer {
+    struct profile_writer *profile;
+    struct symbols *symbols;
+    char *path, *executable;
+    pid_t pid;
+    struct clock_reading start;
+    size_t module_cursor;
+    struct module *modules;
+    size_t module_count;
+    struct place *places; /* open addressing, a power of two */
+    size_t place_count, place_room;
+    uint32_t nodes_written; /* nodes below this are in the profile; 0 and the root never are */
+    struct fact *facts;
+    size_t fact_count;
+};
+
+static void *need(void *memory)
+{
+    if (!memory) {
+        fputs("tidemark: out of memory while writing a profile\n", stderr);
+        abort();
+    }
+    return memory;
+}
+
+int writer_open(struct writer **out, const char *path, pid_t pid, const char *executable,
+                struct clock_reading start)
+{
+    struct profile_writer *profile;
+    int status = profile_writer_open(&profile, path);
+    if (status < 0)
+        return status;
+    struct writer *writer = need(calloc(1, sizeof *writer));
+    char root[64];
+    snprintf(root, sizeof root, "/proc/%d/root", (int)pid);
+    *writer = (struct writer){.profile = profile,
+                              .symbols = need(symbols_new(root)),
+                              .path = need(strdup(path)),
+                              .executable = need(strdup(executable)),
+                              .pid = pid,
+                              .start = start,
+                              .nodes_written = 1};
+    *out = writer;
+    return 0;
+}
+
+static void writer_free(struct writer *writer)
+{
+    for (size_t i = 0; i < writer->module_count; i++)
+        free(writer->modules[i].path);
+    for (size_t i = 0; i < writer->fact_count; i++) {
+        free(writer->facts[i].key);
+        free(writer->facts[i].text);
+    }
+    symbols_free(writer->symbols);
+    free(writer->modules);
+    free(writer->places);
+    free(writer->facts);
+    free(writer->path);
+    free(writer->executable);
+    free(writer);
+}
+
+/* ---- Facts ---- */
+
+static void add_fact(struct writer *writer, const char *key, char *text, int64_t number)
+{
+    writer->facts =
+        need(realloc(writer->facts, (writer->fact_count + 1) * sizeof *writer->facts));
+    writer->facts[writer->fact_count++] = (struct fact){need(strdup(key)), text, number};
+}
+
+void writer_fact(struct writer *writer, const char *key, const char *value)
+{
+    if (value)
+        add_fact(writer, key, need(strdup(value)), 0);
+}
+
+void writer_fact_number(struct writer *writer, const char *key, int64_t value)
+{
+    add_fact(writer, key, NULL, value);
+}
+
+static int write_facts(struct writer *writer)
+{
+    int status = 0;
+    for (size_t i = 0; i < writer->fact_count; i++) {
+        struct fact *fact = &writer->facts[i];
+        if (status == 0)
+            status = fact->text ? profile_put_text(writer->profile, fact->key, fact->text)
+                                : profile_put_integer(writer->profile, fact->key, fact->number);
+        free(fact->key);
+        free(fact->text);
+    }
+    writer->fact_count = 0;
+    return status;
+}
+
+/* ---- Modules ---- */
+
+static void add_module(void *context, const struct wire_module *source)
+{
+    struct writer *writer = context;
+    writer->modules =
+        need(realloc(writer->modules, (writer->module_count + 1) * sizeof *writer->modules));
+    struct module *module = &writer->modules[writer->module_count++];
+    const char *path = *source->path ? source->path : writer->executable;
+    *module = (struct module){.source = source, .path = need(strdup(path)), .told_quality = -1};
+    memcpy(&module->entry, source, sizeof module->entry);
+    module->symbols = symbols_add_module(writer->symbols, path, module->entry.build_id,
+                                         module->entry.build_id_bytes);
+}
+
+/* The module that held `ip` when node number `node` was made; the newest that fits. -1: none. */
+static int module_of(const struct writer *writer, uint64_t ip, uint32_t node)
+{
+    for (size_t i = writer->module_count; i-- > 0;) {
+        const struct module *module = &writer->modules[i];
+        uint32_t died = atomic_load_explicit(&module->source->died, memory_order_relaxed);
+        if (ip >= module->entry.start && ip < module->entry.end && node >= module->entry.born &&
+            node < died)
+            return (int)i;
+    }
+    return -1;
+}
+
+static int write_modules(struct writer *writer)
+{
+    int status = 0;
+    for (size_t i = 0; i < writer->module_count && status == 0; i++) {
+        struct module *module = &writer->modules[i];
+        if (!module->used)
+            continue;
+        int quality = symbols_module_quality(writer->symbols, module->symbols);
+        if (quality == module->told_quality)
+            continue;
+        struct profile_module row = {.id = (int64_t)i + 1,
+                                     .path = module->path,
+                                     .build_id = module->entry.build_id,
+                                     .build_id_bytes = module->entry.build_id_bytes,
+                                     .start = module->entry.start,
+                                     .end = module->entry.end,
+                                     .bias = module->entry.bias,
+                                     .quality = quality};
+        status = profile_put_module(writer->profile, &row);
+        module->told_quality = quality;
+    }
+    return status;
+}
+
+/* ---- Locations ---- */
+
+static struct place *place_slot(struct place *places, size_t room, uint64_t ip, int32_t module)
+{
+    size_t at = hash_u64(ip ^ (uint64_t)(uint32_t)module << 48) & (room - 1);
+    while (places[at].location && (places[at].ip != ip || places[at].module != module))
+        at = (at + 1) & (room - 1);
+    return &places[at];
+}
+
+static void places_grow(struct writer *writer)
+{
+    size_t room = writer->place_room ? 2 * writer->place_room : 1 << 12;
+    struct place *places = need(calloc(room, sizeof *places));
+    for (size_t i = 0; i < writer->place_room; i++) {
+        struct place *old = &writer->places[i];
+        if (old->location)
+            *place_slot(places, room, old->ip, old->module) = *old;
+    }
+    free(writer->places);
+    writer->places = places;
+    writer->place_room = room;
+}
+
+static size_t resolve(struct writer *writer, int module, uint64_t ip,
+                      struct symbols_frame frames[FRAMES_MAX])
+{
+    /* A return address belongs to the call before it. */
+    if (module < 0)
+        return symbols_resolve_jit(writer->symbols, writer->pid, ip - 1, frames, FRAMES_MAX);
+    uint64_t address = ip - 1 - writer->modules[module].entry.bias;
+    return symbols_resolve(writer->symbols, writer->modules[module].symbols, address, frames,
+                           FRAMES_MAX);
+}
+
+static int write_location(struct writer *writer, int64_t id, int module, uint64_t ip)
+{
+    struct symbols_frame resolved[FRAMES_MAX];
+    struct profile_frame frames[FRAMES_MAX];
+    struct profile_location location = {.id = id, .module_id = -1, .address = ip, .frames = frames};
+    if (ip < WIRE_MARK_LIMIT) {
+        location.mark = (int)ip;
+        return profile_put_location(writer->profile, &location);
+    }
+    if (module >= 0) {
+        writer->modules[module].used = true;
+        location.module_id = module + 1;
+        location.address = ip - writer->modules[module].entry.bias;
+    }
+    location.frame_count = resolve(writer, module, ip, resolved);
+    for (size_t i = 0; i < location.frame_count; i++)
+        frames[i] = (struct profile_frame){resolved[i].function, resolved[i].linkage,
+                                           resolved[i].file, resolved[i].line};
+    return profile_put_location(writer->profile, &location);
+}
+
+/* The location's id, > 0, or -errno. */
+static int64_t location_of(struct writer *writer, uint64_t ip, uint32_t node)
+{
+    int module = ip < WIRE_MARK_LIMIT ? -1 : module_of(writer, ip, node);
+    if (2 * writer->place_count >= writer->place_room)
+        places_grow(writer);
+    struct place *place = place_slot(writer->places, writer->place_room, ip, module);
+    if (!place->location) {
+        *place = (struct place){ip, module, (uint32_t)++writer->place_count};
+        int status = write_location(writer, place->location, module, ip);
+        if (status < 0)
+            return status;
+    }
+    return place->location;
+}
+
+/* ---- Paths ---- */
+
+static int write_nodes(struct writer *writer, const struct view *view)
+{
+    uint32_t count = view_node_count(view);
+    for (uint32_t id = writer->nodes_written; id < count; id++) {
+        const struct wire_node *node = view_node(view, id);
+        int64_t location = location_of(writer, node->ip, id);
+        if (location < 0)
+            return (int)location;
+        uint32_t parent = node->parent < id ? node->parent : 0; /* else it is damage */
+        int status = profile_put_path(writer->profile, id, parent, location);
+        if (status < 0)
+            return status;
+        writer->nodes_written = id + 1;
+    }
+    return 0;
+}
+
+/* ---- Metrics, in nanoseconds ---- */
+
+static uint64_t span_ns(uint64_t ticks, double tick_ns)
+{
+    return ticks == UINT64_MAX ? ticks : (uint64_t)((double)ticks * tick_ns + 0.5);
+}
+
+static uint64_t moment_ns(const struct writer *writer, uint64_t ticks, double tick_ns)
+{
+    return ticks > writer->start.ticks ? span_ns(ticks - writer->start.ticks, tick_ns) : 0;
+}
+
+static void metrics_to_ns(const struct writer *writer, struct call_metrics *metrics, double tick_ns)
+{
+    metrics->lifetime_min = span_ns(metrics->lifetime_min, tick_ns);
+    metrics->lifetime_max = span_ns(metrics->lifetime_max, tick_ns);
+    metrics->lifetime_sum = span_ns(metrics->lifetime_sum, tick_ns);
+    metrics->peak_ticks = moment_ns(writer, metrics->peak_ticks, tick_ns);
+}
+
+static int write_sites(struct writer *writer, const struct snapshot *snapshot, double tick_ns)
+{
+    int status = 0;
+    for (size_t i = 0; i < snapshot->site_count && status == 0; i++) {
+        struct call_metrics metrics = snapshot->sites[i].metrics;
+        uint32_t node = snapshot->sites[i].node;
+        metrics_to_ns(writer, &metrics, tick_ns);
+        /* A node beyond what was published is damage: its metrics go to the root. */
+        if (node < writer->nodes_written)
+            status = profile_put_site(writer->profile, node, &metrics);
+    }
+    return status;
+}
+
+static int write_threads(struct writer *writer, const struct snapshot *snapshot, double tick_ns)
+{
+    int status = 0;
+    for (size_t i = 0; i < snapshot->thread_count && status == 0; i++) {
+        struct thread_metrics thread = snapshot->threads[i];
+        thread.start_ticks = moment_ns(writer, thread.start_ticks, tick_ns);
+        thread.end_ticks = moment_ns(writer, thread.end_ticks, tick_ns);
+        thread.wait_ticks = span_ns(thread.wait_ticks, tick_ns);
+        status = profile_put_thread(writer->profile, i, &thread);
+    }
+    return status;
+}
+
+static int write_totals(struct writer *writer, const struct view *view,
+                        const struct snapshot *snapshot, double tick_ns)
+{
+    struct program_metrics program = snapshot->program;
+    metrics_to_ns(writer, &program.total, tick_ns);
+    writer_fact_number(writer, "duration_ns",
+                       (int64_t)moment_ns(writer, snapshot->clock.ticks, tick_ns));
+    writer_fact_number(writer, "waits", (int64_t)snapshot->waits);
+    writer_fact_number(writer, "wait_ns", (int64_t)span_ns(snapshot->wait_ticks, tick_ns));
+    writer_fact_number(writer, "damaged_rings", (int64_t)snapshot->damaged_rings);
+    writer_fact_number(writer, "unwalkable", (int64_t)atomic_load(&view->header->unwalkable));
+    writer_fact_number(writer, "unattributed", (int64_t)atomic_load(&view->header->unattributed));
+    return profile_put_program(writer->profile, &program);
+}
+
+static int write_all(struct writer *writer, struct view *view, const struct snapshot *snapshot)
+{
+    double tick_ns = clock_tick_ns(writer->start, snapshot->clock);
+    view_modules(view, &writer->module_cursor, add_module, writer);
+    int status = write_nodes(writer, view);
+    if (status == 0)
+        status = write_sites(writer, snapshot, tick_ns);
+    if (status == 0)
+        status = write_modules(writer);
+    if (status == 0)
+        status = write_threads(writer, snapshot, tick_ns);
+    if (status == 0)
+        status = write_totals(writer, view, snapshot, tick_ns);
+    if (status == 0)
+        status = profile_put_timeline(writer->profile, snapshot->buckets, snapshot->bucket_count,
+                                      span_ns(snapshot->bucket_ticks, tick_ns));
+    return status == 0 ? write_facts(writer) : status;
+}
+
+int writer_write(struct writer *writer, struct view *view, const struct snapshot *snapshot)
+{
+    int status = profile_writer_begin(writer->profile);
+    if (status == 0)
+        status = write_all(writer, view, snapshot);
+    int committed = profile_writer_commit(writer->profile);
+    return status ? status : committed;
+}
+
+int writer_finish(struct writer *writer, bool pack)
+{
+    int status = profile_writer_finish(writer->profile, pack);
+    writer_free(writer);
+    return status;
+}
