@@ -13,6 +13,7 @@
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
+#include "base/ticks.h"
 #include "collector/collector.h"
 #include "collector/merge.h"
 #include "collector/output_name.h"
