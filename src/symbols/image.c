@@ -1,11 +1,13 @@
 #include "symbols/image.h"
 
 #include <elf.h>
+#include <elfutils/libdwelf.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,11 +18,7 @@
 /* A sane vdso has two to four pages. */
 #define MAX_VDSO_BYTES (64u << 10)
 
-static bool is_vdso(const char *path)
-{
-    return strcmp(path, "[vdso]") == 0 || strncmp(path, "linux-vdso", 10) == 0 ||
-           strncmp(path, "linux-gate", 10) == 0;
-}
+/* ---- Session ------------------------------------------------------------------------------- */
 
 /* Where libdwfl looks: beside the file, in .debug beside it, and in the debug directory, that of
  * the recorded process's root first. */
@@ -32,102 +30,149 @@ static char *debug_path_for(const char *root)
     return printed < 0 ? NULL : path;
 }
 
-static bool begin(struct image *image, const char *root)
+bool image_session_begin(struct image_session *session, const char *root)
 {
-    image->debug_path = debug_path_for(root);
-    image->callbacks = (Dwfl_Callbacks){
+    session->root = root;
+    session->debug_path = debug_path_for(root);
+    session->callbacks = (Dwfl_Callbacks){
         .find_elf = dwfl_build_id_find_elf,
         .find_debuginfo = dwfl_standard_find_debuginfo,
         .section_address = dwfl_offline_section_address,
-        .debuginfo_path = &image->debug_path,
+        .debuginfo_path = &session->debug_path,
     };
-    image->dwfl = dwfl_begin(&image->callbacks);
-    return image->dwfl != NULL;
+    elf_version(EV_CURRENT);
+    session->dwfl = dwfl_begin(&session->callbacks);
+    return session->dwfl != NULL;
 }
 
-/* Ends the reporting of the one module of this session and opens its ELF file. */
-static bool opened(struct image *image)
+void image_session_end(struct image_session *session)
 {
-    if (dwfl_report_end(image->dwfl, NULL, NULL) != 0 || !image->module)
-        return false;
-    image->elf = dwfl_module_getelf(image->module, &image->bias);
-    return image->elf && elf_kind(image->elf) == ELF_K_ELF;
+    if (session->dwfl)
+        dwfl_end(session->dwfl);
+    free(session->debug_path);
+    *session = (struct image_session){0};
 }
 
-static bool open_vdso(struct image *image)
+/* ---- Bytes --------------------------------------------------------------------------------- */
+
+static bool is_vdso(const char *path)
+{
+    return strcmp(path, "[vdso]") == 0 || strncmp(path, "linux-vdso", 10) == 0 ||
+           strncmp(path, "linux-gate", 10) == 0;
+}
+
+static bool map(struct image *image, size_t length, int flags, int fd)
+{
+    void *bytes = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | flags, fd, 0);
+    if (bytes == MAP_FAILED)
+        return false;
+    image->bytes = bytes;
+    image->length = length;
+    return true;
+}
+
+/* Our own: as good as the recorded one if the build-ids are equal, which is asked like for files.
+ */
+static bool map_vdso(struct image *image)
 {
     const char *vdso = (const char *)(uintptr_t)getauxval(AT_SYSINFO_EHDR);
     if (!vdso || memcmp(vdso, ELFMAG, SELFMAG) != 0 || vdso[EI_CLASS] != ELFCLASS64)
         return false;
     const Elf64_Ehdr *header = (const Elf64_Ehdr *)vdso;
-    size_t bytes = header->e_shoff + (size_t)header->e_shnum * header->e_shentsize;
-    if (bytes < sizeof *header || bytes > MAX_VDSO_BYTES)
+    size_t length = header->e_shoff + (size_t)header->e_shnum * header->e_shentsize;
+    if (length < sizeof *header || length > MAX_VDSO_BYTES ||
+        !map(image, length, MAP_ANONYMOUS, -1))
         return false;
-    image->memory = memory_zeroed(1, bytes);
-    memcpy(image->memory, vdso, bytes);
-    image->module =
-        dwfl_report_offline_memory(image->dwfl, "[vdso]", "[vdso]", image->memory, bytes);
-    return opened(image);
+    memcpy(image->bytes, vdso, length);
+    return true;
 }
 
 /* A path from a recording may name anything by now: a FIFO must not stop the report. */
-static int open_regular(const char *path)
+static bool map_file(struct image *image, const char *path)
 {
     struct stat status;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (fd >= 0 && (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))) {
-        close(fd);
-        fd = -1;
-    }
-    return fd;
-}
-
-static bool open_file(struct image *image, const char *path)
-{
-    int fd = open_regular(path);
     if (fd < 0)
         return false;
-    image->module = dwfl_report_elf(image->dwfl, path, path, fd, 0, true);
-    if (!image->module)
-        close(fd);
-    return opened(image);
+    bool mapped = fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
+                  status.st_size > (off_t)sizeof(Elf32_Ehdr) &&
+                  map(image, (size_t)status.st_size, 0, fd) &&
+                  memcmp(image->bytes, ELFMAG, SELFMAG) == 0;
+    close(fd);
+    return mapped;
 }
+
+void image_release(struct image *image)
+{
+    if (image->bytes)
+        munmap(image->bytes, image->length);
+    *image = (struct image){0};
+}
+
+/* ---- Opening ------------------------------------------------------------------------------- */
 
 /* An id longer than the recording could hold is compared as far as it goes. */
-static bool has_id(const struct image *image, struct image_id id)
+static bool has_id(Elf *elf, struct image_id id)
 {
-    const unsigned char *bits;
-    GElf_Addr where;
-    int length = dwfl_module_build_id(image->module, &bits, &where);
-    if (id.length == 0)
-        return true;
-    return length > 0 && (size_t)length >= id.length && memcmp(bits, id.bytes, id.length) == 0;
+    const void *found;
+    ssize_t length = id.length ? dwelf_elf_gnu_build_id(elf, &found) : 0;
+    return id.length == 0 ||
+           (length > 0 && (size_t)length >= id.length && memcmp(found, id.bytes, id.length) == 0);
 }
 
-static enum symbols_quality try_file(struct image *image, const char *root, const char *path,
-                                     struct image_id id)
+/* Whether it is the right file, before libdwfl sees it: a file once reported stays in the session,
+ * and dwfl_report_offline_memory() of 0.188 crashes on a file that ends within its header. */
+static enum symbols_quality inspect(const struct image *image, struct image_id id)
 {
+    GElf_Ehdr header;
     enum symbols_quality quality = SYMBOLS_NONE;
-    if (begin(image, root) && (is_vdso(path) ? open_vdso(image) : open_file(image, path)))
-        quality = has_id(image, id) ? SYMBOLS_EXPORTS : SYMBOLS_CHANGED;
-    if (quality != SYMBOLS_EXPORTS)
-        image_close(image);
+    Elf *elf = elf_memory(image->bytes, image->length);
+    if (elf && elf_kind(elf) == ELF_K_ELF && gelf_getehdr(elf, &header))
+        quality = has_id(elf, id) ? SYMBOLS_EXPORTS : SYMBOLS_CHANGED;
+    elf_end(elf);
     return quality;
 }
 
-static enum symbols_quality try_under(struct image *image, const char *root, const char *prefix,
-                                      const char *path, struct image_id id)
+/* libdwfl takes two modules of one name and place for the same one, hence the name. */
+static bool report(struct image *image, struct image_session *session, const char *path)
+{
+    char name[32];
+    snprintf(name, sizeof name, "%p", image->bytes);
+    dwfl_report_begin_add(session->dwfl);
+    image->module =
+        dwfl_report_offline_memory(session->dwfl, name, path, image->bytes, image->length);
+    if (dwfl_report_end(session->dwfl, NULL, NULL) != 0 || !image->module)
+        return false;
+    image->elf = dwfl_module_getelf(image->module, &image->bias);
+    return image->elf && elf_kind(image->elf) == ELF_K_ELF;
+}
+
+static enum symbols_quality try_file(struct image *image, struct image_session *session,
+                                     const char *path, struct image_id id)
+{
+    enum symbols_quality quality = SYMBOLS_NONE;
+    if (is_vdso(path) ? map_vdso(image) : map_file(image, path))
+        quality = inspect(image, id);
+    if (quality == SYMBOLS_EXPORTS && !report(image, session, path))
+        quality = SYMBOLS_NONE;
+    if (quality != SYMBOLS_EXPORTS && !image->module)
+        image_release(image);
+    return quality;
+}
+
+static enum symbols_quality try_under(struct image *image, struct image_session *session,
+                                      const char *prefix, const char *path, struct image_id id)
 {
     char *full = NULL;
     if (asprintf(&full, "%s%s", prefix, path) < 0)
         return SYMBOLS_NONE;
-    enum symbols_quality quality = try_file(image, root, full, id);
+    enum symbols_quality quality = try_file(image, session, full, id);
     free(full);
     return quality;
 }
 
 /* The debug file alone has the symbols, the lines and the same addresses. */
-static enum symbols_quality try_debug_file(struct image *image, const char *root,
+static enum symbols_quality try_debug_file(struct image *image, struct image_session *session,
                                            const char *prefix, struct image_id id)
 {
     char path[sizeof DEBUG_DIRECTORY "/.build-id/" + 2 * 64 + 16];
@@ -137,35 +182,26 @@ static enum symbols_quality try_debug_file(struct image *image, const char *root
     for (size_t i = 1; i < id.length; i++)
         at += sprintf(path + at, "%02x", id.bytes[i]);
     strcpy(path + at, ".debug");
-    return try_under(image, root, prefix, path, id);
+    return try_under(image, session, prefix, path, id);
 }
 
-enum symbols_quality image_open(struct image *image, const char *root, const char *path,
-                                struct image_id id)
+enum symbols_quality image_open(struct image *image, struct image_session *session,
+                                const char *path, struct image_id id)
 {
+    const char *prefixes[] = {session->root, ""};
+    enum symbols_quality best = SYMBOLS_NONE;
     *image = (struct image){0};
-    enum symbols_quality best = SYMBOLS_NONE, quality;
     if (is_vdso(path))
-        return try_file(image, root, path, id);
-    const char *prefixes[] = {root, ""};
+        return try_file(image, session, path, id);
     for (int debug = 0; debug < 2; debug++) {
-        for (int i = *root ? 0 : 1; i < 2; i++) {
-            quality = debug ? try_debug_file(image, root, prefixes[i], id)
-                            : try_under(image, root, prefixes[i], path, id);
-            if (quality == SYMBOLS_EXPORTS)
+        for (int i = *session->root ? 0 : 1; i < 2; i++) {
+            enum symbols_quality quality = debug ? try_debug_file(image, session, prefixes[i], id)
+                                                 : try_under(image, session, prefixes[i], path, id);
+            if (quality == SYMBOLS_EXPORTS || image->module)
                 return quality;
             if (quality > best)
                 best = quality;
         }
     }
     return best;
-}
-
-void image_close(struct image *image)
-{
-    if (image->dwfl)
-        dwfl_end(image->dwfl);
-    free(image->debug_path);
-    free(image->memory);
-    *image = (struct image){0};
 }

@@ -2,6 +2,11 @@
  * file (by build-id, debug link, or debuginfod if the user has set DEBUGINFOD_URLS: libdwfl asks
  * nobody otherwise), its alternate (dwz) file, its symbol tables.
  *
+ * All images share one libdwfl session, since each session has a debuginfod client with two sockets
+ * of its own; and files are mapped here, since libdwfl would keep each one's descriptor. So an
+ * image costs a descriptor only if it has a separate debug file, and a program with a thousand
+ * libraries can be named within the usual limit of 1024.
+ *
  * "Address" here and in the other headers is as in the ELF file. */
 #ifndef TIDEMARK_SYMBOLS_IMAGE_H
 #define TIDEMARK_SYMBOLS_IMAGE_H
@@ -13,14 +18,23 @@
 
 #include "symbols/symbols.h"
 
-struct image {
+struct image_session {
+    const char *root; /* the caller's */
     Dwfl *dwfl;
-    Dwfl_Module *module;
-    Elf *elf;
-    GElf_Addr bias;   /* address for libdwfl - address; 0 but for the vdso */
     char *debug_path; /* where libdwfl looks for debug files */
-    char *memory;     /* the vdso's bytes */
     Dwfl_Callbacks callbacks;
+};
+
+/* The session stays where it is: libdwfl keeps the address of its callbacks. */
+bool image_session_begin(struct image_session *session, const char *root);
+void image_session_end(struct image_session *session);
+
+struct image {
+    Dwfl_Module *module; /* the session's */
+    Elf *elf;
+    GElf_Addr bias; /* address for libdwfl - address */
+    void *bytes;    /* the file, mapped */
+    size_t length;
 };
 
 struct image_id {
@@ -31,8 +45,10 @@ struct image_id {
 /* SYMBOLS_NONE, SYMBOLS_CHANGED, or SYMBOLS_EXPORTS if it could be opened (what is in it is not
  * known yet). A file that is gone or changed is replaced by its debug file, if one is installed
  * under the recorded build-id. */
-enum symbols_quality image_open(struct image *image, const char *root, const char *path,
-                                struct image_id id);
-void image_close(struct image *image);
+enum symbols_quality image_open(struct image *image, struct image_session *session,
+                                const char *path, struct image_id id);
+
+/* After the end of the session, which reads from the image's memory. */
+void image_release(struct image *image);
 
 #endif

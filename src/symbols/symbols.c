@@ -25,6 +25,7 @@ struct module {
 
 struct symbols {
     char *root;
+    struct image_session images; /* begun with the first module opened */
     struct pool pool;
     struct module **modules; /* each in its own memory: libdwfl points into them */
     size_t module_count, module_capacity;
@@ -49,7 +50,7 @@ static void module_close(struct module *module)
 {
     dwarf_index_release(&module->dwarf);
     symbol_table_release(&module->table);
-    image_close(&module->image);
+    image_release(&module->image);
     free(module->build_id);
     free(module->path);
     free(module);
@@ -59,6 +60,7 @@ void symbols_free(struct symbols *symbols)
 {
     if (!symbols)
         return;
+    image_session_end(&symbols->images);
     for (size_t i = 0; i < symbols->module_count; i++)
         module_close(symbols->modules[i]);
     for (size_t i = 0; i < symbols->jit_count; i++)
@@ -90,7 +92,9 @@ static void module_open(struct symbols *symbols, struct module *module)
 {
     struct image_id id = {module->build_id, module->build_id_bytes};
     module->opened = true;
-    module->quality = image_open(&module->image, symbols->root, module->path, id);
+    if (!symbols->images.dwfl && !image_session_begin(&symbols->images, symbols->root))
+        return;
+    module->quality = image_open(&module->image, &symbols->images, module->path, id);
     if (module->quality < SYMBOLS_EXPORTS)
         return;
     Dwarf_Addr bias;

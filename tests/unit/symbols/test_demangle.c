@@ -82,7 +82,7 @@ static void a_very_long_name_does_no_harm(void **state)
     (void)state;
     size_t length = 1u << 20;
     char *linkage = malloc(length + 1);
-    for (const char *start = "_Z1f\0_ZN\0_RNv\0_Z1fP"; *start; start += strlen(start) + 1) {
+    for (const char *start = "_Z1f\0_ZN\0_RNv\0_Z1fP\0"; *start; start += strlen(start) + 1) {
         memset(linkage, 'P', length);
         linkage[length] = '\0';
         memcpy(linkage, start, strlen(start));
