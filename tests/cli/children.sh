@@ -1,0 +1,42 @@
+# Children are followed, however they are started: one profile per process image.
+. "$HERE/lib.sh"
+
+count() { ls ./*.tmk ./*.tmk.old* 2>/dev/null | wc -l; }
+
+# Started five times; the shell of system() becomes the last of them.
+tidemark record -q -o 'c.%n.%p.tmk' "$VICTIMS/spawn"
+echo "status $?, spawn has: $(ls c.spawn.*.tmk | wc -l)" | sed 's/: [6-9]$/: enough/'
+for profile in c.*.tmk; do
+    query "$profile" "SELECT DISTINCT function.name FROM site JOIN path ON path.id = site.path
+        JOIN location_frame USING (location) JOIN function ON function.id = location_frame.function
+        WHERE function.name LIKE 'victim%' AND alloc_count > 0"
+done | sort | uniq -c | awk '{ print $1, $2 }'
+rm -f ./*.tmk*
+
+# One name for all: the children's get their own.
+tidemark record -q -o one.tmk "$VICTIMS/fork" 4
+[ -f one.tmk ] && [ ! -f one.tmk.old ] && echo "one.tmk is the first process"
+ls one.fork.*.tmk | wc -l
+rm -f ./*.tmk*
+
+tidemark record -q --no-follow -o 'c.%p.tmk' "$VICTIMS/fork" 4
+echo "status $?, not followed: $(count)"
+rm -f ./*.tmk*
+tidemark record -q --no-follow -o 'c.%p.tmk' "$VICTIMS/spawn"
+echo "status $?, not followed: $(count)"
+rm -f ./*.tmk*
+
+# exec keeps the process and its pid, and starts another profile.
+tidemark record -q -o 'c.%n.tmk' sh -c 'exec env true'
+echo "status $?"
+ls c.env.tmk c.true.tmk
+rm -f ./*.tmk*
+
+# A pipeline, a background child that outlives its parent.
+tidemark record -q -o 'c.%n.%p.tmk' bash -c '/usr/bin/printf "%s\n" b a | sort; (sleep 0.3; exec touch late) & exit 6'
+echo "status $?"
+ls late
+ls c.*.tmk | sed 's/\.[0-9]*\.tmk//' | grep -E 'printf|sort|touch' | sort -u
+for profile in c.*.tmk; do
+    tidemark report "$profile" >/dev/null || echo "$profile cannot be read"
+done

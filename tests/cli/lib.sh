@@ -1,0 +1,49 @@
+# What the scenarios share. A scenario prints what it sees; NAME.out is what it must see.
+
+ulimit -c 0
+
+# Runs a command; keeps stdout in `out`, stderr in `err`, prints its exit status.
+try() {
+    "$@" >out 2>err
+    echo "status $?"
+}
+
+# One sentence on stderr (a second line may say how to get help) that speaks of PATTERN.
+sentence() {
+    local lines
+    lines=$(wc -l <err)
+    if [ "$lines" -lt 1 ] || [ "$lines" -gt 2 ]; then
+        echo "not one sentence but $lines lines:"
+        cat err
+    elif ! head -1 err | grep -Eq "$1"; then
+        echo "a sentence, but not about '$1':"
+        cat err
+    else
+        echo "one sentence about $1"
+    fi
+}
+
+# Waits until a command succeeds, ten seconds at most.
+until_true() {
+    local tries=0
+    until "$@" 2>/dev/null; do
+        tries=$((tries + 1))
+        if [ $tries -gt 200 ]; then
+            echo "in vain: $*"
+            return 1
+        fi
+        sleep 0.05
+    done
+}
+
+# SQL on a profile.
+query() {
+    rm -f query.db
+    tidemark unpack "$1" query.db && sqlite3 query.db "$2"
+    rm -f query.db
+}
+
+skip() {
+    echo "skip: $*"
+    exit 77
+}

@@ -1,0 +1,38 @@
+# A report of a program that still runs; a killed collector leaves a profile at most two seconds old.
+. "$HERE/lib.sh"
+
+counted() { echo $(($(od -An -tu8 -j 64 -N 8 counters))); }
+allocated() {
+    query live.tmk "SELECT sum(alloc_count) FROM site JOIN path ON path.id = site.path
+        JOIN location_frame USING (location) JOIN function ON function.id = location_frame.function
+        WHERE function.name = 'victim_counted'" 2>/dev/null
+}
+
+tidemark record -q -o live.tmk "$VICTIMS/killed" 1 counters 2>err &
+recorder=$!
+until_true test -s counters
+sleep 3
+tidemark report live.tmk >out && echo "a report of what still runs"
+grep -q victim_counted out && echo "with its call site"
+tidemark report --json live.tmk | jq -e . >/dev/null && echo "and as JSON"
+first=$(allocated)
+sleep 2.5
+second=$(allocated)
+[ "$second" -gt "$first" ] && echo "it grows"
+
+before=$(counted)
+sleep 2.5
+kill -KILL $recorder
+wait $recorder 2>/dev/null
+program=$(od -An -tu8 -j 0 -N 8 counters | tr -d ' ')
+[ "$(allocated)" -ge "$before" ] && echo "at most two seconds old"
+tidemark report live.tmk >out 2>err && grep -q victim_counted out && echo "and it reads"
+
+# The program goes on without it, unrecorded and unharmed.
+sleep 0.3
+after=$(counted)
+sleep 0.3
+[ "$(counted)" -gt "$after" ] && echo "the program goes on"
+kill -TERM "$program"
+gone() { ! kill -0 "$program"; }
+until_true gone

@@ -1,0 +1,52 @@
+# LD_PRELOAD by hand, as MPI launchers do: the recorder starts its own collector.
+. "$HERE/lib.sh"
+
+library=$(dirname "$BIN")/lib/libtidemark.so
+[ -f "$library" ] || skip "no $library"
+export TIDEMARK_OPTIONS="-q -o hand.%n.%p.tmk"
+
+# At the program's exit the profile is complete, and the program saw nothing of it.
+LD_PRELOAD=$library "$VICTIMS/basic" 1
+echo "status $?"
+query hand.basic.*.tmk "SELECT sum(alloc_count) FROM site JOIN path ON path.id = site.path
+    JOIN location_frame USING (location) JOIN function ON function.id = location_frame.function
+    WHERE function.name = 'victim_small'"
+rm -f ./*.tmk
+
+# fork checks that wait() finds no child but its own.
+LD_PRELOAD=$library "$VICTIMS/fork" 4
+echo "status $?, profiles: $(ls hand.fork.*.tmk | wc -l)"
+rm -f ./*.tmk
+
+LD_PRELOAD=$library sh -c 'true; exec sleep 0.1'
+echo "status $?"
+until_true sh -c 'ls hand.sleep.*.tmk >/dev/null'
+rm -f ./*.tmk
+
+# Killed: the collector outlives the program and completes the profile.
+LD_PRELOAD=$library "$VICTIMS/endings" kill 2>/dev/null
+echo "status $?"
+sleep 1
+query hand.endings.*.tmk "SELECT sum(alloc_count) FROM site JOIN path ON path.id = site.path
+    JOIN location_frame USING (location) JOIN function ON function.id = location_frame.function
+    WHERE function.name = 'victim_work'"
+rm -f ./*.tmk
+
+# Two at once, in a background job of the shell: no collector is left behind.
+LD_PRELOAD=$library "$VICTIMS/basic" 8 &
+LD_PRELOAD=$library "$VICTIMS/realloc" 8 >/dev/null &
+wait
+ls hand.*.tmk | wc -l
+# (By its working directory: other tests may have collectors of their own.)
+left() {
+    local process
+    for process in $(pgrep -f 'tidemark collect'); do
+        [ "$(readlink "/proc/$process/cwd")" = "$PWD" ] && return 1
+    done
+    return 0
+}
+until_true left
+
+# Nothing to write to: the program does not suffer.
+TIDEMARK_OPTIONS="-o /proc/no/such.tmk" LD_PRELOAD=$library "$VICTIMS/basic" 1 2>/dev/null
+echo "status $?"

@@ -1,0 +1,33 @@
+# What cannot be recorded is not started, with a sentence that says why.
+. "$HERE/lib.sh"
+
+try tidemark record no-such-program
+sentence "no-such-program"
+try tidemark record ./no-such-program
+sentence "no-such-program"
+mkdir directory
+try tidemark record ./directory
+sentence "directory"
+echo 'echo ran' >plain
+try tidemark record ./plain
+sentence "plain"
+printf '#!/no/such/interpreter -x\necho ran\n' >script
+chmod +x script
+try tidemark record ./script
+sentence "/no/such/interpreter"
+try tidemark record "$VICTIMS/../cli/cli_static"
+sentence "static"
+cat out
+head -c 200 "$VICTIMS/basic" >broken
+chmod +x broken
+try tidemark record ./broken
+sentence "broken"
+echo "profiles: $(ls ./*.tmk 2>/dev/null)"
+
+# What looks odd and works: a script, through any interpreter, also by env.
+printf '#!/bin/sh\necho "script: $1"; exit 4\n' >script
+try tidemark record -q -o s.tmk ./script "an argument"
+cat out
+printf '#!/usr/bin/env -S sh -e\necho "env: $1"; exit 5\n' >script
+try tidemark record -q -o s.tmk ./script "an argument"
+cat out

@@ -1,0 +1,25 @@
+# The report of a known program, and its options.
+. "$HERE/lib.sh"
+
+tidemark record -q -o r.tmk "$VICTIMS/basic" 1 >/dev/null
+try tidemark report r.tmk
+grep -q 'victim_spike' out && echo "the peak's call site"
+grep -q 'basic\.c:[0-9]' out && echo "with file and line"
+awk 'length($0) > 80 { wide++ } END { print wide + 0, "lines of more than 80 columns" }' out
+grep -c "$(printf '\033')" out
+try tidemark report --top 1 --sort live r.tmk
+grep -q 'victim_' out && echo "sorted by what is live"
+try tidemark report --filter 'victim_zero' r.tmk
+grep -q victim_zero out && ! grep -q victim_calloc out && echo "filtered"
+try tidemark report --depth 1 r.tmk
+try tidemark report --json r.tmk
+jq -e 'type == "object"' out
+grep -q victim_spike out && echo "the call site in JSON"
+try tidemark report --filter '(' r.tmk
+sentence 'filter|expression'
+try tidemark report --sort sideways r.tmk
+sentence 'sort|sideways'
+# To a pipe that closes early.
+tidemark report r.tmk | head -1 >/dev/null
+echo "status ${PIPESTATUS[0]}" | sed 's/status \(0\|141\)$/ended quietly/'
+tidemark unpack r.tmk r.db && sqlite3 r.db 'SELECT count(*) > 5 FROM call_sites; PRAGMA integrity_check'

@@ -1,0 +1,23 @@
+#!/bin/sh
+# run.sh NAME: runs NAME.sh in a fresh directory, with `tidemark` in PATH, and compares what it
+# prints with NAME.out. A script that cannot run here says why ("skip: …") and ends with 77.
+# VICTIMS is where the victim programs are, BIN where tidemark is.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+name=$1
+# Beside other users' reach nothing works: setuid.sh drops its privileges.
+work=$(mktemp -d "${TMPDIR:-/tmp}/tidemark-cli.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+chmod 755 "$work"
+mkdir "$work/run"
+
+unset LD_PRELOAD TIDEMARK_OPTIONS TIDEMARK_SESSION
+export LC_ALL=C.UTF-8 NO_COLOR=1 HERE="$here" VICTIMS BIN
+export PATH="$BIN:$PATH"
+(cd "$work/run" && bash "$here/$name.sh") >"$work/out" 2>&1
+status=$?
+if [ $status = 77 ]; then
+    cat "$work/out"
+    exit 77
+fi
+diff -u "$here/$name.out" "$work/out" && [ $status = 0 ]

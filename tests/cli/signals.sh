@@ -1,0 +1,33 @@
+# Signals sent to tidemark record reach the program.
+. "$HERE/lib.sh"
+
+program='trap "echo got USR1; exit 3" USR1; trap "echo got TERM; exit 4" TERM
+    trap "echo got HUP; exit 5" HUP; trap "echo got INT; exit 6" INT
+    echo ready >ready; while :; do sleep 0.05; done'
+for signal in USR1 TERM HUP; do
+    rm -f ready
+    tidemark record -q -o s.tmk bash -c "$program" &
+    until_true test -s ready
+    kill -$signal $!
+    wait $!
+    echo "$signal: status $?"
+done
+
+# Ctrl-C: the terminal signals the whole group. An untrapped one kills the program and us.
+rm -f ready
+set -m
+tidemark record -q -o s.tmk bash -c "$program" &
+set +m
+until_true test -s ready
+kill -INT -- -$!
+wait $!
+echo "INT to the group: status $?"
+
+set -m
+tidemark record -q -o s.tmk sleep 60 2>/dev/null &
+set +m
+until_true pgrep -P $! sleep >/dev/null
+kill -INT -- -$!
+wait $! 2>/dev/null
+echo "INT untrapped: status $?"
+tidemark report s.tmk >/dev/null && echo "and a profile"

@@ -1,0 +1,31 @@
+# Wrong use: 125 and one sentence; the nearest option is suggested. Help is no error.
+. "$HERE/lib.sh"
+
+try tidemark record
+sentence "no program"
+try tidemark record --quite true
+sentence "did you mean.*--quiet|--quiet"
+try tidemark record --on-full=sometimes true
+sentence "wait.*drop|on-full"
+try tidemark record --ring 3K true
+sentence "ring"
+try tidemark record -o '%z.tmk' true
+sentence "%z|after %"
+try tidemark record -o '' true
+sentence "empty|output"
+try tidemark recrod true
+sentence "record"
+try tidemark
+echo "says how: $(cat out err | grep -c 'record')" | sed 's/: [1-9][0-9]*$/: yes/'
+for command in "" record report unpack; do
+    try tidemark $command --help
+    [ -s out ] && [ ! -s err ] && echo "help for '$command' on stdout"
+    awk 'length($0) > 400 { print "a very long line" }' out
+done
+try tidemark --version
+grep -Ec '^tidemark [0-9]+\.[0-9]+' out
+# -- ends our options; the program's own are its own.
+try tidemark record -q -- sh -c 'echo "$@"' sh --quiet -o x --
+cat out
+try tidemark record -q sh -c 'echo "$@"' sh --help
+cat out
