@@ -75,10 +75,18 @@ static inline uintptr_t arch_code_address(uintptr_t return_address)
 #error "unwinding knows x86-64 and aarch64"
 #endif
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define ARCH_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define ARCH_SANITIZED 1
+#endif
+#endif
+
 /* A word of a stack, at any alignment. Sanitizers may not see it: a walk reads between variables. */
 static inline uintptr_t arch_load(uintptr_t address)
 {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef ARCH_SANITIZED
     uintptr_t word;
 #if defined(__x86_64__)
     __asm__ volatile("mov (%1), %0" : "=r"(word) : "r"(address));

@@ -47,8 +47,8 @@ void stack_begin(struct stack *stack)
  * needs the call, so sandboxes allow it; process_vm_readv or mincore they often do not. */
 bool stack_word_readable(uintptr_t address)
 {
-    if (address > (uintptr_t)INTPTR_MAX - sizeof(uint64_t)) {
-        return false;
+    if (address < PAGE_BYTES || address > (uintptr_t)INTPTR_MAX) {
+        return false; /* NULL would mean "no mask" */
     }
     return arch_syscall4(SYS_rt_sigprocmask, ~0, (long)address, 0, sizeof(uint64_t)) != -EFAULT;
 }

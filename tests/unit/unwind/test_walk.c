@@ -137,6 +137,62 @@ static void tells_two_call_sites_of_one_caller_apart(void **state)
     assert_agreement(12);
 }
 
+/* The return addresses may all look unchanged while frames have moved: old ones lie about in
+ * alloca's bytes. Only the frame pointer tells, live or saved. */
+void call_with_live_bp(void (*function)(void));
+void call_with_saved_bp(void (*function)(void));
+__asm__(".text\n"
+        "call_with_live_bp:\n"
+        "	.cfi_startproc\n"
+        "	sub $8, %rsp\n"
+        "	.cfi_def_cfa_offset 16\n"
+        "	call *%rdi\n"
+        "	add $8, %rsp\n"
+        "	.cfi_def_cfa_offset 8\n"
+        "	ret\n"
+        "	.cfi_endproc\n"
+        "call_with_saved_bp:\n"
+        "	.cfi_startproc\n"
+        "	push %rbp\n"
+        "	.cfi_def_cfa_offset 16\n"
+        "	.cfi_offset rbp, -16\n"
+        "	xor %ebp, %ebp\n"
+        "	call *%rdi\n"
+        "	pop %rbp\n"
+        "	.cfi_def_cfa_offset 8\n"
+        "	ret\n"
+        "	.cfi_endproc\n");
+
+static NOINLINE void moved_frame(size_t bytes, void (*through)(void (*)(void)))
+{
+    sink = alloca(bytes);
+    through(check);
+    __asm__ volatile("");
+}
+
+static NOINLINE void moving_frame(int second, void (*through)(void (*)(void)))
+{
+    sink = alloca(second ? 1024 : 512);
+    if (second) {
+        moved_frame(512, through);
+    } else {
+        moved_frame(1024, through);
+    }
+    __asm__ volatile("");
+}
+
+static void sees_frames_move_between_unchanged_return_addresses(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 6; i++) {
+        moving_frame(i & 1, call_with_live_bp);
+    }
+    for (int i = 0; i < 6; i++) {
+        moving_frame(i & 1, call_with_saved_bp);
+    }
+    assert_agreement(24);
+}
+
 static jmp_buf targets[8];
 
 static NOINLINE void jump_from(int depth, unsigned target)
@@ -567,6 +623,7 @@ int main(void)
         cmocka_unit_test_setup(agrees_two_hundred_thousand_frames_deep, set_up),
         cmocka_unit_test_setup(agrees_on_frames_of_changing_size, set_up),
         cmocka_unit_test_setup(tells_two_call_sites_of_one_caller_apart, set_up),
+        cmocka_unit_test_setup(sees_frames_move_between_unchanged_return_addresses, set_up),
         cmocka_unit_test_setup(agrees_after_longjmp, set_up),
         cmocka_unit_test_setup(agrees_after_exceptions, set_up),
         cmocka_unit_test_setup(agrees_wherever_the_stack_wanders, set_up),
