@@ -53,7 +53,7 @@ static enum ending __attribute__((noinline)) refused(struct walk *walk, rule wha
 /* Innermost to outermost. Leaves the state that it ended in behind the last fresh frame.
  *
  * The plain step is written out here with everything in registers: this loop is what a capture
- * costs when the stack has changed (3 ns per frame). */
+ * costs when the stack has changed (with remembering, 9 ns per frame). */
 static inline struct route find_route(struct unwind_memory *memory, struct walk *walk,
                                       uint32_t max_depth)
 {
