@@ -145,15 +145,19 @@ static void write_end(struct image *image)
 
 /* ---- Writing ---- */
 
-static bool writer_is_ready(struct image *image)
+static bool writer_is_ready(struct image *image, bool patient)
 {
     if (image->writer)
         return true;
     if (image->written || image->result.error)
         return false;
     char *path = output_name(image->options.output, image->program, image->pid, image->first);
-    if (writer_open(&image->writer, path, image->pid, image->executable, image->start) < 0) {
+    int status = writer_open(&image->writer, path, image->pid, image->executable, image->start);
+    /* A program whose place this one took by exec may still be completing a profile of that name;
+     * then we try again later. */
+    if (status < 0 && !(status == -EBUSY && patient))
         fail(image, "%s", profile_error());
+    if (status < 0) {
         free(path);
         return false;
     }
@@ -184,7 +188,7 @@ static void flush_collect(struct image *image)
 
 static void flush_begin(struct image *image)
 {
-    if (!writer_is_ready(image) || snapshot_take(&image->snapshot, image->replay, image->merge) < 0)
+    if (!writer_is_ready(image, true) || snapshot_take(&image->snapshot, image->replay, image->merge) < 0)
         return;
     atomic_store(&image->flushed, false);
     image->flushing = pthread_create(&image->flusher, NULL, flush_thread, image) == 0;
@@ -271,11 +275,24 @@ static bool is_stub(struct image *image)
            program.events < STUB_EVENTS;
 }
 
+static bool wait_for_writer(struct image *image)
+{
+    struct timespec pause = {0, 5 * 1000 * 1000};
+    for (int tries = 0; tries < 6000; tries++) {
+        if (writer_is_ready(image, true))
+            return true;
+        if (image->result.error)
+            return false;
+        nanosleep(&pause, NULL);
+    }
+    return writer_is_ready(image, false);
+}
+
 static void complete(struct image *image)
 {
     flush_collect(image);
     say_lost(image);
-    if (is_stub(image) || !writer_is_ready(image))
+    if (is_stub(image) || !wait_for_writer(image))
         return;
     write_end(image);
     int status = snapshot_take(&image->snapshot, image->replay, image->merge);

@@ -1,0 +1,50 @@
+/* tidemark unpack: a packed profile as the SQLite database that it holds. */
+#include "cli/commands.h"
+
+#include <stdio.h>
+#include <string.h>
+#include "base/options.h"
+#include "base/strbuf.h"
+#include "profile/profile.h"
+
+static const struct option_entry entries[] = {OPTION_GROUP_END};
+
+static const struct options_command command = {
+    .name = "unpack",
+    .synopsis = "PROFILE [DATABASE]",
+    .purpose = "Writes the plain SQLite database of a packed profile, for sqlite3 and other tools. "
+               "The profile itself stays as it is. DATABASE must not exist; its name is PROFILE's "
+               "with .db instead of .tmk if it is not given.",
+    .entries = entries,
+    .epilogue = "Example:\n"
+                "  tidemark unpack run.tmk && sqlite3 run.db 'SELECT * FROM top_functions LIMIT 10'\n",
+};
+
+static void default_output(struct strbuf *name, const char *profile)
+{
+    size_t length = strlen(profile);
+    if (length > 4 && !strcmp(profile + length - 4, ".tmk"))
+        length -= 4;
+    strbuf_add(name, profile, length);
+    strbuf_add_string(name, ".db");
+}
+
+int cmd_unpack(int argc, char **argv)
+{
+    int operand = options_parse(&command, argc, argv, NULL);
+    if (operand < 0)
+        return OPTIONS_EXIT_STATUS(operand);
+    if (operand == argc || operand + 2 < argc)
+        return options_usage_error(&command, operand == argc ? "no profile given"
+                                                             : "more than a profile and a database given");
+    struct strbuf output = STRBUF_INIT;
+    if (operand + 1 < argc)
+        strbuf_add_string(&output, argv[operand + 1]);
+    else
+        default_output(&output, argv[operand]);
+    int error = profile_unpack(argv[operand], output.data);
+    if (error)
+        fprintf(stderr, "tidemark unpack: %s\n", profile_error());
+    strbuf_release(&output);
+    return error ? OPTIONS_EXIT_FAILURE : 0;
+}
