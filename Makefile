@@ -1,0 +1,59 @@
+# The front door: everything else is CMake and ctest. `make` alone says what there is.
+.POSIX:
+.DEFAULT_GOAL = help
+.PHONY: help demo build check check-asan check-tsan bench install clean
+
+PREFIX = /usr/local
+JOBS = $$(nproc)
+TIDEMARK = build/release/bin/tidemark
+CTEST = ctest --output-on-failure --no-tests=error
+
+help:
+	@echo 'make demo     install what is missing, build, profile g++ on examples/heavy.cpp, show the report'
+	@echo 'make build    build (release) into build/release'
+	@echo 'make check    every test; the units again under AddressSanitizer and ThreadSanitizer'
+	@echo 'make bench    the benchmarks'
+	@echo 'make install  into PREFIX (now $(PREFIX)); DESTDIR works'
+	@echo 'make clean    remove build/'
+
+# What needs no tests leaves them out: no test packages are asked for.
+demo:
+	@tools/setup.sh build
+	@cmake --preset release -DBUILD_TESTING=OFF >build.log 2>&1 && cmake --build --preset release -j $(JOBS) >>build.log 2>&1 || { cat build.log; exit 1; }
+	@rm -f build.log
+	@tools/demo.sh $(TIDEMARK)
+
+build:
+	@tools/setup.sh build
+	cmake --preset release -DBUILD_TESTING=OFF
+	cmake --build --preset release -j $(JOBS)
+
+# The sanitizers first, so that the last line is the summary of the whole run of the release build.
+check: check-asan check-tsan
+	cmake --preset release -DBUILD_TESTING=ON
+	cmake --build --preset release -j $(JOBS)
+	$(CTEST) --preset release -j $(JOBS)
+
+check-asan:
+	@tools/setup.sh build test
+	cmake --preset asan
+	cmake --build --preset asan -j $(JOBS)
+	$(CTEST) --preset asan -j $(JOBS) -R '^unit/'
+
+check-tsan:
+	@tools/setup.sh build test
+	cmake --preset tsan
+	cmake --build --preset tsan -j $(JOBS)
+	$(CTEST) --preset tsan -j $(JOBS) -R '^unit/.*(ring|merge|shared|thread)'
+
+bench:
+	@tools/setup.sh build test
+	cmake --preset release -DBUILD_TESTING=ON
+	cmake --build --preset release -j $(JOBS)
+	@for bench in bench/*.sh; do [ -f "$$bench" ] && { echo "== $$bench"; BIN=build/release/bin sh "$$bench" || exit 1; }; done
+
+install: build
+	cmake --install build/release --prefix $(PREFIX)
+
+clean:
+	rm -rf build

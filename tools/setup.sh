@@ -1,0 +1,96 @@
+#!/bin/sh
+# setup.sh build|test…: makes sure that the Debian packages of these groups are there. Says what it
+# installs and why, asks nothing, and does not touch apt when nothing is missing.
+set -eu
+
+build_packages='
+gcc             the C compiler
+g++             the C++ compiler; also what `make demo` profiles
+libc6-dev       the C library'"'"'s headers
+cmake           configures the build
+ninja-build     runs it
+pkg-config      finds the libraries below
+libsqlite3-dev  SQLite: a profile is an SQLite database
+libzstd-dev     zstd: finished profiles are packed
+libdw-dev       elfutils: function names and lines from DWARF
+libelf-dev      elfutils: ELF files
+libiberty-dev   C++ and Rust names made readable
+'
+test_packages='
+libcmocka-dev   unit tests
+sqlite3         tests look into profiles
+jq              tests look into JSON reports
+procps          ps and pgrep: tests look at processes
+util-linux      setpriv: tests as another user
+bsdutils        script: tests on a terminal
+gfortran        Fortran victims
+valgrind        the oracle: allocation counts and peaks
+libgoogle-perftools-dev  programs linked with tcmalloc
+libjemalloc-dev programs linked with jemalloc
+python3         recorded as a real program
+perl            recorded as a real program
+ghostscript     recorded as a real program
+redis-tools     recorded as a real program: redis-server, without the service
+nodejs          recorded as a real program
+git             recorded as a real program
+curl            recorded as a real program
+gdb             recorded as a real program
+'
+
+installed() {
+    dpkg-query -W -f '${Status}' "$1" 2>/dev/null | grep -q '^install ok installed'
+}
+
+# "package reason" lines of what is not installed.
+missing_of() {
+    printf '%s' "$1" | while read -r package reason; do
+        [ -z "$package" ] || installed "$package" || printf '%s %s\n' "$package" "$reason"
+    done
+}
+
+wanted=
+for group in "$@"; do
+    case $group in
+    build) wanted=$wanted$build_packages ;;
+    test) wanted=$wanted$test_packages ;;
+    *) echo "setup.sh: no group '$group'; there are build and test" >&2; exit 2 ;;
+    esac
+done
+
+if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+    echo "setup: not a Debian system; Tidemark needs what these Debian packages hold:"
+    printf '%s' "$wanted" | sed '/^$/d; s/^/  /'
+    exit 0
+fi
+
+missing=$(missing_of "$wanted")
+[ -n "$missing" ] || exit 0
+
+echo "setup: installing these Debian packages:"
+printf '%s\n' "$missing" | while read -r package reason; do
+    printf '  %-24s %s\n' "$package" "$reason"
+done
+
+as_root=
+if [ "$(id -u)" != 0 ]; then
+    command -v sudo >/dev/null || {
+        echo "setup: neither root nor sudo; as root: apt-get install --no-install-recommends" \
+            "$(printf '%s\n' "$missing" | cut -d ' ' -f 1 | tr '\n' ' ')" >&2
+        exit 1
+    }
+    as_root=sudo
+fi
+
+# What can be had is installed in one go; a package that this system does not know is left out, and
+# the tests that need it say that they are skipped.
+$as_root env DEBIAN_FRONTEND=noninteractive apt-get -q update
+known=
+for package in $(printf '%s\n' "$missing" | cut -d ' ' -f 1); do
+    if [ -n "$(apt-cache -q show "$package" 2>/dev/null | head -n 1)" ]; then
+        known="$known $package"
+    else
+        echo "setup: no package $package here; going on without it"
+    fi
+done
+[ -z "$known" ] || $as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y \
+    -o Dpkg::Use-Pty=0 install --no-install-recommends $known
