@@ -116,10 +116,23 @@ void dwarf_index_release(struct dwarf_index *index)
 
 /* ---- Functions of a unit ------------------------------------------------------------------- */
 
-bool dwarf_next_sibling(Dwarf_Die *die)
+static bool gone_on(const char **furthest, const Dwarf_Die *die)
 {
-    const void *before = die->addr;
-    return dwarf_siblingof(die, die) == 0 && (const char *)die->addr > (const char *)before;
+    const char *at = die->addr;
+    if (at <= *furthest)
+        return false;
+    *furthest = at;
+    return true;
+}
+
+bool dwarf_walk_child(const char **furthest, Dwarf_Die *parent, Dwarf_Die *child)
+{
+    return dwarf_child(parent, child) == 0 && gone_on(furthest, child);
+}
+
+bool dwarf_walk_sibling(const char **furthest, Dwarf_Die *die)
+{
+    return dwarf_siblingof(die, die) == 0 && gone_on(furthest, die);
 }
 
 static void add_function(struct unit *unit, Dwarf_Die *die)
@@ -137,18 +150,19 @@ static bool is_outer_scope(int tag)
     return tag == DW_TAG_namespace || tag == DW_TAG_module;
 }
 
-static void add_functions(struct unit *unit, Dwarf_Die *parent, bool nested, int depth)
+static void add_functions(struct unit *unit, Dwarf_Die *parent, bool nested, int depth,
+                          const char **furthest)
 {
     Dwarf_Die child;
-    if (depth > MAX_DEPTH || dwarf_child(parent, &child) != 0)
+    if (depth > MAX_DEPTH || !dwarf_walk_child(furthest, parent, &child))
         return;
     do {
         int tag = dwarf_tag(&child);
         if (tag == DW_TAG_subprogram)
             add_function(unit, &child);
         if (is_outer_scope(tag) || (nested && dwarf_haschildren(&child)))
-            add_functions(unit, &child, nested, depth + 1);
-    } while (dwarf_next_sibling(&child));
+            add_functions(unit, &child, nested, depth + 1, furthest);
+    } while (dwarf_walk_sibling(furthest, &child));
 }
 
 static void forget_functions(struct unit *unit)
@@ -168,9 +182,10 @@ static struct function *find_function(struct unit *unit, uint64_t address)
 {
     uint32_t found = range_map_find(&unit->function_ranges, address);
     while (found == RANGE_NONE && unit->functions_read < UNIT_ALL) {
+        const char *furthest = NULL;
         forget_functions(unit);
         unit->functions_read++;
-        add_functions(unit, &unit->body, unit->functions_read == UNIT_ALL, 0);
+        add_functions(unit, &unit->body, unit->functions_read == UNIT_ALL, 0, &furthest);
         found = range_map_find(&unit->function_ranges, address);
     }
     return found == RANGE_NONE ? NULL : &unit->functions[found];
@@ -196,24 +211,26 @@ static bool is_block(int tag)
 }
 
 static void add_inlines(struct function *function, Dwarf_Die *parent_die, uint32_t parent,
-                        int depth)
+                        int depth, const char **furthest)
 {
     Dwarf_Die child;
-    if (depth > MAX_DEPTH || dwarf_child(parent_die, &child) != 0)
+    if (depth > MAX_DEPTH || !dwarf_walk_child(furthest, parent_die, &child))
         return;
     do {
         int tag = dwarf_tag(&child);
         if (tag == DW_TAG_inlined_subroutine)
-            add_inlines(function, &child, add_inlined(function, &child, parent), depth + 1);
+            add_inlines(function, &child, add_inlined(function, &child, parent), depth + 1,
+                        furthest);
         else if (is_block(tag))
-            add_inlines(function, &child, parent, depth + 1);
-    } while (dwarf_next_sibling(&child));
+            add_inlines(function, &child, parent, depth + 1, furthest);
+    } while (dwarf_walk_sibling(furthest, &child));
 }
 
 static uint32_t find_inlined(struct function *function, uint64_t address)
 {
+    const char *furthest = NULL;
     if (!function->inlines_read)
-        add_inlines(function, &function->die, RANGE_NONE, 0);
+        add_inlines(function, &function->die, RANGE_NONE, 0, &furthest);
     function->inlines_read = true;
     return range_map_find(&function->inline_ranges, address);
 }

@@ -81,24 +81,22 @@ static const char *scope_name(Dwarf_Die *die)
     return dwarf_tag(die) == DW_TAG_namespace ? "(anonymous namespace)" : NULL;
 }
 
-static void add_scopes(struct unit *unit, Dwarf_Die *parent, Dwarf_Off parent_end, int depth)
+static void add_scopes(struct unit *unit, Dwarf_Die *parent, Dwarf_Off parent_end, int depth,
+                       const char **furthest)
 {
-    Dwarf_Die child;
-    if (depth > MAX_DEPTH || dwarf_child(parent, &child) != 0)
+    Dwarf_Die child, next;
+    if (depth > MAX_DEPTH || !dwarf_walk_child(furthest, parent, &child))
         return;
-    bool more;
     do {
-        Dwarf_Die die = child;
-        more = dwarf_next_sibling(&child);
-        if (!is_scope(dwarf_tag(&die)) || !dwarf_haschildren(&die))
+        if (!is_scope(dwarf_tag(&child)) || !dwarf_haschildren(&child))
             continue;
-        Dwarf_Off end = more ? dwarf_dieoffset(&child) : parent_end;
+        Dwarf_Off end = dwarf_siblingof(&child, &next) == 0 ? dwarf_dieoffset(&next) : parent_end;
         unit->scopes = memory_grow(unit->scopes, &unit->scope_capacity, unit->scope_count + 1,
                                    sizeof *unit->scopes);
         unit->scopes[unit->scope_count++] =
-            (struct scope){dwarf_dieoffset(&die), end, scope_name(&die)};
-        add_scopes(unit, &die, end, depth + 1);
-    } while (more);
+            (struct scope){dwarf_dieoffset(&child), end, scope_name(&child)};
+        add_scopes(unit, &child, end, depth + 1, furthest);
+    } while (dwarf_walk_sibling(furthest, &child));
 }
 
 /* "mod::" + "proc". Only for declarations in the unit itself: another unit's (LTO, dwz) would have
@@ -109,8 +107,9 @@ static const char *qualified(struct dwarf_index *index, struct unit *unit, Dwarf
     Dwarf_Die home;
     if (!dwarf_diecu(declaration, &home, NULL, NULL) || home.addr != unit->body.addr)
         return pool_intern(index->pool, name);
+    const char *furthest = NULL;
     if (!unit->scopes_read)
-        add_scopes(unit, &unit->body, UINT64_MAX, 0);
+        add_scopes(unit, &unit->body, UINT64_MAX, 0, &furthest);
     unit->scopes_read = true;
 
     char *text = NULL;

@@ -82,11 +82,12 @@ static void flip_bytes(size_t from, size_t to, size_t flips)
 static void flipped_bytes_do_no_harm(void **state)
 {
     (void)state;
-    /* other seeds and more rounds are for looking for trouble by hand */
+    /* Seed 113 makes siblings point among children, which once took for ever. Other seeds and more
+     * rounds are for looking for trouble by hand. */
     const char *rounds_text = getenv("TIDEMARK_FUZZ_ROUNDS"),
                *seed_text = getenv("TIDEMARK_FUZZ_SEED");
-    size_t rounds = rounds_text ? strtoul(rounds_text, NULL, 10) : 200;
-    seed = (seed_text ? strtoul(seed_text, NULL, 10) : 1) * 0x9E3779B97F4A7C15ull;
+    size_t rounds = rounds_text ? strtoul(rounds_text, NULL, 10) : 1000;
+    seed = (seed_text ? strtoul(seed_text, NULL, 10) : 113) * 0x9E3779B97F4A7C15ull;
     for (size_t round = 0; round < rounds; round++) {
         flip_bytes(0, shapes.length, 1 + next_random() % 200);
         flip_bytes(0, 1024, 1 + next_random() % 4);                             /* headers */
