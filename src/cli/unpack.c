@@ -16,8 +16,9 @@ static const struct options_command command = {
                "The profile itself stays as it is. DATABASE must not exist; its name is PROFILE's "
                "with .db instead of .tmk if it is not given.",
     .entries = entries,
-    .epilogue = "Example:\n"
-                "  tidemark unpack run.tmk && sqlite3 run.db 'SELECT * FROM top_functions LIMIT 10'\n",
+    .epilogue =
+        "Example:\n"
+        "  tidemark unpack run.tmk && sqlite3 run.db 'SELECT * FROM top_functions LIMIT 10'\n",
 };
 
 static void default_output(struct strbuf *name, const char *profile)
@@ -35,8 +36,9 @@ int cmd_unpack(int argc, char **argv)
     if (operand < 0)
         return OPTIONS_EXIT_STATUS(operand);
     if (operand == argc || operand + 2 < argc)
-        return options_usage_error(&command, operand == argc ? "no profile given"
-                                                             : "more than a profile and a database given");
+        return options_usage_error(&command, operand == argc
+                                                 ? "no profile given"
+                                                 : "more than a profile and a database given");
     struct strbuf output = STRBUF_INIT;
     if (operand + 1 < argc)
         strbuf_add_string(&output, argv[operand + 1]);

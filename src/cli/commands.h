@@ -1,0 +1,11 @@
+/* The subcommands: one function each in a file of its own, and one table of them (main.c). argv[0]
+ * is the subcommand's name; the result is the exit status. */
+#ifndef TIDEMARK_CLI_COMMANDS_H
+#define TIDEMARK_CLI_COMMANDS_H
+
+int cmd_record(int argc, char **argv);
+int cmd_collect(int argc, char **argv); /* for the recorder's own use, not listed */
+int cmd_report(int argc, char **argv);
+int cmd_unpack(int argc, char **argv);
+
+#endif

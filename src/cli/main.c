@@ -1,0 +1,111 @@
+/* tidemark: finds the subcommand in the table and calls it. A new command is an entry here, a file
+ * beside, and a page in man/. */
+#include "cli/commands.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/options.h"
+#include "base/text.h"
+
+static int cmd_help(int argc, char **argv);
+static int cmd_version(int argc, char **argv);
+
+struct command {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    const char *purpose; /* NULL: hidden */
+};
+
+static const struct command commands[] = {
+#ifdef TIDEMARK_HAS_RECORD
+    {"record", cmd_record, "run a program and record where its memory goes"},
+    {"collect", cmd_collect, NULL},
+#endif
+    {"report", cmd_report, "show a profile: peak, leaks, top call sites and their callers"},
+    {"unpack", cmd_unpack, "turn a profile into a plain SQLite database"},
+    {"help", cmd_help, "show this text, or how to use a command"},
+    {"version", cmd_version, "show the version"},
+};
+enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
+
+static const struct command *find(const char *name)
+{
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        if (!strcmp(commands[i].name, name))
+            return &commands[i];
+    return NULL;
+}
+
+static void print_usage(FILE *out)
+{
+    fputs("Usage: tidemark COMMAND [ARGUMENTS…]\n"
+          "Shows where a program's memory went: who asked for it, when, and for how long.\n\n"
+          "Commands:\n",
+          out);
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        if (commands[i].purpose)
+            fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].purpose);
+    fputs("\nExamples:\n"
+          "  tidemark record ./program arguments\n"
+          "  tidemark report tidemark.program.1234.tmk\n\n"
+          "'tidemark help COMMAND' says more.\n",
+          out);
+}
+
+static int complain_unknown(const char *name)
+{
+    const char *names[COMMAND_COUNT];
+    size_t count = 0;
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        if (commands[i].purpose)
+            names[count++] = commands[i].name;
+    struct strbuf safe = STRBUF_INIT;
+    text_add_safe_string(&safe, name);
+    const char *nearest = options_nearest(name, names, count);
+    const char *what = *name == '-' ? "option" : "command";
+    if (nearest)
+        fprintf(stderr, "tidemark: unknown %s '%s', did you mean '%s'?\n", what, safe.data,
+                nearest);
+    else
+        fprintf(stderr, "tidemark: unknown %s '%s'\nTry 'tidemark help'.\n", what, safe.data);
+    strbuf_release(&safe);
+    return OPTIONS_EXIT_FAILURE;
+}
+
+static int cmd_version(int argc, char **argv)
+{
+    (void)argc, (void)argv;
+    puts("tidemark " TIDEMARK_VERSION);
+    return 0;
+}
+
+static int cmd_help(int argc, char **argv)
+{
+    if (argc < 2 || *argv[1] == '-' || !strcmp(argv[1], "help") || !strcmp(argv[1], "version")) {
+        print_usage(stdout);
+        return 0;
+    }
+    const struct command *command = find(argv[1]);
+    if (!command)
+        return complain_unknown(argv[1]);
+    char help[] = "--help";
+    char *const arguments[] = {argv[1], help, NULL};
+    return command->run(2, (char **)arguments);
+}
+
+int main(int argc, char **argv)
+{
+    const char *name = argc > 1 ? argv[1] : NULL;
+    if (!name) {
+        print_usage(stderr);
+        return OPTIONS_EXIT_FAILURE;
+    }
+    if (!strcmp(name, "--help") || !strcmp(name, "-h"))
+        name = "help";
+    if (!strcmp(name, "--version") || !strcmp(name, "-V"))
+        name = "version";
+    const struct command *command = find(name);
+    return command ? command->run(argc - 1, argv + 1) : complain_unknown(name);
+}

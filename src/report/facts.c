@@ -1,0 +1,138 @@
+/* See facts.h. */
+#include "report/facts.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/human.h"
+#include "base/text.h"
+#include "report/names.h"
+
+uint64_t facts_number(const struct profile *profile, const char *key)
+{
+    const char *value = profile_get(profile, key);
+    long long number = value ? strtoll(value, NULL, 10) : 0;
+    return number > 0 ? (uint64_t)number : 0;
+}
+
+void facts_add_text(struct strbuf *out, const struct profile *profile, const char *key)
+{
+    const char *value = profile_get(profile, key);
+    text_add_safe_string(out, value ? value : "?");
+}
+
+static bool ended_by(const struct profile *profile, const char *kind)
+{
+    const char *end = profile_get(profile, PROFILE_META_END);
+    return end && !strcmp(end, kind);
+}
+
+bool facts_ended_well(const struct profile *profile)
+{
+    return profile->complete &&
+           ((ended_by(profile, "exit") && !facts_number(profile, PROFILE_META_END_STATUS)) ||
+            ended_by(profile, "exec"));
+}
+
+void facts_add_end(struct strbuf *out, const struct profile *profile)
+{
+    unsigned status = (unsigned)facts_number(profile, PROFILE_META_END_STATUS);
+    const char *name = ended_by(profile, "signal") ? sigabbrev_np((int)status) : NULL;
+    if (profile->being_written)
+        strbuf_add_string(out, "still being recorded");
+    else if (!profile->complete)
+        strbuf_add_string(out, "recording was cut short: how the program ended is not known");
+    else if (ended_by(profile, "exit"))
+        strbuf_addf(out, "exit status %u", status);
+    else if (ended_by(profile, "signal") && name)
+        strbuf_addf(out, "killed by SIG%s", name);
+    else if (ended_by(profile, "signal"))
+        strbuf_addf(out, "killed by signal %u", status);
+    else if (ended_by(profile, "exec"))
+        strbuf_add_string(out, "replaced by another program (exec)");
+    else if (ended_by(profile, "detached"))
+        strbuf_add_string(out, "ran on when recording ended");
+    else
+        strbuf_add_string(out, "nobody saw how it ended");
+}
+
+bool facts_resident_peak(const struct profile *profile, uint64_t *bytes)
+{
+    bool sampled = false;
+    *bytes = 0;
+    for (size_t i = 0; i < profile->bucket_count; i++) {
+        struct timeline_level level = profile->buckets[i].physical;
+        if (level.min > level.max)
+            continue;
+        sampled = true;
+        if (level.max > *bytes)
+            *bytes = level.max;
+    }
+    return sampled;
+}
+
+/* ---- Warnings ------------------------------------------------------------------------------ */
+
+static void add_counted(struct strbuf *out, uint64_t count, const char *one, const char *many)
+{
+    if (count)
+        strbuf_addf(out, "%s %s\n", human_exact(count).text, count == 1 ? one : many);
+}
+
+void facts_add_losses(struct strbuf *out, const struct profile *profile)
+{
+    const struct program_metrics *program = &profile->program;
+    if (profile->damage) {
+        strbuf_add_string(out, "the profile is damaged: ");
+        text_add_safe_string(out, profile->damage);
+        strbuf_add_string(out, "; figures below are incomplete\n");
+    }
+    add_counted(out, program->lost_events, "event was not recorded: counts are lower bounds",
+                "events were not recorded: counts are lower bounds");
+    add_counted(out, program->late_events, "event came too late for its place in time",
+                "events came too late for their place in time");
+    add_counted(out, program->replaced_blocks,
+                "block was allocated where one was still alive: a free was not seen",
+                "blocks were allocated where one was still alive: frees were not seen");
+    add_counted(out, facts_number(profile, PROFILE_META_DAMAGED),
+                "thread's events were overwritten by the program",
+                "threads' events were overwritten by the program");
+    add_counted(out, facts_number(profile, PROFILE_META_UNATTRIBUTED),
+                "event has no call path (no memory for it)",
+                "events have no call path (no memory for it)");
+}
+
+static void add_modules(struct strbuf *out, const struct profile *profile, int quality,
+                        const char *sentence)
+{
+    size_t count = 0;
+    struct strbuf names = STRBUF_INIT;
+    for (size_t i = 0; i < profile->module_count; i++) {
+        if (profile->modules[i].quality != quality)
+            continue;
+        if (count < 3) {
+            strbuf_add_string(&names, count ? ", " : "");
+            text_add_safe_string(&names, name_base(profile->modules[i].path));
+        }
+        count++;
+    }
+    if (count > 3)
+        strbuf_addf(&names, " and %zu more", count - 3);
+    if (count)
+        strbuf_addf(out, "%s: %s\n", sentence, names.data);
+    strbuf_release(&names);
+}
+
+void facts_add_warnings(struct strbuf *out, const struct profile *profile)
+{
+    facts_add_losses(out, profile);
+    add_counted(out, profile->program.foreign_frees,
+                "free of a block from before the recording (or from the parent of a fork)",
+                "frees of blocks from before the recording (or from the parent of a fork)");
+    add_counted(out, facts_number(profile, PROFILE_META_UNWALKABLE),
+                "call path could not be walked to its end",
+                "call paths could not be walked to their ends");
+    /* enum symbols_quality: 0 no file, 1 changed since, 2 exported names only */
+    add_modules(out, profile, 1, "changed since the recording, so without names");
+    add_modules(out, profile, 0, "file not found or not ELF, so without names");
+}

@@ -1,0 +1,28 @@
+/* Sentences about a recording as a whole, shared by text, summary and JSON. */
+#ifndef TIDEMARK_REPORT_FACTS_H
+#define TIDEMARK_REPORT_FACTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "base/strbuf.h"
+#include "profile/profile.h"
+
+/* "exit status 0", "killed by SIGSEGV", "still being recorded", … */
+void facts_add_end(struct strbuf *out, const struct profile *profile);
+bool facts_ended_well(const struct profile *profile);
+
+/* A meta number; 0 if it is not there. */
+uint64_t facts_number(const struct profile *profile, const char *key);
+/* Terminal-safe text of a meta value, "?" if it is not there. */
+void facts_add_text(struct strbuf *out, const struct profile *profile, const char *key);
+
+/* Highest resident (program's own) bytes seen; false if never sampled. */
+bool facts_resident_peak(const struct profile *profile, uint64_t *bytes);
+
+/* One line each, "\n" after each: what is missing from the profile or not to be trusted. Empty:
+ * nothing was lost. */
+void facts_add_warnings(struct strbuf *out, const struct profile *profile);
+/* The first part of them only: lost, late, damaged. */
+void facts_add_losses(struct strbuf *out, const struct profile *profile);
+
+#endif

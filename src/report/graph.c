@@ -1,0 +1,156 @@
+/* See graph.h.
+ *
+ *   18.4 MiB ┤            ▂▄▆█▇        rows of eighths of a character; "·" is the resident line,
+ *            │     ▁▃▅▇██████████      drawn where the area does not cover it
+ *          0 └───────────────────
+ *            0 s              1.2 s
+ */
+#include "report/graph.h"
+
+#include <stdio.h>
+#include <string.h>
+#include "base/human.h"
+#include "base/text.h"
+#include "report/facts.h"
+
+enum { ROWS = 6, MAX_COLUMNS = 400, LEFT = 12 };
+
+struct graph {
+    size_t columns;
+    uint64_t top;
+    uint64_t requested[MAX_COLUMNS], resident[MAX_COLUMNS];
+    bool has_resident[MAX_COLUMNS], any_resident;
+};
+
+static void raise_to(uint64_t *value, uint64_t to)
+{
+    if (to > *value)
+        *value = to;
+}
+
+/* Fewer buckets than columns: a bucket is several columns wide. */
+static void collect(struct graph *graph, const struct profile *profile)
+{
+    size_t count = profile->bucket_count;
+    uint64_t last_resident = 0;
+    bool resident_seen = false;
+    for (size_t column = 0; column < graph->columns; column++) {
+        size_t first = column * count / graph->columns;
+        size_t end = (column + 1) * count / graph->columns;
+        bool sampled = false;
+        for (size_t i = first; i < (end > first ? end : first + 1); i++) {
+            const struct timeline_bucket *bucket = &profile->buckets[i];
+            if (bucket->requested.min <= bucket->requested.max)
+                raise_to(&graph->requested[column], bucket->requested.max);
+            if (bucket->physical.min > bucket->physical.max)
+                continue;
+            raise_to(&graph->resident[column], bucket->physical.max);
+            sampled = true;
+        }
+        if (!sampled)
+            graph->resident[column] = last_resident; /* a level holds until the next sample */
+        resident_seen |= sampled;
+        last_resident = graph->resident[column];
+        graph->has_resident[column] = resident_seen;
+        raise_to(&graph->top, graph->requested[column]);
+        raise_to(&graph->top, graph->resident[column]);
+    }
+    graph->any_resident = resident_seen;
+}
+
+static unsigned eighths(const struct graph *graph, uint64_t value)
+{
+    double level = (double)value / (double)graph->top * ROWS * 8;
+    return value && level < 1 ? 1 : (unsigned)(level + 0.5);
+}
+
+static void add_cell(struct strbuf *out, const struct style *style, const struct graph *graph,
+                     size_t column, unsigned row)
+{
+    static const char *const blocks[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+    unsigned area = eighths(graph, graph->requested[column]);
+    unsigned filled = area > row * 8 ? area - row * 8 : 0;
+    unsigned line = graph->has_resident[column] ? eighths(graph, graph->resident[column]) : 0;
+    bool line_here = line && (line - 1) / 8 == row;
+    if (filled)
+        style_add(out, style, TONE_AREA,
+                  style->utf8   ? blocks[filled > 8 ? 8 : filled]
+                  : filled >= 4 ? "#"
+                                : ".");
+    else if (line_here)
+        style_add(out, style, TONE_WARNING, style_sign(style, "·", "-"));
+    else
+        strbuf_add_char(out, ' ');
+}
+
+static void add_label(struct strbuf *out, const struct style *style, const struct graph *graph,
+                      unsigned row)
+{
+    bool labelled = row == ROWS - 1 || row == ROWS / 2 - 1;
+    uint64_t value = graph->top / ROWS * (row + 1);
+    const char *label = labelled ? human_bytes(row == ROWS - 1 ? graph->top : value).text : "";
+    struct strbuf text = STRBUF_INIT;
+    strbuf_addf(&text, "%*s %s", LEFT - 2, label,
+                labelled ? style_sign(style, "┤", "|") : style_sign(style, "│", "|"));
+    style_add(out, style, TONE_DIM, text.data);
+    strbuf_release(&text);
+}
+
+static void trim_spaces(struct strbuf *out)
+{
+    size_t length = out->length;
+    while (length && out->data[length - 1] == ' ')
+        length--;
+    strbuf_truncate(out, length);
+}
+
+static void add_axis(struct strbuf *out, const struct style *style, const struct graph *graph,
+                     uint64_t duration_ns)
+{
+    struct human end = human_duration(duration_ns);
+    struct strbuf axis = STRBUF_INIT;
+    strbuf_addf(&axis, "%*s %s", LEFT - 2, "0", style_sign(style, "└", "+"));
+    strbuf_add_repeated(&axis, style_sign(style, "─", "-"), graph->columns);
+    strbuf_addf(&axis, "\n%*s0 s", LEFT, "");
+    size_t gap = graph->columns - 3 - text_width(end.text);
+    strbuf_addf(&axis, "%*s%s\n", (int)gap, "", end.text);
+    style_add(out, style, TONE_DIM, axis.data);
+    strbuf_release(&axis);
+}
+
+static void add_legend(struct strbuf *out, const struct style *style, const struct graph *graph)
+{
+    strbuf_addf(out, "%*s", LEFT, "");
+    style_add(out, style, TONE_AREA, style_sign(style, "█", "#"));
+    strbuf_add_string(out, " requested");
+    if (graph->any_resident) {
+        strbuf_add_string(out, "   ");
+        style_add(out, style, TONE_WARNING, style_sign(style, "·", "-"));
+        strbuf_add_string(out, " resident");
+    } else {
+        strbuf_add_string(out, "   (resident memory was not sampled)");
+    }
+    strbuf_add_char(out, '\n');
+}
+
+void graph_add(struct strbuf *out, const struct style *style, const struct profile *profile)
+{
+    struct graph graph = {.columns = style->columns - LEFT - 1};
+    if (graph.columns > MAX_COLUMNS)
+        graph.columns = MAX_COLUMNS;
+    if (!profile->bucket_count)
+        return;
+    collect(&graph, profile);
+    if (!graph.top)
+        return;
+    for (unsigned row = ROWS; row-- > 0;) {
+        add_label(out, style, &graph, row);
+        for (size_t column = 0; column < graph.columns; column++)
+            add_cell(out, style, &graph, column, row);
+        trim_spaces(out);
+        strbuf_add_char(out, '\n');
+    }
+    uint64_t span = profile->bucket_count * profile->bucket_ns;
+    add_axis(out, style, &graph, span);
+    add_legend(out, style, &graph);
+}

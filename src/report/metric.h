@@ -1,0 +1,33 @@
+/* The metrics that call sites can be listed by. */
+#ifndef TIDEMARK_REPORT_METRIC_H
+#define TIDEMARK_REPORT_METRIC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "base/human.h"
+#include "replay/metrics.h"
+
+struct metric {
+    const char *name;   /* as in REPORT_METRIC_CHOICE and in JSON */
+    const char *title;  /* of its section */
+    const char *column; /* of struct site, in JSON and SQL */
+    const char *none;   /* the sentence for a section without anything in it */
+    size_t offset;      /* in struct call_metrics */
+    bool is_bytes;
+    bool usual; /* shown without --sort */
+};
+
+enum { METRIC_COUNT = 8 };
+extern const struct metric metrics[METRIC_COUNT];
+
+static inline uint64_t metric_of(const struct metric *metric, const struct call_metrics *call)
+{
+    return *(const uint64_t *)((const char *)call + metric->offset);
+}
+static inline struct human metric_human(const struct metric *metric, uint64_t value)
+{
+    return metric->is_bytes ? human_bytes(value) : human_count(value);
+}
+
+#endif

@@ -1,0 +1,221 @@
+/* See names.h. */
+#include "report/names.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+#include "base/text.h"
+
+static bool is_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '_' || (c & 0x80);
+}
+
+static bool starts_with(const char *string, const char *prefix)
+{
+    return !strncmp(string, prefix, strlen(prefix));
+}
+
+/* Past the symbols of "operator<<", "operator()", … at `name`; `name` where no operator begins. */
+static const char *skip_operator(const char *begin, const char *name)
+{
+    if (!starts_with(name, "operator") || is_word(name[8]) || (name > begin && is_word(name[-1])))
+        return name;
+    const char *at = name + 8;
+    if (starts_with(at, "()") || starts_with(at, "[]"))
+        return at + 2;
+    for (int i = 0; i < 3 && *at && strchr("<>=!+-*/%^&|~,", *at); i++)
+        at++;
+    return at;
+}
+
+/* Past the bracket that closes the one at `at`; NULL if it is open. */
+static const char *skip_brackets(const char *at)
+{
+    int depth = 0;
+    for (const char *c = at; *c; c++) {
+        if (strchr("([{", *c))
+            depth++;
+        else if (strchr(")]}", *c) && --depth == 0)
+            return c + 1;
+    }
+    return NULL;
+}
+
+const char *name_core(const char *name, size_t *length)
+{
+    const char *start = name, *at = name;
+    int angles = 0;
+    bool after_operator = false;
+    while (*at) {
+        const char *past = skip_operator(name, at);
+        if (past != at) {
+            after_operator = true; /* spaces of "operator new", "operator<< <int>" belong to it */
+            at = past;
+            continue;
+        }
+        if (*at == '<')
+            angles++;
+        else if (*at == '>' && angles)
+            angles--;
+        else if (*at == ' ' && !angles && !after_operator)
+            start = at + 1;
+        else if (strchr("([{", *at) && !angles) {
+            past = skip_brackets(at);
+            const char *next = past ? past + (starts_with(past, " const::") ? 6 : 0) : NULL;
+            bool parameters = *at == '(' && !starts_with(at, "(anonymous namespace)") &&
+                              !(next && starts_with(next, "::"));
+            if (!past || parameters || (*at == '[' && at[-1] == ' '))
+                break;
+            at = past;
+            continue;
+        }
+        at++;
+    }
+    while (at > start && at[-1] == ' ')
+        at--;
+    if (at == start) { /* not a name of the kind that we know */
+        *length = strlen(name);
+        return name;
+    }
+    *length = (size_t)(at - start);
+    return start;
+}
+
+/* ---- Shortening ---------------------------------------------------------------------------- */
+
+/* What libstdc++ calls by long names and everybody by short ones. */
+static void add_replaced(struct strbuf *out, const char *core, size_t length)
+{
+    static const struct {
+        const char *from, *to;
+    } table[] = {
+        {"std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >",
+         "std::string"},
+        {"std::basic_string<char, std::char_traits<char>, std::allocator<char> >", "std::string"},
+        {"std::__cxx11::", "std::"},
+        {"(anonymous namespace)", "(anonymous)"},
+        {"[abi:cxx11]", ""},
+        {"> >", ">>"},
+    };
+    for (const char *end = core + length; core < end;) {
+        size_t i = 0, count = sizeof table / sizeof *table;
+        while (i < count &&
+               !((size_t)(end - core) >= strlen(table[i].from) && starts_with(core, table[i].from)))
+            i++;
+        if (i < count) {
+            strbuf_add_string(out, table[i].to);
+            core += strlen(table[i].from) - (table[i].to[0] == '>');
+            if (table[i].to[0] == '>') /* the second > may begin another pair */
+                strbuf_truncate(out, out->length - 1);
+        } else {
+            strbuf_add_char(out, *core++);
+        }
+    }
+}
+
+/* `name` with template arguments nested deeper than `keep` shown as "…". */
+static void add_elided(struct strbuf *out, const char *name, int keep)
+{
+    int angles = 0;
+    for (const char *at = name; *at;) {
+        const char *past = skip_operator(name, at);
+        if (past != at) {
+            if (angles <= keep)
+                strbuf_add(out, at, (size_t)(past - at));
+            at = past;
+            continue;
+        }
+        if (*at == '<' && ++angles == keep + 1)
+            strbuf_add_string(out, "<…>");
+        else if (angles <= keep)
+            strbuf_add_char(out, *at);
+        if (*at == '>' && angles)
+            angles--;
+        at++;
+    }
+}
+
+void name_add_short(struct strbuf *out, const char *name, size_t columns)
+{
+    struct strbuf plain = STRBUF_INIT, safe = STRBUF_INIT, elided = STRBUF_INIT;
+    size_t length;
+    const char *core = name_core(name, &length);
+    add_replaced(&plain, core, length);
+    text_add_safe(&safe, plain.data, plain.length);
+    strbuf_add(&elided, safe.data, safe.length);
+    for (int keep = 1; keep >= 0 && text_width(elided.data) > columns; keep--) {
+        strbuf_reset(&elided);
+        add_elided(&elided, safe.data, keep);
+    }
+    text_add_cut(out, elided.data, columns);
+    strbuf_release(&plain);
+    strbuf_release(&safe);
+    strbuf_release(&elided);
+}
+
+const char *name_base(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+void name_add_place(struct strbuf *out, const char *file, unsigned line, size_t columns)
+{
+    struct strbuf full = STRBUF_INIT;
+    text_add_safe_string(&full, file);
+    if (line)
+        strbuf_addf(&full, ":%u", line);
+    const char *at = full.data;
+    bool cut = false;
+    while (text_width(at) + (cut ? 2 : 0) > columns) {
+        const char *slash = strchr(at + (*at == '/'), '/');
+        if (!slash)
+            break;
+        at = slash + 1;
+        cut = true;
+    }
+    if (cut && text_width(at) + 2 <= columns)
+        strbuf_add_string(out, "…/");
+    text_add_cut(out, at, columns);
+    strbuf_release(&full);
+}
+
+/* ---- Libraries ----------------------------------------------------------------------------- */
+
+static bool any_prefix(const char *string, const char *const *prefixes)
+{
+    for (; *prefixes; prefixes++)
+        if (starts_with(string, *prefixes))
+            return true;
+    return false;
+}
+
+bool name_is_library(const char *function, const char *linkage, const char *file,
+                     const char *module)
+{
+    static const char *const names[] = {
+        "std::",   "__gnu_cxx::", "__cxxabiv1::", "operator new", "operator delete",
+        "alloc::", "core::",      "hashbrown::",  "__rust_",      "__rdl_",
+        "__rg_",   "_start",      "__libc_",      "__cxa_",       "allocator_traits<",
+        NULL};
+    static const char *const symbols[] = {
+        "_ZNSt",          "_ZNKSt", "_ZSt", "_ZNSa",           "_ZNSs", "_ZN9__gnu_cxx",
+        "_ZNK9__gnu_cxx", "_Znw",   "_Zna", "_ZN10__cxxabiv1", NULL};
+    static const char *const modules[] = {"libc.so",  "libc-",      "ld-linux",  "libstdc++.so",
+                                          "libgcc_s", "libpthread", "libc++.so", "libtidemark.so",
+                                          "ld-2",     "ld-musl",    NULL};
+    if (module && any_prefix(name_base(module), modules))
+        return true;
+    if (linkage && any_prefix(linkage, symbols))
+        return true;
+    if (file && ((strstr(file, "/include/c++/") != NULL) || starts_with(file, "/rustc/")))
+        return true;
+    if (!function)
+        return false;
+    size_t length;
+    const char *core = name_core(function, &length);
+    while (*core == '<' || *core == '&') /* Rust: "<alloc::vec::Vec<T> as …>::push" */
+        core++;
+    return any_prefix(core, names);
+}

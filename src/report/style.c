@@ -1,0 +1,31 @@
+/* See style.h. */
+#include "report/style.h"
+
+static const char *const codes[TONE_COUNT] = {
+    [TONE_TITLE] = "\033[1m",    [TONE_FIGURE] = "\033[1;36m", [TONE_DIM] = "\033[2m",
+    [TONE_WARNING] = "\033[33m", [TONE_GOOD] = "\033[32m",     [TONE_AREA] = "\033[36m",
+};
+
+void style_begin(struct strbuf *out, const struct style *style, enum tone tone)
+{
+    if (style->colour)
+        strbuf_add_string(out, codes[tone]);
+}
+
+void style_end(struct strbuf *out, const struct style *style)
+{
+    if (style->colour)
+        strbuf_add_string(out, "\033[0m");
+}
+
+void style_add(struct strbuf *out, const struct style *style, enum tone tone, const char *text)
+{
+    style_begin(out, style, tone);
+    strbuf_add_string(out, text);
+    style_end(out, style);
+}
+
+const char *style_sign(const struct style *style, const char *text, const char *ascii)
+{
+    return style->utf8 ? text : ascii;
+}

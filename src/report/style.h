@@ -1,0 +1,25 @@
+/* Colour, and the few signs of the report that are not ASCII. */
+#ifndef TIDEMARK_REPORT_STYLE_H
+#define TIDEMARK_REPORT_STYLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include "base/strbuf.h"
+
+enum tone { TONE_TITLE, TONE_FIGURE, TONE_DIM, TONE_WARNING, TONE_GOOD, TONE_AREA, TONE_COUNT };
+
+struct style {
+    bool colour, utf8;
+    size_t columns;
+};
+
+/* Adds `text` in a tone. */
+void style_add(struct strbuf *out, const struct style *style, enum tone tone, const char *text);
+/* Between begin and end the tone holds. */
+void style_begin(struct strbuf *out, const struct style *style, enum tone tone);
+void style_end(struct strbuf *out, const struct style *style);
+
+/* `text`, or without UTF-8 the replacement. */
+const char *style_sign(const struct style *style, const char *text, const char *ascii);
+
+#endif

@@ -1,0 +1,137 @@
+/* What `tidemark record` says at the end: ten lines at most. */
+#include "report/report.h"
+
+#include <string.h>
+#include "base/term.h"
+#include "base/text.h"
+#include "report/facts.h"
+#include "report/metric.h"
+#include "report/names.h"
+#include "report/call_sites.h"
+#include "report/style.h"
+
+enum { TOP = 3, MOST_COLUMNS = 100 };
+
+struct summary {
+    struct style style;
+    struct strbuf out;
+    const struct profile *profile;
+};
+
+static void add_title(struct summary *summary)
+{
+    struct strbuf line = STRBUF_INIT;
+    strbuf_add_string(&line, "tidemark: ");
+    facts_add_text(&line, summary->profile, PROFILE_META_PROGRAM);
+    strbuf_add_string(&line, " (pid ");
+    facts_add_text(&line, summary->profile, PROFILE_META_PID);
+    strbuf_addf(&line, ") %s, ",
+                human_duration(facts_number(summary->profile, PROFILE_META_DURATION)).text);
+    facts_add_end(&line, summary->profile);
+    text_add_cut(&summary->out, line.data, summary->style.columns);
+    strbuf_add_char(&summary->out, '\n');
+    strbuf_release(&line);
+}
+
+static void add_figures(struct summary *summary)
+{
+    const struct program_metrics *program = &summary->profile->program;
+    const struct call_metrics *total = &program->total;
+    uint64_t resident;
+    strbuf_add_string(&summary->out, "  peak         ");
+    style_add(&summary->out, &summary->style, TONE_FIGURE, human_bytes(total->peak_bytes).text);
+    strbuf_addf(&summary->out, " after %s", human_duration(total->peak_ticks).text);
+    if (facts_resident_peak(summary->profile, &resident))
+        strbuf_addf(&summary->out, "; resident %s", human_bytes(resident).text);
+    strbuf_addf(&summary->out, "\n  allocations  %s", human_exact(total->alloc_count).text);
+    strbuf_addf(&summary->out, " of %s in all", human_bytes(total->alloc_bytes).text);
+    strbuf_addf(&summary->out, "\n  %s  ",
+                summary->profile->complete ? "never freed" : "alive now  ");
+    if (total->live_count) {
+        strbuf_addf(&summary->out, "%s in ", human_bytes(total->live_bytes).text);
+        strbuf_addf(&summary->out, "%s blocks", human_exact(total->live_count).text);
+    } else {
+        strbuf_add_string(&summary->out, "nothing");
+    }
+    strbuf_add_char(&summary->out, '\n');
+}
+
+static void add_site(struct summary *summary, const struct site_group *group, bool first)
+{
+    uint64_t peak = summary->profile->program.total.at_peak_bytes, value = group->totals[0];
+    struct strbuf name = STRBUF_INIT, left = STRBUF_INIT, place = STRBUF_INIT;
+    strbuf_addf(&left, "  %-12s %9s %7s  ", first ? "at the peak" : "", human_bytes(value).text,
+                human_percent((double)value, (double)peak).text);
+    size_t room = summary->style.columns - text_width(left.data);
+    uint32_t line;
+    const char *file = frame_file(summary->profile, group->frame, &line);
+    frame_add_name(&name, summary->profile, group->frame);
+    if (file)
+        name_add_place(&place, name_base(file), line, room / 2);
+    name_add_short(&left, name.data, room - text_width(place.data) - 2);
+    strbuf_addf(&summary->out, "%s  ", left.data);
+    style_add(&summary->out, &summary->style, TONE_DIM, place.data);
+    strbuf_add_char(&summary->out, '\n');
+    strbuf_release(&name);
+    strbuf_release(&left);
+    strbuf_release(&place);
+}
+
+static int add_sites(struct summary *summary)
+{
+    struct call_sites sites;
+    const struct site_group *top[TOP + 1];
+    int error =
+        call_sites_init(&sites, summary->profile, &(struct report_options){.hide_std = true});
+    if (error)
+        return error;
+    size_t count = call_sites_top(&sites, 0, top, TOP);
+    for (size_t i = 0; i < count && i < TOP; i++)
+        add_site(summary, top[i], i == 0);
+    call_sites_release(&sites);
+    return 0;
+}
+
+/* One line: the first loss, and how many more there are. */
+static void add_losses(struct summary *summary)
+{
+    struct strbuf losses = STRBUF_INIT, line = STRBUF_INIT;
+    facts_add_losses(&losses, summary->profile);
+    if (losses.length) {
+        strbuf_add_string(&line, "  loss         ");
+        strbuf_add(&line, losses.data, strcspn(losses.data, "\n"));
+        strbuf_truncate(&losses, losses.length - 1);
+        if (strchr(losses.data, '\n'))
+            strbuf_add_string(&line, "; and more");
+        style_begin(&summary->out, &summary->style, TONE_WARNING);
+        text_add_cut(&summary->out, line.data, summary->style.columns);
+        style_end(&summary->out, &summary->style);
+        strbuf_add_char(&summary->out, '\n');
+    }
+    strbuf_release(&losses);
+    strbuf_release(&line);
+}
+
+int report_summary(FILE *out, const struct profile *profile, const char *path)
+{
+    size_t columns = term_columns(out);
+    struct summary summary = {
+        .style = {term_wants_colour(TERM_COLOUR_AUTO, out), term_is_utf8(),
+                  columns < MOST_COLUMNS ? columns : MOST_COLUMNS},
+        .out = STRBUF_INIT,
+        .profile = profile,
+    };
+    add_title(&summary);
+    int error = 0;
+    if (profile->has_program) {
+        add_figures(&summary);
+        error = add_sites(&summary);
+        add_losses(&summary);
+    }
+    strbuf_add_string(&summary.out, "  look at it   tidemark report ");
+    text_add_safe_string(&summary.out, path);
+    strbuf_add_char(&summary.out, '\n');
+    fputs(summary.out.data, out);
+    strbuf_release(&summary.out);
+    return error;
+}
