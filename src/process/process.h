@@ -11,7 +11,7 @@
 
 /* ---- Memory, often ------------------------------------------------------------------------- */
 
-/* One open descriptor per process: a reading is one pread, about 1.5 µs, and cannot meet another
+/* One open descriptor per process: a reading is one pread, about 2 µs, and cannot meet another
  * process that got the same number. */
 struct process_meter {
     int statm_fd;
@@ -62,8 +62,8 @@ int process_thread_name(pid_t pid, pid_t tid, char name[16]);
  * names a process for ever. */
 int process_start_time(pid_t pid, uint64_t *unix_ns);
 
-/* How a process ended that its parent has not waited for yet: a status as wait() gives it. -ESRCH if
- * it is gone for good, -EAGAIN if it still runs. */
+/* How a process ended that its parent has not waited for yet: a status as wait() gives it. -ESRCH
+ * if it is gone for good, -EAGAIN if it still runs. */
 int process_zombie_status(pid_t pid, int *status);
 
 /* As the process calls itself: differs from `pid` in a container. */
