@@ -3,6 +3,7 @@
 #include <linux/futex.h>
 #include <linux/membarrier.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "base/ticks.h"
@@ -14,7 +15,7 @@ enum { RUN_BYTES = 32 << 10 };
 
 struct cursor {
     struct wire_ring *ring;
-    const char *data;
+    char *data;
     uint64_t tail, head; /* ours to advance; the head as seen in this pass */
     uint64_t next_ticks; /* time of the record at tail, if tail < head */
     uint32_t thread;     /* the replay's number for this stream */
@@ -152,9 +153,12 @@ static void heap_fill(struct merge *merge)
 
 /* ---- Replaying runs ---- */
 
-static void give_space(struct cursor *cursor)
+/* Clears what has been read up to `end` and gives it back. */
+static void give_space(const struct merge *merge, struct cursor *cursor, uint64_t end)
 {
     struct wire_ring *ring = cursor->ring;
+    memset(cursor->data + (cursor->tail & (merge->view->ring_bytes - 1)), 0, end - cursor->tail);
+    cursor->tail = end;
     atomic_store_explicit(&ring->tail, cursor->tail, memory_order_release);
     /* Pairs with the waiter's setting of WANTED before it looks at tail again. */
     atomic_thread_fence(memory_order_seq_cst);
@@ -202,8 +206,7 @@ static bool replay_run(struct merge *merge, struct cursor *cursor, uint64_t limi
         return false;
     }
     replay_records(merge->replay, cursor->thread, first, end - cursor->tail);
-    cursor->tail = end;
-    give_space(cursor);
+    give_space(merge, cursor, end);
     skip_void(merge, cursor);
     return true;
 }

@@ -140,7 +140,7 @@ struct wire_ring *view_ring(const struct view *view, uint32_t index)
     return &view->ring_chunks[index / WIRE_RINGS_PER_CHUNK][index % WIRE_RINGS_PER_CHUNK];
 }
 
-const char *view_ring_data(const struct view *view, uint32_t index)
+char *view_ring_data(const struct view *view, uint32_t index)
 {
     unsigned per_chunk = wire_rings_per_data_chunk(view->ring_bytes);
     return view->data_chunks[index / per_chunk] +

@@ -31,7 +31,7 @@ void view_refresh(struct view *view);
 uint32_t view_ring_count(const struct view *view); /* as far as it is mapped */
 struct wire_ring *view_ring(const struct view *view, uint32_t index);
 /* The record bytes of a ring: ring_bytes and WIRE_RING_SPILL more. */
-const char *view_ring_data(const struct view *view, uint32_t index);
+char *view_ring_data(const struct view *view, uint32_t index);
 
 /* Published nodes, as far as they are mapped; number 0 is the root. */
 uint32_t view_node_count(const struct view *view);

@@ -42,6 +42,9 @@ struct writer {
     size_t module_count;
     struct place *places; /* open addressing, a power of two */
     size_t place_count, place_room;
+    uint64_t *lifetime_ns; /* by node: what was last written, so that the total is their sum */
+    size_t lifetime_room;
+    uint64_t lifetime_total_ns;
     uint32_t nodes_written; /* nodes below this are in the profile; 0 and the root never are */
     struct fact *facts;
     size_t fact_count;
@@ -88,6 +91,7 @@ static void writer_free(struct writer *writer)
     symbols_free(writer->symbols);
     free(writer->modules);
     free(writer->places);
+    free(writer->lifetime_ns);
     free(writer->facts);
     free(writer->path);
     free(writer->executable);
@@ -292,6 +296,19 @@ static void metrics_to_ns(const struct writer *writer, struct call_metrics *metr
     metrics->peak_ticks = moment_ns(writer, metrics->peak_ticks, tick_ns);
 }
 
+static void add_lifetime(struct writer *writer, uint32_t node, uint64_t sum_ns)
+{
+    if (node >= writer->lifetime_room) {
+        size_t room = node + node / 2 + 1024;
+        writer->lifetime_ns = need(realloc(writer->lifetime_ns, room * sizeof *writer->lifetime_ns));
+        memset(writer->lifetime_ns + writer->lifetime_room, 0,
+               (room - writer->lifetime_room) * sizeof *writer->lifetime_ns);
+        writer->lifetime_room = room;
+    }
+    writer->lifetime_total_ns += sum_ns - writer->lifetime_ns[node];
+    writer->lifetime_ns[node] = sum_ns;
+}
+
 static int write_sites(struct writer *writer, const struct snapshot *snapshot, double tick_ns)
 {
     int status = 0;
@@ -300,8 +317,10 @@ static int write_sites(struct writer *writer, const struct snapshot *snapshot, d
         uint32_t node = snapshot->sites[i].node;
         metrics_to_ns(writer, &metrics, tick_ns);
         /* A node beyond what was published is damage: its metrics go to the root. */
-        if (node < writer->nodes_written)
-            status = profile_put_site(writer->profile, node, &metrics);
+        if (node >= writer->nodes_written)
+            node = 0;
+        add_lifetime(writer, node, metrics.lifetime_sum);
+        status = profile_put_site(writer->profile, node, &metrics);
     }
     return status;
 }
@@ -324,6 +343,7 @@ static int write_totals(struct writer *writer, const struct view *view,
 {
     struct program_metrics program = snapshot->program;
     metrics_to_ns(writer, &program.total, tick_ns);
+    program.total.lifetime_sum = writer->lifetime_total_ns; /* rounded as its parts are */
     writer_fact_number(writer, "duration_ns",
                        (int64_t)moment_ns(writer, snapshot->clock.ticks, tick_ns));
     writer_fact_number(writer, "waits", (int64_t)snapshot->waits);

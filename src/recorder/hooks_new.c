@@ -64,6 +64,7 @@ static void *operator_find(const char *symbol)
     void *found = real_find(symbol);
     if (!found)
         abort();
+    real_add_allocator(found);
     return found;
 }
 

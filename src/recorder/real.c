@@ -180,27 +180,64 @@ bool real_init(void)
     FIND(quick_exit, "quick_exit");
     FIND(dlclose, "dlclose");
     void *found = real_find("malloc"); /* last: it says that the others are there */
+    real_add_allocator(found);
+    /* operator new[] ends in a jump to operator new: then the caller that we see is our own hook. */
+    real_add_allocator((void *)real_init);
     __atomic_store_n((void **)&real.malloc, found, __ATOMIC_RELEASE);
     return found && real.free && real.realloc && real.calloc;
 }
 
-static int contains_libc_malloc(struct dl_phdr_info *info, size_t size, void *context)
+/* ---- Where the allocator lives ---- */
+
+struct range {
+    uintptr_t address; /* asked for */
+    uintptr_t start, end;
+};
+
+static int find_range(struct dl_phdr_info *info, size_t size, void *context)
 {
     (void)size;
-    uintptr_t malloc_offset = (uintptr_t)real.malloc - info->dlpi_addr;
-    uintptr_t exit_offset = (uintptr_t)real.exit_now - info->dlpi_addr;
+    struct range *range = context;
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
-        if (segment->p_type == PT_LOAD && malloc_offset - segment->p_vaddr < segment->p_memsz)
-            *(bool *)context = exit_offset - segment->p_vaddr < segment->p_memsz;
+        uintptr_t start = info->dlpi_addr + segment->p_vaddr;
+        if (segment->p_type == PT_LOAD && range->address - start < segment->p_memsz) {
+            range->start = start;
+            range->end = start + segment->p_memsz;
+            return 1;
+        }
     }
     return 0;
+}
+
+/* malloc's, operator new's and operator delete's, in most programs one or two modules. */
+static struct range allocators[4];
+static uint32_t allocator_count;
+
+bool real_is_allocator(uintptr_t ip)
+{
+    uint32_t count = __atomic_load_n(&allocator_count, __ATOMIC_ACQUIRE);
+    for (uint32_t i = 0; i < count; i++)
+        if (ip - allocators[i].start < allocators[i].end - allocators[i].start)
+            return true;
+    return false;
+}
+
+void real_add_allocator(void *function)
+{
+    struct range range = {.address = (uintptr_t)function};
+    uint32_t count = allocator_count;
+    if (real_is_allocator(range.address) || count == sizeof allocators / sizeof *allocators ||
+        !dl_iterate_phdr(find_range, &range))
+        return;
+    allocators[count] = range; /* two threads at once: one module too few for a while */
+    __atomic_store_n(&allocator_count, count + 1, __ATOMIC_RELEASE);
 }
 
 /* The C library is where _exit lives: malloc in the same segment is its own. */
 bool real_is_libc(void)
 {
-    bool same = false;
-    dl_iterate_phdr(contains_libc_malloc, &same);
-    return same;
+    struct range range = {.address = (uintptr_t)real.malloc};
+    return dl_iterate_phdr(find_range, &range) &&
+           (uintptr_t)real.exit_now - range.start < range.end - range.start;
 }

@@ -45,6 +45,11 @@ bool real_init(void);
 /* Whether the real malloc is the C library's own, which calls nothing that we hook. */
 bool real_is_libc(void);
 
+/* Whether `ip` is code of a module that the real allocation functions live in. */
+bool real_is_allocator(uintptr_t ip);
+/* Counts the module of `function` among them. */
+void real_add_allocator(void *function);
+
 /* The next definition of `name` behind ours, in the order the loader searches; modules that were
  * loaded locally (a C++ plug-in of a C program brings its own libstdc++) come last. NULL if there
  * is none. Takes the loader's lock, which is recursive. */

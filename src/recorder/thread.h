@@ -2,7 +2,7 @@
  *
  *   hook begins        hook_enter(): are we recording, or is this a call from within a call?
  *     call path        unwind_capture()
- *     record           record_begin(): room, busy; the time; the words; record_publish()
+ *     record           record_begin(): room, busy, time; the words; record_publish()
  *   hook ends          hook_leave()
  *
  * Signal handlers may interrupt any of it and allocate too. A hook inside a hook (seen by
@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "base/ticks.h"
+#include "recorder/real.h"
 #include "unwind/unwind.h"
 #include "wire/wire.h"
 
@@ -56,7 +57,9 @@ static inline bool frame_is_nested(uintptr_t outer, uintptr_t frame)
     return outer != 0 && frame < outer;
 }
 
-/* The state of the calling thread if this call is to be recorded. */
+/* The state of the calling thread if this call is to be recorded. Calls that the real function
+ * makes are not; a signal handler that interrupts the real function makes calls of its own, which
+ * come from other code. */
 static inline __attribute__((always_inline)) struct thread *hook_enter(uintptr_t frame)
 {
     struct thread *thread = thread_current;
@@ -65,7 +68,7 @@ static inline __attribute__((always_inline)) struct thread *hook_enter(uintptr_t
         if (!thread)
             return NULL;
     }
-    if (unlikely(frame_is_nested(thread->inside, frame)))
+    if (frame_is_nested(thread->inside, frame) && real_is_allocator(((uintptr_t *)frame)[1]))
         return NULL;
     return thread;
 }
@@ -102,23 +105,27 @@ static inline uint64_t cursor_advance(struct thread *thread, uint64_t bytes)
 #endif
 }
 
-/* Room for a record, void until its first word is written. Between this and record_publish() the
- * collector waits for us: no calls in between. NULL: lost. */
+/* Room for a record (void until its first word is written: the collector clears what it has read)
+ * and the time. Between this and
+ * record_publish() the collector waits for us: no calls in between. NULL: lost. */
 static inline __attribute__((always_inline)) struct wire_record *
 record_begin(const struct recording *recording, unsigned bytes)
 {
     struct thread *thread = recording->thread;
-    if (unlikely(thread->cursor + bytes > thread->limit) && !record_make_room(thread, bytes))
-        return NULL;
-    atomic_store_explicit(&thread->ring->busy, 1, memory_order_relaxed);
-    atomic_signal_fence(memory_order_seq_cst);
-    uint64_t at = cursor_advance(thread, bytes) & thread->mask;
-    struct wire_record *record = (struct wire_record *)(thread->data + at);
-    *(volatile uint64_t *)&record->kind_address = WIRE_VOID;
-    if (bytes == 32)
-        *(volatile uint64_t *)&record->size_bytes = WIRE_VOID;
-    atomic_signal_fence(memory_order_seq_cst);
-    return record;
+    for (;;) {
+        if (unlikely(thread->cursor + bytes > thread->limit) && !record_make_room(thread, bytes))
+            return NULL;
+        atomic_store_explicit(&thread->ring->busy, 1, memory_order_relaxed);
+        atomic_signal_fence(memory_order_seq_cst);
+        uint64_t at = cursor_advance(thread, bytes);
+        struct wire_record *record = (struct wire_record *)(thread->data + (at & thread->mask));
+        record->ticks = ticks_now();
+        atomic_signal_fence(memory_order_seq_cst);
+        /* A signal handler that came in between has recorded earlier times behind ours: leave this
+         * place void and take one behind its own. */
+        if (likely(*(volatile uint64_t *)&thread->cursor == at + bytes))
+            return record;
+    }
 }
 
 static inline __attribute__((always_inline)) void record_publish(const struct recording *recording,
@@ -165,8 +172,7 @@ static inline __attribute__((always_inline)) void record_short(struct thread *th
         recording_abandon(&recording);
         return;
     }
-    uint64_t ticks = ticks_now();
-    record->ticks = ticks;
+    uint64_t ticks = record->ticks;
     record_word0(record, kind, address);
     record_publish(&recording, ticks);
 }
@@ -183,8 +189,7 @@ record_long(struct thread *thread, uintptr_t frame, const struct unwind_start *s
         recording_abandon(&recording);
         return;
     }
-    uint64_t ticks = ticks_now();
-    record->ticks = ticks;
+    uint64_t ticks = record->ticks;
     record->size_bytes = size_bytes & WIRE_ADDRESS_MASK;
     record->detail = wire_detail(node, slack_bytes, align_log2);
     record_word0(record, kind, address);

@@ -132,6 +132,9 @@ static inline unsigned wire_detail_align_log2(uint64_t detail)
  * is count % ring_bytes). cursor is private to the recorder. A ring serves one thread after the
  * other; the records WIRE_THREAD_START and WIRE_THREAD_END say whose events lie between.
  *
+ * Free bytes are zero (the collector clears what it has read), and the first word of a record is
+ * written last: a place that was reserved and then abandoned reads as WIRE_VOID.
+ *
  * `busy` and `last_ticks` make the merge exact. A thread sets busy before it takes a time, and after
  * the record is published sets last_ticks to that time and clears busy. So when a collector
  * reads the clock at T, makes every thread pass a memory barrier (membarrier) and then looks:
