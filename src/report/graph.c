@@ -17,7 +17,8 @@ enum { ROWS = 6, MAX_COLUMNS = 400, LEFT = 12 };
 
 struct graph {
     size_t columns;
-    uint64_t top;
+    uint64_t top, resident_top;
+    bool resident_fits; /* else the scale is that of the requested bytes alone */
     uint64_t requested[MAX_COLUMNS], resident[MAX_COLUMNS];
     bool has_resident[MAX_COLUMNS], any_resident;
 };
@@ -53,8 +54,11 @@ static void collect(struct graph *graph, const struct profile *profile)
         last_resident = graph->resident[column];
         graph->has_resident[column] = resident_seen;
         raise_to(&graph->top, graph->requested[column]);
-        raise_to(&graph->top, graph->resident[column]);
+        raise_to(&graph->resident_top, graph->resident[column]);
     }
+    graph->resident_fits = graph->resident_top / 4 < graph->top;
+    if (graph->resident_fits)
+        raise_to(&graph->top, graph->resident_top);
     graph->any_resident = resident_seen;
 }
 
@@ -70,7 +74,9 @@ static void add_cell(struct strbuf *out, const struct style *style, const struct
     static const char *const blocks[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
     unsigned area = eighths(graph, graph->requested[column]);
     unsigned filled = area > row * 8 ? area - row * 8 : 0;
-    unsigned line = graph->has_resident[column] ? eighths(graph, graph->resident[column]) : 0;
+    unsigned line = graph->has_resident[column] && graph->resident_fits
+                        ? eighths(graph, graph->resident[column])
+                        : 0;
     bool line_here = line && (line - 1) / 8 == row;
     if (filled)
         style_add(out, style, TONE_AREA,
@@ -123,7 +129,10 @@ static void add_legend(struct strbuf *out, const struct style *style, const stru
     strbuf_addf(out, "%*s", LEFT, "");
     style_add(out, style, TONE_AREA, style_sign(style, "█", "#"));
     strbuf_add_string(out, " requested");
-    if (graph->any_resident) {
+    if (graph->any_resident && !graph->resident_fits) {
+        strbuf_addf(out, "   (resident, %s at most, is off this scale)",
+                    human_bytes(graph->resident_top).text);
+    } else if (graph->any_resident) {
         strbuf_add_string(out, "   ");
         style_add(out, style, TONE_WARNING, style_sign(style, "·", "-"));
         strbuf_add_string(out, " resident");

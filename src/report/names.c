@@ -205,8 +205,15 @@ bool name_is_library(const char *function, const char *linkage, const char *file
     static const char *const modules[] = {"libc.so",  "libc-",      "ld-linux",  "libstdc++.so",
                                           "libgcc_s", "libpthread", "libc++.so", "libtidemark.so",
                                           "ld-2",     "ld-musl",    NULL};
+    /* What everybody calls a malloc that ends the program on failure: its caller is the site. */
+    static const char *const wrappers[] = {
+        "xmalloc",      "xcalloc",  "xrealloc",  "xstrdup",   "xstrndup", "xmemdup", "xzalloc",
+        "xmallocarray", "g_malloc", "g_malloc0", "g_realloc", "g_strdup", NULL};
     if (module && any_prefix(name_base(module), modules))
         return true;
+    for (size_t i = 0; function && wrappers[i]; i++)
+        if (!strcmp(function, wrappers[i]))
+            return true;
     if (linkage && any_prefix(linkage, symbols))
         return true;
     if (file && ((strstr(file, "/include/c++/") != NULL) || starts_with(file, "/rustc/")))

@@ -4,12 +4,13 @@
  *     figure    share  function of the program                          file:line
  *   45.2 MiB   46.0 %  parse_document                              src/parser.c:123
  *                      ↑ read_block                                 src/parser.c:88
- *                      ├─ 30.6 %  load_file                           src/load.c:45
- *                      │          ↑ main                              src/main.c:12
- *                      └─ 15.4 %  reload                              src/load.c:90
+ *                      ├─ 30.6 % load_file                            src/load.c:45
+ *                      │  ↑ main                                      src/main.c:12
+ *                      └─ 15.4 % reload                               src/load.c:90
  *
  * A chain of single callers goes straight up ("↑"); only where callers differ does it branch, and
- * then each has its share of the whole program. */
+ * then each has its share of the whole program. The further up, the more a branch must weigh to be
+ * shown: a site takes a dozen lines and not a hundred. */
 #include "report/report.h"
 
 #include <errno.h>
@@ -23,7 +24,7 @@
 #include "report/call_sites.h"
 #include "report/style.h"
 
-enum { LABEL_COLUMNS = 13, FIGURE_COLUMNS = 22, MAX_BRANCHES = 4 };
+enum { LABEL_COLUMNS = 15, FIGURE_COLUMNS = 22, LEVELS = 4, MAX_LINES = 24 };
 
 struct text {
     struct style style;
@@ -77,7 +78,7 @@ static void add_run(struct text *text)
     struct strbuf line = STRBUF_INIT;
     add_label(text, "command");
     facts_add_text(&line, text->profile, PROFILE_META_COMMAND);
-    size_t most = 3 * (text->style.columns - LABEL_COLUMNS);
+    size_t most = 6 * (text->style.columns - LABEL_COLUMNS);
     struct strbuf cut = STRBUF_INIT;
     text_add_cut(&cut, line.data, most);
     add_wrapped(text, cut.data);
@@ -140,13 +141,14 @@ static void add_counts(struct text *text)
     add_label(text, "allocations");
     add_wrapped(text, line.data);
     strbuf_reset(&line);
-    strbuf_addf(&line, "%s reallocs (%s moved), %s frees", human_exact(total->realloc_count).text,
-                human_count(total->realloc_moved).text,
-                human_exact(total->free_count - (total->realloc_count < total->free_count
-                                                     ? total->realloc_count
-                                                     : total->free_count))
-                    .text);
-    add_label(text, "and");
+    /* A realloc ends the old block's life too: those are counted as reallocs only. */
+    uint64_t freed =
+        total->free_count > total->realloc_count ? total->free_count - total->realloc_count : 0;
+    strbuf_add_string(&line, human_exact(freed).text);
+    if (total->realloc_count)
+        strbuf_addf(&line, "; %s reallocs, %s of which moved the block",
+                    human_exact(total->realloc_count).text, human_count(total->realloc_moved).text);
+    add_label(text, "frees");
     add_wrapped(text, line.data);
     strbuf_reset(&line);
     add_mean(&line, total);
@@ -187,7 +189,8 @@ static void add_mapped(struct text *text)
     add_label(text, "mapped");
     strbuf_addf(&text->out, "%s by %s calls of mmap", human_bytes(program->total.map_bytes).text,
                 human_exact(program->total.map_count).text);
-    strbuf_addf(&text->out, ", %s by munmap given back\n", human_bytes(program->unmap_bytes).text);
+    strbuf_addf(&text->out, ", %s given back by munmap\n",
+                program->unmap_bytes ? human_bytes(program->unmap_bytes).text : "nothing");
 }
 
 static void add_threads(struct text *text)
@@ -245,6 +248,21 @@ static void add_head(struct text *text)
 
 /* ---- Call sites ---------------------------------------------------------------------------- */
 
+/* A file below the directory that the program was started in is named from there. */
+static const char *without_directory(const struct profile *profile, const char *file)
+{
+    const char *directory = profile_get(profile, PROFILE_META_DIRECTORY);
+    size_t length = directory ? strlen(directory) : 0;
+    bool below = length && !strncmp(file, directory, length) && file[length] == '/';
+    return below ? file + length + 1 : file;
+}
+
+static bool is_program(const struct profile *profile, const char *module)
+{
+    const char *executable = profile_get(profile, PROFILE_META_EXECUTABLE);
+    return executable && !strcmp(executable, module);
+}
+
 /* The rest of a line whose first `used` columns are taken: name, and place at the right edge. */
 static void add_frame(struct text *text, struct frame frame, size_t used, bool strong)
 {
@@ -256,8 +274,8 @@ static void add_frame(struct text *text, struct frame frame, size_t used, bool s
     const char *module = frame_module(profile, frame);
     frame_add_name(&name, profile, frame);
     if (file)
-        name_add_place(&place, file, line, room * 9 / 20);
-    else if (module && frame_function(profile, frame))
+        name_add_place(&place, without_directory(profile, file), line, room * 9 / 20);
+    else if (module && frame_function(profile, frame) && !is_program(profile, module))
         name_add_place(&place, name_base(module), 0, room * 9 / 20);
     size_t place_columns = text_width(place.data);
     name_add_short(&shown, name.data, room - place_columns - (place_columns ? 2 : 0));
@@ -280,7 +298,14 @@ struct tree {
     const struct callers *callers;
     uint64_t total;
     struct strbuf prefix; /* what stands left of the lines of the current level */
+    size_t level, lines;
 };
+
+/* What a branch must weigh, as a part of its site, and how many are shown, by level. */
+static const struct {
+    double least;
+    size_t most;
+} limits[LEVELS] = {{0.02, 4}, {0.10, 3}, {0.20, 2}, {0.30, 2}};
 
 static void add_prefix(struct tree *tree, const char *branch)
 {
@@ -290,6 +315,7 @@ static void add_prefix(struct tree *tree, const char *branch)
     strbuf_add_string(&text->out, tree->prefix.data);
     strbuf_add_string(&text->out, branch);
     style_end(&text->out, &text->style);
+    tree->lines++;
 }
 
 static size_t prefix_columns(const struct tree *tree)
@@ -299,44 +325,48 @@ static size_t prefix_columns(const struct tree *tree)
 
 static void add_callers(struct tree *tree, uint32_t index);
 
-/* "├─ 30.6 %  function": the branch, its share in a field of 7, and what hangs on it. */
+/* "├─ 30.6 % function": the branch, its share in a field of 7, and what hangs on it. */
 static void add_branch(struct tree *tree, uint32_t child, bool last)
 {
     const struct caller *caller = &tree->callers->nodes[child];
     const struct style *style = &tree->text->style;
     add_prefix(tree, last ? style_sign(style, "└─", "`-") : style_sign(style, "├─", "|-"));
-    strbuf_addf(&tree->text->out, "%7s  ",
+    strbuf_addf(&tree->text->out, "%7s ",
                 human_percent((double)caller->value, (double)tree->total).text);
-    add_frame(tree->text, caller->frame, prefix_columns(tree) + 11, false);
+    add_frame(tree->text, caller->frame, prefix_columns(tree) + 10, false);
     size_t before = tree->prefix.length;
-    strbuf_addf(&tree->prefix, "%s          ", last ? " " : style_sign(style, "│", "|"));
+    strbuf_addf(&tree->prefix, "%s  ", last ? " " : style_sign(style, "│", "|"));
+    tree->level++;
     add_callers(tree, child);
+    tree->level--;
     strbuf_truncate(&tree->prefix, before);
 }
 
-static void add_rest(struct tree *tree, uint32_t child)
+static void add_rest(struct tree *tree, uint32_t child, bool first)
 {
     uint64_t value = 0;
     size_t count = 0;
     for (; child; child = tree->callers->nodes[child].next, count++)
         value += tree->callers->nodes[child].value;
-    add_prefix(tree, style_sign(&tree->text->style, "└─", "`-"));
+    add_prefix(tree, first ? style_sign(&tree->text->style, "↑ ", "^ ")
+                           : style_sign(&tree->text->style, "└─", "`-"));
     struct strbuf line = STRBUF_INIT;
-    strbuf_addf(&line, "%7s  %zu more caller%s\n",
-                human_percent((double)value, (double)tree->total).text, count,
-                count == 1 ? "" : "s");
+    if (first)
+        strbuf_addf(&line, "%s callers\n", human_exact(count).text);
+    else
+        strbuf_addf(&line, "%7s %zu more caller%s\n",
+                    human_percent((double)value, (double)tree->total).text, count,
+                    count == 1 ? "" : "s");
     style_add(&tree->text->out, &tree->text->style, TONE_DIM, line.data);
     strbuf_release(&line);
 }
 
-/* Shown as branches: the first few of more than half a percent of the site. */
-static bool worth_a_branch(const struct tree *tree, uint32_t index, uint32_t child, size_t shown)
+static bool worth_a_branch(const struct tree *tree, uint32_t child, size_t shown)
 {
     const struct caller *nodes = tree->callers->nodes;
-    bool last_one = !nodes[child].next;
-    return shown < MAX_BRANCHES
-               ? (double)nodes[child].value >= 0.005 * (double)nodes[0].value || shown == 0
-               : shown == MAX_BRANCHES && last_one && nodes[index].value;
+    if (tree->level >= LEVELS || tree->lines >= MAX_LINES || shown >= limits[tree->level].most)
+        return false;
+    return (double)nodes[child].value >= limits[tree->level].least * (double)nodes[0].value;
 }
 
 static void add_branches(struct tree *tree, uint32_t index)
@@ -344,8 +374,8 @@ static void add_branches(struct tree *tree, uint32_t index)
     const struct caller *nodes = tree->callers->nodes;
     size_t shown = 0;
     for (uint32_t child = nodes[index].first_child; child; child = nodes[child].next, shown++) {
-        if (!worth_a_branch(tree, index, child, shown)) {
-            add_rest(tree, child);
+        if (!worth_a_branch(tree, child, shown)) {
+            add_rest(tree, child, shown == 0);
             return;
         }
         add_branch(tree, child, !nodes[child].next);
@@ -365,11 +395,10 @@ static void add_callers(struct tree *tree, uint32_t index)
         add_frame(tree->text, nodes[child].frame, prefix_columns(tree) + 2, false);
         index = child;
     }
-    if (child) {
+    if (child)
         add_branches(tree, index);
-    } else if (nodes[index].continues) {
+    else if (nodes[index].continues)
         add_prefix(tree, style_sign(style, "↑ …\n", "^ ...\n"));
-    }
 }
 
 static int add_site(struct text *text, size_t metric, const struct site_group *group)
@@ -385,7 +414,7 @@ static int add_site(struct text *text, size_t metric, const struct site_group *g
     style_add(&text->out, &text->style, TONE_FIGURE, figure.data);
     strbuf_addf(&text->out, "  %7s  ", human_percent((double)value, (double)total).text);
     add_frame(text, group->frame, FIGURE_COLUMNS, true);
-    struct tree tree = {text, &callers, total, STRBUF_INIT};
+    struct tree tree = {text, &callers, total, STRBUF_INIT, 0, 0};
     if (text->options->depth)
         add_callers(&tree, 0);
     strbuf_release(&tree.prefix);
