@@ -5,7 +5,7 @@ counted() { echo $(($(od -An -tu8 -j 64 -N 8 counters))); }
 allocated() {
     query live.tmk "SELECT sum(alloc_count) FROM site JOIN path ON path.id = site.path
         JOIN location_frame USING (location) JOIN function ON function.id = location_frame.function
-        WHERE function.name = 'victim_counted'" 2>/dev/null
+        WHERE function.name = 'victim_counted'"
 }
 
 tidemark record -q -o live.tmk "$VICTIMS/killed" 1 counters 2>err &

@@ -6,8 +6,10 @@ library=$(dirname "$BIN")/lib/libtidemark.so
 export TIDEMARK_OPTIONS="-q -o hand.%n.%p.tmk"
 
 # At the program's exit the profile is complete, and the program saw nothing of it.
+SECONDS=0
 LD_PRELOAD=$library "$VICTIMS/basic" 1
 echo "status $?"
+[ $SECONDS -lt 5 ] && echo "its exit waited for the profile, not for the time-out"
 query hand.basic.*.tmk "SELECT sum(alloc_count) FROM site JOIN path ON path.id = site.path
     JOIN location_frame USING (location) JOIN function ON function.id = location_frame.function
     WHERE function.name = 'victim_small'"
@@ -24,8 +26,7 @@ until_true sh -c 'ls hand.sleep.*.tmk >/dev/null'
 rm -f ./*.tmk
 
 # Killed: the collector outlives the program and completes the profile.
-LD_PRELOAD=$library "$VICTIMS/endings" kill 2>/dev/null
-echo "status $?"
+perl -e 'system @ARGV; print "signal ", $? & 127, "\n"' env LD_PRELOAD="$library" "$VICTIMS/endings" kill
 sleep 1
 query hand.endings.*.tmk "SELECT sum(alloc_count) FROM site JOIN path ON path.id = site.path
     JOIN location_frame USING (location) JOIN function ON function.id = location_frame.function

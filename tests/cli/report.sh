@@ -5,9 +5,9 @@ tidemark record -q -o r.tmk "$VICTIMS/basic" 1 >/dev/null
 try tidemark report r.tmk
 grep -q 'victim_spike' out && echo "the peak's call site"
 grep -q 'basic\.c:[0-9]' out && echo "with file and line"
-awk 'length($0) > 80 { wide++ } END { print wide + 0, "lines of more than 80 columns" }' out
+[ "$(wc -L <out)" -le 80 ] && echo "80 columns"
 grep -c "$(printf '\033')" out
-try tidemark report --top 1 --sort live r.tmk
+try tidemark report --top 1 --sort leaked r.tmk
 grep -q 'victim_' out && echo "sorted by what is live"
 try tidemark report --filter 'victim_zero' r.tmk
 grep -q victim_zero out && ! grep -q victim_calloc out && echo "filtered"

@@ -27,7 +27,7 @@ compare() { # NAME WHAT OURS THEIRS
 agree() { # NAME COMMAND…
     local name=$1 allocations frees bytes peak_bytes peak_blocks
     shift
-    "$TIDEMARK" record -q -o "$work/$name.tmk" -- "$@" >/dev/null || fail "$name: exit status $?"
+    "$TIDEMARK" record -q -o "$work/$name.tmk" -- "$@" >/dev/null 2>"$work/err" || fail "$name: exit status $?"
     check_account "$name"
     valgrind --run-libc-freeres=no --run-cxx-freeres=no "$@" 2>"$work/memcheck" >/dev/null
     read -r allocations frees bytes <<<"$(grep 'total heap usage' "$work/memcheck" |
