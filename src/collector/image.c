@@ -39,7 +39,7 @@ struct image {
     int socket;
     pid_t pid, parent;
     bool first;
-    char *program, *executable, *command, *directory;
+    char *program, *executable, *command, *directory, *path;
     pthread_t thread;
     _Atomic bool ready, ended, done; /* ready: `view` may be used by others */
     enum image_end how;
@@ -99,12 +99,29 @@ static char *ask(int (*question)(pid_t, char **), pid_t pid)
     return question(pid, &answer) == 0 ? answer : strdup("");
 }
 
+/* As it was called: "g++", where the file is x86_64-linux-gnu-g++-12. A login shell's dash and
+ * names that a shell would quote are not for file names. */
+static char *program_name(const struct image *image)
+{
+    const char *command = image->command;
+    size_t word = strcspn(command, " ");
+    const char *name = command;
+    for (const char *at = command; at < command + word; at++)
+        if (*at == '/')
+            name = at + 1;
+    size_t length = (size_t)(command + word - name);
+    if (length > 0 && *name != '-' && *name != '\'' && *name != '[')
+        return strndup(name, length);
+    return strdup(*image->executable ? base_name(image->executable) : "unknown");
+}
+
 static void describe(struct image *image)
 {
     image->executable = ask(process_executable, image->pid);
     image->command = ask(process_command_line, image->pid);
     image->directory = ask(process_directory, image->pid);
-    image->program = strdup(*image->executable ? base_name(image->executable) : "unknown");
+    image->program = program_name(image);
+    image->path = output_name(image->options.output, image->program, image->pid);
     image->start_unix_ns = unix_ns();
 }
 
@@ -151,17 +168,15 @@ static bool writer_is_ready(struct image *image, bool patient)
         return true;
     if (image->written || image->result.error)
         return false;
-    char *path = output_name(image->options.output, image->program, image->pid, image->first);
-    int status = writer_open(&image->writer, path, image->pid, image->executable, image->start);
+    int status =
+        writer_open(&image->writer, image->path, image->pid, image->executable, image->start);
     /* A program whose place this one took by exec may still be completing a profile of that name;
      * then we try again later. */
     if (status < 0 && !(status == -EBUSY && patient))
         fail(image, "%s", profile_error());
-    if (status < 0) {
-        free(path);
+    if (status < 0)
         return false;
-    }
-    image->result.path = path;
+    image->result.path = strdup(image->path);
     image->written = true;
     write_description(image);
     return true;
@@ -247,7 +262,8 @@ static void flush_if_due(struct image *image, uint64_t now_ns)
 static void drain(struct image *image)
 {
     uint64_t sleep_ns = SLEEP_MIN_NS;
-    while (!atomic_load(&image->ended)) {
+    /* A program that waits in its exit for us makes no more events. */
+    while (!atomic_load(&image->ended) && !atomic_load(&image->view.header->exit_waiting)) {
         size_t bytes = merge_pass(image->merge, false);
         uint64_t now_ns = clock_read().ns;
         sample_memory(image, now_ns);
@@ -394,6 +410,7 @@ static void image_free(struct image *image)
     free(image->executable);
     free(image->command);
     free(image->directory);
+    free(image->path);
     free(image->program);
     free(image);
 }

@@ -1,5 +1,7 @@
 #include "collector/output_name.h"
 
+#include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,31 +77,56 @@ static const char *add_escape(struct strbuf *name, const char *at, const char *p
     return at;
 }
 
-static void add_child_mark(struct strbuf *name, const char *program, pid_t pid)
+static void add_before_suffix(struct strbuf *name, const char *format, ...)
 {
     char *path = strbuf_detach(name);
     char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
     size_t stem = dot ? (size_t)(dot - path) : strlen(path);
+    va_list arguments;
+    va_start(arguments, format);
     strbuf_add(name, path, stem);
-    strbuf_add_char(name, '.');
-    add_part(name, program);
-    strbuf_addf(name, ".%d%s", (int)pid, path + stem);
+    strbuf_addv(name, format, arguments);
+    strbuf_add_string(name, path + stem);
+    va_end(arguments);
     free(path);
 }
 
-char *output_name(const char *pattern, const char *program, pid_t pid, int first)
+/* ---- Names that have been given ---- */
+
+static char **claims;
+static size_t claim_count;
+
+static bool is_taken(const char *name)
+{
+    for (size_t i = 0; i < claim_count; i++)
+        if (strcmp(claims[i], name) == 0)
+            return true;
+    return false;
+}
+
+static void claim(const char *name)
+{
+    char **grown = realloc(claims, (claim_count + 1) * sizeof *claims);
+    if (!grown)
+        return;
+    claims = grown;
+    claims[claim_count] = strdup(name);
+    claim_count += claims[claim_count] != NULL;
+}
+
+char *output_name(const char *pattern, const char *program, pid_t pid)
 {
     struct strbuf name = STRBUF_INIT;
-    int has_pid = 0;
     for (const char *at = pattern; *at; at++) {
-        if (*at != '%') {
+        if (*at == '%')
+            at = add_escape(&name, at + 1, program, pid);
+        else
             strbuf_add_char(&name, *at);
-            continue;
-        }
-        has_pid |= at[1] == 'p';
-        at = add_escape(&name, at + 1, program, pid);
     }
-    if (!first && !has_pid)
-        add_child_mark(&name, program, pid);
+    if (is_taken(name.data) && !strstr(pattern, "%p"))
+        add_before_suffix(&name, ".%s.%d", program, (int)pid);
+    for (int again = 2; is_taken(name.data); again++)
+        add_before_suffix(&name, ".%d", again);
+    claim(name.data);
     return strbuf_detach(&name);
 }

@@ -10,9 +10,9 @@
  * variable, %% percent. NULL if all is well, else what is wrong with the pattern. */
 const char *output_name_check(const char *pattern);
 
-/* malloc'd. Slashes in what is put in become '_'. `first`: the program that was asked for; the
- * others of its session get ".NAME.PID" before the suffix if the pattern has no %p, so that they do
- * not replace each other. */
-char *output_name(const char *pattern, const char *program, pid_t pid, int first);
+/* malloc'd. Slashes in what is put in become '_'. A name that this collector has given
+ * already gets ".NAME.PID" before its suffix (".2", ".3" if the pattern has %p), so that profiles of
+ * one session do not replace each other. One thread at a time. */
+char *output_name(const char *pattern, const char *program, pid_t pid);
 
 #endif

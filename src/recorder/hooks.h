@@ -47,9 +47,12 @@ static inline void inside_end(struct inside *inside)
         result_;                                                                                   \
     })
 
-static inline uint64_t slack_of(void *block, size_t size)
+/* Inside, for foreign allocators: tcmalloc's answer takes an allocation the first time. */
+static inline uint64_t slack_of(struct thread *thread, uintptr_t frame, void *block, size_t size)
 {
-    size_t usable = likely(real.malloc_usable_size) ? real.malloc_usable_size(block) : size;
+    if (unlikely(!real.malloc_usable_size))
+        return 0;
+    size_t usable = CALL_REAL(thread, frame, real.malloc_usable_size(block));
     return usable > size ? usable - size : 0;
 }
 
@@ -59,7 +62,7 @@ record_allocation(struct thread *thread, uintptr_t frame, const struct unwind_st
                   unsigned kind, void *block, size_t size, unsigned align_log2)
 {
     if (likely(block))
-        record_long(thread, frame, start, kind, (uintptr_t)block, size, slack_of(block, size), align_log2);
+        record_long(thread, frame, start, kind, (uintptr_t)block, size, slack_of(thread, frame, block, size), align_log2);
     else
         record_long(thread, frame, start, kind | WIRE_FAILED, 0, size, 0, align_log2);
 }

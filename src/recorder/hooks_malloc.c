@@ -58,7 +58,7 @@ reallocate(struct thread *thread, uintptr_t frame, const struct unwind_start *st
     void *block = CALL_REAL(thread, frame, real.realloc(old, size));
     if (likely(block))
         record_long(thread, frame, start, WIRE_REALLOC_END, (uintptr_t)block, size,
-                    slack_of(block, size), 0);
+                    slack_of(thread, frame, block, size), 0);
     else
         record_long(thread, frame, start, WIRE_REALLOC_END | (size ? WIRE_FAILED : 0), 0, size, 0, 0);
     return block;

@@ -175,10 +175,9 @@ bool record_make_room(struct thread *thread, unsigned bytes)
         room = record_has_room(thread, bytes + 16);
     }
     if (!session_collector_lives()) {
-        session_stop();
+        session_stop(); /* thread->ring is no more */
         room = false;
-    }
-    if (!room) {
+    } else if (!room) {
         thread->lost++;
         atomic_fetch_add_explicit(&thread->ring->lost_events, 1, memory_order_relaxed);
     } else if (thread->lost) {
