@@ -39,18 +39,23 @@ const struct field schema_call_fields[] = {
     CALL("map_bytes", map_bytes, FIELD_PLAIN),
 };
 const size_t schema_call_field_count = COUNT(schema_call_fields);
+_Static_assert(COUNT(schema_call_fields) * sizeof(uint64_t) == sizeof(struct call_metrics),
+               "every metric has a column");
 
 #define PROGRAM(field)                                                                             \
     {                                                                                              \
 #field, offsetof(struct program_metrics, field), FIELD_PLAIN                               \
     }
 const struct field schema_program_fields[] = {
-    PROGRAM(live_peak_count), PROGRAM(foreign_frees), PROGRAM(replaced_blocks),
-    PROGRAM(unmap_count),     PROGRAM(unmap_bytes),   PROGRAM(brk_count),
-    PROGRAM(brk_bytes),       PROGRAM(events),        PROGRAM(late_events),
-    PROGRAM(lost_events),
+    PROGRAM(live_peak_count), PROGRAM(foreign_frees),    PROGRAM(replaced_blocks),
+    PROGRAM(unmap_count),     PROGRAM(unmap_bytes),      PROGRAM(brk_count),
+    PROGRAM(brk_bytes),       PROGRAM(events),           PROGRAM(late_events),
+    PROGRAM(lost_events),     PROGRAM(malformed_events),
 };
 const size_t schema_program_field_count = COUNT(schema_program_fields);
+_Static_assert(COUNT(schema_program_fields) * sizeof(uint64_t) + sizeof(struct call_metrics) ==
+                   sizeof(struct program_metrics),
+               "every metric has a column");
 
 #define THREAD(column, field)                                                                      \
     {                                                                                              \
@@ -91,6 +96,8 @@ const struct field schema_bucket_fields[] = {
     BUCKET(free_bytes),
 };
 const size_t schema_bucket_field_count = COUNT(schema_bucket_fields);
+_Static_assert(COUNT(schema_bucket_fields) * sizeof(uint64_t) == sizeof(struct timeline_bucket),
+               "every level has its columns");
 
 static void add_columns(struct strbuf *sql, const struct field *fields, size_t count,
                         const char *type)
@@ -155,7 +162,9 @@ static const char views[] =
     " UNION ALL SELECT 'late_events', coalesce(sum(late_events), 0) FROM program"
     " UNION ALL SELECT 'foreign_frees', coalesce(sum(foreign_frees), 0) FROM program"
     " UNION ALL SELECT 'replaced_blocks', coalesce(sum(replaced_blocks), 0) FROM program"
-    " UNION ALL SELECT key, value FROM meta WHERE key IN ('unwalkable', 'unattributed');\n";
+    " UNION ALL SELECT 'malformed_events', coalesce(sum(malformed_events), 0) FROM program"
+    " UNION ALL SELECT key, value FROM meta WHERE key IN ('unwalkable', 'unattributed', "
+    "'damaged_rings');\n";
 
 void schema_create(struct strbuf *sql)
 {

@@ -94,6 +94,8 @@ void facts_add_losses(struct strbuf *out, const struct profile *profile)
     add_counted(out, program->replaced_blocks,
                 "block was allocated where one was still alive: a free was not seen",
                 "blocks were allocated where one was still alive: frees were not seen");
+    add_counted(out, program->malformed_events, "record made no sense and was skipped",
+                "records made no sense and were skipped");
     add_counted(out, facts_number(profile, PROFILE_META_DAMAGED),
                 "thread's events were overwritten by the program",
                 "threads' events were overwritten by the program");

@@ -59,17 +59,10 @@ static const struct member call_members[] = {
     {NULL, 0},
 };
 static const struct member program_members[] = {
-    PROGRAM(live_peak_count),
-    PROGRAM(foreign_frees),
-    PROGRAM(replaced_blocks),
-    PROGRAM(unmap_count),
-    PROGRAM(unmap_bytes),
-    PROGRAM(brk_count),
-    PROGRAM(brk_bytes),
-    PROGRAM(events),
-    PROGRAM(late_events),
-    PROGRAM(lost_events),
-    {NULL, 0},
+    PROGRAM(live_peak_count), PROGRAM(foreign_frees),    PROGRAM(replaced_blocks),
+    PROGRAM(unmap_count),     PROGRAM(unmap_bytes),      PROGRAM(brk_count),
+    PROGRAM(brk_bytes),       PROGRAM(events),           PROGRAM(late_events),
+    PROGRAM(lost_events),     PROGRAM(malformed_events), {NULL, 0},
 };
 
 /* UINT64_MAX stands for "none": null. */

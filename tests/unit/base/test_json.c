@@ -1,0 +1,61 @@
+/* JSON as a stream. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <cmocka.h>
+#include "base/json.h"
+
+static void a_document_has_commas_and_keys_where_they_belong(void **state)
+{
+    (void)state;
+    char *text = NULL;
+    size_t bytes;
+    FILE *out = open_memstream(&text, &bytes);
+    struct json json = json_begin(out, false);
+    json_object(&json, NULL);
+    json_string(&json, "na\"me",
+                "a\\b\n\x01\xff"
+                "é");
+    json_array(&json, "list");
+    json_unsigned(&json, NULL, UINT64_MAX);
+    json_signed(&json, NULL, INT64_MIN);
+    json_double(&json, NULL, NAN);
+    json_object(&json, NULL);
+    json_end(&json);
+    json_end(&json);
+    json_bool(&json, "yes", true);
+    json_null(&json, "nothing");
+    json_end(&json);
+    assert_int_equal(json_finish(&json), 0);
+    fclose(out);
+    assert_string_equal(text, "{\"na\\\"me\":\"a\\\\b\\u000a\\u0001\xef\xbf\xbdé\","
+                              "\"list\":[18446744073709551615,-9223372036854775808,null,{}],"
+                              "\"yes\":true,\"nothing\":null}\n");
+    free(text);
+}
+
+static void a_full_disk_is_an_error(void **state)
+{
+    (void)state;
+    FILE *out = fopen("/dev/full", "w");
+    if (!out)
+        skip();
+    struct json json = json_begin(out, true);
+    json_array(&json, NULL);
+    json_end(&json);
+    assert_true(json_finish(&json) < 0);
+    fclose(out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_document_has_commas_and_keys_where_they_belong),
+        cmocka_unit_test(a_full_disk_is_an_error),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,252 @@
+/* What is written is what is read; nothing that was there is lost. */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+#include "sample.h"
+#include "scratch.h"
+#include "check.h"
+
+static struct profile *read_profile(const char *path)
+{
+    struct profile *profile;
+    if (profile_read(&profile, path)) {
+        print_error("%s\n", profile_error());
+        fail();
+    }
+    return profile;
+}
+
+static bool exists(const char *path)
+{
+    struct stat stat_of;
+    return !lstat(path, &stat_of);
+}
+
+static void what_is_written_is_read(void **state)
+{
+    (void)state;
+    for (int pack = 0; pack < 2; pack++) {
+        const char *path = scratch("equal.tmk");
+        assert_int_equal(sample_file(path, pack), 0);
+        struct profile *profile = read_profile(path);
+        check_sample(profile);
+        profile_free(profile);
+        assert_false(exists(scratch("equal.tmk-wal")));
+        assert_false(exists(scratch("equal.tmk-shm")));
+    }
+}
+
+static void random_profiles_come_back_equal(void **state)
+{
+    (void)state;
+    unsigned seed = getenv("SEED") ? (unsigned)atoi(getenv("SEED")) : (unsigned)getpid();
+    print_message("seed %u\n", seed);
+    for (int round = 0; round < 20; round++)
+        check_random_round_trip(scratch("random.tmk"), round ? &seed : &(unsigned){42});
+}
+
+static void a_reader_sees_what_was_committed_last(void **state)
+{
+    (void)state;
+    const char *path = scratch("live.tmk");
+    struct profile_writer *writer;
+    assert_int_equal(profile_writer_open(&writer, path), 0);
+    assert_int_equal(profile_writer_begin(writer), 0);
+    assert_int_equal(sample_write(writer), 0);
+    assert_int_equal(profile_writer_commit(writer), 0);
+    assert_int_equal(profile_writer_begin(writer), 0);
+    assert_int_equal(profile_put_text(writer, PROFILE_META_PROGRAM, "not yet"), 0);
+    struct profile *profile = read_profile(path);
+    assert_true(profile->being_written);
+    assert_false(profile->complete);
+    assert_int_equal(profile->node_count, SAMPLE_PATHS + 1);
+    assert_string_equal(profile_get(profile, PROFILE_META_PROGRAM), "solver");
+    profile_free(profile);
+    assert_int_equal(profile_writer_commit(writer), 0);
+    assert_int_equal(profile_writer_finish(writer, true), 0);
+    profile = read_profile(path);
+    assert_true(profile->complete);
+    assert_false(profile->being_written);
+    assert_string_equal(profile_get(profile, PROFILE_META_PROGRAM), "not yet");
+    profile_free(profile);
+}
+
+/* In a child, so that the kernel ends it as it would end a collector. */
+static void a_killed_writer_leaves_what_it_committed(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 10; round++) {
+        const char *path = scratch("killed.tmk");
+        int ends[2];
+        assert_int_equal(pipe(ends), 0);
+        pid_t pid = fork();
+        if (!pid) {
+            struct profile_writer *writer;
+            if (profile_writer_open(&writer, path))
+                _exit(1);
+            profile_writer_begin(writer);
+            sample_write(writer);
+            profile_writer_commit(writer);
+            (void)!write(ends[1], "", 1);
+            for (uint32_t id = 100;; id++) { /* until killed, in the middle of something */
+                profile_writer_begin(writer);
+                for (int i = 0; i < 500; i++)
+                    profile_put_path(writer, id++, 1, 1);
+                profile_writer_commit(writer);
+            }
+        }
+        char byte;
+        assert_int_equal(read(ends[0], &byte, 1), 1);
+        usleep(1000u * (unsigned)round);
+        kill(pid, SIGKILL);
+        waitpid(pid, NULL, 0);
+        close(ends[0]);
+        close(ends[1]);
+        struct profile *profile = read_profile(path);
+        assert_null(profile->damage);
+        assert_false(profile->complete);
+        assert_false(profile->being_written);
+        assert_int_equal((profile->node_count - SAMPLE_PATHS - 1) % 500, 0);
+        assert_int_equal(profile->site_count, SAMPLE_SITES);
+        profile_free(profile);
+    }
+}
+
+static void an_existing_file_becomes_old(void **state)
+{
+    (void)state;
+    const char *path = scratch("kept.tmk"), *old = scratch("kept.tmk.old");
+    FILE *file = fopen(path, "w");
+    fputs("precious", file);
+    fclose(file);
+    assert_int_equal(sample_file(path, true), 0);
+    char text[16] = "";
+    file = fopen(old, "r");
+    assert_non_null(file);
+    assert_non_null(fgets(text, sizeof text, file));
+    fclose(file);
+    assert_string_equal(text, "precious");
+    struct stat stat_of;
+    assert_int_equal(stat(path, &stat_of), 0);
+    assert_int_equal(stat_of.st_mode & 0777, 0600);
+}
+
+static void links_are_renamed_and_not_followed(void **state)
+{
+    (void)state;
+    const char *path = scratch("link.tmk"), *target = scratch("target");
+    FILE *file = fopen(target, "w");
+    fputs("untouched", file);
+    fclose(file);
+    assert_int_equal(symlink(target, path), 0);
+    assert_int_equal(sample_file(path, true), 0);
+    struct stat stat_of;
+    assert_int_equal(stat(target, &stat_of), 0);
+    assert_int_equal(stat_of.st_size, 9);
+    assert_int_equal(lstat(path, &stat_of), 0);
+    assert_true(S_ISREG(stat_of.st_mode));
+}
+
+static void what_is_no_file_is_refused(void **state)
+{
+    (void)state;
+    struct profile_writer *writer;
+    const char *fifo = scratch("fifo");
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    assert_int_equal(profile_writer_open(&writer, fifo), -EINVAL);
+    assert_true(exists(fifo));
+    assert_int_equal(profile_writer_open(&writer, scratch_directory), -EINVAL);
+    assert_int_equal(profile_writer_open(&writer, "/dev/null"), -EINVAL);
+    assert_int_equal(profile_writer_open(&writer, "/nowhere/at/all.tmk"), -ENOENT);
+    assert_non_null(strstr(profile_error(), "/nowhere/at/all.tmk"));
+}
+
+static void a_profile_being_written_is_not_pushed_aside(void **state)
+{
+    (void)state;
+    struct profile_writer *writer, *second;
+    const char *path = scratch("busy.tmk");
+    assert_int_equal(profile_writer_open(&writer, path), 0);
+    assert_int_equal(profile_writer_open(&second, path), -EBUSY);
+    profile_writer_abandon(writer);
+}
+
+static void a_file_put_in_its_place_is_not_overwritten(void **state)
+{
+    (void)state;
+    struct profile_writer *writer;
+    const char *path = scratch("moved.tmk");
+    assert_int_equal(profile_writer_open(&writer, path), 0);
+    assert_int_equal(rename(path, scratch("elsewhere.tmk")), 0);
+    FILE *file = fopen(path, "w");
+    fputs("mine", file);
+    fclose(file);
+    assert_true(profile_writer_finish(writer, true) < 0);
+    struct stat stat_of;
+    assert_int_equal(stat(path, &stat_of), 0);
+    assert_int_equal(stat_of.st_size, 4);
+}
+
+static void a_finished_profile_reads_from_a_directory_that_cannot_be_written(void **state)
+{
+    (void)state;
+    for (int pack = 0; pack < 2; pack++) {
+        assert_int_equal(mkdir(scratch("readonly"), 0700), 0);
+        const char *path = scratch("readonly/profile.tmk");
+        assert_int_equal(sample_file(path, pack), 0);
+        chmod(path, 0400);
+        chmod(scratch("readonly"), 0500);
+        pid_t pid = fork();
+        if (!pid) { /* root may write everywhere: count the files instead */
+            struct profile *profile;
+            _exit(profile_read(&profile, path) ? 1 : 0);
+        }
+        int status;
+        waitpid(pid, &status, 0);
+        assert_int_equal(status, 0);
+        assert_false(exists(scratch("readonly/profile.tmk-wal")));
+        assert_false(exists(scratch("readonly/profile.tmk-shm")));
+        chmod(scratch("readonly"), 0700);
+        assert_int_equal(unlink(path), 0);
+        assert_int_equal(rmdir(scratch("readonly")), 0);
+    }
+}
+
+static void unpacking_gives_the_same_profile(void **state)
+{
+    (void)state;
+    const char *path = scratch("packed.tmk"), *plain = scratch("plain.db");
+    assert_int_equal(sample_file(path, true), 0);
+    assert_int_equal(profile_unpack(path, plain), 0);
+    struct profile *profile = read_profile(plain);
+    check_sample(profile);
+    profile_free(profile);
+    assert_int_equal(profile_unpack(path, plain), -EEXIST);
+    assert_int_equal(profile_unpack(plain, scratch("again.db")), -EINVAL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_written_is_read),
+        cmocka_unit_test(random_profiles_come_back_equal),
+        cmocka_unit_test(a_reader_sees_what_was_committed_last),
+        cmocka_unit_test(a_killed_writer_leaves_what_it_committed),
+        cmocka_unit_test(an_existing_file_becomes_old),
+        cmocka_unit_test(links_are_renamed_and_not_followed),
+        cmocka_unit_test(what_is_no_file_is_refused),
+        cmocka_unit_test(a_profile_being_written_is_not_pushed_aside),
+        cmocka_unit_test(a_file_put_in_its_place_is_not_overwritten),
+        cmocka_unit_test(a_finished_profile_reads_from_a_directory_that_cannot_be_written),
+        cmocka_unit_test(unpacking_gives_the_same_profile),
+    };
+    return cmocka_run_group_tests(tests, scratch_begin, scratch_end);
+}
