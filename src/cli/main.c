@@ -19,10 +19,8 @@ struct command {
 };
 
 static const struct command commands[] = {
-#ifdef TIDEMARK_HAS_RECORD
     {"record", cmd_record, "run a program and record where its memory goes"},
     {"collect", cmd_collect, NULL},
-#endif
     {"report", cmd_report, "show a profile: peak, leaks, top call sites and their callers"},
     {"unpack", cmd_unpack, "turn a profile into a plain SQLite database"},
     {"help", cmd_help, "show this text, or how to use a command"},
