@@ -6,8 +6,8 @@ out=build/demo
 rm -rf "$out"
 mkdir -p "$out"
 
-echo "\$ tidemark record -o 'build/demo/%n.tmk' g++ -std=c++17 -O2 -c examples/heavy.cpp"
-"$tidemark" record -o "$out/%n.tmk" g++ -std=c++17 -O2 -c examples/heavy.cpp -o "$out/heavy.o"
+echo "\$ tidemark record -q -o 'build/demo/%n.tmk' g++ -std=c++17 -O2 -c examples/heavy.cpp"
+"$tidemark" record -q -o "$out/%n.tmk" g++ -std=c++17 -O2 -c examples/heavy.cpp -o "$out/heavy.o"
 echo
 # g++ only starts the compiler proper, which is a process of its own: cc1plus.
 echo "\$ tidemark report build/demo/cc1plus.tmk"
