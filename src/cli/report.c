@@ -42,8 +42,8 @@ static const struct option_entry entries[] = {
      "colour (default: auto; NO_COLOR is respected)", TO(colour), false, NULL},
     {"pager", 0, OPTION_SWITCH, NULL, "$PAGER or less, on a terminal (default: yes)", TO(pager),
      false, NULL},
-    {"width", 'w', OPTION_NUMBER, "COLUMNS", "as wide as this (default: the terminal, else 80)",
-     TO(width), false, NULL},
+    {"width", 'w', OPTION_NUMBER, "COLUMNS",
+     "as wide as this, 72 at least (default: the terminal, else 80)", TO(width), false, NULL},
     OPTION_GROUP_END};
 
 static const struct options_command command = {
@@ -78,8 +78,8 @@ static void settle(struct arguments *arguments, FILE *out)
     report->utf8 = term_is_utf8();
     size_t columns = term_columns(out);
     report->columns = arguments->width ? arguments->width : columns > 160 ? 160 : columns;
-    if (report->columns < 60)
-        report->columns = 60;
+    if (report->columns < REPORT_LEAST_COLUMNS)
+        report->columns = REPORT_LEAST_COLUMNS;
     if (report->columns > 1000)
         report->columns = 1000;
 }

@@ -58,14 +58,20 @@ const char *name_core(const char *name, size_t *length)
             angles++;
         else if (*at == '>' && angles)
             angles--;
+        else if (*at == ' ' && at[1] == '[' && !angles) /* " [clone .cold]" */
+            break;
         else if (*at == ' ' && !angles && !after_operator)
             start = at + 1;
         else if (strchr("([{", *at) && !angles) {
             past = skip_brackets(at);
+            if (!past && *at != '(') { /* no bracket of a name's */
+                at++;
+                continue;
+            }
             const char *next = past ? past + (starts_with(past, " const::") ? 6 : 0) : NULL;
             bool parameters = *at == '(' && !starts_with(at, "(anonymous namespace)") &&
                               !(next && starts_with(next, "::"));
-            if (!past || parameters || (*at == '[' && at[-1] == ' '))
+            if (!past || parameters)
                 break;
             at = past;
             continue;
@@ -96,7 +102,7 @@ static void add_replaced(struct strbuf *out, const char *core, size_t length)
         {"std::__cxx11::", "std::"},
         {"(anonymous namespace)", "(anonymous)"},
         {"[abi:cxx11]", ""},
-        {"> >", ">>"},
+        {" >", ">"},
     };
     for (const char *end = core + length; core < end;) {
         size_t i = 0, count = sizeof table / sizeof *table;
@@ -105,9 +111,7 @@ static void add_replaced(struct strbuf *out, const char *core, size_t length)
             i++;
         if (i < count) {
             strbuf_add_string(out, table[i].to);
-            core += strlen(table[i].from) - (table[i].to[0] == '>');
-            if (table[i].to[0] == '>') /* the second > may begin another pair */
-                strbuf_truncate(out, out->length - 1);
+            core += strlen(table[i].from);
         } else {
             strbuf_add_char(out, *core++);
         }

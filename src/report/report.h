@@ -10,6 +10,7 @@
 /* In the order of the table in metric.c. */
 #define REPORT_METRIC_CHOICE "peak|leaked|count|bytes|temporary|slack|realloc|mmap"
 #define REPORT_ALL_METRICS   (-1)
+#define REPORT_LEAST_COLUMNS 72
 
 struct report_options {
     int metric;   /* position in REPORT_METRIC_CHOICE; REPORT_ALL_METRICS: the usual sections */
@@ -18,7 +19,7 @@ struct report_options {
     const char *filter; /* extended regular expression; NULL: none */
     bool hide_std;
     bool colour, utf8;
-    size_t columns;
+    size_t columns; /* REPORT_LEAST_COLUMNS at least */
 };
 
 /* 0 or -errno of the stream. */

@@ -102,7 +102,7 @@ static void add_peak(struct text *text)
     struct strbuf line = STRBUF_INIT;
     add_label(text, "peak");
     style_add(&text->out, &text->style, TONE_FIGURE, human_bytes(program->total.peak_bytes).text);
-    strbuf_addf(&text->out, " requested in %s blocks, %s after the start\n",
+    strbuf_addf(&text->out, " requested in %s blocks, after %s\n",
                 human_count(program->total.at_peak_count).text,
                 human_duration(program->total.peak_ticks).text);
     uint64_t resident;
@@ -186,11 +186,14 @@ static void add_mapped(struct text *text)
     const struct program_metrics *program = &text->profile->program;
     if (!program->total.map_count && !program->brk_count)
         return;
-    add_label(text, "mapped");
-    strbuf_addf(&text->out, "%s by %s calls of mmap", human_bytes(program->total.map_bytes).text,
+    struct strbuf line = STRBUF_INIT;
+    strbuf_addf(&line, "%s by %s calls of mmap", human_bytes(program->total.map_bytes).text,
                 human_exact(program->total.map_count).text);
-    strbuf_addf(&text->out, ", %s given back by munmap\n",
+    strbuf_addf(&line, ", %s given back by munmap",
                 program->unmap_bytes ? human_bytes(program->unmap_bytes).text : "nothing");
+    add_label(text, "mapped");
+    add_wrapped(text, line.data);
+    strbuf_release(&line);
 }
 
 static void add_threads(struct text *text)

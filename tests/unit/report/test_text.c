@@ -1,0 +1,181 @@
+/* Whole reports on the golden profile, compared with what a person has looked at and found good.
+ * To renew one: UPDATE=1 test_report_text, and read the difference. */
+#include <locale.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "base/text.h"
+#include "profile/profile.h"
+#include "report/report.h"
+
+static struct profile *profile;
+
+static int open_profile(void **state)
+{
+    (void)state;
+    setenv("TZ", "UTC", 1);
+    unsetenv("LC_ALL");
+    setenv("LC_CTYPE", "C.UTF-8", 1);
+    setenv("COLUMNS", "80", 1);
+    return profile_read(&profile, GOLDEN_DIR "/profile-v1.tmk");
+}
+
+static int close_profile(void **state)
+{
+    (void)state;
+    profile_free(profile);
+    return 0;
+}
+
+static struct report_options usual(void)
+{
+    return (struct report_options){.metric = REPORT_ALL_METRICS,
+                                   .top = 5,
+                                   .depth = 6,
+                                   .hide_std = true,
+                                   .utf8 = true,
+                                   .columns = 80};
+}
+
+static char *load(const char *path)
+{
+    static char text[1 << 20];
+    FILE *file = fopen(path, "r");
+    size_t count = file ? fread(text, 1, sizeof text - 1, file) : 0;
+    text[count] = 0;
+    if (file)
+        fclose(file);
+    return text;
+}
+
+static void assert_golden(const char *name, const char *text)
+{
+    char path[300];
+    snprintf(path, sizeof path, "%s/%s", GOLDEN_DIR, name);
+    if (getenv("UPDATE")) {
+        FILE *file = fopen(path, "w");
+        fputs(text, file);
+        fclose(file);
+    }
+    if (strcmp(text, load(path))) {
+        print_error("not as in %s:\n%s\n", path, text);
+        fail();
+    }
+}
+
+static void check_text(const char *name, const struct report_options *options)
+{
+    char *text = NULL;
+    size_t bytes;
+    FILE *out = open_memstream(&text, &bytes);
+    assert_int_equal(report_text(out, profile, options), 0);
+    fclose(out);
+    assert_golden(name, text);
+    free(text);
+}
+
+static void the_usual_report(void **state)
+{
+    (void)state;
+    struct report_options options = usual();
+    check_text("report-80.txt", &options);
+}
+
+static void a_wide_one_in_colour(void **state)
+{
+    (void)state;
+    struct report_options options = usual();
+    options.columns = 120;
+    options.colour = true;
+    options.metric = 0;
+    check_text("report-120-colour.txt", &options);
+}
+
+static void one_metric_filtered_in_ascii(void **state)
+{
+    (void)state;
+    struct report_options options = usual();
+    options.metric = 2;
+    options.filter = "mesh\\.cpp|log";
+    options.utf8 = false;
+    options.hide_std = false;
+    check_text("report-filter.txt", &options);
+}
+
+static void no_line_is_wider_than_asked(void **state)
+{
+    (void)state;
+    for (size_t columns = 72; columns <= 200; columns += 7) {
+        char *text = NULL;
+        size_t bytes;
+        struct report_options options = usual();
+        options.columns = columns;
+        FILE *out = open_memstream(&text, &bytes);
+        assert_int_equal(report_text(out, profile, &options), 0);
+        fclose(out);
+        for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
+            if (text_width(line) > columns) {
+                print_error("%zu columns: %s\n", columns, line);
+                fail();
+            }
+        free(text);
+    }
+}
+
+static void the_same_as_json(void **state)
+{
+    (void)state;
+    char *text = NULL;
+    size_t bytes;
+    struct report_options options = usual();
+    options.metric = 1;
+    FILE *out = open_memstream(&text, &bytes);
+    assert_int_equal(report_json(out, profile, &options), 0);
+    fclose(out);
+    assert_golden("report.json", text);
+    free(text);
+}
+
+static void the_summary_has_ten_lines_at_most(void **state)
+{
+    (void)state;
+    char *text = NULL;
+    size_t bytes, lines = 0;
+    FILE *out = open_memstream(&text, &bytes);
+    assert_int_equal(report_summary(out, profile, "tidemark.solver.4711.tmk"), 0);
+    fclose(out);
+    for (const char *at = text; *at; at++)
+        lines += *at == '\n';
+    assert_true(lines <= 10);
+    assert_golden("summary.txt", text);
+    free(text);
+}
+
+static void a_filter_is_checked(void **state)
+{
+    (void)state;
+    char why[100];
+    assert_int_equal(report_filter_check(NULL, why, sizeof why), 0);
+    assert_int_equal(report_filter_check("a.*b", why, sizeof why), 0);
+    assert_true(report_filter_check("(a", why, sizeof why) < 0);
+    assert_true(strlen(why) > 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_usual_report),
+        cmocka_unit_test(a_wide_one_in_colour),
+        cmocka_unit_test(one_metric_filtered_in_ascii),
+        cmocka_unit_test(no_line_is_wider_than_asked),
+        cmocka_unit_test(the_same_as_json),
+        cmocka_unit_test(the_summary_has_ten_lines_at_most),
+        cmocka_unit_test(a_filter_is_checked),
+    };
+    return cmocka_run_group_tests(tests, open_profile, close_profile);
+}
