@@ -25,8 +25,10 @@ static void add_title(struct summary *summary)
     facts_add_text(&line, summary->profile, PROFILE_META_PROGRAM);
     strbuf_add_string(&line, " (pid ");
     facts_add_text(&line, summary->profile, PROFILE_META_PID);
-    strbuf_addf(&line, ") %s, ",
-                human_duration(facts_number(summary->profile, PROFILE_META_DURATION)).text);
+    strbuf_add_string(&line, ") ");
+    if (profile_get(summary->profile, PROFILE_META_DURATION))
+        strbuf_addf(&line, "%s, ",
+                    human_duration(facts_number(summary->profile, PROFILE_META_DURATION)).text);
     facts_add_end(&line, summary->profile);
     text_add_cut(&summary->out, line.data, summary->style.columns);
     strbuf_add_char(&summary->out, '\n');

@@ -85,8 +85,9 @@ static void add_run(struct text *text)
     strbuf_release(&cut);
     strbuf_reset(&line);
     add_label(text, "ran");
-    strbuf_addf(&line, "%s, ",
-                human_duration(facts_number(text->profile, PROFILE_META_DURATION)).text);
+    if (profile_get(text->profile, PROFILE_META_DURATION))
+        strbuf_addf(&line, "%s, ",
+                    human_duration(facts_number(text->profile, PROFILE_META_DURATION)).text);
     facts_add_end(&line, text->profile);
     style_begin(&text->out, &text->style,
                 facts_ended_well(text->profile) ? TONE_GOOD : TONE_WARNING);
@@ -236,7 +237,9 @@ static void add_head(struct text *text)
     add_identity(text);
     add_run(text);
     if (!text->profile->has_program) {
-        strbuf_add_string(&text->out, "  nothing has been saved yet: try again in a moment\n");
+        strbuf_add_string(&text->out, text->profile->being_written
+                                          ? "  nothing has been saved yet: try again in a moment\n"
+                                          : "  nothing was saved: there are no figures to show\n");
         return;
     }
     add_peak(text);

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <sqlite3.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -77,6 +78,33 @@ static void a_reader_sees_what_was_committed_last(void **state)
     assert_false(profile->being_written);
     assert_string_equal(profile_get(profile, PROFILE_META_PROGRAM), "not yet");
     profile_free(profile);
+}
+
+/* Another program may hold a read transaction for hours: the profile is completed nevertheless. */
+static void a_reader_that_holds_on_does_not_keep_the_end_away(void **state)
+{
+    (void)state;
+    for (int pack = 0; pack < 2; pack++) {
+        const char *path = scratch("held.tmk");
+        struct profile_writer *writer;
+        sqlite3 *holder;
+        assert_int_equal(profile_writer_open(&writer, path), 0);
+        assert_int_equal(profile_writer_begin(writer), 0);
+        assert_int_equal(sample_write(writer), 0);
+        assert_int_equal(profile_writer_commit(writer), 0);
+        assert_int_equal(sqlite3_open(path, &holder), SQLITE_OK);
+        assert_int_equal(sqlite3_exec(holder, "BEGIN; SELECT * FROM path", NULL, NULL, NULL),
+                         SQLITE_OK);
+        assert_int_equal(profile_writer_finish(writer, pack), 0);
+        struct profile *profile = read_profile(path);
+        check_sample(profile);
+        profile_free(profile);
+        assert_false(exists(scratch("held.tmk-wal")));
+        assert_false(exists(scratch("held.tmk.copy")));
+        assert_false(exists(scratch("held.tmk.packing")));
+        assert_int_equal(sqlite3_exec(holder, "SELECT * FROM site", NULL, NULL, NULL), SQLITE_OK);
+        sqlite3_close(holder);
+    }
 }
 
 /* In a child, so that the kernel ends it as it would end a collector. */
@@ -239,6 +267,7 @@ int main(void)
         cmocka_unit_test(what_is_written_is_read),
         cmocka_unit_test(random_profiles_come_back_equal),
         cmocka_unit_test(a_reader_sees_what_was_committed_last),
+        cmocka_unit_test(a_reader_that_holds_on_does_not_keep_the_end_away),
         cmocka_unit_test(a_killed_writer_leaves_what_it_committed),
         cmocka_unit_test(an_existing_file_becomes_old),
         cmocka_unit_test(links_are_renamed_and_not_followed),
