@@ -68,8 +68,13 @@ static unsigned eighths(const struct graph *graph, uint64_t value)
     return value && level < 1 ? 1 : (unsigned)(level + 0.5);
 }
 
-static void add_cell(struct strbuf *out, const struct style *style, const struct graph *graph,
-                     size_t column, unsigned row)
+struct cell {
+    const char *sign;
+    enum tone tone; /* TONE_COUNT: none */
+};
+
+static struct cell cell_at(const struct style *style, const struct graph *graph, size_t column,
+                           unsigned row)
 {
     static const char *const blocks[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
     unsigned area = eighths(graph, graph->requested[column]);
@@ -77,16 +82,30 @@ static void add_cell(struct strbuf *out, const struct style *style, const struct
     unsigned line = graph->has_resident[column] && graph->resident_fits
                         ? eighths(graph, graph->resident[column])
                         : 0;
-    bool line_here = line && (line - 1) / 8 == row;
+    if (filled && style->utf8)
+        return (struct cell){blocks[filled > 8 ? 8 : filled], TONE_AREA};
     if (filled)
-        style_add(out, style, TONE_AREA,
-                  style->utf8   ? blocks[filled > 8 ? 8 : filled]
-                  : filled >= 4 ? "#"
-                                : ".");
-    else if (line_here)
-        style_add(out, style, TONE_WARNING, style_sign(style, "·", "-"));
-    else
-        strbuf_add_char(out, ' ');
+        return (struct cell){filled >= 4 ? "#" : ".", TONE_AREA};
+    if (line && (line - 1) / 8 == row)
+        return (struct cell){style_sign(style, "·", "-"), TONE_WARNING};
+    return (struct cell){" ", TONE_COUNT};
+}
+
+static void add_row(struct strbuf *out, const struct style *style, const struct graph *graph,
+                    unsigned row)
+{
+    enum tone now = TONE_COUNT;
+    for (size_t column = 0; column < graph->columns; column++) {
+        struct cell cell = cell_at(style, graph, column, row);
+        if (cell.tone != now && now != TONE_COUNT)
+            style_end(out, style);
+        if (cell.tone != now && cell.tone != TONE_COUNT)
+            style_begin(out, style, cell.tone);
+        now = cell.tone;
+        strbuf_add_string(out, cell.sign);
+    }
+    if (now != TONE_COUNT)
+        style_end(out, style);
 }
 
 static void add_label(struct strbuf *out, const struct style *style, const struct graph *graph,
@@ -154,8 +173,7 @@ void graph_add(struct strbuf *out, const struct style *style, const struct profi
         return;
     for (unsigned row = ROWS; row-- > 0;) {
         add_label(out, style, &graph, row);
-        for (size_t column = 0; column < graph.columns; column++)
-            add_cell(out, style, &graph, column, row);
+        add_row(out, style, &graph, row);
         trim_spaces(out);
         strbuf_add_char(out, '\n');
     }
