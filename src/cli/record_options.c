@@ -25,8 +25,6 @@ static const struct option_entry entries[] = {
      TO(stacks), false, NULL},
     {"max-depth", 0, OPTION_NUMBER, "N", "keep the N innermost frames (default: all)",
      TO(max_depth), false, NULL},
-    {"free-stacks", 0, OPTION_FLAG, NULL, "record the call paths of frees too", TO(free_stacks),
-     false, NULL},
     OPTION_GROUP("When the collector cannot keep up"),
     {"on-full", 0, OPTION_CHOICE, "wait|drop",
      "a thread whose buffer is full waits, or drops events and counts them (default: wait)",
@@ -107,7 +105,6 @@ struct collector_options record_collector_options(const struct record_options *o
     wanted.output = options->output;
     wanted.follow = options->follow;
     wanted.pack = options->pack;
-    wanted.free_stacks = options->free_stacks;
     wanted.drop = options->on_full == WIRE_ON_FULL_DROP;
     wanted.stacks = options->stacks;
     wanted.max_depth = (uint32_t)options->max_depth;

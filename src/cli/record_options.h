@@ -11,7 +11,6 @@ struct record_options {
     const char *output;
     bool quiet;
     bool follow;
-    bool free_stacks;
     bool pack;
     int on_full; /* 0 wait, 1 drop */
     int stacks;  /* enum wire_stacks */

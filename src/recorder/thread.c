@@ -169,7 +169,10 @@ static void record_lost(struct thread *thread)
 bool record_make_room(struct thread *thread, unsigned bytes)
 {
     int saved_errno = errno;
-    bool room = record_has_room(thread, bytes + 16);
+    /* Once events are lost, a good part of the ring must be free before we go on: else the small
+     * records of frees would slip in where those of their allocations did not fit. */
+    unsigned wanted = thread->lost ? (unsigned)(thread->mask + 1) / 4 : bytes + 16;
+    bool room = record_has_room(thread, wanted);
     if (!room && shared_header()->on_full == WIRE_ON_FULL_WAIT) {
         record_wait(thread, bytes + 16);
         room = record_has_room(thread, bytes + 16);
