@@ -208,55 +208,60 @@ static void say_errors(const struct collector *collector)
             fprintf(stderr, "tidemark: %s\n", collector_result(collector, i)->error);
 }
 
-static const struct image_result *first_result(const struct collector *collector)
+/* The program that was asked for, or what it became by exec (a wrapper script, env). NULL: it never
+ * connected. */
+static const struct image_result *main_result(const struct job *job)
 {
-    for (size_t i = 0; i < collector_result_count(collector); i++)
-        if (collector_result(collector, i)->first)
-            return collector_result(collector, i);
-    return NULL;
+    const struct image_result *found = NULL;
+    for (size_t i = 0; i < collector_result_count(job->collector); i++) {
+        const struct image_result *result = collector_result(job->collector, i);
+        if (result->pid == job->child && (!found || !result->replaced))
+            found = result;
+    }
+    return found;
 }
 
-static void say_children(const struct collector *collector)
+static void say_others(const struct collector *collector, const struct image_result *shown)
 {
     size_t count = 0;
     const struct image_result *last = NULL;
     for (size_t i = 0; i < collector_result_count(collector); i++) {
         const struct image_result *result = collector_result(collector, i);
-        if (!result->first && result->path) {
+        if (result != shown && result->path) {
             count++;
             last = result;
         }
     }
     if (count == 1)
-        fprintf(stderr, "  and its child        %s\n", last->path);
+        fprintf(stderr, "  another      %s\n", last->path);
     else if (count > 1)
-        fprintf(stderr, "  and %zu children, the last in %s\n", count, last->path);
+        fprintf(stderr, "  %zu others   the last is %s\n", count, last->path);
 }
 
-static void say_summary(const struct collector *collector)
+static void say_summary(const struct collector *collector, const struct image_result *shown)
 {
-    const struct image_result *first = first_result(collector);
     struct profile *profile;
-    if (!first || !first->path)
+    if (!shown->path)
         return;
-    if (profile_read(&profile, first->path) < 0) {
+    if (profile_read(&profile, shown->path) < 0) {
         fprintf(stderr, "tidemark: %s\n", profile_error());
         return;
     }
-    report_summary(stderr, profile, first->path);
+    report_summary(stderr, profile, shown->path);
     profile_free(profile);
-    say_children(collector);
+    say_others(collector, shown);
 }
 
 static int conclude(struct job *job, const struct record_options *options, const char *program)
 {
-    if (!first_result(job->collector))
+    const struct image_result *shown = main_result(job);
+    if (!shown)
         fprintf(stderr,
                 "tidemark: '%s' was not recorded: it ran without the recorder (does it clear its "
                 "environment, or start itself by other means?)\n",
                 program);
     else if (!options->quiet)
-        say_summary(job->collector);
+        say_summary(job->collector, shown);
     say_errors(job->collector);
     int status = job->wait_status;
     collector_close(job->collector);

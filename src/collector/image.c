@@ -472,6 +472,7 @@ void image_join(struct image *image, struct image_result *result)
     *result = image->result;
     result->pid = image->pid;
     result->first = image->first;
+    result->replaced = image->how == IMAGE_END_EXEC;
     result->program = image->program;
     image->program = NULL;
     image_free(image);

@@ -32,6 +32,7 @@ void image_end(struct image *image, enum image_end how, int status);
 struct image_result {
     pid_t pid;
     bool first;
+    bool replaced;  /* it executed another program, whose image has a result of its own */
     char *path;     /* of the profile, malloc'd; NULL: none was written (`error`, or a fork that did
                        next to nothing before it executed something else) */
     char *error;    /* sentence, malloc'd, or NULL */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 #include "base/ticks.h"
 #include "wire/wire.h"
@@ -12,6 +13,7 @@
 /* The most that one run may take before the ring's tail moves on: a thread that waits for room
  * should not wait for a whole pass. */
 enum { RUN_BYTES = 32 << 10 };
+enum { STUCK_NS = 1000 * 1000 * 1000 };
 
 struct cursor {
     struct wire_ring *ring;
@@ -21,6 +23,7 @@ struct cursor {
     uint32_t thread;     /* the replay's number for this stream */
     bool known;          /* it has one */
     bool damaged;
+    uint64_t busy_head, busy_since_ns; /* busy ever since with nothing new */
 };
 
 struct merge {
@@ -31,6 +34,7 @@ struct merge {
     struct cursor **heap; /* rings with records, the earliest first */
     uint32_t heap_count;
     uint64_t damaged_rings;
+    bool crowded; /* a ring was more than half full in the last pass */
 };
 
 struct merge *merge_new(struct view *view, struct replay *replay)
@@ -77,11 +81,40 @@ static bool cursors_grow(struct merge *merge, uint32_t count)
     return true;
 }
 
+static void wake_waiter(struct wire_ring *ring)
+{
+    /* Pairs with the waiter's setting of WANTED before it looks at tail again. */
+    atomic_thread_fence(memory_order_seq_cst);
+    uint32_t space = atomic_load_explicit(&ring->space, memory_order_relaxed);
+    if (!(space & WIRE_SPACE_WANTED))
+        return;
+    atomic_store(&ring->space, (space & ~(uint32_t)WIRE_SPACE_WANTED) + WIRE_SPACE_STEP);
+    syscall(SYS_futex, &ring->space, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+/* From now on it looks empty for ever to its thread, which must not wait for us. */
 static void give_up(struct merge *merge, struct cursor *cursor)
 {
     cursor->damaged = true;
     cursor->head = cursor->tail;
     merge->damaged_rings++;
+    atomic_store_explicit(&cursor->ring->tail, UINT64_MAX / 2, memory_order_release);
+    wake_waiter(cursor->ring);
+}
+
+/* A thread that was jumped out of its record by a signal handler (siglongjmp) stays busy until its
+ * next one. If it sleeps meanwhile the others must not wait for it for ever: after a second, and
+ * only if a ring runs full, it counts as idle. Should it come back after all, its record is late. */
+static bool is_stuck(const struct merge *merge, struct cursor *cursor)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    uint64_t now_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    if (!cursor->busy_since_ns || cursor->busy_head != cursor->head) {
+        cursor->busy_head = cursor->head;
+        cursor->busy_since_ns = now_ns;
+    }
+    return merge->crowded && now_ns - cursor->busy_since_ns > STUCK_NS;
 }
 
 /* Reads how far a ring has got; see merge.h for why in this order. */
@@ -97,7 +130,9 @@ static uint64_t look_at_ring(struct merge *merge, struct cursor *cursor, uint64_
         give_up(merge, cursor);
     else
         cursor->head = head;
-    return busy ? last_ticks : now;
+    if (!busy)
+        cursor->busy_since_ns = 0;
+    return busy && !is_stuck(merge, cursor) ? last_ticks : now;
 }
 
 /* ---- A heap of cursors by time ---- */
@@ -160,13 +195,7 @@ static void give_space(const struct merge *merge, struct cursor *cursor, uint64_
     memset(cursor->data + (cursor->tail & (merge->view->ring_bytes - 1)), 0, end - cursor->tail);
     cursor->tail = end;
     atomic_store_explicit(&ring->tail, cursor->tail, memory_order_release);
-    /* Pairs with the waiter's setting of WANTED before it looks at tail again. */
-    atomic_thread_fence(memory_order_seq_cst);
-    uint32_t space = atomic_load_explicit(&ring->space, memory_order_relaxed);
-    if (!(space & WIRE_SPACE_WANTED))
-        return;
-    atomic_store(&ring->space, (space & ~(uint32_t)WIRE_SPACE_WANTED) + WIRE_SPACE_STEP);
-    syscall(SYS_futex, &ring->space, FUTEX_WAKE, 1, NULL, NULL, 0);
+    wake_waiter(ring);
 }
 
 /* A ring is one stream to the replay, whose records say which thread writes it. */
@@ -240,7 +269,16 @@ static bool adopt_rings(struct merge *merge)
 {
     view_refresh(merge->view);
     uint32_t rings = view_ring_count(merge->view);
-    return rings == merge->cursor_count || cursors_grow(merge, rings);
+    return rings <= merge->cursor_count || cursors_grow(merge, rings);
+}
+
+/* More than the header says can be mapped: it lies, and nothing waits for those rings. */
+static bool rings_have_come(struct merge *merge)
+{
+    if (atomic_load(&merge->view->header->ring_count) <= merge->cursor_count)
+        return false;
+    view_refresh(merge->view);
+    return view_ring_count(merge->view) > merge->cursor_count;
 }
 
 /* The time before which everything can be seen now; 0 if that cannot be told yet. */
@@ -249,13 +287,17 @@ static uint64_t look_at_rings(struct merge *merge)
     uint64_t now = ticks_now(), watermark = now;
     if (merge->cursor_count > 1)
         barrier_in_program();
+    bool crowded = false;
     for (uint32_t i = 0; i < merge->cursor_count; i++) {
-        uint64_t bound = look_at_ring(merge, &merge->cursors[i], now);
+        struct cursor *cursor = &merge->cursors[i];
+        uint64_t bound = look_at_ring(merge, cursor, now);
         watermark = bound < watermark ? bound : watermark;
+        crowded |= cursor->head - cursor->tail > merge->view->ring_bytes / 2;
     }
+    merge->crowded = crowded;
     /* A ring that was made while we looked may hold records from before `now`. One made after this
      * holds only later ones: later than `now`, and later than all that a single ring has shown. */
-    if (atomic_load(&merge->view->header->ring_count) != merge->cursor_count)
+    if (rings_have_come(merge))
         return 0;
     return merge->cursor_count == 1 ? UINT64_MAX : watermark;
 }

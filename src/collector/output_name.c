@@ -1,6 +1,5 @@
 #include "collector/output_name.h"
 
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,18 +76,23 @@ static const char *add_escape(struct strbuf *name, const char *at, const char *p
     return at;
 }
 
-static void add_before_suffix(struct strbuf *name, const char *format, ...)
+static void add_before_suffix(struct strbuf *name, const char *mark)
 {
     char *path = strbuf_detach(name);
     char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
     size_t stem = dot ? (size_t)(dot - path) : strlen(path);
-    va_list arguments;
-    va_start(arguments, format);
     strbuf_add(name, path, stem);
-    strbuf_addv(name, format, arguments);
+    strbuf_add_string(name, mark);
     strbuf_add_string(name, path + stem);
-    va_end(arguments);
     free(path);
+}
+
+static bool has_pid(const char *pattern)
+{
+    for (const char *at = strchr(pattern, '%'); at; at = strchr(at + 2, '%'))
+        if (at[1] == 'p')
+            return true;
+    return false;
 }
 
 /* ---- Names that have been given ---- */
@@ -114,6 +118,20 @@ static void claim(const char *name)
     claim_count += claims[claim_count] != NULL;
 }
 
+/* .2, .3 … before the suffix, whichever is free. */
+static void make_unique(struct strbuf *name)
+{
+    char *wanted = strdup(name->data);
+    for (int again = 2; wanted && is_taken(name->data); again++) {
+        char mark[16];
+        snprintf(mark, sizeof mark, ".%d", again);
+        strbuf_reset(name);
+        strbuf_add_string(name, wanted);
+        add_before_suffix(name, mark);
+    }
+    free(wanted);
+}
+
 char *output_name(const char *pattern, const char *program, pid_t pid)
 {
     struct strbuf name = STRBUF_INIT;
@@ -123,10 +141,15 @@ char *output_name(const char *pattern, const char *program, pid_t pid)
         else
             strbuf_add_char(&name, *at);
     }
-    if (is_taken(name.data) && !strstr(pattern, "%p"))
-        add_before_suffix(&name, ".%s.%d", program, (int)pid);
-    for (int again = 2; is_taken(name.data); again++)
-        add_before_suffix(&name, ".%d", again);
+    if (is_taken(name.data) && !has_pid(pattern)) {
+        struct strbuf mark = STRBUF_INIT;
+        strbuf_add_char(&mark, '.');
+        add_part(&mark, program);
+        strbuf_addf(&mark, ".%d", (int)pid);
+        add_before_suffix(&name, mark.data);
+        strbuf_release(&mark);
+    }
+    make_unique(&name);
     claim(name.data);
     return strbuf_detach(&name);
 }

@@ -43,13 +43,16 @@ static int memory_new(uint32_t chunks)
 
 int view_open(struct view *view, const struct wire_header *options)
 {
-    *view = (struct view){.fd = memory_new(options->chunk_limit), .ring_bytes = options->ring_bytes};
+    *view = (struct view){.fd = memory_new(options->chunk_limit),
+                          .ring_bytes = options->ring_bytes,
+                          .chunk_limit = options->chunk_limit};
     if (view->fd < 0)
         return view->fd;
     view->header = chunk_map(view, 0);
     if (!view->header) {
         int error = -errno;
         close(view->fd);
+        view->fd = -1;
         return error;
     }
     memcpy(view->header, options, sizeof *options);
@@ -116,8 +119,8 @@ static bool chunk_add(struct view *view, uint32_t index)
 void view_refresh(struct view *view)
 {
     uint32_t count = atomic_load_explicit(&view->header->chunk_count, memory_order_acquire);
-    if (count > WIRE_MAX_CHUNKS)
-        count = WIRE_MAX_CHUNKS;
+    if (count > view->chunk_limit) /* behind the end of the file: SIGBUS */
+        count = view->chunk_limit;
     while (view->chunks_seen < count && chunk_add(view, view->chunks_seen))
         view->chunks_seen++;
 }

@@ -11,7 +11,7 @@
 struct view {
     int fd;
     struct wire_header *header;
-    uint32_t ring_bytes; /* our own copies: the program can change the header's */
+    uint32_t ring_bytes, chunk_limit; /* our own copies: the program can change the header's */
     uint32_t chunks_seen;
     struct wire_ring **ring_chunks;
     char **data_chunks;

@@ -158,17 +158,42 @@ static void record_wait(struct thread *thread, unsigned bytes)
     atomic_fetch_add_explicit(&ring->wait_ticks, ticks_now() - since, memory_order_relaxed);
 }
 
-/* Tells of the events lost so far in the stream itself, so that a reader knows when. */
+static void count_lost(struct thread *thread, int64_t events)
+{
+    __atomic_fetch_add(&thread->lost, (uint64_t)events, __ATOMIC_RELAXED);
+    atomic_fetch_add_explicit(&thread->ring->lost_events, (uint64_t)events, memory_order_relaxed);
+}
+
+/* Tells of the events lost so far in the stream itself, so that a reader knows when. Published by
+ * the hook that asked for room. */
 static void record_lost(struct thread *thread)
 {
-    uint64_t lost = thread->lost;
-    thread->lost = 0;
-    record_short(thread, 0, WIRE_LOST, lost);
+    uint64_t lost = __atomic_exchange_n(&thread->lost, 0, __ATOMIC_RELAXED);
+    struct recording recording = {thread, true};
+    struct wire_record *record = lost ? record_begin(&recording, 16) : NULL;
+    if (record) {
+        record_word0(record, WIRE_LOST, lost);
+    } else if (lost && thread->ring) { /* signal handlers took the room: another time */
+        __atomic_fetch_add(&thread->lost, lost, __ATOMIC_RELAXED);
+        count_lost(thread, -1); /* the mark itself is no event */
+    }
+}
+
+/* Half a ring that nobody has published: the hook that should have is dead (a longjmp out of a
+ * handler, and we have been deeper in the stack ever since) or its handler records a lot. Without
+ * this no room would ever come. */
+static void publish_for_another(struct thread *thread)
+{
+    uint64_t head = atomic_load_explicit(&thread->ring->head, memory_order_relaxed);
+    uint64_t cursor = *(volatile uint64_t *)&thread->cursor;
+    if (cursor - head > (thread->mask + 1) / 2)
+        atomic_store_explicit(&thread->ring->head, cursor, memory_order_release);
 }
 
 bool record_make_room(struct thread *thread, unsigned bytes)
 {
     int saved_errno = errno;
+    publish_for_another(thread);
     /* Once events are lost, a good part of the ring must be free before we go on: else the small
      * records of frees would slip in where those of their allocations did not fit. */
     unsigned wanted = thread->lost ? (unsigned)(thread->mask + 1) / 4 : bytes + 16;
@@ -181,8 +206,7 @@ bool record_make_room(struct thread *thread, unsigned bytes)
         session_stop(); /* thread->ring is no more */
         room = false;
     } else if (!room) {
-        thread->lost++;
-        atomic_fetch_add_explicit(&thread->ring->lost_events, 1, memory_order_relaxed);
+        count_lost(thread, 1);
     } else if (thread->lost) {
         record_lost(thread);
     }
@@ -194,11 +218,12 @@ void record_publish_again(struct thread *thread)
 {
     uint64_t cursor;
     do {
+        /* Handlers that come now leave publishing to us, so that head never goes back. */
+        *(volatile uintptr_t *)&thread->hook_frame = (uintptr_t)__builtin_frame_address(0);
+        atomic_signal_fence(memory_order_seq_cst);
         cursor = *(volatile uint64_t *)&thread->cursor;
-        /* A handler that comes now publishes for itself, up to a later cursor: never go back. */
-        uint64_t head = atomic_load_explicit(&thread->ring->head, memory_order_relaxed);
-        if (head < cursor)
-            atomic_store_explicit(&thread->ring->head, cursor, memory_order_release);
+        atomic_store_explicit(&thread->ring->head, cursor, memory_order_release);
+        *(volatile uintptr_t *)&thread->hook_frame = 0;
         atomic_signal_fence(memory_order_seq_cst);
     } while (*(volatile uint64_t *)&thread->cursor != cursor);
     atomic_store_explicit(&thread->ring->busy, 0, memory_order_release);

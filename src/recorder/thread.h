@@ -146,11 +146,14 @@ static inline __attribute__((always_inline)) void record_publish(const struct re
         atomic_store_explicit(&ring->busy, 0, memory_order_release);
 }
 
-/* Nothing was written (record_begin() said NULL). */
+/* Nothing was written (record_begin() said NULL), but by signal handlers that left it to us. */
 static inline void recording_abandon(const struct recording *recording)
 {
-    if (!recording->nested)
-        *(volatile uintptr_t *)&recording->thread->hook_frame = 0;
+    if (recording->nested)
+        return;
+    *(volatile uintptr_t *)&recording->thread->hook_frame = 0;
+    if (recording->thread->ring)
+        record_publish_again(recording->thread);
 }
 
 static inline void record_word0(struct wire_record *record, unsigned kind, uintptr_t address)
