@@ -49,8 +49,9 @@ void *private_map_kept(size_t bytes)
 void *private_map(size_t bytes)
 {
     void *memory = private_map_kept(bytes);
-    if (memory)
-        syscall(SYS_madvise, memory, whole_pages(bytes), MADV_WIPEONFORK);
+    if (!memory)
+        return NULL;
+    syscall(SYS_madvise, memory, whole_pages(bytes), MADV_WIPEONFORK);
     return memory;
 }
 

@@ -1,32 +1,34 @@
 /* The index of call paths: an open-addressing table from path hash to node, read without locks.
  *
- *   hash  node
- *   0     0      empty: ends a search
- *   h     n      path h is node n
- *   0     n      was retired, or is being written: searches go on past it
+ *   a slot:   63                    26 25                     0
+ *            ┌────────────────────────┬────────────────────────┐
+ *            │ upper 38 bits of hash  │ node                   │   0: empty, ends a search
+ *            └────────────────────────┴────────────────────────┘   node 0: was retired, go on
  *
- * Writing (under the lock): the node first, then the hash. A reader that finds its hash, reads the
- * node and finds the hash again has a pair that belongs together, even if the slot was retired and
- * taken again in between. Hashes are 64 bits and compared in full: a million paths have a chance of
- * 3e-8 that any two of them are mistaken for each other.
+ * The lower bits of the hash say where a search begins, so a path is told from another by 38 bits
+ * and its place: some 59 in a table of two million slots. A million paths have a chance of one in
+ * a million that any two of them are mistaken for each other. (Slots of 16 bytes with the whole hash
+ * took 64 MB with 870,000 paths; these take 16.)
  *
- * When half full it is replaced by one of twice the size. Old tables stay, since a reader may be in
- * them: together they are as large as the current one. */
+ * When three quarters full it is replaced by one of twice the size. The old one's pages are given
+ * back at once: a reader that is still in it reads zeros, finds nothing, and asks again under the
+ * lock. */
 #include "unwind/paths.h"
 
 #include <stdatomic.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include "unwind/arch.h"
 #include "unwind/lock.h"
 
-#define FIRST_TABLE_SLOTS 4096u
-
-struct slot {
-    _Atomic uint64_t hash;
-    _Atomic uint64_t node;
-};
+#define FIRST_TABLE_SLOTS 8192u
+#define NODE_BITS         26
+#define NODE_MASK         ((1u << NODE_BITS) - 1)
 
 struct table {
     uint64_t mask; /* slots - 1 */
-    struct slot slots[];
+    uint64_t bytes;
+    _Atomic uint64_t slots[];
 };
 
 /* WIRE_NODES_PER_CHUNK nodes, and which of them are retired (made when the first one is). */
@@ -60,45 +62,40 @@ void paths_init(const struct unwind_host *host)
     paths.chunk_count = 0;
 }
 
-/* 0 means empty, so no path may have it. */
-static inline uint64_t key_of(uint64_t hash)
+static inline uint64_t tag_of(uint64_t hash)
 {
-    return hash | 1;
+    return hash >> NODE_BITS;
 }
 
 uint32_t paths_find(uint64_t hash)
 {
     struct table *table = atomic_load_explicit(&paths.table, memory_order_acquire);
-    uint64_t key = key_of(hash);
+    uint64_t slot;
     if (unlikely(!table)) {
         return 0;
     }
-    for (uint64_t i = hash >> 1;; i++) {
-        struct slot *slot = &table->slots[i & table->mask];
-        uint64_t found = atomic_load_explicit(&slot->hash, memory_order_acquire);
-        uint64_t node = atomic_load_explicit(&slot->node, memory_order_acquire);
-        if (likely(found == key)) {
-            if (atomic_load_explicit(&slot->hash, memory_order_relaxed) == key) {
-                return (uint32_t)node;
-            }
-            return 0; /* retired under our eyes */
-        }
-        if (!node && !found) {
-            return 0;
+    uint64_t mask = table->mask; /* once: the table may be given back while we search */
+    for (uint64_t i = hash; (slot = atomic_load_explicit(&table->slots[i & mask],
+                                                         memory_order_acquire)) != 0;
+         i++) {
+        if (likely(slot >> NODE_BITS == tag_of(hash)) && slot & NODE_MASK) {
+            return slot & NODE_MASK;
         }
     }
+    return 0;
 }
 
 /* ---- Everything below runs under the lock ----------------------------------------------------- */
 
-static void put(struct table *table, uint64_t key, uint64_t node)
+/* The first slot from the hash's place on that holds no node. */
+static void put(struct table *table, uint64_t hash, uint32_t node)
 {
-    for (uint64_t i = key >> 1;; i++) {
-        struct slot *slot = &table->slots[i & table->mask];
-        if (atomic_load_explicit(&slot->hash, memory_order_relaxed) == 0) {
-            paths.used += atomic_load_explicit(&slot->node, memory_order_relaxed) == 0;
-            atomic_store_explicit(&slot->node, node, memory_order_release);
-            atomic_store_explicit(&slot->hash, key, memory_order_release);
+    for (uint64_t i = hash;; i++) {
+        _Atomic uint64_t *slot = &table->slots[i & table->mask];
+        uint64_t old = atomic_load_explicit(slot, memory_order_relaxed);
+        if (!(old & NODE_MASK)) {
+            paths.used += old == 0;
+            atomic_store_explicit(slot, tag_of(hash) << NODE_BITS | node, memory_order_release);
             return;
         }
     }
@@ -106,40 +103,22 @@ static void put(struct table *table, uint64_t key, uint64_t node)
 
 static struct table *table_new(uint64_t slots)
 {
-    struct table *table = paths.host->map_private(sizeof *table + slots * sizeof(struct slot));
+    uint64_t bytes = sizeof(struct table) + slots * sizeof(uint64_t);
+    struct table *table = paths.host->map_private(bytes);
     if (table) {
         table->mask = slots - 1;
+        table->bytes = bytes;
     }
     return table;
 }
 
-static void copy_slots(struct table *to, struct table *from)
+/* The first page stays: it holds the mask, without which a late reader would run off. */
+static void table_give_back(struct table *table)
 {
-    for (uint64_t i = 0; from && i <= from->mask; i++) {
-        uint64_t key = atomic_load_explicit(&from->slots[i].hash, memory_order_relaxed);
-        if (key) {
-            put(to, key, atomic_load_explicit(&from->slots[i].node, memory_order_relaxed));
-        }
+    if (table && table->bytes > 4096) {
+        arch_syscall4(SYS_madvise, (long)table + 4096, (long)(table->bytes - 4096), MADV_DONTNEED,
+                      0);
     }
-}
-
-/* Room for one more? A table that cannot grow is filled up to seven eighths. */
-static bool make_room(void)
-{
-    struct table *old = atomic_load_explicit(&paths.table, memory_order_relaxed);
-    uint64_t slots = old ? old->mask + 1 : 0;
-    struct table *table;
-    if (paths.used < slots / 2) {
-        return true;
-    }
-    table = table_new(slots ? slots * 2 : FIRST_TABLE_SLOTS);
-    if (!table) {
-        return paths.used < slots / 8 * 7;
-    }
-    paths.used = 0;
-    copy_slots(table, old);
-    atomic_store_explicit(&paths.table, table, memory_order_release);
-    return true;
 }
 
 static struct wire_node *node_at(uint32_t number)
@@ -158,6 +137,37 @@ static bool make_chunk(uint32_t index)
     paths.chunks[index].nodes = paths.host->map_nodes(index);
     paths.chunk_count += paths.chunks[index].nodes != NULL;
     return paths.chunks[index].nodes != NULL;
+}
+
+static void copy_slots(struct table *to, struct table *from)
+{
+    for (uint64_t i = 0; from && i <= from->mask; i++) {
+        uint64_t slot = atomic_load_explicit(&from->slots[i], memory_order_relaxed);
+        uint32_t node = slot & NODE_MASK;
+        if (node) {
+            put(to, (slot & ~(uint64_t)NODE_MASK) | (node_at(node)->hash & NODE_MASK), node);
+        }
+    }
+}
+
+/* Room for one more? A table that cannot grow is filled up to seven eighths. */
+static bool make_room(void)
+{
+    struct table *old = atomic_load_explicit(&paths.table, memory_order_relaxed);
+    uint64_t slots = old ? old->mask + 1 : 0;
+    struct table *table;
+    if (paths.used < slots / 4 * 3) {
+        return true;
+    }
+    table = table_new(slots ? slots * 2 : FIRST_TABLE_SLOTS);
+    if (!table) {
+        return paths.used < slots / 8 * 7;
+    }
+    paths.used = 0;
+    copy_slots(table, old);
+    atomic_store_explicit(&paths.table, table, memory_order_release);
+    table_give_back(old);
+    return true;
 }
 
 void paths_begin(void)
@@ -181,12 +191,12 @@ uint32_t paths_child(uint32_t parent, uint64_t hash, uintptr_t ip)
         return number;
     }
     number = paths.node_count;
-    if (!make_chunk(number / WIRE_NODES_PER_CHUNK) || !make_room()) {
+    if (number > NODE_MASK || !make_chunk(number / WIRE_NODES_PER_CHUNK) || !make_room()) {
         return 0;
     }
-    *node_at(number) = (struct wire_node){ip, parent, parent ? node_at(parent)->depth + 1 : 1};
+    *node_at(number) = (struct wire_node){ip, parent, (uint32_t)hash};
     paths.node_count = number + 1;
-    put(atomic_load_explicit(&paths.table, memory_order_relaxed), key_of(hash), number);
+    put(atomic_load_explicit(&paths.table, memory_order_relaxed), hash, number);
     return number;
 }
 
@@ -230,9 +240,9 @@ static bool retire_nodes(uintptr_t lo, uintptr_t hi)
 static void drop_retired(struct table *table)
 {
     for (uint64_t i = 0; table && i <= table->mask; i++) {
-        uint64_t node = atomic_load_explicit(&table->slots[i].node, memory_order_relaxed);
-        if (node && is_retired((uint32_t)node)) {
-            atomic_store_explicit(&table->slots[i].hash, 0, memory_order_release);
+        uint64_t slot = atomic_load_explicit(&table->slots[i], memory_order_relaxed);
+        if (slot & NODE_MASK && is_retired(slot & NODE_MASK)) {
+            atomic_store_explicit(&table->slots[i], 1ull << 63, memory_order_release);
         }
     }
 }

@@ -174,7 +174,7 @@ struct wire_ring {
 struct wire_node {
     uint64_t ip;     /* return address; or a mark, below WIRE_MARK_LIMIT */
     uint32_t parent; /* the caller's node */
-    uint32_t depth;  /* frames from the root, 1 = outermost */
+    uint32_t hash;   /* the recorder's own: lower half of the path's hash */
 };
 
 /* Marks stand in for the outermost frame of a path that does not start at a thread's beginning. */
