@@ -186,8 +186,9 @@ static void publish_for_another(struct thread *thread)
 {
     uint64_t head = atomic_load_explicit(&thread->ring->head, memory_order_relaxed);
     uint64_t cursor = *(volatile uint64_t *)&thread->cursor;
-    if (cursor - head > (thread->mask + 1) / 2)
-        atomic_store_explicit(&thread->ring->head, cursor, memory_order_release);
+    if (cursor - head > (thread->mask + 1) / 2) /* unless a handler does it right now */
+        atomic_compare_exchange_strong_explicit(&thread->ring->head, &head, cursor,
+                                                memory_order_release, memory_order_relaxed);
 }
 
 bool record_make_room(struct thread *thread, unsigned bytes)

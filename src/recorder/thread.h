@@ -16,6 +16,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/single_threaded.h>
 #include "base/ticks.h"
 #include "recorder/real.h"
 #include "unwind/unwind.h"
@@ -119,7 +120,7 @@ record_begin(const struct recording *recording, unsigned bytes)
         atomic_signal_fence(memory_order_seq_cst);
         uint64_t at = cursor_advance(thread, bytes);
         struct wire_record *record = (struct wire_record *)(thread->data + (at & thread->mask));
-        record->ticks = ticks_now();
+        record->ticks = likely(__libc_single_threaded) ? ticks_unfenced() : ticks_now();
         atomic_signal_fence(memory_order_seq_cst);
         /* A signal handler that came in between has recorded earlier times behind ours: leave this
          * place void and take one behind its own. */
