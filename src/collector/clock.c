@@ -1,6 +1,6 @@
 #include "collector/clock.h"
 
-#include <pthread.h>
+#include <stdbool.h>
 #include <time.h>
 #include "base/ticks.h"
 
@@ -30,21 +30,15 @@ static double rate(struct clock_reading from, struct clock_reading to)
     return to.ticks > from.ticks ? (double)(to.ns - from.ns) / (double)(to.ticks - from.ticks) : 1.0;
 }
 
-static double machine_rate;
+static struct clock_reading beginning;
 
-static void measure(void)
+void clock_begin(void)
 {
-    struct clock_reading from = clock_read();
-    struct timespec pause = {0, 10 * 1000 * 1000};
-    nanosleep(&pause, NULL);
-    machine_rate = rate(from, clock_read());
+    beginning = clock_read();
 }
 
 double clock_tick_ns(struct clock_reading from, struct clock_reading to)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    if (to.ns - from.ns >= 10 * 1000 * 1000)
-        return rate(from, to);
-    pthread_once(&once, measure);
-    return machine_rate;
+    bool earlier = beginning.ticks && beginning.ticks < from.ticks;
+    return rate(earlier ? beginning : from, to);
 }

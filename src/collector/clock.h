@@ -12,8 +12,9 @@ struct clock_reading {
 
 /* Both clocks at one moment, the tightest of a few tries. */
 struct clock_reading clock_read(void);
-/* Nanoseconds per tick between two readings. If they are less than 10 ms apart the machine's rate
- * is measured first (once per process, 10 ms). */
+/* Remembers a reading as early as can be: short recordings borrow it to know the rate better. */
+void clock_begin(void);
+/* Nanoseconds per tick, from the earliest reading there is (`from`, or that of clock_begin) to `to`. */
 double clock_tick_ns(struct clock_reading from, struct clock_reading to);
 
 #endif

@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
+#include "collector/clock.h"
 #include "collector/image.h"
 #include "collector/output_name.h"
 #include "process/process.h"
@@ -72,6 +73,7 @@ int collector_open(struct collector **out, const struct collector_options *optio
     if (!collector)
         return -ENOMEM;
     collector->options = *options;
+    clock_begin();
     if (name)
         snprintf(collector->name, sizeof collector->name, "%s", name);
     else
