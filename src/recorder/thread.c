@@ -40,8 +40,9 @@ static void thread_end(void *value)
     if (thread != thread_current || !thread->ring)
         return;
     int saved_errno = errno;
+    struct wire_ring *ring = thread->ring; /* the record may find the collector gone */
     record_thread(thread, WIRE_THREAD_END);
-    atomic_store_explicit(&thread->ring->state, WIRE_RING_ENDING, memory_order_release);
+    atomic_store_explicit(&ring->state, WIRE_RING_ENDING, memory_order_release);
     errno = saved_errno;
 }
 
@@ -116,6 +117,8 @@ struct thread *thread_begin(void)
             thread_current = thread;
             record_thread(thread, WIRE_THREAD_START);
             thread_watch_end(thread);
+            if (!thread->ring) /* the collector has gone */
+                thread = NULL;
         } else {
             atomic_fetch_add_explicit(&shared_header()->lost_events, 1, memory_order_relaxed);
         }
@@ -173,7 +176,7 @@ static void record_lost(struct thread *thread)
     struct wire_record *record = lost ? record_begin(&recording, 16) : NULL;
     if (record) {
         record_word0(record, WIRE_LOST, lost);
-    } else if (lost && thread->ring) { /* signal handlers took the room: another time */
+    } else if (lost) { /* signal handlers took the room: another time */
         __atomic_fetch_add(&thread->lost, lost, __ATOMIC_RELAXED);
         count_lost(thread, -1); /* the mark itself is no event */
     }
@@ -191,8 +194,19 @@ static void publish_for_another(struct thread *thread)
                                                 memory_order_release, memory_order_relaxed);
 }
 
+/* Hooks at work in this thread still hold the ring: record_end_without() drops it. */
+static void stop(struct thread *thread)
+{
+    struct wire_ring *ring = thread->ring;
+    session_stop();
+    thread->ring = ring;
+    thread->limit = 0;
+}
+
 bool record_make_room(struct thread *thread, unsigned bytes)
 {
+    if (!thread->ring) /* dropped by this hook's record before */
+        return false;
     int saved_errno = errno;
     publish_for_another(thread);
     /* Once events are lost, a good part of the ring must be free before we go on: else the small
@@ -204,7 +218,7 @@ bool record_make_room(struct thread *thread, unsigned bytes)
         room = record_has_room(thread, bytes + 16);
     }
     if (!session_collector_lives()) {
-        session_stop(); /* thread->ring is no more */
+        stop(thread);
         room = false;
     } else if (!room) {
         count_lost(thread, 1);
@@ -228,4 +242,14 @@ void record_publish_again(struct thread *thread)
         atomic_signal_fence(memory_order_seq_cst);
     } while (*(volatile uint64_t *)&thread->cursor != cursor);
     atomic_store_explicit(&thread->ring->busy, 0, memory_order_release);
+}
+
+void record_end_without(struct thread *thread)
+{
+    *(volatile uintptr_t *)&thread->hook_frame = 0;
+    if (!thread->ring)
+        return;
+    record_publish_again(thread);
+    if (session_is_over())
+        thread->ring = NULL;
 }

@@ -52,6 +52,8 @@ struct thread *thread_begin(void);
 bool record_make_room(struct thread *thread, unsigned bytes);
 /* Publishes what signal handlers left behind while this hook ended. */
 void record_publish_again(struct thread *thread);
+/* The same where the hook itself got no room; leaves the ring if the collector has gone. */
+void record_end_without(struct thread *thread);
 
 static inline bool frame_is_nested(uintptr_t outer, uintptr_t frame)
 {
@@ -147,14 +149,11 @@ static inline __attribute__((always_inline)) void record_publish(const struct re
         atomic_store_explicit(&ring->busy, 0, memory_order_release);
 }
 
-/* Nothing was written (record_begin() said NULL), but by signal handlers that left it to us. */
+/* Nothing was written (record_begin() said NULL). */
 static inline void recording_abandon(const struct recording *recording)
 {
-    if (recording->nested)
-        return;
-    *(volatile uintptr_t *)&recording->thread->hook_frame = 0;
-    if (recording->thread->ring)
-        record_publish_again(recording->thread);
+    if (!recording->nested)
+        record_end_without(recording->thread);
 }
 
 static inline void record_word0(struct wire_record *record, unsigned kind, uintptr_t address)
