@@ -1,0 +1,121 @@
+/* Names of profiles. The names given in one test count in the next: each test has its own. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+#include "collector/output_name.h"
+
+static void assert_name(const char *pattern, const char *program, pid_t pid, const char *expected)
+{
+    assert_null(output_name_check(pattern));
+    char *name = output_name(pattern, program, pid);
+    assert_string_equal(name, expected);
+    free(name);
+}
+
+static void every_escape_is_filled_in(void **state)
+{
+    (void)state;
+    char host[256] = "", expected[300];
+    gethostname(host, sizeof host - 1);
+    snprintf(expected, sizeof expected, "e-%s.tmk", host);
+    setenv("TIDEMARK_TEST_JOB", "job7", 1);
+    assert_name("e-%p.tmk", "prog", 12, "e-12.tmk");
+    assert_name("e-%n.tmk", "prog", 12, "e-prog.tmk");
+    assert_name("e-%h.tmk", "prog", 12, expected);
+    assert_name("e-%q{TIDEMARK_TEST_JOB}-%q{TIDEMARK_TEST_JOB}.tmk", "prog", 12, "e-job7-job7.tmk");
+    assert_name("e-%q{TIDEMARK_TEST_NOT_SET}.tmk", "prog", 12, "e-.tmk");
+    assert_name("e-100%%.tmk", "prog", 12, "e-100%.tmk");
+    assert_name("e-%%n%n%p.tmk", "prog", 12, "e-%nprog12.tmk");
+    assert_name(OUTPUT_NAME_DEFAULT, "prog", 12, "tidemark.prog.12.tmk");
+}
+
+static void the_rank_comes_from_the_launcher(void **state)
+{
+    (void)state;
+    static const char *const variables[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
+                                            "SLURM_PROCID", "MV2_COMM_WORLD_RANK"};
+    for (size_t i = 0; i < 5; i++)
+        unsetenv(variables[i]);
+    assert_name("r-%r", "prog", 1, "r-0");
+    setenv("OMPI_COMM_WORLD_RANK", "", 1); /* as good as none */
+    for (size_t i = 0; i < 5; i++) {
+        char rank[8], expected[16];
+        snprintf(rank, sizeof rank, "%zu", 10 + i);
+        snprintf(expected, sizeof expected, "r-%zu", 10 + i);
+        setenv(variables[i], rank, 1);
+        assert_name("r-%r", "prog", 1, expected);
+        unsetenv(variables[i]);
+    }
+}
+
+static void slashes_are_the_users_only(void **state)
+{
+    (void)state;
+    setenv("TIDEMARK_TEST_JOB", "../a/b", 1);
+    assert_name("dir/s-%n.tmk", "/usr/bin/prog", 1, "dir/s-_usr_bin_prog.tmk");
+    assert_name("dir/s-%q{TIDEMARK_TEST_JOB}.tmk", "prog", 1, "dir/s-.._a_b.tmk");
+}
+
+static void bad_patterns_are_told(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"",      "%",    "a%",   "%x",    "%P", "%q", "%qVAR",
+                                      "%q{VAR", "a%%%", "%1p", "%p%q}{", "% p"};
+    static const char *const good[] = {"a", "%p", "%%", "%q{VAR}", "%q{}", "dir/%n.%p", "%h%r"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_non_null(output_name_check(bad[i]));
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+        assert_null(output_name_check(good[i]));
+}
+
+static void a_name_given_before_gets_program_and_pid(void **state)
+{
+    (void)state;
+    assert_name("u.tmk", "make", 10, "u.tmk");
+    assert_name("u.tmk", "cc", 11, "u.cc.11.tmk");
+    assert_name("u.tmk", "cc", 12, "u.cc.12.tmk");
+    assert_name("u.tmk", "cc", 12, "u.cc.12.2.tmk");
+    assert_name("u.tmk", "cc", 12, "u.cc.12.3.tmk");
+    assert_name("u-%%p.tmk", "cc", 1, "u-%p.tmk"); /* no pid in that */
+    assert_name("u-%%p.tmk", "cc", 2, "u-%p.cc.2.tmk");
+    assert_name("u-slash.tmk", "cc", 1, "u-slash.tmk");
+    assert_name("u-slash.tmk", "a/b", 1, "u-slash.a_b.1.tmk");
+}
+
+static void a_name_with_a_pid_gets_a_number(void **state)
+{
+    (void)state;
+    assert_name("n.%p.tmk", "a", 5, "n.5.tmk");
+    assert_name("n.%p.tmk", "b", 5, "n.5.2.tmk");
+    assert_name("n.%p.tmk", "c", 5, "n.5.3.tmk");
+    assert_name("n.%p.tmk", "c", 6, "n.6.tmk");
+}
+
+static void the_mark_goes_before_the_suffix_of_the_file(void **state)
+{
+    (void)state;
+    assert_name("dir.d/plain", "x", 1, "dir.d/plain");
+    assert_name("dir.d/plain", "x", 2, "dir.d/plain.x.2");
+    assert_name("./a.b.tmk", "x", 1, "./a.b.tmk");
+    assert_name("./a.b.tmk", "x", 2, "./a.b.x.2.tmk");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_escape_is_filled_in),
+        cmocka_unit_test(the_rank_comes_from_the_launcher),
+        cmocka_unit_test(slashes_are_the_users_only),
+        cmocka_unit_test(bad_patterns_are_told),
+        cmocka_unit_test(a_name_given_before_gets_program_and_pid),
+        cmocka_unit_test(a_name_with_a_pid_gets_a_number),
+        cmocka_unit_test(the_mark_goes_before_the_suffix_of_the_file),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

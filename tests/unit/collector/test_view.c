@@ -1,0 +1,268 @@
+/* The view of a memory whose owner may have written anything into it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <cmocka.h>
+#include "player.h"
+
+enum { RING = 16 << 10, CHUNKS = 16 };
+
+struct scene {
+    struct view view;
+    struct player player;
+    char paths[512]; /* of the modules visited, each followed by a blank */
+    size_t cursor;
+};
+
+static void scene_open(struct scene *scene)
+{
+    struct wire_header options = player_options(RING, CHUNKS);
+    memset(scene, 0, sizeof *scene);
+    assert_int_equal(view_open(&scene->view, &options), 0);
+    player_open(&scene->player, &scene->view);
+}
+
+static void scene_close(struct scene *scene)
+{
+    player_close(&scene->player);
+    view_close(&scene->view);
+}
+
+static void visit(void *context, const struct wire_module *module)
+{
+    struct scene *scene = context;
+    size_t used = strlen(scene->paths);
+    snprintf(scene->paths + used, sizeof scene->paths - used, "%s ", module->path);
+}
+
+static const char *modules_of(struct scene *scene)
+{
+    scene->paths[0] = 0;
+    view_refresh(&scene->view);
+    view_modules(&scene->view, &scene->cursor, visit, scene);
+    return scene->paths;
+}
+
+static struct wire_module *log_module(char *at, const char *path)
+{
+    struct wire_module *module = (void *)at;
+    size_t bytes = (offsetof(struct wire_module, path) + strlen(path) + 1 + 7) & ~(size_t)7;
+    module->start = 0x1000;
+    module->end = 0x2000;
+    strcpy(module->path, path);
+    __atomic_store_n(&module->entry_bytes, (uint32_t)bytes, __ATOMIC_RELEASE);
+    return module;
+}
+
+static char *after(struct wire_module *module)
+{
+    return (char *)module + module->entry_bytes;
+}
+
+/* ---- Modules ---- */
+
+static void modules_are_told_once_and_in_order(void **state)
+{
+    (void)state;
+    struct scene scene;
+    scene_open(&scene);
+    assert_string_equal(modules_of(&scene), "");
+    char *log = player_chunk(&scene.player, WIRE_CHUNK_MODULES);
+    struct wire_module *second = log_module(after(log_module(log, "a.out")), "libc.so");
+    assert_string_equal(modules_of(&scene), "a.out libc.so ");
+    assert_string_equal(modules_of(&scene), "");
+    log_module(after(second), "libm.so");
+    assert_string_equal(modules_of(&scene), "libm.so ");
+    log_module(player_chunk(&scene.player, WIRE_CHUNK_MODULES), "libz.so");
+    assert_string_equal(modules_of(&scene), "libz.so ");
+    scene_close(&scene);
+}
+
+static void an_entry_may_fill_its_chunk_to_the_end(void **state)
+{
+    (void)state;
+    struct scene scene;
+    scene_open(&scene);
+    struct wire_module *module =
+        log_module(player_chunk(&scene.player, WIRE_CHUNK_MODULES), "big.so");
+    module->entry_bytes = WIRE_CHUNK_BYTES;
+    log_module(player_chunk(&scene.player, WIRE_CHUNK_MODULES), "next.so");
+    assert_string_equal(modules_of(&scene), "big.so next.so ");
+    scene_close(&scene);
+}
+
+static void module_too_long(struct wire_module *module) { module->entry_bytes = 2 * WIRE_CHUNK_BYTES; }
+static void module_huge(struct wire_module *module) { module->entry_bytes = UINT32_MAX & ~7u; }
+static void module_odd(struct wire_module *module) { module->entry_bytes += 4; }
+static void module_too_short(struct wire_module *module) { module->entry_bytes = 8; }
+static void module_no_path(struct wire_module *module) { module->entry_bytes = offsetof(struct wire_module, path) & ~7u; }
+static void module_long_id(struct wire_module *module) { module->build_id_bytes = 28; }
+static void module_inside_out(struct wire_module *module) { module->end = module->start; }
+static void module_unended(struct wire_module *module)
+{
+    memset(module->path, 'x', module->entry_bytes - offsetof(struct wire_module, path));
+}
+
+static void damaged_modules_end_the_log(void **state)
+{
+    (void)state;
+    static void (*const damages[])(struct wire_module *) = {
+        module_too_long, module_huge,    module_odd,        module_too_short,
+        module_no_path,  module_long_id, module_inside_out, module_unended,
+    };
+    for (size_t i = 0; i < sizeof damages / sizeof *damages; i++) {
+        struct scene scene;
+        scene_open(&scene);
+        struct wire_module *good =
+            log_module(player_chunk(&scene.player, WIRE_CHUNK_MODULES), "good");
+        struct wire_module *bad = log_module(after(good), "bad");
+        log_module(after(bad), "behind");
+        damages[i](bad);
+        assert_string_equal(modules_of(&scene), "good ");
+        assert_string_equal(modules_of(&scene), "");
+        scene_close(&scene);
+    }
+}
+
+static void random_bytes_as_modules_do_no_harm(void **state)
+{
+    (void)state;
+    struct scene scene;
+    scene_open(&scene);
+    uint32_t *log = (void *)player_chunk(&scene.player, WIRE_CHUNK_MODULES);
+    uint32_t word = 2463534242u;
+    for (unsigned round = 0; round < 200; round++) {
+        for (size_t i = 0; i < 4096; i++) {
+            word ^= word << 13, word ^= word >> 17, word ^= word << 5;
+            log[i] = word % 3 ? word % 256 & ~7u : word;
+        }
+        scene.cursor = 0;
+        modules_of(&scene);
+    }
+    scene_close(&scene);
+}
+
+/* ---- Counts ---- */
+
+static void lying_chunk_counts_map_no_more_than_there_is(void **state)
+{
+    (void)state;
+    struct scene scene;
+    scene_open(&scene);
+    for (unsigned i = 0; i < WIRE_MAX_CHUNKS; i++)
+        atomic_store(&scene.player.header->chunk_kind[i], i % 7);
+    atomic_store(&scene.player.header->chunk_count, UINT32_MAX);
+    atomic_store(&scene.player.header->ring_count, UINT32_MAX);
+    atomic_store(&scene.player.header->node_count, UINT32_MAX);
+    scene.player.header->chunk_limit = UINT32_MAX;
+    scene.player.header->ring_bytes = 16;
+    view_refresh(&scene.view);
+    assert_in_range(scene.view.chunks_seen, 1, CHUNKS);
+    uint32_t rings = view_ring_count(&scene.view), nodes = view_node_count(&scene.view);
+    assert_in_range(rings, 1, 2 * WIRE_RINGS_PER_CHUNK);
+    for (uint32_t i = 0; i < rings; i++) { /* a SIGBUS would end the test */
+        assert_int_equal(atomic_load(&view_ring(&scene.view, i)->head), 0);
+        assert_int_equal(view_ring_data(&scene.view, i)[RING + WIRE_RING_SPILL - 1], 0);
+    }
+    for (uint32_t i = 0; i < nodes; i += 1000)
+        assert_int_equal(view_node(&scene.view, i)->ip, 0);
+    assert_string_equal(modules_of(&scene), "");
+    view_touched_bytes(&scene.view);
+    scene_close(&scene);
+}
+
+static void unknown_chunk_kinds_are_skipped(void **state)
+{
+    (void)state;
+    struct scene scene;
+    scene_open(&scene);
+    player_chunk(&scene.player, 200);
+    player_chunk(&scene.player, WIRE_CHUNK_NONE);
+    player_chunk(&scene.player, WIRE_CHUNK_HEADER);
+    player_chunk(&scene.player, WIRE_CHUNK_NODES);
+    atomic_store(&scene.player.header->node_count, 10);
+    view_refresh(&scene.view);
+    assert_int_equal(view_node_count(&scene.view), 10);
+    assert_int_equal(view_ring_count(&scene.view), 0);
+    scene_close(&scene);
+}
+
+static void counts_end_where_the_mapped_chunks_do(void **state)
+{
+    (void)state;
+    struct scene scene;
+    scene_open(&scene);
+    atomic_store(&scene.player.header->ring_count, 3);
+    atomic_store(&scene.player.header->node_count, 3);
+    view_refresh(&scene.view);
+    assert_int_equal(view_ring_count(&scene.view), 0);
+    assert_int_equal(view_node_count(&scene.view), 0);
+    player_chunk(&scene.player, WIRE_CHUNK_RINGS); /* headers without data */
+    view_refresh(&scene.view);
+    assert_int_equal(view_ring_count(&scene.view), 0);
+    player_chunk(&scene.player, WIRE_CHUNK_RING_DATA);
+    view_refresh(&scene.view);
+    assert_int_equal(view_ring_count(&scene.view), 3);
+    atomic_store(&scene.player.header->ring_count, 1000);
+    assert_int_equal(view_ring_count(&scene.view), wire_rings_per_data_chunk(RING));
+    scene_close(&scene);
+}
+
+static void both_sides_see_the_same_rings(void **state)
+{
+    (void)state;
+    struct scene scene;
+    scene_open(&scene);
+    for (unsigned i = 0; i < 2 * wire_rings_per_data_chunk(RING); i++) {
+        struct pen pen = player_ring(&scene.player, i);
+        pen_write(&pen, WIRE_FREE, i, 0);
+    }
+    view_refresh(&scene.view);
+    assert_int_equal(view_ring_count(&scene.view), 2 * wire_rings_per_data_chunk(RING));
+    for (unsigned i = 0; i < view_ring_count(&scene.view); i++) {
+        const struct wire_record *record = (void *)view_ring_data(&scene.view, i);
+        assert_int_equal(atomic_load(&view_ring(&scene.view, i)->tid), i);
+        assert_int_equal(record->kind_address & WIRE_ADDRESS_MASK, i);
+    }
+    scene_close(&scene);
+}
+
+/* ---- The file ---- */
+
+static void the_program_cannot_change_the_files_size(void **state)
+{
+    (void)state;
+    struct scene scene;
+    scene_open(&scene);
+    assert_int_equal(ftruncate(scene.view.fd, 0), -1);
+    assert_int_equal(ftruncate(scene.view.fd, 1 << 30), -1);
+    scene_close(&scene);
+}
+
+static void closing_twice_is_harmless(void **state)
+{
+    (void)state;
+    struct scene scene;
+    scene_open(&scene);
+    view_close(&scene.view);
+    scene_close(&scene);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(modules_are_told_once_and_in_order),
+        cmocka_unit_test(an_entry_may_fill_its_chunk_to_the_end),
+        cmocka_unit_test(damaged_modules_end_the_log),
+        cmocka_unit_test(random_bytes_as_modules_do_no_harm),
+        cmocka_unit_test(lying_chunk_counts_map_no_more_than_there_is),
+        cmocka_unit_test(unknown_chunk_kinds_are_skipped),
+        cmocka_unit_test(counts_end_where_the_mapped_chunks_do),
+        cmocka_unit_test(both_sides_see_the_same_rings),
+        cmocka_unit_test(the_program_cannot_change_the_files_size),
+        cmocka_unit_test(closing_twice_is_harmless),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,19 @@
+# The recorder's thread.c and shared.c against a collector's view and merge in the same process,
+# compiled from their sources: the library itself is not there to be linked. test_ring is never
+# sanitised (it needs signals where they hurt), test_thread is like any other test.
+set(recorder_parts ${CMAKE_SOURCE_DIR}/src/recorder/thread.c ${CMAKE_SOURCE_DIR}/src/recorder/shared.c)
+file(GLOB collector_parts CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/replay/*.c
+    ${CMAKE_SOURCE_DIR}/src/collector/merge.c ${CMAKE_SOURCE_DIR}/src/collector/view.c)
+foreach(test ring thread)
+    add_executable(test_recorder_${test} unit/recorder/test_${test}.c ${recorder_parts}
+        ${collector_parts})
+    foreach(room recorder collector unwind replay wire base)
+        target_include_directories(test_recorder_${test} PRIVATE ${TIDEMARK_ROOMS_DIR}/${room})
+    endforeach()
+    target_compile_options(test_recorder_${test} PRIVATE -O2 -fno-omit-frame-pointer)
+    target_link_libraries(test_recorder_${test} PRIVATE PkgConfig::CMOCKA Threads::Threads)
+    add_test(NAME unit/recorder/${test} COMMAND test_recorder_${test})
+    set_tests_properties(unit/recorder/${test} PROPERTIES LABELS ring TIMEOUT 300)
+endforeach()
+target_compile_options(test_recorder_ring PRIVATE -fno-sanitize=all)
+target_link_options(test_recorder_ring PRIVATE -fno-sanitize=all)
