@@ -103,7 +103,7 @@ def versions(bin_directory):
         except (OSError, subprocess.TimeoutExpired):
             return None
     known = {"tidemark": first_line(os.path.join(bin_directory, "tidemark"), "version"),
-             "commit": first_line("git", "-C", ROOT, "describe", "--always", "--dirty"),
+             "source": first_line("git", "-C", ROOT, "describe", "--always", "--dirty"),
              "heaptrack": first_line("heaptrack", "--version"),
              "valgrind": first_line("valgrind", "--version"),
              "malt": first_line("malt", "--version"),
@@ -379,7 +379,9 @@ def loop_values(results, tool, shape, figure):
 
 
 def ratios(above, below):
-    return [a / b if a is not None and b else None for a, b in zip(above, below)]
+    """None where noise has made one of the two negative, too."""
+    return [a / b if a is not None and b and a >= 0 and b > 0 else None
+            for a, b in zip(above, below)]
 
 
 def threads_ratio(results, tool):
@@ -432,9 +434,10 @@ def verdict(values, goal, stretch):
     known = [(v, g, s) for v, g, s in zip(values, goal, stretch) if v is not None]
     if not known:
         return "-"
-    if all(v <= s for v, g, s in known):
-        return "stretch"
-    return "met" if all(v <= g for v, g, s in known) else "missed"
+    if any(v > g for v, g, s in known):
+        return "missed"
+    reached = "stretch" if all(v <= s for v, g, s in known) else "met"
+    return reached if len(known) == len(values) else f"{reached}, in part"
 
 
 def judge(results):
@@ -460,6 +463,8 @@ def joined(values, decimals):
 
 
 def print_table(heading, columns, rows):
+    if not rows:
+        return
     widths = [max(len(row[i]) for row in [columns, *rows]) for i in range(len(columns))]
     print(f"\n{heading}")
     for row in [columns, *rows]:
@@ -474,7 +479,8 @@ def print_goals(rows):
                 [[row["figure"], joined(row["heaptrack"], row["decimals"]),
                   joined(row["tidemark"], row["decimals"]),
                   joined(row["against_heaptrack"], 2) if row["unit"] != "x" else "",
-                  limit(row, "goal"), limit(row, "stretch"), row["verdict"]] for row in rows])
+                  limit(row, "goal"), limit(row, "stretch"), row["verdict"]] for row in rows
+                 if any(value is not None for value in row["tidemark"] + row["heaptrack"])])
 
 
 def print_loops(results, tools, loops):
@@ -506,9 +512,8 @@ def print_programs(results, tools, programs):
             rows.append([program.name, number(base, 3), tool.name] +
                         [number(results.median(program.name, tool.name, figure), decimals)
                          for figure, decimals in cells])
-    if rows:
-        print_table("Programs, against bare", ["", "bare CPU s", "tool", "target CPU x", "tree CPU x",
-                    "wall x", "wall + ms", "program + MB", "tool MB", "output MB"], rows)
+    print_table("Programs, against bare", ["", "bare CPU s", "tool", "target CPU x", "tree CPU x",
+                "wall x", "wall + ms", "program + MB", "tool MB", "output MB"], rows)
 
 
 def spread(values):
@@ -542,7 +547,7 @@ def print_head(head):
     print(f"Recording, {head['date']}: {head['rounds']} rounds{', quick' if head['quick'] else ''}")
     print(f"  machine  {where['cpu']}, {where['usable_cores']} of {where['cores']} cores, "
           f"{where['memory_gb']} GB, Linux {where['kernel']}, {where['libc']}")
-    print(f"  tools    {', '.join(f'{k} {v}' for k, v in head['versions'].items())}")
+    print(f"  tools    {', '.join(head['versions'].values())}")
     loads = [load[0] for load in head["load"]]
     print("  load     " + " ".join(f"{load:.2f}" for load in loads) + " (before, and after each round)")
     if head["noise"] is not None:
@@ -614,7 +619,7 @@ def main():
         print(f"\n{tool} failed on {workload}: {why}")
     with open(options.json, "w", encoding="utf-8") as file:
         json.dump(as_json(head, results, goals, workloads, tools), file, indent=1)
-    print(f"\nAll of it, every round: {options.json}")
+    print(f"\nEvery round of every run: {options.json}")
     if any(tool in ("bare", "tidemark") for _, tool in results.failures):
         sys.exit(1)
 
