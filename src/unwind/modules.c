@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <link.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include "unwind/stack.h"
 
 #ifdef DLFO_STRUCT_HAS_EH_DBASE
@@ -65,13 +66,38 @@ static int look_at(struct dl_phdr_info *info, size_t bytes, void *context)
     return 1;
 }
 
+/* The main program as the kernel started it; asks no lock. */
+static bool find_main(struct search *search)
+{
+    struct dl_phdr_info program = {.dlpi_phdr = (const ElfW(Phdr) *)getauxval(AT_PHDR),
+                                   .dlpi_phnum = (ElfW(Half))getauxval(AT_PHNUM)};
+    for (unsigned i = 0; i < program.dlpi_phnum; i++) {
+        if (program.dlpi_phdr[i].p_type == PT_PHDR) {
+            program.dlpi_addr = (uintptr_t)program.dlpi_phdr - program.dlpi_phdr[i].p_vaddr;
+        }
+    }
+    return look_at(&program, sizeof program, search) != 0;
+}
+
+static bool holds_its_header(const struct cfi_module *module)
+{
+    return module->header >= module->lo && module->header < module->hi;
+}
+
+/* Of a program with holes between its segments (node's are apart by design) the loader gives the
+ * bounds of the segment alone, and the call frame information lies in another one. */
 static bool find_module(uintptr_t pc, struct cfi_module *module)
 {
     struct search search = {pc, module};
     if (HAVE_FIND_OBJECT) {
-        return find_by_loader(pc, module);
+        if (!find_by_loader(pc, module)) {
+            return false;
+        }
+        if (holds_its_header(module)) {
+            return true;
+        }
     }
-    return dl_iterate_phdr(look_at, &search) != 0;
+    return find_main(&search) || dl_iterate_phdr(look_at, &search) != 0;
 }
 
 int module_find_row(uintptr_t ip, bool exact, struct cfi_row *row)

@@ -7,14 +7,23 @@ target_compile_definitions(unwind_plugin_B PRIVATE PLUGIN_BYTES=512)
 tidemark_unit_test(unwind cfi)
 tidemark_unit_test(unwind memory)
 tidemark_unit_test(unwind rare)
-tidemark_unit_test(unwind walk Threads::Threads ${CMAKE_DL_LIBS})
-target_sources(test_unwind_walk PRIVATE unit/unwind/exceptions.cc)
-target_compile_definitions(test_unwind_walk PRIVATE
-    PLUGIN_A="$<TARGET_FILE:unwind_plugin_A>" PLUGIN_B="$<TARGET_FILE:unwind_plugin_B>")
-add_dependencies(test_unwind_walk unwind_plugin_A unwind_plugin_B)
-# The shapes of stack that the tests want are those of optimized code, and calls stay calls.
-target_compile_options(test_unwind_walk PRIVATE -O2 -fno-optimize-sibling-calls
-    -Wno-infinite-recursion) # longjmp and exceptions end those
+
+# The walks, in a program as it is usually linked, and in one with holes between its segments.
+add_executable(test_unwind_walk_holes unit/unwind/test_walk.c)
+target_link_libraries(test_unwind_walk_holes PRIVATE tm_unwind PkgConfig::CMOCKA)
+target_link_options(test_unwind_walk_holes PRIVATE -Wl,-z,separate-code,-z,max-page-size=0x200000)
+add_test(NAME unit/unwind/walk_holes COMMAND test_unwind_walk_holes)
+tidemark_unit_test(unwind walk)
+foreach(test test_unwind_walk test_unwind_walk_holes)
+    target_link_libraries(${test} PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
+    target_sources(${test} PRIVATE unit/unwind/exceptions.cc)
+    target_compile_definitions(${test} PRIVATE
+        PLUGIN_A="$<TARGET_FILE:unwind_plugin_A>" PLUGIN_B="$<TARGET_FILE:unwind_plugin_B>")
+    add_dependencies(${test} unwind_plugin_A unwind_plugin_B)
+    # The shapes of stack that the tests want are those of optimized code, and calls stay calls.
+    target_compile_options(${test} PRIVATE -O2 -fno-optimize-sibling-calls
+        -Wno-infinite-recursion) # longjmp and exceptions end those
+endforeach()
 
 # The fuzz target's corpus is replayed as an ordinary test.
 add_executable(fuzz_cfi_replay ${CMAKE_SOURCE_DIR}/fuzz/fuzz_cfi.c)
