@@ -10,14 +10,23 @@
 static const char *const rank_variables[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
                                              "SLURM_PROCID", "MV2_COMM_WORLD_RANK"};
 
-static const char *rank(void)
+/* The process's own variable, as it was when the process image began: under an MPI launcher each
+ * process has its rank, and we have none. Where it has none or may not be read: ours. malloc'd or
+ * NULL. */
+static char *variable_of(pid_t pid, const char *name)
 {
-    for (size_t i = 0; i < sizeof rank_variables / sizeof *rank_variables; i++) {
-        const char *value = getenv(rank_variables[i]);
-        if (value && *value)
-            return value;
-    }
-    return "0";
+    char path[32], *entry = NULL, *value = NULL;
+    size_t capacity = 0, length = strlen(name);
+    snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
+    FILE *variables = fopen(path, "re");
+    while (variables && !value && getdelim(&entry, &capacity, '\0', variables) > 0)
+        if (strncmp(entry, name, length) == 0 && entry[length] == '=')
+            value = strdup(entry + length + 1);
+    free(entry);
+    if (variables)
+        fclose(variables);
+    const char *ours = value ? NULL : getenv(name);
+    return ours ? strdup(ours) : value;
 }
 
 const char *output_name_check(const char *pattern)
@@ -42,12 +51,27 @@ static void add_part(struct strbuf *name, const char *part)
         strbuf_add_char(name, *part == '/' ? '_' : *part);
 }
 
-static void add_variable(struct strbuf *name, const char *from, const char *to)
+static void add_rank(struct strbuf *name, pid_t pid)
+{
+    char *rank = NULL;
+    for (size_t i = 0; i < sizeof rank_variables / sizeof *rank_variables; i++) {
+        rank = variable_of(pid, rank_variables[i]);
+        if (rank && *rank)
+            break;
+        free(rank);
+        rank = NULL;
+    }
+    add_part(name, rank ? rank : "0");
+    free(rank);
+}
+
+static void add_variable(struct strbuf *name, const char *from, const char *to, pid_t pid)
 {
     char variable[256];
     snprintf(variable, sizeof variable, "%.*s", (int)(to - from), from);
-    const char *value = getenv(variable);
+    char *value = variable_of(pid, variable);
     add_part(name, value ? value : "");
+    free(value);
 }
 
 static const char *add_escape(struct strbuf *name, const char *at, const char *program, pid_t pid)
@@ -62,13 +86,13 @@ static const char *add_escape(struct strbuf *name, const char *at, const char *p
         add_part(name, host);
         break;
     case 'r':
-        add_part(name, rank());
+        add_rank(name, pid);
         break;
     case 'n':
         add_part(name, program);
         break;
     case 'q':
-        add_variable(name, at + 2, strchr(at, '}'));
+        add_variable(name, at + 2, strchr(at, '}'), pid);
         return strchr(at, '}');
     default:
         strbuf_add_char(name, '%');

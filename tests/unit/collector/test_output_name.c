@@ -1,11 +1,13 @@
 /* Names of profiles. The names given in one test count in the next: each test has its own. */
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 #include "collector/output_name.h"
@@ -52,6 +54,35 @@ static void the_rank_comes_from_the_launcher(void **state)
         assert_name("r-%r", "prog", 1, expected);
         unsetenv(variables[i]);
     }
+}
+
+/* Under mpirun the collector is the launcher's, and only the processes have ranks. */
+static void the_rank_is_the_process_own(void **state)
+{
+    (void)state;
+    char expected[32], byte;
+    int ready[2];
+    assert_int_equal(pipe(ready), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        char *const words[] = {"sh", "-c", "echo; exec sleep 60", NULL};
+        char *const variables[] = {"PATH=/usr/bin:/bin", "XPMI_RANK=8", "PMI_RANK=7",
+                                   "TIDEMARK_TEST_JOB=its own", NULL};
+        dup2(ready[1], STDOUT_FILENO);
+        execve("/bin/sh", words, variables);
+        _exit(127);
+    }
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    setenv("PMI_RANK", "3", 1);
+    setenv("TIDEMARK_TEST_JOB", "ours", 1);
+    snprintf(expected, sizeof expected, "o7-its own-%d", (int)child);
+    assert_name("o%r-%q{TIDEMARK_TEST_JOB}-%p", "prog", child, expected);
+    unsetenv("PMI_RANK");
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    close(ready[0]);
+    close(ready[1]);
 }
 
 static void slashes_are_the_users_only(void **state)
@@ -111,6 +142,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_escape_is_filled_in),
         cmocka_unit_test(the_rank_comes_from_the_launcher),
+        cmocka_unit_test(the_rank_is_the_process_own),
         cmocka_unit_test(slashes_are_the_users_only),
         cmocka_unit_test(bad_patterns_are_told),
         cmocka_unit_test(a_name_given_before_gets_program_and_pid),
