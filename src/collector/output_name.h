@@ -7,7 +7,8 @@
 #define OUTPUT_NAME_DEFAULT "tidemark.%n.%p.tmk"
 
 /* %p pid, %h host, %r rank (of the MPI launcher, 0 outside a job), %n program, %q{VAR} environment
- * variable, %% percent; rank and variables are the process's own, or else ours. NULL if all is well, else what is wrong with the pattern. */
+ * variable, %% percent; rank and variables are the process's own, or else ours. NULL if all is
+ * well, else what is wrong with the pattern. */
 const char *output_name_check(const char *pattern);
 
 /* malloc'd. Slashes in what is put in become '_'. A name that this collector has given
