@@ -5,6 +5,7 @@
 #include "unwind/rare.h"
 
 #define FOREIGN_FRAME_BYTES ((uintptr_t)16 << 20) /* the largest frame that we ask pages for */
+#define RED_ZONE_BYTES      128u
 #define MAX_SWITCHES        64u                   /* corrupt signal frames could lead in circles */
 
 static uintptr_t page_start(uintptr_t address)
@@ -50,11 +51,20 @@ static enum walk_outcome leave(struct walk *walk, uintptr_t cfa, uintptr_t bp)
     return WALK_ON;
 }
 
+/* Between a function's pop of the frame pointer and its ret the row still says that it is saved,
+ * now just below the stack pointer. Who was interrupted there has it there: the kernel leaves the
+ * red zone alone. */
+static bool saved_bp_readable(struct walk *walk, uintptr_t slot)
+{
+    bool in_red_zone = slot < walk->sp && walk->sp - slot <= RED_ZONE_BYTES;
+    return walk->exact && in_red_zone ? stack_word_readable(slot) : readable(walk, slot);
+}
+
 static enum walk_outcome step_big(struct walk *walk, const struct big_rule *big)
 {
     uintptr_t cfa = (big->from_bp ? walk->bp : walk->sp) + (uintptr_t)big->cfa_offset;
     uintptr_t slot = cfa + (uintptr_t)big->bp_offset;
-    if (!walk_accepts(walk, cfa) || (big->bp_saved && !readable(walk, slot))) {
+    if (!walk_accepts(walk, cfa) || (big->bp_saved && !saved_bp_readable(walk, slot))) {
         return WALK_STUCK;
     }
     return leave(walk, cfa, big->bp_saved ? arch_load(slot) : walk->bp);

@@ -376,6 +376,51 @@ static void agrees_where_a_fault_interrupted_an_exact_instruction(void **state)
     assert_agreement(100);
 }
 
+#if defined(__x86_64__)
+/* Interrupted between pop and ret: the row still has the frame pointer saved, below rsp. */
+void trap_before_ret(void);
+__asm__(".text\n"
+        "trap_before_ret:\n"
+        "	.cfi_startproc\n"
+        "	push %rbp\n"
+        "	.cfi_def_cfa_offset 16\n"
+        "	.cfi_offset rbp, -16\n"
+        "	mov %rsp, %rbp\n"
+        "	.cfi_def_cfa_register rbp\n"
+        "	pop %rbp\n"
+        "	.cfi_def_cfa rsp, 8\n"
+        "	ud2\n"
+        "	ret\n"
+        "	.cfi_endproc\n");
+
+static void step_over_ud2(int number, siginfo_t *info, void *context)
+{
+    (void)number, (void)info;
+    check();
+    ((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP] += 2;
+}
+
+static NOINLINE void trap_with_alloca(size_t bytes)
+{
+    sink = alloca(bytes);
+    trap_before_ret();
+    check();
+}
+
+static void agrees_where_a_frame_pointer_was_just_restored(void **state)
+{
+    struct sigaction action = {.sa_sigaction = step_over_ud2, .sa_flags = SA_SIGINFO};
+    (void)state;
+    sigaction(SIGILL, &action, NULL);
+    for (size_t i = 1; i < 10; i++) {
+        trap_with_alloca(16 * i);
+    }
+    signal(SIGILL, SIG_DFL);
+    assert_agreement(36);
+    assert_int_equal(unwind_counters_read().unwalkable, 0);
+}
+#endif
+
 /* ---- Other stacks ---- */
 
 #define FIBER_BYTES (128 * 1024)
@@ -630,6 +675,9 @@ int main(void)
         cmocka_unit_test_setup(agrees_in_signal_handlers, set_up),
         cmocka_unit_test_setup(agrees_on_the_alternate_stack_and_back_to_the_main_one, set_up),
         cmocka_unit_test_setup(agrees_where_a_fault_interrupted_an_exact_instruction, set_up),
+#if defined(__x86_64__)
+        cmocka_unit_test_setup(agrees_where_a_frame_pointer_was_just_restored, set_up),
+#endif
         cmocka_unit_test_setup(agrees_on_fibers, set_up),
         cmocka_unit_test_setup(agrees_in_threads_up_to_their_entry, set_up),
         cmocka_unit_test_setup(agrees_on_a_thread_stack_that_the_program_supplies, set_up),
