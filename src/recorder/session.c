@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "base/ticks.h"
+#include "recorder/check.h"
 #include "recorder/hooks.h"
 #include "recorder/modules.h"
 #include "recorder/real.h"
@@ -216,6 +217,7 @@ static void begin_common(struct wire_header *header, bool forked)
     atomic_store(&header->start_ticks, ticks_now());
     atomic_store(&header->node_count, 1);
     unwind_init(&host, (enum unwind_mode)header->stacks, header->max_depth);
+    check_begin(header->stacks);
     if (forked)
         modules_log_again();
 }
@@ -300,6 +302,7 @@ void session_end(int status)
         return;
     struct wire_header *header = shared_header();
     int saved_errno = errno;
+    check_end();
     atomic_store(&header->end_status, status);
     atomic_store(&header->end_kind, WIRE_END_EXIT);
     if (header->flags & WIRE_FLAG_EXIT_WAITS)

@@ -14,6 +14,7 @@
 
 __thread struct thread *thread_current;
 bool thread_real_nests;
+uint32_t (*thread_capture)(struct unwind_memory *, const struct unwind_start *) = unwind_capture;
 
 /* Set while this thread is in thread_begin(): what that calls must not be recorded. */
 static __thread bool thread_beginning;

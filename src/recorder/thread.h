@@ -44,6 +44,10 @@ extern __thread struct thread *thread_current;
 /* Whether the real malloc calls functions that we hook (not glibc's): set once by thread_begin(). */
 extern bool thread_real_nests;
 
+/* unwind_capture(), or what stands in front of it (check.h). A pointer, not a test of a flag: it
+ * costs the hot path no instruction. */
+extern uint32_t (*thread_capture)(struct unwind_memory *memory, const struct unwind_start *start);
+
 /* Makes this thread ready, and the process if it is the first. NULL: not recording (for good, or
  * because this thread is in the middle of it). Keeps errno. */
 struct thread *thread_begin(void);
@@ -94,7 +98,7 @@ static inline __attribute__((always_inline)) struct recording recording_begin(st
 static inline __attribute__((always_inline)) uint32_t
 recording_path(const struct recording *recording, const struct unwind_start *start)
 {
-    return unwind_capture(likely(!recording->nested) ? recording->thread->memory : NULL, start);
+    return thread_capture(likely(!recording->nested) ? recording->thread->memory : NULL, start);
 }
 
 /* One instruction, so that a signal handler either sees it done or not begun. */
