@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/hash.h"
+#include "collector/naming.h"
 #include "profile/profile.h"
-#include "symbols/symbols.h"
 
 enum { FRAMES_MAX = 64 };
 
@@ -33,7 +33,7 @@ struct fact {
 
 struct writer {
     struct profile_writer *profile;
-    struct symbols *symbols;
+    struct naming *naming;
     char *path, *executable;
     pid_t pid;
     struct clock_reading start;
@@ -67,10 +67,8 @@ int writer_open(struct writer **out, const char *path, pid_t pid, const char *ex
     if (status < 0)
         return status;
     struct writer *writer = need(calloc(1, sizeof *writer));
-    char root[64];
-    snprintf(root, sizeof root, "/proc/%d/root", (int)pid);
     *writer = (struct writer){.profile = profile,
-                              .symbols = need(symbols_new(root)),
+                              .naming = naming_open(pid),
                               .path = need(strdup(path)),
                               .executable = need(strdup(executable)),
                               .pid = pid,
@@ -88,7 +86,7 @@ static void writer_free(struct writer *writer)
         free(writer->facts[i].key);
         free(writer->facts[i].text);
     }
-    symbols_free(writer->symbols);
+    naming_close(writer->naming);
     free(writer->modules);
     free(writer->places);
     free(writer->lifetime_ns);
@@ -144,7 +142,7 @@ static void add_module(void *context, const struct wire_module *source)
     const char *path = *source->path ? source->path : writer->executable;
     *module = (struct module){.source = source, .path = need(strdup(path)), .told_quality = -1};
     memcpy(&module->entry, source, sizeof module->entry);
-    module->symbols = symbols_add_module(writer->symbols, path, module->entry.build_id,
+    module->symbols = naming_add_module(writer->naming, path, module->entry.build_id,
                                          module->entry.build_id_bytes);
 }
 
@@ -168,7 +166,7 @@ static int write_modules(struct writer *writer)
         struct module *module = &writer->modules[i];
         if (!module->used)
             continue;
-        int quality = symbols_module_quality(writer->symbols, module->symbols);
+        int quality = naming_module_quality(writer->naming, module->symbols);
         if (quality == module->told_quality)
             continue;
         struct profile_module row = {.id = (int64_t)i + 1,
@@ -213,11 +211,9 @@ static size_t resolve(struct writer *writer, int module, uint64_t ip,
                       struct symbols_frame frames[FRAMES_MAX])
 {
     /* A return address belongs to the call before it. */
-    if (module < 0)
-        return symbols_resolve_jit(writer->symbols, writer->pid, ip - 1, frames, FRAMES_MAX);
-    uint64_t address = ip - 1 - writer->modules[module].entry.bias;
-    return symbols_resolve(writer->symbols, writer->modules[module].symbols, address, frames,
-                           FRAMES_MAX);
+    uint64_t address = ip - 1 - (module < 0 ? 0 : writer->modules[module].entry.bias);
+    return naming_resolve(writer->naming, module < 0 ? -1 : writer->modules[module].symbols,
+                          writer->pid, address, frames, FRAMES_MAX);
 }
 
 static int write_location(struct writer *writer, int64_t id, int module, uint64_t ip)
