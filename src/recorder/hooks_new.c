@@ -61,10 +61,9 @@ void hooks_new_forget(void)
  * a program calling the mangled name itself. */
 static void *operator_find(const char *symbol)
 {
-    void *found = real_find(symbol);
+    void *found = real_find_operator(symbol);
     if (!found)
         abort();
-    real_add_allocator(found);
     return found;
 }
 

@@ -107,6 +107,7 @@ struct search {
     uint32_t hash;
     bool behind_us; /* our own module has been passed */
     void *found, *before;
+    size_t size; /* of the function found */
 };
 
 static bool module_is_ours(const struct dl_phdr_info *info)
@@ -139,18 +140,95 @@ static int search_module(struct dl_phdr_info *info, size_t size, void *context)
     if (ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC)
         address = (uintptr_t)((void *(*)(void))address)();
     void **slot = search->behind_us ? &search->found : &search->before;
-    if (!*slot)
+    if (!*slot) {
         *slot = (void *)address;
+        search->size = symbol->st_size;
+    }
     return search->found != NULL;
+}
+
+static struct search find(const char *name)
+{
+    struct search search = {.name = name, .hash = gnu_hash_of(name)};
+    dl_iterate_phdr(search_module, &search);
+    return search;
 }
 
 void *real_find(const char *name)
 {
-    struct search search = {.name = name, .hash = gnu_hash_of(name)};
-    dl_iterate_phdr(search_module, &search);
+    struct search search = find(name);
     /* A module ahead of us defines it too (the executable): the loader bound everyone to that one,
      * and our stand-in is called only through us; behind us is right, ahead the last resort. */
     return search.found ? search.found : search.before;
+}
+
+/* ---- Where the allocator lives ---- */
+
+struct range {
+    uintptr_t address; /* asked for */
+    uintptr_t start, end;
+};
+
+static int find_range(struct dl_phdr_info *info, size_t size, void *context)
+{
+    (void)size;
+    struct range *range = context;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        uintptr_t start = info->dlpi_addr + segment->p_vaddr;
+        if (segment->p_type == PT_LOAD && range->address - start < segment->p_memsz) {
+            range->start = start;
+            range->end = start + segment->p_memsz;
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Our own module, malloc's, and every operator that is in neither. */
+static struct range allocators[32];
+static uint32_t allocator_count;
+
+bool real_is_allocator(uintptr_t ip)
+{
+    uint32_t count = __atomic_load_n(&allocator_count, __ATOMIC_ACQUIRE);
+    for (uint32_t i = 0; i < count; i++)
+        if (ip - allocators[i].start < allocators[i].end - allocators[i].start)
+            return true;
+    return false;
+}
+
+static void add_range(struct range range)
+{
+    uint32_t count = allocator_count;
+    if (real_is_allocator(range.address) || count == sizeof allocators / sizeof *allocators)
+        return;
+    allocators[count] = range; /* two threads at once: one range too few for a while */
+    __atomic_store_n(&allocator_count, count + 1, __ATOMIC_RELEASE);
+}
+
+static void add_module(void *function)
+{
+    struct range range = {.address = (uintptr_t)function};
+    if (dl_iterate_phdr(find_range, &range))
+        add_range(range);
+}
+
+void *real_find_operator(const char *name)
+{
+    struct search search = find(name);
+    uintptr_t address = (uintptr_t)(search.found ? search.found : search.before);
+    if (address)
+        add_range((struct range){address, address, address + search.size + 1});
+    return (void *)address;
+}
+
+/* The C library is where _exit lives: malloc in the same segment is its own. */
+bool real_is_libc(void)
+{
+    struct range range = {.address = (uintptr_t)real.malloc};
+    return dl_iterate_phdr(find_range, &range) &&
+           (uintptr_t)real.exit_now - range.start < range.end - range.start;
 }
 
 #define FIND(field, name) (*(void **)&real.field = real_find(name))
@@ -180,64 +258,9 @@ bool real_init(void)
     FIND(quick_exit, "quick_exit");
     FIND(dlclose, "dlclose");
     void *found = real_find("malloc"); /* last: it says that the others are there */
-    real_add_allocator(found);
+    add_module(found);
     /* operator new[] ends in a jump to operator new: then the caller that we see is our own hook. */
-    real_add_allocator((void *)real_init);
+    add_module((void *)real_init);
     __atomic_store_n((void **)&real.malloc, found, __ATOMIC_RELEASE);
     return found && real.free && real.realloc && real.calloc;
-}
-
-/* ---- Where the allocator lives ---- */
-
-struct range {
-    uintptr_t address; /* asked for */
-    uintptr_t start, end;
-};
-
-static int find_range(struct dl_phdr_info *info, size_t size, void *context)
-{
-    (void)size;
-    struct range *range = context;
-    for (int i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
-        uintptr_t start = info->dlpi_addr + segment->p_vaddr;
-        if (segment->p_type == PT_LOAD && range->address - start < segment->p_memsz) {
-            range->start = start;
-            range->end = start + segment->p_memsz;
-            return 1;
-        }
-    }
-    return 0;
-}
-
-/* malloc's, operator new's and operator delete's, in most programs one or two modules. */
-static struct range allocators[4];
-static uint32_t allocator_count;
-
-bool real_is_allocator(uintptr_t ip)
-{
-    uint32_t count = __atomic_load_n(&allocator_count, __ATOMIC_ACQUIRE);
-    for (uint32_t i = 0; i < count; i++)
-        if (ip - allocators[i].start < allocators[i].end - allocators[i].start)
-            return true;
-    return false;
-}
-
-void real_add_allocator(void *function)
-{
-    struct range range = {.address = (uintptr_t)function};
-    uint32_t count = allocator_count;
-    if (real_is_allocator(range.address) || count == sizeof allocators / sizeof *allocators ||
-        !dl_iterate_phdr(find_range, &range))
-        return;
-    allocators[count] = range; /* two threads at once: one module too few for a while */
-    __atomic_store_n(&allocator_count, count + 1, __ATOMIC_RELEASE);
-}
-
-/* The C library is where _exit lives: malloc in the same segment is its own. */
-bool real_is_libc(void)
-{
-    struct range range = {.address = (uintptr_t)real.malloc};
-    return dl_iterate_phdr(find_range, &range) &&
-           (uintptr_t)real.exit_now - range.start < range.end - range.start;
 }

@@ -45,10 +45,12 @@ bool real_init(void);
 /* Whether the real malloc is the C library's own, which calls nothing that we hook. */
 bool real_is_libc(void);
 
-/* Whether `ip` is code of a module that the real allocation functions live in. */
+/* Whether `ip` is the allocator's own code: of the module that the real malloc lives in, or of an
+ * operator new or delete of another module. (Not all of that module: libstdc++ also makes the
+ * exception that operator new throws.) */
 bool real_is_allocator(uintptr_t ip);
-/* Counts the module of `function` among them. */
-void real_add_allocator(void *function);
+/* real_find() of an operator, which from then on counts as the allocator's. */
+void *real_find_operator(const char *name);
 
 /* The next definition of `name` behind ours, in the order the loader searches; modules that were
  * loaded locally (a C++ plug-in of a C program brings its own libstdc++) come last. NULL if there
