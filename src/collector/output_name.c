@@ -61,7 +61,7 @@ static void add_rank(struct strbuf *name, pid_t pid)
         free(rank);
         rank = NULL;
     }
-    add_part(name, rank ? rank : "0");
+    add_part(name, rank ? rank : "none");
     free(rank);
 }
 

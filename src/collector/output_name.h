@@ -6,7 +6,7 @@
 
 #define OUTPUT_NAME_DEFAULT "tidemark.%n.%p.tmk"
 
-/* %p pid, %h host, %r rank (of the MPI launcher, 0 outside a job), %n program, %q{VAR} environment
+/* %p pid, %h host, %r rank (of the MPI launcher, "none" outside a job and for the launcher itself), %n program, %q{VAR} environment
  * variable, %% percent; rank and variables are the process's own, or else ours. NULL if all is
  * well, else what is wrong with the pattern. */
 const char *output_name_check(const char *pattern);

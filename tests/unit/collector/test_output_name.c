@@ -44,7 +44,7 @@ static void the_rank_comes_from_the_launcher(void **state)
                                             "SLURM_PROCID", "MV2_COMM_WORLD_RANK"};
     for (size_t i = 0; i < 5; i++)
         unsetenv(variables[i]);
-    assert_name("r-%r", "prog", 1, "r-0");
+    assert_name("r-%r", "prog", 1, "r-none");
     setenv("OMPI_COMM_WORLD_RANK", "", 1); /* as good as none */
     for (size_t i = 0; i < 5; i++) {
         char rank[8], expected[16];
