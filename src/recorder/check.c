@@ -15,6 +15,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -53,9 +54,8 @@ static struct {
     _Atomic uint64_t unloads; /* libunwind's caches are good for this many */
 } check;
 
-/* The frame of the check at work in this thread. A check within it (libunwind's first use in a
- * thread allocates, a signal handler may) goes without: libunwind's caches are not made for that. */
-static __thread uintptr_t checking;
+/* Set while this thread checks: what libunwind allocates then is not checked in turn. */
+static __thread bool checking;
 
 /* ---- Room for two stacks ----------------------------------------------------------------------- */
 
@@ -307,21 +307,19 @@ static void __attribute__((noinline)) check_node(uint32_t node, const struct unw
     errno = saved_errno;
 }
 
+/* Signals wait meanwhile: a handler that allocates must not find this thread half-way into the
+ * loader's lock, which libunwind takes, nor leave a check by longjmp. */
 static uint32_t check_capture(struct unwind_memory *memory, const struct unwind_start *start)
 {
     uint32_t node = unwind_capture(memory, start);
-    uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
-    if (frame_is_nested(checking, frame)) {
-        atomic_fetch_add(&check.incomparable, 1);
+    uint64_t all = ~0ull, before = 0;
+    if (!node || checking || atomic_fetch_add(&check.calls, 1) % check.every != 0)
         return node;
-    }
-    if (!node || atomic_fetch_add(&check.calls, 1) % check.every != 0)
-        return node;
-    checking = frame;
-    atomic_signal_fence(memory_order_seq_cst);
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof all);
+    checking = true;
     check_node(node, start);
-    atomic_signal_fence(memory_order_seq_cst);
-    checking = 0;
+    checking = false;
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof before);
     return node;
 }
 
@@ -378,7 +376,7 @@ void check_begin(uint32_t stacks)
             begin_first(value, stacks);
     }
     atomic_store(&all_stacks, NULL);
-    checking = 0;
+    checking = false;
     check.captures = check.frames = check.differences = check.incomparable = 0;
 }
 
