@@ -24,6 +24,7 @@ procps          ps and pgrep: tests look at processes
 util-linux      setpriv: tests as another user
 bsdutils        script: tests on a terminal
 gfortran        Fortran victims
+libunwind8      the oracle of call paths: every capture is compared (50 kB)
 valgrind        the oracle: allocation counts and peaks
 libgoogle-perftools-dev  programs linked with tcmalloc
 libjemalloc-dev programs linked with jemalloc
