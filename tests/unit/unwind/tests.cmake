@@ -34,3 +34,7 @@ add_test(NAME fuzz/cfi COMMAND fuzz_cfi_replay ${seeds})
 
 # By hand: cmake --build BUILD --target bench_unwind
 include(${CMAKE_SOURCE_DIR}/bench/unwind.cmake)
+
+add_test(NAME unwind/aarch64 COMMAND ${CMAKE_SOURCE_DIR}/tests/aarch64.sh
+    ${CMAKE_SOURCE_DIR} ${CMAKE_CURRENT_BINARY_DIR}/aarch64)
+set_tests_properties(unwind/aarch64 PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 300)

@@ -1,0 +1,40 @@
+#!/bin/sh
+# aarch64.sh SOURCE WORK: the unwinder and its walk test, cross-compiled and run by qemu-user. Skipped
+# where the Debian packages are missing: qemu-user (12 MB to fetch), libc6-dev-arm64-cross, and
+# gcc-aarch64-linux-gnu (27 MB; or clang and binutils-aarch64-linux-gnu).
+# `make setup` leaves them out: Debian 12's cross compiler replaces gcc-multilib.
+set -eu
+source=$1
+work=$2
+root=/usr/aarch64-linux-gnu
+
+skip() {
+    echo "skip: $*"
+    exit 77
+}
+
+works() {
+    echo 'int main(void) { return 0; }' >"$work/empty.c"
+    "$@" "$work/empty.c" -o "$work/empty" 2>/dev/null
+}
+
+mkdir -p "$work"
+command -v qemu-aarch64 >/dev/null || skip "no qemu-aarch64 (Debian: qemu-user)"
+if works aarch64-linux-gnu-gcc; then
+    compiler=aarch64-linux-gnu-gcc
+elif works clang --target=aarch64-linux-gnu; then
+    compiler='clang --target=aarch64-linux-gnu'
+else
+    skip "no compiler for aarch64 (Debian: gcc-aarch64-linux-gnu libc6-dev-arm64-cross)"
+fi
+
+unit=$source/tests/unit/unwind
+flags="-std=gnu17 -D_GNU_SOURCE -O2 -w -g -fno-omit-frame-pointer -fno-optimize-sibling-calls
+    -fasynchronous-unwind-tables -I$unit/aarch64 -I$unit -I$source/src"
+for plugin in A:48 B:512; do
+    $compiler $flags -fPIC -shared -DPLUGIN_BYTES="${plugin#*:}" "$unit/plugin.c" \
+        -o "$work/plugin_${plugin%:*}.so"
+done
+$compiler $flags -DPLUGIN_A="\"$work/plugin_A.so\"" -DPLUGIN_B="\"$work/plugin_B.so\"" \
+    "$unit/test_walk.c" "$source"/src/unwind/*.c -o "$work/test_walk" -pthread -ldl
+exec qemu-aarch64 -L "$root" "$work/test_walk"
