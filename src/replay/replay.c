@@ -96,18 +96,24 @@ static inline void credit_free(struct replay *replay, const struct live_block *b
     replay->running->metrics.free_bytes += block->size_bytes;
 }
 
-/* The block at this address is no longer the newest one of the thread that it was born by. True if
- * it was, and that thread is the running one. */
-static inline bool forget_newest(struct replay *replay, const struct live_block *block)
+/* The thread that the block was born by; NULL: not known any more. */
+static inline struct thread *owner_of(struct replay *replay, const struct live_block *block)
 {
     uint32_t owner = live_block_owner(block);
-    struct thread *thread = &replay->threads.all[owner];
 
-    if (owner >= replay->threads.count || owner == LIVE_NO_OWNER ||
-        thread->newest_address != block->address)
+    return owner < replay->threads.count && owner != LIVE_NO_OWNER ? &replay->threads.all[owner]
+                                                                    : NULL;
+}
+
+/* The block is no longer the newest one of the thread that it was born by. True if it was. */
+static inline bool forget_newest(struct replay *replay, const struct live_block *block)
+{
+    struct thread *owner = owner_of(replay, block);
+
+    if (!owner || owner->newest_address != block->address)
         return false;
-    thread->newest_address = 0;
-    return thread == replay->running;
+    owner->newest_address = 0;
+    return true;
 }
 
 static void owe_free(struct replay *replay, uint64_t address, uint64_t until_ticks)
@@ -280,13 +286,13 @@ static void on_failure(struct replay *replay, const struct wire_record *record)
     replay->sites.cold[site].failed_count++;
 }
 
-/* Ends a block by a free of the running thread. */
+/* Ends a block by a free of the running thread. `newest`: its owner has allocated nothing since. */
 static inline void free_block(struct replay *replay, const struct live_block *block, uint64_t ticks,
                               bool newest)
 {
     credit_free(replay, block);
     end_life(replay, block, ticks);
-    if (newest)
+    if (newest && owner_of(replay, block) == replay->running)
         replay->sites.cold[block->site].temporary_count++;
     see_levels(replay);
 }
@@ -306,18 +312,19 @@ static void on_realloc_begin(struct replay *replay, const struct wire_record *re
     uint64_t address = address_of(record);
 
     take_time(replay, record->ticks);
-    pending->births = replay->running->births;
     pending->old = address ? REALLOC_OLD_UNKNOWN : REALLOC_OLD_NONE;
     pending->block.address = address;
     if (address && take_block(replay, address, record->ticks, &pending->block)) {
         pending->old = REALLOC_OLD_LIVE;
         pending->newest = forget_newest(replay, &pending->block);
+        pending->births = pending->newest ? owner_of(replay, &pending->block)->births : 0;
     }
 }
 
-static bool still_newest(const struct replay *replay, const struct pending_realloc *pending)
+/* Has the owner of the block, whoever reallocates it, allocated nothing since the realloc began? */
+static bool still_newest(struct replay *replay, const struct pending_realloc *pending)
 {
-    return pending->newest && pending->births == replay->running->births;
+    return pending->newest && pending->births == owner_of(replay, &pending->block)->births;
 }
 
 /* The realloc that an end completes. If the recorder lost its beginning the old block is unknown.
@@ -340,7 +347,7 @@ static void on_realloc_failed(struct replay *replay, const struct wire_record *r
     if (pending.old != REALLOC_OLD_LIVE)
         return;
     if (place_block(replay, &pending.block) && still_newest(replay, &pending))
-        replay->running->newest_address = pending.block.address;
+        owner_of(replay, &pending.block)->newest_address = pending.block.address;
     see_levels(replay);
 }
 

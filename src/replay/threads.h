@@ -19,8 +19,8 @@ enum realloc_old {
 struct pending_realloc {
     struct live_block block; /* in any case its address */
     enum realloc_old old;
-    bool newest; /* it was the thread's newest block */
-    uint64_t births;
+    bool newest; /* it was the newest block of the thread that it was born by */
+    uint64_t births; /* of that thread, then */
 };
 
 /* newest_address != 0  <=>  the block that lives there was born by this thread and nothing has been
