@@ -664,7 +664,7 @@ static int set_up(void **state);
 #if defined(__x86_64__)
 #define set_up_exact set_up
 #else
-#define set_up_exact NULL /* frame records leave out the interrupted function (doc/UNWIND.md) */
+#define set_up_exact NULL /* signal frames differ from backtrace() there: not investigated */
 #endif
 
 static int set_up(void **state)
