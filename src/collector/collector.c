@@ -1,7 +1,9 @@
 #include "collector/collector.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +22,8 @@
 
 struct member {
     struct image *image;
-    int pidfd; /* -1: cannot be watched; the image ends with the session */
+    int pidfd; /* -1: none could be had (it said hello, ended and was waited for before we came to
+                  it; or we have too many descriptors open): asked by kill() now and then */
     bool ending;
 };
 
@@ -157,14 +160,16 @@ static void welcome(struct collector *collector, int fd, const struct ucred *pee
         member_end(before, IMAGE_END_EXEC, 0);
     pid_t parent = hello->reason == WIRE_HELLO_FORK ? (pid_t)hello->parent : 0;
     bool first = !collector->any;
+    int pidfd = (int)syscall(SYS_pidfd_open, peer->pid, 0);
     struct image *image = image_start(&collector->options, fd, peer->pid, parent, first);
-    if (!image)
+    if (!image) {
+        close(pidfd);
         return;
+    }
     struct member *member = member_add(collector);
     if (!member)
         abort();
-    *member = (struct member){.image = image,
-                              .pidfd = (int)syscall(SYS_pidfd_open, peer->pid, 0)};
+    *member = (struct member){.image = image, .pidfd = pidfd};
     collector->any = true;
     if (first && collector->options.program_started)
         collector->options.program_started();
@@ -262,12 +267,30 @@ void collector_detach(struct collector *collector)
 
 /* ---- Waiting ---- */
 
-static bool any_ending(const struct collector *collector)
+enum { ENDING_MS = 2, UNWATCHED_MS = 200 };
+
+/* The longest that poll() may take: images that complete their profile, and processes without a
+ * pidfd, do not wake it. */
+static int shortened(const struct collector *collector, int timeout_ms)
 {
-    for (size_t i = 0; i < collector->member_count; i++)
-        if (collector->members[i].ending)
-            return true;
-    return false;
+    int most = timeout_ms < 0 ? INT_MAX : timeout_ms;
+    for (size_t i = 0; i < collector->member_count; i++) {
+        const struct member *member = &collector->members[i];
+        int own = member->ending ? ENDING_MS : member->pidfd < 0 ? UNWATCHED_MS : INT_MAX;
+        most = own < most ? own : most;
+    }
+    return most == INT_MAX ? -1 : most;
+}
+
+static void see_unwatched(struct collector *collector)
+{
+    for (size_t i = 0; i < collector->member_count; i++) {
+        struct member *member = &collector->members[i];
+        pid_t pid = image_pid(member->image);
+        if (!member->ending && member->pidfd < 0 && pid != collector->own_child &&
+            kill(pid, 0) < 0 && errno == ESRCH)
+            member_end(member, IMAGE_END_UNKNOWN, 0);
+    }
 }
 
 bool collector_wait(struct collector *collector, int extra_fd, int timeout_ms)
@@ -281,10 +304,9 @@ bool collector_wait(struct collector *collector, int extra_fd, int timeout_ms)
         bool watch = !member->ending && image_pid(member->image) != collector->own_child;
         polls[i + 2] = (struct pollfd){.fd = watch ? member->pidfd : -1, .events = POLLIN};
     }
-    /* Images that complete their profile have no descriptor to tell it by. */
-    if (any_ending(collector) && (timeout_ms < 0 || timeout_ms > 2))
-        timeout_ms = 2;
-    if (poll(polls, watched + 2, timeout_ms) <= 0) {
+    int events = poll(polls, watched + 2, shortened(collector, timeout_ms));
+    see_unwatched(collector);
+    if (events <= 0) {
         reap(collector, false);
         return false;
     }

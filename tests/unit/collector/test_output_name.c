@@ -66,7 +66,7 @@ static void the_rank_is_the_process_own(void **state)
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
-        char *const words[] = {"sh", "-c", "echo; exec sleep 60", NULL};
+        char *const words[] = {"sh", "-c", "echo; kill -STOP $$", NULL};
         char *const variables[] = {"PATH=/usr/bin:/bin", "XPMI_RANK=8", "PMI_RANK=7",
                                    "TIDEMARK_TEST_JOB=its own", NULL};
         dup2(ready[1], STDOUT_FILENO);
