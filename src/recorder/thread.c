@@ -214,7 +214,9 @@ bool record_make_room(struct thread *thread, unsigned bytes)
      * records of frees would slip in where those of their allocations did not fit. */
     unsigned wanted = thread->lost ? (unsigned)(thread->mask + 1) / 4 : bytes + 16;
     bool room = record_has_room(thread, wanted);
-    if (!room && shared_header()->on_full == WIRE_ON_FULL_WAIT) {
+    bool waits = shared_header()->on_full == WIRE_ON_FULL_WAIT;
+    /* Again if a signal handler took the room that we had waited for: nothing is lost by waiting. */
+    while (!room && waits && session_collector_lives()) {
         record_wait(thread, bytes + 16);
         room = record_has_room(thread, bytes + 16);
     }
