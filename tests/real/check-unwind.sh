@@ -38,7 +38,7 @@ checked stacks 50000 "$BUILD/real_stacks"
 cd "$work" || exit 1
 compiler=$(g++ -print-prog-name=cc1plus 2>/dev/null)
 [ -x "$compiler" ] &&
-    checked cc1plus 500000 "$compiler" -quiet -fsyntax-only -D_GNU_SOURCE \
+    checked cc1plus 500000 "$compiler" -quiet -fsyntax-only -o /dev/null -D_GNU_SOURCE \
         -imultiarch "$(g++ -print-multiarch)" "$SOURCE/examples/heavy.cpp"
 have() { command -v "$1" >/dev/null || { echo "without $1, which is not installed"; false; }; }
 have python3 && checked python3 1000 "$(python3 -c 'import sys; print(sys.executable)')" -c 'import json, threading
