@@ -56,6 +56,11 @@ static inline uint64_t slack_of(struct thread *thread, uintptr_t frame, void *bl
     return usable > size ? usable - size : 0;
 }
 
+static inline unsigned log2_of(size_t alignment)
+{
+    return alignment > 1 ? (unsigned)__builtin_ctzl(alignment) : 0;
+}
+
 /* Records what an allocation call returned; NULL is a failure. */
 static inline __attribute__((always_inline)) void
 record_allocation(struct thread *thread, uintptr_t frame, const struct unwind_start *start,

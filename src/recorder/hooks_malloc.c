@@ -14,11 +14,6 @@ bool hooks_free_stacks;
             abort();                                                                               \
     } while (0)
 
-static inline unsigned log2_of(size_t alignment)
-{
-    return alignment > 1 ? (unsigned)__builtin_ctzl(alignment) : 0;
-}
-
 HOOK void *malloc(size_t size)
 {
     NEED_REAL();

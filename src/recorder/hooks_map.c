@@ -36,17 +36,8 @@ HOOK void *mmap(void *address, size_t bytes, int protection, int flags, int fd, 
     return mapped;
 }
 
-HOOK void *mmap64(void *address, size_t bytes, int protection, int flags, int fd, off64_t offset)
-{
-    uintptr_t frame = HOOK_FRAME();
-    struct thread *thread = hook_enter(frame);
-    void *mapped = call_mmap(address, bytes, protection, flags, fd, offset);
-    if (thread) {
-        struct unwind_start start = UNWIND_START_HERE();
-        record_map(thread, frame, &start, mapped, bytes);
-    }
-    return mapped;
-}
+/* The same function where off_t has 64 bits. */
+extern __typeof__(mmap64) mmap64 __attribute__((alias("mmap"), visibility("default")));
 
 HOOK int munmap(void *address, size_t bytes)
 {

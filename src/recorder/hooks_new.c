@@ -77,11 +77,6 @@ static void *operator_find(const char *symbol)
         found_;                                                                                    \
     })
 
-static inline unsigned log2_of(size_t alignment)
-{
-    return alignment > 1 ? (unsigned)__builtin_ctzl(alignment) : 0;
-}
-
 /* A new that throws leaves no record here of its failure: the exception passes through, `inside`
  * is restored by its cleanup, and the failed malloc below was part of the real operator. */
 #define X(field, symbol, kind, parameters, arguments, alignment)                                   \
