@@ -15,6 +15,7 @@ libzstd-dev     zstd: finished profiles are packed
 libdw-dev       elfutils: function names and lines from DWARF
 libelf-dev      elfutils: ELF files
 libiberty-dev   C++ and Rust names made readable
+scdoc           man pages
 '
 test_packages='
 libcmocka-dev   unit tests

@@ -171,8 +171,6 @@ static void welcome(struct collector *collector, int fd, const struct ucred *pee
         abort();
     *member = (struct member){.image = image, .pidfd = pidfd};
     collector->any = true;
-    if (first && collector->options.program_started)
-        collector->options.program_started();
 }
 
 static void accept_one(struct collector *collector)

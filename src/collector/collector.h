@@ -19,7 +19,6 @@ struct collector_options {
     uint32_t max_depth;  /* 0: no limit */
     uint32_t ring_bytes; /* a power of two */
     uint32_t exit_wait_ms;
-    void (*program_started)(void); /* a first process has connected; may be NULL */
 };
 
 #define COLLECTOR_OPTIONS_INIT                                                                     \

@@ -22,6 +22,8 @@ struct cursor {
     uint64_t next_ticks; /* time of the record at tail, if tail < head */
     uint32_t thread;     /* the replay's number for this stream */
     bool known;          /* it has one */
+    uint32_t waits;      /* of the ring, as far as the replay has been told */
+    uint64_t wait_ticks;
     bool damaged;
     uint64_t busy_head, busy_since_ns; /* busy ever since with nothing new */
 };
@@ -224,6 +226,19 @@ static uint64_t run_end(const struct merge *merge, const struct cursor *cursor, 
     return at;
 }
 
+/* What the ring's thread has waited since we last looked, to that thread's account. */
+static void tell_waits(struct merge *merge, struct cursor *cursor)
+{
+    uint32_t waits = atomic_load_explicit(&cursor->ring->waits, memory_order_relaxed);
+    uint64_t ticks = atomic_load_explicit(&cursor->ring->wait_ticks, memory_order_relaxed);
+    if (waits == cursor->waits)
+        return;
+    replay_thread_waited(merge->replay, cursor->thread, waits - cursor->waits,
+                         ticks - cursor->wait_ticks);
+    cursor->waits = waits;
+    cursor->wait_ticks = ticks;
+}
+
 static bool replay_run(struct merge *merge, struct cursor *cursor, uint64_t limit)
 {
     const struct wire_record *first = record_at(merge, cursor, cursor->tail);
@@ -235,6 +250,7 @@ static bool replay_run(struct merge *merge, struct cursor *cursor, uint64_t limi
         return false;
     }
     replay_records(merge->replay, cursor->thread, first, end - cursor->tail);
+    tell_waits(merge, cursor);
     give_space(merge, cursor, end);
     skip_void(merge, cursor);
     return true;

@@ -19,6 +19,8 @@ struct module {
     int told_quality;
 };
 
+enum { MARK_UNWALKABLE = 1, MARK_COUNTED = 2 };
+
 /* ip → location, for addresses of one module (or of none, module -1). */
 struct place {
     uint64_t ip;
@@ -42,6 +44,9 @@ struct writer {
     size_t module_count;
     struct place *places; /* open addressing, a power of two */
     size_t place_count, place_room;
+    uint8_t *marks; /* by node, of those written: MARK_… */
+    uint64_t unwalkable;   /* call paths with metrics that begin at a WIRE_MARK_UNWALKABLE */
+    uint64_t unattributed; /* calls recorded without a path */
     uint64_t *lifetime_ns; /* by node: what was last written, so that the total is their sum */
     size_t lifetime_room;
     uint64_t lifetime_total_ns;
@@ -89,6 +94,7 @@ static void writer_free(struct writer *writer)
     naming_close(writer->naming);
     free(writer->modules);
     free(writer->places);
+    free(writer->marks);
     free(writer->lifetime_ns);
     free(writer->facts);
     free(writer->path);
@@ -258,6 +264,8 @@ static int64_t location_of(struct writer *writer, uint64_t ip, uint32_t node)
 static int write_nodes(struct writer *writer, const struct view *view)
 {
     uint32_t count = view_node_count(view);
+    writer->marks = need(realloc(writer->marks, (size_t)count + 1));
+    writer->marks[0] = 0;
     for (uint32_t id = writer->nodes_written; id < count; id++) {
         const struct wire_node *node = view_node(view, id);
         int64_t location = location_of(writer, node->ip, id);
@@ -267,6 +275,9 @@ static int write_nodes(struct writer *writer, const struct view *view)
         int status = profile_put_path(writer->profile, id, parent, location);
         if (status < 0)
             return status;
+        writer->marks[id] = (node->ip == WIRE_MARK_UNWALKABLE || writer->marks[parent] & MARK_UNWALKABLE)
+                                ? MARK_UNWALKABLE
+                                : 0;
         writer->nodes_written = id + 1;
     }
     return 0;
@@ -305,6 +316,18 @@ static void add_lifetime(struct writer *writer, uint32_t node, uint64_t sum_ns)
     writer->lifetime_ns[node] = sum_ns;
 }
 
+/* What a site says of paths that could not be found in full. */
+static void count_incomplete(struct writer *writer, uint32_t node,
+                             const struct call_metrics *metrics)
+{
+    if (node == 0)
+        writer->unattributed = metrics->alloc_count + metrics->realloc_count +
+                               metrics->failed_count + metrics->map_count;
+    else if (writer->marks[node] == MARK_UNWALKABLE)
+        writer->unwalkable++;
+    writer->marks[node] |= MARK_COUNTED;
+}
+
 static int write_sites(struct writer *writer, const struct snapshot *snapshot, double tick_ns)
 {
     int status = 0;
@@ -316,6 +339,7 @@ static int write_sites(struct writer *writer, const struct snapshot *snapshot, d
         if (node >= writer->nodes_written)
             node = 0;
         add_lifetime(writer, node, metrics.lifetime_sum);
+        count_incomplete(writer, node, &metrics);
         status = profile_put_site(writer->profile, node, &metrics);
     }
     return status;
@@ -334,8 +358,7 @@ static int write_threads(struct writer *writer, const struct snapshot *snapshot,
     return status;
 }
 
-static int write_totals(struct writer *writer, const struct view *view,
-                        const struct snapshot *snapshot, double tick_ns)
+static int write_totals(struct writer *writer, const struct snapshot *snapshot, double tick_ns)
 {
     struct program_metrics program = snapshot->program;
     metrics_to_ns(writer, &program.total, tick_ns);
@@ -345,8 +368,8 @@ static int write_totals(struct writer *writer, const struct view *view,
     writer_fact_number(writer, "waits", (int64_t)snapshot->waits);
     writer_fact_number(writer, "wait_ns", (int64_t)span_ns(snapshot->wait_ticks, tick_ns));
     writer_fact_number(writer, "damaged_rings", (int64_t)snapshot->damaged_rings);
-    writer_fact_number(writer, "unwalkable", (int64_t)atomic_load(&view->header->unwalkable));
-    writer_fact_number(writer, "unattributed", (int64_t)atomic_load(&view->header->unattributed));
+    writer_fact_number(writer, "unwalkable", (int64_t)writer->unwalkable);
+    writer_fact_number(writer, "unattributed", (int64_t)writer->unattributed);
     return profile_put_program(writer->profile, &program);
 }
 
@@ -362,7 +385,7 @@ static int write_all(struct writer *writer, struct view *view, const struct snap
     if (status == 0)
         status = write_threads(writer, snapshot, tick_ns);
     if (status == 0)
-        status = write_totals(writer, view, snapshot, tick_ns);
+        status = write_totals(writer, snapshot, tick_ns);
     if (status == 0)
         status = profile_put_timeline(writer->profile, snapshot->buckets, snapshot->bucket_count,
                                       span_ns(snapshot->bucket_ticks, tick_ns));

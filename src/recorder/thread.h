@@ -113,8 +113,8 @@ static inline uint64_t cursor_advance(struct thread *thread, uint64_t bytes)
 }
 
 /* Room for a record (void until its first word is written: the collector clears what it has read)
- * and the time. Between this and
- * record_publish() the collector waits for us: no calls in between. NULL: lost. */
+ * and the time. Between this and record_publish() the collector waits for us: no calls in between.
+ * NULL: lost. */
 static inline __attribute__((always_inline)) struct wire_record *
 record_begin(const struct recording *recording, unsigned bytes)
 {

@@ -247,8 +247,6 @@ struct wire_header {
     _Atomic uint32_t exit_waiting;     /* the program is in its exit and waits */
     _Atomic uint64_t private_bytes;    /* memory that the recorder mapped for itself */
     _Atomic uint64_t lost_events;      /* not recorded at all: no ring could be had */
-    _Atomic uint64_t unwalkable;       /* call paths with a WIRE_MARK_UNWALKABLE */
-    _Atomic uint64_t unattributed;     /* events recorded without a path: no node could be had */
     _Atomic uint64_t start_ticks;
 
     /* kinds of the chunks, written by the recorder before chunk_count covers them */
