@@ -239,12 +239,13 @@ static void sample_memory(struct image *image, uint64_t now_ns)
 
 /* ---- The thread ---- */
 
-static void sleep_until_asked(struct image *image, uint64_t ns)
+/* `asked`: a thread may have asked already. */
+static void sleep_until_asked(struct image *image, uint64_t ns, bool asked)
 {
     struct wire_header *header = image->view.header;
     struct timespec patience = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
     atomic_store(&header->asleep, 1);
-    if (!atomic_load(&image->ended))
+    if (!atomic_load(&image->ended) && !(asked && merge_is_asked(image->merge)))
         syscall(SYS_futex, &header->asleep, FUTEX_WAIT, 1, &patience, NULL, 0);
     atomic_store(&header->asleep, 0);
 }
@@ -272,7 +273,9 @@ static void drain(struct image *image)
             continue;
         sleep_ns = bytes ? SLEEP_MIN_NS : sleep_ns < SLEEP_MAX_NS ? 2 * sleep_ns : SLEEP_MAX_NS;
         uint64_t nap = sleep_ns < image->sample_interval_ns ? image->sample_interval_ns : sleep_ns;
-        sleep_until_asked(image, nap < SLEEP_MAX_NS ? nap : SLEEP_MAX_NS);
+        /* After a pass that could move nothing the watermark stands: looking again at once would
+         * be spinning. */
+        sleep_until_asked(image, nap < SLEEP_MAX_NS ? nap : SLEEP_MAX_NS, bytes > 0);
     }
     while (merge_pass(image->merge, true) > 0)
         ;

@@ -8,18 +8,19 @@
 #include <time.h>
 #include <unistd.h>
 #include "base/ticks.h"
+#include "collector/batch.h"
 #include "wire/wire.h"
 
-/* The most that one run may take before the ring's tail moves on: a thread that waits for room
- * should not wait for a whole pass. */
+/* The most that one run may take, so that no ring is away from the merge for long. */
 enum { RUN_BYTES = 32 << 10 };
 enum { STUCK_NS = 1000 * 1000 * 1000 };
 
 struct cursor {
     struct wire_ring *ring;
     char *data;
-    uint64_t tail, head; /* ours to advance; the head as seen in this pass */
-    uint64_t next_ticks; /* time of the record at tail, if tail < head */
+    uint64_t tail;       /* what lies before has been given back */
+    uint64_t at, head;   /* the next record to merge; the head as seen in this pass */
+    uint64_t next_ticks; /* time of the record at `at`, if at < head */
     uint32_t thread;     /* the replay's number for this stream */
     bool known;          /* it has one */
     uint32_t waits;      /* of the ring, as far as the replay has been told */
@@ -37,15 +38,19 @@ struct merge {
     uint32_t heap_count;
     uint64_t damaged_rings;
     bool crowded; /* a ring was more than half full in the last pass */
+    struct batch *batch;
 };
 
 struct merge *merge_new(struct view *view, struct replay *replay)
 {
     struct merge *merge = calloc(1, sizeof *merge);
-    if (merge) {
-        merge->view = view;
-        merge->replay = replay;
+    struct batch *batch = calloc(1, sizeof *batch);
+    if (!merge || !batch) {
+        free(merge);
+        free(batch);
+        return NULL;
     }
+    *merge = (struct merge){.view = view, .replay = replay, .batch = batch};
     return merge;
 }
 
@@ -53,6 +58,7 @@ void merge_free(struct merge *merge)
 {
     if (!merge)
         return;
+    free(merge->batch);
     free(merge->cursors);
     free(merge->heap);
     free(merge);
@@ -98,7 +104,7 @@ static void wake_waiter(struct wire_ring *ring)
 static void give_up(struct merge *merge, struct cursor *cursor)
 {
     cursor->damaged = true;
-    cursor->head = cursor->tail;
+    cursor->head = cursor->at;
     merge->damaged_rings++;
     atomic_store_explicit(&cursor->ring->tail, UINT64_MAX / 2, memory_order_release);
     wake_waiter(cursor->ring);
@@ -168,11 +174,11 @@ static uint64_t heap_second(const struct merge *merge)
 /* Void records have no time of their own: they go with whatever is before them. */
 static void skip_void(const struct merge *merge, struct cursor *cursor)
 {
-    while (cursor->tail < cursor->head &&
-           wire_kind(record_at(merge, cursor, cursor->tail)->kind_address) == WIRE_VOID)
-        cursor->tail += 16;
-    if (cursor->tail < cursor->head)
-        cursor->next_ticks = record_at(merge, cursor, cursor->tail)->ticks;
+    while (cursor->at < cursor->head &&
+           wire_kind(record_at(merge, cursor, cursor->at)->kind_address) == WIRE_VOID)
+        cursor->at += 16;
+    if (cursor->at < cursor->head)
+        cursor->next_ticks = record_at(merge, cursor, cursor->at)->ticks;
 }
 
 static void heap_fill(struct merge *merge)
@@ -181,7 +187,7 @@ static void heap_fill(struct merge *merge)
     for (uint32_t i = 0; i < merge->cursor_count; i++) {
         struct cursor *cursor = &merge->cursors[i];
         skip_void(merge, cursor);
-        if (cursor->tail < cursor->head)
+        if (cursor->at < cursor->head)
             merge->heap[merge->heap_count++] = cursor;
     }
     for (uint32_t i = merge->heap_count / 2; i-- > 0;)
@@ -190,14 +196,30 @@ static void heap_fill(struct merge *merge)
 
 /* ---- Replaying runs ---- */
 
-/* Clears what has been read up to `end` and gives it back. */
-static void give_space(const struct merge *merge, struct cursor *cursor, uint64_t end)
+/* Clears what has been read and gives it back, in large pieces: a thread that waits for room would
+ * be woken for each record else, only to wait again. */
+static void give_space(const struct merge *merge, struct cursor *cursor)
 {
     struct wire_ring *ring = cursor->ring;
-    memset(cursor->data + (cursor->tail & (merge->view->ring_bytes - 1)), 0, end - cursor->tail);
-    cursor->tail = end;
+    uint64_t ring_bytes = merge->view->ring_bytes;
+    if (cursor->damaged || cursor->tail == cursor->at)
+        return;
+    while (cursor->tail < cursor->at) {
+        uint64_t lap_end = (cursor->tail | (ring_bytes - 1)) + 1;
+        uint64_t end = cursor->at < lap_end ? cursor->at : lap_end;
+        /* A record that spills over the end of the ring was counted in the lap that it began in. */
+        uint64_t spill = end == lap_end ? WIRE_RING_SPILL : 0;
+        memset(cursor->data + (cursor->tail & (ring_bytes - 1)), 0, end - cursor->tail + spill);
+        cursor->tail = end;
+    }
     atomic_store_explicit(&ring->tail, cursor->tail, memory_order_release);
     wake_waiter(ring);
+}
+
+static void give_all_space(const struct merge *merge)
+{
+    for (uint32_t i = 0; i < merge->cursor_count; i++)
+        give_space(merge, &merge->cursors[i]);
 }
 
 /* A ring is one stream to the replay, whose records say which thread writes it. */
@@ -211,49 +233,52 @@ static void begin_stream(struct merge *merge, struct cursor *cursor)
 /* How far a run reaches: records up to `limit`, in one piece of memory. */
 static uint64_t run_end(const struct merge *merge, const struct cursor *cursor, uint64_t limit)
 {
-    uint64_t lap_end = (cursor->tail | (merge->view->ring_bytes - 1)) + 1;
+    uint64_t lap_end = (cursor->at | (merge->view->ring_bytes - 1)) + 1;
     uint64_t stop = cursor->head < lap_end ? cursor->head : lap_end;
-    uint64_t at = cursor->tail;
+    uint64_t at = cursor->at;
     if (stop - at > RUN_BYTES)
         stop = at + RUN_BYTES;
     while (at < stop) {
         const struct wire_record *record = record_at(merge, cursor, at);
         unsigned kind = wire_kind(record->kind_address);
-        if (kind != WIRE_VOID && record->ticks > limit && at != cursor->tail)
+        if (kind != WIRE_VOID && record->ticks > limit && at != cursor->at)
             break;
         at += kind == WIRE_VOID ? 16 : wire_record_bytes(record->kind_address);
     }
     return at;
 }
 
-/* What the ring's thread has waited since we last looked, to that thread's account. */
-static void tell_waits(struct merge *merge, struct cursor *cursor)
+/* What the rings' threads have waited since we last looked, to those threads' accounts. */
+static void tell_waits(struct merge *merge)
 {
-    uint32_t waits = atomic_load_explicit(&cursor->ring->waits, memory_order_relaxed);
-    uint64_t ticks = atomic_load_explicit(&cursor->ring->wait_ticks, memory_order_relaxed);
-    if (waits == cursor->waits)
-        return;
-    replay_thread_waited(merge->replay, cursor->thread, waits - cursor->waits,
-                         ticks - cursor->wait_ticks);
-    cursor->waits = waits;
-    cursor->wait_ticks = ticks;
+    for (uint32_t i = 0; i < merge->cursor_count; i++) {
+        struct cursor *cursor = &merge->cursors[i];
+        uint32_t waits = atomic_load_explicit(&cursor->ring->waits, memory_order_relaxed);
+        uint64_t ticks = atomic_load_explicit(&cursor->ring->wait_ticks, memory_order_relaxed);
+        if (!cursor->known || waits == cursor->waits)
+            continue;
+        replay_thread_waited(merge->replay, cursor->thread, waits - cursor->waits,
+                             ticks - cursor->wait_ticks);
+        cursor->waits = waits;
+        cursor->wait_ticks = ticks;
+    }
 }
 
-static bool replay_run(struct merge *merge, struct cursor *cursor, uint64_t limit)
+static void take_run(struct merge *merge, struct cursor *cursor, uint64_t limit)
 {
-    const struct wire_record *first = record_at(merge, cursor, cursor->tail);
     if (!cursor->known)
         begin_stream(merge, cursor);
     uint64_t end = run_end(merge, cursor, limit);
     if (end > cursor->head) { /* a long record that its thread never published whole */
         give_up(merge, cursor);
-        return false;
+        return;
     }
-    replay_records(merge->replay, cursor->thread, first, end - cursor->tail);
-    tell_waits(merge, cursor);
-    give_space(merge, cursor, end);
+    batch_add(merge->batch, merge->replay, cursor->thread, record_at(merge, cursor, cursor->at),
+              end - cursor->at);
+    cursor->at = end;
+    if (cursor->at - cursor->tail >= merge->view->ring_bytes / 4)
+        give_space(merge, cursor);
     skip_void(merge, cursor);
-    return true;
 }
 
 static size_t replay_until(struct merge *merge, uint64_t watermark)
@@ -264,14 +289,17 @@ static size_t replay_until(struct merge *merge, uint64_t watermark)
         struct cursor *cursor = merge->heap[0];
         if (cursor->next_ticks > watermark)
             break;
-        uint64_t second = heap_second(merge), before = cursor->tail;
-        replay_run(merge, cursor, second < watermark ? second : watermark);
-        bytes += cursor->tail - before;
-        if (cursor->tail >= cursor->head)
+        uint64_t second = heap_second(merge), before = cursor->at;
+        take_run(merge, cursor, second < watermark ? second : watermark);
+        bytes += cursor->at - before;
+        if (cursor->at >= cursor->head)
             merge->heap[0] = merge->heap[--merge->heap_count];
         if (merge->heap_count > 0)
             heap_sink(merge, 0);
     }
+    batch_flush(merge->batch, merge->replay);
+    give_all_space(merge);
+    tell_waits(merge);
     return bytes;
 }
 
@@ -316,6 +344,17 @@ static uint64_t look_at_rings(struct merge *merge)
     if (rings_have_come(merge))
         return 0;
     return merge->cursor_count == 1 ? UINT64_MAX : watermark;
+}
+
+bool merge_is_asked(const struct merge *merge)
+{
+    for (uint32_t i = 0; i < merge->cursor_count; i++) {
+        const struct cursor *cursor = &merge->cursors[i];
+        uint64_t head = atomic_load_explicit(&cursor->ring->head, memory_order_relaxed);
+        if (!cursor->damaged && head - cursor->tail > merge->view->ring_bytes / 4)
+            return true;
+    }
+    return false;
 }
 
 size_t merge_pass(struct merge *merge, bool final)

@@ -20,6 +20,10 @@ void merge_free(struct merge *merge);
 /* One pass. `final`: the program is gone, there is no watermark. Returns the bytes replayed. */
 size_t merge_pass(struct merge *merge, bool final);
 
+/* Is a ring more than a quarter full? Its thread may have asked for a pass just before there was
+ * anybody asleep to be woken. */
+bool merge_is_asked(const struct merge *merge);
+
 /* Rings whose contents made no sense and were given up. */
 uint64_t merge_damaged_rings(const struct merge *merge);
 /* Adds up what the rings say of waiting and of loss. */

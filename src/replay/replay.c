@@ -532,27 +532,49 @@ static inline void replay_record(struct replay *replay, const unsigned char *at,
         count_malformed(replay);
 }
 
-void replay_records(struct replay *replay, uint32_t thread, const void *records, size_t bytes)
+static size_t bytes_of(const struct replay_run *runs, size_t count)
 {
-    struct cursor now = {records, (const unsigned char *)records + bytes};
-    struct cursor far = now, near = now;
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < count; i++)
+        bytes += runs[i].bytes;
+    return bytes;
+}
+
+void replay_runs(struct replay *replay, const struct replay_run *runs, size_t count,
+                 const void *records)
+{
+    const unsigned char *begin = records;
+    struct cursor far = {begin, begin + bytes_of(runs, count)}, near = far, now = far;
     size_t record_bytes;
 
-    assert(thread < replay->threads.stream_count);
-    replay->stream = thread;
-    replay->running = threads_of_stream(&replay->threads, thread);
     for (int i = 0; i < FAR_RECORDS; i++)
         ask_for_slot(replay, &far);
     for (int i = 0; i < NEAR_RECORDS; i++)
         ask_for_site(replay, &near);
-    while ((record_bytes = cursor_record_bytes(&now))) {
-        ask_for_slot(replay, &far);
-        ask_for_site(replay, &near);
-        replay_record(replay, now.at, record_bytes);
-        now.at += record_bytes;
+    for (const struct replay_run *run = runs; run < runs + count; run++) {
+        assert(run->thread < replay->threads.stream_count);
+        replay->stream = run->thread;
+        replay->running = threads_of_stream(&replay->threads, run->thread);
+        now.end = now.at + run->bytes;
+        while ((record_bytes = cursor_record_bytes(&now))) {
+            ask_for_slot(replay, &far);
+            ask_for_site(replay, &near);
+            replay_record(replay, now.at, record_bytes);
+            now.at += record_bytes;
+        }
+        if (now.at != now.end)
+            count_malformed(replay);
+        now.at = now.end;
     }
-    if (now.at != now.end)
-        count_malformed(replay);
+}
+
+void replay_records(struct replay *replay, uint32_t thread, const void *records, size_t bytes)
+{
+    struct replay_run run = {thread, (uint32_t)bytes};
+
+    assert(bytes <= UINT32_MAX);
+    replay_runs(replay, &run, 1, records);
 }
 
 /* ---- A replay ------------------------------------------------------------------------------ */

@@ -46,6 +46,15 @@ void replay_thread_waited(struct replay *replay, uint32_t thread, uint64_t waits
  * latency. */
 void replay_records(struct replay *replay, uint32_t thread, const void *records, size_t bytes);
 
+/* The same for runs of several threads whose records lie one run behind the other at `records`:
+ * looking ahead goes over the ends of runs, which alternate quickly when threads do. */
+struct replay_run {
+    uint32_t thread;
+    uint32_t bytes;
+};
+void replay_runs(struct replay *replay, const struct replay_run *runs, size_t count,
+                 const void *records);
+
 /* What the recorder says it lost without a trace in any ring. */
 void replay_lost(struct replay *replay, uint64_t events);
 

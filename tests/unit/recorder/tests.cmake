@@ -3,7 +3,8 @@
 # sanitised (it needs signals where they hurt), test_thread is like any other test.
 set(recorder_parts ${CMAKE_SOURCE_DIR}/src/recorder/thread.c ${CMAKE_SOURCE_DIR}/src/recorder/shared.c)
 file(GLOB collector_parts CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/replay/*.c
-    ${CMAKE_SOURCE_DIR}/src/collector/merge.c ${CMAKE_SOURCE_DIR}/src/collector/view.c)
+    ${CMAKE_SOURCE_DIR}/src/collector/batch.c ${CMAKE_SOURCE_DIR}/src/collector/merge.c
+    ${CMAKE_SOURCE_DIR}/src/collector/view.c)
 foreach(test ring thread)
     add_executable(test_recorder_${test} unit/recorder/test_${test}.c ${recorder_parts}
         ${collector_parts})

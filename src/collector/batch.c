@@ -1,0 +1,37 @@
+#include "collector/batch.h"
+
+#include <string.h>
+
+/* From this length on, looking ahead within a run is enough. */
+enum { LONG_RUN_BYTES = 4 << 10 };
+
+void batch_flush(struct batch *batch, struct replay *replay)
+{
+    replay_runs(replay, batch->runs, batch->run_count, batch->records);
+    batch->bytes = 0;
+    batch->run_count = 0;
+}
+
+static struct replay_run *run_of(struct batch *batch, uint32_t thread)
+{
+    struct replay_run *last = &batch->runs[batch->run_count - 1];
+    if (batch->run_count > 0 && last->thread == thread)
+        return last;
+    batch->runs[batch->run_count] = (struct replay_run){thread, 0};
+    return &batch->runs[batch->run_count++];
+}
+
+void batch_add(struct batch *batch, struct replay *replay, uint32_t thread, const void *records,
+               size_t bytes)
+{
+    if (bytes >= LONG_RUN_BYTES || batch->bytes + bytes > BATCH_BYTES ||
+        batch->run_count == BATCH_RUNS)
+        batch_flush(batch, replay);
+    if (bytes >= LONG_RUN_BYTES) {
+        replay_records(replay, thread, records, bytes);
+        return;
+    }
+    memcpy(batch->records + batch->bytes, records, bytes);
+    batch->bytes += bytes;
+    run_of(batch, thread)->bytes += (uint32_t)bytes;
+}
