@@ -44,6 +44,7 @@ static struct {
     uint64_t used;       /* slots that are not empty */
     uint32_t node_count; /* node 0, the root, included */
     uint32_t published;
+    uint32_t new_from; /* nodes from here on were made since paths_begin() */
     uint32_t chunk_count;
     struct chunk chunks[WIRE_MAX_CHUNKS];
 } paths;
@@ -173,6 +174,7 @@ static bool make_room(void)
 void paths_begin(void)
 {
     lock_take(&paths.lock);
+    paths.new_from = paths.node_count;
 }
 
 void paths_end(void)
@@ -186,7 +188,8 @@ void paths_end(void)
 
 uint32_t paths_child(uint32_t parent, uint64_t hash, uintptr_t ip)
 {
-    uint32_t number = paths_find(hash);
+    /* What was made just now has no children yet. */
+    uint32_t number = parent < paths.new_from ? paths_find(hash) : 0;
     if (number) {
         return number;
     }
