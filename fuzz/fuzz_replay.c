@@ -1,8 +1,9 @@
 /* Any bytes as the records of up to four threads. What must hold whatever they say: no crash, no
- * endless loop, and the sums add up.
+ * endless loop, and the sums add up. Once without and once with the paths of frees.
  *
  * The input is cut into runs: one byte thread (and what is asked in between), one byte length in
  * units of 8 bytes, the records. */
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -39,15 +40,20 @@ static void check(struct replay *replay)
     replay_program(replay, &program);
     must(program.total.at_peak_bytes == program.total.peak_bytes);
     must(program.live_peak_count >= program.total.live_count);
+    must(!call_metrics_know_frees(&program.total) ||
+         (program.total.freed_count <= program.total.free_count &&
+          program.total.freed_elsewhere_count <= program.total.freed_count));
     replay_timeline(replay, &count, &width);
     must(count >= 1 && count <= REPLAY_TIMELINE_BUCKETS && width);
     must(replay_memory_bytes(replay) > 0);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void replay_input(const uint8_t *data, size_t size, bool know_frees)
 {
     struct replay *replay = replay_new(1000, 1.0);
 
+    if (know_frees)
+        replay_know_frees(replay);
     for (uint32_t i = 0; i < THREADS; i++)
         replay_thread_begin(replay, i + 1, 1000);
     while (size >= 2) {
@@ -67,5 +73,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     check(replay);
     replay_free(replay);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    replay_input(data, size, false);
+    replay_input(data, size, true);
     return 0;
 }

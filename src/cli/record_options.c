@@ -23,6 +23,9 @@ static const struct option_entry entries[] = {
      "how call paths are found: by unwind tables, by frame pointers, only the caller "
      "(default: unwind)",
      TO(stacks), false, NULL},
+    {"free-stacks", 0, OPTION_SWITCH, NULL,
+     "call paths of frees too: the report shows where memory is freed (default: no)",
+     TO(free_stacks), false, NULL},
     {"max-depth", 0, OPTION_NUMBER, "N", "keep the N innermost frames (default: all)",
      TO(max_depth), false, NULL},
     OPTION_GROUP("When the collector cannot keep up"),
@@ -107,6 +110,7 @@ struct collector_options record_collector_options(const struct record_options *o
     wanted.pack = options->pack;
     wanted.drop = options->on_full == WIRE_ON_FULL_DROP;
     wanted.stacks = options->stacks;
+    wanted.free_stacks = options->free_stacks;
     wanted.max_depth = (uint32_t)options->max_depth;
     wanted.ring_bytes = (uint32_t)options->ring_bytes;
     wanted.exit_wait_ms = (uint32_t)(options->exit_wait_ns / 1000000);

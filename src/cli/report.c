@@ -113,7 +113,8 @@ int cmd_report(int argc, char **argv)
     struct profile *profile;
     if (profile_read(&profile, argv[operand]))
         return complain(profile_error());
-    int status = show(profile, &arguments);
+    const char *missing = report_metric_missing(profile, arguments.report.metric);
+    int status = missing ? complain(missing) : show(profile, &arguments);
     profile_free(profile);
     return status;
 }

@@ -143,6 +143,8 @@ static void write_description(struct image *image)
     writer_fact(writer, "started_by", image->parent ? "fork" : "exec");
     writer_fact_number(writer, "start_unix_ns", image->start_unix_ns);
     writer_fact(writer, "on_full", image->options.drop ? "drop" : "wait");
+    if (image->options.free_stacks)
+        writer_fact_number(writer, PROFILE_META_FREE_STACKS, 1);
 }
 
 static void write_end(struct image *image)
@@ -371,6 +373,8 @@ static bool begin(struct image *image)
     int status = open_view(image);
     double tick_ns = clock_tick_ns(image->start, image->start);
     image->replay = status == 0 ? replay_new(image->start.ticks, tick_ns) : NULL;
+    if (image->replay && image->options.free_stacks)
+        replay_know_frees(image->replay);
     image->merge = image->replay ? merge_new(&image->view, image->replay) : NULL;
     process_meter_open(&image->meter, image->pid);
     image->sample_interval_ns = 1000000;

@@ -33,6 +33,13 @@ struct fact {
     int64_t number;
 };
 
+/* A sum of times that is rounded path by path: the total is the sum of what was written. */
+struct rounded {
+    uint64_t *written_ns; /* by node */
+    size_t room;
+    uint64_t total_ns;
+};
+
 struct writer {
     struct profile_writer *profile;
     struct naming *naming;
@@ -47,9 +54,7 @@ struct writer {
     uint8_t *marks; /* by node, of those written: MARK_… */
     uint64_t unwalkable;   /* call paths with metrics that begin at a WIRE_MARK_UNWALKABLE */
     uint64_t unattributed; /* calls recorded without a path */
-    uint64_t *lifetime_ns; /* by node: what was last written, so that the total is their sum */
-    size_t lifetime_room;
-    uint64_t lifetime_total_ns;
+    struct rounded lifetimes, freed_lifetimes;
     uint32_t nodes_written; /* nodes below this are in the profile; 0 and the root never are */
     struct fact *facts;
     size_t fact_count;
@@ -95,7 +100,8 @@ static void writer_free(struct writer *writer)
     free(writer->modules);
     free(writer->places);
     free(writer->marks);
-    free(writer->lifetime_ns);
+    free(writer->lifetimes.written_ns);
+    free(writer->freed_lifetimes.written_ns);
     free(writer->facts);
     free(writer->path);
     free(writer->executable);
@@ -300,20 +306,20 @@ static void metrics_to_ns(const struct writer *writer, struct call_metrics *metr
     metrics->lifetime_min = span_ns(metrics->lifetime_min, tick_ns);
     metrics->lifetime_max = span_ns(metrics->lifetime_max, tick_ns);
     metrics->lifetime_sum = span_ns(metrics->lifetime_sum, tick_ns);
+    metrics->freed_lifetime_sum = span_ns(metrics->freed_lifetime_sum, tick_ns);
     metrics->peak_ticks = moment_ns(writer, metrics->peak_ticks, tick_ns);
 }
 
-static void add_lifetime(struct writer *writer, uint32_t node, uint64_t sum_ns)
+static void rounded_set(struct rounded *sum, uint32_t node, uint64_t ns)
 {
-    if (node >= writer->lifetime_room) {
+    if (node >= sum->room) {
         size_t room = node + node / 2 + 1024;
-        writer->lifetime_ns = need(realloc(writer->lifetime_ns, room * sizeof *writer->lifetime_ns));
-        memset(writer->lifetime_ns + writer->lifetime_room, 0,
-               (room - writer->lifetime_room) * sizeof *writer->lifetime_ns);
-        writer->lifetime_room = room;
+        sum->written_ns = need(realloc(sum->written_ns, room * sizeof *sum->written_ns));
+        memset(sum->written_ns + sum->room, 0, (room - sum->room) * sizeof *sum->written_ns);
+        sum->room = room;
     }
-    writer->lifetime_total_ns += sum_ns - writer->lifetime_ns[node];
-    writer->lifetime_ns[node] = sum_ns;
+    sum->total_ns += ns - sum->written_ns[node];
+    sum->written_ns[node] = ns;
 }
 
 /* What a site says of paths that could not be found in full. */
@@ -322,7 +328,8 @@ static void count_incomplete(struct writer *writer, uint32_t node,
 {
     if (node == 0)
         writer->unattributed = metrics->alloc_count + metrics->realloc_count +
-                               metrics->failed_count + metrics->map_count;
+                               metrics->failed_count + metrics->map_count +
+                               (call_metrics_know_frees(metrics) ? metrics->freed_count : 0);
     else if (writer->marks[node] == MARK_UNWALKABLE)
         writer->unwalkable++;
     writer->marks[node] |= MARK_COUNTED;
@@ -338,7 +345,9 @@ static int write_sites(struct writer *writer, const struct snapshot *snapshot, d
         /* A node beyond what was published is damage: its metrics go to the root. */
         if (node >= writer->nodes_written)
             node = 0;
-        add_lifetime(writer, node, metrics.lifetime_sum);
+        rounded_set(&writer->lifetimes, node, metrics.lifetime_sum);
+        if (call_metrics_know_frees(&metrics))
+            rounded_set(&writer->freed_lifetimes, node, metrics.freed_lifetime_sum);
         count_incomplete(writer, node, &metrics);
         status = profile_put_site(writer->profile, node, &metrics);
     }
@@ -362,7 +371,9 @@ static int write_totals(struct writer *writer, const struct snapshot *snapshot, 
 {
     struct program_metrics program = snapshot->program;
     metrics_to_ns(writer, &program.total, tick_ns);
-    program.total.lifetime_sum = writer->lifetime_total_ns; /* rounded as its parts are */
+    program.total.lifetime_sum = writer->lifetimes.total_ns;
+    if (call_metrics_know_frees(&program.total))
+        program.total.freed_lifetime_sum = writer->freed_lifetimes.total_ns;
     writer_fact_number(writer, "duration_ns",
                        (int64_t)moment_ns(writer, snapshot->clock.ticks, tick_ns));
     writer_fact_number(writer, "waits", (int64_t)snapshot->waits);

@@ -158,7 +158,7 @@ static int read_fields(struct reader *reader, sqlite3_stmt *row, int column, voi
                        const struct field *fields, size_t count)
 {
     for (size_t i = 0; i < count; i++, column++) {
-        bool none = fields[i].kind == FIELD_NONE && sqlite3_column_type(row, column) == SQLITE_NULL;
+        bool none = fields[i].kind != FIELD_PLAIN && sqlite3_column_type(row, column) == SQLITE_NULL;
         uint64_t value = none ? UINT64_MAX : number(reader, row, column);
         memcpy((char *)target + fields[i].offset, &value, sizeof value);
     }
@@ -236,11 +236,19 @@ static void read_rows(struct reader *reader, const char *sql, read_row *read)
     sqlite3_finalize(statement);
 }
 
-static void read_fielded(struct reader *reader, const char *table, const char *first,
-                         const struct field *fields, size_t count, read_row *read)
+static bool has_column(void *context, const char *table, const char *column)
+{
+    struct reader *reader = context;
+    return sqlite3_table_column_metadata(reader->source.database, NULL, table, column, NULL, NULL,
+                                         NULL, NULL, NULL) == SQLITE_OK;
+}
+
+static void read_fielded(struct reader *reader, const char *table, const char *rest,
+                         const char *first, const struct field *fields, size_t count,
+                         read_row *read)
 {
     struct strbuf sql = STRBUF_INIT;
-    schema_select(&sql, table, first, fields, count);
+    schema_select(&sql, table, rest, first, fields, count, has_column, reader);
     read_rows(reader, sql.data, read);
     strbuf_release(&sql);
 }
@@ -479,15 +487,15 @@ static void read_tables(struct reader *reader)
               read_frame);
     add_missing_lines(reader);
     read_rows(reader, "SELECT id,parent,location FROM path ORDER BY id", read_path);
-    read_fielded(reader, "site ORDER BY path", "path", schema_call_fields, schema_call_field_count,
-                 read_site);
-    read_fielded(reader, "program WHERE id=1", "id", schema_call_fields, schema_call_field_count,
-                 read_program);
-    read_fielded(reader, "program WHERE id=1", "id", schema_program_fields,
+    read_fielded(reader, "site", "ORDER BY path", "path", schema_call_fields,
+                 schema_call_field_count, read_site);
+    read_fielded(reader, "program", "WHERE id=1", "id", schema_call_fields,
+                 schema_call_field_count, read_program);
+    read_fielded(reader, "program", "WHERE id=1", "id", schema_program_fields,
                  schema_program_field_count, read_program_rest);
-    read_fielded(reader, "thread ORDER BY id", "tid", schema_thread_fields,
+    read_fielded(reader, "thread", "ORDER BY id", "tid", schema_thread_fields,
                  schema_thread_field_count, read_thread);
-    read_fielded(reader, "timeline ORDER BY bucket", "bucket", schema_bucket_fields,
+    read_fielded(reader, "timeline", "ORDER BY bucket", "bucket", schema_bucket_fields,
                  schema_bucket_field_count, read_bucket);
 }
 

@@ -37,6 +37,10 @@ const struct field schema_call_fields[] = {
     CALL("at_peak_count", at_peak_count, FIELD_PLAIN),
     CALL("map_count", map_count, FIELD_PLAIN),
     CALL("map_bytes", map_bytes, FIELD_PLAIN),
+    CALL("freed_count", freed_count, FIELD_ADDED),
+    CALL("freed_bytes", freed_bytes, FIELD_ADDED),
+    CALL("freed_elsewhere_count", freed_elsewhere_count, FIELD_ADDED),
+    CALL("freed_lifetime_sum_ns", freed_lifetime_sum, FIELD_ADDED),
 };
 const size_t schema_call_field_count = COUNT(schema_call_fields);
 _Static_assert(COUNT(schema_call_fields) * sizeof(uint64_t) == sizeof(struct call_metrics),
@@ -189,10 +193,14 @@ void schema_insert(struct strbuf *sql, const char *table, size_t columns)
     strbuf_add_char(sql, ')');
 }
 
-void schema_select(struct strbuf *sql, const char *table, const char *first,
-                   const struct field *fields, size_t count)
+void schema_select(struct strbuf *sql, const char *table, const char *rest, const char *first,
+                   const struct field *fields, size_t count, schema_has_column *is_there,
+                   void *context)
 {
     strbuf_addf(sql, "SELECT %s", first);
-    add_columns(sql, fields, count, "");
-    strbuf_addf(sql, " FROM %s", table);
+    for (size_t i = 0; i < count; i++) {
+        bool there = fields[i].kind != FIELD_ADDED || is_there(context, table, fields[i].column);
+        strbuf_addf(sql, ",%s", there ? fields[i].column : "NULL");
+    }
+    strbuf_addf(sql, " FROM %s %s", table, rest);
 }

@@ -4,6 +4,7 @@
 #ifndef TIDEMARK_PROFILE_SCHEMA_H
 #define TIDEMARK_PROFILE_SCHEMA_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include "base/strbuf.h"
@@ -15,7 +16,8 @@
  * INT64_MAX are stored as INT64_MAX. */
 enum field_kind {
     FIELD_PLAIN = 0,
-    FIELD_NONE, /* UINT64_MAX ("none") is NULL */
+    FIELD_NONE,  /* UINT64_MAX ("none") is NULL */
+    FIELD_ADDED, /* likewise, and the column is not in the files of the first writers */
 };
 
 struct field {
@@ -37,8 +39,11 @@ void schema_create(struct strbuf *sql);
 /* "INSERT OR REPLACE INTO table VALUES (?,?…)" with `columns` values. */
 void schema_insert(struct strbuf *sql, const char *table, size_t columns);
 
-/* "SELECT first,column,… FROM table"; program: call fields and program fields. */
-void schema_select(struct strbuf *sql, const char *table, const char *first,
-                   const struct field *fields, size_t count);
+/* "SELECT first,column,… FROM table rest"; program: call fields and program fields. Added columns
+ * for which `is_there` says no are NULL instead. */
+typedef bool schema_has_column(void *context, const char *table, const char *column);
+void schema_select(struct strbuf *sql, const char *table, const char *rest, const char *first,
+                   const struct field *fields, size_t count, schema_has_column *is_there,
+                   void *context);
 
 #endif

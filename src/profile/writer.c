@@ -127,7 +127,7 @@ static int bind_fields(sqlite3_stmt *statement, int column, const void *source,
     for (size_t i = 0; i < count; i++, column++) {
         uint64_t value;
         memcpy(&value, (const char *)source + fields[i].offset, sizeof value);
-        if (fields[i].kind == FIELD_NONE && value == UINT64_MAX)
+        if (fields[i].kind != FIELD_PLAIN && value == UINT64_MAX)
             sqlite3_bind_null(statement, column);
         else
             bind_number(statement, column, value);

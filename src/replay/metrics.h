@@ -5,10 +5,12 @@
  * Terms. An *allocation* is a call of malloc, calloc, the aligned family or operator new that
  * returned a block. A *reallocation* is a realloc that was given a block and returned one: the old
  * block's life ends (at its own call path), the new block's begins (at the realloc's call path).
- * realloc(NULL, n) is an allocation, realloc(p, 0) that returns NULL is a free. */
+ * realloc(NULL, n) is an allocation, realloc(p, 0) that returns NULL is a free.
+ * "free_" is told of the path that allocated a block, "freed_" of the path that freed it. */
 #ifndef TIDEMARK_REPLAY_METRICS_H
 #define TIDEMARK_REPLAY_METRICS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Of one call path (exclusive), or merged over many. "s" merges by sum, "<" by min, ">" by max. */
@@ -35,7 +37,19 @@ struct call_metrics {
                                             up over paths) */
     uint64_t at_peak_bytes, at_peak_count; /* s alive at the program's high-water mark */
     uint64_t map_count, map_bytes;         /* s mmap calls from here and their bytes */
+    /* Blocks whose life a free from this path has ended, whoever allocated them (a realloc that
+     * returns a block frees nothing). UINT64_MAX, all four: frees were recorded without their call
+     * paths. */
+    uint64_t freed_count, freed_bytes; /* s the blocks and their requested bytes */
+    uint64_t freed_elsewhere_count;    /* s of them, those that another thread had allocated */
+    uint64_t freed_lifetime_sum;       /* s ticks; mean = sum / freed_count */
 };
+
+/* Is it known where memory was freed? */
+static inline bool call_metrics_know_frees(const struct call_metrics *metrics)
+{
+    return metrics->freed_count != UINT64_MAX;
+}
 
 /* Of the whole program. */
 struct program_metrics {

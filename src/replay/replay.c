@@ -77,17 +77,22 @@ static inline uint32_t thread_number(const struct replay *replay, const struct t
     return (uint32_t)(thread - replay->threads.all);
 }
 
+static inline uint64_t lifetime_of(const struct live_block *block, uint64_t end_ticks)
+{
+    return end_ticks > block->birth_ticks ? end_ticks - block->birth_ticks : 0;
+}
+
 /* A block that is in no table (any more) stops to be counted. */
 static inline void end_life(struct replay *replay, const struct live_block *block, uint64_t ticks)
 {
     struct timeline_bucket *bucket = timeline_current(&replay->timeline);
-    uint64_t lifetime = ticks > block->birth_ticks ? ticks - block->birth_ticks : 0;
 
     bucket->free_count++;
     bucket->free_bytes += block->size_bytes;
     replay->live_count--;
     replay->live_bytes -= block->size_bytes;
-    site_ended(&replay->sites, block->site, block->size_bytes, block->slack_bytes, lifetime);
+    site_ended(&replay->sites, block->site, block->size_bytes, block->slack_bytes,
+               lifetime_of(block, ticks));
 }
 
 static inline void credit_free(struct replay *replay, const struct live_block *block)
@@ -306,6 +311,29 @@ static void on_free(struct replay *replay, const struct wire_record *record)
         free_block(replay, &block, record->ticks, forget_newest(replay, &block));
 }
 
+/* Counts a freed block where it was freed. A thread that is not known any more is no other one. */
+static void credit_freeing_path(struct replay *replay, const struct wire_record *record,
+                                const struct live_block *block)
+{
+    uint32_t site = site_of(replay, record);
+    const struct thread *owner = owner_of(replay, block);
+
+    site_freed(&replay->sites, site, block->size_bytes, lifetime_of(block, record->ticks),
+               owner && owner != replay->running);
+}
+
+static void on_free_at(struct replay *replay, const struct wire_record *record)
+{
+    struct live_block block;
+
+    take_time(replay, record->ticks);
+    if (!address_of(record) || !take_block(replay, address_of(record), record->ticks, &block))
+        return;
+    if (replay->sites.freed)
+        credit_freeing_path(replay, record, &block);
+    free_block(replay, &block, record->ticks, forget_newest(replay, &block));
+}
+
 static void on_realloc_begin(struct replay *replay, const struct wire_record *record)
 {
     struct pending_realloc *pending = thread_push_realloc(&replay->threads, replay->running);
@@ -369,6 +397,15 @@ static void reallocate(struct replay *replay, const struct wire_record *record,
     see_levels(replay);
 }
 
+/* realloc(p, 0) has freed. */
+static void realloc_to_nothing(struct replay *replay, const struct wire_record *record,
+                               const struct pending_realloc *pending)
+{
+    if (replay->sites.freed)
+        credit_freeing_path(replay, record, &pending->block);
+    free_block(replay, &pending->block, record->ticks, still_newest(replay, pending));
+}
+
 static void on_realloc_end(struct replay *replay, const struct wire_record *record)
 {
     struct pending_realloc pending = pop_realloc(replay, record);
@@ -379,7 +416,7 @@ static void on_realloc_end(struct replay *replay, const struct wire_record *reco
     else if (address_of(record))
         reallocate(replay, record, &pending);
     else if (pending.old == REALLOC_OLD_LIVE)
-        free_block(replay, &pending.block, record->ticks, still_newest(replay, &pending));
+        realloc_to_nothing(replay, record, &pending);
 }
 
 static void on_thread_start(struct replay *replay, const struct wire_record *record)
@@ -452,7 +489,7 @@ static record_handler *const handlers[256] = {
     [WIRE_NEW_ARRAY | WIRE_FAILED] = on_failure,
     [WIRE_REALLOC_END] = on_realloc_end,
     [WIRE_REALLOC_END | WIRE_FAILED] = on_realloc_failed,
-    [WIRE_FREE_AT] = on_free,
+    [WIRE_FREE_AT] = on_free_at,
     [WIRE_MMAP] = on_mmap,
     [WIRE_MMAP | WIRE_FAILED] = on_failure,
     [WIRE_MUNMAP] = on_munmap,
@@ -499,6 +536,15 @@ static inline void ask_for_slot(const struct replay *replay, struct cursor *far)
     far->at += bytes;
 }
 
+static inline void ask_for_site_of_block(const struct replay *replay, const struct cursor *near)
+{
+    uint64_t address = word(near->at) & WIRE_ADDRESS_MASK;
+    struct live_block *block = address ? live_table_find(&replay->live, address) : NULL;
+
+    if (block)
+        site_prefetch(&replay->sites, block->site);
+}
+
 static inline void ask_for_site(const struct replay *replay, struct cursor *near)
 {
     size_t bytes = cursor_record_bytes(near);
@@ -507,11 +553,10 @@ static inline void ask_for_site(const struct replay *replay, struct cursor *near
         uint32_t number = sites_number(&replay->sites, wire_detail_node(word(near->at + 24)));
         if (number)
             site_prefetch(&replay->sites, number - 1);
+        if (near->at[7] == WIRE_FREE_AT) /* its top byte: the kind */
+            ask_for_site_of_block(replay, near);
     } else if (bytes == 16) {
-        uint64_t address = word(near->at) & WIRE_ADDRESS_MASK;
-        struct live_block *block = address ? live_table_find(&replay->live, address) : NULL;
-        if (block)
-            site_prefetch(&replay->sites, block->site);
+        ask_for_site_of_block(replay, near);
     }
     near->at += bytes;
 }
@@ -601,6 +646,11 @@ void replay_free(struct replay *replay)
     live_table_release(&replay->owed);
     live_table_release(&replay->live);
     free(replay);
+}
+
+void replay_know_frees(struct replay *replay)
+{
+    sites_know_frees(&replay->sites);
 }
 
 uint32_t replay_thread_begin(struct replay *replay, uint32_t tid, uint64_t ticks)

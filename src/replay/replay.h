@@ -12,6 +12,8 @@
  *   freed at the younger's birth, by no thread), and one free of the address is owed. A free or
  *   realloc older than the younger's birth settles that and touches nothing else. Whatever is not
  *   settled so means the block that lives at the address, however late it comes.
+ *   A free counts at the path it was made from if it ended a life: not if the block is unknown, not
+ *   if it settles what was owed. A realloc that returned no block and ended a life is such a free.
  *   Births and lifetimes go by the records' own times; all else happens at the time of the newest
  *   record so far.
  *
@@ -31,6 +33,10 @@ struct replay;
  * timeline's first resolution depends on it. */
 struct replay *replay_new(uint64_t start_ticks, double tick_ns);
 void replay_free(struct replay *replay);
+
+/* Frees of this recording come with their call paths (WIRE_FREE_AT): call_metrics says where memory
+ * was freed. Before the first record. Without it WIRE_FREE_AT is a free like any other. */
+void replay_know_frees(struct replay *replay);
 
 /* A thread begins to write events; returns the number of its stream for the calls below. A stream
  * (a ring of the wire) may serve one thread after the other: a second WIRE_THREAD_START in it begins

@@ -1,6 +1,7 @@
 /* See sites.h. */
 #include "replay/sites.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,11 +18,13 @@ void sites_release(struct sites *sites)
     free(sites->pages);
     region_release(&sites->hot_memory);
     region_release(&sites->cold_memory);
+    region_release(&sites->freed_memory);
 }
 
 size_t sites_memory_bytes(const struct sites *sites)
 {
-    return sites->count * (sizeof(struct site_hot) + sizeof(struct site_cold)) +
+    return sites->count * (sizeof(struct site_hot) + sizeof(struct site_cold) +
+                           (sites->freed ? sizeof(struct site_freed) : 0)) +
            sites->pages_used * (size_t)SITES_PAGE_NODES * sizeof(uint32_t) +
            sites->page_count * sizeof(uint32_t *);
 }
@@ -55,12 +58,23 @@ static uint32_t *number_of_node(struct sites *sites, uint32_t node)
     return &sites->pages[page][node & (SITES_PAGE_NODES - 1)];
 }
 
+void sites_know_frees(struct sites *sites)
+{
+    assert(sites->count == 0);
+    region_grow(&sites->freed_memory, sizeof(struct site_freed));
+    sites->freed = sites->freed_memory.base;
+}
+
 uint32_t sites_add(struct sites *sites, uint32_t node)
 {
     uint32_t site = sites->count++;
 
     region_grow(&sites->hot_memory, sites->count * sizeof(struct site_hot));
     region_grow(&sites->cold_memory, sites->count * sizeof(struct site_cold));
+    if (sites->freed) {
+        region_grow(&sites->freed_memory, sites->count * sizeof(struct site_freed));
+        sites->freed = sites->freed_memory.base;
+    }
     sites->hot = sites->hot_memory.base;
     sites->cold = sites->cold_memory.base;
     sites->hot[site].size_min = UINT64_MAX;
@@ -69,6 +83,17 @@ uint32_t sites_add(struct sites *sites, uint32_t node)
     sites->cold[site].node = node;
     *number_of_node(sites, node) = sites->count;
     return site;
+}
+
+static void freed_metrics(const struct sites *sites, uint32_t site, struct call_metrics *out)
+{
+    static const struct site_freed unknown = {UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX};
+    const struct site_freed *freed = sites->freed ? &sites->freed[site] : &unknown;
+
+    out->freed_count = freed->count;
+    out->freed_bytes = freed->bytes;
+    out->freed_elsewhere_count = freed->elsewhere_count;
+    out->freed_lifetime_sum = freed->lifetime_sum;
 }
 
 void site_metrics(const struct sites *sites, uint32_t site, struct call_metrics *out)
@@ -105,6 +130,7 @@ void site_metrics(const struct sites *sites, uint32_t site, struct call_metrics 
         .map_count = cold->map_count,
         .map_bytes = cold->map_bytes,
     };
+    freed_metrics(sites, site, out);
 }
 
 bool site_settle(struct sites *sites, uint32_t site)
@@ -160,12 +186,29 @@ static void add_site(struct call_metrics *total, const struct call_metrics *site
     total->map_bytes += site->map_bytes;
 }
 
+static void add_freed(struct call_metrics *total, const struct site_freed *freed)
+{
+    total->freed_count += freed->count;
+    total->freed_bytes += freed->bytes;
+    total->freed_elsewhere_count += freed->elsewhere_count;
+    total->freed_lifetime_sum += freed->lifetime_sum;
+}
+
 void sites_total(const struct sites *sites, struct call_metrics *out)
 {
-    *out = (struct call_metrics){.size_min = UINT64_MAX, .lifetime_min = UINT64_MAX};
+    uint64_t freed = sites->freed ? 0 : UINT64_MAX;
+
+    *out = (struct call_metrics){.size_min = UINT64_MAX,
+                                 .lifetime_min = UINT64_MAX,
+                                 .freed_count = freed,
+                                 .freed_bytes = freed,
+                                 .freed_elsewhere_count = freed,
+                                 .freed_lifetime_sum = freed};
     for (uint32_t site = 0; site < sites->count; site++) {
         struct call_metrics metrics;
         site_metrics(sites, site, &metrics);
         add_site(out, &metrics);
+        if (sites->freed)
+            add_freed(out, &sites->freed[site]);
     }
 }

@@ -1,10 +1,12 @@
-/* The call paths that allocate ("sites"), densely numbered in the order of their first event, and
- * their metrics. Paths that never allocate cost four bytes.
+/* The call paths that allocate, and those that free where that is recorded ("sites"), densely numbered in the order of their first event, and
+ * their metrics. Other paths cost four bytes.
  *
  *   node ──▶ pages of 4096 site numbers ──▶ hot   ┌─────────────────┬─────────────────┐ 128 bytes
  *                                                  │ every event     │ sizes, lifetimes│
  *                                                  └─────────────────┴─────────────────┘
  *                                           cold  │ what is rare, and the node        │  80 bytes
+ *                                          freed  │ what was freed from here          │  32 bytes, and
+ *                                                   only where frees come with their call paths
  *
  * A block's life is site_born() … site_ended(); what call_metrics says about frees and live bytes
  * follows from the two:   free_count = alloc_count + realloc_count - live_count,   bytes likewise.
@@ -46,22 +48,30 @@ struct site_cold {
     uint32_t node;
 };
 
+struct site_freed {
+    uint64_t count, bytes, elsewhere_count, lifetime_sum;
+};
+
 #define SITES_PAGE_LOG2  12
 #define SITES_PAGE_NODES (1u << SITES_PAGE_LOG2)
 
 struct sites {
     struct site_hot *hot;
     struct site_cold *cold;
+    struct site_freed *freed; /* NULL: not recorded */
     uint32_t count;
     uint64_t peak_number;
     uint32_t **pages; /* by node: site number + 1, 0 if it has none; a page may be NULL */
     uint32_t page_count, pages_used;
-    struct region hot_memory, cold_memory;
+    struct region hot_memory, cold_memory, freed_memory;
 };
 
 void sites_init(struct sites *sites);
 void sites_release(struct sites *sites);
 size_t sites_memory_bytes(const struct sites *sites);
+
+/* From now on, and before the first site is made: what is freed is counted where it is freed. */
+void sites_know_frees(struct sites *sites);
 
 /* Makes the site of a node that has none. */
 uint32_t sites_add(struct sites *sites, uint32_t node);
@@ -134,6 +144,19 @@ static inline void site_ended(struct sites *sites, uint32_t site, uint64_t size_
         hot->lifetime_min = lifetime_ticks;
     if (lifetime_ticks > hot->lifetime_max)
         hot->lifetime_max = lifetime_ticks;
+}
+
+/* A block was freed from this path. Only with sites_know_frees(). */
+static inline void site_freed(struct sites *sites, uint32_t site, uint64_t size_bytes,
+                              uint64_t lifetime_ticks, bool elsewhere)
+{
+    struct site_freed *freed = &sites->freed[site];
+
+    site_change(sites, site);
+    freed->count++;
+    freed->bytes += size_bytes;
+    freed->elsewhere_count += elsewhere;
+    freed->lifetime_sum += lifetime_ticks;
 }
 
 /* All that one event does to a site is done: is this its own high-water mark? */

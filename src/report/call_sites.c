@@ -192,6 +192,11 @@ static void add_to_group(struct call_sites *sites, struct site_group *group,
     group->alloc_count += call->alloc_count;
     group->blocks_at_peak += call->at_peak_count;
     group->live_blocks += call->live_count;
+    if (call_metrics_know_frees(call)) {
+        group->freed_count += call->freed_count;
+        group->freed_elsewhere_count += call->freed_elsewhere_count;
+        group->freed_lifetime_ns += call->freed_lifetime_sum;
+    }
     group->count++;
     sites->path_count++;
 }

@@ -56,6 +56,10 @@ static const struct member call_members[] = {
     CALL(at_peak_count),
     CALL(map_count),
     CALL(map_bytes),
+    CALL(freed_count),
+    CALL(freed_bytes),
+    CALL(freed_elsewhere_count),
+    {"freed_lifetime_sum_ns", offsetof(struct call_metrics, freed_lifetime_sum)},
     {NULL, 0},
 };
 static const struct member program_members[] = {
@@ -235,6 +239,27 @@ static void write_callers(struct writer *writer, const struct callers *callers, 
     json_end(&writer->json);
 }
 
+static void write_if(struct writer *writer, bool known, const char *name, uint64_t value)
+{
+    if (known)
+        json_unsigned(&writer->json, name, value);
+    else
+        json_null(&writer->json, name);
+}
+
+static void write_site_metrics(struct writer *writer, const struct site_group *group)
+{
+    const struct call_metrics *total = &writer->profile->program.total;
+    bool frees = call_metrics_know_frees(total);
+    json_object(&writer->json, "metrics");
+    for (size_t i = 0; i < METRIC_COUNT; i++)
+        write_if(writer, metric_is_known(&metrics[i], total), metrics[i].column, group->totals[i]);
+    write_if(writer, frees, "freed_count", group->freed_count);
+    write_if(writer, frees, "freed_elsewhere_count", group->freed_elsewhere_count);
+    write_if(writer, frees, "freed_lifetime_sum_ns", group->freed_lifetime_ns);
+    json_end(&writer->json);
+}
+
 static int write_site(struct writer *writer, size_t metric, const struct site_group *group)
 {
     struct callers callers;
@@ -245,10 +270,7 @@ static int write_site(struct writer *writer, size_t metric, const struct site_gr
     json_object(&writer->json, NULL);
     json_unsigned(&writer->json, "value", group->totals[metric]);
     write_frame(writer, group->frame);
-    json_object(&writer->json, "metrics");
-    for (size_t i = 0; i < METRIC_COUNT; i++)
-        json_unsigned(&writer->json, metrics[i].column, group->totals[i]);
-    json_end(&writer->json);
+    write_site_metrics(writer, group);
     write_callers(writer, &callers, 0);
     json_end(&writer->json);
     callers_release(&callers);
@@ -285,7 +307,8 @@ static int write_sections(struct writer *writer)
     int error = 0;
     json_array(&writer->json, "sections");
     for (size_t i = 0; i < METRIC_COUNT && !error; i++)
-        if (writer->options->metric == REPORT_ALL_METRICS || writer->options->metric == (int)i)
+        if ((writer->options->metric == REPORT_ALL_METRICS || writer->options->metric == (int)i) &&
+            metric_is_known(&metrics[i], &writer->profile->program.total))
             error = write_section(writer, i);
     json_end(&writer->json);
     return error;

@@ -1,21 +1,36 @@
 /* See metric.h. The order is that of REPORT_METRIC_CHOICE. */
 #include "report/metric.h"
 
+#include "report/report.h"
+
 #define AT(field) offsetof(struct call_metrics, field)
 
 const struct metric metrics[METRIC_COUNT] = {
     {"peak", "Alive at the peak", "at_peak_bytes", "nothing was alive at the peak",
-     AT(at_peak_bytes), true, true},
-    {"leaked", "Never freed", "live_bytes", "everything was freed", AT(live_bytes), true, true},
+     AT(at_peak_bytes), true, true, NULL},
+    {"leaked", "Never freed", "live_bytes", "everything was freed", AT(live_bytes), true, true,
+     NULL},
     {"count", "Most allocations", "alloc_count", "nothing was allocated", AT(alloc_count), false,
-     true},
+     true, NULL},
     {"bytes", "Most bytes allocated in all", "alloc_bytes", "nothing was allocated",
-     AT(alloc_bytes), true, true},
+     AT(alloc_bytes), true, true, NULL},
     {"temporary", "Temporary allocations", "temporary_count",
-     "no block was freed before its thread's next allocation", AT(temporary_count), false, true},
+     "no block was freed before its thread's next allocation", AT(temporary_count), false, true,
+     NULL},
     {"slack", "Bytes lost to rounding up", "slack_bytes", "no block was larger than asked for",
-     AT(slack_bytes), true, false},
+     AT(slack_bytes), true, false, NULL},
     {"realloc", "Most reallocations", "realloc_count", "nothing was reallocated", AT(realloc_count),
-     false, false},
-    {"mmap", "Bytes mapped", "map_bytes", "nothing was mapped", AT(map_bytes), true, false},
+     false, false, NULL},
+    {"mmap", "Bytes mapped", "map_bytes", "nothing was mapped", AT(map_bytes), true, false, NULL},
+    {"freed", "Freed most", "freed_bytes", "no bytes were freed", AT(freed_bytes), true, true,
+     "this profile does not say where memory was freed; record with `tidemark record "
+     "--free-stacks` to see it"},
 };
+
+const char *report_metric_missing(const struct profile *profile, int metric)
+{
+    if (metric == REPORT_ALL_METRICS || !profile->has_program ||
+        metric_is_known(&metrics[metric], &profile->program.total))
+        return NULL;
+    return metrics[metric].missing;
+}

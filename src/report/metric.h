@@ -16,14 +16,26 @@ struct metric {
     size_t offset;      /* in struct call_metrics */
     bool is_bytes;
     bool usual; /* shown without --sort */
+    const char *missing; /* the sentence where it was not recorded; NULL: it always is */
 };
 
-enum { METRIC_COUNT = 8 };
+enum { METRIC_COUNT = 9 };
 extern const struct metric metrics[METRIC_COUNT];
 
+/* Was it recorded? To be asked of the whole program: all call paths are alike in this. */
+static inline bool metric_is_known(const struct metric *metric, const struct call_metrics *call)
+{
+    return *(const uint64_t *)((const char *)call + metric->offset) != UINT64_MAX;
+}
+/* What is not known adds nothing. */
 static inline uint64_t metric_of(const struct metric *metric, const struct call_metrics *call)
 {
-    return *(const uint64_t *)((const char *)call + metric->offset);
+    return metric_is_known(metric, call) ? *(const uint64_t *)((const char *)call + metric->offset)
+                                         : 0;
+}
+static inline bool metric_is_freed(const struct metric *metric)
+{
+    return metric->offset == offsetof(struct call_metrics, freed_bytes);
 }
 static inline struct human metric_human(const struct metric *metric, uint64_t value)
 {

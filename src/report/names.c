@@ -205,14 +205,17 @@ bool name_is_library(const char *function, const char *linkage, const char *file
         NULL};
     static const char *const symbols[] = {
         "_ZNSt",          "_ZNKSt", "_ZSt", "_ZNSa",           "_ZNSs", "_ZN9__gnu_cxx",
-        "_ZNK9__gnu_cxx", "_Znw",   "_Zna", "_ZN10__cxxabiv1", NULL};
+        "_ZNK9__gnu_cxx", "_Znw",   "_Zna", "_Zdl",            "_Zda",  "_ZN10__cxxabiv1",
+        NULL};
     static const char *const modules[] = {"libc.so",  "libc-",      "ld-linux",  "libstdc++.so",
                                           "libgcc_s", "libpthread", "libc++.so", "libtidemark.so",
                                           "ld-2",     "ld-musl",    NULL};
-    /* What everybody calls a malloc that ends the program on failure: its caller is the site. */
+    /* What everybody calls a malloc that ends the program on failure, and its free: the caller is
+     * the site. */
     static const char *const wrappers[] = {
         "xmalloc",      "xcalloc",  "xrealloc",  "xstrdup",   "xstrndup", "xmemdup", "xzalloc",
-        "xmallocarray", "g_malloc", "g_malloc0", "g_realloc", "g_strdup", NULL};
+        "xmallocarray", "g_malloc", "g_malloc0", "g_realloc", "g_strdup", "xfree",   "g_free",
+        NULL};
     if (module && any_prefix(name_base(module), modules))
         return true;
     for (size_t i = 0; function && wrappers[i]; i++)

@@ -407,6 +407,26 @@ static void add_callers(struct tree *tree, uint32_t index)
         add_prefix(tree, style_sign(style, "↑ …\n", "^ ...\n"));
 }
 
+/* "1,234 blocks, mean 1.52 ms old, 45.6 % another thread's" */
+static void add_freed(struct text *text, const struct site_group *group)
+{
+    struct strbuf line = STRBUF_INIT;
+    uint64_t count = group->freed_count, elsewhere = group->freed_elsewhere_count;
+    strbuf_addf(&line, "%s block%s", human_count(count).text, count == 1 ? "" : "s");
+    if (count)
+        strbuf_addf(&line, ", %s%s old", count == 1 ? "" : "mean ",
+                    human_duration(group->freed_lifetime_ns / count).text);
+    if (elsewhere)
+        strbuf_addf(&line, ", %s another thread's",
+                    human_percent((double)elsewhere, (double)count).text);
+    strbuf_add_repeated(&text->out, " ", FIGURE_COLUMNS);
+    style_begin(&text->out, &text->style, TONE_DIM);
+    text_add_wrapped(&text->out, line.data, FIGURE_COLUMNS, text->style.columns);
+    style_end(&text->out, &text->style);
+    strbuf_add_char(&text->out, '\n');
+    strbuf_release(&line);
+}
+
 static int add_site(struct text *text, size_t metric, const struct site_group *group)
 {
     uint64_t total = metric_of(&metrics[metric], &text->profile->program.total);
@@ -420,6 +440,8 @@ static int add_site(struct text *text, size_t metric, const struct site_group *g
     style_add(&text->out, &text->style, TONE_FIGURE, figure.data);
     strbuf_addf(&text->out, "  %7s  ", human_percent((double)value, (double)total).text);
     add_frame(text, group->frame, FIGURE_COLUMNS, true);
+    if (metric_is_freed(&metrics[metric]))
+        add_freed(text, group);
     struct tree tree = {text, &callers, total, STRBUF_INIT, 0, 0};
     if (text->options->depth)
         add_callers(&tree, 0);
@@ -427,6 +449,19 @@ static int add_site(struct text *text, size_t metric, const struct site_group *g
     strbuf_release(&figure);
     callers_release(&callers);
     return 0;
+}
+
+static void add_freed_elsewhere(struct text *text)
+{
+    const struct call_metrics *total = &text->profile->program.total;
+    struct strbuf line = STRBUF_INIT;
+    if (!total->freed_elsewhere_count)
+        return;
+    strbuf_addf(&line, "  %s of the blocks had been allocated by another thread\n",
+                human_percent((double)total->freed_elsewhere_count, (double)total->freed_count)
+                    .text);
+    style_add(&text->out, &text->style, TONE_DIM, line.data);
+    strbuf_release(&line);
 }
 
 static void add_section_title(struct text *text, size_t metric, size_t count)
@@ -439,6 +474,9 @@ static void add_section_title(struct text *text, size_t metric, size_t count)
     strbuf_add_char(&text->out, '\n');
     style_add(&text->out, &text->style, TONE_TITLE, title);
     strbuf_addf(&text->out, "  %s", metric_human(&metrics[metric], total).text);
+    if (count && metric_is_freed(&metrics[metric]))
+        strbuf_addf(&text->out, " in %s blocks",
+                    human_count(text->profile->program.total.freed_count).text);
     if (count)
         strbuf_addf(&text->out, " at %s call site%s", human_exact(count).text,
                     count == 1 ? "" : "s");
@@ -446,6 +484,8 @@ static void add_section_title(struct text *text, size_t metric, size_t count)
         strbuf_addf(&text->out, ", %s of it passes the filter",
                     human_percent((double)text->sites.totals[metric], (double)total).text);
     strbuf_add_char(&text->out, '\n');
+    if (metric_is_freed(&metrics[metric]))
+        add_freed_elsewhere(text);
 }
 
 static int add_section(struct text *text, size_t metric)
@@ -487,7 +527,7 @@ static int add_sections(struct text *text)
     for (size_t i = 0; i < METRIC_COUNT && !error; i++) {
         bool wanted = text->options->metric == REPORT_ALL_METRICS ? metrics[i].usual
                                                                   : text->options->metric == (int)i;
-        if (wanted)
+        if (wanted && metric_is_known(&metrics[i], &text->profile->program.total))
             error = add_section(text, i);
     }
     return error;

@@ -51,6 +51,10 @@ INSERT INTO got SELECT owner, 'at_peak_bytes', sum(at_peak_bytes) FROM sites GRO
 INSERT INTO got SELECT owner, 'at_peak_count', sum(at_peak_count) FROM sites GROUP BY owner UNION ALL SELECT 'total', 'at_peak_count', at_peak_count FROM program;
 INSERT INTO got SELECT owner, 'map_count', sum(map_count) FROM sites GROUP BY owner UNION ALL SELECT 'total', 'map_count', map_count FROM program;
 INSERT INTO got SELECT owner, 'map_bytes', sum(map_bytes) FROM sites GROUP BY owner UNION ALL SELECT 'total', 'map_bytes', map_bytes FROM program;
+INSERT INTO got SELECT owner, 'freed_count', sum(freed_count) FROM sites GROUP BY owner UNION ALL SELECT 'total', 'freed_count', freed_count FROM program;
+INSERT INTO got SELECT owner, 'freed_bytes', sum(freed_bytes) FROM sites GROUP BY owner UNION ALL SELECT 'total', 'freed_bytes', freed_bytes FROM program;
+INSERT INTO got SELECT owner, 'freed_elsewhere_count', sum(freed_elsewhere_count) FROM sites GROUP BY owner UNION ALL SELECT 'total', 'freed_elsewhere_count', freed_elsewhere_count FROM program;
+INSERT INTO got SELECT owner, 'freed_lifetime_sum_ns', sum(freed_lifetime_sum_ns) FROM sites GROUP BY owner UNION ALL SELECT 'total', 'freed_lifetime_sum_ns', freed_lifetime_sum_ns FROM program;
 
 -- Not added up over call paths.
 INSERT INTO got SELECT owner, 'size_min', min(size_min) FROM sites GROUP BY owner UNION ALL SELECT 'total', 'size_min', size_min FROM program;
@@ -116,4 +120,16 @@ UNION ALL SELECT 'the paths'' at_peak_bytes do not add up to the total' WHERE (S
 UNION ALL SELECT 'the paths'' at_peak_count do not add up to the total' WHERE (SELECT coalesce(sum(at_peak_count), 0) FROM site) <> (SELECT at_peak_count FROM program)
 UNION ALL SELECT 'the paths'' map_count do not add up to the total' WHERE (SELECT coalesce(sum(map_count), 0) FROM site) <> (SELECT map_count FROM program)
 UNION ALL SELECT 'the paths'' map_bytes do not add up to the total' WHERE (SELECT coalesce(sum(map_bytes), 0) FROM site) <> (SELECT map_bytes FROM program)
+UNION ALL SELECT 'the paths'' freed_count do not add up to the total' WHERE (SELECT sum(freed_count) FROM site) <> (SELECT freed_count FROM program)
+UNION ALL SELECT 'the paths'' freed_bytes do not add up to the total' WHERE (SELECT sum(freed_bytes) FROM site) <> (SELECT freed_bytes FROM program)
+UNION ALL SELECT 'the paths'' freed_elsewhere_count do not add up to the total' WHERE (SELECT sum(freed_elsewhere_count) FROM site) <> (SELECT freed_elsewhere_count FROM program)
+UNION ALL SELECT 'the paths'' freed_lifetime_sum_ns do not add up to the total'
+WHERE (SELECT sum(freed_lifetime_sum_ns) FROM site) <> (SELECT freed_lifetime_sum_ns FROM program)
+-- With free stacks every end of a life that is no realloc and was not missed has a path; without, none.
+UNION ALL SELECT 'freed_count is not free_count less reallocations' FROM program
+WHERE freed_count > free_count OR freed_count < free_count - realloc_count - replaced_blocks
+UNION ALL SELECT 'freed_count is known though it was not recorded, or the other way round' FROM program
+WHERE (freed_count IS NULL) <> NOT EXISTS (SELECT 1 FROM meta WHERE key = 'free_stacks' AND value = 1)
+UNION ALL SELECT 'path ' || path || ': freed_count is not known, or is' FROM site
+WHERE (freed_count IS NULL) <> (SELECT freed_count IS NULL FROM program)
 UNION ALL SELECT 'at_peak_bytes of all is not the peak' FROM program WHERE at_peak_bytes <> peak_bytes;

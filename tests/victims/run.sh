@@ -1,12 +1,13 @@
 #!/bin/bash
 # run.sh EXPECT THREADS VICTIM [ARGS…]: runs a victim bare and recorded, compares output and exit
 # status, and checks each profile against EXPECT (lib/check.sh). TIDEMARK names the command;
-# everything is left in the current directory under run/ for a look afterwards.
+# everything is left in the current directory under run/ for a look afterwards. RECORD_OPTIONS are
+# options of tidemark record.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 expect=$1 threads=$2
 shift 2
-work=run/$(basename "$expect" .expect).$(printf '%s' "$*" | sed 's|[^ ]*/||g' | tr -c 'A-Za-z0-9_\n' '-')
+work=run/$(basename "$expect" .expect)${RECORD_OPTIONS:-}.$(printf '%s' "$*" | sed 's|[^ ]*/||g' | tr -c 'A-Za-z0-9_\n' '-')
 rm -rf "$work"
 mkdir -p "$work/db"
 failed=0
@@ -19,7 +20,7 @@ say() {
 ulimit -c 0 # no core files
 ("$@" >"$work/bare.out" 2>"$work/bare.err")
 bare=$? 2>/dev/null
-VICTIM_FACTS=$work/facts "$TIDEMARK" record -q -o "$work/%p.tmk" -- "$@" >"$work/out" 2>"$work/err"
+VICTIM_FACTS=$work/facts "$TIDEMARK" record -q ${RECORD_OPTIONS:-} -o "$work/%p.tmk" -- "$@" >"$work/out" 2>"$work/err"
 status=$?
 [ $status = $bare ] || say "exit status $status, bare run $bare"
 cmp "$work/bare.out" "$work/out" || say "standard output differs"

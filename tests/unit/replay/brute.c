@@ -14,13 +14,22 @@ static uint64_t larger(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-void brute_init(struct brute *brute, uint64_t start)
+static void nothing_yet(struct call_metrics *metrics, bool know_frees)
+{
+    metrics->size_min = metrics->lifetime_min = UINT64_MAX;
+    if (!know_frees)
+        metrics->freed_count = metrics->freed_bytes = metrics->freed_elsewhere_count =
+            metrics->freed_lifetime_sum = UINT64_MAX;
+}
+
+void brute_init(struct brute *brute, uint64_t start, bool know_frees)
 {
     memset(brute, 0, sizeof(*brute));
+    brute->know_frees = know_frees;
     brute->start = brute->last = start;
     for (size_t i = 0; i < BRUTE_NODES; i++)
-        brute->sites[i].size_min = brute->sites[i].lifetime_min = UINT64_MAX;
-    brute->program.total.size_min = brute->program.total.lifetime_min = UINT64_MAX;
+        nothing_yet(&brute->sites[i], know_frees);
+    nothing_yet(&brute->program.total, know_frees);
     brute->levels[brute->level_count++] = (struct brute_level){start, 0, 0};
 }
 
@@ -180,9 +189,25 @@ static void end_by_thread(struct brute *brute, size_t thread, struct brute_block
     end_block(brute, block, ticks);
 }
 
-static void free_by_thread(struct brute *brute, size_t thread, struct brute_block *block,
-                           uint64_t ticks)
+static void freed_here(struct call_metrics *metrics, size_t thread, const struct brute_block *block,
+                       uint64_t ticks)
 {
+    metrics->freed_count++;
+    metrics->freed_bytes += block->size;
+    metrics->freed_elsewhere_count += block->thread != thread;
+    metrics->freed_lifetime_sum += ticks > block->birth ? ticks - block->birth : 0;
+}
+
+enum { NO_PATH = -1 };
+
+/* `node`: where from, or NO_PATH. */
+static void free_by_thread(struct brute *brute, size_t thread, struct brute_block *block,
+                           uint64_t ticks, int64_t node)
+{
+    if (brute->know_frees && node != NO_PATH) {
+        freed_here(site(brute, (uint32_t)node), thread, block, ticks);
+        freed_here(&brute->program.total, thread, block, ticks);
+    }
     if (block->thread == thread && block->serial == brute->serials[thread]) {
         site(brute, block->node)->temporary_count++;
         brute->program.total.temporary_count++;
@@ -242,7 +267,7 @@ static void end_realloc(struct brute *brute, size_t thread, const struct wire_re
         }
     } else if (!address) {
         if (block)
-            free_by_thread(brute, thread, block, record->ticks);
+            free_by_thread(brute, thread, block, record->ticks, node);
     } else {
         if (block)
             end_by_thread(brute, thread, block, record->ticks);
@@ -299,7 +324,8 @@ void brute_record(struct brute *brute, size_t stream, const struct wire_record *
     case WIRE_FREE_AT:
         block = address ? meant(brute, address, record->ticks) : NULL;
         if (block)
-            free_by_thread(brute, thread, block, record->ticks);
+            free_by_thread(brute, thread, block, record->ticks,
+                           kind == WIRE_FREE_AT ? (int64_t)node : NO_PATH);
         break;
     case WIRE_REALLOC_BEGIN:
         begin_realloc(brute, thread, address, record->ticks);

@@ -47,6 +47,7 @@ struct brute_debt {
 
 struct brute {
     uint64_t start, last;
+    bool know_frees; /* frees are counted where they are made */
     struct brute_block blocks[BRUTE_EVENTS];
     size_t block_count;
     struct call_metrics sites[BRUTE_NODES];
@@ -68,7 +69,7 @@ struct brute {
     size_t debt_count;
 };
 
-void brute_init(struct brute *brute, uint64_t start);
+void brute_init(struct brute *brute, uint64_t start, bool know_frees);
 void brute_thread_begin(struct brute *brute, uint32_t tid, uint64_t ticks);
 void brute_record(struct brute *brute, size_t stream, const struct wire_record *record);
 void brute_program(const struct brute *brute, struct program_metrics *out);

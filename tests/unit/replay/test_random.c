@@ -191,7 +191,7 @@ static struct wire_record some_record(struct author *author, size_t stream)
     }
     if (dice < 55)
         return some_allocation(author);
-    if (dice < 60)
+    if (dice < 76)
         return record_long(WIRE_FREE_AT, ticks, some_address(author, true), 0, some_detail(author));
     return record_short(WIRE_FREE, ticks, some_address(author, true));
 }
@@ -238,6 +238,10 @@ static void same_call_metrics(const char *what, size_t index, const struct call_
     SAME(what, index, got, wanted, at_peak_count);
     SAME(what, index, got, wanted, map_count);
     SAME(what, index, got, wanted, map_bytes);
+    SAME(what, index, got, wanted, freed_count);
+    SAME(what, index, got, wanted, freed_bytes);
+    SAME(what, index, got, wanted, freed_elsewhere_count);
+    SAME(what, index, got, wanted, freed_lifetime_sum);
     if (memcmp(got, wanted, sizeof(*got)) != 0 && !differences) {
         print_error("%s %zu: a field that this test does not know differs\n", what, index);
         differences++;
@@ -350,7 +354,7 @@ static size_t put_run(struct author *author, struct brute *brute, size_t stream,
     return bytes;
 }
 
-static void run_shape(const struct shape *shape, uint64_t seed)
+static void run_shape(const struct shape *shape, uint64_t seed, bool know_frees)
 {
     struct author author = {.random = {seed}, .shape = shape, .ticks = START + 5000};
     struct brute *brute = malloc(sizeof(*brute));
@@ -359,7 +363,9 @@ static void run_shape(const struct shape *shape, uint64_t seed)
     static unsigned char buffer[300 * 32];
 
     differences = 0;
-    brute_init(brute, START);
+    brute_init(brute, START, know_frees);
+    if (know_frees)
+        replay_know_frees(replay);
     for (unsigned i = 0; i < shape->threads; i++) {
         brute_thread_begin(brute, 100 + i, START);
         assert_int_equal(replay_thread_begin(replay, 100 + i, START), i);
@@ -385,7 +391,8 @@ static void run_shape(const struct shape *shape, uint64_t seed)
     same_timeline(replay, brute);
     assert_int_equal(replay_last_ticks(replay), brute->last);
     if (differences)
-        fail_msg("%u differences; shape \"%s\", TIDEMARK_TEST_SEED=%llu", differences, shape->name,
+        fail_msg("%u differences; shape \"%s\", %s free stacks, TIDEMARK_TEST_SEED=%llu",
+                 differences, shape->name, know_frees ? "with" : "without",
                  (unsigned long long)seed);
     replay_free(replay);
     free(seen);
@@ -394,8 +401,10 @@ static void run_shape(const struct shape *shape, uint64_t seed)
 
 static void run_all_shapes(uint64_t seed)
 {
-    for (size_t i = 0; i < sizeof(shapes) / sizeof(*shapes); i++)
-        run_shape(&shapes[i], seed);
+    for (size_t i = 0; i < sizeof(shapes) / sizeof(*shapes); i++) {
+        run_shape(&shapes[i], seed, false);
+        run_shape(&shapes[i], seed, true);
+    }
 }
 
 static void fixed_seeds_agree_with_brute_force(void **state)

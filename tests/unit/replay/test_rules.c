@@ -149,6 +149,99 @@ static void a_free_counts_where_the_block_was_allocated(void **state)
     assert_int_equal(replay_thread(replay, TWO)->free_bytes, 100);
 }
 
+static void free_from(uint32_t thread, uint64_t address, uint32_t node)
+{
+    feed_long(thread, WIRE_FREE_AT, address, 0, node);
+}
+
+static void a_free_counts_where_it_was_made_too(void **state)
+{
+    (void)state;
+    replay_know_frees(replay);
+    allocate(ONE, X, 100, P);
+    allocate(ONE, Y, 30, P);
+    free_from(ONE, X, Q);
+    free_from(ONE, Y, R);
+    assert_int_equal(path(Q)->freed_count, 1);
+    free_from(ONE, 0, Q);
+    assert_int_equal(visit(), 0);
+    allocate(TWO, X, 5, P);
+    free_from(ONE, X, Q);
+    visit();
+    assert_int_equal(visited_count, 2);
+    assert_int_equal(visited[1].node, Q);
+    assert_int_equal(visited[1].metrics.freed_count, 2);
+    assert_int_equal(visited[1].metrics.freed_bytes, 105);
+    assert_int_equal(visited[1].metrics.freed_elsewhere_count, 1);
+    assert_int_equal(visited[1].metrics.freed_lifetime_sum, 3);
+    assert_int_equal(visited[1].metrics.free_count, 0);
+    assert_int_equal(visited[0].metrics.freed_count, 0);
+    assert_int_equal(program().total.freed_count, 3);
+    assert_int_equal(program().total.freed_bytes, 135);
+    assert_int_equal(program().total.free_bytes, 135);
+}
+
+static void a_free_that_ends_no_life_counts_nowhere(void **state)
+{
+    (void)state;
+    replay_know_frees(replay);
+    free_from(ONE, X, Q);
+    assert_int_equal(program().foreign_frees, 1);
+    assert_int_equal(visit(), 0);
+    /* A free that is owed was somebody's, but nobody knows when. */
+    feed(ONE, record_long(WIRE_MALLOC, ticks += 10, X, 8, wire_detail(P, 0, 0)));
+    feed(ONE, record_long(WIRE_MALLOC, ticks += 10, X, 8, wire_detail(P, 0, 0)));
+    feed(TWO, record_long(WIRE_FREE_AT, ticks - 5, X, 0, wire_detail(Q, 0, 0)));
+    assert_int_equal(program().replaced_blocks, 0);
+    assert_int_equal(program().total.free_count, 1);
+    assert_int_equal(program().total.freed_count, 0);
+    assert_int_equal(path(Q)->freed_count, 0);
+}
+
+static void a_realloc_to_nothing_frees_but_one_to_something_does_not(void **state)
+{
+    (void)state;
+    replay_know_frees(replay);
+    allocate(ONE, X, 100, P);
+    realloc_begin(TWO, X);
+    realloc_end(TWO, Y, 50, Q);
+    assert_int_equal(path(Q)->freed_count, 0);
+    realloc_begin(ONE, Y);
+    realloc_end(ONE, 0, 0, R);
+    assert_int_equal(path(R)->freed_count, 1);
+    assert_int_equal(program().total.freed_bytes, 50);
+    assert_int_equal(program().total.freed_elsewhere_count, 1);
+    assert_int_equal(program().total.freed_lifetime_sum, 2);
+}
+
+static void without_free_stacks_it_is_not_known_where_memory_was_freed(void **state)
+{
+    (void)state;
+    allocate(ONE, X, 100, P);
+    free_from(ONE, X, Q);
+    assert_int_equal(program().total.freed_count, UINT64_MAX);
+    visit();
+    assert_int_equal(visited_count, 1);
+    assert_int_equal(visited[0].node, P);
+    assert_int_equal(visited[0].metrics.free_count, 1);
+    assert_int_equal(visited[0].metrics.freed_count, UINT64_MAX);
+    assert_int_equal(visited[0].metrics.freed_bytes, UINT64_MAX);
+    assert_int_equal(visited[0].metrics.freed_elsewhere_count, UINT64_MAX);
+    assert_int_equal(visited[0].metrics.freed_lifetime_sum, UINT64_MAX);
+}
+
+static void a_free_with_its_path_ends_a_temporary_block(void **state)
+{
+    (void)state;
+    replay_know_frees(replay);
+    allocate(ONE, X, 100, P);
+    free_from(ONE, X, Q);
+    allocate(ONE, X, 100, P);
+    free_from(TWO, X, Q);
+    assert_int_equal(path(P)->temporary_count, 1);
+    assert_int_equal(program().total.temporary_count, 1);
+}
+
 static void a_free_of_an_unknown_block_is_foreign(void **state)
 {
     (void)state;
@@ -640,6 +733,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         RULE(every_kind_of_allocation_is_one),
         RULE(a_free_counts_where_the_block_was_allocated),
+        RULE(a_free_counts_where_it_was_made_too),
+        RULE(a_free_that_ends_no_life_counts_nowhere),
+        RULE(a_realloc_to_nothing_frees_but_one_to_something_does_not),
+        RULE(without_free_stacks_it_is_not_known_where_memory_was_freed),
+        RULE(a_free_with_its_path_ends_a_temporary_block),
         RULE(a_free_of_an_unknown_block_is_foreign),
         RULE(a_free_of_null_does_nothing),
         RULE(a_failed_allocation_counts_as_nothing_else),

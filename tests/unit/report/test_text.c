@@ -13,6 +13,8 @@
 #include "profile/profile.h"
 #include "report/report.h"
 
+enum { METRIC_FREED = 8 }; /* in REPORT_METRIC_CHOICE */
+
 static struct profile *profile;
 
 static int open_profile(void **state)
@@ -141,6 +143,56 @@ static void the_same_as_json(void **state)
     free(text);
 }
 
+/* The golden profile as if it had been recorded with --free-stacks, each block freed where it was
+ * allocated, every fourth by another thread. */
+static void know_frees_of(struct call_metrics *metrics)
+{
+    metrics->freed_count = metrics->free_count;
+    metrics->freed_bytes = metrics->free_bytes;
+    metrics->freed_elsewhere_count = metrics->free_count / 4;
+    metrics->freed_lifetime_sum = metrics->lifetime_sum;
+}
+
+static int open_profile_with_frees(void **state)
+{
+    int error = open_profile(state);
+    for (size_t i = 0; !error && i < profile->site_count; i++)
+        know_frees_of(&profile->sites[i].metrics);
+    if (!error)
+        know_frees_of(&profile->program.total);
+    return error;
+}
+
+static void where_memory_was_freed(void **state)
+{
+    (void)state;
+    struct report_options options = usual();
+    options.metric = METRIC_FREED;
+    assert_null(report_metric_missing(profile, options.metric));
+    check_text("report-freed.txt", &options);
+}
+
+static void where_memory_was_freed_is_a_usual_section_if_it_is_known(void **state)
+{
+    (void)state;
+    struct report_options options = usual();
+    char *text = NULL;
+    size_t bytes;
+    FILE *out = open_memstream(&text, &bytes);
+    assert_int_equal(report_text(out, profile, &options), 0);
+    fclose(out);
+    assert_non_null(strstr(text, "\nFreed most  "));
+    free(text);
+}
+
+static void what_was_not_recorded_is_not_shown_but_said(void **state)
+{
+    (void)state;
+    assert_null(report_metric_missing(profile, REPORT_ALL_METRICS));
+    assert_null(report_metric_missing(profile, 0));
+    assert_non_null(strstr(report_metric_missing(profile, METRIC_FREED), "--free-stacks"));
+}
+
 static void the_summary_has_ten_lines_at_most(void **state)
 {
     (void)state;
@@ -176,6 +228,13 @@ int main(void)
         cmocka_unit_test(the_same_as_json),
         cmocka_unit_test(the_summary_has_ten_lines_at_most),
         cmocka_unit_test(a_filter_is_checked),
+        cmocka_unit_test(what_was_not_recorded_is_not_shown_but_said),
     };
-    return cmocka_run_group_tests(tests, open_profile, close_profile);
+    const struct CMUnitTest with_frees[] = {
+        cmocka_unit_test(where_memory_was_freed),
+        cmocka_unit_test(where_memory_was_freed_is_a_usual_section_if_it_is_known),
+        cmocka_unit_test(no_line_is_wider_than_asked),
+    };
+    return cmocka_run_group_tests(tests, open_profile, close_profile) +
+           cmocka_run_group_tests(with_frees, open_profile_with_frees, close_profile);
 }
