@@ -42,12 +42,14 @@ class Tool:
     """How a tool is put in front of a command. Its output goes to files below OUT, its working
     directory."""
 
-    def __init__(self, name, prefix, environment=None, scale=1.0, loops_only=None):
+    def __init__(self, name, prefix, environment=None, scale=1.0, loops_only=None,
+                 on_request=False):
         self.name = name
         self.prefix = prefix
         self.environment = environment or {}
         self.scale = scale  # of the pairs of a loop
         self.loops_only = loops_only  # REGEX of the workloads that it is for
+        self.on_request = on_request  # runs only if --tools names it
 
     @property
     def slow(self):
@@ -77,6 +79,9 @@ def all_tools(bin_directory):
 
     tools = [Tool("bare", []), Tool("tidemark", record()),
              Tool("stacks=none", record("--stacks=none"), loops_only="pair/.*/1")]
+    if "free-stacks" in options:
+        tools.append(Tool("free-stacks", record("--free-stacks"), loops_only="pair/.*/1",
+                          on_request=True))
     if "--sample" in options:
         tools.append(Tool("sample=512K", record("--sample=512K"), loops_only="pair/.*/1"))
     if shutil.which("heaptrack"):
@@ -427,6 +432,8 @@ GOALS = (
      (20,) * 3, "stacks=none"),
     ("target CPU added per pair, --sample=512K", "ns", 1, of_loops("pair", cpu_added), (6,) * 3,
      (3,) * 3, "sample=512K"),
+    ("target CPU added per pair, --free-stacks", "ns", 0, of_loops("pair", cpu_added), (), (),
+     "free-stacks"),  # no goal: two call paths a pair, for who asks for them
 )
 
 
@@ -474,7 +481,7 @@ def print_table(heading, columns, rows):
 
 def print_goals(rows):
     def limit(row, key):
-        return f"{joined(row[key], 2).replace('.00', '')} {row['unit']}"
+        return f"{joined(row[key], 2).replace('.00', '')} {row['unit']}" if row[key] else "-"
     print_table("Goals", ["", "heaptrack", "tidemark", "of heaptrack's", "goal", "stretch", ""],
                 [[row["figure"], joined(row["heaptrack"], row["decimals"]),
                   joined(row["tidemark"], row["decimals"]),
@@ -585,7 +592,8 @@ def parse_options():
                         help="rounds of programs under valgrind, gperftools and MALT (default: 1)")
     parser.add_argument("--quick", action="store_true", help="a smoke run: fewer pairs and workloads")
     parser.add_argument("--only", metavar="REGEX", help="workloads whose name matches")
-    parser.add_argument("--tools", metavar="REGEX", help="bare and the tools whose name matches")
+    parser.add_argument("--tools", metavar="REGEX",
+                        help="bare and the tools whose name matches (without it: all but free-stacks)")
     parser.add_argument("--timeout", type=int, default=180, help="s for one run (default: 180)")
     parser.add_argument("--json", help="where the figures go (default: record.json in WORK)")
     options = parser.parse_args()
@@ -597,7 +605,8 @@ def parse_options():
 def main():
     options = parse_options()
     tools = [tool for tool in all_tools(options.bin)
-             if tool.name == "bare" or not options.tools or re.search(options.tools, tool.name)]
+             if tool.name == "bare" or (re.search(options.tools, tool.name) if options.tools
+                                        else not tool.on_request)]
     loops = all_loops(os.path.join(options.work, "workload"), options.quick)
     programs = all_programs(options.quick)
     if options.only:
