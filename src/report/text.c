@@ -451,15 +451,18 @@ static int add_site(struct text *text, size_t metric, const struct site_group *g
     return 0;
 }
 
-static void add_freed_elsewhere(struct text *text)
+static void add_freed_total(struct text *text)
 {
     const struct call_metrics *total = &text->profile->program.total;
+    uint64_t count = total->freed_count, elsewhere = total->freed_elsewhere_count;
     struct strbuf line = STRBUF_INIT;
-    if (!total->freed_elsewhere_count)
+    if (!count)
         return;
-    strbuf_addf(&line, "  %s of the blocks had been allocated by another thread\n",
-                human_percent((double)total->freed_elsewhere_count, (double)total->freed_count)
-                    .text);
+    strbuf_addf(&line, "  %s block%s", human_count(count).text, count == 1 ? "" : "s");
+    if (elsewhere)
+        strbuf_addf(&line, ", %s of them allocated by another thread",
+                    human_percent((double)elsewhere, (double)count).text);
+    strbuf_add_char(&line, '\n');
     style_add(&text->out, &text->style, TONE_DIM, line.data);
     strbuf_release(&line);
 }
@@ -474,9 +477,6 @@ static void add_section_title(struct text *text, size_t metric, size_t count)
     strbuf_add_char(&text->out, '\n');
     style_add(&text->out, &text->style, TONE_TITLE, title);
     strbuf_addf(&text->out, "  %s", metric_human(&metrics[metric], total).text);
-    if (count && metric_is_freed(&metrics[metric]))
-        strbuf_addf(&text->out, " in %s blocks",
-                    human_count(text->profile->program.total.freed_count).text);
     if (count)
         strbuf_addf(&text->out, " at %s call site%s", human_exact(count).text,
                     count == 1 ? "" : "s");
@@ -485,7 +485,7 @@ static void add_section_title(struct text *text, size_t metric, size_t count)
                     human_percent((double)text->sites.totals[metric], (double)total).text);
     strbuf_add_char(&text->out, '\n');
     if (metric_is_freed(&metrics[metric]))
-        add_freed_elsewhere(text);
+        add_freed_total(text);
 }
 
 static int add_section(struct text *text, size_t metric)
