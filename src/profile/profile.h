@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "replay/detail.h"
 #include "replay/metrics.h"
 
 #define PROFILE_FORMAT_VERSION 1
@@ -46,6 +47,7 @@ int profile_writer_commit(struct profile_writer *writer);
 #define PROFILE_META_WAITS        "waits"         /* integer: times that a thread waited for us */
 #define PROFILE_META_WAIT_NS      "wait_ns"       /* integer: and how long in all */
 #define PROFILE_META_FREE_STACKS  "free_stacks"   /* 1: frees came with call paths; else absent */
+#define PROFILE_META_TIMED        "timed"         /* integer 1: calls of the allocator were timed */
 int profile_put_text(struct profile_writer *writer, const char *key, const char *value);
 int profile_put_integer(struct profile_writer *writer, const char *key, int64_t value);
 
@@ -91,6 +93,101 @@ int profile_put_thread(struct profile_writer *writer, size_t index,
 /* Replaces the whole timeline. Times as in the rows above: nanoseconds since the start. */
 int profile_put_timeline(struct profile_writer *writer, const struct timeline_bucket *buckets,
                          size_t count, uint64_t bucket_ns);
+
+/* Each replaces all rows of its kind. Times in ns. Nodes of peaks and exchanges are path ids. */
+int profile_put_distributions(struct profile_writer *writer, const struct distribution_row *rows,
+                              size_t count);
+int profile_put_peaks(struct profile_writer *writer, const struct peak *peaks, size_t count);
+int profile_put_exchanges(struct profile_writer *writer, const struct exchange *rows, size_t count);
+/* Replaces one path's curve. */
+int profile_put_curve(struct profile_writer *writer, const struct curve *curve);
+
+/* The largest variables of a module, and what its sections hold in all (replaces the module's). */
+enum profile_section {
+    PROFILE_SECTION_DATA = 0,
+    PROFILE_SECTION_BSS,
+    PROFILE_SECTION_RODATA,
+    PROFILE_SECTION_RELRO, /* .data.rel.ro and the like: written once by the loader */
+    PROFILE_SECTION_TDATA,
+    PROFILE_SECTION_TBSS,
+    PROFILE_SECTIONS
+};
+struct profile_variable {
+    int64_t module_id;
+    const char *name, *linkage; /* linkage may be NULL */
+    uint64_t bytes;             /* of one copy */
+    int section;                /* enum profile_section */
+    const char *file;           /* NULL: not known */
+    uint32_t line;
+};
+struct profile_section_total {
+    int64_t module_id;
+    int section;
+    uint64_t bytes;       /* by the section headers */
+    uint64_t named_bytes; /* of all variables in it, also of those too small to be listed */
+    uint64_t variables;   /* number of those */
+    bool exported_only;   /* no full symbol table: variables are the exported ones */
+};
+int profile_put_variables(struct profile_writer *writer, const struct profile_variable *variables,
+                          size_t count);
+int profile_put_sections(struct profile_writer *writer, const struct profile_section_total *sections,
+                         size_t count);
+
+/* One look at the process through /proc, at a moment that `why` names. UINT64_MAX: not known. */
+enum profile_sample_why {
+    PROFILE_SAMPLE_START = 0,
+    PROFILE_SAMPLE_RESIDENT_PEAK,
+    PROFILE_SAMPLE_MARK,
+    PROFILE_SAMPLE_END, /* shortly before the process ended, or the last one that could be had */
+};
+struct profile_sample {
+    uint32_t id; /* 1 … in the order of time */
+    int why;     /* enum profile_sample_why */
+    uint64_t time_ns;
+    uint64_t resident_bytes, proportional_bytes, unique_bytes, swapped_bytes, virtual_bytes;
+    uint64_t requested_bytes, live_count;        /* of the replay at that moment */
+    uint64_t minor_faults, major_faults, voluntary_switches, involuntary_switches;
+    uint64_t cgroup_bytes, cgroup_limit_bytes, cgroup_peak_bytes; /* the tightest limit above us */
+    uint64_t machine_available_bytes, machine_bytes;
+    uint64_t ooms; /* of the cgroup, memory.events oom_kill */
+    /* the ledger: resident_bytes is their sum, `unexplained` makes it so and may be negative;
+     * has_ledger only where a pass over the pages was made */
+    bool has_ledger;
+    uint64_t live_touched_bytes; /* resident bytes of live blocks */
+    uint64_t slack_bytes;        /* resident in the allocator's memory outside of live blocks */
+    uint64_t mmap_bytes;         /* the program's own anonymous mappings that are no allocator's */
+    uint64_t file_bytes, stack_bytes, globals_bytes, shared_bytes, tool_bytes, other_bytes;
+    int64_t unexplained_bytes;
+    uint64_t untouched_bytes;     /* of live blocks: never touched (and not resident) */
+    uint64_t live_swapped_bytes;  /* of live blocks */
+    uint64_t returnable_bytes;    /* whole resident pages of the heap without a live block */
+    uint64_t pinned_bytes;        /* free bytes on heap pages that live blocks keep resident */
+    double pass_ms;               /* what the look cost, CPU of the collector */
+};
+int profile_put_sample(struct profile_writer *writer, const struct profile_sample *sample);
+/* Mappings of a sample by kind and file. */
+struct profile_mapping {
+    uint32_t sample;
+    const char *kind; /* as process/smaps.h calls them */
+    const char *path; /* NULL or "": none */
+    uint64_t count;   /* mappings in this row */
+    uint64_t virtual_bytes, resident_bytes, proportional_bytes, unique_bytes, swapped_bytes;
+};
+int profile_put_mapping(struct profile_writer *writer, const struct profile_mapping *mapping);
+/* What a pass over the pages says of each call path's live blocks. */
+struct profile_residency {
+    uint32_t sample;
+    uint32_t path;
+    uint64_t live_count, live_bytes;
+    uint64_t resident_bytes, untouched_bytes, swapped_bytes;
+    uint64_t pinned_bytes, pinning_count; /* its share of sample.pinned_bytes; blocks that pin */
+};
+int profile_put_residency(struct profile_writer *writer, const struct profile_residency *rows,
+                          size_t count);
+
+/* The text of a source file as it was when the recording ended. */
+int profile_put_source(struct profile_writer *writer, const char *path, const char *text,
+                       size_t bytes);
 
 /* Ends the recording: commits, marks the profile complete and packs it (zstd) by writing a new
  * file beside it and renaming. On failure the plain database stays. Frees the writer. */
@@ -153,6 +250,31 @@ struct profile {
     size_t bucket_count;
     uint64_t bucket_ns;
     struct timeline_bucket *buckets;
+    /* Everything below is absent (count 0) where it was not recorded. Node numbers in it are
+     * indices into nodes. */
+    size_t distribution_count;
+    struct distribution_row *distributions; /* by kind, x, y */
+    size_t peak_count;
+    struct peak *peaks;
+    size_t curve_count;
+    struct curve *curves; /* by node */
+    size_t exchange_count;
+    struct exchange *exchanges;
+    size_t variable_count;
+    struct profile_variable *variables; /* module_id: index into modules */
+    size_t section_count;
+    struct profile_section_total *sections; /* likewise */
+    size_t sample_count;
+    struct profile_sample *samples;
+    size_t mapping_count;
+    struct profile_mapping *mappings;
+    size_t residency_count;
+    struct profile_residency *residencies; /* by sample, path */
+    size_t source_count;
+    struct profile_source {
+        const char *path, *text;
+        size_t bytes;
+    } * sources; /* by path */
     struct profile_private *own; /* the reader's */
 };
 

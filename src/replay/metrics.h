@@ -43,6 +43,9 @@ struct call_metrics {
     uint64_t freed_count, freed_bytes; /* s the blocks and their requested bytes */
     uint64_t freed_elsewhere_count;    /* s of them, those that another thread had allocated */
     uint64_t freed_lifetime_sum;       /* s ticks; mean = sum / freed_count */
+    /* s ticks inside the allocator: of the calls that made this path's blocks (and failed ones),
+     * and of those that freed them, whoever called. UINT64_MAX, both: calls were not timed */
+    uint64_t alloc_time, free_time;
 };
 
 /* Is it known where memory was freed? */
@@ -88,6 +91,17 @@ struct thread_metrics {
     /* made by this thread; allocations and reallocations, and the blocks whose life they ended */
     uint64_t alloc_count, alloc_bytes, free_count, free_bytes;
     uint64_t waits, wait_ticks; /* for the collector */
+    /* its calls by kind; they add up to alloc_count: */
+    uint64_t malloc_count, calloc_count, aligned_count, new_count, realloc_count;
+    uint64_t live_bytes; /* of the blocks that this thread allocated, whoever freed the others */
+    uint64_t peak_bytes, peak_ticks;             /* high-water mark of that */
+    uint64_t freed_elsewhere_count, freed_elsewhere_bytes; /* its blocks that others freed */
+    uint64_t alloc_time, free_time; /* ticks inside the allocator; only if calls were timed */
+    /* its stack: deepest extent seen by any event below the stack's beginning, and the pages ever
+     * touched; 0: not known. stack_node: the call path that stood deepest (0: not known) */
+    uint64_t stack_deepest_bytes, stack_touched_bytes;
+    uint32_t stack_node;
+    char name[16]; /* as the kernel knows it; "": not known */
 };
 
 #endif

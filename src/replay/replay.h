@@ -24,6 +24,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include "replay/detail.h"
 #include "replay/metrics.h"
 #include "wire/wire.h"
 
@@ -95,6 +96,37 @@ const struct thread_metrics *replay_thread(const struct replay *replay, size_t i
 #define REPLAY_TIMELINE_BUCKETS 2048
 const struct timeline_bucket *replay_timeline(const struct replay *replay, size_t *count,
                                               uint64_t *bucket_ticks);
+
+/* Each row that is not zero, by kind, x and y ascending. */
+void replay_distributions(const struct replay *replay,
+                          void (*visit)(void *context, const struct distribution_row *row),
+                          void *context);
+
+/* The separated peaks so far; a rise that is still under way counts. `peaks` has PEAKS_MAX places. */
+size_t replay_peaks(struct replay *replay, struct peak *peaks);
+
+/* The curves that have points the last call of this function did not see (all of their points). */
+void replay_changed_curves(struct replay *replay,
+                           void (*visit)(void *context, const struct curve *curve), void *context);
+
+void replay_exchanges(const struct replay *replay,
+                      void (*visit)(void *context, const struct exchange *exchange), void *context);
+
+/* Every block that is alive, in no order. The blocks of reallocs under way are among them. */
+struct replay_block {
+    uint64_t address, size_bytes, birth_ticks;
+    uint32_t node;
+    uint32_t owner; /* thread index; UINT32_MAX: not known */
+};
+size_t replay_live_count(const struct replay *replay);
+void replay_live_blocks(const struct replay *replay,
+                        void (*visit)(void *context, const struct replay_block *block),
+                        void *context);
+
+/* What the collector learns about a thread from elsewhere. */
+void replay_thread_named(struct replay *replay, uint32_t tid, const char *name);
+void replay_thread_stack(struct replay *replay, uint32_t tid, uint64_t deepest_bytes,
+                         uint64_t touched_bytes, uint32_t node);
 
 uint64_t replay_last_ticks(const struct replay *replay); /* time of the newest event */
 size_t replay_memory_bytes(const struct replay *replay); /* what the replay itself holds */

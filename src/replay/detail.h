@@ -1,0 +1,81 @@
+/* What a profile says beyond sums: distributions, the separated peaks, the evolution of single call
+ * paths, who freed whose blocks. Written by the replay, read by every presenter; doc/METRICS.md
+ * defines each. Times are ticks until the collector turns them to ns. */
+#ifndef TIDEMARK_REPLAY_DETAIL_H
+#define TIDEMARK_REPLAY_DETAIL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- Distributions ---- */
+
+/* x and y are lower bounds of bins (0 is a bin of its own), or exact values. "Fine" bins are four to
+ * a power of two: 1 2 3 4 5 6 7 8 10 12 14 16 20 …; "coarse" ones are the powers of two. */
+enum distribution_kind {
+    DISTRIBUTION_SIZE = 0,      /* x: requested bytes, fine; blocks born, count and bytes */
+    DISTRIBUTION_SIZE_EXACT,    /* x: requested bytes; the commonest sizes and no others */
+    DISTRIBUTION_LIFETIME,      /* x: lifetime, fine; blocks whose life has ended */
+    DISTRIBUTION_LIFETIME_SIZE, /* x: lifetime, y: requested bytes; coarse; ended blocks */
+    DISTRIBUTION_TIME_SIZE,     /* x: beginning of an interval of time, y: size, coarse; born then */
+    DISTRIBUTION_REALLOC,       /* x: old size, y: new size, coarse; count, bytes of the new */
+    DISTRIBUTION_REALLOC_GROW,  /* x: new - old, exact; the commonest growths and no others */
+    DISTRIBUTION_REALLOC_SHRINK,/* x: old - new, exact, likewise */
+    DISTRIBUTION_KINDS
+};
+struct distribution_row {
+    uint32_t kind; /* enum distribution_kind */
+    uint64_t x, y; /* y: 0 where there is none */
+    uint64_t count, bytes;
+};
+/* The most rows of a kind that lists the commonest values. */
+#define DISTRIBUTION_COMMONEST 64
+
+/* ---- Peaks ---- */
+
+/* Maxima of the live bytes, each separated from the next by a fall of at least 1/PEAK_FALL of the
+ * lower one: the highest PEAKS_MAX of them, in the order of time. The global one is exact, and so
+ * are the shares of the call paths at all of them. */
+#define PEAKS_MAX        8
+#define PEAK_SHARES_MAX  32
+#define PEAK_FALL        8
+struct peak_share {
+    uint32_t node;
+    uint64_t bytes;
+};
+struct peak {
+    uint64_t ticks, bytes;
+    uint64_t valley_bytes; /* the lowest level between this and the next one, or the end */
+    uint64_t rest_bytes;   /* bytes - those of the shares */
+    size_t share_count;    /* the largest, descending. 0 with rest_bytes == bytes: was not kept */
+    struct peak_share shares[PEAK_SHARES_MAX];
+};
+
+/* ---- Evolution of a call path ---- */
+
+/* Its live bytes over time, lossy by the BFM report's rule: a point is kept when the level has moved
+ * from the last one kept by more than `threshold_bytes` and more than CURVE_PART of it. When
+ * CURVE_POINTS are reached the threshold doubles and points in between go. */
+#define CURVE_POINTS          256
+#define CURVE_THRESHOLD_BYTES 8192 /* a page record of the report: 1024 pointers */
+#define CURVE_PART            20   /* 1/20: 5 % */
+struct curve_point {
+    uint64_t ticks, bytes;
+};
+struct curve {
+    uint32_t node;
+    uint32_t count;
+    uint64_t threshold_bytes; /* as it stood at the end */
+    const struct curve_point *points;
+};
+
+/* ---- Threads ---- */
+
+/* Blocks that thread `owner` allocated and thread `freer` freed (or reallocated), owner != freer;
+ * by thread index. Beyond EXCHANGE_MAX pairs the rest is one row with both UINT32_MAX. */
+#define EXCHANGE_MAX 4096
+struct exchange {
+    uint32_t owner, freer;
+    uint64_t count, bytes;
+};
+
+#endif
