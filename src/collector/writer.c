@@ -308,6 +308,8 @@ static void metrics_to_ns(const struct writer *writer, struct call_metrics *metr
     metrics->lifetime_sum = span_ns(metrics->lifetime_sum, tick_ns);
     metrics->freed_lifetime_sum = span_ns(metrics->freed_lifetime_sum, tick_ns);
     metrics->peak_ticks = moment_ns(writer, metrics->peak_ticks, tick_ns);
+    metrics->alloc_time = span_ns(metrics->alloc_time, tick_ns);
+    metrics->free_time = span_ns(metrics->free_time, tick_ns);
 }
 
 static void rounded_set(struct rounded *sum, uint32_t node, uint64_t ns)
@@ -362,6 +364,9 @@ static int write_threads(struct writer *writer, const struct snapshot *snapshot,
         thread.start_ticks = moment_ns(writer, thread.start_ticks, tick_ns);
         thread.end_ticks = moment_ns(writer, thread.end_ticks, tick_ns);
         thread.wait_ticks = span_ns(thread.wait_ticks, tick_ns);
+        thread.peak_ticks = moment_ns(writer, thread.peak_ticks, tick_ns);
+        thread.alloc_time = span_ns(thread.alloc_time, tick_ns);
+        thread.free_time = span_ns(thread.free_time, tick_ns);
         status = profile_put_thread(writer->profile, i, &thread);
     }
     return status;

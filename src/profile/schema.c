@@ -41,6 +41,8 @@ const struct field schema_call_fields[] = {
     CALL("freed_bytes", freed_bytes, FIELD_ADDED),
     CALL("freed_elsewhere_count", freed_elsewhere_count, FIELD_ADDED),
     CALL("freed_lifetime_sum_ns", freed_lifetime_sum, FIELD_ADDED),
+    CALL("alloc_time_ns", alloc_time, FIELD_ADDED),
+    CALL("free_time_ns", free_time, FIELD_ADDED),
 };
 const size_t schema_call_field_count = COUNT(schema_call_fields);
 _Static_assert(COUNT(schema_call_fields) * sizeof(uint64_t) == sizeof(struct call_metrics),
@@ -74,6 +76,20 @@ const struct field schema_thread_fields[] = {
     THREAD("free_bytes", free_bytes),
     THREAD("waits", waits),
     THREAD("wait_ns", wait_ticks),
+    THREAD("malloc_count", malloc_count),
+    THREAD("calloc_count", calloc_count),
+    THREAD("aligned_count", aligned_count),
+    THREAD("new_count", new_count),
+    THREAD("realloc_count", realloc_count),
+    THREAD("live_bytes", live_bytes),
+    THREAD("peak_bytes", peak_bytes),
+    THREAD("peak_ns", peak_ticks),
+    THREAD("freed_elsewhere_count", freed_elsewhere_count),
+    THREAD("freed_elsewhere_bytes", freed_elsewhere_bytes),
+    THREAD("alloc_time_ns", alloc_time),
+    THREAD("free_time_ns", free_time),
+    THREAD("stack_deepest_bytes", stack_deepest_bytes),
+    THREAD("stack_touched_bytes", stack_touched_bytes),
 };
 const size_t schema_thread_field_count = COUNT(schema_thread_fields);
 

@@ -138,8 +138,11 @@ static inline struct timeline_bucket sample_bucket(unsigned i)
 }
 
 static const struct thread_metrics sample_threads[] = {
-    {4711, 0, 0, 60000, 130000000, 60000, 110000000, 0, 0},
-    {4712, 1000000, 990000000, 6237, 11900032, 5233, 14800000, 3, 1500000},
+    {.tid = 4711, .alloc_count = 60000, .alloc_bytes = 130000000, .free_count = 60000,
+     .free_bytes = 110000000},
+    {.tid = 4712, .start_ticks = 1000000, .end_ticks = 990000000, .alloc_count = 6237,
+     .alloc_bytes = 11900032, .free_count = 5233, .free_bytes = 14800000, .waits = 3,
+     .wait_ticks = 1500000},
 };
 enum { SAMPLE_THREADS = 2 };
 
