@@ -67,6 +67,10 @@ _Static_assert(COUNT(schema_program_fields) * sizeof(uint64_t) + sizeof(struct c
     {                                                                                              \
         column, offsetof(struct thread_metrics, field), FIELD_PLAIN                                \
     }
+#define THREAD_ADDED(column, field)                                                                \
+    {                                                                                              \
+        column, offsetof(struct thread_metrics, field), FIELD_ADDED                                \
+    }
 const struct field schema_thread_fields[] = {
     THREAD("start_ns", start_ticks),
     THREAD("end_ns", end_ticks),
@@ -76,20 +80,20 @@ const struct field schema_thread_fields[] = {
     THREAD("free_bytes", free_bytes),
     THREAD("waits", waits),
     THREAD("wait_ns", wait_ticks),
-    THREAD("malloc_count", malloc_count),
-    THREAD("calloc_count", calloc_count),
-    THREAD("aligned_count", aligned_count),
-    THREAD("new_count", new_count),
-    THREAD("realloc_count", realloc_count),
-    THREAD("live_bytes", live_bytes),
-    THREAD("peak_bytes", peak_bytes),
-    THREAD("peak_ns", peak_ticks),
-    THREAD("freed_elsewhere_count", freed_elsewhere_count),
-    THREAD("freed_elsewhere_bytes", freed_elsewhere_bytes),
-    THREAD("alloc_time_ns", alloc_time),
-    THREAD("free_time_ns", free_time),
-    THREAD("stack_deepest_bytes", stack_deepest_bytes),
-    THREAD("stack_touched_bytes", stack_touched_bytes),
+    THREAD_ADDED("malloc_count", malloc_count),
+    THREAD_ADDED("calloc_count", calloc_count),
+    THREAD_ADDED("aligned_count", aligned_count),
+    THREAD_ADDED("new_count", new_count),
+    THREAD_ADDED("realloc_count", realloc_count),
+    THREAD_ADDED("live_bytes", live_bytes),
+    THREAD_ADDED("peak_bytes", peak_bytes),
+    THREAD_ADDED("peak_ns", peak_ticks),
+    THREAD_ADDED("freed_elsewhere_count", freed_elsewhere_count),
+    THREAD_ADDED("freed_elsewhere_bytes", freed_elsewhere_bytes),
+    THREAD_ADDED("alloc_time_ns", alloc_time),
+    THREAD_ADDED("free_time_ns", free_time),
+    THREAD_ADDED("stack_deepest_bytes", stack_deepest_bytes),
+    THREAD_ADDED("stack_touched_bytes", stack_touched_bytes),
 };
 const size_t schema_thread_field_count = COUNT(schema_thread_fields);
 

@@ -91,14 +91,15 @@ struct thread_metrics {
     /* made by this thread; allocations and reallocations, and the blocks whose life they ended */
     uint64_t alloc_count, alloc_bytes, free_count, free_bytes;
     uint64_t waits, wait_ticks; /* for the collector */
-    /* its calls by kind; they add up to alloc_count: */
+    /* From here on UINT64_MAX means not known (older files; calls that were not timed).
+     * Its calls by kind; they add up to alloc_count: */
     uint64_t malloc_count, calloc_count, aligned_count, new_count, realloc_count;
     uint64_t live_bytes; /* of the blocks that this thread allocated, whoever freed the others */
     uint64_t peak_bytes, peak_ticks;             /* high-water mark of that */
     uint64_t freed_elsewhere_count, freed_elsewhere_bytes; /* its blocks that others freed */
-    uint64_t alloc_time, free_time; /* ticks inside the allocator; only if calls were timed */
+    uint64_t alloc_time, free_time; /* ticks inside the allocator */
     /* its stack: deepest extent seen by any event below the stack's beginning, and the pages ever
-     * touched; 0: not known. stack_node: the call path that stood deepest (0: not known) */
+     * touched. stack_node: the call path that stood deepest (0: not known) */
     uint64_t stack_deepest_bytes, stack_touched_bytes;
     uint32_t stack_node;
     char name[16]; /* as the kernel knows it; "": not known */
