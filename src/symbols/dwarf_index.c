@@ -274,7 +274,7 @@ static void read_files(struct unit *unit)
     unit->files_read = true;
 }
 
-static const char *file_name(struct dwarf_index *index, struct unit *unit, size_t number)
+const char *dwarf_index_file(struct dwarf_index *index, struct unit *unit, size_t number)
 {
     if (!unit->files_read)
         read_files(unit);
@@ -298,7 +298,7 @@ static void set_line(struct dwarf_index *index, struct unit *unit, uint64_t addr
     if (!line)
         return;
     if (dwarf_line_file(line, &files, &file) == 0)
-        frame->file = file_name(index, unit, file);
+        frame->file = dwarf_index_file(index, unit, file);
     if (dwarf_lineno(line, &number) == 0 && number > 0)
         frame->line = (uint32_t)number;
 }
@@ -316,7 +316,7 @@ static void set_call_line(struct dwarf_index *index, struct unit *unit, Dwarf_Di
                           struct symbols_frame *frame)
 {
     if (dwarf_hasattr(call, DW_AT_call_file))
-        frame->file = file_name(index, unit, small_attribute(call, DW_AT_call_file));
+        frame->file = dwarf_index_file(index, unit, small_attribute(call, DW_AT_call_file));
     frame->line = small_attribute(call, DW_AT_call_line);
 }
 

@@ -1,11 +1,11 @@
-/* What functions in DWARF are called. */
+/* What functions and variables in DWARF are called. */
 #ifndef TIDEMARK_SYMBOLS_DWARF_NAMES_H
 #define TIDEMARK_SYMBOLS_DWARF_NAMES_H
 
 #include "symbols/dwarf_index.h"
 
-/* The name of a subprogram or of an inlined one; both strings may be NULL. Valid until the next
- * call. */
+/* The name of a subprogram, of an inlined one, or of a variable; both strings may be NULL. Valid
+ * until the next call. */
 const struct name *dwarf_name(struct dwarf_index *index, struct unit *unit, Dwarf_Die *die);
 
 /* Walking a tree in the order that it stands in the file: the only order there is, unless the file

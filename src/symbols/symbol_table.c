@@ -45,9 +45,7 @@ static bool names_code(const GElf_Sym *symbol, const char *name, bool executable
            (type == STT_NOTYPE && executable && strncmp(name, ".L", 2) != 0);
 }
 
-/* Aliases: a function's public name before its private ones ("write" before "__write"), a function
- * before a label. */
-static int rank_of(const GElf_Sym *symbol, const char *name)
+int symbol_rank(const GElf_Sym *symbol, const char *name)
 {
     int rank = 0;
     if (GELF_ST_TYPE(symbol->st_info) != STT_NOTYPE)
@@ -69,7 +67,7 @@ static void add(struct symbol_table *table, struct pool *pool, const GElf_Sym *s
         .bytes = symbol->st_size,
         .section_end = section_end,
         .linkage = version ? pool_intern_n(pool, name, (size_t)(version - name)) : name,
-        .rank = rank_of(symbol, name),
+        .rank = symbol_rank(symbol, name),
     };
 }
 

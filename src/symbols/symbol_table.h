@@ -24,6 +24,10 @@ struct symbol_table {
 void symbol_table_read(struct symbol_table *table, struct image *image, struct pool *pool);
 void symbol_table_release(struct symbol_table *table);
 
+/* Of aliases, the one with the highest rank is shown: a public name before private ones ("write"
+ * before "__write"), a function or variable before a label. */
+int symbol_rank(const GElf_Sym *symbol, const char *name);
+
 /* The function at `address`, or NULL. */
 struct symbol *symbol_table_find(struct symbol_table *table, uint64_t address);
 

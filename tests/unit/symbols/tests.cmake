@@ -22,6 +22,35 @@ if(TIDEMARK_FORTRAN)
     symbols_fixture(heat heat.f90 ${TIDEMARK_FORTRAN})
 endif()
 
+# Variables: the same program as every kind of link and of debug information makes it.
+symbols_fixture(variables variables.c ${CMAKE_C_COMPILER} -O0 -fPIE -pie)
+symbols_fixture(variables-fixed variables.c ${CMAKE_C_COMPILER} -fno-pie -no-pie)
+symbols_fixture(variables-common variables.c ${CMAKE_C_COMPILER} -fcommon -fdata-sections
+    -Wl,--gc-sections)
+symbols_fixture(variables-split variables.c ${CMAKE_C_COMPILER} -gsplit-dwarf)
+symbols_fixture(variables-dwarf4 variables.c ${CMAKE_C_COMPILER} -gdwarf-4)
+symbols_fixture(variables-packed variables.c ${CMAKE_C_COMPILER} -gz)
+symbols_fixture(variables-lto variables.c ${CMAKE_C_COMPILER} -flto)
+symbols_fixture(variables.so variables.c ${CMAKE_C_COMPILER} -fPIC -shared)
+symbols_fixture(variables.o variables.c ${CMAKE_C_COMPILER} -c)
+symbols_fixture(variables-cc variables.cc ${CMAKE_CXX_COMPILER} -std=c++17)
+if(TIDEMARK_FORTRAN)
+    symbols_fixture(variables-f90 variables.f90 ${TIDEMARK_FORTRAN})
+endif()
+add_custom_command(OUTPUT ${fixtures}/variables-bare DEPENDS ${fixtures}/variables
+        ${fixtures}/variables.so
+    COMMAND ${TIDEMARK_OBJCOPY} --only-keep-debug variables .debug/variables-stripped.debug
+    COMMAND ${TIDEMARK_OBJCOPY} --strip-all
+        --add-gnu-debuglink=.debug/variables-stripped.debug variables variables-stripped
+    COMMAND ${TIDEMARK_OBJCOPY} --only-keep-debug variables variables-debug
+    COMMAND ${TIDEMARK_OBJCOPY} --strip-debug variables variables-symbols
+    COMMAND ${TIDEMARK_OBJCOPY} --strip-all variables.so variables-exports.so
+    COMMAND ${TIDEMARK_OBJCOPY} --strip-unneeded --keep-section=.debug_* variables
+        variables-nameless
+    COMMAND ${TIDEMARK_OBJCOPY} --strip-all variables variables-bare
+    WORKING_DIRECTORY ${fixtures})
+list(APPEND built ${fixtures}/variables-bare)
+
 # As distributions ship programs: debug information in a file beside the program.
 add_custom_command(OUTPUT ${fixtures}/stripped DEPENDS ${fixtures}/shapes
     COMMAND ${TIDEMARK_OBJCOPY} --only-keep-debug shapes .debug/stripped.debug
@@ -30,7 +59,7 @@ add_custom_command(OUTPUT ${fixtures}/stripped DEPENDS ${fixtures}/shapes
     WORKING_DIRECTORY ${fixtures})
 add_custom_target(symbols_fixtures DEPENDS ${built} ${fixtures}/stripped)
 
-foreach(test resolve demangle jit damage range_map)
+foreach(test resolve demangle jit damage range_map variables)
     tidemark_unit_test(symbols ${test})
     add_dependencies(test_symbols_${test} symbols_fixtures)
     target_compile_definitions(test_symbols_${test} PRIVATE
