@@ -257,8 +257,6 @@ static bool worth_remembering(struct unwind_memory *memory, const struct route *
 
 /* ---- Naming ------------------------------------------------------------------------------------- */
 
-#define BATCH 512u /* frames added before others get a turn */
-
 /* Where a path begins: at the root, at a mark that stands for what could not be walked, or at a
  * remembered frame. */
 struct base {
@@ -285,25 +283,19 @@ static bool resolve_base(struct base *base)
 static uint32_t __attribute__((noinline)) add_path(struct base base, const struct fresh *fresh,
                                                    uint32_t count)
 {
-    uint32_t node = 0;
     uint64_t hash = base.hash;
-    paths_begin();
-    if (resolve_base(&base)) {
-        node = base.node;
-        while (count--) {
-            uintptr_t ip = arch_code_address(fresh->frames[count].ip);
-            hash = path_hash(hash, ip);
-            node = paths_child(node, hash, ip);
-            if (!node) {
-                break;
-            }
-            if (count % BATCH == 0) {
-                paths_end();
-                paths_begin();
-            }
+    uint32_t node = resolve_base(&base) ? base.node : 0;
+    if (!node && hash) {
+        return 0;
+    }
+    while (count--) {
+        uintptr_t ip = arch_code_address(fresh->frames[count].ip);
+        hash = path_hash(hash, ip);
+        node = paths_child(node, hash, ip);
+        if (!node) {
+            break;
         }
     }
-    paths_end();
     return node;
 }
 

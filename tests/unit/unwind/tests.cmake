@@ -6,6 +6,9 @@ target_compile_definitions(unwind_plugin_B PRIVATE PLUGIN_BYTES=512)
 
 tidemark_unit_test(unwind cfi)
 tidemark_unit_test(unwind memory)
+tidemark_unit_test(unwind paths)
+target_link_libraries(test_unwind_paths PRIVATE Threads::Threads)
+target_compile_options(test_unwind_paths PRIVATE -O2 -fno-optimize-sibling-calls)
 tidemark_unit_test(unwind rare)
 
 # The walks, in a program as it is usually linked, and in one with holes between its segments.
