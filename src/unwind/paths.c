@@ -22,8 +22,8 @@
  *      The others' nodes are in nobody's use.
  *
  * When three quarters full, under a lock with signals blocked, every slot is copied to a new table,
- * or frozen if it is empty: who would have put a path there waits, and finds the new table. The old
- * one's pages are given back at once: a reader that is still in it reads zeros and finds nothing, a
+ * or frozen if no path is there: who would have put one there waits, and finds the new table. The
+ * old one's pages are given back at once: a reader that is still in it reads zeros and finds nothing, a
  * writer finds that the table is another one and begins again. */
 #include "unwind/paths.h"
 
@@ -217,11 +217,16 @@ static void table_give_back(struct table *table)
     }
 }
 
-/* What the slot holds for good. */
+/* What the slot holds for good. Also where a path was retired nobody may put it again. */
 static uint64_t freeze(_Atomic uint64_t *slot)
 {
-    uint64_t found = EMPTY;
-    return atomic_compare_exchange_strong(slot, &found, FROZEN) ? FROZEN : found;
+    uint64_t found = atomic_load(slot);
+    while (!(found & NODE_MASK)) {
+        if (atomic_compare_exchange_strong(slot, &found, FROZEN)) {
+            return FROZEN;
+        }
+    }
+    return found;
 }
 
 /* Retired paths stay behind. */

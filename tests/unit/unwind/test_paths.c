@@ -152,8 +152,19 @@ static void paths_made_at_once_by_threads_and_handlers_have_one_number_each(void
 }
 
 /* Threads that make nothing but new paths, each a part of its own, so that a table is replaced under
- * their hands again and again; then all must be there. */
+ * their hands again and again, while the first few are retired; then all others must be there. */
+#define RETIRED 100u
 static _Atomic unsigned waiting_makers;
+
+static void *retire_the_first(void *nothing)
+{
+    while (!done) {
+        struct timespec pause = {0, 500 * 1000};
+        paths_retire(ip_of(1), ip_of(RETIRED - 1));
+        nanosleep(&pause, NULL);
+    }
+    return nothing;
+}
 
 static void *make_part(void *which)
 {
@@ -172,16 +183,20 @@ static void no_path_is_lost_while_the_table_is_replaced(void **state)
     (void)state;
     make_hashes();
     for (int round = 0; round < 25; round++) {
-        pthread_t makers[MAKERS];
+        pthread_t makers[MAKERS], retiring;
         begin_unwind(UNWIND_CFI, 0);
         waiting_makers = MAKERS;
+        done = false;
+        pthread_create(&retiring, NULL, retire_the_first, NULL);
         for (size_t i = 0; i < MAKERS; i++) {
             pthread_create(&makers[i], NULL, make_part, (void *)i);
         }
         for (size_t i = 0; i < MAKERS; i++) {
             pthread_join(makers[i], NULL);
         }
-        for (uint32_t path = 1; path < PATHS; path++) {
+        done = true;
+        pthread_join(retiring, NULL);
+        for (uint32_t path = RETIRED; path < PATHS; path++) {
             assert_int_equal(paths_find(hashes[path]), first_seen[(path - 1) % MAKERS][path]);
         }
     }
