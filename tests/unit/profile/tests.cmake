@@ -1,3 +1,4 @@
+tidemark_unit_test(profile columns)
 tidemark_unit_test(profile writer)
 tidemark_unit_test(profile damage)
 tidemark_unit_test(profile golden)
