@@ -314,6 +314,14 @@ static bool wait_for_writer(struct image *image)
     return writer_is_ready(image, false);
 }
 
+static void forget_events(struct image *image)
+{
+    merge_free(image->merge);
+    replay_free(image->replay);
+    image->merge = NULL;
+    image->replay = NULL;
+}
+
 static void complete(struct image *image)
 {
     flush_collect(image);
@@ -327,6 +335,7 @@ static void complete(struct image *image)
     snapshot_release(&image->snapshot);
     if (status < 0)
         fail(image, "%s", profile_error());
+    forget_events(image); /* packing wants memory of its own */
     if (writer_finish(image->writer, image->options.pack) < 0)
         fail(image, "%s", profile_error());
     image->writer = NULL;
@@ -409,8 +418,7 @@ static void *image_thread(void *context)
         atomic_store(&image->ready, false);
     }
     process_meter_close(&image->meter);
-    merge_free(image->merge);
-    replay_free(image->replay);
+    forget_events(image);
     atomic_store(&image->done, true);
     return NULL;
 }

@@ -161,6 +161,12 @@ const struct wire_node *view_node(const struct view *view, uint32_t index)
     return &view->node_chunks[index / WIRE_NODES_PER_CHUNK][index % WIRE_NODES_PER_CHUNK];
 }
 
+void view_leave_nodes(const struct view *view, uint32_t count)
+{
+    for (size_t chunk = 0; chunk < count / WIRE_NODES_PER_CHUNK; chunk++)
+        madvise(view->node_chunks[chunk], WIRE_CHUNK_BYTES, MADV_DONTNEED);
+}
+
 static bool module_is_sound(const struct wire_module *module, uint32_t bytes, size_t room)
 {
     return bytes % 8 == 0 && bytes > offsetof(struct wire_module, path) && bytes <= room &&

@@ -277,6 +277,7 @@ static int write_nodes(struct writer *writer, const struct view *view, uint32_t 
         writer->unwalkable[id] = node->ip == WIRE_MARK_UNWALKABLE || writer->unwalkable[parent];
         writer->nodes_written = id + 1;
     }
+    view_leave_nodes(view, count);
     return 0;
 }
 

@@ -204,7 +204,7 @@ static int create_schema(struct profile_writer *writer)
     struct strbuf sql = STRBUF_INIT;
     strbuf_addf(&sql,
                 "PRAGMA page_size=%d; PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF;"
-                "PRAGMA wal_autocheckpoint=0; PRAGMA cache_size=-16384; PRAGMA temp_store=MEMORY;"
+                "PRAGMA wal_autocheckpoint=0; PRAGMA cache_size=-1024; PRAGMA temp_store=MEMORY;"
                 "PRAGMA application_id=%d; BEGIN;",
                 SCHEMA_PAGE_BYTES, SCHEMA_APPLICATION_ID);
     schema_create(&sql);
