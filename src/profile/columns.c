@@ -177,11 +177,24 @@ static inline bool get_varint(struct bytes *from, uint64_t *value)
     return get_long_varint(from, value);
 }
 
+/* Nearly all are one or two bytes long. */
 static bool get_all(struct bytes *from, uint64_t *column, size_t rows)
 {
-    for (size_t i = 0; i < rows; i++)
-        if (!get_varint(from, &column[i]))
-            return false;
+    struct bytes bytes = *from;
+    for (size_t i = 0; i < rows; i++) {
+        const unsigned char *at = bytes.at;
+        if (bytes.end - at >= 2 && (at[0] & at[1]) < 0x80) {
+            bool two = at[0] >= 0x80;
+            column[i] = two ? (at[0] & 0x7fu) | (unsigned)at[1] << 7 : at[0];
+            bytes.at = at + 1 + two;
+        } else {
+            *from = bytes;
+            if (!get_varint(from, &column[i]))
+                return false;
+            bytes = *from;
+        }
+    }
+    *from = bytes;
     return true;
 }
 

@@ -57,26 +57,31 @@ static void note_damage(struct reader *reader, const char *what)
 
 /* ---- Memory -------------------------------------------------------------------------------- */
 
-/* Room for one more of `item_bytes` in the array that the pointer at `array` points to; the new
- * item is zeroed. */
-static void *append(struct reader *reader, void *array, size_t *count, size_t *capacity,
-                    size_t item_bytes)
+/* Doubles the array that the pointer at `array` points to. */
+static bool grow(struct reader *reader, void *array, size_t *capacity, size_t item_bytes)
 {
     void *items;
+    size_t more = *capacity ? *capacity * 2 : 64;
     memcpy(&items, array, sizeof items);
-    if (*count == *capacity) {
-        size_t more = *capacity ? *capacity * 2 : 64;
-        items = realloc(items, more * item_bytes);
-        if (!items) {
-            reader->no_memory = true;
-            return NULL;
-        }
-        memcpy(array, &items, sizeof items);
-        *capacity = more;
-    }
-    void *item = (char *)items + (*count)++ * item_bytes;
-    memset(item, 0, item_bytes);
-    return item;
+    items = realloc(items, more * item_bytes);
+    reader->no_memory |= !items;
+    if (!items)
+        return false;
+    memcpy(array, &items, sizeof items);
+    *capacity = more;
+    return true;
+}
+
+/* Room for one more of `item_bytes` in the array that the pointer at `array` points to; the new
+ * item is zeroed. */
+static inline void *append(struct reader *reader, void *array, size_t *count, size_t *capacity,
+                           size_t item_bytes)
+{
+    char *items;
+    if (*count == *capacity && !grow(reader, array, capacity, item_bytes))
+        return NULL;
+    memcpy(&items, array, sizeof items);
+    return memset(items + (*count)++ * item_bytes, 0, item_bytes);
 }
 
 #define APPEND(reader, array, count, capacity)                                                     \
