@@ -12,9 +12,9 @@ static const struct option_entry entries[] = {OPTION_GROUP_END};
 static const struct options_command command = {
     .name = "unpack",
     .synopsis = "PROFILE [DATABASE]",
-    .purpose = "Writes a profile, finished or still being recorded, as a plain SQLite database with "
-               "a row for each call path, for sqlite3 and other tools. The profile itself stays as "
-               "it is. DATABASE must not exist; its name is PROFILE's with .db instead of .tmk if "
+    .purpose = "Writes a profile, finished or still being recorded, as a plain SQLite database "
+               "with a row for each call path, for sqlite3 and other tools. The profile itself "
+               "stays as it is. DATABASE must not exist; its name is PROFILE's with .db instead of .tmk if "
                "it is not given.",
     .entries = entries,
     .epilogue =

@@ -1,6 +1,6 @@
 /* All that a profile needs of a replay at one moment, so that it can be written while the replay
- * goes on: times in nanoseconds since the start, and the metrics of call paths as the bytes that the
- * profile keeps, which are an eighth of the metrics. */
+ * goes on: times in nanoseconds since the start, and the metrics of call paths as the bytes that
+ * the profile keeps, which are an eighth of the metrics. */
 #ifndef TIDEMARK_COLLECTOR_SNAPSHOT_H
 #define TIDEMARK_COLLECTOR_SNAPSHOT_H
 

@@ -21,16 +21,20 @@ static void take_column(uint64_t *column, const struct replay_site *sites, size_
 
 void profile_encode_sites(struct strbuf *out, const struct replay_site *sites, size_t count)
 {
-    uint64_t numbers[1 + METRICS][PROFILE_BLOCK_SITES];
     const uint64_t *columns[1 + METRICS];
-    columns[0] = numbers[0];
+    uint64_t *numbers = malloc((1 + METRICS) * count * sizeof *numbers); /* too much for a stack */
+    if (!numbers)
+        abort();
     for (size_t row = 0; row < count; row++)
-        numbers[0][row] = sites[row].node;
+        numbers[row] = sites[row].node;
+    columns[0] = numbers;
     for (size_t i = 0; i < METRICS; i++) {
-        take_column(numbers[1 + i], sites, count, schema_call_fields[i].offset);
-        columns[1 + i] = numbers[1 + i];
+        uint64_t *column = numbers + (1 + i) * count;
+        take_column(column, sites, count, schema_call_fields[i].offset);
+        columns[1 + i] = column;
     }
     columns_encode(out, columns, 1 + METRICS, count);
+    free(numbers);
 }
 
 /* ---- Reading ------------------------------------------------------------------------------- */

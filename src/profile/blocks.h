@@ -22,7 +22,7 @@ bool blocks_are_there(struct sqlite3 *database);
 
 /* The blocks of one table, one after the other, in the order of their first numbers. */
 struct blocks {
-    uint64_t first; /* number of the block's first row; first + rows - 1 is no more than UINT32_MAX */
+    uint64_t first; /* number of the block's first row; that of its last is at most UINT32_MAX */
     struct columns columns;
     char *names[COLUMNS_MAX]; /* of the columns, NULL: not told */
     const uint64_t *metrics[sizeof(struct call_metrics) / sizeof(uint64_t)]; /* by field */

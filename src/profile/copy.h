@@ -4,7 +4,8 @@
 
 struct sqlite3;
 
-/* Copies what the last commit left in `from` to the empty file `to`: one file, without a log. 0 or -errno. */
+/* Copies what the last commit left in `from` to the empty file `to`: one file, without a log. 0 or
+ * -errno (no sentence). */
 int copy_database(struct sqlite3 *from, const char *to);
 
 #endif

@@ -1,6 +1,7 @@
-/* Rows and blocks become arrays. Nothing in the file is believed: ids that do not rise, parents that do not
- * come before their children, numbers below zero, values of other types, blocks
- * that do not decode and rows that SQLite cannot reach leave a note in `damage` and are left out or stand as 0; the rest is still read. */
+/* Rows and blocks become arrays. Nothing in the file is believed: ids that do not rise, parents that
+ * do not come before their children, numbers below zero, values of other types, blocks that do not
+ * decode and rows that SQLite cannot reach leave a note in `damage` and are left out or stand as 0;
+ * the rest is still read. */
 #include "profile/profile.h"
 
 #include <errno.h>

@@ -4,9 +4,10 @@
  *     keeps what a killed collector wrote; only the machine's own crash can lose it.
  *   - After each commit the log is copied back into the database as far as no reader stands in the
  *     way, so the file alone is at most one commit behind.
- *   - What there is by the hundred thousand, call paths and their metrics, comes in blocks of columns:
- *     thousands to a row. All else comes in the order of its keys, and there are no secondary
- *     indices: every insert is an append. (bench: tests/unit/profile/bench_writer.c.)
+ *   - What there is by the hundred thousand, call paths and their metrics, comes in blocks of
+ *     columns: thousands to a row. All else comes in the order of its keys, and there are no
+ *     secondary indices: every insert is an append. (tests/unit/profile/bench_writer.c measures.)
+ *   - The page cache is small: nothing that was written is read again.
  *   - A lock beyond the file's end says to readers that the writer lives.
  */
 #include "profile/profile.h"

@@ -75,7 +75,7 @@ int main(int argc, char **argv)
         error = profile_writer_finish(writer, true);
     if (error)
         fprintf(stderr, "%s\n", profile_error());
-    printf("%d paths and sites: %.3f s of CPU; finish and pack: %.3f s\n", COMMITS * (PATHS + SITES),
-           written - start, cpu_s() - written);
+    printf("%d paths and sites: %.3f s of CPU; finish and pack: %.3f s\n",
+           COMMITS * (PATHS + SITES), written - start, cpu_s() - written);
     return error != 0;
 }

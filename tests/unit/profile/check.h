@@ -101,7 +101,7 @@ static inline void check_sample(const struct profile *profile)
 
 /* ---- Random content ------------------------------------------------------------------------ */
 
-/* Numbers of every magnitude; what SQLite cannot hold is stored in rows as the largest that it can. */
+/* Numbers of every magnitude; what SQLite cannot hold stands in rows as the largest that it can. */
 static inline uint64_t random_number(unsigned *seed)
 {
     uint64_t value = (uint64_t)rand_r(seed) << 42 ^ (uint64_t)rand_r(seed) << 21 ^ rand_r(seed);

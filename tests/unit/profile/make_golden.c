@@ -1,6 +1,6 @@
 /* Wrote tests/golden/profile-v*: as packed, as recorded, and as unpacked. Run it only for a new
- * version of the format, under new names: old golden files stay. (Those of version 1 are only packed
- * and plain.) */
+ * version of the format, under new names: old golden files stay. (Of version 1 there are only the
+ * first two.) */
 #include <stdio.h>
 #include "sample.h"
 

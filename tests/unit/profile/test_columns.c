@@ -105,7 +105,7 @@ static void what_says_nothing_costs_nothing(void **state)
         numbers[0][row] = 0;
         numbers[1][row] = UINT64_MAX;
         numbers[2][row] = of_any_size();
-        numbers[3][row] = numbers[2][row]; /* as are the smallest and the largest size of one block */
+        numbers[3][row] = numbers[2][row]; /* as the smallest and the largest size of one block */
         numbers[4][row] = row % 3 ? UINT64_MAX : 5;
     }
     assert_int_equal(bytes_of(1, 1024), 2);

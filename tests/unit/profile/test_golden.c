@@ -1,4 +1,5 @@
-/* Files written by any version stay readable for ever, and the queries in doc/FORMAT-profile.md run. */
+/* Files written by any version stay readable for ever, and the queries in doc/FORMAT-profile.md
+ * run. */
 #include <errno.h>
 #include <setjmp.h>
 #include <sqlite3.h>

@@ -103,7 +103,8 @@ static void a_reader_that_holds_on_does_not_keep_the_end_away(void **state)
         assert_false(exists(scratch("held.tmk-wal")));
         assert_false(exists(scratch("held.tmk.copy")));
         assert_false(exists(scratch("held.tmk.packing")));
-        assert_int_equal(sqlite3_exec(holder, "SELECT * FROM site_block", NULL, NULL, NULL), SQLITE_OK);
+        assert_int_equal(sqlite3_exec(holder, "SELECT * FROM site_block", NULL, NULL, NULL),
+                         SQLITE_OK);
         sqlite3_close(holder);
     }
 }
@@ -297,8 +298,8 @@ static void unpacking_gives_rows_and_views_and_keeps_what_else_is_there(void **s
     assert_int_equal(number_in(rows, "SELECT parent FROM path WHERE id=10"), 2);
     assert_int_equal(number_in(rows, "SELECT count(*) FROM call_sites"), SAMPLE_SITES);
     assert_int_equal(number_in(rows, "SELECT lifetime_min_ns IS NULL FROM site WHERE path=9"), 1);
-    assert_int_equal(number_in(rows, "SELECT count(*) FROM sqlite_schema WHERE name LIKE '%block%'"),
-                     0);
+    assert_int_equal(
+        number_in(rows, "SELECT count(*) FROM sqlite_schema WHERE name LIKE '%block%'"), 0);
     assert_int_equal(
         number_in(rows, "SELECT integrity_check = 'ok' FROM pragma_integrity_check"), 1);
 }

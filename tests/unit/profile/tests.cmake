@@ -12,7 +12,8 @@ foreach(tool make_golden bench_writer)
 endforeach()
 
 # The corpus of fuzz/fuzz_columns.c, once through. With clang the fuzzer itself is
-#   clang -fsanitize=fuzzer,address,undefined -D_GNU_SOURCE -I BUILD/rooms/{profile,base} fuzz/fuzz_columns.c src/profile/columns.c src/base/strbuf.c
+#   clang -fsanitize=fuzzer,address,undefined -D_GNU_SOURCE -I BUILD/rooms/{profile,base} \
+#         fuzz/fuzz_columns.c src/profile/columns.c src/base/strbuf.c
 file(GLOB corpus CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/fuzz/corpus/columns/*)
 add_executable(fuzz_columns_corpus ${CMAKE_SOURCE_DIR}/fuzz/fuzz_columns.c
     ${CMAKE_SOURCE_DIR}/fuzz/run_corpus.c)
