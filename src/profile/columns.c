@@ -45,12 +45,19 @@ struct encoder {
     size_t varied[COLUMNS_MAX], varied_count; /* those that are not all the same */
 };
 
+/* Most columns of sites are (all 0), and most others show early that they are not. */
 static bool all_same(const uint64_t *column, size_t rows)
 {
-    uint64_t differing = 0;
-    for (size_t i = 1; i < rows; i++)
-        differing |= column[i] ^ column[0];
-    return !differing;
+    uint64_t first = rows ? column[0] : 0;
+    size_t i = 0;
+    for (; i + 4 <= rows; i += 4)
+        if ((column[i] ^ first) | (column[i + 1] ^ first) | (column[i + 2] ^ first) |
+            (column[i + 3] ^ first))
+            return false;
+    for (; i < rows; i++)
+        if (column[i] != first)
+            return false;
+    return true;
 }
 
 /* The earlier column that is equal to this one most often, SIZE_MAX if none ever is. */
