@@ -157,10 +157,10 @@ static double seconds(void)
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-static void count_site(void *context, const struct replay_site *site)
+static void count_block(void *context, uint32_t first, struct replay_site *sites, size_t count)
 {
-    (void)site;
-    ++*(size_t *)context;
+    (void)first, (void)sites;
+    *(size_t *)context += count;
 }
 
 static size_t argument(int argc, char **argv, int index, size_t otherwise)
@@ -199,7 +199,7 @@ int main(int argc, char **argv)
         replay_records(replay, run->thread, stream.words + run->offset, run->bytes);
     }
     end = seconds();
-    replay_changed_sites(replay, count_site, &sites);
+    replay_changed_blocks(replay, count_block, &sites);
     visited = seconds();
     replay_program(replay, &program);
     printf("%.1f M events/s (filling %.1f, steady %.1f); %zu events, %zu sites, %zu live blocks\n",

@@ -1,8 +1,8 @@
 #!/bin/sh
 # aarch64.sh SOURCE WORK: the unwinder and its walk test, cross-compiled and run by qemu-user. Skipped
-# where the Debian packages are missing: qemu-user (12 MB to fetch), libc6-dev-arm64-cross, and
-# gcc-aarch64-linux-gnu (27 MB; or clang and binutils-aarch64-linux-gnu).
-# `make setup` leaves them out: Debian 12's cross compiler replaces gcc-multilib.
+# where the Debian packages are missing: qemu-user, libc6-dev-arm64-cross, and clang with
+# binutils-aarch64-linux-gnu and libgcc-12-dev-arm64-cross (`make setup` has them: 77 MB to fetch) or
+# gcc-aarch64-linux-gnu (27 MB; Debian 12's replaces gcc-multilib).
 set -eu
 source=$1
 work=$2

@@ -37,6 +37,11 @@ nodejs          recorded as a real program
 git             recorded as a real program
 curl            recorded as a real program
 gdb             recorded as a real program
+qemu-user       runs the unwinder'"'"'s tests for aarch64, which these four make:
+clang           (Debian'"'"'s gcc for aarch64 would replace gcc-multilib)
+binutils-aarch64-linux-gnu
+libc6-dev-arm64-cross
+libgcc-12-dev-arm64-cross
 '
 
 installed() {

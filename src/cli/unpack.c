@@ -1,4 +1,4 @@
-/* tidemark unpack: a packed profile as the SQLite database that it holds. */
+/* tidemark unpack: a profile as an SQLite database for people and tools. */
 #include "cli/commands.h"
 
 #include <stdio.h>
@@ -12,9 +12,10 @@ static const struct option_entry entries[] = {OPTION_GROUP_END};
 static const struct options_command command = {
     .name = "unpack",
     .synopsis = "PROFILE [DATABASE]",
-    .purpose = "Writes the plain SQLite database of a packed profile, for sqlite3 and other tools. "
-               "The profile itself stays as it is. DATABASE must not exist; its name is PROFILE's "
-               "with .db instead of .tmk if it is not given.",
+    .purpose = "Writes a profile, finished or still being recorded, as a plain SQLite database "
+               "with a row for each call path, for sqlite3 and other tools. The profile itself "
+               "stays as it is. DATABASE must not exist; its name is PROFILE's with .db instead of .tmk if "
+               "it is not given.",
     .entries = entries,
     .epilogue =
         "Example:\n"

@@ -170,8 +170,7 @@ static bool writer_is_ready(struct image *image, bool patient)
         return true;
     if (image->written || image->result.error)
         return false;
-    int status =
-        writer_open(&image->writer, image->path, image->pid, image->executable, image->start);
+    int status = writer_open(&image->writer, image->path, image->pid, image->executable);
     /* A program whose place this one took by exec may still be completing a profile of that name;
      * then we try again later. */
     if (status < 0 && !(status == -EBUSY && patient))
@@ -203,9 +202,15 @@ static void flush_collect(struct image *image)
         fail(image, "%s", profile_error());
 }
 
+static int take_snapshot(struct image *image)
+{
+    return snapshot_take(&image->snapshot, image->replay, image->merge, &image->view,
+                         image->start);
+}
+
 static void flush_begin(struct image *image)
 {
-    if (!writer_is_ready(image, true) || snapshot_take(&image->snapshot, image->replay, image->merge) < 0)
+    if (!writer_is_ready(image, true) || take_snapshot(image) < 0)
         return;
     atomic_store(&image->flushed, false);
     image->flushing = pthread_create(&image->flusher, NULL, flush_thread, image) == 0;
@@ -309,6 +314,14 @@ static bool wait_for_writer(struct image *image)
     return writer_is_ready(image, false);
 }
 
+static void forget_events(struct image *image)
+{
+    merge_free(image->merge);
+    replay_free(image->replay);
+    image->merge = NULL;
+    image->replay = NULL;
+}
+
 static void complete(struct image *image)
 {
     flush_collect(image);
@@ -316,12 +329,13 @@ static void complete(struct image *image)
     if (is_stub(image) || !wait_for_writer(image))
         return;
     write_end(image);
-    int status = snapshot_take(&image->snapshot, image->replay, image->merge);
+    int status = take_snapshot(image);
     if (status == 0)
         status = writer_write(image->writer, &image->view, &image->snapshot);
     snapshot_release(&image->snapshot);
     if (status < 0)
         fail(image, "%s", profile_error());
+    forget_events(image); /* packing wants memory of its own */
     if (writer_finish(image->writer, image->options.pack) < 0)
         fail(image, "%s", profile_error());
     image->writer = NULL;
@@ -404,8 +418,7 @@ static void *image_thread(void *context)
         atomic_store(&image->ready, false);
     }
     process_meter_close(&image->meter);
-    merge_free(image->merge);
-    replay_free(image->replay);
+    forget_events(image);
     atomic_store(&image->done, true);
     return NULL;
 }

@@ -3,20 +3,100 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "profile/profile.h"
 
-static void add_site(void *context, const struct replay_site *site)
+_Static_assert(PROFILE_BLOCK_SITES == REPLAY_BLOCK_SITES, "a block that changed is one to write");
+
+struct taking {
+    struct snapshot *snapshot;
+    uint64_t start_ticks;
+    double tick_ns;
+};
+
+/* Room for `more` items at the end of the array that the pointer at `array` points to. */
+static void make_room(void *array, size_t count, size_t more, size_t *room, size_t size)
 {
-    struct snapshot *snapshot = context;
-    if (snapshot->site_count == snapshot->site_room) {
-        size_t room = snapshot->site_room ? 2 * snapshot->site_room : 1024;
-        struct replay_site *grown = realloc(snapshot->sites, room * sizeof *grown);
-        if (!grown)
-            abort(); /* as the replay does: a profile without some of its paths would be a lie */
-        snapshot->sites = grown;
-        snapshot->site_room = room;
-    }
-    snapshot->sites[snapshot->site_count++] = *site;
+    void *items;
+    memcpy(&items, array, sizeof items);
+    if (count + more <= *room)
+        return;
+    *room = 2 * (count + more);
+    items = realloc(items, *room * size);
+    if (!items)
+        abort(); /* as the replay does: a profile without some of its paths would be a lie */
+    memcpy(array, &items, sizeof items);
 }
+
+/* ---- Ticks become nanoseconds ---- */
+
+static uint64_t span_ns(const struct taking *taking, uint64_t ticks)
+{
+    return ticks == UINT64_MAX ? ticks : (uint64_t)((double)ticks * taking->tick_ns + 0.5);
+}
+
+static uint64_t moment_ns(const struct taking *taking, uint64_t ticks)
+{
+    return ticks > taking->start_ticks ? span_ns(taking, ticks - taking->start_ticks) : 0;
+}
+
+static void metrics_to_ns(const struct taking *taking, struct call_metrics *metrics)
+{
+    metrics->lifetime_min = span_ns(taking, metrics->lifetime_min);
+    metrics->lifetime_max = span_ns(taking, metrics->lifetime_max);
+    metrics->lifetime_sum = span_ns(taking, metrics->lifetime_sum);
+    metrics->freed_lifetime_sum = span_ns(taking, metrics->freed_lifetime_sum);
+    metrics->peak_ticks = moment_ns(taking, metrics->peak_ticks);
+    metrics->alloc_time = span_ns(taking, metrics->alloc_time);
+    metrics->free_time = span_ns(taking, metrics->free_time);
+}
+
+static void thread_to_ns(const struct taking *taking, struct thread_metrics *thread)
+{
+    thread->start_ticks = moment_ns(taking, thread->start_ticks);
+    thread->end_ticks = moment_ns(taking, thread->end_ticks);
+    thread->wait_ticks = span_ns(taking, thread->wait_ticks);
+    thread->peak_ticks = moment_ns(taking, thread->peak_ticks);
+    thread->alloc_time = span_ns(taking, thread->alloc_time);
+    thread->free_time = span_ns(taking, thread->free_time);
+}
+
+/* ---- Sites ---- */
+
+static void add_to_sums(struct snapshot_block *block, const struct replay_site *site)
+{
+    const struct call_metrics *metrics = &site->metrics;
+    bool know_frees = call_metrics_know_frees(metrics);
+    block->lifetime_ns += metrics->lifetime_sum;
+    block->freed_lifetime_ns += know_frees ? metrics->freed_lifetime_sum : 0;
+    if (!site->node)
+        block->unattributed += metrics->alloc_count + metrics->realloc_count +
+                               metrics->failed_count + metrics->map_count +
+                               (know_frees ? metrics->freed_count : 0);
+}
+
+static void take_block(void *context, uint32_t first, struct replay_site *sites, size_t count)
+{
+    struct taking *taking = context;
+    struct snapshot *snapshot = taking->snapshot;
+    make_room(&snapshot->blocks, snapshot->block_count, 1, &snapshot->block_room,
+              sizeof *snapshot->blocks);
+    make_room(&snapshot->paths, snapshot->path_count, count, &snapshot->path_room,
+              sizeof *snapshot->paths);
+    struct snapshot_block *block = &snapshot->blocks[snapshot->block_count++];
+    *block = (struct snapshot_block){.first = first,
+                                     .count = (uint32_t)count,
+                                     .body = snapshot->bodies.length,
+                                     .paths = snapshot->path_count};
+    for (size_t i = 0; i < count; i++) {
+        metrics_to_ns(taking, &sites[i].metrics);
+        add_to_sums(block, &sites[i]);
+        snapshot->paths[snapshot->path_count++] = sites[i].node;
+    }
+    profile_encode_sites(&snapshot->bodies, sites, count);
+    block->body_bytes = snapshot->bodies.length - block->body;
+}
+
+/* ---- All of it ---- */
 
 static void *copy(const void *array, size_t count, size_t size)
 {
@@ -26,32 +106,52 @@ static void *copy(const void *array, size_t count, size_t size)
     return made;
 }
 
-int snapshot_take(struct snapshot *snapshot, struct replay *replay, struct merge *merge)
+static int take_rest(const struct taking *taking, struct replay *replay, struct merge *merge)
 {
-    *snapshot = (struct snapshot){.clock = clock_read()};
-    merge_tell_waits(merge, &snapshot->waits, &snapshot->wait_ticks, &snapshot->lost_events);
+    struct snapshot *snapshot = taking->snapshot;
+    uint64_t wait_ticks, lost_events, bucket_ticks;
+    merge_tell_waits(merge, &snapshot->waits, &wait_ticks, &lost_events);
+    snapshot->wait_ns = span_ns(taking, wait_ticks);
     snapshot->damaged_rings = merge_damaged_rings(merge);
-    replay_changed_sites(replay, add_site, snapshot);
     replay_program(replay, &snapshot->program);
-    snapshot->last_ticks = replay_last_ticks(replay);
+    metrics_to_ns(taking, &snapshot->program.total);
     snapshot->thread_count = replay_thread_count(replay);
     snapshot->threads = malloc(snapshot->thread_count * sizeof *snapshot->threads + 1);
     const struct timeline_bucket *buckets =
-        replay_timeline(replay, &snapshot->bucket_count, &snapshot->bucket_ticks);
+        replay_timeline(replay, &snapshot->bucket_count, &bucket_ticks);
+    snapshot->bucket_ns = span_ns(taking, bucket_ticks);
     snapshot->buckets = copy(buckets, snapshot->bucket_count, sizeof *buckets);
-    if (!snapshot->threads || !snapshot->buckets) {
-        snapshot_release(snapshot);
+    if (!snapshot->threads || !snapshot->buckets)
         return -ENOMEM;
-    }
-    for (size_t i = 0; i < snapshot->thread_count; i++)
+    for (size_t i = 0; i < snapshot->thread_count; i++) {
         snapshot->threads[i] = *replay_thread(replay, i);
+        thread_to_ns(taking, &snapshot->threads[i]);
+    }
     return 0;
+}
+
+int snapshot_take(struct snapshot *snapshot, struct replay *replay, struct merge *merge,
+                  struct view *view, struct clock_reading start)
+{
+    struct clock_reading now = clock_read();
+    struct taking taking = {snapshot, start.ticks, clock_tick_ns(start, now)};
+    *snapshot = (struct snapshot){.bodies = STRBUF_INIT,
+                                  .duration_ns = moment_ns(&taking, now.ticks)};
+    replay_changed_blocks(replay, take_block, &taking);
+    view_refresh(view); /* what was replayed has its nodes in chunks that may be new */
+    snapshot->node_count = view_node_count(view);
+    int error = take_rest(&taking, replay, merge);
+    if (error)
+        snapshot_release(snapshot);
+    return error;
 }
 
 void snapshot_release(struct snapshot *snapshot)
 {
-    free(snapshot->sites);
+    free(snapshot->blocks);
+    strbuf_release(&snapshot->bodies);
+    free(snapshot->paths);
     free(snapshot->threads);
     free(snapshot->buckets);
-    *snapshot = (struct snapshot){0};
+    *snapshot = (struct snapshot){.bodies = STRBUF_INIT};
 }

@@ -1,30 +1,46 @@
-/* All that a profile needs of a replay at one moment, copied, so that it can be written while the
- * replay goes on. */
+/* All that a profile needs of a replay at one moment, so that it can be written while the replay
+ * goes on: times in nanoseconds since the start, and the metrics of call paths as the bytes that
+ * the profile keeps, which are an eighth of the metrics. */
 #ifndef TIDEMARK_COLLECTOR_SNAPSHOT_H
 #define TIDEMARK_COLLECTOR_SNAPSHOT_H
 
 #include <stddef.h>
 #include <stdint.h>
+#include "base/strbuf.h"
 #include "collector/clock.h"
 #include "collector/merge.h"
+#include "collector/view.h"
 #include "replay/replay.h"
 
+/* A block of sites that has changed since the last snapshot. */
+struct snapshot_block {
+    uint32_t first, count;
+    size_t body, body_bytes; /* in `bodies` */
+    size_t paths;            /* in `paths`: those of its sites */
+    /* sums over its sites */
+    uint64_t lifetime_ns, freed_lifetime_ns; /* as rounded: the totals are the sums of these */
+    uint64_t unattributed;                   /* calls without a call path */
+};
+
 struct snapshot {
-    struct replay_site *sites; /* changed since the last snapshot */
-    size_t site_count, site_room;
-    struct program_metrics program;
+    struct snapshot_block *blocks;
+    size_t block_count, block_room;
+    struct strbuf bodies;
+    uint32_t *paths;
+    size_t path_count, path_room;
+    uint32_t node_count; /* all paths named above are below it, or the program made them up */
+    struct program_metrics program; /* its lifetime_sum is in `blocks` */
     struct thread_metrics *threads;
     size_t thread_count;
     struct timeline_bucket *buckets;
     size_t bucket_count;
-    uint64_t bucket_ticks;
-    uint64_t last_ticks;
-    uint64_t waits, wait_ticks, lost_events, damaged_rings;
-    struct clock_reading clock; /* when it was taken */
+    uint64_t bucket_ns, duration_ns;
+    uint64_t waits, wait_ns, damaged_rings;
 };
 
-/* 0 or -ENOMEM. */
-int snapshot_take(struct snapshot *snapshot, struct replay *replay, struct merge *merge);
+/* 0 or -ENOMEM. `start`: of the recording. By the thread that replays. */
+int snapshot_take(struct snapshot *snapshot, struct replay *replay, struct merge *merge,
+                  struct view *view, struct clock_reading start);
 void snapshot_release(struct snapshot *snapshot);
 
 #endif

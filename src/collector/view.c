@@ -83,15 +83,15 @@ void view_close(struct view *view)
     view->fd = -1;
 }
 
-static bool append(void *array_pointer, size_t *count, void *chunk)
+/* Room for all chunks that there can be (resident only where used): the writer looks at them on a
+ * thread of its own while they become more, so an array must not move. */
+static bool append(const struct view *view, void *array_pointer, size_t *count, void *chunk)
 {
     void ***array = array_pointer;
-    if ((*count & (*count - 1)) == 0) { /* 0 and the powers of two: full */
-        void **grown = realloc(*array, (*count ? 2 * *count : 1) * sizeof *grown);
-        if (!grown)
-            return false;
-        *array = grown;
-    }
+    if (!*array)
+        *array = calloc(view->chunk_limit, sizeof **array);
+    if (!*array)
+        return false;
     (*array)[(*count)++] = chunk;
     return true;
 }
@@ -106,13 +106,13 @@ static bool chunk_add(struct view *view, uint32_t index)
         return false;
     switch (kind) {
     case WIRE_CHUNK_RINGS:
-        return append(&view->ring_chunks, &view->ring_chunk_count, chunk);
+        return append(view, &view->ring_chunks, &view->ring_chunk_count, chunk);
     case WIRE_CHUNK_RING_DATA:
-        return append(&view->data_chunks, &view->data_chunk_count, chunk);
+        return append(view, &view->data_chunks, &view->data_chunk_count, chunk);
     case WIRE_CHUNK_NODES:
-        return append(&view->node_chunks, &view->node_chunk_count, chunk);
+        return append(view, &view->node_chunks, &view->node_chunk_count, chunk);
     default:
-        return append(&view->module_chunks, &view->module_chunk_count, chunk);
+        return append(view, &view->module_chunks, &view->module_chunk_count, chunk);
     }
 }
 
@@ -159,6 +159,12 @@ uint32_t view_node_count(const struct view *view)
 const struct wire_node *view_node(const struct view *view, uint32_t index)
 {
     return &view->node_chunks[index / WIRE_NODES_PER_CHUNK][index % WIRE_NODES_PER_CHUNK];
+}
+
+void view_leave_nodes(const struct view *view, uint32_t count)
+{
+    for (size_t chunk = 0; chunk < count / WIRE_NODES_PER_CHUNK; chunk++)
+        madvise(view->node_chunks[chunk], WIRE_CHUNK_BYTES, MADV_DONTNEED);
 }
 
 static bool module_is_sound(const struct wire_module *module, uint32_t bytes, size_t room)

@@ -36,6 +36,9 @@ char *view_ring_data(const struct view *view, uint32_t index);
 /* Published nodes, as far as they are mapped; number 0 is the root. */
 uint32_t view_node_count(const struct view *view);
 const struct wire_node *view_node(const struct view *view, uint32_t index);
+/* Nodes below `count` will hardly be looked at again: their memory, which is the program's too, is
+ * no longer counted as ours. */
+void view_leave_nodes(const struct view *view, uint32_t count);
 
 /* Calls visit for each module logged from position *cursor on (0 at first) and moves it. Entries
  * that do not make sense end the log. */

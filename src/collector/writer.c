@@ -19,8 +19,6 @@ struct module {
     int told_quality;
 };
 
-enum { MARK_UNWALKABLE = 1, MARK_COUNTED = 2 };
-
 /* ip → location, for addresses of one module (or of none, module -1). */
 struct place {
     uint64_t ip;
@@ -33,11 +31,11 @@ struct fact {
     int64_t number;
 };
 
-/* A sum of times that is rounded path by path: the total is the sum of what was written. */
-struct rounded {
-    uint64_t *written_ns; /* by node */
-    size_t room;
-    uint64_t total_ns;
+/* What a block of sites adds to the totals, as it was last written. */
+struct part {
+    uint64_t lifetime_ns, freed_lifetime_ns;
+    uint64_t unattributed; /* calls recorded without a path */
+    uint64_t unwalkable;   /* call paths with metrics that begin at a WIRE_MARK_UNWALKABLE */
 };
 
 struct writer {
@@ -45,16 +43,15 @@ struct writer {
     struct naming *naming;
     char *path, *executable;
     pid_t pid;
-    struct clock_reading start;
     size_t module_cursor;
     struct module *modules;
     size_t module_count;
     struct place *places; /* open addressing, a power of two */
     size_t place_count, place_room;
-    uint8_t *marks; /* by node, of those written: MARK_… */
-    uint64_t unwalkable;   /* call paths with metrics that begin at a WIRE_MARK_UNWALKABLE */
-    uint64_t unattributed; /* calls recorded without a path */
-    struct rounded lifetimes, freed_lifetimes;
+    bool *unwalkable; /* by node, of those written */
+    struct part *parts; /* by number of the block */
+    size_t part_count;
+    struct part total;
     uint32_t nodes_written; /* nodes below this are in the profile; 0 and the root never are */
     struct fact *facts;
     size_t fact_count;
@@ -69,8 +66,7 @@ static void *need(void *memory)
     return memory;
 }
 
-int writer_open(struct writer **out, const char *path, pid_t pid, const char *executable,
-                struct clock_reading start)
+int writer_open(struct writer **out, const char *path, pid_t pid, const char *executable)
 {
     struct profile_writer *profile;
     int status = profile_writer_open(&profile, path);
@@ -82,7 +78,6 @@ int writer_open(struct writer **out, const char *path, pid_t pid, const char *ex
                               .path = need(strdup(path)),
                               .executable = need(strdup(executable)),
                               .pid = pid,
-                              .start = start,
                               .nodes_written = 1};
     *out = writer;
     return 0;
@@ -99,9 +94,8 @@ static void writer_free(struct writer *writer)
     naming_close(writer->naming);
     free(writer->modules);
     free(writer->places);
-    free(writer->marks);
-    free(writer->lifetimes.written_ns);
-    free(writer->freed_lifetimes.written_ns);
+    free(writer->unwalkable);
+    free(writer->parts);
     free(writer->facts);
     free(writer->path);
     free(writer->executable);
@@ -267,11 +261,10 @@ static int64_t location_of(struct writer *writer, uint64_t ip, uint32_t node)
 
 /* ---- Paths ---- */
 
-static int write_nodes(struct writer *writer, const struct view *view)
+static int write_nodes(struct writer *writer, const struct view *view, uint32_t count)
 {
-    uint32_t count = view_node_count(view);
-    writer->marks = need(realloc(writer->marks, (size_t)count + 1));
-    writer->marks[0] = 0;
+    writer->unwalkable = need(realloc(writer->unwalkable, (size_t)count + 1));
+    writer->unwalkable[0] = false;
     for (uint32_t id = writer->nodes_written; id < count; id++) {
         const struct wire_node *node = view_node(view, id);
         int64_t location = location_of(writer, node->ip, id);
@@ -281,134 +274,101 @@ static int write_nodes(struct writer *writer, const struct view *view)
         int status = profile_put_path(writer->profile, id, parent, location);
         if (status < 0)
             return status;
-        writer->marks[id] = (node->ip == WIRE_MARK_UNWALKABLE || writer->marks[parent] & MARK_UNWALKABLE)
-                                ? MARK_UNWALKABLE
-                                : 0;
+        writer->unwalkable[id] = node->ip == WIRE_MARK_UNWALKABLE || writer->unwalkable[parent];
         writer->nodes_written = id + 1;
     }
+    view_leave_nodes(view, count);
     return 0;
 }
 
-/* ---- Metrics, in nanoseconds ---- */
+/* ---- Metrics ---- */
 
-static uint64_t span_ns(uint64_t ticks, double tick_ns)
+static struct part part_of(const struct writer *writer, const struct snapshot *snapshot,
+                           const struct snapshot_block *block)
 {
-    return ticks == UINT64_MAX ? ticks : (uint64_t)((double)ticks * tick_ns + 0.5);
-}
-
-static uint64_t moment_ns(const struct writer *writer, uint64_t ticks, double tick_ns)
-{
-    return ticks > writer->start.ticks ? span_ns(ticks - writer->start.ticks, tick_ns) : 0;
-}
-
-static void metrics_to_ns(const struct writer *writer, struct call_metrics *metrics, double tick_ns)
-{
-    metrics->lifetime_min = span_ns(metrics->lifetime_min, tick_ns);
-    metrics->lifetime_max = span_ns(metrics->lifetime_max, tick_ns);
-    metrics->lifetime_sum = span_ns(metrics->lifetime_sum, tick_ns);
-    metrics->freed_lifetime_sum = span_ns(metrics->freed_lifetime_sum, tick_ns);
-    metrics->peak_ticks = moment_ns(writer, metrics->peak_ticks, tick_ns);
-    metrics->alloc_time = span_ns(metrics->alloc_time, tick_ns);
-    metrics->free_time = span_ns(metrics->free_time, tick_ns);
-}
-
-static void rounded_set(struct rounded *sum, uint32_t node, uint64_t ns)
-{
-    if (node >= sum->room) {
-        size_t room = node + node / 2 + 1024;
-        sum->written_ns = need(realloc(sum->written_ns, room * sizeof *sum->written_ns));
-        memset(sum->written_ns + sum->room, 0, (room - sum->room) * sizeof *sum->written_ns);
-        sum->room = room;
+    struct part part = {.lifetime_ns = block->lifetime_ns,
+                        .freed_lifetime_ns = block->freed_lifetime_ns,
+                        .unattributed = block->unattributed};
+    for (size_t i = 0; i < block->count; i++) {
+        uint32_t path = snapshot->paths[block->paths + i];
+        /* A path beyond what was published is damage; who reads the profile will say so. */
+        part.unwalkable += path < writer->nodes_written && writer->unwalkable[path];
     }
-    sum->total_ns += ns - sum->written_ns[node];
-    sum->written_ns[node] = ns;
+    return part;
 }
 
-/* What a site says of paths that could not be found in full. */
-static void count_incomplete(struct writer *writer, uint32_t node,
-                             const struct call_metrics *metrics)
+static void replace_part(struct writer *writer, size_t number, struct part part)
 {
-    if (node == 0)
-        writer->unattributed = metrics->alloc_count + metrics->realloc_count +
-                               metrics->failed_count + metrics->map_count +
-                               (call_metrics_know_frees(metrics) ? metrics->freed_count : 0);
-    else if (writer->marks[node] == MARK_UNWALKABLE)
-        writer->unwalkable++;
-    writer->marks[node] |= MARK_COUNTED;
+    if (number >= writer->part_count) {
+        writer->parts = need(realloc(writer->parts, (number + 1) * sizeof *writer->parts));
+        memset(writer->parts + writer->part_count, 0,
+               (number + 1 - writer->part_count) * sizeof *writer->parts);
+        writer->part_count = number + 1;
+    }
+    struct part *old = &writer->parts[number], *total = &writer->total;
+    total->lifetime_ns += part.lifetime_ns - old->lifetime_ns;
+    total->freed_lifetime_ns += part.freed_lifetime_ns - old->freed_lifetime_ns;
+    total->unattributed += part.unattributed - old->unattributed;
+    total->unwalkable += part.unwalkable - old->unwalkable;
+    *old = part;
 }
 
-static int write_sites(struct writer *writer, const struct snapshot *snapshot, double tick_ns)
+static int write_sites(struct writer *writer, const struct snapshot *snapshot)
 {
     int status = 0;
-    for (size_t i = 0; i < snapshot->site_count && status == 0; i++) {
-        struct call_metrics metrics = snapshot->sites[i].metrics;
-        uint32_t node = snapshot->sites[i].node;
-        metrics_to_ns(writer, &metrics, tick_ns);
-        /* A node beyond what was published is damage: its metrics go to the root. */
-        if (node >= writer->nodes_written)
-            node = 0;
-        rounded_set(&writer->lifetimes, node, metrics.lifetime_sum);
-        if (call_metrics_know_frees(&metrics))
-            rounded_set(&writer->freed_lifetimes, node, metrics.freed_lifetime_sum);
-        count_incomplete(writer, node, &metrics);
-        status = profile_put_site(writer->profile, node, &metrics);
+    for (size_t i = 0; i < snapshot->block_count && status == 0; i++) {
+        const struct snapshot_block *block = &snapshot->blocks[i];
+        replace_part(writer, block->first / PROFILE_BLOCK_SITES,
+                     part_of(writer, snapshot, block));
+        status = profile_put_sites(writer->profile, block->first, block->count,
+                                   snapshot->bodies.data + block->body, block->body_bytes);
     }
     return status;
 }
 
-static int write_threads(struct writer *writer, const struct snapshot *snapshot, double tick_ns)
+static int write_threads(struct writer *writer, const struct snapshot *snapshot)
 {
     int status = 0;
-    for (size_t i = 0; i < snapshot->thread_count && status == 0; i++) {
-        struct thread_metrics thread = snapshot->threads[i];
-        thread.start_ticks = moment_ns(writer, thread.start_ticks, tick_ns);
-        thread.end_ticks = moment_ns(writer, thread.end_ticks, tick_ns);
-        thread.wait_ticks = span_ns(thread.wait_ticks, tick_ns);
-        thread.peak_ticks = moment_ns(writer, thread.peak_ticks, tick_ns);
-        thread.alloc_time = span_ns(thread.alloc_time, tick_ns);
-        thread.free_time = span_ns(thread.free_time, tick_ns);
-        status = profile_put_thread(writer->profile, i, &thread);
-    }
+    for (size_t i = 0; i < snapshot->thread_count && status == 0; i++)
+        status = profile_put_thread(writer->profile, i, &snapshot->threads[i]);
     return status;
 }
 
-static int write_totals(struct writer *writer, const struct snapshot *snapshot, double tick_ns)
+static int write_totals(struct writer *writer, const struct snapshot *snapshot)
 {
     struct program_metrics program = snapshot->program;
-    metrics_to_ns(writer, &program.total, tick_ns);
-    program.total.lifetime_sum = writer->lifetimes.total_ns;
+    program.total.lifetime_sum = writer->total.lifetime_ns; /* rounded as its parts are */
     if (call_metrics_know_frees(&program.total))
-        program.total.freed_lifetime_sum = writer->freed_lifetimes.total_ns;
-    writer_fact_number(writer, "duration_ns",
-                       (int64_t)moment_ns(writer, snapshot->clock.ticks, tick_ns));
+        program.total.freed_lifetime_sum = writer->total.freed_lifetime_ns;
+    writer_fact_number(writer, "duration_ns", (int64_t)snapshot->duration_ns);
     writer_fact_number(writer, "waits", (int64_t)snapshot->waits);
-    writer_fact_number(writer, "wait_ns", (int64_t)span_ns(snapshot->wait_ticks, tick_ns));
+    writer_fact_number(writer, "wait_ns", (int64_t)snapshot->wait_ns);
     writer_fact_number(writer, "damaged_rings", (int64_t)snapshot->damaged_rings);
-    writer_fact_number(writer, "unwalkable", (int64_t)writer->unwalkable);
-    writer_fact_number(writer, "unattributed", (int64_t)writer->unattributed);
+    writer_fact_number(writer, "unwalkable", (int64_t)writer->total.unwalkable);
+    writer_fact_number(writer, "unattributed", (int64_t)writer->total.unattributed);
     return profile_put_program(writer->profile, &program);
 }
 
-static int write_all(struct writer *writer, struct view *view, const struct snapshot *snapshot)
+static int write_all(struct writer *writer, const struct view *view,
+                     const struct snapshot *snapshot)
 {
-    double tick_ns = clock_tick_ns(writer->start, snapshot->clock);
     view_modules(view, &writer->module_cursor, add_module, writer);
-    int status = write_nodes(writer, view);
+    int status = write_nodes(writer, view, snapshot->node_count);
     if (status == 0)
-        status = write_sites(writer, snapshot, tick_ns);
+        status = write_sites(writer, snapshot);
     if (status == 0)
         status = write_modules(writer);
     if (status == 0)
-        status = write_threads(writer, snapshot, tick_ns);
+        status = write_threads(writer, snapshot);
     if (status == 0)
-        status = write_totals(writer, snapshot, tick_ns);
+        status = write_totals(writer, snapshot);
     if (status == 0)
         status = profile_put_timeline(writer->profile, snapshot->buckets, snapshot->bucket_count,
-                                      span_ns(snapshot->bucket_ticks, tick_ns));
+                                      snapshot->bucket_ns);
     return status == 0 ? write_facts(writer) : status;
 }
 
-int writer_write(struct writer *writer, struct view *view, const struct snapshot *snapshot)
+int writer_write(struct writer *writer, const struct view *view, const struct snapshot *snapshot)
 {
     int status = profile_writer_begin(writer->profile);
     if (status == 0)

@@ -1,6 +1,6 @@
 /* Writes one process image's profile: joins what the replay knows (by path node) with the nodes,
- * the modules and their symbols, and turns ticks into nanoseconds. May run beside the replay: it
- * reads a snapshot, and the parts of the shared memory that never change once published. */
+ * the modules and their symbols. May run beside the replay: it reads a snapshot, and the parts of
+ * the shared memory that never change once published. */
 #ifndef TIDEMARK_COLLECTOR_WRITER_H
 #define TIDEMARK_COLLECTOR_WRITER_H
 
@@ -14,14 +14,13 @@ struct writer;
 
 /* Creates the profile. `pid` and `root` are for JIT maps and for files seen through another root;
  * `executable` is the path of the main program. 0 or -errno, with profile_error()'s sentence. */
-int writer_open(struct writer **out, const char *path, pid_t pid, const char *executable,
-                struct clock_reading start);
+int writer_open(struct writer **out, const char *path, pid_t pid, const char *executable);
 /* A fact for the profile's meta table; written with the next snapshot. */
 void writer_fact(struct writer *writer, const char *key, const char *value);
 void writer_fact_number(struct writer *writer, const char *key, int64_t value);
 
 /* One transaction with all that is new. 0 or -errno. */
-int writer_write(struct writer *writer, struct view *view, const struct snapshot *snapshot);
+int writer_write(struct writer *writer, const struct view *view, const struct snapshot *snapshot);
 /* Marks the profile complete and packs it. Frees the writer either way. */
 int writer_finish(struct writer *writer, bool pack);
 

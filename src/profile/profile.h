@@ -1,18 +1,19 @@
 /* The profile: one SQLite database per recorded process image (doc/FORMAT-profile.md), written
  * while recording goes on and read by every presenter.
  *
- * The writer is given rows; the reader gives back the same things as arrays in memory, with paths
- * and names joined. Functions return 0 or -errno; profile_error() then has the sentence. */
+ * The writer is given rows and blocks of rows; the reader gives back the same things as arrays in
+ * memory, with paths and names joined. Functions return 0 or -errno; profile_error() then has the sentence. */
 #ifndef TIDEMARK_PROFILE_PROFILE_H
 #define TIDEMARK_PROFILE_PROFILE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "base/strbuf.h"
 #include "replay/detail.h"
 #include "replay/metrics.h"
 
-#define PROFILE_FORMAT_VERSION 1
+#define PROFILE_FORMAT_VERSION 2
 
 /* ---- Writing ------------------------------------------------------------------------------- */
 
@@ -79,14 +80,21 @@ struct profile_location {
 };
 int profile_put_location(struct profile_writer *writer, const struct profile_location *location);
 
-/* A node of the call tree: ids rise, a parent comes before its children, parent 0 is the root. */
+/* A node of the call tree: ids rise, a parent comes before its children, parent 0 is the root.
+ * Nodes are gathered: the last of them are written at the commit. */
 int profile_put_path(struct profile_writer *writer, uint32_t id, uint32_t parent,
                      int64_t location_id);
 
-/* Metrics of a call path (insert or replace), times in nanoseconds already (the fields named
- * _ticks and lifetime_* hold ns; peak time since the start of the recording). */
-int profile_put_site(struct profile_writer *writer, uint32_t path_id,
-                     const struct call_metrics *metrics);
+/* Metrics of call paths, times in nanoseconds already (the fields named _ticks and lifetime_* hold
+ * ns; peak time since the start of the recording). They are written in blocks, encoded beforehand
+ * by whoever holds the metrics, on any thread: appends the bytes of 1 to PROFILE_BLOCK_SITES sites.
+ * Out of memory ends the process, as it does for every strbuf. */
+enum { PROFILE_BLOCK_SITES = 1024 };
+void profile_encode_sites(struct strbuf *out, const struct replay_site *sites, size_t count);
+/* Insert or replace. Sites are numbered from 0 in any order that does not change; all blocks but
+ * the last are full. A call path has at most one site. */
+int profile_put_sites(struct profile_writer *writer, uint32_t first, size_t count,
+                      const void *body, size_t bytes);
 int profile_put_program(struct profile_writer *writer, const struct program_metrics *metrics);
 int profile_put_thread(struct profile_writer *writer, size_t index,
                        const struct thread_metrics *metrics);
@@ -284,7 +292,8 @@ int profile_read(struct profile **out, const char *path);
 void profile_free(struct profile *profile);
 const char *profile_get(const struct profile *profile, const char *key); /* NULL: not there */
 
-/* Writes the plain SQLite database of a packed profile to `to` (must not exist). */
+/* Writes the relational database of a profile, finished or not, to `to` (must not exist): call
+ * paths and sites as rows, with the views, and all else that is in it. -EINVAL: it is one. */
 int profile_unpack(const char *path, const char *to);
 
 /* The sentence for the last failure in this thread: what, where, what to do. */

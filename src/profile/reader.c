@@ -1,6 +1,7 @@
-/* Rows become arrays. Nothing in the file is believed: ids that do not rise, parents that do not
- * come before their children, numbers below zero, values of other types and rows that SQLite
- * cannot reach leave a note in `damage` and are left out or stand as 0; the rest is still read. */
+/* Rows and blocks become arrays. Nothing in the file is believed: ids that do not rise, parents that
+ * do not come before their children, numbers below zero, values of other types, blocks that do not
+ * decode and rows that SQLite cannot reach leave a note in `damage` and are left out or stand as 0;
+ * the rest is still read. */
 #include "profile/profile.h"
 
 #include <errno.h>
@@ -10,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/strbuf.h"
+#include "profile/blocks.h"
 #include "profile/error.h"
 #include "profile/reader.h"
 #include "profile/schema.h"
@@ -56,26 +58,31 @@ static void note_damage(struct reader *reader, const char *what)
 
 /* ---- Memory -------------------------------------------------------------------------------- */
 
-/* Room for one more of `item_bytes` in the array that the pointer at `array` points to; the new
- * item is zeroed. */
-static void *append(struct reader *reader, void *array, size_t *count, size_t *capacity,
-                    size_t item_bytes)
+/* Doubles the array that the pointer at `array` points to. */
+static bool grow(struct reader *reader, void *array, size_t *capacity, size_t item_bytes)
 {
     void *items;
+    size_t more = *capacity ? *capacity * 2 : 64;
     memcpy(&items, array, sizeof items);
-    if (*count == *capacity) {
-        size_t more = *capacity ? *capacity * 2 : 64;
-        items = realloc(items, more * item_bytes);
-        if (!items) {
-            reader->no_memory = true;
-            return NULL;
-        }
-        memcpy(array, &items, sizeof items);
-        *capacity = more;
-    }
-    void *item = (char *)items + (*count)++ * item_bytes;
-    memset(item, 0, item_bytes);
-    return item;
+    items = realloc(items, more * item_bytes);
+    reader->no_memory |= !items;
+    if (!items)
+        return false;
+    memcpy(array, &items, sizeof items);
+    *capacity = more;
+    return true;
+}
+
+/* Room for one more of `item_bytes` in the array that the pointer at `array` points to; the new
+ * item is zeroed. */
+static inline void *append(struct reader *reader, void *array, size_t *count, size_t *capacity,
+                           size_t item_bytes)
+{
+    char *items;
+    if (*count == *capacity && !grow(reader, array, capacity, item_bytes))
+        return NULL;
+    memcpy(&items, array, sizeof items);
+    return memset(items + (*count)++ * item_bytes, 0, item_bytes);
 }
 
 #define APPEND(reader, array, count, capacity)                                                     \
@@ -195,18 +202,21 @@ static size_t find_id(const struct ids *ids, int64_t id)
     return low < ids->count && ids->at[low] == id ? low : SIZE_MAX;
 }
 
-/* The index that column `column` refers to; 0 (unknown, root) if it is NULL, 0 or dangling. */
-static uint32_t reference(struct reader *reader, sqlite3_stmt *row, int column,
-                          const struct ids *ids)
+/* The index of `id`; 0 (unknown, root) if it is 0 or dangling. */
+static uint32_t refer(struct reader *reader, uint64_t id, const struct ids *ids)
 {
-    if (sqlite3_column_type(row, column) == SQLITE_NULL)
-        return 0;
-    int64_t id = (int64_t)number(reader, row, column);
-    size_t index = id ? find_id(ids, id) : 0;
+    size_t index = id > INT64_MAX ? SIZE_MAX : id ? find_id(ids, (int64_t)id) : 0;
     if (index < UINT32_MAX)
         return (uint32_t)index;
     note_damage(reader, "a row refers to one that is not there");
     return 0;
+}
+
+/* The index that column `column` refers to; 0 also if it is NULL. */
+static uint32_t reference(struct reader *reader, sqlite3_stmt *row, int column,
+                          const struct ids *ids)
+{
+    return refer(reader, number(reader, row, column), ids);
 }
 
 /* ---- Rows ---------------------------------------------------------------------------------- */
@@ -367,36 +377,47 @@ static void read_frame(struct reader *reader, sqlite3_stmt *row)
     code->line_count++;
 }
 
-static void read_path(struct reader *reader, sqlite3_stmt *row)
+static void add_node(struct reader *reader, int64_t id, uint64_t parent, uint64_t location)
 {
     struct profile *profile = reader->profile;
     size_t capacity = reader->own->nodes.capacity;
-    int64_t id = sqlite3_column_int64(row, 0);
     if (id < 1 || id > UINT32_MAX) {
         note_damage(reader, "a call path's number is out of range");
         return;
     }
-    if (sqlite3_column_type(row, 1) == SQLITE_INTEGER && sqlite3_column_int64(row, 1) >= id)
+    if (parent >= (uint64_t)id) {
         note_damage(reader, "a call path is its own caller");
-    uint32_t parent =
-        sqlite3_column_int64(row, 1) < id ? reference(reader, row, 1, &reader->own->nodes) : 0;
-    uint32_t location = reference(reader, row, 2, &reader->own->codes);
+        parent = 0;
+    }
+    struct profile_node read = {refer(reader, parent, &reader->own->nodes),
+                                refer(reader, location, &reader->own->codes)};
     if (!add_id(reader, &reader->own->nodes, id))
         return;
     struct profile_node *node = APPEND(reader, profile->nodes, profile->node_count, capacity);
     if (node)
-        *node = (struct profile_node){parent, location};
+        *node = read;
 }
 
-static void read_site(struct reader *reader, sqlite3_stmt *row)
+static void read_path(struct reader *reader, sqlite3_stmt *row)
+{
+    add_node(reader, sqlite3_column_int64(row, 0), number(reader, row, 1), number(reader, row, 2));
+}
+
+static struct profile_site *add_site(struct reader *reader, uint64_t path)
 {
     struct profile *profile = reader->profile;
     struct profile_site *site =
         APPEND(reader, profile->sites, profile->site_count, reader->own->capacity[SITES]);
-    if (!site)
-        return;
-    site->path = reference(reader, row, 0, &reader->own->nodes);
-    read_fields(reader, row, 1, &site->metrics, schema_call_fields, schema_call_field_count);
+    if (site)
+        site->path = refer(reader, path, &reader->own->nodes);
+    return site;
+}
+
+static void read_site(struct reader *reader, sqlite3_stmt *row)
+{
+    struct profile_site *site = add_site(reader, number(reader, row, 0));
+    if (site)
+        read_fields(reader, row, 1, &site->metrics, schema_call_fields, schema_call_field_count);
 }
 
 static void read_program(struct reader *reader, sqlite3_stmt *row)
@@ -430,6 +451,114 @@ static void read_bucket(struct reader *reader, sqlite3_stmt *row)
         APPEND(reader, profile->buckets, profile->bucket_count, reader->own->capacity[BUCKETS]);
     if (bucket)
         read_fields(reader, row, 1, bucket, schema_bucket_fields, schema_bucket_field_count);
+}
+
+/* ---- Blocks -------------------------------------------------------------------------------- */
+
+typedef void read_block(struct reader *reader, const struct blocks *blocks);
+
+static void read_blocks(struct reader *reader, const char *table, read_block *read)
+{
+    struct blocks blocks;
+    enum blocks_result result = BLOCKS_ONE;
+    blocks_begin(&blocks, reader->source.database, table);
+    while ((result == BLOCKS_ONE || result == BLOCKS_BAD) && !reader->no_memory) {
+        result = reader->rows_left ? blocks_next(&blocks) : BLOCKS_NO_MORE;
+        reader->rows_left -= reader->rows_left > 0;
+        if (!reader->rows_left)
+            note_damage(reader, "its tables have no end");
+        if (result == BLOCKS_ONE)
+            read(reader, &blocks);
+        else if (result == BLOCKS_BAD)
+            note_damage(reader, "a block of call paths makes no sense");
+    }
+    if (result == BLOCKS_NO_MEMORY)
+        reader->no_memory = true;
+    else if (result == BLOCKS_FAILED)
+        note_damage(reader, sqlite3_errmsg(reader->source.database));
+    blocks_end(&blocks);
+}
+
+static void read_path_block(struct reader *reader, const struct blocks *blocks)
+{
+    const uint64_t *distance = blocks_column(blocks, SCHEMA_PATH_DISTANCE);
+    const uint64_t *location = blocks_column(blocks, SCHEMA_PATH_LOCATION);
+    if (!distance || !location) {
+        note_damage(reader, "a block of call paths lacks a column");
+        return;
+    }
+    for (size_t i = 0; i < blocks->columns.rows && !reader->no_memory; i++) {
+        uint64_t id = blocks->first + i;
+        add_node(reader, (int64_t)id, id - distance[i], location[i]);
+    }
+}
+
+static void read_site_block(struct reader *reader, const struct blocks *blocks)
+{
+    const uint64_t *path = blocks_column(blocks, SCHEMA_SITE_PATH);
+    if (!path) {
+        note_damage(reader, "a block of call paths lacks a column");
+        return;
+    }
+    for (size_t i = 0; i < blocks->columns.rows && !reader->no_memory; i++) {
+        struct profile_site *site = add_site(reader, path[i]);
+        if (site)
+            blocks_metrics(blocks, i, &site->metrics);
+    }
+}
+
+static int compare_keys(const void *left, const void *right)
+{
+    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+    return (a > b) - (a < b);
+}
+
+/* Puts the site that key i names at place i, for all i: cycle by cycle, each is moved once. */
+static void permute_sites(struct profile_site *sites, uint64_t *keys, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if ((uint32_t)keys[i] == i)
+            continue;
+        struct profile_site first = sites[i];
+        size_t to = i, from;
+        while ((from = (uint32_t)keys[to]) != i) {
+            sites[to] = sites[from];
+            keys[to] = to;
+            to = from;
+        }
+        sites[to] = first;
+        keys[to] = to;
+    }
+}
+
+/* Blocks have sites in the order of their first events. */
+static void sort_sites(struct reader *reader)
+{
+    struct profile *profile = reader->profile;
+    size_t count = profile->site_count;
+    uint64_t *keys = count > UINT32_MAX ? NULL : malloc(count * sizeof *keys + 1);
+    if (!keys) {
+        reader->no_memory = true;
+        return;
+    }
+    for (size_t i = 0; i < count; i++)
+        keys[i] = (uint64_t)profile->sites[i].path << 32 | i;
+    qsort(keys, count, sizeof *keys, compare_keys);
+    permute_sites(profile->sites, keys, count);
+    free(keys);
+}
+
+static void read_paths(struct reader *reader)
+{
+    if (blocks_are_there(reader->source.database)) {
+        read_blocks(reader, "path_block", read_path_block);
+        read_blocks(reader, "site_block", read_site_block);
+        sort_sites(reader);
+        return;
+    }
+    read_rows(reader, "SELECT id,parent,location FROM path ORDER BY id", read_path);
+    read_fielded(reader, "site", "ORDER BY path", "path", schema_call_fields,
+                 schema_call_field_count, read_site);
 }
 
 /* ---- All of it ----------------------------------------------------------------------------- */
@@ -486,9 +615,7 @@ static void read_tables(struct reader *reader)
               "SELECT location,depth,function,line FROM location_frame ORDER BY location,depth",
               read_frame);
     add_missing_lines(reader);
-    read_rows(reader, "SELECT id,parent,location FROM path ORDER BY id", read_path);
-    read_fielded(reader, "site", "ORDER BY path", "path", schema_call_fields,
-                 schema_call_field_count, read_site);
+    read_paths(reader);
     read_fielded(reader, "program", "WHERE id=1", "id", schema_call_fields,
                  schema_call_field_count, read_program);
     read_fielded(reader, "program", "WHERE id=1", "id", schema_program_fields,

@@ -1,5 +1,5 @@
 /* What the files of the reader share: source.c opens whatever the file is as a database, reader.c
- * turns its rows into arrays. Inside the room. */
+ * turns its rows and blocks into arrays, unpack.c turns its blocks into rows. Inside the room. */
 #ifndef TIDEMARK_PROFILE_READER_H
 #define TIDEMARK_PROFILE_READER_H
 
@@ -13,6 +13,7 @@ struct source {
     struct sqlite3 *database;
     unsigned char *image; /* the database in memory, NULL if it is read from its file */
     uint64_t bytes;       /* of the database, for limits */
+    bool packed;
     bool being_written;
     bool damaged; /* something is missing at its end */
 };

@@ -1,6 +1,8 @@
 /* See schema.h. */
 #include "profile/schema.h"
 
+#include <sqlite3.h>
+#include <string.h>
 #include "profile/profile.h"
 #include "replay/metrics.h"
 
@@ -147,7 +149,10 @@ static const char fixed_tables[] =
     "CREATE TABLE location(id INTEGER PRIMARY KEY,module INTEGER,address INTEGER,mark INTEGER);\n"
     "CREATE TABLE location_frame(location INTEGER,depth INTEGER,function INTEGER,line INTEGER,"
     "PRIMARY KEY(location,depth)) WITHOUT ROWID;\n"
-    "CREATE TABLE path(id INTEGER PRIMARY KEY,parent INTEGER,location INTEGER);\n";
+    "CREATE TABLE path_block(first INTEGER PRIMARY KEY,count INTEGER,body BLOB);\n"
+    "CREATE TABLE site_block(first INTEGER PRIMARY KEY,count INTEGER,body BLOB);\n"
+    "CREATE TABLE block_column(block TEXT,number INTEGER,name TEXT,"
+    "PRIMARY KEY(block,number)) WITHOUT ROWID;\n";
 
 /* For people: names joined, times in seconds. Presenters read the tables. */
 static const char views[] =
@@ -190,11 +195,24 @@ static const char views[] =
     " UNION ALL SELECT key, value FROM meta WHERE key IN ('unwalkable', 'unattributed', "
     "'damaged_rings');\n";
 
+static void name_column(struct strbuf *sql, const char *block, size_t number, const char *name)
+{
+    strbuf_addf(sql, "INSERT INTO block_column VALUES('%s',%zu,'%s');\n", block, number, name);
+}
+
+static void name_columns(struct strbuf *sql)
+{
+    name_column(sql, "path_block", 0, SCHEMA_PATH_DISTANCE);
+    name_column(sql, "path_block", 1, SCHEMA_PATH_LOCATION);
+    name_column(sql, "site_block", 0, SCHEMA_SITE_PATH);
+    for (size_t i = 0; i < schema_call_field_count; i++)
+        name_column(sql, "site_block", 1 + i, schema_call_fields[i].column);
+}
+
 void schema_create(struct strbuf *sql)
 {
     strbuf_add_string(sql, fixed_tables);
-    create_table(sql, "site", "path INTEGER PRIMARY KEY", schema_call_fields,
-                 schema_call_field_count);
+    name_columns(sql);
     strbuf_add_string(sql, "CREATE TABLE program(id INTEGER PRIMARY KEY");
     add_columns(sql, schema_call_fields, schema_call_field_count, " INTEGER");
     add_columns(sql, schema_program_fields, schema_program_field_count, " INTEGER");
@@ -203,6 +221,14 @@ void schema_create(struct strbuf *sql)
                  schema_thread_field_count);
     create_table(sql, "timeline", "bucket INTEGER PRIMARY KEY", schema_bucket_fields,
                  schema_bucket_field_count);
+}
+
+void schema_create_rows(struct strbuf *sql)
+{
+    strbuf_add_string(sql, "CREATE TABLE path(id INTEGER PRIMARY KEY,parent INTEGER,"
+                           "location INTEGER);\n");
+    create_table(sql, "site", "path INTEGER PRIMARY KEY", schema_call_fields,
+                 schema_call_field_count);
     strbuf_add_string(sql, views);
 }
 
@@ -211,6 +237,20 @@ void schema_insert(struct strbuf *sql, const char *table, size_t columns)
     strbuf_addf(sql, "INSERT OR REPLACE INTO %s VALUES(?", table);
     strbuf_add_repeated(sql, ",?", columns - 1);
     strbuf_add_char(sql, ')');
+}
+
+int schema_bind(sqlite3_stmt *statement, int column, const void *source,
+                const struct field *fields, size_t count)
+{
+    for (size_t i = 0; i < count; i++, column++) {
+        uint64_t value;
+        memcpy(&value, (const char *)source + fields[i].offset, sizeof value);
+        if (fields[i].kind != FIELD_PLAIN && value == UINT64_MAX)
+            sqlite3_bind_null(statement, column);
+        else
+            sqlite3_bind_int64(statement, column, value > INT64_MAX ? INT64_MAX : (int64_t)value);
+    }
+    return column;
 }
 
 void schema_select(struct strbuf *sql, const char *table, const char *rest, const char *first,

@@ -1,6 +1,6 @@
 /* The database's layout: the one place that names its tables and columns. The text of the schema,
- * the statements that write and those that read are all made from the tables of fields below.
- * doc/FORMAT-profile.md says what each means. */
+ * the statements that write and those that read, and the columns of blocks are all made from the
+ * tables of fields below. doc/FORMAT-profile.md says what each means. */
 #ifndef TIDEMARK_PROFILE_SCHEMA_H
 #define TIDEMARK_PROFILE_SCHEMA_H
 
@@ -33,11 +33,24 @@ extern const struct field schema_call_fields[], schema_program_fields[], schema_
 extern const size_t schema_call_field_count, schema_program_field_count, schema_thread_field_count,
     schema_bucket_field_count;
 
-/* All CREATE statements. */
+/* The columns of a block of call paths. A block of sites has SCHEMA_SITE_PATH and then the fields
+ * of struct call_metrics. */
+#define SCHEMA_PATH_DISTANCE "parent_distance" /* id - parent */
+#define SCHEMA_PATH_LOCATION "location"
+#define SCHEMA_SITE_PATH     "path"
+
+/* The statements that make a recorded database, call paths and sites in blocks. */
 void schema_create(struct strbuf *sql);
+/* Those that make it one for people: paths and sites in rows, with the views. */
+void schema_create_rows(struct strbuf *sql);
 
 /* "INSERT OR REPLACE INTO table VALUES (?,?…)" with `columns` values. */
 void schema_insert(struct strbuf *sql, const char *table, size_t columns);
+
+/* Binds the fields of `source` to the values from `column` on; returns the one after the last. */
+struct sqlite3_stmt;
+int schema_bind(struct sqlite3_stmt *statement, int column, const void *source,
+                const struct field *fields, size_t count);
 
 /* "SELECT first,column,… FROM table rest"; program: call fields and program fields. Added columns
  * for which `is_there` says no are NULL instead. */

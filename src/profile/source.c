@@ -169,6 +169,7 @@ static int open_descriptor(struct source *source, int fd, const char *path)
                    : profile_fail(-EBADMSG, "%s is empty: it is no profile", path);
     if (pack_is_packed(header, (size_t)got)) {
         size_t bytes;
+        source->packed = true;
         int error = pack_read(fd, path, &source->image, &bytes, &source->damaged);
         source->bytes = bytes;
         return error ? error : open_image(source, path);
@@ -216,7 +217,8 @@ static int check_tables(struct source *source, const char *path)
     int error = pragma_number(
         source->database,
         "SELECT count(*) FROM sqlite_schema WHERE name IN ('meta','module','file','function',"
-        "'location','location_frame','path','site','program','thread','timeline') AND"
+        "'location','location_frame','path','site','path_block','site_block','block_column',"
+        "'program','thread','timeline') AND"
         " (type <> 'table' OR sql NOT LIKE 'CREATE TABLE %' OR sql LIKE '% AS %(%'"
         " OR sql LIKE '%GENERATED%')",
         &strange);
@@ -288,49 +290,4 @@ void source_close(struct source *source)
     sqlite3_close(source->database);
     free(source->image);
     *source = (struct source){0};
-}
-
-int profile_unpack(const char *path, const char *to)
-{
-    struct stat stat_of;
-    unsigned char head[16], *image = NULL;
-    size_t bytes = 0;
-    bool damaged = false;
-    int from = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (from < 0 || fstat(from, &stat_of)) {
-        int error = profile_fail(-errno, "cannot open %s: %s", path, strerror(errno));
-        if (from >= 0)
-            close(from);
-        return error;
-    }
-    ssize_t got = pread(from, head, sizeof head, 0);
-    int error = 0;
-    if (got >= 16 && !memcmp(head, sqlite_magic, sizeof sqlite_magic))
-        error = profile_fail(-EINVAL, "%s is not packed: sqlite3 can open it as it is", path);
-    else if (got < 16 || !S_ISREG(stat_of.st_mode) || !pack_is_packed(head, (size_t)got))
-        error = profile_fail(-EBADMSG, "%s is no tidemark profile", path);
-    else
-        error = pack_read(from, path, &image, &bytes, &damaged);
-    close(from);
-    if (!error && damaged)
-        error = profile_fail(-EBADMSG,
-                             "%s is damaged and cannot be unpacked; 'tidemark report' "
-                             "shows what can still be read",
-                             path);
-    int fd =
-        error ? -1
-              : open(to, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR);
-    if (!error && fd < 0)
-        error = profile_fail(-errno, "cannot create %s: %s", to, strerror(errno));
-    if (fd >= 0) {
-        error = pack_write_all(fd, image, bytes);
-        if (close(fd) && !error)
-            error = -errno;
-        if (error) {
-            unlink(to);
-            profile_fail(error, "cannot write %s: %s", to, strerror(-error));
-        }
-    }
-    free(image);
-    return error;
 }

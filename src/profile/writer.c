@@ -1,11 +1,13 @@
-/* Rows into SQLite, while the program runs. What makes it fast and safe at once:
+/* Rows and blocks into SQLite, while the program runs. What makes it fast and safe at once:
  *
  *   - WAL, synchronous=OFF: a commit is a few writes into the page cache and no fsync. The kernel
  *     keeps what a killed collector wrote; only the machine's own crash can lose it.
  *   - After each commit the log is copied back into the database as far as no reader stands in the
  *     way, so the file alone is at most one commit behind.
- *   - Rows come in the order of their keys and there are no secondary indices: every insert is an
- *     append. (800,000 rows: see bench in tests/unit/profile/bench_writer.c.)
+ *   - What there is by the hundred thousand, call paths and their metrics, comes in blocks of
+ *     columns: thousands to a row. All else comes in the order of its keys, and there are no
+ *     secondary indices: every insert is an append. (tests/unit/profile/bench_writer.c measures.)
+ *   - The page cache is small: nothing that was written is read again.
  *   - A lock beyond the file's end says to readers that the writer lives.
  */
 #include "profile/profile.h"
@@ -23,6 +25,9 @@
 #include <unistd.h>
 #include "base/strbuf.h"
 #include "profile/alive.h"
+#include "profile/blocks.h"
+#include "profile/columns.h"
+#include "profile/copy.h"
 #include "profile/error.h"
 #include "profile/intern.h"
 #include "profile/pack.h"
@@ -36,8 +41,8 @@ enum statement {
     PUT_LOCATION,
     PUT_FRAME,
     DROP_FRAMES,
-    PUT_PATH,
-    PUT_SITE,
+    PUT_PATHS,
+    PUT_SITES,
     PUT_PROGRAM,
     PUT_THREAD,
     PUT_BUCKET,
@@ -45,6 +50,14 @@ enum statement {
     BEGIN,
     COMMIT,
     STATEMENT_COUNT
+};
+
+/* The last block of call paths, as long as it can grow. */
+struct open_block {
+    uint64_t first;
+    size_t count;
+    bool changed; /* since it was last written */
+    uint64_t distance[BLOCKS_PATHS], location[BLOCKS_PATHS];
 };
 
 struct profile_writer {
@@ -55,6 +68,7 @@ struct profile_writer {
     int error; /* the first one: all later calls fail with it */
     int64_t last_location;
     struct intern files, functions;
+    struct open_block paths;
 };
 
 /* ---- Errors -------------------------------------------------------------------------------- */
@@ -104,11 +118,6 @@ static int step(struct profile_writer *writer, enum statement which)
 
 /* ---- Binding ------------------------------------------------------------------------------- */
 
-static void bind_number(sqlite3_stmt *statement, int column, uint64_t value)
-{
-    sqlite3_bind_int64(statement, column, value > INT64_MAX ? INT64_MAX : (int64_t)value);
-}
-
 /* Addresses keep their 64 bits: those of the kernel's half are negative in the file. */
 static void bind_address(sqlite3_stmt *statement, int column, uint64_t address)
 {
@@ -118,21 +127,6 @@ static void bind_address(sqlite3_stmt *statement, int column, uint64_t address)
 static void bind_text(sqlite3_stmt *statement, int column, const char *text)
 {
     sqlite3_bind_text(statement, column, text, -1, SQLITE_STATIC);
-}
-
-/* Returns the column after the last. */
-static int bind_fields(sqlite3_stmt *statement, int column, const void *source,
-                       const struct field *fields, size_t count)
-{
-    for (size_t i = 0; i < count; i++, column++) {
-        uint64_t value;
-        memcpy(&value, (const char *)source + fields[i].offset, sizeof value);
-        if (fields[i].kind != FIELD_PLAIN && value == UINT64_MAX)
-            sqlite3_bind_null(statement, column);
-        else
-            bind_number(statement, column, value);
-    }
-    return column;
 }
 
 /* ---- Opening ------------------------------------------------------------------------------- */
@@ -211,7 +205,7 @@ static int create_schema(struct profile_writer *writer)
     struct strbuf sql = STRBUF_INIT;
     strbuf_addf(&sql,
                 "PRAGMA page_size=%d; PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF;"
-                "PRAGMA wal_autocheckpoint=0; PRAGMA cache_size=-16384; PRAGMA temp_store=MEMORY;"
+                "PRAGMA wal_autocheckpoint=0; PRAGMA cache_size=-1024; PRAGMA temp_store=MEMORY;"
                 "PRAGMA application_id=%d; BEGIN;",
                 SCHEMA_PAGE_BYTES, SCHEMA_APPLICATION_ID);
     schema_create(&sql);
@@ -234,7 +228,8 @@ static int prepare(struct profile_writer *writer)
         [PUT_LOCATION] = {"location", 4},
         [PUT_FRAME] = {"location_frame", 4},
         [DROP_FRAMES] = {"DELETE FROM location_frame WHERE location=?", 0},
-        [PUT_PATH] = {"path", 3},
+        [PUT_PATHS] = {"path_block", 3},
+        [PUT_SITES] = {"site_block", 3},
         [DROP_BUCKETS] = {"DELETE FROM timeline", 0},
         [BEGIN] = {"BEGIN", 0},
         [COMMIT] = {"COMMIT", 0},
@@ -243,8 +238,6 @@ static int prepare(struct profile_writer *writer)
         const char *table = sources[i].sql_or_table;
         size_t columns = sources[i].columns;
         struct strbuf sql = STRBUF_INIT;
-        if (i == PUT_SITE)
-            table = "site", columns = 1 + schema_call_field_count;
         if (i == PUT_PROGRAM)
             table = "program", columns = 1 + schema_call_field_count + schema_program_field_count;
         if (i == PUT_THREAD)
@@ -321,24 +314,6 @@ int profile_writer_open(struct profile_writer **out, const char *path)
         return error;
     }
     *out = writer;
-    return 0;
-}
-
-/* ---- Transactions -------------------------------------------------------------------------- */
-
-int profile_writer_begin(struct profile_writer *writer)
-{
-    return step(writer, BEGIN);
-}
-
-int profile_writer_commit(struct profile_writer *writer)
-{
-    int error = step(writer, COMMIT);
-    if (error)
-        return error;
-    /* As far as readers allow; what is not copied now is copied next time. A full disk shows at
-     * the next commit if it is still full. */
-    sqlite3_wal_checkpoint_v2(writer->database, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
     return 0;
 }
 
@@ -467,23 +442,52 @@ int profile_put_location(struct profile_writer *writer, const struct profile_loc
     return error;
 }
 
+static int put_block(struct profile_writer *writer, enum statement which, uint64_t first,
+                     size_t count, const void *body, size_t bytes)
+{
+    sqlite3_stmt *statement = writer->statements[which];
+    sqlite3_bind_int64(statement, 1, (int64_t)first);
+    sqlite3_bind_int64(statement, 2, (int64_t)count);
+    sqlite3_bind_blob64(statement, 3, body, bytes, SQLITE_STATIC);
+    int error = step(writer, which);
+    sqlite3_bind_null(statement, 3); /* the bytes are the caller's */
+    return error;
+}
+
+static int put_open_block(struct profile_writer *writer)
+{
+    struct open_block *paths = &writer->paths;
+    const uint64_t *const columns[] = {paths->distance, paths->location};
+    struct strbuf body = STRBUF_INIT;
+    if (!paths->changed)
+        return 0;
+    columns_encode(&body, columns, 2, paths->count);
+    int error = put_block(writer, PUT_PATHS, paths->first, paths->count, body.data, body.length);
+    strbuf_release(&body);
+    paths->changed = false;
+    return error;
+}
+
 int profile_put_path(struct profile_writer *writer, uint32_t id, uint32_t parent,
                      int64_t location_id)
 {
-    sqlite3_stmt *statement = writer->statements[PUT_PATH];
-    sqlite3_bind_int64(statement, 1, id);
-    sqlite3_bind_int64(statement, 2, parent);
-    sqlite3_bind_int64(statement, 3, location_id);
-    return step(writer, PUT_PATH);
+    struct open_block *paths = &writer->paths;
+    int error = 0;
+    if (paths->count == BLOCKS_PATHS || id != paths->first + paths->count) {
+        error = put_open_block(writer);
+        paths->first = id;
+        paths->count = 0;
+    }
+    paths->distance[paths->count] = (uint64_t)id - parent;
+    paths->location[paths->count++] = (uint64_t)location_id;
+    paths->changed = true;
+    return error;
 }
 
-int profile_put_site(struct profile_writer *writer, uint32_t path_id,
-                     const struct call_metrics *metrics)
+int profile_put_sites(struct profile_writer *writer, uint32_t first, size_t count,
+                      const void *body, size_t bytes)
 {
-    sqlite3_stmt *statement = writer->statements[PUT_SITE];
-    sqlite3_bind_int64(statement, 1, path_id);
-    bind_fields(statement, 2, metrics, schema_call_fields, schema_call_field_count);
-    return step(writer, PUT_SITE);
+    return put_block(writer, PUT_SITES, first, count, body, bytes);
 }
 
 int profile_put_program(struct profile_writer *writer, const struct program_metrics *metrics)
@@ -491,8 +495,8 @@ int profile_put_program(struct profile_writer *writer, const struct program_metr
     sqlite3_stmt *statement = writer->statements[PUT_PROGRAM];
     sqlite3_bind_int64(statement, 1, 1);
     int column =
-        bind_fields(statement, 2, &metrics->total, schema_call_fields, schema_call_field_count);
-    bind_fields(statement, column, metrics, schema_program_fields, schema_program_field_count);
+        schema_bind(statement, 2, &metrics->total, schema_call_fields, schema_call_field_count);
+    schema_bind(statement, column, metrics, schema_program_fields, schema_program_field_count);
     return step(writer, PUT_PROGRAM);
 }
 
@@ -502,7 +506,7 @@ int profile_put_thread(struct profile_writer *writer, size_t index,
     sqlite3_stmt *statement = writer->statements[PUT_THREAD];
     sqlite3_bind_int64(statement, 1, (int64_t)index);
     sqlite3_bind_int64(statement, 2, metrics->tid);
-    bind_fields(statement, 3, metrics, schema_thread_fields, schema_thread_field_count);
+    schema_bind(statement, 3, metrics, schema_thread_fields, schema_thread_field_count);
     return step(writer, PUT_THREAD);
 }
 
@@ -521,7 +525,7 @@ static int put_bucket(struct profile_writer *writer, size_t index, struct timeli
         drop_unsampled(levels[i]);
     sqlite3_stmt *statement = writer->statements[PUT_BUCKET];
     sqlite3_bind_int64(statement, 1, (int64_t)index);
-    bind_fields(statement, 2, &bucket, schema_bucket_fields, schema_bucket_field_count);
+    schema_bind(statement, 2, &bucket, schema_bucket_fields, schema_bucket_field_count);
     return step(writer, PUT_BUCKET);
 }
 
@@ -537,6 +541,30 @@ int profile_put_timeline(struct profile_writer *writer, const struct timeline_bu
     return error;
 }
 
+/* ---- Transactions -------------------------------------------------------------------------- */
+
+int profile_writer_begin(struct profile_writer *writer)
+{
+    return step(writer, BEGIN);
+}
+
+static int commit(struct profile_writer *writer)
+{
+    int error = put_open_block(writer);
+    return error ? error : step(writer, COMMIT);
+}
+
+int profile_writer_commit(struct profile_writer *writer)
+{
+    int error = commit(writer);
+    if (error)
+        return error;
+    /* As far as readers allow; what is not copied now is copied next time. A full disk shows at
+     * the next commit if it is still full. */
+    sqlite3_wal_checkpoint_v2(writer->database, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+    return 0;
+}
+
 /* ---- Ending -------------------------------------------------------------------------------- */
 
 static int mark_complete(struct profile_writer *writer)
@@ -547,7 +575,7 @@ static int mark_complete(struct profile_writer *writer)
             return error;
     }
     int error = profile_put_integer(writer, "complete", 1);
-    return error ? error : step(writer, COMMIT);
+    return error ? error : commit(writer);
 }
 
 /* One file again: the log is copied back and removed. False while a reader holds it open. */
@@ -562,24 +590,6 @@ static bool leave_wal(struct profile_writer *writer)
                !strcmp((const char *)sqlite3_column_text(statement, 0), "delete");
     sqlite3_finalize(statement);
     return done;
-}
-
-/* A copy that no reader knows of yet, in the rollback-journal format. */
-static int copy_database(struct profile_writer *writer, const char *to)
-{
-    sqlite3 *copy = NULL;
-    int result = sqlite3_open_v2(to, &copy, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW, NULL);
-    if (result == SQLITE_OK) {
-        sqlite3_exec(copy, "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF", NULL, NULL, NULL);
-        sqlite3_backup *backup = sqlite3_backup_init(copy, "main", writer->database, "main");
-        result = backup ? sqlite3_backup_step(backup, -1) : sqlite3_errcode(copy);
-        sqlite3_backup_finish(backup);
-    }
-    if (result == SQLITE_DONE)
-        result = sqlite3_exec(copy, "PRAGMA journal_mode=DELETE", NULL, NULL, NULL);
-    int error = result == SQLITE_OK ? 0 : profile_sqlite_errno(copy);
-    sqlite3_close(copy);
-    return result == SQLITE_OK ? 0 : error ? error : -EIO;
 }
 
 static int create_beside(const char *path, const char *suffix, char **name)
@@ -630,7 +640,7 @@ static int settle(struct profile_writer *writer, int *fd, char **name)
         return 0;
     }
     *fd = create_beside(writer->path, ".copy", name);
-    return *fd < 0 ? *fd : copy_database(writer, *name);
+    return *fd < 0 ? *fd : copy_database(writer->database, *name);
 }
 
 static int pack_beside(struct profile_writer *writer, int plain_fd)

@@ -196,7 +196,10 @@ struct wire_node *shared_map_nodes(uint32_t index)
 
 void shared_publish_nodes(uint32_t count)
 {
-    atomic_store_explicit(&shared->header->node_count, count, memory_order_release);
+    _Atomic uint32_t *told = &shared->header->node_count;
+    uint32_t before = atomic_load_explicit(told, memory_order_relaxed);
+    while (before < count && !atomic_compare_exchange_weak(told, &before, count)) {
+    }
 }
 
 /* ---- Modules ---- */

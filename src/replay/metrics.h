@@ -54,6 +54,12 @@ static inline bool call_metrics_know_frees(const struct call_metrics *metrics)
     return metrics->freed_count != UINT64_MAX;
 }
 
+/* Of one call path, with its number on the wire. */
+struct replay_site {
+    uint32_t node;
+    struct call_metrics metrics;
+};
+
 /* Of the whole program. */
 struct program_metrics {
     struct call_metrics total; /* peak_bytes/peak_ticks: the global high-water mark; at_peak_* too */

@@ -695,20 +695,34 @@ void replay_memory_sample(struct replay *replay, uint64_t ticks, uint64_t physic
 
 /* ---- What came out ------------------------------------------------------------------------- */
 
-size_t replay_changed_sites(struct replay *replay,
-                            void (*visit)(void *context, const struct replay_site *site),
-                            void *context)
+static bool settle_block(struct sites *sites, uint32_t first, uint32_t end)
 {
+    bool changed = false;
+
+    for (uint32_t i = first; i < end; i++)
+        changed |= site_settle(sites, i);
+    return changed;
+}
+
+size_t replay_changed_blocks(struct replay *replay, replay_visit *visit, void *context)
+{
+    const struct sites *sites = &replay->sites;
+    struct replay_site *block = replay_calloc(REPLAY_BLOCK_SITES, sizeof(*block));
     size_t visited = 0;
 
-    for (uint32_t i = 0; i < replay->sites.count; i++) {
-        struct replay_site site = {.node = replay->sites.cold[i].node};
-        if (!site_settle(&replay->sites, i))
+    for (uint32_t first = 0; first < sites->count; first += REPLAY_BLOCK_SITES) {
+        uint32_t rest = sites->count - first;
+        uint32_t count = rest < REPLAY_BLOCK_SITES ? rest : REPLAY_BLOCK_SITES;
+        if (!settle_block(&replay->sites, first, first + count))
             continue;
-        site_metrics(&replay->sites, i, &site.metrics);
-        visit(context, &site);
+        for (uint32_t i = 0; i < count; i++) {
+            block[i].node = sites->cold[first + i].node;
+            site_metrics(sites, first + i, &block[i].metrics);
+        }
+        visit(context, first, block, count);
         visited++;
     }
+    free(block);
     return visited;
 }
 

@@ -72,16 +72,14 @@ void replay_memory_sample(struct replay *replay, uint64_t ticks, uint64_t physic
 
 /* ---- What came out. Pointers stay valid until the next call that takes a non-const replay. ---- */
 
-struct replay_site {
-    uint32_t node; /* call path, by its number on the wire */
-    struct call_metrics metrics;
-};
-
-/* Brings every call path's lazy values up to date and calls `visit` for each path whose metrics
- * differ from what the last call of this function visited. Returns the number visited. */
-size_t replay_changed_sites(struct replay *replay,
-                            void (*visit)(void *context, const struct replay_site *site),
-                            void *context);
+/* Sites are the call paths with events of their own, numbered from 0 in the order of their first
+ * events. They come in blocks of REPLAY_BLOCK_SITES numbers, the last one's fewer: brings every
+ * site's lazy values up to date and calls `visit` for each block in which any site's metrics differ
+ * from what the last call of this function visited. The sites are copies, the visitor's to change.
+ * Returns the number of blocks visited. */
+#define REPLAY_BLOCK_SITES 1024
+typedef void replay_visit(void *context, uint32_t first, struct replay_site *sites, size_t count);
+size_t replay_changed_blocks(struct replay *replay, replay_visit *visit, void *context);
 
 /* All totals as of now. */
 void replay_program(struct replay *replay, struct program_metrics *out);

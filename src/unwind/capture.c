@@ -50,6 +50,12 @@ static enum ending __attribute__((noinline)) refused(struct walk *walk, rule wha
     return walk_accepts(walk, cfa) ? ENDING_KNOWN : ENDING_STUCK;
 }
 
+/* Frames that there is room for, the one behind the last included, or that are wanted. */
+static inline uint32_t stop_at(const struct fresh *fresh, uint32_t max_depth)
+{
+    return max_depth < fresh->capacity ? max_depth : fresh->capacity - 1;
+}
+
 /* Innermost to outermost. Leaves the state that it ended in behind the last fresh frame.
  *
  * The plain step is written out here with everything in registers: this loop is what a capture
@@ -63,28 +69,34 @@ static inline struct route find_route(struct unwind_memory *memory, struct walk 
     uint32_t known = walk->on_own ? memory->count : 0, count = 0;
     uintptr_t ip = walk->ip, sp = walk->sp, bp = walk->bp, hi = walk->hi;
     uintptr_t slot = sp - 8;
+    uintptr_t next = frames->slots[known].at; /* where a remembered frame may be met */
+    uint32_t stop = stop_at(fresh, max_depth);
     for (;;) {
         rule what;
-        while (frames->slots[known].at < slot) {
-            known--;
+        if (slot >= next) {
+            while (frames->slots[known].at < slot) {
+                known--;
+            }
+            if (meets(frames, known, slot, ip, bp)) {
+                uint32_t changed = innermost_change(frames, known);
+                if (likely(!changed)) {
+                    route.ending = ENDING_KNOWN;
+                    break;
+                }
+                known = changed - 1; /* those up to `changed` are walked again, for their bp */
+            }
+            next = frames->slots[known].at;
         }
-        if (meets(frames, known, slot, ip, bp)) {
-            uint32_t changed = innermost_change(frames, known);
-            if (likely(!changed)) {
-                route.ending = ENDING_KNOWN;
+        if (unlikely(count == stop)) {
+            if (count == max_depth) {
+                route.ending = ENDING_CUT;
                 break;
             }
-            known = changed - 1; /* those up to `changed` are walked again, for their bp */
-        }
-        if (unlikely(count + 1 >= fresh->capacity)) {
             if (!memory_grow_fresh(memory)) {
                 break;
             }
             fresh = memory->fresh;
-        }
-        if (unlikely(count == max_depth)) {
-            route.ending = ENDING_CUT;
-            break;
+            stop = stop_at(fresh, max_depth);
         }
         what = unlikely(slot == NOWHERE) ? rules_find_slow(ip, true)
                                          : rules_find(arch_code_address(ip));
@@ -121,6 +133,7 @@ static inline struct route find_route(struct unwind_memory *memory, struct walk 
                 /* The next frame's ip was not read where it would be looked for. */
                 route.keep_from = walk->on_own ? count + 1 : NOTHING;
                 known = walk->on_own ? memory->count : 0;
+                next = frames->slots[known].at;
             }
         }
         if (unlikely(!ip)) {
@@ -257,8 +270,6 @@ static bool worth_remembering(struct unwind_memory *memory, const struct route *
 
 /* ---- Naming ------------------------------------------------------------------------------------- */
 
-#define BATCH 512u /* frames added before others get a turn */
-
 /* Where a path begins: at the root, at a mark that stands for what could not be walked, or at a
  * remembered frame. */
 struct base {
@@ -285,25 +296,19 @@ static bool resolve_base(struct base *base)
 static uint32_t __attribute__((noinline)) add_path(struct base base, const struct fresh *fresh,
                                                    uint32_t count)
 {
-    uint32_t node = 0;
     uint64_t hash = base.hash;
-    paths_begin();
-    if (resolve_base(&base)) {
-        node = base.node;
-        while (count--) {
-            uintptr_t ip = arch_code_address(fresh->frames[count].ip);
-            hash = path_hash(hash, ip);
-            node = paths_child(node, hash, ip);
-            if (!node) {
-                break;
-            }
-            if (count % BATCH == 0) {
-                paths_end();
-                paths_begin();
-            }
+    uint32_t node = resolve_base(&base) ? base.node : 0;
+    if (!node && hash) {
+        return 0;
+    }
+    while (count--) {
+        uintptr_t ip = arch_code_address(fresh->frames[count].ip);
+        hash = path_hash(hash, ip);
+        node = paths_child(node, hash, ip);
+        if (!node) {
+            break;
         }
     }
-    paths_end();
     return node;
 }
 

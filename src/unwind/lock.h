@@ -1,6 +1,6 @@
 /* A spin lock that a signal handler can neither meet nor abandon: signals are blocked while it is
  * held, so no handler of this thread can wait for it, and none can longjmp out of it. Two system
- * calls each time, so only for what happens once per new path or new address, not per capture. */
+ * calls each time, so only for what is rare: memory for nodes, big rules, unloading. */
 #ifndef TIDEMARK_UNWIND_LOCK_H
 #define TIDEMARK_UNWIND_LOCK_H
 

@@ -11,6 +11,8 @@
 #include <sys/auxv.h>
 #include "unwind/stack.h"
 
+bool modules_find_without_loader;
+
 #ifdef DLFO_STRUCT_HAS_EH_DBASE
 extern __typeof__(_dl_find_object) _dl_find_object __attribute__((weak));
 
@@ -89,7 +91,7 @@ static bool holds_its_header(const struct cfi_module *module)
 static bool find_module(uintptr_t pc, struct cfi_module *module)
 {
     struct search search = {pc, module};
-    if (HAVE_FIND_OBJECT) {
+    if (HAVE_FIND_OBJECT && !modules_find_without_loader) {
         if (!find_by_loader(pc, module)) {
             return false;
         }

@@ -12,4 +12,7 @@ int module_find_row(uintptr_t ip, bool exact, struct cfi_row *row);
 /* Code without an entry that is a signal handler's return: mov $15, %rax; syscall. */
 bool module_is_signal_return(uintptr_t ip);
 
+/* For tests: as if the C library had no _dl_find_object. */
+extern bool modules_find_without_loader;
+
 #endif

@@ -1,18 +1,30 @@
-/* The index of call paths: an open-addressing table from path hash to node, read without locks.
+/* The index of call paths: an open-addressing table from path hash to node, read and written without
+ * locks.
  *
- *   a slot:   63                    26 25                     0
- *            ┌────────────────────────┬────────────────────────┐
- *            │ upper 38 bits of hash  │ node                   │   0: empty, ends a search
- *            └────────────────────────┴────────────────────────┘   node 0: was retired, go on
+ *   a slot:   63  62                 26 25                     0
+ *            ┌───┬────────────────────┬────────────────────────┐
+ *            │ 1 │ 37 bits of hash    │ node                   │   node 0: was retired, go on
+ *            ├───┼────────────────────┴────────────────────────┤
+ *            │ 0 │ 0: empty, 1: frozen                         │   ends a search
+ *            └───┴─────────────────────────────────────────────┘
  *
- * The lower bits of the hash say where a search begins, so a path is told from another by 38 bits
- * and its place: some 59 in a table of two million slots. A million paths have a chance of one in
- * a million that any two of them are mistaken for each other. (Slots of 16 bytes with the whole hash
+ * The lower bits of the hash say where a search begins, so a path is told from another by 37 bits
+ * and its place: some 58 in a table of two million slots. A million paths have a chance of two in a
+ * million that any two of them are mistaken for each other. (Slots of 16 bytes with the whole hash
  * took 64 MB with 870,000 paths; these take 16.)
  *
- * When three quarters full it is replaced by one of twice the size. The old one's pages are given
- * back at once: a reader that is still in it reads zeros, finds nothing, and asks again under the
- * lock. */
+ * Making a path asks no lock and no system call, so that a signal handler may interrupt it, make
+ * paths of its own, and leave by longjmp: at every instruction all is complete.
+ *   1. A node is claimed and written in one: 16 bytes are compared with zero and exchanged. Whoever
+ *      finds the place taken counts it and tries the next, so the count never waits for anybody.
+ *   2. Then its slot: the first one that is empty, or that of the same path retired. Slots never
+ *      become empty again, so all who make one path at once meet at one slot, and one of them wins.
+ *      The others' nodes are in nobody's use.
+ *
+ * When three quarters full, under a lock with signals blocked, every slot is copied to a new table,
+ * or frozen if no path is there: who would have put one there waits, and finds the new table. The
+ * old one's pages are given back at once: a reader that is still in it reads zeros and finds nothing, a
+ * writer finds that the table is another one and begins again. */
 #include "unwind/paths.h"
 
 #include <stdatomic.h>
@@ -24,80 +36,163 @@
 #define FIRST_TABLE_SLOTS 8192u
 #define NODE_BITS         26
 #define NODE_MASK         ((1u << NODE_BITS) - 1)
+#define NODE_CHUNKS       ((NODE_MASK + 1) / WIRE_NODES_PER_CHUNK)
 
+#define EMPTY    0ull
+#define FROZEN   1ull
+#define OCCUPIED (1ull << 63)
+
+/* Invariant: used >= slots that are occupied, retired ones included. */
 struct table {
     uint64_t mask; /* slots - 1 */
     uint64_t bytes;
-    _Atomic uint64_t slots[];
+    _Alignas(64) _Atomic uint64_t used; /* away from what every search reads */
+    _Alignas(64) _Atomic uint64_t slots[];
 };
 
 /* WIRE_NODES_PER_CHUNK nodes, and which of them are retired (made when the first one is). */
 struct chunk {
-    struct wire_node *nodes;
+    _Atomic(struct wire_node *) nodes;
     uint64_t *retired;
 };
 
 static struct {
     const struct unwind_host *host;
-    struct lock lock;
     _Atomic(struct table *) table;
-    uint64_t used;       /* slots that are not empty */
-    uint32_t node_count; /* node 0, the root, included */
-    uint32_t published;
-    uint32_t new_from; /* nodes from here on were made since paths_begin() */
-    uint32_t chunk_count;
-    struct chunk chunks[WIRE_MAX_CHUNKS];
+    struct lock lock;                         /* for a new table, a new chunk, retiring */
+    _Alignas(64) _Atomic uint32_t node_count; /* node 0, the root, included */
+    struct chunk chunks[NODE_CHUNKS];
 } paths;
 
 void paths_init(const struct unwind_host *host)
 {
-    for (uint32_t i = 0; i < paths.chunk_count; i++) {
-        paths.chunks[i] = (struct chunk){NULL, NULL};
+    for (uint32_t i = 0; i < NODE_CHUNKS && paths.chunks[i].nodes; i++) {
+        atomic_store(&paths.chunks[i].nodes, NULL);
+        paths.chunks[i].retired = NULL;
     }
     paths.host = host;
     paths.lock = (struct lock)LOCK_INIT;
     atomic_store(&paths.table, NULL);
-    paths.used = 0;
-    paths.node_count = 1;
-    paths.published = 1;
-    paths.chunk_count = 0;
+    atomic_store(&paths.node_count, 1);
 }
 
+/* The upper half of a slot. */
 static inline uint64_t tag_of(uint64_t hash)
 {
-    return hash >> NODE_BITS;
+    return (hash | OCCUPIED) >> NODE_BITS;
+}
+
+static inline uint64_t slot_at(const struct table *table, uint64_t i)
+{
+    return atomic_load_explicit(&table->slots[i], memory_order_acquire);
 }
 
 uint32_t paths_find(uint64_t hash)
 {
-    struct table *table = atomic_load_explicit(&paths.table, memory_order_acquire);
+    const struct table *table = atomic_load_explicit(&paths.table, memory_order_acquire);
     uint64_t slot;
     if (unlikely(!table)) {
         return 0;
     }
     uint64_t mask = table->mask; /* once: the table may be given back while we search */
-    for (uint64_t i = hash; (slot = atomic_load_explicit(&table->slots[i & mask],
-                                                         memory_order_acquire)) != 0;
-         i++) {
-        if (likely(slot >> NODE_BITS == tag_of(hash)) && slot & NODE_MASK) {
+    for (uint64_t i = hash; (slot = slot_at(table, i & mask)) & OCCUPIED; i++) {
+        if (likely(slot >> NODE_BITS == tag_of(hash))) {
             return slot & NODE_MASK;
         }
     }
     return 0;
 }
 
-/* ---- Everything below runs under the lock ----------------------------------------------------- */
+/* ---- Nodes -------------------------------------------------------------------------------------- */
 
-/* The first slot from the hash's place on that holds no node. */
-static void put(struct table *table, uint64_t hash, uint32_t node)
+static struct wire_node *node_at(uint32_t number)
 {
-    for (uint64_t i = hash;; i++) {
-        _Atomic uint64_t *slot = &table->slots[i & table->mask];
-        uint64_t old = atomic_load_explicit(slot, memory_order_relaxed);
-        if (!(old & NODE_MASK)) {
-            paths.used += old == 0;
-            atomic_store_explicit(slot, tag_of(hash) << NODE_BITS | node, memory_order_release);
-            return;
+    struct chunk *chunk = &paths.chunks[number / WIRE_NODES_PER_CHUNK];
+    struct wire_node *nodes = atomic_load_explicit(&chunk->nodes, memory_order_acquire);
+    return nodes ? &nodes[number % WIRE_NODES_PER_CHUNK] : NULL;
+}
+
+static bool make_chunk(uint32_t index)
+{
+    struct chunk *chunk = &paths.chunks[index];
+    struct wire_node *nodes;
+    lock_take(&paths.lock);
+    nodes = atomic_load_explicit(&chunk->nodes, memory_order_relaxed);
+    if (!nodes) {
+        nodes = paths.host->map_nodes(index);
+        atomic_store_explicit(&chunk->nodes, nodes, memory_order_release);
+    }
+    lock_release(&paths.lock);
+    return nodes != NULL;
+}
+
+/* The place of a node that may not have been made; NULL: no memory. */
+static struct wire_node *place_of(uint32_t number)
+{
+    struct wire_node *place;
+    if (number > NODE_MASK) {
+        return NULL;
+    }
+    place = node_at(number);
+    return likely(place) || !make_chunk(number / WIRE_NODES_PER_CHUNK) ? place : node_at(number);
+}
+
+/* Node `number` is complete. */
+static void count_node(uint32_t number)
+{
+    uint32_t expected = number;
+    atomic_compare_exchange_strong(&paths.node_count, &expected, number + 1);
+    paths.host->publish_nodes(number + 1);
+}
+
+/* A new node's number; 0: no memory. */
+static uint32_t append(uint32_t parent, uint64_t hash, uintptr_t ip)
+{
+    bool ours = false;
+    uint32_t number = 0;
+    while (!ours) {
+        struct wire_node *place;
+        number = atomic_load_explicit(&paths.node_count, memory_order_acquire);
+        place = place_of(number);
+        if (unlikely(!place)) {
+            return 0;
+        }
+        ours = arch_claim16(place, ip, (uint64_t)(uint32_t)hash << 32 | parent);
+        count_node(number);
+    }
+    return number;
+}
+
+/* ---- The table ---------------------------------------------------------------------------------- */
+
+/* The number that the path has now: `number`, or that of whoever was faster. 0: there is another
+ * table, or there will be one soon. */
+static uint32_t put(struct table *table, uint64_t hash, uint32_t number)
+{
+    uint64_t mask = table->mask, new = tag_of(hash) << NODE_BITS | number, i = hash & mask;
+    for (;;) {
+        uint64_t slot = slot_at(table, i);
+        bool same = slot >> NODE_BITS == tag_of(hash);
+        if (slot == FROZEN) {
+            return 0;
+        }
+        if (same && slot & NODE_MASK) {
+            return slot & NODE_MASK;
+        }
+        if (slot != EMPTY && !same) {
+            i = (i + 1) & mask;
+            continue;
+        }
+        /* Counted before it is done: there is always an empty slot to end searches. */
+        if (slot == EMPTY && atomic_fetch_add(&table->used, 1) >= mask / 8 * 7) {
+            atomic_fetch_sub(&table->used, 1);
+            return 0;
+        }
+        if (atomic_compare_exchange_strong(&table->slots[i], &slot, new)) {
+            return number;
+        }
+        if (!same) {
+            atomic_fetch_sub(&table->used, 1);
         }
     }
 }
@@ -122,88 +217,89 @@ static void table_give_back(struct table *table)
     }
 }
 
-static struct wire_node *node_at(uint32_t number)
+/* What the slot holds for good. Also where a path was retired nobody may put it again. */
+static uint64_t freeze(_Atomic uint64_t *slot)
 {
-    return &paths.chunks[number / WIRE_NODES_PER_CHUNK].nodes[number % WIRE_NODES_PER_CHUNK];
+    uint64_t found = atomic_load(slot);
+    while (!(found & NODE_MASK)) {
+        if (atomic_compare_exchange_strong(slot, &found, FROZEN)) {
+            return FROZEN;
+        }
+    }
+    return found;
 }
 
-static bool make_chunk(uint32_t index)
-{
-    if (index < paths.chunk_count) {
-        return true;
-    }
-    if (index == WIRE_MAX_CHUNKS) {
-        return false;
-    }
-    paths.chunks[index].nodes = paths.host->map_nodes(index);
-    paths.chunk_count += paths.chunks[index].nodes != NULL;
-    return paths.chunks[index].nodes != NULL;
-}
-
+/* Retired paths stay behind. */
 static void copy_slots(struct table *to, struct table *from)
 {
     for (uint64_t i = 0; from && i <= from->mask; i++) {
-        uint64_t slot = atomic_load_explicit(&from->slots[i], memory_order_relaxed);
-        uint32_t node = slot & NODE_MASK;
+        uint64_t slot = freeze(&from->slots[i]);
+        uint32_t node = slot & OCCUPIED ? slot & NODE_MASK : 0;
         if (node) {
             put(to, (slot & ~(uint64_t)NODE_MASK) | (node_at(node)->hash & NODE_MASK), node);
         }
     }
 }
 
-/* Room for one more? A table that cannot grow is filled up to seven eighths. */
-static bool make_room(void)
+static uint64_t slots_wanted(const struct table *old)
 {
-    struct table *old = atomic_load_explicit(&paths.table, memory_order_relaxed);
-    uint64_t slots = old ? old->mask + 1 : 0;
-    struct table *table;
-    if (paths.used < slots / 4 * 3) {
-        return true;
+    uint64_t live = 0;
+    if (!old) {
+        return FIRST_TABLE_SLOTS;
     }
-    table = table_new(slots ? slots * 2 : FIRST_TABLE_SLOTS);
-    if (!table) {
-        return paths.used < slots / 8 * 7;
+    for (uint64_t i = 0; i <= old->mask; i++) {
+        uint64_t slot = slot_at(old, i);
+        live += slot & OCCUPIED && slot & NODE_MASK;
     }
-    paths.used = 0;
-    copy_slots(table, old);
-    atomic_store_explicit(&paths.table, table, memory_order_release);
-    table_give_back(old);
-    return true;
+    return live > old->mask / 8 * 3 ? (old->mask + 1) * 2 : old->mask + 1;
 }
 
-void paths_begin(void)
+/* True: there is another table now. */
+static bool replace(struct table *old)
 {
+    struct table *now;
     lock_take(&paths.lock);
-    paths.new_from = paths.node_count;
-}
-
-void paths_end(void)
-{
-    if (paths.published != paths.node_count) {
-        paths.published = paths.node_count;
-        paths.host->publish_nodes(paths.published);
+    now = atomic_load(&paths.table);
+    if (now == old && (now = table_new(slots_wanted(old)))) {
+        copy_slots(now, old);
+        atomic_store(&paths.table, now);
+        table_give_back(old);
     }
     lock_release(&paths.lock);
+    return now && now != old;
+}
+
+/* A table that cannot be replaced is filled up to seven eighths. */
+static struct table *table_with_room(void)
+{
+    for (;;) {
+        struct table *table = atomic_load(&paths.table);
+        uint64_t used = table ? atomic_load(&table->used) : 0;
+        if (likely(table && used < table->mask / 4 * 3)) {
+            return table;
+        }
+        if (!replace(table)) {
+            return table && used < table->mask / 8 * 7 ? table : NULL;
+        }
+    }
 }
 
 uint32_t paths_child(uint32_t parent, uint64_t hash, uintptr_t ip)
 {
-    /* What was made just now has no children yet. */
-    uint32_t number = parent < paths.new_from ? paths_find(hash) : 0;
-    if (number) {
-        return number;
+    uint32_t number = paths_find(hash);
+    if (!number && (number = append(parent, hash, ip)) != 0) {
+        struct table *table;
+        uint32_t found;
+        do {
+            table = table_with_room();
+            found = table ? put(table, hash, number) : 0;
+        } while (table && (!found || table != atomic_load(&paths.table)));
+        number = found;
     }
-    number = paths.node_count;
-    if (number > NODE_MASK || !make_chunk(number / WIRE_NODES_PER_CHUNK) || !make_room()) {
-        return 0;
-    }
-    *node_at(number) = (struct wire_node){ip, parent, (uint32_t)hash};
-    paths.node_count = number + 1;
-    put(atomic_load_explicit(&paths.table, memory_order_relaxed), hash, number);
     return number;
 }
 
-/* ---- Retiring --------------------------------------------------------------------------------- */
+/* ---- Retiring ----------------------------------------------------------------------------------- */
 
 static bool is_retired(uint32_t number)
 {
@@ -230,7 +326,8 @@ static bool retire(uint32_t number)
 /* Parents have smaller numbers than their children, so one pass upwards finds all descendants. */
 static bool retire_nodes(uintptr_t lo, uintptr_t hi)
 {
-    for (uint32_t number = 1; number < paths.node_count; number++) {
+    uint32_t count = atomic_load(&paths.node_count);
+    for (uint32_t number = 1; number < count; number++) {
         const struct wire_node *node = node_at(number);
         bool through = node->ip >= lo && node->ip <= hi;
         if ((through || is_retired(node->parent)) && !is_retired(number) && !retire(number)) {
@@ -240,12 +337,13 @@ static bool retire_nodes(uintptr_t lo, uintptr_t hi)
     return true;
 }
 
+/* Their slots stay those of their hashes: a module that comes again takes them again. */
 static void drop_retired(struct table *table)
 {
     for (uint64_t i = 0; table && i <= table->mask; i++) {
-        uint64_t slot = atomic_load_explicit(&table->slots[i], memory_order_relaxed);
-        if (slot & NODE_MASK && is_retired(slot & NODE_MASK)) {
-            atomic_store_explicit(&table->slots[i], 1ull << 63, memory_order_release);
+        uint64_t slot = slot_at(table, i);
+        if (slot & OCCUPIED && is_retired(slot & NODE_MASK)) {
+            atomic_store(&table->slots[i], slot & ~(uint64_t)NODE_MASK);
         }
     }
 }
@@ -254,11 +352,10 @@ void paths_retire(uintptr_t lo, uintptr_t hi)
 {
     lock_take(&paths.lock);
     if (retire_nodes(lo, hi)) {
-        drop_retired(atomic_load_explicit(&paths.table, memory_order_relaxed));
+        drop_retired(atomic_load(&paths.table));
     } else {
         /* Without marks, give every path a new number. */
-        atomic_store_explicit(&paths.table, NULL, memory_order_release);
-        paths.used = 0;
+        atomic_store(&paths.table, NULL);
     }
     lock_release(&paths.lock);
 }

@@ -17,10 +17,9 @@ void paths_init(const struct unwind_host *host);
 /* The node of the path with this hash; 0: it has none yet. Lock-free. */
 uint32_t paths_find(uint64_t hash);
 
-/* Finds or makes children, many under one lock. */
-void paths_begin(void);
-uint32_t paths_child(uint32_t parent, uint64_t hash, uintptr_t ip); /* 0: no memory */
-void paths_end(void); /* publishes */
+/* Finds or makes a child, and publishes it. Lock-free but for every 65,536th node and for a larger
+ * table. 0: no memory. */
+uint32_t paths_child(uint32_t parent, uint64_t hash, uintptr_t ip);
 
 /* Forgets the numbers of all paths that lead through code in [lo, hi). */
 void paths_retire(uintptr_t lo, uintptr_t hi);

@@ -303,6 +303,16 @@ static int find_cfa(const struct cfi_row *row, const struct rare_registers *regi
     return 0;
 }
 
+/* gcc saves rbp of a function that realigns its stack at (rbp), and does not say when its epilogue
+ * (leave; lea -8(%r10), %rsp; ret) has restored it: for two or three instructions, which only a
+ * signal can come between, rbp is the caller's, and what it points to lies outside of this frame. */
+static bool restored_already(const struct rare_registers *registers, uintptr_t cfa, unsigned number,
+                             uintptr_t saved_at)
+{
+    uintptr_t sp = registers->value[CFI_RSP];
+    return number == CFI_RBP && saved_at == registers->value[CFI_RBP] && saved_at - sp >= cfa - sp;
+}
+
 /* The caller's value of one register; false: unknown. */
 static bool find_register(const struct cfi_row *row, const struct rare_registers *registers,
                           uintptr_t cfa, unsigned number, uintptr_t *value)
@@ -325,7 +335,7 @@ static bool find_register(const struct cfi_row *row, const struct rare_registers
         return true;
     case CFI_EXPRESSION:
         return rare_evaluate(cfi_expression(operand), registers, &cfa, value) &&
-               load(*value, value);
+               (restored_already(registers, cfa, number, *value) || load(*value, value));
     case CFI_VALUE_EXPRESSION:
         return rare_evaluate(cfi_expression(operand), registers, &cfa, value);
     default:

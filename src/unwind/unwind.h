@@ -1,7 +1,7 @@
 /* Call-stack capture inside the profiled program: "remember, then verify" (ARCHITECTURE.md).
  *
  * Runs in malloc's callers: no malloc, no stdio, no locks that a signal handler could meet
- * (only a spin lock of our own with signals blocked; map_private, map_nodes and publish_nodes
+ * (only a spin lock of our own with signals blocked, for what is rare; map_private and map_nodes
  * may be called with it held), errno untouched.
  *
  * Nodes and private memory come from the host (the recorder), so that this room can be tested
@@ -23,7 +23,8 @@ struct unwind_host {
     void *(*map_private)(size_t bytes);
     /* Memory of nodes [index × WIRE_NODES_PER_CHUNK, …), shared with the collector; NULL: no more. */
     struct wire_node *(*map_nodes)(uint32_t index);
-    /* Nodes below `count` are complete: make them visible. */
+    /* Nodes below `count` are complete: make them visible. Threads and signal handlers call it at
+     * once and in any order; the highest count holds. */
     void (*publish_nodes)(uint32_t count);
     /* An address in code that was not seen before is about to become a node: tells the module log.
      * Called before the address is cached and without locks held; so two threads that meet a new

@@ -38,13 +38,9 @@ until_true() {
 
 # SQL on a profile, packed or (while it is written, or left by a killed collector) plain.
 query() {
-    if head -c 15 "$1" | grep -q '^SQLite format 3$'; then
-        sqlite3 "$1" ".timeout 5000" "$2"
-    else
-        rm -f query.db
-        tidemark unpack "$1" query.db && sqlite3 query.db "$2"
-        rm -f query.db
-    fi
+    rm -f query.db
+    tidemark unpack "$1" query.db && sqlite3 query.db "$2"
+    rm -f query.db
 }
 
 skip() {

@@ -44,7 +44,10 @@ check_account() { # NAME
         UNION ALL SELECT 'live is not allocated - freed' FROM program
             WHERE live_bytes <> alloc_bytes + realloc_bytes - free_bytes
         UNION ALL SELECT 'the call paths do not add up'
-            WHERE (SELECT sum(alloc_bytes) FROM site) <> (SELECT alloc_bytes FROM program)")
+            WHERE (SELECT sum(alloc_bytes) FROM site) <> (SELECT alloc_bytes FROM program)
+        UNION ALL SELECT 'the lifetimes do not add up'
+            WHERE (SELECT sum(lifetime_sum_ns) FROM site) <>
+                  (SELECT lifetime_sum_ns FROM program)")
     [ -z "$wrong" ] || fail "$1: $wrong"
 }
 

@@ -250,9 +250,28 @@ static void closing_twice_is_harmless(void **state)
     scene_close(&scene);
 }
 
+static void nodes_that_were_left_can_be_looked_at_again(void **state)
+{
+    (void)state;
+    struct scene scene;
+    scene_open(&scene);
+    struct wire_node *nodes = (void *)player_chunk(&scene.player, WIRE_CHUNK_NODES);
+    player_chunk(&scene.player, WIRE_CHUNK_NODES);
+    nodes[7].ip = 4711;
+    atomic_store(&scene.player.header->node_count, WIRE_NODES_PER_CHUNK + 10);
+    view_refresh(&scene.view);
+    const struct wire_node *node = view_node(&scene.view, 7);
+    assert_int_equal(node->ip, 4711);
+    view_leave_nodes(&scene.view, view_node_count(&scene.view));
+    assert_ptr_equal(view_node(&scene.view, 7), node);
+    assert_int_equal(node->ip, 4711);
+    scene_close(&scene);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nodes_that_were_left_can_be_looked_at_again),
         cmocka_unit_test(modules_are_told_once_and_in_order),
         cmocka_unit_test(an_entry_may_fill_its_chunk_to_the_end),
         cmocka_unit_test(damaged_modules_end_the_log),

@@ -1,4 +1,4 @@
-/* The content of tests/golden/profile-v1.*: a small program's profile with everything in it. Frozen
+/* The content of tests/golden/profile-v*: a small program's profile with everything in it. Frozen
  * with the golden files: what reads them must find this for ever. */
 #ifndef TIDEMARK_TESTS_SAMPLE_H
 #define TIDEMARK_TESTS_SAMPLE_H
@@ -179,7 +179,25 @@ static inline int sample_meta(struct profile_writer *writer)
     return error;
 }
 
-/* All rows, without begin and commit. */
+static inline int put_sites(struct profile_writer *writer, uint32_t first,
+                            const struct replay_site *sites, size_t count)
+{
+    struct strbuf body = STRBUF_INIT;
+    profile_encode_sites(&body, sites, count);
+    int error = profile_put_sites(writer, first, count, body.data, body.length);
+    strbuf_release(&body);
+    return error;
+}
+
+static inline int sample_put_sites(struct profile_writer *writer)
+{
+    struct replay_site sites[SAMPLE_SITES];
+    for (int i = 0; i < SAMPLE_SITES; i++)
+        sites[i] = (struct replay_site){sample_sites[i].path, sample_sites[i].metrics};
+    return put_sites(writer, 0, sites, SAMPLE_SITES);
+}
+
+/* All of it, without begin and commit. */
 static inline int sample_write(struct profile_writer *writer)
 {
     struct program_metrics program = sample_program();
@@ -194,8 +212,8 @@ static inline int sample_write(struct profile_writer *writer)
     for (int i = 0; i < SAMPLE_PATHS && !error; i++)
         error = profile_put_path(writer, sample_paths[i].id, sample_paths[i].parent,
                                  sample_paths[i].location);
-    for (int i = 0; i < SAMPLE_SITES && !error; i++)
-        error = profile_put_site(writer, sample_sites[i].path, &sample_sites[i].metrics);
+    if (!error)
+        error = sample_put_sites(writer);
     for (int i = 0; i < SAMPLE_THREADS && !error; i++)
         error = profile_put_thread(writer, (size_t)i, &sample_threads[i]);
     if (!error)

@@ -129,10 +129,9 @@ static void assert_refused(const char *path, int error, const char *part)
     }
 }
 
-static void alter(const char *path, const char *sql)
+static void alter_database(const char *path, const char *sql)
 {
     sqlite3 *database;
-    assert_int_equal(sample_file(path, false), 0);
     assert_int_equal(sqlite3_open(path, &database), SQLITE_OK);
     char *message = NULL;
     if (sqlite3_exec(database, sql, NULL, NULL, &message) != SQLITE_OK) {
@@ -140,6 +139,22 @@ static void alter(const char *path, const char *sql)
         fail();
     }
     sqlite3_close(database);
+}
+
+/* The sample as it is recorded, altered. */
+static void alter(const char *path, const char *sql)
+{
+    assert_int_equal(sample_file(path, false), 0);
+    alter_database(path, sql);
+}
+
+/* The sample in rows, altered. */
+static void alter_rows(const char *path, const char *sql)
+{
+    assert_int_equal(sample_file(scratch("recorded.tmk"), true), 0);
+    unlink(path);
+    assert_int_equal(profile_unpack(scratch("recorded.tmk"), path), 0);
+    alter_database(path, sql);
 }
 
 static void what_is_no_profile_is_said_in_one_sentence(void **state)
@@ -175,12 +190,41 @@ static void tables_that_compute_are_refused(void **state)
 {
     (void)state;
     const char *path = scratch("evil.tmk");
-    alter(path, "DROP TABLE path; CREATE VIEW path AS WITH RECURSIVE n(id) AS (VALUES(1) UNION ALL"
-                " SELECT id+1 FROM n) SELECT id, 0 AS parent, 0 AS location FROM n");
+    alter_rows(path,
+               "DROP TABLE path; CREATE VIEW path AS WITH RECURSIVE n(id) AS (VALUES(1) UNION ALL"
+               " SELECT id+1 FROM n) SELECT id, 0 AS parent, 0 AS location FROM n");
     assert_refused(path, -EBADMSG, "tables are not those of a profile");
-    alter(path, "DROP TABLE path; CREATE TABLE path(id INTEGER PRIMARY KEY, parent INTEGER,"
-                " location AS (parent+1))");
+    alter_rows(path, "DROP TABLE path; CREATE TABLE path(id INTEGER PRIMARY KEY, parent INTEGER,"
+                     " location AS (parent+1))");
     assert_refused(path, -EBADMSG, "tables are not those of a profile");
+    static const char *const tables[] = {"path_block", "site_block", "block_column"};
+    for (size_t i = 0; i < 3; i++) {
+        char sql[300];
+        snprintf(sql, sizeof sql,
+                 "DROP TABLE %s; CREATE VIEW %s AS WITH RECURSIVE n(first) AS (VALUES(1) UNION ALL"
+                 " SELECT first+1 FROM n) SELECT first, 1 AS count, x'0000' AS body FROM n",
+                 tables[i], tables[i]);
+        path = scratch("evil.tmk");
+        alter(path, sql);
+        assert_refused(path, -EBADMSG, "tables are not those of a profile");
+        assert_int_equal(profile_unpack(path, scratch("evil.db")), -EBADMSG);
+        assert_int_equal(access(scratch("evil.db"), F_OK), -1);
+    }
+}
+
+static void check_noticed(const char *path, const char *what)
+{
+    struct profile *profile;
+    if (profile_read(&profile, path)) {
+        print_error("%s: %s\n", what, profile_error());
+        fail();
+    }
+    check_sound(profile);
+    if (!profile->damage) {
+        print_error("not noticed: %s\n", what);
+        fail();
+    }
+    profile_free(profile);
 }
 
 static void nonsense_in_rows_is_noted_and_left_out(void **state)
@@ -205,16 +249,143 @@ static void nonsense_in_rows_is_noted_and_left_out(void **state)
         "DROP TABLE site",
     };
     for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
-        const char *path = scratch("nonsense.tmk");
-        struct profile *profile;
-        alter(path, changes[i]);
-        assert_int_equal(profile_read(&profile, path), 0);
-        check_sound(profile);
-        if (!profile->damage) {
-            print_error("not noticed: %s\n", changes[i]);
-            fail();
+        alter_rows(scratch("nonsense.tmk"), changes[i]);
+        check_noticed(scratch("nonsense.tmk"), changes[i]);
+    }
+}
+
+static void nonsense_in_blocks_is_noted_and_left_out(void **state)
+{
+    (void)state;
+    static const char *const changes[] = {
+        "UPDATE path_block SET body=NULL",
+        "UPDATE path_block SET body='text'",
+        "UPDATE path_block SET body=zeroblob(100000)",
+        "UPDATE path_block SET body=x'0000020a01010101010101010101'", /* parents of themselves */
+        "UPDATE path_block SET count=9",
+        "UPDATE path_block SET count=0",
+        "UPDATE path_block SET count=-1",
+        "UPDATE path_block SET count=5000",
+        "UPDATE path_block SET count='many'",
+        "UPDATE path_block SET first=-5",
+        "UPDATE path_block SET first=4294967290",
+        "UPDATE path_block SET first=5000000000",
+        "INSERT INTO path_block SELECT first+5,count,body FROM path_block", /* overlapping */
+        "DELETE FROM path_block",
+        "DROP TABLE path_block",
+        "UPDATE site_block SET body=x''",
+        "UPDATE site_block SET body=substr(body,1,length(body)-1)",
+        "UPDATE site_block SET count=7",
+        "DROP TABLE site_block",
+        "DELETE FROM block_column",
+        "DELETE FROM block_column WHERE name='path'",
+        "DELETE FROM block_column WHERE name='location'",
+        "UPDATE block_column SET number=-1 WHERE name='parent_distance'",
+        "UPDATE block_column SET number=1000000 WHERE name='parent_distance'",
+        "DROP TABLE block_column",
+    };
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        alter(scratch("nonsense.tmk"), changes[i]);
+        check_noticed(scratch("nonsense.tmk"), changes[i]);
+        if (!profile_unpack(scratch("nonsense.tmk"), scratch("nonsense.db")))
+            read_anyhow(scratch("nonsense.db"));
+        unlink(scratch("nonsense.db"));
+    }
+}
+
+/* A block that is lost takes no other with it, and what refers to it hangs on the root. */
+static void a_lost_block_leaves_the_others(void **state)
+{
+    (void)state;
+    enum { PATHS = 10000 };
+    const char *path = scratch("lost.tmk");
+    struct profile_writer *writer;
+    struct profile *profile;
+    assert_int_equal(profile_writer_open(&writer, path), 0);
+    assert_int_equal(profile_writer_begin(writer), 0);
+    for (uint32_t id = 1; id <= PATHS; id++)
+        assert_int_equal(profile_put_path(writer, id, id - 1, 0), 0);
+    assert_int_equal(profile_writer_finish(writer, false), 0);
+    alter_database(path, "UPDATE path_block SET body=x'ff' WHERE first=4097");
+    assert_int_equal(profile_read(&profile, path), 0);
+    check_sound(profile);
+    assert_non_null(strstr(profile->damage, "block"));
+    assert_int_equal(profile->node_count, 1 + PATHS - 4096);
+    assert_int_equal(profile->nodes[4097].parent, 0); /* number 8193 */
+    assert_int_equal(profile->nodes[4098].parent, 4097);
+    profile_free(profile);
+}
+
+/* Columns that this version does not know are nobody's; those that it misses are not recorded. */
+static void columns_may_come_and_go(void **state)
+{
+    (void)state;
+    const char *path = scratch("columns.tmk");
+    struct profile *profile;
+    alter(path, "UPDATE block_column SET name='of the future'"
+                " WHERE name IN ('alloc_count', 'size_min')");
+    assert_int_equal(profile_read(&profile, path), 0);
+    assert_null(profile->damage);
+    assert_int_equal(profile->site_count, SAMPLE_SITES);
+    for (int i = 0; i < SAMPLE_SITES; i++) {
+        struct call_metrics expected = sample_sites[i].metrics;
+        expected.alloc_count = 0;
+        expected.size_min = UINT64_MAX;
+        assert_memory_equal(&profile->sites[i].metrics, &expected, sizeof expected);
+    }
+    profile_free(profile);
+}
+
+static void put_body(sqlite3 *database, const char *table, const void *body, size_t bytes)
+{
+    char sql[64];
+    sqlite3_stmt *statement;
+    snprintf(sql, sizeof sql, "UPDATE %s SET body=?", table);
+    assert_int_equal(sqlite3_prepare_v2(database, sql, -1, &statement, NULL), SQLITE_OK);
+    sqlite3_bind_blob(statement, 1, body, (int)bytes, SQLITE_STATIC);
+    assert_int_equal(sqlite3_step(statement), SQLITE_DONE);
+    sqlite3_finalize(statement);
+}
+
+static struct bytes get_body(sqlite3 *database, const char *table)
+{
+    char sql[64];
+    sqlite3_stmt *statement;
+    struct bytes body;
+    snprintf(sql, sizeof sql, "SELECT body FROM %s", table);
+    assert_int_equal(sqlite3_prepare_v2(database, sql, -1, &statement, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    body.count = (size_t)sqlite3_column_bytes(statement, 0);
+    body.at = malloc(body.count);
+    memcpy(body.at, sqlite3_column_blob(statement, 0), body.count);
+    sqlite3_finalize(statement);
+    return body;
+}
+
+/* Every byte of every block altered, and every block cut at every byte. */
+static void blocks_may_be_damaged_anywhere(void **state)
+{
+    (void)state;
+    static const char *const tables[] = {"path_block", "site_block"};
+    for (size_t i = 0; i < 2; i++) {
+        const char *path = scratch("bytes.tmk");
+        sqlite3 *database;
+        assert_int_equal(sample_file(path, false), 0);
+        assert_int_equal(sqlite3_open(path, &database), SQLITE_OK);
+        sqlite3_exec(database, "PRAGMA synchronous=OFF; PRAGMA journal_mode=OFF", NULL, NULL, NULL);
+        struct bytes body = get_body(database, tables[i]);
+        for (size_t at = 0; at < body.count; at++) {
+            put_body(database, tables[i], body.at, at);
+            read_anyhow(path);
+            for (unsigned flip = 1; flip < 256; flip *= 11) { /* 1, 11, 121 */
+                body.at[at] ^= (unsigned char)flip;
+                put_body(database, tables[i], body.at, body.count);
+                assert_true(read_anyhow(path));
+                body.at[at] ^= (unsigned char)flip;
+            }
         }
-        profile_free(profile);
+        free(body.at);
+        sqlite3_close(database);
     }
 }
 
@@ -223,11 +394,11 @@ static void odd_values_are_taken_as_they_are(void **state)
     (void)state;
     const char *path = scratch("odd.tmk");
     struct profile *profile;
-    alter(path, "UPDATE function SET name=CAST(x'61006200ff' AS TEXT) WHERE id=1;"
-                "UPDATE function SET name=NULL WHERE id=2; UPDATE module SET path=NULL;"
-                "UPDATE file SET path=NULL; INSERT INTO meta VALUES('big', zeroblob(1000000));"
-                "UPDATE module SET build_id=zeroblob(100000);"
-                "INSERT INTO path VALUES(4000000000,1,1)");
+    alter_rows(path, "UPDATE function SET name=CAST(x'61006200ff' AS TEXT) WHERE id=1;"
+                     "UPDATE function SET name=NULL WHERE id=2; UPDATE module SET path=NULL;"
+                     "UPDATE file SET path=NULL; INSERT INTO meta VALUES('big', zeroblob(1000000));"
+                     "UPDATE module SET build_id=zeroblob(100000);"
+                     "INSERT INTO path VALUES(4000000000,1,1)");
     assert_int_equal(profile_read(&profile, path), 0);
     check_sound(profile);
     assert_string_equal(profile->functions[1].name, "a\\x00b\\x00\xff");
@@ -245,6 +416,10 @@ int main(void)
         cmocka_unit_test(a_newer_packing_is_refused),
         cmocka_unit_test(tables_that_compute_are_refused),
         cmocka_unit_test(nonsense_in_rows_is_noted_and_left_out),
+        cmocka_unit_test(nonsense_in_blocks_is_noted_and_left_out),
+        cmocka_unit_test(a_lost_block_leaves_the_others),
+        cmocka_unit_test(columns_may_come_and_go),
+        cmocka_unit_test(blocks_may_be_damaged_anywhere),
         cmocka_unit_test(odd_values_are_taken_as_they_are),
     };
     return cmocka_run_group_tests(tests, scratch_begin, scratch_end);

@@ -51,7 +51,8 @@ static void random_profiles_come_back_equal(void **state)
     unsigned seed = getenv("SEED") ? (unsigned)atoi(getenv("SEED")) : (unsigned)getpid();
     print_message("seed %u\n", seed);
     for (int round = 0; round < 20; round++)
-        check_random_round_trip(scratch("random.tmk"), round ? &seed : &(unsigned){42});
+        check_random_round_trip(scratch("random.tmk"), scratch("random.db"),
+                                round ? &seed : &(unsigned){42});
 }
 
 static void a_reader_sees_what_was_committed_last(void **state)
@@ -93,7 +94,7 @@ static void a_reader_that_holds_on_does_not_keep_the_end_away(void **state)
         assert_int_equal(sample_write(writer), 0);
         assert_int_equal(profile_writer_commit(writer), 0);
         assert_int_equal(sqlite3_open(path, &holder), SQLITE_OK);
-        assert_int_equal(sqlite3_exec(holder, "BEGIN; SELECT * FROM path", NULL, NULL, NULL),
+        assert_int_equal(sqlite3_exec(holder, "BEGIN; SELECT * FROM path_block", NULL, NULL, NULL),
                          SQLITE_OK);
         assert_int_equal(profile_writer_finish(writer, pack), 0);
         struct profile *profile = read_profile(path);
@@ -102,7 +103,8 @@ static void a_reader_that_holds_on_does_not_keep_the_end_away(void **state)
         assert_false(exists(scratch("held.tmk-wal")));
         assert_false(exists(scratch("held.tmk.copy")));
         assert_false(exists(scratch("held.tmk.packing")));
-        assert_int_equal(sqlite3_exec(holder, "SELECT * FROM site", NULL, NULL, NULL), SQLITE_OK);
+        assert_int_equal(sqlite3_exec(holder, "SELECT * FROM site_block", NULL, NULL, NULL),
+                         SQLITE_OK);
         sqlite3_close(holder);
     }
 }
@@ -251,14 +253,80 @@ static void a_finished_profile_reads_from_a_directory_that_cannot_be_written(voi
 static void unpacking_gives_the_same_profile(void **state)
 {
     (void)state;
-    const char *path = scratch("packed.tmk"), *plain = scratch("plain.db");
-    assert_int_equal(sample_file(path, true), 0);
-    assert_int_equal(profile_unpack(path, plain), 0);
-    struct profile *profile = read_profile(plain);
-    check_sample(profile);
-    profile_free(profile);
-    assert_int_equal(profile_unpack(path, plain), -EEXIST);
-    assert_int_equal(profile_unpack(plain, scratch("again.db")), -EINVAL);
+    for (int pack = 0; pack < 2; pack++) {
+        const char *path = scratch("packed.tmk"), *plain = scratch("plain.db");
+        assert_int_equal(sample_file(path, pack), 0);
+        assert_int_equal(profile_unpack(path, plain), 0);
+        struct profile *profile = read_profile(plain);
+        check_sample(profile);
+        profile_free(profile);
+        assert_int_equal(profile_unpack(path, plain), -EEXIST);
+        assert_int_equal(profile_unpack(plain, scratch("again.db")), -EINVAL);
+        assert_false(exists(scratch("again.db")));
+        assert_int_equal(unlink(plain), 0);
+    }
+}
+
+static int64_t number_in(const char *path, const char *sql)
+{
+    sqlite3 *database;
+    sqlite3_stmt *row;
+    assert_int_equal(sqlite3_open(path, &database), SQLITE_OK);
+    if (sqlite3_prepare_v2(database, sql, -1, &row, NULL) != SQLITE_OK)
+        fail_msg("%s: %s", sql, sqlite3_errmsg(database));
+    assert_int_equal(sqlite3_step(row), SQLITE_ROW);
+    int64_t number = sqlite3_column_int64(row, 0);
+    sqlite3_finalize(row);
+    sqlite3_close(database);
+    return number;
+}
+
+static void unpacking_gives_rows_and_views_and_keeps_what_else_is_there(void **state)
+{
+    (void)state;
+    const char *path = scratch("more.tmk"), *rows = scratch("more.db");
+    sqlite3 *database;
+    assert_int_equal(sample_file(path, false), 0);
+    assert_int_equal(sqlite3_open(path, &database), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(database, "CREATE TABLE notes(n); INSERT INTO notes VALUES(77)",
+                                  NULL, NULL, NULL),
+                     SQLITE_OK);
+    sqlite3_close(database);
+    assert_int_equal(profile_unpack(path, rows), 0);
+    assert_int_equal(number_in(rows, "SELECT n FROM notes"), 77);
+    assert_int_equal(number_in(rows, "SELECT count(*) FROM path"), SAMPLE_PATHS);
+    assert_int_equal(number_in(rows, "SELECT parent FROM path WHERE id=10"), 2);
+    assert_int_equal(number_in(rows, "SELECT count(*) FROM call_sites"), SAMPLE_SITES);
+    assert_int_equal(number_in(rows, "SELECT lifetime_min_ns IS NULL FROM site WHERE path=9"), 1);
+    assert_int_equal(
+        number_in(rows, "SELECT count(*) FROM sqlite_schema WHERE name LIKE '%block%'"), 0);
+    assert_int_equal(
+        number_in(rows, "SELECT integrity_check = 'ok' FROM pragma_integrity_check"), 1);
+}
+
+/* What unpacking shows is one moment of it. */
+static void a_profile_being_written_is_unpacked_as_last_committed(void **state)
+{
+    (void)state;
+    const char *path = scratch("growing.tmk"), *rows = scratch("growing.db");
+    struct profile_writer *writer;
+    assert_int_equal(profile_writer_open(&writer, path), 0);
+    assert_int_equal(profile_writer_begin(writer), 0);
+    assert_int_equal(sample_write(writer), 0);
+    assert_int_equal(profile_writer_commit(writer), 0);
+    assert_int_equal(profile_writer_begin(writer), 0);
+    for (uint32_t id = 11; id < 20000; id++)
+        assert_int_equal(profile_put_path(writer, id, 1, 1), 0);
+    assert_int_equal(profile_unpack(path, rows), 0);
+    assert_int_equal(number_in(rows, "SELECT count(*) FROM path"), SAMPLE_PATHS);
+    assert_int_equal(number_in(rows, "SELECT sum(alloc_count) FROM site"),
+                     (int64_t)sample_program().total.alloc_count);
+    assert_int_equal(unlink(rows), 0);
+    assert_int_equal(profile_writer_commit(writer), 0);
+    assert_int_equal(profile_unpack(path, rows), 0);
+    assert_int_equal(number_in(rows, "SELECT count(*) FROM path"), 19999);
+    assert_false(exists(scratch("growing.db-wal")));
+    profile_writer_abandon(writer);
 }
 
 int main(void)
@@ -276,6 +344,8 @@ int main(void)
         cmocka_unit_test(a_file_put_in_its_place_is_not_overwritten),
         cmocka_unit_test(a_finished_profile_reads_from_a_directory_that_cannot_be_written),
         cmocka_unit_test(unpacking_gives_the_same_profile),
+        cmocka_unit_test(unpacking_gives_rows_and_views_and_keeps_what_else_is_there),
+        cmocka_unit_test(a_profile_being_written_is_unpacked_as_last_committed),
     };
     return cmocka_run_group_tests(tests, scratch_begin, scratch_end);
 }

@@ -1,3 +1,4 @@
+tidemark_unit_test(profile columns)
 tidemark_unit_test(profile writer)
 tidemark_unit_test(profile damage)
 tidemark_unit_test(profile golden)
@@ -9,3 +10,12 @@ foreach(tool make_golden bench_writer)
     add_executable(${tool} unit/profile/${tool}.c)
     target_link_libraries(${tool} PRIVATE tm_profile)
 endforeach()
+
+# The corpus of fuzz/fuzz_columns.c, once through. With clang the fuzzer itself is
+#   clang -fsanitize=fuzzer,address,undefined -D_GNU_SOURCE -I BUILD/rooms/{profile,base} \
+#         fuzz/fuzz_columns.c src/profile/columns.c src/base/strbuf.c
+file(GLOB corpus CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/fuzz/corpus/columns/*)
+add_executable(fuzz_columns_corpus ${CMAKE_SOURCE_DIR}/fuzz/fuzz_columns.c
+    ${CMAKE_SOURCE_DIR}/fuzz/run_corpus.c)
+target_link_libraries(fuzz_columns_corpus PRIVATE tm_profile)
+add_test(NAME fuzz/columns COMMAND fuzz_columns_corpus ${corpus})

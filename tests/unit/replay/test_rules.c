@@ -19,9 +19,15 @@ enum { ONE, TWO }; /* threads */
 static struct replay *replay;
 static uint64_t ticks;
 
+/* All sites that were ever visited, as they were then, and those that were new or other at the last
+ * visit. */
+static struct replay_site known[16], visited[16];
+static size_t known_count, visited_count;
+
 static int begin(void **state)
 {
     (void)state;
+    known_count = 0;
     replay = replay_new(START, 1.0);
     replay_thread_begin(replay, 11, START);
     replay_thread_begin(replay, 12, START);
@@ -83,20 +89,33 @@ static void realloc_fails(uint32_t thread, uint64_t size, uint32_t node)
 
 /* ---- Results ------------------------------------------------------------------------------- */
 
-static struct replay_site visited[16];
-static size_t visited_count;
-
-static void note_visit(void *context, const struct replay_site *site)
+static void note_site(size_t number, const struct replay_site *site)
 {
-    (void)context;
-    if (visited_count < 16)
-        visited[visited_count++] = *site;
+    if (number < known_count && memcmp(&known[number].metrics, &site->metrics,
+                                       sizeof(site->metrics)) == 0)
+        return;
+    if (number >= known_count)
+        known_count = number + 1;
+    known[number] = visited[visited_count++] = *site;
 }
 
+static void note_block(void *context, uint32_t first, struct replay_site *sites, size_t count)
+{
+    (void)context;
+    assert_in_range(first + count, 1, 16);
+    for (size_t i = 0; i < count; i++)
+        note_site(first + i, &sites[i]);
+}
+
+/* Returns the number of paths that have changed. */
 static size_t visit(void)
 {
+    size_t blocks;
+
     visited_count = 0;
-    return replay_changed_sites(replay, note_visit, NULL);
+    blocks = replay_changed_blocks(replay, note_block, NULL);
+    assert_int_equal(blocks, visited_count > 0); /* one, and only if something has changed */
+    return visited_count;
 }
 
 /* Valid for a path that has changed since the last visit. */
@@ -601,6 +620,36 @@ static void the_most_blocks_may_be_alive_outside_the_peak(void **state)
 
 /* ---- Changes ------------------------------------------------------------------------------- */
 
+struct blocks {
+    size_t sites, last_first, last_count;
+};
+
+static void count_block(void *context, uint32_t first, struct replay_site *sites, size_t count)
+{
+    struct blocks *blocks = context;
+
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(sites[i].node, 7 * (first + i)); /* numbered by their first events */
+    *blocks = (struct blocks){blocks->sites + count, first, count};
+}
+
+static void only_blocks_with_a_changed_path_are_visited(void **state)
+{
+    struct blocks blocks = {0};
+
+    (void)state;
+    for (uint32_t i = 0; i < 2 * REPLAY_BLOCK_SITES + 100; i++)
+        allocate(ONE, X + 64 * i, i == 1500 ? 100000 : 1, 7 * i);
+    assert_int_equal(replay_changed_blocks(replay, count_block, &blocks), 3);
+    assert_int_equal(blocks.sites, 2 * REPLAY_BLOCK_SITES + 100);
+    assert_int_equal(blocks.last_count, 100);
+    release(ONE, X + 64 * 1500); /* no new peak: nothing else changes */
+    assert_int_equal(replay_changed_blocks(replay, count_block, &blocks), 1);
+    assert_int_equal(blocks.last_first, REPLAY_BLOCK_SITES);
+    assert_int_equal(blocks.last_count, REPLAY_BLOCK_SITES);
+    assert_int_equal(replay_changed_blocks(replay, count_block, &blocks), 0);
+}
+
 static void only_changed_paths_are_visited(void **state)
 {
     (void)state;
@@ -766,6 +815,7 @@ int main(void)
         RULE(of_equal_peaks_the_first_one_counts),
         RULE(the_most_blocks_may_be_alive_outside_the_peak),
         RULE(only_changed_paths_are_visited),
+        RULE(only_blocks_with_a_changed_path_are_visited),
         RULE(a_new_peak_changes_the_paths_whose_share_it_changes),
         RULE(maps_and_breaks_are_counted),
         RULE(a_stream_serves_one_thread_after_the_other),

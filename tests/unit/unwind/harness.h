@@ -42,7 +42,9 @@ static inline struct wire_node *host_map_nodes(uint32_t index)
 
 static inline void host_publish_nodes(uint32_t count)
 {
-    published = count;
+    uint32_t before = published;
+    while (before < count && !atomic_compare_exchange_weak(&published, &before, count)) {
+    }
 }
 
 static inline void host_saw_code(uintptr_t ip)
@@ -58,6 +60,7 @@ static inline void begin_unwind(enum unwind_mode mode, uint32_t max_depth)
 {
     void *warm_up[2];
     backtrace(warm_up, 2); /* loads libgcc: not within a check */
+    published = 0;
     unwind_init(&host, mode, max_depth);
     memory = unwind_memory_new();
 }

@@ -6,6 +6,9 @@ target_compile_definitions(unwind_plugin_B PRIVATE PLUGIN_BYTES=512)
 
 tidemark_unit_test(unwind cfi)
 tidemark_unit_test(unwind memory)
+tidemark_unit_test(unwind paths)
+target_link_libraries(test_unwind_paths PRIVATE Threads::Threads)
+target_compile_options(test_unwind_paths PRIVATE -O2 -fno-optimize-sibling-calls)
 tidemark_unit_test(unwind rare)
 
 # The walks, in a program as it is usually linked, and in one with holes between its segments.
@@ -24,6 +27,31 @@ foreach(test test_unwind_walk test_unwind_walk_holes)
     target_compile_options(${test} PRIVATE -O2 -fno-optimize-sibling-calls
         -Wno-infinite-recursion) # longjmp and exceptions end those
 endforeach()
+
+tidemark_unit_test(unwind modules Threads::Threads ${CMAKE_DL_LIBS})
+target_compile_definitions(test_unwind_modules PRIVATE
+    PLUGIN_A="$<TARGET_FILE:unwind_plugin_A>" PLUGIN_B="$<TARGET_FILE:unwind_plugin_B>")
+add_dependencies(test_unwind_modules unwind_plugin_A unwind_plugin_B)
+
+# Every instruction, by the processor's trap flag. Calls are bound when they are first made.
+if(CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64)
+    foreach(stubs lazy ibtplt)
+        add_library(unwind_step_${stubs} MODULE unit/unwind/step_plugin.c)
+        target_compile_options(unwind_step_${stubs} PRIVATE -fno-builtin)
+        target_link_options(unwind_step_${stubs} PRIVATE -Wl,-z,lazy -Wl,-z,${stubs})
+        target_link_libraries(unwind_step_${stubs} PRIVATE m)
+    endforeach()
+    target_compile_options(unwind_step_ibtplt PRIVATE -fcf-protection=full)
+    tidemark_unit_test(unwind step ${CMAKE_DL_LIBS} m)
+    target_sources(test_unwind_step PRIVATE unit/unwind/exceptions.cc)
+    target_compile_definitions(test_unwind_step PRIVATE
+        STEP_PLUGIN="$<TARGET_FILE:unwind_step_lazy>"
+        STEP_PLUGIN_IBT="$<TARGET_FILE:unwind_step_ibtplt>")
+    add_dependencies(test_unwind_step unwind_step_lazy unwind_step_ibtplt)
+    target_compile_options(test_unwind_step PRIVATE -O2 -fno-optimize-sibling-calls
+        -Wno-infinite-recursion -Wno-dangling-pointer)
+    target_link_options(test_unwind_step PRIVATE -Wl,-z,lazy)
+endif()
 
 # The fuzz target's corpus is replayed as an ordinary test.
 add_executable(fuzz_cfi_replay ${CMAKE_SOURCE_DIR}/fuzz/fuzz_cfi.c)

@@ -1,0 +1,140 @@
+/* See blocks.h. */
+#include "profile/blocks.h"
+
+#include <errno.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/strbuf.h"
+#include "profile/schema.h"
+
+enum { METRICS = sizeof(struct call_metrics) / sizeof(uint64_t) };
+
+/* ---- Encoding ------------------------------------------------------------------------------ */
+
+static void take_column(uint64_t *column, const struct replay_site *sites, size_t count,
+                        size_t offset)
+{
+    for (size_t row = 0; row < count; row++)
+        memcpy(&column[row], (const char *)&sites[row].metrics + offset, sizeof *column);
+}
+
+void profile_encode_sites(struct strbuf *out, const struct replay_site *sites, size_t count)
+{
+    const uint64_t *columns[1 + METRICS];
+    uint64_t *numbers = malloc((1 + METRICS) * count * sizeof *numbers); /* too much for a stack */
+    if (!numbers)
+        abort();
+    for (size_t row = 0; row < count; row++)
+        numbers[row] = sites[row].node;
+    columns[0] = numbers;
+    for (size_t i = 0; i < METRICS; i++) {
+        uint64_t *column = numbers + (1 + i) * count;
+        take_column(column, sites, count, schema_call_fields[i].offset);
+        columns[1 + i] = column;
+    }
+    columns_encode(out, columns, 1 + METRICS, count);
+    free(numbers);
+}
+
+/* ---- Reading ------------------------------------------------------------------------------- */
+
+static bool has_table(sqlite3 *database, const char *table)
+{
+    return sqlite3_table_column_metadata(database, NULL, table, "body", NULL, NULL, NULL, NULL,
+                                         NULL) == SQLITE_OK;
+}
+
+bool blocks_are_there(sqlite3 *database)
+{
+    return has_table(database, "path_block") || has_table(database, "site_block");
+}
+
+static void read_name(struct blocks *blocks, sqlite3_stmt *row)
+{
+    int64_t number = sqlite3_column_int64(row, 0);
+    const char *name = (const char *)sqlite3_column_text(row, 1);
+    if (number < 0 || number >= COLUMNS_MAX || !name)
+        return;
+    free(blocks->names[number]);
+    blocks->names[number] = strdup(name);
+}
+
+static void read_names(struct blocks *blocks, sqlite3 *database, const char *table)
+{
+    sqlite3_stmt *row = NULL;
+    if (sqlite3_prepare_v2(database, "SELECT number,name FROM block_column WHERE block=?", -1, &row,
+                           NULL) != SQLITE_OK)
+        return;
+    sqlite3_bind_text(row, 1, table, -1, SQLITE_STATIC);
+    while (sqlite3_step(row) == SQLITE_ROW)
+        read_name(blocks, row);
+    sqlite3_finalize(row);
+}
+
+void blocks_begin(struct blocks *blocks, sqlite3 *database, const char *table)
+{
+    struct strbuf sql = STRBUF_INIT;
+    *blocks = (struct blocks){0};
+    read_names(blocks, database, table);
+    strbuf_addf(&sql, "SELECT first,count,body FROM %s ORDER BY first", table);
+    if (sqlite3_prepare_v2(database, sql.data, -1, &blocks->row, NULL) != SQLITE_OK)
+        blocks->row = NULL;
+    strbuf_release(&sql);
+}
+
+void blocks_end(struct blocks *blocks)
+{
+    sqlite3_finalize(blocks->row);
+    columns_release(&blocks->columns);
+    for (size_t i = 0; i < COLUMNS_MAX; i++)
+        free(blocks->names[i]);
+}
+
+const uint64_t *blocks_column(const struct blocks *blocks, const char *name)
+{
+    for (size_t i = 0; i < blocks->columns.count; i++)
+        if (blocks->names[i] && !strcmp(blocks->names[i], name))
+            return columns_at(&blocks->columns, i);
+    return NULL;
+}
+
+static enum blocks_result decode(struct blocks *blocks)
+{
+    int64_t first = sqlite3_column_int64(blocks->row, 0);
+    int64_t count = sqlite3_column_int64(blocks->row, 1);
+    if (first < 0 || first > UINT32_MAX || count < 1 || count > COLUMNS_MAX_ROWS ||
+        first + count - 1 > UINT32_MAX || sqlite3_column_type(blocks->row, 2) != SQLITE_BLOB)
+        return BLOCKS_BAD;
+    const void *body = sqlite3_column_blob(blocks->row, 2);
+    size_t bytes = (size_t)sqlite3_column_bytes(blocks->row, 2);
+    int error = columns_decode(&blocks->columns, body, body ? bytes : 0, (size_t)count);
+    blocks->first = (uint64_t)first;
+    for (size_t i = 0; i < METRICS; i++)
+        blocks->metrics[i] = blocks_column(blocks, schema_call_fields[i].column);
+    return !error ? BLOCKS_ONE : error == -ENOMEM ? BLOCKS_NO_MEMORY : BLOCKS_BAD;
+}
+
+enum blocks_result blocks_next(struct blocks *blocks)
+{
+    int result = blocks->row ? sqlite3_step(blocks->row) : SQLITE_ERROR;
+    switch (result) {
+    case SQLITE_ROW:
+        return decode(blocks);
+    case SQLITE_DONE:
+        return BLOCKS_NO_MORE;
+    case SQLITE_NOMEM:
+        return BLOCKS_NO_MEMORY;
+    default:
+        return BLOCKS_FAILED;
+    }
+}
+
+void blocks_metrics(const struct blocks *blocks, size_t row, struct call_metrics *out)
+{
+    for (size_t i = 0; i < METRICS; i++) {
+        uint64_t absent = schema_call_fields[i].kind == FIELD_PLAIN ? 0 : UINT64_MAX;
+        uint64_t value = blocks->metrics[i] ? blocks->metrics[i][row] : absent;
+        memcpy((char *)out + schema_call_fields[i].offset, &value, sizeof value);
+    }
+}

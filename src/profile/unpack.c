@@ -1,0 +1,214 @@
+/* The relational database of a profile: a copy of the recorded one, in which the blocks of call
+ * paths and sites have become rows, with the views over them. All else in it stays as it is,
+ * known to us or not. */
+#include "profile/profile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "base/strbuf.h"
+#include "profile/blocks.h"
+#include "profile/copy.h"
+#include "profile/error.h"
+#include "profile/reader.h"
+#include "profile/schema.h"
+
+struct unpacking {
+    const char *path;
+    struct source source;
+    char *to; /* absolute, without symbolic links: SQLite shall follow none */
+    sqlite3 *database;
+};
+
+/* ---- Errors -------------------------------------------------------------------------------- */
+
+static int fail_damaged(const struct unpacking *unpacking)
+{
+    return profile_fail(-EBADMSG,
+                        "%s is damaged and cannot be unpacked; 'tidemark report' shows what can "
+                        "still be read",
+                        unpacking->path);
+}
+
+static int fail_to_write(const struct unpacking *unpacking)
+{
+    int error = profile_sqlite_errno(unpacking->database);
+    error = error ? error : -EIO;
+    return profile_fail(error, "cannot write %s: %s", unpacking->to, strerror(-error));
+}
+
+static int fail_memory(const struct unpacking *unpacking)
+{
+    return profile_fail(-ENOMEM, "out of memory while unpacking %s", unpacking->path);
+}
+
+/* ---- Rows ---------------------------------------------------------------------------------- */
+
+static int insert(struct unpacking *unpacking, sqlite3_stmt *row)
+{
+    int result = sqlite3_step(row);
+    sqlite3_reset(row);
+    return result == SQLITE_DONE ? 0 : fail_to_write(unpacking);
+}
+
+typedef int write_rows(struct unpacking *unpacking, const struct blocks *blocks, sqlite3_stmt *row);
+
+static int write_paths(struct unpacking *unpacking, const struct blocks *blocks, sqlite3_stmt *row)
+{
+    const uint64_t *distance = blocks_column(blocks, SCHEMA_PATH_DISTANCE);
+    const uint64_t *location = blocks_column(blocks, SCHEMA_PATH_LOCATION);
+    int error = distance && location ? 0 : fail_damaged(unpacking);
+    for (size_t i = 0; i < blocks->columns.rows && !error; i++) {
+        uint64_t id = blocks->first + i;
+        if (!distance[i] || distance[i] > id)
+            return fail_damaged(unpacking);
+        sqlite3_bind_int64(row, 1, (int64_t)id);
+        sqlite3_bind_int64(row, 2, (int64_t)(id - distance[i]));
+        sqlite3_bind_int64(row, 3, (int64_t)location[i]);
+        error = insert(unpacking, row);
+    }
+    return error;
+}
+
+static int write_sites(struct unpacking *unpacking, const struct blocks *blocks, sqlite3_stmt *row)
+{
+    const uint64_t *path = blocks_column(blocks, SCHEMA_SITE_PATH);
+    int error = path ? 0 : fail_damaged(unpacking);
+    for (size_t i = 0; i < blocks->columns.rows && !error; i++) {
+        struct call_metrics metrics;
+        blocks_metrics(blocks, i, &metrics);
+        sqlite3_bind_int64(row, 1, (int64_t)path[i]);
+        schema_bind(row, 2, &metrics, schema_call_fields, schema_call_field_count);
+        error = insert(unpacking, row);
+    }
+    return error;
+}
+
+static int write_each_block(struct unpacking *unpacking, struct blocks *blocks, sqlite3_stmt *row,
+                            write_rows *write)
+{
+    for (;;) {
+        int error = 0;
+        switch (blocks_next(blocks)) {
+        case BLOCKS_NO_MORE:
+            return 0;
+        case BLOCKS_ONE:
+            error = write(unpacking, blocks, row);
+            break;
+        case BLOCKS_NO_MEMORY:
+            return fail_memory(unpacking);
+        case BLOCKS_BAD:
+        case BLOCKS_FAILED:
+            return fail_damaged(unpacking);
+        }
+        if (error)
+            return error;
+    }
+}
+
+static int write_table(struct unpacking *unpacking, const char *from, const char *to,
+                       size_t columns, write_rows *write)
+{
+    struct strbuf sql = STRBUF_INIT;
+    struct blocks blocks;
+    sqlite3_stmt *row = NULL;
+    schema_insert(&sql, to, columns);
+    int result = sqlite3_prepare_v2(unpacking->database, sql.data, -1, &row, NULL);
+    strbuf_release(&sql);
+    if (result != SQLITE_OK)
+        return fail_to_write(unpacking);
+    blocks_begin(&blocks, unpacking->source.database, from);
+    int error = write_each_block(unpacking, &blocks, row, write);
+    blocks_end(&blocks);
+    sqlite3_finalize(row);
+    return error;
+}
+
+/* ---- The database -------------------------------------------------------------------------- */
+
+static int run(struct unpacking *unpacking, const char *sql)
+{
+    if (sqlite3_exec(unpacking->database, sql, NULL, NULL, NULL) != SQLITE_OK)
+        return fail_to_write(unpacking);
+    return 0;
+}
+
+/* The blocks go first: their pages are the rows' room. */
+static int replace_tables(struct unpacking *unpacking)
+{
+    struct strbuf sql = STRBUF_INIT;
+    strbuf_add_string(&sql, "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;"
+                            "PRAGMA cache_size=-16384; BEGIN;"
+                            "DROP TABLE IF EXISTS path_block; DROP TABLE IF EXISTS site_block;"
+                            "DROP TABLE IF EXISTS block_column;");
+    schema_create_rows(&sql);
+    int error = run(unpacking, sql.data);
+    strbuf_release(&sql);
+    return error;
+}
+
+static int write_all_rows(struct unpacking *unpacking)
+{
+    if (sqlite3_open_v2(unpacking->to, &unpacking->database,
+                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX,
+                        NULL) != SQLITE_OK)
+        return unpacking->database ? fail_to_write(unpacking) : fail_memory(unpacking);
+    /* What else is in a file that came from elsewhere shall not make us compute. */
+    sqlite3_db_config(unpacking->database, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    sqlite3_db_config(unpacking->database, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+    sqlite3_db_config(unpacking->database, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+    int error = replace_tables(unpacking);
+    if (!error)
+        error = write_table(unpacking, "path_block", "path", 3, write_paths);
+    if (!error)
+        error = write_table(unpacking, "site_block", "site", 1 + schema_call_field_count,
+                            write_sites);
+    return error ? error : run(unpacking, "COMMIT");
+}
+
+/* The copy and the blocks are of one moment, also of a profile that is being written. */
+static int unpack_to_file(struct unpacking *unpacking)
+{
+    sqlite3 *from = unpacking->source.database;
+    bool in_blocks = blocks_are_there(from);
+    sqlite3_exec(from, "BEGIN; SELECT key FROM meta LIMIT 1", NULL, NULL, NULL);
+    int error = copy_database(from, unpacking->to);
+    if (error)
+        return profile_fail(error, "cannot write %s: %s", unpacking->to, strerror(-error));
+    return in_blocks ? write_all_rows(unpacking) : 0;
+}
+
+static int create_and_fill(struct unpacking *unpacking, const char *to)
+{
+    int fd = open(to, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR);
+    if (fd < 0)
+        return profile_fail(-errno, "cannot create %s: %s", to, strerror(errno));
+    close(fd);
+    unpacking->to = realpath(to, NULL);
+    int error = unpacking->to ? unpack_to_file(unpacking) : fail_memory(unpacking);
+    sqlite3_close(unpacking->database);
+    if (error)
+        unlink(to);
+    free(unpacking->to);
+    return error;
+}
+
+int profile_unpack(const char *path, const char *to)
+{
+    struct unpacking unpacking = {.path = path};
+    int error = source_open(&unpacking.source, path);
+    if (error)
+        return error;
+    if (unpacking.source.damaged)
+        error = fail_damaged(&unpacking);
+    else if (!unpacking.source.packed && !blocks_are_there(unpacking.source.database))
+        error = profile_fail(-EINVAL, "%s is not packed: sqlite3 can open it as it is", path);
+    else
+        error = create_and_fill(&unpacking, to);
+    source_close(&unpacking.source);
+    return error;
+}
