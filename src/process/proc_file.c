@@ -92,7 +92,7 @@ static bool line_value(const char *at, uint64_t *value)
         return false;
     if (strncmp(end, " kB", 3) == 0)
         return !__builtin_mul_overflow(*value, 1024u, value);
-    return *end == '\n' || *end == '\0';
+    return *end == '\n'; /* else it may have been cut */
 }
 
 bool proc_value(const char *text, const char *key, uint64_t *value)

@@ -220,9 +220,10 @@ int process_thread_name(pid_t pid, pid_t tid, char name[16])
     struct strbuf content = STRBUF_INIT;
     snprintf(file, sizeof file, "task/%d/comm", (int)tid);
     int error = proc_read(pid, file, 64, &content);
+    size_t length = content.length ? content.length - 1 : 0; /* the last newline is the kernel's */
     size_t kept = 0;
-    for (size_t i = 0; i < content.length && kept < 15 && content.data[i] != '\n'; i++)
-        name[kept++] = iscntrl((unsigned char)content.data[i]) ? '?' : content.data[i];
+    for (; kept < length && kept < 15; kept++)
+        name[kept] = iscntrl((unsigned char)content.data[kept]) ? '?' : content.data[kept];
     name[kept] = '\0';
     strbuf_release(&content);
     return error;
