@@ -38,19 +38,28 @@ static void add_bytes(struct smaps_bytes *to, const struct smaps_bytes *bytes)
 
 /* ---- Lines --------------------------------------------------------------------------------- */
 
-/* In the kernel's order, so that each line is found where the one before it ended. */
+#define NOT_WANTED SIZE_MAX
+
+/* In the kernel's order, so that each line is found where the one before it ended; those that we do
+ * not want stand here for that reason only, what else comes is passed over. */
 static const struct field {
     const char *name;
     size_t offset; /* several lines may add to one number */
 } fields[] = {
     {"Size", offsetof(struct smaps_bytes, size)},
+    {"KernelPageSize", NOT_WANTED},
+    {"MMUPageSize", NOT_WANTED},
     {"Rss", offsetof(struct smaps_bytes, rss)},
     {"Pss", offsetof(struct smaps_bytes, pss)},
+    {"Pss_Dirty", NOT_WANTED},
     {"Shared_Clean", offsetof(struct smaps_bytes, shared)},
     {"Shared_Dirty", offsetof(struct smaps_bytes, shared)},
     {"Private_Clean", offsetof(struct smaps_bytes, uss)},
     {"Private_Dirty", offsetof(struct smaps_bytes, uss)},
+    {"Referenced", NOT_WANTED},
     {"Anonymous", offsetof(struct smaps_bytes, anonymous)},
+    {"KSM", NOT_WANTED},
+    {"LazyFree", NOT_WANTED},
     {"AnonHugePages", offsetof(struct smaps_bytes, huge)},
     {"ShmemPmdMapped", offsetof(struct smaps_bytes, huge)},
     {"FilePmdMapped", offsetof(struct smaps_bytes, huge)},
@@ -59,6 +68,7 @@ static const struct field {
     {"Swap", offsetof(struct smaps_bytes, swap)},
     {"SwapPss", offsetof(struct smaps_bytes, swap_pss)},
     {"Locked", offsetof(struct smaps_bytes, locked)},
+    {"THPeligible", NOT_WANTED},
 };
 enum { FIELDS = sizeof fields / sizeof *fields };
 
@@ -97,25 +107,43 @@ static struct record record_begin(struct smaps_bytes *bytes)
     return (struct record){.bytes = bytes};
 }
 
+/* The number of the field that a line begins with, FIELDS if it is none of ours. */
+static size_t find_field(size_t likely, const char *name, size_t length)
+{
+    for (size_t i = 0, field = likely; i < FIELDS; i++, field = (field + 1) % FIELDS) {
+        if (*fields[field].name == *name && strncmp(fields[field].name, name, length) == 0 &&
+            !fields[field].name[length])
+            return field;
+    }
+    return FIELDS;
+}
+
+/* "  12 kB" in bytes */
+static bool parse_kib(const char *at, uint64_t *bytes)
+{
+    const char *end;
+    return proc_number(at + strspn(at, " "), bytes, &end) && strcmp(end, " kB") == 0 &&
+           !__builtin_mul_overflow(*bytes, 1024u, bytes);
+}
+
 /* "Rss:    12 kB". False if the line is damaged; fields that we do not want are not. */
 static bool record_line(struct record *record, const char *line)
 {
-    const char *colon = strchr(line, ':'), *end;
-    size_t length = colon ? (size_t)(colon - line) : 0, field = record->next;
-    for (size_t i = 0; length && i < FIELDS; i++, field = (field + 1) % FIELDS) {
-        if (strncmp(fields[field].name, line, length) != 0 || fields[field].name[length])
-            continue;
-        uint64_t value, *to = (uint64_t *)((char *)record->bytes + fields[field].offset);
-        colon++;
-        if (record->seen & 1u << field || !proc_number(colon + strspn(colon, " "), &value, &end) ||
-            strcmp(end, " kB") != 0 || __builtin_mul_overflow(value, 1024u, &value))
-            return false;
-        record->seen |= 1u << field;
-        record->next = (field + 1) % FIELDS;
-        *to = *to == PROCESS_UNKNOWN ? value : sum_or_unknown(*to, value);
+    const char *colon = strchr(line, ':');
+    if (!colon || colon == line)
+        return false;
+    size_t field = find_field(record->next, line, (size_t)(colon - line));
+    if (field == FIELDS)
         return true;
-    }
-    return length > 0;
+    record->next = (field + 1) % FIELDS;
+    if (fields[field].offset == NOT_WANTED)
+        return true;
+    uint64_t value, *to = (uint64_t *)((char *)record->bytes + fields[field].offset);
+    if (record->seen & 1u << field || !parse_kib(colon + 1, &value))
+        return false;
+    record->seen |= 1u << field;
+    *to = *to == PROCESS_UNKNOWN ? value : sum_or_unknown(*to, value);
+    return true;
 }
 
 /* Addresses are written in small letters, all other lines begin with a capital. */

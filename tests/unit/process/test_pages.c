@@ -456,6 +456,33 @@ static void absurd_blocks_do_no_harm(void **state)
     victim_end(victim);
 }
 
+/* The first claims far more than the last ends at. */
+static void a_block_may_hold_all_that_follow(void **state)
+{
+    (void)state;
+    struct touched *touched = random_deeds();
+    struct victim victim = victim_start(touch_pages, touched);
+    uint64_t start = (uintptr_t)touched->memory, size = MANY * process_page_bytes();
+    const struct pages_block blocks[] = {{start, size}, {start + 1, 1}, {start + 1, 1}};
+    for (size_t i = 0; i < METHODS; i++) {
+        uint64_t sums[3] = {0};
+        struct pages_bytes whole;
+        struct pages pages;
+        if (!open_with(&pages, victim.pid, methods[i]))
+            continue;
+        assert_int_equal(pages_blocks(&pages, blocks, 3, add_sizes, sums), 0);
+        assert_int_equal(sums[0], size);
+        assert_int_equal(pages_count(&pages, start, size, &whole), 0);
+        size_t there = 0;
+        for (size_t j = 0; j < MANY; j++)
+            there += touched->mincore[j] & 1;
+        assert_int_equal(whole.resident, there * process_page_bytes());
+        pages_close(&pages);
+    }
+    victim_end(victim);
+    munmap(touched, sizeof *touched);
+}
+
 /* ---- Gone, forbidden ----------------------------------------------------------------------- */
 
 static void what_is_gone_is_said_so(void **state)
@@ -560,6 +587,7 @@ int main(void)
         cmocka_unit_test(files_shared_memory_and_holes_are_counted),
         cmocka_unit_test(blocks_get_their_bytes_of_each_page),
         cmocka_unit_test(absurd_blocks_do_no_harm),
+        cmocka_unit_test(a_block_may_hold_all_that_follow),
         cmocka_unit_test(what_is_gone_is_said_so),
         cmocka_unit_test(another_program_is_another_memory),
         cmocka_unit_test(own_children_are_seen_without_rights_others_are_not),

@@ -79,13 +79,16 @@ static void *run(void *context)
 /* Memory between two areas without access, and a page of its own at the lower end. */
 static char *stack_memory(enum shape shape, bool *possible)
 {
-    size_t page = process_page_bytes(), all = STACK_BYTES + 4 * page;
+    size_t page = process_page_bytes(), all = STACK_BYTES + 5 * page;
     char *memory = mmap(NULL, all, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     char *stack = memory + 2 * page;
     mprotect(stack - page, STACK_BYTES + page, PROT_READ | PROT_WRITE);
     *possible = true;
-    if (shape == LIGHT_GUARD)
-        *possible = madvise(stack - page, page, MADV_GUARD_INSTALL) == 0;
+    if (shape == LIGHT_GUARD) { /* and above it another stack's guard, in the same mapping */
+        mprotect(stack, STACK_BYTES + 2 * page, PROT_READ | PROT_WRITE);
+        *possible = madvise(stack - page, page, MADV_GUARD_INSTALL) == 0 &&
+                    madvise(stack + STACK_BYTES, page, MADV_GUARD_INSTALL) == 0;
+    }
     if (shape == NO_GUARD) { /* what lies below is a file: no guard */
         char name[] = "/tmp/tidemark-stacks-XXXXXX";
         int fd = mkstemp(name);

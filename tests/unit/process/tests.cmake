@@ -23,3 +23,7 @@ foreach(test process program pages smaps stacks usage cgroup)
     add_dependencies(test_process_${test} process_programs)
     target_compile_definitions(test_process_${test} PRIVATE PROGRAMS="${programs}")
 endforeach()
+
+# By hand, `ninja bench_process`: the cost of smaps and of the sweep over blocks.
+add_executable(bench_process EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/bench/process.c)
+target_link_libraries(bench_process PRIVATE tm_process)
