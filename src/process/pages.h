@@ -15,7 +15,8 @@
  *               6.14 show it as swapped).
  *   untouched   nothing: never touched, or given back (MADV_DONTNEED, MADV_FREE and reclaimed). In
  *               a mapping of a file or of shared memory it only says that *this* process has it not
- *               mapped: it may be in the page cache or in swap all the same.
+ *               mapped: it may be in the page cache or in swap all the same. Memory of devices
+ *               (VM_PFNMAP) reads so by the ioctl and as resident by the file.
  *
  * A process that runs changes while it is looked at: each piece of up to 64 MiB is one moment, the
  * whole is not. Not thread-safe; one `struct pages` per thread. Functions return 0 or -errno:

@@ -2,7 +2,7 @@
  * a table that is reused from reading to reading.
  *
  *     struct smaps smaps = SMAPS_INIT;
- *     smaps_read(&smaps, pid);                 2,000 mappings: about 10 ms, nearly all the kernel's
+ *     smaps_read(&smaps, pid);                 2,000 mappings: about 7 ms
  *     smaps_classify(&smaps, &hints);          hints may be NULL
  *     smaps_sum(&smaps, &totals);
  *     smaps_release(&smaps);
@@ -24,9 +24,9 @@
 
 /* ---- Bytes --------------------------------------------------------------------------------- */
 
-/* All in bytes; PROCESS_UNKNOWN what the kernel does not say (swap_pss before 4.3, huge before …).
- * The kernel rounds each to KiB, PSS downwards: a sum over mappings may be a KiB a mapping below
- * smaps_rollup's. */
+/* All in bytes; PROCESS_UNKNOWN what the kernel does not say (swap_pss before Linux 4.3). The
+ * kernel rounds each to KiB, PSS downwards: a sum over mappings may be up to a KiB a mapping below
+ * smaps_rollup's. The zero page is in none of them. */
 struct smaps_bytes {
     uint64_t size;      /* of address space */
     uint64_t rss;       /* resident; = uss + shared */
@@ -146,7 +146,8 @@ struct smaps_totals {
 /* PROCESS_UNKNOWN where one mapping's is. */
 void smaps_sum(const struct smaps *smaps, struct smaps_totals *totals);
 
-/* The sum alone, as the kernel makes it (Linux 4.14: smaps_rollup, about a third of the cost), or
+/* The sum alone, as the kernel makes it (Linux 4.14: smaps_rollup, a third of
+ * the cost or less), or
  * from smaps where it does not. `size` is known in the latter case only. */
 int smaps_rollup(pid_t pid, struct smaps_bytes *bytes);
 int smaps_rollup_fd(int fd, struct smaps_bytes *bytes);
