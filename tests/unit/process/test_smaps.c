@@ -385,7 +385,6 @@ static void map_known(void *shared)
     pthread_create(&thread, NULL, wait_in_thread, known);
     while (!atomic_load(&known->thread_is_ready))
         usleep(100);
-    usleep(10000); /* until it waits in the kernel */
 }
 
 static const struct smaps_mapping *holds(const struct smaps *smaps, const void *address,

@@ -127,7 +127,6 @@ static void start_threads(void *shared)
     mmap(NULL, process_page_bytes(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     for (size_t i = 0; i < SHAPES; i++)
         start_thread(&process->threads[i]);
-    usleep(20000); /* until they wait in the kernel */
 }
 
 static struct process *process_new(void)
@@ -187,6 +186,7 @@ static void stacks_are_as_deep_as_they_were_used(void **state)
     (void)state;
     struct process *process = process_new();
     struct victim victim = victim_start(start_threads, process);
+    victim_settle(victim, SHAPES); /* all but one, with main */
     struct smaps smaps = SMAPS_INIT;
     struct stacks stacks = STACKS_INIT;
     struct pages pages;
@@ -225,6 +225,7 @@ static void what_the_caller_knows_comes_first(void **state)
     (void)state;
     struct process *process = process_new();
     struct victim victim = victim_start(start_threads, process);
+    victim_settle(victim, SHAPES); /* all but one, with main */
     struct smaps smaps = SMAPS_INIT;
     struct stacks stacks = STACKS_INIT;
     struct stacks_known known[SHAPES];
@@ -258,6 +259,7 @@ static void stack_pointers_name_their_mappings(void **state)
     (void)state;
     struct process *process = process_new();
     struct victim victim = victim_start(start_threads, process);
+    victim_settle(victim, SHAPES); /* all but one, with main */
     struct smaps smaps = SMAPS_INIT;
     struct smaps_hints hints = {0};
     uint64_t *pointers;
@@ -306,6 +308,7 @@ static void what_is_gone_is_said_so(void **state)
     (void)state;
     struct process *process = process_new();
     struct victim victim = victim_start(start_threads, process);
+    victim_settle(victim, SHAPES); /* all but one, with main */
     struct smaps smaps = SMAPS_INIT;
     struct stacks stacks = STACKS_INIT;
     struct pages pages;

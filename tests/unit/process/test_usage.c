@@ -77,7 +77,7 @@ static void numbers_are_those_of_getrusage(void **state)
     struct report *report = victim_shared(sizeof *report);
     struct victim victim = victim_start(work, report);
     struct usage usage;
-    usleep(20000); /* all wait */
+    victim_settle(victim, 1 + THREADS);
     assert_int_equal(usage_read(victim.pid, &usage), 0);
     assert_true(usage.minor_faults >= PAGES);
     check_near(usage.minor_faults, (uint64_t)report->usage.ru_minflt, 20);
@@ -131,7 +131,7 @@ static void threads_have_names_and_numbers_of_their_own(void **state)
     struct report *report = victim_shared(sizeof *report);
     struct victim victim = victim_start(work, report);
     struct threads threads = {.pid = victim.pid};
-    usleep(20000);
+    victim_settle(victim, 1 + THREADS);
     assert_int_equal(usage_threads(victim.pid, note_thread, &threads), 0);
     assert_int_equal(threads.count, 1 + THREADS);
     assert_int_equal(threads.nappers, THREADS);

@@ -14,6 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "process/usage.h"
+
 struct victim {
     pid_t pid;
 };
@@ -54,6 +56,22 @@ static inline void victim_end(struct victim victim)
 {
     kill(victim.pid, SIGKILL);
     waitpid(victim.pid, NULL, 0);
+}
+
+static inline int victim_count_waiting(const struct usage_thread *thread, void *count)
+{
+    *(size_t *)count += thread->state == 'S';
+    return 0;
+}
+
+/* Returns when so many threads of it wait in the kernel: being ready is said before that. */
+static inline void victim_settle(struct victim victim, size_t threads)
+{
+    for (size_t waiting = 0; waiting < threads; usleep(1000)) {
+        waiting = 0;
+        if (usage_threads(victim.pid, victim_count_waiting, &waiting) != 0)
+            abort();
+    }
 }
 
 /* Random, and printed so that a failure can be had again: SEED=… runs with that one. */
