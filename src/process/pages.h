@@ -10,7 +10,8 @@
  *   resident    the page table of this process points to memory. The shared zero page (read, never
  *               written) counts, though the kernel leaves it out of the RSS; a huge page counts in
  *               full, whatever part of it was asked for.
- *   swapped     private memory that is in swap. For a moment also a page that the kernel is moving.
+ *   swapped     private memory that is in swap. The kernel shows so, too, a page that it is moving
+ *               and one that userfaultfd write-protected before it was ever touched.
  *   guard       MADV_GUARD_INSTALL: access is fatal; no memory (seen from Linux 6.15 on; 6.13 and
  *               6.14 show it as swapped).
  *   untouched   nothing: never touched, or given back (MADV_DONTNEED, MADV_FREE and reclaimed). In

@@ -7,7 +7,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <linux/userfaultfd.h>
 #include <sys/ioctl.h>
+#include <sys/syscall.h>
 
 #include "process/pages.h"
 #include "process/process.h"
@@ -456,6 +458,54 @@ static void absurd_blocks_do_no_harm(void **state)
     victim_end(victim);
 }
 
+/* A page that is write-protected before it was ever touched has a mark in the page table, which the
+ * kernel shows as swapped: so that state is met on machines without swap. */
+static void mark_as_swapped(void *shared)
+{
+    char **memory = shared;
+    size_t page = process_page_bytes();
+    *memory = mmap(NULL, 64 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    memset(*memory, 1, 10 * page);
+    int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
+    struct uffdio_api api = {.api = UFFD_API, .features = 1u << 13 /* WP_UNPOPULATED */};
+    struct uffdio_range range = {(uintptr_t)*memory, 32 * page};
+    struct uffdio_register whole = {.range = range, .mode = UFFDIO_REGISTER_MODE_WP};
+    struct uffdio_writeprotect protect = {.range = range, .mode = UFFDIO_WRITEPROTECT_MODE_WP};
+    if (fd < 0 || ioctl(fd, UFFDIO_API, &api) != 0 || ioctl(fd, UFFDIO_REGISTER, &whole) != 0 ||
+        ioctl(fd, UFFDIO_WRITEPROTECT, &protect) != 0)
+        print_message("no marks in page tables here\n");
+}
+
+static void swapped_is_neither_resident_nor_untouched(void **state)
+{
+    (void)state;
+    char **memory = victim_shared(sizeof *memory);
+    struct victim victim = victim_start(mark_as_swapped, memory);
+    uint64_t page = process_page_bytes(), expected[PAGES_STATES] = {0};
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/pagemap", (int)victim.pid);
+    int fd = open(path, O_RDONLY);
+    for (size_t i = 0; i < 64; i++)
+        expected[state_by_pread(fd, (uintptr_t)*memory + i * page)] += page;
+    close(fd);
+    assert_int_equal(expected[PAGES_RESIDENT], 10 * page);
+    if (!expected[PAGES_SWAPPED])
+        print_message("nothing is swapped here\n");
+    for (size_t i = 0; i < METHODS; i++) {
+        struct pages_bytes bytes;
+        struct pages pages;
+        if (!open_with(&pages, victim.pid, methods[i]))
+            continue;
+        assert_int_equal(pages_count(&pages, (uintptr_t)*memory, 64 * page, &bytes), 0);
+        assert_int_equal(bytes.resident, expected[PAGES_RESIDENT]);
+        assert_int_equal(bytes.swapped, expected[PAGES_SWAPPED]);
+        assert_int_equal(bytes.untouched, expected[PAGES_UNTOUCHED]);
+        pages_close(&pages);
+    }
+    victim_end(victim);
+    munmap(memory, sizeof *memory);
+}
+
 /* The first claims far more than the last ends at. */
 static void a_block_may_hold_all_that_follow(void **state)
 {
@@ -587,6 +637,7 @@ int main(void)
         cmocka_unit_test(files_shared_memory_and_holes_are_counted),
         cmocka_unit_test(blocks_get_their_bytes_of_each_page),
         cmocka_unit_test(absurd_blocks_do_no_harm),
+        cmocka_unit_test(swapped_is_neither_resident_nor_untouched),
         cmocka_unit_test(a_block_may_hold_all_that_follow),
         cmocka_unit_test(what_is_gone_is_said_so),
         cmocka_unit_test(another_program_is_another_memory),
