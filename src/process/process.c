@@ -12,53 +12,16 @@
 #include <unistd.h>
 
 #include "base/strbuf.h"
+#include "process/proc_file.h"
 
 /* A command line may have megabytes (ARG_MAX); a report shows one line of it. */
 #define MAX_COMMAND_BYTES (1u << 20)
-
-struct proc_path {
-    char text[64];
-};
-
-static struct proc_path proc_path(pid_t pid, const char *file)
-{
-    struct proc_path path;
-    snprintf(path.text, sizeof path.text, "/proc/%d/%s", (int)pid, file);
-    return path;
-}
-
-/* /proc says ENOENT for a process that is gone before the open, ESRCH after it. */
-static int gone_or(int error)
-{
-    return error == ENOENT ? -ESRCH : -error;
-}
-
-static int open_proc(pid_t pid, const char *file)
-{
-    int fd = open(proc_path(pid, file).text, O_RDONLY | O_CLOEXEC);
-    return fd >= 0 ? fd : gone_or(errno);
-}
-
-/* Files in /proc have no size: read until the end or `max`. */
-static int read_proc(pid_t pid, const char *file, size_t max, struct strbuf *content)
-{
-    char part[4096];
-    int fd = open_proc(pid, file);
-    if (fd < 0)
-        return fd;
-    ssize_t got;
-    while ((got = read(fd, part, sizeof part)) > 0 && content->length < max)
-        strbuf_add(content, part, (size_t)got);
-    int error = got < 0 ? -errno : 0;
-    close(fd);
-    return error;
-}
 
 /* ---- Memory -------------------------------------------------------------------------------- */
 
 int process_meter_open(struct process_meter *meter, pid_t pid)
 {
-    meter->statm_fd = open_proc(pid, "statm");
+    meter->statm_fd = proc_open(pid, "statm");
     return meter->statm_fd < 0 ? meter->statm_fd : 0;
 }
 
@@ -74,7 +37,7 @@ int process_meter_read(struct process_meter *meter, struct process_memory *memor
     char text[128];
     ssize_t got = pread(meter->statm_fd, text, sizeof text - 1, 0);
     if (got < 0)
-        return gone_or(errno);
+        return proc_error(errno);
     text[got] = '\0';
     char *end = text;
     uint64_t pages[3] = {0};
@@ -146,22 +109,21 @@ int process_maps_parse(char *line, struct process_mapping *mapping)
 int process_maps(pid_t pid, int (*visit)(const struct process_mapping *, void *context),
                  void *context)
 {
-    FILE *maps = fopen(proc_path(pid, "maps").text, "re");
-    if (!maps)
-        return gone_or(errno);
-    char *line = NULL;
-    size_t capacity = 0;
+    int fd = proc_open(pid, "maps");
+    if (fd < 0)
+        return fd;
+    struct proc_lines lines = {0};
+    proc_lines_start(&lines, fd);
     int result = 0;
-    for (ssize_t length; result == 0 && (length = getline(&line, &capacity, maps)) > 0;) {
+    for (char *line; result == 0 && (line = proc_lines_next(&lines));) {
         struct process_mapping mapping;
-        line[length - (line[length - 1] == '\n')] = '\0';
         if (process_maps_parse(line, &mapping) == 0)
             result = visit(&mapping, context);
     }
-    if (result == 0 && ferror(maps))
-        result = gone_or(errno);
-    free(line);
-    fclose(maps);
+    if (result == 0)
+        result = lines.error;
+    proc_lines_release(&lines);
+    close(fd);
     return result;
 }
 
@@ -172,7 +134,7 @@ static int read_link(pid_t pid, const char *file, char **target)
     char text[PATH_MAX + 16]; /* " (deleted)" may follow a longest path */
     ssize_t length = readlink(proc_path(pid, file).text, text, sizeof text - 1);
     if (length < 0)
-        return gone_or(errno);
+        return proc_error(errno);
     *target = strndup(text, (size_t)length);
     return *target ? 0 : -ENOMEM;
 }
@@ -234,7 +196,7 @@ static void add_words(struct strbuf *out, const struct strbuf *words)
 int process_command_line(pid_t pid, char **text)
 {
     struct strbuf words = STRBUF_INIT, out = STRBUF_INIT;
-    int error = read_proc(pid, "cmdline", MAX_COMMAND_BYTES, &words);
+    int error = proc_read(pid, "cmdline", MAX_COMMAND_BYTES, &words);
     if (error)
         goto done;
     add_words(&out, &words);
@@ -257,30 +219,25 @@ int process_thread_name(pid_t pid, pid_t tid, char name[16])
     char file[40];
     struct strbuf content = STRBUF_INIT;
     snprintf(file, sizeof file, "task/%d/comm", (int)tid);
-    int error = read_proc(pid, file, 64, &content);
+    int error = proc_read(pid, file, 64, &content);
+    size_t length = content.length ? content.length - 1 : 0; /* the last newline is the kernel's */
     size_t kept = 0;
-    for (size_t i = 0; i < content.length && kept < 15 && content.data[i] != '\n'; i++)
-        name[kept++] = iscntrl((unsigned char)content.data[i]) ? '?' : content.data[i];
+    for (; kept < length && kept < 15; kept++)
+        name[kept] = iscntrl((unsigned char)content.data[kept]) ? '?' : content.data[kept];
     name[kept] = '\0';
     strbuf_release(&content);
     return error;
 }
 
-/* Field 22 of stat, in clock ticks since boot. The name, field 2, may hold spaces and brackets:
- * fields are counted from its last bracket. */
+/* Field 22 of stat, in clock ticks since boot. */
 static int start_ticks(pid_t pid, uint64_t *ticks)
 {
     struct strbuf stat = STRBUF_INIT;
-    int error = read_proc(pid, "stat", 4096, &stat);
-    const char *at = strrchr(stat.data, ')');
-    for (int field = 2; at && field < 22; field++) {
-        at = strchr(at, ' ');
-        at = at ? at + 1 : NULL;
-    }
-    if (!error && !at)
+    const char *end;
+    int error = proc_read(pid, "stat", 4096, &stat);
+    const char *at = proc_stat_field(stat.data, 22);
+    if (!error && (!at || !proc_number(at, ticks, &end)))
         error = -EINVAL;
-    if (!error)
-        *ticks = strtoull(at, NULL, 10);
     strbuf_release(&stat);
     return error;
 }
@@ -306,11 +263,10 @@ int process_start_time(pid_t pid, uint64_t *unix_ns)
 int process_zombie_status(pid_t pid, int *status)
 {
     struct strbuf text = STRBUF_INIT;
-    int error = read_proc(pid, "stat", 4096, &text);
-    /* "pid (name) state …": the name may hold anything, even parentheses */
-    const char *state = error ? NULL : strrchr(text.data, ')');
+    int error = proc_read(pid, "stat", 4096, &text);
+    const char *state = error ? NULL : proc_stat_field(text.data, 3);
     if (!error)
-        error = !state || state[1] != ' ' || state[2] != 'Z' ? -EAGAIN : 0;
+        error = !state || *state != 'Z' ? -EAGAIN : 0;
     const char *last = error ? NULL : strrchr(text.data, ' '); /* field 52: exit_code */
     *status = last ? atoi(last + 1) : 0;
     strbuf_release(&text);
@@ -320,7 +276,7 @@ int process_zombie_status(pid_t pid, int *status)
 int process_own_pid(pid_t pid, pid_t *own)
 {
     struct strbuf status = STRBUF_INIT;
-    int error = read_proc(pid, "status", 65536, &status);
+    int error = proc_read(pid, "status", 65536, &status);
     const char *line = error ? NULL : strstr(status.data, "\nNSpid:");
     *own = pid;
     if (line) {

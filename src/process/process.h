@@ -9,6 +9,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* The kernel does not say: never to be added up or shown as a number. */
+#define PROCESS_UNKNOWN UINT64_MAX
+
 /* ---- Memory, often ------------------------------------------------------------------------- */
 
 /* One open descriptor per process: a reading is one pread, about 2 µs, and cannot meet another

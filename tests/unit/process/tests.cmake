@@ -18,8 +18,12 @@ process_program(musl -Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1)
 process_program(no-loader -Wl,--dynamic-linker=/lib/nowhere.so)
 add_custom_target(process_programs DEPENDS ${process_built})
 
-foreach(test process program)
+foreach(test process program pages smaps stacks usage cgroup)
     tidemark_unit_test(process ${test})
     add_dependencies(test_process_${test} process_programs)
     target_compile_definitions(test_process_${test} PRIVATE PROGRAMS="${programs}")
 endforeach()
+
+# By hand, `ninja bench_process`: the cost of smaps and of the sweep over blocks.
+add_executable(bench_process EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/bench/process.c)
+target_link_libraries(bench_process PRIVATE tm_process)

@@ -1,0 +1,256 @@
+#include "process/stacks.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "process/proc_file.h"
+#include "process/process.h"
+
+/* ---- Stack pointers ------------------------------------------------------------------------ */
+
+/* "NUMBER ARG1 … ARG6 SP PC" in a system call, "-1 SP PC" when blocked elsewhere, or "running". */
+uint64_t stacks_parse_syscall(const char *text)
+{
+    const char *pc = NULL, *sp = NULL;
+    if (!isdigit((unsigned char)*text) && *text != '-')
+        return 0;
+    for (const char *at = text; (at = strstr(at, " 0x")); at += 3) {
+        sp = pc;
+        pc = at;
+    }
+    if (!sp || !strchr(pc, '\n')) /* cut */
+        return 0;
+    return strtoull(sp, NULL, 16);
+}
+
+/* 0 if it cannot be known; kstkesp in stat, the other source, is only said of a thread that dies.
+ */
+static uint64_t read_pointer(pid_t pid, pid_t tid)
+{
+    char path[48];
+    struct strbuf text = STRBUF_INIT;
+    snprintf(path, sizeof path, "task/%d/syscall", (int)tid);
+    uint64_t pointer = proc_read(pid, path, 4096, &text) == 0 ? stacks_parse_syscall(text.data) : 0;
+    strbuf_release(&text);
+    return pointer;
+}
+
+static int add_thread(struct stacks *stacks, pid_t tid, uint64_t pointer)
+{
+    if (stacks->count == stacks->capacity) {
+        size_t capacity = stacks->capacity ? stacks->capacity * 2 : 64;
+        struct stacks_thread *grown = realloc(stacks->threads, capacity * sizeof *grown);
+        if (!grown)
+            return -ENOMEM;
+        stacks->threads = grown;
+        stacks->capacity = capacity;
+    }
+    stacks->threads[stacks->count++] = (struct stacks_thread){
+        .tid = tid,
+        .stack_pointer = pointer,
+        .touched_bytes = PROCESS_UNKNOWN,
+        .resident_bytes = PROCESS_UNKNOWN,
+        .reach_bytes = PROCESS_UNKNOWN,
+        .depth_bytes = PROCESS_UNKNOWN,
+    };
+    return 0;
+}
+
+struct listing {
+    struct stacks *stacks;
+    pid_t pid;
+};
+
+static int list_thread(pid_t tid, void *context)
+{
+    struct listing *listing = context;
+    return add_thread(listing->stacks, tid, read_pointer(listing->pid, tid));
+}
+
+static int thread_compare(const void *left, const void *right)
+{
+    const struct stacks_thread *a = left, *b = right;
+    return (a->tid > b->tid) - (a->tid < b->tid);
+}
+
+static int list_threads(struct stacks *stacks, pid_t pid)
+{
+    struct listing listing = {stacks, pid};
+    stacks->count = 0;
+    int error = proc_threads(pid, list_thread, &listing);
+    if (!error && !stacks->count)
+        error = -ESRCH;
+    if (!error)
+        qsort(stacks->threads, stacks->count, sizeof *stacks->threads, thread_compare);
+    return error;
+}
+
+int stacks_pointers(pid_t pid, uint64_t **pointers, size_t *count)
+{
+    struct stacks stacks = STACKS_INIT;
+    int error = list_threads(&stacks, pid);
+    *count = 0;
+    *pointers = error ? NULL : malloc(stacks.count * sizeof **pointers);
+    if (!error && !*pointers)
+        error = -ENOMEM;
+    for (size_t i = 0; !error && i < stacks.count; i++) {
+        if (stacks.threads[i].stack_pointer)
+            (*pointers)[(*count)++] = stacks.threads[i].stack_pointer;
+    }
+    stacks_release(&stacks);
+    return error;
+}
+
+void stacks_release(struct stacks *stacks)
+{
+    free(stacks->threads);
+    *stacks = STACKS_INIT;
+}
+
+/* ---- Extents ------------------------------------------------------------------------------- */
+
+static void set_extent(struct stacks_thread *thread, uint64_t start, uint64_t end,
+                       enum stacks_evidence evidence)
+{
+    thread->start = start;
+    thread->end = end;
+    thread->evidence = evidence;
+}
+
+static bool set_known(struct stacks_thread *thread, const struct stacks_known *known, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (known[i].tid == thread->tid && known[i].start < known[i].end) {
+            set_extent(thread, known[i].start, known[i].end, STACKS_KNOWN);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* mprotect() may have split it: all parts are named [stack] that hold the place where it began, so
+ * only one is. */
+static bool set_main(struct stacks_thread *thread, const struct smaps *smaps)
+{
+    for (size_t i = 0; i < smaps->count; i++) {
+        const struct smaps_mapping *mapping = &smaps->mappings[i];
+        if (strcmp(mapping->path, "[stack]") == 0) {
+            set_extent(thread, mapping->start, mapping->end, STACKS_MAIN);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The guards nearest to the stack pointer, of those that are no mappings of their own. */
+struct guards {
+    uint64_t pointer, below_end, above_start; /* 0: none */
+};
+
+static int note_guard(const struct pages_run *run, void *context)
+{
+    struct guards *guards = context;
+    if (run->state != PAGES_GUARD)
+        return 0;
+    if (run->start <= guards->pointer) {
+        guards->below_end = run->end;
+    } else if (!guards->above_start) {
+        guards->above_start = run->start;
+        return 1; /* the rest is others' */
+    }
+    return 0;
+}
+
+static bool guard_below(const struct smaps *smaps, const struct smaps_mapping *mapping)
+{
+    return mapping > smaps->mappings && mapping[-1].end == mapping->start &&
+           mapping[-1].kind == SMAPS_RESERVED;
+}
+
+static int set_guarded(struct stacks_thread *thread, const struct smaps *smaps,
+                       const struct smaps_mapping *mapping, struct pages *pages)
+{
+    struct guards guards = {.pointer = thread->stack_pointer};
+    const struct pages_range range = {mapping->start, mapping->end};
+    int result = pages ? pages_visit(pages, &range, 1, note_guard, &guards) : 0;
+    if (result < 0)
+        return result;
+    uint64_t start = guards.below_end ? guards.below_end : mapping->start;
+    uint64_t end = guards.above_start ? guards.above_start : mapping->end;
+    if (guards.below_end || guard_below(smaps, mapping))
+        set_extent(thread, start, end, STACKS_GUARDED);
+    return 0;
+}
+
+static int set_found(struct stacks_thread *thread, const struct smaps *smaps, struct pages *pages)
+{
+    const struct smaps_mapping *mapping =
+        thread->stack_pointer ? smaps_find(smaps, thread->stack_pointer) : NULL;
+    if (!mapping)
+        return 0;
+    if (mapping->kind == SMAPS_MAIN_STACK ||
+        (mapping->kind == SMAPS_THREAD_STACK && !mapping->guessed)) {
+        set_extent(thread, mapping->start, mapping->end, STACKS_NAMED);
+        return 0;
+    }
+    if (mapping->writable &&
+        (mapping->kind == SMAPS_THREAD_STACK || mapping->kind == SMAPS_ANONYMOUS))
+        return set_guarded(thread, smaps, mapping, pages);
+    return 0;
+}
+
+/* ---- What was touched ---------------------------------------------------------------------- */
+
+struct touched {
+    uint64_t resident, swapped, lowest; /* lowest 0: nothing */
+};
+
+static int note_touched(const struct pages_run *run, void *context)
+{
+    struct touched *touched = context;
+    if (run->state != PAGES_RESIDENT && run->state != PAGES_SWAPPED)
+        return 0;
+    if (!touched->lowest)
+        touched->lowest = run->start;
+    *(run->state == PAGES_RESIDENT ? &touched->resident : &touched->swapped) +=
+        run->end - run->start;
+    return 0;
+}
+
+static int measure(struct stacks_thread *thread, struct pages *pages)
+{
+    struct touched touched = {0};
+    const struct pages_range range = {thread->start, thread->end};
+    if (thread->stack_pointer >= thread->start && thread->stack_pointer < thread->end)
+        thread->depth_bytes = thread->end - thread->stack_pointer;
+    int error = pages ? pages_visit(pages, &range, 1, note_touched, &touched) : 0;
+    if (error || !pages)
+        return error;
+    thread->resident_bytes = touched.resident;
+    thread->touched_bytes = touched.resident + touched.swapped;
+    thread->reach_bytes = touched.lowest ? thread->end - touched.lowest : 0;
+    return 0;
+}
+
+static int read_thread(struct stacks_thread *thread, pid_t pid, const struct smaps *smaps,
+                       struct pages *pages, const struct stacks_known *known, size_t known_count)
+{
+    int error = 0;
+    if (!set_known(thread, known, known_count) && (thread->tid != pid || !set_main(thread, smaps)))
+        error = set_found(thread, smaps, pages);
+    return error || !thread->evidence ? error : measure(thread, pages);
+}
+
+int stacks_read(struct stacks *stacks, pid_t pid, const struct smaps *smaps, struct pages *pages,
+                const struct stacks_known *known, size_t known_count)
+{
+    int error = list_threads(stacks, pid);
+    for (size_t i = 0; !error && i < stacks->count; i++)
+        error = read_thread(&stacks->threads[i], pid, smaps, pages, known, known_count);
+    if (error)
+        stacks->count = 0;
+    return error;
+}
