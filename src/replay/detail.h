@@ -16,9 +16,11 @@ enum distribution_kind {
     DISTRIBUTION_SIZE_EXACT,    /* x: requested bytes; the commonest sizes and no others */
     DISTRIBUTION_LIFETIME,      /* x: lifetime, fine; blocks whose life has ended */
     DISTRIBUTION_LIFETIME_SIZE, /* x: lifetime, y: requested bytes; coarse; ended blocks */
-    DISTRIBUTION_TIME_SIZE,     /* x: beginning of an interval of time, y: size, coarse; born then */
+    DISTRIBUTION_TIME_SIZE,     /* x: beginning of an interval of time, y: size, coarse; born then.
+                                   An interval is eight buckets of the timeline */
     DISTRIBUTION_REALLOC,       /* x: old size, y: new size, coarse; count, bytes of the new */
-    DISTRIBUTION_REALLOC_GROW,  /* x: new - old, exact; the commonest growths and no others */
+    DISTRIBUTION_REALLOC_GROW,  /* x: new - old, exact; the commonest growths and no others; bytes
+                                   grown by; 0: same size */
     DISTRIBUTION_REALLOC_SHRINK,/* x: old - new, exact, likewise */
     DISTRIBUTION_KINDS
 };
@@ -27,8 +29,11 @@ struct distribution_row {
     uint64_t x, y; /* y: 0 where there is none */
     uint64_t count, bytes;
 };
-/* The most rows of a kind that lists the commonest values. */
+/* The most rows of a kind that lists the commonest values. What is listed is counted exactly. A row
+ * with x = DISTRIBUTION_OTHERS and no bytes says that not every value could be counted: events of
+ * those that were not: no value missing in the list is commoner than its rarest one or than that. */
 #define DISTRIBUTION_COMMONEST 64
+#define DISTRIBUTION_OTHERS    ((uint64_t)INT64_MAX)
 
 /* ---- Peaks ---- */
 
@@ -44,7 +49,7 @@ struct peak_share {
 };
 struct peak {
     uint64_t ticks, bytes;
-    uint64_t valley_bytes; /* the lowest level between this and the next one, or the end */
+    uint64_t valley_bytes; /* the lowest level between this and the next one here, or the end */
     uint64_t rest_bytes;   /* bytes - those of the shares */
     size_t share_count;    /* the largest, descending. 0 with rest_bytes == bytes: was not kept */
     struct peak_share shares[PEAK_SHARES_MAX];
@@ -54,7 +59,9 @@ struct peak {
 
 /* Its live bytes over time, lossy by the BFM report's rule: a point is kept when the level has moved
  * from the last one kept by more than `threshold_bytes` and more than CURVE_PART of it. When
- * CURVE_POINTS are reached the threshold doubles and points in between go. */
+ * CURVE_POINTS are reached the threshold doubles, until enough points in between can go.
+ * As a step function the curve is at no moment further from the truth than max(threshold_bytes,
+ * 1/CURVE_PART of itself); before its first point it is 0. The highest point is never dropped. */
 #define CURVE_POINTS          256
 #define CURVE_THRESHOLD_BYTES 8192 /* a page record of the report: 1024 pointers */
 #define CURVE_PART            20   /* 1/20: 5 % */

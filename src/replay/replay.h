@@ -39,6 +39,10 @@ void replay_free(struct replay *replay);
  * was freed. Before the first record. Without it WIRE_FREE_AT is a free like any other. */
 void replay_know_frees(struct replay *replay);
 
+/* Calls of this recording are timed (WIRE_SPENT). Before the first record. Without it WIRE_SPENT is
+ * nonsense, and the times of threads are not known. */
+void replay_know_times(struct replay *replay);
+
 /* A thread begins to write events; returns the number of its stream for the calls below. A stream
  * (a ring of the wire) may serve one thread after the other: a second WIRE_THREAD_START in it begins
  * another thread, so numbers here are not indices of replay_thread(). Thread ids may come again. */
@@ -121,7 +125,10 @@ void replay_live_blocks(const struct replay *replay,
                         void (*visit)(void *context, const struct replay_block *block),
                         void *context);
 
-/* What the collector learns about a thread from elsewhere. */
+/* ---- What the collector learns about a thread from elsewhere. ---- */
+
+/* Threads by id; of several that had the same one, the youngest. Unknown ids are ignored. Names are
+ * cut to fit. Of several reports of a stack the deepest counts; 0 bytes: not known. */
 void replay_thread_named(struct replay *replay, uint32_t tid, const char *name);
 void replay_thread_stack(struct replay *replay, uint32_t tid, uint64_t deepest_bytes,
                          uint64_t touched_bytes, uint32_t node);

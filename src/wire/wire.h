@@ -64,6 +64,10 @@ enum wire_kind {
     WIRE_THREAD_START = 3,  /* address: thread id in the recorder's pid namespace */
     WIRE_THREAD_END = 4,
     WIRE_LOST = 5, /* address: events not recorded since the last record of this ring */
+    /* address: ticks that the real call took whose record is the last one in this ring (one of
+     * WIRE_MALLOC to WIRE_FREE_AT, or WIRE_FREE; a realloc's is told after its end). Time: after
+     * the call. Only with WIRE_FLAG_TIMED */
+    WIRE_SPENT = 6,
 
     /* long; WIRE_FAILED: the call returned NULL and address is 0 */
     WIRE_MALLOC = 16 | WIRE_LONG,
@@ -80,6 +84,11 @@ enum wire_kind {
     WIRE_MMAP = 32 | WIRE_LONG,   /* address, length */
     WIRE_MUNMAP = 33 | WIRE_LONG, /* address, length; taken before the call. An mremap is both */
     WIRE_BRK = 34 | WIRE_LONG,    /* address: the new break; size: bytes grown; FAILED: shrunk */
+
+    /* What the thread's stack has been used for: address: the deepest extent below its beginning
+     * that any event was seen at, in bytes; size: bytes of its pages ever touched, 0: not known;
+     * node: the call path that stood deepest. At the thread's end, or whenever it is known */
+    WIRE_STACK = 35 | WIRE_LONG,
 };
 
 #define WIRE_ADDRESS_MASK 0x00ffffffffffffffull
@@ -205,6 +214,7 @@ enum wire_flags {
     WIRE_FLAG_FOLLOW = 1,      /* children are recorded too */
     WIRE_FLAG_FREE_STACKS = 2, /* frees carry a call path */
     WIRE_FLAG_EXIT_WAITS = 4,  /* the program's exit waits until the profile is safe */
+    WIRE_FLAG_TIMED = 8,       /* calls of the allocator are timed (WIRE_SPENT) */
 };
 enum wire_stacks { WIRE_STACKS_UNWIND = 0, WIRE_STACKS_FP = 1, WIRE_STACKS_NONE = 2 };
 
