@@ -9,9 +9,14 @@
 
 #include <assert.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "replay/curves.h"
+#include "replay/distributions.h"
+#include "replay/exchange.h"
 #include "replay/live.h"
+#include "replay/peaks.h"
 #include "replay/region.h"
 #include "replay/sites.h"
 #include "replay/threads.h"
@@ -22,6 +27,8 @@
 
 #define FIRST_LIVE_LOG2 10
 #define FIRST_OWED_LOG2 3
+
+#define MAX_STACK_BYTES (1ull << 47) /* no address space is larger */
 
 struct replay {
     /* the levels; live_bytes is the sum over all sites */
@@ -34,6 +41,10 @@ struct replay {
     struct sites sites;
     struct timeline timeline;
     struct threads threads;
+    struct peaks peaks;
+    struct curves curves;
+    struct exchanges exchanges;
+    struct distributions *distributions;
     /* Frees that must still come, or never will: by address, the number of them in size_bytes, the
      * birth of the block that showed the last of them missing in birth_ticks. */
     struct live_table owed;
@@ -41,6 +52,11 @@ struct replay {
 };
 
 /* ---- Levels -------------------------------------------------------------------------------- */
+
+static inline struct peaks_view peaks_view(struct replay *replay)
+{
+    return (struct peaks_view){&replay->sites, &replay->curves};
+}
 
 static inline void see_levels(struct replay *replay)
 {
@@ -50,11 +66,27 @@ static inline void see_levels(struct replay *replay)
     timeline_level_see(&bucket->blocks, replay->live_count);
     if (replay->live_count > replay->program.live_peak_count)
         replay->program.live_peak_count = replay->live_count;
+    peaks_see(&replay->peaks, peaks_view(replay), replay->live_bytes, replay->last_ticks,
+              replay->program.events);
     if (replay->live_bytes > replay->peak_bytes) {
         replay->peak_bytes = replay->live_bytes;
         replay->peak_ticks = replay->last_ticks;
         replay->sites.peak_number++;
     }
+}
+
+/* All that one step does to a call path is done. */
+static inline void look_at_site(struct replay *replay, uint32_t site)
+{
+    site_crest(&replay->sites, site, replay->last_ticks);
+    if (site_left_band(&replay->sites, site))
+        curves_note(&replay->curves, &replay->sites, site, replay->last_ticks);
+}
+
+static void begin_interval(struct replay *replay)
+{
+    timeline_advance(&replay->timeline, replay->last_ticks, replay->live_bytes, replay->live_count);
+    distributions_advance(replay->distributions, replay->last_ticks);
 }
 
 /* Time is that of the newest event so far: a late one happens now. */
@@ -66,8 +98,7 @@ static inline void take_time(struct replay *replay, uint64_t ticks)
     else
         replay->last_ticks = ticks;
     if (replay->last_ticks >= replay->timeline.end_ticks)
-        timeline_advance(&replay->timeline, replay->last_ticks, replay->live_bytes,
-                         replay->live_count);
+        begin_interval(replay);
 }
 
 /* ---- Lives --------------------------------------------------------------------------------- */
@@ -82,25 +113,6 @@ static inline uint64_t lifetime_of(const struct live_block *block, uint64_t end_
     return end_ticks > block->birth_ticks ? end_ticks - block->birth_ticks : 0;
 }
 
-/* A block that is in no table (any more) stops to be counted. */
-static inline void end_life(struct replay *replay, const struct live_block *block, uint64_t ticks)
-{
-    struct timeline_bucket *bucket = timeline_current(&replay->timeline);
-
-    bucket->free_count++;
-    bucket->free_bytes += block->size_bytes;
-    replay->live_count--;
-    replay->live_bytes -= block->size_bytes;
-    site_ended(&replay->sites, block->site, block->size_bytes, block->slack_bytes,
-               lifetime_of(block, ticks));
-}
-
-static inline void credit_free(struct replay *replay, const struct live_block *block)
-{
-    replay->running->metrics.free_count++;
-    replay->running->metrics.free_bytes += block->size_bytes;
-}
-
 /* The thread that the block was born by; NULL: not known any more. */
 static inline struct thread *owner_of(struct replay *replay, const struct live_block *block)
 {
@@ -108,6 +120,41 @@ static inline struct thread *owner_of(struct replay *replay, const struct live_b
 
     return owner < replay->threads.count && owner != LIVE_NO_OWNER ? &replay->threads.all[owner]
                                                                     : NULL;
+}
+
+/* A block that is in no table (any more) stops to be counted. */
+static inline void end_life(struct replay *replay, const struct live_block *block, uint64_t ticks)
+{
+    struct timeline_bucket *bucket = timeline_current(&replay->timeline);
+    uint64_t lifetime = lifetime_of(block, ticks);
+    struct thread *owner = owner_of(replay, block);
+
+    bucket->free_count++;
+    bucket->free_bytes += block->size_bytes;
+    replay->live_count--;
+    replay->live_bytes -= block->size_bytes;
+    site_ended(&replay->sites, block->site, block->size_bytes, block->slack_bytes, lifetime);
+    distributions_ended(replay->distributions, block->size_bytes, lifetime);
+    if (owner)
+        thread_ended(owner, block->size_bytes);
+}
+
+static void exchange(struct replay *replay, struct thread *owner, const struct live_block *block)
+{
+    owner->metrics.freed_elsewhere_count++;
+    owner->metrics.freed_elsewhere_bytes += block->size_bytes;
+    exchanges_add(&replay->exchanges, thread_number(replay, owner),
+                  thread_number(replay, replay->running), block->size_bytes);
+}
+
+static inline void credit_free(struct replay *replay, const struct live_block *block)
+{
+    struct thread *owner = owner_of(replay, block);
+
+    replay->running->metrics.free_count++;
+    replay->running->metrics.free_bytes += block->size_bytes;
+    if (owner && owner != replay->running)
+        exchange(replay, owner, block);
 }
 
 /* The block is no longer the newest one of the thread that it was born by. True if it was. */
@@ -163,6 +210,7 @@ static void replace_block(struct replay *replay, struct live_block *slot, struct
     }
     owe_free(replay, over.address, slot->birth_ticks);
     end_life(replay, &over, slot->birth_ticks);
+    look_at_site(replay, over.site);
 }
 
 /* A block that is counted takes its address. False if its life turns out to be over. */
@@ -229,9 +277,8 @@ static inline void begin_life(struct replay *replay, const struct wire_record *r
     live_block_set_owner(&block, thread_number(replay, thread));
     bucket->alloc_count++;
     bucket->alloc_bytes += size;
-    thread->metrics.alloc_count++;
-    thread->metrics.alloc_bytes += size;
-    thread->births++;
+    thread_born(thread, wire_kind(record->kind_address), size);
+    distributions_born(replay->distributions, size);
     replay->live_count++;
     replay->live_bytes += size;
     site_born(&replay->sites, site, size, block.slack_bytes);
@@ -240,6 +287,8 @@ static inline void begin_life(struct replay *replay, const struct wire_record *r
     if (has_own_alignment(record))
         replay->sites.cold[site].aligned_count++;
     thread->newest_address = place_block(replay, &block) ? block.address : 0;
+    thread_crest(thread, replay->last_ticks);
+    thread_spends_on(thread, SPENT_ON_ALLOC, site);
 }
 
 /* ---- Records ------------------------------------------------------------------------------- */
@@ -268,7 +317,7 @@ static void allocate(struct replay *replay, const struct wire_record *record)
     hot->alloc_count++;
     hot->alloc_bytes += counted_size(record);
     begin_life(replay, record, site);
-    site_crest(&replay->sites, site, replay->last_ticks);
+    look_at_site(replay, site);
     see_levels(replay);
 }
 
@@ -289,6 +338,7 @@ static void on_failure(struct replay *replay, const struct wire_record *record)
     take_time(replay, record->ticks);
     site_change(&replay->sites, site);
     replay->sites.cold[site].failed_count++;
+    thread_spends_on(replay->running, SPENT_ON_ALLOC, site);
 }
 
 /* Ends a block by a free of the running thread. `newest`: its owner has allocated nothing since. */
@@ -297,6 +347,8 @@ static inline void free_block(struct replay *replay, const struct live_block *bl
 {
     credit_free(replay, block);
     end_life(replay, block, ticks);
+    look_at_site(replay, block->site);
+    thread_spends_on(replay->running, SPENT_ON_FREE, block->site);
     if (newest && owner_of(replay, block) == replay->running)
         replay->sites.cold[block->site].temporary_count++;
     see_levels(replay);
@@ -307,6 +359,7 @@ static void on_free(struct replay *replay, const struct wire_record *record)
     struct live_block block;
 
     take_time(replay, record->ticks);
+    thread_spends_on(replay->running, SPENT_ON_FREE, SPENT_NO_SITE);
     if (address_of(record) && take_block(replay, address_of(record), record->ticks, &block))
         free_block(replay, &block, record->ticks, forget_newest(replay, &block));
 }
@@ -327,6 +380,7 @@ static void on_free_at(struct replay *replay, const struct wire_record *record)
     struct live_block block;
 
     take_time(replay, record->ticks);
+    thread_spends_on(replay->running, SPENT_ON_FREE, SPENT_NO_SITE);
     if (!address_of(record) || !take_block(replay, address_of(record), record->ticks, &block))
         return;
     if (replay->sites.freed)
@@ -388,12 +442,16 @@ static void reallocate(struct replay *replay, const struct wire_record *record,
     if (pending->old == REALLOC_OLD_LIVE) {
         credit_free(replay, &pending->block);
         end_life(replay, &pending->block, record->ticks);
+        distributions_realloc(replay->distributions, pending->block.size_bytes,
+                              counted_size(record));
     }
     cold->realloc_count++;
     cold->realloc_bytes += counted_size(record);
     cold->realloc_moved += address_of(record) != pending->block.address;
     begin_life(replay, record, site);
-    site_crest(&replay->sites, site, replay->last_ticks);
+    if (pending->old == REALLOC_OLD_LIVE)
+        look_at_site(replay, pending->block.site);
+    look_at_site(replay, site);
     see_levels(replay);
 }
 
@@ -411,6 +469,7 @@ static void on_realloc_end(struct replay *replay, const struct wire_record *reco
     struct pending_realloc pending = pop_realloc(replay, record);
 
     take_time(replay, record->ticks);
+    thread_spends_on(replay->running, SPENT_ON_FREE, SPENT_NO_SITE);
     if (address_of(record) && pending.old == REALLOC_OLD_NONE)
         allocate(replay, record);
     else if (address_of(record))
@@ -467,6 +526,36 @@ static void on_brk_shrunk(struct replay *replay, const struct wire_record *recor
     take_time(replay, record->ticks);
 }
 
+/* The call that the thread's last record was of took so long; never longer than time itself. */
+static void on_spent(struct replay *replay, const struct wire_record *record)
+{
+    struct thread *thread = replay->running;
+    bool freed = thread->spent_on == SPENT_ON_FREE;
+    uint64_t ticks = address_of(record);
+
+    if (!replay->threads.timed || thread->spent_on == SPENT_ON_NOTHING ||
+        ticks > record->ticks) {
+        count_malformed(replay);
+        return;
+    }
+    *(freed ? &thread->metrics.free_time : &thread->metrics.alloc_time) += ticks;
+    if (thread->spent_site != SPENT_NO_SITE) {
+        struct site_hot *hot = site_change(&replay->sites, thread->spent_site);
+        *(freed ? &hot->free_time : &hot->alloc_time) += ticks;
+    }
+    thread->spent_on = SPENT_ON_NOTHING;
+}
+
+static void on_stack(struct replay *replay, const struct wire_record *record)
+{
+    take_time(replay, record->ticks);
+    if (address_of(record) >= MAX_STACK_BYTES || record->size_bytes >= MAX_STACK_BYTES)
+        count_malformed(replay);
+    else
+        thread_stack(replay->running, address_of(record), record->size_bytes,
+                     wire_detail_node(record->detail));
+}
+
 typedef void record_handler(struct replay *replay, const struct wire_record *record);
 
 /* By the first byte of a record. What has no handler makes no sense. */
@@ -477,6 +566,7 @@ static record_handler *const handlers[256] = {
     [WIRE_THREAD_START] = on_thread_start,
     [WIRE_THREAD_END] = on_thread_end,
     [WIRE_LOST] = on_lost,
+    [WIRE_SPENT] = on_spent,
     [WIRE_MALLOC] = on_allocation,
     [WIRE_CALLOC] = on_allocation,
     [WIRE_ALIGNED] = on_allocation,
@@ -495,6 +585,7 @@ static record_handler *const handlers[256] = {
     [WIRE_MUNMAP] = on_munmap,
     [WIRE_BRK] = on_brk_grown,
     [WIRE_BRK | WIRE_FAILED] = on_brk_shrunk,
+    [WIRE_STACK] = on_stack,
 };
 
 /* ---- Cursors ------------------------------------------------------------------------------- */
@@ -633,6 +724,9 @@ struct replay *replay_new(uint64_t start_ticks, double tick_ns)
     live_table_init(&replay->owed, FIRST_OWED_LOG2);
     sites_init(&replay->sites);
     timeline_init(&replay->timeline, start_ticks, tick_ns);
+    peaks_init(&replay->peaks);
+    exchanges_init(&replay->exchanges);
+    replay->distributions = distributions_new(start_ticks, replay->timeline.shift);
     return replay;
 }
 
@@ -640,6 +734,9 @@ void replay_free(struct replay *replay)
 {
     if (!replay)
         return;
+    distributions_free(replay->distributions);
+    exchanges_release(&replay->exchanges);
+    curves_release(&replay->curves);
     threads_release(&replay->threads);
     timeline_release(&replay->timeline);
     sites_release(&replay->sites);
@@ -651,6 +748,11 @@ void replay_free(struct replay *replay)
 void replay_know_frees(struct replay *replay)
 {
     sites_know_frees(&replay->sites);
+}
+
+void replay_know_times(struct replay *replay)
+{
+    threads_know_times(&replay->threads);
 }
 
 uint32_t replay_thread_begin(struct replay *replay, uint32_t tid, uint64_t ticks)
@@ -755,6 +857,87 @@ const struct timeline_bucket *replay_timeline(const struct replay *replay, size_
     return replay->timeline.buckets;
 }
 
+void replay_distributions(const struct replay *replay,
+                          void (*visit)(void *context, const struct distribution_row *row),
+                          void *context)
+{
+    distributions_visit(replay->distributions, replay->timeline.shift, visit, context);
+}
+
+size_t replay_peaks(struct replay *replay, struct peak *peaks)
+{
+    return peaks_list(&replay->peaks, peaks_view(replay), peaks);
+}
+
+void replay_changed_curves(struct replay *replay,
+                           void (*visit)(void *context, const struct curve *curve), void *context)
+{
+    curves_visit(&replay->curves, &replay->sites, visit, context);
+}
+
+void replay_exchanges(const struct replay *replay,
+                      void (*visit)(void *context, const struct exchange *exchange), void *context)
+{
+    exchanges_visit(&replay->exchanges, visit, context);
+}
+
+/* ---- Live blocks --------------------------------------------------------------------------- */
+
+static void visit_block(const struct replay *replay, const struct live_block *block,
+                        void (*visit)(void *context, const struct replay_block *block),
+                        void *context)
+{
+    uint32_t owner = live_block_owner(block);
+    struct replay_block out = {
+        .address = block->address,
+        .size_bytes = block->size_bytes,
+        .birth_ticks = block->birth_ticks,
+        .node = replay->sites.cold[block->site].node,
+        .owner = owner == LIVE_NO_OWNER ? UINT32_MAX : owner,
+    };
+
+    visit(context, &out);
+}
+
+size_t replay_live_count(const struct replay *replay)
+{
+    return replay->live_count;
+}
+
+void replay_live_blocks(const struct replay *replay,
+                        void (*visit)(void *context, const struct replay_block *block),
+                        void *context)
+{
+    const struct threads *threads = &replay->threads;
+
+    for (size_t i = 0; i <= replay->live.mask; i++)
+        if (replay->live.slots[i].address)
+            visit_block(replay, &replay->live.slots[i], visit, context);
+    for (size_t i = 0; i < threads->count; i++)
+        for (size_t k = 0; k < threads->all[i].pending_count; k++)
+            if (threads->all[i].pending[k].old == REALLOC_OLD_LIVE)
+                visit_block(replay, &threads->all[i].pending[k].block, visit, context);
+}
+
+/* ---- Threads, as others see them ----------------------------------------------------------- */
+
+void replay_thread_named(struct replay *replay, uint32_t tid, const char *name)
+{
+    struct thread *thread = threads_find(&replay->threads, tid);
+
+    if (thread)
+        snprintf(thread->metrics.name, sizeof(thread->metrics.name), "%s", name);
+}
+
+void replay_thread_stack(struct replay *replay, uint32_t tid, uint64_t deepest_bytes,
+                         uint64_t touched_bytes, uint32_t node)
+{
+    struct thread *thread = threads_find(&replay->threads, tid);
+
+    if (thread)
+        thread_stack(thread, deepest_bytes, touched_bytes, node);
+}
+
 uint64_t replay_last_ticks(const struct replay *replay)
 {
     return replay->last_ticks;
@@ -764,6 +947,8 @@ size_t replay_memory_bytes(const struct replay *replay)
 {
     return sizeof(*replay) + live_table_memory_bytes(&replay->live) +
            live_table_memory_bytes(&replay->owed) + sites_memory_bytes(&replay->sites) +
-           threads_memory_bytes(&replay->threads) +
+           threads_memory_bytes(&replay->threads) + curves_memory_bytes(&replay->curves) +
+           exchanges_memory_bytes(&replay->exchanges) +
+           distributions_memory_bytes(replay->distributions) +
            REPLAY_TIMELINE_BUCKETS * sizeof(struct timeline_bucket);
 }

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include "replay/detail.h"
 
 void sites_init(struct sites *sites)
 {
@@ -80,6 +81,8 @@ uint32_t sites_add(struct sites *sites, uint32_t node)
     sites->hot[site].size_min = UINT64_MAX;
     sites->hot[site].lifetime_min = UINT64_MAX;
     sites->hot[site].peak_number = sites->peak_number;
+    sites->hot[site].crest_number = sites->crest_number;
+    sites->hot[site].band_span = CURVE_THRESHOLD_BYTES;
     sites->cold[site].node = node;
     *number_of_node(sites, node) = sites->count;
     return site;
@@ -129,6 +132,8 @@ void site_metrics(const struct sites *sites, uint32_t site, struct call_metrics 
         .at_peak_count = behind ? hot->live_count : hot->at_peak_count,
         .map_count = cold->map_count,
         .map_bytes = cold->map_bytes,
+        .alloc_time = hot->alloc_time,
+        .free_time = hot->free_time,
     };
     freed_metrics(sites, site, out);
 }
@@ -184,6 +189,8 @@ static void add_site(struct call_metrics *total, const struct call_metrics *site
     total->at_peak_count += site->at_peak_count;
     total->map_count += site->map_count;
     total->map_bytes += site->map_bytes;
+    total->alloc_time += site->alloc_time;
+    total->free_time += site->free_time;
 }
 
 static void add_freed(struct call_metrics *total, const struct site_freed *freed)

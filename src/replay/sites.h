@@ -1,11 +1,12 @@
-/* The call paths that allocate, and those that free where that is recorded ("sites"), densely numbered in the order of their first event, and
- * their metrics. Other paths cost four bytes.
+/* The call paths that allocate, and those that free where that is recorded ("sites"), densely
+ * numbered in the order of their first event, and their metrics. Other paths cost four bytes.
  *
- *   node ──▶ pages of 4096 site numbers ──▶ hot   ┌─────────────────┬─────────────────┐ 128 bytes
- *                                                  │ every event     │ sizes, lifetimes│
- *                                                  └─────────────────┴─────────────────┘
- *                                           cold  │ what is rare, and the node        │  80 bytes
- *                                          freed  │ what was freed from here          │  32 bytes, and
+ *   node ──▶ pages of 4096 site numbers ──▶ hot   ┌────────────┬────────────┬────────────┐ 192 bytes
+ *                                                  │ every event│ sizes,     │ crest, band│
+ *                                                  │            │ lifetimes  │            │
+ *                                                  └────────────┴────────────┴────────────┘
+ *                                           cold  │ what is rare, and the node  │ 80 bytes
+ *                                          freed  │ what was freed from here    │ 32 bytes, and
  *                                                   only where frees come with their call paths
  *
  * A block's life is site_born() … site_ended(); what call_metrics says about frees and live bytes
@@ -15,7 +16,8 @@
  * "Memory profiling on HPC applications with MALT", figure 2): whoever keeps the total raises
  * peak_number after every event that made a new peak, and a site copies its live bytes to its peak
  * share before it changes while its number is behind. So
- *     share at the peak = site.peak_number < sites.peak_number ? live : at_peak. */
+ *     share at the peak = site.peak_number < sites.peak_number ? live : at_peak.
+ * The crest of a rise of the total (peaks.h) is kept in the same way, by its own number. */
 #ifndef TIDEMARK_REPLAY_SITES_H
 #define TIDEMARK_REPLAY_SITES_H
 
@@ -27,7 +29,7 @@
 
 struct site_hot {
     /* written by every event */
-    _Alignas(128) uint64_t live_count;
+    _Alignas(64) uint64_t live_count;
     uint64_t live_bytes;
     uint64_t live_slack_bytes;
     uint64_t alloc_count, alloc_bytes;
@@ -38,14 +40,19 @@ struct site_hot {
     uint64_t peak_bytes, peak_ticks;
     uint64_t lifetime_min, lifetime_max, lifetime_sum;
     uint64_t slack_bytes;
+    /* looked at by every event, seldom written */
+    uint64_t crest_bytes, crest_number;
+    uint64_t band_low, band_span; /* live bytes in [low, low + span] say nothing new (curves.h) */
+    uint64_t alloc_time, free_time;
 };
-_Static_assert(sizeof(struct site_hot) == 128, "two cache lines, one pair");
+_Static_assert(sizeof(struct site_hot) == 192, "three cache lines");
 
 struct site_cold {
     uint64_t realloc_count, realloc_bytes, realloc_moved;
     uint64_t failed_count, zero_count, aligned_count, temporary_count;
     uint64_t map_count, map_bytes;
     uint32_t node;
+    uint32_t curve; /* its number + 1 (curves.h); 0: has none */
 };
 
 struct site_freed {
@@ -60,7 +67,7 @@ struct sites {
     struct site_cold *cold;
     struct site_freed *freed; /* NULL: not recorded */
     uint32_t count;
-    uint64_t peak_number;
+    uint64_t peak_number, crest_number;
     uint32_t **pages; /* by node: site number + 1, 0 if it has none; a page may be NULL */
     uint32_t page_count, pages_used;
     struct region hot_memory, cold_memory, freed_memory;
@@ -99,6 +106,7 @@ static inline void site_prefetch(const struct sites *sites, uint32_t site)
 
     __builtin_prefetch(hot, 1);
     __builtin_prefetch(hot + 64, 1);
+    __builtin_prefetch(hot + 128, 1);
 }
 
 /* A site is about to change. */
@@ -106,6 +114,10 @@ static inline struct site_hot *site_change(struct sites *sites, uint32_t site)
 {
     struct site_hot *hot = &sites->hot[site];
 
+    if (hot->crest_number != sites->crest_number) {
+        hot->crest_bytes = hot->live_bytes;
+        hot->crest_number = sites->crest_number;
+    }
     if (hot->peak_number != sites->peak_number) {
         hot->at_peak_count = hot->live_count;
         hot->at_peak_bytes = hot->live_bytes;
@@ -168,6 +180,14 @@ static inline void site_crest(struct sites *sites, uint32_t site, uint64_t now_t
         hot->peak_bytes = hot->live_bytes;
         hot->peak_ticks = now_ticks;
     }
+}
+
+/* Likewise: are its live bytes outside the band that they were in? */
+static inline bool site_left_band(const struct sites *sites, uint32_t site)
+{
+    const struct site_hot *hot = &sites->hot[site];
+
+    return hot->live_bytes - hot->band_low > hot->band_span;
 }
 
 /* All that is known of a site, as call_metrics has it. */

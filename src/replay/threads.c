@@ -3,6 +3,9 @@
 
 #include <stdlib.h>
 #include "replay/region.h"
+#include "wire/wire.h"
+
+_Static_assert(offsetof(struct thread_metrics, realloc_count) <= UINT8_MAX, "offsets are a byte");
 
 static uint32_t add_thread(struct threads *threads, uint32_t tid, uint64_t ticks)
 {
@@ -10,7 +13,15 @@ static uint32_t add_thread(struct threads *threads, uint32_t tid, uint64_t ticks
         threads->room = threads->room ? threads->room * 2 : 16;
         threads->all = replay_realloc(threads->all, threads->room * sizeof(*threads->all));
     }
-    threads->all[threads->count] = (struct thread){.metrics = {.tid = tid, .start_ticks = ticks}};
+    threads->all[threads->count] =
+        (struct thread){.metrics = {
+                            .tid = tid,
+                            .start_ticks = ticks,
+                            .alloc_time = threads->timed ? 0 : UINT64_MAX,
+                            .free_time = threads->timed ? 0 : UINT64_MAX,
+                            .stack_deepest_bytes = UINT64_MAX,
+                            .stack_touched_bytes = UINT64_MAX,
+                        }};
     return (uint32_t)threads->count++;
 }
 
@@ -38,6 +49,13 @@ void threads_announce(struct threads *threads, uint32_t stream, uint32_t tid, ui
     thread->metrics.start_ticks = ticks;
 }
 
+void threads_know_times(struct threads *threads)
+{
+    threads->timed = true;
+    for (size_t i = 0; i < threads->count; i++)
+        threads->all[i].metrics.alloc_time = threads->all[i].metrics.free_time = 0;
+}
+
 void threads_release(struct threads *threads)
 {
     for (size_t i = 0; i < threads->count; i++)
@@ -50,6 +68,42 @@ size_t threads_memory_bytes(const struct threads *threads)
 {
     return threads->room * sizeof(*threads->all) +
            threads->stream_room * sizeof(*threads->streams) + threads->pending_bytes;
+}
+
+const uint8_t thread_counters[256] = {
+    [WIRE_MALLOC] = offsetof(struct thread_metrics, malloc_count),
+    [WIRE_CALLOC] = offsetof(struct thread_metrics, calloc_count),
+    [WIRE_ALIGNED] = offsetof(struct thread_metrics, aligned_count),
+    [WIRE_NEW] = offsetof(struct thread_metrics, new_count),
+    [WIRE_NEW_ARRAY] = offsetof(struct thread_metrics, new_count),
+    [WIRE_REALLOC_END] = offsetof(struct thread_metrics, realloc_count),
+};
+
+struct thread *threads_find(const struct threads *threads, uint32_t tid)
+{
+    for (size_t i = threads->count; i-- > 0;)
+        if (threads->all[i].metrics.tid == tid)
+            return &threads->all[i];
+    return NULL;
+}
+
+/* 0 and UINT64_MAX: not known. */
+static bool is_more(uint64_t bytes, uint64_t than)
+{
+    return bytes && (than == UINT64_MAX || bytes > than);
+}
+
+void thread_stack(struct thread *thread, uint64_t deepest_bytes, uint64_t touched_bytes,
+                  uint32_t node)
+{
+    struct thread_metrics *metrics = &thread->metrics;
+
+    if (is_more(deepest_bytes, metrics->stack_deepest_bytes)) {
+        metrics->stack_deepest_bytes = deepest_bytes;
+        metrics->stack_node = node;
+    }
+    if (is_more(touched_bytes, metrics->stack_touched_bytes))
+        metrics->stack_touched_bytes = touched_bytes;
 }
 
 struct pending_realloc *thread_push_realloc(struct threads *threads, struct thread *thread)

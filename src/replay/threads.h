@@ -23,6 +23,11 @@ struct pending_realloc {
     uint64_t births; /* of that thread, then */
 };
 
+/* What the thread's last record was of: the time that its call took, if it is told next, belongs
+ * there. Of a free of an unknown block: to no call path (SPENT_NO_SITE). */
+enum spent_on { SPENT_ON_NOTHING, SPENT_ON_ALLOC, SPENT_ON_FREE };
+#define SPENT_NO_SITE UINT32_MAX
+
 /* newest_address != 0  <=>  the block that lives there was born by this thread and nothing has been
  * born by this thread since. */
 struct thread {
@@ -32,6 +37,8 @@ struct thread {
     struct pending_realloc *pending; /* the innermost last */
     size_t pending_count, pending_room;
     bool announced; /* its WIRE_THREAD_START was seen */
+    enum spent_on spent_on;
+    uint32_t spent_site;
 };
 
 struct threads {
@@ -40,6 +47,7 @@ struct threads {
     uint32_t *streams; /* the thread that each stream serves now */
     size_t stream_count, stream_room;
     size_t pending_bytes;
+    bool timed; /* how long calls took is told */
 };
 
 /* A new stream, serving a new thread; returns the stream's number. */
@@ -48,6 +56,9 @@ uint32_t threads_add_stream(struct threads *threads, uint32_t tid, uint64_t tick
 /* The stream says whom it serves from here on. Moves threads. */
 void threads_announce(struct threads *threads, uint32_t stream, uint32_t tid, uint64_t ticks);
 
+/* From here on it is told how long calls took. */
+void threads_know_times(struct threads *threads);
+
 void threads_release(struct threads *threads);
 size_t threads_memory_bytes(const struct threads *threads);
 
@@ -55,6 +66,48 @@ static inline struct thread *threads_of_stream(const struct threads *threads, ui
 {
     return &threads->all[threads->streams[stream]];
 }
+
+/* Where in thread_metrics a call is counted that made a block, by its kind (enum wire_kind). */
+extern const uint8_t thread_counters[256];
+
+static inline void thread_born(struct thread *thread, unsigned kind, uint64_t size_bytes)
+{
+    struct thread_metrics *metrics = &thread->metrics;
+
+    metrics->alloc_count++;
+    metrics->alloc_bytes += size_bytes;
+    ++*(uint64_t *)((char *)metrics + thread_counters[kind]);
+    metrics->live_bytes += size_bytes;
+    thread->births++;
+}
+
+/* A block of this thread's lives no more. */
+static inline void thread_ended(struct thread *owner, uint64_t size_bytes)
+{
+    owner->metrics.live_bytes -= size_bytes;
+}
+
+/* A step is done in which the thread has made a block: is this its high-water mark? */
+static inline void thread_crest(struct thread *thread, uint64_t now_ticks)
+{
+    if (thread->metrics.live_bytes > thread->metrics.peak_bytes) {
+        thread->metrics.peak_bytes = thread->metrics.live_bytes;
+        thread->metrics.peak_ticks = now_ticks;
+    }
+}
+
+static inline void thread_spends_on(struct thread *thread, enum spent_on what, uint32_t site)
+{
+    thread->spent_on = what;
+    thread->spent_site = site;
+}
+
+/* The youngest thread with this id, or NULL. */
+struct thread *threads_find(const struct threads *threads, uint32_t tid);
+
+/* What is learned of a thread's stack, any number of times; 0: not known. The deepest counts. */
+void thread_stack(struct thread *thread, uint64_t deepest_bytes, uint64_t touched_bytes,
+                  uint32_t node);
 
 /* Begins a realloc inside those that the thread is in already. */
 struct pending_realloc *thread_push_realloc(struct threads *threads, struct thread *thread);

@@ -41,6 +41,7 @@ static void set_current(struct timeline *timeline, size_t index)
     uint64_t end;
 
     timeline->current = index;
+    timeline->bucket = &timeline->buckets[index];
     if (offset >> timeline->shift != index + 1 ||
         __builtin_add_overflow(timeline->start_ticks, offset, &end))
         end = UINT64_MAX;

@@ -17,6 +17,7 @@ struct timeline {
     struct timeline_bucket *buckets;
     size_t count;
     size_t current;
+    struct timeline_bucket *bucket; /* the current one */
     uint64_t end_ticks; /* of the current bucket; events before it need no timeline_advance() */
     uint64_t start_ticks;
     unsigned shift;
@@ -37,7 +38,7 @@ void timeline_carry(struct timeline *timeline, uint64_t requested_bytes, uint64_
 
 static inline struct timeline_bucket *timeline_current(const struct timeline *timeline)
 {
-    return &timeline->buckets[timeline->current];
+    return timeline->bucket;
 }
 
 static inline void timeline_level_see(struct timeline_level *level, uint64_t value)
