@@ -31,6 +31,75 @@ static void add_up(void *context, uint32_t first, struct replay_site *sites, siz
     ++*visits;
 }
 
+static void add_row(void *context, const struct distribution_row *row)
+{
+    uint64_t *counts = context;
+
+    must(row->kind < DISTRIBUTION_KINDS && row->count > 0);
+    counts[row->kind] += row->count;
+}
+
+static void check_curve(void *context, const struct curve *curve)
+{
+    (void)context;
+    must(curve->count >= 1 && curve->count <= CURVE_POINTS);
+    for (uint32_t i = 1; i < curve->count; i++)
+        must(curve->points[i - 1].ticks <= curve->points[i].ticks);
+}
+
+static void add_exchange(void *context, const struct exchange *exchange)
+{
+    *(uint64_t *)context += exchange->count;
+}
+
+static void add_block(void *context, const struct replay_block *block)
+{
+    must(block->address != 0);
+    ++*(uint64_t *)context;
+}
+
+static void check_distributions(const struct replay *replay, const struct call_metrics *total)
+{
+    uint64_t counts[DISTRIBUTION_KINDS] = {0};
+
+    replay_distributions(replay, add_row, counts);
+    must(counts[DISTRIBUTION_SIZE] == total->alloc_count + total->realloc_count);
+    must(counts[DISTRIBUTION_TIME_SIZE] == counts[DISTRIBUTION_SIZE]);
+    must(counts[DISTRIBUTION_LIFETIME] == total->free_count);
+    must(counts[DISTRIBUTION_LIFETIME_SIZE] == total->free_count);
+    must(counts[DISTRIBUTION_REALLOC] <= total->realloc_count);
+}
+
+static void check_peaks(struct replay *replay, const struct call_metrics *total)
+{
+    struct peak peaks[PEAKS_MAX];
+    size_t count = replay_peaks(replay, peaks);
+    uint64_t highest = 0;
+
+    must(count <= PEAKS_MAX);
+    for (size_t i = 0; i < count; i++) {
+        uint64_t sum = peaks[i].rest_bytes;
+        for (size_t k = 0; k < peaks[i].share_count; k++)
+            sum += peaks[i].shares[k].bytes;
+        must(sum == peaks[i].bytes && peaks[i].valley_bytes <= peaks[i].bytes);
+        highest = peaks[i].bytes > highest ? peaks[i].bytes : highest;
+    }
+    must(highest == total->peak_bytes);
+}
+
+static void check_threads(const struct replay *replay, const struct call_metrics *total)
+{
+    uint64_t live = 0, elsewhere = 0, exchanged = 0, blocks = 0;
+
+    for (size_t i = 0; i < replay_thread_count(replay); i++) {
+        live += replay_thread(replay, i)->live_bytes;
+        elsewhere += replay_thread(replay, i)->freed_elsewhere_count;
+    }
+    replay_exchanges(replay, add_exchange, &exchanged);
+    replay_live_blocks(replay, add_block, &blocks);
+    must(live == total->live_bytes && elsewhere == exchanged && blocks == total->live_count);
+}
+
 static void check(struct replay *replay)
 {
     struct program_metrics program;
@@ -49,6 +118,10 @@ static void check(struct replay *replay)
     replay_timeline(replay, &count, &width);
     must(count >= 1 && count <= REPLAY_TIMELINE_BUCKETS && width);
     must(replay_memory_bytes(replay) > 0);
+    check_distributions(replay, &program.total);
+    check_peaks(replay, &program.total);
+    check_threads(replay, &program.total);
+    replay_changed_curves(replay, check_curve, NULL);
 }
 
 static void replay_input(const uint8_t *data, size_t size, bool know_frees)

@@ -38,6 +38,10 @@ static size_t new_thread(struct brute *brute, uint32_t tid, uint64_t ticks)
     assert(brute->thread_count < BRUTE_THREADS);
     brute->threads[brute->thread_count].tid = tid;
     brute->threads[brute->thread_count].start_ticks = ticks;
+    brute->threads[brute->thread_count].alloc_time = brute->timed ? 0 : UINT64_MAX;
+    brute->threads[brute->thread_count].free_time = brute->timed ? 0 : UINT64_MAX;
+    brute->threads[brute->thread_count].stack_deepest_bytes = UINT64_MAX;
+    brute->threads[brute->thread_count].stack_touched_bytes = UINT64_MAX;
     return brute->thread_count++;
 }
 
@@ -110,6 +114,7 @@ static void end_block(struct brute *brute, struct brute_block *block, uint64_t t
     uint64_t lifetime = ticks > block->birth ? ticks - block->birth : 0;
 
     block->life = BRUTE_OVER;
+    block->lifetime = lifetime;
     over(site(brute, block->node), block, lifetime);
     over(&brute->program.total, block, lifetime);
     brute->flows[brute->flow_count++] = (struct brute_flow){brute->last, block->size, false};
@@ -172,7 +177,12 @@ static void add_block(struct brute *brute, size_t thread, const struct wire_reco
         .thread = thread,
         .serial = ++brute->serials[thread],
         .life = BRUTE_LIVE,
+        .kind = (unsigned)(record->kind_address >> 56),
+        .born = brute->last,
+        .replaces = -1,
+        .freer = -1,
     };
+    brute->calls[thread] = (struct brute_call){BRUTE_ALLOC, node};
     born(site(brute, node), record, again);
     born(&brute->program.total, record, again);
     brute->threads[thread].alloc_count++;
@@ -186,6 +196,7 @@ static void end_by_thread(struct brute *brute, size_t thread, struct brute_block
 {
     brute->threads[thread].free_count++;
     brute->threads[thread].free_bytes += block->size;
+    block->freer = (long)thread;
     end_block(brute, block, ticks);
 }
 
@@ -212,6 +223,7 @@ static void free_by_thread(struct brute *brute, size_t thread, struct brute_bloc
         site(brute, block->node)->temporary_count++;
         brute->program.total.temporary_count++;
     }
+    brute->calls[thread] = (struct brute_call){BRUTE_FREE, block->node};
     end_by_thread(brute, thread, block, ticks);
 }
 
@@ -247,6 +259,53 @@ static void begin_realloc(struct brute *brute, size_t thread, uint64_t address, 
     }
 }
 
+static void call_failed(struct brute *brute, size_t thread, uint32_t node)
+{
+    site(brute, node)->failed_count++;
+    brute->program.total.failed_count++;
+    brute->calls[thread] = (struct brute_call){BRUTE_ALLOC, node};
+}
+
+static void spend(struct brute *brute, size_t thread, const struct wire_record *record)
+{
+    struct brute_call *call = &brute->calls[thread];
+    uint64_t spent = record->kind_address & WIRE_ADDRESS_MASK;
+
+    if (!brute->timed || call->what == BRUTE_NO_CALL || spent > record->ticks) {
+        brute->program.malformed_events++;
+        return;
+    }
+    if (call->what == BRUTE_ALLOC) {
+        brute->threads[thread].alloc_time += spent;
+        site(brute, (uint32_t)call->node)->alloc_time += spent;
+        brute->program.total.alloc_time += spent;
+    } else {
+        brute->threads[thread].free_time += spent;
+        if (call->node >= 0) {
+            site(brute, (uint32_t)call->node)->free_time += spent;
+            brute->program.total.free_time += spent;
+        }
+    }
+    call->what = BRUTE_NO_CALL;
+}
+
+static void stack(struct brute *brute, size_t thread, const struct wire_record *record)
+{
+    struct thread_metrics *metrics = &brute->threads[thread];
+    uint64_t deepest = record->kind_address & WIRE_ADDRESS_MASK;
+
+    if (deepest && (metrics->stack_deepest_bytes == UINT64_MAX ||
+                    deepest > metrics->stack_deepest_bytes)) {
+        metrics->stack_deepest_bytes = deepest;
+        metrics->stack_node = wire_detail_node(record->detail);
+    }
+    if (metrics->stack_touched_bytes == UINT64_MAX)
+        metrics->stack_touched_bytes = 0;
+    metrics->stack_touched_bytes = larger(metrics->stack_touched_bytes, record->size_bytes);
+    if (!metrics->stack_touched_bytes)
+        metrics->stack_touched_bytes = UINT64_MAX;
+}
+
 static void end_realloc(struct brute *brute, size_t thread, const struct wire_record *record)
 {
     uint64_t address = record->kind_address & WIRE_ADDRESS_MASK;
@@ -254,13 +313,13 @@ static void end_realloc(struct brute *brute, size_t thread, const struct wire_re
     struct brute_block *block = NULL;
     uint32_t node = wire_detail_node(record->detail);
 
+    brute->calls[thread] = (struct brute_call){BRUTE_FREE, -1};
     if (brute->pending_count[thread])
         pending = brute->pending[thread][--brute->pending_count[thread]];
     if (pending.block >= 0)
         block = &brute->blocks[pending.block];
     if (record->kind_address >> 56 & WIRE_FAILED) {
-        site(brute, node)->failed_count++;
-        brute->program.total.failed_count++;
+        call_failed(brute, thread, node);
         if (block) {
             block->life = BRUTE_LIVE;
             settle_address(brute, block);
@@ -276,6 +335,7 @@ static void end_realloc(struct brute *brute, size_t thread, const struct wire_re
             brute->program.total.realloc_moved++;
         }
         add_block(brute, thread, record, !pending.null);
+        brute->blocks[brute->block_count - 1].replaces = pending.block;
     }
 }
 
@@ -300,6 +360,10 @@ void brute_record(struct brute *brute, size_t stream, const struct wire_record *
 
     if (kind == WIRE_VOID)
         return;
+    if (kind == WIRE_SPENT) {
+        spend(brute, thread, record);
+        return;
+    }
     brute->program.events++;
     brute->program.late_events += record->ticks < brute->last;
     brute->last = larger(brute->last, record->ticks);
@@ -317,11 +381,11 @@ void brute_record(struct brute *brute, size_t stream, const struct wire_record *
     case WIRE_NEW | WIRE_FAILED:
     case WIRE_NEW_ARRAY | WIRE_FAILED:
     case WIRE_MMAP | WIRE_FAILED:
-        site(brute, node)->failed_count++;
-        brute->program.total.failed_count++;
+        call_failed(brute, thread, node);
         break;
     case WIRE_FREE:
     case WIRE_FREE_AT:
+        brute->calls[thread] = (struct brute_call){BRUTE_FREE, -1};
         block = address ? meant(brute, address, record->ticks) : NULL;
         if (block)
             free_by_thread(brute, thread, block, record->ticks,
@@ -358,6 +422,9 @@ void brute_record(struct brute *brute, size_t stream, const struct wire_record *
         brute->program.brk_bytes += record->size_bytes;
         break;
     case WIRE_BRK | WIRE_FAILED:
+        break;
+    case WIRE_STACK:
+        stack(brute, thread, record);
         break;
     default:
         assert(!"a kind that the test does not make");

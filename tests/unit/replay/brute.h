@@ -24,6 +24,17 @@ struct brute_block {
     size_t thread;
     uint64_t serial; /* how many blocks its thread had allocated with it */
     enum brute_life life;
+    unsigned kind;     /* of the record that made it */
+    uint64_t born;     /* the time of the newest record then */
+    long replaces;     /* the block that it is a reallocation of; -1: none that is known */
+    uint64_t lifetime; /* once it is over */
+    long freer;        /* the thread that ended it; -1: none */
+};
+
+/* What the last call of a thread was: time spent is told of it. */
+struct brute_call {
+    enum { BRUTE_NO_CALL, BRUTE_ALLOC, BRUTE_FREE } what;
+    long node; /* -1: none */
 };
 
 struct brute_realloc {
@@ -58,6 +69,8 @@ struct brute {
     bool announced[BRUTE_THREADS];
     struct brute_realloc pending[BRUTE_THREADS][256];
     size_t pending_count[BRUTE_THREADS];
+    struct brute_call calls[BRUTE_THREADS];
+    bool timed; /* set before threads begin */
     size_t thread_count;
     size_t streams[BRUTE_STREAMS]; /* whose thread */
     size_t stream_count;

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 #include "replay/replay.h"
 #include "brute.h"
+#include "history.h"
 #include "records.h"
 
 #define START     1000000
@@ -26,14 +27,19 @@ struct shape {
     unsigned wild_percent;   /* frees and allocations at any address, live or not */
     unsigned jump_per_mille; /* long silences */
     bool announcements;      /* threads start, end and are followed by others in their stream */
+    unsigned timed_percent;  /* records behind which the time of their call is told */
+    unsigned size_log2;      /* largest size; 0: mostly small ones */
 };
 
 static const struct shape shapes[] = {
-    {"one thread in order", 3000, 1, 0, 0, 2, false},
-    {"two threads, foreign frees and replaced blocks", 3000, 2, 0, 10, 2, false},
-    {"eight threads, late events", 4000, 8, 10, 5, 1, true},
-    {"nonsense at every step", 3000, 4, 50, 60, 5, true},
-    {"a long time", 2500, 3, 2, 2, 100, false},
+    {"one thread in order", 3000, 1, 0, 0, 2, false, 0, 0},
+    {"two threads, foreign frees and replaced blocks", 3000, 2, 0, 10, 2, false, 0, 0},
+    {"eight threads, late events", 4000, 8, 10, 5, 1, true, 0, 0},
+    {"nonsense at every step", 3000, 4, 50, 60, 5, true, 0, 0},
+    {"a long time", 2500, 3, 2, 2, 100, false, 0, 0},
+    {"calls are timed", 2500, 3, 5, 5, 1, true, 50, 0},
+    {"call paths of some megabytes", 4000, 2, 0, 0, 1, false, 0, 20},
+    {"call paths near the threshold of curves", 4000, 4, 2, 5, 1, true, 5, 12},
 };
 
 struct random {
@@ -82,6 +88,8 @@ static uint64_t some_address(struct author *author, bool live)
 
 static uint64_t some_size(struct author *author)
 {
+    if (author->shape->size_log2)
+        return below(&author->random, 1ull << author->shape->size_log2);
     switch (below(&author->random, 10)) {
     case 0:
         return 0;
@@ -145,7 +153,7 @@ static struct wire_record something_rare(struct author *author)
 {
     uint64_t ticks = some_ticks(author);
 
-    switch (below(&author->random, author->shape->announcements ? 9 : 7)) {
+    switch (below(&author->random, author->shape->announcements ? 10 : 8)) {
     case 0:
         return record_long(WIRE_MMAP, ticks, 0x7e0000000000, 1 << 20, some_detail(author));
     case 1:
@@ -162,12 +170,24 @@ static struct wire_record something_rare(struct author *author)
     case 6:
         return record_long(WIRE_MMAP | WIRE_FAILED, ticks, 0, 1 << 20, some_detail(author));
     case 7:
+        return record_long(WIRE_STACK, ticks, below(&author->random, 1 << 20),
+                           below(&author->random, 1 << 20), some_detail(author));
+    case 8:
         return record_short(WIRE_THREAD_END, ticks, 0);
     default:
         if (author->starts++ >= BRUTE_THREADS - BRUTE_STREAMS)
             return record_short(WIRE_THREAD_END, ticks, 0);
         return record_short(WIRE_THREAD_START, ticks, 7000 + author->starts);
     }
+}
+
+/* Once in a while longer than time. */
+static struct wire_record some_time_spent(struct author *author)
+{
+    uint64_t ticks = some_ticks(author);
+    bool nonsense = chance(&author->random, 3);
+
+    return record_short(WIRE_SPENT, ticks, nonsense ? ticks + 1 : below(&author->random, 500));
 }
 
 static struct wire_record some_record(struct author *author, size_t stream)
@@ -242,6 +262,8 @@ static void same_call_metrics(const char *what, size_t index, const struct call_
     SAME(what, index, got, wanted, freed_bytes);
     SAME(what, index, got, wanted, freed_elsewhere_count);
     SAME(what, index, got, wanted, freed_lifetime_sum);
+    SAME(what, index, got, wanted, alloc_time);
+    SAME(what, index, got, wanted, free_time);
     if (memcmp(got, wanted, sizeof(*got)) != 0 && !differences) {
         print_error("%s %zu: a field that this test does not know differs\n", what, index);
         differences++;
@@ -280,6 +302,11 @@ static void same_threads(const struct replay *replay, const struct brute *brute)
         SAME("thread", i, got, &brute->threads[i], alloc_bytes);
         SAME("thread", i, got, &brute->threads[i], free_count);
         SAME("thread", i, got, &brute->threads[i], free_bytes);
+        SAME("thread", i, got, &brute->threads[i], alloc_time);
+        SAME("thread", i, got, &brute->threads[i], free_time);
+        SAME("thread", i, got, &brute->threads[i], stack_deepest_bytes);
+        SAME("thread", i, got, &brute->threads[i], stack_touched_bytes);
+        SAME("thread", i, got, &brute->threads[i], stack_node);
     }
 }
 
@@ -351,14 +378,19 @@ static void same_sites(const struct seen *seen, const struct brute *brute)
     }
 }
 
+static struct history history;
+static size_t most_peaks, thinned_curves; /* the comparisons must not be about nothing */
+
 static size_t put_run(struct author *author, struct brute *brute, size_t stream,
                       unsigned char *buffer, size_t records)
 {
     size_t bytes = 0;
 
     for (size_t i = 0; i < records; i++) {
-        struct wire_record record = some_record(author, stream);
+        bool told = i && chance(&author->random, author->shape->timed_percent);
+        struct wire_record record = told ? some_time_spent(author) : some_record(author, stream);
         brute_record(brute, stream, &record);
+        history_note(&history, brute);
         bytes += record_write(buffer + bytes, &record);
     }
     return bytes;
@@ -376,6 +408,10 @@ static void run_shape(const struct shape *shape, uint64_t seed, bool know_frees)
     brute_init(brute, START, know_frees);
     if (know_frees)
         replay_know_frees(replay);
+    brute->timed = shape->timed_percent > 0;
+    if (brute->timed)
+        replay_know_times(replay);
+    history_init(&history);
     for (unsigned i = 0; i < shape->threads; i++) {
         brute_thread_begin(brute, 100 + i, START);
         assert_int_equal(replay_thread_begin(replay, 100 + i, START), i);
@@ -390,6 +426,8 @@ static void run_shape(const struct shape *shape, uint64_t seed, bool know_frees)
             same_program(replay, brute);
             replay_changed_blocks(replay, remember_block, seen);
             same_sites(seen, brute);
+            if (chance(&author.random, 25)) /* dear */
+                differences += history_compare(&history, brute, replay);
         }
     }
     replay_changed_blocks(replay, remember_block, seen);
@@ -399,11 +437,15 @@ static void run_shape(const struct shape *shape, uint64_t seed, bool know_frees)
     same_program(replay, brute);
     same_threads(replay, brute);
     same_timeline(replay, brute);
+    differences += history_compare(&history, brute, replay);
     assert_int_equal(replay_last_ticks(replay), brute->last);
     if (differences)
         fail_msg("%u differences; shape \"%s\", %s free stacks, TIDEMARK_TEST_SEED=%llu",
                  differences, shape->name, know_frees ? "with" : "without",
                  (unsigned long long)seed);
+    most_peaks = history.peaks_seen > most_peaks ? history.peaks_seen : most_peaks;
+    thinned_curves += history.thinned;
+    history_release(&history);
     replay_free(replay);
     free(seen);
     free(brute);
@@ -422,6 +464,8 @@ static void fixed_seeds_agree_with_brute_force(void **state)
     (void)state;
     for (uint64_t seed = 1; seed <= 6; seed++)
         run_all_shapes(seed);
+    assert_int_equal(most_peaks, PEAKS_MAX);
+    assert_true(thinned_curves > 0);
 }
 
 static void a_random_seed_agrees_with_brute_force(void **state)

@@ -1,7 +1,8 @@
 tidemark_unit_test(replay rules)
 tidemark_unit_test(replay timeline)
+tidemark_unit_test(replay detail)
 tidemark_unit_test(replay random)
-target_sources(test_replay_random PRIVATE unit/replay/brute.c)
+target_sources(test_replay_random PRIVATE unit/replay/brute.c unit/replay/history.c)
 
 # The corpus of fuzz/fuzz_replay.c, once through. With clang the fuzzer itself is
 #   clang -fsanitize=fuzzer,address,undefined -D_GNU_SOURCE -I BUILD/rooms/{replay,base,wire} fuzz/fuzz_replay.c src/replay/*.c
