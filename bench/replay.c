@@ -1,6 +1,7 @@
 /* How many events per second one core replays. The stream is that of a large C++ program: call
- * paths of very unequal activity, small blocks, most of them short-lived, a million that stay; four
- * threads whose records come in runs, as the collector's merge delivers them.
+ * paths of very unequal activity, small blocks and a few large ones, most of them short-lived, a
+ * million that stay; four threads whose records come in runs, as the collector's merge delivers
+ * them.
  *
  *   replay [million events] [live blocks] [call paths] [records per run] */
 #include <math.h>
@@ -12,6 +13,7 @@
 #include "replay/replay.h"
 
 #define THREADS        4
+#define LARGE   256 /* one block in so many has 4 to 68 KiB */
 #define RECENT         64 /* a free takes one of the last RECENT blocks of its thread … */
 #define RECENT_PERCENT 60 /* … this often, else any block */
 
@@ -88,7 +90,7 @@ static uint32_t some_path(uint32_t paths)
 
 static uint64_t some_size(void)
 {
-    return 16 + random_below(241);
+    return random_below(LARGE) ? 16 + random_below(241) : 4096 + 16 * random_below(4096);
 }
 
 static void put_allocation(struct stream *stream, struct heap *heap, uint32_t paths)
@@ -163,6 +165,36 @@ static void count_block(void *context, uint32_t first, struct replay_site *sites
     *(size_t *)context += count;
 }
 
+static void count_row(void *context, const struct distribution_row *row)
+{
+    (void)row;
+    ++*(size_t *)context;
+}
+
+static void count_points(void *context, const struct curve *curve)
+{
+    *(size_t *)context += curve->count;
+}
+
+/* What a snapshot asks for beyond the sites, and what that takes. */
+static void show_details(struct replay *replay)
+{
+    double start = seconds(), listed, followed, end;
+    size_t rows = 0, points = 0, peak_count;
+    struct peak peaks[PEAKS_MAX];
+
+    replay_distributions(replay, count_row, &rows);
+    listed = seconds();
+    replay_changed_curves(replay, count_points, &points);
+    followed = seconds();
+    peak_count = replay_peaks(replay, peaks);
+    end = seconds();
+    printf("%zu rows of distributions in %.1f ms, %zu points of curves in %.1f ms, %zu peaks in "
+           "%.1f ms\n",
+           rows, (listed - start) * 1e3, points, (followed - listed) * 1e3, peak_count,
+           (end - followed) * 1e3);
+}
+
 static size_t argument(int argc, char **argv, int index, size_t otherwise)
 {
     size_t value = argc > index ? strtoull(argv[index], NULL, 10) : otherwise;
@@ -209,6 +241,7 @@ int main(int argc, char **argv)
            (size_t)program.total.live_count);
     printf("%.1f MB held by the replay; all sites visited in %.1f ms\n",
            (double)replay_memory_bytes(replay) / 1e6, (visited - end) * 1e3);
+    show_details(replay);
     replay_free(replay);
     free(stream.words);
     free(stream.runs);
