@@ -77,32 +77,67 @@ static void *operator_find(const char *symbol)
         found_;                                                                                    \
     })
 
+#define CALL_INSIDE(thread, frame, call)                                                           \
+    ({                                                                                             \
+        INSIDE(thread, frame);                                                                     \
+        call;                                                                                      \
+    })
+
 /* A new that throws leaves no record here of its failure: the exception passes through, `inside`
  * is restored by its cleanup, and the failed malloc below was part of the real operator. */
 #define X(field, symbol, kind, parameters, arguments, alignment)                                   \
     void *symbol parameters;                                                                       \
-    HOOK void *symbol parameters                                                                   \
+    HOOK_BODY void *symbol##_sampled parameters                                                    \
+    {                                                                                              \
+        uintptr_t frame = HOOK_FRAME();                                                            \
+        void *(*call) parameters = OPERATOR(field, symbol);                                        \
+        struct thread *thread = hook_enter(frame);                                                 \
+        if (!thread)                                                                               \
+            return call arguments;                                                                 \
+        bool sampled = thread_samples(thread, size);                                               \
+        void *block = CALL_INSIDE(thread, frame, call arguments);                                  \
+        struct unwind_start start = UNWIND_START_HERE();                                           \
+        if (sampled)                                                                               \
+            sampled_allocation(thread, frame, &start, kind, block, size, log2_of(alignment));      \
+        return block;                                                                              \
+    }                                                                                              \
+    HOOK_BODY void *symbol##_recorded parameters                                                   \
     {                                                                                              \
         uintptr_t frame = HOOK_FRAME();                                                            \
         void *(*call) parameters = OPERATOR(field, symbol);                                        \
         struct thread *thread = hook_enter(frame);                                                 \
         if (unlikely(!thread))                                                                     \
             return call arguments;                                                                 \
-        void *block;                                                                               \
-        {                                                                                          \
-            INSIDE(thread, frame);                                                                 \
-            block = call arguments;                                                                \
-        }                                                                                          \
+        void *block = CALL_INSIDE(thread, frame, call arguments);                                  \
         struct unwind_start start = UNWIND_START_HERE();                                           \
         record_allocation(thread, frame, &start, kind, block, size, log2_of(alignment));           \
         return block;                                                                              \
+    }                                                                                              \
+    HOOK void *symbol parameters                                                                   \
+    {                                                                                              \
+        return likely(!sampled_filter) ? symbol##_recorded arguments : symbol##_sampled arguments; \
     }
 NEW_OPERATORS(X)
 #undef X
 
+/* What the real operator calls to free a block is let through, or not, as the operator itself. */
 #define X(field, symbol, parameters, arguments)                                                    \
     void symbol parameters;                                                                        \
-    HOOK void symbol parameters                                                                    \
+    HOOK_BODY void symbol##_sampled parameters                                                  \
+    {                                                                                              \
+        uintptr_t frame = HOOK_FRAME();                                                            \
+        void (*call) parameters = OPERATOR(field, symbol);                                         \
+        struct thread *thread = hook_enter(frame);                                                 \
+        if (!thread) {                                                                             \
+            call arguments;                                                                        \
+            return;                                                                                \
+        }                                                                                          \
+        struct unwind_start start = UNWIND_START_HERE();                                           \
+        sampled_free(thread, frame, &start, block);                                                \
+        INSIDE(thread, frame);                                                                     \
+        call arguments;                                                                            \
+    }                                                                                              \
+    HOOK_BODY void symbol##_recorded parameters                                                    \
     {                                                                                              \
         uintptr_t frame = HOOK_FRAME();                                                            \
         void (*call) parameters = OPERATOR(field, symbol);                                         \
@@ -112,9 +147,18 @@ NEW_OPERATORS(X)
             return;                                                                                \
         }                                                                                          \
         struct unwind_start start = UNWIND_START_HERE();                                           \
-        record_free(thread, frame, &start, block);                                                 \
+        record_free(thread, frame, &start, block, 0);                                              \
         INSIDE(thread, frame);                                                                     \
         call arguments;                                                                            \
+    }                                                                                              \
+    HOOK void symbol parameters                                                                    \
+    {                                                                                              \
+        if (likely(!sampled_filter))                                                               \
+            symbol##_recorded arguments;                                                           \
+        else if (likely(operators.field && sampling_passes_free(block)))                           \
+            operators.field arguments;                                                             \
+        else                                                                                       \
+            symbol##_sampled arguments;                                                            \
     }
 DELETE_OPERATORS(X)
 #undef X

@@ -31,6 +31,7 @@ struct thread {
     uint64_t newest_address;
     struct pending_realloc *pending; /* the innermost last */
     size_t pending_count, pending_room;
+    uint32_t alloc_rest, free_rest; /* of sampled blocks: 1024ths of a count beyond the metrics' */
     bool announced; /* its WIRE_THREAD_START was seen */
 };
 
