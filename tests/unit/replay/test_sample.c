@@ -127,7 +127,7 @@ static void record_realloc(const struct step *step, uint64_t ticks)
     else if (sampled)
         feed_end(step, ticks + 1, WIRE_REALLOC_END, address_of_block[step->made], step->size);
     else
-        feed_end(step, ticks + 1, WIRE_REALLOC_END, 0, 0);
+        feed_end(step, ticks + 1, WIRE_REALLOC_END, 0, step->size | 1);
 }
 
 static void record_step(const struct step *step, uint64_t ticks)
