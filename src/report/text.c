@@ -111,7 +111,7 @@ static void add_sampling(struct text *text)
     add_label(text, "sampled");
     estimate_add_sentence(&line, text->profile);
     strbuf_addf(&line, ". Figures are estimates: %s holds the truth with 95 %% probability, counts "
-                       "(~) are less sure",
+                       "(~) are less sure, and a peak, the highest of many, is rather too high",
                 style_sign(&text->style, "±", "+-"));
     style_begin(&text->out, &text->style, TONE_WARNING);
     text_add_wrapped(&text->out, line.data, LABEL_COLUMNS, text->style.columns);
@@ -135,8 +135,8 @@ static void add_peak(struct text *text)
     struct strbuf line = STRBUF_INIT;
     add_label(text, "peak");
     add_bytes(text, program->total.peak_bytes, program->total.at_peak_variance);
-    strbuf_addf(&text->out, " requested in %s%s blocks, after %s\n",
-                estimate_is(text->profile) ? "~" : "",
+    strbuf_addf(&text->out, " %s%s blocks, after %s\n",
+                estimate_is(text->profile) ? "in ~" : "requested in ",
                 human_count(program->total.at_peak_count).text,
                 human_duration(program->total.peak_ticks).text);
     uint64_t resident;

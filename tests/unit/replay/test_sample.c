@@ -174,17 +174,19 @@ struct result {
     struct call_metrics of[SITES + 1];
 };
 
-static void take_site(void *context, const struct replay_site *site)
+static void take_sites(void *context, uint32_t first, struct replay_site *sites, size_t count)
 {
     struct result *result = context;
-    result->of[site->node - 1] = site->metrics;
+    (void)first;
+    for (size_t i = 0; i < count; i++)
+        result->of[sites[i].node - 1] = sites[i].metrics;
 }
 
 static void take_result(struct result *result)
 {
     struct program_metrics program;
     memset(result, 0, sizeof *result);
-    replay_changed_sites(replay, take_site, result);
+    replay_changed_blocks(replay, take_sites, result);
     replay_program(replay, &program);
     result->of[SITES] = program.total;
 }
