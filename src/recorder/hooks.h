@@ -97,14 +97,25 @@ record_free(struct thread *thread, uintptr_t frame, const struct unwind_start *s
 static inline __attribute__((always_inline)) bool sampling_passes(size_t size)
 {
     struct thread *thread = thread_current;
-    return likely(thread && !thread->inside && !thread_real_nests) && thread_passes(thread, size);
+    return likely(thread && !thread->inside) && thread_passes(thread, size);
 }
 
 /* The same for the release of a block. */
 static inline __attribute__((always_inline)) bool sampling_passes_free(const void *block)
 {
-    return likely(!sampled_maybe(block) && !thread_real_nests);
+    return likely(!sampled_maybe(block));
 }
+
+/* Is there anything to it but the real call? */
+static inline __attribute__((always_inline)) bool sampling_is_direct(void)
+{
+    return likely(!thread_real_nests) || !thread_current;
+}
+
+/* In a function of its own, of a thread that has its state: a real call that may call what we hook. */
+#define INSIDE_ONLY()                                                                              \
+    struct thread *thread_ = thread_current;                                                       \
+    INSIDE(thread_, HOOK_FRAME())
 
 /* The call returned `block` for an allocation that is sampled. */
 void sampled_allocation(struct thread *thread, uintptr_t frame, const struct unwind_start *start,

@@ -41,11 +41,18 @@ bool hooks_free_stacks;
         record_allocation(thread, frame, &start, kind, block, size, align_log2);                   \
         return result;                                                                             \
     }                                                                                              \
+    HOOK_BODY type name##_inside parameters                                                        \
+    {                                                                                              \
+        INSIDE_ONLY();                                                                             \
+        return call;                                                                               \
+    }                                                                                              \
     HOOK type name parameters                                                                      \
     {                                                                                              \
         if (likely(!sampled_filter))                                                               \
             return name##_recorded arguments;                                                      \
-        return likely(sampling_passes(size)) ? call : name##_sampled arguments;                    \
+        if (unlikely(!sampling_passes(size)))                                                      \
+            return name##_sampled arguments;                                                       \
+        return likely(!thread_real_nests) ? call : name##_inside arguments;                        \
     }
 
 static inline size_t product(size_t count, size_t size)
@@ -117,12 +124,22 @@ HOOK_BODY void *realloc_recorded(void *old, size_t size)
     return block;
 }
 
+HOOK_BODY void *realloc_inside(void *old, size_t size)
+{
+    INSIDE_ONLY();
+    return real.realloc(old, size);
+}
+
+static inline __attribute__((always_inline)) void *sample_realloc(void *old, size_t size)
+{
+    if (unlikely(!sampling_passes_free(old) || !sampling_passes(size)))
+        return realloc_sampled(old, size);
+    return likely(!thread_real_nests) ? real.realloc(old, size) : realloc_inside(old, size);
+}
+
 HOOK void *realloc(void *old, size_t size)
 {
-    if (likely(!sampled_filter))
-        return realloc_recorded(old, size);
-    bool passes = sampling_passes_free(old) && sampling_passes(size);
-    return likely(passes) ? real.realloc(old, size) : realloc_sampled(old, size);
+    return likely(!sampled_filter) ? realloc_recorded(old, size) : sample_realloc(old, size);
 }
 
 /* A product that overflows fails without a call, and is recorded in any case. */
@@ -143,10 +160,7 @@ HOOK void *reallocarray(void *old, size_t count, size_t size)
     size_t bytes;
     if (unlikely(__builtin_mul_overflow(count, size, &bytes)))
         return reallocarray_overflows();
-    if (likely(!sampled_filter))
-        return realloc_recorded(old, bytes);
-    bool passes = sampling_passes_free(old) && sampling_passes(bytes);
-    return likely(passes) ? real.realloc(old, bytes) : realloc_sampled(old, bytes);
+    return likely(!sampled_filter) ? realloc_recorded(old, bytes) : sample_realloc(old, bytes);
 }
 
 /* Calls what ends the block's life, as the allocator's own business if need be. */
@@ -186,14 +200,21 @@ HOOK void *reallocarray(void *old, size_t count, size_t size)
         record_free(thread, frame, &start, block, 0);                                              \
         CALL_REAL_FREE(thread, frame, call);                                                       \
     }                                                                                              \
+    HOOK_BODY void name##_inside parameters                                                        \
+    {                                                                                              \
+        INSIDE_ONLY();                                                                             \
+        call;                                                                                      \
+    }                                                                                              \
     HOOK void name parameters                                                                      \
     {                                                                                              \
         if (likely(!sampled_filter))                                                               \
             name##_recorded arguments;                                                             \
-        else if (likely(sampling_passes_free(block)))                                              \
+        else if (unlikely(!sampling_passes_free(block)))                                           \
+            name##_sampled arguments;                                                              \
+        else if (likely(sampling_is_direct()))                                                     \
             call;                                                                                  \
         else                                                                                       \
-            name##_sampled arguments;                                                              \
+            name##_inside arguments;                                                               \
     }
 
 void cfree(void *block);

@@ -113,9 +113,17 @@ static void *operator_find(const char *symbol)
         record_allocation(thread, frame, &start, kind, block, size, log2_of(alignment));           \
         return block;                                                                              \
     }                                                                                              \
+    HOOK_BODY void *symbol##_inside parameters                                                     \
+    {                                                                                              \
+        INSIDE_ONLY();                                                                             \
+        return OPERATOR(field, symbol) arguments;                                                  \
+    }                                                                                              \
     HOOK void *symbol parameters                                                                   \
     {                                                                                              \
-        return likely(!sampled_filter) ? symbol##_recorded arguments : symbol##_sampled arguments; \
+        if (likely(!sampled_filter))                                                               \
+            return symbol##_recorded arguments;                                                    \
+        return likely(sampling_passes(size)) ? symbol##_inside arguments                           \
+                                             : symbol##_sampled arguments;                         \
     }
 NEW_OPERATORS(X)
 #undef X
@@ -151,14 +159,22 @@ NEW_OPERATORS(X)
         INSIDE(thread, frame);                                                                     \
         call arguments;                                                                            \
     }                                                                                              \
+    HOOK_BODY void symbol##_inside parameters                                                      \
+    {                                                                                              \
+        INSIDE_ONLY();                                                                             \
+        OPERATOR(field, symbol) arguments;                                                         \
+    }                                                                                              \
     HOOK void symbol parameters                                                                    \
     {                                                                                              \
+        void (*call) parameters = __atomic_load_n(&operators.field, __ATOMIC_RELAXED);             \
         if (likely(!sampled_filter))                                                               \
             symbol##_recorded arguments;                                                           \
-        else if (likely(operators.field && sampling_passes_free(block)))                           \
-            operators.field arguments;                                                             \
-        else                                                                                       \
+        else if (unlikely(!call || !sampling_passes_free(block)))                                  \
             symbol##_sampled arguments;                                                            \
+        else if (likely(sampling_is_direct()))                                                     \
+            call arguments;                                                                        \
+        else                                                                                       \
+            symbol##_inside arguments;                                                             \
     }
 DELETE_OPERATORS(X)
 #undef X
