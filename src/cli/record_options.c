@@ -19,8 +19,8 @@ static const struct option_entry entries[] = {
     {"pack", 0, OPTION_SWITCH, NULL, "compress the finished profile (default: yes)", TO(pack),
      false, NULL},
     OPTION_GROUP("What is recorded"),
-    {"follow", 0, OPTION_SWITCH, NULL, "record children too, each in its own profile (default: yes)",
-     TO(follow), false, NULL},
+    {"follow", 0, OPTION_SWITCH, NULL,
+     "record children too, each in its own profile (default: yes)", TO(follow), false, NULL},
     {"stacks", 0, OPTION_CHOICE, "unwind|fp|none",
      "how call paths are found: by unwind tables, by frame pointers, only the caller "
      "(default: unwind)",
@@ -38,8 +38,8 @@ static const struct option_entry entries[] = {
     {"on-full", 0, OPTION_CHOICE, "wait|drop",
      "a thread whose buffer is full waits, or drops events and counts them (default: wait)",
      TO(on_full), false, NULL},
-    {"ring", 0, OPTION_BYTES, "SIZE", "buffer of each thread (default: 256K)", TO(ring_bytes), false,
-     NULL},
+    {"ring", 0, OPTION_BYTES, "SIZE", "buffer of each thread (default: 256K)", TO(ring_bytes),
+     false, NULL},
     {"exit-wait", 0, OPTION_DURATION, "TIME",
      "with LD_PRELOAD by hand: longest wait for the profile at exit (default: 10s)",
      TO(exit_wait_ns), false, NULL},
@@ -88,7 +88,8 @@ int record_options_check(const struct record_options *options)
                                    "--ring takes a power of two from %uK to %uK",
                                    WIRE_MIN_RING_BYTES >> 10, WIRE_MAX_RING_BYTES >> 10);
     if (options->sample_bytes > SAMPLE_MOST_BYTES)
-        return options_usage_error(&record_command, "--sample takes a size from 1 to 1G; 512K is usual");
+        return options_usage_error(&record_command,
+                                   "--sample takes a size from 1 to 1G; 512K is usual");
     if (options->max_depth > UINT32_MAX)
         return options_usage_error(&record_command, "--max-depth is too large");
     return 0;

@@ -46,7 +46,8 @@ int profile_writer_commit(struct profile_writer *writer);
 #define PROFILE_META_DAMAGED      "damaged_rings" /* integer: rings that the program overwrote */
 #define PROFILE_META_WAITS        "waits"         /* integer: times that a thread waited for us */
 #define PROFILE_META_WAIT_NS      "wait_ns"       /* integer: and how long in all */
-#define PROFILE_META_SAMPLE       "sample_bytes"  /* integer: sampling interval; absent: every
+#define PROFILE_META_SAMPLE                                                                        \
+    "sample_bytes"                                /* integer: sampling interval; absent: every     \
                                                      allocation was recorded */
 #define PROFILE_META_FREE_STACKS  "free_stacks"   /* 1: frees came with call paths; else absent */
 int profile_put_text(struct profile_writer *writer, const char *key, const char *value);

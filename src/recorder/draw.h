@@ -1,12 +1,14 @@
-/* How many bytes a thread may still allocate until one of its allocations is sampled: drawn from the
- * exponential distribution, so that it makes no difference where the last sample was. Whole numbers
- * only: the program may trap on floating-point exceptions, or look at their flags afterwards. */
+/* How many bytes a thread may still allocate until one of its allocations is sampled: drawn from
+ * the exponential distribution, so that it makes no difference where the last sample was. Whole
+ * numbers only: the program may trap on floating-point exceptions, or look at their flags
+ * afterwards. */
 #ifndef TIDEMARK_RECORDER_DRAW_H
 #define TIDEMARK_RECORDER_DRAW_H
 
 #include <stdint.h>
 
-/* Any state will do (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014). */
+/* Any state will do (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014).
+ */
 static inline uint64_t draw_random(uint64_t *state)
 {
     uint64_t mixed = *state += 0x9e3779b97f4a7c15ull;
@@ -29,8 +31,8 @@ static inline uint64_t draw_log2(uint64_t x)
     return digits;
 }
 
-/* floor(e), e exponential with mean `mean_bytes` (at most 2^40). An allocation of s bytes is sampled if
- * that is at most s: with the probability 1 - exp(-(s + 1) / mean_bytes). */
+/* floor(e), e exponential with mean `mean_bytes` (at most 2^40). An allocation of s bytes is
+ * sampled if that is at most s: with the probability 1 - exp(-(s + 1) / mean_bytes). */
 static inline uint64_t draw_bytes(uint64_t *state, uint64_t mean_bytes)
 {
     uint64_t uniform = draw_random(state) | 1; /* over 2^64: in (0, 1) */

@@ -75,9 +75,10 @@ record_allocation(struct thread *thread, uintptr_t frame, const struct unwind_st
 
 extern bool hooks_free_stacks;
 
-static inline __attribute__((always_inline)) void
-record_free(struct thread *thread, uintptr_t frame, const struct unwind_start *start, void *block,
-            unsigned newest)
+static inline __attribute__((always_inline)) void record_free(struct thread *thread,
+                                                              uintptr_t frame,
+                                                              const struct unwind_start *start,
+                                                              void *block, unsigned newest)
 {
     if (unlikely(hooks_free_stacks))
         record_long(thread, frame, start, WIRE_FREE_AT | newest, (uintptr_t)block, 0, 0, 0);
@@ -86,11 +87,12 @@ record_free(struct thread *thread, uintptr_t frame, const struct unwind_start *s
 }
 
 /* ---- Sampling ----
- * There is a filter (sampled.h) where allocations are sampled, and none where all are recorded. A hook
- * is one branch on that, and where they are what is not sampled goes straight on to the real function.
- * The rest is done by two more functions, one for each case, which the hook jumps to: tail calls, so
- * that their frames lie where the hook's would and their caller is the program. (In one function the
- * way past it would save and restore all the registers that recording needs: 12 instructions.) */
+ * There is a filter (sampled.h) where allocations are sampled, and none where all are recorded. A
+ * hook is one branch on that, and where they are what is not sampled goes straight on to the real
+ * function. The rest is done by two more functions, one for each case, which the hook jumps to:
+ * tail calls, so that their frames lie where the hook's would and their caller is the program. (In
+ * one function the way past it would save and restore all the registers that recording needs: 12
+ * instructions.) */
 #define HOOK_BODY static __attribute__((noinline))
 
 /* Nothing need be done for an allocation of so many bytes, but the real call. */
@@ -112,7 +114,8 @@ static inline __attribute__((always_inline)) bool sampling_is_direct(void)
     return likely(!thread_real_nests) || !thread_current;
 }
 
-/* In a function of its own, of a thread that has its state: a real call that may call what we hook. */
+/* In a function of its own, of a thread that has its state: a real call that may call what we hook.
+ */
 #define INSIDE_ONLY()                                                                              \
     struct thread *thread_ = thread_current;                                                       \
     INSIDE(thread_, HOOK_FRAME())

@@ -16,7 +16,7 @@ bool hooks_free_stacks;
 
 /* `call` gives `result`; `block` is an expression of that. */
 #define ALLOCATION_HOOK(type, name, parameters, arguments, kind, call, block, size, align_log2)    \
-    HOOK_BODY type name##_sampled parameters                                                    \
+    HOOK_BODY type name##_sampled parameters                                                       \
     {                                                                                              \
         uintptr_t frame = HOOK_FRAME();                                                            \
         struct thread *thread = hook_enter(frame);                                                 \
@@ -63,19 +63,21 @@ static inline size_t product(size_t count, size_t size)
 
 void *memalign(size_t alignment, size_t size);
 void *pvalloc(size_t size);
-ALLOCATION_HOOK(void *, malloc, (size_t size), (size), WIRE_MALLOC, real.malloc(size), result, size, 0)
+ALLOCATION_HOOK(void *, malloc, (size_t size), (size), WIRE_MALLOC, real.malloc(size), result, size,
+                0)
 ALLOCATION_HOOK(void *, calloc, (size_t count, size_t size), (count, size), WIRE_CALLOC,
                 real.calloc(count, size), result, product(count, size), 0)
 ALLOCATION_HOOK(void *, memalign, (size_t alignment, size_t size), (alignment, size), WIRE_ALIGNED,
                 real.memalign(alignment, size), result, size, log2_of(alignment))
-ALLOCATION_HOOK(void *, aligned_alloc, (size_t alignment, size_t size), (alignment, size), WIRE_ALIGNED,
-                real.aligned_alloc(alignment, size), result, size, log2_of(alignment))
-ALLOCATION_HOOK(void *, valloc, (size_t size), (size), WIRE_ALIGNED, real.valloc(size), result, size, 12)
-ALLOCATION_HOOK(void *, pvalloc, (size_t size), (size), WIRE_ALIGNED, real.pvalloc(size), result, size,
-                12)
-ALLOCATION_HOOK(int, posix_memalign, (void **out, size_t alignment, size_t size), (out, alignment, size),
-                WIRE_ALIGNED, real.posix_memalign(out, alignment, size), result ? NULL : *out, size,
-                log2_of(alignment))
+ALLOCATION_HOOK(void *, aligned_alloc, (size_t alignment, size_t size), (alignment, size),
+                WIRE_ALIGNED, real.aligned_alloc(alignment, size), result, size, log2_of(alignment))
+ALLOCATION_HOOK(void *, valloc, (size_t size), (size), WIRE_ALIGNED, real.valloc(size), result,
+                size, 12)
+ALLOCATION_HOOK(void *, pvalloc, (size_t size), (size), WIRE_ALIGNED, real.pvalloc(size), result,
+                size, 12)
+ALLOCATION_HOOK(int, posix_memalign, (void **out, size_t alignment, size_t size),
+                (out, alignment, size), WIRE_ALIGNED, real.posix_memalign(out, alignment, size),
+                result ? NULL : *out, size, log2_of(alignment))
 
 /* realloc of a block: its old life ends before the real call, since another thread may be given
  * the address while the call is still under way; the new one begins after it. */
@@ -175,7 +177,7 @@ HOOK void *reallocarray(void *old, size_t count, size_t size)
     } while (0)
 
 #define FREE_HOOK(name, parameters, arguments, call)                                               \
-    HOOK_BODY void name##_sampled parameters                                                    \
+    HOOK_BODY void name##_sampled parameters                                                       \
     {                                                                                              \
         uintptr_t frame = HOOK_FRAME();                                                            \
         struct thread *thread = hook_enter(frame);                                                 \
@@ -224,6 +226,7 @@ FREE_HOOK(free, (void *block), (block), real.free(block))
 FREE_HOOK(cfree, (void *block), (block), real.free(block))
 FREE_HOOK(free_sized, (void *block, size_t size), (block, size),
           real.free_sized ? real.free_sized(block, size) : real.free(block))
-FREE_HOOK(free_aligned_sized, (void *block, size_t alignment, size_t size), (block, alignment, size),
+FREE_HOOK(free_aligned_sized, (void *block, size_t alignment, size_t size),
+          (block, alignment, size),
           real.free_aligned_sized ? real.free_aligned_sized(block, alignment, size)
                                   : real.free(block))

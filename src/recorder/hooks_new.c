@@ -90,7 +90,7 @@ static void *operator_find(const char *symbol)
     HOOK_BODY void *symbol##_sampled parameters                                                    \
     {                                                                                              \
         uintptr_t frame = HOOK_FRAME();                                                            \
-        void *(*call) parameters = OPERATOR(field, symbol);                                        \
+        void *(*call)parameters = OPERATOR(field, symbol);                                         \
         struct thread *thread = hook_enter(frame);                                                 \
         if (!thread)                                                                               \
             return call arguments;                                                                 \
@@ -104,7 +104,7 @@ static void *operator_find(const char *symbol)
     HOOK_BODY void *symbol##_recorded parameters                                                   \
     {                                                                                              \
         uintptr_t frame = HOOK_FRAME();                                                            \
-        void *(*call) parameters = OPERATOR(field, symbol);                                        \
+        void *(*call)parameters = OPERATOR(field, symbol);                                         \
         struct thread *thread = hook_enter(frame);                                                 \
         if (unlikely(!thread))                                                                     \
             return call arguments;                                                                 \
@@ -131,10 +131,10 @@ NEW_OPERATORS(X)
 /* What the real operator calls to free a block is let through, or not, as the operator itself. */
 #define X(field, symbol, parameters, arguments)                                                    \
     void symbol parameters;                                                                        \
-    HOOK_BODY void symbol##_sampled parameters                                                  \
+    HOOK_BODY void symbol##_sampled parameters                                                     \
     {                                                                                              \
         uintptr_t frame = HOOK_FRAME();                                                            \
-        void (*call) parameters = OPERATOR(field, symbol);                                         \
+        void(*call) parameters = OPERATOR(field, symbol);                                          \
         struct thread *thread = hook_enter(frame);                                                 \
         if (!thread) {                                                                             \
             call arguments;                                                                        \
@@ -148,7 +148,7 @@ NEW_OPERATORS(X)
     HOOK_BODY void symbol##_recorded parameters                                                    \
     {                                                                                              \
         uintptr_t frame = HOOK_FRAME();                                                            \
-        void (*call) parameters = OPERATOR(field, symbol);                                         \
+        void(*call) parameters = OPERATOR(field, symbol);                                          \
         struct thread *thread = block ? hook_enter(frame) : NULL;                                  \
         if (unlikely(!thread)) {                                                                   \
             call arguments;                                                                        \
@@ -166,7 +166,7 @@ NEW_OPERATORS(X)
     }                                                                                              \
     HOOK void symbol parameters                                                                    \
     {                                                                                              \
-        void (*call) parameters = __atomic_load_n(&operators.field, __ATOMIC_RELAXED);             \
+        void(*call) parameters = __atomic_load_n(&operators.field, __ATOMIC_RELAXED);              \
         if (likely(!sampled_filter))                                                               \
             symbol##_recorded arguments;                                                           \
         else if (unlikely(!call || !sampling_passes_free(block)))                                  \

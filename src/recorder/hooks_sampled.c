@@ -2,7 +2,8 @@
  * program: no malloc of our own, no stdio, errno as the real function left it. */
 #include "recorder/hooks.h"
 
-/* The probability goes by the size, so one that has no room in a record must not become a small one. */
+/* The probability goes by the size, so one that has no room in a record must not become a small
+ * one. */
 static size_t recorded_size(size_t size)
 {
     return size < WIRE_ADDRESS_MASK ? size : WIRE_ADDRESS_MASK;

@@ -1,5 +1,6 @@
-/* See sampled.h. The set is an open-addressing table with linear probing; removal moves the followers
- * up, so it never decays. A table that it has outgrown stays mapped: somebody may be reading it. */
+/* See sampled.h. The set is an open-addressing table with linear probing; removal moves the
+ * followers up, so it never decays. A table that it has outgrown stays mapped: somebody may be
+ * reading it. */
 #include "recorder/sampled.h"
 
 #include <errno.h>
@@ -65,8 +66,8 @@ static void slot_set(struct table *table, size_t slot, uintptr_t address)
     atomic_store_explicit(&table->slots[slot], address, memory_order_relaxed);
 }
 
-/* Where the address is, or the empty slot where it would be. A reader whose table changes under it may
- * find neither: after one round any slot will do, it has to look again anyway. */
+/* Where the address is, or the empty slot where it would be. A reader whose table changes under it
+ * may find neither: after one round any slot will do, it has to look again anyway. */
 static size_t slot_of(const struct table *table, uintptr_t address)
 {
     size_t slot = home(table, address);
@@ -85,7 +86,8 @@ static bool is_there(uintptr_t address)
         struct table *table = atomic_load_explicit(&sampled->table, memory_order_acquire);
         bool found = table && slot_get(table, slot_of(table, address)) == address;
         atomic_thread_fence(memory_order_acquire);
-        if (!(version & 1) && atomic_load_explicit(&sampled->version, memory_order_relaxed) == version)
+        if (!(version & 1) &&
+            atomic_load_explicit(&sampled->version, memory_order_relaxed) == version)
             return found;
         arch_relax();
     }
@@ -138,7 +140,8 @@ static bool add(uintptr_t address)
 static void close_hole(struct table *table, size_t hole)
 {
     uintptr_t address;
-    for (size_t i = (hole + 1) & table->mask; (address = slot_get(table, i)); i = (i + 1) & table->mask)
+    for (size_t i = (hole + 1) & table->mask; (address = slot_get(table, i));
+         i = (i + 1) & table->mask)
         if (((i - home(table, address)) & table->mask) >= ((i - hole) & table->mask)) {
             slot_set(table, hole, address);
             hole = i;

@@ -43,9 +43,9 @@ struct call_metrics {
     uint64_t freed_count, freed_bytes; /* s the blocks and their requested bytes */
     uint64_t freed_elsewhere_count;    /* s of them, those that another thread had allocated */
     uint64_t freed_lifetime_sum;       /* s ticks; mean = sum / freed_count */
-    /* Where allocations were sampled all above but map_* are estimates (size_*, lifetime_min and _max
-     * are of the samples). UINT64_MAX, all four: every allocation was recorded. The variances are
-     * in units of (sampling interval)^2 / 1024, in bytes^2. */
+    /* Where allocations were sampled all above but map_* are estimates (size_*, lifetime_min and
+     * _max are of the samples). UINT64_MAX, all four: every allocation was recorded. The variances
+     * are in units of (sampling interval)^2 / 1024, in bytes^2. */
     uint64_t sample_count;     /* s blocks recorded, which the estimates rest on */
     uint64_t alloc_variance;   /* s of alloc_bytes */
     uint64_t live_variance;    /* s of live_bytes */

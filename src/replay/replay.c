@@ -24,8 +24,9 @@
 #define FIRST_LIVE_LOG2 10
 #define FIRST_OWED_LOG2 3
 
-/* The handlers exist twice, for recordings of every allocation and for samples: the functions that do
- * the work are inlined into both with this as their last argument, so that neither pays for the other. */
+/* The handlers exist twice, for recordings of every allocation and for samples: the functions that
+ * do the work are inlined into both with this as their last argument, so that neither pays for the
+ * other. */
 #define EVENT static inline __attribute__((always_inline))
 enum mode { EVERY, SAMPLED };
 
@@ -46,8 +47,8 @@ struct replay {
      * birth of the block that showed the last of them missing in birth_ticks. */
     struct live_table owed;
     struct program_metrics program; /* but for `total`; live_peak_count as live_count */
-    uint64_t sample_bytes;           /* 0: every allocation is in the records */
-    uint32_t alloc_rest, free_rest;  /* of the timeline, as a thread's */
+    uint64_t sample_bytes;          /* 0: every allocation is in the records */
+    uint32_t alloc_rest, free_rest; /* of the timeline, as a thread's */
     record_handler *const *handlers;
 };
 
@@ -452,8 +453,8 @@ EVENT void on_realloc_begin(struct replay *replay, const struct wire_record *rec
     }
 }
 
-/* Has the owner of the block, whoever reallocates it, allocated nothing since the realloc began? Not
- * known of a sample. */
+/* Has the owner of the block, whoever reallocates it, allocated nothing since the realloc began?
+ * Not known of a sample. */
 static bool still_newest(struct replay *replay, const struct pending_realloc *pending)
 {
     return pending->newest && !replay->sample_bytes &&
@@ -472,7 +473,8 @@ static struct pending_realloc pop_realloc(struct replay *replay, const struct wi
     return thread->pending[--thread->pending_count];
 }
 
-EVENT void on_realloc_failed(struct replay *replay, const struct wire_record *record, enum mode mode)
+EVENT void on_realloc_failed(struct replay *replay, const struct wire_record *record,
+                             enum mode mode)
 {
     struct pending_realloc pending = pop_realloc(replay, record);
 
@@ -607,12 +609,11 @@ HANDLERS(X)
 /* By the first byte of a record. What has no handler makes no sense. */
 #define TABLE(mode)                                                                                \
     [WIRE_VOID] = on_void_##mode, [WIRE_FREE] = on_free_##mode,                                    \
-    [WIRE_REALLOC_BEGIN] = on_realloc_begin_##mode,                                                \
-    [WIRE_THREAD_START] = on_thread_start_##mode, [WIRE_THREAD_END] = on_thread_end_##mode,        \
-    [WIRE_LOST] = on_lost_##mode, [WIRE_MALLOC] = on_allocation_##mode,                            \
-    [WIRE_CALLOC] = on_allocation_##mode, [WIRE_ALIGNED] = on_allocation_##mode,                   \
-    [WIRE_NEW] = on_allocation_##mode, [WIRE_NEW_ARRAY] = on_allocation_##mode,                    \
-    [WIRE_MALLOC | WIRE_FAILED] = on_failure_##mode,                                               \
+    [WIRE_REALLOC_BEGIN] = on_realloc_begin_##mode, [WIRE_THREAD_START] = on_thread_start_##mode,  \
+    [WIRE_THREAD_END] = on_thread_end_##mode, [WIRE_LOST] = on_lost_##mode,                        \
+    [WIRE_MALLOC] = on_allocation_##mode, [WIRE_CALLOC] = on_allocation_##mode,                    \
+    [WIRE_ALIGNED] = on_allocation_##mode, [WIRE_NEW] = on_allocation_##mode,                      \
+    [WIRE_NEW_ARRAY] = on_allocation_##mode, [WIRE_MALLOC | WIRE_FAILED] = on_failure_##mode,      \
     [WIRE_CALLOC | WIRE_FAILED] = on_failure_##mode,                                               \
     [WIRE_ALIGNED | WIRE_FAILED] = on_failure_##mode,                                              \
     [WIRE_NEW | WIRE_FAILED] = on_failure_##mode,                                                  \
@@ -684,7 +685,7 @@ static inline void ask_for_site(const struct replay *replay, struct cursor *near
         uint32_t number = sites_number(&replay->sites, wire_detail_node(word(near->at + 24)));
         if (number)
             site_prefetch(&replay->sites, number - 1);
-        if ((near->at[7] | WIRE_NEWEST) == (WIRE_FREE_AT | WIRE_NEWEST)) /* its top byte: the kind */
+        if ((near->at[7] & ~WIRE_NEWEST) == WIRE_FREE_AT) /* its top byte: the kind */
             ask_for_site_of_block(replay, near);
     } else if (bytes == 16) {
         ask_for_site_of_block(replay, near);

@@ -125,9 +125,9 @@ static void sample_metrics(const struct sites *sites, uint32_t site, bool behind
 static void round_counts(const struct sites *sites, struct call_metrics *out)
 {
     uint64_t *const counts[] = {
-        &out->alloc_count,    &out->realloc_count,   &out->realloc_moved, &out->failed_count,
-        &out->zero_count,     &out->aligned_count,   &out->temporary_count, &out->live_count,
-        &out->at_peak_count,  &out->freed_count,     &out->freed_elsewhere_count,
+        &out->alloc_count,   &out->realloc_count, &out->realloc_moved,         &out->failed_count,
+        &out->zero_count,    &out->aligned_count, &out->temporary_count,       &out->live_count,
+        &out->at_peak_count, &out->freed_count,   &out->freed_elsewhere_count,
     };
     size_t count = sizeof(counts) / sizeof(*counts) - (sites->freed ? 0 : 2);
 

@@ -1,13 +1,13 @@
-/* The call paths that allocate, and those that free where that is recorded ("sites"), densely numbered
- * in the order of their first event, and their metrics. Other paths cost four bytes.
+/* The call paths that allocate, and those that free where that is recorded ("sites"), densely
+ * numbered in the order of their first event, and their metrics. Other paths cost four bytes.
  *
  *   node ──▶ pages of 4096 site numbers ──▶ hot   ┌─────────────────┬─────────────────┐ 128 bytes
  *                                                  │ every event     │ sizes, lifetimes│
  *                                                  └─────────────────┴─────────────────┘
  *                                           cold  │ what is rare, and the node        │  80 bytes
- *                                          freed  │ what was freed from here          │  32 bytes, and
+ *                                          freed  │ what was freed from here          │  32 bytes,
  *                                                   only where frees come with their call paths
- *                                        samples │ how much is known of it                │ 32 bytes, and
+ *                                        samples  │ how much is known of it           │  32 bytes,
  *                                                   only where allocations are sampled
  *
  * A block's life is site_born() … site_ended(); what call_metrics says about frees and live bytes

@@ -1,9 +1,10 @@
 /* What an event counts for. Where every allocation is recorded: for itself. Where they are sampled
- * (wire.h, "Sampling"), a block of s bytes that was recorded with the probability p stands for 1 / p
- * blocks (Horvitz and Thompson, 1952), and for a variance of s^2 (1 - p) / p^2 in any sum of bytes.
+ * (wire.h, "Sampling"), a block of s bytes that was recorded with the probability p stands for 1 /
+ * p blocks (Horvitz and Thompson, 1952), and for a variance of s^2 (1 - p) / p^2 in any sum of
+ * bytes.
  *
- * A weight is a function of the size alone, in whole numbers: the end of a life takes off exactly what
- * its beginning put on, and when all is freed nothing is left. */
+ * A weight is a function of the size alone, in whole numbers: the end of a life takes off exactly
+ * what its beginning put on, and when all is freed nothing is left. */
 #ifndef TIDEMARK_REPLAY_WEIGHT_H
 #define TIDEMARK_REPLAY_WEIGHT_H
 

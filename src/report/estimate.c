@@ -14,15 +14,16 @@ uint64_t estimate_error(const struct profile *profile, uint64_t variance)
     return (uint64_t)(1.96 * sigma_bytes(profile, variance) + 0.5);
 }
 
-/* n small blocks that were sampled make n intervals, with a standard error of sqrt(n) of them. Large
- * blocks are all sampled, and count for many. */
+/* n small blocks that were sampled make n intervals, with a standard error of sqrt(n) of them.
+ * Large blocks are all sampled, and count for many. */
 static double samples_worth(const struct profile *profile, uint64_t bytes, uint64_t variance)
 {
     double sigmas = (double)bytes / sigma_bytes(profile, variance);
     return sigmas * sigmas;
 }
 
-struct human estimate_bar(const struct profile *profile, uint64_t bytes, uint64_t variance, bool utf8)
+struct human estimate_bar(const struct profile *profile, uint64_t bytes, uint64_t variance,
+                          bool utf8)
 {
     struct human bar;
     double samples = variance && bytes ? samples_worth(profile, bytes, variance) : INFINITY;

@@ -13,12 +13,13 @@ static inline bool estimate_is(const struct profile *profile)
     return profile->sample_bytes != 0;
 }
 
-/* Half of what holds the true number of bytes with 95 % probability: 1.96 standard errors. `variance`
- * as in call_metrics. */
+/* Half of what holds the true number of bytes with 95 % probability: 1.96 standard errors.
+ * `variance` as in call_metrics. */
 uint64_t estimate_error(const struct profile *profile, uint64_t variance);
 
 /* "±3.44 MiB". What rests on less than four samples has no bar that means anything: "1 sample". */
-struct human estimate_bar(const struct profile *profile, uint64_t bytes, uint64_t variance, bool utf8);
+struct human estimate_bar(const struct profile *profile, uint64_t bytes, uint64_t variance,
+                          bool utf8);
 
 /* Adds "15.8 MiB", of a sample "15.8 MiB ±3.44 MiB" or "512 KiB (1 sample)". */
 void estimate_add_bytes(struct strbuf *out, const struct profile *profile, uint64_t bytes,

@@ -16,8 +16,8 @@ struct metric {
     size_t offset;      /* in struct call_metrics */
     bool is_bytes;
     bool usual; /* shown without --sort */
-    size_t variance; /* of the metric, in struct call_metrics; 0: there is none */
-    bool exact;      /* even where allocations were sampled */
+    size_t variance;     /* of the metric, in struct call_metrics; 0: there is none */
+    bool exact;          /* even where allocations were sampled */
     const char *missing; /* the sentence where it was not recorded; NULL: it always is */
 };
 

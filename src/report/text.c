@@ -110,8 +110,9 @@ static void add_sampling(struct text *text)
         return;
     add_label(text, "sampled");
     estimate_add_sentence(&line, text->profile);
-    strbuf_addf(&line, ". Figures are estimates: %s holds the truth with 95 %% probability, counts "
-                       "(~) are less sure, and a peak, the highest of many, is rather too high",
+    strbuf_addf(&line,
+                ". Figures are estimates: %s holds the truth with 95 %% probability, counts "
+                "(~) are less sure, and a peak, the highest of many, is rather too high",
                 style_sign(&text->style, "±", "+-"));
     style_begin(&text->out, &text->style, TONE_WARNING);
     text_add_wrapped(&text->out, line.data, LABEL_COLUMNS, text->style.columns);
@@ -534,7 +535,8 @@ static void add_freed_total(struct text *text)
     struct strbuf line = STRBUF_INIT;
     if (!count)
         return;
-    strbuf_addf(&line, "  %s%s block%s", estimate_is(text->profile) ? "~" : "", human_count(count).text, count == 1 ? "" : "s");
+    strbuf_addf(&line, "  %s%s block%s", estimate_is(text->profile) ? "~" : "",
+                human_count(count).text, count == 1 ? "" : "s");
     if (elsewhere)
         strbuf_addf(&line, ", %s of them allocated by another thread",
                     human_percent((double)elsewhere, (double)count).text);

@@ -178,11 +178,11 @@ struct wire_ring {
  *
  * With an interval of B bytes each allocation of s requested bytes is recorded with the probability
  *     p(s) = 1 - exp(-(s + 1) / B)
- * whatever happened before; of the frees exactly those of recorded blocks. A realloc is drawn for its
- * new block. If neither that nor the old one is recorded there is no trace of it; if only the old one
- * is, its WIRE_REALLOC_END has address 0: without WIRE_FAILED and with a size not 0 if the old block's
- * life is over, with it and size 0 if the call failed. Failed calls are drawn by the size that they asked for. All other
- * events are recorded in full. */
+ * whatever happened before; of the frees exactly those of recorded blocks. A realloc is drawn for
+ * its new block. If neither that nor the old one is recorded there is no trace of it; if only the
+ * old one is, its WIRE_REALLOC_END has address 0: without WIRE_FAILED and with a size not 0 if the
+ * old block's life is over, with it and size 0 if the call failed. Failed calls are drawn by the
+ * size that they asked for. All other events are recorded in full. */
 
 /* ---- Call paths ---------------------------------------------------------------------------- */
 

@@ -59,7 +59,7 @@ static const struct {
 enum { SAMPLE_PATHS = 10 };
 
 /* Recorded without --free-stacks and --sample, as all were when the golden files were written. */
-#define SAMPLE_UNKNOWN                                                                       \
+#define SAMPLE_UNKNOWN                                                                             \
     .freed_count = UINT64_MAX, .freed_bytes = UINT64_MAX, .freed_elsewhere_count = UINT64_MAX,     \
     .freed_lifetime_sum = UINT64_MAX, .sample_count = UINT64_MAX, .alloc_variance = UINT64_MAX,    \
     .live_variance = UINT64_MAX, .at_peak_variance = UINT64_MAX
@@ -71,7 +71,7 @@ enum { SAMPLE_PATHS = 10 };
         .live_bytes = (bytes) - (freed_bytes), .peak_bytes = own_peak, .peak_ticks = 800000000,    \
         .size_min = 16, .size_max = 1 << 20, .lifetime_min = (freed) ? 90 : UINT64_MAX,            \
         .lifetime_max = (freed) ? 900000000 : 0, .lifetime_sum = (freed)*1000ull,                  \
-        .slack_bytes = (count)*8ull, SAMPLE_UNKNOWN                                          \
+        .slack_bytes = (count)*8ull, SAMPLE_UNKNOWN                                                \
     }
 static const struct {
     uint32_t path;

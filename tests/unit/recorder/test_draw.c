@@ -1,6 +1,6 @@
 /* Where samples fall: the draw has the exponential distribution, and an allocation of s bytes is
- * sampled with the probability 1 - exp(-(s + 1) / B), whatever came before. Bounds are so wide that a
- * right draw misses them once in 10^9 runs. SEED=n repeats a run. */
+ * sampled with the probability 1 - exp(-(s + 1) / B), whatever came before. Bounds are so wide that
+ * a right draw misses them once in 10^9 runs. SEED=n repeats a run. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -95,8 +95,8 @@ static void one_draw_says_nothing_of_the_next(void **state)
     assert_true(fabs(sum / sqrt(DRAWS)) < SIGMAS);
 }
 
-/* Allocations of several sizes mixed: each size is sampled as often as its own probability says, also
- * the very first of a thread and the one after a sample. */
+/* Allocations of several sizes mixed: each size is sampled as often as its own probability says,
+ * also the very first of a thread and the one after a sample. */
 static void each_size_has_its_probability(void **state)
 {
     (void)state;

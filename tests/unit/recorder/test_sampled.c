@@ -1,5 +1,6 @@
-/* The set of sampled blocks: who frees a block is told whether it was sampled, never wrongly, however
- * many threads exchange blocks at addresses that fall on each other; and what a fork leaves of it. */
+/* The set of sampled blocks: who frees a block is told whether it was sampled, never wrongly,
+ * however many threads exchange blocks at addresses that fall on each other; and what a fork leaves
+ * of it. */
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -100,8 +101,8 @@ static void finish(const pthread_t *threads)
     }
 }
 
-/* All of them fall on 32 counters, and their home is the same 16 slots (of the smallest table): each
- * removal moves many of the others. */
+/* All of them fall on 32 counters, and their home is the same 16 slots (of the smallest table):
+ * each removal moves many of the others. */
 static void fill_pool(void)
 {
     uintptr_t block = 0x7f0000000000;

@@ -1,7 +1,7 @@
 /* Estimates from a sample: a random program is replayed in full, which gives the truth, and then
  * a thousand times as a sample that the test draws itself, by the definition on the wire. Over the
- * repetitions the estimates have the truth as their mean, and their error bars hold it as often as they
- * say. SEED=n repeats a run. */
+ * repetitions the estimates have the truth as their mean, and their error bars hold it as often as
+ * they say. SEED=n repeats a run. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -195,16 +195,16 @@ static void take_result(struct result *result)
 
 #define FIELD(name)                                                                                \
     {                                                                                              \
-        #name, offsetof(struct call_metrics, name)                                                 \
+#name, offsetof(struct call_metrics, name)                                                 \
     }
 static const struct {
     const char *name;
     size_t offset;
 } estimated[] = {
-    FIELD(alloc_count),   FIELD(alloc_bytes),     FIELD(realloc_count), FIELD(realloc_bytes),
-    FIELD(realloc_moved), FIELD(free_count),      FIELD(free_bytes),    FIELD(failed_count),
-    FIELD(zero_count),    FIELD(aligned_count),   FIELD(slack_bytes),   FIELD(lifetime_sum),
-    FIELD(live_count),    FIELD(live_bytes),      FIELD(live_slack_bytes), FIELD(temporary_count),
+    FIELD(alloc_count),   FIELD(alloc_bytes),   FIELD(realloc_count),    FIELD(realloc_bytes),
+    FIELD(realloc_moved), FIELD(free_count),    FIELD(free_bytes),       FIELD(failed_count),
+    FIELD(zero_count),    FIELD(aligned_count), FIELD(slack_bytes),      FIELD(lifetime_sum),
+    FIELD(live_count),    FIELD(live_bytes),    FIELD(live_slack_bytes), FIELD(temporary_count),
 };
 enum { ESTIMATED = sizeof estimated / sizeof *estimated };
 
@@ -215,8 +215,9 @@ static double field(const struct call_metrics *metrics, size_t offset)
 
 static struct result truth, results[REPETITIONS];
 
-/* The variance that each estimate must have: of a block with the probability p that adds x to the truth,
- * x^2 (1 - p) / p. (That of the results will not do: a block of a few bytes is in one of thousands.) */
+/* The variance that each estimate must have: of a block with the probability p that adds x to the
+ * truth, x^2 (1 - p) / p. (That of the results will not do: a block of a few bytes is in one of
+ * thousands.) */
 static double variances[SITES + 1][ESTIMATED];
 
 struct block {
@@ -261,8 +262,8 @@ static void find_variances(void)
         const struct step *step = &steps[i];
         uint64_t ticks = 10 + 2 * i;
         double p = -expm1(-((double)step->size + 1) / INTERVAL);
-        struct block block = {step->site, (1 - p) / p, (double)step->size, (double)(step->size % 13),
-                              ticks + (step->action == REALLOCATE)};
+        struct block block = {step->site, (1 - p) / p, (double)step->size,
+                              (double)(step->size % 13), ticks + (step->action == REALLOCATE)};
         if (step->action >= FAIL)
             add_variance(&block, "failed_count", 1);
         if (step->action == RELEASE || step->action == REALLOCATE)
@@ -279,8 +280,8 @@ static void find_variances(void)
     }
 }
 
-/* Counts are rounded once for each site. Bytes are for each block, which only shows where they are as
- * few as those of slack, and the weight hardly more than 1. */
+/* Counts are rounded once for each site. Bytes are for each block, which only shows where they are
+ * as few as those of slack, and the weight hardly more than 1. */
 static double rounding(const char *name, unsigned site)
 {
     const struct call_metrics *metrics = &truth.of[site];
@@ -451,8 +452,8 @@ int main(void)
         cmocka_unit_test(weights_are_those_of_the_definition),
     };
     const char *given = getenv("SEED");
-    unsigned long seed =
-        given ? strtoul(given, NULL, 10) : (unsigned long)time(NULL) * 65537u + (unsigned long)getpid();
+    unsigned long seed = given ? strtoul(given, NULL, 10)
+                               : (unsigned long)time(NULL) * 65537u + (unsigned long)getpid();
     print_message("SEED=%lu\n", seed);
     for (int i = 0; i < 3; i++)
         generator[i] = (unsigned short)(seed >> 16 * i);

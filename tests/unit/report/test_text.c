@@ -227,7 +227,8 @@ static int open_profile_of_samples(void **state)
 {
     int error = open_profile(state);
     struct call_metrics *total = &profile->program.total;
-    total->sample_count = total->alloc_variance = total->live_variance = total->at_peak_variance = 0;
+    total->sample_count = total->alloc_variance = total->live_variance = total->at_peak_variance =
+        0;
     for (size_t i = 0; !error && i < profile->site_count; i++) {
         struct call_metrics *site = &profile->sites[i].metrics;
         total->sample_count += site->sample_count = samples_of(site->alloc_bytes);
