@@ -5,6 +5,8 @@
 #include "collector/output_name.h"
 #include "wire/wire.h"
 
+#define SAMPLE_MOST_BYTES (1u << 30)
+
 #define TO(field) OPTION_TO(struct record_options, field)
 
 static const struct option_entry entries[] = {
@@ -17,8 +19,8 @@ static const struct option_entry entries[] = {
     {"pack", 0, OPTION_SWITCH, NULL, "compress the finished profile (default: yes)", TO(pack),
      false, NULL},
     OPTION_GROUP("What is recorded"),
-    {"follow", 0, OPTION_SWITCH, NULL, "record children too, each in its own profile (default: yes)",
-     TO(follow), false, NULL},
+    {"follow", 0, OPTION_SWITCH, NULL,
+     "record children too, each in its own profile (default: yes)", TO(follow), false, NULL},
     {"stacks", 0, OPTION_CHOICE, "unwind|fp|none",
      "how call paths are found: by unwind tables, by frame pointers, only the caller "
      "(default: unwind)",
@@ -28,12 +30,16 @@ static const struct option_entry entries[] = {
      TO(free_stacks), false, NULL},
     {"max-depth", 0, OPTION_NUMBER, "N", "keep the N innermost frames (default: all)",
      TO(max_depth), false, NULL},
+    {"sample", 0, OPTION_BYTES, "SIZE",
+     "record one allocation in every SIZE bytes on average, 512K say: costs next to nothing, and "
+     "figures are estimates with error bars (default: record all)",
+     TO(sample_bytes), false, NULL},
     OPTION_GROUP("When the collector cannot keep up"),
     {"on-full", 0, OPTION_CHOICE, "wait|drop",
      "a thread whose buffer is full waits, or drops events and counts them (default: wait)",
      TO(on_full), false, NULL},
-    {"ring", 0, OPTION_BYTES, "SIZE", "buffer of each thread (default: 256K)", TO(ring_bytes), false,
-     NULL},
+    {"ring", 0, OPTION_BYTES, "SIZE", "buffer of each thread (default: 256K)", TO(ring_bytes),
+     false, NULL},
     {"exit-wait", 0, OPTION_DURATION, "TIME",
      "with LD_PRELOAD by hand: longest wait for the profile at exit (default: 10s)",
      TO(exit_wait_ns), false, NULL},
@@ -81,6 +87,9 @@ int record_options_check(const struct record_options *options)
         return options_usage_error(&record_command,
                                    "--ring takes a power of two from %uK to %uK",
                                    WIRE_MIN_RING_BYTES >> 10, WIRE_MAX_RING_BYTES >> 10);
+    if (options->sample_bytes > SAMPLE_MOST_BYTES)
+        return options_usage_error(&record_command,
+                                   "--sample takes a size from 1 to 1G; 512K is usual");
     if (options->max_depth > UINT32_MAX)
         return options_usage_error(&record_command, "--max-depth is too large");
     return 0;
@@ -113,6 +122,7 @@ struct collector_options record_collector_options(const struct record_options *o
     wanted.free_stacks = options->free_stacks;
     wanted.max_depth = (uint32_t)options->max_depth;
     wanted.ring_bytes = (uint32_t)options->ring_bytes;
+    wanted.sample_bytes = options->sample_bytes;
     wanted.exit_wait_ms = (uint32_t)(options->exit_wait_ns / 1000000);
     return wanted;
 }

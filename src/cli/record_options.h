@@ -18,6 +18,7 @@ struct record_options {
     uint64_t max_depth;
     uint64_t ring_bytes;
     uint64_t exit_wait_ns;
+    uint64_t sample_bytes; /* 0: not sampled */
 };
 
 extern const struct options_command record_command;

@@ -19,6 +19,7 @@ struct collector_options {
     uint32_t max_depth;  /* 0: no limit */
     uint32_t ring_bytes; /* a power of two */
     uint32_t exit_wait_ms;
+    uint64_t sample_bytes; /* mean bytes between recorded allocations; 0: all are recorded */
 };
 
 #define COLLECTOR_OPTIONS_INIT                                                                     \

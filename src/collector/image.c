@@ -143,6 +143,8 @@ static void write_description(struct image *image)
     writer_fact(writer, "started_by", image->parent ? "fork" : "exec");
     writer_fact_number(writer, "start_unix_ns", image->start_unix_ns);
     writer_fact(writer, "on_full", image->options.drop ? "drop" : "wait");
+    if (image->options.sample_bytes)
+        writer_fact_number(writer, PROFILE_META_SAMPLE, (int64_t)image->options.sample_bytes);
     if (image->options.free_stacks)
         writer_fact_number(writer, PROFILE_META_FREE_STACKS, 1);
 }
@@ -376,6 +378,7 @@ static int open_view(struct image *image)
     options->stacks = (uint32_t)image->options.stacks;
     options->max_depth = image->options.max_depth;
     options->exit_wait_ms = image->options.exit_wait_ms;
+    options->sample_bytes = image->options.sample_bytes;
     int status = view_open(&image->view, options);
     free(options);
     return status;
@@ -389,6 +392,8 @@ static bool begin(struct image *image)
     image->replay = status == 0 ? replay_new(image->start.ticks, tick_ns) : NULL;
     if (image->replay && image->options.free_stacks)
         replay_know_frees(image->replay);
+    if (image->replay)
+        replay_sample(image->replay, image->options.sample_bytes);
     image->merge = image->replay ? merge_new(&image->view, image->replay) : NULL;
     process_meter_open(&image->meter, image->pid);
     image->sample_interval_ns = 1000000;

@@ -47,6 +47,9 @@ int profile_writer_commit(struct profile_writer *writer);
 #define PROFILE_META_DAMAGED      "damaged_rings" /* integer: rings that the program overwrote */
 #define PROFILE_META_WAITS        "waits"         /* integer: times that a thread waited for us */
 #define PROFILE_META_WAIT_NS      "wait_ns"       /* integer: and how long in all */
+#define PROFILE_META_SAMPLE                                                                        \
+    "sample_bytes"                                /* integer: sampling interval; absent: every     \
+                                                     allocation was recorded */
 #define PROFILE_META_FREE_STACKS  "free_stacks"   /* 1: frees came with call paths; else absent */
 #define PROFILE_META_TIMED        "timed"         /* integer 1: calls of the allocator were timed */
 int profile_put_text(struct profile_writer *writer, const char *key, const char *value);
@@ -236,6 +239,7 @@ struct profile {
     bool complete;      /* the recording came to its end */
     bool being_written; /* its writer lives: this is what was committed last */
     const char *damage; /* NULL, or a sentence about what could not be read: the rest is here */
+    uint64_t sample_bytes; /* 0: every allocation was recorded */
     bool has_program;   /* false: no metrics were committed yet, `program` is all zero */
     struct program_metrics program;
     size_t node_count;

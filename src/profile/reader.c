@@ -647,6 +647,7 @@ static int read_all(struct reader *reader)
     profile->complete = meta_number(profile, "complete") == 1;
     profile->being_written = reader->source.being_written && !profile->complete;
     profile->bucket_ns = meta_number(profile, "bucket_ns");
+    profile->sample_bytes = meta_number(profile, PROFILE_META_SAMPLE);
     return 0;
 }
 

@@ -45,6 +45,10 @@ const struct field schema_call_fields[] = {
     CALL("freed_lifetime_sum_ns", freed_lifetime_sum, FIELD_ADDED),
     CALL("alloc_time_ns", alloc_time, FIELD_ADDED),
     CALL("free_time_ns", free_time, FIELD_ADDED),
+    CALL("sample_count", sample_count, FIELD_ADDED),
+    CALL("alloc_variance", alloc_variance, FIELD_ADDED),
+    CALL("live_variance", live_variance, FIELD_ADDED),
+    CALL("at_peak_variance", at_peak_variance, FIELD_ADDED),
 };
 const size_t schema_call_field_count = COUNT(schema_call_fields);
 _Static_assert(COUNT(schema_call_fields) * sizeof(uint64_t) == sizeof(struct call_metrics),

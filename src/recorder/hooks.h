@@ -3,6 +3,7 @@
 #define TIDEMARK_RECORDER_HOOKS_H
 
 #include "recorder/real.h"
+#include "recorder/sampled.h"
 #include "recorder/thread.h"
 
 /* Every function of these files that the program calls. Its frame pointer is where the capture
@@ -74,14 +75,60 @@ record_allocation(struct thread *thread, uintptr_t frame, const struct unwind_st
 
 extern bool hooks_free_stacks;
 
-static inline __attribute__((always_inline)) void
-record_free(struct thread *thread, uintptr_t frame, const struct unwind_start *start, void *block)
+static inline __attribute__((always_inline)) void record_free(struct thread *thread,
+                                                              uintptr_t frame,
+                                                              const struct unwind_start *start,
+                                                              void *block, unsigned newest)
 {
     if (unlikely(hooks_free_stacks))
-        record_long(thread, frame, start, WIRE_FREE_AT, (uintptr_t)block, 0, 0, 0);
+        record_long(thread, frame, start, WIRE_FREE_AT | newest, (uintptr_t)block, 0, 0, 0);
     else
-        record_short(thread, frame, WIRE_FREE, (uintptr_t)block);
+        record_short(thread, frame, WIRE_FREE | newest, (uintptr_t)block);
 }
+
+/* ---- Sampling ----
+ * There is a filter (sampled.h) where allocations are sampled, and none where all are recorded. A
+ * hook is one branch on that, and where they are what is not sampled goes straight on to the real
+ * function. The rest is done by two more functions, one for each case, which the hook jumps to:
+ * tail calls, so that their frames lie where the hook's would and their caller is the program. (In
+ * one function the way past it would save and restore all the registers that recording needs: 12
+ * instructions.) */
+#define HOOK_BODY static __attribute__((noinline))
+
+/* Nothing need be done for an allocation of so many bytes, but the real call. */
+static inline __attribute__((always_inline)) bool sampling_passes(size_t size)
+{
+    struct thread *thread = thread_current;
+    return likely(thread && !thread->inside) && thread_passes(thread, size);
+}
+
+/* The same for the release of a block. */
+static inline __attribute__((always_inline)) bool sampling_passes_free(const void *block)
+{
+    return likely(!sampled_maybe(block));
+}
+
+/* Is there anything to it but the real call? */
+static inline __attribute__((always_inline)) bool sampling_is_direct(void)
+{
+    return likely(!thread_real_nests) || !thread_current;
+}
+
+/* In a function of its own, of a thread that has its state: a real call that may call what we hook.
+ */
+#define INSIDE_ONLY()                                                                              \
+    struct thread *thread_ = thread_current;                                                       \
+    INSIDE(thread_, HOOK_FRAME())
+
+/* The call returned `block` for an allocation that is sampled. */
+void sampled_allocation(struct thread *thread, uintptr_t frame, const struct unwind_start *start,
+                        unsigned kind, void *block, size_t size, unsigned align_log2);
+/* Before the real free of what may be a sampled block. */
+void sampled_free(struct thread *thread, uintptr_t frame, const struct unwind_start *start,
+                  void *block);
+/* realloc of `old`, a block. */
+void *sampled_realloc(struct thread *thread, uintptr_t frame, const struct unwind_start *start,
+                      void *old, size_t size);
 
 /* operator new may have to be looked up anew after this. */
 void hooks_new_forget(void);

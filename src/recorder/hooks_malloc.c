@@ -14,34 +14,70 @@ bool hooks_free_stacks;
             abort();                                                                               \
     } while (0)
 
-HOOK void *malloc(size_t size)
+/* `call` gives `result`; `block` is an expression of that. */
+#define ALLOCATION_HOOK(type, name, parameters, arguments, kind, call, block, size, align_log2)    \
+    HOOK_BODY type name##_sampled parameters                                                       \
+    {                                                                                              \
+        uintptr_t frame = HOOK_FRAME();                                                            \
+        struct thread *thread = hook_enter(frame);                                                 \
+        if (!thread)                                                                               \
+            return call;                                                                           \
+        bool sampled = thread_samples(thread, size);                                               \
+        type result = CALL_REAL(thread, frame, call);                                              \
+        struct unwind_start start = UNWIND_START_HERE();                                           \
+        if (sampled)                                                                               \
+            sampled_allocation(thread, frame, &start, kind, block, size, align_log2);              \
+        return result;                                                                             \
+    }                                                                                              \
+    HOOK_BODY type name##_recorded parameters                                                      \
+    {                                                                                              \
+        NEED_REAL();                                                                               \
+        uintptr_t frame = HOOK_FRAME();                                                            \
+        struct thread *thread = hook_enter(frame);                                                 \
+        if (unlikely(!thread))                                                                     \
+            return call;                                                                           \
+        type result = CALL_REAL(thread, frame, call);                                              \
+        struct unwind_start start = UNWIND_START_HERE();                                           \
+        record_allocation(thread, frame, &start, kind, block, size, align_log2);                   \
+        return result;                                                                             \
+    }                                                                                              \
+    HOOK_BODY type name##_inside parameters                                                        \
+    {                                                                                              \
+        INSIDE_ONLY();                                                                             \
+        return call;                                                                               \
+    }                                                                                              \
+    HOOK type name parameters                                                                      \
+    {                                                                                              \
+        if (likely(!sampled_filter))                                                               \
+            return name##_recorded arguments;                                                      \
+        if (unlikely(!sampling_passes(size)))                                                      \
+            return name##_sampled arguments;                                                       \
+        return likely(!thread_real_nests) ? call : name##_inside arguments;                        \
+    }
+
+static inline size_t product(size_t count, size_t size)
 {
-    NEED_REAL();
-    uintptr_t frame = HOOK_FRAME();
-    struct thread *thread = hook_enter(frame);
-    if (unlikely(!thread))
-        return real.malloc(size);
-    void *block = CALL_REAL(thread, frame, real.malloc(size));
-    struct unwind_start start = UNWIND_START_HERE();
-    record_allocation(thread, frame, &start, WIRE_MALLOC, block, size, 0);
-    return block;
+    size_t bytes;
+    return unlikely(__builtin_mul_overflow(count, size, &bytes)) ? SIZE_MAX : bytes;
 }
 
-HOOK void *calloc(size_t count, size_t size)
-{
-    NEED_REAL();
-    uintptr_t frame = HOOK_FRAME();
-    struct thread *thread = hook_enter(frame);
-    if (unlikely(!thread))
-        return real.calloc(count, size);
-    void *block = CALL_REAL(thread, frame, real.calloc(count, size));
-    size_t bytes;
-    if (unlikely(__builtin_mul_overflow(count, size, &bytes)))
-        bytes = SIZE_MAX;
-    struct unwind_start start = UNWIND_START_HERE();
-    record_allocation(thread, frame, &start, WIRE_CALLOC, block, bytes, 0);
-    return block;
-}
+void *memalign(size_t alignment, size_t size);
+void *pvalloc(size_t size);
+ALLOCATION_HOOK(void *, malloc, (size_t size), (size), WIRE_MALLOC, real.malloc(size), result, size,
+                0)
+ALLOCATION_HOOK(void *, calloc, (size_t count, size_t size), (count, size), WIRE_CALLOC,
+                real.calloc(count, size), result, product(count, size), 0)
+ALLOCATION_HOOK(void *, memalign, (size_t alignment, size_t size), (alignment, size), WIRE_ALIGNED,
+                real.memalign(alignment, size), result, size, log2_of(alignment))
+ALLOCATION_HOOK(void *, aligned_alloc, (size_t alignment, size_t size), (alignment, size),
+                WIRE_ALIGNED, real.aligned_alloc(alignment, size), result, size, log2_of(alignment))
+ALLOCATION_HOOK(void *, valloc, (size_t size), (size), WIRE_ALIGNED, real.valloc(size), result,
+                size, 12)
+ALLOCATION_HOOK(void *, pvalloc, (size_t size), (size), WIRE_ALIGNED, real.pvalloc(size), result,
+                size, 12)
+ALLOCATION_HOOK(int, posix_memalign, (void **out, size_t alignment, size_t size),
+                (out, alignment, size), WIRE_ALIGNED, real.posix_memalign(out, alignment, size),
+                result ? NULL : *out, size, log2_of(alignment))
 
 /* realloc of a block: its old life ends before the real call, since another thread may be given
  * the address while the call is still under way; the new one begins after it. */
@@ -59,7 +95,23 @@ reallocate(struct thread *thread, uintptr_t frame, const struct unwind_start *st
     return block;
 }
 
-HOOK void *realloc(void *old, size_t size)
+HOOK_BODY void *realloc_sampled(void *old, size_t size)
+{
+    uintptr_t frame = HOOK_FRAME();
+    struct thread *thread = hook_enter(frame);
+    if (!thread)
+        return real.realloc(old, size);
+    struct unwind_start start = UNWIND_START_HERE();
+    if (old)
+        return sampled_realloc(thread, frame, &start, old, size);
+    bool sampled = thread_samples(thread, size);
+    void *block = CALL_REAL(thread, frame, real.realloc(NULL, size));
+    if (sampled)
+        sampled_allocation(thread, frame, &start, WIRE_MALLOC, block, size, 0);
+    return block;
+}
+
+HOOK_BODY void *realloc_recorded(void *old, size_t size)
 {
     NEED_REAL();
     uintptr_t frame = HOOK_FRAME();
@@ -74,115 +126,107 @@ HOOK void *realloc(void *old, size_t size)
     return block;
 }
 
-HOOK void *reallocarray(void *old, size_t count, size_t size)
+HOOK_BODY void *realloc_inside(void *old, size_t size)
+{
+    INSIDE_ONLY();
+    return real.realloc(old, size);
+}
+
+static inline __attribute__((always_inline)) void *sample_realloc(void *old, size_t size)
+{
+    if (unlikely(!sampling_passes_free(old) || !sampling_passes(size)))
+        return realloc_sampled(old, size);
+    return likely(!thread_real_nests) ? real.realloc(old, size) : realloc_inside(old, size);
+}
+
+HOOK void *realloc(void *old, size_t size)
+{
+    return likely(!sampled_filter) ? realloc_recorded(old, size) : sample_realloc(old, size);
+}
+
+/* A product that overflows fails without a call, and is recorded in any case. */
+HOOK_BODY void *reallocarray_overflows(void)
 {
     NEED_REAL();
     uintptr_t frame = HOOK_FRAME();
-    size_t bytes;
-    bool overflow = __builtin_mul_overflow(count, size, &bytes);
     struct thread *thread = hook_enter(frame);
     struct unwind_start start = UNWIND_START_HERE();
-    if (unlikely(overflow)) {
-        if (thread)
-            record_allocation(thread, frame, &start, WIRE_MALLOC, NULL, SIZE_MAX, 0);
-        errno = ENOMEM;
-        return NULL;
-    }
-    if (unlikely(!thread))
-        return real.realloc(old, bytes);
-    if (likely(old))
-        return reallocate(thread, frame, &start, old, bytes);
-    void *block = CALL_REAL(thread, frame, real.realloc(NULL, bytes));
-    record_allocation(thread, frame, &start, WIRE_MALLOC, block, bytes, 0);
-    return block;
+    if (thread)
+        record_allocation(thread, frame, &start, WIRE_MALLOC, NULL, SIZE_MAX, 0);
+    errno = ENOMEM;
+    return NULL;
 }
 
-#define FREE_HOOK(call)                                                                            \
+HOOK void *reallocarray(void *old, size_t count, size_t size)
+{
+    size_t bytes;
+    if (unlikely(__builtin_mul_overflow(count, size, &bytes)))
+        return reallocarray_overflows();
+    return likely(!sampled_filter) ? realloc_recorded(old, bytes) : sample_realloc(old, bytes);
+}
+
+/* Calls what ends the block's life, as the allocator's own business if need be. */
+#define CALL_REAL_FREE(thread, frame, call)                                                        \
     do {                                                                                           \
-        NEED_REAL();                                                                               \
-        uintptr_t frame = HOOK_FRAME();                                                            \
-        struct thread *thread = block ? hook_enter(frame) : NULL;                                  \
-        if (likely(thread)) {                                                                      \
-            struct unwind_start start = UNWIND_START_HERE();                                       \
-            record_free(thread, frame, &start, block);                                             \
-            if (unlikely(thread_real_nests)) {                                                     \
-                INSIDE(thread, frame);                                                             \
-                call;                                                                              \
-                return;                                                                            \
-            }                                                                                      \
+        if (unlikely(thread_real_nests)) {                                                         \
+            INSIDE(thread, frame);                                                                 \
+            call;                                                                                  \
+            return;                                                                                \
         }                                                                                          \
         call;                                                                                      \
     } while (0)
 
-HOOK void free(void *block)
-{
-    FREE_HOOK(real.free(block));
-}
-
-void cfree(void *block);
-HOOK void cfree(void *block)
-{
-    FREE_HOOK(real.free(block));
-}
-
-void free_sized(void *block, size_t size);
-HOOK void free_sized(void *block, size_t size)
-{
-    FREE_HOOK(real.free_sized ? real.free_sized(block, size) : real.free(block));
-}
-
-void free_aligned_sized(void *block, size_t alignment, size_t size);
-HOOK void free_aligned_sized(void *block, size_t alignment, size_t size)
-{
-    FREE_HOOK(real.free_aligned_sized ? real.free_aligned_sized(block, alignment, size)
-                                      : real.free(block));
-}
-
-#define ALIGNED_HOOK(call, size, alignment)                                                        \
-    do {                                                                                           \
-        NEED_REAL();                                                                               \
+#define FREE_HOOK(name, parameters, arguments, call)                                               \
+    HOOK_BODY void name##_sampled parameters                                                       \
+    {                                                                                              \
         uintptr_t frame = HOOK_FRAME();                                                            \
         struct thread *thread = hook_enter(frame);                                                 \
-        if (unlikely(!thread))                                                                     \
-            return call;                                                                           \
-        void *block = CALL_REAL(thread, frame, call);                                              \
+        if (!thread) {                                                                             \
+            call;                                                                                  \
+            return;                                                                                \
+        }                                                                                          \
         struct unwind_start start = UNWIND_START_HERE();                                           \
-        record_allocation(thread, frame, &start, WIRE_ALIGNED, block, size, log2_of(alignment));   \
-        return block;                                                                              \
-    } while (0)
+        sampled_free(thread, frame, &start, block);                                                \
+        CALL_REAL_FREE(thread, frame, call);                                                       \
+    }                                                                                              \
+    HOOK_BODY void name##_recorded parameters                                                      \
+    {                                                                                              \
+        NEED_REAL();                                                                               \
+        uintptr_t frame = HOOK_FRAME();                                                            \
+        struct thread *thread = block ? hook_enter(frame) : NULL;                                  \
+        if (unlikely(!thread)) {                                                                   \
+            call;                                                                                  \
+            return;                                                                                \
+        }                                                                                          \
+        struct unwind_start start = UNWIND_START_HERE();                                           \
+        record_free(thread, frame, &start, block, 0);                                              \
+        CALL_REAL_FREE(thread, frame, call);                                                       \
+    }                                                                                              \
+    HOOK_BODY void name##_inside parameters                                                        \
+    {                                                                                              \
+        INSIDE_ONLY();                                                                             \
+        call;                                                                                      \
+    }                                                                                              \
+    HOOK void name parameters                                                                      \
+    {                                                                                              \
+        if (likely(!sampled_filter))                                                               \
+            name##_recorded arguments;                                                             \
+        else if (unlikely(!sampling_passes_free(block)))                                           \
+            name##_sampled arguments;                                                              \
+        else if (likely(sampling_is_direct()))                                                     \
+            call;                                                                                  \
+        else                                                                                       \
+            name##_inside arguments;                                                               \
+    }
 
-void *memalign(size_t alignment, size_t size);
-HOOK void *memalign(size_t alignment, size_t size)
-{
-    ALIGNED_HOOK(real.memalign(alignment, size), size, alignment);
-}
-
-HOOK void *aligned_alloc(size_t alignment, size_t size)
-{
-    ALIGNED_HOOK(real.aligned_alloc(alignment, size), size, alignment);
-}
-
-HOOK void *valloc(size_t size)
-{
-    ALIGNED_HOOK(real.valloc(size), size, 4096);
-}
-
-void *pvalloc(size_t size);
-HOOK void *pvalloc(size_t size)
-{
-    ALIGNED_HOOK(real.pvalloc(size), size, 4096);
-}
-
-HOOK int posix_memalign(void **out, size_t alignment, size_t size)
-{
-    NEED_REAL();
-    uintptr_t frame = HOOK_FRAME();
-    struct thread *thread = hook_enter(frame);
-    if (unlikely(!thread))
-        return real.posix_memalign(out, alignment, size);
-    int error = CALL_REAL(thread, frame, real.posix_memalign(out, alignment, size));
-    struct unwind_start start = UNWIND_START_HERE();
-    record_allocation(thread, frame, &start, WIRE_ALIGNED, error ? NULL : *out, size,
-                      log2_of(alignment));
-    return error;
-}
+void cfree(void *block);
+void free_sized(void *block, size_t size);
+void free_aligned_sized(void *block, size_t alignment, size_t size);
+FREE_HOOK(free, (void *block), (block), real.free(block))
+FREE_HOOK(cfree, (void *block), (block), real.free(block))
+FREE_HOOK(free_sized, (void *block, size_t size), (block, size),
+          real.free_sized ? real.free_sized(block, size) : real.free(block))
+FREE_HOOK(free_aligned_sized, (void *block, size_t alignment, size_t size),
+          (block, alignment, size),
+          real.free_aligned_sized ? real.free_aligned_sized(block, alignment, size)
+                                  : real.free(block))

@@ -77,44 +77,104 @@ static void *operator_find(const char *symbol)
         found_;                                                                                    \
     })
 
+#define CALL_INSIDE(thread, frame, call)                                                           \
+    ({                                                                                             \
+        INSIDE(thread, frame);                                                                     \
+        call;                                                                                      \
+    })
+
 /* A new that throws leaves no record here of its failure: the exception passes through, `inside`
  * is restored by its cleanup, and the failed malloc below was part of the real operator. */
 #define X(field, symbol, kind, parameters, arguments, alignment)                                   \
     void *symbol parameters;                                                                       \
-    HOOK void *symbol parameters                                                                   \
+    HOOK_BODY void *symbol##_sampled parameters                                                    \
     {                                                                                              \
         uintptr_t frame = HOOK_FRAME();                                                            \
-        void *(*call) parameters = OPERATOR(field, symbol);                                        \
+        void *(*call)parameters = OPERATOR(field, symbol);                                         \
+        struct thread *thread = hook_enter(frame);                                                 \
+        if (!thread)                                                                               \
+            return call arguments;                                                                 \
+        bool sampled = thread_samples(thread, size);                                               \
+        void *block = CALL_INSIDE(thread, frame, call arguments);                                  \
+        struct unwind_start start = UNWIND_START_HERE();                                           \
+        if (sampled)                                                                               \
+            sampled_allocation(thread, frame, &start, kind, block, size, log2_of(alignment));      \
+        return block;                                                                              \
+    }                                                                                              \
+    HOOK_BODY void *symbol##_recorded parameters                                                   \
+    {                                                                                              \
+        uintptr_t frame = HOOK_FRAME();                                                            \
+        void *(*call)parameters = OPERATOR(field, symbol);                                         \
         struct thread *thread = hook_enter(frame);                                                 \
         if (unlikely(!thread))                                                                     \
             return call arguments;                                                                 \
-        void *block;                                                                               \
-        {                                                                                          \
-            INSIDE(thread, frame);                                                                 \
-            block = call arguments;                                                                \
-        }                                                                                          \
+        void *block = CALL_INSIDE(thread, frame, call arguments);                                  \
         struct unwind_start start = UNWIND_START_HERE();                                           \
         record_allocation(thread, frame, &start, kind, block, size, log2_of(alignment));           \
         return block;                                                                              \
+    }                                                                                              \
+    HOOK_BODY void *symbol##_inside parameters                                                     \
+    {                                                                                              \
+        INSIDE_ONLY();                                                                             \
+        return OPERATOR(field, symbol) arguments;                                                  \
+    }                                                                                              \
+    HOOK void *symbol parameters                                                                   \
+    {                                                                                              \
+        if (likely(!sampled_filter))                                                               \
+            return symbol##_recorded arguments;                                                    \
+        return likely(sampling_passes(size)) ? symbol##_inside arguments                           \
+                                             : symbol##_sampled arguments;                         \
     }
 NEW_OPERATORS(X)
 #undef X
 
+/* What the real operator calls to free a block is let through, or not, as the operator itself. */
 #define X(field, symbol, parameters, arguments)                                                    \
     void symbol parameters;                                                                        \
-    HOOK void symbol parameters                                                                    \
+    HOOK_BODY void symbol##_sampled parameters                                                     \
     {                                                                                              \
         uintptr_t frame = HOOK_FRAME();                                                            \
-        void (*call) parameters = OPERATOR(field, symbol);                                         \
+        void(*call) parameters = OPERATOR(field, symbol);                                          \
+        struct thread *thread = hook_enter(frame);                                                 \
+        if (!thread) {                                                                             \
+            call arguments;                                                                        \
+            return;                                                                                \
+        }                                                                                          \
+        struct unwind_start start = UNWIND_START_HERE();                                           \
+        sampled_free(thread, frame, &start, block);                                                \
+        INSIDE(thread, frame);                                                                     \
+        call arguments;                                                                            \
+    }                                                                                              \
+    HOOK_BODY void symbol##_recorded parameters                                                    \
+    {                                                                                              \
+        uintptr_t frame = HOOK_FRAME();                                                            \
+        void(*call) parameters = OPERATOR(field, symbol);                                          \
         struct thread *thread = block ? hook_enter(frame) : NULL;                                  \
         if (unlikely(!thread)) {                                                                   \
             call arguments;                                                                        \
             return;                                                                                \
         }                                                                                          \
         struct unwind_start start = UNWIND_START_HERE();                                           \
-        record_free(thread, frame, &start, block);                                                 \
+        record_free(thread, frame, &start, block, 0);                                              \
         INSIDE(thread, frame);                                                                     \
         call arguments;                                                                            \
+    }                                                                                              \
+    HOOK_BODY void symbol##_inside parameters                                                      \
+    {                                                                                              \
+        INSIDE_ONLY();                                                                             \
+        OPERATOR(field, symbol) arguments;                                                         \
+    }                                                                                              \
+    HOOK void symbol parameters                                                                    \
+    {                                                                                              \
+        void(*call) parameters = __atomic_load_n(&operators.field, __ATOMIC_RELAXED);              \
+        if (likely(!sampled_filter))                                                               \
+            symbol##_recorded arguments;                                                           \
+        else if (unlikely(!call || !sampling_passes_free(block)))                                  \
+            symbol##_sampled arguments;                                                            \
+        else if (likely(sampling_is_direct()))                                                     \
+            call arguments;                                                                        \
+        else                                                                                       \
+            symbol##_inside arguments;                                                             \
     }
 DELETE_OPERATORS(X)
 #undef X

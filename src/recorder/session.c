@@ -21,6 +21,7 @@
 #include "recorder/hooks.h"
 #include "recorder/modules.h"
 #include "recorder/real.h"
+#include "recorder/sampled.h"
 #include "recorder/shared.h"
 #include "recorder/starter.h"
 #include "recorder/thread.h"
@@ -206,8 +207,11 @@ static bool begin_in_child(void)
     return follow && join(session_name, true);
 }
 
-static void begin_common(struct wire_header *header, bool forked)
+static bool begin_common(struct wire_header *header, bool forked)
 {
+    thread_sample_bytes = header->sample_bytes;
+    if (thread_sample_bytes && !sampled_begin())
+        return false;
     /* Lets the collector make all our threads pass a memory barrier; see wire.h, "Rings". */
     syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0);
     follow = header->flags & WIRE_FLAG_FOLLOW;
@@ -220,14 +224,13 @@ static void begin_common(struct wire_header *header, bool forked)
     check_begin(header->stacks);
     if (forked)
         modules_log_again();
+    return true;
 }
 
 static bool begin(bool forked)
 {
-    if (forked ? !begin_in_child() : !begin_first())
-        return false;
-    begin_common(shared_header(), forked);
-    return true;
+    bool joined = forked ? begin_in_child() : begin_first();
+    return joined && begin_common(shared_header(), forked);
 }
 
 bool session_begin(void)

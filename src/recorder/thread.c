@@ -8,12 +8,15 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+#include "base/hash.h"
+#include "recorder/draw.h"
 #include "recorder/lock.h"
 #include "recorder/session.h"
 #include "recorder/shared.h"
 
 __thread struct thread *thread_current;
 bool thread_real_nests;
+uint64_t thread_sample_bytes;
 uint32_t (*thread_capture)(struct unwind_memory *, const struct unwind_start *) = unwind_capture;
 
 /* Set while this thread is in thread_begin(): what that calls must not be recorded. */
@@ -80,6 +83,11 @@ static struct thread *thread_of_ring(uint32_t index)
     return &(*batch)[index % BATCH];
 }
 
+void thread_draw(struct thread *thread)
+{
+    thread->until_sample = draw_bytes(&thread->random, thread_sample_bytes);
+}
+
 static struct thread *thread_new(void)
 {
     uint32_t index;
@@ -101,7 +109,11 @@ static struct thread *thread_new(void)
         .mask = shared_header()->ring_bytes - 1,
         .cursor = atomic_load_explicit(&ring->head, memory_order_relaxed),
         .memory = memory,
+        .random = hash_u64(ticks_now()) ^ hash_u64((uintptr_t)&thread_current) ^
+                  (uint64_t)atomic_load_explicit(&ring->tid, memory_order_relaxed) << 40,
     };
+    if (thread_sample_bytes)
+        thread_draw(thread);
     return thread;
 }
 
@@ -166,6 +178,11 @@ static void count_lost(struct thread *thread, int64_t events)
 {
     __atomic_fetch_add(&thread->lost, (uint64_t)events, __ATOMIC_RELAXED);
     atomic_fetch_add_explicit(&thread->ring->lost_events, (uint64_t)events, memory_order_relaxed);
+}
+
+void record_count_lost(struct thread *thread)
+{
+    count_lost(thread, 1);
 }
 
 /* Tells of the events lost so far in the stream itself, so that a reader knows when. Published by

@@ -37,6 +37,12 @@ struct thread {
     uintptr_t inside;      /* frame of a hook whose real function calls hooked ones; 0: none */
     struct unwind_memory *memory;
     uint64_t lost; /* events since the last WIRE_LOST record */
+
+    /* where allocations are sampled */
+    uint64_t until_sample; /* bytes; what is larger, or as large, is sampled */
+    uint64_t random;       /* state of draw_random() */
+    uintptr_t newest;      /* the block of the last sample … */
+    uint64_t newest_until; /* … and until_sample then: unchanged, nothing was allocated since */
 };
 
 extern __thread struct thread *thread_current;
@@ -48,12 +54,40 @@ extern bool thread_real_nests;
  * costs the hot path no instruction. */
 extern uint32_t (*thread_capture)(struct unwind_memory *memory, const struct unwind_start *start);
 
+/* Mean bytes from one sampled allocation to the next; 0: every one is recorded. Set once by
+ * session_begin(). */
+extern uint64_t thread_sample_bytes;
+
+/* Draws when this thread's next sample comes. */
+void thread_draw(struct thread *thread);
+
+/* Is an allocation of so many bytes let through? If not, it is up to thread_samples(). */
+static inline __attribute__((always_inline)) bool thread_passes(struct thread *thread, size_t size)
+{
+    uint64_t until = thread->until_sample;
+    if (unlikely(until <= size))
+        return false;
+    thread->until_sample = until - size - 1;
+    return true;
+}
+
+/* Is it sampled? Asked before the real call, once for each. */
+static inline bool thread_samples(struct thread *thread, size_t size)
+{
+    if (thread_passes(thread, size))
+        return false;
+    thread_draw(thread);
+    return true;
+}
+
 /* Makes this thread ready, and the process if it is the first. NULL: not recording (for good, or
  * because this thread is in the middle of it). Keeps errno. */
 struct thread *thread_begin(void);
 
 /* Makes room for a record or says false: the event is lost and counted. Keeps errno. */
 bool record_make_room(struct thread *thread, unsigned bytes);
+/* An event is lost for another reason. */
+void record_count_lost(struct thread *thread);
 /* Publishes what signal handlers left behind while this hook ended. */
 void record_publish_again(struct thread *thread);
 /* The same where the hook itself got no room; leaves the ring if the collector has gone. */

@@ -78,35 +78,38 @@ size_t distributions_memory_bytes(const struct distributions *distributions);
 /* Events go on at `ticks`. To be called when a bucket of the timeline has ended, at least. */
 void distributions_advance(struct distributions *distributions, uint64_t ticks);
 
-static inline void distribution_count(struct distribution_bin *bin, uint64_t bytes)
+/* `count`: blocks, in whatever unit (replay/weight.h). Bytes come in the same one. */
+static inline void distribution_count(struct distribution_bin *bin, uint64_t size_bytes,
+                                      uint64_t count)
 {
-    bin->count++;
-    bin->bytes += bytes;
+    bin->count += count;
+    bin->bytes += size_bytes * count;
 }
 
-static inline void distributions_born(struct distributions *distributions, uint64_t size_bytes)
+static inline void distributions_born(struct distributions *distributions, uint64_t size_bytes,
+                                      uint64_t count)
 {
-    tally_add(&distributions->sizes, size_bytes);
+    tally_add(&distributions->sizes, size_bytes, count);
     if (size_bytes >= TALLY_DIRECT)
-        distribution_count(&distributions->large[fine_bin(size_bytes)], size_bytes);
+        distribution_count(&distributions->large[fine_bin(size_bytes)], size_bytes, count);
 }
 
 static inline void distributions_ended(struct distributions *distributions, uint64_t size_bytes,
-                                       uint64_t lifetime_ticks)
+                                       uint64_t lifetime_ticks, uint64_t count)
 {
     distribution_count(&distributions->lives[coarse_bin(size_bytes)][fine_bin(lifetime_ticks)],
-                       size_bytes);
+                       size_bytes, count);
 }
 
 static inline void distributions_realloc(struct distributions *distributions, uint64_t old_bytes,
-                                         uint64_t new_bytes)
+                                         uint64_t new_bytes, uint64_t count)
 {
     distribution_count(&distributions->reallocs[coarse_bin(old_bytes)][coarse_bin(new_bytes)],
-                       new_bytes);
+                       new_bytes, count);
     if (new_bytes >= old_bytes)
-        tally_add(&distributions->growths, new_bytes - old_bytes);
+        tally_add(&distributions->growths, new_bytes - old_bytes, count);
     else
-        tally_add(&distributions->shrinks, old_bytes - new_bytes);
+        tally_add(&distributions->shrinks, old_bytes - new_bytes, count);
 }
 
 /* Each row that is not zero, by kind, x and y ascending. `bucket_shift`: the timeline's now. */

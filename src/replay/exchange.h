@@ -28,16 +28,16 @@ static inline size_t exchanges_home(const struct exchanges *exchanges, uint32_t 
 /* The row of a pair; a new one has no count yet. */
 struct exchange *exchanges_find(struct exchanges *exchanges, uint32_t owner, uint32_t freer);
 
-/* `freer` has ended the life of a block of `owner`'s. */
+/* `freer` has ended the lives of `count` blocks of `owner`'s, in whatever unit. */
 static inline void exchanges_add(struct exchanges *exchanges, uint32_t owner, uint32_t freer,
-                                 uint64_t size_bytes)
+                                 uint64_t count, uint64_t bytes)
 {
     struct exchange *row = &exchanges->slots[exchanges_home(exchanges, owner, freer)];
 
     if (row->owner != owner || row->freer != freer || !row->count)
         row = exchanges_find(exchanges, owner, freer);
-    row->count++;
-    row->bytes += size_bytes;
+    row->count += count;
+    row->bytes += bytes;
 }
 
 /* In no order; the row of the others last, if there are any. */

@@ -46,6 +46,13 @@ struct call_metrics {
     /* s ticks inside the allocator: of the calls that made this path's blocks (and failed ones),
      * and of those that freed them, whoever called. UINT64_MAX, both: calls were not timed */
     uint64_t alloc_time, free_time;
+    /* Where allocations were sampled all above but map_* are estimates (size_*, lifetime_min and
+     * _max are of the samples). UINT64_MAX, all four: every allocation was recorded. The variances
+     * are in units of (sampling interval)^2 / 1024, in bytes^2. */
+    uint64_t sample_count;     /* s blocks recorded, which the estimates rest on */
+    uint64_t alloc_variance;   /* s of alloc_bytes */
+    uint64_t live_variance;    /* s of live_bytes */
+    uint64_t at_peak_variance; /* s of at_peak_bytes */
 };
 
 /* Is it known where memory was freed? */

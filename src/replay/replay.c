@@ -21,6 +21,7 @@
 #include "replay/sites.h"
 #include "replay/threads.h"
 #include "replay/timeline.h"
+#include "replay/weight.h"
 
 #define FAR_RECORDS  24
 #define NEAR_RECORDS 10
@@ -30,8 +31,16 @@
 
 #define MAX_STACK_BYTES (1ull << 47) /* no address space is larger */
 
+/* The handlers exist twice, for recordings of every allocation and for samples: the functions that
+ * do the work are inlined into both with this as their last argument, so that neither pays for the
+ * other. */
+#define EVENT static inline __attribute__((always_inline))
+enum mode { EVERY, SAMPLED };
+
+typedef void record_handler(struct replay *replay, const struct wire_record *record);
+
 struct replay {
-    /* the levels; live_bytes is the sum over all sites */
+    /* the levels; live_bytes is the sum over all sites; live_count in the unit of weights */
     uint64_t live_bytes, live_count;
     uint64_t peak_bytes, peak_ticks; /* the first moment of the highest live_bytes */
     uint64_t last_ticks;
@@ -48,8 +57,59 @@ struct replay {
     /* Frees that must still come, or never will: by address, the number of them in size_bytes, the
      * birth of the block that showed the last of them missing in birth_ticks. */
     struct live_table owed;
-    struct program_metrics program; /* but for `total` */
+    struct program_metrics program; /* but for `total`; live_peak_count as live_count */
+    uint64_t sample_bytes;          /* 0: every allocation is in the records */
+    uint32_t alloc_rest, free_rest; /* of the timeline, as a thread's */
+    record_handler *const *handlers;
 };
+
+/* ---- Weights ------------------------------------------------------------------------------- */
+
+EVENT struct weight weigh(const struct replay *replay, uint64_t size_bytes, uint64_t slack_bytes,
+                          enum mode mode)
+{
+    if (mode == EVERY)
+        return (struct weight){1, size_bytes, slack_bytes, 0};
+    return weight_of_sample(replay->sample_bytes, size_bytes, slack_bytes);
+}
+
+EVENT struct weight weigh_block(const struct replay *replay, const struct live_block *block,
+                                enum mode mode)
+{
+    return weigh(replay, block->size_bytes, block->slack_bytes, mode);
+}
+
+/* How many whole blocks a weight adds to a count, with the rest from before. */
+EVENT uint64_t whole_blocks(struct weight weight, uint32_t *rest, enum mode mode)
+{
+    uint64_t parts = weight.count + (mode == SAMPLED ? *rest : 0);
+
+    if (mode == EVERY)
+        return parts;
+    *rest = parts & ((1u << WEIGHT_SHIFT) - 1);
+    return parts >> WEIGHT_SHIFT;
+}
+
+EVENT uint64_t live_blocks(const struct replay *replay, enum mode mode)
+{
+    return mode == EVERY ? replay->live_count : weight_whole(replay->live_count);
+}
+
+static enum mode mode_of(const struct replay *replay)
+{
+    return replay->sample_bytes ? SAMPLED : EVERY;
+}
+
+/* Of as many blocks as it stands for; what 63 bits do not hold is cut off. */
+EVENT uint64_t lifetimes_of(struct weight weight, uint64_t lifetime, enum mode mode)
+{
+    unsigned __int128 sum;
+
+    if (mode == EVERY)
+        return lifetime;
+    sum = (unsigned __int128)lifetime * weight.count >> WEIGHT_SHIFT;
+    return sum < INT64_MAX ? (uint64_t)sum : INT64_MAX;
+}
 
 /* ---- Levels -------------------------------------------------------------------------------- */
 
@@ -58,12 +118,12 @@ static inline struct peaks_view peaks_view(struct replay *replay)
     return (struct peaks_view){&replay->sites, &replay->curves};
 }
 
-static inline void see_levels(struct replay *replay)
+EVENT void see_levels(struct replay *replay, enum mode mode)
 {
     struct timeline_bucket *bucket = timeline_current(&replay->timeline);
 
     timeline_level_see(&bucket->requested, replay->live_bytes);
-    timeline_level_see(&bucket->blocks, replay->live_count);
+    timeline_level_see(&bucket->blocks, live_blocks(replay, mode));
     if (replay->live_count > replay->program.live_peak_count)
         replay->program.live_peak_count = replay->live_count;
     peaks_see(&replay->peaks, peaks_view(replay), replay->live_bytes, replay->last_ticks,
@@ -83,14 +143,15 @@ static inline void look_at_site(struct replay *replay, uint32_t site)
         curves_note(&replay->curves, &replay->sites, site, replay->last_ticks);
 }
 
-static void begin_interval(struct replay *replay)
+static void begin_interval(struct replay *replay, enum mode mode)
 {
-    timeline_advance(&replay->timeline, replay->last_ticks, replay->live_bytes, replay->live_count);
+    timeline_advance(&replay->timeline, replay->last_ticks, replay->live_bytes,
+                     live_blocks(replay, mode));
     distributions_advance(replay->distributions, replay->last_ticks);
 }
 
 /* Time is that of the newest event so far: a late one happens now. */
-static inline void take_time(struct replay *replay, uint64_t ticks)
+EVENT void take_time(struct replay *replay, uint64_t ticks, enum mode mode)
 {
     replay->program.events++;
     if (ticks < replay->last_ticks)
@@ -98,7 +159,7 @@ static inline void take_time(struct replay *replay, uint64_t ticks)
     else
         replay->last_ticks = ticks;
     if (replay->last_ticks >= replay->timeline.end_ticks)
-        begin_interval(replay);
+        begin_interval(replay, mode);
 }
 
 /* ---- Lives --------------------------------------------------------------------------------- */
@@ -123,38 +184,44 @@ static inline struct thread *owner_of(struct replay *replay, const struct live_b
 }
 
 /* A block that is in no table (any more) stops to be counted. */
-static inline void end_life(struct replay *replay, const struct live_block *block, uint64_t ticks)
+EVENT void end_life(struct replay *replay, const struct live_block *block, uint64_t ticks,
+                    enum mode mode)
 {
     struct timeline_bucket *bucket = timeline_current(&replay->timeline);
+    struct weight weight = weigh_block(replay, block, mode);
     uint64_t lifetime = lifetime_of(block, ticks);
     struct thread *owner = owner_of(replay, block);
 
-    bucket->free_count++;
-    bucket->free_bytes += block->size_bytes;
-    replay->live_count--;
-    replay->live_bytes -= block->size_bytes;
-    site_ended(&replay->sites, block->site, block->size_bytes, block->slack_bytes, lifetime);
-    distributions_ended(replay->distributions, block->size_bytes, lifetime);
+    bucket->free_count += whole_blocks(weight, &replay->free_rest, mode);
+    bucket->free_bytes += weight.bytes;
+    replay->live_count -= weight.count;
+    replay->live_bytes -= weight.bytes;
+    site_ended(&replay->sites, block->site, weight, lifetime, lifetimes_of(weight, lifetime, mode));
+    distributions_ended(replay->distributions, block->size_bytes, lifetime, weight.count);
     if (owner)
-        thread_ended(owner, block->size_bytes);
+        thread_ended(owner, weight.bytes);
+    if (mode == SAMPLED)
+        replay->sites.samples[block->site].live_variance -= weight.variance;
 }
 
-static void exchange(struct replay *replay, struct thread *owner, const struct live_block *block)
+EVENT void exchange(struct replay *replay, struct thread *owner, struct weight weight,
+                    enum mode mode)
 {
-    owner->metrics.freed_elsewhere_count++;
-    owner->metrics.freed_elsewhere_bytes += block->size_bytes;
+    owner->metrics.freed_elsewhere_count += whole_blocks(weight, &owner->elsewhere_rest, mode);
+    owner->metrics.freed_elsewhere_bytes += weight.bytes;
     exchanges_add(&replay->exchanges, thread_number(replay, owner),
-                  thread_number(replay, replay->running), block->size_bytes);
+                  thread_number(replay, replay->running), weight.count, weight.bytes);
 }
 
-static inline void credit_free(struct replay *replay, const struct live_block *block)
+EVENT void credit_free(struct replay *replay, const struct live_block *block, enum mode mode)
 {
-    struct thread *owner = owner_of(replay, block);
+    struct weight weight = weigh_block(replay, block, mode);
+    struct thread *thread = replay->running, *owner = owner_of(replay, block);
 
-    replay->running->metrics.free_count++;
-    replay->running->metrics.free_bytes += block->size_bytes;
-    if (owner && owner != replay->running)
-        exchange(replay, owner, block);
+    thread->metrics.free_count += whole_blocks(weight, &thread->free_rest, mode);
+    thread->metrics.free_bytes += weight.bytes;
+    if (owner && owner != thread)
+        exchange(replay, owner, weight, mode);
 }
 
 /* The block is no longer the newest one of the thread that it was born by. True if it was. */
@@ -198,7 +265,8 @@ static bool settle_owed(struct replay *replay, uint64_t address, uint64_t ticks)
 
 /* Two blocks cannot share an address: the older one's life was over when the younger's began, only
  * the record of its end is late or lost. `slot` keeps the younger. */
-static void replace_block(struct replay *replay, struct live_block *slot, struct live_block block)
+static void replace_block(struct replay *replay, struct live_block *slot, struct live_block block,
+                          enum mode mode)
 {
     struct live_block over = *slot;
 
@@ -209,17 +277,17 @@ static void replace_block(struct replay *replay, struct live_block *slot, struct
         *slot = block;
     }
     owe_free(replay, over.address, slot->birth_ticks);
-    end_life(replay, &over, slot->birth_ticks);
+    end_life(replay, &over, slot->birth_ticks, mode);
     look_at_site(replay, over.site);
 }
 
 /* A block that is counted takes its address. False if its life turns out to be over. */
-static inline bool place_block(struct replay *replay, const struct live_block *block)
+EVENT bool place_block(struct replay *replay, const struct live_block *block, enum mode mode)
 {
     struct live_block *slot = live_table_place(&replay->live, block->address);
 
     if (slot->address == block->address) {
-        replace_block(replay, slot, *block);
+        replace_block(replay, slot, *block, mode);
         return slot->birth_ticks == block->birth_ticks;
     }
     *slot = *block;
@@ -227,8 +295,8 @@ static inline bool place_block(struct replay *replay, const struct live_block *b
 }
 
 /* The block that a free or realloc of the address means, out of the table; or none, counted. */
-static inline bool take_block(struct replay *replay, uint64_t address, uint64_t ticks,
-                              struct live_block *out)
+EVENT bool take_block(struct replay *replay, uint64_t address, uint64_t ticks,
+                      struct live_block *out, enum mode mode)
 {
     struct live_block *slot;
 
@@ -236,7 +304,7 @@ static inline bool take_block(struct replay *replay, uint64_t address, uint64_t 
         return false;
     slot = live_table_find(&replay->live, address);
     if (!slot) {
-        replay->program.foreign_frees++;
+        replay->program.foreign_frees += mode == EVERY; /* one that was not sampled is none */
         return false;
     }
     *out = *slot;
@@ -260,8 +328,14 @@ static inline bool has_own_alignment(const struct wire_record *record)
            wire_detail_align_log2(record->detail) > 4;
 }
 
-static inline void begin_life(struct replay *replay, const struct wire_record *record,
-                              uint32_t site)
+EVENT struct weight weigh_record(const struct replay *replay, const struct wire_record *record,
+                                 enum mode mode)
+{
+    return weigh(replay, counted_size(record), wire_detail_slack(record->detail), mode);
+}
+
+EVENT void begin_life(struct replay *replay, const struct wire_record *record, uint32_t site,
+                      struct weight weight, enum mode mode)
 {
     uint64_t size = counted_size(record);
     struct thread *thread = replay->running;
@@ -275,18 +349,23 @@ static inline void begin_life(struct replay *replay, const struct wire_record *r
     };
 
     live_block_set_owner(&block, thread_number(replay, thread));
-    bucket->alloc_count++;
-    bucket->alloc_bytes += size;
-    thread_born(thread, wire_kind(record->kind_address), size);
-    distributions_born(replay->distributions, size);
-    replay->live_count++;
-    replay->live_bytes += size;
-    site_born(&replay->sites, site, size, block.slack_bytes);
+    bucket->alloc_count += whole_blocks(weight, &replay->alloc_rest, mode);
+    bucket->alloc_bytes += weight.bytes;
+    thread_born(thread, wire_kind(record->kind_address),
+                whole_blocks(weight, &thread->alloc_rest, mode), weight.bytes);
+    distributions_born(replay->distributions, size, weight.count);
+    replay->live_count += weight.count;
+    replay->live_bytes += weight.bytes;
+    site_born(&replay->sites, site, size, weight);
+    if (mode == SAMPLED) {
+        replay->sites.samples[site].count++;
+        replay->sites.samples[site].live_variance += weight.variance;
+    }
     if (size == 0)
-        replay->sites.cold[site].zero_count++;
+        replay->sites.cold[site].zero_count += weight.count;
     if (has_own_alignment(record))
-        replay->sites.cold[site].aligned_count++;
-    thread->newest_address = place_block(replay, &block) ? block.address : 0;
+        replay->sites.cold[site].aligned_count += weight.count;
+    thread->newest_address = place_block(replay, &block, mode) ? block.address : 0;
     thread_crest(thread, replay->last_ticks);
     thread_spends_on(thread, SPENT_ON_ALLOC, site);
 }
@@ -303,65 +382,89 @@ static void count_malformed(struct replay *replay)
     replay->program.malformed_events++;
 }
 
-static void on_void(struct replay *replay, const struct wire_record *record)
+EVENT void on_void(struct replay *replay, const struct wire_record *record, enum mode mode)
 {
     (void)replay;
     (void)record;
+    (void)mode;
 }
 
-static void allocate(struct replay *replay, const struct wire_record *record)
+EVENT void allocate(struct replay *replay, const struct wire_record *record, enum mode mode)
 {
     uint32_t site = site_of(replay, record);
     struct site_hot *hot = &replay->sites.hot[site];
+    struct weight weight = weigh_record(replay, record, mode);
 
-    hot->alloc_count++;
-    hot->alloc_bytes += counted_size(record);
-    begin_life(replay, record, site);
+    hot->alloc_count += weight.count;
+    hot->alloc_bytes += weight.bytes;
+    if (mode == SAMPLED)
+        replay->sites.samples[site].alloc_variance += weight.variance;
+    begin_life(replay, record, site, weight, mode);
     look_at_site(replay, site);
-    see_levels(replay);
+    see_levels(replay, mode);
 }
 
-static void on_allocation(struct replay *replay, const struct wire_record *record)
+EVENT void on_allocation(struct replay *replay, const struct wire_record *record, enum mode mode)
 {
     if (!address_of(record)) {
         count_malformed(replay);
         return;
     }
-    take_time(replay, record->ticks);
-    allocate(replay, record);
+    take_time(replay, record->ticks, mode);
+    allocate(replay, record, mode);
 }
 
-static void on_failure(struct replay *replay, const struct wire_record *record)
+static void fail(struct replay *replay, const struct wire_record *record, uint64_t count)
 {
     uint32_t site = site_of(replay, record);
 
-    take_time(replay, record->ticks);
+    take_time(replay, record->ticks, mode_of(replay));
     site_change(&replay->sites, site);
-    replay->sites.cold[site].failed_count++;
+    replay->sites.cold[site].failed_count += count;
     thread_spends_on(replay->running, SPENT_ON_ALLOC, site);
 }
 
-/* Ends a block by a free of the running thread. `newest`: its owner has allocated nothing since. */
-static inline void free_block(struct replay *replay, const struct live_block *block, uint64_t ticks,
-                              bool newest)
+EVENT void on_failure(struct replay *replay, const struct wire_record *record, enum mode mode)
 {
-    credit_free(replay, block);
-    end_life(replay, block, ticks);
+    fail(replay, record, weigh_record(replay, record, mode).count);
+}
+
+/* Never sampled. */
+EVENT void on_mmap_failed(struct replay *replay, const struct wire_record *record, enum mode mode)
+{
+    fail(replay, record, mode == EVERY ? 1 : 1u << WEIGHT_SHIFT);
+}
+
+/* Ends a block by a free of the running thread. `newest`: its owner has allocated nothing since. */
+EVENT void free_block(struct replay *replay, const struct live_block *block, uint64_t ticks,
+                      bool newest, enum mode mode)
+{
+    credit_free(replay, block, mode);
+    end_life(replay, block, ticks, mode);
     look_at_site(replay, block->site);
     thread_spends_on(replay->running, SPENT_ON_FREE, block->site);
     if (newest && owner_of(replay, block) == replay->running)
-        replay->sites.cold[block->site].temporary_count++;
-    see_levels(replay);
+        replay->sites.cold[block->site].temporary_count += weigh_block(replay, block, mode).count;
+    see_levels(replay, mode);
 }
 
-static void on_free(struct replay *replay, const struct wire_record *record)
+/* Of a sample only the recorder can say: the records between are missing. */
+EVENT bool was_newest(struct replay *replay, const struct wire_record *record,
+                      const struct live_block *block, enum mode mode)
+{
+    bool newest = forget_newest(replay, block);
+
+    return mode == EVERY ? newest : wire_kind(record->kind_address) & WIRE_NEWEST;
+}
+
+EVENT void on_free(struct replay *replay, const struct wire_record *record, enum mode mode)
 {
     struct live_block block;
 
-    take_time(replay, record->ticks);
+    take_time(replay, record->ticks, mode);
     thread_spends_on(replay->running, SPENT_ON_FREE, SPENT_NO_SITE);
-    if (address_of(record) && take_block(replay, address_of(record), record->ticks, &block))
-        free_block(replay, &block, record->ticks, forget_newest(replay, &block));
+    if (address_of(record) && take_block(replay, address_of(record), record->ticks, &block, mode))
+        free_block(replay, &block, record->ticks, was_newest(replay, record, &block, mode), mode);
 }
 
 /* Counts a freed block where it was freed. A thread that is not known any more is no other one. */
@@ -370,43 +473,47 @@ static void credit_freeing_path(struct replay *replay, const struct wire_record 
 {
     uint32_t site = site_of(replay, record);
     const struct thread *owner = owner_of(replay, block);
+    struct weight weight = weigh_block(replay, block, mode_of(replay));
 
-    site_freed(&replay->sites, site, block->size_bytes, lifetime_of(block, record->ticks),
+    site_freed(&replay->sites, site, weight,
+               lifetimes_of(weight, lifetime_of(block, record->ticks), mode_of(replay)),
                owner && owner != replay->running);
 }
 
-static void on_free_at(struct replay *replay, const struct wire_record *record)
+EVENT void on_free_at(struct replay *replay, const struct wire_record *record, enum mode mode)
 {
     struct live_block block;
 
-    take_time(replay, record->ticks);
+    take_time(replay, record->ticks, mode);
     thread_spends_on(replay->running, SPENT_ON_FREE, SPENT_NO_SITE);
-    if (!address_of(record) || !take_block(replay, address_of(record), record->ticks, &block))
+    if (!address_of(record) || !take_block(replay, address_of(record), record->ticks, &block, mode))
         return;
     if (replay->sites.freed)
         credit_freeing_path(replay, record, &block);
-    free_block(replay, &block, record->ticks, forget_newest(replay, &block));
+    free_block(replay, &block, record->ticks, was_newest(replay, record, &block, mode), mode);
 }
 
-static void on_realloc_begin(struct replay *replay, const struct wire_record *record)
+EVENT void on_realloc_begin(struct replay *replay, const struct wire_record *record, enum mode mode)
 {
     struct pending_realloc *pending = thread_push_realloc(&replay->threads, replay->running);
     uint64_t address = address_of(record);
 
-    take_time(replay, record->ticks);
+    take_time(replay, record->ticks, mode);
     pending->old = address ? REALLOC_OLD_UNKNOWN : REALLOC_OLD_NONE;
     pending->block.address = address;
-    if (address && take_block(replay, address, record->ticks, &pending->block)) {
+    if (address && take_block(replay, address, record->ticks, &pending->block, mode)) {
         pending->old = REALLOC_OLD_LIVE;
         pending->newest = forget_newest(replay, &pending->block);
         pending->births = pending->newest ? owner_of(replay, &pending->block)->births : 0;
     }
 }
 
-/* Has the owner of the block, whoever reallocates it, allocated nothing since the realloc began? */
+/* Has the owner of the block, whoever reallocates it, allocated nothing since the realloc began?
+ * Not known of a sample. */
 static bool still_newest(struct replay *replay, const struct pending_realloc *pending)
 {
-    return pending->newest && pending->births == owner_of(replay, &pending->block)->births;
+    return pending->newest && !replay->sample_bytes &&
+           pending->births == owner_of(replay, &pending->block)->births;
 }
 
 /* The realloc that an end completes. If the recorder lost its beginning the old block is unknown.
@@ -421,118 +528,138 @@ static struct pending_realloc pop_realloc(struct replay *replay, const struct wi
     return thread->pending[--thread->pending_count];
 }
 
-static void on_realloc_failed(struct replay *replay, const struct wire_record *record)
+EVENT void on_realloc_failed(struct replay *replay, const struct wire_record *record,
+                             enum mode mode)
 {
     struct pending_realloc pending = pop_realloc(replay, record);
 
-    on_failure(replay, record);
+    if (mode == SAMPLED && !record->size_bytes) /* that it failed is not in the sample */
+        take_time(replay, record->ticks, mode);
+    else
+        on_failure(replay, record, mode);
     if (pending.old != REALLOC_OLD_LIVE)
         return;
-    if (place_block(replay, &pending.block) && still_newest(replay, &pending))
+    if (place_block(replay, &pending.block, mode) && still_newest(replay, &pending))
         owner_of(replay, &pending.block)->newest_address = pending.block.address;
-    see_levels(replay);
+    see_levels(replay, mode);
 }
 
-static void reallocate(struct replay *replay, const struct wire_record *record,
-                       const struct pending_realloc *pending)
+/* The old block of a realloc that returned another. */
+EVENT void end_old(struct replay *replay, const struct wire_record *record,
+                   const struct pending_realloc *pending, enum mode mode)
+{
+    if (pending->old != REALLOC_OLD_LIVE)
+        return;
+    credit_free(replay, &pending->block, mode);
+    end_life(replay, &pending->block, record->ticks, mode);
+}
+
+EVENT void reallocate(struct replay *replay, const struct wire_record *record,
+                      const struct pending_realloc *pending, enum mode mode)
 {
     uint32_t site = site_of(replay, record);
     struct site_cold *cold = &replay->sites.cold[site];
+    struct weight weight = weigh_record(replay, record, mode);
 
-    if (pending->old == REALLOC_OLD_LIVE) {
-        credit_free(replay, &pending->block);
-        end_life(replay, &pending->block, record->ticks);
+    end_old(replay, record, pending, mode);
+    if (pending->old == REALLOC_OLD_LIVE)
         distributions_realloc(replay->distributions, pending->block.size_bytes,
-                              counted_size(record));
-    }
-    cold->realloc_count++;
-    cold->realloc_bytes += counted_size(record);
-    cold->realloc_moved += address_of(record) != pending->block.address;
-    begin_life(replay, record, site);
+                              counted_size(record), weight.count);
+    cold->realloc_count += weight.count;
+    cold->realloc_bytes += weight.bytes;
+    cold->realloc_moved += address_of(record) != pending->block.address ? weight.count : 0;
+    begin_life(replay, record, site, weight, mode);
     if (pending->old == REALLOC_OLD_LIVE)
         look_at_site(replay, pending->block.site);
     look_at_site(replay, site);
-    see_levels(replay);
+    see_levels(replay, mode);
 }
 
 /* realloc(p, 0) has freed. */
-static void realloc_to_nothing(struct replay *replay, const struct wire_record *record,
-                               const struct pending_realloc *pending)
+EVENT void realloc_to_nothing(struct replay *replay, const struct wire_record *record,
+                              const struct pending_realloc *pending, enum mode mode)
 {
     if (replay->sites.freed)
         credit_freeing_path(replay, record, &pending->block);
-    free_block(replay, &pending->block, record->ticks, still_newest(replay, pending));
+    free_block(replay, &pending->block, record->ticks, still_newest(replay, pending), mode);
 }
 
-static void on_realloc_end(struct replay *replay, const struct wire_record *record)
+EVENT void on_realloc_end(struct replay *replay, const struct wire_record *record, enum mode mode)
 {
     struct pending_realloc pending = pop_realloc(replay, record);
 
-    take_time(replay, record->ticks);
+    take_time(replay, record->ticks, mode);
     thread_spends_on(replay->running, SPENT_ON_FREE, SPENT_NO_SITE);
-    if (address_of(record) && pending.old == REALLOC_OLD_NONE)
-        allocate(replay, record);
-    else if (address_of(record))
-        reallocate(replay, record, &pending);
-    else if (pending.old == REALLOC_OLD_LIVE)
-        realloc_to_nothing(replay, record, &pending);
+    if (address_of(record) && pending.old == REALLOC_OLD_NONE) {
+        allocate(replay, record, mode);
+    } else if (address_of(record)) {
+        reallocate(replay, record, &pending, mode);
+    } else if (mode == SAMPLED && record->size_bytes) { /* the new block is not in the sample */
+        end_old(replay, record, &pending, mode);
+        if (pending.old == REALLOC_OLD_LIVE)
+            look_at_site(replay, pending.block.site);
+        see_levels(replay, mode);
+    } else if (pending.old == REALLOC_OLD_LIVE) {
+        realloc_to_nothing(replay, record, &pending, mode);
+    }
 }
 
-static void on_thread_start(struct replay *replay, const struct wire_record *record)
+EVENT void on_thread_start(struct replay *replay, const struct wire_record *record, enum mode mode)
 {
-    take_time(replay, record->ticks);
+    take_time(replay, record->ticks, mode);
     threads_announce(&replay->threads, replay->stream, (uint32_t)address_of(record), record->ticks);
     replay->running = threads_of_stream(&replay->threads, replay->stream);
 }
 
-static void on_thread_end(struct replay *replay, const struct wire_record *record)
+EVENT void on_thread_end(struct replay *replay, const struct wire_record *record, enum mode mode)
 {
-    take_time(replay, record->ticks);
+    take_time(replay, record->ticks, mode);
     replay->running->metrics.end_ticks = record->ticks;
 }
 
-static void on_lost(struct replay *replay, const struct wire_record *record)
+EVENT void on_lost(struct replay *replay, const struct wire_record *record, enum mode mode)
 {
-    take_time(replay, record->ticks);
+    take_time(replay, record->ticks, mode);
     replay->program.lost_events += address_of(record);
 }
 
-static void on_mmap(struct replay *replay, const struct wire_record *record)
+EVENT void on_mmap(struct replay *replay, const struct wire_record *record, enum mode mode)
 {
     uint32_t site = site_of(replay, record);
 
-    take_time(replay, record->ticks);
+    take_time(replay, record->ticks, mode);
     site_change(&replay->sites, site);
     replay->sites.cold[site].map_count++;
     replay->sites.cold[site].map_bytes += record->size_bytes;
 }
 
-static void on_munmap(struct replay *replay, const struct wire_record *record)
+EVENT void on_munmap(struct replay *replay, const struct wire_record *record, enum mode mode)
 {
-    take_time(replay, record->ticks);
+    take_time(replay, record->ticks, mode);
     replay->program.unmap_count++;
     replay->program.unmap_bytes += record->size_bytes;
 }
 
-static void on_brk_grown(struct replay *replay, const struct wire_record *record)
+EVENT void on_brk_grown(struct replay *replay, const struct wire_record *record, enum mode mode)
 {
-    take_time(replay, record->ticks);
+    take_time(replay, record->ticks, mode);
     replay->program.brk_count++;
     replay->program.brk_bytes += record->size_bytes;
 }
 
-static void on_brk_shrunk(struct replay *replay, const struct wire_record *record)
+EVENT void on_brk_shrunk(struct replay *replay, const struct wire_record *record, enum mode mode)
 {
-    take_time(replay, record->ticks);
+    take_time(replay, record->ticks, mode);
 }
 
 /* The call that the thread's last record was of took so long; never longer than time itself. */
-static void on_spent(struct replay *replay, const struct wire_record *record)
+EVENT void on_spent(struct replay *replay, const struct wire_record *record, enum mode mode)
 {
     struct thread *thread = replay->running;
     bool freed = thread->spent_on == SPENT_ON_FREE;
     uint64_t ticks = address_of(record);
 
+    (void)mode;
     if (!replay->threads.timed || thread->spent_on == SPENT_ON_NOTHING ||
         ticks > record->ticks) {
         count_malformed(replay);
@@ -546,9 +673,9 @@ static void on_spent(struct replay *replay, const struct wire_record *record)
     thread->spent_on = SPENT_ON_NOTHING;
 }
 
-static void on_stack(struct replay *replay, const struct wire_record *record)
+EVENT void on_stack(struct replay *replay, const struct wire_record *record, enum mode mode)
 {
-    take_time(replay, record->ticks);
+    take_time(replay, record->ticks, mode);
     if (address_of(record) >= MAX_STACK_BYTES || record->size_bytes >= MAX_STACK_BYTES)
         count_malformed(replay);
     else
@@ -556,36 +683,45 @@ static void on_stack(struct replay *replay, const struct wire_record *record)
                      wire_detail_node(record->detail));
 }
 
-typedef void record_handler(struct replay *replay, const struct wire_record *record);
+#define HANDLERS(X)                                                                                \
+    X(on_void) X(on_free) X(on_realloc_begin) X(on_thread_start) X(on_thread_end) X(on_lost)       \
+    X(on_allocation) X(on_failure) X(on_realloc_end) X(on_realloc_failed) X(on_free_at) X(on_mmap) \
+    X(on_mmap_failed) X(on_munmap) X(on_brk_grown) X(on_brk_shrunk) X(on_spent) X(on_stack)
+
+#define X(handler)                                                                                 \
+    static void handler##_EVERY(struct replay *replay, const struct wire_record *record)           \
+    {                                                                                              \
+        handler(replay, record, EVERY);                                                            \
+    }                                                                                              \
+    static void handler##_SAMPLED(struct replay *replay, const struct wire_record *record)         \
+    {                                                                                              \
+        handler(replay, record, SAMPLED);                                                          \
+    }
+HANDLERS(X)
+#undef X
 
 /* By the first byte of a record. What has no handler makes no sense. */
-static record_handler *const handlers[256] = {
-    [WIRE_VOID] = on_void,
-    [WIRE_FREE] = on_free,
-    [WIRE_REALLOC_BEGIN] = on_realloc_begin,
-    [WIRE_THREAD_START] = on_thread_start,
-    [WIRE_THREAD_END] = on_thread_end,
-    [WIRE_LOST] = on_lost,
-    [WIRE_SPENT] = on_spent,
-    [WIRE_MALLOC] = on_allocation,
-    [WIRE_CALLOC] = on_allocation,
-    [WIRE_ALIGNED] = on_allocation,
-    [WIRE_NEW] = on_allocation,
-    [WIRE_NEW_ARRAY] = on_allocation,
-    [WIRE_MALLOC | WIRE_FAILED] = on_failure,
-    [WIRE_CALLOC | WIRE_FAILED] = on_failure,
-    [WIRE_ALIGNED | WIRE_FAILED] = on_failure,
-    [WIRE_NEW | WIRE_FAILED] = on_failure,
-    [WIRE_NEW_ARRAY | WIRE_FAILED] = on_failure,
-    [WIRE_REALLOC_END] = on_realloc_end,
-    [WIRE_REALLOC_END | WIRE_FAILED] = on_realloc_failed,
-    [WIRE_FREE_AT] = on_free_at,
-    [WIRE_MMAP] = on_mmap,
-    [WIRE_MMAP | WIRE_FAILED] = on_failure,
-    [WIRE_MUNMAP] = on_munmap,
-    [WIRE_BRK] = on_brk_grown,
-    [WIRE_BRK | WIRE_FAILED] = on_brk_shrunk,
-    [WIRE_STACK] = on_stack,
+#define TABLE(mode)                                                                                \
+    [WIRE_VOID] = on_void_##mode, [WIRE_FREE] = on_free_##mode,                                    \
+    [WIRE_REALLOC_BEGIN] = on_realloc_begin_##mode, [WIRE_THREAD_START] = on_thread_start_##mode,  \
+    [WIRE_THREAD_END] = on_thread_end_##mode, [WIRE_LOST] = on_lost_##mode,                        \
+    [WIRE_MALLOC] = on_allocation_##mode, [WIRE_CALLOC] = on_allocation_##mode,                    \
+    [WIRE_ALIGNED] = on_allocation_##mode, [WIRE_NEW] = on_allocation_##mode,                      \
+    [WIRE_NEW_ARRAY] = on_allocation_##mode, [WIRE_MALLOC | WIRE_FAILED] = on_failure_##mode,      \
+    [WIRE_CALLOC | WIRE_FAILED] = on_failure_##mode,                                               \
+    [WIRE_ALIGNED | WIRE_FAILED] = on_failure_##mode,                                              \
+    [WIRE_NEW | WIRE_FAILED] = on_failure_##mode,                                                  \
+    [WIRE_NEW_ARRAY | WIRE_FAILED] = on_failure_##mode,                                            \
+    [WIRE_REALLOC_END] = on_realloc_end_##mode,                                                    \
+    [WIRE_REALLOC_END | WIRE_FAILED] = on_realloc_failed_##mode,                                   \
+    [WIRE_FREE_AT] = on_free_at_##mode, [WIRE_MMAP] = on_mmap_##mode,                              \
+    [WIRE_MMAP | WIRE_FAILED] = on_mmap_failed_##mode, [WIRE_MUNMAP] = on_munmap_##mode,           \
+    [WIRE_BRK] = on_brk_grown_##mode, [WIRE_BRK | WIRE_FAILED] = on_brk_shrunk_##mode,            \
+    [WIRE_SPENT] = on_spent_##mode, [WIRE_STACK] = on_stack_##mode
+static record_handler *const handlers[][256] = {
+    [EVERY] = {TABLE(EVERY)},
+    [SAMPLED] = {TABLE(SAMPLED), [WIRE_FREE | WIRE_NEWEST] = on_free_SAMPLED,
+                 [WIRE_FREE_AT | WIRE_NEWEST] = on_free_at_SAMPLED},
 };
 
 /* ---- Cursors ------------------------------------------------------------------------------- */
@@ -644,7 +780,7 @@ static inline void ask_for_site(const struct replay *replay, struct cursor *near
         uint32_t number = sites_number(&replay->sites, wire_detail_node(word(near->at + 24)));
         if (number)
             site_prefetch(&replay->sites, number - 1);
-        if (near->at[7] == WIRE_FREE_AT) /* its top byte: the kind */
+        if ((near->at[7] & ~WIRE_NEWEST) == WIRE_FREE_AT) /* its top byte: the kind */
             ask_for_site_of_block(replay, near);
     } else if (bytes == 16) {
         ask_for_site_of_block(replay, near);
@@ -661,7 +797,7 @@ static inline void replay_record(struct replay *replay, const unsigned char *at,
         record.size_bytes = word(at + 16);
         record.detail = word(at + 24);
     }
-    handler = handlers[wire_kind(record.kind_address)];
+    handler = replay->handlers[wire_kind(record.kind_address)];
     if (handler)
         handler(replay, &record);
     else
@@ -720,6 +856,7 @@ struct replay *replay_new(uint64_t start_ticks, double tick_ns)
     struct replay *replay = replay_calloc(1, sizeof(*replay));
 
     replay->last_ticks = start_ticks;
+    replay->handlers = handlers[EVERY];
     live_table_init(&replay->live, FIRST_LIVE_LOG2);
     live_table_init(&replay->owed, FIRST_OWED_LOG2);
     sites_init(&replay->sites);
@@ -743,6 +880,16 @@ void replay_free(struct replay *replay)
     live_table_release(&replay->owed);
     live_table_release(&replay->live);
     free(replay);
+}
+
+void replay_sample(struct replay *replay, uint64_t sample_bytes)
+{
+    assert(!replay->program.events && sample_bytes <= 1u << 30);
+    if (!sample_bytes)
+        return;
+    replay->sample_bytes = sample_bytes;
+    replay->handlers = handlers[SAMPLED];
+    sites_sample(&replay->sites);
 }
 
 void replay_know_frees(struct replay *replay)
@@ -834,6 +981,11 @@ void replay_program(struct replay *replay, struct program_metrics *out)
     sites_total(&replay->sites, &out->total);
     out->total.peak_bytes = replay->peak_bytes;
     out->total.peak_ticks = replay->peak_ticks;
+    if (!replay->sample_bytes)
+        return;
+    out->live_peak_count = weight_whole(replay->program.live_peak_count);
+    if (out->live_peak_count < out->total.live_count) /* a sum of rounded counts */
+        out->live_peak_count = out->total.live_count;
 }
 
 size_t replay_thread_count(const struct replay *replay)
@@ -851,17 +1003,48 @@ const struct timeline_bucket *replay_timeline(const struct replay *replay, size_
 {
     struct timeline provisional = replay->timeline; /* the buckets themselves are shared */
 
-    timeline_carry(&provisional, replay->live_bytes, replay->live_count);
+    timeline_carry(&provisional, replay->live_bytes, live_blocks(replay, mode_of(replay)));
     *count = replay->timeline.count;
     *bucket_ticks = 1ull << replay->timeline.shift;
     return replay->timeline.buckets;
+}
+
+/* Rows of a sample: their counts, and the bytes that follow from those, are in 1024ths. */
+struct whole_rows {
+    void (*visit_row)(void *context, const struct distribution_row *row);
+    void (*visit_exchange)(void *context, const struct exchange *exchange);
+    void *context;
+};
+
+static void visit_whole_row(void *context, const struct distribution_row *row)
+{
+    const struct whole_rows *whole = context;
+    struct distribution_row in_blocks = *row;
+
+    in_blocks.count = weight_whole(row->count);
+    in_blocks.bytes = weight_whole(row->bytes);
+    whole->visit_row(whole->context, &in_blocks);
+}
+
+static void visit_whole_exchange(void *context, const struct exchange *exchange)
+{
+    const struct whole_rows *whole = context;
+    struct exchange in_blocks = *exchange;
+
+    in_blocks.count = weight_whole(exchange->count);
+    whole->visit_exchange(whole->context, &in_blocks);
 }
 
 void replay_distributions(const struct replay *replay,
                           void (*visit)(void *context, const struct distribution_row *row),
                           void *context)
 {
-    distributions_visit(replay->distributions, replay->timeline.shift, visit, context);
+    struct whole_rows whole = {visit, NULL, context};
+
+    if (mode_of(replay) == SAMPLED)
+        distributions_visit(replay->distributions, replay->timeline.shift, visit_whole_row, &whole);
+    else
+        distributions_visit(replay->distributions, replay->timeline.shift, visit, context);
 }
 
 size_t replay_peaks(struct replay *replay, struct peak *peaks)
@@ -878,7 +1061,12 @@ void replay_changed_curves(struct replay *replay,
 void replay_exchanges(const struct replay *replay,
                       void (*visit)(void *context, const struct exchange *exchange), void *context)
 {
-    exchanges_visit(&replay->exchanges, visit, context);
+    struct whole_rows whole = {NULL, visit, context};
+
+    if (mode_of(replay) == SAMPLED)
+        exchanges_visit(&replay->exchanges, visit_whole_exchange, &whole);
+    else
+        exchanges_visit(&replay->exchanges, visit, context);
 }
 
 /* ---- Live blocks --------------------------------------------------------------------------- */
@@ -901,7 +1089,13 @@ static void visit_block(const struct replay *replay, const struct live_block *bl
 
 size_t replay_live_count(const struct replay *replay)
 {
-    return replay->live_count;
+    const struct threads *threads = &replay->threads;
+    size_t count = replay->live.count;
+
+    for (size_t i = 0; i < threads->count; i++)
+        for (size_t k = 0; k < threads->all[i].pending_count; k++)
+            count += threads->all[i].pending[k].old == REALLOC_OLD_LIVE;
+    return count;
 }
 
 void replay_live_blocks(const struct replay *replay,

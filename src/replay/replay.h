@@ -42,6 +42,11 @@ void replay_know_frees(struct replay *replay);
 /* Calls of this recording are timed (WIRE_SPENT). Before the first record. Without it WIRE_SPENT is
  * nonsense, and the times of threads are not known. */
 void replay_know_times(struct replay *replay);
+/* The records are a sample with this interval (wire.h, "Sampling"), at most 2^30 bytes; 0: they are
+ * all there are. Before the first of them. Metrics are estimates then (metrics.h), without bias but
+ * for the peaks: those are the peaks of the estimated levels, which lie a little above the
+ * estimates of the peaks. Frees without a block are counted nowhere. */
+void replay_sample(struct replay *replay, uint64_t sample_bytes);
 
 /* A thread begins to write events; returns the number of its stream for the calls below. A stream
  * (a ring of the wire) may serve one thread after the other: a second WIRE_THREAD_START in it begins

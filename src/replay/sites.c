@@ -20,12 +20,14 @@ void sites_release(struct sites *sites)
     region_release(&sites->hot_memory);
     region_release(&sites->cold_memory);
     region_release(&sites->freed_memory);
+    region_release(&sites->samples_memory);
 }
 
 size_t sites_memory_bytes(const struct sites *sites)
 {
     return sites->count * (sizeof(struct site_hot) + sizeof(struct site_cold) +
-                           (sites->freed ? sizeof(struct site_freed) : 0)) +
+                           (sites->freed ? sizeof(struct site_freed) : 0) +
+                           (sites->samples ? sizeof(struct site_samples) : 0)) +
            sites->pages_used * (size_t)SITES_PAGE_NODES * sizeof(uint32_t) +
            sites->page_count * sizeof(uint32_t *);
 }
@@ -66,6 +68,13 @@ void sites_know_frees(struct sites *sites)
     sites->freed = sites->freed_memory.base;
 }
 
+void sites_sample(struct sites *sites)
+{
+    assert(sites->count == 0);
+    region_grow(&sites->samples_memory, sizeof(struct site_samples));
+    sites->samples = sites->samples_memory.base;
+}
+
 uint32_t sites_add(struct sites *sites, uint32_t node)
 {
     uint32_t site = sites->count++;
@@ -75,6 +84,10 @@ uint32_t sites_add(struct sites *sites, uint32_t node)
     if (sites->freed) {
         region_grow(&sites->freed_memory, sites->count * sizeof(struct site_freed));
         sites->freed = sites->freed_memory.base;
+    }
+    if (sites->samples) {
+        region_grow(&sites->samples_memory, sites->count * sizeof(struct site_samples));
+        sites->samples = sites->samples_memory.base;
     }
     sites->hot = sites->hot_memory.base;
     sites->cold = sites->cold_memory.base;
@@ -97,6 +110,35 @@ static void freed_metrics(const struct sites *sites, uint32_t site, struct call_
     out->freed_bytes = freed->bytes;
     out->freed_elsewhere_count = freed->elsewhere_count;
     out->freed_lifetime_sum = freed->lifetime_sum;
+}
+
+static void sample_metrics(const struct sites *sites, uint32_t site, bool behind,
+                           struct call_metrics *out)
+{
+    static const struct site_samples none = {UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX};
+    const struct site_samples *samples = sites->samples ? &sites->samples[site] : &none;
+
+    out->sample_count = samples->count;
+    out->alloc_variance = samples->alloc_variance;
+    out->live_variance = samples->live_variance;
+    out->at_peak_variance = behind ? samples->live_variance : samples->at_peak_variance;
+}
+
+/* 1024ths become whole blocks. Rounded each for itself, more could seem to live than were made. */
+static void round_counts(const struct sites *sites, struct call_metrics *out)
+{
+    uint64_t *const counts[] = {
+        &out->alloc_count,   &out->realloc_count, &out->realloc_moved,         &out->failed_count,
+        &out->zero_count,    &out->aligned_count, &out->temporary_count,       &out->live_count,
+        &out->at_peak_count, &out->freed_count,   &out->freed_elsewhere_count,
+    };
+    size_t count = sizeof(counts) / sizeof(*counts) - (sites->freed ? 0 : 2);
+
+    for (size_t i = 0; i < count; i++)
+        *counts[i] = weight_whole(*counts[i]);
+    if (out->live_count > out->alloc_count + out->realloc_count)
+        out->live_count = out->alloc_count + out->realloc_count;
+    out->free_count = out->alloc_count + out->realloc_count - out->live_count;
 }
 
 void site_metrics(const struct sites *sites, uint32_t site, struct call_metrics *out)
@@ -136,6 +178,9 @@ void site_metrics(const struct sites *sites, uint32_t site, struct call_metrics 
         .free_time = hot->free_time,
     };
     freed_metrics(sites, site, out);
+    sample_metrics(sites, site, behind, out);
+    if (sites->samples)
+        round_counts(sites, out);
 }
 
 bool site_settle(struct sites *sites, uint32_t site)
@@ -193,29 +238,43 @@ static void add_site(struct call_metrics *total, const struct call_metrics *site
     total->free_time += site->free_time;
 }
 
-static void add_freed(struct call_metrics *total, const struct site_freed *freed)
+static void add_freed(struct call_metrics *total, const struct call_metrics *site)
 {
-    total->freed_count += freed->count;
-    total->freed_bytes += freed->bytes;
-    total->freed_elsewhere_count += freed->elsewhere_count;
-    total->freed_lifetime_sum += freed->lifetime_sum;
+    total->freed_count += site->freed_count;
+    total->freed_bytes += site->freed_bytes;
+    total->freed_elsewhere_count += site->freed_elsewhere_count;
+    total->freed_lifetime_sum += site->freed_lifetime_sum;
+}
+
+static void add_samples(struct call_metrics *total, const struct call_metrics *site)
+{
+    total->sample_count += site->sample_count;
+    total->alloc_variance += site->alloc_variance;
+    total->live_variance += site->live_variance;
+    total->at_peak_variance += site->at_peak_variance;
 }
 
 void sites_total(const struct sites *sites, struct call_metrics *out)
 {
-    uint64_t freed = sites->freed ? 0 : UINT64_MAX;
+    uint64_t freed = sites->freed ? 0 : UINT64_MAX, sampled = sites->samples ? 0 : UINT64_MAX;
 
     *out = (struct call_metrics){.size_min = UINT64_MAX,
                                  .lifetime_min = UINT64_MAX,
                                  .freed_count = freed,
                                  .freed_bytes = freed,
                                  .freed_elsewhere_count = freed,
-                                 .freed_lifetime_sum = freed};
+                                 .freed_lifetime_sum = freed,
+                                 .sample_count = sampled,
+                                 .alloc_variance = sampled,
+                                 .live_variance = sampled,
+                                 .at_peak_variance = sampled};
     for (uint32_t site = 0; site < sites->count; site++) {
         struct call_metrics metrics;
         site_metrics(sites, site, &metrics);
         add_site(out, &metrics);
         if (sites->freed)
-            add_freed(out, &sites->freed[site]);
+            add_freed(out, &metrics);
+        if (sites->samples)
+            add_samples(out, &metrics);
     }
 }

@@ -6,8 +6,10 @@
  *                                                  │            │ lifetimes  │            │
  *                                                  └────────────┴────────────┴────────────┘
  *                                           cold  │ what is rare, and the node  │ 80 bytes
- *                                          freed  │ what was freed from here    │ 32 bytes, and
+ *                                          freed  │ what was freed from here    │ 32 bytes,
  *                                                   only where frees come with their call paths
+ *                                        samples  │ how much is known of it           │  32 bytes,
+ *                                                   only where allocations are sampled
  *
  * A block's life is site_born() … site_ended(); what call_metrics says about frees and live bytes
  * follows from the two:   free_count = alloc_count + realloc_count - live_count,   bytes likewise.
@@ -17,7 +19,9 @@
  * peak_number after every event that made a new peak, and a site copies its live bytes to its peak
  * share before it changes while its number is behind. So
  *     share at the peak = site.peak_number < sites.peak_number ? live : at_peak.
- * The crest of a rise of the total (peaks.h) is kept in the same way, by its own number. */
+ * The crest of a rise of the total (peaks.h) is kept in the same way, by its own number.
+ *
+ * Where allocations are sampled, counts of blocks (not of mmap) are in 1024ths (weight.h). */
 #ifndef TIDEMARK_REPLAY_SITES_H
 #define TIDEMARK_REPLAY_SITES_H
 
@@ -26,6 +30,7 @@
 #include <stdint.h>
 #include "replay/metrics.h"
 #include "replay/region.h"
+#include "replay/weight.h"
 
 struct site_hot {
     /* written by every event */
@@ -59,6 +64,11 @@ struct site_freed {
     uint64_t count, bytes, elsewhere_count, lifetime_sum;
 };
 
+struct site_samples {
+    uint64_t count;
+    uint64_t alloc_variance, live_variance, at_peak_variance;
+};
+
 #define SITES_PAGE_LOG2  12
 #define SITES_PAGE_NODES (1u << SITES_PAGE_LOG2)
 
@@ -66,11 +76,12 @@ struct sites {
     struct site_hot *hot;
     struct site_cold *cold;
     struct site_freed *freed; /* NULL: not recorded */
+    struct site_samples *samples; /* NULL: every allocation is recorded */
     uint32_t count;
     uint64_t peak_number, crest_number;
     uint32_t **pages; /* by node: site number + 1, 0 if it has none; a page may be NULL */
     uint32_t page_count, pages_used;
-    struct region hot_memory, cold_memory, freed_memory;
+    struct region hot_memory, cold_memory, freed_memory, samples_memory;
 };
 
 void sites_init(struct sites *sites);
@@ -79,6 +90,8 @@ size_t sites_memory_bytes(const struct sites *sites);
 
 /* From now on, and before the first site is made: what is freed is counted where it is freed. */
 void sites_know_frees(struct sites *sites);
+/* Likewise: allocations are sampled. */
+void sites_sample(struct sites *sites);
 
 /* Makes the site of a node that has none. */
 uint32_t sites_add(struct sites *sites, uint32_t node);
@@ -122,6 +135,8 @@ static inline struct site_hot *site_change(struct sites *sites, uint32_t site)
         hot->at_peak_count = hot->live_count;
         hot->at_peak_bytes = hot->live_bytes;
         hot->peak_number = sites->peak_number;
+        if (sites->samples)
+            sites->samples[site].at_peak_variance = sites->samples[site].live_variance;
     }
     hot->changed = 1;
     return hot;
@@ -129,29 +144,30 @@ static inline struct site_hot *site_change(struct sites *sites, uint32_t site)
 
 /* A block begins to live. Its size is counted as allocated or as reallocated by the caller. */
 static inline void site_born(struct sites *sites, uint32_t site, uint64_t size_bytes,
-                             uint32_t slack_bytes)
+                             struct weight weight)
 {
     struct site_hot *hot = site_change(sites, site);
 
-    hot->live_count++;
-    hot->live_bytes += size_bytes;
-    hot->live_slack_bytes += slack_bytes;
-    hot->slack_bytes += slack_bytes;
+    hot->live_count += weight.count;
+    hot->live_bytes += weight.bytes;
+    hot->live_slack_bytes += weight.slack_bytes;
+    hot->slack_bytes += weight.slack_bytes;
     if (size_bytes < hot->size_min)
         hot->size_min = size_bytes;
     if (size_bytes > hot->size_max)
         hot->size_max = size_bytes;
 }
 
-static inline void site_ended(struct sites *sites, uint32_t site, uint64_t size_bytes,
-                              uint32_t slack_bytes, uint64_t lifetime_ticks)
+/* lifetime_sum: that of all the blocks that this one stands for. */
+static inline void site_ended(struct sites *sites, uint32_t site, struct weight weight,
+                              uint64_t lifetime_ticks, uint64_t lifetime_sum)
 {
     struct site_hot *hot = site_change(sites, site);
 
-    hot->live_count--;
-    hot->live_bytes -= size_bytes;
-    hot->live_slack_bytes -= slack_bytes;
-    hot->lifetime_sum += lifetime_ticks;
+    hot->live_count -= weight.count;
+    hot->live_bytes -= weight.bytes;
+    hot->live_slack_bytes -= weight.slack_bytes;
+    hot->lifetime_sum += lifetime_sum;
     if (lifetime_ticks < hot->lifetime_min)
         hot->lifetime_min = lifetime_ticks;
     if (lifetime_ticks > hot->lifetime_max)
@@ -159,16 +175,16 @@ static inline void site_ended(struct sites *sites, uint32_t site, uint64_t size_
 }
 
 /* A block was freed from this path. Only with sites_know_frees(). */
-static inline void site_freed(struct sites *sites, uint32_t site, uint64_t size_bytes,
-                              uint64_t lifetime_ticks, bool elsewhere)
+static inline void site_freed(struct sites *sites, uint32_t site, struct weight weight,
+                              uint64_t lifetime_sum, bool elsewhere)
 {
     struct site_freed *freed = &sites->freed[site];
 
     site_change(sites, site);
-    freed->count++;
-    freed->bytes += size_bytes;
-    freed->elsewhere_count += elsewhere;
-    freed->lifetime_sum += lifetime_ticks;
+    freed->count += weight.count;
+    freed->bytes += weight.bytes;
+    freed->elsewhere_count += elsewhere ? weight.count : 0;
+    freed->lifetime_sum += lifetime_sum;
 }
 
 /* All that one event does to a site is done: is this its own high-water mark? */

@@ -56,7 +56,7 @@ static struct tally_entry *admit(struct tally *tally, uint64_t value)
     return slot;
 }
 
-void tally_add_large(struct tally *tally, uint64_t value)
+void tally_add_large(struct tally *tally, uint64_t value, uint64_t count)
 {
     struct tally_entry *slot;
 
@@ -66,9 +66,9 @@ void tally_add_large(struct tally *tally, uint64_t value)
     if (!slot->value)
         slot = admit(tally, value);
     if (slot)
-        slot->count++;
+        slot->count += count;
     else
-        tally->others++;
+        tally->others += count;
 }
 
 /* ---- The commonest ------------------------------------------------------------------------- */

@@ -29,14 +29,14 @@ void tally_release(struct tally *tally);
 size_t tally_memory_bytes(const struct tally *tally);
 
 /* For values from TALLY_DIRECT on. */
-void tally_add_large(struct tally *tally, uint64_t value);
+void tally_add_large(struct tally *tally, uint64_t value, uint64_t count);
 
-static inline void tally_add(struct tally *tally, uint64_t value)
+static inline void tally_add(struct tally *tally, uint64_t value, uint64_t count)
 {
     if (value < TALLY_DIRECT)
-        tally->direct[value]++;
+        tally->direct[value] += count;
     else
-        tally_add_large(tally, value);
+        tally_add_large(tally, value, count);
 }
 
 /* The `room` commonest values, ascending; of two that are equally common the smaller is preferred.

@@ -36,6 +36,8 @@ struct thread {
     uint64_t newest_address;
     struct pending_realloc *pending; /* the innermost last */
     size_t pending_count, pending_room;
+    /* of sampled blocks: 1024ths of a count beyond the metrics' */
+    uint32_t alloc_rest, free_rest, elsewhere_rest;
     bool announced; /* its WIRE_THREAD_START was seen */
     enum spent_on spent_on;
     uint32_t spent_site;
@@ -70,21 +72,23 @@ static inline struct thread *threads_of_stream(const struct threads *threads, ui
 /* Where in thread_metrics a call is counted that made a block, by its kind (enum wire_kind). */
 extern const uint8_t thread_counters[256];
 
-static inline void thread_born(struct thread *thread, unsigned kind, uint64_t size_bytes)
+/* One allocation was recorded, which stands for so many blocks and bytes. */
+static inline void thread_born(struct thread *thread, unsigned kind, uint64_t blocks,
+                               uint64_t bytes)
 {
     struct thread_metrics *metrics = &thread->metrics;
 
-    metrics->alloc_count++;
-    metrics->alloc_bytes += size_bytes;
-    ++*(uint64_t *)((char *)metrics + thread_counters[kind]);
-    metrics->live_bytes += size_bytes;
+    metrics->alloc_count += blocks;
+    metrics->alloc_bytes += bytes;
+    *(uint64_t *)((char *)metrics + thread_counters[kind]) += blocks;
+    metrics->live_bytes += bytes;
     thread->births++;
 }
 
 /* A block of this thread's lives no more. */
-static inline void thread_ended(struct thread *owner, uint64_t size_bytes)
+static inline void thread_ended(struct thread *owner, uint64_t bytes)
 {
-    owner->metrics.live_bytes -= size_bytes;
+    owner->metrics.live_bytes -= bytes;
 }
 
 /* A step is done in which the thread has made a block: is this its high-water mark? */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/hash.h"
+#include "report/estimate.h"
 #include "report/names.h"
 
 /* ---- Frames -------------------------------------------------------------------------------- */
@@ -187,8 +188,11 @@ static void add_to_group(struct call_sites *sites, struct site_group *group,
     for (size_t i = 0; i < METRIC_COUNT; i++) {
         uint64_t value = metric_of(&metrics[i], call);
         group->totals[i] += value;
+        group->variances[i] += metric_variance(&metrics[i], call);
         sites->totals[i] += value;
     }
+    if (estimate_is(sites->profile))
+        group->sample_count += call->sample_count;
     group->alloc_count += call->alloc_count;
     group->blocks_at_peak += call->at_peak_count;
     group->live_blocks += call->live_count;

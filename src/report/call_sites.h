@@ -24,7 +24,8 @@ struct frame {
 
 struct site_group {
     struct frame frame;
-    uint64_t totals[METRIC_COUNT];
+    uint64_t totals[METRIC_COUNT], variances[METRIC_COUNT];
+    uint64_t sample_count; /* 0 if nothing was sampled */
     uint64_t alloc_count, blocks_at_peak, live_blocks;
     uint64_t freed_count, freed_elsewhere_count, freed_lifetime_ns; /* 0 if not recorded */
     size_t first, count; /* into call_sites.order */

@@ -156,7 +156,7 @@ static void add_legend(struct strbuf *out, const struct style *style, const stru
         style_add(out, style, TONE_WARNING, style_sign(style, "·", "-"));
         strbuf_add_string(out, " resident");
     } else {
-        strbuf_add_string(out, "   (resident memory was not sampled)");
+        strbuf_add_string(out, "   (resident memory was not measured)");
     }
     strbuf_add_char(out, '\n');
 }

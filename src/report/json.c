@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/json.h"
+#include "report/estimate.h"
 #include "report/facts.h"
 #include "report/metric.h"
 #include "report/call_sites.h"
@@ -60,6 +61,7 @@ static const struct member call_members[] = {
     CALL(freed_bytes),
     CALL(freed_elsewhere_count),
     {"freed_lifetime_sum_ns", offsetof(struct call_metrics, freed_lifetime_sum)},
+    CALL(sample_count),
     {NULL, 0},
 };
 static const struct member program_members[] = {
@@ -108,6 +110,49 @@ static void write_meta(struct writer *writer)
     strbuf_release(&text);
 }
 
+static void write_if(struct writer *writer, bool known, const char *name, uint64_t value)
+{
+    if (known)
+        json_unsigned(&writer->json, name, value);
+    else
+        json_null(&writer->json, name);
+}
+
+static void write_sampling(struct writer *writer)
+{
+    if (!estimate_is(writer->profile)) {
+        json_null(&writer->json, "sampled");
+        return;
+    }
+    json_object(&writer->json, "sampled");
+    json_unsigned(&writer->json, "interval_bytes", writer->profile->sample_bytes);
+    write_if(writer, writer->profile->has_program, "samples",
+             writer->profile->program.total.sample_count);
+    json_unsigned(&writer->json, "confidence_percent", 95);
+    json_end(&writer->json);
+}
+
+/* "alloc_bytes_error", …: half the error bar, null where there is none. */
+static void write_errors(struct writer *writer, const uint64_t variances[METRIC_COUNT])
+{
+    for (size_t i = 0; i < METRIC_COUNT; i++) {
+        char name[64];
+        if (!metrics[i].variance)
+            continue;
+        snprintf(name, sizeof name, "%s_error", metrics[i].column);
+        write_if(writer, estimate_is(writer->profile), name,
+                 estimate_error(writer->profile, variances[i]));
+    }
+}
+
+static void write_program_errors(struct writer *writer)
+{
+    uint64_t variances[METRIC_COUNT];
+    for (size_t i = 0; i < METRIC_COUNT; i++)
+        variances[i] = metric_variance(&metrics[i], &writer->profile->program.total);
+    write_errors(writer, variances);
+}
+
 static void write_program(struct writer *writer)
 {
     const struct program_metrics *program = &writer->profile->program;
@@ -123,6 +168,7 @@ static void write_program(struct writer *writer)
         json_unsigned(&writer->json, "resident_peak_bytes", resident);
     else
         json_null(&writer->json, "resident_peak_bytes");
+    write_program_errors(writer);
     json_end(&writer->json);
 }
 
@@ -239,14 +285,6 @@ static void write_callers(struct writer *writer, const struct callers *callers, 
     json_end(&writer->json);
 }
 
-static void write_if(struct writer *writer, bool known, const char *name, uint64_t value)
-{
-    if (known)
-        json_unsigned(&writer->json, name, value);
-    else
-        json_null(&writer->json, name);
-}
-
 static void write_site_metrics(struct writer *writer, const struct site_group *group)
 {
     const struct call_metrics *total = &writer->profile->program.total;
@@ -257,6 +295,8 @@ static void write_site_metrics(struct writer *writer, const struct site_group *g
     write_if(writer, frees, "freed_count", group->freed_count);
     write_if(writer, frees, "freed_elsewhere_count", group->freed_elsewhere_count);
     write_if(writer, frees, "freed_lifetime_sum_ns", group->freed_lifetime_ns);
+    write_if(writer, estimate_is(writer->profile), "sample_count", group->sample_count);
+    write_errors(writer, group->variances);
     json_end(&writer->json);
 }
 
@@ -324,6 +364,7 @@ int report_json(FILE *out, const struct profile *profile, const struct report_op
     json_string(&writer.json, "format", "tidemark-report");
     json_unsigned(&writer.json, "version", 1);
     write_meta(&writer);
+    write_sampling(&writer);
     write_program(&writer);
     write_modules(&writer);
     write_threads(&writer);

@@ -16,6 +16,8 @@ struct metric {
     size_t offset;      /* in struct call_metrics */
     bool is_bytes;
     bool usual; /* shown without --sort */
+    size_t variance;     /* of the metric, in struct call_metrics; 0: there is none */
+    bool exact;          /* even where allocations were sampled */
     const char *missing; /* the sentence where it was not recorded; NULL: it always is */
 };
 
@@ -32,6 +34,13 @@ static inline uint64_t metric_of(const struct metric *metric, const struct call_
 {
     return metric_is_known(metric, call) ? *(const uint64_t *)((const char *)call + metric->offset)
                                          : 0;
+}
+/* In the units of call_metrics; 0 where it is not known. */
+static inline uint64_t metric_variance(const struct metric *metric, const struct call_metrics *call)
+{
+    uint64_t variance =
+        metric->variance ? *(const uint64_t *)((const char *)call + metric->variance) : 0;
+    return variance == UINT64_MAX ? 0 : variance;
 }
 static inline bool metric_is_freed(const struct metric *metric)
 {

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "base/term.h"
 #include "base/text.h"
+#include "report/estimate.h"
 #include "report/facts.h"
 #include "report/metric.h"
 #include "report/names.h"
@@ -35,25 +36,42 @@ static void add_title(struct summary *summary)
     strbuf_release(&line);
 }
 
+static void add_bytes(struct summary *summary, uint64_t bytes, uint64_t variance)
+{
+    estimate_add_bytes(&summary->out, summary->profile, bytes, variance, summary->style.utf8);
+}
+
 static void add_figures(struct summary *summary)
 {
     const struct program_metrics *program = &summary->profile->program;
     const struct call_metrics *total = &program->total;
     uint64_t resident;
+    if (estimate_is(summary->profile)) {
+        strbuf_add_string(&summary->out, "  sampled      ");
+        estimate_add_sentence(&summary->out, summary->profile);
+        strbuf_add_char(&summary->out, '\n');
+    }
     strbuf_add_string(&summary->out, "  peak         ");
-    style_add(&summary->out, &summary->style, TONE_FIGURE, human_bytes(total->peak_bytes).text);
+    style_begin(&summary->out, &summary->style, TONE_FIGURE);
+    add_bytes(summary, total->peak_bytes, total->at_peak_variance);
+    style_end(&summary->out, &summary->style);
     strbuf_addf(&summary->out, " after %s", human_duration(total->peak_ticks).text);
     if (facts_resident_peak(summary->profile, &resident))
         strbuf_addf(&summary->out, "; resident %s", human_bytes(resident).text);
-    strbuf_addf(&summary->out, "\n  allocations  %s", human_exact(total->alloc_count).text);
-    strbuf_addf(&summary->out, " of %s in all", human_bytes(total->alloc_bytes).text);
-    strbuf_addf(&summary->out, "\n  %s  ",
+    strbuf_addf(&summary->out, "\n  allocations  %s of ",
+                estimate_count(summary->profile, total->alloc_count).text);
+    add_bytes(summary, total->alloc_bytes, total->alloc_variance);
+    strbuf_addf(&summary->out, " in all\n  %s  ",
                 summary->profile->complete ? "never freed" : "alive now  ");
     if (total->live_count) {
-        strbuf_addf(&summary->out, "%s in ", human_bytes(total->live_bytes).text);
-        strbuf_addf(&summary->out, "%s blocks", human_exact(total->live_count).text);
+        add_bytes(summary, total->live_bytes, total->live_variance);
+        strbuf_addf(&summary->out, " in %s blocks",
+                    estimate_count(summary->profile, total->live_count).text);
     } else {
         strbuf_add_string(&summary->out, "nothing");
+        if (estimate_is(summary->profile))
+            strbuf_addf(&summary->out, " of the sample: less than %s in all (95 %%)",
+                        human_bytes(estimate_unseen(summary->profile)).text);
     }
     strbuf_add_char(&summary->out, '\n');
 }

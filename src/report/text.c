@@ -8,6 +8,10 @@
  *                      │  ↑ main                                      src/main.c:12
  *                      └─ 15.4 % reload                               src/load.c:90
  *
+ * Where allocations were sampled the figure has its error bar behind it:
+ *
+ *   45.2 MiB  ±6.51 MiB   46.0 %  parse_document                  src/parser.c:123
+ *
  * A chain of single callers goes straight up ("↑"); only where callers differ does it branch, and
  * then each has its share of the whole program. The further up, the more a branch must weigh to be
  * shown: a site takes a dozen lines and not a hundred. */
@@ -17,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/text.h"
+#include "report/estimate.h"
 #include "report/facts.h"
 #include "report/graph.h"
 #include "report/metric.h"
@@ -24,7 +29,7 @@
 #include "report/call_sites.h"
 #include "report/style.h"
 
-enum { LABEL_COLUMNS = 15, FIGURE_COLUMNS = 22, LEVELS = 4, MAX_LINES = 24 };
+enum { LABEL_COLUMNS = 15, FIGURE_COLUMNS = 22, BAR_COLUMNS = 12, LEVELS = 4, MAX_LINES = 24 };
 
 struct text {
     struct style style;
@@ -32,6 +37,7 @@ struct text {
     const struct profile *profile;
     const struct report_options *options;
     struct call_sites sites;
+    size_t figure_columns; /* left of the names, in the section that is being written */
 };
 
 /* ---- The head ------------------------------------------------------------------------------ */
@@ -97,13 +103,41 @@ static void add_run(struct text *text)
     strbuf_release(&line);
 }
 
+static void add_sampling(struct text *text)
+{
+    struct strbuf line = STRBUF_INIT;
+    if (!estimate_is(text->profile))
+        return;
+    add_label(text, "sampled");
+    estimate_add_sentence(&line, text->profile);
+    strbuf_addf(&line,
+                ". Figures are estimates: %s holds the truth with 95 %% probability, counts "
+                "(~) are less sure, and a peak, the highest of many, is rather too high",
+                style_sign(&text->style, "±", "+-"));
+    style_begin(&text->out, &text->style, TONE_WARNING);
+    text_add_wrapped(&text->out, line.data, LABEL_COLUMNS, text->style.columns);
+    style_end(&text->out, &text->style);
+    strbuf_add_char(&text->out, '\n');
+    strbuf_release(&line);
+}
+
+/* "15.8 MiB", with its error bar if it is an estimate. */
+static void add_bytes(struct text *text, uint64_t bytes, uint64_t variance)
+{
+    struct strbuf figure = STRBUF_INIT;
+    estimate_add_bytes(&figure, text->profile, bytes, variance, text->style.utf8);
+    style_add(&text->out, &text->style, TONE_FIGURE, figure.data);
+    strbuf_release(&figure);
+}
+
 static void add_peak(struct text *text)
 {
     const struct program_metrics *program = &text->profile->program;
     struct strbuf line = STRBUF_INIT;
     add_label(text, "peak");
-    style_add(&text->out, &text->style, TONE_FIGURE, human_bytes(program->total.peak_bytes).text);
-    strbuf_addf(&text->out, " requested in %s blocks, after %s\n",
+    add_bytes(text, program->total.peak_bytes, program->total.at_peak_variance);
+    strbuf_addf(&text->out, " %s%s blocks, after %s\n",
+                estimate_is(text->profile) ? "in ~" : "requested in ",
                 human_count(program->total.at_peak_count).text,
                 human_duration(program->total.peak_ticks).text);
     uint64_t resident;
@@ -111,48 +145,53 @@ static void add_peak(struct text *text)
     if (facts_resident_peak(text->profile, &resident))
         strbuf_addf(&line, "%s at most", human_bytes(resident).text);
     else
-        strbuf_add_string(&line, "not sampled");
+        strbuf_add_string(&line, "not measured");
     add_wrapped(text, line.data);
     strbuf_release(&line);
 }
 
-static void add_mean(struct strbuf *line, const struct call_metrics *total)
+/* Of a sample, smallest and largest are those that it holds. */
+static void add_mean(struct strbuf *line, const struct call_metrics *total, const char *about)
 {
     uint64_t blocks = total->alloc_count + total->realloc_count;
     if (!blocks || total->size_min == UINT64_MAX)
         return;
     uint64_t bytes = total->alloc_bytes + total->realloc_bytes;
-    strbuf_addf(line, "%s to %s", human_bytes(total->size_min).text,
-                human_bytes(total->size_max).text);
-    strbuf_addf(line, ", mean %s", human_bytes(bytes / blocks).text);
+    strbuf_addf(line, "%s to %s%s", human_bytes(total->size_min).text,
+                human_bytes(total->size_max).text, *about ? " in the sample" : "");
+    strbuf_addf(line, ", mean %s%s", about, human_bytes(bytes / blocks).text);
 }
 
 static void add_counts(struct text *text)
 {
     const struct call_metrics *total = &text->profile->program.total;
     struct strbuf line = STRBUF_INIT;
-    strbuf_addf(&line, "%s of %s in all", human_exact(total->alloc_count).text,
-                human_bytes(total->alloc_bytes).text);
-    strbuf_addf(&line, "; %s temporary (%s)", human_count(total->temporary_count).text,
+    const struct profile *profile = text->profile;
+    const char *about = estimate_is(profile) ? "~" : "";
+    strbuf_addf(&line, "%s of ", estimate_count(profile, total->alloc_count).text);
+    estimate_add_bytes(&line, profile, total->alloc_bytes, total->alloc_variance, text->style.utf8);
+    strbuf_addf(&line, " in all; %s%s temporary (%s)", total->temporary_count ? about : "",
+                human_count(total->temporary_count).text,
                 human_percent((double)total->temporary_count,
                               (double)(total->alloc_count + total->realloc_count))
                     .text);
     if (total->failed_count)
-        strbuf_addf(&line, "; %s failed", human_exact(total->failed_count).text);
+        strbuf_addf(&line, "; %s failed", estimate_count(profile, total->failed_count).text);
     add_label(text, "allocations");
     add_wrapped(text, line.data);
     strbuf_reset(&line);
     /* A realloc ends the old block's life too: those are counted as reallocs only. */
     uint64_t freed =
         total->free_count > total->realloc_count ? total->free_count - total->realloc_count : 0;
-    strbuf_add_string(&line, human_exact(freed).text);
+    strbuf_add_string(&line, estimate_count(profile, freed).text);
     if (total->realloc_count)
-        strbuf_addf(&line, "; %s reallocs, %s of which moved the block",
-                    human_exact(total->realloc_count).text, human_count(total->realloc_moved).text);
+        strbuf_addf(&line, "; %s reallocs, %s%s of which moved the block",
+                    estimate_count(profile, total->realloc_count).text, about,
+                    human_count(total->realloc_moved).text);
     add_label(text, "frees");
     add_wrapped(text, line.data);
     strbuf_reset(&line);
-    add_mean(&line, total);
+    add_mean(&line, total, about);
     if (line.length) {
         add_label(text, "block sizes");
         add_wrapped(text, line.data);
@@ -160,8 +199,10 @@ static void add_counts(struct text *text)
     strbuf_reset(&line);
     if (total->free_count && total->lifetime_min != UINT64_MAX) {
         strbuf_addf(&line, "%s to ", human_duration(total->lifetime_min).text);
-        strbuf_addf(&line, "%s, ", human_duration(total->lifetime_max).text);
-        strbuf_addf(&line, "mean %s", human_duration(total->lifetime_sum / total->free_count).text);
+        strbuf_addf(&line, "%s%s, ", human_duration(total->lifetime_max).text,
+                    *about ? " in the sample" : "");
+        strbuf_addf(&line, "mean %s%s", about,
+                    human_duration(total->lifetime_sum / total->free_count).text);
         add_label(text, "lifetimes");
         add_wrapped(text, line.data);
     }
@@ -175,11 +216,15 @@ static void add_leaks(struct text *text)
     add_label(text, done ? "never freed" : "alive now");
     if (!total->live_count) {
         style_add(&text->out, &text->style, TONE_GOOD, "nothing");
+        if (estimate_is(text->profile))
+            strbuf_addf(&text->out, " of the sample: less than %s in all (95 %%)",
+                        human_bytes(estimate_unseen(text->profile)).text);
         strbuf_add_char(&text->out, '\n');
         return;
     }
-    style_add(&text->out, &text->style, TONE_FIGURE, human_bytes(total->live_bytes).text);
-    strbuf_addf(&text->out, " in %s blocks\n", human_exact(total->live_count).text);
+    add_bytes(text, total->live_bytes, total->live_variance);
+    strbuf_addf(&text->out, " in %s blocks\n",
+                estimate_count(text->profile, total->live_count).text);
 }
 
 static void add_mapped(struct text *text)
@@ -217,8 +262,9 @@ static void add_loss(struct text *text)
     if (!warnings.length) {
         add_label(text, label);
         style_add(&text->out, &text->style, TONE_GOOD, "none");
-        strbuf_addf(&text->out, ": all of %s events are in this profile\n",
-                    human_exact(text->profile->program.events).text);
+        strbuf_addf(&text->out, ": all of %s events%s are in this profile\n",
+                    human_exact(text->profile->program.events).text,
+                    estimate_is(text->profile) ? " of the sample" : "");
     }
     for (char *at = warnings.data, *end; *at; at = end + 1, label = "") {
         end = strchr(at, '\n');
@@ -242,6 +288,7 @@ static void add_head(struct text *text)
                                           : "  nothing was saved: there are no figures to show\n");
         return;
     }
+    add_sampling(text);
     add_peak(text);
     add_counts(text);
     add_leaks(text);
@@ -316,7 +363,7 @@ static const struct {
 static void add_prefix(struct tree *tree, const char *branch)
 {
     struct text *text = tree->text;
-    strbuf_add_repeated(&text->out, " ", FIGURE_COLUMNS);
+    strbuf_add_repeated(&text->out, " ", text->figure_columns);
     style_begin(&text->out, &text->style, TONE_DIM);
     strbuf_add_string(&text->out, tree->prefix.data);
     strbuf_add_string(&text->out, branch);
@@ -326,7 +373,7 @@ static void add_prefix(struct tree *tree, const char *branch)
 
 static size_t prefix_columns(const struct tree *tree)
 {
-    return FIGURE_COLUMNS + text_width(tree->prefix.data);
+    return tree->text->figure_columns + text_width(tree->prefix.data);
 }
 
 static void add_callers(struct tree *tree, uint32_t index);
@@ -412,19 +459,52 @@ static void add_freed(struct text *text, const struct site_group *group)
 {
     struct strbuf line = STRBUF_INIT;
     uint64_t count = group->freed_count, elsewhere = group->freed_elsewhere_count;
-    strbuf_addf(&line, "%s block%s", human_count(count).text, count == 1 ? "" : "s");
+    strbuf_addf(&line, "%s%s block%s", estimate_is(text->profile) ? "~" : "",
+                human_count(count).text, count == 1 ? "" : "s");
     if (count)
         strbuf_addf(&line, ", %s%s old", count == 1 ? "" : "mean ",
                     human_duration(group->freed_lifetime_ns / count).text);
     if (elsewhere)
         strbuf_addf(&line, ", %s another thread's",
                     human_percent((double)elsewhere, (double)count).text);
-    strbuf_add_repeated(&text->out, " ", FIGURE_COLUMNS);
+    strbuf_add_repeated(&text->out, " ", text->figure_columns);
     style_begin(&text->out, &text->style, TONE_DIM);
-    text_add_wrapped(&text->out, line.data, FIGURE_COLUMNS, text->style.columns);
+    text_add_wrapped(&text->out, line.data, text->figure_columns, text->style.columns);
     style_end(&text->out, &text->style);
     strbuf_add_char(&text->out, '\n');
     strbuf_release(&line);
+}
+
+/* Does the profile have only estimates of it? */
+static bool is_estimate(const struct text *text, size_t metric)
+{
+    return estimate_is(text->profile) && !metrics[metric].exact;
+}
+
+/* "45.2 MiB", "~12.3 k" */
+static struct human figure_of(const struct text *text, size_t metric, uint64_t value)
+{
+    bool about = value && is_estimate(text, metric) && !metrics[metric].variance;
+    struct human figure;
+    snprintf(figure.text, sizeof figure.text, "%s%.30s", about ? "~" : "",
+             metric_human(&metrics[metric], value).text);
+    return figure;
+}
+
+/* The figure of a call site, and its error bar if it has one. */
+static void add_figure(struct text *text, size_t metric, const struct site_group *group)
+{
+    uint64_t value = group->totals[metric];
+    struct strbuf figure = STRBUF_INIT;
+    strbuf_addf(&figure, "%11s", figure_of(text, metric, value).text);
+    style_add(&text->out, &text->style, TONE_FIGURE, figure.data);
+    if (text->figure_columns > FIGURE_COLUMNS) {
+        struct human bar =
+            estimate_bar(text->profile, value, group->variances[metric], text->style.utf8);
+        strbuf_add_repeated(&text->out, " ", BAR_COLUMNS - text_width(bar.text));
+        style_add(&text->out, &text->style, TONE_DIM, bar.text);
+    }
+    strbuf_release(&figure);
 }
 
 static int add_site(struct text *text, size_t metric, const struct site_group *group)
@@ -435,18 +515,15 @@ static int add_site(struct text *text, size_t metric, const struct site_group *g
     int error = callers_build(&callers, &text->sites, group, metric, text->options->depth);
     if (error)
         return error;
-    struct strbuf figure = STRBUF_INIT;
-    strbuf_addf(&figure, "%11s", metric_human(&metrics[metric], value).text);
-    style_add(&text->out, &text->style, TONE_FIGURE, figure.data);
+    add_figure(text, metric, group);
     strbuf_addf(&text->out, "  %7s  ", human_percent((double)value, (double)total).text);
-    add_frame(text, group->frame, FIGURE_COLUMNS, true);
+    add_frame(text, group->frame, text->figure_columns, true);
     if (metric_is_freed(&metrics[metric]))
         add_freed(text, group);
     struct tree tree = {text, &callers, total, STRBUF_INIT, 0, 0};
     if (text->options->depth)
         add_callers(&tree, 0);
     strbuf_release(&tree.prefix);
-    strbuf_release(&figure);
     callers_release(&callers);
     return 0;
 }
@@ -458,7 +535,8 @@ static void add_freed_total(struct text *text)
     struct strbuf line = STRBUF_INIT;
     if (!count)
         return;
-    strbuf_addf(&line, "  %s block%s", human_count(count).text, count == 1 ? "" : "s");
+    strbuf_addf(&line, "  %s%s block%s", estimate_is(text->profile) ? "~" : "",
+                human_count(count).text, count == 1 ? "" : "s");
     if (elsewhere)
         strbuf_addf(&line, ", %s of them allocated by another thread",
                     human_percent((double)elsewhere, (double)count).text);
@@ -476,7 +554,13 @@ static void add_section_title(struct text *text, size_t metric, size_t count)
         title = "Alive now";
     strbuf_add_char(&text->out, '\n');
     style_add(&text->out, &text->style, TONE_TITLE, title);
-    strbuf_addf(&text->out, "  %s", metric_human(&metrics[metric], total).text);
+    strbuf_add_string(&text->out, "  ");
+    if (is_estimate(text, metric) && metrics[metric].variance)
+        estimate_add_bytes(&text->out, text->profile, total,
+                           metric_variance(&metrics[metric], &text->profile->program.total),
+                           text->style.utf8);
+    else
+        strbuf_add_string(&text->out, figure_of(text, metric, total).text);
     if (count)
         strbuf_addf(&text->out, " at %s call site%s", human_exact(count).text,
                     count == 1 ? "" : "s");
@@ -496,6 +580,8 @@ static int add_section(struct text *text, size_t metric)
     if (!top)
         return -ENOMEM;
     size_t count = call_sites_top(&text->sites, metric, top, max);
+    bool bars = is_estimate(text, metric) && metrics[metric].variance;
+    text->figure_columns = FIGURE_COLUMNS + (bars ? BAR_COLUMNS : 0);
     add_section_title(text, metric, count);
     int error = 0;
     uint64_t shown = 0;
@@ -507,11 +593,14 @@ static int add_section(struct text *text, size_t metric)
     struct strbuf rest = STRBUF_INIT;
     if (!count)
         strbuf_addf(&rest, "  %s\n",
-                    text->options->filter ? "nothing passes the filter" : metrics[metric].none);
+                    text->options->filter       ? "nothing passes the filter"
+                    : is_estimate(text, metric) ? "nothing of it is in the sample"
+                                                : metrics[metric].none);
     else if (count > max)
         strbuf_addf(
-            &rest, "%11s  %7s  %s more call site%s (--top)\n",
-            metric_human(&metrics[metric], text->sites.totals[metric] - shown).text,
+            &rest, "%11s%*s  %7s  %s more call site%s (--top)\n",
+            figure_of(text, metric, text->sites.totals[metric] - shown).text,
+            bars ? BAR_COLUMNS : 0, "",
             human_percent((double)(text->sites.totals[metric] - shown),
                           (double)metric_of(&metrics[metric], &text->profile->program.total))
                 .text,

@@ -22,7 +22,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define WIRE_MAGIC           0x315458414d444954ull /* changes with the layout */
+#define WIRE_MAGIC           0x325458414d444954ull /* changes with the layout */
 #define WIRE_CHUNK_BYTES     (1u << 20)
 #define WIRE_MAX_CHUNKS      16384u /* 16 GiB */
 #define WIRE_RINGS_PER_CHUNK (WIRE_CHUNK_BYTES / sizeof(struct wire_ring))
@@ -53,7 +53,14 @@ enum wire_chunk_kind {
  * A record is aligned to 16 bytes and lies in one piece: a long one that begins in the last 16 bytes
  * of a ring spills into the bytes that follow the ring for that purpose.
  */
-enum { WIRE_LONG = 0x80, WIRE_FAILED = 0x40, WIRE_KIND_MASK = 0x3f };
+enum {
+    WIRE_LONG = 0x80,
+    WIRE_FAILED = 0x40,
+    /* On a free of a sampled recording: its thread has allocated nothing since the block. There the
+     * records alone cannot tell. */
+    WIRE_NEWEST = 0x40,
+    WIRE_KIND_MASK = 0x3f,
+};
 
 enum wire_kind {
     WIRE_VOID = 0, /* 16 bytes to skip: a record abandoned by a longjmp out of a signal handler */
@@ -77,7 +84,7 @@ enum wire_kind {
     WIRE_NEW_ARRAY = 20 | WIRE_LONG,
     /* Completes the WIRE_REALLOC_BEGIN before it (they nest in signal handlers, last in first
      * out). address 0 and WIRE_FAILED: the old block stays as it was. address 0 without it: the
-     * old block was freed (realloc to size 0). */
+     * old block was freed (realloc to size 0; or the new one is not sampled). */
     WIRE_REALLOC_END = 21 | WIRE_LONG,
     WIRE_FREE_AT = 22 | WIRE_LONG, /* a free with its call path; size 0 */
 
@@ -176,6 +183,16 @@ struct wire_ring {
                                it sleeps, the collector clears that, counts up and wakes it */
 };
 
+/* ---- Sampling ------------------------------------------------------------------------------
+ *
+ * With an interval of B bytes each allocation of s requested bytes is recorded with the probability
+ *     p(s) = 1 - exp(-(s + 1) / B)
+ * whatever happened before; of the frees exactly those of recorded blocks. A realloc is drawn for
+ * its new block. If neither that nor the old one is recorded there is no trace of it; if only the
+ * old one is, its WIRE_REALLOC_END has address 0: without WIRE_FAILED and with a size not 0 if the
+ * old block's life is over, with it and size 0 if the call failed. Failed calls are drawn by the
+ * size that they asked for. All other events are recorded in full. */
+
 /* ---- Call paths ---------------------------------------------------------------------------- */
 
 /* One frame of a call path. Node 0 is the root and stands for "no path". Written once, by the
@@ -239,6 +256,8 @@ struct wire_header {
     uint32_t stacks;  /* enum wire_stacks */
     uint32_t max_depth;        /* 0: no limit */
     uint32_t exit_wait_ms;     /* longest wait at exit */
+    uint64_t sample_bytes;     /* mean bytes from one recorded allocation to the next ("Sampling");
+                                  0: every one is recorded */
     pthread_mutex_t collector; /* robust, held by the collector while it lives: the kernel marks it
                                   when the collector dies, whoever's child it was */
 

@@ -55,6 +55,12 @@ INSERT INTO got SELECT owner, 'freed_count', sum(freed_count) FROM sites GROUP B
 INSERT INTO got SELECT owner, 'freed_bytes', sum(freed_bytes) FROM sites GROUP BY owner UNION ALL SELECT 'total', 'freed_bytes', freed_bytes FROM program;
 INSERT INTO got SELECT owner, 'freed_elsewhere_count', sum(freed_elsewhere_count) FROM sites GROUP BY owner UNION ALL SELECT 'total', 'freed_elsewhere_count', freed_elsewhere_count FROM program;
 INSERT INTO got SELECT owner, 'freed_lifetime_sum_ns', sum(freed_lifetime_sum_ns) FROM sites GROUP BY owner UNION ALL SELECT 'total', 'freed_lifetime_sum_ns', freed_lifetime_sum_ns FROM program;
+INSERT INTO got SELECT owner, 'sample_count', sum(sample_count) FROM sites GROUP BY owner UNION ALL SELECT 'total', 'sample_count', sample_count FROM program;
+
+-- The error bars of a sample: half of what holds the truth with 95 %.
+CREATE TEMP VIEW bar AS SELECT 1.96 * value / sqrt(1024) AS unit FROM meta WHERE key = 'sample_bytes';
+INSERT INTO got SELECT owner, 'alloc_error', unit * sqrt(sum(alloc_variance)) FROM sites, bar GROUP BY owner;
+INSERT INTO got SELECT owner, 'live_error', unit * sqrt(sum(live_variance)) FROM sites, bar GROUP BY owner;
 
 -- Not added up over call paths.
 INSERT INTO got SELECT owner, 'size_min', min(size_min) FROM sites GROUP BY owner UNION ALL SELECT 'total', 'size_min', size_min FROM program;
@@ -132,4 +138,12 @@ UNION ALL SELECT 'freed_count is known though it was not recorded, or the other 
 WHERE (freed_count IS NULL) <> NOT EXISTS (SELECT 1 FROM meta WHERE key = 'free_stacks' AND value = 1)
 UNION ALL SELECT 'path ' || path || ': freed_count is not known, or is' FROM site
 WHERE (freed_count IS NULL) <> (SELECT freed_count IS NULL FROM program)
+UNION ALL SELECT 'the paths'' ' || what || ' do not add up to the total' FROM (
+SELECT 'sample_count' AS what, (SELECT sum(sample_count) FROM site) AS sum, sample_count AS total FROM program
+UNION ALL SELECT 'alloc_variance', (SELECT sum(alloc_variance) FROM site), alloc_variance FROM program
+UNION ALL SELECT 'live_variance', (SELECT sum(live_variance) FROM site), live_variance FROM program
+UNION ALL SELECT 'at_peak_variance', (SELECT sum(at_peak_variance) FROM site), at_peak_variance FROM program)
+WHERE sum <> total
+UNION ALL SELECT 'sample_count is known though nothing was sampled, or the other way round' FROM program
+WHERE (sample_count IS NULL) <> NOT EXISTS (SELECT 1 FROM meta WHERE key = 'sample_bytes')
 UNION ALL SELECT 'at_peak_bytes of all is not the peak' FROM program WHERE at_peak_bytes <> peak_bytes;

@@ -58,10 +58,11 @@ static const struct {
                     {6, 1, 5}, {7, 4, 8}, {8, 0, 9}, {9, 8, 7}, {10, 2, 4}};
 enum { SAMPLE_PATHS = 10 };
 
-/* Recorded without --free-stacks, as all recordings were when the golden files were written. */
-#define SAMPLE_FREED_UNKNOWN                                                                       \
+/* Recorded without --free-stacks and --sample, as all were when the golden files were written. */
+#define SAMPLE_UNKNOWN                                                                             \
     .freed_count = UINT64_MAX, .freed_bytes = UINT64_MAX, .freed_elsewhere_count = UINT64_MAX,     \
-    .freed_lifetime_sum = UINT64_MAX
+    .freed_lifetime_sum = UINT64_MAX, .sample_count = UINT64_MAX, .alloc_variance = UINT64_MAX,    \
+    .live_variance = UINT64_MAX, .at_peak_variance = UINT64_MAX
 #define SAMPLE_SITE(count, bytes, freed, freed_bytes, temporary, at_peak, at_peak_n, own_peak)     \
     {                                                                                              \
         .alloc_count = count, .alloc_bytes = bytes, .free_count = freed,                           \
@@ -70,7 +71,7 @@ enum { SAMPLE_PATHS = 10 };
         .live_bytes = (bytes) - (freed_bytes), .peak_bytes = own_peak, .peak_ticks = 800000000,    \
         .size_min = 16, .size_max = 1 << 20, .lifetime_min = (freed) ? 90 : UINT64_MAX,            \
         .lifetime_max = (freed) ? 900000000 : 0, .lifetime_sum = (freed)*1000ull,                  \
-        .slack_bytes = (count)*8ull, SAMPLE_FREED_UNKNOWN                                          \
+        .slack_bytes = (count)*8ull, SAMPLE_UNKNOWN                                                \
     }
 static const struct {
     uint32_t path;
@@ -100,7 +101,7 @@ static inline struct program_metrics sample_program(void)
                                    .peak_ticks = 812000000,
                                    .map_count = 2,
                                    .map_bytes = 1 << 20,
-                                   SAMPLE_FREED_UNKNOWN};
+                                   SAMPLE_UNKNOWN};
     for (int i = 0; i < SAMPLE_SITES; i++) {
         const struct call_metrics *site = &sample_sites[i].metrics;
         total->alloc_count += site->alloc_count;

@@ -17,6 +17,8 @@ static uint64_t larger(uint64_t a, uint64_t b)
 static void nothing_yet(struct call_metrics *metrics, bool know_frees)
 {
     metrics->size_min = metrics->lifetime_min = UINT64_MAX;
+    metrics->sample_count = metrics->alloc_variance = metrics->live_variance =
+        metrics->at_peak_variance = UINT64_MAX;
     if (!know_frees)
         metrics->freed_count = metrics->freed_bytes = metrics->freed_elsewhere_count =
             metrics->freed_lifetime_sum = UINT64_MAX;

@@ -264,6 +264,10 @@ static void same_call_metrics(const char *what, size_t index, const struct call_
     SAME(what, index, got, wanted, freed_lifetime_sum);
     SAME(what, index, got, wanted, alloc_time);
     SAME(what, index, got, wanted, free_time);
+    SAME(what, index, got, wanted, sample_count);
+    SAME(what, index, got, wanted, alloc_variance);
+    SAME(what, index, got, wanted, live_variance);
+    SAME(what, index, got, wanted, at_peak_variance);
     if (memcmp(got, wanted, sizeof(*got)) != 0 && !differences) {
         print_error("%s %zu: a field that this test does not know differs\n", what, index);
         differences++;

@@ -2,6 +2,7 @@ tidemark_unit_test(replay rules)
 tidemark_unit_test(replay timeline)
 tidemark_unit_test(replay detail)
 tidemark_unit_test(replay random)
+tidemark_unit_test(replay sample m)
 target_sources(test_replay_random PRIVATE unit/replay/brute.c unit/replay/history.c)
 
 # The corpus of fuzz/fuzz_replay.c, once through. With clang the fuzzer itself is

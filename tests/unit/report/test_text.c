@@ -193,9 +193,8 @@ static void what_was_not_recorded_is_not_shown_but_said(void **state)
     assert_non_null(strstr(report_metric_missing(profile, METRIC_FREED), "--free-stacks"));
 }
 
-static void the_summary_has_ten_lines_at_most(void **state)
+static void check_summary(const char *name)
 {
-    (void)state;
     char *text = NULL;
     size_t bytes, lines = 0;
     FILE *out = open_memstream(&text, &bytes);
@@ -204,7 +203,79 @@ static void the_summary_has_ten_lines_at_most(void **state)
     for (const char *at = text; *at; at++)
         lines += *at == '\n';
     assert_true(lines <= 10);
-    assert_golden("summary.txt", text);
+    assert_golden(name, text);
+    free(text);
+}
+
+static void the_summary_has_ten_lines_at_most(void **state)
+{
+    (void)state;
+    check_summary("summary.txt");
+}
+
+/* ---- Samples ---- */
+
+enum { INTERVAL = 512 << 10 };
+
+static uint64_t samples_of(uint64_t bytes)
+{
+    return bytes ? bytes / INTERVAL + 1 : 0;
+}
+
+/* The golden profile as if it had been sampled, each sample one of a small block. */
+static int open_profile_of_samples(void **state)
+{
+    int error = open_profile(state);
+    struct call_metrics *total = &profile->program.total;
+    total->sample_count = total->alloc_variance = total->live_variance = total->at_peak_variance =
+        0;
+    for (size_t i = 0; !error && i < profile->site_count; i++) {
+        struct call_metrics *site = &profile->sites[i].metrics;
+        total->sample_count += site->sample_count = samples_of(site->alloc_bytes);
+        total->alloc_variance += site->alloc_variance = 1024 * site->sample_count;
+        total->live_variance += site->live_variance = 1024 * samples_of(site->live_bytes);
+        total->at_peak_variance += site->at_peak_variance = 1024 * samples_of(site->at_peak_bytes);
+    }
+    profile->sample_bytes = INTERVAL;
+    return error;
+}
+
+static void a_sample_says_how_sure_it_is(void **state)
+{
+    (void)state;
+    struct report_options options = usual();
+    check_text("report-sampled.txt", &options);
+    check_summary("summary-sampled.txt");
+}
+
+static void a_sample_says_so_in_json(void **state)
+{
+    (void)state;
+    struct report_options options = usual();
+    options.metric = 1;
+    options.depth = 1;
+    char *text = NULL;
+    size_t bytes;
+    FILE *out = open_memstream(&text, &bytes);
+    assert_int_equal(report_json(out, profile, &options), 0);
+    fclose(out);
+    assert_golden("report-sampled.json", text);
+    free(text);
+}
+
+static void nothing_in_a_sample_is_less_than_three_intervals(void **state)
+{
+    (void)state;
+    struct report_options options = usual();
+    uint64_t live_count = profile->program.total.live_count;
+    char *text = NULL;
+    size_t bytes;
+    FILE *out = open_memstream(&text, &bytes);
+    profile->program.total.live_count = 0;
+    assert_int_equal(report_text(out, profile, &options), 0);
+    fclose(out);
+    assert_non_null(strstr(text, "nothing of the sample: less than 1.50 MiB in all (95 %)"));
+    profile->program.total.live_count = live_count;
     free(text);
 }
 
@@ -235,6 +306,13 @@ int main(void)
         cmocka_unit_test(where_memory_was_freed_is_a_usual_section_if_it_is_known),
         cmocka_unit_test(no_line_is_wider_than_asked),
     };
+    const struct CMUnitTest of_samples[] = {
+        cmocka_unit_test(a_sample_says_how_sure_it_is),
+        cmocka_unit_test(a_sample_says_so_in_json),
+        cmocka_unit_test(nothing_in_a_sample_is_less_than_three_intervals),
+        cmocka_unit_test(no_line_is_wider_than_asked),
+    };
     return cmocka_run_group_tests(tests, open_profile, close_profile) +
+           cmocka_run_group_tests(of_samples, open_profile_of_samples, close_profile) +
            cmocka_run_group_tests(with_frees, open_profile_with_frees, close_profile);
 }

@@ -1,0 +1,62 @@
+/* What hooks do for a sampled block (hooks.h, "Sampling"). Runs inside the profiled
+ * program: no malloc of our own, no stdio, errno as the real function left it. */
+#include "recorder/hooks.h"
+
+/* The probability goes by the size, so one that has no room in a record must not become a small
+ * one. */
+static size_t recorded_size(size_t size)
+{
+    return size < WIRE_ADDRESS_MASK ? size : WIRE_ADDRESS_MASK;
+}
+
+/* The block may be freed by others as soon as its hook returns: it enters the set before. */
+static bool remember(struct thread *thread, void *block)
+{
+    if (!sampled_add((uintptr_t)block)) {
+        record_count_lost(thread);
+        return false;
+    }
+    thread->newest = (uintptr_t)block;
+    thread->newest_until = thread->until_sample;
+    return true;
+}
+
+void sampled_allocation(struct thread *thread, uintptr_t frame, const struct unwind_start *start,
+                        unsigned kind, void *block, size_t size, unsigned align_log2)
+{
+    if (!block || remember(thread, block))
+        record_allocation(thread, frame, start, kind, block, recorded_size(size), align_log2);
+}
+
+void sampled_free(struct thread *thread, uintptr_t frame, const struct unwind_start *start,
+                  void *block)
+{
+    bool newest =
+        thread->newest == (uintptr_t)block && thread->newest_until == thread->until_sample;
+    if (sampled_remove((uintptr_t)block))
+        record_free(thread, frame, start, block, newest ? WIRE_NEWEST : 0);
+}
+
+void *sampled_realloc(struct thread *thread, uintptr_t frame, const struct unwind_start *start,
+                      void *old, size_t size)
+{
+    bool sampled = thread_samples(thread, size);
+    bool old_sampled = sampled_remove((uintptr_t)old);
+    if (!sampled && !old_sampled)
+        return CALL_REAL(thread, frame, real.realloc(old, size));
+    record_short(thread, frame, WIRE_REALLOC_BEGIN, (uintptr_t)old);
+    void *block = CALL_REAL(thread, frame, real.realloc(old, size));
+    bool failed = !block && size;
+    size = recorded_size(size);
+    if (failed && old_sampled && !sampled_add((uintptr_t)old))
+        record_count_lost(thread);
+    if (block && sampled && remember(thread, block))
+        record_long(thread, frame, start, WIRE_REALLOC_END, (uintptr_t)block, size,
+                    slack_of(thread, frame, block, size), 0);
+    else if (block)
+        record_long(thread, frame, start, WIRE_REALLOC_END, 0, size ? size : 1, 0, 0);
+    else
+        record_long(thread, frame, start, WIRE_REALLOC_END | (failed ? WIRE_FAILED : 0), 0,
+                    sampled ? size : 0, 0, 0);
+    return block;
+}

@@ -1,0 +1,186 @@
+/* See sampled.h. The set is an open-addressing table with linear probing; removal moves the
+ * followers up, so it never decays. A table that it has outgrown stays mapped: somebody may be
+ * reading it. */
+#include "recorder/sampled.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include "base/hash.h"
+#include "recorder/shared.h"
+#include "unwind/lock.h"
+
+enum { FIRST_LOG2 = 12, COUNTER_FULL = UINT8_MAX };
+
+struct table {
+    unsigned shift; /* home slot: hash >> shift */
+    size_t mask;    /* slots - 1 */
+    _Atomic uintptr_t slots[];
+};
+
+struct sampled {
+    struct lock lock;
+    _Atomic(struct table *) table;
+    _Atomic uint32_t version; /* odd: addresses are being moved */
+    size_t count;             /* of the set; at most half the slots */
+    uint8_t filter[SAMPLED_COUNTERS];
+};
+static struct sampled *sampled;
+uint8_t *sampled_filter;
+
+static struct table *table_new(unsigned slots_log2)
+{
+    size_t slots = (size_t)1 << slots_log2;
+    int saved_errno = errno;
+    struct table *table = private_map(sizeof *table + slots * sizeof *table->slots);
+    errno = saved_errno;
+    if (table) {
+        table->shift = 64 - slots_log2;
+        table->mask = slots - 1;
+    }
+    return table;
+}
+
+bool sampled_begin(void)
+{
+    if (!sampled && !(sampled = private_map(sizeof *sampled)))
+        return false;
+    struct table *table = table_new(FIRST_LOG2);
+    atomic_store(&sampled->table, table);
+    if (table)
+        __atomic_store_n(&sampled_filter, sampled->filter, __ATOMIC_RELEASE);
+    return table != NULL;
+}
+
+static size_t home(const struct table *table, uintptr_t address)
+{
+    return hash_u64(address >> 4) >> table->shift;
+}
+
+static uintptr_t slot_get(const struct table *table, size_t slot)
+{
+    return atomic_load_explicit(&table->slots[slot], memory_order_relaxed);
+}
+
+static void slot_set(struct table *table, size_t slot, uintptr_t address)
+{
+    atomic_store_explicit(&table->slots[slot], address, memory_order_relaxed);
+}
+
+/* Where the address is, or the empty slot where it would be. A reader whose table changes under it
+ * may find neither: after one round any slot will do, it has to look again anyway. */
+static size_t slot_of(const struct table *table, uintptr_t address)
+{
+    size_t slot = home(table, address);
+    for (size_t tries = 0; tries < table->mask; tries++, slot = (slot + 1) & table->mask) {
+        uintptr_t there = slot_get(table, slot);
+        if (there == address || !there)
+            break;
+    }
+    return slot;
+}
+
+static bool is_there(uintptr_t address)
+{
+    for (;;) {
+        uint32_t version = atomic_load_explicit(&sampled->version, memory_order_acquire);
+        struct table *table = atomic_load_explicit(&sampled->table, memory_order_acquire);
+        bool found = table && slot_get(table, slot_of(table, address)) == address;
+        atomic_thread_fence(memory_order_acquire);
+        if (!(version & 1) &&
+            atomic_load_explicit(&sampled->version, memory_order_relaxed) == version)
+            return found;
+        arch_relax();
+    }
+}
+
+/* ---- With the lock held ---- */
+
+static bool grow(struct table **table)
+{
+    struct table *old = *table, *made = table_new(64 - old->shift + 1);
+    if (!made)
+        return false;
+    for (size_t i = 0; i <= old->mask; i++) {
+        uintptr_t address = slot_get(old, i);
+        if (address)
+            slot_set(made, slot_of(made, address), address);
+    }
+    atomic_store_explicit(&sampled->table, made, memory_order_release);
+    *table = made;
+    return true;
+}
+
+static void count_up(uintptr_t address)
+{
+    uint8_t *counter = &sampled->filter[sampled_counter(address)];
+    if (*counter != COUNTER_FULL)
+        __atomic_store_n(counter, *counter + 1, __ATOMIC_RELAXED);
+}
+
+static void count_down(uintptr_t address)
+{
+    uint8_t *counter = &sampled->filter[sampled_counter(address)];
+    if (*counter != COUNTER_FULL)
+        __atomic_store_n(counter, *counter - 1, __ATOMIC_RELAXED);
+}
+
+static bool add(uintptr_t address)
+{
+    struct table *table = atomic_load_explicit(&sampled->table, memory_order_relaxed);
+    if (slot_get(table, slot_of(table, address)) == address)
+        return true; /* its free was not seen */
+    if (2 * sampled->count >= table->mask && !grow(&table))
+        return false;
+    slot_set(table, slot_of(table, address), address);
+    sampled->count++;
+    count_up(address);
+    return true;
+}
+
+static void close_hole(struct table *table, size_t hole)
+{
+    uintptr_t address;
+    for (size_t i = (hole + 1) & table->mask; (address = slot_get(table, i));
+         i = (i + 1) & table->mask)
+        if (((i - home(table, address)) & table->mask) >= ((i - hole) & table->mask)) {
+            slot_set(table, hole, address);
+            hole = i;
+        }
+    slot_set(table, hole, 0);
+}
+
+static bool take_out(uintptr_t address)
+{
+    struct table *table = atomic_load_explicit(&sampled->table, memory_order_relaxed);
+    size_t slot = slot_of(table, address);
+    if (slot_get(table, slot) != address)
+        return false;
+    uint32_t version = atomic_load_explicit(&sampled->version, memory_order_relaxed);
+    atomic_store_explicit(&sampled->version, version + 1, memory_order_relaxed);
+    atomic_thread_fence(memory_order_release);
+    close_hole(table, slot);
+    atomic_store_explicit(&sampled->version, version + 2, memory_order_release);
+    sampled->count--;
+    count_down(address);
+    return true;
+}
+
+/* ---- From outside ---- */
+
+bool sampled_add(uintptr_t address)
+{
+    lock_take(&sampled->lock);
+    bool added = add(address);
+    lock_release(&sampled->lock);
+    return added;
+}
+
+bool sampled_remove(uintptr_t address)
+{
+    if (!sampled_maybe((const void *)address) || !is_there(address))
+        return false;
+    lock_take(&sampled->lock);
+    bool removed = take_out(address);
+    lock_release(&sampled->lock);
+    return removed;
+}

@@ -1,0 +1,29 @@
+/* What an event counts for. Where every allocation is recorded: for itself. Where they are sampled
+ * (wire.h, "Sampling"), a block of s bytes that was recorded with the probability p stands for 1 /
+ * p blocks (Horvitz and Thompson, 1952), and for a variance of s^2 (1 - p) / p^2 in any sum of
+ * bytes.
+ *
+ * A weight is a function of the size alone, in whole numbers: the end of a life takes off exactly
+ * what its beginning put on, and when all is freed nothing is left. */
+#ifndef TIDEMARK_REPLAY_WEIGHT_H
+#define TIDEMARK_REPLAY_WEIGHT_H
+
+#include <stdint.h>
+
+#define WEIGHT_SHIFT 10 /* counts of sampled blocks are kept in 1024ths */
+
+struct weight {
+    uint64_t count; /* 1; sampled: in 1024ths, never less than one */
+    uint64_t bytes, slack_bytes;
+    uint64_t variance; /* of bytes: in 1024ths of the square of the interval; 1024 at most */
+};
+
+/* Of a sampled block. */
+struct weight weight_of_sample(uint64_t sample_bytes, uint64_t size_bytes, uint64_t slack_bytes);
+
+static inline uint64_t weight_whole(uint64_t count)
+{
+    return (count + (1u << (WEIGHT_SHIFT - 1))) >> WEIGHT_SHIFT;
+}
+
+#endif

@@ -1,0 +1,71 @@
+/* See estimate.h. */
+#include "report/estimate.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static double sigma_bytes(const struct profile *profile, uint64_t variance)
+{
+    return (double)profile->sample_bytes * sqrt((double)variance / 1024);
+}
+
+uint64_t estimate_error(const struct profile *profile, uint64_t variance)
+{
+    return (uint64_t)(1.96 * sigma_bytes(profile, variance) + 0.5);
+}
+
+/* n small blocks that were sampled make n intervals, with a standard error of sqrt(n) of them.
+ * Large blocks are all sampled, and count for many. */
+static double samples_worth(const struct profile *profile, uint64_t bytes, uint64_t variance)
+{
+    double sigmas = (double)bytes / sigma_bytes(profile, variance);
+    return sigmas * sigmas;
+}
+
+struct human estimate_bar(const struct profile *profile, uint64_t bytes, uint64_t variance,
+                          bool utf8)
+{
+    struct human bar;
+    double samples = variance && bytes ? samples_worth(profile, bytes, variance) : INFINITY;
+    if (samples < 1.5)
+        snprintf(bar.text, sizeof bar.text, "1 sample");
+    else if (samples < 3.5)
+        snprintf(bar.text, sizeof bar.text, "%.0f samples", samples);
+    else
+        snprintf(bar.text, sizeof bar.text, "%s%.28s", utf8 ? "±" : "+-",
+                 human_bytes(estimate_error(profile, variance)).text);
+    return bar;
+}
+
+void estimate_add_bytes(struct strbuf *out, const struct profile *profile, uint64_t bytes,
+                        uint64_t variance, bool utf8)
+{
+    strbuf_add_string(out, human_bytes(bytes).text);
+    if (!estimate_is(profile) || !bytes)
+        return;
+    struct human bar = estimate_bar(profile, bytes, variance, utf8);
+    bool few = *bar.text >= '0' && *bar.text <= '9';
+    strbuf_addf(out, few ? " (%s)" : " %s", bar.text);
+}
+
+struct human estimate_count(const struct profile *profile, uint64_t count)
+{
+    struct human about;
+    if (!estimate_is(profile))
+        return human_exact(count);
+    snprintf(about.text, sizeof about.text, "%s%.30s", count ? "~" : "", human_count(count).text);
+    return about;
+}
+
+uint64_t estimate_unseen(const struct profile *profile)
+{
+    return 3 * profile->sample_bytes; /* e^-3 = 5 % */
+}
+
+void estimate_add_sentence(struct strbuf *out, const struct profile *profile)
+{
+    uint64_t samples = profile->program.total.sample_count;
+    strbuf_addf(out, "one allocation in every %s on average; %s sample%s",
+                human_bytes(profile->sample_bytes).text,
+                human_exact(samples == UINT64_MAX ? 0 : samples).text, samples == 1 ? "" : "s");
+}
