@@ -28,6 +28,9 @@ static const struct option_entry entries[] = {
     {"free-stacks", 0, OPTION_SWITCH, NULL,
      "call paths of frees too: the report shows where memory is freed (default: no)",
      TO(free_stacks), false, NULL},
+    {"timed", 0, OPTION_SWITCH, NULL,
+     "the time that each call spends in the allocator too; +40 ns a pair (default: no)", TO(timed),
+     false, NULL},
     {"max-depth", 0, OPTION_NUMBER, "N", "keep the N innermost frames (default: all)",
      TO(max_depth), false, NULL},
     {"sample", 0, OPTION_BYTES, "SIZE",
@@ -90,6 +93,9 @@ int record_options_check(const struct record_options *options)
     if (options->sample_bytes > SAMPLE_MOST_BYTES)
         return options_usage_error(&record_command,
                                    "--sample takes a size from 1 to 1G; 512K is usual");
+    if (options->sample_bytes && options->timed)
+        return options_usage_error(&record_command,
+                                   "--timed times every call, --sample records few: choose one");
     if (options->max_depth > UINT32_MAX)
         return options_usage_error(&record_command, "--max-depth is too large");
     return 0;
@@ -120,6 +126,7 @@ struct collector_options record_collector_options(const struct record_options *o
     wanted.drop = options->on_full == WIRE_ON_FULL_DROP;
     wanted.stacks = options->stacks;
     wanted.free_stacks = options->free_stacks;
+    wanted.timed = options->timed;
     wanted.max_depth = (uint32_t)options->max_depth;
     wanted.ring_bytes = (uint32_t)options->ring_bytes;
     wanted.sample_bytes = options->sample_bytes;

@@ -147,6 +147,8 @@ static void write_description(struct image *image)
         writer_fact_number(writer, PROFILE_META_SAMPLE, (int64_t)image->options.sample_bytes);
     if (image->options.free_stacks)
         writer_fact_number(writer, PROFILE_META_FREE_STACKS, 1);
+    if (image->options.timed)
+        writer_fact_number(writer, PROFILE_META_TIMED, 1);
 }
 
 static void write_end(struct image *image)
@@ -373,6 +375,7 @@ static int open_view(struct image *image)
     options->chunk_limit = WIRE_MAX_CHUNKS;
     options->flags = (image->options.follow ? WIRE_FLAG_FOLLOW : 0) |
                      (image->options.free_stacks ? WIRE_FLAG_FREE_STACKS : 0) |
+                     (image->options.timed ? WIRE_FLAG_TIMED : 0) |
                      (image->options.exit_waits ? WIRE_FLAG_EXIT_WAITS : 0);
     options->on_full = image->options.drop ? WIRE_ON_FULL_DROP : WIRE_ON_FULL_WAIT;
     options->stacks = (uint32_t)image->options.stacks;
@@ -392,6 +395,8 @@ static bool begin(struct image *image)
     image->replay = status == 0 ? replay_new(image->start.ticks, tick_ns) : NULL;
     if (image->replay && image->options.free_stacks)
         replay_know_frees(image->replay);
+    if (image->replay && image->options.timed)
+        replay_know_times(image->replay);
     if (image->replay)
         replay_sample(image->replay, image->options.sample_bytes);
     image->merge = image->replay ? merge_new(&image->view, image->replay) : NULL;

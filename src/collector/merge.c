@@ -14,6 +14,7 @@
 /* The most that one run may take, so that no ring is away from the merge for long. */
 enum { RUN_BYTES = 32 << 10 };
 enum { STUCK_NS = 1000 * 1000 * 1000 };
+#define MAX_STACK_BYTES (1ull << 47) /* no address space is larger */
 
 struct cursor {
     struct wire_ring *ring;
@@ -379,5 +380,18 @@ void merge_tell_waits(struct merge *merge, uint64_t *waits, uint64_t *wait_ticks
         *waits += atomic_load_explicit(&ring->waits, memory_order_relaxed);
         *wait_ticks += atomic_load_explicit(&ring->wait_ticks, memory_order_relaxed);
         *lost_events += atomic_load_explicit(&ring->lost_events, memory_order_relaxed);
+    }
+}
+
+void merge_tell_stacks(struct merge *merge)
+{
+    for (uint32_t i = 0; i < merge->cursor_count; i++) {
+        struct wire_ring *ring = merge->cursors[i].ring;
+        uint64_t bytes = atomic_load_explicit(&ring->deepest_bytes, memory_order_relaxed);
+        uint32_t node = atomic_load_explicit(&ring->deepest_node, memory_order_relaxed);
+        uint32_t tid = atomic_load_explicit(&ring->tid, memory_order_relaxed);
+        bool runs = atomic_load_explicit(&ring->state, memory_order_relaxed) == WIRE_RING_ACTIVE;
+        if (runs && bytes > 0 && bytes < MAX_STACK_BYTES)
+            replay_thread_stack(merge->replay, tid, bytes, 0, node);
     }
 }

@@ -26,6 +26,8 @@ bool merge_is_asked(const struct merge *merge);
 
 /* Rings whose contents made no sense and were given up. */
 uint64_t merge_damaged_rings(const struct merge *merge);
+/* Tells the replay how deep the stacks of threads are that still run. */
+void merge_tell_stacks(struct merge *merge);
 /* Adds up what the rings say of waiting and of loss. */
 void merge_tell_waits(struct merge *merge, uint64_t *waits, uint64_t *wait_ticks,
                       uint64_t *lost_events);

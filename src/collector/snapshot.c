@@ -68,6 +68,8 @@ static void add_to_sums(struct snapshot_block *block, const struct replay_site *
     bool know_frees = call_metrics_know_frees(metrics);
     block->lifetime_ns += metrics->lifetime_sum;
     block->freed_lifetime_ns += know_frees ? metrics->freed_lifetime_sum : 0;
+    block->alloc_time_ns += call_metrics_know_times(metrics) ? metrics->alloc_time : 0;
+    block->free_time_ns += call_metrics_know_times(metrics) ? metrics->free_time : 0;
     if (!site->node)
         block->unattributed += metrics->alloc_count + metrics->realloc_count +
                                metrics->failed_count + metrics->map_count +
@@ -110,6 +112,7 @@ static int take_rest(const struct taking *taking, struct replay *replay, struct 
 {
     struct snapshot *snapshot = taking->snapshot;
     uint64_t wait_ticks, lost_events, bucket_ticks;
+    merge_tell_stacks(merge);
     merge_tell_waits(merge, &snapshot->waits, &wait_ticks, &lost_events);
     snapshot->wait_ns = span_ns(taking, wait_ticks);
     snapshot->damaged_rings = merge_damaged_rings(merge);

@@ -18,7 +18,8 @@ struct snapshot_block {
     size_t body, body_bytes; /* in `bodies` */
     size_t paths;            /* in `paths`: those of its sites */
     /* sums over its sites */
-    uint64_t lifetime_ns, freed_lifetime_ns; /* as rounded: the totals are the sums of these */
+    /* as rounded: the totals are the sums of these */
+    uint64_t lifetime_ns, freed_lifetime_ns, alloc_time_ns, free_time_ns;
     uint64_t unattributed;                   /* calls without a call path */
 };
 

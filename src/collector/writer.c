@@ -33,7 +33,7 @@ struct fact {
 
 /* What a block of sites adds to the totals, as it was last written. */
 struct part {
-    uint64_t lifetime_ns, freed_lifetime_ns;
+    uint64_t lifetime_ns, freed_lifetime_ns, alloc_time_ns, free_time_ns;
     uint64_t unattributed; /* calls recorded without a path */
     uint64_t unwalkable;   /* call paths with metrics that begin at a WIRE_MARK_UNWALKABLE */
 };
@@ -288,6 +288,8 @@ static struct part part_of(const struct writer *writer, const struct snapshot *s
 {
     struct part part = {.lifetime_ns = block->lifetime_ns,
                         .freed_lifetime_ns = block->freed_lifetime_ns,
+                        .alloc_time_ns = block->alloc_time_ns,
+                        .free_time_ns = block->free_time_ns,
                         .unattributed = block->unattributed};
     for (size_t i = 0; i < block->count; i++) {
         uint32_t path = snapshot->paths[block->paths + i];
@@ -308,6 +310,8 @@ static void replace_part(struct writer *writer, size_t number, struct part part)
     struct part *old = &writer->parts[number], *total = &writer->total;
     total->lifetime_ns += part.lifetime_ns - old->lifetime_ns;
     total->freed_lifetime_ns += part.freed_lifetime_ns - old->freed_lifetime_ns;
+    total->alloc_time_ns += part.alloc_time_ns - old->alloc_time_ns;
+    total->free_time_ns += part.free_time_ns - old->free_time_ns;
     total->unattributed += part.unattributed - old->unattributed;
     total->unwalkable += part.unwalkable - old->unwalkable;
     *old = part;
@@ -340,6 +344,10 @@ static int write_totals(struct writer *writer, const struct snapshot *snapshot)
     program.total.lifetime_sum = writer->total.lifetime_ns; /* rounded as its parts are */
     if (call_metrics_know_frees(&program.total))
         program.total.freed_lifetime_sum = writer->total.freed_lifetime_ns;
+    if (call_metrics_know_times(&program.total)) {
+        program.total.alloc_time = writer->total.alloc_time_ns;
+        program.total.free_time = writer->total.free_time_ns;
+    }
     writer_fact_number(writer, "duration_ns", (int64_t)snapshot->duration_ns);
     writer_fact_number(writer, "waits", (int64_t)snapshot->waits);
     writer_fact_number(writer, "wait_ns", (int64_t)snapshot->wait_ns);

@@ -35,13 +35,26 @@ static inline void inside_end(struct inside *inside)
 #define INSIDE(thread, frame)                                                                      \
     __attribute__((cleanup(inside_end))) struct inside inside_scope = inside_begin(thread, frame)
 
+/* ---- Times of calls ---- */
+
+static inline uint64_t call_begins(void)
+{
+    return unlikely(thread_timed) ? ticks_unfenced() : 0;
+}
+static inline uint64_t call_took(uint64_t since)
+{
+    return unlikely(thread_timed) ? ticks_unfenced() - since : 0;
+}
+
 /* Calls a real function of the malloc family. */
 #define CALL_REAL(thread, frame, call)                                                             \
     ({                                                                                             \
         __typeof__(call) result_;                                                                  \
-        if (unlikely(thread_real_nests)) {                                                         \
+        if (unlikely(thread_real_watched)) {                                                       \
             INSIDE(thread, frame);                                                                 \
+            uint64_t since_ = call_begins();                                                       \
             result_ = call;                                                                        \
+            (thread)->spent = call_took(since_);                                                   \
         } else {                                                                                   \
             result_ = call;                                                                        \
         }                                                                                          \
@@ -62,15 +75,26 @@ static inline unsigned log2_of(size_t alignment)
     return alignment > 1 ? (unsigned)__builtin_ctzl(alignment) : 0;
 }
 
+/* What the real call took that was recorded just now. */
+static inline __attribute__((always_inline)) void record_spent(struct thread *thread,
+                                                               uintptr_t frame, uint64_t spent)
+{
+    if (unlikely(thread_timed))
+        record_short(thread, frame, WIRE_SPENT, (uintptr_t)(spent & WIRE_ADDRESS_MASK));
+}
+
 /* Records what an allocation call returned; NULL is a failure. */
 static inline __attribute__((always_inline)) void
 record_allocation(struct thread *thread, uintptr_t frame, const struct unwind_start *start,
                   unsigned kind, void *block, size_t size, unsigned align_log2)
 {
+    uint64_t spent = thread->spent; /* before slack_of() makes a call of its own */
     if (likely(block))
-        record_long(thread, frame, start, kind, (uintptr_t)block, size, slack_of(thread, frame, block, size), align_log2);
+        record_long(thread, frame, start, kind, (uintptr_t)block, size,
+                    slack_of(thread, frame, block, size), align_log2);
     else
         record_long(thread, frame, start, kind | WIRE_FAILED, 0, size, 0, align_log2);
+    record_spent(thread, frame, spent);
 }
 
 extern bool hooks_free_stacks;

@@ -87,11 +87,13 @@ reallocate(struct thread *thread, uintptr_t frame, const struct unwind_start *st
 {
     record_short(thread, frame, WIRE_REALLOC_BEGIN, (uintptr_t)old);
     void *block = CALL_REAL(thread, frame, real.realloc(old, size));
+    uint64_t spent = thread->spent;
     if (likely(block))
         record_long(thread, frame, start, WIRE_REALLOC_END, (uintptr_t)block, size,
                     slack_of(thread, frame, block, size), 0);
     else
         record_long(thread, frame, start, WIRE_REALLOC_END | (size ? WIRE_FAILED : 0), 0, size, 0, 0);
+    record_spent(thread, frame, spent);
     return block;
 }
 
@@ -168,9 +170,13 @@ HOOK void *reallocarray(void *old, size_t count, size_t size)
 /* Calls what ends the block's life, as the allocator's own business if need be. */
 #define CALL_REAL_FREE(thread, frame, call)                                                        \
     do {                                                                                           \
-        if (unlikely(thread_real_nests)) {                                                         \
-            INSIDE(thread, frame);                                                                 \
-            call;                                                                                  \
+        if (unlikely(thread_real_watched)) {                                                       \
+            uint64_t since_ = call_begins();                                                       \
+            {                                                                                      \
+                INSIDE(thread, frame);                                                             \
+                call;                                                                              \
+            }                                                                                      \
+            record_spent(thread, frame, call_took(since_));                                        \
             return;                                                                                \
         }                                                                                          \
         call;                                                                                      \

@@ -80,7 +80,10 @@ static void *operator_find(const char *symbol)
 #define CALL_INSIDE(thread, frame, call)                                                           \
     ({                                                                                             \
         INSIDE(thread, frame);                                                                     \
-        call;                                                                                      \
+        uint64_t since_ = call_begins();                                                           \
+        __typeof__(call) result_ = call;                                                           \
+        (thread)->spent = call_took(since_);                                                       \
+        result_;                                                                                   \
     })
 
 /* A new that throws leaves no record here of its failure: the exception passes through, `inside`
@@ -156,8 +159,12 @@ NEW_OPERATORS(X)
         }                                                                                          \
         struct unwind_start start = UNWIND_START_HERE();                                           \
         record_free(thread, frame, &start, block, 0);                                              \
-        INSIDE(thread, frame);                                                                     \
-        call arguments;                                                                            \
+        uint64_t since = call_begins();                                                            \
+        {                                                                                          \
+            INSIDE(thread, frame);                                                                 \
+            call arguments;                                                                        \
+        }                                                                                          \
+        record_spent(thread, frame, call_took(since));                                             \
     }                                                                                              \
     HOOK_BODY void symbol##_inside parameters                                                      \
     {                                                                                              \

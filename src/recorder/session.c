@@ -216,6 +216,8 @@ static bool begin_common(struct wire_header *header, bool forked)
     syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0);
     follow = header->flags & WIRE_FLAG_FOLLOW;
     hooks_free_stacks = header->flags & WIRE_FLAG_FREE_STACKS;
+    thread_timed = header->flags & WIRE_FLAG_TIMED;
+    thread_real_watched = thread_real_nests || thread_timed;
     if (!forked && !follow)
         hide_from_children();
     atomic_store(&header->start_ticks, ticks_now());

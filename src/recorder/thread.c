@@ -16,6 +16,7 @@
 
 __thread struct thread *thread_current;
 bool thread_real_nests;
+bool thread_timed, thread_real_watched;
 uint64_t thread_sample_bytes;
 uint32_t (*thread_capture)(struct unwind_memory *, const struct unwind_start *) = unwind_capture;
 
@@ -36,6 +37,37 @@ static void record_thread(struct thread *thread, enum wire_kind kind)
     record_short(thread, frame, kind, tid);
 }
 
+/* ---- The stack ---- */
+
+void thread_deeper(struct thread *thread, uintptr_t sp, uint32_t node)
+{
+    uintptr_t base = thread->memory ? unwind_own_stack(thread->memory, sp) : 0;
+    if (!base)
+        return; /* a signal handler's, a fiber's; or it is not known which one is ours */
+    thread->deepest = sp;
+    atomic_store_explicit(&thread->ring->deepest_bytes, base - sp, memory_order_relaxed);
+    atomic_store_explicit(&thread->ring->deepest_node, node, memory_order_relaxed);
+}
+
+/* The collector reads this in the ring; when the thread ends another may take that. */
+static void record_stack(struct thread *thread)
+{
+    uint64_t deepest = atomic_load_explicit(&thread->ring->deepest_bytes, memory_order_relaxed);
+    struct recording recording =
+        recording_begin(thread, (uintptr_t)__builtin_frame_address(0));
+    struct wire_record *record = deepest ? record_begin(&recording, 32) : NULL;
+    if (!record) {
+        recording_abandon(&recording);
+        return;
+    }
+    uint64_t ticks = record->ticks;
+    record->size_bytes = 0; /* how many of its pages were touched only the kernel could say */
+    record->detail = wire_detail(
+        atomic_load_explicit(&thread->ring->deepest_node, memory_order_relaxed), 0, 0);
+    record_word0(record, WIRE_STACK, deepest);
+    record_publish(&recording, ticks);
+}
+
 /* TLS destructor. Others may run after it, and free; the ring stays ours until the kernel has
  * forgotten the thread. */
 static void thread_end(void *value)
@@ -45,6 +77,7 @@ static void thread_end(void *value)
         return;
     int saved_errno = errno;
     struct wire_ring *ring = thread->ring; /* the record may find the collector gone */
+    record_stack(thread);
     record_thread(thread, WIRE_THREAD_END);
     atomic_store_explicit(&ring->state, WIRE_RING_ENDING, memory_order_release);
     errno = saved_errno;

@@ -37,6 +37,8 @@ struct thread {
     uintptr_t inside;      /* frame of a hook whose real function calls hooked ones; 0: none */
     struct unwind_memory *memory;
     uint64_t lost; /* events since the last WIRE_LOST record */
+    uintptr_t deepest; /* stack pointer of the deepest event on the thread's own stack */
+    uint64_t spent;    /* where calls are timed: ticks of the last real call */
 
     /* where allocations are sampled */
     uint64_t until_sample; /* bytes; what is larger, or as large, is sampled */
@@ -49,6 +51,9 @@ extern __thread struct thread *thread_current;
 
 /* Whether the real malloc calls functions that we hook (not glibc's): set once by thread_begin(). */
 extern bool thread_real_nests;
+/* Whether calls are timed; and whether a call of the real malloc is more than just that, for either
+ * reason. Set once by session_begin(). */
+extern bool thread_timed, thread_real_watched;
 
 /* unwind_capture(), or what stands in front of it (check.h). A pointer, not a test of a flag: it
  * costs the hot path no instruction. */
@@ -146,6 +151,9 @@ static inline uint64_t cursor_advance(struct thread *thread, uint64_t bytes)
 #endif
 }
 
+/* An event deeper in the stack than any before, or on another stack: notes which. */
+void thread_deeper(struct thread *thread, uintptr_t sp, uint32_t node);
+
 /* Room for a record (void until its first word is written: the collector clears what it has read)
  * and the time. Between this and record_publish() the collector waits for us: no calls in between.
  * NULL: lost. */
@@ -225,6 +233,8 @@ record_long(struct thread *thread, uintptr_t frame, const struct unwind_start *s
 {
     struct recording recording = recording_begin(thread, frame);
     uint32_t node = recording_path(&recording, start);
+    if (unlikely(start->sp < thread->deepest))
+        thread_deeper(thread, start->sp, node);
     struct wire_record *record = record_begin(&recording, 32);
     if (unlikely(!record)) {
         recording_abandon(&recording);

@@ -67,6 +67,12 @@ struct replay_site {
     struct call_metrics metrics;
 };
 
+/* Were calls timed? */
+static inline bool call_metrics_know_times(const struct call_metrics *metrics)
+{
+    return metrics->alloc_time != UINT64_MAX;
+}
+
 /* Of the whole program. */
 struct program_metrics {
     struct call_metrics total; /* peak_bytes/peak_ticks: the global high-water mark; at_peak_* too */

@@ -900,6 +900,7 @@ void replay_know_frees(struct replay *replay)
 void replay_know_times(struct replay *replay)
 {
     threads_know_times(&replay->threads);
+    replay->sites.timed = true;
 }
 
 uint32_t replay_thread_begin(struct replay *replay, uint32_t tid, uint64_t ticks)

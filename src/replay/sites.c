@@ -174,8 +174,8 @@ void site_metrics(const struct sites *sites, uint32_t site, struct call_metrics 
         .at_peak_count = behind ? hot->live_count : hot->at_peak_count,
         .map_count = cold->map_count,
         .map_bytes = cold->map_bytes,
-        .alloc_time = hot->alloc_time,
-        .free_time = hot->free_time,
+        .alloc_time = sites->timed ? hot->alloc_time : UINT64_MAX,
+        .free_time = sites->timed ? hot->free_time : UINT64_MAX,
     };
     freed_metrics(sites, site, out);
     sample_metrics(sites, site, behind, out);
@@ -234,6 +234,10 @@ static void add_site(struct call_metrics *total, const struct call_metrics *site
     total->at_peak_count += site->at_peak_count;
     total->map_count += site->map_count;
     total->map_bytes += site->map_bytes;
+}
+
+static void add_times(struct call_metrics *total, const struct call_metrics *site)
+{
     total->alloc_time += site->alloc_time;
     total->free_time += site->free_time;
 }
@@ -257,9 +261,12 @@ static void add_samples(struct call_metrics *total, const struct call_metrics *s
 void sites_total(const struct sites *sites, struct call_metrics *out)
 {
     uint64_t freed = sites->freed ? 0 : UINT64_MAX, sampled = sites->samples ? 0 : UINT64_MAX;
+    uint64_t timed = sites->timed ? 0 : UINT64_MAX;
 
     *out = (struct call_metrics){.size_min = UINT64_MAX,
                                  .lifetime_min = UINT64_MAX,
+                                 .alloc_time = timed,
+                                 .free_time = timed,
                                  .freed_count = freed,
                                  .freed_bytes = freed,
                                  .freed_elsewhere_count = freed,
@@ -272,6 +279,8 @@ void sites_total(const struct sites *sites, struct call_metrics *out)
         struct call_metrics metrics;
         site_metrics(sites, site, &metrics);
         add_site(out, &metrics);
+        if (sites->timed)
+            add_times(out, &metrics);
         if (sites->freed)
             add_freed(out, &metrics);
         if (sites->samples)

@@ -78,6 +78,7 @@ struct sites {
     struct site_freed *freed; /* NULL: not recorded */
     struct site_samples *samples; /* NULL: every allocation is recorded */
     uint32_t count;
+    bool timed; /* how long calls took is told */
     uint64_t peak_number, crest_number;
     uint32_t **pages; /* by node: site number + 1, 0 if it has none; a page may be NULL */
     uint32_t page_count, pages_used;

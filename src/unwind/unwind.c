@@ -199,6 +199,12 @@ uint32_t unwind_capture(struct unwind_memory *memory, const struct unwind_start 
     return node;
 }
 
+uintptr_t unwind_own_stack(const struct unwind_memory *memory, uintptr_t sp)
+{
+    const struct stack *stack = &memory->stack;
+    return stack->thread == arch_thread_pointer() && stack_covers(stack, sp) ? stack->hi : 0;
+}
+
 /* ---- The rest --------------------------------------------------------------------------------------- */
 
 void unwind_code_gone(uintptr_t lo, uintptr_t hi)

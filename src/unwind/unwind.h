@@ -59,6 +59,10 @@ void unwind_memory_forget(struct unwind_memory *memory); /* at reuse by another 
  * handlers that interrupted a capture). 0: no node could be had. */
 uint32_t unwind_capture(struct unwind_memory *memory, const struct unwind_start *start);
 
+/* Where the stack that sp lies on begins (its highest address), if that is the thread's own; 0: it
+ * is another one, or no capture has looked at it yet. */
+uintptr_t unwind_own_stack(const struct unwind_memory *memory, uintptr_t sp);
+
 /* The frames of a path, innermost first, a mark possibly last; returns how many, `max` at most. For
  * checks and tests. */
 size_t unwind_path_ips(uint32_t node, uintptr_t *ips, size_t max);

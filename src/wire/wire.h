@@ -22,7 +22,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define WIRE_MAGIC           0x325458414d444954ull /* changes with the layout */
+#define WIRE_MAGIC           0x335458414d444954ull /* changes with the layout */
 #define WIRE_CHUNK_BYTES     (1u << 20)
 #define WIRE_MAX_CHUNKS      16384u /* 16 GiB */
 #define WIRE_RINGS_PER_CHUNK (WIRE_CHUNK_BYTES / sizeof(struct wire_ring))
@@ -172,11 +172,13 @@ struct wire_ring {
     _Alignas(64) _Atomic uint64_t head;
     _Atomic uint64_t last_ticks;
     _Atomic uint32_t busy;
-    _Atomic uint32_t state;       /* enum wire_ring_state; only the recorder reads it */
+    _Atomic uint32_t state;       /* enum wire_ring_state */
     _Atomic uint32_t tid;         /* as gettid() says */
     _Atomic uint32_t waits;       /* times that the ring was full */
     _Atomic uint64_t wait_ticks;  /* time spent waiting for the collector */
     _Atomic uint64_t lost_events; /* not recorded: --on-full=drop; told in the stream as well */
+    _Atomic uint64_t deepest_bytes; /* of its stack, at any event; 0: not known (WIRE_STACK) */
+    _Atomic uint32_t deepest_node;  /* the call path there */
     /* written by the collector */
     _Alignas(64) _Atomic uint64_t tail;
     _Atomic uint32_t space; /* futex of a thread whose ring is full: it sets WIRE_SPACE_WANTED before

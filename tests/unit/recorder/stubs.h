@@ -35,6 +35,11 @@ bool session_collector_lives(void) { return atomic_load(&shared_header()->stop) 
 bool real_is_allocator(uintptr_t ip) { return ip == 0; }
 struct unwind_memory *unwind_memory_new(void) { return NULL; }
 void unwind_memory_forget(struct unwind_memory *memory) { (void)memory; }
+uintptr_t unwind_own_stack(const struct unwind_memory *memory, uintptr_t sp)
+{
+    (void)memory, (void)sp;
+    return 0;
+}
 uint32_t unwind_capture(struct unwind_memory *memory, const struct unwind_start *start)
 {
     (void)memory;

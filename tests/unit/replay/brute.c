@@ -17,6 +17,7 @@ static uint64_t larger(uint64_t a, uint64_t b)
 static void nothing_yet(struct call_metrics *metrics, bool know_frees)
 {
     metrics->size_min = metrics->lifetime_min = UINT64_MAX;
+    metrics->alloc_time = metrics->free_time = UINT64_MAX;
     metrics->sample_count = metrics->alloc_variance = metrics->live_variance =
         metrics->at_peak_variance = UINT64_MAX;
     if (!know_frees)
@@ -33,6 +34,14 @@ void brute_init(struct brute *brute, uint64_t start, bool know_frees)
         nothing_yet(&brute->sites[i], know_frees);
     nothing_yet(&brute->program.total, know_frees);
     brute->levels[brute->level_count++] = (struct brute_level){start, 0, 0};
+}
+
+void brute_know_times(struct brute *brute)
+{
+    brute->timed = true;
+    for (size_t i = 0; i < BRUTE_NODES; i++)
+        brute->sites[i].alloc_time = brute->sites[i].free_time = 0;
+    brute->program.total.alloc_time = brute->program.total.free_time = 0;
 }
 
 static size_t new_thread(struct brute *brute, uint32_t tid, uint64_t ticks)

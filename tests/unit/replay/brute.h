@@ -70,7 +70,7 @@ struct brute {
     struct brute_realloc pending[BRUTE_THREADS][256];
     size_t pending_count[BRUTE_THREADS];
     struct brute_call calls[BRUTE_THREADS];
-    bool timed; /* set before threads begin */
+    bool timed;
     size_t thread_count;
     size_t streams[BRUTE_STREAMS]; /* whose thread */
     size_t stream_count;
@@ -83,6 +83,8 @@ struct brute {
 };
 
 void brute_init(struct brute *brute, uint64_t start, bool know_frees);
+/* Calls are timed; before threads begin. */
+void brute_know_times(struct brute *brute);
 void brute_thread_begin(struct brute *brute, uint32_t tid, uint64_t ticks);
 void brute_record(struct brute *brute, size_t stream, const struct wire_record *record);
 void brute_program(const struct brute *brute, struct program_metrics *out);

@@ -412,7 +412,8 @@ static void run_shape(const struct shape *shape, uint64_t seed, bool know_frees)
     brute_init(brute, START, know_frees);
     if (know_frees)
         replay_know_frees(replay);
-    brute->timed = shape->timed_percent > 0;
+    if (shape->timed_percent > 0)
+        brute_know_times(brute);
     if (brute->timed)
         replay_know_times(replay);
     history_init(&history);
