@@ -142,9 +142,11 @@ static struct thread *thread_new(void)
         .mask = shared_header()->ring_bytes - 1,
         .cursor = atomic_load_explicit(&ring->head, memory_order_relaxed),
         .memory = memory,
+        .deepest = UINTPTR_MAX,
         .random = hash_u64(ticks_now()) ^ hash_u64((uintptr_t)&thread_current) ^
                   (uint64_t)atomic_load_explicit(&ring->tid, memory_order_relaxed) << 40,
     };
+    atomic_store_explicit(&ring->deepest_bytes, 0, memory_order_relaxed);
     if (thread_sample_bytes)
         thread_draw(thread);
     return thread;
