@@ -574,7 +574,8 @@ static void add_section_title(struct text *text, size_t metric, size_t count)
         title = "Alive now";
     strbuf_add_char(&text->out, '\n');
     style_add(&text->out, &text->style, TONE_TITLE, title);
-    strbuf_add_string(&text->out, "  ");
+    if (total || !is_estimate(text, metric))
+        strbuf_add_string(&text->out, "  ");
     if (total && is_estimate(text, metric) && metrics[metric].variance)
         estimate_add_bytes(&text->out, text->profile, total,
                            metric_variance(&metrics[metric], &text->profile->program.total),
