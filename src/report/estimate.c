@@ -62,6 +62,17 @@ uint64_t estimate_unseen(const struct profile *profile)
     return 3 * profile->sample_bytes; /* e^-3 = 5 % */
 }
 
+bool estimate_is_empty(const struct profile *profile)
+{
+    return estimate_is(profile) && !profile->program.total.sample_count;
+}
+
+void estimate_add_unknown(struct strbuf *out, const struct profile *profile)
+{
+    strbuf_addf(out, "not known: nothing came into the sample; less than %s in all (95 %%)",
+                human_bytes(estimate_unseen(profile)).text);
+}
+
 void estimate_add_sentence(struct strbuf *out, const struct profile *profile)
 {
     uint64_t samples = profile->program.total.sample_count;

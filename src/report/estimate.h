@@ -31,6 +31,11 @@ struct human estimate_count(const struct profile *profile, uint64_t count);
 /* The most bytes that no sample may have shown: with 95 % probability less than this was there. */
 uint64_t estimate_unseen(const struct profile *profile);
 
+/* Does the sample hold nothing, so that nothing is known but what estimate_unseen() says? */
+bool estimate_is_empty(const struct profile *profile);
+/* "not known: nothing came into the sample; less than 1.50 MiB in all (95 %)" */
+void estimate_add_unknown(struct strbuf *out, const struct profile *profile);
+
 /* "one allocation in every 512 KiB on average; 1,234 samples" */
 void estimate_add_sentence(struct strbuf *out, const struct profile *profile);
 

@@ -41,16 +41,10 @@ static void add_bytes(struct summary *summary, uint64_t bytes, uint64_t variance
     estimate_add_bytes(&summary->out, summary->profile, bytes, variance, summary->style.utf8);
 }
 
-static void add_figures(struct summary *summary)
+static void add_totals(struct summary *summary)
 {
-    const struct program_metrics *program = &summary->profile->program;
-    const struct call_metrics *total = &program->total;
+    const struct call_metrics *total = &summary->profile->program.total;
     uint64_t resident;
-    if (estimate_is(summary->profile)) {
-        strbuf_add_string(&summary->out, "  sampled      ");
-        estimate_add_sentence(&summary->out, summary->profile);
-        strbuf_add_char(&summary->out, '\n');
-    }
     strbuf_add_string(&summary->out, "  peak         ");
     style_begin(&summary->out, &summary->style, TONE_FIGURE);
     add_bytes(summary, total->peak_bytes, total->at_peak_variance);
@@ -74,6 +68,22 @@ static void add_figures(struct summary *summary)
                         human_bytes(estimate_unseen(summary->profile)).text);
     }
     strbuf_add_char(&summary->out, '\n');
+}
+
+static void add_figures(struct summary *summary)
+{
+    if (estimate_is(summary->profile)) {
+        strbuf_add_string(&summary->out, "  sampled      ");
+        estimate_add_sentence(&summary->out, summary->profile);
+        strbuf_add_char(&summary->out, '\n');
+    }
+    if (estimate_is_empty(summary->profile)) {
+        strbuf_add_string(&summary->out, "  allocations  ");
+        estimate_add_unknown(&summary->out, summary->profile);
+        strbuf_add_char(&summary->out, '\n');
+    } else {
+        add_totals(summary);
+    }
 }
 
 static void add_site(struct summary *summary, const struct site_group *group, bool first)

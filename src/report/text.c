@@ -133,13 +133,17 @@ static void add_bytes(struct text *text, uint64_t bytes, uint64_t variance)
 static void add_peak(struct text *text)
 {
     const struct program_metrics *program = &text->profile->program;
-    struct strbuf line = STRBUF_INIT;
     add_label(text, "peak");
     add_bytes(text, program->total.peak_bytes, program->total.at_peak_variance);
     strbuf_addf(&text->out, " %s%s blocks, after %s\n",
                 estimate_is(text->profile) ? "in ~" : "requested in ",
                 human_count(program->total.at_peak_count).text,
                 human_duration(program->total.peak_ticks).text);
+}
+
+static void add_resident(struct text *text)
+{
+    struct strbuf line = STRBUF_INIT;
     uint64_t resident;
     add_label(text, "resident");
     if (facts_resident_peak(text->profile, &resident))
@@ -278,6 +282,16 @@ static void add_loss(struct text *text)
     strbuf_release(&warnings);
 }
 
+/* Of a sample that holds no allocation. */
+static void add_unknown(struct text *text)
+{
+    struct strbuf line = STRBUF_INIT;
+    add_label(text, "allocations");
+    estimate_add_unknown(&line, text->profile);
+    add_wrapped(text, line.data);
+    strbuf_release(&line);
+}
+
 static void add_head(struct text *text)
 {
     add_identity(text);
@@ -289,9 +303,15 @@ static void add_head(struct text *text)
         return;
     }
     add_sampling(text);
-    add_peak(text);
-    add_counts(text);
-    add_leaks(text);
+    if (estimate_is_empty(text->profile)) {
+        add_unknown(text);
+        add_resident(text);
+    } else {
+        add_peak(text);
+        add_resident(text);
+        add_counts(text);
+        add_leaks(text);
+    }
     add_mapped(text);
     add_threads(text);
     add_loss(text);
@@ -554,12 +574,13 @@ static void add_section_title(struct text *text, size_t metric, size_t count)
         title = "Alive now";
     strbuf_add_char(&text->out, '\n');
     style_add(&text->out, &text->style, TONE_TITLE, title);
-    strbuf_add_string(&text->out, "  ");
-    if (is_estimate(text, metric) && metrics[metric].variance)
+    if (total || !is_estimate(text, metric))
+        strbuf_add_string(&text->out, "  ");
+    if (total && is_estimate(text, metric) && metrics[metric].variance)
         estimate_add_bytes(&text->out, text->profile, total,
                            metric_variance(&metrics[metric], &text->profile->program.total),
                            text->style.utf8);
-    else
+    else if (total || !is_estimate(text, metric))
         strbuf_add_string(&text->out, figure_of(text, metric, total).text);
     if (count)
         strbuf_addf(&text->out, " at %s call site%s", human_exact(count).text,

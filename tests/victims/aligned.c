@@ -31,8 +31,8 @@ static void *posix(size_t alignment, size_t size)
 MAKE(victim_memalign, memalign(64, 100), 64)
 MAKE(victim_aligned_alloc, aligned_alloc(4096, 8192), 4096)
 MAKE(victim_posix_memalign, posix(32, 77), 32)
-MAKE(victim_valloc, valloc(10), 4096)
-MAKE(victim_pvalloc, pvalloc(10), 4096)
+MAKE(victim_valloc, valloc(30), 4096)
+MAKE(victim_pvalloc, pvalloc(30), 4096)
 
 /* An aligned block that is then reallocated loses its alignment's guarantee, not its account. */
 VICTIM void victim_aligned_realloc(void)

@@ -50,7 +50,7 @@ static void *body(void *argument)
         void *kept = victim_makes(100);
         victim_clears(victim_makes(30));
         victim_drops(victim_grows(kept, 1000));
-        victim_shrinks_to_nothing(victim_makes(7));
+        victim_shrinks_to_nothing(victim_makes(37));
         victim_frees_nothing();
         handed[me] = victim_makes(64);
         victim_meet();

@@ -45,7 +45,7 @@ static void on_signal(int number)
 VICTIM void victim_afterwards(void)
 {
     for (int i = 0; i < 100; i++)
-        free(keep(malloc(5)));
+        free(keep(malloc(25)));
     barrier();
 }
 

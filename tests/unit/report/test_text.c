@@ -279,6 +279,27 @@ static void nothing_in_a_sample_is_less_than_three_intervals(void **state)
     free(text);
 }
 
+static void of_an_empty_sample_nothing_is_known(void **state)
+{
+    (void)state;
+    struct report_options options = usual();
+    uint64_t samples = profile->program.total.sample_count;
+    char *text = NULL;
+    size_t bytes;
+    FILE *out = open_memstream(&text, &bytes);
+    profile->program.total.sample_count = 0;
+    assert_int_equal(report_text(out, profile, &options), 0);
+    assert_int_equal(report_summary(out, profile, "x.tmk"), 0);
+    fclose(out);
+    char *first = strstr(text, "not known: nothing came into the sample");
+    assert_non_null(first);
+    assert_non_null(strstr(first + 1, "not known: nothing came into the sample"));
+    assert_null(strstr(text, "  peak  "));
+    assert_null(strstr(text, "never freed  "));
+    profile->program.total.sample_count = samples;
+    free(text);
+}
+
 static void a_filter_is_checked(void **state)
 {
     (void)state;
@@ -310,6 +331,7 @@ int main(void)
         cmocka_unit_test(a_sample_says_how_sure_it_is),
         cmocka_unit_test(a_sample_says_so_in_json),
         cmocka_unit_test(nothing_in_a_sample_is_less_than_three_intervals),
+        cmocka_unit_test(of_an_empty_sample_nothing_is_known),
         cmocka_unit_test(no_line_is_wider_than_asked),
     };
     return cmocka_run_group_tests(tests, open_profile, close_profile) +
