@@ -4,12 +4,12 @@
 #include <string.h>
 #include "base/term.h"
 #include "base/text.h"
+#include "present/facts.h"
 #include "report/estimate.h"
-#include "report/facts.h"
 #include "report/metric.h"
-#include "report/names.h"
+#include "present/names.h"
 #include "report/call_sites.h"
-#include "report/style.h"
+#include "present/style.h"
 
 enum { TOP = 3, MOST_COLUMNS = 100 };
 
@@ -78,7 +78,8 @@ static void add_figures(struct summary *summary)
 
 static void add_site(struct summary *summary, const struct site_group *group, bool first)
 {
-    uint64_t peak = summary->profile->program.total.at_peak_bytes, value = group->totals[0];
+    uint64_t peak = summary->profile->program.total.at_peak_bytes,
+             value = site_group_value(group, 0);
     struct strbuf name = STRBUF_INIT, left = STRBUF_INIT, place = STRBUF_INIT;
     strbuf_addf(&left, "  %-12s %9s %7s  ", first ? "at the peak" : "", human_bytes(value).text,
                 human_percent((double)value, (double)peak).text);
