@@ -1,8 +1,5 @@
-/* Call paths grouped by the first function of the program's own, and the callers above it.
- *
- *   path   main → run → load → std::vector::push_back → operator new
- *                        └ the site's frame (library frames are hidden)
- *          └──────┘ its callers, nearest first
+/* Call paths grouped by the first function of the program's own (present/frames.h), and the callers
+ * above it.
  *
  * Invariant: a metric's sum over all groups is its sum over all (filtered) paths: each path is in
  * exactly one group. */
@@ -12,15 +9,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "base/strbuf.h"
+#include "present/frames.h"
 #include "profile/profile.h"
 #include "report/metric.h"
 #include "report/report.h"
-
-/* One frame of a call path: an index into profile->lines, of code `code`. code 0: no path. */
-struct frame {
-    uint32_t code, line;
-};
 
 struct site_group {
     struct frame frame;
@@ -65,12 +57,5 @@ struct callers {
 int callers_build(struct callers *callers, const struct call_sites *sites,
                   const struct site_group *group, size_t metric, size_t depth);
 void callers_release(struct callers *callers);
-
-/* What is known of a frame; NULL, 0 where nothing is. */
-const char *frame_function(const struct profile *profile, struct frame frame);
-const char *frame_file(const struct profile *profile, struct frame frame, uint32_t *line);
-const char *frame_module(const struct profile *profile, struct frame frame);
-/* A name in any case: function, "libx.so+0x12", "[…]". Not shortened, not made safe. */
-void frame_add_name(struct strbuf *out, const struct profile *profile, struct frame frame);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/json.h"
-#include "report/facts.h"
+#include "present/facts.h"
 #include "report/metric.h"
 #include "report/call_sites.h"
 

@@ -4,11 +4,11 @@
 #include <string.h>
 #include "base/term.h"
 #include "base/text.h"
-#include "report/facts.h"
+#include "present/facts.h"
 #include "report/metric.h"
-#include "report/names.h"
+#include "present/names.h"
 #include "report/call_sites.h"
-#include "report/style.h"
+#include "present/style.h"
 
 enum { TOP = 3, MOST_COLUMNS = 100 };
 

@@ -17,12 +17,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/text.h"
-#include "report/facts.h"
+#include "present/facts.h"
 #include "report/graph.h"
 #include "report/metric.h"
-#include "report/names.h"
+#include "present/names.h"
 #include "report/call_sites.h"
-#include "report/style.h"
+#include "present/style.h"
 
 enum { LABEL_COLUMNS = 15, FIGURE_COLUMNS = 22, LEVELS = 4, MAX_LINES = 24 };
 
@@ -254,51 +254,6 @@ static void add_head(struct text *text)
 
 /* ---- Call sites ---------------------------------------------------------------------------- */
 
-/* A file below the directory that the program was started in is named from there. */
-static const char *without_directory(const struct profile *profile, const char *file)
-{
-    const char *directory = profile_get(profile, PROFILE_META_DIRECTORY);
-    size_t length = directory ? strlen(directory) : 0;
-    bool below = length && !strncmp(file, directory, length) && file[length] == '/';
-    return below ? file + length + 1 : file;
-}
-
-static bool is_program(const struct profile *profile, const char *module)
-{
-    const char *executable = profile_get(profile, PROFILE_META_EXECUTABLE);
-    return executable && !strcmp(executable, module);
-}
-
-/* The rest of a line whose first `used` columns are taken: name, and place at the right edge. */
-static void add_frame(struct text *text, struct frame frame, size_t used, bool strong)
-{
-    const struct profile *profile = text->profile;
-    struct strbuf name = STRBUF_INIT, shown = STRBUF_INIT, place = STRBUF_INIT;
-    size_t room = text->style.columns > used + 16 ? text->style.columns - used : 16;
-    uint32_t line;
-    const char *file = frame_file(profile, frame, &line);
-    const char *module = frame_module(profile, frame);
-    frame_add_name(&name, profile, frame);
-    if (file)
-        name_add_place(&place, without_directory(profile, file), line, room * 9 / 20);
-    else if (module && frame_function(profile, frame) && !is_program(profile, module))
-        name_add_place(&place, name_base(module), 0, room * 9 / 20);
-    size_t place_columns = text_width(place.data);
-    name_add_short(&shown, name.data, room - place_columns - (place_columns ? 2 : 0));
-    if (strong)
-        style_add(&text->out, &text->style, TONE_TITLE, shown.data);
-    else
-        strbuf_add_string(&text->out, shown.data);
-    if (place_columns) {
-        strbuf_add_repeated(&text->out, " ", room - text_width(shown.data) - place_columns);
-        style_add(&text->out, &text->style, TONE_DIM, place.data);
-    }
-    strbuf_add_char(&text->out, '\n');
-    strbuf_release(&name);
-    strbuf_release(&shown);
-    strbuf_release(&place);
-}
-
 struct tree {
     struct text *text;
     const struct callers *callers;
@@ -339,7 +294,8 @@ static void add_branch(struct tree *tree, uint32_t child, bool last)
     add_prefix(tree, last ? style_sign(style, "└─", "`-") : style_sign(style, "├─", "|-"));
     strbuf_addf(&tree->text->out, "%7s ",
                 human_percent((double)caller->value, (double)tree->total).text);
-    add_frame(tree->text, caller->frame, prefix_columns(tree) + 10, false);
+    frame_add_line(&tree->text->out, style, tree->text->profile, caller->frame,
+                   prefix_columns(tree) + 10, false);
     size_t before = tree->prefix.length;
     strbuf_addf(&tree->prefix, "%s  ", last ? " " : style_sign(style, "│", "|"));
     tree->level++;
@@ -398,7 +354,8 @@ static void add_callers(struct tree *tree, uint32_t index)
         if (!child || nodes[child].next || nodes[child].value != nodes[index].value)
             break;
         add_prefix(tree, style_sign(style, "↑ ", "^ "));
-        add_frame(tree->text, nodes[child].frame, prefix_columns(tree) + 2, false);
+        frame_add_line(&tree->text->out, style, tree->text->profile, nodes[child].frame,
+                       prefix_columns(tree) + 2, false);
         index = child;
     }
     if (child)
@@ -439,7 +396,7 @@ static int add_site(struct text *text, size_t metric, const struct site_group *g
     strbuf_addf(&figure, "%11s", metric_human(&metrics[metric], value).text);
     style_add(&text->out, &text->style, TONE_FIGURE, figure.data);
     strbuf_addf(&text->out, "  %7s  ", human_percent((double)value, (double)total).text);
-    add_frame(text, group->frame, FIGURE_COLUMNS, true);
+    frame_add_line(&text->out, &text->style, text->profile, group->frame, FIGURE_COLUMNS, true);
     if (metric_is_freed(&metrics[metric]))
         add_freed(text, group);
     struct tree tree = {text, &callers, total, STRBUF_INIT, 0, 0};
