@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "base/json.h"
 #include "base/strbuf.h"
 #include "present/style.h"
 #include "profile/profile.h"
@@ -29,13 +30,15 @@ const char *frame_module(const struct profile *profile, struct frame frame);
 uint64_t frame_key(const struct profile *profile, struct frame frame);
 /* A name in any case: function, "libx.so+0x12", "[…]". Not shortened, not made safe. */
 void frame_add_name(struct strbuf *out, const struct profile *profile, struct frame frame);
-/* "src/mesh.cpp:77", as seen from where the program was started, in at most `columns`; where no file
- * is known the library, or nothing. Safe. */
+/* "src/mesh.cpp:77", as seen from where the program was started, in at most `columns`; where no
+ * file is known the library, or nothing. Safe. */
 void frame_add_place(struct strbuf *out, const struct profile *profile, struct frame frame,
                      size_t columns);
 /* The rest of a line whose first `used` columns are taken: name, and place at the right edge. */
 void frame_add_line(struct strbuf *out, const struct style *style, const struct profile *profile,
                     struct frame frame, size_t used, bool strong);
+/* The members "function", "file", "line" and "module" of an object that is open. */
+void frame_write(struct json *json, const struct profile *profile, struct frame frame);
 
 /* By index of profile->lines: is it a frame of a library? NULL: out of memory. To be freed. */
 bool *frames_of_libraries(const struct profile *profile);

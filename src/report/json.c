@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/json.h"
+#include "insight/insight.h"
 #include "present/facts.h"
 #include "report/metric.h"
 #include "report/call_sites.h"
@@ -14,6 +15,7 @@ struct writer {
     const struct profile *profile;
     const struct report_options *options;
     struct call_sites sites;
+    struct insights *insights;
 };
 
 struct member {
@@ -206,22 +208,6 @@ static void write_timeline(struct writer *writer)
 
 /* ---- Call sites ---------------------------------------------------------------------------- */
 
-static void write_frame(struct writer *writer, struct frame frame)
-{
-    struct strbuf name = STRBUF_INIT;
-    uint32_t line;
-    const char *file = frame_file(writer->profile, frame, &line);
-    frame_add_name(&name, writer->profile, frame);
-    json_string(&writer->json, "function", name.data);
-    json_string(&writer->json, "file", file);
-    if (line)
-        json_unsigned(&writer->json, "line", line);
-    else
-        json_null(&writer->json, "line");
-    json_string(&writer->json, "module", frame_module(writer->profile, frame));
-    strbuf_release(&name);
-}
-
 /* JSON_MAX_DEPTH bounds the levels; two are used by each caller, and five by what is around. */
 enum { MAX_CALLERS = (JSON_MAX_DEPTH - 8) / 2 };
 
@@ -232,7 +218,7 @@ static void write_callers(struct writer *writer, const struct callers *callers, 
          child = callers->nodes[child].next) {
         json_object(&writer->json, NULL);
         json_unsigned(&writer->json, "value", callers->nodes[child].value);
-        write_frame(writer, callers->nodes[child].frame);
+        frame_write(&writer->json, writer->profile, callers->nodes[child].frame);
         write_callers(writer, callers, child);
         json_end(&writer->json);
     }
@@ -269,7 +255,7 @@ static int write_site(struct writer *writer, size_t metric, const struct site_gr
         return error;
     json_object(&writer->json, NULL);
     json_unsigned(&writer->json, "value", group->totals[metric]);
-    write_frame(writer, group->frame);
+    frame_write(&writer->json, writer->profile, group->frame);
     write_site_metrics(writer, group);
     write_callers(writer, &callers, 0);
     json_end(&writer->json);
@@ -316,20 +302,27 @@ static int write_sections(struct writer *writer)
 
 int report_json(FILE *out, const struct profile *profile, const struct report_options *options)
 {
-    struct writer writer = {json_begin(out, true), profile, options, {0}};
+    struct writer writer = {json_begin(out, true), profile, options, {0}, NULL};
     int error = call_sites_init(&writer.sites, profile, options);
     if (error)
         return error;
+    writer.insights = insights_find(profile);
+    if (!writer.insights) {
+        call_sites_release(&writer.sites);
+        return -ENOMEM;
+    }
     json_object(&writer.json, NULL);
     json_string(&writer.json, "format", "tidemark-report");
     json_unsigned(&writer.json, "version", 1);
     write_meta(&writer);
     write_program(&writer);
+    insights_write(&writer.json, writer.insights, INSIGHT_INFO);
     write_modules(&writer);
     write_threads(&writer);
     write_timeline(&writer);
     error = write_sections(&writer);
     json_end(&writer.json);
+    insights_free(writer.insights);
     call_sites_release(&writer.sites);
     int stream_error = json_finish(&writer.json);
     return error ? error : stream_error;

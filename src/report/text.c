@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/text.h"
+#include "insight/insight.h"
 #include "present/facts.h"
 #include "report/graph.h"
 #include "report/metric.h"
@@ -24,7 +25,7 @@
 #include "report/call_sites.h"
 #include "present/style.h"
 
-enum { LABEL_COLUMNS = 15, FIGURE_COLUMNS = 22, LEVELS = 4, MAX_LINES = 24 };
+enum { LABEL_COLUMNS = 15, FIGURE_COLUMNS = 22, LEVELS = 4, MAX_LINES = 24, TOP_INSIGHTS = 5 };
 
 struct text {
     struct style style;
@@ -250,6 +251,29 @@ static void add_head(struct text *text)
     add_loss(text);
     strbuf_add_char(&text->out, '\n');
     graph_add(&text->out, &text->style, text->profile);
+}
+
+/* ---- Insights ------------------------------------------------------------------------------ */
+
+static int add_insights(struct text *text)
+{
+    struct insights *insights = insights_find(text->profile);
+    if (!insights)
+        return -ENOMEM;
+    struct strbuf rest = STRBUF_INIT;
+    if (insights->count) {
+        size_t shown = insights->count < TOP_INSIGHTS ? insights->count : TOP_INSIGHTS;
+        strbuf_add_char(&text->out, '\n');
+        style_add(&text->out, &text->style, TONE_TITLE, "Insights");
+        if (shown < insights->count)
+            strbuf_addf(&rest, "  the first %zu of %zu", shown, insights->count);
+        strbuf_add_string(&rest, "  (tidemark insight: evidence and advice)\n");
+        style_add(&text->out, &text->style, TONE_DIM, rest.data);
+        insights_add_lines(&text->out, insights, &text->style, shown);
+    }
+    strbuf_release(&rest);
+    insights_free(insights);
+    return 0;
 }
 
 /* ---- Call sites ---------------------------------------------------------------------------- */
@@ -500,7 +524,10 @@ int report_text(FILE *out, const struct profile *profile, const struct report_op
     if (error)
         return error;
     add_head(&text);
-    if (profile->has_program)
+    /* They are about the whole program: not where a part of it was asked for. */
+    if (profile->has_program && options->metric == REPORT_ALL_METRICS && !options->filter)
+        error = add_insights(&text);
+    if (!error && profile->has_program)
         error = add_sections(&text);
     if (!error && (fwrite(text.out.data, 1, text.out.length, out) != text.out.length))
         error = errno == EPIPE ? 0 : -EIO;
