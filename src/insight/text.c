@@ -54,21 +54,37 @@ static void add_metric(struct strbuf *out, const char *metric)
         strbuf_add_char(out, *metric == '_' ? ' ' : *metric);
 }
 
+/* "alloc count 20.0 k", and what divides it from the next. */
+static void add_fact(struct strbuf *out, const struct style *style, const struct insight *insight,
+                     size_t i)
+{
+    const struct insight_fact *fact = &insight->facts[i];
+    add_metric(out, fact->metric);
+    strbuf_add_char(out, ' ');
+    add_value(out, fact->unit, fact->number, fact->real, fact->text);
+    if (i + 1 < insight->fact_count)
+        strbuf_add_string(out, style_sign(style, " ·", ";"));
+}
+
+/* Lines break between facts, and inside of one only if it is longer than a line. */
 static void add_facts(struct strbuf *out, const struct style *style, const struct insight *insight)
 {
-    struct strbuf line = STRBUF_INIT;
-    strbuf_addf(&line, "%s:", insight->id);
-    for (size_t i = 0; i < insight->fact_count; i++) {
-        const struct insight_fact *fact = &insight->facts[i];
-        strbuf_add_string(&line, i ? style_sign(style, " · ", "; ") : " ");
-        add_metric(&line, fact->metric);
-        strbuf_add_char(&line, ' ');
-        add_value(&line, fact->unit, fact->number, fact->real, fact->text);
-    }
+    struct strbuf fact = STRBUF_INIT;
     strbuf_add_repeated(out, " ", SEVERITY_COLUMNS);
-    text_add_wrapped(out, line.data, SEVERITY_COLUMNS, style->columns);
+    strbuf_addf(out, "%s:", insight->id);
+    size_t column = SEVERITY_COLUMNS + strlen(insight->id) + 1;
+    for (size_t i = 0; i < insight->fact_count; i++) {
+        strbuf_reset(&fact);
+        add_fact(&fact, style, insight, i);
+        size_t width = text_width(fact.data);
+        bool fits = column + 1 + width <= style->columns;
+        strbuf_add_repeated(out, fits ? " " : "\n", 1);
+        strbuf_add_repeated(out, " ", fits ? 0 : SEVERITY_COLUMNS);
+        column = fits ? column + 1 + width : SEVERITY_COLUMNS + width;
+        text_add_wrapped(out, fact.data, SEVERITY_COLUMNS, fits ? column : style->columns);
+    }
     strbuf_add_char(out, '\n');
-    strbuf_release(&line);
+    strbuf_release(&fact);
 }
 
 static void add_path(struct strbuf *out, const struct style *style, const struct profile *profile,
