@@ -135,29 +135,27 @@ static void recursion_is_shown_once(void **state)
     built_free(built);
 }
 
-/* Half of a peak of 10 KiB is nobody's trouble. */
+/* Half of a peak of 10 KiB is nobody's trouble. One block of `slack` too much at a peak of `peak`. */
 static void severity_goes_by_share_and_amount(void **state)
 {
     (void)state;
     static const struct {
-        uint64_t live, others;
+        uint64_t slack, peak;
         const char *severity;
     } cases[] = {
-        {15 * MIB, 15 * MIB, "warning"}, /* as much as a possible leak can be */
-        {MIB, 4 * MIB, "warning"},       {MIB, 4 * MIB + 1, "notice"},
-        {MIB - 1, 0, "notice"},          {MIB, 19 * MIB, "notice"},
-        {MIB, 19 * MIB + 1, "info"},     {64 * KIB, 0, "notice"},
-        {64 * KIB - 1, 0, "info"},
+        {16 * MIB, 32 * MIB, "severe"},      {16 * MIB, 32 * MIB + 1, "warning"},
+        {16 * MIB - 1, 16 * MIB, "warning"}, {MIB, 5 * MIB, "warning"},
+        {MIB, 5 * MIB + 1, "notice"},        {MIB - 1, MIB, "notice"},
+        {MIB, 20 * MIB, "notice"},           {MIB, 20 * MIB + 1, "info"},
+        {64 * KIB, 64 * KIB, "notice"},      {64 * KIB, 20 * 64 * KIB + 1, "info"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct built *built = built_new();
-        built_site(built, built_path(built, "main:1 > keep:2"),
-                   (struct call_metrics){.alloc_count = 2, .alloc_bytes = cases[i].live,
-                                         .live_count = 2, .live_bytes = cases[i].live,
-                                         .at_peak_bytes = cases[i].live, .peak_ticks = 999 * MS});
-        built_site(built, built_path(built, "main:1 > other:2"),
-                   (struct call_metrics){.alloc_count = 2, .at_peak_bytes = cases[i].others});
-        assert_severity(the(built_ask(built), "leak-possible"), cases[i].severity);
+        built_site(built, built_path(built, "main:1 > waste:2"),
+                   (struct call_metrics){.alloc_count = 1, .alloc_bytes = cases[i].peak / 4,
+                                         .free_count = 1, .slack_bytes = cases[i].slack,
+                                         .at_peak_count = 1, .at_peak_bytes = cases[i].peak});
+        assert_severity(the(built_ask(built), "size-waste"), cases[i].severity);
         built_free(built);
     }
 }
