@@ -40,6 +40,18 @@ static bool has_exchanges(const struct inquiry *inquiry)
            has_distributions(inquiry);
 }
 
+/* Where blocks of other threads are freed, if frees came with their call paths. */
+static void add_freeing_paths(const struct inquiry *inquiry, struct insight *insight)
+{
+    struct top_paths top = {0};
+    if (!call_metrics_know_frees(inquiry->total))
+        return;
+    for (size_t i = 0; i < inquiry->profile->site_count; i++)
+        top_paths_add(&top, inquiry->profile->sites[i].path,
+                      inquiry->profile->sites[i].metrics.freed_elsewhere_count);
+    insight_add_top(inquiry, insight, &top, INSIGHT_COUNT);
+}
+
 static void report_pair(struct inquiry *inquiry, const struct exchange *pair, uint64_t all)
 {
     const struct profile *profile = inquiry->profile;
@@ -56,6 +68,7 @@ static void report_pair(struct inquiry *inquiry, const struct exchange *pair, ui
     insight_add_count(insight, "exchanged_in_all", all);
     insight_add_text(insight, "owner", thread_name(profile, pair->owner).text);
     insight_add_text(insight, "freer", thread_name(profile, pair->freer).text);
+    add_freeing_paths(inquiry, insight);
     insight->advice = "Such frees go to another thread's arena, with its lock or a queue: hand "
                       "blocks back to be used again, or pass them in batches.";
 }

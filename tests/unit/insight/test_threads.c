@@ -36,6 +36,21 @@ static void producers_and_consumers_are_named(void **state)
     built_free(built);
 }
 
+static void the_paths_that_free_are_named_if_known(void **state)
+{
+    (void)state;
+    struct built *built = exchanging(20000);
+    built_site(built, built_path(built, "worker:5 > consume:6"),
+               (struct call_metrics){.freed_count = 20000, .freed_elsewhere_count = 20000});
+    the(built_ask(built), "cross-thread-frees");
+    assert_path(built, the(built->insights, "cross-thread-frees"), 0, 20000,
+                "consume:6 < worker:5");
+    built->profile.program.total.freed_count = UINT64_MAX; /* not recorded */
+    built->sites[1].metrics.freed_elsewhere_count = UINT64_MAX;
+    assert_int_equal(the(built_ask(built), "cross-thread-frees")->path_count, 0);
+    built_free(built);
+}
+
 static void few_or_the_smaller_part_is_no_pattern(void **state)
 {
     (void)state;
@@ -113,6 +128,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(producers_and_consumers_are_named),
+        cmocka_unit_test(the_paths_that_free_are_named_if_known),
         cmocka_unit_test(few_or_the_smaller_part_is_no_pattern),
         cmocka_unit_test(names_of_threads_drive_no_terminal),
         cmocka_unit_test(one_thread_has_nobody_to_exchange_with),
