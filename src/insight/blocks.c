@@ -29,8 +29,8 @@ static uint64_t header_bytes(const struct profile *profile)
 /* Of a site's blocks that were alive at the peak: what is known is the mean over all of them. */
 static uint64_t slack_at_peak(const struct call_metrics *metrics)
 {
-    return (uint64_t)((double)metrics->at_peak_count *
-                      share_of(metrics->slack_bytes, blocks_of(metrics)));
+    return whole_number((double)metrics->at_peak_count *
+                        share_of(metrics->slack_bytes, blocks_of(metrics)));
 }
 
 bool site_is_small(const struct site *site)

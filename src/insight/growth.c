@@ -107,8 +107,9 @@ void ask_realloc_growth(struct inquiry *inquiry)
 static bool curve_rises(const struct curve *curve)
 {
     long balance = 0, pairs = 0;
-    for (uint32_t i = 0; i < curve->count; i++)
-        for (uint32_t j = i + 1; j < curve->count; j++, pairs++)
+    uint32_t count = curve->count < CURVE_POINTS ? curve->count : CURVE_POINTS;
+    for (uint32_t i = 0; i < count; i++)
+        for (uint32_t j = i + 1; j < count; j++, pairs++)
             balance += (curve->points[j].bytes > curve->points[i].bytes) -
                        (curve->points[j].bytes < curve->points[i].bytes);
     return (double)balance >= COPY_CURVE_RISE * (double)pairs;

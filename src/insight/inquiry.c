@@ -50,6 +50,11 @@ double share_of(uint64_t part, uint64_t whole)
     return whole ? (double)part / (double)whole : 0;
 }
 
+uint64_t whole_number(double value)
+{
+    return value < 1 ? 0 : value < 18446744073709549568.0 ? (uint64_t)value : UINT64_MAX;
+}
+
 /* ---- Findings ------------------------------------------------------------------------------ */
 
 struct insight *insight_begin(struct inquiry *inquiry, uint64_t amount, uint64_t whole,

@@ -121,7 +121,7 @@ static void report_growth(struct inquiry *inquiry, const struct site *site,
     insight_add_ratio(insight, "rise", growth.rise);
     if (inquiry->run_ns)
         insight_add_bytes(insight, "growth_per_second",
-                          (uint64_t)((double)growth.bytes * 1e9 / (double)inquiry->run_ns));
+                          whole_number((double)growth.bytes * 1e9 / (double)inquiry->run_ns));
     if (all->found > CANDIDATES)
         insight_add_count(insight, "further_sites", all->found - CANDIDATES);
     insight_add_paths(inquiry, insight, site, METRIC_AT(live_bytes), INSIGHT_BYTES);

@@ -30,8 +30,9 @@ static void title_loss(struct insight *insight, const struct profile *profile,
         insight_title(insight, "Frees were missed: %s allocation%s came where a block was alive",
                       human_exact(losses->replaced).text, losses->replaced == 1 ? "" : "s");
     else if (losses->sample_bytes)
-        insight_title(insight, "Only a sample was recorded, one allocation in %s: counts are "
-                               "estimates",
+        insight_title(insight,
+                      "Only a sample was recorded, one allocation in %s: counts are "
+                      "estimates",
                       human_bytes(losses->sample_bytes).text);
     else
         insight_title(insight, "%s call path%s could not be walked to %s",

@@ -9,7 +9,7 @@
 #define PEAK_SHARE 0.5
 /* A spike: the peak is this many times what the program holds in half of its run. Of a level that
  * rises evenly to the end it is twice that. */
-#define PEAK_SPIKE 3
+#define PEAK_SPIKE    3
 #define SPIKE_BUCKETS 8
 
 #define SECONDARY_SHARE 0.5 /* of the global peak */

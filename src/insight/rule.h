@@ -50,6 +50,7 @@ bool has_curves(const struct inquiry *inquiry);
 const struct curve *curve_of(const struct profile *profile, uint32_t node); /* NULL: none */
 
 double share_of(uint64_t part, uint64_t whole); /* 0 if whole is 0 */
+uint64_t whole_number(double value); /* what a damaged file makes too large is UINT64_MAX */
 
 /* A finding whose cost is `amount` (bytes, count or ns) of `whole`. */
 struct insight *insight_begin(struct inquiry *inquiry, uint64_t amount, uint64_t whole,

@@ -122,6 +122,7 @@ void ask_allocator_time(struct inquiry *inquiry)
 {
     const struct call_metrics *total = inquiry->total;
     uint64_t time = total->alloc_time + total->free_time, lives = lives_ns(inquiry);
+    uint64_t calls = inquiry->calls + total->free_count;
     if (!facts_number(inquiry->profile, PROFILE_META_TIMED)) {
         inquiry_silent(inquiry, "not recorded: the time that the allocator takes");
         return;
@@ -131,7 +132,7 @@ void ask_allocator_time(struct inquiry *inquiry)
     struct insight *insight = insight_begin(inquiry, time, lives, INSIGHT_NS);
     insight_title(insight, "%s of the threads' time goes into the allocator, %s a call on average",
                   human_percent((double)time, (double)lives).text,
-                  human_duration(time / (inquiry->calls + total->free_count + 1)).text);
+                  human_duration(calls ? time / calls : 0).text);
     insight_add_ns(insight, "alloc_time", total->alloc_time);
     insight_add_ns(insight, "free_time", total->free_time);
     insight_add_ns(insight, "threads_time", lives);
