@@ -27,27 +27,30 @@
 /* ---- By realloc ---------------------------------------------------------------------------- */
 
 struct growths {
-    uint64_t step, count, all; /* the commonest growth in bytes, how often, and all growths */
+    uint64_t step, count, all; /* the commonest growth in bytes, how often, and all of them */
 };
 
-/* All growths are known from the jumps, the commonest ones by their exact number of bytes. */
+/* The list has the commonest growths only, so all are taken to be whatever reallocations did not
+ * keep the size. Of values that were not counted one by one (DISTRIBUTION_OTHERS) none is the one. */
 static struct growths commonest_growth(const struct profile *profile)
 {
     struct growths growths = {0};
-    uint64_t listed = 0;
+    uint64_t listed = 0, same = 0, all = profile->program.total.realloc_count;
     for (size_t i = 0; i < profile->distribution_count; i++) {
         const struct distribution_row *row = &profile->distributions[i];
         if (row->kind != DISTRIBUTION_REALLOC_GROW)
             continue;
+        if (!row->x) {
+            same += row->count;
+            continue;
+        }
         listed += row->count;
-        if (row->count > growths.count) {
+        if (row->x != DISTRIBUTION_OTHERS && row->count > growths.count) {
             growths.count = row->count;
             growths.step = row->x;
         }
     }
-    growths.all = profile->program.total.realloc_count > listed
-                      ? profile->program.total.realloc_count
-                      : listed;
+    growths.all = all > same && all - same > listed ? all - same : listed;
     return growths;
 }
 

@@ -251,10 +251,14 @@ bool has_distributions(const struct inquiry *inquiry)
     return inquiry->profile->distribution_count || !inquiry->calls;
 }
 
-/* A path whose level stays below the threshold has no curve. */
+/* A path that never held more than the threshold has no curve. */
 bool has_curves(const struct inquiry *inquiry)
 {
-    return inquiry->profile->curve_count || inquiry->total->peak_bytes < CURVE_THRESHOLD_BYTES;
+    const struct profile *profile = inquiry->profile;
+    for (size_t i = 0; !profile->curve_count && i < profile->site_count; i++)
+        if (profile->sites[i].metrics.peak_bytes > CURVE_THRESHOLD_BYTES)
+            return false;
+    return true;
 }
 
 const struct curve *curve_of(const struct profile *profile, uint32_t node)

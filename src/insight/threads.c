@@ -123,7 +123,7 @@ void ask_allocator_time(struct inquiry *inquiry)
     const struct call_metrics *total = inquiry->total;
     uint64_t time = total->alloc_time + total->free_time, lives = lives_ns(inquiry);
     uint64_t calls = inquiry->calls + total->free_count;
-    if (!facts_number(inquiry->profile, PROFILE_META_TIMED)) {
+    if (!facts_number(inquiry->profile, PROFILE_META_TIMED) || total->alloc_time == UINT64_MAX) {
         inquiry_silent(inquiry, "not recorded: the time that the allocator takes");
         return;
     }

@@ -38,6 +38,25 @@ static void growth_by_a_constant_is_found(void **state)
     built_free(built);
 }
 
+static void what_is_no_growth_is_left_out(void **state)
+{
+    (void)state;
+    struct built *built = reallocating();
+    add_growth(built, 0, 700); /* kept their size */
+    add_growth(built, 16, 200);
+    add_growth(built, DISTRIBUTION_OTHERS, 100); /* not counted one by one */
+    assert_evidence(built, the(built_ask(built), "realloc-constant-growth"),
+                    "growth 16, growth_count 200, growth_share 0.667, realloc_count 1000, "
+                    "realloc_moved 300, realloc_bytes 8024000, copied_at_most 2407200, size_max "
+                    "16016, bytes_share 1.000");
+    built->distributions[2].count = 201;
+    assert_silent(built_ask(built), "realloc-constant-growth");
+    built->distributions[1].count = built->distributions[2].count = 0;
+    built->distributions[0].count = 1000;
+    assert_silent(built_ask(built), "realloc-constant-growth");
+    built_free(built);
+}
+
 static void doubling_is_not(void **state)
 {
     (void)state;
@@ -182,6 +201,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(growth_by_a_constant_is_found),
+        cmocka_unit_test(what_is_no_growth_is_left_out),
         cmocka_unit_test(doubling_is_not),
         cmocka_unit_test(many_that_grow_once_are_not),
         cmocka_unit_test(a_site_that_cannot_have_done_it_is_not_named),
