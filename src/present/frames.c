@@ -129,6 +129,22 @@ void frame_add_line(struct strbuf *out, const struct style *style, const struct 
     strbuf_release(&place);
 }
 
+void frame_write(struct json *json, const struct profile *profile, struct frame frame)
+{
+    struct strbuf name = STRBUF_INIT;
+    uint32_t line;
+    const char *file = frame_file(profile, frame, &line);
+    frame_add_name(&name, profile, frame);
+    json_string(json, "function", name.data);
+    json_string(json, "file", file);
+    if (line)
+        json_unsigned(json, "line", line);
+    else
+        json_null(json, "line");
+    json_string(json, "module", frame_module(profile, frame));
+    strbuf_release(&name);
+}
+
 /* ---- Walking ------------------------------------------------------------------------------- */
 
 bool *frames_of_libraries(const struct profile *profile)

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "base/json.h"
 #include "base/strbuf.h"
 #include "present/style.h"
 #include "profile/profile.h"
@@ -42,6 +43,9 @@ void frame_add_columns(struct strbuf *out, const struct style *style, const char
 /* The rest of a line whose first `used` columns are taken: name, and place at the right edge. */
 void frame_add_line(struct strbuf *out, const struct style *style, const struct profile *profile,
                     struct frame frame, size_t used, bool strong);
+
+/* The members "function", "file", "line" and "module" of an object that is open. */
+void frame_write(struct json *json, const struct profile *profile, struct frame frame);
 
 /* By index of profile->lines: is it a frame of a library? NULL: out of memory. To be freed. */
 bool *frames_of_libraries(const struct profile *profile);

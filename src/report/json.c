@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "insight/insight.h"
 #include "present/facts.h"
 #include "report/estimate.h"
 #include "report/metric.h"
@@ -289,26 +290,10 @@ static void write_timeline(struct writer *writer)
 
 /* ---- Call sites ---------------------------------------------------------------------------- */
 
-void write_frame(struct writer *writer, struct frame frame)
-{
-    struct strbuf name = STRBUF_INIT;
-    uint32_t line;
-    const char *file = frame_file(writer->profile, frame, &line);
-    frame_add_name(&name, writer->profile, frame);
-    json_string(&writer->json, "function", name.data);
-    json_string(&writer->json, "file", file);
-    if (line)
-        json_unsigned(&writer->json, "line", line);
-    else
-        json_null(&writer->json, "line");
-    json_string(&writer->json, "module", frame_module(writer->profile, frame));
-    strbuf_release(&name);
-}
-
 void write_path(struct writer *writer, uint32_t node)
 {
     json_unsigned(&writer->json, "node", node);
-    write_frame(writer, call_sites_frame(&writer->sites, node));
+    frame_write(&writer->json, writer->profile, call_sites_frame(&writer->sites, node));
 }
 
 /* JSON_MAX_DEPTH bounds the levels; two are used by each caller, and five by what is around. */
@@ -321,7 +306,7 @@ static void write_callers(struct writer *writer, const struct callers *callers, 
          child = callers->nodes[child].next) {
         json_object(&writer->json, NULL);
         json_unsigned(&writer->json, "value", callers->nodes[child].value);
-        write_frame(writer, callers->nodes[child].frame);
+        frame_write(&writer->json, writer->profile, callers->nodes[child].frame);
         write_callers(writer, callers, child);
         json_end(&writer->json);
     }
@@ -337,7 +322,7 @@ static int write_site(struct writer *writer, size_t metric, const struct site_gr
         return error;
     json_object(&writer->json, NULL);
     json_unsigned(&writer->json, "value", site_group_value(group, metric));
-    write_frame(writer, group->frame);
+    frame_write(&writer->json, writer->profile, group->frame);
     write_metrics(writer, "metrics", &group->merged.metrics);
     write_callers(writer, &callers, 0);
     json_end(&writer->json);
@@ -386,15 +371,22 @@ static int write_sections(struct writer *writer)
 int report_json(FILE *out, const struct profile *profile, const struct report_options *options)
 {
     struct writer writer = {json_begin(out, true), profile, options, {0}};
+    struct insights *insights;
     int error = call_sites_init(&writer.sites, profile, options);
     if (error)
         return error;
+    insights = insights_find(profile);
+    if (!insights) {
+        call_sites_release(&writer.sites);
+        return -ENOMEM;
+    }
     json_object(&writer.json, NULL);
     json_string(&writer.json, "format", "tidemark-report");
     json_unsigned(&writer.json, "version", 1);
     write_meta(&writer);
     write_sampling(&writer);
     write_program(&writer);
+    insights_write(&writer.json, insights, INSIGHT_INFO);
     write_modules(&writer);
     write_threads(&writer);
     write_timeline(&writer);
@@ -405,6 +397,7 @@ int report_json(FILE *out, const struct profile *profile, const struct report_op
     if (!error)
         error = write_tree(&writer);
     json_end(&writer.json);
+    insights_free(insights);
     call_sites_release(&writer.sites);
     int stream_error = json_finish(&writer.json);
     return error ? error : stream_error;

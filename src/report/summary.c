@@ -1,9 +1,11 @@
 /* What `tidemark record` says at the end: ten lines at most. */
 #include "report/report.h"
 
+#include <errno.h>
 #include <string.h>
 #include "base/term.h"
 #include "base/text.h"
+#include "insight/insight.h"
 #include "present/facts.h"
 #include "report/estimate.h"
 #include "report/metric.h"
@@ -113,6 +115,23 @@ static int add_sites(struct summary *summary)
     return 0;
 }
 
+/* One line: the first finding, if it is one to look at. */
+static int add_insight(struct summary *summary)
+{
+    struct insights *insights = insights_find(summary->profile);
+    if (!insights)
+        return -ENOMEM;
+    if (insights->count && insights->items[0].severity >= INSIGHT_WARNING) {
+        struct strbuf line = STRBUF_INIT;
+        strbuf_addf(&line, "  insight      %s", insights->items[0].title);
+        text_add_cut(&summary->out, line.data, summary->style.columns);
+        strbuf_add_char(&summary->out, '\n');
+        strbuf_release(&line);
+    }
+    insights_free(insights);
+    return 0;
+}
+
 /* One line: the first loss, and how many more there are. */
 static void add_losses(struct summary *summary)
 {
@@ -147,6 +166,8 @@ int report_summary(FILE *out, const struct profile *profile, const char *path)
     if (profile->has_program) {
         add_figures(&summary);
         error = add_sites(&summary);
+        if (!error)
+            error = add_insight(&summary);
         add_losses(&summary);
     }
     strbuf_add_string(&summary.out, "  look at it   tidemark report ");

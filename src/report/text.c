@@ -7,11 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/text.h"
+#include "insight/insight.h"
 #include "present/facts.h"
 #include "report/estimate.h"
 #include "report/graph.h"
 #include "report/metric.h"
 #include "views/threads.h"
+
+enum { TOP_INSIGHTS = 5 };
 
 /* ---- The head ------------------------------------------------------------------------------ */
 
@@ -260,6 +263,29 @@ static void add_head(struct text *text)
     graph_add(&text->out, &text->style, text->profile);
 }
 
+/* ---- Insights ------------------------------------------------------------------------------ */
+
+static int add_insights(struct text *text)
+{
+    struct insights *insights = insights_find(text->profile);
+    if (!insights)
+        return -ENOMEM;
+    struct strbuf rest = STRBUF_INIT;
+    if (insights->count) {
+        size_t shown = insights->count < TOP_INSIGHTS ? insights->count : TOP_INSIGHTS;
+        strbuf_add_char(&text->out, '\n');
+        style_add(&text->out, &text->style, TONE_TITLE, "Insights");
+        if (shown < insights->count)
+            strbuf_addf(&rest, "  the first %zu of %zu", shown, insights->count);
+        strbuf_add_string(&rest, "  (tidemark insight: evidence and advice)\n");
+        style_add(&text->out, &text->style, TONE_DIM, rest.data);
+        insights_add_lines(&text->out, insights, &text->style, shown);
+    }
+    strbuf_release(&rest);
+    insights_free(insights);
+    return 0;
+}
+
 /* ---- Sections ------------------------------------------------------------------------------ */
 
 static bool has_distributions(const struct profile *profile)
@@ -337,7 +363,11 @@ static int add_overview(struct text *text)
         return 0;
     overview_peaks(text);
     overview_ledger(text);
-    int error = section_sites(text);
+    /* They are about the whole program: not where a part of it was asked for. */
+    bool whole = text->options->metric == REPORT_ALL_METRICS && !text->options->filter;
+    int error = whole ? add_insights(text) : 0;
+    if (!error)
+        error = section_sites(text);
     if (text->options->metric == REPORT_ALL_METRICS)
         add_hint(text);
     return error;

@@ -21,8 +21,6 @@ struct member {
 };
 void write_members(struct writer *writer, const struct member *members, const void *source);
 void write_unsigned_if(struct writer *writer, bool known, const char *name, uint64_t value);
-/* function, file, line, module. */
-void write_frame(struct writer *writer, struct frame frame);
 /* "node", and the frame that its path is listed under. */
 void write_path(struct writer *writer, uint32_t node);
 /* An object of all metrics, the derived ones too. */
