@@ -220,6 +220,28 @@ static void complain_unknown(const struct parser *parser, const char *argument)
 
 /* ---- Help ---------------------------------------------------------------------------------- */
 
+/* "=a|b|c", on further lines where there are many. Returns the width of the last one. */
+static size_t add_argument(struct strbuf *out, const char *argument, size_t width, size_t columns)
+{
+    strbuf_add_char(out, '=');
+    width++;
+    for (size_t length; *argument; argument += length) {
+        length = strcspn(argument, "|");
+        length += argument[length] == '|';
+        struct strbuf part = STRBUF_INIT;
+        strbuf_add(&part, argument, length);
+        if (width + text_width(part.data) > columns) {
+            strbuf_add_char(out, '\n');
+            strbuf_add_repeated(out, " ", HELP_INDENT);
+            width = HELP_INDENT;
+        }
+        strbuf_add(out, part.data, part.length);
+        width += text_width(part.data);
+        strbuf_release(&part);
+    }
+    return width;
+}
+
 static void add_option_help(struct strbuf *out, const struct option_entry *entry, size_t columns)
 {
     struct strbuf left = STRBUF_INIT;
@@ -228,10 +250,10 @@ static void add_option_help(struct strbuf *out, const struct option_entry *entry
     else
         strbuf_add_string(&left, "      ");
     strbuf_addf(&left, "--%s%s", entry->kind == OPTION_SWITCH ? "[no-]" : "", entry->name);
-    if (takes_value(entry))
-        strbuf_addf(&left, "=%s", entry->argument);
     strbuf_add(out, left.data, left.length);
     size_t width = text_width(left.data);
+    if (takes_value(entry))
+        width = add_argument(out, entry->argument, width, columns);
     if (width + 2 > HELP_INDENT) {
         strbuf_add_char(out, '\n');
         width = 0;

@@ -22,6 +22,7 @@ static const struct command commands[] = {
     {"record", cmd_record, "run a program and record where its memory goes"},
     {"collect", cmd_collect, NULL},
     {"report", cmd_report, "show a profile: peak, leaks, top call sites and their callers"},
+    {"insight", cmd_insight, "say what is wrong with a program's use of memory, and what to do"},
     {"unpack", cmd_unpack, "turn a profile into a plain SQLite database"},
     {"help", cmd_help, "show this text, or how to use a command"},
     {"version", cmd_version, "show the version"},
@@ -47,7 +48,8 @@ static void print_usage(FILE *out)
             fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].purpose);
     fputs("\nExamples:\n"
           "  tidemark record ./program arguments\n"
-          "  tidemark report tidemark.program.1234.tmk\n\n"
+          "  tidemark report tidemark.program.1234.tmk\n"
+          "  tidemark insight tidemark.program.1234.tmk\n\n"
           "'tidemark help COMMAND' says more.\n",
           out);
 }

@@ -1,6 +1,7 @@
 /* tidemark report: reads the profile, hands it to the report room. */
 #include "cli/commands.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include "base/options.h"
@@ -10,31 +11,76 @@
 #include "profile/profile.h"
 #include "report/report.h"
 
+#define NOT_GIVEN UINT64_MAX
+
 struct arguments {
     struct report_options report;
     uint64_t top, depth, width;
     int sort, colour; /* sort: 0 is "all", then the metrics */
-    bool json, pager;
+    bool json, pager, functions, tree;
 };
+
+static int complain(const char *sentence);
+
+static int complain_about(const char *option, const char *word, const char *rest)
+{
+    struct strbuf sentence = STRBUF_INIT;
+    strbuf_addf(&sentence, "'%s' is not right for --%s: %s", word, option, rest);
+    complain(sentence.data);
+    strbuf_release(&sentence);
+    return -EINVAL;
+}
+
+static int take_show(void *target, const char *value)
+{
+    struct report_options *report = target;
+    char wrong[64];
+    if (!report_show_parse(value, &report->show, wrong, sizeof wrong))
+        return 0;
+    return complain_about("show", wrong, "see tidemark report --help for the sections");
+}
+
+static int take_columns(void *target, const char *value)
+{
+    struct report_options *report = target;
+    char wrong[64];
+    if (!report_columns_parse(value, &report->functions_columns, wrong, sizeof wrong))
+        return 0;
+    struct strbuf names = STRBUF_INIT;
+    for (size_t i = 0; report_column_name(i); i++)
+        strbuf_addf(&names, "%s%s", i ? ", " : "up to eight of ", report_column_name(i));
+    complain_about("columns", wrong, names.data);
+    strbuf_release(&names);
+    return -EINVAL;
+}
 
 #define TO(field) OPTION_TO(struct arguments, field)
 
 static const struct option_entry entries[] = {
     OPTION_GROUP("What to show"),
-    {"sort", 's', OPTION_CHOICE, "all|" REPORT_METRIC_CHOICE,
-     "call sites by one metric instead of all sections (default: all)", TO(sort), false, NULL},
-    {"top", 'n', OPTION_NUMBER, "N", "call sites in each section (default: 5, with --sort 10)",
-     TO(top), false, NULL},
-    {"depth", 'd', OPTION_NUMBER, "N",
-     "callers of each call site, in lines of descent; 0: none (default: 6)", TO(depth), false,
+    {"show", 0, OPTION_CALL, "SECTION,…",
+     "sites, functions, tree, memory, peaks, paths, sizes, lifetimes, reallocs, threads, globals, "
+     "residency or all (default: an overview)",
+     TO(report), false, take_show},
+    {"functions", 0, OPTION_FLAG, NULL, "--show functions", TO(functions), false, NULL},
+    {"inclusive", 'i', OPTION_FLAG, NULL, "functions with all that is asked for below them",
+     TO(report.inclusive), false, NULL},
+    {"columns", 0, OPTION_CALL, "METRIC,…", "more columns for functions: alloc_count, mean_size, …",
+     TO(report), false, take_columns},
+    {"tree", 't', OPTION_FLAG, NULL, "--show tree: the call tree from the top", TO(tree), false,
      NULL},
+    {"sort", 's', OPTION_CHOICE, "all|" REPORT_METRIC_CHOICE,
+     "by one metric (default: all; functions and tree: peak)", TO(sort), false, NULL},
+    {"top", 'n', OPTION_NUMBER, "N", "rows in each section (default: 3, on request 10)", TO(top),
+     false, NULL},
+    {"depth", 'd', OPTION_NUMBER, "N",
+     "callers in each line of descent; 0: none (default: 3, on request 6)", TO(depth), false, NULL},
     {"filter", 'f', OPTION_STRING, "REGEX",
-     "only call paths with a function, file or module that matches (extended expression)",
-     TO(report.filter), false, NULL},
+     "only call paths with a function, file or module that matches", TO(report.filter), false,
+     NULL},
     {"hide-std", 0, OPTION_SWITCH, NULL,
-     "leave out frames of the C, C++ and Rust libraries, so that your own function stands first "
-     "(default: yes)",
-     TO(report.hide_std), false, NULL},
+     "leave out frames of the C, C++ and Rust libraries (default: yes)", TO(report.hide_std), false,
+     NULL},
     OPTION_GROUP("How to show it"),
     {"json", 'j', OPTION_FLAG, NULL, "JSON, as doc/REPORT-JSON.md describes", TO(json), false,
      NULL},
@@ -56,6 +102,7 @@ static const struct options_command command = {
     .epilogue = "Examples:\n"
                 "  tidemark report run.tmk\n"
                 "  tidemark report --sort leaked --top 20 run.tmk\n"
+                "  tidemark report --inclusive --columns mean_size run.tmk\n"
                 "  tidemark report --filter 'parser\\.c' --json run.tmk | jq .program\n",
 };
 
@@ -72,8 +119,16 @@ static void settle(struct arguments *arguments, FILE *out)
 {
     struct report_options *report = &arguments->report;
     report->metric = arguments->sort - 1;
-    report->top = arguments->top ? arguments->top : arguments->sort ? 10 : 5;
-    report->depth = arguments->depth;
+    if (arguments->functions || arguments->report.functions_columns.count ||
+        (report->inclusive && !report->show))
+        report->show |= 1u << REPORT_FUNCTIONS;
+    if (arguments->tree)
+        report->show |= 1u << REPORT_TREE;
+    bool overview = !arguments->sort && !report->show && !arguments->json;
+    size_t usual_top = overview ? 3 : arguments->json && !arguments->sort ? 5 : 10;
+    report->top = arguments->top ? arguments->top : usual_top;
+    report->brief = overview && arguments->depth == NOT_GIVEN;
+    report->depth = arguments->depth == NOT_GIVEN ? 6 : arguments->depth;
     report->colour = term_wants_colour((enum term_colour)arguments->colour, stdout);
     report->utf8 = term_is_utf8();
     size_t columns = term_columns(out);
@@ -99,7 +154,7 @@ static int show(const struct profile *profile, const struct arguments *arguments
 
 int cmd_report(int argc, char **argv)
 {
-    struct arguments arguments = {.report.hide_std = true, .pager = true, .depth = 6};
+    struct arguments arguments = {.report.hide_std = true, .pager = true, .depth = NOT_GIVEN};
     int operand = options_parse(&command, argc, argv, &arguments);
     if (operand < 0)
         return OPTIONS_EXIT_STATUS(operand);

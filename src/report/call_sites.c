@@ -6,97 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "base/hash.h"
-#include "report/estimate.h"
-#include "report/names.h"
 
-/* ---- Frames -------------------------------------------------------------------------------- */
-
-const char *frame_function(const struct profile *profile, struct frame frame)
+struct frame call_sites_frame(const struct call_sites *sites, uint32_t node)
 {
-    uint32_t function = profile->lines[frame.line].function;
-    return function ? profile->functions[function].name : NULL;
-}
-
-const char *frame_file(const struct profile *profile, struct frame frame, uint32_t *line)
-{
-    *line = profile->lines[frame.line].line;
-    return profile->lines[frame.line].file;
-}
-
-const char *frame_module(const struct profile *profile, struct frame frame)
-{
-    uint32_t module = profile->codes[frame.code].module;
-    return module == UINT32_MAX ? NULL : profile->modules[module].path;
-}
-
-void frame_add_name(struct strbuf *out, const struct profile *profile, struct frame frame)
-{
-    const struct profile_code *code = &profile->codes[frame.code];
-    const char *function = frame_function(profile, frame);
-    const char *module = frame_module(profile, frame);
-    if (!frame.code)
-        strbuf_add_string(out, "[no call path]");
-    else if (code->mark == 2)
-        strbuf_add_string(out, "[deeper than --max-depth]");
-    else if (code->mark)
-        strbuf_add_string(out, "[stack could not be walked further]");
-    else if (function && strcmp(function, "?"))
-        strbuf_add_string(out, function);
-    else
-        strbuf_addf(out, "%s%s0x%llx", module ? name_base(module) : "", module ? "+" : "",
-                    (unsigned long long)code->address);
-}
-
-/* Frames with the same key are shown as one. */
-static uint64_t frame_key(const struct profile *profile, struct frame frame)
-{
-    const struct profile_line *line = &profile->lines[frame.line];
-    if (!line->function)
-        return 1ull << 63 | frame.code;
-    return (uint64_t)line->function << 31 ^ line->line;
-}
-
-/* Walks a path from its innermost frame outwards. */
-struct walk {
-    const struct call_sites *sites;
-    uint32_t node, at; /* the next frame: the at-th line of node's code */
-};
-
-static bool walk_raw(struct walk *walk, struct frame *frame)
-{
-    const struct profile *profile = walk->sites->profile;
-    while (walk->node) {
-        const struct profile_node *node = &profile->nodes[walk->node];
-        const struct profile_code *code = &profile->codes[node->location];
-        if (walk->at < code->line_count) {
-            *frame = (struct frame){node->location, code->first_line + walk->at++};
-            return true;
-        }
-        walk->node = node->parent;
-        walk->at = 0;
-    }
-    return false;
-}
-
-static bool walk_next(struct walk *walk, struct frame *frame)
-{
-    while (walk_raw(walk, frame))
-        if (!walk->sites->hidden[frame->line])
-            return true;
-    return false;
-}
-
-/* The frame that a path is listed under, the walk then stands at its caller. A path of library
- * frames only is listed under its innermost one. */
-static struct frame walk_to_site(struct walk *walk, uint32_t node)
-{
-    struct frame frame = {0, 0};
-    *walk = (struct walk){walk->sites, node, 0};
-    if (walk_next(walk, &frame))
-        return frame;
-    struct walk raw = {walk->sites, node, 0};
-    return walk_raw(&raw, &frame) ? frame : (struct frame){0, 0};
+    struct frame_walk walk;
+    return node < sites->profile->node_count
+               ? frame_walk_begin(&walk, sites->profile, sites->hidden, node)
+               : (struct frame){0, 0};
 }
 
 /* ---- Filter and hiding --------------------------------------------------------------------- */
@@ -149,58 +65,14 @@ static int mark_matching(const struct profile *profile, const char *filter, bool
     return complete ? 0 : -ENOMEM;
 }
 
-static void mark_hidden(struct call_sites *sites)
-{
-    const struct profile *profile = sites->profile;
-    for (size_t i = 0; i < profile->code_count; i++) {
-        const struct profile_code *code = &profile->codes[i];
-        const char *module = frame_module(profile, (struct frame){(uint32_t)i, 0});
-        for (uint32_t j = 0; j < code->line_count; j++) {
-            const struct profile_line *line = &profile->lines[code->first_line + j];
-            const struct profile_function *function = &profile->functions[line->function];
-            sites->hidden[code->first_line + j] =
-                !code->mark && name_is_library(line->function ? function->name : NULL,
-                                               function->linkage, line->file, module);
-        }
-    }
-}
-
 /* ---- Grouping ------------------------------------------------------------------------------ */
-
-struct key_table {
-    uint64_t *keys;
-    uint32_t *groups; /* + 1; 0: empty */
-    size_t mask;
-};
-
-static uint32_t *key_slot(struct key_table *table, uint64_t key)
-{
-    size_t at = hash_u64(key) & table->mask;
-    while (table->groups[at] && table->keys[at] != key)
-        at = (at + 1) & table->mask;
-    table->keys[at] = key;
-    return &table->groups[at];
-}
 
 static void add_to_group(struct call_sites *sites, struct site_group *group,
                          const struct call_metrics *call)
 {
-    for (size_t i = 0; i < METRIC_COUNT; i++) {
-        uint64_t value = metric_of(&metrics[i], call);
-        group->totals[i] += value;
-        group->variances[i] += metric_variance(&metrics[i], call);
-        sites->totals[i] += value;
-    }
-    if (estimate_is(sites->profile))
-        group->sample_count += call->sample_count;
-    group->alloc_count += call->alloc_count;
-    group->blocks_at_peak += call->at_peak_count;
-    group->live_blocks += call->live_count;
-    if (call_metrics_know_frees(call)) {
-        group->freed_count += call->freed_count;
-        group->freed_elsewhere_count += call->freed_elsewhere_count;
-        group->freed_lifetime_ns += call->freed_lifetime_sum;
-    }
+    for (size_t i = 0; i < METRIC_COUNT; i++)
+        sites->totals[i] += metric_of(&metrics[i], call);
+    merged_add_path(&group->merged, call);
     group->count++;
     sites->path_count++;
 }
@@ -222,60 +94,38 @@ static void sort_by_group(struct call_sites *sites, const uint32_t *group_of)
     }
 }
 
-static void group_sites(struct call_sites *sites, struct key_table *table, uint32_t *group_of,
-                        const bool *matching)
+static int group_sites(struct call_sites *sites)
 {
     const struct profile *profile = sites->profile;
-    struct walk walk = {.sites = sites};
-    for (size_t i = 0; i < profile->site_count; i++) {
-        const struct profile_site *site = &profile->sites[i];
-        group_of[i] = UINT32_MAX;
-        if (matching && !matching[site->path])
-            continue;
-        struct frame frame = walk_to_site(&walk, site->path);
-        uint32_t *slot = key_slot(table, frame_key(profile, frame));
-        if (!*slot) {
-            sites->groups[sites->group_count++].frame = frame;
-            *slot = (uint32_t)sites->group_count;
-        }
-        group_of[i] = *slot - 1;
-        add_to_group(sites, &sites->groups[*slot - 1], &site->metrics);
-    }
-    sort_by_group(sites, group_of);
-}
-
-static size_t table_size(size_t items)
-{
-    size_t size = 64;
-    while (size < 2 * items)
-        size *= 2;
-    return size;
+    struct frame_groups groups;
+    int error = frame_groups_init(&groups, profile, sites->hidden, sites->wanted);
+    if (error)
+        return error;
+    sites->group_count = groups.count;
+    for (size_t i = 0; i < groups.count; i++)
+        sites->groups[i].frame = groups.frames[i];
+    for (size_t i = 0; i < profile->site_count; i++)
+        if (groups.of_site[i] != UINT32_MAX)
+            add_to_group(sites, &sites->groups[groups.of_site[i]], &profile->sites[i].metrics);
+    sort_by_group(sites, groups.of_site);
+    frame_groups_release(&groups);
+    return 0;
 }
 
 int call_sites_init(struct call_sites *sites, const struct profile *profile,
                     const struct report_options *options)
 {
-    bool *matching = NULL;
-    size_t count = profile->site_count, slots = table_size(count);
+    size_t count = profile->site_count;
     *sites = (struct call_sites){.profile = profile};
-    int error = options->filter ? mark_matching(profile, options->filter, &matching) : 0;
-    struct key_table table = {calloc(slots, sizeof(uint64_t)), calloc(slots, sizeof(uint32_t)),
-                              slots - 1};
-    uint32_t *group_of = calloc(count + 1, sizeof *group_of);
-    sites->hidden = calloc(profile->line_count + 1, 1);
+    int error = options->filter ? mark_matching(profile, options->filter, &sites->wanted) : 0;
+    sites->hidden =
+        options->hide_std ? frames_of_libraries(profile) : calloc(profile->line_count + 1, 1);
     sites->order = calloc(count + 1, sizeof *sites->order);
     sites->groups = calloc(count + 1, sizeof *sites->groups);
-    if (!error && (!table.keys || !table.groups || !group_of || !sites->hidden || !sites->order ||
-                   !sites->groups))
+    if (!error && (!sites->hidden || !sites->order || !sites->groups))
         error = -ENOMEM;
-    if (!error && options->hide_std)
-        mark_hidden(sites);
     if (!error)
-        group_sites(sites, &table, group_of, matching);
-    free(matching);
-    free(table.keys);
-    free(table.groups);
-    free(group_of);
+        error = group_sites(sites);
     if (error)
         call_sites_release(sites);
     return error;
@@ -284,6 +134,7 @@ int call_sites_init(struct call_sites *sites, const struct profile *profile,
 void call_sites_release(struct call_sites *sites)
 {
     free(sites->hidden);
+    free(sites->wanted);
     free(sites->order);
     free(sites->groups);
     *sites = (struct call_sites){0};
@@ -295,12 +146,12 @@ size_t call_sites_top(const struct call_sites *sites, size_t metric, const struc
     size_t count = 0, filled = 0;
     for (size_t i = 0; i < sites->group_count; i++) {
         const struct site_group *group = &sites->groups[i];
-        uint64_t value = group->totals[metric];
+        uint64_t value = site_group_value(group, metric);
         if (!value)
             continue;
         count++;
         size_t at = filled;
-        while (at && top[at - 1]->totals[metric] < value)
+        while (at && site_group_value(top[at - 1], metric) < value)
             at--;
         if (at >= max)
             continue;
@@ -347,12 +198,12 @@ static uint32_t child_for(struct callers *callers, const struct profile *profile
 static int add_path(struct callers *callers, const struct call_sites *sites, uint32_t path,
                     uint64_t value, size_t depth)
 {
-    struct walk walk = {.sites = sites};
-    struct frame frame = walk_to_site(&walk, path);
+    struct frame_walk walk;
+    struct frame frame = frame_walk_begin(&walk, sites->profile, sites->hidden, path);
     uint64_t last = frame_key(sites->profile, frame);
     uint32_t at = 0;
     callers->nodes[0].value += value;
-    while (walk_next(&walk, &frame)) {
+    while (frame_walk_next(&walk, &frame)) {
         uint64_t key = frame_key(sites->profile, frame);
         if (key == last) /* recursion: once is enough */
             continue;

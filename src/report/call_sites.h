@@ -1,8 +1,5 @@
-/* Call paths grouped by the first function of the program's own, and the callers above it.
- *
- *   path   main → run → load → std::vector::push_back → operator new
- *                        └ the site's frame (library frames are hidden)
- *          └──────┘ its callers, nearest first
+/* Call paths grouped by the first function of the program's own (present/frames.h), and the callers
+ * above it.
  *
  * Invariant: a metric's sum over all groups is its sum over all (filtered) paths: each path is in
  * exactly one group. */
@@ -12,28 +9,22 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "base/strbuf.h"
+#include "present/frames.h"
 #include "profile/profile.h"
 #include "report/metric.h"
 #include "report/report.h"
-
-/* One frame of a call path: an index into profile->lines, of code `code`. code 0: no path. */
-struct frame {
-    uint32_t code, line;
-};
+#include "views/merge.h"
 
 struct site_group {
     struct frame frame;
-    uint64_t totals[METRIC_COUNT], variances[METRIC_COUNT];
-    uint64_t sample_count; /* 0 if nothing was sampled */
-    uint64_t alloc_count, blocks_at_peak, live_blocks;
-    uint64_t freed_count, freed_elsewhere_count, freed_lifetime_ns; /* 0 if not recorded */
+    struct merged_metrics merged;
     size_t first, count; /* into call_sites.order */
 };
 
 struct call_sites {
     const struct profile *profile;
     bool *hidden;    /* by index of profile->lines */
+    bool *wanted;    /* by node: does its path pass the filter? NULL: all do */
     uint32_t *order; /* indices of profile->sites, group by group */
     struct site_group *groups;
     size_t group_count;
@@ -45,6 +36,14 @@ struct call_sites {
 int call_sites_init(struct call_sites *sites, const struct profile *profile,
                     const struct report_options *options);
 void call_sites_release(struct call_sites *sites);
+
+static inline uint64_t site_group_value(const struct site_group *group, size_t metric)
+{
+    return metric_of(&metrics[metric], &group->merged.metrics);
+}
+
+/* The frame that the path of a node is listed under. */
+struct frame call_sites_frame(const struct call_sites *sites, uint32_t node);
 
 /* The groups with most of a metric, most first; returns how many there are with any of it (at most
  * `max` are written). */
@@ -66,12 +65,5 @@ struct callers {
 int callers_build(struct callers *callers, const struct call_sites *sites,
                   const struct site_group *group, size_t metric, size_t depth);
 void callers_release(struct callers *callers);
-
-/* What is known of a frame; NULL, 0 where nothing is. */
-const char *frame_function(const struct profile *profile, struct frame frame);
-const char *frame_file(const struct profile *profile, struct frame frame, uint32_t *line);
-const char *frame_module(const struct profile *profile, struct frame frame);
-/* A name in any case: function, "libx.so+0x12", "[…]". Not shortened, not made safe. */
-void frame_add_name(struct strbuf *out, const struct profile *profile, struct frame frame);
 
 #endif

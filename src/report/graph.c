@@ -11,7 +11,7 @@
 #include <string.h>
 #include "base/human.h"
 #include "base/text.h"
-#include "report/facts.h"
+#include "present/facts.h"
 
 enum { ROWS = 6, MAX_COLUMNS = 400, LEFT = 12 };
 

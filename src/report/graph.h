@@ -4,7 +4,7 @@
 
 #include "base/strbuf.h"
 #include "profile/profile.h"
-#include "report/style.h"
+#include "present/style.h"
 
 /* Adds a graph of the requested bytes (area) and the resident bytes (line); nothing if there is no
  * timeline. Each column shows the highest value of its time, so no peak is lost. */

@@ -4,23 +4,14 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "base/json.h"
+#include "insight/insight.h"
+#include "present/facts.h"
 #include "report/estimate.h"
-#include "report/facts.h"
 #include "report/metric.h"
-#include "report/call_sites.h"
+#include "report/writer.h"
+#include "views/derived.h"
+#include "views/threads.h"
 
-struct writer {
-    struct json json;
-    const struct profile *profile;
-    const struct report_options *options;
-    struct call_sites sites;
-};
-
-struct member {
-    const char *name;
-    size_t offset;
-};
 #define CALL(field)                                                                                \
     {                                                                                              \
 #field, offsetof(struct call_metrics, field)                                               \
@@ -61,6 +52,8 @@ static const struct member call_members[] = {
     CALL(freed_bytes),
     CALL(freed_elsewhere_count),
     {"freed_lifetime_sum_ns", offsetof(struct call_metrics, freed_lifetime_sum)},
+    {"alloc_time_ns", offsetof(struct call_metrics, alloc_time)},
+    {"free_time_ns", offsetof(struct call_metrics, free_time)},
     CALL(sample_count),
     {NULL, 0},
 };
@@ -72,7 +65,7 @@ static const struct member program_members[] = {
 };
 
 /* UINT64_MAX stands for "none": null. */
-static void write_members(struct writer *writer, const struct member *members, const void *source)
+void write_members(struct writer *writer, const struct member *members, const void *source)
 {
     for (; members->name; members++) {
         uint64_t value;
@@ -82,6 +75,44 @@ static void write_members(struct writer *writer, const struct member *members, c
         else
             json_unsigned(&writer->json, members->name, value);
     }
+}
+
+void write_unsigned_if(struct writer *writer, bool known, const char *name, uint64_t value)
+{
+    if (known)
+        json_unsigned(&writer->json, name, value);
+    else
+        json_null(&writer->json, name);
+}
+
+/* "alloc_bytes_error", …: half the error bar, null where there is none. */
+static void write_errors(struct writer *writer, const struct call_metrics *call)
+{
+    for (size_t i = 0; i < METRIC_COUNT; i++) {
+        char name[64];
+        if (!metrics[i].variance)
+            continue;
+        snprintf(name, sizeof name, "%s_error", metrics[i].column);
+        write_unsigned_if(writer, estimate_is(writer->profile), name,
+                          estimate_error(writer->profile, metric_variance(&metrics[i], call)));
+    }
+}
+
+/* The members of an object that is open. */
+static void write_call(struct writer *writer, const struct call_metrics *call)
+{
+    uint64_t run_ns = facts_number(writer->profile, PROFILE_META_DURATION);
+    write_members(writer, call_members, call);
+    write_errors(writer, call);
+    for (size_t i = 0; i < DERIVED_COUNT; i++)
+        json_double(&writer->json, derived[i].name, derived[i].of(call, run_ns));
+}
+
+void write_metrics(struct writer *writer, const char *name, const struct call_metrics *call)
+{
+    json_object(&writer->json, name);
+    write_call(writer, call);
+    json_end(&writer->json);
 }
 
 static void write_meta(struct writer *writer)
@@ -110,14 +141,6 @@ static void write_meta(struct writer *writer)
     strbuf_release(&text);
 }
 
-static void write_if(struct writer *writer, bool known, const char *name, uint64_t value)
-{
-    if (known)
-        json_unsigned(&writer->json, name, value);
-    else
-        json_null(&writer->json, name);
-}
-
 static void write_sampling(struct writer *writer)
 {
     if (!estimate_is(writer->profile)) {
@@ -126,31 +149,10 @@ static void write_sampling(struct writer *writer)
     }
     json_object(&writer->json, "sampled");
     json_unsigned(&writer->json, "interval_bytes", writer->profile->sample_bytes);
-    write_if(writer, writer->profile->has_program, "samples",
-             writer->profile->program.total.sample_count);
+    write_unsigned_if(writer, writer->profile->has_program, "samples",
+                      writer->profile->program.total.sample_count);
     json_unsigned(&writer->json, "confidence_percent", 95);
     json_end(&writer->json);
-}
-
-/* "alloc_bytes_error", …: half the error bar, null where there is none. */
-static void write_errors(struct writer *writer, const uint64_t variances[METRIC_COUNT])
-{
-    for (size_t i = 0; i < METRIC_COUNT; i++) {
-        char name[64];
-        if (!metrics[i].variance)
-            continue;
-        snprintf(name, sizeof name, "%s_error", metrics[i].column);
-        write_if(writer, estimate_is(writer->profile), name,
-                 estimate_error(writer->profile, variances[i]));
-    }
-}
-
-static void write_program_errors(struct writer *writer)
-{
-    uint64_t variances[METRIC_COUNT];
-    for (size_t i = 0; i < METRIC_COUNT; i++)
-        variances[i] = metric_variance(&metrics[i], &writer->profile->program.total);
-    write_errors(writer, variances);
 }
 
 static void write_program(struct writer *writer)
@@ -162,13 +164,14 @@ static void write_program(struct writer *writer)
         return;
     }
     json_object(&writer->json, "program");
-    write_members(writer, call_members, &program->total);
+    write_call(writer, &program->total);
     write_members(writer, program_members, program);
     if (facts_resident_peak(writer->profile, &resident))
         json_unsigned(&writer->json, "resident_peak_bytes", resident);
     else
         json_null(&writer->json, "resident_peak_bytes");
-    write_program_errors(writer);
+    size_t threads = threads_peak(writer->profile);
+    write_unsigned_if(writer, threads, "threads_peak", threads);
     json_end(&writer->json);
 }
 
@@ -192,24 +195,59 @@ static void write_modules(struct writer *writer)
     json_end(&writer->json);
 }
 
+#define THREAD(field)                                                                              \
+    {                                                                                              \
+#field, offsetof(struct thread_metrics, field)                                             \
+    }
+
+static const struct member thread_members[] = {
+    THREAD(alloc_count),
+    THREAD(alloc_bytes),
+    THREAD(free_count),
+    THREAD(free_bytes),
+    THREAD(waits),
+    {"wait_ns", offsetof(struct thread_metrics, wait_ticks)},
+    THREAD(malloc_count),
+    THREAD(calloc_count),
+    THREAD(aligned_count),
+    THREAD(new_count),
+    THREAD(realloc_count),
+    THREAD(live_bytes),
+    THREAD(peak_bytes),
+    {"peak_ns", offsetof(struct thread_metrics, peak_ticks)},
+    THREAD(freed_elsewhere_count),
+    THREAD(freed_elsewhere_bytes),
+    {"alloc_time_ns", offsetof(struct thread_metrics, alloc_time)},
+    {"free_time_ns", offsetof(struct thread_metrics, free_time)},
+    THREAD(stack_deepest_bytes),
+    THREAD(stack_touched_bytes),
+    {NULL, 0},
+};
+
+static void write_thread(struct writer *writer, const struct thread_metrics *thread)
+{
+    char name[sizeof thread->name + 1] = "";
+    memcpy(name, thread->name, sizeof thread->name);
+    json_unsigned(&writer->json, "tid", thread->tid);
+    json_string(&writer->json, "name", *name ? name : NULL);
+    json_unsigned(&writer->json, "start_ns", thread->start_ticks);
+    write_unsigned_if(writer, thread->end_ticks, "end_ns", thread->end_ticks);
+    write_members(writer, thread_members, thread);
+    if (thread->stack_node && thread->stack_node < writer->profile->node_count) {
+        json_object(&writer->json, "stack_deepest_path");
+        write_path(writer, thread->stack_node);
+        json_end(&writer->json);
+    } else {
+        json_null(&writer->json, "stack_deepest_path");
+    }
+}
+
 static void write_threads(struct writer *writer)
 {
     json_array(&writer->json, "threads");
     for (size_t i = 0; i < writer->profile->thread_count; i++) {
-        const struct thread_metrics *thread = &writer->profile->threads[i];
         json_object(&writer->json, NULL);
-        json_unsigned(&writer->json, "tid", thread->tid);
-        json_unsigned(&writer->json, "start_ns", thread->start_ticks);
-        if (thread->end_ticks)
-            json_unsigned(&writer->json, "end_ns", thread->end_ticks);
-        else
-            json_null(&writer->json, "end_ns");
-        json_unsigned(&writer->json, "alloc_count", thread->alloc_count);
-        json_unsigned(&writer->json, "alloc_bytes", thread->alloc_bytes);
-        json_unsigned(&writer->json, "free_count", thread->free_count);
-        json_unsigned(&writer->json, "free_bytes", thread->free_bytes);
-        json_unsigned(&writer->json, "waits", thread->waits);
-        json_unsigned(&writer->json, "wait_ns", thread->wait_ticks);
+        write_thread(writer, &writer->profile->threads[i]);
         json_end(&writer->json);
     }
     json_end(&writer->json);
@@ -252,20 +290,10 @@ static void write_timeline(struct writer *writer)
 
 /* ---- Call sites ---------------------------------------------------------------------------- */
 
-static void write_frame(struct writer *writer, struct frame frame)
+void write_path(struct writer *writer, uint32_t node)
 {
-    struct strbuf name = STRBUF_INIT;
-    uint32_t line;
-    const char *file = frame_file(writer->profile, frame, &line);
-    frame_add_name(&name, writer->profile, frame);
-    json_string(&writer->json, "function", name.data);
-    json_string(&writer->json, "file", file);
-    if (line)
-        json_unsigned(&writer->json, "line", line);
-    else
-        json_null(&writer->json, "line");
-    json_string(&writer->json, "module", frame_module(writer->profile, frame));
-    strbuf_release(&name);
+    json_unsigned(&writer->json, "node", node);
+    frame_write(&writer->json, writer->profile, call_sites_frame(&writer->sites, node));
 }
 
 /* JSON_MAX_DEPTH bounds the levels; two are used by each caller, and five by what is around. */
@@ -278,25 +306,10 @@ static void write_callers(struct writer *writer, const struct callers *callers, 
          child = callers->nodes[child].next) {
         json_object(&writer->json, NULL);
         json_unsigned(&writer->json, "value", callers->nodes[child].value);
-        write_frame(writer, callers->nodes[child].frame);
+        frame_write(&writer->json, writer->profile, callers->nodes[child].frame);
         write_callers(writer, callers, child);
         json_end(&writer->json);
     }
-    json_end(&writer->json);
-}
-
-static void write_site_metrics(struct writer *writer, const struct site_group *group)
-{
-    const struct call_metrics *total = &writer->profile->program.total;
-    bool frees = call_metrics_know_frees(total);
-    json_object(&writer->json, "metrics");
-    for (size_t i = 0; i < METRIC_COUNT; i++)
-        write_if(writer, metric_is_known(&metrics[i], total), metrics[i].column, group->totals[i]);
-    write_if(writer, frees, "freed_count", group->freed_count);
-    write_if(writer, frees, "freed_elsewhere_count", group->freed_elsewhere_count);
-    write_if(writer, frees, "freed_lifetime_sum_ns", group->freed_lifetime_ns);
-    write_if(writer, estimate_is(writer->profile), "sample_count", group->sample_count);
-    write_errors(writer, group->variances);
     json_end(&writer->json);
 }
 
@@ -308,9 +321,9 @@ static int write_site(struct writer *writer, size_t metric, const struct site_gr
     if (error)
         return error;
     json_object(&writer->json, NULL);
-    json_unsigned(&writer->json, "value", group->totals[metric]);
-    write_frame(writer, group->frame);
-    write_site_metrics(writer, group);
+    json_unsigned(&writer->json, "value", site_group_value(group, metric));
+    frame_write(&writer->json, writer->profile, group->frame);
+    write_metrics(writer, "metrics", &group->merged.metrics);
     write_callers(writer, &callers, 0);
     json_end(&writer->json);
     callers_release(&callers);
@@ -327,7 +340,8 @@ static int write_section(struct writer *writer, size_t metric)
     size_t count = call_sites_top(&writer->sites, metric, top, max);
     json_object(&writer->json, NULL);
     json_string(&writer->json, "metric", metrics[metric].name);
-    json_string(&writer->json, "unit", metrics[metric].is_bytes ? "bytes" : "count");
+    static const char *const units[] = {"bytes", "count", "ns"};
+    json_string(&writer->json, "unit", units[metrics[metric].unit]);
     json_unsigned(&writer->json, "total",
                   metric_of(&metrics[metric], &writer->profile->program.total));
     json_unsigned(&writer->json, "filtered", writer->sites.totals[metric]);
@@ -357,20 +371,33 @@ static int write_sections(struct writer *writer)
 int report_json(FILE *out, const struct profile *profile, const struct report_options *options)
 {
     struct writer writer = {json_begin(out, true), profile, options, {0}};
+    struct insights *insights;
     int error = call_sites_init(&writer.sites, profile, options);
     if (error)
         return error;
+    insights = insights_find(profile);
+    if (!insights) {
+        call_sites_release(&writer.sites);
+        return -ENOMEM;
+    }
     json_object(&writer.json, NULL);
     json_string(&writer.json, "format", "tidemark-report");
     json_unsigned(&writer.json, "version", 1);
     write_meta(&writer);
     write_sampling(&writer);
     write_program(&writer);
+    insights_write(&writer.json, insights, INSIGHT_INFO);
     write_modules(&writer);
     write_threads(&writer);
     write_timeline(&writer);
     error = write_sections(&writer);
+    write_detail(&writer);
+    if (!error)
+        error = write_functions(&writer);
+    if (!error)
+        error = write_tree(&writer);
     json_end(&writer.json);
+    insights_free(insights);
     call_sites_release(&writer.sites);
     int stream_error = json_finish(&writer.json);
     return error ? error : stream_error;

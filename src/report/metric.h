@@ -14,14 +14,14 @@ struct metric {
     const char *column; /* of struct site, in JSON and SQL */
     const char *none;   /* the sentence for a section without anything in it */
     size_t offset;      /* in struct call_metrics */
-    bool is_bytes;
-    bool usual; /* shown without --sort */
+    enum metric_unit { METRIC_UNIT_BYTES, METRIC_UNIT_COUNT, METRIC_UNIT_NS } unit;
+    bool usual;          /* shown without --sort */
     size_t variance;     /* of the metric, in struct call_metrics; 0: there is none */
     bool exact;          /* even where allocations were sampled */
     const char *missing; /* the sentence where it was not recorded; NULL: it always is */
 };
 
-enum { METRIC_COUNT = 9 };
+enum { METRIC_COUNT = 13 };
 extern const struct metric metrics[METRIC_COUNT];
 
 /* Was it recorded? To be asked of the whole program: all call paths are alike in this. */
@@ -48,7 +48,9 @@ static inline bool metric_is_freed(const struct metric *metric)
 }
 static inline struct human metric_human(const struct metric *metric, uint64_t value)
 {
-    return metric->is_bytes ? human_bytes(value) : human_count(value);
+    return metric->unit == METRIC_UNIT_BYTES ? human_bytes(value)
+           : metric->unit == METRIC_UNIT_NS  ? human_duration(value)
+                                             : human_count(value);
 }
 
 #endif

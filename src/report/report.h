@@ -4,19 +4,56 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include "profile/profile.h"
 
 /* In the order of the table in metric.c. */
-#define REPORT_METRIC_CHOICE "peak|leaked|count|bytes|temporary|slack|realloc|mmap|freed"
+#define REPORT_METRIC_CHOICE                                                                       \
+    "peak|leaked|count|bytes|temporary|slack|realloc|mmap|freed|failed|zero|aligned|time"
 #define REPORT_ALL_METRICS   (-1)
 #define REPORT_LEAST_COLUMNS 72
+
+/* Sections; report_options.show is a set of them, 1 << enum. None: the overview, in the text. */
+enum report_section {
+    REPORT_SITES = 0,
+    REPORT_FUNCTIONS,
+    REPORT_TREE,
+    REPORT_MEMORY,
+    REPORT_PEAKS,
+    REPORT_PATHS,
+    REPORT_SIZES,
+    REPORT_LIFETIMES,
+    REPORT_REALLOCS,
+    REPORT_THREADS,
+    REPORT_GLOBALS,
+    REPORT_RESIDENCY,
+    REPORT_SECTIONS
+};
+#define REPORT_SHOW_ALL ((1u << REPORT_SECTIONS) - 1)
+/* "peaks,threads", "all" → a set; 0, or -EINVAL and the word that is none in `wrong`. */
+int report_show_parse(const char *list, unsigned *show, char *wrong, size_t wrong_bytes);
+extern const char *const report_section_names[REPORT_SECTIONS];
+
+/* Further columns of the table of functions: names of doc/METRICS.md, derived ones too. */
+enum { REPORT_COLUMNS_MAX = 8 };
+struct report_columns {
+    uint8_t count;
+    uint8_t at[REPORT_COLUMNS_MAX]; /* positions in report_column_name() */
+};
+int report_columns_parse(const char *list, struct report_columns *columns, char *wrong,
+                         size_t wrong_bytes);
+const char *report_column_name(size_t position); /* NULL: no more */
 
 struct report_options {
     int metric;   /* position in REPORT_METRIC_CHOICE; REPORT_ALL_METRICS: the usual sections. One
                      that the profile does not know (report_metric_missing) gives no section. */
-    size_t top;   /* call sites in a section */
-    size_t depth; /* caller levels that branch */
+    size_t top;   /* call sites, and other rows, in a section */
+    size_t depth; /* callers in a line of descent; levels of the tree that branch */
+    bool brief;   /* no more than three lines of callers, one level of branches */
+    unsigned show;
+    bool inclusive; /* functions by their inclusive figures */
+    struct report_columns functions_columns;
     const char *filter; /* extended regular expression; NULL: none */
     bool hide_std;
     bool colour, utf8;
@@ -30,7 +67,8 @@ int report_json(FILE *out, const struct profile *profile, const struct report_op
 /* At most ten lines after a recording. `path`: of the profile. Colour if `out` is a terminal. */
 int report_summary(FILE *out, const struct profile *profile, const char *path);
 
-/* Why the profile cannot be listed by a metric: a sentence that says how to record it. NULL: it can. */
+/* Why the profile cannot be listed by a metric: a sentence that says how to record it. NULL: it
+ * can. */
 const char *report_metric_missing(const struct profile *profile, int metric);
 
 /* 0, or -EINVAL and why in `why`. */

@@ -1,15 +1,17 @@
 /* What `tidemark record` says at the end: ten lines at most. */
 #include "report/report.h"
 
+#include <errno.h>
 #include <string.h>
 #include "base/term.h"
 #include "base/text.h"
+#include "insight/insight.h"
+#include "present/facts.h"
 #include "report/estimate.h"
-#include "report/facts.h"
 #include "report/metric.h"
-#include "report/names.h"
+#include "present/names.h"
 #include "report/call_sites.h"
-#include "report/style.h"
+#include "present/style.h"
 
 enum { TOP = 3, MOST_COLUMNS = 100 };
 
@@ -88,7 +90,8 @@ static void add_figures(struct summary *summary)
 
 static void add_site(struct summary *summary, const struct site_group *group, bool first)
 {
-    uint64_t peak = summary->profile->program.total.at_peak_bytes, value = group->totals[0];
+    uint64_t peak = summary->profile->program.total.at_peak_bytes,
+             value = site_group_value(group, 0);
     struct strbuf name = STRBUF_INIT, left = STRBUF_INIT, place = STRBUF_INIT;
     strbuf_addf(&left, "  %-12s %9s %7s  ", first ? "at the peak" : "", human_bytes(value).text,
                 human_percent((double)value, (double)peak).text);
@@ -119,6 +122,23 @@ static int add_sites(struct summary *summary)
     for (size_t i = 0; i < count && i < TOP; i++)
         add_site(summary, top[i], i == 0);
     call_sites_release(&sites);
+    return 0;
+}
+
+/* One line: the first finding, if it is one to look at. */
+static int add_insight(struct summary *summary)
+{
+    struct insights *insights = insights_find(summary->profile);
+    if (!insights)
+        return -ENOMEM;
+    if (insights->count && insights->items[0].severity >= INSIGHT_WARNING) {
+        struct strbuf line = STRBUF_INIT;
+        strbuf_addf(&line, "  insight      %s", insights->items[0].title);
+        text_add_cut(&summary->out, line.data, summary->style.columns);
+        strbuf_add_char(&summary->out, '\n');
+        strbuf_release(&line);
+    }
+    insights_free(insights);
     return 0;
 }
 
@@ -156,6 +176,8 @@ int report_summary(FILE *out, const struct profile *profile, const char *path)
     if (profile->has_program) {
         add_figures(&summary);
         error = add_sites(&summary);
+        if (!error)
+            error = add_insight(&summary);
         add_losses(&summary);
     }
     strbuf_add_string(&summary.out, "  look at it   tidemark report ");

@@ -1,60 +1,22 @@
 /* The report for people: what ran, how much memory over time, then the call sites by each metric
- * with their callers.
- *
- *     figure    share  function of the program                          file:line
- *   45.2 MiB   46.0 %  parse_document                              src/parser.c:123
- *                      ↑ read_block                                 src/parser.c:88
- *                      ├─ 30.6 % load_file                            src/load.c:45
- *                      │  ↑ main                                      src/main.c:12
- *                      └─ 15.4 % reload                               src/load.c:90
- *
- * Where allocations were sampled the figure has its error bar behind it:
- *
- *   45.2 MiB  ±6.51 MiB   46.0 %  parse_document                  src/parser.c:123
- *
- * A chain of single callers goes straight up ("↑"); only where callers differ does it branch, and
- * then each has its share of the whole program. The further up, the more a branch must weigh to be
- * shown: a site takes a dozen lines and not a hundred. */
-#include "report/report.h"
+ * with their callers; or the sections that are asked for. What was not recorded is said, and never
+ * shown as 0. */
+#include "report/text.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/text.h"
+#include "insight/insight.h"
+#include "present/facts.h"
 #include "report/estimate.h"
-#include "report/facts.h"
 #include "report/graph.h"
 #include "report/metric.h"
-#include "report/names.h"
-#include "report/call_sites.h"
-#include "report/style.h"
+#include "views/threads.h"
 
-enum { LABEL_COLUMNS = 15, FIGURE_COLUMNS = 22, BAR_COLUMNS = 12, LEVELS = 4, MAX_LINES = 24 };
-
-struct text {
-    struct style style;
-    struct strbuf out;
-    const struct profile *profile;
-    const struct report_options *options;
-    struct call_sites sites;
-    size_t figure_columns; /* left of the names, in the section that is being written */
-};
+enum { TOP_INSIGHTS = 5 };
 
 /* ---- The head ------------------------------------------------------------------------------ */
-
-static void add_label(struct text *text, const char *label)
-{
-    struct strbuf padded = STRBUF_INIT;
-    strbuf_addf(&padded, "  %-*s", LABEL_COLUMNS - 2, label);
-    style_add(&text->out, &text->style, TONE_DIM, padded.data);
-    strbuf_release(&padded);
-}
-
-static void add_wrapped(struct text *text, const char *string)
-{
-    text_add_wrapped(&text->out, string, LABEL_COLUMNS, text->style.columns);
-    strbuf_add_char(&text->out, '\n');
-}
 
 static void add_identity(struct text *text)
 {
@@ -82,22 +44,22 @@ static void add_identity(struct text *text)
 static void add_run(struct text *text)
 {
     struct strbuf line = STRBUF_INIT;
-    add_label(text, "command");
+    part_label(text, "command");
     facts_add_text(&line, text->profile, PROFILE_META_COMMAND);
-    size_t most = 6 * (text->style.columns - LABEL_COLUMNS);
+    size_t most = 6 * (text->style.columns - TEXT_LABEL_COLUMNS);
     struct strbuf cut = STRBUF_INIT;
     text_add_cut(&cut, line.data, most);
-    add_wrapped(text, cut.data);
+    part_wrapped(text, cut.data);
     strbuf_release(&cut);
     strbuf_reset(&line);
-    add_label(text, "ran");
+    part_label(text, "ran");
     if (profile_get(text->profile, PROFILE_META_DURATION))
         strbuf_addf(&line, "%s, ",
                     human_duration(facts_number(text->profile, PROFILE_META_DURATION)).text);
     facts_add_end(&line, text->profile);
     style_begin(&text->out, &text->style,
                 facts_ended_well(text->profile) ? TONE_GOOD : TONE_WARNING);
-    text_add_wrapped(&text->out, line.data, LABEL_COLUMNS, text->style.columns);
+    text_add_wrapped(&text->out, line.data, TEXT_LABEL_COLUMNS, text->style.columns);
     style_end(&text->out, &text->style);
     strbuf_add_char(&text->out, '\n');
     strbuf_release(&line);
@@ -108,14 +70,14 @@ static void add_sampling(struct text *text)
     struct strbuf line = STRBUF_INIT;
     if (!estimate_is(text->profile))
         return;
-    add_label(text, "sampled");
+    part_label(text, "sampled");
     estimate_add_sentence(&line, text->profile);
     strbuf_addf(&line,
                 ". Figures are estimates: %s holds the truth with 95 %% probability, counts "
                 "(~) are less sure, and a peak, the highest of many, is rather too high",
                 style_sign(&text->style, "±", "+-"));
     style_begin(&text->out, &text->style, TONE_WARNING);
-    text_add_wrapped(&text->out, line.data, LABEL_COLUMNS, text->style.columns);
+    text_add_wrapped(&text->out, line.data, TEXT_LABEL_COLUMNS, text->style.columns);
     style_end(&text->out, &text->style);
     strbuf_add_char(&text->out, '\n');
     strbuf_release(&line);
@@ -133,7 +95,7 @@ static void add_bytes(struct text *text, uint64_t bytes, uint64_t variance)
 static void add_peak(struct text *text)
 {
     const struct program_metrics *program = &text->profile->program;
-    add_label(text, "peak");
+    part_label(text, "peak");
     add_bytes(text, program->total.peak_bytes, program->total.at_peak_variance);
     strbuf_addf(&text->out, " %s%s blocks, after %s\n",
                 estimate_is(text->profile) ? "in ~" : "requested in ",
@@ -145,12 +107,12 @@ static void add_resident(struct text *text)
 {
     struct strbuf line = STRBUF_INIT;
     uint64_t resident;
-    add_label(text, "resident");
+    part_label(text, "resident");
     if (facts_resident_peak(text->profile, &resident))
         strbuf_addf(&line, "%s at most", human_bytes(resident).text);
     else
         strbuf_add_string(&line, "not measured");
-    add_wrapped(text, line.data);
+    part_wrapped(text, line.data);
     strbuf_release(&line);
 }
 
@@ -181,8 +143,8 @@ static void add_counts(struct text *text)
                     .text);
     if (total->failed_count)
         strbuf_addf(&line, "; %s failed", estimate_count(profile, total->failed_count).text);
-    add_label(text, "allocations");
-    add_wrapped(text, line.data);
+    part_label(text, "allocations");
+    part_wrapped(text, line.data);
     strbuf_reset(&line);
     /* A realloc ends the old block's life too: those are counted as reallocs only. */
     uint64_t freed =
@@ -192,13 +154,13 @@ static void add_counts(struct text *text)
         strbuf_addf(&line, "; %s reallocs, %s%s of which moved the block",
                     estimate_count(profile, total->realloc_count).text, about,
                     human_count(total->realloc_moved).text);
-    add_label(text, "frees");
-    add_wrapped(text, line.data);
+    part_label(text, "frees");
+    part_wrapped(text, line.data);
     strbuf_reset(&line);
     add_mean(&line, total, about);
     if (line.length) {
-        add_label(text, "block sizes");
-        add_wrapped(text, line.data);
+        part_label(text, "block sizes");
+        part_wrapped(text, line.data);
     }
     strbuf_reset(&line);
     if (total->free_count && total->lifetime_min != UINT64_MAX) {
@@ -207,8 +169,8 @@ static void add_counts(struct text *text)
                     *about ? " in the sample" : "");
         strbuf_addf(&line, "mean %s%s", about,
                     human_duration(total->lifetime_sum / total->free_count).text);
-        add_label(text, "lifetimes");
-        add_wrapped(text, line.data);
+        part_label(text, "lifetimes");
+        part_wrapped(text, line.data);
     }
     strbuf_release(&line);
 }
@@ -217,7 +179,7 @@ static void add_leaks(struct text *text)
 {
     const struct call_metrics *total = &text->profile->program.total;
     bool done = text->profile->complete;
-    add_label(text, done ? "never freed" : "alive now");
+    part_label(text, done ? "never freed" : "alive now");
     if (!total->live_count) {
         style_add(&text->out, &text->style, TONE_GOOD, "nothing");
         if (estimate_is(text->profile))
@@ -241,8 +203,8 @@ static void add_mapped(struct text *text)
                 human_exact(program->total.map_count).text);
     strbuf_addf(&line, ", %s given back by munmap",
                 program->unmap_bytes ? human_bytes(program->unmap_bytes).text : "nothing");
-    add_label(text, "mapped");
-    add_wrapped(text, line.data);
+    part_label(text, "mapped");
+    part_wrapped(text, line.data);
     strbuf_release(&line);
 }
 
@@ -251,8 +213,10 @@ static void add_threads(struct text *text)
     uint64_t wait_ns = facts_number(text->profile, PROFILE_META_WAIT_NS);
     if (text->profile->thread_count < 2 && !wait_ns)
         return;
-    add_label(text, "threads");
+    part_label(text, "threads");
     strbuf_addf(&text->out, "%zu", text->profile->thread_count);
+    if (text->profile->thread_count > 1)
+        strbuf_addf(&text->out, ", %zu at once", threads_peak(text->profile));
     if (wait_ns)
         strbuf_addf(&text->out, ", waited %s for the recording", human_duration(wait_ns).text);
     strbuf_add_char(&text->out, '\n');
@@ -264,7 +228,7 @@ static void add_loss(struct text *text)
     facts_add_warnings(&warnings, text->profile);
     const char *label = "loss";
     if (!warnings.length) {
-        add_label(text, label);
+        part_label(text, label);
         style_add(&text->out, &text->style, TONE_GOOD, "none");
         strbuf_addf(&text->out, ": all of %s events%s are in this profile\n",
                     human_exact(text->profile->program.events).text,
@@ -273,9 +237,9 @@ static void add_loss(struct text *text)
     for (char *at = warnings.data, *end; *at; at = end + 1, label = "") {
         end = strchr(at, '\n');
         *end = 0;
-        add_label(text, label);
+        part_label(text, label);
         style_begin(&text->out, &text->style, TONE_WARNING);
-        text_add_wrapped(&text->out, at, LABEL_COLUMNS, text->style.columns);
+        text_add_wrapped(&text->out, at, TEXT_LABEL_COLUMNS, text->style.columns);
         style_end(&text->out, &text->style);
         strbuf_add_char(&text->out, '\n');
     }
@@ -286,9 +250,9 @@ static void add_loss(struct text *text)
 static void add_unknown(struct text *text)
 {
     struct strbuf line = STRBUF_INIT;
-    add_label(text, "allocations");
+    part_label(text, "allocations");
     estimate_add_unknown(&line, text->profile);
-    add_wrapped(text, line.data);
+    part_wrapped(text, line.data);
     strbuf_release(&line);
 }
 
@@ -319,327 +283,124 @@ static void add_head(struct text *text)
     graph_add(&text->out, &text->style, text->profile);
 }
 
-/* ---- Call sites ---------------------------------------------------------------------------- */
+/* ---- Insights ------------------------------------------------------------------------------ */
 
-/* A file below the directory that the program was started in is named from there. */
-static const char *without_directory(const struct profile *profile, const char *file)
+static int add_insights(struct text *text)
 {
-    const char *directory = profile_get(profile, PROFILE_META_DIRECTORY);
-    size_t length = directory ? strlen(directory) : 0;
-    bool below = length && !strncmp(file, directory, length) && file[length] == '/';
-    return below ? file + length + 1 : file;
-}
-
-static bool is_program(const struct profile *profile, const char *module)
-{
-    const char *executable = profile_get(profile, PROFILE_META_EXECUTABLE);
-    return executable && !strcmp(executable, module);
-}
-
-/* The rest of a line whose first `used` columns are taken: name, and place at the right edge. */
-static void add_frame(struct text *text, struct frame frame, size_t used, bool strong)
-{
-    const struct profile *profile = text->profile;
-    struct strbuf name = STRBUF_INIT, shown = STRBUF_INIT, place = STRBUF_INIT;
-    size_t room = text->style.columns > used + 16 ? text->style.columns - used : 16;
-    uint32_t line;
-    const char *file = frame_file(profile, frame, &line);
-    const char *module = frame_module(profile, frame);
-    frame_add_name(&name, profile, frame);
-    if (file)
-        name_add_place(&place, without_directory(profile, file), line, room * 9 / 20);
-    else if (module && frame_function(profile, frame) && !is_program(profile, module))
-        name_add_place(&place, name_base(module), 0, room * 9 / 20);
-    size_t place_columns = text_width(place.data);
-    name_add_short(&shown, name.data, room - place_columns - (place_columns ? 2 : 0));
-    if (strong)
-        style_add(&text->out, &text->style, TONE_TITLE, shown.data);
-    else
-        strbuf_add_string(&text->out, shown.data);
-    if (place_columns) {
-        strbuf_add_repeated(&text->out, " ", room - text_width(shown.data) - place_columns);
-        style_add(&text->out, &text->style, TONE_DIM, place.data);
+    struct insights *insights = insights_find(text->profile);
+    if (!insights)
+        return -ENOMEM;
+    struct strbuf rest = STRBUF_INIT;
+    if (insights->count) {
+        size_t shown = insights->count < TOP_INSIGHTS ? insights->count : TOP_INSIGHTS;
+        strbuf_add_char(&text->out, '\n');
+        style_add(&text->out, &text->style, TONE_TITLE, "Insights");
+        if (shown < insights->count)
+            strbuf_addf(&rest, "  the first %zu of %zu", shown, insights->count);
+        strbuf_add_string(&rest, "  (tidemark insight: evidence and advice)\n");
+        style_add(&text->out, &text->style, TONE_DIM, rest.data);
+        insights_add_lines(&text->out, insights, &text->style, shown);
     }
-    strbuf_add_char(&text->out, '\n');
-    strbuf_release(&name);
-    strbuf_release(&shown);
-    strbuf_release(&place);
-}
-
-struct tree {
-    struct text *text;
-    const struct callers *callers;
-    uint64_t total;
-    struct strbuf prefix; /* what stands left of the lines of the current level */
-    size_t level, lines;
-};
-
-/* What a branch must weigh, as a part of its site, and how many are shown, by level. */
-static const struct {
-    double least;
-    size_t most;
-} limits[LEVELS] = {{0.02, 4}, {0.10, 3}, {0.20, 2}, {0.30, 2}};
-
-static void add_prefix(struct tree *tree, const char *branch)
-{
-    struct text *text = tree->text;
-    strbuf_add_repeated(&text->out, " ", text->figure_columns);
-    style_begin(&text->out, &text->style, TONE_DIM);
-    strbuf_add_string(&text->out, tree->prefix.data);
-    strbuf_add_string(&text->out, branch);
-    style_end(&text->out, &text->style);
-    tree->lines++;
-}
-
-static size_t prefix_columns(const struct tree *tree)
-{
-    return tree->text->figure_columns + text_width(tree->prefix.data);
-}
-
-static void add_callers(struct tree *tree, uint32_t index);
-
-/* "├─ 30.6 % function": the branch, its share in a field of 7, and what hangs on it. */
-static void add_branch(struct tree *tree, uint32_t child, bool last)
-{
-    const struct caller *caller = &tree->callers->nodes[child];
-    const struct style *style = &tree->text->style;
-    add_prefix(tree, last ? style_sign(style, "└─", "`-") : style_sign(style, "├─", "|-"));
-    strbuf_addf(&tree->text->out, "%7s ",
-                human_percent((double)caller->value, (double)tree->total).text);
-    add_frame(tree->text, caller->frame, prefix_columns(tree) + 10, false);
-    size_t before = tree->prefix.length;
-    strbuf_addf(&tree->prefix, "%s  ", last ? " " : style_sign(style, "│", "|"));
-    tree->level++;
-    add_callers(tree, child);
-    tree->level--;
-    strbuf_truncate(&tree->prefix, before);
-}
-
-static void add_rest(struct tree *tree, uint32_t child, bool first)
-{
-    uint64_t value = 0;
-    size_t count = 0;
-    for (; child; child = tree->callers->nodes[child].next, count++)
-        value += tree->callers->nodes[child].value;
-    add_prefix(tree, first ? style_sign(&tree->text->style, "↑ ", "^ ")
-                           : style_sign(&tree->text->style, "└─", "`-"));
-    struct strbuf line = STRBUF_INIT;
-    if (first)
-        strbuf_addf(&line, "%s callers\n", human_exact(count).text);
-    else
-        strbuf_addf(&line, "%7s %zu more caller%s\n",
-                    human_percent((double)value, (double)tree->total).text, count,
-                    count == 1 ? "" : "s");
-    style_add(&tree->text->out, &tree->text->style, TONE_DIM, line.data);
-    strbuf_release(&line);
-}
-
-static bool worth_a_branch(const struct tree *tree, uint32_t child, size_t shown)
-{
-    const struct caller *nodes = tree->callers->nodes;
-    if (tree->level >= LEVELS || tree->lines >= MAX_LINES || shown >= limits[tree->level].most)
-        return false;
-    return (double)nodes[child].value >= limits[tree->level].least * (double)nodes[0].value;
-}
-
-static void add_branches(struct tree *tree, uint32_t index)
-{
-    const struct caller *nodes = tree->callers->nodes;
-    size_t shown = 0;
-    for (uint32_t child = nodes[index].first_child; child; child = nodes[child].next, shown++) {
-        if (!worth_a_branch(tree, child, shown)) {
-            add_rest(tree, child, shown == 0);
-            return;
-        }
-        add_branch(tree, child, !nodes[child].next);
-    }
-}
-
-static void add_callers(struct tree *tree, uint32_t index)
-{
-    const struct caller *nodes = tree->callers->nodes;
-    const struct style *style = &tree->text->style;
-    uint32_t child;
-    for (;;) {
-        child = nodes[index].first_child;
-        if (!child || nodes[child].next || nodes[child].value != nodes[index].value)
-            break;
-        add_prefix(tree, style_sign(style, "↑ ", "^ "));
-        add_frame(tree->text, nodes[child].frame, prefix_columns(tree) + 2, false);
-        index = child;
-    }
-    if (child)
-        add_branches(tree, index);
-    else if (nodes[index].continues)
-        add_prefix(tree, style_sign(style, "↑ …\n", "^ ...\n"));
-}
-
-/* "1,234 blocks, mean 1.52 ms old, 45.6 % another thread's" */
-static void add_freed(struct text *text, const struct site_group *group)
-{
-    struct strbuf line = STRBUF_INIT;
-    uint64_t count = group->freed_count, elsewhere = group->freed_elsewhere_count;
-    strbuf_addf(&line, "%s%s block%s", estimate_is(text->profile) ? "~" : "",
-                human_count(count).text, count == 1 ? "" : "s");
-    if (count)
-        strbuf_addf(&line, ", %s%s old", count == 1 ? "" : "mean ",
-                    human_duration(group->freed_lifetime_ns / count).text);
-    if (elsewhere)
-        strbuf_addf(&line, ", %s another thread's",
-                    human_percent((double)elsewhere, (double)count).text);
-    strbuf_add_repeated(&text->out, " ", text->figure_columns);
-    style_begin(&text->out, &text->style, TONE_DIM);
-    text_add_wrapped(&text->out, line.data, text->figure_columns, text->style.columns);
-    style_end(&text->out, &text->style);
-    strbuf_add_char(&text->out, '\n');
-    strbuf_release(&line);
-}
-
-/* Does the profile have only estimates of it? */
-static bool is_estimate(const struct text *text, size_t metric)
-{
-    return estimate_is(text->profile) && !metrics[metric].exact;
-}
-
-/* "45.2 MiB", "~12.3 k" */
-static struct human figure_of(const struct text *text, size_t metric, uint64_t value)
-{
-    bool about = value && is_estimate(text, metric) && !metrics[metric].variance;
-    struct human figure;
-    snprintf(figure.text, sizeof figure.text, "%s%.30s", about ? "~" : "",
-             metric_human(&metrics[metric], value).text);
-    return figure;
-}
-
-/* The figure of a call site, and its error bar if it has one. */
-static void add_figure(struct text *text, size_t metric, const struct site_group *group)
-{
-    uint64_t value = group->totals[metric];
-    struct strbuf figure = STRBUF_INIT;
-    strbuf_addf(&figure, "%11s", figure_of(text, metric, value).text);
-    style_add(&text->out, &text->style, TONE_FIGURE, figure.data);
-    if (text->figure_columns > FIGURE_COLUMNS) {
-        struct human bar =
-            estimate_bar(text->profile, value, group->variances[metric], text->style.utf8);
-        strbuf_add_repeated(&text->out, " ", BAR_COLUMNS - text_width(bar.text));
-        style_add(&text->out, &text->style, TONE_DIM, bar.text);
-    }
-    strbuf_release(&figure);
-}
-
-static int add_site(struct text *text, size_t metric, const struct site_group *group)
-{
-    uint64_t total = metric_of(&metrics[metric], &text->profile->program.total);
-    uint64_t value = group->totals[metric];
-    struct callers callers;
-    int error = callers_build(&callers, &text->sites, group, metric, text->options->depth);
-    if (error)
-        return error;
-    add_figure(text, metric, group);
-    strbuf_addf(&text->out, "  %7s  ", human_percent((double)value, (double)total).text);
-    add_frame(text, group->frame, text->figure_columns, true);
-    if (metric_is_freed(&metrics[metric]))
-        add_freed(text, group);
-    struct tree tree = {text, &callers, total, STRBUF_INIT, 0, 0};
-    if (text->options->depth)
-        add_callers(&tree, 0);
-    strbuf_release(&tree.prefix);
-    callers_release(&callers);
+    strbuf_release(&rest);
+    insights_free(insights);
     return 0;
 }
 
-static void add_freed_total(struct text *text)
+/* ---- Sections ------------------------------------------------------------------------------ */
+
+static bool has_distributions(const struct profile *profile)
 {
-    const struct call_metrics *total = &text->profile->program.total;
-    uint64_t count = total->freed_count, elsewhere = total->freed_elsewhere_count;
+    return profile->distribution_count > 0;
+}
+static bool has_reallocs(const struct profile *profile)
+{
+    return profile->program.total.realloc_count > 0;
+}
+static bool has_peaks(const struct profile *profile)
+{
+    return profile->peak_count > 0;
+}
+static bool has_curves(const struct profile *profile)
+{
+    return profile->curve_count > 0;
+}
+static bool has_threads(const struct profile *profile)
+{
+    return profile->thread_count > 1;
+}
+static bool has_globals(const struct profile *profile)
+{
+    return profile->section_count > 0 || profile->variable_count > 0;
+}
+static bool has_samples(const struct profile *profile)
+{
+    return profile->sample_count > 0;
+}
+static bool has_residency(const struct profile *profile)
+{
+    return profile->residency_count > 0;
+}
+static bool always(const struct profile *profile)
+{
+    return profile->site_count > 0;
+}
+
+static const struct {
+    int (*add)(struct text *text);
+    bool (*worth_a_hint)(const struct profile *profile);
+} sections[REPORT_SECTIONS] = {
+    [REPORT_SITES] = {section_sites, NULL},
+    [REPORT_FUNCTIONS] = {section_functions, always},
+    [REPORT_TREE] = {section_tree, always},
+    [REPORT_MEMORY] = {section_memory, has_samples},
+    [REPORT_PEAKS] = {section_peaks, has_peaks},
+    [REPORT_PATHS] = {section_paths, has_curves},
+    [REPORT_SIZES] = {section_sizes, has_distributions},
+    [REPORT_LIFETIMES] = {section_lifetimes, has_distributions},
+    [REPORT_REALLOCS] = {section_reallocs, has_reallocs},
+    [REPORT_THREADS] = {section_threads, has_threads},
+    [REPORT_GLOBALS] = {section_globals, has_globals},
+    [REPORT_RESIDENCY] = {section_residency, has_residency},
+};
+
+static void add_hint(struct text *text)
+{
     struct strbuf line = STRBUF_INIT;
-    if (!count)
-        return;
-    strbuf_addf(&line, "  %s%s block%s", estimate_is(text->profile) ? "~" : "",
-                human_count(count).text, count == 1 ? "" : "s");
-    if (elsewhere)
-        strbuf_addf(&line, ", %s of them allocated by another thread",
-                    human_percent((double)elsewhere, (double)count).text);
-    strbuf_add_char(&line, '\n');
-    style_add(&text->out, &text->style, TONE_DIM, line.data);
+    for (size_t i = 0; i < REPORT_SECTIONS; i++)
+        if (sections[i].worth_a_hint && sections[i].worth_a_hint(text->profile))
+            strbuf_addf(&line, "%s%s", line.length ? ", " : "more with --show=SECTION,…: ",
+                        report_section_names[i]);
+    strbuf_add_char(&text->out, '\n');
+    if (line.length)
+        part_note(text, line.data);
     strbuf_release(&line);
 }
 
-static void add_section_title(struct text *text, size_t metric, size_t count)
+static int add_overview(struct text *text)
 {
-    uint64_t total = metric_of(&metrics[metric], &text->profile->program.total);
-    const char *title = metrics[metric].title;
-    if (metrics[metric].offset == offsetof(struct call_metrics, live_bytes) &&
-        !text->profile->complete)
-        title = "Alive now";
-    strbuf_add_char(&text->out, '\n');
-    style_add(&text->out, &text->style, TONE_TITLE, title);
-    if (total || !is_estimate(text, metric))
-        strbuf_add_string(&text->out, "  ");
-    if (total && is_estimate(text, metric) && metrics[metric].variance)
-        estimate_add_bytes(&text->out, text->profile, total,
-                           metric_variance(&metrics[metric], &text->profile->program.total),
-                           text->style.utf8);
-    else if (total || !is_estimate(text, metric))
-        strbuf_add_string(&text->out, figure_of(text, metric, total).text);
-    if (count)
-        strbuf_addf(&text->out, " at %s call site%s", human_exact(count).text,
-                    count == 1 ? "" : "s");
-    if (text->options->filter)
-        strbuf_addf(&text->out, ", %s of it passes the filter",
-                    human_percent((double)text->sites.totals[metric], (double)total).text);
-    strbuf_add_char(&text->out, '\n');
-    if (metric_is_freed(&metrics[metric]))
-        add_freed_total(text);
-}
-
-static int add_section(struct text *text, size_t metric)
-{
-    size_t max =
-        text->options->top < text->sites.group_count ? text->options->top : text->sites.group_count;
-    const struct site_group **top = calloc(max + 1, sizeof(const struct site_group *));
-    if (!top)
-        return -ENOMEM;
-    size_t count = call_sites_top(&text->sites, metric, top, max);
-    bool bars = is_estimate(text, metric) && metrics[metric].variance;
-    text->figure_columns = FIGURE_COLUMNS + (bars ? BAR_COLUMNS : 0);
-    add_section_title(text, metric, count);
-    int error = 0;
-    uint64_t shown = 0;
-    for (size_t i = 0; i < max && i < count && !error; i++) {
-        error = add_site(text, metric, top[i]);
-        shown += top[i]->totals[metric];
-    }
-    free(top);
-    struct strbuf rest = STRBUF_INIT;
-    if (!count)
-        strbuf_addf(&rest, "  %s\n",
-                    text->options->filter       ? "nothing passes the filter"
-                    : is_estimate(text, metric) ? "nothing of it is in the sample"
-                                                : metrics[metric].none);
-    else if (count > max)
-        strbuf_addf(
-            &rest, "%11s%*s  %7s  %s more call site%s (--top)\n",
-            figure_of(text, metric, text->sites.totals[metric] - shown).text,
-            bars ? BAR_COLUMNS : 0, "",
-            human_percent((double)(text->sites.totals[metric] - shown),
-                          (double)metric_of(&metrics[metric], &text->profile->program.total))
-                .text,
-            human_exact(count - max).text, count - max == 1 ? "" : "s");
-    style_add(&text->out, &text->style, TONE_DIM, rest.data);
-    strbuf_release(&rest);
+    add_head(text);
+    if (!text->profile->has_program)
+        return 0;
+    overview_peaks(text);
+    overview_ledger(text);
+    /* They are about the whole program: not where a part of it was asked for. */
+    bool whole = text->options->metric == REPORT_ALL_METRICS && !text->options->filter;
+    int error = whole ? add_insights(text) : 0;
+    if (!error)
+        error = section_sites(text);
+    if (text->options->metric == REPORT_ALL_METRICS)
+        add_hint(text);
     return error;
 }
 
 static int add_sections(struct text *text)
 {
     int error = 0;
-    for (size_t i = 0; i < METRIC_COUNT && !error; i++) {
-        bool wanted = text->options->metric == REPORT_ALL_METRICS ? metrics[i].usual
-                                                                  : text->options->metric == (int)i;
-        if (wanted && metric_is_known(&metrics[i], &text->profile->program.total))
-            error = add_section(text, i);
-    }
+    add_identity(text);
+    add_run(text);
+    for (size_t i = 0; i < REPORT_SECTIONS && !error; i++)
+        if (text->options->show >> i & 1)
+            error = sections[i].add(text);
     return error;
 }
 
@@ -652,9 +413,7 @@ int report_text(FILE *out, const struct profile *profile, const struct report_op
     int error = call_sites_init(&text.sites, profile, options);
     if (error)
         return error;
-    add_head(&text);
-    if (profile->has_program)
-        error = add_sections(&text);
+    error = options->show ? add_sections(&text) : add_overview(&text);
     if (!error && (fwrite(text.out.data, 1, text.out.length, out) != text.out.length))
         error = errno == EPIPE ? 0 : -EIO;
     call_sites_release(&text.sites);

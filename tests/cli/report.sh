@@ -19,6 +19,19 @@ try tidemark report --filter '(' r.tmk
 sentence 'filter|expression'
 try tidemark report --sort sideways r.tmk
 sentence 'sort|sideways'
+# Sections on request; what was not recorded is said, and is no failure.
+try tidemark report --functions --inclusive --columns mean_size r.tmk
+grep -q '^ .*100 %.* main ' out && echo "main has all, inclusive"
+try tidemark report --tree --width 120 r.tmk
+grep -q '↓ main\|v main' out && echo "a tree from main"
+try tidemark report --show all r.tmk
+[ "$(wc -L <out)" -le 80 ] && echo "80 columns"
+try tidemark report --json --tree r.tmk
+jq '.tree.inclusive == .program.peak_bytes and ([.functions.rows[].exclusive.at_peak_bytes] | add) <= .program.peak_bytes' out
+try tidemark report --show peek r.tmk
+sentence 'peek'
+try tidemark report --columns sideways r.tmk
+sentence 'sideways'
 # To a pipe that closes early.
 tidemark report r.tmk | head -1 >/dev/null
 echo "status ${PIPESTATUS[0]}" | sed 's/status \(0\|141\)$/ended quietly/'

@@ -1,85 +1,7 @@
-/* Whole reports on the golden profile, compared with what a person has looked at and found good.
- * To renew one: UPDATE=1 test_report_text, and read the difference. */
-#include <locale.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
-#include "base/text.h"
-#include "profile/profile.h"
-#include "report/report.h"
+/* Whole reports on the golden profile (golden.h). */
+#include "golden.h"
 
-enum { METRIC_FREED = 8 }; /* in REPORT_METRIC_CHOICE */
-
-static struct profile *profile;
-
-static int open_profile(void **state)
-{
-    (void)state;
-    setenv("TZ", "UTC", 1);
-    unsetenv("LC_ALL");
-    setenv("LC_CTYPE", "C.UTF-8", 1);
-    setenv("COLUMNS", "80", 1);
-    return profile_read(&profile, GOLDEN_DIR "/profile-v1.tmk");
-}
-
-static int close_profile(void **state)
-{
-    (void)state;
-    profile_free(profile);
-    return 0;
-}
-
-static struct report_options usual(void)
-{
-    return (struct report_options){.metric = REPORT_ALL_METRICS,
-                                   .top = 5,
-                                   .depth = 6,
-                                   .hide_std = true,
-                                   .utf8 = true,
-                                   .columns = 80};
-}
-
-static char *load(const char *path)
-{
-    static char text[1 << 20];
-    FILE *file = fopen(path, "r");
-    size_t count = file ? fread(text, 1, sizeof text - 1, file) : 0;
-    text[count] = 0;
-    if (file)
-        fclose(file);
-    return text;
-}
-
-static void assert_golden(const char *name, const char *text)
-{
-    char path[300];
-    snprintf(path, sizeof path, "%s/%s", GOLDEN_DIR, name);
-    if (getenv("UPDATE")) {
-        FILE *file = fopen(path, "w");
-        fputs(text, file);
-        fclose(file);
-    }
-    if (strcmp(text, load(path))) {
-        print_error("not as in %s:\n%s\n", path, text);
-        fail();
-    }
-}
-
-static void check_text(const char *name, const struct report_options *options)
-{
-    char *text = NULL;
-    size_t bytes;
-    FILE *out = open_memstream(&text, &bytes);
-    assert_int_equal(report_text(out, profile, options), 0);
-    fclose(out);
-    assert_golden(name, text);
-    free(text);
-}
+enum { METRIC_FREED = 8, METRIC_TIME = 12 }; /* in REPORT_METRIC_CHOICE */
 
 static void the_usual_report(void **state)
 {
@@ -113,18 +35,10 @@ static void no_line_is_wider_than_asked(void **state)
 {
     (void)state;
     for (size_t columns = 72; columns <= 200; columns += 7) {
-        char *text = NULL;
-        size_t bytes;
         struct report_options options = usual();
         options.columns = columns;
-        FILE *out = open_memstream(&text, &bytes);
-        assert_int_equal(report_text(out, profile, &options), 0);
-        fclose(out);
-        for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
-            if (text_width(line) > columns) {
-                print_error("%zu columns: %s\n", columns, line);
-                fail();
-            }
+        char *text = text_of(&options);
+        assert_not_wider(text, columns);
         free(text);
     }
 }
@@ -176,11 +90,7 @@ static void where_memory_was_freed_is_a_usual_section_if_it_is_known(void **stat
 {
     (void)state;
     struct report_options options = usual();
-    char *text = NULL;
-    size_t bytes;
-    FILE *out = open_memstream(&text, &bytes);
-    assert_int_equal(report_text(out, profile, &options), 0);
-    fclose(out);
+    char *text = text_of(&options);
     assert_non_null(strstr(text, "\nFreed most  "));
     free(text);
 }
@@ -191,6 +101,7 @@ static void what_was_not_recorded_is_not_shown_but_said(void **state)
     assert_null(report_metric_missing(profile, REPORT_ALL_METRICS));
     assert_null(report_metric_missing(profile, 0));
     assert_non_null(strstr(report_metric_missing(profile, METRIC_FREED), "--free-stacks"));
+    assert_non_null(strstr(report_metric_missing(profile, METRIC_TIME), "timed"));
 }
 
 static void check_summary(const char *name)

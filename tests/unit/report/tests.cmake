@@ -1,3 +1,4 @@
-tidemark_unit_test(report names)
-tidemark_unit_test(report text)
-target_compile_definitions(test_report_text PRIVATE GOLDEN_DIR="${CMAKE_SOURCE_DIR}/tests/golden")
+foreach(name text detail)
+    tidemark_unit_test(report ${name})
+    target_compile_definitions(test_report_${name} PRIVATE GOLDEN_DIR="${CMAKE_SOURCE_DIR}/tests/golden")
+endforeach()

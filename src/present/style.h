@@ -1,6 +1,6 @@
-/* Colour, and the few signs of the report that are not ASCII. */
-#ifndef TIDEMARK_REPORT_STYLE_H
-#define TIDEMARK_REPORT_STYLE_H
+/* Colour, and the few signs that are not ASCII. */
+#ifndef TIDEMARK_PRESENT_STYLE_H
+#define TIDEMARK_PRESENT_STYLE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <cmocka.h>
-#include "report/names.h"
+#include "present/names.h"
 
 static void assert_short(const char *name, size_t columns, const char *expected)
 {
@@ -76,6 +76,8 @@ static void library_frames_are_known(void **state)
     assert_true(
         name_is_library("<alloc::vec::Vec<T> as core::clone::Clone>::clone", NULL, NULL, NULL));
     assert_true(name_is_library("strdup", NULL, NULL, "/lib/x86_64-linux-gnu/libc.so.6"));
+    assert_true(name_is_library("_gfortran_internal_pack", NULL, NULL, "/usr/lib/libgfortran.so.5"));
+    assert_true(name_is_library("_gfortrani_xmallocarray", NULL, NULL, "/home/ann/static"));
     assert_true(name_is_library("xmalloc", NULL, NULL, NULL));
     assert_true(
         name_is_library("allocate", NULL, "/usr/include/c++/12/bits/new_allocator.h", NULL));

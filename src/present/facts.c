@@ -1,12 +1,12 @@
 /* See facts.h. */
-#include "report/facts.h"
+#include "present/facts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/human.h"
 #include "base/text.h"
-#include "report/names.h"
+#include "present/names.h"
 
 uint64_t facts_number(const struct profile *profile, const char *key)
 {

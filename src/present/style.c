@@ -1,5 +1,5 @@
 /* See style.h. */
-#include "report/style.h"
+#include "present/style.h"
 
 static const char *const codes[TONE_COUNT] = {
     [TONE_TITLE] = "\033[1m",    [TONE_FIGURE] = "\033[1;36m", [TONE_DIM] = "\033[2m",

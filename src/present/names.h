@@ -1,7 +1,7 @@
 /* Names as they fit on a line, and which frames belong to a language's library and not to the
  * program. */
-#ifndef TIDEMARK_REPORT_NAMES_H
-#define TIDEMARK_REPORT_NAMES_H
+#ifndef TIDEMARK_PRESENT_NAMES_H
+#define TIDEMARK_PRESENT_NAMES_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
-/* Sentences about a recording as a whole, shared by text, summary and JSON. */
-#ifndef TIDEMARK_REPORT_FACTS_H
-#define TIDEMARK_REPORT_FACTS_H
+/* Sentences about a recording as a whole, shared by all presenters. */
+#ifndef TIDEMARK_PRESENT_FACTS_H
+#define TIDEMARK_PRESENT_FACTS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* See names.h. */
-#include "report/names.h"
+#include "present/names.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -199,17 +199,16 @@ bool name_is_library(const char *function, const char *linkage, const char *file
                      const char *module)
 {
     static const char *const names[] = {
-        "std::",   "__gnu_cxx::", "__cxxabiv1::", "operator new", "operator delete",
-        "alloc::", "core::",      "hashbrown::",  "__rust_",      "__rdl_",
-        "__rg_",   "_start",      "__libc_",      "__cxa_",       "allocator_traits<",
-        NULL};
+        "std::",   "__gnu_cxx::", "__cxxabiv1::",      "operator new", "operator delete", "alloc::",
+        "core::",  "hashbrown::", "__rust_",           "__rdl_",       "__rg_",           "_start",
+        "__libc_", "__cxa_",      "allocator_traits<", "_gfortran_",   "_gfortrani_",     NULL};
     static const char *const symbols[] = {
         "_ZNSt",          "_ZNKSt", "_ZSt", "_ZNSa",           "_ZNSs", "_ZN9__gnu_cxx",
         "_ZNK9__gnu_cxx", "_Znw",   "_Zna", "_Zdl",            "_Zda",  "_ZN10__cxxabiv1",
         NULL};
-    static const char *const modules[] = {"libc.so",  "libc-",      "ld-linux",  "libstdc++.so",
-                                          "libgcc_s", "libpthread", "libc++.so", "libtidemark.so",
-                                          "ld-2",     "ld-musl",    NULL};
+    static const char *const modules[] = {"libc.so",  "libc-",      "ld-linux",    "libstdc++.so",
+                                          "libgcc_s", "libpthread", "libc++.so",   "libtidemark.so",
+                                          "ld-2",     "ld-musl",    "libgfortran", NULL};
     /* What everybody calls a malloc that ends the program on failure, and its free: the caller is
      * the site. */
     static const char *const wrappers[] = {

@@ -1,0 +1,140 @@
+/* Memory that nobody allocates: thread-local variables, which every thread has a copy of, and large
+ * globals. */
+#include "insight/rule.h"
+
+#include <stdlib.h>
+#include "base/text.h"
+
+#define TLS_BYTES       (256 << 10) /* all copies together */
+#define TLS_THREADS     2
+#define GLOBALS_BYTES   (1 << 20)
+#define GLOBALS_SHARE   0.25 /* of peak and globals together */
+#define VARIABLES_NAMED 3
+
+struct sums {
+    uint64_t bytes;
+    const struct profile_variable *largest[VARIABLES_NAMED];
+    size_t count;
+};
+
+static bool is_tls(int section)
+{
+    return section == PROFILE_SECTION_TDATA || section == PROFILE_SECTION_TBSS;
+}
+
+static bool is_global(int section)
+{
+    return section == PROFILE_SECTION_DATA || section == PROFILE_SECTION_BSS;
+}
+
+static struct sums sum_up(const struct profile *profile, bool (*counts)(int section))
+{
+    struct sums sums = {0};
+    for (size_t i = 0; i < profile->section_count; i++)
+        if (counts(profile->sections[i].section))
+            sums.bytes += profile->sections[i].bytes;
+    for (size_t i = 0; i < profile->variable_count; i++) {
+        const struct profile_variable *variable = &profile->variables[i];
+        if (!counts(variable->section))
+            continue;
+        size_t at = sums.count;
+        for (; at && sums.largest[at - 1]->bytes < variable->bytes; at--)
+            if (at < VARIABLES_NAMED)
+                sums.largest[at] = sums.largest[at - 1];
+        if (at < VARIABLES_NAMED)
+            sums.largest[at] = variable;
+        sums.count += sums.count < VARIABLES_NAMED;
+    }
+    return sums;
+}
+
+/* "table (mesh.c:12), 4.00 MiB" */
+static void add_names(struct insight *insight, const struct sums *sums)
+{
+    for (size_t i = 0; i < sums->count; i++) {
+        const struct profile_variable *variable = sums->largest[i];
+        struct strbuf text = STRBUF_INIT;
+        strbuf_add_string(&text, variable->name ? variable->name : "?");
+        if (variable->file && variable->line)
+            strbuf_addf(&text, " (%s:%u)", variable->file, (unsigned)variable->line);
+        strbuf_addf(&text, ", %s", human_bytes(variable->bytes).text);
+        insight_add_text(insight, "variable", text.data);
+        strbuf_release(&text);
+    }
+}
+
+static int by_time(const void *a, const void *b)
+{
+    uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
+    return (left > right) - (left < right);
+}
+
+/* Most threads at once. Each time is shifted left and marked 1 for a start: at one moment ends
+ * come first. */
+static uint64_t peak_threads(const struct profile *profile)
+{
+    uint64_t *times = calloc(2 * profile->thread_count + 1, sizeof *times), now = 0, peak = 0;
+    size_t count = 0;
+    for (size_t i = 0; times && i < profile->thread_count; i++) {
+        times[count++] = (profile->threads[i].start_ticks & (UINT64_MAX >> 1)) << 1 | 1;
+        if (profile->threads[i].end_ticks)
+            times[count++] = (profile->threads[i].end_ticks & (UINT64_MAX >> 1)) << 1;
+    }
+    if (times)
+        qsort(times, count, sizeof *times, by_time);
+    for (size_t i = 0; i < count; i++) {
+        now += times[i] & 1 ? 1 : -(uint64_t)(now > 0);
+        peak = now > peak ? now : peak;
+    }
+    free(times);
+    return peak;
+}
+
+static bool silent_without_variables(struct inquiry *inquiry)
+{
+    bool missing = !inquiry->profile->section_count && !inquiry->profile->variable_count;
+    if (missing)
+        inquiry_silent(inquiry, "not recorded: global and thread-local variables");
+    return missing;
+}
+
+void ask_tls(struct inquiry *inquiry)
+{
+    if (silent_without_variables(inquiry))
+        return;
+    struct sums sums = sum_up(inquiry->profile, is_tls);
+    uint64_t threads = peak_threads(inquiry->profile), all = sums.bytes * threads;
+    if (threads < TLS_THREADS || all < TLS_BYTES)
+        return;
+    struct insight *insight =
+        insight_begin(inquiry, all, all + inquiry->total->peak_bytes, INSIGHT_BYTES);
+    insight_title(insight, "Thread-local variables take %s: %s in each of %s threads",
+                  human_bytes(all).text, human_bytes(sums.bytes).text, human_exact(threads).text);
+    insight_add_bytes(insight, "tls_bytes", all);
+    insight_add_bytes(insight, "tls_bytes_per_thread", sums.bytes);
+    insight_add_count(insight, "peak_threads", threads);
+    insight_add_share(insight, "share", insight->cost);
+    add_names(insight, &sums);
+    insight->advice = "Each thread gets its copy whether it uses it or not (touched pages count): "
+                      "allocate large ones when a thread first needs them.";
+}
+
+void ask_globals(struct inquiry *inquiry)
+{
+    if (silent_without_variables(inquiry))
+        return;
+    struct sums sums = sum_up(inquiry->profile, is_global);
+    uint64_t all = sums.bytes + inquiry->total->peak_bytes;
+    if (sums.bytes < GLOBALS_BYTES || (double)sums.bytes < GLOBALS_SHARE * (double)all)
+        return;
+    struct insight *insight = insight_begin(inquiry, sums.bytes, all, INSIGHT_BYTES);
+    insight_at_most(insight, INSIGHT_NOTICE); /* what is never touched costs nothing */
+    insight_title(insight, "Global variables take %s, beside %s of allocated memory at the peak",
+                  human_bytes(sums.bytes).text, human_bytes(inquiry->total->peak_bytes).text);
+    insight_add_bytes(insight, "globals_bytes", sums.bytes);
+    insight_add_bytes(insight, "peak_bytes", inquiry->total->peak_bytes);
+    insight_add_share(insight, "share", insight->cost);
+    add_names(insight, &sums);
+    insight->advice = "Tables of a fixed size are as large for the smallest input as for the "
+                      "largest: allocate what the input needs.";
+}

@@ -1,0 +1,151 @@
+/* See text.h. */
+#include "report/text.h"
+
+#include <stdio.h>
+#include <string.h>
+#include "base/text.h"
+#include "present/names.h"
+
+/* ---- Lines --------------------------------------------------------------------------------- */
+
+void part_label(struct text *text, const char *label)
+{
+    struct strbuf padded = STRBUF_INIT;
+    strbuf_addf(&padded, "  %-*s", TEXT_LABEL_COLUMNS - 2, label);
+    style_add(&text->out, &text->style, TONE_DIM, padded.data);
+    strbuf_release(&padded);
+}
+
+void part_wrapped(struct text *text, const char *string)
+{
+    text_add_wrapped(&text->out, string, TEXT_LABEL_COLUMNS, text->style.columns);
+    strbuf_add_char(&text->out, '\n');
+}
+
+void part_title(struct text *text, const char *title, const char *rest)
+{
+    strbuf_add_char(&text->out, '\n');
+    style_add(&text->out, &text->style, TONE_TITLE, title);
+    if (rest && *rest) {
+        strbuf_add_string(&text->out, "  ");
+        text_add_wrapped(&text->out, rest, text_width(title) + 2, text->style.columns);
+    }
+    strbuf_add_char(&text->out, '\n');
+}
+
+void part_note(struct text *text, const char *string)
+{
+    strbuf_add_string(&text->out, "  ");
+    style_begin(&text->out, &text->style, TONE_DIM);
+    text_add_wrapped(&text->out, string, 2, text->style.columns);
+    style_end(&text->out, &text->style);
+    strbuf_add_char(&text->out, '\n');
+}
+
+/* ---- Frames -------------------------------------------------------------------------------- */
+
+void part_frame(struct text *text, struct frame frame, size_t used, bool strong)
+{
+    frame_add_line(&text->out, &text->style, text->profile, frame, used, strong);
+}
+
+void part_path(struct text *text, uint32_t node, size_t used, bool strong)
+{
+    part_frame(text, call_sites_frame(&text->sites, node), used, strong);
+}
+
+/* ---- Cells --------------------------------------------------------------------------------- */
+
+void part_cell(struct text *text, const char *figure, size_t columns)
+{
+    size_t width = text_width(figure);
+    strbuf_add_repeated(&text->out, " ", columns > width ? columns - width : 0);
+    strbuf_add_string(&text->out, figure);
+}
+
+void part_figure(struct text *text, const char *figure, size_t columns)
+{
+    style_begin(&text->out, &text->style, TONE_FIGURE);
+    part_cell(text, figure, columns);
+    style_end(&text->out, &text->style);
+}
+
+void part_name(struct text *text, const char *name, size_t columns)
+{
+    struct strbuf safe = STRBUF_INIT, cut = STRBUF_INIT;
+    text_add_safe_string(&safe, name);
+    text_add_cut(&cut, safe.data, columns);
+    size_t width = text_width(cut.data);
+    strbuf_add_string(&text->out, cut.data);
+    strbuf_add_repeated(&text->out, " ", columns > width ? columns - width : 0);
+    strbuf_release(&safe);
+    strbuf_release(&cut);
+}
+
+struct human known_bytes(uint64_t bytes)
+{
+    return bytes == UINT64_MAX ? (struct human){"-"} : human_bytes(bytes);
+}
+
+struct human known_count(uint64_t count)
+{
+    return count == UINT64_MAX ? (struct human){"-"} : human_count(count);
+}
+
+struct human known_duration(uint64_t ns)
+{
+    return ns == UINT64_MAX ? (struct human){"-"} : human_duration(ns);
+}
+
+struct human signed_bytes(int64_t bytes)
+{
+    struct human positive = human_bytes(bytes < 0 ? -(uint64_t)bytes : (uint64_t)bytes), out;
+    snprintf(out.text, sizeof out.text, "%s%.30s", bytes < 0 ? "-" : "", positive.text);
+    return out;
+}
+
+void part_end(struct text *text)
+{
+    size_t length = text->out.length;
+    while (length && text->out.data[length - 1] == ' ')
+        length--;
+    strbuf_truncate(&text->out, length);
+    strbuf_add_char(&text->out, '\n');
+}
+
+/* ---- Bars ---------------------------------------------------------------------------------- */
+
+void part_bar(struct text *text, double begin, double end, double whole, size_t columns)
+{
+    if (!(whole > 0) || !(end > begin))
+        return;
+    size_t first = (size_t)(begin / whole * (double)columns + 0.5);
+    size_t last = (size_t)(end / whole * (double)columns + 0.5);
+    if (first >= columns)
+        first = columns - 1;
+    if (last > columns)
+        last = columns;
+    strbuf_add_repeated(&text->out, " ", first);
+    style_begin(&text->out, &text->style, TONE_AREA);
+    if (last > first)
+        strbuf_add_repeated(&text->out, style_sign(&text->style, "█", "#"), last - first);
+    else
+        strbuf_add_string(&text->out, style_sign(&text->style, "▏", "|"));
+    style_end(&text->out, &text->style);
+}
+
+void part_spark(struct text *text, const uint64_t *values, size_t count, uint64_t top)
+{
+    static const char *const signs[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+    static const char ascii[] = " .:-=+*#@";
+    style_begin(&text->out, &text->style, TONE_AREA);
+    for (size_t i = 0; i < count; i++) {
+        double level = top ? (double)values[i] / (double)top * 8 : 0;
+        size_t eighths = values[i] ? level < 1 ? 1 : level > 8 ? 8 : (size_t)level : 0;
+        if (text->style.utf8)
+            strbuf_add_string(&text->out, signs[eighths]);
+        else
+            strbuf_add_char(&text->out, ascii[eighths]);
+    }
+    style_end(&text->out, &text->style);
+}

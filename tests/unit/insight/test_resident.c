@@ -1,0 +1,265 @@
+/* What is asked for and what is resident. */
+#include "built.h"
+
+static void add_level(struct built *built, uint64_t requested, uint64_t physical)
+{
+    built->buckets[built->profile.bucket_count++] = (struct timeline_bucket){
+        .requested = {requested, requested}, .physical = {physical, physical}};
+    built->profile.bucket_ns = 100 * MS;
+}
+
+/* 40 MiB go down to 4; the resident memory, which has 2 of its own, to `left`. */
+static struct built *falling(uint64_t left)
+{
+    struct built *built = built_new();
+    built_site(built, built_path(built, "main:10 > piece:20"),
+               (struct call_metrics){.alloc_count = 9, .alloc_bytes = 36 * MIB, .free_count = 9,
+                                     .at_peak_bytes = 36 * MIB, .peak_bytes = 36 * MIB});
+    built_site(built, built_path(built, "main:11 > note:21"),
+               (struct call_metrics){.alloc_count = 5000, .alloc_bytes = 4 * MIB,
+                                     .live_count = 5000, .live_bytes = 4 * MIB,
+                                     .at_peak_bytes = 4 * MIB, .peak_bytes = 4 * MIB});
+    add_level(built, 1 * MIB, 3 * MIB);
+    add_level(built, 40 * MIB, 42 * MIB);
+    for (int i = 0; i < 4; i++)
+        add_level(built, 4 * MIB, left);
+    return built;
+}
+
+static void memory_that_is_freed_and_stays_is_told(void **state)
+{
+    (void)state;
+    struct built *built = falling(42 * MIB);
+    const struct insight *insight = the(built_ask(built), "fragmentation");
+    assert_string_equal(insight->title, "36.0 MiB was freed but 36.0 MiB of it stays resident");
+    assert_evidence(built, insight,
+                    "peak_bytes 41943040, requested_bytes 4194304, resident_bytes 44040192, "
+                    "kept_bytes 37748736, peak_share 0.900, time 300000000, pinned_by 'not "
+                    "recorded; the paths are of what was alive last'");
+    assert_path(built, insight, 0, 5000, "note:21 < main:11");
+    assert_severity(insight, "severe");
+    built_free(built);
+}
+
+static void memory_that_goes_back_is_not(void **state)
+{
+    (void)state;
+    struct built *built = falling(24 * MIB - 1); /* not quite half of 36 stays */
+    assert_silent(built_ask(built), "fragmentation");
+    built_free(built);
+    built = falling(24 * MIB);
+    the(built_ask(built), "fragmentation");
+    built_free(built);
+}
+
+static void what_was_never_resident_does_not_stay(void **state)
+{
+    (void)state;
+    struct built *built = falling(3 * MIB);
+    for (size_t i = 0; i < built->profile.bucket_count; i++)
+        built->buckets[i].physical = (struct timeline_level){3 * MIB, 3 * MIB};
+    assert_silent(built_ask(built), "fragmentation");
+    built_free(built);
+}
+
+static void one_late_reading_is_no_fragmentation(void **state)
+{
+    (void)state;
+    struct built *built = falling(6 * MIB);
+    built->buckets[2].physical = (struct timeline_level){42 * MIB, 42 * MIB};
+    assert_silent(built_ask(built), "fragmentation");
+    built_free(built);
+}
+
+static void add_sample(struct built *built, uint64_t pinned, uint64_t returnable)
+{
+    uint32_t id = (uint32_t)built->profile.sample_count + 1;
+    built->samples[built->profile.sample_count++] =
+        (struct profile_sample){.id = id, .time_ns = id * 100 * MS, .resident_bytes = 42 * MIB,
+                                .requested_bytes = 4 * MIB, .has_ledger = true,
+                                .pinned_bytes = pinned, .returnable_bytes = returnable,
+                                .cgroup_bytes = UINT64_MAX, .cgroup_limit_bytes = UINT64_MAX,
+                                .ooms = UINT64_MAX};
+}
+
+static void add_pinning(struct built *built, uint32_t sample, size_t site, uint64_t pinned,
+                        uint64_t blocks)
+{
+    built->residencies[built->profile.residency_count++] = (struct profile_residency){
+        .sample = sample, .path = built->sites[site].path, .live_count = 5000,
+        .live_bytes = 5000 * 48, .resident_bytes = 5000 * 48, .pinned_bytes = pinned,
+        .pinning_count = blocks};
+}
+
+static void the_blocks_that_pin_are_named(void **state)
+{
+    (void)state;
+    struct built *built = falling(42 * MIB);
+    add_sample(built, MIB, 0);
+    add_sample(built, 12 * MIB, 30 * MIB);
+    add_pinning(built, 1, 0, 12 * MIB, 9); /* of another sample */
+    add_pinning(built, 2, 0, 2 * MIB, 9);
+    add_pinning(built, 2, 1, 10 * MIB, 312);
+    const struct insight *insight = the(built_ask(built), "fragmentation");
+    assert_string_equal(insight->title,
+                        "312 blocks of 48 B from note keep 10.0 MiB of free memory from going back");
+    assert_evidence(built, insight,
+                    "pinning_count 312, site_pinned_bytes 10485760, pinned_bytes 12582912, "
+                    "returnable_bytes 31457280, resident_bytes 44040192, requested_bytes 4194304, "
+                    "resident_share 0.286, time 200000000, kept_bytes 37748736");
+    assert_path(built, insight, 0, 10 * MIB, "note:21 < main:11");
+    assert_path(built, insight, 1, 2 * MIB, "piece:20 < main:10");
+    assert_non_null(strstr(insight->advice, "malloc_trim"));
+    assert_severity(insight, "warning");
+    built->samples[1].returnable_bytes = 12 * MIB - 1;
+    assert_null(strstr(the(built_ask(built), "fragmentation")->advice, "malloc_trim"));
+    built_free(built);
+}
+
+static void little_that_is_pinned_is_no_matter(void **state)
+{
+    (void)state;
+    struct built *built = falling(6 * MIB);
+    add_sample(built, 42 * MIB / 10, 0);
+    add_pinning(built, 1, 1, 42 * MIB / 10, 312);
+    assert_silent(built_ask(built), "fragmentation");
+    built->samples[0].pinned_bytes += 100;
+    the(built_ask(built), "fragmentation");
+    built_free(built);
+}
+
+static void without_resident_memory_it_is_not_asked(void **state)
+{
+    (void)state;
+    struct built *built = falling(42 * MIB);
+    for (size_t i = 0; i < built->profile.bucket_count; i++)
+        built->buckets[i].physical = (struct timeline_level){UINT64_MAX, 0};
+    assert_true(is_unasked(built_ask(built), "fragmentation"));
+    assert_silent(built->insights, "fragmentation");
+    built_free(built);
+}
+
+/* ---- Never touched ---- */
+
+static struct built *untouched(uint64_t bytes)
+{
+    struct built *built = built_new();
+    built_site(built, built_path(built, "main:10 > reserve:20"),
+               (struct call_metrics){.alloc_count = 2, .alloc_bytes = 16 * MIB,
+                                     .at_peak_bytes = 16 * MIB, .peak_bytes = 16 * MIB});
+    add_sample(built, 0, 0);
+    built->samples[0].untouched_bytes = bytes;
+    built->residencies[built->profile.residency_count++] = (struct profile_residency){
+        .sample = 1, .path = built->sites[0].path, .live_count = 2, .live_bytes = 16 * MIB,
+        .resident_bytes = 16 * MIB - bytes, .untouched_bytes = bytes};
+    return built;
+}
+
+static void memory_never_touched_is_told(void **state)
+{
+    (void)state;
+    struct built *built = untouched(12 * MIB);
+    const struct insight *insight = the(built_ask(built), "untouched-memory");
+    assert_string_equal(insight->title, "reserve never touches 12.0 MiB of its 16.0 MiB");
+    assert_evidence(built, insight,
+                    "untouched_bytes 12582912, live_bytes 16777216, untouched_share 0.750, "
+                    "live_count 2, peak_share 0.750, time 100000000");
+    assert_path(built, insight, 0, 12 * MIB, "reserve:20 < main:10");
+    assert_severity(insight, "warning"); /* severe would be 16 MiB */
+    built_free(built);
+}
+
+static void a_small_part_may_stay_untouched(void **state)
+{
+    (void)state;
+    struct built *built = untouched(4 * MIB - 1);
+    assert_silent(built_ask(built), "untouched-memory");
+    built_free(built);
+    built = untouched(4 * MIB);
+    the(built_ask(built), "untouched-memory");
+    built->samples[0].has_ledger = false;
+    assert_true(is_unasked(built_ask(built), "untouched-memory"));
+    built_free(built);
+}
+
+/* ---- Limits ---- */
+
+static struct built *limited(uint64_t used, uint64_t ooms)
+{
+    struct built *built = untouched(0);
+    add_sample(built, 0, 0);
+    add_sample(built, 0, 0);
+    built->samples[0].ooms = 5;
+    built->samples[1].ooms = 5;
+    built->samples[2].ooms = 5 + ooms;
+    built->samples[0].cgroup_bytes = 100 * MIB;
+    built->samples[1].cgroup_bytes = used;
+    built->samples[2].cgroup_bytes = 100 * MIB;
+    for (int i = 0; i < 3; i++)
+        built->samples[i].cgroup_limit_bytes = 1000 * MIB;
+    return built;
+}
+
+static void coming_near_the_limit_is_told(void **state)
+{
+    (void)state;
+    struct built *built = limited(800 * MIB, 0);
+    const struct insight *insight = the(built_ask(built), "memory-limit");
+    assert_string_equal(insight->title,
+                        "The control group came to 80.0 % of its limit of 1000 MiB");
+    assert_evidence(built, insight,
+                    "cgroup_bytes 838860800, cgroup_limit_bytes 1048576000, limit_share 0.800, "
+                    "resident_bytes 44040192, ooms 0, time 200000000");
+    assert_path(built, insight, 0, 16 * MIB, "reserve:20 < main:10");
+    assert_severity(insight, "notice");
+    built->samples[1].cgroup_bytes = 900 * MIB;
+    assert_severity(the(built_ask(built), "memory-limit"), "warning");
+    built->samples[1].cgroup_bytes = 950 * MIB;
+    assert_severity(the(built_ask(built), "memory-limit"), "severe");
+    built_free(built);
+}
+
+static void far_from_it_nothing_is_said(void **state)
+{
+    (void)state;
+    struct built *built = limited(800 * MIB - 1, 0);
+    assert_silent(built_ask(built), "memory-limit");
+    assert_false(is_unasked(built->insights, "memory-limit"));
+    for (int i = 0; i < 3; i++) /* no limit */
+        built->samples[i].cgroup_limit_bytes = UINT64_MAX - 1;
+    assert_silent(built_ask(built), "memory-limit");
+    assert_false(is_unasked(built->insights, "memory-limit"));
+    for (int i = 0; i < 3; i++)
+        built->samples[i].cgroup_bytes = UINT64_MAX;
+    assert_true(is_unasked(built_ask(built), "memory-limit"));
+    built_free(built);
+}
+
+static void kills_during_the_run_are_severe(void **state)
+{
+    (void)state;
+    struct built *built = limited(300 * MIB, 1);
+    const struct insight *insight = the(built_ask(built), "memory-limit");
+    assert_non_null(strstr(insight->title, "killed for want of memory"));
+    assert_severity(insight, "severe");
+    built_free(built);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(memory_that_is_freed_and_stays_is_told),
+        cmocka_unit_test(memory_that_goes_back_is_not),
+        cmocka_unit_test(what_was_never_resident_does_not_stay),
+        cmocka_unit_test(one_late_reading_is_no_fragmentation),
+        cmocka_unit_test(the_blocks_that_pin_are_named),
+        cmocka_unit_test(little_that_is_pinned_is_no_matter),
+        cmocka_unit_test(without_resident_memory_it_is_not_asked),
+        cmocka_unit_test(memory_never_touched_is_told),
+        cmocka_unit_test(a_small_part_may_stay_untouched),
+        cmocka_unit_test(coming_near_the_limit_is_told),
+        cmocka_unit_test(far_from_it_nothing_is_said),
+        cmocka_unit_test(kills_during_the_run_are_severe),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
