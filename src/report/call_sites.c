@@ -149,20 +149,21 @@ static int mark_matching(const struct profile *profile, const char *filter, bool
     return complete ? 0 : -ENOMEM;
 }
 
-static void mark_hidden(struct call_sites *sites)
+bool *frames_of_libraries(const struct profile *profile)
 {
-    const struct profile *profile = sites->profile;
-    for (size_t i = 0; i < profile->code_count; i++) {
+    bool *hidden = calloc(profile->line_count + 1, 1);
+    for (size_t i = 0; hidden && i < profile->code_count; i++) {
         const struct profile_code *code = &profile->codes[i];
         const char *module = frame_module(profile, (struct frame){(uint32_t)i, 0});
         for (uint32_t j = 0; j < code->line_count; j++) {
             const struct profile_line *line = &profile->lines[code->first_line + j];
             const struct profile_function *function = &profile->functions[line->function];
-            sites->hidden[code->first_line + j] =
+            hidden[code->first_line + j] =
                 !code->mark && name_is_library(line->function ? function->name : NULL,
                                                function->linkage, line->file, module);
         }
     }
+    return hidden;
 }
 
 /* ---- Grouping ------------------------------------------------------------------------------ */
@@ -262,14 +263,13 @@ int call_sites_init(struct call_sites *sites, const struct profile *profile,
     struct key_table table = {calloc(slots, sizeof(uint64_t)), calloc(slots, sizeof(uint32_t)),
                               slots - 1};
     uint32_t *group_of = calloc(count + 1, sizeof *group_of);
-    sites->hidden = calloc(profile->line_count + 1, 1);
+    sites->hidden = options->hide_std ? frames_of_libraries(profile)
+                                      : calloc(profile->line_count + 1, 1);
     sites->order = calloc(count + 1, sizeof *sites->order);
     sites->groups = calloc(count + 1, sizeof *sites->groups);
     if (!error && (!table.keys || !table.groups || !group_of || !sites->hidden || !sites->order ||
                    !sites->groups))
         error = -ENOMEM;
-    if (!error && options->hide_std)
-        mark_hidden(sites);
     if (!error)
         group_sites(sites, &table, group_of, matching);
     free(matching);

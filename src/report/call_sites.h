@@ -22,6 +22,9 @@ struct frame {
     uint32_t code, line;
 };
 
+/* By index of profile->lines: is it a frame of a library? NULL: out of memory. To be freed. */
+bool *frames_of_libraries(const struct profile *profile);
+
 struct site_group {
     struct frame frame;
     uint64_t totals[METRIC_COUNT], variances[METRIC_COUNT];
