@@ -22,6 +22,7 @@ static const struct command commands[] = {
     {"record", cmd_record, "run a program and record where its memory goes"},
     {"collect", cmd_collect, NULL},
     {"report", cmd_report, "show a profile: peak, leaks, top call sites and their callers"},
+    {"annotate", cmd_annotate, "show source with the figures of each line"},
     {"unpack", cmd_unpack, "turn a profile into a plain SQLite database"},
     {"help", cmd_help, "show this text, or how to use a command"},
     {"version", cmd_version, "show the version"},
