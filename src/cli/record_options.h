@@ -15,6 +15,7 @@ struct record_options {
     int on_full; /* 0 wait, 1 drop */
     int stacks;  /* enum wire_stacks */
     bool free_stacks;
+    bool embed_sources;
     uint64_t max_depth;
     uint64_t ring_bytes;
     uint64_t exit_wait_ns;
