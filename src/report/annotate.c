@@ -226,11 +226,35 @@ static uint32_t find_head(const struct annotation *annotation, const char *bare,
     return 0;
 }
 
+/* The line that is likely to end the function, of those from `line` to `last`: "}" or "end", not
+ * indented further than its head. Else `last`. */
+static uint32_t find_end(const struct annotation *annotation, uint32_t head, uint32_t line,
+                         uint32_t last)
+{
+    const char *bytes;
+    size_t length, indent = 0, at;
+    if (!source_text_line(&annotation->text, head, &bytes, &length))
+        return last;
+    while (indent < length && isspace((unsigned char)bytes[indent]))
+        indent++;
+    for (; line && line <= last && source_text_line(&annotation->text, line, &bytes, &length);
+         line++) {
+        for (at = 0; at < length && isspace((unsigned char)bytes[at]);)
+            at++;
+        bool ends = at < length && (bytes[at] == '}' ||
+                                    (length - at >= 3 && !strncasecmp(bytes + at, "end", 3)));
+        if (ends && at <= indent)
+            return line;
+    }
+    return last;
+}
+
 static void show_function(struct annotation *annotation, const struct candidate *found)
 {
     size_t context = annotation->options->context;
     uint32_t first = found->last ? found->first : 0;
-    if (context == SIZE_MAX)
+    bool usual = context == SIZE_MAX;
+    if (usual)
         context = CONTEXT_USUAL;
     annotation->function = strdup(found->bare);
     annotation->file = &annotation->lines.files[found->file];
@@ -238,9 +262,11 @@ static void show_function(struct annotation *annotation, const struct candidate 
                      annotation->options->paths);
     annotation->first = first > context ? first - (uint32_t)context : !!first;
     uint32_t head = find_head(annotation, found->bare, first);
-    if (head && head < annotation->first)
+    if (head && (usual || head < annotation->first))
         annotation->first = head;
     annotation->last = found->last + (uint32_t)context;
+    if (head && usual)
+        annotation->last = find_end(annotation, head, found->last, annotation->last);
 }
 
 static int find_function(struct annotation *annotation, struct strbuf *why)
