@@ -19,8 +19,7 @@ tidemark annotate with.tmk late --json | jq -c '[.text_from, .text_changed, .lin
 tidemark annotate with.tmk late -w 200 | grep -o 'changed after the program was built'
 tidemark annotate without.tmk main.c -w 200 | grep -o 'is not on this machine'
 
-# A library preloaded by hand takes it from TIDEMARK_OPTIONS.
-printf 'int x;\n' >other.c
+# A library preloaded by hand takes it from TIDEMARK_OPTIONS; what is not there any more is counted.
 library=$(dirname "$BIN")/lib/libtidemark.so
 LD_PRELOAD=$library TIDEMARK_OPTIONS='-q --embed-sources -o hand.tmk' ./main
-query hand.tmk "SELECT value FROM meta WHERE key = 'skipped_sources'"
+query hand.tmk "SELECT value >= 2 FROM meta WHERE key = 'skipped_sources'"
