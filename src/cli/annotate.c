@@ -33,7 +33,8 @@ static const struct option_entry entries[] = {
      0, false, add_columns},
     {"context", 'C', OPTION_NUMBER, "N",
      "lines around those with figures (default: 3, around FILE:LINE 10)", TO(context), false, NULL},
-    {"full", 0, OPTION_FLAG, NULL, "the whole file, nothing folded", TO(annotate.full), false, NULL},
+    {"full", 0, OPTION_FLAG, NULL, "the whole file, nothing folded", TO(annotate.full), false,
+     NULL},
     {"top", 'n', OPTION_NUMBER, "N", "files, and lines, where no place is given (default: 10)",
      TO(top), false, NULL},
     {"hide-std", 0, OPTION_SWITCH, NULL,
@@ -48,8 +49,8 @@ static const struct option_entry entries[] = {
     OPTION_GROUP("How to show it"),
     {"json", 'j', OPTION_FLAG, NULL, "JSON, as doc/ANNOTATE-JSON.md describes", TO(json), false,
      NULL},
-    {"color", 0, OPTION_CHOICE, TERM_COLOUR_CHOICE,
-     "colour (default: auto; NO_COLOR is respected)", TO(colour), false, NULL},
+    {"color", 0, OPTION_CHOICE, TERM_COLOUR_CHOICE, "colour (default: auto; NO_COLOR is respected)",
+     TO(colour), false, NULL},
     {"pager", 0, OPTION_SWITCH, NULL, "$PAGER or less, on a terminal (default: yes)", TO(pager),
      false, NULL},
     {"width", 'w', OPTION_NUMBER, "COLUMNS",
@@ -74,7 +75,8 @@ static int add_source_path(void *target, const char *value)
     struct arguments *arguments = target;
     int error = source_paths_add(&arguments->paths, value);
     if (error == -EINVAL)
-        options_usage_error(&command, "'%s' is not right for --source-path: expected OLD=NEW", value);
+        options_usage_error(&command, "'%s' is not right for --source-path: expected OLD=NEW",
+                            value);
     else if (error)
         options_usage_error(&command, "more than %d times --source-path", SOURCE_PATHS_MAX);
     return error;
@@ -113,8 +115,8 @@ static void settle(struct arguments *arguments, const char *where)
     struct annotate_options *annotate = &arguments->annotate;
     annotate->where = where;
     annotate->metric = arguments->metric;
-    annotate->context = arguments->context > 1u << 30 ? arguments->context == UINT64_MAX ? SIZE_MAX : 1u << 30
-                                                      : (size_t)arguments->context;
+    uint64_t context = arguments->context;
+    annotate->context = context == UINT64_MAX ? SIZE_MAX : context > 1u << 30 ? 1u << 30 : context;
     annotate->top = arguments->top > 100000 ? 100000 : arguments->top ? arguments->top : 10;
     annotate->paths = &arguments->paths;
     annotate->colour = term_wants_colour((enum term_colour)arguments->colour, stdout);
@@ -148,16 +150,18 @@ int cmd_annotate(int argc, char **argv)
     if (operand < 0)
         return OPTIONS_EXIT_STATUS(operand);
     if (operand == argc || operand + 2 < argc)
-        return options_usage_error(&command, operand == argc ? "no profile given"
-                                                             : "more than a profile and a place given");
+        return options_usage_error(&command, operand == argc
+                                                 ? "no profile given"
+                                                 : "more than a profile and a place given");
     settle(&arguments, operand + 1 < argc ? argv[operand + 1] : NULL);
     struct profile *profile;
     if (profile_read(&profile, argv[operand]))
         return complain(profile_error());
     struct annotation annotation;
     struct strbuf why = STRBUF_INIT;
-    int status = annotate_open(&annotation, profile, &arguments.annotate, &why) ? complain(why.data)
-                                                                               : show(&annotation, &arguments);
+    int status = annotate_open(&annotation, profile, &arguments.annotate, &why)
+                     ? complain(why.data)
+                     : show(&annotation, &arguments);
     if (!why.length)
         annotate_close(&annotation);
     strbuf_release(&why);

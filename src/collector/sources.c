@@ -86,8 +86,7 @@ static int look_at_module(struct sources *sources, const char *module)
         return -ENOMEM;
     free(sources->module);
     sources->module = copy;
-    sources->module_built =
-        stat(module, &status) < 0 ? (struct timespec){0, 0} : status.st_mtim;
+    sources->module_built = stat(module, &status) < 0 ? (struct timespec){0, 0} : status.st_mtim;
     return 0;
 }
 

@@ -30,10 +30,10 @@ size_t sources_count(const struct sources *sources);
 /* Why a file was not kept. */
 struct sources_result {
     size_t kept;
-    size_t missing;    /* not there, not readable, no regular file, or binary */
-    size_t too_large;  /* for one file, or for what was left of all */
-    char *changed;     /* paths, one a line, of those that are newer than the module that was made
-                          of them: the text may not be what was compiled. malloc'd, NULL: none */
+    size_t missing;   /* not there, not readable, no regular file, or binary */
+    size_t too_large; /* for one file, or for what was left of all */
+    char *changed;    /* paths, one a line, of those that are newer than the module that was made
+                         of them: the text may not be what was compiled. malloc'd, NULL: none */
 };
 
 /* Reads the files, those of the system (/usr) last, and hands each to `put`; `text` is gone

@@ -230,8 +230,9 @@ static void note_sources(struct writer *writer, int module, const struct symbols
 {
     if (!writer->sources || module < 0)
         return;
+    const char *path = writer->modules[module].path;
     for (size_t i = 0; i < count; i++)
-        if (frames[i].file && sources_add(writer->sources, frames[i].file, writer->modules[module].path))
+        if (frames[i].file && sources_add(writer->sources, frames[i].file, path) < 0)
             need(NULL);
 }
 

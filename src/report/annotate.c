@@ -51,11 +51,11 @@ static const char *last_component(const char *bare)
 /* Functions of one name in one file are one: overloads, instances of a template, clones. */
 struct candidate {
     char *bare;
-    uint32_t file;     /* index of lines.files */
-    uint32_t function; /* one of them */
+    uint32_t file;        /* index of lines.files */
+    uint32_t function;    /* one of them */
     uint32_t first, last; /* lines with figures */
-    int rank;          /* how well it fits, 1 is best; 0: not at all */
-    uint64_t value;    /* most of the metric on one of its lines */
+    int rank;             /* how well it fits, 1 is best; 0: not at all */
+    uint64_t value;       /* most of the metric on one of its lines */
 };
 struct candidates {
     struct candidate *items;
@@ -108,7 +108,8 @@ static int rank(const struct profile_function *function, const char *bare, const
 {
     size_t length;
     const char *core = name_core(function->name, &length);
-    if (!strcmp(function->name, wanted) || (function->linkage && !strcmp(function->linkage, wanted)))
+    if (!strcmp(function->name, wanted) ||
+        (function->linkage && !strcmp(function->linkage, wanted)))
         return 1;
     if ((strlen(wanted) == length && !strncmp(core, wanted, length)) || !strcmp(bare, wanted))
         return 2;
@@ -130,7 +131,8 @@ static int compare_candidates(const void *left, const void *right)
     int names = strcmp(a->bare, b->bare);
     if (names)
         return names;
-    return a->file != b->file ? (a->file < b->file ? -1 : 1) : (a->first > b->first) - (a->first < b->first);
+    return a->file != b->file ? (a->file < b->file ? -1 : 1)
+                              : (a->first > b->first) - (a->first < b->first);
 }
 
 /* The best ranked ones, merged by name and file, come to the front; returns how many. */
@@ -139,7 +141,8 @@ static size_t keep_best(struct candidates *candidates)
     struct candidate *items = candidates->items;
     size_t kept = 0;
     qsort(items, candidates->count, sizeof *items, compare_candidates);
-    for (size_t i = 0; i < candidates->count && items[i].rank == items[0].rank && items[i].rank; i++) {
+    for (size_t i = 0; i < candidates->count && items[i].rank == items[0].rank && items[i].rank;
+         i++) {
         struct candidate *last = kept ? &items[kept - 1] : NULL;
         if (last && last->file == items[i].file && !strcmp(last->bare, items[i].bare)) {
             last->first = items[i].first < last->first ? items[i].first : last->first;
@@ -180,7 +183,8 @@ static void say_ambiguous(struct strbuf *why, const struct annotation *annotatio
 static void say_unknown(struct strbuf *why, const struct annotation *annotation,
                         const struct candidates *candidates)
 {
-    const char **names = calloc(candidates->count + annotation->lines.file_count + 1, sizeof *names);
+    const char **names =
+        calloc(candidates->count + annotation->lines.file_count + 1, sizeof *names);
     size_t count = 0;
     for (size_t i = 0; names && i < candidates->count; i++)
         if (candidates->items[i].bare)
@@ -205,8 +209,8 @@ static bool has_word(const char *bytes, size_t length, const char *word)
         if (strncasecmp(bytes + i, word, of))
             continue;
         bool begins = !i || !(isalnum((unsigned char)bytes[i - 1]) || bytes[i - 1] == '_');
-        bool ends = i + of == length ||
-                    !(isalnum((unsigned char)bytes[i + of]) || bytes[i + of] == '_');
+        bool ends =
+            i + of == length || !(isalnum((unsigned char)bytes[i + of]) || bytes[i + of] == '_');
         if (begins && ends)
             return true;
     }
@@ -241,8 +245,8 @@ static uint32_t find_end(const struct annotation *annotation, uint32_t head, uin
          line++) {
         for (at = 0; at < length && isspace((unsigned char)bytes[at]);)
             at++;
-        bool ends = at < length && (bytes[at] == '}' ||
-                                    (length - at >= 3 && !strncasecmp(bytes + at, "end", 3)));
+        bool ends = at < length &&
+                    (bytes[at] == '}' || (length - at >= 3 && !strncasecmp(bytes + at, "end", 3)));
         if (ends && at <= indent)
             return line;
     }

@@ -52,11 +52,11 @@ void annotate_close(struct annotation *annotation);
 int annotate_text(FILE *out, const struct annotation *annotation);
 int annotate_json(FILE *out, const struct annotation *annotation);
 
-/* Adds `file` as seen from where the program was started. Not made safe. */
+/* The file as seen from where the program was started. Not made safe. */
 const char *annotate_name(const struct annotation *annotation, const struct source_file *file);
 
-/* The `max` files (lines) with most of the metric, exclusive before inclusive; returns how many were
- * written. */
+/* The `max` files (lines) with most of the metric, exclusive before inclusive; returns how many
+ * were written. */
 size_t annotate_top_files(const struct annotation *annotation, const struct source_file **top,
                           size_t max);
 size_t annotate_top_lines(const struct annotation *annotation, const struct source_line **top,

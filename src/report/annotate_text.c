@@ -365,8 +365,8 @@ static uint32_t last_number(const struct annotation *annotation)
     const struct source_file *file = annotation->file;
     uint32_t last = annotation->lines.lines[file->first + file->count - 1].number;
     size_t count = annotation->text.line_count;
-    uint32_t end = annotation->options->full || annotation->last > count ? (uint32_t)count
-                                                                         : annotation->last;
+    uint32_t end =
+        annotation->options->full || annotation->last > count ? (uint32_t)count : annotation->last;
     return end > last ? end : last;
 }
 
@@ -377,7 +377,8 @@ static void set_gutter(struct text *text)
          rest /= 10)
         text->number_columns++;
     choose_extra(text);
-    text->gutter = (2 + text->extra_count) * FIGURE_COLUMNS + SHARE_COLUMNS + text->number_columns + 4;
+    text->gutter =
+        (2 + text->extra_count) * FIGURE_COLUMNS + SHARE_COLUMNS + text->number_columns + 4;
 }
 
 static void add_wrapped_note(struct text *text, const char *note, enum tone tone)
@@ -435,8 +436,9 @@ static void add_file(struct text *text)
     size_t after = text->out.length;
     add_textless_lines(text);
     if (annotation->text.line_count && text->out.length > after)
-        add_wrapped_note(text, "the last lines are beyond the end of this text: it is not the one "
-                               "that was compiled",
+        add_wrapped_note(text,
+                         "the last lines are beyond the end of this text: it is not the one "
+                         "that was compiled",
                          TONE_WARNING);
     if (text->out.length == before)
         add_wrapped_note(text, "no line of this has such figures", TONE_DIM);
@@ -467,7 +469,8 @@ static void add_files(struct text *text)
         others += text->annotation->lines.files[i].sums.inclusive[metric] != 0;
     if (others > count) {
         strbuf_add_repeated(&text->out, " ", used);
-        strbuf_addf(&text->out, "%zu more file%s\n", others - count, others - count == 1 ? "" : "s");
+        strbuf_addf(&text->out, "%zu more file%s\n", others - count,
+                    others - count == 1 ? "" : "s");
     }
     free(top);
 }
@@ -561,8 +564,9 @@ static void add_overview(struct text *text)
                          "program with -g",
                          TONE_WARNING);
     } else if (placed < total) {
-        strbuf_addf(&line, "%s of it was asked for by code without line information, and is not "
-                           "below as exclusive%s",
+        strbuf_addf(&line,
+                    "%s of it was asked for by code without line information, and is not "
+                    "below as exclusive%s",
                     human_percent((double)(total - placed), (double)total).text,
                     total - placed > total / 2 ? ": compile with -g to see it" : "");
         add_wrapped_note(text, line.data, TONE_DIM);

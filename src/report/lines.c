@@ -30,10 +30,10 @@ struct walk {
     const bool *hidden;
     struct source_lines *lines;
     size_t metric;
-    struct link *links;       /* by node */
-    uint32_t *site_of;        /* by node: index of its site + 1 */
-    uint32_t *on_way;         /* by line */
-    uint32_t *file_on_way;    /* by file */
+    struct link *links;    /* by node */
+    uint32_t *site_of;     /* by node: index of its site + 1 */
+    uint32_t *on_way;      /* by line */
+    uint32_t *file_on_way; /* by file */
     uint64_t running[METRIC_COUNT];
     struct pair *pairs; /* open addressing */
     size_t pair_count, pair_room;
@@ -158,8 +158,8 @@ static void make_lines(struct source_lines *lines, struct entry *entries, size_t
     for (size_t i = 0; i < count; i++) {
         const struct entry *entry = &entries[i];
         if (!i || entry[-1].file != entry->file || entry[-1].number != entry->number)
-            lines->lines[lines->line_count++] = (struct source_line){
-                .file = entry->file, .number = entry->number, .of = entry->of};
+            lines->lines[lines->line_count++] =
+                (struct source_line){.file = entry->file, .number = entry->number, .of = entry->of};
         lines->line_of[entry->of] = (uint32_t)(lines->line_count - 1);
     }
 }

@@ -5,12 +5,13 @@
  *          │           │            └ exclusive: the innermost frame that is not hidden
  *          └───────────┴──────────┴ inclusive: every line on the path, each once
  *
- * Every frame counts at its own file and line, inlined ones too. A path of hidden frames only counts
- * for its innermost one; a path whose innermost visible frame has no file is exclusive to no line.
+ * Every frame counts at its own file and line, inlined ones too. A path of hidden frames only
+ * counts for its innermost one; a path whose innermost visible frame has no file is exclusive to no
+ * line.
  *
- * Invariants: exclusive sums of all lines are `placed`, at most `totals`; inclusive sums of a line or
- * file are at least its exclusive ones and at most `totals`; a file's exclusive sums are those of
- * its lines, its inclusive ones at most the sum of its lines' (a path may pass through several).
+ * Invariants: exclusive sums of all lines are `placed`, at most `totals`; inclusive sums of a line
+ * or file are at least its exclusive ones and at most `totals`; a file's exclusive sums are those
+ * of its lines, its inclusive ones at most the sum of its lines' (a path may pass through several).
  *
  * Made for text and web alike: reads struct profile and the metric table, shows nothing. */
 #ifndef TIDEMARK_REPORT_LINES_H
@@ -34,13 +35,14 @@ struct source_line {
     uint32_t of;     /* index of profile->lines: one frame of this line, for its function */
     struct line_sums sums;
     /* The frame right below this line, hidden or not, through which most of the metric goes that
-     * lines_init() was given, and how much. Value 0: none, the allocating call stands in the line. */
+     * lines_init() was given, and how much. Value 0: none, the allocating call stands in the line.
+     */
     struct frame callee;
     uint64_t callee_value;
 };
 struct source_file {
-    const char *path; /* as recorded; of several spellings, one */
-    char *name;       /* without ".", ".." and doubled slashes */
+    const char *path;    /* as recorded; of several spellings, one */
+    char *name;          /* without ".", ".." and doubled slashes */
     size_t first, count; /* into lines */
     struct line_sums sums;
 };

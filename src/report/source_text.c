@@ -179,7 +179,8 @@ static void say_disk(struct source_text *text, const struct profile *profile, co
 {
     uint64_t start_ns = facts_number(profile, PROFILE_META_START);
     uint64_t modified_ns =
-        modified.tv_sec < 0 ? 0 : (uint64_t)modified.tv_sec * 1000000000u + (uint64_t)modified.tv_nsec;
+        modified.tv_sec < 0 ? 0
+                            : (uint64_t)modified.tv_sec * 1000000000u + (uint64_t)modified.tv_nsec;
     text->origin = SOURCE_ORIGIN_DISK;
     text->changed = start_ns && modified_ns > start_ns;
     if (strcmp(from, path)) {
@@ -204,8 +205,9 @@ static bool take_disk(struct source_text *text, const struct profile *profile, c
     if (error) {
         text_add_safe_string(&text->note, from);
         if (error == -ENOENT || error == -ENOTDIR)
-            strbuf_add_string(&text->note, " is not on this machine: say where its sources are with "
-                                           "--source-path OLD=NEW, or record with --embed-sources");
+            strbuf_add_string(&text->note,
+                              " is not on this machine: say where its sources are with "
+                              "--source-path OLD=NEW, or record with --embed-sources");
         else if (error == -EINVAL)
             strbuf_add_string(&text->note, " is no regular file");
         else

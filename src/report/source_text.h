@@ -31,8 +31,8 @@ enum source_origin { SOURCE_ORIGIN_NONE = 0, SOURCE_ORIGIN_EMBEDDED, SOURCE_ORIG
 struct source_text {
     enum source_origin origin;
     bool changed;       /* this may not be what was compiled */
-    struct strbuf note; /* a sentence: where the text comes from, what is wrong with it, or why there
-                           is none. Terminal-safe */
+    struct strbuf note; /* a sentence: where the text comes from, what is wrong with it, or why
+                           there is none. Terminal-safe */
     const char *bytes;
     size_t *starts; /* line_count + 1 offsets into bytes */
     size_t line_count;
