@@ -158,6 +158,10 @@ int annotate_json(FILE *out, const struct annotation *annotation)
     struct writer writer = {json_begin(out, true), annotation};
     json_object(&writer.json, NULL);
     json_string(&writer.json, "metric", metrics[annotation->options->metric].name);
+    if (annotation->profile->sample_bytes)
+        json_unsigned(&writer.json, "sample_bytes", annotation->profile->sample_bytes);
+    else
+        json_null(&writer.json, "sample_bytes");
     write_sums(&writer, "totals", annotation->lines.totals);
     write_sums(&writer, "placed", annotation->lines.placed);
     if (annotation->file)

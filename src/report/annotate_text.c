@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/text.h"
+#include "report/estimate.h"
 #include "report/facts.h"
 #include "report/names.h"
 #include "report/report.h"
@@ -66,6 +67,17 @@ static void add_right(struct strbuf *out, const char *string, size_t columns)
     strbuf_add_string(out, string);
 }
 
+/* "~" before what was estimated from a sample. */
+static struct human figure(const struct text *text, size_t metric, uint64_t value)
+{
+    struct human plain = metric_human(&metrics[metric], value), estimated;
+    if (!estimate_is(text->annotation->profile) || metrics[metric].exact || !value)
+        return plain;
+    snprintf(estimated.text, sizeof estimated.text, "~%.*s", (int)sizeof estimated.text - 2,
+             plain.text);
+    return estimated;
+}
+
 static void add_figure(struct text *text, size_t metric, uint64_t value, bool strong)
 {
     if (!value) {
@@ -73,7 +85,7 @@ static void add_figure(struct text *text, size_t metric, uint64_t value, bool st
         return;
     }
     style_begin(&text->out, &text->style, strong ? TONE_FIGURE : TONE_AREA);
-    add_right(&text->out, metric_human(&metrics[metric], value).text, FIGURE_COLUMNS);
+    add_right(&text->out, figure(text, metric, value).text, FIGURE_COLUMNS);
     style_end(&text->out, &text->style);
 }
 
@@ -398,6 +410,19 @@ static void add_safe(struct text *text, enum tone tone, const char *string)
     strbuf_release(&safe);
 }
 
+static void add_estimate(struct text *text)
+{
+    const struct profile *profile = text->annotation->profile;
+    if (!estimate_is(profile))
+        return;
+    struct strbuf line = STRBUF_INIT;
+    strbuf_add_string(&line, "estimates from a sample: ");
+    estimate_add_sentence(&line, profile);
+    strbuf_add_string(&line, "; the smaller a figure, the less sure it is");
+    add_wrapped_note(text, line.data, TONE_WARNING);
+    strbuf_release(&line);
+}
+
 static void add_file_head(struct text *text)
 {
     const struct annotation *annotation = text->annotation;
@@ -411,12 +436,13 @@ static void add_file_head(struct text *text)
     add_safe(text, TONE_TITLE, annotate_name(annotation, file));
     strbuf_add_char(&text->out, '\n');
     strbuf_addf(&line, "%s: %s", metrics[text->metric].title,
-                metric_human(&metrics[text->metric], inclusive).text);
+                figure(text, text->metric, inclusive).text);
     strbuf_addf(&line, " of %s through this file",
-                metric_human(&metrics[text->metric], annotation->lines.totals[text->metric]).text);
+                figure(text, text->metric, annotation->lines.totals[text->metric]).text);
     strbuf_addf(&line, ", %s by its own lines",
-                metric_human(&metrics[text->metric], file->sums.exclusive[text->metric]).text);
+                figure(text, text->metric, file->sums.exclusive[text->metric]).text);
     add_wrapped_note(text, line.data, TONE_DIM);
+    add_estimate(text);
     bool wrong = annotation->text.changed || annotation->text.origin == SOURCE_ORIGIN_NONE;
     if (annotation->text.note.length)
         add_wrapped_note(text, annotation->text.note.data, wrong ? TONE_WARNING : TONE_DIM);
@@ -555,9 +581,10 @@ static void add_overview(struct text *text)
     style_add(&text->out, &text->style, TONE_TITLE, line.data);
     strbuf_reset(&line);
     strbuf_addf(&line, "  %s: %s\n", metrics[metric].title,
-                total ? metric_human(&metrics[metric], total).text : metrics[metric].none);
+                total ? figure(text, metric, total).text : metrics[metric].none);
     strbuf_add_string(&text->out, line.data);
     strbuf_reset(&line);
+    add_estimate(text);
     if (total && !placed) {
         add_wrapped_note(text,
                          "nothing of it was asked for by code with line information: compile the "

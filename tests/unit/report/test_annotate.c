@@ -476,6 +476,21 @@ static void what_was_not_recorded_is_not_shown_as_nothing(void **state)
     free(json);
 }
 
+static void estimates_are_marked(void **state)
+{
+    (void)state;
+    struct profile profile = the_profile();
+    struct annotate_options options = usual("mesh.cpp");
+    profile.sample_bytes = 512 << 10;
+    char *text = shown(&profile, &options, false, 0);
+    assert_non_null(strstr(text, "estimates from a sample"));
+    assert_non_null(strstr(text, "            ~600 KiB  58.6 %    6 │"));
+    free(text);
+    char *json = shown(&profile, &options, true, 0);
+    assert_non_null(strstr(json, "\"sample_bytes\": 524288"));
+    free(json);
+}
+
 static int begin(void **state)
 {
     (void)state;
@@ -507,6 +522,7 @@ int main(void)
         cmocka_unit_test(text_is_cut_to_its_columns),
         cmocka_unit_test(nothing_is_wide_or_wild),
         cmocka_unit_test(files_and_lines_with_most),
+        cmocka_unit_test(estimates_are_marked),
         cmocka_unit_test(what_was_not_recorded_is_not_shown_as_nothing),
     };
     return cmocka_run_group_tests(tests, begin, end);
