@@ -31,6 +31,9 @@ static const struct option_entry entries[] = {
     {"timed", 0, OPTION_SWITCH, NULL,
      "the time that each call spends in the allocator too; +40 ns a pair (default: no)", TO(timed),
      false, NULL},
+    {"embed-sources", 0, OPTION_SWITCH, NULL,
+     "the source files of call paths go into the profile, for tidemark annotate (default: no)",
+     TO(embed_sources), false, NULL},
     {"max-depth", 0, OPTION_NUMBER, "N", "keep the N innermost frames (default: all)",
      TO(max_depth), false, NULL},
     {"sample", 0, OPTION_BYTES, "SIZE",
@@ -127,6 +130,7 @@ struct collector_options record_collector_options(const struct record_options *o
     wanted.stacks = options->stacks;
     wanted.free_stacks = options->free_stacks;
     wanted.timed = options->timed;
+    wanted.embed_sources = options->embed_sources;
     wanted.max_depth = (uint32_t)options->max_depth;
     wanted.ring_bytes = (uint32_t)options->ring_bytes;
     wanted.sample_bytes = options->sample_bytes;

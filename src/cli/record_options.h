@@ -16,6 +16,7 @@ struct record_options {
     int stacks;  /* enum wire_stacks */
     bool free_stacks;
     bool timed;
+    bool embed_sources;
     uint64_t max_depth;
     uint64_t ring_bytes;
     uint64_t exit_wait_ns;

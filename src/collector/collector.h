@@ -14,6 +14,7 @@ struct collector_options {
     bool drop;           /* a full ring drops events instead of waiting */
     bool free_stacks;    /* frees carry their call path */
     bool timed;          /* calls of the allocator are timed */
+    bool embed_sources;  /* profiles hold the source files that their code locations name */
     bool exit_waits;     /* programs wait at exit for their profile */
     bool pack;           /* compress finished profiles */
     int stacks;          /* enum wire_stacks */

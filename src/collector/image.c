@@ -183,6 +183,8 @@ static bool writer_is_ready(struct image *image, bool patient)
         return false;
     image->result.path = strdup(image->path);
     image->written = true;
+    if (image->options.embed_sources)
+        writer_keep_sources(image->writer);
     write_description(image);
     return true;
 }

@@ -55,6 +55,11 @@ struct naming *naming_open(pid_t pid)
     return shared;
 }
 
+bool naming_sees_our_files(const struct naming *naming)
+{
+    return naming == shared;
+}
+
 void naming_close(struct naming *naming)
 {
     if (!naming || naming == shared)

@@ -4,6 +4,7 @@
 #ifndef TIDEMARK_COLLECTOR_NAMING_H
 #define TIDEMARK_COLLECTOR_NAMING_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -13,6 +14,8 @@ struct naming;
 
 struct naming *naming_open(pid_t pid);
 void naming_close(struct naming *naming);
+/* Do the paths of its modules mean to us what they mean to the process? */
+bool naming_sees_our_files(const struct naming *naming);
 
 /* As the functions of symbols.h. Strings live until naming_close() at least. */
 int naming_add_module(struct naming *naming, const char *path, const uint8_t *build_id,

@@ -6,6 +6,7 @@
 #include <string.h>
 #include "base/hash.h"
 #include "collector/naming.h"
+#include "collector/sources.h"
 #include "profile/profile.h"
 
 enum { FRAMES_MAX = 64 };
@@ -55,6 +56,7 @@ struct writer {
     uint32_t nodes_written; /* nodes below this are in the profile; 0 and the root never are */
     struct fact *facts;
     size_t fact_count;
+    struct sources *sources; /* NULL: not wanted */
 };
 
 static void *need(void *memory)
@@ -92,6 +94,7 @@ static void writer_free(struct writer *writer)
         free(writer->facts[i].text);
     }
     naming_close(writer->naming);
+    sources_free(writer->sources);
     free(writer->modules);
     free(writer->places);
     free(writer->unwalkable);
@@ -222,6 +225,17 @@ static size_t resolve(struct writer *writer, int module, uint64_t ip,
                           writer->pid, address, frames, FRAMES_MAX);
 }
 
+static void note_sources(struct writer *writer, int module, const struct symbols_frame *frames,
+                         size_t count)
+{
+    if (!writer->sources || module < 0)
+        return;
+    const char *path = writer->modules[module].path;
+    for (size_t i = 0; i < count; i++)
+        if (frames[i].file && sources_add(writer->sources, frames[i].file, path) < 0)
+            need(NULL);
+}
+
 static int write_location(struct writer *writer, int64_t id, int module, uint64_t ip)
 {
     struct symbols_frame resolved[FRAMES_MAX];
@@ -240,6 +254,7 @@ static int write_location(struct writer *writer, int64_t id, int module, uint64_
     for (size_t i = 0; i < location.frame_count; i++)
         frames[i] = (struct profile_frame){resolved[i].function, resolved[i].linkage,
                                            resolved[i].file, resolved[i].line};
+    note_sources(writer, module, resolved, location.frame_count);
     return profile_put_location(writer->profile, &location);
 }
 
@@ -385,9 +400,52 @@ int writer_write(struct writer *writer, const struct view *view, const struct sn
     return status ? status : committed;
 }
 
+/* ---- Sources ---- */
+
+void writer_keep_sources(struct writer *writer)
+{
+    writer->sources = need(sources_new());
+}
+
+/* Not there as long as the profile room does not have it. */
+extern __typeof__(profile_put_source) profile_put_source __attribute__((weak));
+
+static int put_source(void *context, const char *path, const char *text, size_t bytes)
+{
+    struct writer *writer = context;
+    return profile_put_source(writer->profile, path, text, bytes);
+}
+
+/* Of a process that sees other files than we do, ours are not the sources. */
+static int write_sources(struct writer *writer)
+{
+    struct sources_result result = {.missing = sources_count(writer->sources)};
+    int status = 0;
+    if (naming_sees_our_files(writer->naming))
+        status = sources_read(writer->sources, SOURCES_FILE_LIMIT, SOURCES_TOTAL_LIMIT, put_source,
+                              writer, &result);
+    if (result.missing + result.too_large)
+        writer_fact_number(writer, PROFILE_META_SKIPPED_SOURCES,
+                           (int64_t)(result.missing + result.too_large));
+    writer_fact(writer, PROFILE_META_CHANGED_SOURCES, result.changed);
+    free(result.changed);
+    return status == 0 ? write_facts(writer) : status;
+}
+
+static int embed_sources(struct writer *writer)
+{
+    int status = profile_writer_begin(writer->profile);
+    if (status == 0)
+        status = write_sources(writer);
+    int committed = profile_writer_commit(writer->profile);
+    return status ? status : committed;
+}
+
 int writer_finish(struct writer *writer, bool pack)
 {
+    bool embed = writer->sources && profile_put_source;
+    int embedded = embed ? embed_sources(writer) : 0;
     int status = profile_writer_finish(writer->profile, pack);
     writer_free(writer);
-    return status;
+    return status ? status : embedded;
 }

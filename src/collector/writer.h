@@ -15,6 +15,9 @@ struct writer;
 /* Creates the profile. `pid` and `root` are for JIT maps and for files seen through another root;
  * `executable` is the path of the main program. 0 or -errno, with profile_error()'s sentence. */
 int writer_open(struct writer **out, const char *path, pid_t pid, const char *executable);
+/* From now on notes which source files the code is of; writer_finish() puts their text into the
+ * profile. To be called before anything is written. */
+void writer_keep_sources(struct writer *writer);
 /* A fact for the profile's meta table; written with the next snapshot. */
 void writer_fact(struct writer *writer, const char *key, const char *value);
 void writer_fact_number(struct writer *writer, const char *key, int64_t value);

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "base/hash.h"
 
 struct intern_entry {
     uint64_t hash;
@@ -17,22 +18,6 @@ void intern_release(struct intern *intern)
     free(intern->entries);
     free(intern->slots);
     *intern = (struct intern){0};
-}
-
-/* FNV-1a by eight bytes: names are short and not chosen to collide. */
-static uint64_t hash_bytes(const void *key, size_t bytes)
-{
-    const unsigned char *at = key;
-    uint64_t hash = 0xcbf29ce484222325ull ^ bytes;
-    for (; bytes >= 8; bytes -= 8, at += 8) {
-        uint64_t word;
-        memcpy(&word, at, 8);
-        hash = (hash ^ word) * 0x9E3779B97F4A7C15ull;
-        hash ^= hash >> 29;
-    }
-    while (bytes--)
-        hash = (hash ^ *at++) * 0x100000001b3ull;
-    return hash ^ hash >> 32;
 }
 
 static bool grow(struct intern *intern)

@@ -51,6 +51,10 @@ int profile_writer_commit(struct profile_writer *writer);
     "sample_bytes"                                /* integer: sampling interval; absent: every     \
                                                      allocation was recorded */
 #define PROFILE_META_FREE_STACKS  "free_stacks"   /* 1: frees came with call paths; else absent */
+/* Paths, one a line, of embedded sources that were newer than the module they belong to. */
+#define PROFILE_META_CHANGED_SOURCES "changed_sources"
+/* integer: sources that --embed-sources could not read or had no room for; else absent */
+#define PROFILE_META_SKIPPED_SOURCES "skipped_sources"
 #define PROFILE_META_TIMED        "timed"         /* integer 1: calls of the allocator were timed */
 int profile_put_text(struct profile_writer *writer, const char *key, const char *value);
 int profile_put_integer(struct profile_writer *writer, const char *key, int64_t value);

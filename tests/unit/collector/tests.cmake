@@ -5,3 +5,4 @@ tidemark_unit_test(collector writer tm_replay tm_profile tm_wire tm_base Threads
 tidemark_unit_test(collector output_name)
 tidemark_unit_test(collector clock m)
 set_tests_properties(unit/collector/merge unit/collector/view PROPERTIES LABELS ring TIMEOUT 120)
+tidemark_unit_test(collector sources)

@@ -1,0 +1,170 @@
+/* tidemark annotate: reads the profile, hands it to the report room. */
+#include "cli/commands.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include "base/options.h"
+#include "base/strbuf.h"
+#include "base/term.h"
+#include "base/text.h"
+#include "profile/profile.h"
+#include "report/annotate.h"
+#include "report/report.h"
+
+struct arguments {
+    struct annotate_options annotate;
+    struct source_paths paths;
+    uint64_t context, top, width;
+    int metric, colour;
+    bool json, pager;
+};
+
+#define TO(field) OPTION_TO(struct arguments, field)
+
+static int add_source_path(void *target, const char *value);
+static int add_columns(void *target, const char *value);
+
+static const struct option_entry entries[] = {
+    OPTION_GROUP("What to show"),
+    {"metric", 'm', OPTION_CHOICE, REPORT_METRIC_CHOICE, "the figures (default: peak)", TO(metric),
+     false, NULL},
+    {"with", 0, OPTION_CALL, "METRIC,…", "inclusive figures of these too (default: as many as fit)",
+     0, false, add_columns},
+    {"context", 'C', OPTION_NUMBER, "N",
+     "lines around those with figures (default: 3, around FILE:LINE 10)", TO(context), false, NULL},
+    {"full", 0, OPTION_FLAG, NULL, "the whole file, nothing folded", TO(annotate.full), false,
+     NULL},
+    {"top", 'n', OPTION_NUMBER, "N", "files, and lines, where no place is given (default: 10)",
+     TO(top), false, NULL},
+    {"hide-std", 0, OPTION_SWITCH, NULL,
+     "frames of the C, C++ and Rust libraries count for the line that called them (default: yes)",
+     TO(annotate.hide_std), false, NULL},
+    {"callees", 0, OPTION_SWITCH, NULL,
+     "below a line say what it calls where its text does not (default: yes)", TO(annotate.callees),
+     false, NULL},
+    OPTION_GROUP("Where the text is"),
+    {"source-path", 'S', OPTION_CALL, "OLD=NEW",
+     "sources recorded as below OLD are below NEW; may be repeated", 0, false, add_source_path},
+    OPTION_GROUP("How to show it"),
+    {"json", 'j', OPTION_FLAG, NULL, "JSON, as doc/ANNOTATE-JSON.md describes", TO(json), false,
+     NULL},
+    {"color", 0, OPTION_CHOICE, TERM_COLOUR_CHOICE, "colour (default: auto; NO_COLOR is respected)",
+     TO(colour), false, NULL},
+    {"pager", 0, OPTION_SWITCH, NULL, "$PAGER or less, on a terminal (default: yes)", TO(pager),
+     false, NULL},
+    {"width", 'w', OPTION_NUMBER, "COLUMNS",
+     "as wide as this, 72 at least (default: the terminal, else 80)", TO(width), false, NULL},
+    OPTION_GROUP_END};
+
+static const struct options_command command = {
+    .name = "annotate",
+    .synopsis = "[options] PROFILE [FUNCTION|FILE|FILE:LINE]",
+    .purpose = "Prints source with the figures of each line: what was asked for by the line itself "
+               "(exclusive) and by all that it calls (inclusive). Without a place: the files and "
+               "lines that ask for most.",
+    .entries = entries,
+    .epilogue = "Examples:\n"
+                "  tidemark annotate run.tmk\n"
+                "  tidemark annotate run.tmk Mesh::refine --metric leaked\n"
+                "  tidemark annotate run.tmk mesh.cpp:118 --source-path /build=$HOME/solver\n",
+};
+
+static int add_source_path(void *target, const char *value)
+{
+    struct arguments *arguments = target;
+    int error = source_paths_add(&arguments->paths, value);
+    if (error == -EINVAL)
+        options_usage_error(&command, "'%s' is not right for --source-path: expected OLD=NEW",
+                            value);
+    else if (error)
+        options_usage_error(&command, "more than %d times --source-path", SOURCE_PATHS_MAX);
+    return error;
+}
+
+static int add_columns(void *target, const char *value)
+{
+    struct arguments *arguments = target;
+    for (const char *at = value; *at;) {
+        size_t length = strcspn(at, ","), i = 0;
+        while (i < METRIC_COUNT &&
+               !(strlen(metrics[i].name) == length && !strncmp(metrics[i].name, at, length)))
+            i++;
+        if (i == METRIC_COUNT) {
+            options_usage_error(&command, "'%.*s' is not right for --with: expected some of %s",
+                                (int)length, at, REPORT_METRIC_CHOICE);
+            return -EINVAL;
+        }
+        arguments->annotate.with[i] = true;
+        at += length + (at[length] == ',');
+    }
+    return 0;
+}
+
+static int complain(const char *sentence)
+{
+    struct strbuf safe = STRBUF_INIT;
+    text_add_safe_string(&safe, sentence);
+    fprintf(stderr, "tidemark annotate: %s\n", safe.data);
+    strbuf_release(&safe);
+    return OPTIONS_EXIT_FAILURE;
+}
+
+static void settle(struct arguments *arguments, const char *where)
+{
+    struct annotate_options *annotate = &arguments->annotate;
+    annotate->where = where;
+    annotate->metric = arguments->metric;
+    uint64_t context = arguments->context;
+    annotate->context = context == UINT64_MAX ? SIZE_MAX : context > 1u << 30 ? 1u << 30 : context;
+    annotate->top = arguments->top > 100000 ? 100000 : arguments->top ? arguments->top : 10;
+    annotate->paths = &arguments->paths;
+    annotate->colour = term_wants_colour((enum term_colour)arguments->colour, stdout);
+    annotate->utf8 = term_is_utf8();
+    size_t columns = term_columns(stdout);
+    annotate->columns = arguments->width ? arguments->width : columns > 160 ? 160 : columns;
+    if (annotate->columns < REPORT_LEAST_COLUMNS)
+        annotate->columns = REPORT_LEAST_COLUMNS;
+    if (annotate->columns > 1000)
+        annotate->columns = 1000;
+}
+
+static int show(const struct annotation *annotation, const struct arguments *arguments)
+{
+    struct term_pager pager = term_pager_open(arguments->pager && !arguments->json);
+    int error = arguments->json ? annotate_json(pager.out, annotation)
+                                : annotate_text(pager.out, annotation);
+    int close_error = term_pager_close(&pager);
+    if (!error && close_error) {
+        fprintf(stderr, "tidemark annotate: cannot write: %s\n", strerror(-close_error));
+        error = close_error;
+    }
+    return error ? OPTIONS_EXIT_FAILURE : 0;
+}
+
+int cmd_annotate(int argc, char **argv)
+{
+    struct arguments arguments = {
+        .annotate = {.hide_std = true, .callees = true}, .context = UINT64_MAX, .pager = true};
+    int operand = options_parse(&command, argc, argv, &arguments);
+    if (operand < 0)
+        return OPTIONS_EXIT_STATUS(operand);
+    if (operand == argc || operand + 2 < argc)
+        return options_usage_error(&command, operand == argc
+                                                 ? "no profile given"
+                                                 : "more than a profile and a place given");
+    settle(&arguments, operand + 1 < argc ? argv[operand + 1] : NULL);
+    struct profile *profile;
+    if (profile_read(&profile, argv[operand]))
+        return complain(profile_error());
+    struct annotation annotation;
+    struct strbuf why = STRBUF_INIT;
+    int status = annotate_open(&annotation, profile, &arguments.annotate, &why)
+                     ? complain(why.data)
+                     : show(&annotation, &arguments);
+    if (!why.length)
+        annotate_close(&annotation);
+    strbuf_release(&why);
+    profile_free(profile);
+    return status;
+}
