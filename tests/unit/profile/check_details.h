@@ -1,9 +1,9 @@
-/* The content of details.h compared, field by field. */
+/* The content of detail_sample.h compared, field by field. */
 #ifndef TIDEMARK_TESTS_CHECK_DETAILS_H
 #define TIDEMARK_TESTS_CHECK_DETAILS_H
 
 #include "check.h"
-#include "details.h"
+#include "detail_sample.h"
 
 #define SAME(left, right) assert_true((left) == (right))
 #define SAME_ROWS(rows, count, expected)                                                           \

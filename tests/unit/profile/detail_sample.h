@@ -1,7 +1,7 @@
 /* What stands beside sample.h in tests/golden/profile-v2-details*: everything that a profile says
  * beyond sums. Frozen with those files. Writing it, and comparing what was read. */
-#ifndef TIDEMARK_TESTS_DETAILS_H
-#define TIDEMARK_TESTS_DETAILS_H
+#ifndef TIDEMARK_TESTS_DETAIL_SAMPLE_H
+#define TIDEMARK_TESTS_DETAIL_SAMPLE_H
 
 #include "sample.h"
 
