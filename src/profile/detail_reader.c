@@ -29,7 +29,10 @@ union row {
 struct place {
     size_t array, count;
 };
-#define PLACE(name) {offsetof(struct profile, name##s), offsetof(struct profile, name##_count)}
+#define PLACE(name)                                                                                \
+    {                                                                                              \
+        offsetof(struct profile, name##s), offsetof(struct profile, name##_count)                  \
+    }
 static const struct place places[DETAILS] = {
     [DISTRIBUTIONS] = PLACE(distribution),
     [EXCHANGES] = PLACE(exchange),
@@ -179,9 +182,9 @@ static void *append_as_it_is(struct reader *reader, enum detail which, const voi
 {
     char *profile = (char *)reader->profile;
     size_t bytes = detail_tables[which].bytes;
-    void *slot = append(reader, profile + places[which].array,
-                        (size_t *)(profile + places[which].count),
-                        &reader->own->detail_capacity[which], bytes);
+    void *slot =
+        append(reader, profile + places[which].array, (size_t *)(profile + places[which].count),
+               &reader->own->detail_capacity[which], bytes);
     return slot ? memcpy(slot, row, bytes) : NULL;
 }
 
@@ -190,8 +193,8 @@ static void keep_peak(struct reader *reader, const struct detail_peak *row)
     struct profile *profile = reader->profile;
     if (!reading_add_id(reader, &reader->own->peaks, row->id))
         return;
-    struct peak *peak = APPEND(reader, profile->peaks, profile->peak_count,
-                               reader->own->detail_capacity[PEAKS]);
+    struct peak *peak =
+        APPEND(reader, profile->peaks, profile->peak_count, reader->own->detail_capacity[PEAKS]);
     if (peak)
         *peak = row->peak;
 }
@@ -362,8 +365,7 @@ static size_t sort(struct reader *reader, void *array, size_t count, size_t byte
 {
     char *rows = array;
     size_t in_order = 1, kept = 1;
-    while (in_order < count &&
-           compare(rows + (in_order - 1) * bytes, rows + in_order * bytes) < 0)
+    while (in_order < count && compare(rows + (in_order - 1) * bytes, rows + in_order * bytes) < 0)
         in_order++;
     if (in_order >= count)
         return count;
@@ -379,9 +381,8 @@ static size_t sort(struct reader *reader, void *array, size_t count, size_t byte
 static void put_in_order(struct reader *reader)
 {
     struct profile *profile = reader->profile;
-    profile->distribution_count =
-        sort(reader, profile->distributions, profile->distribution_count,
-             sizeof *profile->distributions, compare_distributions);
+    profile->distribution_count = sort(reader, profile->distributions, profile->distribution_count,
+                                       sizeof *profile->distributions, compare_distributions);
     profile->residency_count = sort(reader, profile->residencies, profile->residency_count,
                                     sizeof *profile->residencies, compare_residencies);
     profile->source_count = sort(reader, profile->sources, profile->source_count,

@@ -129,7 +129,8 @@ int profile_put_peaks(struct profile_writer *writer, const struct peak *peaks, s
     return error;
 }
 
-/* Modules mostly come once and their numbers rise: only one that may have been here is looked for. */
+/* Modules mostly come once and their numbers rise: only one that may have been here is looked for.
+ */
 static int begin_module(struct profile_writer *writer, enum detail which, int64_t module)
 {
     int64_t *last = &writing_details(writer)->last_module[which];

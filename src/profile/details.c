@@ -11,7 +11,7 @@
 
 /* ---- Columns ------------------------------------------------------------------------------- */
 
-#define ROW   struct distribution_row
+#define ROW struct distribution_row
 #define FIELD(column, field, ...)                                                                  \
     {                                                                                              \
         .name = column, .offset = offsetof(ROW, field), .type = __VA_ARGS__                        \

@@ -5,7 +5,7 @@
 
 #include "sample.h"
 
-#define UNKNOWN UINT64_MAX
+#define UNKNOWN      UINT64_MAX
 #define ITEMS(array) (sizeof(array) / sizeof *(array))
 
 static const struct distribution_row detail_distributions[] = {
@@ -13,6 +13,7 @@ static const struct distribution_row detail_distributions[] = {
     {DISTRIBUTION_SIZE, 48, 0, 50000, 2400000},
     {DISTRIBUTION_SIZE, 1048576, 0, 1, 1048576},
     {DISTRIBUTION_SIZE_EXACT, 48, 0, 49000, 2352000},
+    {DISTRIBUTION_SIZE_EXACT, DISTRIBUTION_OTHERS, 0, 9, 0},
     {DISTRIBUTION_LIFETIME, 0, 0, 5, 80},
     {DISTRIBUTION_LIFETIME, 1ull << 62, 0, 1, INT64_MAX},
     {DISTRIBUTION_LIFETIME_SIZE, 1024, 32, 7, 300},
@@ -36,8 +37,7 @@ static const struct exchange detail_exchanges[] = {
     {UINT32_MAX, UINT32_MAX, 1, 8},
 };
 static const struct curve_point detail_points[] = {
-    {0, 0}, {100, 16384}, {100, 0}, {5000000, INT64_MAX}, {5000001, UINT64_MAX},
-    {900000000, 1},
+    {0, 0}, {100, 16384}, {100, 0}, {5000000, INT64_MAX}, {5000001, UINT64_MAX}, {900000000, 1},
 };
 static const struct curve detail_curves[] = {
     {3, 6, 8192, detail_points},
@@ -127,7 +127,10 @@ static const struct profile_residency detail_residencies[] = {
     {4000000000, 0, 1, 16, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN},
     {4000000000, 9, 3, UINT64_MAX - 1, 4096, 0, 0, 0, 0},
 };
-#define SOURCE(path, text) {path, text, sizeof(text) - 1}
+#define SOURCE(path, text)                                                                         \
+    {                                                                                              \
+        path, text, sizeof(text) - 1                                                               \
+    }
 static const struct profile_source detail_sources[] = {
     SOURCE("/home/ann/solver/src/empty.cpp", ""),
     SOURCE("/home/ann/solver/src/main.cpp", "#include \"mesh.hpp\"\n\nint main()\n{\n}\n"),

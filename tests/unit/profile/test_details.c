@@ -85,7 +85,7 @@ struct any {
 
 static uint64_t any_number(unsigned *seed)
 {
-    return rand_r(seed) % 4 ? (uint64_t)rand_r(seed) % 5000
+    return rand_r(seed) % 4   ? (uint64_t)rand_r(seed) % 5000
            : rand_r(seed) % 3 ? random_number(seed)
                               : UNKNOWN;
 }
@@ -407,8 +407,8 @@ static void tables_that_are_missing_are_absent(void **state)
     (void)state;
     struct strbuf sql = STRBUF_INIT;
     for (int i = 0; i < DETAILS; i++)
-        strbuf_addf(&sql, "DROP TABLE %s;", detail_tables[i].blocks ? detail_tables[i].blocks
-                                                                    : detail_tables[i].name);
+        strbuf_addf(&sql, "DROP TABLE %s;",
+                    detail_tables[i].blocks ? detail_tables[i].blocks : detail_tables[i].name);
     struct profile *profile = read_altered(sql.data);
     assert_null(profile->damage);
     check_no_details(profile);
