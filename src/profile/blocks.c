@@ -123,7 +123,8 @@ static enum blocks_result decode(struct blocks *blocks)
     int64_t first = sqlite3_column_int64(blocks->row, 0);
     int64_t count = sqlite3_column_int64(blocks->row, 1);
     if (first < 0 || first > UINT32_MAX || count < 1 || count > COLUMNS_MAX_ROWS ||
-        (!blocks->is_keyed && first + count - 1 > UINT32_MAX) || sqlite3_column_type(blocks->row, 2) != SQLITE_BLOB)
+        (!blocks->is_keyed && first + count - 1 > UINT32_MAX) ||
+        sqlite3_column_type(blocks->row, 2) != SQLITE_BLOB)
         return BLOCKS_BAD;
     const void *body = sqlite3_column_blob(blocks->row, 2);
     size_t bytes = (size_t)sqlite3_column_bytes(blocks->row, 2);

@@ -34,15 +34,15 @@ struct blocks {
 enum blocks_result {
     BLOCKS_NO_MORE,
     BLOCKS_ONE,
-    BLOCKS_BAD,       /* this one does not decode; there may be more */
-    BLOCKS_FAILED,    /* sqlite3_errmsg() says why */
+    BLOCKS_BAD,    /* this one does not decode; there may be more */
+    BLOCKS_FAILED, /* sqlite3_errmsg() says why */
     BLOCKS_NO_MEMORY,
 };
 
 /* Never fails: what is wrong shows at the first blocks_next(). */
 void blocks_begin(struct blocks *blocks, struct sqlite3 *database, const char *table);
-/* For tables that say of what each block is, in the column `key`; in the order of their rowids. There
- * are no metrics in them. */
+/* For tables that say of what each block is, in the column `key`; in the order of their rowids.
+ * There are no metrics in them. */
 void blocks_begin_keyed(struct blocks *blocks, struct sqlite3 *database, const char *table,
                         const char *key);
 enum blocks_result blocks_next(struct blocks *blocks);

@@ -129,8 +129,7 @@ int profile_put_peaks(struct profile_writer *writer, const struct peak *peaks, s
     return error;
 }
 
-/* Modules mostly come once and their numbers rise: only one that may have been here is looked for.
- */
+/* Modules mostly come once, their numbers rising: one that may have been here is looked for. */
 static int begin_module(struct profile_writer *writer, enum detail which, int64_t module)
 {
     int64_t *last = &writing_details(writer)->last_module[which];
@@ -195,7 +194,7 @@ int profile_put_source(struct profile_writer *writer, const char *path, const ch
 
 /* ---- Blocks -------------------------------------------------------------------------------- */
 
-/* A fourth value is for the block's number, where it has one. */
+/* Where blocks have a number of their own it is bound already, as the fourth value. */
 static int put_block(struct profile_writer *writer, enum detail which, uint32_t key,
                      const void *rows, size_t count)
 {
@@ -213,15 +212,19 @@ static int put_block(struct profile_writer *writer, enum detail which, uint32_t 
 
 int profile_put_curve(struct profile_writer *writer, const struct curve *curve)
 {
-    struct detail_point rows[COLUMNS_MAX_ROWS];
     if (!curve->count)
         return drop_of(writer, CURVES, curve->node);
     if (curve->count > COLUMNS_MAX_ROWS)
         return profile_fail(-EINVAL, "a curve of %u points: at most %d are kept", curve->count,
                             COLUMNS_MAX_ROWS);
+    struct detail_point *rows = malloc(curve->count * sizeof *rows);
+    if (!rows)
+        return profile_fail(-ENOMEM, "out of memory while writing the profile");
     for (uint32_t i = 0; i < curve->count; i++)
         rows[i] = (struct detail_point){curve->node, curve->points[i], curve->threshold_bytes};
-    return put_block(writer, CURVES, curve->node, rows, curve->count);
+    int error = put_block(writer, CURVES, curve->node, rows, curve->count);
+    free(rows);
+    return error;
 }
 
 static int compare_residencies(const void *left, const void *right)

@@ -2,7 +2,8 @@
  * while recording goes on and read by every presenter.
  *
  * The writer is given rows and blocks of rows; the reader gives back the same things as arrays in
- * memory, with paths and names joined. Functions return 0 or -errno; profile_error() then has the sentence. */
+ * memory, with paths and names joined. Functions return 0 or -errno; profile_error() then has the
+ * sentence. */
 #ifndef TIDEMARK_PROFILE_PROFILE_H
 #define TIDEMARK_PROFILE_PROFILE_H
 
@@ -142,8 +143,8 @@ struct profile_section_total {
 };
 int profile_put_variables(struct profile_writer *writer, const struct profile_variable *variables,
                           size_t count);
-int profile_put_sections(struct profile_writer *writer, const struct profile_section_total *sections,
-                         size_t count);
+int profile_put_sections(struct profile_writer *writer,
+                         const struct profile_section_total *sections, size_t count);
 
 /* One look at the process through /proc, at a moment that `why` names. UINT64_MAX: not known. */
 enum profile_sample_why {

@@ -1,7 +1,7 @@
-/* Rows and blocks become arrays. Nothing in the file is believed: ids that do not rise, parents that
- * do not come before their children, numbers below zero, values of other types, blocks that do not
- * decode and rows that SQLite cannot reach leave a note in `damage` and are left out or stand as 0;
- * the rest is still read. */
+/* Rows and blocks become arrays. Nothing in the file is believed: ids that do not rise, parents
+ * that do not come before their children, numbers below zero, values of other types, blocks that do
+ * not decode and rows that SQLite cannot reach leave a note in `damage` and are left out or stand
+ * as 0; the rest is still read. */
 #include "profile/profile.h"
 
 #include <errno.h>
@@ -119,7 +119,8 @@ static int read_fields(struct reader *reader, sqlite3_stmt *row, int column, voi
                        const struct field *fields, size_t count)
 {
     for (size_t i = 0; i < count; i++, column++) {
-        bool none = fields[i].kind != FIELD_PLAIN && sqlite3_column_type(row, column) == SQLITE_NULL;
+        bool none =
+            fields[i].kind != FIELD_PLAIN && sqlite3_column_type(row, column) == SQLITE_NULL;
         uint64_t value = none ? UINT64_MAX : reading_number(reader, row, column);
         memcpy((char *)target + fields[i].offset, &value, sizeof value);
     }
@@ -352,7 +353,8 @@ static void add_node(struct reader *reader, int64_t id, uint64_t parent, uint64_
 
 static void read_path(struct reader *reader, sqlite3_stmt *row)
 {
-    add_node(reader, sqlite3_column_int64(row, 0), reading_number(reader, row, 1), reading_number(reader, row, 2));
+    add_node(reader, sqlite3_column_int64(row, 0), reading_number(reader, row, 1),
+             reading_number(reader, row, 2));
 }
 
 static struct profile_site *add_site(struct reader *reader, uint64_t path)
@@ -565,15 +567,15 @@ static void read_tables(struct reader *reader)
     reading_rows(reader, "SELECT id,path FROM file ORDER BY id", read_file);
     reading_rows(reader, "SELECT id,name,linkage,file FROM function ORDER BY id", read_function);
     reading_rows(reader, "SELECT id,path,build_id,start,end,bias,quality FROM module ORDER BY id",
-              read_module);
+                 read_module);
     reading_rows(reader, "SELECT id,module,address,mark FROM location ORDER BY id", read_location);
     reading_rows(reader,
-              "SELECT location,depth,function,line FROM location_frame ORDER BY location,depth",
-              read_frame);
+                 "SELECT location,depth,function,line FROM location_frame ORDER BY location,depth",
+                 read_frame);
     add_missing_lines(reader);
     read_paths(reader);
-    read_fielded(reader, "program", "WHERE id=1", "id", schema_call_fields,
-                 schema_call_field_count, read_program);
+    read_fielded(reader, "program", "WHERE id=1", "id", schema_call_fields, schema_call_field_count,
+                 read_program);
     read_fielded(reader, "program", "WHERE id=1", "id", schema_program_fields,
                  schema_program_field_count, read_program_rest);
     bool named = reading_has_column(reader, "thread", "name") &&

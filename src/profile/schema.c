@@ -222,8 +222,7 @@ void schema_create(struct strbuf *sql)
     add_columns(sql, schema_call_fields, schema_call_field_count, " INTEGER");
     add_columns(sql, schema_program_fields, schema_program_field_count, " INTEGER");
     strbuf_add_string(sql, ");\n");
-    create_table(sql, "thread",
-                 "id INTEGER PRIMARY KEY,tid INTEGER,name TEXT,stack_path INTEGER",
+    create_table(sql, "thread", "id INTEGER PRIMARY KEY,tid INTEGER,name TEXT,stack_path INTEGER",
                  schema_thread_fields, schema_thread_field_count);
     create_table(sql, "timeline", "bucket INTEGER PRIMARY KEY", schema_bucket_fields,
                  schema_bucket_field_count);
@@ -248,8 +247,8 @@ void schema_insert(struct strbuf *sql, const char *table, size_t columns)
     strbuf_add_char(sql, ')');
 }
 
-int schema_bind(sqlite3_stmt *statement, int column, const void *source,
-                const struct field *fields, size_t count)
+int schema_bind(sqlite3_stmt *statement, int column, const void *source, const struct field *fields,
+                size_t count)
 {
     for (size_t i = 0; i < count; i++, column++) {
         uint64_t value;

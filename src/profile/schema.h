@@ -62,7 +62,8 @@ void schema_select(struct strbuf *sql, const char *table, const char *rest, cons
                    const struct field *fields, size_t count, schema_has_column *is_there,
                    void *context);
 
-/* "ALTER TABLE thread …" for the columns that a file of an earlier writer lacks: views name them. */
+/* "ALTER TABLE thread …" for the columns that a file of an earlier writer lacks: views name them.
+ */
 void schema_complete_threads(struct strbuf *sql, schema_has_column *is_there, void *context);
 
 #endif

@@ -124,7 +124,8 @@ static int step(struct profile_writer *writer, enum statement which)
 
 int writing_prepare(struct profile_writer *writer, const char *sql, sqlite3_stmt **out)
 {
-    int result = sqlite3_prepare_v3(writer->database, sql, -1, SQLITE_PREPARE_PERSISTENT, out, NULL);
+    int result =
+        sqlite3_prepare_v3(writer->database, sql, -1, SQLITE_PREPARE_PERSISTENT, out, NULL);
     return result == SQLITE_OK ? 0 : fail_sqlite(writer);
 }
 
@@ -508,8 +509,8 @@ int profile_put_path(struct profile_writer *writer, uint32_t id, uint32_t parent
     return error;
 }
 
-int profile_put_sites(struct profile_writer *writer, uint32_t first, size_t count,
-                      const void *body, size_t bytes)
+int profile_put_sites(struct profile_writer *writer, uint32_t first, size_t count, const void *body,
+                      size_t bytes)
 {
     return put_block(writer, PUT_SITES, first, count, body, bytes);
 }

@@ -1,6 +1,7 @@
 /* Wrote tests/golden/profile-v*: as packed, as recorded, and as unpacked. Run it only for a new
  * version of the format, under new names: old golden files stay. (Of version 1 there are only the
- * first two.) With "details" it wrote profile-v2-details*: format 2 with the tables that came later. */
+ * first two.) With "details" it wrote profile-v2-details*: format 2 with the tables that came
+ * later. */
 #include <stdio.h>
 #include "detail_sample.h"
 

@@ -151,7 +151,8 @@ static void views_show_what_is_there(void **state)
         {"SELECT owner_tid,owner,freer_tid,count FROM thread_exchanges ORDER BY count",
          "-|-|-|1\n4712|-|4711|10\n4711|fifteen letters|4712|5000\n"},
         {"SELECT name,count(*) FROM distribution JOIN distribution_names USING (kind) GROUP BY kind"
-         " HAVING count(*) > 1", "size|3\nsize, exact|2\nlifetime|2\n"},
+         " HAVING count(*) > 1",
+         "size|3\nsize, exact|2\nlifetime|2\n"},
     };
     sqlite3 *database;
     unlink(scratch("views.db"));
