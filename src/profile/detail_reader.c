@@ -157,18 +157,32 @@ static bool is_there(const struct reader *reader, const struct detail_column *co
     }
 }
 
+/* Is the row, or what it is of, of a kind that only newer versions know? */
+static bool is_newer(const struct reader *reader, const struct detail_column *column,
+                     const char *field)
+{
+    uint32_t number;
+    if (column->type != DETAIL_KIND && column->type != DETAIL_SAMPLE)
+        return false;
+    memcpy(&number, field, sizeof number);
+    if (column->type == DETAIL_KIND)
+        return number >= column->limit;
+    return reading_find(&reader->own->newer_samples, number) != SIZE_MAX;
+}
+
 /* False: the row is left out. */
 static bool resolve(struct reader *reader, const struct detail_table *table, void *row)
 {
     for (size_t i = 0; i < table->count; i++) {
         const struct detail_column *column = &table->columns[i];
         char *field = (char *)row + column->offset;
-        uint32_t kind;
-        if (column->type == DETAIL_KIND) {
-            memcpy(&kind, field, sizeof kind);
-            if (kind >= column->limit)
-                return false;
-        } else if (!is_there(reader, column, field)) {
+        if (is_newer(reader, column, field)) {
+            if (table == &detail_tables[SAMPLES])
+                reading_add_id(reader, &reader->own->newer_samples,
+                               ((struct profile_sample *)row)->id);
+            return false;
+        }
+        if (!is_there(reader, column, field)) {
             reading_note(reader, "a row refers to one that is not there");
             return false;
         }
@@ -421,5 +435,6 @@ void detail_free(struct profile *profile)
     free(profile->curves);
     free(profile->own->points);
     free(profile->own->samples.at);
+    free(profile->own->newer_samples.at);
     free(profile->own->peaks.at);
 }

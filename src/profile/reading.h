@@ -31,6 +31,7 @@ enum array { META, SITES, LINES, THREADS, BUCKETS };
 struct profile_private {
     struct string_block *strings;
     struct ids nodes, codes, functions, files, modules, samples, peaks;
+    struct ids newer_samples;     /* left out, for a reason that we do not know */
     const char **file_paths;      /* by index of files */
     size_t capacity[BUCKETS + 1]; /* of the public arrays that have no ids */
     size_t detail_capacity[DETAILS];

@@ -389,12 +389,15 @@ static void what_other_versions_write_is_no_damage(void **state)
                      "ALTER TABLE sample ADD COLUMN future INTEGER;"
                      "ALTER TABLE sample DROP COLUMN ooms;"
                      "ALTER TABLE sample DROP COLUMN unexplained_bytes;"
+                     "UPDATE sample SET why=9 WHERE id=4000000000;"
                      "UPDATE block_column SET name='future' WHERE name='pinned_bytes'");
     assert_null(profile->damage);
     SAME(profile->distribution_count, ITEMS(detail_distributions));
     SAME(profile->variable_count, ITEMS(detail_variables));
     SAME(profile->section_count, ITEMS(detail_sections));
-    SAME(profile->sample_count, ITEMS(detail_samples));
+    SAME(profile->sample_count, ITEMS(detail_samples) - 1);
+    SAME(profile->mapping_count, ITEMS(detail_mappings) - 1);
+    SAME(profile->residency_count, ITEMS(detail_residencies) - 2);
     SAME(profile->samples[1].ooms, UNKNOWN);
     SAME(profile->samples[1].pinned_bytes, 600000);
     SAME(profile->residencies[1].pinned_bytes, UNKNOWN);
