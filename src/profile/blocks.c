@@ -72,15 +72,28 @@ static void read_names(struct blocks *blocks, sqlite3 *database, const char *tab
     sqlite3_finalize(row);
 }
 
-void blocks_begin(struct blocks *blocks, sqlite3 *database, const char *table)
+static void begin(struct blocks *blocks, sqlite3 *database, const char *table, const char *number,
+                  const char *key)
 {
     struct strbuf sql = STRBUF_INIT;
-    *blocks = (struct blocks){0};
+    *blocks = (struct blocks){.is_keyed = key != NULL};
     read_names(blocks, database, table);
-    strbuf_addf(&sql, "SELECT first,count,body FROM %s ORDER BY first", table);
+    strbuf_addf(&sql, "SELECT %s,count,body,%s FROM %s ORDER BY %s", number, key ? key : "0", table,
+                number);
     if (sqlite3_prepare_v2(database, sql.data, -1, &blocks->row, NULL) != SQLITE_OK)
         blocks->row = NULL;
     strbuf_release(&sql);
+}
+
+void blocks_begin(struct blocks *blocks, sqlite3 *database, const char *table)
+{
+    begin(blocks, database, table, "first", NULL);
+}
+
+void blocks_begin_keyed(struct blocks *blocks, sqlite3 *database, const char *table,
+                        const char *key)
+{
+    begin(blocks, database, table, "rowid", key);
 }
 
 void blocks_end(struct blocks *blocks)
@@ -99,19 +112,27 @@ const uint64_t *blocks_column(const struct blocks *blocks, const char *name)
     return NULL;
 }
 
+static void find_metrics(struct blocks *blocks)
+{
+    for (size_t i = 0; i < METRICS; i++)
+        blocks->metrics[i] = blocks_column(blocks, schema_call_fields[i].column);
+}
+
 static enum blocks_result decode(struct blocks *blocks)
 {
     int64_t first = sqlite3_column_int64(blocks->row, 0);
     int64_t count = sqlite3_column_int64(blocks->row, 1);
     if (first < 0 || first > UINT32_MAX || count < 1 || count > COLUMNS_MAX_ROWS ||
-        first + count - 1 > UINT32_MAX || sqlite3_column_type(blocks->row, 2) != SQLITE_BLOB)
+        (!blocks->is_keyed && first + count - 1 > UINT32_MAX) ||
+        sqlite3_column_type(blocks->row, 2) != SQLITE_BLOB)
         return BLOCKS_BAD;
     const void *body = sqlite3_column_blob(blocks->row, 2);
     size_t bytes = (size_t)sqlite3_column_bytes(blocks->row, 2);
     int error = columns_decode(&blocks->columns, body, body ? bytes : 0, (size_t)count);
     blocks->first = (uint64_t)first;
-    for (size_t i = 0; i < METRICS; i++)
-        blocks->metrics[i] = blocks_column(blocks, schema_call_fields[i].column);
+    blocks->key = sqlite3_column_int64(blocks->row, 3);
+    if (!blocks->is_keyed)
+        find_metrics(blocks);
     return !error ? BLOCKS_ONE : error == -ENOMEM ? BLOCKS_NO_MEMORY : BLOCKS_BAD;
 }
 

@@ -22,23 +22,29 @@ bool blocks_are_there(struct sqlite3 *database);
 
 /* The blocks of one table, one after the other, in the order of their first numbers. */
 struct blocks {
+    int64_t key;    /* of what the block is, where it is said: see blocks_begin_keyed() */
     uint64_t first; /* number of the block's first row; that of its last is at most UINT32_MAX */
     struct columns columns;
     char *names[COLUMNS_MAX]; /* of the columns, NULL: not told */
     const uint64_t *metrics[sizeof(struct call_metrics) / sizeof(uint64_t)]; /* by field */
     struct sqlite3_stmt *row;
+    bool is_keyed;
 };
 
 enum blocks_result {
     BLOCKS_NO_MORE,
     BLOCKS_ONE,
-    BLOCKS_BAD,       /* this one does not decode; there may be more */
-    BLOCKS_FAILED,    /* sqlite3_errmsg() says why */
+    BLOCKS_BAD,    /* this one does not decode; there may be more */
+    BLOCKS_FAILED, /* sqlite3_errmsg() says why */
     BLOCKS_NO_MEMORY,
 };
 
 /* Never fails: what is wrong shows at the first blocks_next(). */
 void blocks_begin(struct blocks *blocks, struct sqlite3 *database, const char *table);
+/* For tables that say of what each block is, in the column `key`; in the order of their rowids.
+ * There are no metrics in them. */
+void blocks_begin_keyed(struct blocks *blocks, struct sqlite3 *database, const char *table,
+                        const char *key);
 enum blocks_result blocks_next(struct blocks *blocks);
 void blocks_end(struct blocks *blocks);
 

@@ -2,7 +2,8 @@
  * while recording goes on and read by every presenter.
  *
  * The writer is given rows and blocks of rows; the reader gives back the same things as arrays in
- * memory, with paths and names joined. Functions return 0 or -errno; profile_error() then has the sentence. */
+ * memory, with paths and names joined. Functions return 0 or -errno; profile_error() then has the
+ * sentence. */
 #ifndef TIDEMARK_PROFILE_PROFILE_H
 #define TIDEMARK_PROFILE_PROFILE_H
 
@@ -114,10 +115,11 @@ int profile_put_distributions(struct profile_writer *writer, const struct distri
                               size_t count);
 int profile_put_peaks(struct profile_writer *writer, const struct peak *peaks, size_t count);
 int profile_put_exchanges(struct profile_writer *writer, const struct exchange *rows, size_t count);
-/* Replaces one path's curve. */
+/* Replaces one path's curve; without points it goes. -EINVAL: more than 4096 points. */
 int profile_put_curve(struct profile_writer *writer, const struct curve *curve);
 
-/* The largest variables of a module, and what its sections hold in all (replaces the module's). */
+/* The largest variables of a module, and what its sections hold in all. A call replaces what there
+ * is of the modules in it; the rows of a module stand together. */
 enum profile_section {
     PROFILE_SECTION_DATA = 0,
     PROFILE_SECTION_BSS,
@@ -145,8 +147,8 @@ struct profile_section_total {
 };
 int profile_put_variables(struct profile_writer *writer, const struct profile_variable *variables,
                           size_t count);
-int profile_put_sections(struct profile_writer *writer, const struct profile_section_total *sections,
-                         size_t count);
+int profile_put_sections(struct profile_writer *writer,
+                         const struct profile_section_total *sections, size_t count);
 
 /* One look at the process through /proc, at a moment that `why` names. UINT64_MAX: not known. */
 enum profile_sample_why {
@@ -179,6 +181,8 @@ struct profile_sample {
     uint64_t pinned_bytes;        /* free bytes on heap pages that live blocks keep resident */
     double pass_ms;               /* what the look cost, CPU of the collector */
 };
+/* One whose id was there is begun anew: the mappings and residencies of that id go. So a sample is
+ * put first, and then what belongs to it, in one or several calls. */
 int profile_put_sample(struct profile_writer *writer, const struct profile_sample *sample);
 /* Mappings of a sample by kind and file. */
 struct profile_mapping {
@@ -189,7 +193,7 @@ struct profile_mapping {
     uint64_t virtual_bytes, resident_bytes, proportional_bytes, unique_bytes, swapped_bytes;
 };
 int profile_put_mapping(struct profile_writer *writer, const struct profile_mapping *mapping);
-/* What a pass over the pages says of each call path's live blocks. */
+/* What a pass over the pages says of each call path's live blocks; each path once per sample. */
 struct profile_residency {
     uint32_t sample;
     uint32_t path;
@@ -200,7 +204,8 @@ struct profile_residency {
 int profile_put_residency(struct profile_writer *writer, const struct profile_residency *rows,
                           size_t count);
 
-/* The text of a source file as it was when the recording ended. */
+/* The text of a source file as it was when the recording ended; replaces that path's. Readers take
+ * up to 16 MiB of one file. */
 int profile_put_source(struct profile_writer *writer, const char *path, const char *text,
                        size_t bytes);
 

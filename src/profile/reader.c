@@ -1,7 +1,7 @@
-/* Rows and blocks become arrays. Nothing in the file is believed: ids that do not rise, parents that
- * do not come before their children, numbers below zero, values of other types, blocks that do not
- * decode and rows that SQLite cannot reach leave a note in `damage` and are left out or stand as 0;
- * the rest is still read. */
+/* Rows and blocks become arrays. Nothing in the file is believed: ids that do not rise, parents
+ * that do not come before their children, numbers below zero, values of other types, blocks that do
+ * not decode and rows that SQLite cannot reach leave a note in `damage` and are left out or stand
+ * as 0; the rest is still read. */
 #include "profile/profile.h"
 
 #include <errno.h>
@@ -14,40 +14,10 @@
 #include "profile/blocks.h"
 #include "profile/error.h"
 #include "profile/reader.h"
+#include "profile/reading.h"
 #include "profile/schema.h"
 
-/* Ids as they stand in the file, by index; they rise. */
-struct ids {
-    int64_t *at;
-    size_t count, capacity;
-};
-
-struct block { /* of strings */
-    struct block *next;
-    size_t used, size;
-    char bytes[];
-};
-
-enum array { META, SITES, LINES, THREADS, BUCKETS };
-
-struct profile_private {
-    struct block *strings;
-    struct ids nodes, codes, functions, files, modules;
-    const char **file_paths;      /* by index of files */
-    size_t capacity[BUCKETS + 1]; /* of the public arrays that have no ids */
-    char damage[256];
-};
-
-struct reader {
-    struct profile *profile;
-    struct profile_private *own;
-    struct source source;
-    const char *path;
-    uint64_t rows_left;
-    bool no_memory;
-};
-
-static void note_damage(struct reader *reader, const char *what)
+void reading_note(struct reader *reader, const char *what)
 {
     if (reader->profile->damage)
         return;
@@ -58,8 +28,7 @@ static void note_damage(struct reader *reader, const char *what)
 
 /* ---- Memory -------------------------------------------------------------------------------- */
 
-/* Doubles the array that the pointer at `array` points to. */
-static bool grow(struct reader *reader, void *array, size_t *capacity, size_t item_bytes)
+bool reading_grow(struct reader *reader, void *array, size_t *capacity, size_t item_bytes)
 {
     void *items;
     size_t more = *capacity ? *capacity * 2 : 64;
@@ -73,24 +42,9 @@ static bool grow(struct reader *reader, void *array, size_t *capacity, size_t it
     return true;
 }
 
-/* Room for one more of `item_bytes` in the array that the pointer at `array` points to; the new
- * item is zeroed. */
-static inline void *append(struct reader *reader, void *array, size_t *count, size_t *capacity,
-                           size_t item_bytes)
-{
-    char *items;
-    if (*count == *capacity && !grow(reader, array, capacity, item_bytes))
-        return NULL;
-    memcpy(&items, array, sizeof items);
-    return memset(items + (*count)++ * item_bytes, 0, item_bytes);
-}
-
-#define APPEND(reader, array, count, capacity)                                                     \
-    append(reader, &(array), &(count), &(capacity), sizeof *(array))
-
 static char *string_room(struct reader *reader, size_t bytes)
 {
-    struct block *block = reader->own->strings;
+    struct string_block *block = reader->own->strings;
     if (!block || block->size - block->used < bytes) {
         size_t size = bytes > 65536 ? bytes : 65536;
         block = malloc(sizeof *block + size);
@@ -98,7 +52,7 @@ static char *string_room(struct reader *reader, size_t bytes)
             reader->no_memory = true;
             return NULL;
         }
-        *block = (struct block){reader->own->strings, 0, size};
+        *block = (struct string_block){reader->own->strings, 0, size};
         reader->own->strings = block;
     }
     char *room = block->bytes + block->used;
@@ -131,12 +85,12 @@ static const char *keep_string(struct reader *reader, const char *bytes, size_t 
 
 /* ---- Values -------------------------------------------------------------------------------- */
 
-static uint64_t number(struct reader *reader, sqlite3_stmt *row, int column)
+uint64_t reading_number(struct reader *reader, sqlite3_stmt *row, int column)
 {
     int type = sqlite3_column_type(row, column);
     int64_t value = type == SQLITE_INTEGER ? sqlite3_column_int64(row, column) : 0;
     if (value < 0 || (type != SQLITE_INTEGER && type != SQLITE_NULL)) {
-        note_damage(reader, "a number makes no sense");
+        reading_note(reader, "a number makes no sense");
         return 0;
     }
     return (uint64_t)value;
@@ -144,14 +98,14 @@ static uint64_t number(struct reader *reader, sqlite3_stmt *row, int column)
 
 static uint32_t small_number(struct reader *reader, sqlite3_stmt *row, int column)
 {
-    uint64_t value = number(reader, row, column);
+    uint64_t value = reading_number(reader, row, column);
     if (value <= UINT32_MAX)
         return (uint32_t)value;
-    note_damage(reader, "a number is out of range");
+    reading_note(reader, "a number is out of range");
     return 0;
 }
 
-static const char *text(struct reader *reader, sqlite3_stmt *row, int column)
+const char *reading_text(struct reader *reader, sqlite3_stmt *row, int column)
 {
     int type = sqlite3_column_type(row, column);
     if (type == SQLITE_NULL)
@@ -165,8 +119,9 @@ static int read_fields(struct reader *reader, sqlite3_stmt *row, int column, voi
                        const struct field *fields, size_t count)
 {
     for (size_t i = 0; i < count; i++, column++) {
-        bool none = fields[i].kind != FIELD_PLAIN && sqlite3_column_type(row, column) == SQLITE_NULL;
-        uint64_t value = none ? UINT64_MAX : number(reader, row, column);
+        bool none =
+            fields[i].kind != FIELD_PLAIN && sqlite3_column_type(row, column) == SQLITE_NULL;
+        uint64_t value = none ? UINT64_MAX : reading_number(reader, row, column);
         memcpy((char *)target + fields[i].offset, &value, sizeof value);
     }
     return column;
@@ -174,10 +129,10 @@ static int read_fields(struct reader *reader, sqlite3_stmt *row, int column, voi
 
 /* ---- Ids ----------------------------------------------------------------------------------- */
 
-static bool add_id(struct reader *reader, struct ids *ids, int64_t id)
+bool reading_add_id(struct reader *reader, struct ids *ids, int64_t id)
 {
     if (ids->count && id <= ids->at[ids->count - 1]) {
-        note_damage(reader, "rows are out of order");
+        reading_note(reader, "rows are out of order");
         return false;
     }
     int64_t *slot = APPEND(reader, ids->at, ids->count, ids->capacity);
@@ -186,8 +141,8 @@ static bool add_id(struct reader *reader, struct ids *ids, int64_t id)
     return slot;
 }
 
-/* Index of `id`, SIZE_MAX if there is none. Where no id is missing it is one look. */
-static size_t find_id(const struct ids *ids, int64_t id)
+/* Where no id is missing it is one look. */
+size_t reading_find(const struct ids *ids, int64_t id)
 {
     if (id >= 0 && (uint64_t)id < ids->count && ids->at[id] == id)
         return (size_t)id;
@@ -205,10 +160,10 @@ static size_t find_id(const struct ids *ids, int64_t id)
 /* The index of `id`; 0 (unknown, root) if it is 0 or dangling. */
 static uint32_t refer(struct reader *reader, uint64_t id, const struct ids *ids)
 {
-    size_t index = id > INT64_MAX ? SIZE_MAX : id ? find_id(ids, (int64_t)id) : 0;
+    size_t index = id > INT64_MAX ? SIZE_MAX : id ? reading_find(ids, (int64_t)id) : 0;
     if (index < UINT32_MAX)
         return (uint32_t)index;
-    note_damage(reader, "a row refers to one that is not there");
+    reading_note(reader, "a row refers to one that is not there");
     return 0;
 }
 
@@ -216,14 +171,12 @@ static uint32_t refer(struct reader *reader, uint64_t id, const struct ids *ids)
 static uint32_t reference(struct reader *reader, sqlite3_stmt *row, int column,
                           const struct ids *ids)
 {
-    return refer(reader, number(reader, row, column), ids);
+    return refer(reader, reading_number(reader, row, column), ids);
 }
 
 /* ---- Rows ---------------------------------------------------------------------------------- */
 
-typedef void read_row(struct reader *reader, sqlite3_stmt *row);
-
-static void read_rows(struct reader *reader, const char *sql, read_row *read)
+void reading_rows(struct reader *reader, const char *sql, read_row *read)
 {
     sqlite3_stmt *statement = NULL;
     sqlite3 *database = reader->source.database;
@@ -242,11 +195,11 @@ static void read_rows(struct reader *reader, const char *sql, read_row *read)
     if (result == SQLITE_NOMEM)
         reader->no_memory = true;
     else if (result != SQLITE_DONE && result != SQLITE_ROW)
-        note_damage(reader, sqlite3_errmsg(database));
+        reading_note(reader, sqlite3_errmsg(database));
     sqlite3_finalize(statement);
 }
 
-static bool has_column(void *context, const char *table, const char *column)
+bool reading_has_column(void *context, const char *table, const char *column)
 {
     struct reader *reader = context;
     return sqlite3_table_column_metadata(reader->source.database, NULL, table, column, NULL, NULL,
@@ -258,15 +211,15 @@ static void read_fielded(struct reader *reader, const char *table, const char *r
                          read_row *read)
 {
     struct strbuf sql = STRBUF_INIT;
-    schema_select(&sql, table, rest, first, fields, count, has_column, reader);
-    read_rows(reader, sql.data, read);
+    schema_select(&sql, table, rest, first, fields, count, reading_has_column, reader);
+    reading_rows(reader, sql.data, read);
     strbuf_release(&sql);
 }
 
 static void read_meta(struct reader *reader, sqlite3_stmt *row)
 {
     struct profile *profile = reader->profile;
-    const char *key = text(reader, row, 0), *value = text(reader, row, 1);
+    const char *key = reading_text(reader, row, 0), *value = reading_text(reader, row, 1);
     if (!key || !value)
         return;
     struct profile_meta *meta =
@@ -279,27 +232,27 @@ static void read_file(struct reader *reader, sqlite3_stmt *row)
 {
     struct profile_private *own = reader->own;
     size_t count = own->files.count, capacity = own->files.capacity;
-    if (!add_id(reader, &own->files, sqlite3_column_int64(row, 0)))
+    if (!reading_add_id(reader, &own->files, sqlite3_column_int64(row, 0)))
         return;
     const char **path = APPEND(reader, own->file_paths, count, capacity);
     if (path)
-        *path = text(reader, row, 1);
+        *path = reading_text(reader, row, 1);
 }
 
 static void read_function(struct reader *reader, sqlite3_stmt *row)
 {
     struct profile *profile = reader->profile;
     size_t capacity = reader->own->functions.capacity;
-    if (!add_id(reader, &reader->own->functions, sqlite3_column_int64(row, 0)))
+    if (!reading_add_id(reader, &reader->own->functions, sqlite3_column_int64(row, 0)))
         return;
     struct profile_function *function =
         APPEND(reader, profile->functions, profile->function_count, capacity);
     if (!function)
         return;
-    const char *name = text(reader, row, 1);
+    const char *name = reading_text(reader, row, 1);
     *function = (struct profile_function){
         .name = name && *name ? name : "?",
-        .linkage = text(reader, row, 2),
+        .linkage = reading_text(reader, row, 2),
         .file = reader->own->file_paths[reference(reader, row, 3, &reader->own->files)],
     };
 }
@@ -309,13 +262,13 @@ static void read_module(struct reader *reader, sqlite3_stmt *row)
     struct profile *profile = reader->profile;
     size_t capacity = reader->own->modules.capacity;
     int64_t id = sqlite3_column_int64(row, 0);
-    if (!add_id(reader, &reader->own->modules, id))
+    if (!reading_add_id(reader, &reader->own->modules, id))
         return;
     struct profile_module *module =
         APPEND(reader, profile->modules, profile->module_count, capacity);
     if (!module)
         return;
-    const char *path = text(reader, row, 1);
+    const char *path = reading_text(reader, row, 1);
     int build_id_bytes = sqlite3_column_bytes(row, 2);
     const void *build_id = sqlite3_column_blob(row, 2);
     char *copy = NULL;
@@ -339,14 +292,14 @@ static void read_location(struct reader *reader, sqlite3_stmt *row)
 {
     struct profile *profile = reader->profile;
     size_t capacity = reader->own->codes.capacity;
-    if (!add_id(reader, &reader->own->codes, sqlite3_column_int64(row, 0)))
+    if (!reading_add_id(reader, &reader->own->codes, sqlite3_column_int64(row, 0)))
         return;
     struct profile_code *code = APPEND(reader, profile->codes, profile->code_count, capacity);
     if (!code)
         return;
     size_t module = UINT32_MAX;
     if (sqlite3_column_type(row, 1) != SQLITE_NULL) {
-        module = find_id(&reader->own->modules, sqlite3_column_int64(row, 1));
+        module = reading_find(&reader->own->modules, sqlite3_column_int64(row, 1));
         if (module >= UINT32_MAX) /* not written yet, as may be in a live profile */
             module = UINT32_MAX;
     }
@@ -362,7 +315,7 @@ static void read_frame(struct reader *reader, sqlite3_stmt *row)
     struct profile_code *code = &profile->codes[index];
     bool extends = code->first_line + code->line_count == profile->line_count;
     if (!index || (code->line_count && !extends)) {
-        note_damage(reader, "frames are out of order");
+        reading_note(reader, "frames are out of order");
         return;
     }
     if (!code->line_count)
@@ -382,16 +335,16 @@ static void add_node(struct reader *reader, int64_t id, uint64_t parent, uint64_
     struct profile *profile = reader->profile;
     size_t capacity = reader->own->nodes.capacity;
     if (id < 1 || id > UINT32_MAX) {
-        note_damage(reader, "a call path's number is out of range");
+        reading_note(reader, "a call path's number is out of range");
         return;
     }
     if (parent >= (uint64_t)id) {
-        note_damage(reader, "a call path is its own caller");
+        reading_note(reader, "a call path is its own caller");
         parent = 0;
     }
     struct profile_node read = {refer(reader, parent, &reader->own->nodes),
                                 refer(reader, location, &reader->own->codes)};
-    if (!add_id(reader, &reader->own->nodes, id))
+    if (!reading_add_id(reader, &reader->own->nodes, id))
         return;
     struct profile_node *node = APPEND(reader, profile->nodes, profile->node_count, capacity);
     if (node)
@@ -400,7 +353,8 @@ static void add_node(struct reader *reader, int64_t id, uint64_t parent, uint64_
 
 static void read_path(struct reader *reader, sqlite3_stmt *row)
 {
-    add_node(reader, sqlite3_column_int64(row, 0), number(reader, row, 1), number(reader, row, 2));
+    add_node(reader, sqlite3_column_int64(row, 0), reading_number(reader, row, 1),
+             reading_number(reader, row, 2));
 }
 
 static struct profile_site *add_site(struct reader *reader, uint64_t path)
@@ -415,7 +369,7 @@ static struct profile_site *add_site(struct reader *reader, uint64_t path)
 
 static void read_site(struct reader *reader, sqlite3_stmt *row)
 {
-    struct profile_site *site = add_site(reader, number(reader, row, 0));
+    struct profile_site *site = add_site(reader, reading_number(reader, row, 0));
     if (site)
         read_fields(reader, row, 1, &site->metrics, schema_call_fields, schema_call_field_count);
 }
@@ -441,7 +395,10 @@ static void read_thread(struct reader *reader, sqlite3_stmt *row)
     if (!thread)
         return;
     thread->tid = small_number(reader, row, 0);
-    read_fields(reader, row, 1, thread, schema_thread_fields, schema_thread_field_count);
+    const char *name = reading_text(reader, row, 1);
+    snprintf(thread->name, sizeof thread->name, "%s", name ? name : "");
+    thread->stack_node = reference(reader, row, 2, &reader->own->nodes);
+    read_fields(reader, row, 3, thread, schema_thread_fields, schema_thread_field_count);
 }
 
 static void read_bucket(struct reader *reader, sqlite3_stmt *row)
@@ -455,27 +412,28 @@ static void read_bucket(struct reader *reader, sqlite3_stmt *row)
 
 /* ---- Blocks -------------------------------------------------------------------------------- */
 
-typedef void read_block(struct reader *reader, const struct blocks *blocks);
-
-static void read_blocks(struct reader *reader, const char *table, read_block *read)
+void reading_blocks(struct reader *reader, const char *table, const char *key, read_block *read)
 {
     struct blocks blocks;
     enum blocks_result result = BLOCKS_ONE;
-    blocks_begin(&blocks, reader->source.database, table);
+    if (key)
+        blocks_begin_keyed(&blocks, reader->source.database, table, key);
+    else
+        blocks_begin(&blocks, reader->source.database, table);
     while ((result == BLOCKS_ONE || result == BLOCKS_BAD) && !reader->no_memory) {
         result = reader->rows_left ? blocks_next(&blocks) : BLOCKS_NO_MORE;
         reader->rows_left -= reader->rows_left > 0;
         if (!reader->rows_left)
-            note_damage(reader, "its tables have no end");
+            reading_note(reader, "its tables have no end");
         if (result == BLOCKS_ONE)
             read(reader, &blocks);
         else if (result == BLOCKS_BAD)
-            note_damage(reader, "a block of call paths makes no sense");
+            reading_note(reader, "a block makes no sense");
     }
     if (result == BLOCKS_NO_MEMORY)
         reader->no_memory = true;
     else if (result == BLOCKS_FAILED)
-        note_damage(reader, sqlite3_errmsg(reader->source.database));
+        reading_note(reader, sqlite3_errmsg(reader->source.database));
     blocks_end(&blocks);
 }
 
@@ -484,7 +442,7 @@ static void read_path_block(struct reader *reader, const struct blocks *blocks)
     const uint64_t *distance = blocks_column(blocks, SCHEMA_PATH_DISTANCE);
     const uint64_t *location = blocks_column(blocks, SCHEMA_PATH_LOCATION);
     if (!distance || !location) {
-        note_damage(reader, "a block of call paths lacks a column");
+        reading_note(reader, "a block lacks a column");
         return;
     }
     for (size_t i = 0; i < blocks->columns.rows && !reader->no_memory; i++) {
@@ -497,7 +455,7 @@ static void read_site_block(struct reader *reader, const struct blocks *blocks)
 {
     const uint64_t *path = blocks_column(blocks, SCHEMA_SITE_PATH);
     if (!path) {
-        note_damage(reader, "a block of call paths lacks a column");
+        reading_note(reader, "a block lacks a column");
         return;
     }
     for (size_t i = 0; i < blocks->columns.rows && !reader->no_memory; i++) {
@@ -551,12 +509,12 @@ static void sort_sites(struct reader *reader)
 static void read_paths(struct reader *reader)
 {
     if (blocks_are_there(reader->source.database)) {
-        read_blocks(reader, "path_block", read_path_block);
-        read_blocks(reader, "site_block", read_site_block);
+        reading_blocks(reader, "path_block", NULL, read_path_block);
+        reading_blocks(reader, "site_block", NULL, read_site_block);
         sort_sites(reader);
         return;
     }
-    read_rows(reader, "SELECT id,parent,location FROM path ORDER BY id", read_path);
+    reading_rows(reader, "SELECT id,parent,location FROM path ORDER BY id", read_path);
     read_fielded(reader, "site", "ORDER BY path", "path", schema_call_fields,
                  schema_call_field_count, read_site);
 }
@@ -569,8 +527,8 @@ static void add_unknowns(struct reader *reader)
     struct profile *profile = reader->profile;
     struct profile_private *own = reader->own;
     size_t none = 0;
-    if (!add_id(reader, &own->files, 0) || !add_id(reader, &own->functions, 0) ||
-        !add_id(reader, &own->codes, 0) || !add_id(reader, &own->nodes, 0))
+    if (!reading_add_id(reader, &own->files, 0) || !reading_add_id(reader, &own->functions, 0) ||
+        !reading_add_id(reader, &own->codes, 0) || !reading_add_id(reader, &own->nodes, 0))
         return;
     size_t file_count = 0;
     APPEND(reader, own->file_paths, file_count, none);
@@ -605,25 +563,28 @@ static void read_tables(struct reader *reader)
     add_unknowns(reader);
     if (reader->no_memory)
         return;
-    read_rows(reader, "SELECT key,value FROM meta", read_meta);
-    read_rows(reader, "SELECT id,path FROM file ORDER BY id", read_file);
-    read_rows(reader, "SELECT id,name,linkage,file FROM function ORDER BY id", read_function);
-    read_rows(reader, "SELECT id,path,build_id,start,end,bias,quality FROM module ORDER BY id",
-              read_module);
-    read_rows(reader, "SELECT id,module,address,mark FROM location ORDER BY id", read_location);
-    read_rows(reader,
-              "SELECT location,depth,function,line FROM location_frame ORDER BY location,depth",
-              read_frame);
+    reading_rows(reader, "SELECT key,value FROM meta", read_meta);
+    reading_rows(reader, "SELECT id,path FROM file ORDER BY id", read_file);
+    reading_rows(reader, "SELECT id,name,linkage,file FROM function ORDER BY id", read_function);
+    reading_rows(reader, "SELECT id,path,build_id,start,end,bias,quality FROM module ORDER BY id",
+                 read_module);
+    reading_rows(reader, "SELECT id,module,address,mark FROM location ORDER BY id", read_location);
+    reading_rows(reader,
+                 "SELECT location,depth,function,line FROM location_frame ORDER BY location,depth",
+                 read_frame);
     add_missing_lines(reader);
     read_paths(reader);
-    read_fielded(reader, "program", "WHERE id=1", "id", schema_call_fields,
-                 schema_call_field_count, read_program);
+    read_fielded(reader, "program", "WHERE id=1", "id", schema_call_fields, schema_call_field_count,
+                 read_program);
     read_fielded(reader, "program", "WHERE id=1", "id", schema_program_fields,
                  schema_program_field_count, read_program_rest);
-    read_fielded(reader, "thread", "ORDER BY id", "tid", schema_thread_fields,
-                 schema_thread_field_count, read_thread);
+    bool named = reading_has_column(reader, "thread", "name") &&
+                 reading_has_column(reader, "thread", "stack_path");
+    read_fielded(reader, "thread", "ORDER BY id", named ? "tid,name,stack_path" : "tid,NULL,NULL",
+                 schema_thread_fields, schema_thread_field_count, read_thread);
     read_fielded(reader, "timeline", "ORDER BY bucket", "bucket", schema_bucket_fields,
                  schema_bucket_field_count, read_bucket);
+    detail_read(reader);
 }
 
 static uint64_t meta_number(const struct profile *profile, const char *key)
@@ -637,7 +598,7 @@ static int read_all(struct reader *reader)
 {
     struct profile *profile = reader->profile;
     if (reader->source.damaged)
-        note_damage(reader, "the file is cut off or damaged");
+        reading_note(reader, "the file is cut off or damaged");
     reader->rows_left = reader->source.bytes / 2 + 16;
     /* One transaction: one moment of a profile that is being written. */
     sqlite3_exec(reader->source.database, "BEGIN", NULL, NULL, NULL);
@@ -687,11 +648,12 @@ void profile_free(struct profile *profile)
     struct ids *ids[] = {&own->nodes, &own->codes, &own->functions, &own->files, &own->modules};
     for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
         free(ids[i]->at);
-    for (struct block *block = own->strings, *next; block; block = next) {
+    for (struct string_block *block = own->strings, *next; block; block = next) {
         next = block->next;
         free(block);
     }
     free(own->file_paths);
+    detail_free(profile);
     free(own);
     free(profile->meta);
     free(profile->nodes);

@@ -3,6 +3,7 @@
 
 #include <sqlite3.h>
 #include <string.h>
+#include "profile/details.h"
 #include "profile/profile.h"
 #include "replay/metrics.h"
 
@@ -199,18 +200,18 @@ static const char views[] =
     " UNION ALL SELECT key, value FROM meta WHERE key IN ('unwalkable', 'unattributed', "
     "'damaged_rings');\n";
 
-static void name_column(struct strbuf *sql, const char *block, size_t number, const char *name)
+void schema_name_column(struct strbuf *sql, const char *block, size_t number, const char *name)
 {
     strbuf_addf(sql, "INSERT INTO block_column VALUES('%s',%zu,'%s');\n", block, number, name);
 }
 
 static void name_columns(struct strbuf *sql)
 {
-    name_column(sql, "path_block", 0, SCHEMA_PATH_DISTANCE);
-    name_column(sql, "path_block", 1, SCHEMA_PATH_LOCATION);
-    name_column(sql, "site_block", 0, SCHEMA_SITE_PATH);
+    schema_name_column(sql, "path_block", 0, SCHEMA_PATH_DISTANCE);
+    schema_name_column(sql, "path_block", 1, SCHEMA_PATH_LOCATION);
+    schema_name_column(sql, "site_block", 0, SCHEMA_SITE_PATH);
     for (size_t i = 0; i < schema_call_field_count; i++)
-        name_column(sql, "site_block", 1 + i, schema_call_fields[i].column);
+        schema_name_column(sql, "site_block", 1 + i, schema_call_fields[i].column);
 }
 
 void schema_create(struct strbuf *sql)
@@ -221,10 +222,11 @@ void schema_create(struct strbuf *sql)
     add_columns(sql, schema_call_fields, schema_call_field_count, " INTEGER");
     add_columns(sql, schema_program_fields, schema_program_field_count, " INTEGER");
     strbuf_add_string(sql, ");\n");
-    create_table(sql, "thread", "id INTEGER PRIMARY KEY,tid INTEGER", schema_thread_fields,
-                 schema_thread_field_count);
+    create_table(sql, "thread", "id INTEGER PRIMARY KEY,tid INTEGER,name TEXT,stack_path INTEGER",
+                 schema_thread_fields, schema_thread_field_count);
     create_table(sql, "timeline", "bucket INTEGER PRIMARY KEY", schema_bucket_fields,
                  schema_bucket_field_count);
+    detail_create(sql);
 }
 
 void schema_create_rows(struct strbuf *sql)
@@ -234,6 +236,8 @@ void schema_create_rows(struct strbuf *sql)
     create_table(sql, "site", "path INTEGER PRIMARY KEY", schema_call_fields,
                  schema_call_field_count);
     strbuf_add_string(sql, views);
+    detail_create_rows(sql);
+    detail_create_views(sql);
 }
 
 void schema_insert(struct strbuf *sql, const char *table, size_t columns)
@@ -243,8 +247,8 @@ void schema_insert(struct strbuf *sql, const char *table, size_t columns)
     strbuf_add_char(sql, ')');
 }
 
-int schema_bind(sqlite3_stmt *statement, int column, const void *source,
-                const struct field *fields, size_t count)
+int schema_bind(sqlite3_stmt *statement, int column, const void *source, const struct field *fields,
+                size_t count)
 {
     for (size_t i = 0; i < count; i++, column++) {
         uint64_t value;
@@ -267,4 +271,19 @@ void schema_select(struct strbuf *sql, const char *table, const char *rest, cons
         strbuf_addf(sql, ",%s", there ? fields[i].column : "NULL");
     }
     strbuf_addf(sql, " FROM %s %s", table, rest);
+}
+
+static void complete(struct strbuf *sql, const char *column, const char *type,
+                     schema_has_column *is_there, void *context)
+{
+    if (!is_there(context, "thread", column))
+        strbuf_addf(sql, "ALTER TABLE thread ADD COLUMN %s %s;\n", column, type);
+}
+
+void schema_complete_threads(struct strbuf *sql, schema_has_column *is_there, void *context)
+{
+    complete(sql, "name", "TEXT", is_there, context);
+    complete(sql, "stack_path", "INTEGER", is_there, context);
+    for (size_t i = 0; i < schema_thread_field_count; i++)
+        complete(sql, schema_thread_fields[i].column, "INTEGER", is_there, context);
 }

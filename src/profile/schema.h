@@ -44,6 +44,9 @@ void schema_create(struct strbuf *sql);
 /* Those that make it one for people: paths and sites in rows, with the views. */
 void schema_create_rows(struct strbuf *sql);
 
+/* Names column `number` of the blocks in table `block`. */
+void schema_name_column(struct strbuf *sql, const char *block, size_t number, const char *name);
+
 /* "INSERT OR REPLACE INTO table VALUES (?,?…)" with `columns` values. */
 void schema_insert(struct strbuf *sql, const char *table, size_t columns);
 
@@ -58,5 +61,9 @@ typedef bool schema_has_column(void *context, const char *table, const char *col
 void schema_select(struct strbuf *sql, const char *table, const char *rest, const char *first,
                    const struct field *fields, size_t count, schema_has_column *is_there,
                    void *context);
+
+/* "ALTER TABLE thread …" for the columns that a file of an earlier writer lacks: views name them.
+ */
+void schema_complete_threads(struct strbuf *sql, schema_has_column *is_there, void *context);
 
 #endif

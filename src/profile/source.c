@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include "base/strbuf.h"
 #include "profile/alive.h"
+#include "profile/details.h"
 #include "profile/error.h"
 #include "profile/pack.h"
 #include "profile/profile.h"
@@ -214,14 +215,16 @@ static int check_version(struct source *source, const char *path)
 static int check_tables(struct source *source, const char *path)
 {
     int64_t strange = 0;
-    int error = pragma_number(
-        source->database,
-        "SELECT count(*) FROM sqlite_schema WHERE name IN ('meta','module','file','function',"
-        "'location','location_frame','path','site','path_block','site_block','block_column',"
-        "'program','thread','timeline') AND"
-        " (type <> 'table' OR sql NOT LIKE 'CREATE TABLE %' OR sql LIKE '% AS %(%'"
-        " OR sql LIKE '%GENERATED%')",
-        &strange);
+    struct strbuf sql = STRBUF_INIT;
+    strbuf_add_string(&sql,
+                      "SELECT count(*) FROM sqlite_schema WHERE lower(name) IN ('meta','module',"
+                      "'file','function','location','location_frame','path','site','path_block',"
+                      "'site_block','block_column','program','thread','timeline'");
+    detail_names(&sql);
+    strbuf_add_string(&sql, ") AND (type <> 'table' OR sql NOT LIKE 'CREATE TABLE %'"
+                            " OR sql LIKE '% AS %(%' OR sql LIKE '%GENERATED%')");
+    int error = pragma_number(source->database, sql.data, &strange);
+    strbuf_release(&sql);
     if (error)
         return profile_fail(error, "%s is damaged: %s", path, sqlite3_errmsg(source->database));
     return strange ? profile_fail(-EBADMSG, "%s is damaged: its tables are not those of a profile",

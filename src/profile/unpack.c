@@ -13,6 +13,7 @@
 #include "base/strbuf.h"
 #include "profile/blocks.h"
 #include "profile/copy.h"
+#include "profile/details.h"
 #include "profile/error.h"
 #include "profile/reader.h"
 #include "profile/schema.h"
@@ -22,6 +23,7 @@ struct unpacking {
     struct source source;
     char *to; /* absolute, without symbolic links: SQLite shall follow none */
     sqlite3 *database;
+    const struct detail_table *detail; /* whose blocks are being read */
 };
 
 /* ---- Errors -------------------------------------------------------------------------------- */
@@ -88,6 +90,27 @@ static int write_sites(struct unpacking *unpacking, const struct blocks *blocks,
     return error;
 }
 
+static int write_details(struct unpacking *unpacking, const struct blocks *blocks,
+                         sqlite3_stmt *row)
+{
+    const struct detail_table *table = unpacking->detail;
+    const uint64_t *columns[DETAIL_BLOCK_COLUMNS];
+    union {
+        struct profile_residency residency;
+        struct detail_point point;
+    } read;
+    int error = 0;
+    detail_find_columns(table, blocks, columns);
+    for (size_t i = 0; i < blocks->columns.rows && !error; i++) {
+        memset(&read, 0, sizeof read);
+        if (!detail_from_block(table, blocks, columns, i, &read))
+            return fail_damaged(unpacking);
+        detail_bind(row, table, &read);
+        error = insert(unpacking, row);
+    }
+    return error;
+}
+
 static int write_each_block(struct unpacking *unpacking, struct blocks *blocks, sqlite3_stmt *row,
                             write_rows *write)
 {
@@ -110,8 +133,9 @@ static int write_each_block(struct unpacking *unpacking, struct blocks *blocks, 
     }
 }
 
-static int write_table(struct unpacking *unpacking, const char *from, const char *to,
-                       size_t columns, write_rows *write)
+/* key: see blocks_begin_keyed(), or NULL. */
+static int write_table(struct unpacking *unpacking, const char *from, const char *key,
+                       const char *to, size_t columns, write_rows *write)
 {
     struct strbuf sql = STRBUF_INIT;
     struct blocks blocks;
@@ -121,10 +145,33 @@ static int write_table(struct unpacking *unpacking, const char *from, const char
     strbuf_release(&sql);
     if (result != SQLITE_OK)
         return fail_to_write(unpacking);
-    blocks_begin(&blocks, unpacking->source.database, from);
+    if (key)
+        blocks_begin_keyed(&blocks, unpacking->source.database, from, key);
+    else
+        blocks_begin(&blocks, unpacking->source.database, from);
     int error = write_each_block(unpacking, &blocks, row, write);
     blocks_end(&blocks);
     sqlite3_finalize(row);
+    return error;
+}
+
+static bool has_column(void *context, const char *table, const char *column)
+{
+    struct unpacking *unpacking = context;
+    return sqlite3_table_column_metadata(unpacking->source.database, NULL, table, column, NULL,
+                                         NULL, NULL, NULL, NULL) == SQLITE_OK;
+}
+
+static int write_all_details(struct unpacking *unpacking)
+{
+    int error = 0;
+    for (int i = 0; i < DETAILS && !error; i++) {
+        const struct detail_table *table = unpacking->detail = &detail_tables[i];
+        const char *key = table->columns[0].name;
+        if (table->blocks && has_column(unpacking, table->blocks, key))
+            error = write_table(unpacking, table->blocks, key, table->name, table->count,
+                                write_details);
+    }
     return error;
 }
 
@@ -145,6 +192,8 @@ static int replace_tables(struct unpacking *unpacking)
                             "PRAGMA cache_size=-16384; BEGIN;"
                             "DROP TABLE IF EXISTS path_block; DROP TABLE IF EXISTS site_block;"
                             "DROP TABLE IF EXISTS block_column;");
+    if (has_column(unpacking, "thread", "tid"))
+        schema_complete_threads(&sql, has_column, unpacking);
     schema_create_rows(&sql);
     int error = run(unpacking, sql.data);
     strbuf_release(&sql);
@@ -163,10 +212,12 @@ static int write_all_rows(struct unpacking *unpacking)
     sqlite3_db_config(unpacking->database, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
     int error = replace_tables(unpacking);
     if (!error)
-        error = write_table(unpacking, "path_block", "path", 3, write_paths);
+        error = write_table(unpacking, "path_block", NULL, "path", 3, write_paths);
     if (!error)
-        error = write_table(unpacking, "site_block", "site", 1 + schema_call_field_count,
+        error = write_table(unpacking, "site_block", NULL, "site", 1 + schema_call_field_count,
                             write_sites);
+    if (!error)
+        error = write_all_details(unpacking);
     return error ? error : run(unpacking, "COMMIT");
 }
 

@@ -32,6 +32,7 @@
 #include "profile/intern.h"
 #include "profile/pack.h"
 #include "profile/schema.h"
+#include "profile/writing.h"
 
 enum statement {
     PUT_META,
@@ -69,6 +70,7 @@ struct profile_writer {
     int64_t last_location;
     struct intern files, functions;
     struct open_block paths;
+    struct detail_writer details;
 };
 
 /* ---- Errors -------------------------------------------------------------------------------- */
@@ -100,12 +102,10 @@ static int run(struct profile_writer *writer, const char *sql)
     return 0;
 }
 
-/* Runs a statement whose values are bound. */
-static int step(struct profile_writer *writer, enum statement which)
+int writing_step(struct profile_writer *writer, sqlite3_stmt *statement)
 {
     if (writer->error)
         return writer->error;
-    sqlite3_stmt *statement = writer->statements[which];
     int result = sqlite3_step(statement);
     if (result != SQLITE_DONE && result != SQLITE_ROW) {
         int error = fail_sqlite(writer);
@@ -114,6 +114,24 @@ static int step(struct profile_writer *writer, enum statement which)
     }
     sqlite3_reset(statement);
     return 0;
+}
+
+/* Runs a statement whose values are bound. */
+static int step(struct profile_writer *writer, enum statement which)
+{
+    return writing_step(writer, writer->statements[which]);
+}
+
+int writing_prepare(struct profile_writer *writer, const char *sql, sqlite3_stmt **out)
+{
+    int result =
+        sqlite3_prepare_v3(writer->database, sql, -1, SQLITE_PREPARE_PERSISTENT, out, NULL);
+    return result == SQLITE_OK ? 0 : fail_sqlite(writer);
+}
+
+struct detail_writer *writing_details(struct profile_writer *writer)
+{
+    return &writer->details;
 }
 
 /* ---- Binding ------------------------------------------------------------------------------- */
@@ -127,6 +145,13 @@ static void bind_address(sqlite3_stmt *statement, int column, uint64_t address)
 static void bind_text(sqlite3_stmt *statement, int column, const char *text)
 {
     sqlite3_bind_text(statement, column, text, -1, SQLITE_STATIC);
+}
+
+/* Of a fixed size, and perhaps without an end; "" is NULL. */
+static void bind_name(sqlite3_stmt *statement, int column, const char *name, size_t size)
+{
+    int length = (int)strnlen(name, size);
+    sqlite3_bind_text(statement, column, length ? name : NULL, length, SQLITE_STATIC);
 }
 
 /* ---- Opening ------------------------------------------------------------------------------- */
@@ -241,20 +266,19 @@ static int prepare(struct profile_writer *writer)
         if (i == PUT_PROGRAM)
             table = "program", columns = 1 + schema_call_field_count + schema_program_field_count;
         if (i == PUT_THREAD)
-            table = "thread", columns = 2 + schema_thread_field_count;
+            table = "thread", columns = 4 + schema_thread_field_count;
         if (i == PUT_BUCKET)
             table = "timeline", columns = 1 + schema_bucket_field_count;
         if (columns)
             schema_insert(&sql, table, columns);
         else
             strbuf_add_string(&sql, table);
-        int result = sqlite3_prepare_v3(writer->database, sql.data, -1, SQLITE_PREPARE_PERSISTENT,
-                                        &writer->statements[i], NULL);
+        int error = writing_prepare(writer, sql.data, &writer->statements[i]);
         strbuf_release(&sql);
-        if (result != SQLITE_OK)
-            return fail_sqlite(writer);
+        if (error)
+            return error;
     }
-    return 0;
+    return detail_writer_begin(&writer->details, writer);
 }
 
 static void close_database(struct profile_writer *writer)
@@ -262,6 +286,7 @@ static void close_database(struct profile_writer *writer)
     for (int i = 0; i < STATEMENT_COUNT; i++)
         sqlite3_finalize(writer->statements[i]);
     memset(writer->statements, 0, sizeof writer->statements);
+    detail_writer_end(&writer->details);
     sqlite3_close(writer->database);
     writer->database = NULL;
 }
@@ -484,8 +509,8 @@ int profile_put_path(struct profile_writer *writer, uint32_t id, uint32_t parent
     return error;
 }
 
-int profile_put_sites(struct profile_writer *writer, uint32_t first, size_t count,
-                      const void *body, size_t bytes)
+int profile_put_sites(struct profile_writer *writer, uint32_t first, size_t count, const void *body,
+                      size_t bytes)
 {
     return put_block(writer, PUT_SITES, first, count, body, bytes);
 }
@@ -506,7 +531,12 @@ int profile_put_thread(struct profile_writer *writer, size_t index,
     sqlite3_stmt *statement = writer->statements[PUT_THREAD];
     sqlite3_bind_int64(statement, 1, (int64_t)index);
     sqlite3_bind_int64(statement, 2, metrics->tid);
-    schema_bind(statement, 3, metrics, schema_thread_fields, schema_thread_field_count);
+    bind_name(statement, 3, metrics->name, sizeof metrics->name);
+    if (metrics->stack_node)
+        sqlite3_bind_int64(statement, 4, metrics->stack_node);
+    else
+        sqlite3_bind_null(statement, 4);
+    schema_bind(statement, 5, metrics, schema_thread_fields, schema_thread_field_count);
     return step(writer, PUT_THREAD);
 }
 

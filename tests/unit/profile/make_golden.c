@@ -1,16 +1,19 @@
 /* Wrote tests/golden/profile-v*: as packed, as recorded, and as unpacked. Run it only for a new
  * version of the format, under new names: old golden files stay. (Of version 1 there are only the
- * first two.) */
+ * first two.) With "details" it wrote profile-v2-details*: format 2 with the tables that came
+ * later. */
 #include <stdio.h>
-#include "sample.h"
+#include "detail_sample.h"
 
 int main(int argc, char **argv)
 {
-    if (argc != 4) {
-        fputs("Usage: make_golden PACKED PLAIN UNPACKED\n", stderr);
+    bool details = argc == 5 && !strcmp(argv[4], "details");
+    int (*write_file)(const char *, bool) = details ? details_file : sample_file;
+    if (argc != 4 && !details) {
+        fputs("Usage: make_golden PACKED PLAIN UNPACKED [details]\n", stderr);
         return 2;
     }
-    if (sample_file(argv[1], true) || sample_file(argv[2], false) ||
+    if (write_file(argv[1], true) || write_file(argv[2], false) ||
         profile_unpack(argv[1], argv[3])) {
         fprintf(stderr, "%s\n", profile_error());
         return 1;

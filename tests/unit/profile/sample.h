@@ -58,11 +58,13 @@ static const struct {
                     {6, 1, 5}, {7, 4, 8}, {8, 0, 9}, {9, 8, 7}, {10, 2, 4}};
 enum { SAMPLE_PATHS = 10 };
 
-/* Recorded without --free-stacks and --sample, as all were when the golden files were written. */
+/* Recorded without --free-stacks, --sample and the times of calls, as all recordings were when the
+ * golden files were written: what they do not have is what is written today as not known. */
 #define SAMPLE_UNKNOWN                                                                             \
     .freed_count = UINT64_MAX, .freed_bytes = UINT64_MAX, .freed_elsewhere_count = UINT64_MAX,     \
-    .freed_lifetime_sum = UINT64_MAX, .sample_count = UINT64_MAX, .alloc_variance = UINT64_MAX,    \
-    .live_variance = UINT64_MAX, .at_peak_variance = UINT64_MAX
+    .freed_lifetime_sum = UINT64_MAX, .alloc_time = UINT64_MAX, .free_time = UINT64_MAX,           \
+    .sample_count = UINT64_MAX, .alloc_variance = UINT64_MAX, .live_variance = UINT64_MAX,         \
+    .at_peak_variance = UINT64_MAX
 #define SAMPLE_SITE(count, bytes, freed, freed_bytes, temporary, at_peak, at_peak_n, own_peak)     \
     {                                                                                              \
         .alloc_count = count, .alloc_bytes = bytes, .free_count = freed,                           \
@@ -138,12 +140,18 @@ static inline struct timeline_bucket sample_bucket(unsigned i)
     return bucket;
 }
 
+#define SAMPLE_THREAD_UNKNOWN                                                                      \
+    .malloc_count = UINT64_MAX, .calloc_count = UINT64_MAX, .aligned_count = UINT64_MAX,           \
+    .new_count = UINT64_MAX, .realloc_count = UINT64_MAX, .live_bytes = UINT64_MAX,                \
+    .peak_bytes = UINT64_MAX, .peak_ticks = UINT64_MAX, .freed_elsewhere_count = UINT64_MAX,       \
+    .freed_elsewhere_bytes = UINT64_MAX, .alloc_time = UINT64_MAX, .free_time = UINT64_MAX,        \
+    .stack_deepest_bytes = UINT64_MAX, .stack_touched_bytes = UINT64_MAX
 static const struct thread_metrics sample_threads[] = {
     {.tid = 4711, .alloc_count = 60000, .alloc_bytes = 130000000, .free_count = 60000,
-     .free_bytes = 110000000},
+     .free_bytes = 110000000, SAMPLE_THREAD_UNKNOWN},
     {.tid = 4712, .start_ticks = 1000000, .end_ticks = 990000000, .alloc_count = 6237,
      .alloc_bytes = 11900032, .free_count = 5233, .free_bytes = 14800000, .waits = 3,
-     .wait_ticks = 1500000},
+     .wait_ticks = 1500000, SAMPLE_THREAD_UNKNOWN},
 };
 enum { SAMPLE_THREADS = 2 };
 

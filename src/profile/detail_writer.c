@@ -1,0 +1,273 @@
+/* What a profile says beyond sums, into its tables: see details.h. All of it is little, except for
+ * curves and residencies: these are blocks of columns. */
+#include "profile/profile.h"
+
+#include <errno.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/strbuf.h"
+#include "profile/blocks.h"
+#include "profile/error.h"
+#include "profile/writing.h"
+
+/* ---- Statements ---------------------------------------------------------------------------- */
+
+static void add_drop(struct strbuf *sql, enum detail which)
+{
+    const struct detail_table *table = &detail_tables[which];
+    strbuf_addf(sql, "DELETE FROM %s", table->blocks ? table->blocks : table->name);
+    switch (which) {
+    case VARIABLES:
+    case SECTIONS:
+    case MAPPINGS:
+    case RESIDENCIES:
+    case CURVES: /* by what their rows begin with: module, sample, path */
+        strbuf_addf(sql, " WHERE %s=?", table->columns[0].name);
+        break;
+    default:
+        break;
+    }
+}
+
+static void add_put(struct strbuf *sql, enum detail which)
+{
+    const struct detail_table *table = &detail_tables[which];
+    if (table->blocks)
+        strbuf_addf(sql, "INSERT OR REPLACE INTO %s(%s,count,body%s) VALUES(?,?,?%s)",
+                    table->blocks, which == RESIDENCIES ? "sample" : "path",
+                    which == RESIDENCIES ? ",first" : "", which == RESIDENCIES ? ",?" : "");
+    else
+        detail_insert(sql, table);
+}
+
+int detail_writer_begin(struct detail_writer *details, struct profile_writer *writer)
+{
+    int error = 0;
+    for (enum detail i = 0; i < DETAILS && !error; i++) {
+        struct strbuf put = STRBUF_INIT, drop = STRBUF_INIT;
+        add_put(&put, i);
+        add_drop(&drop, i);
+        error = writing_prepare(writer, put.data, &details->put[i]);
+        if (!error)
+            error = writing_prepare(writer, drop.data, &details->drop[i]);
+        strbuf_release(&put);
+        strbuf_release(&drop);
+        details->last_module[i] = -1;
+    }
+    return error;
+}
+
+void detail_writer_end(struct detail_writer *details)
+{
+    for (int i = 0; i < DETAILS; i++) {
+        sqlite3_finalize(details->put[i]);
+        sqlite3_finalize(details->drop[i]);
+    }
+    *details = (struct detail_writer){0};
+}
+
+/* ---- Rows ---------------------------------------------------------------------------------- */
+
+static int put(struct profile_writer *writer, enum detail which, const void *row)
+{
+    sqlite3_stmt *statement = writing_details(writer)->put[which];
+    detail_bind(statement, &detail_tables[which], row);
+    return writing_step(writer, statement);
+}
+
+static int drop_all(struct profile_writer *writer, enum detail which)
+{
+    return writing_step(writer, writing_details(writer)->drop[which]);
+}
+
+static int drop_of(struct profile_writer *writer, enum detail which, int64_t key)
+{
+    sqlite3_stmt *statement = writing_details(writer)->drop[which];
+    sqlite3_bind_int64(statement, 1, key);
+    return writing_step(writer, statement);
+}
+
+static int replace_all(struct profile_writer *writer, enum detail which, const void *rows,
+                       size_t count)
+{
+    int error = drop_all(writer, which);
+    for (size_t i = 0; i < count && !error; i++)
+        error = put(writer, which, (const char *)rows + i * detail_tables[which].bytes);
+    return error;
+}
+
+int profile_put_distributions(struct profile_writer *writer, const struct distribution_row *rows,
+                              size_t count)
+{
+    return replace_all(writer, DISTRIBUTIONS, rows, count);
+}
+
+int profile_put_exchanges(struct profile_writer *writer, const struct exchange *rows, size_t count)
+{
+    return replace_all(writer, EXCHANGES, rows, count);
+}
+
+static int put_peak(struct profile_writer *writer, uint32_t id, const struct peak *peak)
+{
+    struct detail_peak row = {id, *peak};
+    int error = put(writer, PEAKS, &row);
+    for (uint32_t i = 0; i < peak->share_count && i < PEAK_SHARES_MAX && !error; i++) {
+        struct detail_share share = {id, i, peak->shares[i]};
+        error = put(writer, PEAK_SHARES, &share);
+    }
+    return error;
+}
+
+int profile_put_peaks(struct profile_writer *writer, const struct peak *peaks, size_t count)
+{
+    int error = drop_all(writer, PEAKS);
+    if (!error)
+        error = drop_all(writer, PEAK_SHARES);
+    for (size_t i = 0; i < count && !error; i++)
+        error = put_peak(writer, (uint32_t)i, &peaks[i]);
+    return error;
+}
+
+/* Modules mostly come once, their numbers rising: one that may have been here is looked for. */
+static int begin_module(struct profile_writer *writer, enum detail which, int64_t module)
+{
+    int64_t *last = &writing_details(writer)->last_module[which];
+    if (module <= *last)
+        return drop_of(writer, which, module);
+    *last = module;
+    return 0;
+}
+
+int profile_put_variables(struct profile_writer *writer, const struct profile_variable *variables,
+                          size_t count)
+{
+    int error = 0;
+    for (size_t i = 0; i < count && !error; i++) {
+        if (!i || variables[i].module_id != variables[i - 1].module_id)
+            error = begin_module(writer, VARIABLES, variables[i].module_id);
+        if (!error)
+            error = put(writer, VARIABLES, &variables[i]);
+    }
+    return error;
+}
+
+int profile_put_sections(struct profile_writer *writer,
+                         const struct profile_section_total *sections, size_t count)
+{
+    int error = 0;
+    for (size_t i = 0; i < count && !error; i++) {
+        if (!i || sections[i].module_id != sections[i - 1].module_id)
+            error = begin_module(writer, SECTIONS, sections[i].module_id);
+        if (!error)
+            error = put(writer, SECTIONS, &sections[i]);
+    }
+    return error;
+}
+
+/* Sample numbers rise; one that comes again is begun anew. */
+int profile_put_sample(struct profile_writer *writer, const struct profile_sample *sample)
+{
+    struct detail_writer *details = writing_details(writer);
+    int error = 0;
+    if (sample->id <= details->last_sample) {
+        error = drop_of(writer, MAPPINGS, sample->id);
+        if (!error)
+            error = drop_of(writer, RESIDENCIES, sample->id);
+    } else {
+        details->last_sample = sample->id;
+    }
+    return error ? error : put(writer, SAMPLES, sample);
+}
+
+int profile_put_mapping(struct profile_writer *writer, const struct profile_mapping *mapping)
+{
+    return put(writer, MAPPINGS, mapping);
+}
+
+int profile_put_source(struct profile_writer *writer, const char *path, const char *text,
+                       size_t bytes)
+{
+    struct profile_source source = {path, text, bytes};
+    return put(writer, SOURCES, &source);
+}
+
+/* ---- Blocks -------------------------------------------------------------------------------- */
+
+/* Where blocks have a number of their own it is bound already, as the fourth value. */
+static int put_block(struct profile_writer *writer, enum detail which, uint32_t key,
+                     const void *rows, size_t count)
+{
+    sqlite3_stmt *statement = writing_details(writer)->put[which];
+    struct strbuf body = STRBUF_INIT;
+    detail_encode(&body, &detail_tables[which], rows, count);
+    sqlite3_bind_int64(statement, 1, key);
+    sqlite3_bind_int64(statement, 2, (int64_t)count);
+    sqlite3_bind_blob64(statement, 3, body.data, body.length, SQLITE_STATIC);
+    int error = writing_step(writer, statement);
+    sqlite3_bind_null(statement, 3);
+    strbuf_release(&body);
+    return error;
+}
+
+int profile_put_curve(struct profile_writer *writer, const struct curve *curve)
+{
+    if (!curve->count)
+        return drop_of(writer, CURVES, curve->node);
+    if (curve->count > COLUMNS_MAX_ROWS)
+        return profile_fail(-EINVAL, "a curve of %u points: at most %d are kept", curve->count,
+                            COLUMNS_MAX_ROWS);
+    struct detail_point *rows = malloc(curve->count * sizeof *rows);
+    if (!rows)
+        return profile_fail(-ENOMEM, "out of memory while writing the profile");
+    for (uint32_t i = 0; i < curve->count; i++)
+        rows[i] = (struct detail_point){curve->node, curve->points[i], curve->threshold_bytes};
+    int error = put_block(writer, CURVES, curve->node, rows, curve->count);
+    free(rows);
+    return error;
+}
+
+static int compare_residencies(const void *left, const void *right)
+{
+    const struct profile_residency *a = left, *b = right;
+    int order = (a->sample > b->sample) - (a->sample < b->sample);
+    return order ? order : (a->path > b->path) - (a->path < b->path);
+}
+
+static int put_residencies(struct profile_writer *writer, const struct profile_residency *rows,
+                           size_t count)
+{
+    struct detail_writer *details = writing_details(writer);
+    sqlite3_bind_int64(details->put[RESIDENCIES], 4, (int64_t)details->residency_count);
+    details->residency_count += count;
+    return put_block(writer, RESIDENCIES, rows->sample, rows, count);
+}
+
+/* Each block is of one sample, and the paths in it rise: what bounds the rows that a reader can be
+ * made to believe in. */
+static size_t block_length(const struct profile_residency *rows, size_t count)
+{
+    size_t length = 1;
+    while (length < count && length < COLUMNS_MAX_ROWS && rows[length].sample == rows->sample &&
+           rows[length].path > rows[length - 1].path)
+        length++;
+    return length;
+}
+
+int profile_put_residency(struct profile_writer *writer, const struct profile_residency *rows,
+                          size_t count)
+{
+    struct profile_residency *sorted = malloc(count * sizeof *sorted + 1);
+    if (!sorted)
+        return profile_fail(-ENOMEM, "out of memory while writing the profile");
+    if (count)
+        memcpy(sorted, rows, count * sizeof *sorted);
+    qsort(sorted, count, sizeof *sorted, compare_residencies);
+    int error = 0;
+    for (size_t at = 0, length; at < count && !error; at += length) {
+        length = block_length(sorted + at, count - at);
+        error = put_residencies(writer, sorted + at, length);
+    }
+    free(sorted);
+    return error;
+}

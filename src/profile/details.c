@@ -1,0 +1,507 @@
+/* See details.h. */
+#include "profile/details.h"
+
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+#include "profile/blocks.h"
+#include "profile/schema.h"
+
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+
+/* ---- Columns ------------------------------------------------------------------------------- */
+
+#define ROW struct distribution_row
+#define FIELD(column, field, ...)                                                                  \
+    {                                                                                              \
+        .name = column, .offset = offsetof(ROW, field), .type = __VA_ARGS__                        \
+    }
+
+/* clang-format off */
+static const struct detail_column distribution_columns[] = {
+    FIELD("kind", kind, DETAIL_KIND, .limit = DISTRIBUTION_KINDS),
+    FIELD("x", x, DETAIL_PLAIN),
+    FIELD("y", y, DETAIL_PLAIN),
+    FIELD("count", count, DETAIL_PLAIN),
+    FIELD("bytes", bytes, DETAIL_PLAIN),
+};
+
+#undef ROW
+#define ROW struct detail_peak
+static const struct detail_column peak_columns[] = {
+    FIELD("id", id, DETAIL_SMALL),
+    FIELD("time_ns", peak.ticks, DETAIL_PLAIN),
+    FIELD("bytes", peak.bytes, DETAIL_PLAIN),
+    FIELD("valley_bytes", peak.valley_bytes, DETAIL_MAYBE),
+    FIELD("rest_bytes", peak.rest_bytes, DETAIL_MAYBE),
+};
+
+#undef ROW
+#define ROW struct detail_share
+static const struct detail_column share_columns[] = {
+    FIELD("peak", peak, DETAIL_SMALL),
+    FIELD("rank", rank, DETAIL_SMALL),
+    FIELD("path", share.node, DETAIL_NODE),
+    FIELD("bytes", share.bytes, DETAIL_PLAIN),
+};
+
+#undef ROW
+#define ROW struct exchange
+static const struct detail_column exchange_columns[] = {
+    FIELD("owner", owner, DETAIL_THREAD),
+    FIELD("freer", freer, DETAIL_THREAD),
+    FIELD("count", count, DETAIL_PLAIN),
+    FIELD("bytes", bytes, DETAIL_PLAIN),
+};
+
+#undef ROW
+#define ROW struct profile_variable
+static const struct detail_column variable_columns[] = {
+    FIELD("module", module_id, DETAIL_MODULE),
+    FIELD("name", name, DETAIL_NAME),
+    FIELD("linkage", linkage, DETAIL_TEXT),
+    FIELD("bytes", bytes, DETAIL_PLAIN),
+    FIELD("section", section, DETAIL_KIND, .limit = PROFILE_SECTIONS),
+    FIELD("file", file, DETAIL_TEXT),
+    FIELD("line", line, DETAIL_SMALL),
+};
+
+#undef ROW
+#define ROW struct profile_section_total
+static const struct detail_column section_columns[] = {
+    FIELD("module", module_id, DETAIL_MODULE),
+    FIELD("section", section, DETAIL_KIND, .limit = PROFILE_SECTIONS),
+    FIELD("bytes", bytes, DETAIL_MAYBE),
+    FIELD("named_bytes", named_bytes, DETAIL_MAYBE),
+    FIELD("variables", variables, DETAIL_MAYBE),
+    FIELD("exported_only", exported_only, DETAIL_FLAG),
+};
+
+#undef ROW
+#define ROW struct profile_sample
+static const struct detail_column sample_columns[] = {
+    FIELD("id", id, DETAIL_SMALL),
+    FIELD("why", why, DETAIL_KIND, .limit = PROFILE_SAMPLE_END + 1),
+    FIELD("time_ns", time_ns, DETAIL_MAYBE),
+    FIELD("resident_bytes", resident_bytes, DETAIL_MAYBE),
+    FIELD("proportional_bytes", proportional_bytes, DETAIL_MAYBE),
+    FIELD("unique_bytes", unique_bytes, DETAIL_MAYBE),
+    FIELD("swapped_bytes", swapped_bytes, DETAIL_MAYBE),
+    FIELD("virtual_bytes", virtual_bytes, DETAIL_MAYBE),
+    FIELD("requested_bytes", requested_bytes, DETAIL_MAYBE),
+    FIELD("live_count", live_count, DETAIL_MAYBE),
+    FIELD("minor_faults", minor_faults, DETAIL_MAYBE),
+    FIELD("major_faults", major_faults, DETAIL_MAYBE),
+    FIELD("voluntary_switches", voluntary_switches, DETAIL_MAYBE),
+    FIELD("involuntary_switches", involuntary_switches, DETAIL_MAYBE),
+    FIELD("cgroup_bytes", cgroup_bytes, DETAIL_MAYBE),
+    FIELD("cgroup_limit_bytes", cgroup_limit_bytes, DETAIL_MAYBE),
+    FIELD("cgroup_peak_bytes", cgroup_peak_bytes, DETAIL_MAYBE),
+    FIELD("machine_available_bytes", machine_available_bytes, DETAIL_MAYBE),
+    FIELD("machine_bytes", machine_bytes, DETAIL_MAYBE),
+    FIELD("ooms", ooms, DETAIL_MAYBE),
+    FIELD("has_ledger", has_ledger, DETAIL_FLAG),
+    FIELD("live_touched_bytes", live_touched_bytes, DETAIL_MAYBE, .entry = "live blocks"),
+    FIELD("slack_bytes", slack_bytes, DETAIL_MAYBE, .entry = "allocator slack"),
+    FIELD("mmap_bytes", mmap_bytes, DETAIL_MAYBE, .entry = "own mappings"),
+    FIELD("file_bytes", file_bytes, DETAIL_MAYBE, .entry = "files"),
+    FIELD("stack_bytes", stack_bytes, DETAIL_MAYBE, .entry = "stacks"),
+    FIELD("globals_bytes", globals_bytes, DETAIL_MAYBE, .entry = "globals"),
+    FIELD("shared_bytes", shared_bytes, DETAIL_MAYBE, .entry = "shared"),
+    FIELD("tool_bytes", tool_bytes, DETAIL_MAYBE, .entry = "tool"),
+    FIELD("other_bytes", other_bytes, DETAIL_MAYBE, .entry = "other"),
+    FIELD("unexplained_bytes", unexplained_bytes, DETAIL_SIGNED, .entry = "unexplained"),
+    FIELD("untouched_bytes", untouched_bytes, DETAIL_MAYBE),
+    FIELD("live_swapped_bytes", live_swapped_bytes, DETAIL_MAYBE),
+    FIELD("returnable_bytes", returnable_bytes, DETAIL_MAYBE),
+    FIELD("pinned_bytes", pinned_bytes, DETAIL_MAYBE),
+    FIELD("pass_ms", pass_ms, DETAIL_REAL),
+};
+
+#undef ROW
+#define ROW struct profile_mapping
+static const struct detail_column mapping_columns[] = {
+    FIELD("sample", sample, DETAIL_SAMPLE),
+    FIELD("kind", kind, DETAIL_NAME),
+    FIELD("path", path, DETAIL_TEXT),
+    FIELD("count", count, DETAIL_PLAIN),
+    FIELD("virtual_bytes", virtual_bytes, DETAIL_MAYBE),
+    FIELD("resident_bytes", resident_bytes, DETAIL_MAYBE),
+    FIELD("proportional_bytes", proportional_bytes, DETAIL_MAYBE),
+    FIELD("unique_bytes", unique_bytes, DETAIL_MAYBE),
+    FIELD("swapped_bytes", swapped_bytes, DETAIL_MAYBE),
+};
+
+#undef ROW
+#define ROW struct profile_residency
+static const struct detail_column residency_columns[] = {
+    FIELD("sample", sample, DETAIL_SAMPLE),
+    FIELD("path", path, DETAIL_NODE),
+    FIELD("live_count", live_count, DETAIL_MAYBE),
+    FIELD("live_bytes", live_bytes, DETAIL_MAYBE),
+    FIELD("resident_bytes", resident_bytes, DETAIL_MAYBE),
+    FIELD("untouched_bytes", untouched_bytes, DETAIL_MAYBE),
+    FIELD("swapped_bytes", swapped_bytes, DETAIL_MAYBE),
+    FIELD("pinned_bytes", pinned_bytes, DETAIL_MAYBE),
+    FIELD("pinning_count", pinning_count, DETAIL_MAYBE),
+};
+
+#undef ROW
+#define ROW struct detail_point
+static const struct detail_column curve_columns[] = {
+    FIELD("path", path, DETAIL_NODE),
+    FIELD("time_ns", point.ticks, DETAIL_PLAIN),
+    FIELD("bytes", point.bytes, DETAIL_PLAIN),
+    FIELD("threshold_bytes", threshold_bytes, DETAIL_MAYBE),
+};
+
+#undef ROW
+#define ROW struct profile_source
+static const struct detail_column source_columns[] = {
+    FIELD("path", path, DETAIL_NAME),
+    FIELD("text", text, DETAIL_BYTES),
+};
+_Static_assert(offsetof(ROW, bytes) == offsetof(ROW, text) + sizeof(char *), "see DETAIL_BYTES");
+#undef ROW
+
+_Static_assert(COUNT(residency_columns) <= DETAIL_BLOCK_COLUMNS &&
+               COUNT(curve_columns) <= DETAIL_BLOCK_COLUMNS, "columns of blocks have room");
+
+#define TABLE(name, tail, order, columns, row) \
+    {name, tail, order, columns, COUNT(columns), sizeof(row), NULL, NULL}
+#define IN_BLOCKS(name, tail, order, columns, row, key) \
+    {name, tail, order, columns, COUNT(columns), sizeof(row), name "_block", key}
+
+const struct detail_table detail_tables[DETAILS] = {
+    [DISTRIBUTIONS] = TABLE("distribution", ",PRIMARY KEY(kind,x,y)) WITHOUT ROWID", "kind,x,y",
+                            distribution_columns, struct distribution_row),
+    [PEAKS] = TABLE("peak", ",PRIMARY KEY(id))", "id", peak_columns, struct detail_peak),
+    [PEAK_SHARES] = TABLE("peak_share", ",PRIMARY KEY(peak,rank)) WITHOUT ROWID", "peak,rank",
+                          share_columns, struct detail_share),
+    [EXCHANGES] = TABLE("exchange", ")", "rowid", exchange_columns, struct exchange),
+    [VARIABLES] = TABLE("variable", ")", "module,rowid", variable_columns,
+                        struct profile_variable),
+    [SECTIONS] = TABLE("section", ",PRIMARY KEY(module,section)) WITHOUT ROWID", "module,section",
+                       section_columns, struct profile_section_total),
+    [SAMPLES] = TABLE("sample", ",PRIMARY KEY(id))", "id", sample_columns, struct profile_sample),
+    [MAPPINGS] = TABLE("mapping", ")", "sample,rowid", mapping_columns, struct profile_mapping),
+    [RESIDENCIES] = IN_BLOCKS("residency", ",PRIMARY KEY(sample,path)) WITHOUT ROWID",
+                              "sample,path", residency_columns, struct profile_residency,
+                              "first INTEGER PRIMARY KEY,sample INTEGER"),
+    [CURVES] = IN_BLOCKS("curve", ")", "path,rowid", curve_columns, struct detail_point,
+                         "path INTEGER PRIMARY KEY"),
+    [SOURCES] = TABLE("source", ",PRIMARY KEY(path))", "path", source_columns,
+                      struct profile_source),
+};
+/* clang-format on */
+
+/* ---- Layout -------------------------------------------------------------------------------- */
+
+static const char *type_name(enum detail_type type)
+{
+    switch (type) {
+    case DETAIL_REAL:
+        return "REAL";
+    case DETAIL_TEXT:
+    case DETAIL_NAME:
+        return "TEXT";
+    case DETAIL_BYTES:
+        return "BLOB";
+    default:
+        return "INTEGER";
+    }
+}
+
+static void create_rows(struct strbuf *sql, const struct detail_table *table)
+{
+    strbuf_addf(sql, "CREATE TABLE IF NOT EXISTS %s(", table->name);
+    for (size_t i = 0; i < table->count; i++)
+        strbuf_addf(sql, "%s%s %s", i ? "," : "", table->columns[i].name,
+                    type_name(table->columns[i].type));
+    strbuf_addf(sql, "%s;\n", table->tail);
+}
+
+static void create_blocks(struct strbuf *sql, const struct detail_table *table)
+{
+    strbuf_addf(sql, "CREATE TABLE %s(%s,count INTEGER,body BLOB);\n", table->blocks,
+                table->block_key);
+    for (size_t i = 1; i < table->count; i++)
+        schema_name_column(sql, table->blocks, i - 1, table->columns[i].name);
+}
+
+void detail_create(struct strbuf *sql)
+{
+    for (int i = 0; i < DETAILS; i++)
+        if (detail_tables[i].blocks)
+            create_blocks(sql, &detail_tables[i]);
+        else
+            create_rows(sql, &detail_tables[i]);
+}
+
+void detail_create_rows(struct strbuf *sql)
+{
+    for (int i = 0; i < DETAILS; i++) {
+        if (detail_tables[i].blocks)
+            strbuf_addf(sql, "DROP TABLE IF EXISTS %s;\n", detail_tables[i].blocks);
+        create_rows(sql, &detail_tables[i]);
+    }
+}
+
+void detail_names(struct strbuf *sql)
+{
+    for (int i = 0; i < DETAILS; i++) {
+        strbuf_addf(sql, ",'%s'", detail_tables[i].name);
+        if (detail_tables[i].blocks)
+            strbuf_addf(sql, ",'%s'", detail_tables[i].blocks);
+    }
+}
+
+/* ---- Views --------------------------------------------------------------------------------- */
+
+static const char *const distribution_names[DISTRIBUTION_KINDS] = {
+    [DISTRIBUTION_SIZE] = "size",
+    [DISTRIBUTION_SIZE_EXACT] = "size, exact",
+    [DISTRIBUTION_LIFETIME] = "lifetime",
+    [DISTRIBUTION_LIFETIME_SIZE] = "lifetime and size",
+    [DISTRIBUTION_TIME_SIZE] = "time and size",
+    [DISTRIBUTION_REALLOC] = "realloc",
+    [DISTRIBUTION_REALLOC_GROW] = "realloc, growth",
+    [DISTRIBUTION_REALLOC_SHRINK] = "realloc, shrinkage",
+};
+static const char *const section_names[PROFILE_SECTIONS] = {
+    [PROFILE_SECTION_DATA] = ".data",     [PROFILE_SECTION_BSS] = ".bss",
+    [PROFILE_SECTION_RODATA] = ".rodata", [PROFILE_SECTION_RELRO] = ".data.rel.ro",
+    [PROFILE_SECTION_TDATA] = ".tdata",   [PROFILE_SECTION_TBSS] = ".tbss",
+};
+static const char *const why_names[] = {
+    [PROFILE_SAMPLE_START] = "start",
+    [PROFILE_SAMPLE_RESIDENT_PEAK] = "resident peak",
+    [PROFILE_SAMPLE_MARK] = "mark",
+    [PROFILE_SAMPLE_END] = "end",
+};
+
+static void create_names(struct strbuf *sql, const char *view, const char *number,
+                         const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (i)
+            strbuf_addf(sql, " UNION ALL SELECT %zu,'%s'", i, names[i]);
+        else
+            strbuf_addf(sql, "CREATE VIEW %s AS SELECT 0 AS %s,'%s' AS name", view, number,
+                        names[i]);
+    strbuf_add_string(sql, ";\n");
+}
+
+static void create_ledger(struct strbuf *sql)
+{
+    const struct detail_table *table = &detail_tables[SAMPLES];
+    const char *before = "CREATE VIEW ledger AS";
+    for (size_t i = 0; i < table->count; i++) {
+        if (!table->columns[i].entry)
+            continue;
+        strbuf_addf(sql,
+                    "%s SELECT sample.id AS sample,sample_names.name AS why,time_ns / 1e9 AS"
+                    " seconds,'%s' AS entry,%s AS bytes FROM sample JOIN sample_names USING (why)"
+                    " WHERE has_ledger",
+                    before, table->columns[i].entry, table->columns[i].name);
+        before = " UNION ALL";
+    }
+    strbuf_add_string(sql, ";\n");
+}
+
+static const char views[] =
+    "CREATE VIEW path_name AS SELECT path.id AS path, location_name.function, location_name.file,"
+    " location_name.line, location_name.module FROM path"
+    " LEFT JOIN location_name USING (location);\n"
+    "CREATE VIEW peaks AS SELECT peak.id AS peak, peak.time_ns / 1e9 AS seconds,"
+    " peak.bytes AS peak_bytes, peak.valley_bytes, peak.rest_bytes, rank, peak_share.path,"
+    " peak_share.bytes, function, file, line FROM peak"
+    " LEFT JOIN peak_share ON peak_share.peak = peak.id"
+    " LEFT JOIN path_name ON path_name.path = peak_share.path;\n"
+    "CREATE VIEW variables AS SELECT module.path AS module, variable.name, variable.linkage,"
+    " variable.bytes, section_names.name AS section, variable.file, variable.line FROM variable"
+    " LEFT JOIN module ON module.id = variable.module"
+    " LEFT JOIN section_names ON section_names.section = variable.section;\n"
+    "CREATE VIEW residency_by_function AS SELECT sample, function,"
+    " sum(live_count) AS live_count, sum(live_bytes) AS live_bytes,"
+    " sum(resident_bytes) AS resident_bytes, sum(untouched_bytes) AS untouched_bytes,"
+    " sum(swapped_bytes) AS swapped_bytes, sum(pinned_bytes) AS pinned_bytes,"
+    " sum(pinning_count) AS pinning_count FROM residency LEFT JOIN path_name USING (path)"
+    " GROUP BY 1, 2 ORDER BY 1, 5 DESC;\n"
+    "CREATE VIEW thread_exchanges AS SELECT owner.tid AS owner_tid, owner.name AS owner,"
+    " freer.tid AS freer_tid, freer.name AS freer, count, bytes FROM exchange"
+    " LEFT JOIN thread AS owner ON owner.id = exchange.owner"
+    " LEFT JOIN thread AS freer ON freer.id = exchange.freer;\n";
+
+void detail_create_views(struct strbuf *sql)
+{
+    create_names(sql, "distribution_names", "kind", distribution_names, COUNT(distribution_names));
+    create_names(sql, "section_names", "section", section_names, COUNT(section_names));
+    create_names(sql, "sample_names", "why", why_names, COUNT(why_names));
+    create_ledger(sql);
+    strbuf_add_string(sql, views);
+}
+
+/* ---- Statements ---------------------------------------------------------------------------- */
+
+void detail_select(struct strbuf *sql, const struct detail_table *table,
+                   schema_has_column *is_there, void *context)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        const char *name = table->columns[i].name;
+        strbuf_addf(sql, "%s%s", i ? "," : "SELECT ",
+                    is_there(context, table->name, name) ? name : "NULL");
+    }
+    strbuf_addf(sql, " FROM %s ORDER BY %s", table->name, table->order);
+}
+
+void detail_insert(struct strbuf *sql, const struct detail_table *table)
+{
+    schema_insert(sql, table->name, table->count);
+}
+
+/* ---- Values -------------------------------------------------------------------------------- */
+
+static uint64_t get_number(const struct detail_column *column, const void *row)
+{
+    const char *field = (const char *)row + column->offset;
+    uint64_t large;
+    uint32_t small;
+    bool flag;
+    switch (column->type) {
+    case DETAIL_FLAG:
+        memcpy(&flag, field, sizeof flag);
+        return flag;
+    case DETAIL_SMALL:
+    case DETAIL_KIND:
+    case DETAIL_NODE:
+    case DETAIL_SAMPLE:
+        memcpy(&small, field, sizeof small);
+        return small;
+    case DETAIL_THREAD:
+        memcpy(&small, field, sizeof small);
+        return small == UINT32_MAX ? UINT64_MAX : small;
+    default:
+        memcpy(&large, field, sizeof large);
+        return large;
+    }
+}
+
+bool detail_set(const struct detail_column *column, uint64_t value, void *row)
+{
+    char *field = (char *)row + column->offset;
+    uint32_t small = (uint32_t)value;
+    bool flag = value != 0;
+    switch (column->type) {
+    case DETAIL_FLAG:
+        memcpy(field, &flag, sizeof flag);
+        return true;
+    case DETAIL_THREAD:
+        memcpy(field, &small, sizeof small);
+        return value < UINT32_MAX || value == UINT64_MAX;
+    case DETAIL_SMALL:
+    case DETAIL_KIND:
+    case DETAIL_NODE:
+    case DETAIL_SAMPLE:
+        memcpy(field, &small, sizeof small);
+        return value <= UINT32_MAX;
+    case DETAIL_MODULE:
+        memcpy(field, &value, sizeof value);
+        return value <= INT64_MAX;
+    default:
+        memcpy(field, &value, sizeof value);
+        return true;
+    }
+}
+
+static void bind_number(sqlite3_stmt *statement, int at, const struct detail_column *column,
+                        const void *row)
+{
+    uint64_t value = get_number(column, row);
+    bool can_be_none = column->type == DETAIL_MAYBE || column->type == DETAIL_THREAD;
+    if (can_be_none && value == UINT64_MAX)
+        sqlite3_bind_null(statement, at);
+    else
+        sqlite3_bind_int64(statement, at, value > INT64_MAX ? INT64_MAX : (int64_t)value);
+}
+
+static void bind_other(sqlite3_stmt *statement, int at, const struct detail_column *column,
+                       const char *field)
+{
+    const char *text;
+    int64_t number;
+    double real;
+    size_t bytes;
+    switch (column->type) {
+    case DETAIL_SIGNED:
+        memcpy(&number, field, sizeof number);
+        sqlite3_bind_int64(statement, at, number);
+        break;
+    case DETAIL_REAL:
+        memcpy(&real, field, sizeof real);
+        sqlite3_bind_double(statement, at, real);
+        break;
+    case DETAIL_BYTES:
+        memcpy(&text, field, sizeof text);
+        memcpy(&bytes, field + sizeof text, sizeof bytes);
+        sqlite3_bind_blob64(statement, at, text ? text : "", bytes, SQLITE_STATIC);
+        break;
+    default:
+        memcpy(&text, field, sizeof text);
+        sqlite3_bind_text(statement, at, text, -1, SQLITE_STATIC);
+    }
+}
+
+static bool is_number(enum detail_type type)
+{
+    return type != DETAIL_SIGNED && type != DETAIL_REAL && type != DETAIL_TEXT &&
+           type != DETAIL_NAME && type != DETAIL_BYTES;
+}
+
+void detail_bind(sqlite3_stmt *statement, const struct detail_table *table, const void *row)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        const struct detail_column *column = &table->columns[i];
+        if (is_number(column->type))
+            bind_number(statement, (int)i + 1, column, row);
+        else
+            bind_other(statement, (int)i + 1, column, (const char *)row + column->offset);
+    }
+}
+
+/* ---- Blocks -------------------------------------------------------------------------------- */
+
+void detail_encode(struct strbuf *out, const struct detail_table *table, const void *rows,
+                   size_t count)
+{
+    const uint64_t *columns[DETAIL_BLOCK_COLUMNS];
+    uint64_t *numbers = malloc(table->count * count * sizeof *numbers);
+    if (!numbers)
+        abort();
+    for (size_t i = 1; i < table->count; i++) {
+        uint64_t *column = numbers + (i - 1) * count;
+        for (size_t row = 0; row < count; row++)
+            column[row] = get_number(&table->columns[i], (const char *)rows + row * table->bytes);
+        columns[i - 1] = column;
+    }
+    columns_encode(out, columns, table->count - 1, count);
+    free(numbers);
+}
+
+void detail_find_columns(const struct detail_table *table, const struct blocks *blocks,
+                         const uint64_t *columns[DETAIL_BLOCK_COLUMNS])
+{
+    for (size_t i = 1; i < table->count; i++)
+        columns[i] = blocks_column(blocks, table->columns[i].name);
+}
+
+bool detail_from_block(const struct detail_table *table, const struct blocks *blocks,
+                       const uint64_t *const columns[DETAIL_BLOCK_COLUMNS], size_t row, void *out)
+{
+    bool fits = blocks->key >= 0 && detail_set(&table->columns[0], (uint64_t)blocks->key, out);
+    for (size_t i = 1; i < table->count; i++) {
+        uint64_t absent = table->columns[i].type == DETAIL_PLAIN ? 0 : UINT64_MAX;
+        fits &= detail_set(&table->columns[i], columns[i] ? columns[i][row] : absent, out);
+    }
+    return fits;
+}

@@ -1,0 +1,97 @@
+/* What the files of the reader share: reader.c reads the call tree and the metrics,
+ * detail_reader.c the rest (details.h). What cannot be read leaves a note. Inside the room. */
+#ifndef TIDEMARK_PROFILE_READING_H
+#define TIDEMARK_PROFILE_READING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include "profile/details.h"
+#include "profile/profile.h"
+#include "profile/reader.h"
+
+struct blocks;
+struct sqlite3_stmt;
+
+/* Ids as they stand in the file, by index; they rise. */
+struct ids {
+    int64_t *at;
+    size_t count, capacity;
+};
+
+struct string_block {
+    struct string_block *next;
+    size_t used, size;
+    char bytes[];
+};
+
+enum array { META, SITES, LINES, THREADS, BUCKETS };
+
+struct profile_private {
+    struct string_block *strings;
+    struct ids nodes, codes, functions, files, modules, samples, peaks;
+    struct ids newer_samples;     /* left out, for a reason that we do not know */
+    const char **file_paths;      /* by index of files */
+    size_t capacity[BUCKETS + 1]; /* of the public arrays that have no ids */
+    size_t detail_capacity[DETAILS];
+    size_t point_count, point_capacity;
+    struct curve_point *points; /* of all curves, one after the other */
+    char damage[256];
+};
+
+struct reader {
+    struct profile *profile;
+    struct profile_private *own;
+    struct source source;
+    const char *path;
+    uint64_t rows_left;
+    enum detail detail; /* whose rows or blocks are being read */
+    bool no_memory;
+};
+
+/* Only the first note is kept. */
+void reading_note(struct reader *reader, const char *what);
+
+/* Doubles the array that the pointer at `array` points to. */
+bool reading_grow(struct reader *reader, void *array, size_t *capacity, size_t item_bytes);
+
+/* Room for one more of `item_bytes` in the array that the pointer at `array` points to; the new
+ * item is zeroed. NULL: no memory. */
+static inline void *append(struct reader *reader, void *array, size_t *count, size_t *capacity,
+                           size_t item_bytes)
+{
+    char *items;
+    if (*count == *capacity && !reading_grow(reader, array, capacity, item_bytes))
+        return NULL;
+    memcpy(&items, array, sizeof items);
+    return memset(items + (*count)++ * item_bytes, 0, item_bytes);
+}
+
+#define APPEND(reader, array, count, capacity)                                                     \
+    append(reader, &(array), &(count), &(capacity), sizeof *(array))
+
+/* A column's value: 0 for what is none (noted) and for NULL; a string of the profile's own, NULL
+ * for NULL. */
+uint64_t reading_number(struct reader *reader, struct sqlite3_stmt *row, int column);
+const char *reading_text(struct reader *reader, struct sqlite3_stmt *row, int column);
+
+/* False: it is not above the last one (noted), or no memory. */
+bool reading_add_id(struct reader *reader, struct ids *ids, int64_t id);
+/* Index of `id`, SIZE_MAX if there is none. */
+size_t reading_find(const struct ids *ids, int64_t id);
+
+/* For schema_select(): the context is the reader. */
+bool reading_has_column(void *context, const char *table, const char *column);
+
+typedef void read_row(struct reader *reader, struct sqlite3_stmt *row);
+void reading_rows(struct reader *reader, const char *sql, read_row *read);
+/* key: see blocks_begin_keyed(), or NULL. */
+typedef void read_block(struct reader *reader, const struct blocks *blocks);
+void reading_blocks(struct reader *reader, const char *table, const char *key, read_block *read);
+
+/* Reads all tables of details.h; nodes, modules and threads have been read. */
+void detail_read(struct reader *reader);
+void detail_free(struct profile *profile);
+
+#endif

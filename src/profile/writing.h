@@ -1,0 +1,31 @@
+/* What the files of the writer share: writer.c opens, commits and ends and writes the call tree and
+ * the metrics, detail_writer.c writes the rest. Inside the room. */
+#ifndef TIDEMARK_PROFILE_WRITING_H
+#define TIDEMARK_PROFILE_WRITING_H
+
+#include <stdint.h>
+#include "profile/details.h"
+#include "profile/profile.h"
+
+struct sqlite3_stmt;
+
+struct detail_writer {
+    struct sqlite3_stmt *put[DETAILS];  /* a row; those that are kept in blocks: a block */
+    struct sqlite3_stmt *drop[DETAILS]; /* all rows; those of one sample, module or path */
+    int64_t last_module[DETAILS];       /* the highest that rows were written for */
+    uint32_t last_sample;               /* likewise */
+    uint64_t residency_count;           /* rows in blocks so far: the number of the next one */
+};
+
+/* Prepares its statements; the writer's writing_fail() has the error. 0 or -errno. */
+int detail_writer_begin(struct detail_writer *details, struct profile_writer *writer);
+void detail_writer_end(struct detail_writer *details);
+
+struct detail_writer *writing_details(struct profile_writer *writer);
+/* Prepares a statement. 0 or -errno, with the sentence. */
+int writing_prepare(struct profile_writer *writer, const char *sql, struct sqlite3_stmt **out);
+/* Runs a statement whose values are bound. After the first failure, in whatever statement, all
+ * fail with its error. 0 or -errno. */
+int writing_step(struct profile_writer *writer, struct sqlite3_stmt *statement);
+
+#endif
