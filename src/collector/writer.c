@@ -407,9 +407,6 @@ void writer_keep_sources(struct writer *writer)
     writer->sources = need(sources_new());
 }
 
-/* Not there as long as the profile room does not have it. */
-extern __typeof__(profile_put_source) profile_put_source __attribute__((weak));
-
 static int put_source(void *context, const char *path, const char *text, size_t bytes)
 {
     struct writer *writer = context;
@@ -443,8 +440,7 @@ static int embed_sources(struct writer *writer)
 
 int writer_finish(struct writer *writer, bool pack)
 {
-    bool embed = writer->sources && profile_put_source;
-    int embedded = embed ? embed_sources(writer) : 0;
+    int embedded = writer->sources ? embed_sources(writer) : 0;
     int status = profile_writer_finish(writer->profile, pack);
     writer_free(writer);
     return status ? status : embedded;

@@ -11,9 +11,6 @@ tidemark record -q --embed-sources -o with.tmk ./main
 tidemark record -q --embed-sources --no-embed-sources -o without.tmk ./main
 rm main.c late.h
 
-# Not yet everywhere: a profile room without profile_put_source().
-tidemark annotate with.tmk main.c --json | jq -e '.text_from == "embedded"' >/dev/null ||
-    skip "profiles hold no sources"
 tidemark annotate with.tmk main.c
 tidemark annotate with.tmk late --json | jq -c '[.text_from, .text_changed, .lines[].text]'
 tidemark annotate with.tmk late -w 200 | grep -o 'changed after the program was built'
