@@ -17,4 +17,21 @@ void clock_begin(void);
 /* Nanoseconds per tick, from the earliest reading there is (`from`, or that of clock_begin) to `to`. */
 double clock_tick_ns(struct clock_reading from, struct clock_reading to);
 
+/* Ticks since the start of a recording as nanoseconds. UINT64_MAX ("none") stays what it is. */
+struct clock_scale {
+    uint64_t start_ticks;
+    double tick_ns;
+};
+
+static inline uint64_t clock_span_ns(struct clock_scale scale, uint64_t ticks)
+{
+    return ticks == UINT64_MAX ? ticks : (uint64_t)((double)ticks * scale.tick_ns + 0.5);
+}
+
+/* 0 for what lies before the start. */
+static inline uint64_t clock_moment_ns(struct clock_scale scale, uint64_t ticks)
+{
+    return ticks > scale.start_ticks ? clock_span_ns(scale, ticks - scale.start_ticks) : 0;
+}
+
 #endif

@@ -9,8 +9,7 @@ _Static_assert(PROFILE_BLOCK_SITES == REPLAY_BLOCK_SITES, "a block that changed 
 
 struct taking {
     struct snapshot *snapshot;
-    uint64_t start_ticks;
-    double tick_ns;
+    struct clock_scale scale;
 };
 
 /* Room for `more` items at the end of the array that the pointer at `array` points to. */
@@ -29,35 +28,25 @@ static void make_room(void *array, size_t count, size_t more, size_t *room, size
 
 /* ---- Ticks become nanoseconds ---- */
 
-static uint64_t span_ns(const struct taking *taking, uint64_t ticks)
-{
-    return ticks == UINT64_MAX ? ticks : (uint64_t)((double)ticks * taking->tick_ns + 0.5);
-}
-
-static uint64_t moment_ns(const struct taking *taking, uint64_t ticks)
-{
-    return ticks > taking->start_ticks ? span_ns(taking, ticks - taking->start_ticks) : 0;
-}
-
 static void metrics_to_ns(const struct taking *taking, struct call_metrics *metrics)
 {
-    metrics->lifetime_min = span_ns(taking, metrics->lifetime_min);
-    metrics->lifetime_max = span_ns(taking, metrics->lifetime_max);
-    metrics->lifetime_sum = span_ns(taking, metrics->lifetime_sum);
-    metrics->freed_lifetime_sum = span_ns(taking, metrics->freed_lifetime_sum);
-    metrics->peak_ticks = moment_ns(taking, metrics->peak_ticks);
-    metrics->alloc_time = span_ns(taking, metrics->alloc_time);
-    metrics->free_time = span_ns(taking, metrics->free_time);
+    metrics->lifetime_min = clock_span_ns(taking->scale, metrics->lifetime_min);
+    metrics->lifetime_max = clock_span_ns(taking->scale, metrics->lifetime_max);
+    metrics->lifetime_sum = clock_span_ns(taking->scale, metrics->lifetime_sum);
+    metrics->freed_lifetime_sum = clock_span_ns(taking->scale, metrics->freed_lifetime_sum);
+    metrics->peak_ticks = clock_moment_ns(taking->scale, metrics->peak_ticks);
+    metrics->alloc_time = clock_span_ns(taking->scale, metrics->alloc_time);
+    metrics->free_time = clock_span_ns(taking->scale, metrics->free_time);
 }
 
 static void thread_to_ns(const struct taking *taking, struct thread_metrics *thread)
 {
-    thread->start_ticks = moment_ns(taking, thread->start_ticks);
-    thread->end_ticks = moment_ns(taking, thread->end_ticks);
-    thread->wait_ticks = span_ns(taking, thread->wait_ticks);
-    thread->peak_ticks = moment_ns(taking, thread->peak_ticks);
-    thread->alloc_time = span_ns(taking, thread->alloc_time);
-    thread->free_time = span_ns(taking, thread->free_time);
+    thread->start_ticks = clock_moment_ns(taking->scale, thread->start_ticks);
+    thread->end_ticks = clock_moment_ns(taking->scale, thread->end_ticks);
+    thread->wait_ticks = clock_span_ns(taking->scale, thread->wait_ticks);
+    thread->peak_ticks = clock_moment_ns(taking->scale, thread->peak_ticks);
+    thread->alloc_time = clock_span_ns(taking->scale, thread->alloc_time);
+    thread->free_time = clock_span_ns(taking->scale, thread->free_time);
 }
 
 /* ---- Sites ---- */
@@ -114,7 +103,7 @@ static int take_rest(const struct taking *taking, struct replay *replay, struct 
     uint64_t wait_ticks, lost_events, bucket_ticks;
     merge_tell_stacks(merge);
     merge_tell_waits(merge, &snapshot->waits, &wait_ticks, &lost_events);
-    snapshot->wait_ns = span_ns(taking, wait_ticks);
+    snapshot->wait_ns = clock_span_ns(taking->scale, wait_ticks);
     snapshot->damaged_rings = merge_damaged_rings(merge);
     replay_program(replay, &snapshot->program);
     metrics_to_ns(taking, &snapshot->program.total);
@@ -122,7 +111,7 @@ static int take_rest(const struct taking *taking, struct replay *replay, struct 
     snapshot->threads = malloc(snapshot->thread_count * sizeof *snapshot->threads + 1);
     const struct timeline_bucket *buckets =
         replay_timeline(replay, &snapshot->bucket_count, &bucket_ticks);
-    snapshot->bucket_ns = span_ns(taking, bucket_ticks);
+    snapshot->bucket_ns = clock_span_ns(taking->scale, bucket_ticks);
     snapshot->buckets = copy(buckets, snapshot->bucket_count, sizeof *buckets);
     if (!snapshot->threads || !snapshot->buckets)
         return -ENOMEM;
@@ -137,12 +126,13 @@ int snapshot_take(struct snapshot *snapshot, struct replay *replay, struct merge
                   struct view *view, struct clock_reading start)
 {
     struct clock_reading now = clock_read();
-    struct taking taking = {snapshot, start.ticks, clock_tick_ns(start, now)};
+    struct taking taking = {snapshot, {start.ticks, clock_tick_ns(start, now)}};
     *snapshot = (struct snapshot){.bodies = STRBUF_INIT,
-                                  .duration_ns = moment_ns(&taking, now.ticks)};
+                                  .duration_ns = clock_moment_ns(taking.scale, now.ticks)};
     replay_changed_blocks(replay, take_block, &taking);
     view_refresh(view); /* what was replayed has its nodes in chunks that may be new */
     snapshot->node_count = view_node_count(view);
+    details_take(&snapshot->details, replay, taking.scale);
     int error = take_rest(&taking, replay, merge);
     if (error)
         snapshot_release(snapshot);
@@ -156,5 +146,6 @@ void snapshot_release(struct snapshot *snapshot)
     free(snapshot->paths);
     free(snapshot->threads);
     free(snapshot->buckets);
+    details_release(&snapshot->details);
     *snapshot = (struct snapshot){.bodies = STRBUF_INIT};
 }

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include "base/strbuf.h"
 #include "collector/clock.h"
+#include "collector/details.h"
 #include "collector/merge.h"
 #include "collector/view.h"
 #include "replay/replay.h"
@@ -17,8 +18,7 @@ struct snapshot_block {
     uint32_t first, count;
     size_t body, body_bytes; /* in `bodies` */
     size_t paths;            /* in `paths`: those of its sites */
-    /* sums over its sites */
-    /* as rounded: the totals are the sums of these */
+    /* sums over its sites, as rounded: the totals are the sums of these */
     uint64_t lifetime_ns, freed_lifetime_ns, alloc_time_ns, free_time_ns;
     uint64_t unattributed;                   /* calls without a call path */
 };
@@ -37,6 +37,7 @@ struct snapshot {
     size_t bucket_count;
     uint64_t bucket_ns, duration_ns;
     uint64_t waits, wait_ns, damaged_rings;
+    struct details details;
 };
 
 /* 0 or -ENOMEM. `start`: of the recording. By the thread that replays. */

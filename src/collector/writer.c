@@ -386,6 +386,8 @@ static int write_all(struct writer *writer, const struct view *view,
     if (status == 0)
         status = write_totals(writer, snapshot);
     if (status == 0)
+        status = details_write(&snapshot->details, writer->profile);
+    if (status == 0)
         status = profile_put_timeline(writer->profile, snapshot->buckets, snapshot->bucket_count,
                                       snapshot->bucket_ns);
     return status == 0 ? write_facts(writer) : status;
