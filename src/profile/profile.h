@@ -272,7 +272,7 @@ struct profile {
     uint64_t bucket_ns;
     struct timeline_bucket *buckets;
     /* Everything below is absent (count 0) where it was not recorded. Node numbers in it are
-     * indices into nodes. */
+     * indices into nodes, thread numbers such into threads, sample numbers the ids of samples. */
     size_t distribution_count;
     struct distribution_row *distributions; /* by kind, x, y */
     size_t peak_count;

@@ -352,7 +352,7 @@ static void nonsense_in_blocks_is_noted_and_left_out(void **state)
         "UPDATE block_column SET name=CASE name WHEN 'bytes' THEN 'time_ns' ELSE 'bytes' END"
         " WHERE block='curve_block' AND number < 2", /* values as times */
         "WITH RECURSIVE n(i) AS (VALUES(100000) UNION ALL SELECT i+1 FROM n WHERE i < 103000)"
-        " INSERT INTO curve_block SELECT i,4096,x'000000000000' FROM n", /* 12 million points */
+        " INSERT INTO curve_block SELECT i,4096,x'000000000000' FROM n", /* of nothing */
     };
     for (size_t i = 0; i < ITEMS(changes); i++) {
         const char *path = scratch("blocks.tmk"), *rows = scratch("blocks.db");
@@ -366,6 +366,34 @@ static void nonsense_in_blocks_is_noted_and_left_out(void **state)
         }
         unlink(rows);
     }
+}
+
+/* Bodies of a few bytes that stand for thousands of rows, thousands of them: what is believed is
+ * not more than the file has bytes. */
+static void rows_without_bytes_are_not_believed(void **state)
+{
+    (void)state;
+    const char *path = scratch("swollen.tmk");
+    struct profile_writer *writer;
+    assert_int_equal(profile_writer_open(&writer, path), 0);
+    assert_int_equal(profile_writer_begin(writer), 0);
+    for (uint32_t id = 1; id <= 3000; id++)
+        assert_int_equal(profile_put_path(writer, id, id - 1, 0), 0);
+    assert_int_equal(profile_put_sample(writer, &(struct profile_sample){.id = 1}), 0);
+    assert_int_equal(profile_writer_finish(writer, false), 0);
+    run_sql(path, "WITH RECURSIVE n(i) AS (VALUES(1) UNION ALL SELECT i+1 FROM n WHERE i < 3000)"
+                  " INSERT INTO curve_block SELECT i,4096,x'000000000000' FROM n;"
+                  "WITH RECURSIVE n(i) AS (VALUES(1) UNION ALL SELECT i+1 FROM n WHERE i < 3000)"
+                  " INSERT INTO residency_block SELECT i,1,4096,zeroblob(16) FROM n");
+    struct profile *profile = read_profile(path);
+    check_sound(profile);
+    assert_non_null(profile->damage);
+    size_t points = 0;
+    for (size_t i = 0; i < profile->curve_count; i++)
+        points += profile->curves[i].count;
+    assert_in_range(points, 1, 300000); /* of twelve million */
+    SAME(profile->residency_count, 0);
+    profile_free(profile);
 }
 
 static struct profile *read_altered(const char *sql)
@@ -527,6 +555,7 @@ int main(void)
         cmocka_unit_test(a_curve_of_too_many_points_is_refused),
         cmocka_unit_test(nonsense_in_rows_is_noted_and_left_out),
         cmocka_unit_test(nonsense_in_blocks_is_noted_and_left_out),
+        cmocka_unit_test(rows_without_bytes_are_not_believed),
         cmocka_unit_test(what_other_versions_write_is_no_damage),
         cmocka_unit_test(tables_that_are_missing_are_absent),
         cmocka_unit_test(texts_are_taken_as_they_are),
