@@ -105,7 +105,8 @@ static inline __attribute__((always_inline)) void record_free(struct thread *thr
                                                               void *block, unsigned newest)
 {
     if (unlikely(hooks_free_stacks))
-        record_long(thread, frame, start, WIRE_FREE_AT | newest, (uintptr_t)block, 0, 0, 0);
+        record_remembering(thread, frame, thread->free_memory, start, WIRE_FREE_AT | newest,
+                           (uintptr_t)block, 0, 0, 0);
     else
         record_short(thread, frame, WIRE_FREE | newest, (uintptr_t)block);
 }

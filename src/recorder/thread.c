@@ -121,6 +121,15 @@ void thread_draw(struct thread *thread)
     thread->until_sample = draw_bytes(&thread->random, thread_sample_bytes);
 }
 
+/* `used`: that of the thread that had the ring before; NULL if none had. */
+static struct unwind_memory *memory_for_new_thread(struct unwind_memory *used)
+{
+    if (!used)
+        return unwind_memory_new();
+    unwind_memory_forget(used);
+    return used;
+}
+
 static struct thread *thread_new(void)
 {
     uint32_t index;
@@ -131,17 +140,17 @@ static struct thread *thread_new(void)
     struct thread *thread = thread_of_ring(index);
     if (!thread)
         return NULL;
-    struct unwind_memory *memory = thread->memory;
-    if (memory)
-        unwind_memory_forget(memory);
-    else
-        memory = unwind_memory_new();
+    struct unwind_memory *memory = memory_for_new_thread(thread->memory);
+    struct unwind_memory *free_memory = NULL;
+    if (shared_header()->flags & WIRE_FLAG_FREE_STACKS)
+        free_memory = memory_for_new_thread(thread->free_memory);
     *thread = (struct thread){
         .ring = ring,
         .data = data,
         .mask = shared_header()->ring_bytes - 1,
         .cursor = atomic_load_explicit(&ring->head, memory_order_relaxed),
         .memory = memory,
+        .free_memory = free_memory,
         .deepest = UINTPTR_MAX,
         .random = hash_u64(ticks_now()) ^ hash_u64((uintptr_t)&thread_current) ^
                   (uint64_t)atomic_load_explicit(&ring->tid, memory_order_relaxed) << 40,

@@ -36,6 +36,9 @@ struct thread {
     uintptr_t hook_frame;  /* the hook at work, 0: none */
     uintptr_t inside;      /* frame of a hook whose real function calls hooked ones; 0: none */
     struct unwind_memory *memory;
+    /* Where frees carry their path: theirs. They come from other places than allocations, so that
+     * with one memory for both no stack would ever be the one before. */
+    struct unwind_memory *free_memory;
     uint64_t lost; /* events since the last WIRE_LOST record */
     uintptr_t deepest; /* stack pointer of the deepest event on the thread's own stack */
     uint64_t spent;    /* where calls are timed: ticks of the last real call */
@@ -135,9 +138,10 @@ static inline __attribute__((always_inline)) struct recording recording_begin(st
 }
 
 static inline __attribute__((always_inline)) uint32_t
-recording_path(const struct recording *recording, const struct unwind_start *start)
+recording_path(const struct recording *recording, struct unwind_memory *memory,
+               const struct unwind_start *start)
 {
-    return thread_capture(likely(!recording->nested) ? recording->thread->memory : NULL, start);
+    return thread_capture(likely(!recording->nested) ? memory : NULL, start);
 }
 
 /* One instruction, so that a signal handler either sees it done or not begun. */
@@ -226,13 +230,14 @@ static inline __attribute__((always_inline)) void record_short(struct thread *th
     record_publish(&recording, ticks);
 }
 
-/* An event with its call path. */
+/* An event with its call path, captured with the given memory. */
 static inline __attribute__((always_inline)) void
-record_long(struct thread *thread, uintptr_t frame, const struct unwind_start *start, unsigned kind,
-            uintptr_t address, uint64_t size_bytes, uint64_t slack_bytes, unsigned align_log2)
+record_remembering(struct thread *thread, uintptr_t frame, struct unwind_memory *memory,
+                   const struct unwind_start *start, unsigned kind, uintptr_t address,
+                   uint64_t size_bytes, uint64_t slack_bytes, unsigned align_log2)
 {
     struct recording recording = recording_begin(thread, frame);
-    uint32_t node = recording_path(&recording, start);
+    uint32_t node = recording_path(&recording, memory, start);
     if (unlikely(start->sp < thread->deepest))
         thread_deeper(thread, start->sp, node);
     struct wire_record *record = record_begin(&recording, 32);
@@ -245,6 +250,14 @@ record_long(struct thread *thread, uintptr_t frame, const struct unwind_start *s
     record->detail = wire_detail(node, slack_bytes, align_log2);
     record_word0(record, kind, address);
     record_publish(&recording, ticks);
+}
+
+static inline __attribute__((always_inline)) void
+record_long(struct thread *thread, uintptr_t frame, const struct unwind_start *start, unsigned kind,
+            uintptr_t address, uint64_t size_bytes, uint64_t slack_bytes, unsigned align_log2)
+{
+    record_remembering(thread, frame, thread->memory, start, kind, address, size_bytes, slack_bytes,
+                       align_log2);
 }
 
 #endif
