@@ -16,6 +16,7 @@
 #include "replay/distributions.h"
 #include "replay/exchange.h"
 #include "replay/live.h"
+#include "replay/mapped.h"
 #include "replay/peaks.h"
 #include "replay/region.h"
 #include "replay/sites.h"
@@ -61,6 +62,7 @@ struct replay {
     uint64_t sample_bytes;          /* 0: every allocation is in the records */
     uint32_t alloc_rest, free_rest; /* of the timeline, as a thread's */
     record_handler *const *handlers;
+    struct mapped mapped;
 };
 
 /* ---- Weights ------------------------------------------------------------------------------- */
@@ -631,6 +633,7 @@ EVENT void on_mmap(struct replay *replay, const struct wire_record *record, enum
     site_change(&replay->sites, site);
     replay->sites.cold[site].map_count++;
     replay->sites.cold[site].map_bytes += record->size_bytes;
+    mapped_add(&replay->mapped, record->kind_address & WIRE_ADDRESS_MASK, record->size_bytes);
 }
 
 EVENT void on_munmap(struct replay *replay, const struct wire_record *record, enum mode mode)
@@ -638,6 +641,7 @@ EVENT void on_munmap(struct replay *replay, const struct wire_record *record, en
     take_time(replay, record->ticks, mode);
     replay->program.unmap_count++;
     replay->program.unmap_bytes += record->size_bytes;
+    mapped_remove(&replay->mapped, record->kind_address & WIRE_ADDRESS_MASK, record->size_bytes);
 }
 
 EVENT void on_brk_grown(struct replay *replay, const struct wire_record *record, enum mode mode)
@@ -871,6 +875,7 @@ void replay_free(struct replay *replay)
 {
     if (!replay)
         return;
+    mapped_release(&replay->mapped);
     distributions_free(replay->distributions);
     exchanges_release(&replay->exchanges);
     curves_release(&replay->curves);
@@ -1112,6 +1117,13 @@ void replay_live_blocks(const struct replay *replay,
         for (size_t k = 0; k < threads->all[i].pending_count; k++)
             if (threads->all[i].pending[k].old == REALLOC_OLD_LIVE)
                 visit_block(replay, &threads->all[i].pending[k].block, visit, context);
+}
+
+void replay_mapped(const struct replay *replay,
+                   void (*visit)(void *context, uint64_t start, uint64_t end), void *context)
+{
+    for (size_t i = 0; i < replay->mapped.count; i++)
+        visit(context, replay->mapped.ranges[i].start, replay->mapped.ranges[i].end);
 }
 
 /* ---- Threads, as others see them ----------------------------------------------------------- */

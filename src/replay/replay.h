@@ -130,6 +130,11 @@ void replay_live_blocks(const struct replay *replay,
                         void (*visit)(void *context, const struct replay_block *block),
                         void *context);
 
+/* What the program has mapped by mmap and not unmapped, by address, disjoint; nothing if it has too
+ * much of that to be followed (replay/mapped.h). */
+void replay_mapped(const struct replay *replay,
+                   void (*visit)(void *context, uint64_t start, uint64_t end), void *context);
+
 /* ---- What the collector learns about a thread from elsewhere. ---- */
 
 /* Threads by id; of several that had the same one, the youngest. Unknown ids are ignored. Names are

@@ -1,4 +1,5 @@
 tidemark_unit_test(replay rules)
+tidemark_unit_test(replay mapped)
 tidemark_unit_test(replay timeline)
 tidemark_unit_test(replay detail)
 tidemark_unit_test(replay random)
