@@ -288,16 +288,24 @@ bool session_collector_lives(void)
 
 /* ---- The end ---- */
 
-static void wait_until_safe(struct wire_header *header)
+static bool may_exit(const struct wire_header *header)
+{
+    uint32_t reached = atomic_load(&header->session_state);
+    return reached == WIRE_SESSION_SAFE ||
+           (reached == WIRE_SESSION_LOOKED && !(header->flags & WIRE_FLAG_EXIT_WAITS));
+}
+
+/* Ours are the last handlers: the program's memory is as it will ever be, and quiet. */
+static void wait_for_collector(struct wire_header *header)
 {
     struct timespec step = {0, 20 * 1000 * 1000};
     atomic_store(&header->exit_waiting, 1);
     for (uint32_t waited_ms = 0; waited_ms < header->exit_wait_ms; waited_ms += 20) {
-        if (!session_collector_lives())
+        uint32_t reached = atomic_load(&header->session_state);
+        if (may_exit(header) || !session_collector_lives())
             return;
         session_wake_collector();
-        syscall(SYS_futex, &header->session_state, FUTEX_WAIT, WIRE_SESSION_RUNNING, &step, NULL,
-                0);
+        syscall(SYS_futex, &header->session_state, FUTEX_WAIT, reached, &step, NULL, 0);
     }
 }
 
@@ -310,7 +318,7 @@ void session_end(int status)
     check_end();
     atomic_store(&header->end_status, status);
     atomic_store(&header->end_kind, WIRE_END_EXIT);
-    if (header->flags & WIRE_FLAG_EXIT_WAITS)
-        wait_until_safe(header);
+    if (header->flags & (WIRE_FLAG_EXIT_WAITS | WIRE_FLAG_EXIT_LOOKED))
+        wait_for_collector(header);
     errno = saved_errno;
 }

@@ -37,12 +37,54 @@ static size_t whole_pages(size_t bytes)
     return (bytes + 4095) & ~(size_t)4095;
 }
 
+/* Ours so far, in memory that a fork copies, as it does the mappings. */
+static struct {
+    uint64_t start, bytes;
+} kept[WIRE_PRIVATE_RANGES];
+static _Atomic uint32_t kept_count;
+
+static void publish_range(struct wire_header *header, uint32_t index)
+{
+    struct wire_range *range = &header->private_ranges[index];
+    atomic_store_explicit(&range->start, kept[index].start, memory_order_relaxed);
+    atomic_store_explicit(&range->bytes, kept[index].bytes, memory_order_release);
+}
+
+static void tell_range(void *memory, size_t bytes)
+{
+    struct wire_header *header = shared ? shared->header : NULL;
+    uint32_t index = atomic_fetch_add_explicit(&kept_count, 1, memory_order_relaxed);
+    if (index < WIRE_PRIVATE_RANGES) {
+        kept[index].start = (uintptr_t)memory;
+        kept[index].bytes = bytes;
+    }
+    if (!header)
+        return;
+    if (index < WIRE_PRIVATE_RANGES)
+        publish_range(header, index);
+    atomic_fetch_add_explicit(&header->private_count, 1, memory_order_release);
+    atomic_fetch_add_explicit(&header->private_bytes, bytes, memory_order_relaxed);
+}
+
+/* What was mapped before there was anybody to tell, and in the child of a fork what it inherited. */
+static void tell_all_ranges(struct wire_header *header)
+{
+    uint32_t count = atomic_load_explicit(&kept_count, memory_order_relaxed);
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < count && i < WIRE_PRIVATE_RANGES; i++) {
+        publish_range(header, i);
+        bytes += kept[i].bytes;
+    }
+    atomic_store_explicit(&header->private_count, count, memory_order_release);
+    atomic_store_explicit(&header->private_bytes, bytes, memory_order_relaxed);
+}
+
 void *private_map_kept(size_t bytes)
 {
     bytes = whole_pages(bytes);
     void *memory = map(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
-    if (memory && shared && shared->header)
-        atomic_fetch_add_explicit(&shared->header->private_bytes, bytes, memory_order_relaxed);
+    if (memory)
+        tell_range(memory, bytes);
     return memory;
 }
 
@@ -79,7 +121,7 @@ struct wire_header *shared_open(int fd)
     shared->last_chunk = (char *)header;
     atomic_store(&header->chunk_kind[0], WIRE_CHUNK_HEADER);
     atomic_store(&header->chunk_count, 1);
-    atomic_fetch_add(&header->private_bytes, sizeof *shared);
+    tell_all_ranges(header);
     shared->header = header;
     return header;
 }

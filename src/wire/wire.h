@@ -22,7 +22,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define WIRE_MAGIC           0x335458414d444954ull /* changes with the layout */
+#define WIRE_MAGIC           0x345458414d444954ull /* changes with the layout */
 #define WIRE_CHUNK_BYTES     (1u << 20)
 #define WIRE_MAX_CHUNKS      16384u /* 16 GiB */
 #define WIRE_RINGS_PER_CHUNK (WIRE_CHUNK_BYTES / sizeof(struct wire_ring))
@@ -234,17 +234,26 @@ enum wire_flags {
     WIRE_FLAG_FREE_STACKS = 2, /* frees carry a call path */
     WIRE_FLAG_EXIT_WAITS = 4,  /* the program's exit waits until the profile is safe */
     WIRE_FLAG_TIMED = 8,       /* calls of the allocator are timed (WIRE_SPENT) */
+    WIRE_FLAG_EXIT_LOOKED = 16, /* the program's exit waits until it was looked at through /proc */
 };
 enum wire_stacks { WIRE_STACKS_UNWIND = 0, WIRE_STACKS_FP = 1, WIRE_STACKS_NONE = 2 };
 
 enum wire_session_state {
     WIRE_SESSION_RUNNING = 0,
-    WIRE_SESSION_SAFE = 1, /* the profile is complete on disk */
+    WIRE_SESSION_SAFE = 1,   /* the profile is complete on disk */
+    WIRE_SESSION_LOOKED = 2, /* the last look at the process is over: nothing hinders its exit */
 };
 
 enum wire_end_kind {
     WIRE_END_NONE = 0, /* the program said nothing: killed, or _exit by system call */
     WIRE_END_EXIT = 1, /* exit status in end_status */
+};
+
+/* Where the recorder's own memory lies that is not this file, so that nobody takes it for the
+ * program's. Never given back. `bytes` is written last: 0 is not known (yet). */
+#define WIRE_PRIVATE_RANGES 1024u
+struct wire_range {
+    _Atomic uint64_t start, bytes;
 };
 
 struct wire_header {
@@ -279,6 +288,8 @@ struct wire_header {
     _Atomic uint64_t private_bytes;    /* memory that the recorder mapped for itself */
     _Atomic uint64_t lost_events;      /* not recorded at all: no ring could be had */
     _Atomic uint64_t start_ticks;
+    _Atomic uint32_t private_count; /* ranges; beyond WIRE_PRIVATE_RANGES they are only counted */
+    struct wire_range private_ranges[WIRE_PRIVATE_RANGES];
 
     /* kinds of the chunks, written by the recorder before chunk_count covers them */
     _Alignas(64) _Atomic uint8_t chunk_kind[WIRE_MAX_CHUNKS];
