@@ -1,0 +1,280 @@
+#include "collector/residency.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include "base/hash.h"
+
+/* ---- Rows ---------------------------------------------------------------------------------- */
+
+static uint32_t *slot_of(const struct residency *residency, uint32_t path)
+{
+    size_t at = hash_u64(path) & (residency->slot_count - 1);
+    while (residency->slots[at] && residency->rows[residency->slots[at] - 1].path != path)
+        at = (at + 1) & (residency->slot_count - 1);
+    return &residency->slots[at];
+}
+
+/* Room for one row more, half of the slots free. */
+static int make_room(struct residency *residency)
+{
+    if (residency->row_count < residency->row_capacity)
+        return 0;
+    size_t capacity = residency->row_capacity ? 2 * residency->row_capacity : 1024;
+    uint32_t *slots = calloc(2 * capacity, sizeof *slots);
+    struct profile_residency *rows = realloc(residency->rows, capacity * sizeof *rows);
+    residency->rows = rows ? rows : residency->rows;
+    if (!rows || !slots) {
+        free(slots);
+        return -ENOMEM;
+    }
+    free(residency->slots);
+    residency->slots = slots;
+    residency->slot_count = 2 * capacity;
+    residency->row_capacity = capacity;
+    for (size_t i = 0; i < residency->row_count; i++)
+        *slot_of(residency, rows[i].path) = (uint32_t)i + 1;
+    return 0;
+}
+
+int residency_count(struct residency *residency, struct live_list *blocks)
+{
+    for (size_t i = 0; i < blocks->count; i++) {
+        struct live_entry *block = &blocks->blocks[i];
+        int error = make_room(residency);
+        if (error)
+            return error;
+        uint32_t *slot = slot_of(residency, block->node);
+        if (!*slot) {
+            residency->rows[residency->row_count++] =
+                (struct profile_residency){.path = block->node};
+            *slot = (uint32_t)residency->row_count;
+        }
+        block->row = *slot - 1;
+        residency->rows[block->row].live_count++;
+        residency->rows[block->row].live_bytes += block->size_bytes;
+    }
+    return 0;
+}
+
+static struct profile_residency *row_of(struct residency *residency, size_t block)
+{
+    return &residency->rows[residency->blocks->blocks[block].row];
+}
+
+/* ---- Pages of the allocator ---------------------------------------------------------------- */
+
+static void open_page(struct residency *residency, uint64_t page, size_t block)
+{
+    residency->open_page = page;
+    residency->open_live_bytes = 0;
+    residency->open_first = block;
+    residency->open_last = block;
+    residency->next_page = page + residency->page_bytes;
+}
+
+static bool page_is_open(const struct residency *residency, uint64_t page)
+{
+    return residency->open_last >= residency->open_first && residency->open_page == page;
+}
+
+/* The k-th of n gets free * (k + 1) / n - free * k / n: together exactly what is free. */
+static void share_out(struct residency *residency, uint64_t free_bytes)
+{
+    uint64_t count = residency->open_last - residency->open_first + 1, given = 0;
+    for (uint64_t k = 0; k < count; k++) {
+        size_t block = residency->open_first + k;
+        struct profile_residency *row = row_of(residency, block);
+        uint64_t up_to = free_bytes * (k + 1) / count;
+        row->pinned_bytes += up_to - given;
+        given = up_to;
+        if (block + 1 > residency->last_pinning) {
+            row->pinning_count++;
+            residency->last_pinning = block + 1;
+        }
+    }
+    residency->pinned_bytes += free_bytes;
+}
+
+static void close_page(struct residency *residency)
+{
+    if (residency->open_last < residency->open_first)
+        return;
+    if (residency->open_live_bytes < residency->page_bytes / 2)
+        share_out(residency, residency->page_bytes - residency->open_live_bytes);
+    residency->open_first = 1;
+    residency->open_last = 0;
+}
+
+/* Everything from the first page not accounted for up to `page` is without a live block. */
+static void close_until(struct residency *residency, uint64_t page)
+{
+    close_page(residency);
+    if (page > residency->next_page)
+        residency->returnable_bytes += page - residency->next_page;
+    residency->next_page = page;
+}
+
+/* `bytes` of [start, end) are live: all or, of a block of no bytes, none. */
+static void stand_on(struct residency *residency, uint64_t page, size_t block, uint64_t bytes)
+{
+    if (!page_is_open(residency, page)) {
+        close_until(residency, page);
+        open_page(residency, page, block);
+    }
+    residency->open_last = block;
+    residency->open_live_bytes += bytes;
+}
+
+static void lay_block(struct residency *residency, size_t block, uint64_t start, uint64_t end)
+{
+    uint64_t page_bytes = residency->page_bytes;
+    uint64_t first = start & ~(page_bytes - 1), last = (end - 1) & ~(page_bytes - 1);
+    bool has_bytes = residency->blocks->blocks[block].size_bytes > 0;
+    if (first == last) {
+        stand_on(residency, first, block, has_bytes ? end - start : 0);
+        return;
+    }
+    stand_on(residency, first, block, first + page_bytes - start);
+    if (last > first + page_bytes) { /* whole pages of its own need no look */
+        close_until(residency, first + page_bytes);
+        residency->next_page = last;
+    }
+    stand_on(residency, last, block, end - last);
+}
+
+/* ---- The sweep ----------------------------------------------------------------------------- */
+
+static void add_bytes(struct residency *residency, const struct pages_run *run, size_t block,
+                      uint64_t bytes)
+{
+    struct profile_residency *row = row_of(residency, block);
+    if (run->state == PAGES_SWAPPED) {
+        row->swapped_bytes += bytes;
+    } else if (run->state == PAGES_RESIDENT && !run->zero) {
+        row->resident_bytes += bytes;
+        residency->by_area[residency->area].live_bytes += bytes;
+    } else {
+        return;
+    }
+    row->untouched_bytes -= bytes;
+}
+
+int residency_begin(struct residency *residency, const struct areas *areas,
+                    const struct live_list *blocks, uint64_t page_bytes)
+{
+    residency->areas = areas;
+    residency->blocks = blocks;
+    residency->page_bytes = page_bytes;
+    residency->area = residency->block = residency->last_pinning = 0;
+    residency->returnable_bytes = residency->pinned_bytes = 0;
+    residency->open_first = 1;
+    residency->open_last = 0;
+    free(residency->by_area);
+    residency->by_area = calloc(areas->count + 1, sizeof *residency->by_area);
+    if (!residency->by_area)
+        return -ENOMEM;
+    /* What the sweep does not find elsewhere. */
+    for (size_t i = 0; i < blocks->count; i++)
+        row_of(residency, i)->untouched_bytes += blocks->blocks[i].size_bytes;
+    return 0;
+}
+
+static const struct area *area_at(struct residency *residency, uint64_t address)
+{
+    const struct areas *areas = residency->areas;
+    while (residency->area < areas->count && areas->list[residency->area].end <= address)
+        residency->area++;
+    return residency->area < areas->count ? &areas->list[residency->area] : NULL;
+}
+
+/* The first block that reaches above `address`; the last one of the run before may do so. */
+static size_t first_above(struct residency *residency, uint64_t address)
+{
+    const struct live_list *blocks = residency->blocks;
+    while (residency->block < blocks->count &&
+           live_entry_end(&blocks->blocks[residency->block]) <= address)
+        residency->block++;
+    return residency->block;
+}
+
+static void lay_blocks(struct residency *residency, const struct pages_run *run, bool is_heap)
+{
+    const struct live_list *list = residency->blocks;
+    size_t i = first_above(residency, run->start);
+    for (; i < list->count && list->blocks[i].address < run->end; i++) {
+        const struct live_entry *block = &list->blocks[i];
+        uint64_t end = live_entry_end(block);
+        uint64_t from = block->address > run->start ? block->address : run->start;
+        uint64_t to = end < run->end ? end : run->end;
+        if (block->size_bytes)
+            add_bytes(residency, run, i, to - from);
+        if (is_heap)
+            lay_block(residency, i, from, to);
+        residency->block = i;
+    }
+}
+
+void residency_run(struct residency *residency, const struct pages_run *run)
+{
+    const struct area *area = area_at(residency, run->start);
+    bool is_there = run->state == PAGES_RESIDENT && !run->zero;
+    bool is_heap = is_there && area && area->owner == AREA_ALLOCATOR;
+    if (!area || run->state == PAGES_UNTOUCHED)
+        return;
+    if (is_there)
+        residency->by_area[residency->area].resident_bytes += run->end - run->start;
+    residency->next_page = run->start;
+    lay_blocks(residency, run, is_heap);
+    if (is_heap)
+        close_until(residency, run->end);
+}
+
+void residency_release(struct residency *residency)
+{
+    free(residency->rows);
+    free(residency->slots);
+    free(residency->by_area);
+    *residency = RESIDENCY_INIT;
+}
+
+/* ---- Sums ---------------------------------------------------------------------------------- */
+
+static void sum_rows(const struct residency *residency, struct profile_sample *sample)
+{
+    sample->live_swapped_bytes = sample->untouched_bytes = 0;
+    for (size_t i = 0; i < residency->row_count; i++) {
+        sample->live_swapped_bytes += residency->rows[i].swapped_bytes;
+        sample->untouched_bytes += residency->rows[i].untouched_bytes;
+    }
+}
+
+void residency_sum(const struct residency *residency, struct profile_sample *sample)
+{
+    uint64_t live = 0, by_owner[AREA_OWNERS] = {0}, sum = 0;
+    for (size_t i = 0; i < residency->areas->count; i++) {
+        const struct area *area = &residency->areas->list[i];
+        const struct residency_area *pages = &residency->by_area[i];
+        if (area->outside_rss)
+            continue;
+        live += pages->live_bytes;
+        by_owner[area->owner] += area_needs_pages(area)
+                                     ? pages->resident_bytes - pages->live_bytes
+                                     : area->rss_bytes;
+    }
+    sample->has_ledger = true;
+    sample->live_touched_bytes = live;
+    sample->slack_bytes = by_owner[AREA_ALLOCATOR];
+    sample->mmap_bytes = by_owner[AREA_MMAP];
+    sample->file_bytes = by_owner[AREA_FILE];
+    sample->stack_bytes = by_owner[AREA_STACK];
+    sample->globals_bytes = by_owner[AREA_GLOBALS];
+    sample->shared_bytes = by_owner[AREA_SHARED];
+    sample->tool_bytes = by_owner[AREA_TOOL];
+    sample->other_bytes = by_owner[AREA_OTHER];
+    for (unsigned owner = 0; owner < AREA_OWNERS; owner++)
+        sum += by_owner[owner];
+    sample->unexplained_bytes = (int64_t)(sample->resident_bytes - sum - live);
+    sample->returnable_bytes = residency->returnable_bytes;
+    sample->pinned_bytes = residency->pinned_bytes;
+    sum_rows(residency, sample);
+}
