@@ -34,6 +34,10 @@ static const struct option_entry entries[] = {
     {"embed-sources", 0, OPTION_SWITCH, NULL,
      "the source files of call paths go into the profile, for tidemark annotate (default: no)",
      TO(embed_sources), false, NULL},
+    {"looks", 0, OPTION_SWITCH, NULL,
+     "look at what is resident, at peaks and at the end; the program's exit waits for the last look "
+     "(default: yes)",
+     TO(looks), false, NULL},
     {"max-depth", 0, OPTION_NUMBER, "N", "keep the N innermost frames (default: all)",
      TO(max_depth), false, NULL},
     {"sample", 0, OPTION_BYTES, "SIZE",
@@ -47,7 +51,8 @@ static const struct option_entry entries[] = {
     {"ring", 0, OPTION_BYTES, "SIZE", "buffer of each thread (default: 256K)", TO(ring_bytes),
      false, NULL},
     {"exit-wait", 0, OPTION_DURATION, "TIME",
-     "with LD_PRELOAD by hand: longest wait for the profile at exit (default: 10s)",
+     "longest wait of the program at exit, for the last look and, with LD_PRELOAD by hand, for the "
+     "profile (default: 10s)",
      TO(exit_wait_ns), false, NULL},
     OPTION_GROUP_END};
 
@@ -71,6 +76,7 @@ struct record_options record_options_default(void)
     return (struct record_options){
         .output = usual.output,
         .follow = usual.follow,
+        .looks = usual.looks,
         .pack = usual.pack,
         .ring_bytes = usual.ring_bytes,
         .exit_wait_ns = (uint64_t)usual.exit_wait_ms * 1000000,
@@ -125,6 +131,7 @@ struct collector_options record_collector_options(const struct record_options *o
     struct collector_options wanted = COLLECTOR_OPTIONS_INIT;
     wanted.output = options->output;
     wanted.follow = options->follow;
+    wanted.looks = options->looks;
     wanted.pack = options->pack;
     wanted.drop = options->on_full == WIRE_ON_FULL_DROP;
     wanted.stacks = options->stacks;

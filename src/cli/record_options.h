@@ -11,6 +11,7 @@ struct record_options {
     const char *output;
     bool quiet;
     bool follow;
+    bool looks;
     bool pack;
     int on_full; /* 0 wait, 1 drop */
     int stacks;  /* enum wire_stacks */

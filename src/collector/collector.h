@@ -16,6 +16,7 @@ struct collector_options {
     bool timed;          /* calls of the allocator are timed */
     bool embed_sources;  /* profiles hold the source files that their code locations name */
     bool exit_waits;     /* programs wait at exit for their profile */
+    bool looks;          /* at the process's memory, through /proc */
     bool pack;           /* compress finished profiles */
     int stacks;          /* enum wire_stacks */
     uint32_t max_depth;  /* 0: no limit */
@@ -27,6 +28,7 @@ struct collector_options {
 #define COLLECTOR_OPTIONS_INIT                                                                     \
     ((struct collector_options){.output = "tidemark.%n.%p.tmk",                                    \
                                 .follow = true,                                                    \
+                                .looks = true,                                                     \
                                 .pack = true,                                                      \
                                 .ring_bytes = 256 << 10,                                           \
                                 .exit_wait_ms = 10000})

@@ -15,6 +15,7 @@
 #include <unistd.h>
 #include "base/ticks.h"
 #include "collector/collector.h"
+#include "collector/looks.h"
 #include "collector/merge.h"
 #include "collector/output_name.h"
 #include "collector/snapshot.h"
@@ -54,6 +55,8 @@ struct image {
     struct clock_reading start;
     int64_t start_unix_ns;
     struct process_meter meter;
+    struct looks *looks; /* NULL: not wanted */
+    bool looked;         /* for the last time */
     uint64_t next_sample_ns, sample_interval_ns, next_flush_ns;
     bool written; /* the profile exists */
 
@@ -210,8 +213,12 @@ static void flush_collect(struct image *image)
 
 static int take_snapshot(struct image *image)
 {
-    return snapshot_take(&image->snapshot, image->replay, image->merge, &image->view,
-                         image->start);
+    struct snapshot *snapshot = &image->snapshot;
+    int status =
+        snapshot_take(snapshot, image->replay, image->merge, &image->view, image->start);
+    if (status == 0 && image->looks)
+        snapshot->looks = looks_take(image->looks, &snapshot->look_count);
+    return status;
 }
 
 static void flush_begin(struct image *image)
@@ -241,6 +248,8 @@ static void sample_memory(struct image *image, uint64_t now_ns)
             image->replay, ticks_now(),
             sample.resident_bytes > tool ? sample.resident_bytes - tool : 0,
             sample.virtual_bytes > tool_virtual ? sample.virtual_bytes - tool_virtual : 0, tool);
+        if (image->looks && !image->looked)
+            looks_see(image->looks, sample.resident_bytes, now_ns);
     }
     /* 1 ms at first, then a thousandth of the run so far, at most ten times a second. */
     uint64_t age = now_ns - image->start.ns;
@@ -273,11 +282,39 @@ static void flush_if_due(struct image *image, uint64_t now_ns)
     image->next_flush_ns = now_ns + FLUSH_NS;
 }
 
+static void tell_session(struct image *image, enum wire_session_state state)
+{
+    struct wire_header *header = image->view.header;
+    atomic_store(&header->session_state, state);
+    syscall(SYS_futex, &header->session_state, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+}
+
+/* The program waits in its exit, or lives on without us. Its other threads may still be at work:
+ * what they do is recorded as before. */
+static void look_last(struct image *image)
+{
+    enum { PASSES = 16 };
+    if (!image->looks || image->looked)
+        return;
+    for (int pass = 0; pass < PASSES && merge_pass(image->merge, false) > 0;)
+        pass++;
+    looks_finish(image->looks, clock_read().ns);
+    image->looked = true;
+    tell_session(image, WIRE_SESSION_LOOKED);
+}
+
+static bool is_leaving(const struct image *image)
+{
+    return atomic_load(&image->view.header->exit_waiting);
+}
+
 static void drain(struct image *image)
 {
     uint64_t sleep_ns = SLEEP_MIN_NS;
-    /* A program that waits in its exit for us makes no more events. */
-    while (!atomic_load(&image->ended) && !atomic_load(&image->view.header->exit_waiting)) {
+    /* A program that waits in its exit for its profile makes no more events. */
+    while (!atomic_load(&image->ended) && !(is_leaving(image) && image->options.exit_waits)) {
+        if (is_leaving(image))
+            look_last(image);
         size_t bytes = merge_pass(image->merge, false);
         uint64_t now_ns = clock_read().ns;
         sample_memory(image, now_ns);
@@ -290,8 +327,11 @@ static void drain(struct image *image)
          * be spinning. */
         sleep_until_asked(image, nap < SLEEP_MAX_NS ? nap : SLEEP_MAX_NS, bytes > 0);
     }
+    if (!atomic_load(&image->ended) || image->how == IMAGE_END_DETACHED)
+        look_last(image);
     while (merge_pass(image->merge, true) > 0)
         ;
+    looks_settle(image->looks);
 }
 
 static void say_lost(struct image *image)
@@ -320,8 +360,16 @@ static bool wait_for_writer(struct image *image)
     return writer_is_ready(image, false);
 }
 
+static void write_complaint(struct image *image)
+{
+    if (image->looks && looks_complaint(image->looks))
+        writer_fact(image->writer, PROFILE_META_NO_LEDGER, looks_complaint(image->looks));
+}
+
 static void forget_events(struct image *image)
 {
+    looks_free(image->looks);
+    image->looks = NULL;
     merge_free(image->merge);
     replay_free(image->replay);
     image->merge = NULL;
@@ -335,6 +383,8 @@ static void complete(struct image *image)
     if (is_stub(image) || !wait_for_writer(image))
         return;
     write_end(image);
+    write_complaint(image);
+    writer_read_globals(image->writer, &image->view);
     int status = take_snapshot(image);
     if (status == 0)
         status = writer_write(image->writer, &image->view, &image->snapshot);
@@ -378,6 +428,7 @@ static int open_view(struct image *image)
     options->flags = (image->options.follow ? WIRE_FLAG_FOLLOW : 0) |
                      (image->options.free_stacks ? WIRE_FLAG_FREE_STACKS : 0) |
                      (image->options.timed ? WIRE_FLAG_TIMED : 0) |
+                     (image->options.looks ? WIRE_FLAG_EXIT_LOOKED : 0) |
                      (image->options.exit_waits ? WIRE_FLAG_EXIT_WAITS : 0);
     options->on_full = image->options.drop ? WIRE_ON_FULL_DROP : WIRE_ON_FULL_WAIT;
     options->stacks = (uint32_t)image->options.stacks;
@@ -387,6 +438,17 @@ static int open_view(struct image *image)
     int status = view_open(&image->view, options);
     free(options);
     return status;
+}
+
+/* Why the replay does not know every live block; NULL: it does. */
+static const char *unknown_blocks(const struct image *image)
+{
+    if (image->options.sample_bytes)
+        return "recorded with --sample: what of the heap's pages belongs to live blocks cannot be "
+               "told when most of them are not known";
+    return image->parent ? "the process was forked: which of the heap's pages belong to blocks that "
+                           "it inherited is not known"
+                         : NULL;
 }
 
 static bool begin(struct image *image)
@@ -402,6 +464,9 @@ static bool begin(struct image *image)
     if (image->replay)
         replay_sample(image->replay, image->options.sample_bytes);
     image->merge = image->replay ? merge_new(&image->view, image->replay) : NULL;
+    if (image->merge && image->options.looks)
+        image->looks = looks_new(image->pid, image->start.ns, unknown_blocks(image), &image->view,
+                                 image->replay);
     process_meter_open(&image->meter, image->pid);
     image->sample_interval_ns = 1000000;
     image->next_flush_ns = image->start.ns + FLUSH_NS;
@@ -412,13 +477,6 @@ static bool begin(struct image *image)
     return image->merge != NULL;
 }
 
-static void tell_safe(struct image *image)
-{
-    struct wire_header *header = image->view.header;
-    atomic_store(&header->session_state, WIRE_SESSION_SAFE);
-    syscall(SYS_futex, &header->session_state, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
-}
-
 static void *image_thread(void *context)
 {
     struct image *image = context;
@@ -426,7 +484,7 @@ static void *image_thread(void *context)
         atomic_store(&image->ready, true);
         drain(image);
         complete(image);
-        tell_safe(image);
+        tell_session(image, WIRE_SESSION_SAFE);
         atomic_store(&image->ready, false);
     }
     process_meter_close(&image->meter);

@@ -147,5 +147,8 @@ void snapshot_release(struct snapshot *snapshot)
     free(snapshot->threads);
     free(snapshot->buckets);
     details_release(&snapshot->details);
+    for (size_t i = 0; i < snapshot->look_count; i++)
+        look_release(&snapshot->looks[i]);
+    free(snapshot->looks);
     *snapshot = (struct snapshot){.bodies = STRBUF_INIT};
 }

@@ -9,6 +9,7 @@
 #include "base/strbuf.h"
 #include "collector/clock.h"
 #include "collector/details.h"
+#include "collector/look.h"
 #include "collector/merge.h"
 #include "collector/view.h"
 #include "replay/replay.h"
@@ -38,6 +39,8 @@ struct snapshot {
     uint64_t bucket_ns, duration_ns;
     uint64_t waits, wait_ns, damaged_rings;
     struct details details;
+    struct look *looks; /* the snapshot's, malloc'd: what the caller adds after taking it */
+    size_t look_count;
 };
 
 /* 0 or -ENOMEM. `start`: of the recording. By the thread that replays. */

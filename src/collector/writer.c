@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/hash.h"
+#include "collector/globals.h"
 #include "collector/naming.h"
 #include "collector/sources.h"
 #include "profile/profile.h"
@@ -57,6 +58,7 @@ struct writer {
     struct fact *facts;
     size_t fact_count;
     struct sources *sources; /* NULL: not wanted */
+    struct globals *globals; /* being read; NULL else */
 };
 
 static void *need(void *memory)
@@ -93,6 +95,9 @@ static void writer_free(struct writer *writer)
         free(writer->facts[i].key);
         free(writer->facts[i].text);
     }
+    if (writer->globals)
+        globals_end(writer->globals);
+    globals_free(writer->globals);
     naming_close(writer->naming);
     sources_free(writer->sources);
     free(writer->modules);
@@ -168,26 +173,31 @@ static int module_of(const struct writer *writer, uint64_t ip, uint32_t node)
     return -1;
 }
 
+static int write_module(struct writer *writer, size_t index, int quality)
+{
+    struct module *module = &writer->modules[index];
+    struct profile_module row = {.id = (int64_t)index + 1,
+                                 .path = module->path,
+                                 .build_id = module->entry.build_id,
+                                 .build_id_bytes = module->entry.build_id_bytes,
+                                 .start = module->entry.start,
+                                 .end = module->entry.end,
+                                 .bias = module->entry.bias,
+                                 .quality = quality};
+    module->told_quality = quality;
+    return profile_put_module(writer->profile, &row);
+}
+
 static int write_modules(struct writer *writer)
 {
     int status = 0;
     for (size_t i = 0; i < writer->module_count && status == 0; i++) {
-        struct module *module = &writer->modules[i];
+        const struct module *module = &writer->modules[i];
         if (!module->used)
             continue;
         int quality = naming_module_quality(writer->naming, module->symbols);
-        if (quality == module->told_quality)
-            continue;
-        struct profile_module row = {.id = (int64_t)i + 1,
-                                     .path = module->path,
-                                     .build_id = module->entry.build_id,
-                                     .build_id_bytes = module->entry.build_id_bytes,
-                                     .start = module->entry.start,
-                                     .end = module->entry.end,
-                                     .bias = module->entry.bias,
-                                     .quality = quality};
-        status = profile_put_module(writer->profile, &row);
-        module->told_quality = quality;
+        if (quality != module->told_quality)
+            status = write_module(writer, i, quality);
     }
     return status;
 }
@@ -372,6 +382,87 @@ static int write_totals(struct writer *writer, const struct snapshot *snapshot)
     return profile_put_program(writer->profile, &program);
 }
 
+/* ---- Looks --------------------------------------------------------------------------------- */
+
+static int write_look(struct writer *writer, struct look *look)
+{
+    uint32_t id = look->sample.id;
+    int status = profile_put_sample(writer->profile, &look->sample);
+    for (size_t i = 0; i < look->mapping_count && status == 0; i++) {
+        look->mappings[i].sample = id;
+        status = profile_put_mapping(writer->profile, &look->mappings[i]);
+    }
+    for (size_t i = 0; i < look->row_count; i++)
+        look->rows[i].sample = id;
+    return status || !look->row_count
+               ? status
+               : profile_put_residency(writer->profile, look->rows, look->row_count);
+}
+
+static int write_looks(struct writer *writer, const struct snapshot *snapshot)
+{
+    int status = 0;
+    for (size_t i = 0; i < snapshot->look_count && status == 0; i++)
+        status = write_look(writer, &snapshot->looks[i]);
+    return status;
+}
+
+/* ---- Variables ----------------------------------------------------------------------------- */
+
+static bool has_globals(const struct module *module)
+{
+    const char *slash = strrchr(module->path, '/');
+    const char *name = slash ? slash + 1 : module->path;
+    return atomic_load_explicit(&module->source->died, memory_order_relaxed) == UINT32_MAX &&
+           strncmp(name, "libtidemark.so", 14) != 0;
+}
+
+void writer_read_globals(struct writer *writer, const struct view *view)
+{
+    view_modules(view, &writer->module_cursor, add_module, writer);
+    struct globals_module *modules = need(calloc(writer->module_count + 1, sizeof *modules));
+    size_t count = 0;
+    for (size_t i = 0; i < writer->module_count; i++) {
+        const struct module *module = &writer->modules[i];
+        if (has_globals(module))
+            modules[count++] = (struct globals_module){(int64_t)i + 1, module->path,
+                                                       module->entry.build_id,
+                                                       module->entry.build_id_bytes};
+    }
+    writer->globals = globals_begin(writer->pid, modules, count);
+    free(modules);
+}
+
+/* A module that no call path leads through is in the profile for its variables. */
+static int write_modules_of(struct writer *writer, const struct globals_found *found)
+{
+    int status = 0;
+    for (size_t i = 0; i < found->section_count && status == 0; i++) {
+        size_t index = (size_t)found->sections[i].module_id - 1;
+        const struct module *module = &writer->modules[index];
+        if (!module->used && module->told_quality < 0)
+            status = write_module(writer, index, globals_quality(writer->globals, (int64_t)index + 1));
+    }
+    return status;
+}
+
+static int write_globals(struct writer *writer)
+{
+    if (!writer->globals)
+        return 0;
+    const struct globals_found *found = globals_end(writer->globals);
+    int status = write_modules_of(writer, found);
+    if (status == 0)
+        status = profile_put_variables(writer->profile, found->variables, found->variable_count);
+    if (status == 0)
+        status = profile_put_sections(writer->profile, found->sections, found->section_count);
+    if (found->unplaced_modules)
+        writer_fact_number(writer, PROFILE_META_UNPLACED, (int64_t)found->unplaced_modules);
+    globals_free(writer->globals);
+    writer->globals = NULL;
+    return status;
+}
+
 static int write_all(struct writer *writer, const struct view *view,
                      const struct snapshot *snapshot)
 {
@@ -390,6 +481,10 @@ static int write_all(struct writer *writer, const struct view *view,
     if (status == 0)
         status = profile_put_timeline(writer->profile, snapshot->buckets, snapshot->bucket_count,
                                       snapshot->bucket_ns);
+    if (status == 0)
+        status = write_looks(writer, snapshot);
+    if (status == 0)
+        status = write_globals(writer);
     return status == 0 ? write_facts(writer) : status;
 }
 

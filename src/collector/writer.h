@@ -22,6 +22,10 @@ void writer_keep_sources(struct writer *writer);
 void writer_fact(struct writer *writer, const char *key, const char *value);
 void writer_fact_number(struct writer *writer, const char *key, int64_t value);
 
+/* The process has come to its end: begins to read the variables of its modules, which the next
+ * writer_write() writes. */
+void writer_read_globals(struct writer *writer, const struct view *view);
+
 /* One transaction with all that is new. 0 or -errno. */
 int writer_write(struct writer *writer, const struct view *view, const struct snapshot *snapshot);
 /* Marks the profile complete and packs it. Frees the writer either way. */

@@ -57,6 +57,8 @@ int profile_writer_commit(struct profile_writer *writer);
 /* integer: sources that --embed-sources could not read or had no room for; else absent */
 #define PROFILE_META_SKIPPED_SOURCES "skipped_sources"
 #define PROFILE_META_TIMED        "timed"         /* integer 1: calls of the allocator were timed */
+#define PROFILE_META_UNPLACED "unplaced_modules"  /* integer: modules whose variables lack lines */
+#define PROFILE_META_NO_LEDGER "no_ledger"  /* a sentence: why what is resident is not known */
 int profile_put_text(struct profile_writer *writer, const char *key, const char *value);
 int profile_put_integer(struct profile_writer *writer, const char *key, int64_t value);
 

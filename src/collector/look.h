@@ -1,0 +1,58 @@
+/* One look at a process through /proc: what it has, by mapping and by owner, which pages of its live
+ * blocks are there, what its threads are called and how much of their stacks was used.
+ *
+ * Made of copies, so that a thread of its own can do it while the replay goes on. At a process that
+ * runs, smaps, pages and live blocks are of slightly different moments: what was allocated or freed
+ * in between is part of the ledger's unexplained rest. At one that waits in its exit there is no
+ * such difference. */
+#ifndef TIDEMARK_COLLECTOR_LOOK_H
+#define TIDEMARK_COLLECTOR_LOOK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include "collector/areas.h"
+#include "collector/live_list.h"
+#include "process/smaps.h"
+#include "profile/profile.h"
+
+struct look_thread {
+    pid_t tid;
+    char name[16];
+    uint64_t stack_touched_bytes, stack_reach_bytes; /* PROCESS_UNKNOWN */
+};
+
+struct look {
+    /* asked */
+    pid_t pid;
+    bool over_pages;  /* the ledger and the residency too; takes `blocks` */
+    bool at_threads;  /* their stacks too: they wait */
+    size_t row_limit; /* at most so many call paths, those with the most bytes; 0: all */
+    struct live_list blocks;
+    struct area_claim *claims; /* malloc'd; the look's */
+    size_t claim_count;
+
+    /* answered */
+    struct profile_sample sample; /* id, why, time and what the replay knows are the caller's */
+    struct profile_mapping *mappings; /* paths are `smaps`' */
+    size_t mapping_count;
+    struct profile_residency *rows; /* by path */
+    size_t row_count;
+    struct look_thread *threads; /* by tid */
+    size_t thread_count;
+    int error;    /* 0, or why the sample or its ledger are not known: -errno of process/ */
+    uint64_t cpu_ns;
+    struct smaps smaps;
+};
+
+/* A look with nothing known and nothing asked. */
+void look_init(struct look *look, pid_t pid);
+void look_take(struct look *look);
+void look_release(struct look *look);
+
+/* Orders rows by path, after cutting them to the `limit` (0: none) that have most resident and pinned
+ * bytes. Returns how many are left. */
+size_t look_choose_rows(struct profile_residency *rows, size_t count, size_t limit);
+
+#endif

@@ -1,0 +1,50 @@
+/* When a process is looked at, and what has come of it.
+ *
+ *   shortly after the start   what is mapped; no pass over the pages
+ *                             (if the kernel forbids it: nothing more before the end)
+ *   new resident peaks        when the resident set has outgrown the last peak looked at by 5 %, as
+ *                             long as all looks together stay below 1 % of the run
+ *   the end                   while the program waits for it in its exit: all of it
+ *
+ * A look at a running program is made on a thread of its own from a copy of the live blocks; only
+ * the copying holds up the replay. One look at a time. All functions are for the thread that
+ * replays. */
+#ifndef TIDEMARK_COLLECTOR_LOOKS_H
+#define TIDEMARK_COLLECTOR_LOOKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include "collector/look.h"
+#include "collector/view.h"
+#include "replay/replay.h"
+
+struct looks;
+
+/* `start_ns`: CLOCK_MONOTONIC at the beginning of the recording. `no_ledger`: NULL, or a sentence why
+ * no ledger can be made, not copied: the replay does not know every block. NULL: out of memory. */
+struct looks *looks_new(pid_t pid, uint64_t start_ns, const char *no_ledger, struct view *view,
+                        struct replay *replay);
+/* Waits for a look under way. NULL is allowed. */
+void looks_free(struct looks *looks);
+
+/* After a reading of the resident set: begins or ends a look if it is time to. */
+void looks_see(struct looks *looks, uint64_t resident_bytes, uint64_t now_ns);
+/* The last one, at a process that waits or that we are about to leave; returns when it is over. */
+void looks_finish(struct looks *looks, uint64_t now_ns);
+
+/* Waits for a look under way, so that the replay may go. */
+void looks_settle(struct looks *looks);
+
+/* What has come since the last call, in the order of time: malloc'd, the caller releases each and
+ * frees the array. */
+struct look *looks_take(struct looks *looks, size_t *count);
+
+/* Why there is no ledger of the end, or why figures are unknown: a sentence, or NULL. */
+const char *looks_complaint(const struct looks *looks);
+
+/* Does a look of that size fit into what may be spent after `age_ns` of the run? */
+bool looks_can_afford(uint64_t blocks, uint64_t resident_bytes, uint64_t spent_ns, uint64_t age_ns);
+
+#endif
