@@ -1,0 +1,112 @@
+# The ledger: what is resident at the end, by owner and by call path, of a victim that has touched
+# known amounts of everything; against the victim's own mincore, and against awk on its own smaps.
+. "$HERE/lib.sh"
+
+# LOW <= VALUE <= HIGH, in bytes
+within() {
+    if [ "${2:-x}" -ge "$3" ] 2>/dev/null && [ "$2" -le "$4" ]; then
+        echo "$1 as expected"
+    else
+        echo "$1: $2 is not within $3 and $4"
+    fi
+}
+last() {
+    sqlite3 all.db "SELECT $1 FROM sample WHERE id = (SELECT max(id) FROM sample)"
+}
+of_path() {
+    sqlite3 all.db "SELECT sum($2) FROM residency_by_function
+        WHERE function = '$1' AND sample = (SELECT max(id) FROM sample)"
+}
+
+export VICTIM_FACTS=facts
+try tidemark record -q -o all.tmk "$VICTIMS/resident" all "$PWD/mapped" smaps
+tidemark unpack all.tmk all.db
+last "why = 3, has_ledger"
+sqlite3 all.db "SELECT count(*) FROM meta WHERE key = 'no_ledger'"
+K=1024 M=$((1024 * 1024))
+page=4096
+
+# By call path, to a page; the first half of 100 MiB is touched.
+half=$(sed -n 's/^half=//p' facts)
+within "touched by mincore" "$half" $((50 * M - page)) $((50 * M + page))
+within "touched" "$(of_path victim_touches_half resident_bytes)" $((half - page)) $((half + page))
+[ "$(of_path victim_touches_half 'resident_bytes + untouched_bytes + swapped_bytes')" = \
+    $((100 * M)) ] && echo "nothing lost"
+
+# One block of 48 bytes to a page: 5000 pages, and the one of the last block.
+for column in live_count live_bytes pinning_count; do
+    of_path victim_interns $column
+done
+within "pinned" "$(of_path victim_interns pinned_bytes)" $((4999 * 4048 + 1)) $((5001 * 4048))
+within "of all" "$(last pinned_bytes)" "$(of_path victim_interns pinned_bytes)" $((5030 * 4096))
+
+# By owner.
+within "own mmap" "$(last mmap_bytes)" $((4 * M)) $((4 * M + 64 * K))
+within "shared" "$(last shared_bytes)" $M $M
+within "files" "$(last file_bytes)" $((2 * M)) $((8 * M))
+within "globals" "$(last globals_bytes)" $((8 * M)) $((9 * M))
+within "stacks" "$(last stack_bytes)" $M $((M + 256 * K))
+within "slack" "$(last slack_bytes)" $((5000 * 4048)) $((5100 * 4096))
+within "tool" "$(last tool_bytes)" 1 $((4 * M))
+within "unexplained, in parts of 50" "$(last '50 * abs(unexplained_bytes)')" 0 "$(last resident_bytes)"
+last "resident_bytes = live_touched_bytes + slack_bytes + mmap_bytes + file_bytes + stack_bytes +
+    globals_bytes + shared_bytes + tool_bytes + other_bytes + unexplained_bytes"
+
+# By mapping, against somebody else's sum.
+rss=$(awk '/^Rss:/ { sum += $2 } END { print sum * 1024 }' smaps)
+size=$(awk '/^Size:/ { sum += $2 } END { print sum * 1024 }' smaps)
+within "awk's RSS" "$(last resident_bytes)" $((rss - 512 * K)) $((rss + 512 * K))
+within "awk's size" "$(last virtual_bytes)" $((size - 4 * M)) $((size + 4 * M))
+[ "$(sqlite3 all.db "SELECT sum(resident_bytes) FROM mapping
+    WHERE sample = (SELECT max(id) FROM sample)")" = "$(last resident_bytes)" ] && echo "rows add up"
+sqlite3 all.db "SELECT kind, count, resident_bytes FROM mapping
+    WHERE path LIKE '%/mapped' AND sample = (SELECT max(id) FROM sample)"
+last "minor_faults > 20000, proportional_bytes <= resident_bytes, machine_bytes > machine_available_bytes"
+
+# Threads and variables.
+sqlite3 all.db "SELECT name FROM thread ORDER BY id"
+within "the thread's stack" "$(sqlite3 all.db \
+    "SELECT stack_touched_bytes FROM thread WHERE name = 'victim-stack'")" $M $((M + 64 * K))
+sqlite3 all.db "SELECT name, bytes, section, file LIKE '%resident.c', line > 0 FROM variables
+    WHERE name IN ('victim_global', 'victim_thread_local') ORDER BY bytes"
+sqlite3 all.db "SELECT section, bytes FROM section JOIN module ON module.id = section.module
+    WHERE path LIKE '%/resident' AND section = 5"
+
+# Not wanted: no look, and no waiting at the exit.
+try tidemark record -q --no-looks -o none.tmk "$VICTIMS/resident" all "$PWD/mapped"
+query none.tmk "SELECT count(*) FROM sample"
+
+# While it grows: at resident peaks, each higher by a twentieth than the one before, and cheap. What
+# it touches during a look is not explained.
+try tidemark record -q -o steps.tmk "$VICTIMS/resident" steps
+query steps.tmk "SELECT count(*) > 0, min(has_ledger), min(50 * abs(unexplained_bytes) > resident_bytes),
+        sum(pass_ms) < (SELECT 2 * value / 100e6 FROM meta WHERE key = 'duration_ns'),
+        min(live_touched_bytes) >= 20 << 20
+    FROM sample WHERE why = 1;
+    SELECT count(*) FROM sample AS later JOIN sample AS earlier ON earlier.id < later.id
+    WHERE later.why = 1 AND earlier.why = 1 AND
+        later.resident_bytes < 1.04 * earlier.resident_bytes;
+    SELECT count(DISTINCT sample) > 1 FROM residency_by_function WHERE function = 'grow_in_steps'"
+
+# Of a sample there is no ledger, but the rest.
+try tidemark record -q --sample 512K -o sample.tmk "$VICTIMS/resident" all "$PWD/mapped"
+query sample.tmk "SELECT DISTINCT has_ledger, resident_bytes > 0 FROM sample;
+    SELECT value LIKE 'recorded with --sample%' FROM meta WHERE key = 'no_ledger'"
+
+# Ends without waiting for us, again and again: what there is stands, and is not said to be the end.
+for i in 1 2 3 4 5; do
+    tidemark record -q -o raw.tmk "$VICTIMS/resident" raw
+    query raw.tmk "SELECT count(*) FROM sample WHERE why = 3"
+done | uniq
+# Exits while other threads allocate.
+try tidemark record -q -o spin.tmk "$VICTIMS/resident" spin
+query spin.tmk "SELECT why, has_ledger, 50 * abs(unexplained_bytes) <= resident_bytes FROM sample
+    WHERE why = 3"
+
+# The kernel lets nobody look.
+nobody=
+[ "$(id -u)" = 0 ] && nobody="setpriv --reuid=65534 --regid=65534 --clear-groups"
+mkdir -m 777 other && cd other && cp "$VICTIMS/resident" .
+try $nobody "$BIN/tidemark" record -q -o "$PWD/hidden.tmk" ./resident hidden "$PWD/mapped"
+query hidden.tmk "SELECT resident_bytes IS NULL, has_ledger, minor_faults > 0 FROM sample WHERE why = 3;
+    SELECT value LIKE '%does not let us look%' FROM meta WHERE key = 'no_ledger'"
