@@ -5,7 +5,10 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
+#include "base/strbuf.h"
+#include "process/proc_file.h"
 #include "process/process.h"
 
 /* A peak is new when it is higher by a twentieth than the last one looked at. */
@@ -39,6 +42,7 @@ struct looks {
     uint64_t peak_bytes; /* the highest resident set that was looked at */
     uint64_t spent_ns;
     uint32_t last_id;
+    size_t named_count; /* threads of the replay whose names were asked for */
     bool started; /* the look at the start is done */
     bool denied;  /* the last one was: not before the end again */
     char complaint[192];
@@ -175,6 +179,29 @@ static void tell_threads(struct looks *looks, const struct look *look)
     }
 }
 
+/* Those that are new, since they may end before the next look. Their names may still change: looks
+ * ask again. */
+static void name_new_threads(struct looks *looks)
+{
+    enum { AT_ONCE = 64 };
+    size_t count = replay_thread_count(looks->replay);
+    struct strbuf name = STRBUF_INIT;
+    for (unsigned asked = 0; looks->named_count < count && asked < AT_ONCE; asked++) {
+        uint32_t tid = replay_thread(looks->replay, looks->named_count++)->tid;
+        char file[40];
+        snprintf(file, sizeof file, "task/%u/comm", tid);
+        strbuf_reset(&name);
+        if (proc_read(looks->pid, file, 64, &name) < 0 || !name.length)
+            continue;
+        name.data[name.length - 1] = '\0'; /* the newline */
+        for (char *at = name.data; *at; at++)
+            if ((unsigned char)*at < ' ' || *at == 0x7f)
+                *at = '?'; /* as usage_threads() does */
+        replay_thread_named(looks->replay, tid, name.data);
+    }
+    strbuf_release(&name);
+}
+
 /* A process that is gone has told nothing. */
 static void keep(struct looks *looks)
 {
@@ -241,6 +268,7 @@ static void look_at_start(struct looks *looks, uint64_t now_ns)
 void looks_see(struct looks *looks, uint64_t resident_bytes, uint64_t now_ns)
 {
     uint64_t age_ns = now_ns > looks->start_ns ? now_ns - looks->start_ns : 0;
+    name_new_threads(looks);
     if (looks->is_busy && atomic_load(&looks->is_over))
         looks_settle(looks);
     if (looks->is_busy || looks->denied || age_ns < START_NS)
