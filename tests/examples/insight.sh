@@ -1,10 +1,7 @@
 #!/bin/bash
-# insight.sh PROGRAM SOURCE INSIGHT TITLE [PENDING-RULE]: records PROGRAM and asks for insights. One of
+# insight.sh PROGRAM SOURCE INSIGHT TITLE: records PROGRAM and asks for insights. One of
 # id INSIGHT, whose title matches TITLE, must have the line of SOURCE that is marked "guilty" as the
 # innermost frame of its first path. TIDEMARK names the command.
-#
-# With PENDING-RULE the data is not recorded yet: as long as that rule is not asked the test is
-# skipped, and as soon as it is asked the test fails until PENDING is taken out of CMakeLists.txt.
 set -u
 export LC_ALL=C.UTF-8
 unset LD_PRELOAD TIDEMARK_OPTIONS TIDEMARK_SESSION
@@ -16,16 +13,10 @@ guilty=$(grep -nE '(/\*|!) guilty' "$2" | cut -d: -f1)
 "$TIDEMARK" record -q -o "$work/run.tmk" "$1" >/dev/null || exit 1
 "$TIDEMARK" insight --json "$work/run.tmk" >"$work/insight.json" || exit 1
 "$TIDEMARK" insight "$work/run.tmk"
-python3 - "$work/insight.json" "$(basename "$2")" "$guilty" "$3" "$4" "${5-}" <<'EOF'
+python3 - "$work/insight.json" "$(basename "$2")" "$guilty" "$3" "$4" <<'EOF'
 import json, os, re, sys
-path, source, guilty, wanted, title, pending = sys.argv[1:]
+path, source, guilty, wanted, title = sys.argv[1:]
 answer = json.load(open(path))
-if pending:
-    for rule in answer["not_asked"]:
-        if rule["id"] == pending:
-            print(f"PENDING: {pending}: {rule['why']}")
-            sys.exit(77)
-    sys.exit(f"{pending} is asked now: take PENDING out of tests/examples/CMakeLists.txt")
 found = [i for i in answer["insights"] if i["id"] == wanted and re.search(title, i["title"])]
 if not found:
     sys.exit(f"no {wanted} with a title like '{title}'")
