@@ -35,6 +35,11 @@ static struct wire_node *map_nodes(uint32_t index)
     return map_private(WIRE_CHUNK_BYTES);
 }
 
+static void give_back(void *memory, size_t bytes)
+{
+    madvise(memory, bytes, MADV_DONTNEED);
+}
+
 static void publish_nodes(uint32_t count)
 {
     (void)count;
@@ -106,7 +111,7 @@ static double least_ns(struct chain *chain, void (*capture)(void), long count)
 
 int main(void)
 {
-    static const struct unwind_host host = {map_private, map_nodes, publish_nodes, NULL};
+    static const struct unwind_host host = {map_private, give_back, map_nodes, publish_nodes, NULL};
     static const char *const patterns[] = {"same", "walk", "leaf"};
     static const int depths[] = {10, 30, 60};
     static struct chain chain;

@@ -155,6 +155,7 @@ static bool name_from_environment(void)
 
 static const struct unwind_host host = {
     .map_private = private_map,
+    .give_back = private_give_back,
     .map_nodes = shared_map_nodes,
     .publish_nodes = shared_publish_nodes,
     .saw_code = modules_saw_code,

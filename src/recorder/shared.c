@@ -97,6 +97,14 @@ void *private_map(size_t bytes)
     return memory;
 }
 
+void private_give_back(void *memory, size_t bytes)
+{
+    bytes = whole_pages(bytes);
+    syscall(SYS_madvise, memory, bytes, MADV_DONTNEED);
+    if (shared && shared->header)
+        atomic_fetch_sub_explicit(&shared->header->private_bytes, bytes, memory_order_relaxed);
+}
+
 struct wire_header *shared_header(void)
 {
     return shared ? shared->header : NULL;

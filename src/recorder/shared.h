@@ -27,5 +27,7 @@ struct wire_module *shared_log_module(const struct wire_module *entry, const cha
  * the child of a fork, private_map_kept() is copied there as usual. NULL when there is none. */
 void *private_map(size_t bytes);
 void *private_map_kept(size_t bytes);
+/* Whole pages of it: they read as zero and count no more. */
+void private_give_back(void *memory, size_t bytes);
 
 #endif

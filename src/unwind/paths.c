@@ -28,8 +28,6 @@
 #include "unwind/paths.h"
 
 #include <stdatomic.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
 #include "unwind/arch.h"
 #include "unwind/lock.h"
 
@@ -211,9 +209,8 @@ static struct table *table_new(uint64_t slots)
 /* The first page stays: it holds the mask, without which a late reader would run off. */
 static void table_give_back(struct table *table)
 {
-    if (table && table->bytes > 4096) {
-        arch_syscall4(SYS_madvise, (long)table + 4096, (long)(table->bytes - 4096), MADV_DONTNEED,
-                      0);
+    if (table && table->bytes > PAGE_BYTES) {
+        paths.host->give_back((char *)table + PAGE_BYTES, table->bytes - PAGE_BYTES);
     }
 }
 

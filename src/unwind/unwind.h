@@ -21,6 +21,8 @@ struct unwind_host {
     /* Zeroed memory for good, page-granular, without malloc; NULL when there is none. Contents
      * read as zero in the child of a fork (MADV_WIPEONFORK). */
     void *(*map_private)(size_t bytes);
+    /* Whole pages of such memory that are not needed any more; a late reader reads zeros there. */
+    void (*give_back)(void *memory, size_t bytes);
     /* Memory of nodes [index × WIRE_NODES_PER_CHUNK, …), shared with the collector; NULL: no more. */
     struct wire_node *(*map_nodes)(uint32_t index);
     /* Nodes below `count` are complete: make them visible. Threads and signal handlers call it at
