@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
-#include "recorder/lock.h"
 #include "recorder/shared.h"
+#include "unwind/lock.h"
 #include "unwind/unwind.h"
 
 enum { MODULES_MAX = 4096, PATH_MAX_BYTES = 4096, PATH_ARENA_BYTES = 1 << 16 };
@@ -22,7 +22,8 @@ struct module {
  * of the parent may have held. Only `lock` is re-made there. */
 static struct modules {
     struct lock lock;
-    uint32_t count;
+    _Atomic uint32_t version; /* odd: modules are being taken out */
+    _Atomic uint32_t count;
     unsigned long long unloads; /* the loader's own count when we last looked */
     char *paths;
     size_t paths_left;
@@ -128,8 +129,7 @@ static int sight(struct dl_phdr_info *info, size_t size, void *context)
 
 static void add(const struct sighting *sighting)
 {
-    if (!lock_take(&modules->lock))
-        return;
+    lock_take(&modules->lock);
     if (!find(sighting->ip) && modules->count < MODULES_MAX) {
         struct module *module = &modules->module[modules->count];
         module->entry = sighting->entry;
@@ -138,28 +138,39 @@ static void add(const struct sighting *sighting)
         module->logged = shared_log_module(&module->entry, module->path);
         modules->count++;
     }
-    lock_give(&modules->lock);
+    lock_release(&modules->lock);
 }
 
+/* Asked for every address that is new, without the lock. May say no of what is being taken out. */
+static bool is_known(uintptr_t ip)
+{
+    uint32_t version = atomic_load_explicit(&modules->version, memory_order_acquire);
+    bool found = find(ip) != NULL;
+    atomic_thread_fence(memory_order_acquire);
+    return found && !(version & 1) &&
+           atomic_load_explicit(&modules->version, memory_order_relaxed) == version;
+}
+
+/* Nothing of ours is locked while the loader is asked: whoever holds its lock may come here. But
+ * nobody may leave by longjmp while we hold it. */
 void modules_saw_code(uintptr_t ip)
 {
-    if (!shared_header() || !ready() || !lock_take(&modules->lock))
-        return;
-    bool known = find(ip) != NULL;
-    lock_give(&modules->lock);
-    if (known)
+    if (!shared_header() || !ready() || is_known(ip))
         return;
     struct sighting sighting = {.ip = ip};
+    uint64_t signals = signals_block();
     dl_iterate_phdr(sight, &sighting);
     if (sighting.found)
         add(&sighting);
+    signals_restore(signals);
 }
 
 void modules_log_again(void)
 {
     if (!modules)
         return;
-    modules->lock = (struct lock){0};
+    modules->lock = (struct lock)LOCK_INIT;
+    modules->version &= ~1u;
     for (uint32_t i = 0; i < modules->count; i++) {
         struct module *module = &modules->module[i];
         module->entry.born = 0;
@@ -203,11 +214,14 @@ void modules_check_gone(void)
         return;
     struct survey survey = {.count = modules->count};
     dl_iterate_phdr(survey_one, &survey);
-    if (survey.unloads == modules->unloads || !lock_take(&modules->lock))
+    if (survey.unloads == modules->unloads)
         return;
+    lock_take(&modules->lock);
     modules->unloads = survey.unloads;
+    atomic_fetch_add(&modules->version, 1);
     for (uint32_t i = survey.count; i-- > 0;)
         if (!survey.seen[i])
             forget(i);
-    lock_give(&modules->lock);
+    atomic_fetch_add(&modules->version, 1);
+    lock_release(&modules->lock);
 }

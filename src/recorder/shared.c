@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include "recorder/lock.h"
+#include "unwind/lock.h"
 
 enum { RING_CHUNKS = 512, NODE_CHUNKS = 4096 };
 
@@ -211,8 +211,7 @@ static struct wire_ring *ring_new(uint32_t *made)
 
 struct wire_ring *shared_take_ring(uint32_t tid, char **data, uint32_t *index)
 {
-    if (!lock_take(&shared->lock))
-        return NULL;
+    lock_take(&shared->lock);
     struct wire_ring *ring = ring_reuse(index);
     if (!ring)
         ring = ring_new(index);
@@ -221,7 +220,7 @@ struct wire_ring *shared_take_ring(uint32_t tid, char **data, uint32_t *index)
         atomic_store_explicit(&ring->tid, tid, memory_order_relaxed);
         atomic_store_explicit(&ring->state, WIRE_RING_ACTIVE, memory_order_release);
     }
-    lock_give(&shared->lock);
+    lock_release(&shared->lock);
     return ring;
 }
 
@@ -233,14 +232,13 @@ struct wire_node *shared_map_nodes(uint32_t index)
         return NULL;
     if (index < shared->node_chunks)
         return shared->nodes[index];
-    if (!lock_take(&shared->lock))
-        return NULL;
+    lock_take(&shared->lock);
     struct wire_node *chunk = (void *)chunk_new(WIRE_CHUNK_NODES);
     if (chunk) {
         shared->nodes[index] = chunk;
         shared->node_chunks = index + 1;
     }
-    lock_give(&shared->lock);
+    lock_release(&shared->lock);
     return chunk;
 }
 
@@ -258,8 +256,7 @@ struct wire_module *shared_log_module(const struct wire_module *entry, const cha
 {
     size_t path_bytes = strlen(path) + 1;
     size_t bytes = (offsetof(struct wire_module, path) + path_bytes + 7) & ~(size_t)7;
-    if (!lock_take(&shared->lock))
-        return NULL;
+    lock_take(&shared->lock);
     struct wire_module *slot = NULL;
     /* The word after the last entry stays 0: it ends the log. */
     if (!shared->module_log || shared->module_used + bytes + 8 > WIRE_CHUNK_BYTES) {
@@ -274,6 +271,6 @@ struct wire_module *shared_log_module(const struct wire_module *entry, const cha
         shared->module_used += bytes;
         __atomic_store_n(&slot->entry_bytes, (uint32_t)bytes, __ATOMIC_RELEASE);
     }
-    lock_give(&shared->lock);
+    lock_release(&shared->lock);
     return slot;
 }

@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "recorder/shared.h"
+#include "unwind/lock.h"
 #include "wire/wire.h"
 
 static int own_path(struct dl_phdr_info *info, size_t size, void *context)
@@ -93,6 +94,7 @@ static long fork_unseen(void)
  * open is closed: a pipe that we held would never seem closed to its reader. */
 static void become_collector(const char *path, const char *name, int ready)
 {
+    signals_restore(0); /* none blocked, whatever our caller or the program does */
     if (ready != 3 && dup2(ready, 3) < 0)
         _exit(127);
     syscall(SYS_close_range, 4u, ~0u, 0u);

@@ -10,9 +10,9 @@
 #include <unistd.h>
 #include "base/hash.h"
 #include "recorder/draw.h"
-#include "recorder/lock.h"
 #include "recorder/session.h"
 #include "recorder/shared.h"
+#include "unwind/lock.h"
 
 __thread struct thread *thread_current;
 bool thread_real_nests;
@@ -166,6 +166,7 @@ struct thread *thread_begin(void)
     if (thread_beginning || session_is_over())
         return NULL;
     int saved_errno = errno;
+    uint64_t signals = signals_block(); /* a handler that jumped out would leave others waiting */
     thread_beginning = true;
     struct thread *thread = NULL;
     if (session_is_on() || session_begin()) {
@@ -181,6 +182,7 @@ struct thread *thread_begin(void)
         }
     }
     thread_beginning = false;
+    signals_restore(signals);
     errno = saved_errno;
     return thread;
 }

@@ -19,11 +19,9 @@
 #include <sys/single_threaded.h>
 #include "base/ticks.h"
 #include "recorder/real.h"
+#include "unwind/arch.h" /* likely() */
 #include "unwind/unwind.h"
 #include "wire/wire.h"
-
-#define likely(x)   __builtin_expect(!!(x), 1)
-#define unlikely(x) __builtin_expect(!!(x), 0)
 
 /* In private memory that reads as zero in the child of a fork: ring == NULL is "not recording yet",
  * whatever the reason, and leads to thread_begin(). */

@@ -1,11 +1,13 @@
-/* A spin lock that a signal handler can neither meet nor abandon: signals are blocked while it is
- * held, so no handler of this thread can wait for it, and none can longjmp out of it. Two system
- * calls each time, so only for what is rare: memory for nodes, big rules, unloading. */
+/* A lock that a signal handler can neither meet nor abandon: signals are blocked while it is held, so
+ * no handler of this thread can wait for it, and none can longjmp out of it, nor can the thread be
+ * cancelled. Two system calls each time, so only for what is rare: memory for nodes and rings, big
+ * rules, modules. Zero bytes are a free lock: in memory that a fork wipes it is free in the child. */
 #ifndef TIDEMARK_UNWIND_LOCK_H
 #define TIDEMARK_UNWIND_LOCK_H
 
 #include <signal.h>
 #include <stdatomic.h>
+#include <sys/syscall.h>
 #include "unwind/arch.h"
 
 /* A stack that overflows while signals are blocked kills the program, although it may have a handler
@@ -24,13 +26,32 @@ struct lock {
 
 #define LOCK_INIT {ATOMIC_FLAG_INIT, 0}
 
-static inline void lock_take(struct lock *lock)
+enum { LOCK_SPINS = 1000 };
+
+/* Returns the mask from before. */
+static inline uint64_t signals_block(void)
 {
     uint64_t all = ~0ull, before = 0;
     lock_touch_stack();
     arch_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)&before, sizeof all);
-    while (atomic_flag_test_and_set_explicit(&lock->held, memory_order_acquire)) {
-        arch_relax();
+    return before;
+}
+
+static inline void signals_restore(uint64_t before)
+{
+    arch_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&before, 0, sizeof before);
+}
+
+static inline void lock_take(struct lock *lock)
+{
+    uint64_t before = signals_block();
+    for (unsigned tries = 0;
+         atomic_flag_test_and_set_explicit(&lock->held, memory_order_acquire); tries++) {
+        if (tries < LOCK_SPINS) {
+            arch_relax();
+        } else {
+            arch_syscall4(SYS_sched_yield, 0, 0, 0, 0); /* its holder may want our processor */
+        }
     }
     lock->signals = before;
 }
@@ -39,7 +60,7 @@ static inline void lock_release(struct lock *lock)
 {
     uint64_t before = lock->signals;
     atomic_flag_clear_explicit(&lock->held, memory_order_release);
-    arch_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&before, 0, sizeof before);
+    signals_restore(before);
 }
 
 #endif
