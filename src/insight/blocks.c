@@ -54,7 +54,8 @@ static void report_small(struct inquiry *inquiry, const struct candidate *candid
     insight_add_bytes(insight, "at_peak_bytes", metrics->at_peak_bytes);
     insight_add_count(insight, "alloc_count", metrics->alloc_count);
     insight_add_bytes(insight, "mean_size", mean_size(metrics));
-    insight_add_ratio(insight, "mean_slack", share_of(metrics->slack_bytes, blocks_of(metrics)));
+    insight_add_bytes(insight, "mean_slack",
+                      whole_number(share_of(metrics->slack_bytes, blocks_of(metrics)) + 0.5));
     insight_add_bytes(insight, "header", header);
     insight_add_bytes(insight, "overhead", candidate->cost);
     insight_add_share(insight, "peak_share", insight->cost);
