@@ -3,6 +3,7 @@
 #include "insight/rule.h"
 
 #include <stdlib.h>
+#include "present/facts.h"
 
 #define FALL_SHARE   0.25 /* of the peak must have been freed, */
 #define FALL_KEPT    0.5  /* and this much of that must have stayed resident, */
@@ -152,10 +153,14 @@ static bool is_returnable(const struct profile_sample *sample)
            RETURNABLE * (double)(sample->returnable_bytes + sample->pinned_bytes);
 }
 
-static const char *fragmentation_advice(const struct profile_sample *sample)
+static const char *fragmentation_advice(const struct profile *profile,
+                                        const struct profile_sample *sample)
 {
-    if (sample && is_returnable(sample))
+    if (sample && is_returnable(sample) && facts_allocator_is_libc(profile))
         return "Much of it is whole free pages: malloc_trim(0) after the phase gives them back. "
+               "Allocate what lives long before the temporary blocks, or from a pool of its own.";
+    if (sample && is_returnable(sample))
+        return "Much of it is whole free pages, which the allocator may be told to give back. "
                "Allocate what lives long before the temporary blocks, or from a pool of its own.";
     return "Allocate what lives long before the temporary blocks, or from a pool of its own, so "
            "that it does not lie between them; or do without the temporary blocks.";
@@ -194,7 +199,7 @@ static void report_pinned(struct inquiry *inquiry, const struct profile_sample *
         insight_add_bytes(insight, "kept_bytes", fall->kept_bytes);
     for (size_t i = 0; i < candidates.count; i++)
         add_residency_paths(inquiry, insight, sample->id, candidates.top[i].site, true);
-    insight->advice = fragmentation_advice(sample);
+    insight->advice = fragmentation_advice(inquiry->profile, sample);
     free(rows);
 }
 
@@ -247,8 +252,21 @@ static void report_fall(struct inquiry *inquiry, const struct fall *fall)
 {
     struct insight *insight = begin_fall(inquiry, fall);
     add_suspects(inquiry, insight);
-    insight->advice = fragmentation_advice(NULL);
+    insight->advice = fragmentation_advice(inquiry->profile, NULL);
     insight_at_most(insight, INSIGHT_WARNING);
+}
+
+static const char *kept_advice(const struct profile *profile, const struct profile_sample *sample)
+{
+    if (!is_returnable(sample))
+        return fragmentation_advice(profile, sample);
+    if (facts_allocator_is_libc(profile))
+        return "The allocator keeps it to use it again, and live blocks hold little of it. If "
+               "others "
+               "need the memory before the program ends, malloc_trim(0) gives it back.";
+    return "The allocator keeps it to use it again, and live blocks hold little of it. If others "
+           "need "
+           "the memory before the program ends, tell the allocator to keep less.";
 }
 
 /* Live blocks pin little of it: allocators keep free memory to use it again, which costs only
@@ -263,11 +281,7 @@ static void report_kept(struct inquiry *inquiry, struct fall fall,
     struct insight *insight = begin_fall(inquiry, &fall);
     insight_add_bytes(insight, "returnable_bytes", sample->returnable_bytes);
     insight_add_bytes(insight, "pinned_bytes", sample->pinned_bytes);
-    insight->advice = is_returnable(sample)
-                          ? "The allocator keeps it to use it again, and live blocks hold little "
-                            "of it. If others "
-                            "need the memory before the program ends, malloc_trim(0) gives it back."
-                          : fragmentation_advice(sample);
+    insight->advice = kept_advice(inquiry->profile, sample);
     insight_at_most(insight, INSIGHT_NOTICE);
 }
 

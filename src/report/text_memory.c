@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/text.h"
+#include "present/facts.h"
 
 enum { NAME = 20, FIGURE = 11, SHARE = 9 };
 
@@ -91,8 +92,7 @@ static void add_ledger_note(struct text *text, const struct profile_sample *samp
     } notes[] = {
         {"%s of live blocks were never touched", offsetof(struct profile_sample, untouched_bytes)},
         {"%s of them are swapped out", offsetof(struct profile_sample, live_swapped_bytes)},
-        {"%s of free memory could be returned (malloc_trim)",
-         offsetof(struct profile_sample, returnable_bytes)},
+        {"%s of free memory could be returned", offsetof(struct profile_sample, returnable_bytes)},
         {"%s of free memory cannot: live blocks lie on its pages",
          offsetof(struct profile_sample, pinned_bytes)},
     };
@@ -104,6 +104,9 @@ static void add_ledger_note(struct text *text, const struct profile_sample *samp
         if (!value || value == UINT64_MAX)
             continue;
         strbuf_addf(&line, "%s%s%s", line.length ? "; " : "", human_bytes(value).text, hole + 2);
+        if (notes[i].offset == offsetof(struct profile_sample, returnable_bytes) &&
+            facts_allocator_is_libc(text->profile))
+            strbuf_add_string(&line, " (malloc_trim)");
     }
     if (line.length)
         part_note(text, line.data);

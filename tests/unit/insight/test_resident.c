@@ -70,6 +70,10 @@ static void what_the_allocator_keeps_goes_by_the_ledger(void **state)
     assert_int_equal(insight->path_count, 0);
     assert_non_null(strstr(insight->advice, "malloc_trim"));
     assert_severity(insight, "notice");
+    built->modules[built->profile.module_count++] =
+        (struct profile_module){.path = "/usr/lib/libjemalloc.so.2"};
+    insight = the(built_ask(built), "fragmentation"); /* where there is no malloc_trim */
+    assert_null(strstr(insight->advice, "malloc_trim"));
     built->samples[1].slack_bytes = MIB - 1; /* what is resident is not the allocator's */
     assert_silent(built_ask(built), "fragmentation");
     built_free(built);
