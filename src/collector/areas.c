@@ -61,6 +61,16 @@ static bool is_ours(const struct smaps *smaps, size_t index)
     return slash && strncmp(slash + 1, "libtidemark.so", 14) == 0;
 }
 
+uint64_t areas_tool_rss(const struct smaps *smaps)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < smaps->count; i++)
+        if ((smaps->mappings[i].kind == SMAPS_TOOL || is_ours(smaps, i)) &&
+            smaps->mappings[i].bytes.rss != PROCESS_UNKNOWN)
+            bytes += smaps->mappings[i].bytes.rss;
+    return bytes;
+}
+
 static bool is_reserved_till(const struct smaps *smaps, size_t index, uint64_t end)
 {
     return index < smaps->count && smaps->mappings[index].kind == SMAPS_RESERVED &&

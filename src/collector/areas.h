@@ -67,6 +67,8 @@ int areas_find(struct areas *areas, const struct smaps *smaps, const struct area
 void areas_release(struct areas *areas);
 
 /* Only its pages tell whose its bytes are. */
+/* Resident bytes of the tool itself: its library and what is of kind SMAPS_TOOL. */
+uint64_t areas_tool_rss(const struct smaps *smaps);
 bool area_needs_pages(const struct area *area);
 
 #endif

@@ -241,7 +241,8 @@ static void sample_memory(struct image *image, uint64_t now_ns)
     if (process_meter_read(&image->meter, &sample) == 0) {
         struct wire_header *header = image->view.header;
         uint64_t private_bytes = atomic_load(&header->private_bytes);
-        uint64_t tool = view_touched_bytes(&image->view) + private_bytes;
+        uint64_t tool = image->looks ? looks_tool_bytes(image->looks)
+                                     : view_touched_bytes(&image->view) + private_bytes;
         uint64_t chunks = atomic_load(&header->chunk_count);
         uint64_t tool_virtual = chunks * WIRE_CHUNK_BYTES + private_bytes;
         replay_memory_sample(

@@ -118,6 +118,7 @@ static void take_totals(struct look *look)
     look->sample.unique_bytes = totals.all.uss;
     look->sample.swapped_bytes = totals.all.swap;
     look->sample.virtual_bytes = totals.all.size;
+    look->tool_rss_bytes = areas_tool_rss(&look->smaps);
 }
 
 static int row_compare(const void *left, const void *right)

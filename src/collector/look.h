@@ -41,6 +41,7 @@ struct look {
     size_t row_count;
     struct look_thread *threads; /* by tid */
     size_t thread_count;
+    uint64_t tool_rss_bytes; /* with or without a ledger; 0: not known */
     int error;    /* 0, or why the sample or its ledger are not known: -errno of process/ */
     uint64_t cpu_ns;
     struct smaps smaps;

@@ -42,6 +42,8 @@ struct looks {
     uint64_t peak_bytes; /* the highest resident set that was looked at */
     uint64_t spent_ns;
     uint32_t last_id;
+    uint64_t tool_expected_bytes; /* by tool_estimate() when the look under way began */
+    int64_t tool_excess_bytes;    /* of that estimate over what the last look found */
     size_t named_count; /* threads of the replay whose names were asked for */
     bool started; /* the look at the start is done */
     bool denied;  /* the last one was: not before the end again */
@@ -133,6 +135,13 @@ static void copy_claims(struct looks *looks, struct look *look)
     replay_mapped(looks->replay, claim_mapped, look);
 }
 
+/* Without a look at the mappings. The recorder touches only part of the tables that it maps, and its
+ * library has pages too. */
+static uint64_t tool_estimate(const struct looks *looks)
+{
+    return view_touched_bytes(looks->view) + atomic_load(&looks->view->header->private_bytes);
+}
+
 static void prepare(struct looks *looks, enum profile_sample_why why, bool over_pages,
                     uint64_t now_ns)
 {
@@ -150,6 +159,7 @@ static void prepare(struct looks *looks, enum profile_sample_why why, bool over_
     look->at_threads = why == PROFILE_SAMPLE_END;
     look->row_limit = why == PROFILE_SAMPLE_END ? 0 : PEAK_ROWS;
     copy_claims(looks, look);
+    looks->tool_expected_bytes = tool_estimate(looks);
     look->cpu_ns = monotonic_ns() - begin_ns;
 }
 
@@ -209,6 +219,8 @@ static void keep(struct looks *looks)
     struct look *done = NULL;
     looks->spent_ns += look->cpu_ns;
     judge(looks, look);
+    if (look->tool_rss_bytes)
+        looks->tool_excess_bytes = (int64_t)(looks->tool_expected_bytes - look->tool_rss_bytes);
     tell_threads(looks, look);
     if (look->error != -ESRCH)
         done = realloc(looks->done, (looks->done_count + 1) * sizeof *done);
@@ -298,6 +310,12 @@ void looks_finish(struct looks *looks, uint64_t now_ns)
     if (!over_pages && !*looks->complaint)
         complain(looks, "the program ended with more live blocks than are looked at: their pages "
                         "are known as of the last peak looked at, if there was one");
+}
+
+uint64_t looks_tool_bytes(const struct looks *looks)
+{
+    int64_t bytes = (int64_t)tool_estimate(looks) - looks->tool_excess_bytes;
+    return bytes > 0 ? (uint64_t)bytes : 0;
 }
 
 /* ---- For the profile ----------------------------------------------------------------------- */

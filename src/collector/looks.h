@@ -34,6 +34,10 @@ void looks_see(struct looks *looks, uint64_t resident_bytes, uint64_t now_ns);
 /* The last one, at a process that waits or that we are about to leave; returns when it is over. */
 void looks_finish(struct looks *looks, uint64_t now_ns);
 
+/* What of the resident set is the tool's own, as far as the last look could tell; before the first:
+ * all that the recorder has mapped. */
+uint64_t looks_tool_bytes(const struct looks *looks);
+
 /* Waits for a look under way, so that the replay may go. */
 void looks_settle(struct looks *looks);
 

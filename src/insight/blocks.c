@@ -1,14 +1,13 @@
 /* What blocks cost beyond what was asked for: many small ones, and rounding up. */
 #include "insight/rule.h"
 
-#include <string.h>
-#include "present/names.h"
+#include "present/facts.h"
 
 /* Small: where an allocator's own bytes weigh. */
 #define SMALL_BYTES  64
 #define SMALL_BLOCKS 10000 /* at once: fewer are no matter */
 #define SMALL_SHARE  0.05  /* of the peak: what is lost to them */
-/* glibc keeps a size beside each block; the others named below keep none. */
+/* glibc keeps a size beside each block; other allocators that are known keep none. */
 #define GLIBC_HEADER 8
 
 #define WASTE_SHARE   0.20 /* of the bytes asked for */
@@ -17,13 +16,7 @@
 
 static uint64_t header_bytes(const struct profile *profile)
 {
-    static const char *const without[] = {"libjemalloc", "libtcmalloc", "libmimalloc",
-                                          "libsnmalloc", "libhoard",    "librpmalloc"};
-    for (size_t i = 0; i < profile->module_count; i++)
-        for (size_t j = 0; j < sizeof without / sizeof *without; j++)
-            if (!strncmp(name_base(profile->modules[i].path), without[j], strlen(without[j])))
-                return 0;
-    return GLIBC_HEADER;
+    return facts_allocator_is_libc(profile) ? GLIBC_HEADER : 0;
 }
 
 /* Of a site's blocks that were alive at the peak: what is known is the mean over all of them. */
@@ -54,7 +47,8 @@ static void report_small(struct inquiry *inquiry, const struct candidate *candid
     insight_add_bytes(insight, "at_peak_bytes", metrics->at_peak_bytes);
     insight_add_count(insight, "alloc_count", metrics->alloc_count);
     insight_add_bytes(insight, "mean_size", mean_size(metrics));
-    insight_add_ratio(insight, "mean_slack", share_of(metrics->slack_bytes, blocks_of(metrics)));
+    insight_add_bytes(insight, "mean_slack",
+                      whole_number(share_of(metrics->slack_bytes, blocks_of(metrics)) + 0.5));
     insight_add_bytes(insight, "header", header);
     insight_add_bytes(insight, "overhead", candidate->cost);
     insight_add_share(insight, "peak_share", insight->cost);

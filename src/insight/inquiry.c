@@ -134,28 +134,33 @@ void insight_add_text(struct insight *insight, const char *metric, const char *v
     add_fact(insight, metric, INSIGHT_TEXT)->text = strbuf_detach(&text);
 }
 
-void insight_add_path(const struct inquiry *inquiry, struct insight *insight, uint32_t node,
-                      uint64_t value, enum insight_unit unit)
+static struct insight_path path_of(const struct inquiry *inquiry, uint32_t node, uint64_t value,
+                                   enum insight_unit unit)
 {
-    if (insight->path_count == INSIGHT_PATHS || node >= inquiry->profile->node_count)
-        return;
-    struct insight_path *path = &insight->paths[insight->path_count++];
-    *path = (struct insight_path){.node = node, .value = value, .unit = unit};
+    struct insight_path path = {.node = node, .value = value, .unit = unit};
     struct frame_walk walk;
     struct frame frame = frame_walk_begin(&walk, inquiry->profile, inquiry->hidden, node);
     uint64_t last = frame_key(inquiry->profile, frame);
-    path->frames[path->frame_count++] = frame;
+    path.frames[path.frame_count++] = frame;
     while (frame_walk_next(&walk, &frame)) {
         uint64_t key = frame_key(inquiry->profile, frame);
         if (key == last) /* recursion: once is enough */
             continue;
         last = key;
-        if (path->frame_count == INSIGHT_FRAMES) {
-            path->more = true;
+        if (path.frame_count == INSIGHT_FRAMES) {
+            path.more = true;
             break;
         }
-        path->frames[path->frame_count++] = frame;
+        path.frames[path.frame_count++] = frame;
     }
+    return path;
+}
+
+void insight_add_path(const struct inquiry *inquiry, struct insight *insight, uint32_t node,
+                      uint64_t value, enum insight_unit unit)
+{
+    if (insight->path_count < INSIGHT_PATHS && node < inquiry->profile->node_count)
+        insight->paths[insight->path_count++] = path_of(inquiry, node, value, unit);
 }
 
 static uint64_t metric_at(const struct call_metrics *metrics, size_t offset)
@@ -170,9 +175,9 @@ void top_paths_add(struct top_paths *top, uint32_t node, uint64_t value)
     size_t at = top->count;
     while (at && top->values[at - 1] < value)
         at--;
-    if (!value || at == INSIGHT_PATHS)
+    if (!value || at == TOP_PATHS)
         return;
-    top->count += top->count < INSIGHT_PATHS;
+    top->count += top->count < TOP_PATHS;
     for (size_t i = top->count - 1; i > at; i--) {
         top->nodes[i] = top->nodes[i - 1];
         top->values[i] = top->values[i - 1];
@@ -181,11 +186,53 @@ void top_paths_add(struct top_paths *top, uint32_t node, uint64_t value)
     top->values[at] = value;
 }
 
+static bool reads_alike(const struct profile *profile, const struct insight_path *a,
+                        const struct insight_path *b)
+{
+    if (a->frame_count != b->frame_count || a->more != b->more)
+        return false;
+    for (size_t i = 0; i < a->frame_count; i++)
+        if (frame_key(profile, a->frames[i]) != frame_key(profile, b->frames[i]))
+            return false;
+    return true;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const struct insight_path *left = a, *right = b;
+    if (left->value != right->value)
+        return left->value < right->value ? 1 : -1;
+    return left->node < right->node ? -1 : left->node > right->node;
+}
+
+/* As one what reads alike, most first; returns how many are left. */
+static size_t merge_alike(const struct profile *profile, struct insight_path *paths, size_t count)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t same = 0;
+        while (same < kept && !reads_alike(profile, &paths[same], &paths[i]))
+            same++;
+        if (same < kept)
+            paths[same].value += paths[i].value;
+        else
+            paths[kept++] = paths[i];
+    }
+    qsort(paths, kept, sizeof *paths, by_value);
+    return kept;
+}
+
 void insight_add_top(const struct inquiry *inquiry, struct insight *insight,
                      const struct top_paths *top, enum insight_unit unit)
 {
-    for (size_t i = 0; i < top->count; i++)
-        insight_add_path(inquiry, insight, top->nodes[i], top->values[i], unit);
+    struct insight_path *paths = calloc(top->count + 1, sizeof *paths);
+    for (size_t i = 0; paths && i < top->count; i++)
+        paths[i] = path_of(inquiry, top->nodes[i], top->values[i], unit);
+    size_t count = paths ? merge_alike(inquiry->profile, paths, top->count) : 0;
+    for (size_t i = 0; i < count && insight->path_count < INSIGHT_PATHS; i++)
+        if (paths[i].value >= paths[0].value / 100)
+            insight->paths[insight->path_count++] = paths[i];
+    free(paths);
 }
 
 void insight_add_paths(const struct inquiry *inquiry, struct insight *insight,

@@ -3,6 +3,7 @@
 #include "insight/rule.h"
 
 #include <stdlib.h>
+#include "present/facts.h"
 
 #define FALL_SHARE   0.25 /* of the peak must have been freed, */
 #define FALL_KEPT    0.5  /* and this much of that must have stayed resident, */
@@ -146,11 +147,20 @@ static void add_residency_paths(const struct inquiry *inquiry, struct insight *i
     insight_add_top(inquiry, insight, &top, INSIGHT_BYTES);
 }
 
-static const char *fragmentation_advice(const struct profile_sample *sample)
+static bool is_returnable(const struct profile_sample *sample)
 {
-    if (sample && (double)sample->returnable_bytes >=
-                      RETURNABLE * (double)(sample->returnable_bytes + sample->pinned_bytes))
+    return (double)sample->returnable_bytes >=
+           RETURNABLE * (double)(sample->returnable_bytes + sample->pinned_bytes);
+}
+
+static const char *fragmentation_advice(const struct profile *profile,
+                                        const struct profile_sample *sample)
+{
+    if (sample && is_returnable(sample) && facts_allocator_is_libc(profile))
         return "Much of it is whole free pages: malloc_trim(0) after the phase gives them back. "
+               "Allocate what lives long before the temporary blocks, or from a pool of its own.";
+    if (sample && is_returnable(sample))
+        return "Much of it is whole free pages, which the allocator may be told to give back. "
                "Allocate what lives long before the temporary blocks, or from a pool of its own.";
     return "Allocate what lives long before the temporary blocks, or from a pool of its own, so "
            "that it does not lie between them; or do without the temporary blocks.";
@@ -189,7 +199,7 @@ static void report_pinned(struct inquiry *inquiry, const struct profile_sample *
         insight_add_bytes(insight, "kept_bytes", fall->kept_bytes);
     for (size_t i = 0; i < candidates.count; i++)
         add_residency_paths(inquiry, insight, sample->id, candidates.top[i].site, true);
-    insight->advice = fragmentation_advice(sample);
+    insight->advice = fragmentation_advice(inquiry->profile, sample);
     free(rows);
 }
 
@@ -206,9 +216,23 @@ static void add_suspects(struct inquiry *inquiry, struct insight *insight)
     insight_add_text(insight, "pinned_by", "not recorded; the paths are of what was alive last");
 }
 
-static void report_fall(struct inquiry *inquiry, const struct fall *fall)
+/* Of the looks since the peak the one at which the allocator kept most. */
+static const struct profile_sample *most_kept(const struct profile *profile,
+                                              const struct fall *fall)
 {
-    const struct profile *profile = inquiry->profile;
+    const struct profile_sample *found = NULL;
+    for (size_t i = 0; i < profile->sample_count; i++) {
+        const struct profile_sample *sample = &profile->samples[i];
+        if (sample->has_ledger && sample->time_ns >= fall->peak * profile->bucket_ns &&
+            (!found || sample->slack_bytes > found->slack_bytes))
+            found = sample;
+    }
+    return found;
+}
+
+/* All that the timeline knows, or what the ledger says of it. */
+static struct insight *begin_fall(struct inquiry *inquiry, const struct fall *fall)
+{
     uint64_t fell = fall->peak_bytes - fall->low_bytes;
     struct insight *insight =
         insight_begin(inquiry, fall->kept_bytes, fall->peak_bytes, INSIGHT_BYTES);
@@ -219,9 +243,46 @@ static void report_fall(struct inquiry *inquiry, const struct fall *fall)
     insight_add_bytes(insight, "resident_bytes", fall->resident_bytes);
     insight_add_bytes(insight, "kept_bytes", fall->kept_bytes);
     insight_add_share(insight, "peak_share", insight->cost);
-    insight_add_ns(insight, "time", fall->low * profile->bucket_ns);
+    insight_add_ns(insight, "time", fall->low * inquiry->profile->bucket_ns);
+    return insight;
+}
+
+/* Without a ledger, what stays may as well be another allocator's, or nobody's. */
+static void report_fall(struct inquiry *inquiry, const struct fall *fall)
+{
+    struct insight *insight = begin_fall(inquiry, fall);
     add_suspects(inquiry, insight);
-    insight->advice = fragmentation_advice(NULL);
+    insight->advice = fragmentation_advice(inquiry->profile, NULL);
+    insight_at_most(insight, INSIGHT_WARNING);
+}
+
+static const char *kept_advice(const struct profile *profile, const struct profile_sample *sample)
+{
+    if (!is_returnable(sample))
+        return fragmentation_advice(profile, sample);
+    if (facts_allocator_is_libc(profile))
+        return "The allocator keeps it to use it again, and live blocks hold little of it. If "
+               "others "
+               "need the memory before the program ends, malloc_trim(0) gives it back.";
+    return "The allocator keeps it to use it again, and live blocks hold little of it. If others "
+           "need "
+           "the memory before the program ends, tell the allocator to keep less.";
+}
+
+/* Live blocks pin little of it: allocators keep free memory to use it again, which costs only
+ * others something. */
+static void report_kept(struct inquiry *inquiry, struct fall fall,
+                        const struct profile_sample *sample)
+{
+    if (sample->slack_bytes < fall.kept_bytes)
+        fall.kept_bytes = sample->slack_bytes;
+    if (fall.kept_bytes < KEPT_BYTES)
+        return;
+    struct insight *insight = begin_fall(inquiry, &fall);
+    insight_add_bytes(insight, "returnable_bytes", sample->returnable_bytes);
+    insight_add_bytes(insight, "pinned_bytes", sample->pinned_bytes);
+    insight->advice = kept_advice(inquiry->profile, sample);
+    insight_at_most(insight, INSIGHT_NOTICE);
 }
 
 void ask_fragmentation(struct inquiry *inquiry)
@@ -229,8 +290,11 @@ void ask_fragmentation(struct inquiry *inquiry)
     struct fall fall = find_fall(inquiry->profile);
     bool recorded;
     const struct profile_sample *sample = most_pinned(inquiry->profile, &recorded);
+    const struct profile_sample *kept = most_kept(inquiry->profile, &fall);
     if (sample)
         report_pinned(inquiry, sample, &fall);
+    else if (fall.kept_bytes && kept)
+        report_kept(inquiry, fall, kept);
     else if (fall.kept_bytes)
         report_fall(inquiry, &fall);
     else if (!recorded && !fall.sampled)

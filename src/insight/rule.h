@@ -65,10 +65,13 @@ void insight_add_ns(struct insight *insight, const char *metric, uint64_t value)
 void insight_add_share(struct insight *insight, const char *metric, double value);
 void insight_add_ratio(struct insight *insight, const char *metric, double value);
 void insight_add_text(struct insight *insight, const char *metric, const char *value);
-/* The paths with most of something, of which a finding shows INSIGHT_PATHS. */
+/* The paths with most of something. A finding shows INSIGHT_PATHS of them: those that read alike,
+ * since they differ in library frames or far up only, as one, and none with less than a hundredth
+ * of what the first has. */
+enum { TOP_PATHS = 256 };
 struct top_paths {
-    uint32_t nodes[INSIGHT_PATHS];
-    uint64_t values[INSIGHT_PATHS];
+    uint32_t nodes[TOP_PATHS];
+    uint64_t values[TOP_PATHS]; /* falling */
     size_t count;
 };
 void top_paths_add(struct top_paths *top, uint32_t node, uint64_t value); /* a value of 0 is none */

@@ -13,7 +13,8 @@
 #include "base/text.h"
 #include "present/facts.h"
 
-enum { SEVERITY_COLUMNS = 9, VALUE_COLUMNS = 10 };
+/* The first path of a finding is shown as far as it is kept, the others only so far. */
+enum { SEVERITY_COLUMNS = 9, VALUE_COLUMNS = 10, OTHER_FRAMES = 4 };
 
 static enum tone tone_of(enum insight_severity severity)
 {
@@ -88,7 +89,7 @@ static void add_facts(struct strbuf *out, const struct style *style, const struc
 }
 
 static void add_path(struct strbuf *out, const struct style *style, const struct profile *profile,
-                     const struct insight_path *path)
+                     const struct insight_path *path, size_t most)
 {
     struct strbuf value = STRBUF_INIT;
     add_value(&value, path->unit, path->value, 0, NULL);
@@ -99,14 +100,14 @@ static void add_path(struct strbuf *out, const struct style *style, const struct
     strbuf_add_string(out, "  ");
     strbuf_release(&value);
     size_t used = SEVERITY_COLUMNS + VALUE_COLUMNS + 2;
-    for (size_t i = 0; i < path->frame_count; i++) {
+    for (size_t i = 0; i < path->frame_count && i < most; i++) {
         if (i) {
             strbuf_add_repeated(out, " ", used);
             style_add(out, style, TONE_DIM, style_sign(style, "↑ ", "^ "));
         }
         frame_add_line(out, style, profile, path->frames[i], used + (i ? 2 : 0), !i);
     }
-    if (path->more) {
+    if (path->more || path->frame_count > most) {
         strbuf_add_repeated(out, " ", used);
         style_add(out, style, TONE_DIM, style_sign(style, "↑ …\n", "^ ...\n"));
     }
@@ -137,7 +138,7 @@ static void add_insight(struct strbuf *out, const struct style *style,
     add_title(out, style, insight, SEVERITY_COLUMNS, "");
     add_facts(out, style, insight);
     for (size_t i = 0; i < insight->path_count; i++)
-        add_path(out, style, profile, &insight->paths[i]);
+        add_path(out, style, profile, &insight->paths[i], i ? OTHER_FRAMES : INSIGHT_FRAMES);
     strbuf_add_repeated(out, " ", SEVERITY_COLUMNS);
     style_add(out, style, TONE_GOOD, style_sign(style, "→ ", "> "));
     text_add_wrapped(out, insight->advice, SEVERITY_COLUMNS + 2, style->columns);

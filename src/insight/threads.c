@@ -124,7 +124,7 @@ void ask_allocator_time(struct inquiry *inquiry)
     uint64_t time = total->alloc_time + total->free_time, lives = lives_ns(inquiry);
     uint64_t calls = inquiry->calls + total->free_count;
     if (!facts_number(inquiry->profile, PROFILE_META_TIMED) || total->alloc_time == UINT64_MAX) {
-        inquiry_silent(inquiry, "not recorded: the time that the allocator takes");
+        inquiry_silent(inquiry, "not recorded: the time that the allocator takes (record --timed)");
         return;
     }
     if (share_of(time, lives) < TIME_SHARE)

@@ -138,3 +138,14 @@ void facts_add_warnings(struct strbuf *out, const struct profile *profile)
     add_modules(out, profile, 1, "changed since the recording, so without names");
     add_modules(out, profile, 0, "file not found or not ELF, so without names");
 }
+
+bool facts_allocator_is_libc(const struct profile *profile)
+{
+    static const char *const others[] = {"libjemalloc", "libtcmalloc", "libmimalloc",
+                                         "libsnmalloc", "libhoard",    "librpmalloc"};
+    for (size_t i = 0; i < profile->module_count; i++)
+        for (size_t j = 0; j < sizeof others / sizeof *others; j++)
+            if (!strncmp(name_base(profile->modules[i].path), others[j], strlen(others[j])))
+                return false;
+    return true;
+}

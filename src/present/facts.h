@@ -16,6 +16,9 @@ uint64_t facts_number(const struct profile *profile, const char *key);
 /* Terminal-safe text of a meta value, "?" if it is not there. */
 void facts_add_text(struct strbuf *out, const struct profile *profile, const char *key);
 
+/* Is malloc the C library's, as far as loaded libraries tell? One linked into the program does not. */
+bool facts_allocator_is_libc(const struct profile *profile);
+
 /* Highest resident (program's own) bytes seen; false if never sampled. */
 bool facts_resident_peak(const struct profile *profile, uint64_t *bytes);
 

@@ -203,18 +203,29 @@ bool name_is_library(const char *function, const char *linkage, const char *file
         "core::",  "hashbrown::", "__rust_",           "__rdl_",       "__rg_",           "_start",
         "__libc_", "__cxa_",      "allocator_traits<", "_gfortran_",   "_gfortrani_",     NULL};
     static const char *const symbols[] = {
-        "_ZNSt",          "_ZNKSt", "_ZSt", "_ZNSa",           "_ZNSs", "_ZN9__gnu_cxx",
-        "_ZNK9__gnu_cxx", "_Znw",   "_Zna", "_Zdl",            "_Zda",  "_ZN10__cxxabiv1",
-        NULL};
+        "_ZNSt",         "_ZNKSt",          "_ZSt", "_ZNSa", "_ZNSs",
+        "_ZN9__gnu_cxx", "_ZNK9__gnu_cxx",  "_Znw", "_Zna",  "_Zdl",
+        "_Zda",          "_ZN10__cxxabiv1", NULL};
     static const char *const modules[] = {"libc.so",  "libc-",      "ld-linux",    "libstdc++.so",
                                           "libgcc_s", "libpthread", "libc++.so",   "libtidemark.so",
                                           "ld-2",     "ld-musl",    "libgfortran", NULL};
-    /* What everybody calls a malloc that ends the program on failure, and its free: the caller is
-     * the site. */
+    /* What everybody calls a malloc that ends the program on failure, and its free, and what widely
+     * used programs and libraries call theirs: the caller is the site. */
     static const char *const wrappers[] = {
-        "xmalloc",      "xcalloc",  "xrealloc",  "xstrdup",   "xstrndup", "xmemdup", "xzalloc",
-        "xmallocarray", "g_malloc", "g_malloc0", "g_realloc", "g_strdup", "xfree",   "g_free",
-        NULL};
+        "xmalloc", "xcalloc", "xrealloc", "xstrdup", "xstrndup", "xmemdup", "xzalloc",
+        "xmallocarray", "g_malloc", "g_malloc0", "g_realloc", "g_strdup", "xfree", "g_free",
+        /* redis and its forks */
+        "zmalloc", "zcalloc", "zcalloc_num", "zrealloc", "zmalloc_usable", "zcalloc_usable",
+        "zrealloc_usable", "zstrdup", "ztrymalloc", "ztrycalloc", "ztryrealloc",
+        "ztrymalloc_usable", "ztrycalloc_usable", "ztryrealloc_usable", "zfree", "zfree_usable",
+        /* OpenSSL, SQLite, Perl, CPython */
+        "CRYPTO_malloc", "CRYPTO_zalloc", "CRYPTO_realloc", "CRYPTO_strdup", "CRYPTO_strndup",
+        "CRYPTO_free", "sqlite3Malloc", "sqlite3MallocZero", "sqlite3_malloc", "sqlite3_malloc64",
+        "sqlite3_realloc", "sqlite3_realloc64", "sqlite3_free", "Perl_safesysmalloc",
+        "Perl_safesyscalloc", "Perl_safesysrealloc", "Perl_safesysfree", "PyMem_Malloc",
+        "PyMem_Calloc", "PyMem_Realloc", "PyMem_Free", "PyMem_RawMalloc", "PyMem_RawCalloc",
+        "PyMem_RawRealloc", "PyMem_RawFree", "PyObject_Malloc", "PyObject_Calloc",
+        "PyObject_Realloc", "PyObject_Free", NULL};
     if (module && any_prefix(name_base(module), modules))
         return true;
     for (size_t i = 0; function && wrappers[i]; i++)

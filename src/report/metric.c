@@ -35,8 +35,8 @@ const struct metric metrics[METRIC_COUNT] = {
      AT(aligned_count), METRIC_UNIT_COUNT, false, 0, false, NULL},
     {"time", "Time to allocate", "alloc_time_ns", "allocating took no time", AT(alloc_time),
      METRIC_UNIT_NS, false, 0, false,
-     "this profile does not say how long calls of the allocator took: they were not timed when it "
-     "was recorded"},
+     "this profile does not say how long calls of the allocator took; record with `tidemark "
+     "record --timed` to see it"},
 };
 
 const char *report_metric_missing(const struct profile *profile, int metric)

@@ -35,6 +35,9 @@ void part_note(struct text *text, const char *string);
 void part_frame(struct text *text, struct frame frame, size_t used, bool strong);
 /* part_frame() for the frame that the path of a node is listed under. */
 void part_path(struct text *text, uint32_t node, size_t used, bool strong);
+/* Groups nodes that part_path() would show alike: by index of `nodes` a group, numbered as they come;
+ * *groups is how many. To be freed; NULL: out of memory. */
+uint32_t *part_groups(const struct text *text, const uint32_t *nodes, size_t count, size_t *groups);
 /* Ends a line; spaces at its end go. */
 void part_end(struct text *text);
 /* A figure, right-aligned in `columns`. */

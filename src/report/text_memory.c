@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/text.h"
+#include "present/facts.h"
 
 enum { NAME = 20, FIGURE = 11, SHARE = 9 };
 
@@ -91,9 +92,9 @@ static void add_ledger_note(struct text *text, const struct profile_sample *samp
     } notes[] = {
         {"%s of live blocks were never touched", offsetof(struct profile_sample, untouched_bytes)},
         {"%s of them are swapped out", offsetof(struct profile_sample, live_swapped_bytes)},
-        {"%s of the allocator's could be returned (malloc_trim)",
-         offsetof(struct profile_sample, returnable_bytes)},
-        {"%s of it is pinned by live blocks", offsetof(struct profile_sample, pinned_bytes)},
+        {"%s of free memory could be returned", offsetof(struct profile_sample, returnable_bytes)},
+        {"%s of free memory cannot: live blocks lie on its pages",
+         offsetof(struct profile_sample, pinned_bytes)},
     };
     struct strbuf line = STRBUF_INIT;
     for (size_t i = 0; i < sizeof notes / sizeof *notes; i++) {
@@ -103,6 +104,9 @@ static void add_ledger_note(struct text *text, const struct profile_sample *samp
         if (!value || value == UINT64_MAX)
             continue;
         strbuf_addf(&line, "%s%s%s", line.length ? "; " : "", human_bytes(value).text, hole + 2);
+        if (notes[i].offset == offsetof(struct profile_sample, returnable_bytes) &&
+            facts_allocator_is_libc(text->profile))
+            strbuf_add_string(&line, " (malloc_trim)");
     }
     if (line.length)
         part_note(text, line.data);
@@ -334,38 +338,83 @@ static void add_when(struct strbuf *out, const struct profile *profile, uint32_t
 {
     for (size_t i = 0; i < profile->sample_count; i++)
         if (profile->samples[i].id == id)
-            strbuf_addf(out, "after %s (%s): ", human_duration(profile->samples[i].time_ns).text,
+            strbuf_addf(out, "after %s (%s); ", human_duration(profile->samples[i].time_ns).text,
                         why_name(profile->samples[i].why));
-    strbuf_add_string(out, "pins: free memory that live blocks keep resident");
+    strbuf_add_string(out, "pins: free memory on the same pages");
+}
+
+static uint64_t added(uint64_t a, uint64_t b)
+{
+    return a == UINT64_MAX || b == UINT64_MAX ? UINT64_MAX : a + b;
+}
+
+static void add_to_row(struct profile_residency *into, const struct profile_residency *from)
+{
+    into->path = from->path;
+    into->live_bytes = added(into->live_bytes, from->live_bytes);
+    into->resident_bytes = added(into->resident_bytes, from->resident_bytes);
+    into->untouched_bytes = added(into->untouched_bytes, from->untouched_bytes);
+    into->swapped_bytes = added(into->swapped_bytes, from->swapped_bytes);
+    into->pinned_bytes = added(into->pinned_bytes, from->pinned_bytes);
+}
+
+/* One row for each call site, of the rows of a sample. To be freed; NULL: out of memory. */
+static struct profile_residency *residency_by_site(const struct text *text, uint32_t sample,
+                                                   size_t *count)
+{
+    const struct profile *profile = text->profile;
+    struct profile_residency *rows = calloc(profile->residency_count + 1, sizeof *rows);
+    uint32_t *nodes = calloc(profile->residency_count + 1, sizeof *nodes), *groups = NULL;
+    size_t found = 0, at = 0;
+    for (size_t i = 0; nodes && i < profile->residency_count; i++)
+        if (profile->residencies[i].sample == sample)
+            nodes[found++] = profile->residencies[i].path;
+    if (nodes && rows)
+        groups = part_groups(text, nodes, found, count);
+    for (size_t i = 0; groups && i < profile->residency_count; i++)
+        if (profile->residencies[i].sample == sample)
+            add_to_row(&rows[groups[at++]], &profile->residencies[i]);
+    free(nodes);
+    if (!groups) {
+        free(rows);
+        rows = NULL;
+    }
+    free(groups);
+    return rows;
+}
+
+static void add_residencies(struct text *text, const struct profile_residency *rows,
+                            const uint32_t *order, size_t count)
+{
+    add_residency_heading(text);
+    for (size_t i = 0; i < count && i < text->options->top; i++)
+        add_residency(text, &rows[order[i]]);
 }
 
 int section_residency(struct text *text)
 {
     const struct profile *profile = text->profile;
     if (!profile->residency_count) {
-        part_title(text, "Resident by call path", NULL);
+        part_title(text, "Resident by call site", NULL);
         part_note(text, "not recorded: no pass over the pages was made");
         return 0;
     }
     uint32_t sample = last_with_residency(profile);
-    uint64_t *values = calloc(profile->residency_count + 1, sizeof *values);
     size_t count = 0;
-    for (size_t i = 0; values && i < profile->residency_count; i++) {
-        bool here = profile->residencies[i].sample == sample;
-        values[i] = here ? residency_weight(&profile->residencies[i]) + 1 : 0;
-        count += here;
-    }
-    uint32_t *order = values ? order_values(values, profile->residency_count) : NULL;
-    free(values);
-    if (!order)
-        return -ENOMEM;
+    struct profile_residency *rows = residency_by_site(text, sample, &count);
+    uint64_t *values = calloc(count + 1, sizeof *values);
+    for (size_t i = 0; rows && values && i < count; i++)
+        values[i] = residency_weight(&rows[i]);
+    uint32_t *order = rows && values ? order_values(values, count) : NULL;
     struct strbuf rest = STRBUF_INIT;
     add_when(&rest, profile, sample);
-    part_title(text, "Resident by call path", rest.data);
-    add_residency_heading(text);
-    for (size_t i = 0; i < count && i < text->options->top; i++)
-        add_residency(text, &profile->residencies[order[i]]);
+    if (order) {
+        part_title(text, "Resident by call site", rest.data);
+        add_residencies(text, rows, order, count);
+    }
     strbuf_release(&rest);
+    free(values);
+    free(rows);
     free(order);
-    return 0;
+    return order ? 0 : -ENOMEM;
 }

@@ -2,6 +2,7 @@
 #include "report/text.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "base/text.h"
 #include "present/names.h"
@@ -102,6 +103,48 @@ struct human signed_bytes(int64_t bytes)
     struct human positive = human_bytes(bytes < 0 ? -(uint64_t)bytes : (uint64_t)bytes), out;
     snprintf(out.text, sizeof out.text, "%s%.30s", bytes < 0 ? "-" : "", positive.text);
     return out;
+}
+
+/* ---- Paths of one call site ---------------------------------------------------------------- */
+
+struct keyed {
+    uint64_t key;
+    uint32_t at;
+};
+
+static int by_key(const void *a, const void *b)
+{
+    const struct keyed *left = a, *right = b;
+    if (left->key != right->key)
+        return left->key < right->key ? -1 : 1;
+    return left->at < right->at ? -1 : left->at > right->at;
+}
+
+uint32_t *part_groups(const struct text *text, const uint32_t *nodes, size_t count, size_t *groups)
+{
+    struct keyed *keyed = calloc(count + 1, sizeof *keyed);
+    uint32_t *of = calloc(count + 1, sizeof *of);
+    for (size_t i = 0; keyed && i < count; i++) {
+        bool known = nodes[i] < text->profile->node_count;
+        struct frame frame = known ? call_sites_frame(&text->sites, nodes[i]) : (struct frame){0};
+        keyed[i] = (struct keyed){frame_key(text->profile, frame), (uint32_t)i};
+    }
+    if (keyed)
+        qsort(keyed, count, sizeof *keyed, by_key);
+    /* first the index of the group's first member, which stands before it, then the number */
+    for (size_t i = 0, first = 0; keyed && of && i < count; i++) {
+        first = i && keyed[i].key == keyed[i - 1].key ? first : i;
+        of[keyed[i].at] = keyed[first].at;
+    }
+    *groups = 0;
+    for (size_t i = 0; keyed && of && i < count; i++)
+        of[i] = of[i] == i ? (uint32_t)(*groups)++ : of[of[i]];
+    if (!keyed) {
+        free(of);
+        of = NULL;
+    }
+    free(keyed);
+    return of;
 }
 
 void part_end(struct text *text)

@@ -14,21 +14,56 @@ static uint64_t duration(const struct profile *profile)
 
 /* ---- Peaks --------------------------------------------------------------------------------- */
 
-/* "   26.3 MiB  after 812 ms" and, if there is one, its largest path. */
+/* A peak's shares by call site, most first: its call paths, but those of one site as one. */
+struct peak_sites {
+    struct peak_share *items;
+    size_t count;
+};
+
+static int by_bytes(const void *a, const void *b)
+{
+    const struct peak_share *left = a, *right = b;
+    if (left->bytes != right->bytes)
+        return left->bytes < right->bytes ? 1 : -1;
+    return left->node < right->node ? -1 : left->node > right->node;
+}
+
+static struct peak_sites sites_of(const struct text *text, const struct peak *peak)
+{
+    struct peak_sites sites = {calloc(peak->share_count + 1, sizeof *sites.items), 0};
+    uint32_t *nodes = calloc(peak->share_count + 1, sizeof *nodes), *groups = NULL;
+    for (size_t i = 0; nodes && i < peak->share_count; i++)
+        nodes[i] = peak->shares[i].node;
+    if (nodes && sites.items)
+        groups = part_groups(text, nodes, peak->share_count, &sites.count);
+    for (size_t i = 0; groups && i < peak->share_count; i++) {
+        sites.items[groups[i]].node = nodes[i];
+        sites.items[groups[i]].bytes += peak->shares[i].bytes;
+    }
+    if (groups)
+        qsort(sites.items, sites.count, sizeof *sites.items, by_bytes);
+    free(nodes);
+    free(groups);
+    return sites;
+}
+
+/* "   26.3 MiB  after 812 ms" and, if there is one, its largest site. */
 static void add_peak_line(struct text *text, const struct peak *peak)
 {
     struct strbuf when = STRBUF_INIT;
+    struct peak_sites sites = sites_of(text, peak);
     part_figure(text, human_bytes(peak->bytes).text, FIGURE);
     strbuf_addf(&when, "  after %s", human_duration(peak->ticks).text);
     part_name(text, when.data, 20);
-    if (peak->share_count) {
-        const struct peak_share *share = &peak->shares[0];
-        part_cell(text, human_percent((double)share->bytes, (double)peak->bytes).text, 8);
+    if (sites.count) {
+        const struct peak_share *site = &sites.items[0];
+        part_cell(text, human_percent((double)site->bytes, (double)peak->bytes).text, 8);
         strbuf_add_string(&text->out, "  ");
-        part_path(text, share->node, FIGURE + 20 + 10, false);
+        part_path(text, site->node, FIGURE + 20 + 10, false);
     } else {
         part_end(text);
     }
+    free(sites.items);
     strbuf_release(&when);
 }
 
@@ -49,7 +84,8 @@ void overview_peaks(struct text *text)
         return;
     uint32_t *order = peaks_by_height(profile);
     struct strbuf rest = STRBUF_INIT;
-    strbuf_addf(&rest, "%zu, with the call site that holds most", profile->peak_count);
+    strbuf_addf(&rest, "%s%zu, with the call site that holds most",
+                profile->peak_count > OVERVIEW_PEAKS ? "the highest of " : "", profile->peak_count);
     part_title(text, "Separate peaks", rest.data);
     strbuf_release(&rest);
     for (size_t i = 0; order && i < OVERVIEW_PEAKS && i < profile->peak_count && i < PEAKS_MAX; i++)
@@ -81,12 +117,14 @@ static void add_peak(struct text *text, const struct peak *peak)
         strbuf_addf(&line, ", then down to %s", human_bytes(peak->valley_bytes).text);
     strbuf_addf(&text->out, "%s\n", line.data);
     uint64_t rest = peak->rest_bytes;
-    for (size_t i = 0; i < peak->share_count; i++) {
+    struct peak_sites sites = sites_of(text, peak);
+    for (size_t i = 0; i < sites.count; i++) {
         if (i < text->options->top)
-            add_share(text, peak->shares[i].bytes, peak->bytes, NULL, peak->shares[i].node);
+            add_share(text, sites.items[i].bytes, peak->bytes, NULL, sites.items[i].node);
         else
-            rest += peak->shares[i].bytes;
+            rest += sites.items[i].bytes;
     }
+    free(sites.items);
     if (!peak->share_count)
         style_add(&text->out, &text->style, TONE_DIM,
                   "                                 its call paths were not kept\n");
@@ -105,32 +143,126 @@ int section_peaks(struct text *text)
     return 0;
 }
 
-/* ---- Evolution of call paths --------------------------------------------------------------- */
+/* ---- Evolution of call sites --------------------------------------------------------------- */
 
-/* The highest level in each of `columns` parts of the run; a level holds until the next point. */
-static void sample_curve(const struct curve *curve, uint64_t span_ns, uint64_t *values,
-                         size_t columns)
+/* From when on a site holds so much more, or less. */
+struct step {
+    uint64_t time_ns;
+    int64_t change;
+    uint32_t site;
+};
+
+/* The curves of all paths of a site, one after another: steps[first … first + count - 1]. */
+struct site_curve {
+    uint32_t node;
+    size_t first, count;
+    uint64_t top_bytes;
+};
+
+struct site_curves {
+    struct site_curve *items;
+    struct step *steps;
+    size_t count;
+};
+
+static int by_site_and_time(const void *a, const void *b)
+{
+    const struct step *left = a, *right = b;
+    if (left->site != right->site)
+        return left->site < right->site ? -1 : 1;
+    return left->time_ns < right->time_ns ? -1 : left->time_ns > right->time_ns;
+}
+
+/* The level after step `at`, which may be one of several at its time. */
+static uint64_t level_after(uint64_t level, const struct step *step)
+{
+    return level + (uint64_t)step->change;
+}
+
+/* Is what comes after this step a level that lasted? */
+static bool is_settled(const struct site_curve *curve, const struct step *steps, size_t i)
+{
+    return i + 1 == curve->count || steps[i + 1].time_ns != steps[i].time_ns;
+}
+
+static void add_steps(struct site_curves *curves, const struct curve *curve, uint32_t site,
+                      size_t *count)
+{
+    uint64_t level = 0;
+    for (size_t i = 0; i < curve->count; i++) {
+        curves->steps[(*count)++] =
+            (struct step){curve->points[i].ticks, (int64_t)(curve->points[i].bytes - level), site};
+        level = curve->points[i].bytes;
+    }
+}
+
+static void find_tops(struct site_curves *curves, size_t step_count)
+{
+    for (size_t i = 0; i < step_count; i++)
+        curves->items[curves->steps[i].site].count++;
+    for (size_t i = 0, first = 0; i < curves->count; i++) {
+        struct site_curve *item = &curves->items[i];
+        uint64_t level = 0;
+        item->first = first;
+        first += item->count;
+        for (size_t j = 0; j < item->count; j++) {
+            level = level_after(level, &curves->steps[item->first + j]);
+            if (level > item->top_bytes && is_settled(item, &curves->steps[item->first], j))
+                item->top_bytes = level;
+        }
+    }
+}
+
+static void site_curves_release(struct site_curves *curves)
+{
+    free(curves->items);
+    free(curves->steps);
+}
+
+static int site_curves_init(struct site_curves *curves, const struct text *text)
+{
+    const struct profile *profile = text->profile;
+    size_t points = 0, steps = 0;
+    for (size_t i = 0; i < profile->curve_count; i++)
+        points += profile->curves[i].count;
+    *curves = (struct site_curves){calloc(profile->curve_count + 1, sizeof *curves->items),
+                                   calloc(points + 1, sizeof *curves->steps), 0};
+    uint32_t *nodes = calloc(profile->curve_count + 1, sizeof *nodes), *sites = NULL;
+    for (size_t i = 0; nodes && i < profile->curve_count; i++)
+        nodes[i] = profile->curves[i].node;
+    if (nodes && curves->items && curves->steps)
+        sites = part_groups(text, nodes, profile->curve_count, &curves->count);
+    for (size_t i = 0; sites && i < profile->curve_count; i++) {
+        curves->items[sites[i]].node = nodes[i];
+        add_steps(curves, &profile->curves[i], sites[i], &steps);
+    }
+    bool complete = sites != NULL;
+    if (complete) {
+        qsort(curves->steps, steps, sizeof *curves->steps, by_site_and_time);
+        find_tops(curves, steps);
+    } else {
+        site_curves_release(curves);
+    }
+    free(nodes);
+    free(sites);
+    return complete ? 0 : -ENOMEM;
+}
+
+/* The highest level in each of `columns` parts of the run; a level holds until the next step. */
+static void sample_curve(const struct site_curve *curve, const struct step *steps, uint64_t span_ns,
+                         uint64_t *values, size_t columns)
 {
     uint64_t level = 0;
     size_t at = 0;
     for (size_t column = 0; column < columns; column++) {
         double end = (double)span_ns * (double)(column + 1) / (double)columns;
         values[column] = level;
-        for (; at < curve->count && (double)curve->points[at].ticks <= end; at++) {
-            level = curve->points[at].bytes;
-            if (level > values[column])
+        for (; at < curve->count && (double)steps[at].time_ns <= end; at++) {
+            level = level_after(level, &steps[at]);
+            if (level > values[column] && is_settled(curve, steps, at))
                 values[column] = level;
         }
     }
-}
-
-static uint64_t curve_top(const struct curve *curve)
-{
-    uint64_t top = 0;
-    for (size_t i = 0; i < curve->count; i++)
-        if (curve->points[i].bytes > top)
-            top = curve->points[i].bytes;
-    return top;
 }
 
 /* The timeline's span, or as far as points reach. */
@@ -145,37 +277,47 @@ static uint64_t span_of(const struct profile *profile)
     return span ? span : 1;
 }
 
-static void add_curve(struct text *text, const struct curve *curve, uint64_t span, size_t columns)
+static void add_curve(struct text *text, const struct site_curve *curve, const struct step *steps,
+                      uint64_t span, size_t columns)
 {
-    uint64_t values[MAX_SPARK], top = curve_top(curve);
-    sample_curve(curve, span, values, columns);
-    part_figure(text, human_bytes(top).text, FIGURE);
+    uint64_t values[MAX_SPARK];
+    sample_curve(curve, steps, span, values, columns);
+    part_figure(text, human_bytes(curve->top_bytes).text, FIGURE);
     strbuf_add_string(&text->out, "  ");
-    part_spark(text, values, columns, top);
+    part_spark(text, values, columns, curve->top_bytes);
     strbuf_add_string(&text->out, "  ");
     part_path(text, curve->node, FIGURE + 4 + columns, false);
 }
 
-int section_paths(struct text *text)
+static void add_curves(struct text *text, const struct site_curves *curves, const uint32_t *order)
 {
-    const struct profile *profile = text->profile;
-    uint64_t *tops = calloc(profile->curve_count + 1, sizeof *tops);
-    for (size_t i = 0; tops && i < profile->curve_count; i++)
-        tops[i] = curve_top(&profile->curves[i]);
-    uint32_t *order = tops ? order_values(tops, profile->curve_count) : NULL;
-    free(tops);
-    if (!order)
-        return -ENOMEM;
     size_t columns = text->style.columns / 3 > MAX_SPARK ? MAX_SPARK : text->style.columns / 3;
-    uint64_t span = span_of(profile);
+    uint64_t span = span_of(text->profile);
     struct strbuf rest = STRBUF_INIT;
     strbuf_addf(&rest, "each on its own scale, over %s", human_duration(span).text);
-    part_title(text, "Call paths over time", profile->curve_count ? rest.data : NULL);
-    for (size_t i = 0; i < profile->curve_count && i < text->options->top; i++)
-        add_curve(text, &profile->curves[order[i]], span, columns);
-    if (!profile->curve_count)
+    part_title(text, "Call sites over time", curves->count ? rest.data : NULL);
+    for (size_t i = 0; i < curves->count && i < text->options->top; i++) {
+        const struct site_curve *curve = &curves->items[order[i]];
+        add_curve(text, curve, &curves->steps[curve->first], span, columns);
+    }
+    if (!curves->count)
         part_note(text, "not recorded");
     strbuf_release(&rest);
+}
+
+int section_paths(struct text *text)
+{
+    struct site_curves curves;
+    if (site_curves_init(&curves, text))
+        return -ENOMEM;
+    uint64_t *tops = calloc(curves.count + 1, sizeof *tops);
+    for (size_t i = 0; tops && i < curves.count; i++)
+        tops[i] = curves.items[i].top_bytes;
+    uint32_t *order = tops ? order_values(tops, curves.count) : NULL;
+    if (order)
+        add_curves(text, &curves, order);
+    site_curves_release(&curves);
+    free(tops);
     free(order);
-    return 0;
+    return order ? 0 : -ENOMEM;
 }

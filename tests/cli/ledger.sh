@@ -72,6 +72,13 @@ sqlite3 all.db "SELECT name, bytes, section, file LIKE '%resident.c', line > 0 F
 sqlite3 all.db "SELECT section, bytes FROM section JOIN module ON module.id = section.module
     WHERE path LIKE '%/resident' AND section = 5"
 
+# What is taken out of the resident memory over time is what looks at the mappings have found.
+try tidemark record -q --no-follow -o slow.tmk sh -c 'sleep 1; :'
+tidemark unpack slow.tmk slow.db
+tool=$(sqlite3 slow.db "SELECT tool_bytes FROM sample ORDER BY id DESC LIMIT 1")
+within "tool over time" "$(sqlite3 slow.db "SELECT tool_max FROM timeline WHERE tool_max > 0
+    ORDER BY bucket DESC LIMIT 1")" $((tool - 128 * K)) $((tool + 128 * K))
+
 # Not wanted: no look, and no waiting at the exit.
 try tidemark record -q --no-looks -o none.tmk "$VICTIMS/resident" all "$PWD/mapped"
 query none.tmk "SELECT count(*) FROM sample"

@@ -22,7 +22,7 @@ static void many_small_blocks_cost_their_management(void **state)
                                         "MiB more to manage them");
     assert_evidence(built, insight,
                     "at_peak_count 100000, at_peak_bytes 2000000, alloc_count 100000, mean_size "
-                    "20, mean_slack 4.000, header 8, overhead 1200000, peak_share 0.600");
+                    "20, mean_slack 4, header 8, overhead 1200000, peak_share 0.600");
     assert_path(built, insight, 0, 100000, "insert:20 < main:10");
     assert_severity(insight, "warning");
     assert_silent(built->insights, "size-waste"); /* it is the same thing */
@@ -37,7 +37,7 @@ static void other_allocators_keep_no_header(void **state)
     const struct insight *insight = the(built_ask(built), "small-blocks");
     assert_evidence(built, insight,
                     "at_peak_count 100000, at_peak_bytes 2000000, alloc_count 100000, mean_size "
-                    "20, mean_slack 4.000, header 0, overhead 400000, peak_share 0.200");
+                    "20, mean_slack 4, header 0, overhead 400000, peak_share 0.200");
     built_free(built);
 }
 

@@ -26,6 +26,17 @@ static struct built *falling(uint64_t left)
     return built;
 }
 
+static void add_sample(struct built *built, uint64_t pinned, uint64_t returnable)
+{
+    uint32_t id = (uint32_t)built->profile.sample_count + 1;
+    built->samples[built->profile.sample_count++] =
+        (struct profile_sample){.id = id, .time_ns = id * 100 * MS, .resident_bytes = 42 * MIB,
+                                .requested_bytes = 4 * MIB, .has_ledger = true,
+                                .pinned_bytes = pinned, .returnable_bytes = returnable,
+                                .cgroup_bytes = UINT64_MAX, .cgroup_limit_bytes = UINT64_MAX,
+                                .ooms = UINT64_MAX};
+}
+
 static void memory_that_is_freed_and_stays_is_told(void **state)
 {
     (void)state;
@@ -37,7 +48,34 @@ static void memory_that_is_freed_and_stays_is_told(void **state)
                     "kept_bytes 37748736, peak_share 0.900, time 300000000, pinned_by 'not "
                     "recorded; the paths are of what was alive last'");
     assert_path(built, insight, 0, 5000, "note:21 < main:11");
-    assert_severity(insight, "severe");
+    assert_severity(insight, "warning");
+    built_free(built);
+}
+
+static void what_the_allocator_keeps_goes_by_the_ledger(void **state)
+{
+    (void)state;
+    struct built *built = falling(42 * MIB);
+    add_sample(built, MIB, 0); /* at the peak: says nothing of what is kept later */
+    add_sample(built, 2 * MIB, 30 * MIB);
+    built->samples[0].time_ns = 50 * MS;
+    built->samples[0].slack_bytes = 41 * MIB;
+    built->samples[1].slack_bytes = 33 * MIB;
+    const struct insight *insight = the(built_ask(built), "fragmentation");
+    assert_string_equal(insight->title, "36.0 MiB was freed but 33.0 MiB of it stays resident");
+    assert_evidence(built, insight,
+                    "peak_bytes 41943040, requested_bytes 4194304, resident_bytes 44040192, "
+                    "kept_bytes 34603008, peak_share 0.825, time 300000000, "
+                    "returnable_bytes 31457280, pinned_bytes 2097152");
+    assert_int_equal(insight->path_count, 0);
+    assert_non_null(strstr(insight->advice, "malloc_trim"));
+    assert_severity(insight, "notice");
+    built->modules[built->profile.module_count++] =
+        (struct profile_module){.path = "/usr/lib/libjemalloc.so.2"};
+    insight = the(built_ask(built), "fragmentation"); /* where there is no malloc_trim */
+    assert_null(strstr(insight->advice, "malloc_trim"));
+    built->samples[1].slack_bytes = MIB - 1; /* what is resident is not the allocator's */
+    assert_silent(built_ask(built), "fragmentation");
     built_free(built);
 }
 
@@ -69,17 +107,6 @@ static void one_late_reading_is_no_fragmentation(void **state)
     built->buckets[2].physical = (struct timeline_level){42 * MIB, 42 * MIB};
     assert_silent(built_ask(built), "fragmentation");
     built_free(built);
-}
-
-static void add_sample(struct built *built, uint64_t pinned, uint64_t returnable)
-{
-    uint32_t id = (uint32_t)built->profile.sample_count + 1;
-    built->samples[built->profile.sample_count++] =
-        (struct profile_sample){.id = id, .time_ns = id * 100 * MS, .resident_bytes = 42 * MIB,
-                                .requested_bytes = 4 * MIB, .has_ledger = true,
-                                .pinned_bytes = pinned, .returnable_bytes = returnable,
-                                .cgroup_bytes = UINT64_MAX, .cgroup_limit_bytes = UINT64_MAX,
-                                .ooms = UINT64_MAX};
 }
 
 static void add_pinning(struct built *built, uint32_t sample, size_t site, uint64_t pinned,
@@ -249,6 +276,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(memory_that_is_freed_and_stays_is_told),
+        cmocka_unit_test(what_the_allocator_keeps_goes_by_the_ledger),
         cmocka_unit_test(memory_that_goes_back_is_not),
         cmocka_unit_test(what_was_never_resident_does_not_stay),
         cmocka_unit_test(one_late_reading_is_no_fragmentation),

@@ -79,6 +79,8 @@ static void library_frames_are_known(void **state)
     assert_true(name_is_library("_gfortran_internal_pack", NULL, NULL, "/usr/lib/libgfortran.so.5"));
     assert_true(name_is_library("_gfortrani_xmallocarray", NULL, NULL, "/home/ann/static"));
     assert_true(name_is_library("xmalloc", NULL, NULL, NULL));
+    assert_true(name_is_library("zmalloc_usable", NULL, NULL, NULL));
+    assert_false(name_is_library("zmalloc_usable_size", NULL, NULL, NULL));
     assert_true(
         name_is_library("allocate", NULL, "/usr/include/c++/12/bits/new_allocator.h", NULL));
     assert_false(name_is_library("std::vector<int> user::make<int>(int)", NULL, NULL, NULL));

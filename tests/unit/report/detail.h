@@ -50,7 +50,11 @@ static const struct curve_point detail_rise[] = {
 static const struct curve_point detail_waves[] = {
     {5 * MS, 9 * MIB}, {205 * MS, 9 * MIB}, {230 * MS, MIB}, {450 * MS, 8 * MIB},
     {500 * MS, MIB},   {812 * MS, 8 * MIB}, {900 * MS, 0}};
-static struct curve detail_curves[] = {{3, 4, 8192, detail_rise}, {5, 7, 16384, detail_waves}};
+/* Of the site of the waves too: in turns with them, and at 500 ms what one gives the other gets. */
+static const struct curve_point detail_turns[] = {
+    {300 * MS, MIB}, {500 * MS, 8 * MIB}, {700 * MS, 0}};
+static struct curve detail_curves[] = {
+    {3, 4, 8192, detail_rise}, {5, 7, 16384, detail_waves}, {10, 3, 8192, detail_turns}};
 
 static struct thread_metrics detail_threads[] = {
     {.tid = 4711,
