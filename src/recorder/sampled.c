@@ -175,9 +175,10 @@ bool sampled_add(uintptr_t address)
     return added;
 }
 
+/* free(NULL): an empty slot would answer to 0. */
 bool sampled_remove(uintptr_t address)
 {
-    if (!sampled_maybe((const void *)address) || !is_there(address))
+    if (!address || !sampled_maybe((const void *)address) || !is_there(address))
         return false;
     lock_take(&sampled->lock);
     bool removed = take_out(address);

@@ -195,6 +195,20 @@ static void a_child_begins_with_nothing(void **state)
     assert_true(filter_is_empty());
 }
 
+/* A block whose counter is that of the address 0, and free(NULL) while it lives. */
+static void no_block_is_not_in_the_set(void **state)
+{
+    uintptr_t block = (uintptr_t)1 << 36 | (uintptr_t)1 << 20 | 1 << 4;
+    (void)state;
+    assert_int_equal(sampled_counter(block), sampled_counter(0));
+    assert_true(sampled_add(block));
+    assert_true(sampled_maybe(NULL));
+    assert_false(sampled_remove(0));
+    assert_true(sampled_maybe((void *)block));
+    assert_true(sampled_remove(block));
+    assert_true(filter_is_empty());
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -202,6 +216,7 @@ int main(void)
         cmocka_unit_test(the_set_grows_while_it_is_used),
         cmocka_unit_test(an_address_twice_is_there_once),
         cmocka_unit_test(a_full_counter_stays_and_does_no_harm),
+        cmocka_unit_test(no_block_is_not_in_the_set),
         cmocka_unit_test(a_child_begins_with_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
