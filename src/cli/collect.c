@@ -4,6 +4,7 @@
 #include "cli/commands.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,6 +49,16 @@ static void say_ready(int fd)
         close(fd);
 }
 
+/* It is the program's: a pipe that we held would never seem closed to its reader. */
+static void leave_stderr(void)
+{
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (null >= 0 && null != STDERR_FILENO) {
+        dup2(null, STDERR_FILENO);
+        close(null);
+    }
+}
+
 int cmd_collect(int argc, char **argv)
 {
     struct collect_options collect = {0};
@@ -58,6 +69,7 @@ int cmd_collect(int argc, char **argv)
         return options_usage_error(&command, "this command is for the recorder's own use");
     struct record_options options;
     record_options_from_environment(&options);
+    leave_stderr();
     struct collector_options wanted = record_collector_options(&options);
     wanted.exit_waits = true;
     /* A terminal's signals are not for us (we are a session of our own); a service manager's are:

@@ -1,5 +1,6 @@
 #include "cli/record_options.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "collector/output_name.h"
@@ -122,8 +123,10 @@ void record_options_from_environment(struct record_options *options)
          word = strtok(NULL, " \t\n"))
         words[count++] = word;
     if (options_parse(&record_command, count, words, options) < 0 ||
-        record_options_check(options) != 0)
+        record_options_check(options) != 0) {
+        fprintf(stderr, "tidemark: recording as usual, without TIDEMARK_OPTIONS='%s'\n", text);
         *options = record_options_default();
+    }
 }
 
 struct collector_options record_collector_options(const struct record_options *options)

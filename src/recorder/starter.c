@@ -100,7 +100,8 @@ static void become_collector(const char *path, const char *name, int ready)
     syscall(SYS_close_range, 4u, ~0u, 0u);
     fcntl(3, F_SETFD, 0);
     int null = open("/dev/null", O_RDWR);
-    for (int fd = 0; fd < 3; fd++)
+    /* 2 stays until TIDEMARK_OPTIONS has been looked at: what is wrong there is said to the user. */
+    for (int fd = 0; fd < 2; fd++)
         dup2(null, fd);
     if (null > 3)
         close(null);

@@ -51,3 +51,9 @@ until_true left
 # Nothing to write to: the program does not suffer.
 TIDEMARK_OPTIONS="-o /proc/no/such.tmk" LD_PRELOAD=$library "$VICTIMS/basic" 1 2>/dev/null
 echo "status $?"
+
+# What is wrong in TIDEMARK_OPTIONS is said, once, and the program runs and is recorded all the same.
+rm -f -- *.tmk
+LD_PRELOAD=$library TIDEMARK_OPTIONS='--smaple=512K' sh -c 'exit 5' 2>err
+echo "status $?, $(ls -- *.tmk | wc -l) profile"
+cat err
