@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "present/facts.h"
 #include "present/names.h"
+#include "views/merge.h"
 
 enum { FINDINGS_PER_RULE = CANDIDATES, TITLE_NAME_COLUMNS = 40 };
 
@@ -324,63 +325,33 @@ const struct curve *curve_of(const struct profile *profile, uint32_t node)
 
 /* ---- Sites --------------------------------------------------------------------------------- */
 
-static uint64_t least(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
 static uint64_t most(uint64_t a, uint64_t b)
 {
     return a > b ? a : b;
 }
 
-/* By the rules of replay/metrics.h, and peaks as struct site says. */
-static void merge(struct call_metrics *into, const struct call_metrics *from)
+/* One more path. Own peaks add up, as struct site says. */
+static void merge(struct site *site, const struct call_metrics *path)
 {
-    into->alloc_count += from->alloc_count;
-    into->alloc_bytes += from->alloc_bytes;
-    into->realloc_count += from->realloc_count;
-    into->realloc_bytes += from->realloc_bytes;
-    into->realloc_moved += from->realloc_moved;
-    into->free_count += from->free_count;
-    into->free_bytes += from->free_bytes;
-    into->failed_count += from->failed_count;
-    into->zero_count += from->zero_count;
-    into->aligned_count += from->aligned_count;
-    into->temporary_count += from->temporary_count;
-    into->slack_bytes += from->slack_bytes;
-    into->size_min = least(into->size_min, from->size_min);
-    into->size_max = most(into->size_max, from->size_max);
-    into->lifetime_min = least(into->lifetime_min, from->lifetime_min);
-    into->lifetime_max = most(into->lifetime_max, from->lifetime_max);
-    into->lifetime_sum += from->lifetime_sum;
-    into->live_count += from->live_count;
-    into->live_bytes += from->live_bytes;
-    into->live_slack_bytes += from->live_slack_bytes;
-    into->peak_bytes += from->peak_bytes;
-    into->peak_ticks = most(into->peak_ticks, from->peak_ticks);
-    into->at_peak_bytes += from->at_peak_bytes;
-    into->at_peak_count += from->at_peak_count;
-    into->map_count += from->map_count;
-    into->map_bytes += from->map_bytes;
-    into->alloc_time += from->alloc_time;
-    into->free_time += from->free_time;
+    struct merged_metrics merged = {site->count, site->metrics};
+    merged_add_path(&merged, path);
+    merged.metrics.peak_bytes = site->metrics.peak_bytes + path->peak_bytes;
+    merged.metrics.peak_ticks = most(site->metrics.peak_ticks, path->peak_ticks);
+    site->metrics = merged.metrics;
+    site->count++;
 }
 
 static void merge_sites(struct inquiry *inquiry, const struct frame_groups *groups)
 {
     const struct profile *profile = inquiry->profile;
     for (size_t i = 0; i < groups->count; i++)
-        inquiry->sites[i] =
-            (struct site){.frame = groups->frames[i],
-                          .metrics = {.size_min = UINT64_MAX, .lifetime_min = UINT64_MAX}};
+        inquiry->sites[i] = (struct site){.frame = groups->frames[i]};
     inquiry->site_count = groups->count;
     for (size_t i = 0; i < profile->site_count; i++) {
         struct site *site = &inquiry->sites[groups->of_site[i]];
         const struct call_metrics *metrics = &profile->sites[i].metrics;
-        merge(&site->metrics, metrics);
+        merge(site, metrics);
         site->widest_bytes = most(site->widest_bytes, metrics->peak_bytes);
-        site->count++;
         inquiry->site_of_node[profile->sites[i].path] = groups->of_site[i];
     }
     size_t first = 0;
