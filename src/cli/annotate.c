@@ -8,6 +8,7 @@
 #include "base/strbuf.h"
 #include "base/term.h"
 #include "base/text.h"
+#include "cli/output.h"
 #include "profile/profile.h"
 #include "report/annotate.h"
 #include "report/report.h"
@@ -47,14 +48,7 @@ static const struct option_entry entries[] = {
     {"source-path", 'S', OPTION_CALL, "OLD=NEW",
      "sources recorded as below OLD are below NEW; may be repeated", 0, false, add_source_path},
     OPTION_GROUP("How to show it"),
-    {"json", 'j', OPTION_FLAG, NULL, "JSON, as doc/ANNOTATE-JSON.md describes", TO(json), false,
-     NULL},
-    {"color", 0, OPTION_CHOICE, TERM_COLOUR_CHOICE, "colour (default: auto; NO_COLOR is respected)",
-     TO(colour), false, NULL},
-    {"pager", 0, OPTION_SWITCH, NULL, "$PAGER or less, on a terminal (default: yes)", TO(pager),
-     false, NULL},
-    {"width", 'w', OPTION_NUMBER, "COLUMNS",
-     "as wide as this, 72 at least (default: the terminal, else 80)", TO(width), false, NULL},
+    OUTPUT_ENTRIES(TO, "ANNOTATE-JSON.md"),
     OPTION_GROUP_END};
 
 static const struct options_command command = {

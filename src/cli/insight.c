@@ -7,6 +7,7 @@
 #include "base/strbuf.h"
 #include "base/term.h"
 #include "base/text.h"
+#include "cli/output.h"
 #include "insight/insight.h"
 #include "profile/profile.h"
 
@@ -23,14 +24,7 @@ struct arguments {
 static const struct option_entry entries[] = {
     {"least", 'l', OPTION_CHOICE, INSIGHT_SEVERITY_CHOICE,
      "the least severity that is shown (default: info, all)", TO(least), false, NULL},
-    {"json", 'j', OPTION_FLAG, NULL, "JSON, as doc/REPORT-JSON.md describes", TO(json), false,
-     NULL},
-    {"color", 0, OPTION_CHOICE, TERM_COLOUR_CHOICE, "colour (default: auto; NO_COLOR is respected)",
-     TO(colour), false, NULL},
-    {"pager", 0, OPTION_SWITCH, NULL, "$PAGER or less, on a terminal (default: yes)", TO(pager),
-     false, NULL},
-    {"width", 'w', OPTION_NUMBER, "COLUMNS",
-     "as wide as this, 72 at least (default: the terminal, else 80)", TO(width), false, NULL},
+    OUTPUT_ENTRIES(TO, "REPORT-JSON.md"),
     OPTION_GROUP_END};
 
 static const struct options_command command = {
