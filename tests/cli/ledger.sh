@@ -113,7 +113,8 @@ query spin.tmk "SELECT why, has_ledger, 50 * abs(unexplained_bytes) <= resident_
 # The kernel lets nobody look.
 nobody=
 [ "$(id -u)" = 0 ] && nobody="setpriv --reuid=65534 --regid=65534 --clear-groups"
-mkdir -m 777 other && cd other && cp "$VICTIMS/resident" .
-try $nobody "$BIN/tidemark" record -q -o "$PWD/hidden.tmk" ./resident hidden "$PWD/mapped"
+mkdir -m 777 other && cd other && mkdir bin lib && cp "$VICTIMS/resident" .
+cp "$BIN/tidemark" bin && cp "$(dirname "$BIN")/lib/libtidemark.so" lib # nobody may not come there
+try $nobody bin/tidemark record -q -o "$PWD/hidden.tmk" ./resident hidden "$PWD/mapped"
 query hidden.tmk "SELECT resident_bytes IS NULL, has_ledger, minor_faults > 0 FROM sample WHERE why = 3;
     SELECT value LIKE '%does not let us look%' FROM meta WHERE key = 'no_ledger'"
