@@ -11,7 +11,9 @@ cmake           configures the build
 ninja-build     runs it
 pkg-config      finds the libraries below
 libsqlite3-dev  SQLite: a profile is an SQLite database
-libzstd-dev     zstd: finished profiles are packed
+libzstd-dev     zstd: finished profiles and traces are packed
+liblz4-dev      lz4: traces by --compress=lz4
+libxxhash-dev   xxHash: checksums of traces
 libdw-dev       elfutils: function names and lines from DWARF
 libelf-dev      elfutils: ELF files
 libiberty-dev   C++ and Rust names made readable

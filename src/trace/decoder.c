@@ -1,0 +1,379 @@
+/* See decoder.h. */
+#include "trace/decoder.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CUT_BYTES_MAX = 31 };
+
+void decoder_release(struct decoder *decoder)
+{
+    unpacker_release(&decoder->unpacker);
+    free(decoder->model);
+    free(decoder->runs);
+    free(decoder->records);
+    free(decoder->notes);
+    *decoder = (struct decoder){0};
+}
+
+/* ---- One record ---------------------------------------------------------------------------- */
+
+static uint64_t number(struct decoder *decoder, enum column tokens)
+{
+    return source_number(&decoder->columns[tokens], &decoder->columns[tokens + 1]);
+}
+
+static bool damaged(struct decoder *decoder)
+{
+    decoder->columns[COLUMN_OPS].overrun = true;
+    return false;
+}
+
+static uint64_t told_address(struct decoder *decoder, uint64_t *from)
+{
+    return *from = model_at_way(*from, number(decoder, COLUMN_ADDRESS_T));
+}
+
+static uint64_t birth_address(struct decoder *decoder, unsigned where, uint64_t size,
+                              uint64_t detail)
+{
+    struct model *model = decoder->model;
+
+    switch (where) {
+    case BIRTH_STACK:
+        return model_top(model, model_head(size, detail));
+    case BIRTH_BEHIND:
+        return model->behind & WIRE_ADDRESS_MASK;
+    case BIRTH_LAST_FREED:
+        return model->last_freed;
+    default:
+        return told_address(decoder, &model->last_birth);
+    }
+}
+
+static uint64_t freed_address(struct decoder *decoder, unsigned where)
+{
+    struct model *model = decoder->model;
+    uint64_t birth = model->birth_count - 1ull;
+
+    switch (where) {
+    case FREE_TOLD:
+        return model->last_freed = told_address(decoder, &model->last_told);
+    case FREE_NEWEST:
+        break;
+    case FREE_AGE:
+        birth -= number(decoder, COLUMN_AGE_T);
+        break;
+    default:
+        birth = model->last_freed_birth + number_unzigzag(number(decoder, COLUMN_STEP_T));
+    }
+    if (birth >= model->birth_count)
+        return damaged(decoder);
+    model_freed_birth(model, (uint32_t)birth);
+    return model->last_freed;
+}
+
+/* The number of a path, or MODEL_NONE. */
+static uint32_t told_path(struct decoder *decoder, uint32_t one, uint32_t two)
+{
+    struct model *model = decoder->model;
+    uint64_t back;
+
+    switch (source_byte(&decoder->columns[COLUMN_PATHS])) {
+    case PATH_AFTER_TWO:
+        return two - 1;
+    case PATH_AFTER_ONE:
+        return one - 1;
+    case PATH_NEW:
+        if (model->path_count == FORMAT_BLOCK_EVENTS)
+            return MODEL_NONE;
+        model->last_node =
+            (uint32_t)(model->last_node + number_unzigzag(number(decoder, COLUMN_NODE_T)));
+        model->paths[model->path_count] = (struct model_path){.node = (uint32_t)model->last_node};
+        return model->path_count++;
+    case PATH_KNOWN:
+        back = number(decoder, COLUMN_NODE_T);
+        return back < model->path_count ? (uint32_t)(model->path_count - 1 - back) : MODEL_NONE;
+    default:
+        return MODEL_NONE;
+    }
+}
+
+static bool decode_shape(struct decoder *decoder, unsigned flags, unsigned lane_number,
+                         struct wire_record *record)
+{
+    struct model_lane *lane = &decoder->model->lanes[lane_number];
+    uint32_t *one = model_after_one(lane), *two = model_after_two(lane);
+    uint32_t number_of_path = told_path(decoder, *one, *two);
+    struct model_path *path = &decoder->model->paths[number_of_path];
+    uint64_t slack, align;
+
+    if (number_of_path == MODEL_NONE)
+        return damaged(decoder);
+    model_saw_path(lane, one, two, number_of_path);
+    if (!(flags & OP_SAME_SHAPE)) {
+        path->size += number_unzigzag(number(decoder, COLUMN_SIZE_T));
+        slack = model_slack(path->size) + number_unzigzag(number(decoder, COLUMN_SLACK_T));
+        align = source_byte(&decoder->columns[COLUMN_ALIGN]);
+        path->slack_align = (slack & WIRE_MAX_SLACK) | align << 24;
+    }
+    record->size_bytes = path->size;
+    record->detail = path->slack_align << 32 | path->node;
+    return true;
+}
+
+static void next_off(struct decoder *decoder)
+{
+    struct byte_source *offs = &decoder->columns[COLUMN_OFFS];
+
+    decoder->has_off = source_left(offs) > 0;
+    if (decoder->has_off)
+        decoder->until_off = source_varint(offs);
+}
+
+static uint64_t time_off_grid(struct decoder *decoder)
+{
+    uint64_t off = source_varint(&decoder->columns[COLUMN_OFFS]), time = decoder->grid + off;
+
+    if (off == decoder->last_off) {
+        decoder->grid = time;
+        decoder->last_off = 0;
+    } else {
+        decoder->last_off = off;
+    }
+    next_off(decoder);
+    return time;
+}
+
+static uint64_t decode_time(struct decoder *decoder)
+{
+    struct byte_source *rest = &decoder->columns[COLUMN_TIME_R];
+    unsigned token = source_byte(&decoder->columns[COLUMN_TIME_T]);
+    uint64_t steps;
+
+    steps = token == TOKEN_BACK ? ~source_low_bytes(rest, 64) : source_rest(rest, token);
+    decoder->grid += steps * (uint64_t)decoder->step;
+    if (decoder->has_off && decoder->until_off-- == 0)
+        return time_off_grid(decoder);
+    decoder->last_off = 0;
+    return decoder->grid;
+}
+
+static uint64_t decode_address(struct decoder *decoder, enum op_class class, unsigned where,
+                               const struct wire_record *record)
+{
+    uint64_t address;
+
+    switch (class) {
+    case OP_BIRTH:
+        address = birth_address(decoder, where, record->size_bytes, record->detail);
+        model_born(decoder->model, address, record->size_bytes, record->detail);
+        return address;
+    case OP_FREE:
+        return freed_address(decoder, where);
+    case OP_VALUE:
+        return number(decoder, COLUMN_VALUE_T) & WIRE_ADDRESS_MASK;
+    default:
+        return told_address(decoder, &decoder->model->last_told);
+    }
+}
+
+static bool decode_raw(struct decoder *decoder, size_t bytes)
+{
+    const unsigned char *raw = source_bytes(&decoder->columns[COLUMN_RAW], bytes);
+
+    if (!raw)
+        return damaged(decoder);
+    memcpy(decoder->records + decoder->bytes, raw, bytes);
+    decoder->bytes += bytes;
+    return true;
+}
+
+/* A record kept as it is says itself how long it is. */
+static bool decode_raw_record(struct decoder *decoder)
+{
+    const struct byte_source *raw = &decoder->columns[COLUMN_RAW];
+
+    if (source_left(raw) < 16)
+        return damaged(decoder);
+    return decode_raw(decoder, raw->at[7] & WIRE_LONG ? 32 : 16);
+}
+
+struct decoded_kind {
+    unsigned kind;
+    enum op_class class;
+};
+
+static bool decode_record(struct decoder *decoder, const struct decoded_kind *kinds)
+{
+    unsigned op = source_byte(&decoder->columns[COLUMN_OPS]);
+    struct decoded_kind what = kinds[op >> 3];
+    struct wire_record record;
+    uint64_t address;
+
+    if (!(op >> 3))
+        return decode_raw_record(decoder);
+    if (what.class == OP_RAW)
+        return damaged(decoder);
+    if (what.kind & WIRE_LONG && !decode_shape(decoder, op, what.class == OP_BIRTH ? 0 : 1, &record))
+        return false;
+    address = decode_address(decoder, what.class, op & OP_WHERE, &record);
+    record.kind_address = (uint64_t)what.kind << 56 | address;
+    record.ticks = decode_time(decoder);
+    memcpy(decoder->records + decoder->bytes, &record, 16);
+    if (what.kind & WIRE_LONG)
+        memcpy(decoder->records + decoder->bytes + 16, &record.size_bytes, 16);
+    decoder->bytes += what.kind & WIRE_LONG ? 32 : 16;
+    return true;
+}
+
+/* ---- Runs and notes ------------------------------------------------------------------------ */
+
+static bool decode_runs(struct decoder *decoder, const struct decoded_kind *kinds, uint32_t events)
+{
+    struct byte_source *source = &decoder->columns[COLUMN_RUNS];
+    uint64_t stream = 0, records, cut;
+    size_t begin;
+
+    decoder->bytes = decoder->run_count = 0;
+    while (source_left(source)) {
+        begin = decoder->bytes;
+        stream += number_unzigzag(source_varint(source));
+        records = source_varint(source);
+        cut = source_varint(source);
+        if (records > events || cut > CUT_BYTES_MAX || decoder->run_count == decoder->run_room)
+            return false;
+        events -= (uint32_t)records;
+        for (; records; records--)
+            if (!decode_record(decoder, kinds))
+                return false;
+        if (cut && !decode_raw(decoder, cut))
+            return false;
+        decoder->runs[decoder->run_count++] =
+            (struct replay_run){(uint32_t)stream, (uint32_t)(decoder->bytes - begin)};
+    }
+    return events == 0;
+}
+
+static int make_note_room(struct decoder *decoder)
+{
+    struct trace_placed_note *notes;
+    size_t room = decoder->note_room ? 2 * decoder->note_room : 64;
+
+    if (decoder->note_count < decoder->note_room)
+        return 0;
+    notes = realloc(decoder->notes, room * sizeof *notes);
+    if (!notes)
+        return -ENOMEM;
+    decoder->notes = notes;
+    decoder->note_room = room;
+    return 0;
+}
+
+/* Values that this version does not know are skipped. */
+static bool decode_note(struct byte_source *source, struct trace_note *note)
+{
+    uint64_t kind = source_varint(source), values = source_varint(source), value, length;
+    const unsigned char *name;
+
+    memset(note, 0, sizeof *note);
+    note->kind = kind <= UINT32_MAX ? (uint32_t)kind : 0;
+    for (uint64_t i = 0; i < values && !source->overrun; i++) {
+        value = source_varint(source);
+        if (i < TRACE_NOTE_VALUES)
+            note->values[i] = value;
+    }
+    length = source_varint(source);
+    name = source_bytes(source, length);
+    if (!name)
+        return false;
+    memcpy(note->name, name, length < TRACE_NAME_BYTES ? length : TRACE_NAME_BYTES - 1);
+    return !source->overrun;
+}
+
+static int decode_notes(struct decoder *decoder)
+{
+    struct byte_source *source = &decoder->columns[COLUMN_NOTES];
+    uint64_t run = 0;
+
+    decoder->note_count = 0;
+    while (source_left(source)) {
+        int error = make_note_room(decoder);
+        if (error)
+            return error;
+        run += source_varint(source);
+        if (run > decoder->run_count ||
+            !decode_note(source, &decoder->notes[decoder->note_count].note))
+            return -EBADMSG;
+        decoder->notes[decoder->note_count++].before_run = run;
+    }
+    return 0;
+}
+
+/* ---- The whole ----------------------------------------------------------------------------- */
+
+/* What the streams can need at most, known before they are looked at. */
+static int make_room(struct decoder *decoder, uint32_t events)
+{
+    size_t runs = source_left(&decoder->columns[COLUMN_RUNS]) / 3; /* three bytes at least */
+    size_t bytes = (size_t)events * 32 + source_left(&decoder->columns[COLUMN_RAW]);
+
+    if (!decoder->model && !(decoder->model = calloc(1, sizeof *decoder->model)))
+        return -ENOMEM;
+    if (runs + 1 > decoder->run_room) {
+        free(decoder->runs);
+        decoder->runs = malloc((runs + 1) * sizeof *decoder->runs);
+        decoder->run_room = decoder->runs ? runs + 1 : 0;
+    }
+    if (bytes + 1 > decoder->room) {
+        free(decoder->records);
+        decoder->records = malloc(bytes + 1);
+        decoder->room = decoder->records ? bytes + 1 : 0;
+    }
+    return decoder->runs && decoder->records ? 0 : -ENOMEM;
+}
+
+static void read_kinds(struct byte_source *source, struct decoded_kind kinds[OP_KINDS_MAX + 1])
+{
+    memset(kinds, 0, (OP_KINDS_MAX + 1) * sizeof *kinds);
+    for (unsigned i = 1; i <= OP_KINDS_MAX && source_left(source); i++) {
+        kinds[i].kind = source_byte(source);
+        kinds[i].class = op_class_of(kinds[i].kind);
+    }
+}
+
+/* Every byte must have been used, none twice. */
+static bool is_used_up(const struct decoder *decoder)
+{
+    bool used = true;
+
+    for (unsigned i = 0; i < COLUMNS; i++)
+        used &= !decoder->columns[i].overrun && !source_left(&decoder->columns[i]);
+    return used;
+}
+
+int decoder_decode(struct decoder *decoder, const unsigned char *body, size_t bytes,
+                   uint32_t events)
+{
+    struct decoded_kind kinds[OP_KINDS_MAX + 1];
+    struct byte_source *offs = &decoder->columns[COLUMN_OFFS];
+    int error = events > FORMAT_BLOCK_EVENTS
+                    ? -EBADMSG
+                    : unpacker_unpack(&decoder->unpacker, body, bytes, decoder->columns, COLUMNS);
+
+    if (!error)
+        error = make_room(decoder, events);
+    if (error)
+        return error;
+    model_begin(decoder->model);
+    read_kinds(&decoder->columns[COLUMN_KINDS], kinds);
+    decoder->step = (int64_t)source_varint(offs);
+    decoder->grid = source_varint(offs);
+    decoder->last_off = 0;
+    next_off(decoder);
+    if (!decode_runs(decoder, kinds, events))
+        return -EBADMSG;
+    error = decode_notes(decoder);
+    return error ? error : is_used_up(decoder) ? 0 : -EBADMSG;
+}

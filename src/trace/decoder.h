@@ -1,0 +1,30 @@
+/* The columns of a block of events become records again. Believes nothing: whatever the columns
+ * hold, it ends, within the memory that the number of events allows. Inside the room. */
+#ifndef TIDEMARK_TRACE_DECODER_H
+#define TIDEMARK_TRACE_DECODER_H
+
+#include "trace/columns.h"
+#include "trace/model.h"
+#include "trace/trace.h"
+
+struct decoder {
+    struct unpacker unpacker;
+    struct byte_source columns[COLUMNS];
+    struct model *model;
+    uint64_t grid, last_off, until_off;
+    int64_t step;
+    bool has_off;
+    struct replay_run *runs;
+    size_t run_count, run_room;
+    unsigned char *records;
+    size_t bytes, room;
+    struct trace_placed_note *notes;
+    size_t note_count, note_room;
+};
+
+/* Begin with all zero. -EBADMSG, -ENOMEM. */
+int decoder_decode(struct decoder *decoder, const unsigned char *body, size_t bytes,
+                   uint32_t events);
+void decoder_release(struct decoder *decoder);
+
+#endif

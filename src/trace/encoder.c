@@ -1,0 +1,428 @@
+/* See encoder.h. */
+#include "trace/encoder.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    NOTE_BYTES_MAX = NUMBER_BYTES * (4 + TRACE_NOTE_VALUES) + TRACE_NAME_BYTES,
+    NOTES_FULL = 1 << 20,
+    FAR_RECORDS = 12, /* how far ahead memory is asked for */
+    STEP_MAX = 128, STEP_SAMPLE = 512,
+};
+
+static size_t column_room(unsigned column)
+{
+    if (column == COLUMN_NOTES)
+        return NOTES_FULL + NOTE_BYTES_MAX;
+    if (column == COLUMN_RAW)
+        return 64 * FORMAT_BLOCK_EVENTS;
+    if (column == COLUMN_RUNS)
+        return 3 * NUMBER_BYTES * (FORMAT_BLOCK_EVENTS + 1);
+    if (column == COLUMN_OFFS)
+        return 2 * NUMBER_BYTES * (FORMAT_BLOCK_EVENTS + 1);
+    return NUMBER_BYTES * FORMAT_BLOCK_EVENTS;
+}
+
+int encoder_init(struct encoder *encoder, uint64_t start_ticks, uint64_t sample_bytes)
+{
+    bool made = true;
+
+    memset(encoder, 0, sizeof *encoder);
+    lives_init(&encoder->lives, start_ticks, sample_bytes);
+    for (unsigned i = 0; i < COLUMNS; i++) {
+        encoder->columns[i].room = column_room(i);
+        made &= (encoder->columns[i].data = malloc(encoder->columns[i].room)) != NULL;
+    }
+    encoder->times = malloc(FORMAT_BLOCK_EVENTS * sizeof *encoder->times);
+    encoder->model = calloc(1, sizeof *encoder->model);
+    encoder->paths.slots = calloc(NODE_MAP_SLOTS, sizeof *encoder->paths.slots);
+    encoder->step_ticks = 1;
+    if (!made || !encoder->times || !encoder->model || !encoder->paths.slots)
+        return -ENOMEM;
+    encoder_begin_block(encoder);
+    return 0;
+}
+
+void encoder_release(struct encoder *encoder)
+{
+    lives_release(&encoder->lives);
+    for (unsigned i = 0; i < COLUMNS; i++)
+        free(encoder->columns[i].data);
+    free(encoder->times);
+    free(encoder->model);
+    free(encoder->paths.slots);
+}
+
+void encoder_begin_block(struct encoder *encoder)
+{
+    struct model *model = encoder->model;
+
+    lives_begin_block(&encoder->lives);
+    for (uint32_t i = model->path_count; i-- > 0;)
+        node_map_slot(&encoder->paths, model->paths[i].node)->index_1 = 0;
+    encoder->serial_base = (encoder->serial_base + model->birth_count) & 0xffffff;
+    model_begin(model);
+    for (unsigned i = 0; i < COLUMNS; i++)
+        encoder->columns[i].count = 0;
+    memset(encoder->kind_number, 0, sizeof encoder->kind_number);
+    encoder->events = encoder->runs = encoder->time_count = 0;
+    encoder->run_records = encoder->run_cut = encoder->last_stream = encoder->runs_at_note = 0;
+    encoder->first_ticks = UINT64_MAX;
+    encoder->last_ticks = 0;
+}
+
+bool encoder_is_empty(const struct encoder *encoder)
+{
+    return !encoder->events && !encoder->runs && !encoder->run_cut &&
+           !encoder->columns[COLUMN_NOTES].count;
+}
+
+bool encoder_is_full(const struct encoder *encoder)
+{
+    return encoder->events == FORMAT_BLOCK_EVENTS || encoder->runs >= FORMAT_BLOCK_EVENTS - 1 ||
+           encoder->columns[COLUMN_NOTES].count >= NOTES_FULL;
+}
+
+/* ---- Runs and notes ------------------------------------------------------------------------ */
+
+static void end_run(struct encoder *encoder)
+{
+    struct byte_sink *sink = &encoder->columns[COLUMN_RUNS];
+    uint32_t change = encoder->run_stream - encoder->last_stream;
+
+    if (!encoder->run_records && !encoder->run_cut)
+        return;
+    sink_varint(sink, number_zigzag((uint64_t)(int32_t)change));
+    sink_varint(sink, encoder->run_records);
+    sink_varint(sink, encoder->run_cut);
+    encoder->last_stream = encoder->run_stream;
+    encoder->run_records = encoder->run_cut = 0;
+    encoder->runs++;
+}
+
+void encoder_note(struct encoder *encoder, const struct trace_note *note)
+{
+    struct byte_sink *sink = &encoder->columns[COLUMN_NOTES];
+    size_t length = strnlen(note->name, TRACE_NAME_BYTES - 1);
+    unsigned values = TRACE_NOTE_VALUES;
+
+    end_run(encoder);
+    while (values && !note->values[values - 1])
+        values--;
+    sink_varint(sink, encoder->runs - encoder->runs_at_note);
+    sink_varint(sink, note->kind);
+    sink_varint(sink, values);
+    for (unsigned i = 0; i < values; i++)
+        sink_varint(sink, note->values[i]);
+    sink_varint(sink, length);
+    sink_bytes(sink, note->name, length);
+    encoder->runs_at_note = encoder->runs;
+}
+
+/* ---- Records ------------------------------------------------------------------------------- */
+
+static void tell_way(struct encoder *encoder, uint64_t *from, uint64_t to)
+{
+    sink_number(&encoder->columns[COLUMN_ADDRESS_T], &encoder->columns[COLUMN_ADDRESS_R],
+                model_way(*from, to));
+    *from = to;
+}
+
+static unsigned tell_birth(struct encoder *encoder, const struct wire_record *record)
+{
+    struct model *model = encoder->model;
+    uint64_t address = record->kind_address & WIRE_ADDRESS_MASK;
+    uint64_t top = model_top(model, model_head(record->size_bytes, record->detail));
+    unsigned where = BIRTH_TOLD;
+
+    if (address == top)
+        where = BIRTH_STACK;
+    else if (address == (model->behind & WIRE_ADDRESS_MASK))
+        where = BIRTH_BEHIND;
+    else if (address == model->last_freed)
+        where = BIRTH_LAST_FREED;
+    else
+        tell_way(encoder, &model->last_birth, address);
+    model_born(model, address, record->size_bytes, record->detail);
+    return where;
+}
+
+/* `serial`: of the block that lay there. It may be from another block of events, or the 24 bits may
+ * have come round: only births of this one with the right address count. */
+static unsigned tell_free(struct encoder *encoder, uint64_t address, uint32_t serial)
+{
+    struct model *model = encoder->model;
+    uint32_t birth = (serial - encoder->serial_base) & 0xffffff, age;
+    uint64_t step;
+
+    if (serial == LIVES_NO_SERIAL || birth >= model->birth_count ||
+        model->births[birth].address != address) {
+        tell_way(encoder, &model->last_told, address);
+        model->last_freed = address;
+        return FREE_TOLD;
+    }
+    age = model->birth_count - 1 - birth;
+    step = number_zigzag((uint64_t)(int64_t)(int32_t)(birth - model->last_freed_birth));
+    model_freed_birth(model, birth);
+    if (age == 0)
+        return FREE_NEWEST;
+    if (step < age) {
+        sink_number(&encoder->columns[COLUMN_STEP_T], &encoder->columns[COLUMN_STEP_R], step);
+        return FREE_STEP;
+    }
+    sink_number(&encoder->columns[COLUMN_AGE_T], &encoder->columns[COLUMN_AGE_R], age);
+    return FREE_AGE;
+}
+
+static uint32_t path_of(struct encoder *encoder, uint32_t node, bool *is_new)
+{
+    struct model *model = encoder->model;
+    struct node_slot *slot = node_map_slot(&encoder->paths, node);
+
+    *is_new = !slot->index_1;
+    if (*is_new) {
+        *slot = (struct node_slot){node, model->path_count + 1};
+        model->paths[model->path_count++] = (struct model_path){.node = node};
+    }
+    return slot->index_1 - 1;
+}
+
+static struct model_path *tell_path(struct encoder *encoder, uint32_t node, unsigned lane_number)
+{
+    struct model *model = encoder->model;
+    struct model_lane *lane = &model->lanes[lane_number];
+    struct byte_sink *how = &encoder->columns[COLUMN_PATHS];
+    struct byte_sink *tokens = &encoder->columns[COLUMN_NODE_T];
+    struct byte_sink *rest = &encoder->columns[COLUMN_NODE_R];
+    uint32_t *one = model_after_one(lane), *two = model_after_two(lane);
+    bool is_new;
+    uint32_t path = path_of(encoder, node, &is_new);
+
+    if (is_new) {
+        sink_byte(how, PATH_NEW);
+        sink_number(tokens, rest, number_zigzag(node - model->last_node));
+        model->last_node = node;
+    } else if (*two == path + 1) {
+        sink_byte(how, PATH_AFTER_TWO);
+    } else if (*one == path + 1) {
+        sink_byte(how, PATH_AFTER_ONE);
+    } else {
+        sink_byte(how, PATH_KNOWN);
+        sink_number(tokens, rest, model->path_count - 1 - path);
+    }
+    model_saw_path(lane, one, two, path);
+    return &model->paths[path];
+}
+
+/* Path, size, slack and alignment. */
+static unsigned tell_shape(struct encoder *encoder, const struct wire_record *record, unsigned lane)
+{
+    struct byte_sink *columns = encoder->columns;
+    struct model_path *path = tell_path(encoder, wire_detail_node(record->detail), lane);
+    uint64_t size = record->size_bytes, slack = wire_detail_slack(record->detail);
+
+    if (size == path->size && record->detail >> 32 == path->slack_align)
+        return OP_SAME_SHAPE;
+    sink_number(&columns[COLUMN_SIZE_T], &columns[COLUMN_SIZE_R], number_zigzag(size - path->size));
+    sink_number(&columns[COLUMN_SLACK_T], &columns[COLUMN_SLACK_R],
+                number_zigzag(slack - model_slack(size)));
+    sink_byte(&columns[COLUMN_ALIGN], wire_detail_align_log2(record->detail));
+    path->size = size;
+    path->slack_align = record->detail >> 32;
+    return 0;
+}
+
+static unsigned tell_record(struct encoder *encoder, const struct wire_record *record,
+                            enum op_class class, uint32_t serial)
+{
+    uint64_t address = record->kind_address & WIRE_ADDRESS_MASK;
+    unsigned flags = 0;
+
+    if (record->kind_address >> 63)
+        flags = tell_shape(encoder, record, class == OP_BIRTH ? 0 : 1);
+    if (class == OP_BIRTH)
+        return flags | tell_birth(encoder, record);
+    if (class == OP_FREE)
+        return flags | tell_free(encoder, address, serial);
+    if (class == OP_VALUE)
+        sink_number(&encoder->columns[COLUMN_VALUE_T], &encoder->columns[COLUMN_VALUE_R], address);
+    else
+        tell_way(encoder, &encoder->model->last_told, address);
+    return flags;
+}
+
+/* 0: there are too many kinds. */
+static unsigned number_of_kind(struct encoder *encoder, unsigned kind)
+{
+    struct byte_sink *kinds = &encoder->columns[COLUMN_KINDS];
+
+    if (!encoder->kind_number[kind] && kinds->count < OP_KINDS_MAX) {
+        sink_byte(kinds, kind);
+        encoder->kind_number[kind] = (unsigned char)kinds->count;
+    }
+    return encoder->kind_number[kind];
+}
+
+static void note_time(struct encoder *encoder, uint64_t ticks)
+{
+    encoder->times[encoder->time_count++] = ticks;
+    if (ticks < encoder->first_ticks)
+        encoder->first_ticks = ticks;
+    if (ticks > encoder->last_ticks)
+        encoder->last_ticks = ticks;
+}
+
+static void add_record(struct encoder *encoder, uint32_t stream, const unsigned char *at,
+                       size_t bytes)
+{
+    struct wire_record record = {0};
+    uint32_t serial, birth = encoder->serial_base + encoder->model->birth_count;
+    enum op_class class;
+    unsigned number = 0;
+
+    memcpy(&record, at, bytes);
+    serial = lives_record(&encoder->lives, stream, &record, birth);
+    class = op_class_of(wire_kind(record.kind_address));
+    if (class != OP_RAW)
+        number = number_of_kind(encoder, wire_kind(record.kind_address));
+    encoder->events++;
+    encoder->run_records++;
+    if (!number) {
+        sink_byte(&encoder->columns[COLUMN_OPS], 0);
+        sink_bytes(&encoder->columns[COLUMN_RAW], at, bytes);
+        return;
+    }
+    note_time(encoder, record.ticks);
+    sink_byte(&encoder->columns[COLUMN_OPS],
+              number << 3 | tell_record(encoder, &record, class, serial));
+}
+
+static uint64_t word_at(const unsigned char *at)
+{
+    uint64_t word;
+
+    memcpy(&word, at, sizeof word);
+    return word;
+}
+
+/* Bytes of the record; 0: it is cut off. */
+static size_t record_at(const unsigned char *at, const unsigned char *end)
+{
+    size_t left = (size_t)(end - at), bytes;
+
+    if (left < 16)
+        return 0;
+    bytes = wire_record_bytes(word_at(at));
+    return bytes <= left ? bytes : 0;
+}
+
+static void ask_ahead(const struct encoder *encoder, const unsigned char **far,
+                      const unsigned char *end)
+{
+    size_t bytes = record_at(*far, end);
+
+    if (bytes)
+        lives_prefetch(&encoder->lives, word_at(*far));
+    *far += bytes;
+}
+
+size_t encoder_add(struct encoder *encoder, uint32_t stream, const unsigned char *records,
+                   size_t bytes)
+{
+    const unsigned char *at = records, *end = records + bytes, *far = records;
+    size_t record_bytes;
+
+    if (encoder->run_cut || encoder->run_stream != stream)
+        end_run(encoder);
+    encoder->run_stream = stream;
+    for (int i = 0; i < FAR_RECORDS; i++)
+        ask_ahead(encoder, &far, end);
+    while (encoder->events < FORMAT_BLOCK_EVENTS && (record_bytes = record_at(at, end))) {
+        ask_ahead(encoder, &far, end);
+        add_record(encoder, stream, at, record_bytes);
+        at += record_bytes;
+    }
+    if (at == end || record_at(at, end))
+        return (size_t)(at - records);
+    encoder->run_cut = (uint32_t)(end - at);
+    sink_bytes(&encoder->columns[COLUMN_RAW], at, encoder->run_cut);
+    end_run(encoder);
+    return bytes;
+}
+
+/* ---- Times --------------------------------------------------------------------------------- */
+
+static bool lie_on_grid(const uint64_t *times, size_t count, uint32_t step)
+{
+    size_t on = 0;
+
+    for (size_t i = 1; i < count; i++)
+        on += (times[i] - times[i - 1]) % step == 0;
+    return on * 4 >= (count - 1) * 3;
+}
+
+/* Many clocks count in steps of some ticks: the largest step that three quarters of the times keep.
+ * What it was in the block before is tried first. */
+static uint32_t find_step(const struct encoder *encoder)
+{
+    size_t count = encoder->time_count < STEP_SAMPLE ? encoder->time_count : STEP_SAMPLE;
+    uint32_t last = encoder->step_ticks;
+
+    if (count < 16)
+        return 1;
+    if (last > 1 && lie_on_grid(encoder->times, count, last) &&
+        !lie_on_grid(encoder->times, count, 2 * last))
+        return last;
+    for (uint32_t step = STEP_MAX; step > 1; step--)
+        if (lie_on_grid(encoder->times, count, step))
+            return step;
+    return 1;
+}
+
+/* time = grid + off. A record moves the grid by whole steps; two in a row that are off by the same move it
+ * there. */
+static void tell_times(struct encoder *encoder)
+{
+    struct byte_sink *columns = encoder->columns, *offs = &columns[COLUMN_OFFS];
+    struct byte_sink *tokens = &columns[COLUMN_TIME_T], *rest = &columns[COLUMN_TIME_R];
+    uint64_t grid = encoder->time_count ? encoder->times[0] : 0, off, last_off = 0;
+    int64_t step = encoder->step_ticks = find_step(encoder), steps, way;
+    uint32_t on_grid = 0;
+
+    sink_varint(offs, (uint64_t)step);
+    sink_varint(offs, grid);
+    for (uint32_t i = 0; i < encoder->time_count; i++) {
+        way = (int64_t)(encoder->times[i] - grid);
+        steps = way / step;
+        off = (uint64_t)(way % step);
+        if (way % step < 0) {
+            steps--;
+            off += (uint64_t)step;
+        }
+        if (steps >= 0) {
+            sink_number(tokens, rest, (uint64_t)steps);
+        } else {
+            sink_byte(tokens, TOKEN_BACK);
+            sink_low_bytes(rest, ~(uint64_t)steps, 64);
+        }
+        grid += (uint64_t)steps * (uint64_t)step;
+        if (!off) {
+            on_grid++;
+            last_off = 0;
+            continue;
+        }
+        sink_varint(offs, on_grid);
+        sink_varint(offs, off);
+        on_grid = 0;
+        grid += off == last_off ? off : 0;
+        last_off = off == last_off ? 0 : off;
+    }
+}
+
+void encoder_end_block(struct encoder *encoder)
+{
+    end_run(encoder);
+    tell_times(encoder);
+}

@@ -1,0 +1,47 @@
+/* Records become the columns of one block of events (doc/FORMAT-trace.md, "Events"). Inside the
+ * room. */
+#ifndef TIDEMARK_TRACE_ENCODER_H
+#define TIDEMARK_TRACE_ENCODER_H
+
+#include <stdbool.h>
+#include "trace/lives.h"
+#include "trace/model.h"
+#include "trace/numbers.h"
+#include "trace/trace.h"
+
+struct encoder {
+    struct lives lives;
+    uint32_t events, runs; /* in the block under way */
+    uint64_t first_ticks, last_ticks;
+    struct byte_sink columns[COLUMNS];
+    unsigned char kind_number[256]; /* 0: the kind has none yet */
+    /* the run under way; 0 records and no cut-off bytes: none */
+    uint32_t run_stream, last_stream;
+    uint32_t run_records, run_cut;
+    uint32_t runs_at_note;
+    uint32_t serial_base; /* number of the block's first birth, in 24 bits */
+    uint32_t step_ticks;  /* of the clock: the grid that times lie on */
+    uint64_t *times;
+    uint32_t time_count;
+    struct node_map paths; /* node -> index in model.paths */
+    struct model *model;
+};
+
+int encoder_init(struct encoder *encoder, uint64_t start_ticks, uint64_t sample_bytes);
+void encoder_release(struct encoder *encoder);
+
+void encoder_begin_block(struct encoder *encoder);
+
+/* Is there nothing in the block? Is there room for no more? */
+bool encoder_is_empty(const struct encoder *encoder);
+bool encoder_is_full(const struct encoder *encoder);
+
+/* Takes what fits of a run; returns the bytes taken. */
+size_t encoder_add(struct encoder *encoder, uint32_t stream, const unsigned char *records,
+                   size_t bytes);
+void encoder_note(struct encoder *encoder, const struct trace_note *note);
+
+/* Nothing more comes: completes the columns. */
+void encoder_end_block(struct encoder *encoder);
+
+#endif

@@ -1,0 +1,65 @@
+/* Which blocks live, and what each record changes: what the digests of the writer are made of. The
+ * rules are those of replay.h (realloc in two records, two blocks at one address, owed frees), so
+ * that a sum of digests is what the replay would say; tests/unit/trace hold both against each other.
+ * Inside the room. Out of memory ends the process, as in the replay whose table this uses. */
+#ifndef TIDEMARK_TRACE_LIVES_H
+#define TIDEMARK_TRACE_LIVES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "replay/live.h"
+#include "trace/node_map.h"
+#include "wire/wire.h"
+
+#define LIVES_NO_SERIAL UINT32_MAX
+
+struct lives_net {
+    uint32_t node;
+    uint64_t bytes, count; /* two's complement */
+};
+
+struct lives_pending {
+    enum { LIVES_OLD_NONE, LIVES_OLD_UNKNOWN, LIVES_OLD_LIVE } old;
+    struct live_block block;
+};
+
+struct lives_stream {
+    bool announced;
+    struct lives_pending *pending;
+    size_t pending_count, pending_room;
+};
+
+struct lives {
+    struct live_table live, owed;
+    struct lives_stream *streams;
+    size_t stream_count;
+    uint64_t sample_bytes;
+    uint64_t now;          /* time of the newest event */
+    uint64_t bytes, count; /* alive; count in 1024ths if sampled */
+    /* since lives_begin_block() */
+    uint64_t max_bytes, max_ticks;
+    uint32_t alloc_count, free_count;
+    struct node_map map; /* node -> index in net */
+    struct lives_net *net;
+    size_t net_count, net_room;
+};
+
+void lives_init(struct lives *lives, uint64_t start_ticks, uint64_t sample_bytes);
+void lives_release(struct lives *lives);
+size_t lives_memory_bytes(const struct lives *lives);
+
+/* The maximum is that of the levels after each record, and of the one at the beginning. */
+void lives_begin_block(struct lives *lives);
+
+/* One record. `serial`: the number of the block if one is born (24 bits are kept). Returns that of the block
+ * that lay at the address of a free or of the beginning of a realloc, LIVES_NO_SERIAL if none does. */
+uint32_t lives_record(struct lives *lives, uint32_t stream, const struct wire_record *record,
+                      uint32_t serial);
+
+static inline void lives_prefetch(const struct lives *lives, uint64_t word0)
+{
+    __builtin_prefetch(live_table_home(&lives->live, word0 & WIRE_ADDRESS_MASK), 1);
+}
+
+#endif

@@ -1,0 +1,208 @@
+/* What the next record will probably look like: the same guesses made by the encoder and, from what
+ * it has decoded so far, by the decoder. A block of events begins with an empty model, so that
+ * blocks can be decoded in any order. (doc/FORMAT-trace.md, "Events", says it in words.)
+ *
+ * Addresses   births are numbered within the block. A free says how many births ago its block was
+ *             born, or how far that is from the one freed before; the next birth of a size comes most
+ *             likely where the last block of that size was freed (allocators keep such stacks), or
+ *             behind the one before (they cut it from one piece).
+ * Paths       after the same two (or one) paths of the same lane the same path came before. Lane 0
+ *             are paths that allocate, lane 1 all others.
+ * Sizes       a path asks again for what it asked for last.
+ *
+ * Inside the room; inlined into both. */
+#ifndef TIDEMARK_TRACE_MODEL_H
+#define TIDEMARK_TRACE_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include "base/hash.h"
+#include "trace/format.h"
+#include "trace/numbers.h"
+#include "wire/wire.h"
+
+/* The columns of a body of events, in the order of the file. Those with _T are tokens whose rest is
+ * in the next one (numbers.h). */
+enum column {
+    COLUMN_KINDS,  /* the kinds that occur, from the number 1 on */
+    COLUMN_RUNS,   /* varints: stream, zigzag against the run before; records; cut-off bytes */
+    COLUMN_OPS,    /* kind number << 3 | flags */
+    COLUMN_TIME_T, COLUMN_TIME_R,
+    COLUMN_OFFS,   /* varints: records since the last one off the grid; how far off */
+    COLUMN_PATHS,
+    COLUMN_NODE_T, COLUMN_NODE_R,
+    COLUMN_SIZE_T, COLUMN_SIZE_R,
+    COLUMN_SLACK_T, COLUMN_SLACK_R,
+    COLUMN_ALIGN,
+    COLUMN_AGE_T, COLUMN_AGE_R,
+    COLUMN_STEP_T, COLUMN_STEP_R,
+    COLUMN_ADDRESS_T, COLUMN_ADDRESS_R,
+    COLUMN_VALUE_T, COLUMN_VALUE_R,
+    COLUMN_RAW,
+    COLUMN_NOTES,
+    COLUMNS
+};
+
+/* Flags of an op. */
+enum {
+    OP_SAME_SHAPE = 4, /* long: size, slack and alignment as the last time at this path */
+    OP_WHERE = 3,      /* births, frees: how the address is told */
+    BIRTH_TOLD = 0, BIRTH_STACK = 1, BIRTH_BEHIND = 2, BIRTH_LAST_FREED = 3,
+    FREE_TOLD = 0, FREE_NEWEST = 1, FREE_AGE = 2, FREE_STEP = 3,
+    OP_KINDS_MAX = 31,
+};
+
+/* How a path is told. */
+enum { PATH_AFTER_TWO = 0, PATH_AFTER_ONE = 1, PATH_NEW = 2, PATH_KNOWN = 3 };
+
+enum op_class { OP_RAW, OP_BIRTH, OP_FREE, OP_PLAIN, OP_VALUE };
+
+static inline enum op_class op_class_of(unsigned kind)
+{
+    switch (kind & ~(unsigned)WIRE_FAILED) {
+    case WIRE_MALLOC:
+    case WIRE_CALLOC:
+    case WIRE_ALIGNED:
+    case WIRE_NEW:
+    case WIRE_NEW_ARRAY:
+    case WIRE_REALLOC_END:
+        return kind & WIRE_FAILED ? OP_PLAIN : OP_BIRTH;
+    case WIRE_FREE:
+    case WIRE_REALLOC_BEGIN:
+    case WIRE_FREE_AT:
+        return OP_FREE;
+    case WIRE_SPENT:
+    case WIRE_LOST:
+    case WIRE_THREAD_START:
+    case WIRE_THREAD_END:
+        return OP_VALUE;
+    case WIRE_VOID:
+        return OP_RAW;
+    default:
+        return OP_PLAIN;
+    }
+}
+
+enum {
+    MODEL_HEADS = 1 << 10,
+    MODEL_CONTEXTS = 1 << 14,
+    MODEL_NONE = UINT32_MAX,
+    MODEL_CHUNK_OVERHEAD = 8, /* glibc keeps so much beside each block */
+};
+
+struct model_birth {
+    uint64_t address;
+    uint32_t head; /* its size's stack */
+    uint32_t next; /* below it there once it is freed */
+};
+
+struct model_path {
+    uint32_t node;
+    uint64_t size;
+    uint64_t slack_align; /* a record's last word without the node */
+};
+
+struct model_lane {
+    uint32_t last, before;
+    uint32_t after_one[MODEL_CONTEXTS], after_two[MODEL_CONTEXTS]; /* path number + 1 */
+};
+
+struct model {
+    uint32_t birth_count, path_count;
+    uint32_t last_freed_birth;
+    uint64_t last_freed, last_told, last_birth, behind, last_node;
+    uint32_t heads[MODEL_HEADS];
+    struct model_lane lanes[2];
+    struct model_birth births[FORMAT_BLOCK_EVENTS];
+    struct model_path paths[FORMAT_BLOCK_EVENTS];
+};
+
+static inline void model_begin(struct model *model)
+{
+    memset(model, 0, offsetof(struct model, heads));
+    memset(model->heads, 0xff, sizeof model->heads);
+    memset(model->lanes, 0, sizeof model->lanes);
+}
+
+static inline uint32_t model_head(uint64_t size, uint64_t detail)
+{
+    return (uint32_t)(hash_u64(size + wire_detail_slack(detail)) >> 54);
+}
+
+/* What glibc adds to a request: most often the slack. */
+static inline uint64_t model_slack(uint64_t size)
+{
+    return size < 24 ? 24 - size : (0 - size - 8) & 15;
+}
+
+/* Addresses are told by the way from another, in steps of 16 where that goes. Fits 60 bits. */
+static inline uint64_t model_way(uint64_t from, uint64_t to)
+{
+    int64_t way = (int64_t)(to - from);
+
+    return way % 16 ? number_zigzag((uint64_t)way) << 1 | 1 : number_zigzag((uint64_t)(way / 16)) << 1;
+}
+static inline uint64_t model_at_way(uint64_t from, uint64_t way)
+{
+    uint64_t steps = number_unzigzag(way >> 1);
+
+    return (from + (way & 1 ? steps : steps * 16)) & WIRE_ADDRESS_MASK;
+}
+
+/* Where the last block of such a size was freed; 0: none was. */
+static inline uint64_t model_top(const struct model *model, uint32_t head)
+{
+    uint32_t top = model->heads[head];
+
+    return top == MODEL_NONE ? 0 : model->births[top].address;
+}
+
+static inline void model_born(struct model *model, uint64_t address, uint64_t size, uint64_t detail)
+{
+    uint32_t head = model_head(size, detail);
+
+    if (model->heads[head] != MODEL_NONE && model_top(model, head) == address)
+        model->heads[head] = model->births[model->heads[head]].next;
+    model->births[model->birth_count++] = (struct model_birth){address, head, MODEL_NONE};
+    model->behind = address + size + wire_detail_slack(detail) + MODEL_CHUNK_OVERHEAD;
+    model->last_birth = address;
+}
+
+/* A free told by its birth. A birth can be named twice (by damage, or by frees that come late): it
+ * then lies on its stack once, at its second place, and what was below it first is forgotten. */
+static inline void model_freed_birth(struct model *model, uint32_t birth)
+{
+    struct model_birth *freed = &model->births[birth];
+
+    freed->next = model->heads[freed->head];
+    model->heads[freed->head] = birth;
+    model->last_freed_birth = birth;
+    model->last_freed = freed->address;
+}
+
+static inline uint32_t model_context(uint32_t last, uint32_t before)
+{
+    return (uint32_t)(hash_u64((uint64_t)before << 32 | last) >> 50);
+}
+
+/* Path numbers + 1; 0: no guess. */
+static inline uint32_t *model_after_two(struct model_lane *lane)
+{
+    return &lane->after_two[model_context(lane->last, lane->before)];
+}
+static inline uint32_t *model_after_one(struct model_lane *lane)
+{
+    return &lane->after_one[model_context(lane->last, 0)];
+}
+
+static inline void model_saw_path(struct model_lane *lane, uint32_t *one, uint32_t *two,
+                                  uint32_t path)
+{
+    *one = *two = path + 1;
+    lane->before = lane->last;
+    lane->last = path + 1;
+}
+
+#endif

@@ -1,0 +1,170 @@
+/* Numbers as bytes. Two forms (doc/FORMAT-trace.md, "Numbers"):
+ *
+ *   varint    seven bits a byte, the lowest first; all bytes but the last have the top bit set
+ *   token     one byte in one column says the number or how large it is, what is left of it stands
+ *             in bytes of another column: tokens pack well, the rest is mostly noise
+ *
+ * Writers need room for NUMBER_BYTES; readers never go beyond the end, whatever the bytes are: past
+ * it they find zeros and remember that. Inside the room; inlined into the hot paths of both. */
+#ifndef TIDEMARK_TRACE_NUMBERS_H
+#define TIDEMARK_TRACE_NUMBERS_H
+
+#include <endian.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+enum { NUMBER_BYTES = 10 };
+
+struct byte_sink {
+    unsigned char *data;
+    size_t count, room;
+};
+
+struct byte_source {
+    const unsigned char *at, *end;
+    bool overrun; /* more was asked for than there is */
+};
+
+static inline uint64_t number_zigzag(uint64_t difference)
+{
+    return difference << 1 ^ (uint64_t)((int64_t)difference >> 63);
+}
+static inline uint64_t number_unzigzag(uint64_t number)
+{
+    return number >> 1 ^ (0 - (number & 1));
+}
+
+static inline void sink_byte(struct byte_sink *sink, unsigned byte)
+{
+    sink->data[sink->count++] = (unsigned char)byte;
+}
+
+static inline void sink_varint(struct byte_sink *sink, uint64_t number)
+{
+    for (; number >= 0x80; number >>= 7)
+        sink_byte(sink, (unsigned)number | 0x80);
+    sink_byte(sink, (unsigned)number);
+}
+
+static inline void sink_bytes(struct byte_sink *sink, const void *bytes, size_t count)
+{
+    memcpy(sink->data + sink->count, bytes, count);
+    sink->count += count;
+}
+
+static inline size_t source_left(const struct byte_source *source)
+{
+    return (size_t)(source->end - source->at);
+}
+
+static inline unsigned source_byte(struct byte_source *source)
+{
+    if (source->at < source->end)
+        return *source->at++;
+    source->overrun = true;
+    return 0;
+}
+
+static inline uint64_t source_varint(struct byte_source *source)
+{
+    uint64_t number = 0;
+    unsigned byte, shift = 0;
+
+    do {
+        byte = source_byte(source);
+        number |= shift < 64 ? (uint64_t)(byte & 0x7f) << shift : 0;
+        shift += 7;
+    } while (byte & 0x80);
+    return number;
+}
+
+/* NULL: there are not so many. */
+static inline const unsigned char *source_bytes(struct byte_source *source, uint64_t count)
+{
+    const unsigned char *at = source->at;
+
+    if (count > source_left(source)) {
+        source->overrun = true;
+        source->at = source->end;
+        return NULL;
+    }
+    source->at += count;
+    return at;
+}
+
+/* ---- Tokens --------------------------------------------------------------------------------
+ *
+ *   0 … 127     the number
+ *   128 … 191   2^e <= number < 2^(e+1), e = 7 … 22: four tokens for each e, by the two bits behind
+ *               the highest; the e - 2 bits left over in as few bytes as hold them, the lowest first
+ *   192 … 232   e = 23 … 63, one token each; the e lower bits
+ */
+enum { TOKEN_PLAIN = 128, TOKEN_QUARTERS_END = 23, TOKEN_LARGE = 192, TOKEN_LARGEST = 232, TOKEN_BACK = 255 };
+
+static inline void sink_low_bytes(struct byte_sink *sink, uint64_t number, unsigned bits)
+{
+    number = htole64(number);
+    memcpy(sink->data + sink->count, &number, 8); /* there is room for 8 */
+    sink->count += (bits + 7) / 8;
+}
+
+static inline void sink_number(struct byte_sink *tokens, struct byte_sink *rest, uint64_t number)
+{
+    unsigned e;
+
+    if (number < TOKEN_PLAIN) {
+        sink_byte(tokens, (unsigned)number);
+        return;
+    }
+    e = 63 - (unsigned)__builtin_clzll(number);
+    if (e < TOKEN_QUARTERS_END) {
+        sink_byte(tokens, TOKEN_PLAIN + (e - 7) * 4 + (unsigned)(number >> (e - 2) & 3));
+        sink_low_bytes(rest, number & ((1ull << (e - 2)) - 1), e - 2);
+    } else {
+        sink_byte(tokens, TOKEN_LARGE + e - TOKEN_QUARTERS_END);
+        sink_low_bytes(rest, number & ((1ull << e) - 1), e);
+    }
+}
+
+static inline uint64_t source_low_bytes(struct byte_source *source, unsigned bits)
+{
+    const unsigned char *at = source->at;
+    unsigned count = (bits + 7) / 8;
+    uint64_t number = 0;
+
+    if (source_left(source) >= 8) {
+        memcpy(&number, at, 8);
+        source->at += count;
+    } else if ((at = source_bytes(source, count))) {
+        memcpy(&number, at, count);
+    }
+    return le64toh(number) & (~0ull >> (64 - bits));
+}
+
+/* The number of a token; tokens above TOKEN_LARGEST are for the caller: overrun. */
+static inline uint64_t source_rest(struct byte_source *rest, unsigned token)
+{
+    unsigned e;
+
+    if (token < TOKEN_PLAIN)
+        return token;
+    if (token < TOKEN_LARGE) {
+        e = 7 + (token - TOKEN_PLAIN) / 4;
+        return (4ull | (token & 3)) << (e - 2) | source_low_bytes(rest, e - 2);
+    }
+    if (token > TOKEN_LARGEST) {
+        rest->overrun = true;
+        return 0;
+    }
+    e = TOKEN_QUARTERS_END + token - TOKEN_LARGE;
+    return 1ull << e | source_low_bytes(rest, e);
+}
+
+static inline uint64_t source_number(struct byte_source *tokens, struct byte_source *rest)
+{
+    return source_rest(rest, source_byte(tokens));
+}
+
+#endif

@@ -1,0 +1,91 @@
+/* From a decoded block into a replay. */
+#include <errno.h>
+#include "trace/error.h"
+#include "trace/trace.h"
+
+enum { STREAM = 0 };
+
+struct player {
+    struct replay *replay;
+    uint32_t *streams;
+    const unsigned char *at;
+};
+
+static int play_stream(struct player *player, const struct trace_note *note)
+{
+    uint64_t stream = note->values[STREAM];
+
+    if (note->kind == TRACE_STREAM_BEGUN) {
+        if (stream != *player->streams)
+            return -EBADMSG;
+        replay_thread_begin(player->replay, (uint32_t)note->values[1], note->values[2]);
+        ++*player->streams;
+        return 0;
+    }
+    if (stream >= *player->streams)
+        return -EBADMSG;
+    if (note->kind == TRACE_STREAM_ENDED)
+        replay_thread_end(player->replay, (uint32_t)stream, note->values[1]);
+    else
+        replay_thread_waited(player->replay, (uint32_t)stream, note->values[1], note->values[2]);
+    return 0;
+}
+
+static int play_note(struct player *player, const struct trace_note *note)
+{
+    const uint64_t *values = note->values;
+
+    switch (note->kind) {
+    case TRACE_STREAM_BEGUN:
+    case TRACE_STREAM_ENDED:
+    case TRACE_STREAM_WAITED:
+        return play_stream(player, note);
+    case TRACE_LOST:
+        replay_lost(player->replay, values[0]);
+        return 0;
+    case TRACE_SAMPLE:
+        replay_memory_sample(player->replay, values[0], values[1], values[2], values[3]);
+        return 0;
+    case TRACE_THREAD_NAMED:
+        replay_thread_named(player->replay, (uint32_t)values[0], note->name);
+        return 0;
+    case TRACE_THREAD_STACK:
+        replay_thread_stack(player->replay, (uint32_t)values[0], values[1], values[2],
+                            (uint32_t)values[3]);
+        return 0;
+    default:
+        return 0; /* of a newer version */
+    }
+}
+
+static int play_runs(struct player *player, const struct replay_run *runs, size_t count)
+{
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if (runs[i].thread >= *player->streams)
+            return -EBADMSG;
+        bytes += runs[i].bytes;
+    }
+    replay_runs(player->replay, runs, count, player->at);
+    player->at += bytes;
+    return 0;
+}
+
+int trace_replay(const struct trace_events *events, struct replay *replay, uint32_t *streams)
+{
+    struct player player = {replay, streams, events->records};
+    size_t run = 0;
+    int error = 0;
+
+    for (size_t i = 0; i <= events->note_count && !error; i++) {
+        bool last = i == events->note_count;
+        size_t until = last ? events->run_count : events->notes[i].before_run;
+        error = play_runs(&player, events->runs + run, until - run);
+        run = until;
+        if (!error && !last)
+            error = play_note(&player, &events->notes[i].note);
+    }
+    return error ? trace_fail(error, "the trace does not say which thread a stream of events is of")
+                 : 0;
+}

@@ -1,0 +1,196 @@
+/* A trace (.tmt): every event of a process image on disk, exactly as the replay was fed with it
+ * (doc/FORMAT-trace.md). Replaying what is read gives what the recording gave.
+ *
+ * Writing: one thread at a time. Every function returns 0 or -errno with a sentence in trace_error();
+ * after the first failure of a writer all others of it fail in the same way. Reading: an open trace
+ * may be used by several threads, each with structs of its own. Out of memory in the tables of live
+ * blocks ends the process, as in the replay; elsewhere it is -ENOMEM. */
+#ifndef TIDEMARK_TRACE_TRACE_H
+#define TIDEMARK_TRACE_TRACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "replay/replay.h"
+
+/* The sentence for the last failure of this thread. */
+const char *trace_error(void);
+
+enum trace_compression { TRACE_STORED = 0, TRACE_ZSTD = 1, TRACE_LZ4 = 2 };
+
+enum trace_flags {
+    TRACE_FREE_STACKS = 1, /* replay_know_frees() */
+    TRACE_TIMED = 2,       /* replay_know_times() */
+};
+
+struct trace_options {
+    enum trace_compression compression;
+    int level; /* of zstd: 1 to 22; 0: 3 */
+    uint32_t flags;
+    uint64_t start_ticks;  /* as replay_new() got it */
+    uint64_t sample_bytes; /* as replay_sample() got it */
+};
+
+/* What reaches a replay besides records. Numbers that are not named for a kind are 0. */
+enum trace_note_kind {
+    TRACE_STREAM_BEGUN = 1, /* stream (from 0, one after the other), tid, ticks */
+    TRACE_STREAM_ENDED = 2, /* stream, ticks */
+    TRACE_STREAM_WAITED = 3, /* stream, waits, ticks: how long */
+    TRACE_LOST = 4,          /* events */
+    TRACE_SAMPLE = 5,        /* ticks, physical, virtual, tool bytes */
+    TRACE_THREAD_NAMED = 6,  /* tid, name */
+    TRACE_THREAD_STACK = 7,  /* tid, deepest, touched bytes, node */
+};
+enum { TRACE_NOTE_VALUES = 4, TRACE_NAME_BYTES = 64 };
+
+struct trace_note {
+    uint32_t kind; /* enum trace_note_kind; of a newer version: others, to be ignored */
+    uint64_t values[TRACE_NOTE_VALUES];
+    char name[TRACE_NAME_BYTES]; /* cut to fit; NUL-ended */
+};
+
+struct trace_node {
+    uint64_t ip;
+    uint32_t parent;
+};
+
+/* As in wire.h. A module that is told of again (by its number) replaces what was told before: its
+ * `died` has become known. */
+struct trace_module {
+    uint32_t number;
+    uint32_t born, died;
+    uint64_t bias, start, end;
+    uint8_t build_id_bytes;
+    uint8_t build_id[27];
+    const char *path;
+};
+
+/* ---- Writing ---- */
+
+struct trace_writer;
+
+/* Creates the file, which must not be there yet. */
+int trace_writer_open(struct trace_writer **writer, const char *path,
+                      const struct trace_options *options);
+
+/* Takes exactly what replay_runs() takes. Any bytes survive, records or not. */
+int trace_writer_events(struct trace_writer *writer, const struct replay_run *runs, size_t count,
+                        const void *records);
+
+/* Comes back before the records that follow, after those before. */
+int trace_writer_note(struct trace_writer *writer, const struct trace_note *note);
+int trace_writer_sample(struct trace_writer *writer, uint64_t ticks, uint64_t physical_bytes,
+                        uint64_t virtual_bytes, uint64_t tool_bytes);
+
+/* The nodes from number `first` on, which is where the last call ended (the first one's is 0).
+ * Events should not be written long before the nodes that they name: a file that is cut off has
+ * either. */
+int trace_writer_nodes(struct trace_writer *writer, uint32_t first, const struct trace_node *nodes,
+                       size_t count);
+int trace_writer_module(struct trace_writer *writer, const struct trace_module *module);
+
+/* A fact about the process. A key that is told again replaces what it said. */
+int trace_writer_fact(struct trace_writer *writer, const char *key, const char *value);
+
+/* Writes what is held back: what was told so far will be read whatever happens to the process. */
+int trace_writer_flush(struct trace_writer *writer);
+
+/* Bytes in the file so far, and those held in memory (the live blocks take most). */
+uint64_t trace_writer_file_bytes(const struct trace_writer *writer);
+size_t trace_writer_memory_bytes(const struct trace_writer *writer);
+
+/* Writes the rest and the index, closes, and frees the writer, whatever it returns. */
+int trace_writer_finish(struct trace_writer *writer);
+
+/* ---- Reading ---- */
+
+struct trace;
+
+/* A file that is damaged or cut off opens if its first 64 bytes are whole. */
+int trace_open(struct trace **trace, const char *path);
+void trace_close(struct trace *trace);
+
+void trace_options(const struct trace *trace, struct trace_options *options);
+
+/* What is missing. All zero: nothing. */
+struct trace_damage {
+    bool cut_off;         /* the file does not end as a finished one does */
+    uint64_t blocks;      /* not to be read; found out when opened, or by trace_events() and the like */
+    uint64_t lost_blocks; /* of these, blocks of which nothing is left but a gap in the numbers */
+    uint64_t events;      /* at least so many were in them */
+};
+/* As far as opening could tell: bodies are checked when they are read. `sentence` (may be NULL)
+ * gets one, "" if nothing is missing. */
+void trace_damage(const struct trace *trace, struct trace_damage *damage, char *sentence,
+                  size_t sentence_bytes);
+
+/* Blocks of events, in the order of the file. */
+struct trace_block {
+    uint64_t first_event;
+    uint32_t events; /* records */
+    uint64_t first_ticks, last_ticks; /* lowest and highest time in a record of it */
+    uint64_t start_ticks; /* the newest time before it */
+    uint32_t alloc_count, free_count; /* lives that began and ended */
+    /* Alive at its start, and what it changes (two's complement). Bytes as requested; of a sampled
+     * recording estimated as by the replay, and counts in 1024ths */
+    uint64_t live_bytes, live_count;
+    uint64_t net_bytes, net_count;
+    uint64_t max_bytes, max_ticks; /* the first highest level, the one at its start included */
+    uint64_t file_bytes; /* what it takes in the file */
+};
+size_t trace_block_count(const struct trace *trace);
+const struct trace_block *trace_block(const struct trace *trace, size_t index);
+
+/* What a block changes of each call path's live memory, by node, ascending. */
+struct trace_net {
+    uint32_t node;
+    uint64_t bytes, count; /* two's complement; as in trace_block */
+};
+/* *nets: the caller frees it. -EBADMSG: damaged. */
+int trace_block_nets(const struct trace *trace, size_t index, struct trace_net **nets,
+                     size_t *count);
+
+/* The block in which the time comes to be: the last one that starts before it. O(log n). */
+size_t trace_block_at(const struct trace *trace, uint64_t ticks);
+size_t trace_block_of_event(const struct trace *trace, uint64_t event);
+/* The block that holds the first highest level. 0 if there is none. */
+size_t trace_block_of_peak(const struct trace *trace);
+
+/* The records of a block. Begin with all zero; may be decoded into again and again. */
+struct trace_events {
+    const struct replay_run *runs;
+    size_t run_count;
+    const unsigned char *records;
+    size_t bytes;
+    uint64_t event_count;
+    const struct trace_placed_note {
+        size_t before_run; /* comes before this run: run_count if after all */
+        struct trace_note note;
+    } *notes;
+    size_t note_count;
+    struct trace_scratch *scratch;
+};
+/* -EBADMSG: damaged, nothing of it can be had. */
+int trace_events(const struct trace *trace, size_t index, struct trace_events *events);
+void trace_events_release(struct trace_events *events);
+
+/* Feeds the replay with a block, notes and all, as the writer got them. `*streams` counts the streams
+ * that have begun: 0 before the first block. Records of a stream that has not begun (the block that
+ * told of it is missing) are -EBADMSG; what came before them has been replayed. */
+int trace_replay(const struct trace_events *events, struct replay *replay, uint32_t *streams);
+
+/* The path nodes that stand before block `index` of events in the file (SIZE_MAX: all): those that
+ * it can name and more. Nodes that are missing have ip and parent 0. *nodes: the caller frees it;
+ * NULL if there are none. */
+int trace_nodes(const struct trace *trace, size_t index, struct trace_node **nodes, size_t *count);
+
+/* The last that is told of each module; paths live as long as *modules, which the caller frees. */
+int trace_modules(const struct trace *trace, size_t index, struct trace_module **modules,
+                  size_t *count);
+
+/* The value of a fact, or NULL. Lives as long as the trace. */
+const char *trace_fact(const struct trace *trace, const char *key);
+size_t trace_fact_count(const struct trace *trace);
+void trace_fact_at(const struct trace *trace, size_t index, const char **key, const char **value);
+
+#endif

@@ -1,0 +1,486 @@
+/* The writer: gathers a block of each kind, and writes whole blocks only. Nodes and modules go to
+ * the file before the events that were told after them. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "trace/columns.h"
+#include "trace/encoder.h"
+#include "trace/error.h"
+#include "trace/format.h"
+#include "trace/nodes.h"
+#include "trace/trace.h"
+
+enum { TEXT_BYTES_MAX = 1 << 20, SMALL_BLOCK_FULL = 4 << 20 };
+
+/* Modules or facts that are not yet written. */
+struct gathered {
+    struct byte_sink text;
+    uint32_t count;
+    uint64_t first;
+};
+
+struct trace_writer {
+    int fd, error;
+    char *path;
+    uint64_t bytes;
+    uint32_t blocks;
+    uint64_t events; /* in blocks written */
+    uint64_t start_ticks, start_bytes, start_count; /* as the block of events under way began */
+    struct encoder encoder;
+    struct nodes_encoder nodes;
+    struct gathered modules, facts;
+    struct packer packer;
+    struct byte_sink index; /* offset and header of each block */
+};
+
+/* ---- The file ------------------------------------------------------------------------------ */
+
+static int fail(struct trace_writer *writer, int error)
+{
+    if (!writer->error)
+        writer->error = error;
+    if (writer->error == -ENOMEM)
+        return trace_fail(-ENOMEM, "out of memory while writing %s", writer->path);
+    return trace_fail(writer->error, "cannot write %s: %s", writer->path, strerror(-writer->error));
+}
+
+static int write_all(struct trace_writer *writer, const void *bytes, size_t count)
+{
+    const char *at = bytes;
+
+    while (count) {
+        ssize_t written = write(writer->fd, at, count);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written <= 0)
+            return fail(writer, written ? -errno : -EIO);
+        at += written;
+        count -= (size_t)written;
+        writer->bytes += (uint64_t)written;
+    }
+    return 0;
+}
+
+static int remember_block(struct trace_writer *writer, const unsigned char *header)
+{
+    if (sink_reserve(&writer->index, NUMBER_BYTES + FORMAT_BLOCK_BYTES))
+        return fail(writer, -ENOMEM);
+    sink_varint(&writer->index, writer->bytes);
+    sink_bytes(&writer->index, header, FORMAT_BLOCK_BYTES);
+    return 0;
+}
+
+/* What the packer holds: `paths_bytes` of paths and then the body. */
+static int write_block(struct trace_writer *writer, struct format_block *block, size_t paths_bytes)
+{
+    struct byte_sink *packed = &writer->packer.out;
+    unsigned char *header = packed->data;
+
+    block->number = writer->blocks++;
+    block->paths_bytes = (uint32_t)paths_bytes;
+    block->body_bytes = (uint32_t)(packed->count - FORMAT_BLOCK_BYTES - paths_bytes);
+    block->paths_hash = format_hash(header + FORMAT_BLOCK_BYTES, paths_bytes);
+    block->body_hash = format_hash(header + FORMAT_BLOCK_BYTES + paths_bytes, block->body_bytes);
+    format_put_block(header, block);
+    if (block->kind != FORMAT_INDEX && remember_block(writer, header))
+        return writer->error;
+    return write_all(writer, packed->data, packed->count);
+}
+
+/* Leaves room for the header. */
+static int begin_block(struct trace_writer *writer)
+{
+    writer->packer.out.count = 0;
+    if (sink_reserve(&writer->packer.out, FORMAT_BLOCK_BYTES))
+        return fail(writer, -ENOMEM);
+    writer->packer.out.count = FORMAT_BLOCK_BYTES;
+    return 0;
+}
+
+static int write_columns(struct trace_writer *writer, struct format_block *block,
+                         const struct byte_sink *columns, size_t count)
+{
+    if (begin_block(writer))
+        return writer->error;
+    if (packer_pack(&writer->packer, columns, count))
+        return fail(writer, -ENOMEM);
+    return write_block(writer, block, 0);
+}
+
+/* ---- Blocks -------------------------------------------------------------------------------- */
+
+static int write_nodes(struct trace_writer *writer)
+{
+    struct nodes_encoder *nodes = &writer->nodes;
+    struct format_block block = {
+        .kind = FORMAT_NODES, .first = nodes->first, .count = nodes->count};
+    int error = 0;
+
+    if (nodes->count)
+        error = write_columns(writer, &block, nodes->columns, NODES_COLUMNS);
+    nodes_begin_block(nodes);
+    return error;
+}
+
+static int write_gathered(struct trace_writer *writer, struct gathered *gathered,
+                          enum format_block_kind kind)
+{
+    struct format_block block = {.kind = kind, .first = gathered->first, .count = gathered->count};
+    int error = 0;
+
+    if (gathered->count)
+        error = write_columns(writer, &block, &gathered->text, 1);
+    gathered->first += gathered->count;
+    gathered->count = 0;
+    gathered->text.count = 0;
+    return error;
+}
+
+static int by_node(const void *a, const void *b)
+{
+    const struct lives_net *x = a, *y = b;
+
+    return (x->node > y->node) - (x->node < y->node);
+}
+
+enum { NET_COLUMNS = 6 };
+
+/* Nodes ascending, by their distances; what came and went within the block is left out. */
+static uint32_t put_nets(struct lives_net *nets, size_t net_count,
+                         struct byte_sink columns[NET_COLUMNS])
+{
+    uint32_t count = 0, last = 0;
+
+    qsort(nets, net_count, sizeof *nets, by_node);
+    for (size_t i = 0; i < net_count; i++) {
+        const struct lives_net *net = &nets[i];
+        if (!net->bytes && !net->count)
+            continue;
+        sink_number(&columns[0], &columns[1], net->node - last);
+        sink_number(&columns[2], &columns[3], number_zigzag(net->bytes));
+        sink_number(&columns[4], &columns[5], number_zigzag(net->count));
+        last = net->node;
+        count++;
+    }
+    return count;
+}
+
+static int pack_nets(struct trace_writer *writer, uint32_t *count)
+{
+    const struct lives *lives = &writer->encoder.lives;
+    struct lives_net *nets = malloc((lives->net_count + 1) * sizeof *nets); /* `lives` knows places */
+    struct byte_sink columns[NET_COLUMNS] = {0};
+    int error = nets ? 0 : -ENOMEM;
+
+    for (int i = 0; i < NET_COLUMNS && !error; i++)
+        error = sink_reserve(&columns[i], (lives->net_count + 1) * NUMBER_BYTES);
+    if (!error) {
+        if (lives->net_count)
+            memcpy(nets, lives->net, lives->net_count * sizeof *nets);
+        *count = put_nets(nets, lives->net_count, columns);
+        error = packer_pack(&writer->packer, columns, NET_COLUMNS);
+    }
+    for (int i = 0; i < NET_COLUMNS; i++)
+        free(columns[i].data);
+    free(nets);
+    return error ? fail(writer, error) : 0;
+}
+
+static void note_start(struct trace_writer *writer)
+{
+    writer->start_ticks = writer->encoder.lives.now;
+    writer->start_bytes = writer->encoder.lives.bytes;
+    writer->start_count = writer->encoder.lives.count;
+}
+
+static void fill_digest(const struct trace_writer *writer, struct format_block *block)
+{
+    const struct encoder *encoder = &writer->encoder;
+    const struct lives *lives = &encoder->lives;
+
+    *block = (struct format_block){
+        .kind = FORMAT_EVENTS,
+        .first = writer->events,
+        .count = encoder->events,
+        .first_ticks = encoder->time_count ? encoder->first_ticks : writer->start_ticks,
+        .last_ticks = encoder->time_count ? encoder->last_ticks : writer->start_ticks,
+        .start_ticks = writer->start_ticks,
+        .alloc_count = lives->alloc_count,
+        .free_count = lives->free_count,
+        .live_bytes = writer->start_bytes,
+        .live_count = writer->start_count,
+        .net_bytes = lives->bytes - writer->start_bytes,
+        .net_count = lives->count - writer->start_count,
+        .max_bytes = lives->max_bytes,
+        .max_ticks = lives->max_ticks,
+    };
+}
+
+static int write_events(struct trace_writer *writer)
+{
+    struct encoder *encoder = &writer->encoder;
+    struct format_block block;
+    size_t paths_bytes;
+
+    fill_digest(writer, &block);
+    encoder_end_block(encoder);
+    if (begin_block(writer) || pack_nets(writer, &block.path_count))
+        return writer->error;
+    paths_bytes = writer->packer.out.count - FORMAT_BLOCK_BYTES;
+    if (packer_pack(&writer->packer, encoder->columns, COLUMNS))
+        return fail(writer, -ENOMEM);
+    writer->events += encoder->events;
+    encoder_begin_block(encoder);
+    note_start(writer);
+    return write_block(writer, &block, paths_bytes);
+}
+
+/* What events may name comes first. */
+int trace_writer_flush(struct trace_writer *writer)
+{
+    if (writer->error)
+        return fail(writer, 0);
+    if (write_gathered(writer, &writer->facts, FORMAT_FACTS) ||
+        write_gathered(writer, &writer->modules, FORMAT_MODULES) || write_nodes(writer))
+        return writer->error;
+    return encoder_is_empty(&writer->encoder) ? 0 : write_events(writer);
+}
+
+/* ---- Opening and finishing ----------------------------------------------------------------- */
+
+static int write_header(struct trace_writer *writer, const struct trace_options *options)
+{
+    unsigned char bytes[FORMAT_HEADER_BYTES];
+    struct format_header header = {
+        .version = FORMAT_VERSION,
+        .flags = options->flags,
+        .method = options->compression,
+        .level = (uint32_t)writer->packer.level,
+        .start_ticks = options->start_ticks,
+        .sample_bytes = options->sample_bytes,
+    };
+
+    format_put_header(bytes, &header);
+    return write_all(writer, bytes, sizeof bytes);
+}
+
+static void release(struct trace_writer *writer)
+{
+    if (writer->fd >= 0)
+        close(writer->fd);
+    encoder_release(&writer->encoder);
+    nodes_encoder_release(&writer->nodes);
+    packer_release(&writer->packer);
+    free(writer->modules.text.data);
+    free(writer->facts.text.data);
+    free(writer->index.data);
+    free(writer->path);
+    free(writer);
+}
+
+static int make_parts(struct trace_writer *writer, const struct trace_options *options)
+{
+    int level = options->compression == TRACE_ZSTD ? options->level ? options->level : 3 : 0;
+    int error = packer_init(&writer->packer, (enum pack_method)options->compression, level);
+
+    if (!error)
+        error = nodes_encoder_init(&writer->nodes);
+    if (!error)
+        error = encoder_init(&writer->encoder, options->start_ticks, options->sample_bytes);
+    return error;
+}
+
+int trace_writer_open(struct trace_writer **out, const char *path,
+                      const struct trace_options *options)
+{
+    struct trace_writer *writer = calloc(1, sizeof *writer);
+    int error;
+
+    if (!writer || !(writer->path = strdup(path))) {
+        free(writer);
+        return trace_fail(-ENOMEM, "out of memory while creating %s", path);
+    }
+    writer->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (writer->fd < 0) {
+        error = trace_fail(-errno, "cannot create %s: %s", path, strerror(errno));
+        free(writer->path);
+        free(writer);
+        return error;
+    }
+    error = make_parts(writer, options);
+    if (error)
+        fail(writer, error);
+    else
+        note_start(writer);
+    if (!error)
+        error = write_header(writer, options);
+    if (error) {
+        unlink(path);
+        release(writer);
+        return error;
+    }
+    *out = writer;
+    return 0;
+}
+
+static int write_index(struct trace_writer *writer)
+{
+    struct format_block block = {.kind = FORMAT_INDEX, .count = writer->blocks};
+    unsigned char tail[FORMAT_TAIL_BYTES];
+    uint64_t offset = writer->bytes;
+
+    if (writer->index.count > FORMAT_COLUMN_BYTES) /* a reader will look at the blocks instead */
+        writer->index.count = block.count = 0;
+    if (write_columns(writer, &block, &writer->index, 1))
+        return writer->error;
+    format_put_tail(tail, offset);
+    return write_all(writer, tail, sizeof tail);
+}
+
+int trace_writer_finish(struct trace_writer *writer)
+{
+    int error = trace_writer_flush(writer);
+
+    if (!error)
+        error = write_index(writer);
+    if (!error && close(writer->fd))
+        error = fail(writer, -errno);
+    else if (error)
+        close(writer->fd);
+    writer->fd = -1;
+    release(writer);
+    return error;
+}
+
+/* ---- What is told -------------------------------------------------------------------------- */
+
+static int add_run(struct trace_writer *writer, uint32_t stream, const unsigned char *records,
+                   size_t bytes)
+{
+    while (bytes) {
+        size_t taken = encoder_add(&writer->encoder, stream, records, bytes);
+        records += taken;
+        bytes -= taken;
+        if (encoder_is_full(&writer->encoder) && trace_writer_flush(writer))
+            return writer->error;
+    }
+    return 0;
+}
+
+int trace_writer_events(struct trace_writer *writer, const struct replay_run *runs, size_t count,
+                        const void *records)
+{
+    const unsigned char *at = records;
+
+    if (writer->error)
+        return fail(writer, 0);
+    for (size_t i = 0; i < count; at += runs[i++].bytes)
+        if (add_run(writer, runs[i].thread, at, runs[i].bytes))
+            return writer->error;
+    return 0;
+}
+
+int trace_writer_note(struct trace_writer *writer, const struct trace_note *note)
+{
+    if (writer->error)
+        return fail(writer, 0);
+    encoder_note(&writer->encoder, note);
+    return encoder_is_full(&writer->encoder) ? trace_writer_flush(writer) : 0;
+}
+
+int trace_writer_sample(struct trace_writer *writer, uint64_t ticks, uint64_t physical_bytes,
+                        uint64_t virtual_bytes, uint64_t tool_bytes)
+{
+    struct trace_note note = {TRACE_SAMPLE, {ticks, physical_bytes, virtual_bytes, tool_bytes}, ""};
+
+    return trace_writer_note(writer, &note);
+}
+
+int trace_writer_nodes(struct trace_writer *writer, uint32_t first, const struct trace_node *nodes,
+                       size_t count)
+{
+    if (writer->error)
+        return fail(writer, 0);
+    if (first != nodes_next(&writer->nodes))
+        return fail(writer, -EINVAL);
+    for (size_t i = 0; i < count; i++) {
+        nodes_add(&writer->nodes, &nodes[i]);
+        if (writer->nodes.count == FORMAT_BLOCK_EVENTS && write_nodes(writer))
+            return writer->error;
+    }
+    return 0;
+}
+
+/* Room for some numbers and texts; what is full goes to the file. */
+static int make_room(struct trace_writer *writer, struct gathered *gathered,
+                     enum format_block_kind kind, size_t bytes)
+{
+    if (writer->error)
+        return fail(writer, 0);
+    if (bytes > TEXT_BYTES_MAX)
+        return trace_fail(-E2BIG, "cannot write %s: a text of %zu bytes is too long", writer->path,
+                          bytes);
+    if (gathered->text.count + bytes > SMALL_BLOCK_FULL && write_gathered(writer, gathered, kind))
+        return writer->error;
+    return sink_reserve(&gathered->text, bytes) ? fail(writer, -ENOMEM) : 0;
+}
+
+static void put_text(struct byte_sink *sink, const void *text, size_t length)
+{
+    sink_varint(sink, length);
+    sink_bytes(sink, text, length);
+}
+
+int trace_writer_module(struct trace_writer *writer, const struct trace_module *module)
+{
+    struct byte_sink *sink = &writer->modules.text;
+    size_t length = strlen(module->path);
+    size_t id_bytes = module->build_id_bytes < sizeof module->build_id ? module->build_id_bytes
+                                                                        : sizeof module->build_id;
+
+    if (make_room(writer, &writer->modules, FORMAT_MODULES, 8 * NUMBER_BYTES + 32 + length))
+        return writer->error ? writer->error : -E2BIG;
+    sink_varint(sink, module->number);
+    sink_varint(sink, module->born);
+    sink_varint(sink, module->died);
+    sink_varint(sink, module->bias);
+    sink_varint(sink, module->start);
+    sink_varint(sink, module->end - module->start);
+    put_text(sink, module->build_id, id_bytes);
+    put_text(sink, module->path, length);
+    writer->modules.count++;
+    return 0;
+}
+
+int trace_writer_fact(struct trace_writer *writer, const char *key, const char *value)
+{
+    size_t key_bytes = strlen(key), value_bytes = strlen(value);
+
+    if (make_room(writer, &writer->facts, FORMAT_FACTS,
+                  2 * NUMBER_BYTES + key_bytes + value_bytes))
+        return writer->error ? writer->error : -E2BIG;
+    put_text(&writer->facts.text, key, key_bytes);
+    put_text(&writer->facts.text, value, value_bytes);
+    writer->facts.count++;
+    return 0;
+}
+
+/* ---- What it takes ------------------------------------------------------------------------- */
+
+uint64_t trace_writer_file_bytes(const struct trace_writer *writer)
+{
+    return writer->bytes;
+}
+
+size_t trace_writer_memory_bytes(const struct trace_writer *writer)
+{
+    size_t bytes = lives_memory_bytes(&writer->encoder.lives) + sizeof(struct model) +
+                   NODE_MAP_SLOTS * sizeof(struct node_slot) + writer->packer.out.room +
+                   writer->index.room + writer->modules.text.room + writer->facts.text.room;
+
+    for (unsigned i = 0; i < COLUMNS; i++)
+        bytes += writer->encoder.columns[i].room;
+    return bytes;
+}
