@@ -1,3 +1,6 @@
+# tm_base: strings of what a replay says.
+tidemark_unit_test(trace round_trip tm_replay tm_base)
+
 # `ninja bench_tidemark`: the command, but what is replayed goes into files as well (bench/tap.c).
 get_target_property(cli_sources tidemark SOURCES)
 list(TRANSFORM cli_sources PREPEND ${CMAKE_SOURCE_DIR}/src/cli/)
