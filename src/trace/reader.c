@@ -16,7 +16,12 @@
 #include "trace/nodes.h"
 #include "trace/trace.h"
 
-enum { SEARCH_BYTES = 1 << 16, NET_COLUMNS = 6 };
+enum {
+    SEARCH_BYTES = 1 << 16,
+    NET_COLUMNS = 6,
+    FACTS_MAX = 4096, /* they are searched one by one: what is above that is damage */
+    MODULES_MAX = 65536,
+};
 
 /* A block of any kind and where it stands. */
 struct place {
@@ -307,7 +312,7 @@ static char *read_text(struct byte_source *source)
     uint64_t length = source_varint(source);
     const unsigned char *bytes = source_bytes(source, length);
 
-    return bytes ? strndup((const char *)bytes, length) : NULL;
+    return bytes && !source->overrun ? strndup((const char *)bytes, length) : NULL;
 }
 
 static int keep_fact(struct trace *trace, char *key, char *value)
@@ -322,6 +327,8 @@ static int keep_fact(struct trace *trace, char *key, char *value)
         trace->facts[i].value = value;
         return 0;
     }
+    if (trace->fact_count == FACTS_MAX)
+        return -EBADMSG;
     facts = realloc(trace->facts, (trace->fact_count + 1) * sizeof *facts);
     if (!facts)
         return -ENOMEM;
@@ -334,8 +341,8 @@ static int read_facts(struct trace *trace, struct byte_source *source, uint32_t 
 {
     while (count--) {
         char *key = read_text(source), *value = key ? read_text(source) : NULL;
-        if (!value || keep_fact(trace, key, value)) {
-            int error = source->overrun ? -EBADMSG : -ENOMEM;
+        int error = !value ? (source->overrun ? -EBADMSG : -ENOMEM) : keep_fact(trace, key, value);
+        if (error) {
             free(key);
             free(value);
             return error;
@@ -780,6 +787,8 @@ static int place_module(struct module_list *list, const struct trace_module *mod
 
     while (i < list->count && list->all[i].number != module->number)
         i++;
+    if (i == MODULES_MAX)
+        return -EBADMSG;
     if (i == list->room) {
         size_t room = list->room ? 2 * list->room : 32;
         struct trace_module *all = realloc(list->all, room * sizeof *all);
@@ -807,6 +816,7 @@ static int read_module(struct byte_source *source, struct module_list *list)
     const unsigned char *id;
     uint64_t id_bytes;
     char *path;
+    int error;
 
     module.number = (uint32_t)source_varint(source);
     module.born = (uint32_t)source_varint(source);
@@ -816,17 +826,17 @@ static int read_module(struct byte_source *source, struct module_list *list)
     module.end = module.start + source_varint(source);
     id_bytes = source_varint(source);
     id = source_bytes(source, id_bytes);
-    if (!id || id_bytes > sizeof module.build_id)
+    if (source->overrun || id_bytes > sizeof module.build_id)
         return -EBADMSG;
     memcpy(module.build_id, id, id_bytes);
     module.build_id_bytes = (uint8_t)id_bytes;
     path = read_text(source);
     if (!path)
         return source->overrun ? -EBADMSG : -ENOMEM;
-    if (!place_module(list, &module, path))
-        return 0;
-    free(path);
-    return -ENOMEM;
+    error = place_module(list, &module, path);
+    if (error)
+        free(path);
+    return error;
 }
 
 static int read_modules(const struct trace *trace, const struct place *place,

@@ -1,5 +1,6 @@
 # tm_base: strings of what a replay says.
 tidemark_unit_test(trace round_trip tm_replay tm_base)
+tidemark_unit_test(trace damage)
 
 # `ninja bench_tidemark`: the command, but what is replayed goes into files as well (bench/tap.c).
 get_target_property(cli_sources tidemark SOURCES)
