@@ -20,7 +20,8 @@ struct log {
 static void log_note(struct log *log, const struct trace_note *note)
 {
     log->in_run = false;
-    strbuf_add(&log->bytes, note, sizeof *note);
+    strbuf_addf(&log->bytes, "note %u %s:", note->kind, note->name);
+    strbuf_add(&log->bytes, note->values, sizeof note->values);
 }
 
 /* A cut-off record ends a run, or two runs would read as one record. */
