@@ -227,6 +227,11 @@ static inline void dump_block(void *context, const struct replay_block *block)
                 block->node, block->owner);
 }
 
+static inline void dump_mapping(void *context, uint64_t start, uint64_t end)
+{
+    strbuf_addf(context, "mapped %llx-%llx\n", (unsigned long long)start, (unsigned long long)end);
+}
+
 /* Everything that a replay says. */
 static inline void dump_replay(struct replay *replay, struct strbuf *out)
 {
@@ -259,6 +264,7 @@ static inline void dump_replay(struct replay *replay, struct strbuf *out)
     replay_changed_curves(replay, dump_curve, out);
     replay_exchanges(replay, dump_exchange, out);
     replay_live_blocks(replay, dump_block, out);
+    replay_mapped(replay, dump_mapping, out);
 }
 
 #endif
