@@ -216,7 +216,8 @@ static bool decode_record(struct decoder *decoder, const struct decoded_kind *ki
         return decode_raw_record(decoder);
     if (what.class == OP_RAW)
         return damaged(decoder);
-    if (what.kind & WIRE_LONG && !decode_shape(decoder, op, what.class == OP_BIRTH ? 0 : 1, &record))
+    if (what.kind & WIRE_LONG &&
+        !decode_shape(decoder, op, what.class == OP_BIRTH ? 0 : 1, &record))
         return false;
     address = decode_address(decoder, what.class, op & OP_WHERE, &record);
     record.kind_address = (uint64_t)what.kind << 56 | address;

@@ -381,8 +381,8 @@ static uint32_t find_step(const struct encoder *encoder)
     return 1;
 }
 
-/* time = grid + off. A record moves the grid by whole steps; two in a row that are off by the same move it
- * there. */
+/* time = grid + off. A record moves the grid by whole steps; two in a row that are off by the same
+ * move it there. */
 static void tell_times(struct encoder *encoder)
 {
     struct byte_sink *columns = encoder->columns, *offs = &columns[COLUMN_OFFS];

@@ -52,8 +52,9 @@ size_t lives_memory_bytes(const struct lives *lives);
 /* The maximum is that of the levels after each record, and of the one at the beginning. */
 void lives_begin_block(struct lives *lives);
 
-/* One record. `serial`: the number of the block if one is born (24 bits are kept). Returns that of the block
- * that lay at the address of a free or of the beginning of a realloc, LIVES_NO_SERIAL if none does. */
+/* One record. `serial`: the number of the block if one is born (24 bits are kept). Returns that of
+ * the block that lay at the address of a free or of the beginning of a realloc, LIVES_NO_SERIAL if
+ * none does. */
 uint32_t lives_record(struct lives *lives, uint32_t stream, const struct wire_record *record,
                       uint32_t serial);
 

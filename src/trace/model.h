@@ -142,7 +142,8 @@ static inline uint64_t model_way(uint64_t from, uint64_t to)
 {
     int64_t way = (int64_t)(to - from);
 
-    return way % 16 ? number_zigzag((uint64_t)way) << 1 | 1 : number_zigzag((uint64_t)(way / 16)) << 1;
+    return way % 16 ? number_zigzag((uint64_t)way) << 1 | 1
+                    : number_zigzag((uint64_t)(way / 16)) << 1;
 }
 static inline uint64_t model_at_way(uint64_t from, uint64_t way)
 {

@@ -101,7 +101,13 @@ static inline const unsigned char *source_bytes(struct byte_source *source, uint
  *               the highest; the e - 2 bits left over in as few bytes as hold them, the lowest first
  *   192 … 232   e = 23 … 63, one token each; the e lower bits
  */
-enum { TOKEN_PLAIN = 128, TOKEN_QUARTERS_END = 23, TOKEN_LARGE = 192, TOKEN_LARGEST = 232, TOKEN_BACK = 255 };
+enum {
+    TOKEN_PLAIN = 128,
+    TOKEN_QUARTERS_END = 23,
+    TOKEN_LARGE = 192,
+    TOKEN_LARGEST = 232,
+    TOKEN_BACK = 255, /* of times */
+};
 
 static inline void sink_low_bytes(struct byte_sink *sink, uint64_t number, unsigned bits)
 {

@@ -407,7 +407,8 @@ static int read_header(struct trace *trace)
                               trace->path);
         return 0;
     }
-    return trace_fail(-EBADMSG, "%s is no trace, or cut off after %llu bytes: nothing in it can be read",
+    return trace_fail(-EBADMSG,
+                      "%s is no trace, or cut off after %llu bytes: nothing in it can be read",
                       trace->path, (unsigned long long)trace->file_bytes);
 }
 

@@ -170,7 +170,8 @@ static uint32_t put_nets(struct lives_net *nets, size_t net_count,
 static int pack_nets(struct trace_writer *writer, uint32_t *count)
 {
     const struct lives *lives = &writer->encoder.lives;
-    struct lives_net *nets = malloc((lives->net_count + 1) * sizeof *nets); /* `lives` knows places */
+    /* A copy, since `lives` knows its own by their places. */
+    struct lives_net *nets = malloc((lives->net_count + 1) * sizeof *nets);
     struct byte_sink columns[NET_COLUMNS] = {0};
     int error = nets ? 0 : -ENOMEM;
 
