@@ -2,9 +2,11 @@
  * instruction: it only ever adds to one counter. Linked as a library, so that a preloaded recorder
  * comes before it, and so that it is one more allocator that is not glibc's. */
 #include <errno.h>
+#include <malloc.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define ARENA_BYTES ((size_t)2 << 30)
