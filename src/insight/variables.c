@@ -2,8 +2,8 @@
  * globals. */
 #include "insight/rule.h"
 
-#include <stdlib.h>
 #include "base/text.h"
+#include "views/threads.h"
 
 #define TLS_BYTES       (256 << 10) /* all copies together */
 #define TLS_THREADS     2
@@ -63,33 +63,6 @@ static void add_names(struct insight *insight, const struct sums *sums)
     }
 }
 
-static int by_time(const void *a, const void *b)
-{
-    uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
-    return (left > right) - (left < right);
-}
-
-/* Most threads at once. Each time is shifted left and marked 1 for a start: at one moment ends
- * come first. */
-static uint64_t peak_threads(const struct profile *profile)
-{
-    uint64_t *times = calloc(2 * profile->thread_count + 1, sizeof *times), now = 0, peak = 0;
-    size_t count = 0;
-    for (size_t i = 0; times && i < profile->thread_count; i++) {
-        times[count++] = (profile->threads[i].start_ticks & (UINT64_MAX >> 1)) << 1 | 1;
-        if (profile->threads[i].end_ticks)
-            times[count++] = (profile->threads[i].end_ticks & (UINT64_MAX >> 1)) << 1;
-    }
-    if (times)
-        qsort(times, count, sizeof *times, by_time);
-    for (size_t i = 0; i < count; i++) {
-        now += times[i] & 1 ? 1 : -(uint64_t)(now > 0);
-        peak = now > peak ? now : peak;
-    }
-    free(times);
-    return peak;
-}
-
 static bool silent_without_variables(struct inquiry *inquiry)
 {
     bool missing = !inquiry->profile->section_count && !inquiry->profile->variable_count;
@@ -103,7 +76,7 @@ void ask_tls(struct inquiry *inquiry)
     if (silent_without_variables(inquiry))
         return;
     struct sums sums = sum_up(inquiry->profile, is_tls);
-    uint64_t threads = peak_threads(inquiry->profile), all = sums.bytes * threads;
+    uint64_t threads = threads_peak(inquiry->profile), all = sums.bytes * threads;
     if (threads < TLS_THREADS || all < TLS_BYTES)
         return;
     struct insight *insight =

@@ -85,4 +85,19 @@ static inline void seed_random(void)
     srandom(seed);
 }
 
+/* `look` runs in a child that may drop its rights; it returns 0 if all is well, 77 to be skipped. */
+static inline void look_from_child(int (*look)(void))
+{
+    int status;
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0)
+        _exit(look());
+    waitpid(child, &status, 0);
+    assert_true(WIFEXITED(status));
+    if (WEXITSTATUS(status) == 77)
+        skip();
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 #endif
