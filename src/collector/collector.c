@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
-#include "collector/clock.h"
+#include "assembly/clock.h"
 #include "collector/image.h"
 #include "collector/output_name.h"
 #include "process/process.h"

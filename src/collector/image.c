@@ -18,9 +18,9 @@
 #include "collector/looks.h"
 #include "collector/merge.h"
 #include "collector/output_name.h"
-#include "collector/snapshot.h"
+#include "assembly/snapshot.h"
 #include "collector/view.h"
-#include "collector/writer.h"
+#include "assembly/writer.h"
 #include "process/process.h"
 #include "profile/profile.h"
 
@@ -49,6 +49,7 @@ struct image {
 
     /* the thread's own from here on */
     struct view view;
+    struct origins origins; /* of the view */
     struct replay *replay;
     struct merge *merge;
     struct writer *writer;
@@ -65,6 +66,9 @@ struct image {
     bool flushing;
     _Atomic bool flushed;
     struct snapshot snapshot;
+    struct look *taken; /* looks of that snapshot */
+    size_t taken_count;
+    struct sighting *sightings;
     int flush_status;
 };
 
@@ -195,9 +199,21 @@ static bool writer_is_ready(struct image *image, bool patient)
 static void *flush_thread(void *context)
 {
     struct image *image = context;
-    image->flush_status = writer_write(image->writer, &image->view, &image->snapshot);
+    image->flush_status = writer_write(image->writer, &image->origins, &image->snapshot);
     atomic_store(&image->flushed, true);
     return NULL;
+}
+
+static void release_snapshot(struct image *image)
+{
+    snapshot_release(&image->snapshot);
+    for (size_t i = 0; i < image->taken_count; i++)
+        look_release(&image->taken[i]);
+    free(image->taken);
+    free(image->sightings);
+    image->taken = NULL;
+    image->sightings = NULL;
+    image->taken_count = 0;
 }
 
 static void flush_collect(struct image *image)
@@ -205,19 +221,40 @@ static void flush_collect(struct image *image)
     if (!image->flushing)
         return;
     pthread_join(image->flusher, NULL);
-    snapshot_release(&image->snapshot);
+    release_snapshot(image);
     image->flushing = false;
     if (image->flush_status < 0)
         fail(image, "%s", profile_error());
 }
 
+/* What was seen of the process since the last snapshot, for the one that is being written. */
+static void take_looks(struct image *image)
+{
+    image->taken = looks_take(image->looks, &image->taken_count);
+    image->sightings = calloc(image->taken_count + 1, sizeof *image->sightings);
+    if (!image->sightings)
+        return;
+    for (size_t i = 0; i < image->taken_count; i++)
+        image->sightings[i] = look_sighting(&image->taken[i]);
+    image->snapshot.sightings = image->sightings;
+    image->snapshot.sighting_count = image->taken_count;
+}
+
 static int take_snapshot(struct image *image)
 {
-    struct snapshot *snapshot = &image->snapshot;
-    int status =
-        snapshot_take(snapshot, image->replay, image->merge, &image->view, image->start);
+    struct clock_reading now = clock_read();
+    struct snapshot_moment moment = {
+        .scale = {image->start.ticks, clock_tick_ns(image->start, now)},
+        .now_ticks = now.ticks,
+        .damaged_rings = merge_damaged_rings(image->merge)};
+    uint64_t lost_events;
+    view_refresh(&image->view); /* what was replayed has its nodes in chunks that may be new */
+    moment.node_count = view_node_count(&image->view);
+    merge_tell_stacks(image->merge);
+    merge_tell_waits(image->merge, &moment.waits, &moment.wait_ticks, &lost_events);
+    int status = snapshot_take(&image->snapshot, image->replay, &moment);
     if (status == 0 && image->looks)
-        snapshot->looks = looks_take(image->looks, &snapshot->look_count);
+        take_looks(image);
     return status;
 }
 
@@ -228,7 +265,7 @@ static void flush_begin(struct image *image)
     atomic_store(&image->flushed, false);
     image->flushing = pthread_create(&image->flusher, NULL, flush_thread, image) == 0;
     if (!image->flushing)
-        snapshot_release(&image->snapshot);
+        release_snapshot(image);
 }
 
 /* ---- /proc ---- */
@@ -385,11 +422,11 @@ static void complete(struct image *image)
         return;
     write_end(image);
     write_complaint(image);
-    writer_read_globals(image->writer, &image->view);
+    writer_read_globals(image->writer, &image->origins);
     int status = take_snapshot(image);
     if (status == 0)
-        status = writer_write(image->writer, &image->view, &image->snapshot);
-    snapshot_release(&image->snapshot);
+        status = writer_write(image->writer, &image->origins, &image->snapshot);
+    release_snapshot(image);
     if (status < 0)
         fail(image, "%s", profile_error());
     forget_events(image); /* packing wants memory of its own */
@@ -520,6 +557,7 @@ struct image *image_start(const struct collector_options *options, int socket, p
     image->parent = parent;
     image->first = first;
     image->view.fd = -1;
+    image->origins = view_origins(&image->view);
     describe(image);
     int error = pthread_create(&image->thread, NULL, image_thread, image);
     if (error == 0)

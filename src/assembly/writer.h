@@ -1,14 +1,14 @@
 /* Writes one process image's profile: joins what the replay knows (by path node) with the nodes,
- * the modules and their symbols. May run beside the replay: it reads a snapshot, and the parts of
- * the shared memory that never change once published. */
-#ifndef TIDEMARK_COLLECTOR_WRITER_H
-#define TIDEMARK_COLLECTOR_WRITER_H
+ * the modules and their symbols. May run beside the replay: it reads a snapshot, and the
+ * origins, which never change once published. */
+#ifndef TIDEMARK_ASSEMBLY_WRITER_H
+#define TIDEMARK_ASSEMBLY_WRITER_H
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
-#include "collector/snapshot.h"
-#include "collector/view.h"
+#include "assembly/origins.h"
+#include "assembly/snapshot.h"
 
 struct writer;
 
@@ -24,10 +24,10 @@ void writer_fact_number(struct writer *writer, const char *key, int64_t value);
 
 /* The process has come to its end: begins to read the variables of its modules, which the next
  * writer_write() writes. */
-void writer_read_globals(struct writer *writer, const struct view *view);
+void writer_read_globals(struct writer *writer, const struct origins *origins);
 
 /* One transaction with all that is new. 0 or -errno. */
-int writer_write(struct writer *writer, const struct view *view, const struct snapshot *snapshot);
+int writer_write(struct writer *writer, const struct origins *origins, const struct snapshot *snapshot);
 /* Marks the profile complete and packs it. Frees the writer either way. */
 int writer_finish(struct writer *writer, bool pack);
 

@@ -1,20 +1,20 @@
-#include "collector/writer.h"
+#include "assembly/writer.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/hash.h"
-#include "collector/globals.h"
-#include "collector/naming.h"
-#include "collector/sources.h"
+#include "assembly/globals.h"
+#include "assembly/naming.h"
+#include "assembly/sources.h"
 #include "profile/profile.h"
+#include "wire/wire.h"
 
 enum { FRAMES_MAX = 64 };
 
 struct module {
-    struct wire_module entry; /* without its path */
-    const struct wire_module *source;
+    struct origins_module entry; /* with another path: */
     char *path;
     int symbols; /* handle */
     bool used;   /* an address of it is in the profile */
@@ -147,17 +147,16 @@ static int write_facts(struct writer *writer)
 
 /* ---- Modules ---- */
 
-static void add_module(void *context, const struct wire_module *source)
+static void add_module(void *context, const struct origins_module *source)
 {
     struct writer *writer = context;
     writer->modules =
         need(realloc(writer->modules, (writer->module_count + 1) * sizeof *writer->modules));
     struct module *module = &writer->modules[writer->module_count++];
     const char *path = *source->path ? source->path : writer->executable;
-    *module = (struct module){.source = source, .path = need(strdup(path)), .told_quality = -1};
-    memcpy(&module->entry, source, sizeof module->entry);
-    module->symbols = naming_add_module(writer->naming, path, module->entry.build_id,
-                                         module->entry.build_id_bytes);
+    *module = (struct module){.entry = *source, .path = need(strdup(path)), .told_quality = -1};
+    module->symbols =
+        naming_add_module(writer->naming, path, source->build_id, source->build_id_bytes);
 }
 
 /* The module that held `ip` when node number `node` was made; the newest that fits. -1: none. */
@@ -165,7 +164,7 @@ static int module_of(const struct writer *writer, uint64_t ip, uint32_t node)
 {
     for (size_t i = writer->module_count; i-- > 0;) {
         const struct module *module = &writer->modules[i];
-        uint32_t died = atomic_load_explicit(&module->source->died, memory_order_relaxed);
+        uint32_t died = atomic_load_explicit(module->entry.died, memory_order_relaxed);
         if (ip >= module->entry.start && ip < module->entry.end && node >= module->entry.born &&
             node < died)
             return (int)i;
@@ -286,23 +285,23 @@ static int64_t location_of(struct writer *writer, uint64_t ip, uint32_t node)
 
 /* ---- Paths ---- */
 
-static int write_nodes(struct writer *writer, const struct view *view, uint32_t count)
+static int write_nodes(struct writer *writer, const struct origins *origins, uint32_t count)
 {
     writer->unwalkable = need(realloc(writer->unwalkable, (size_t)count + 1));
     writer->unwalkable[0] = false;
     for (uint32_t id = writer->nodes_written; id < count; id++) {
-        const struct wire_node *node = view_node(view, id);
-        int64_t location = location_of(writer, node->ip, id);
+        struct origins_node node = origins->node(origins->context, id);
+        int64_t location = location_of(writer, node.ip, id);
         if (location < 0)
             return (int)location;
-        uint32_t parent = node->parent < id ? node->parent : 0; /* else it is damage */
+        uint32_t parent = node.parent < id ? node.parent : 0; /* else it is damage */
         int status = profile_put_path(writer->profile, id, parent, location);
         if (status < 0)
             return status;
-        writer->unwalkable[id] = node->ip == WIRE_MARK_UNWALKABLE || writer->unwalkable[parent];
+        writer->unwalkable[id] = node.ip == WIRE_MARK_UNWALKABLE || writer->unwalkable[parent];
         writer->nodes_written = id + 1;
     }
-    view_leave_nodes(view, count);
+    origins->leave_nodes(origins->context, count);
     return 0;
 }
 
@@ -384,26 +383,26 @@ static int write_totals(struct writer *writer, const struct snapshot *snapshot)
 
 /* ---- Looks --------------------------------------------------------------------------------- */
 
-static int write_look(struct writer *writer, struct look *look)
+static int write_sighting(struct writer *writer, const struct sighting *sighting)
 {
-    uint32_t id = look->sample.id;
-    int status = profile_put_sample(writer->profile, &look->sample);
-    for (size_t i = 0; i < look->mapping_count && status == 0; i++) {
-        look->mappings[i].sample = id;
-        status = profile_put_mapping(writer->profile, &look->mappings[i]);
+    uint32_t id = sighting->sample->id;
+    int status = profile_put_sample(writer->profile, sighting->sample);
+    for (size_t i = 0; i < sighting->mapping_count && status == 0; i++) {
+        sighting->mappings[i].sample = id;
+        status = profile_put_mapping(writer->profile, &sighting->mappings[i]);
     }
-    for (size_t i = 0; i < look->row_count; i++)
-        look->rows[i].sample = id;
-    return status || !look->row_count
+    for (size_t i = 0; i < sighting->row_count; i++)
+        sighting->rows[i].sample = id;
+    return status || !sighting->row_count
                ? status
-               : profile_put_residency(writer->profile, look->rows, look->row_count);
+               : profile_put_residency(writer->profile, sighting->rows, sighting->row_count);
 }
 
-static int write_looks(struct writer *writer, const struct snapshot *snapshot)
+static int write_sightings(struct writer *writer, const struct snapshot *snapshot)
 {
     int status = 0;
-    for (size_t i = 0; i < snapshot->look_count && status == 0; i++)
-        status = write_look(writer, &snapshot->looks[i]);
+    for (size_t i = 0; i < snapshot->sighting_count && status == 0; i++)
+        status = write_sighting(writer, &snapshot->sightings[i]);
     return status;
 }
 
@@ -413,13 +412,13 @@ static bool has_globals(const struct module *module)
 {
     const char *slash = strrchr(module->path, '/');
     const char *name = slash ? slash + 1 : module->path;
-    return atomic_load_explicit(&module->source->died, memory_order_relaxed) == UINT32_MAX &&
+    return atomic_load_explicit(module->entry.died, memory_order_relaxed) == UINT32_MAX &&
            strncmp(name, "libtidemark.so", 14) != 0;
 }
 
-void writer_read_globals(struct writer *writer, const struct view *view)
+void writer_read_globals(struct writer *writer, const struct origins *origins)
 {
-    view_modules(view, &writer->module_cursor, add_module, writer);
+    origins->modules(origins->context, &writer->module_cursor, add_module, writer);
     struct globals_module *modules = need(calloc(writer->module_count + 1, sizeof *modules));
     size_t count = 0;
     for (size_t i = 0; i < writer->module_count; i++) {
@@ -463,11 +462,11 @@ static int write_globals(struct writer *writer)
     return status;
 }
 
-static int write_all(struct writer *writer, const struct view *view,
+static int write_all(struct writer *writer, const struct origins *origins,
                      const struct snapshot *snapshot)
 {
-    view_modules(view, &writer->module_cursor, add_module, writer);
-    int status = write_nodes(writer, view, snapshot->node_count);
+    origins->modules(origins->context, &writer->module_cursor, add_module, writer);
+    int status = write_nodes(writer, origins, snapshot->node_count);
     if (status == 0)
         status = write_sites(writer, snapshot);
     if (status == 0)
@@ -482,17 +481,17 @@ static int write_all(struct writer *writer, const struct view *view,
         status = profile_put_timeline(writer->profile, snapshot->buckets, snapshot->bucket_count,
                                       snapshot->bucket_ns);
     if (status == 0)
-        status = write_looks(writer, snapshot);
+        status = write_sightings(writer, snapshot);
     if (status == 0)
         status = write_globals(writer);
     return status == 0 ? write_facts(writer) : status;
 }
 
-int writer_write(struct writer *writer, const struct view *view, const struct snapshot *snapshot)
+int writer_write(struct writer *writer, const struct origins *origins, const struct snapshot *snapshot)
 {
     int status = profile_writer_begin(writer->profile);
     if (status == 0)
-        status = write_all(writer, view, snapshot);
+        status = write_all(writer, origins, snapshot);
     int committed = profile_writer_commit(writer->profile);
     return status ? status : committed;
 }

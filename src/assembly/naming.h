@@ -1,8 +1,8 @@
 /* One place where all images of a collector look up symbols: what one process has opened (libc's
  * debug file takes 40 ms to decompress) serves every other one that maps the same file. Processes
  * that see another root than we do have symbols of their own. Safe from several threads. */
-#ifndef TIDEMARK_COLLECTOR_NAMING_H
-#define TIDEMARK_COLLECTOR_NAMING_H
+#ifndef TIDEMARK_ASSEMBLY_NAMING_H
+#define TIDEMARK_ASSEMBLY_NAMING_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "collector/globals.h"
+#include "assembly/globals.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -1,17 +1,15 @@
 /* All that a profile needs of a replay at one moment, so that it can be written while the replay
  * goes on: times in nanoseconds since the start, and the metrics of call paths as the bytes that
  * the profile keeps, which are an eighth of the metrics. */
-#ifndef TIDEMARK_COLLECTOR_SNAPSHOT_H
-#define TIDEMARK_COLLECTOR_SNAPSHOT_H
+#ifndef TIDEMARK_ASSEMBLY_SNAPSHOT_H
+#define TIDEMARK_ASSEMBLY_SNAPSHOT_H
 
 #include <stddef.h>
 #include <stdint.h>
 #include "base/strbuf.h"
-#include "collector/clock.h"
-#include "collector/details.h"
-#include "collector/look.h"
-#include "collector/merge.h"
-#include "collector/view.h"
+#include "assembly/clock.h"
+#include "assembly/details.h"
+#include "assembly/sighting.h"
 #include "replay/replay.h"
 
 /* A block of sites that has changed since the last snapshot. */
@@ -39,13 +37,21 @@ struct snapshot {
     uint64_t bucket_ns, duration_ns;
     uint64_t waits, wait_ns, damaged_rings;
     struct details details;
-    struct look *looks; /* the snapshot's, malloc'd: what the caller adds after taking it */
-    size_t look_count;
+    const struct sighting *sightings; /* the caller's, who adds them after taking it */
+    size_t sighting_count;
 };
 
-/* 0 or -ENOMEM. `start`: of the recording. By the thread that replays. */
-int snapshot_take(struct snapshot *snapshot, struct replay *replay, struct merge *merge,
-                  struct view *view, struct clock_reading start);
+/* What the replay does not know. */
+struct snapshot_moment {
+    struct clock_scale scale; /* as it is known now */
+    uint64_t now_ticks;
+    uint32_t node_count;                     /* at least those that the replay was told of */
+    uint64_t waits, wait_ticks, damaged_rings; /* of threads for the tool; given up */
+};
+
+/* 0 or -ENOMEM. By the thread that replays. */
+int snapshot_take(struct snapshot *snapshot, struct replay *replay,
+                  const struct snapshot_moment *moment);
 void snapshot_release(struct snapshot *snapshot);
 
 #endif

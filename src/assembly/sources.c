@@ -1,5 +1,5 @@
 /* See sources.h. */
-#include "collector/sources.h"
+#include "assembly/sources.h"
 
 #include <errno.h>
 #include <stdint.h>

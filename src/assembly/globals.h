@@ -1,7 +1,7 @@
 /* The global and thread-local variables of the modules of a process, read on a thread of its own
  * while the rest of the profile is written. */
-#ifndef TIDEMARK_COLLECTOR_GLOBALS_H
-#define TIDEMARK_COLLECTOR_GLOBALS_H
+#ifndef TIDEMARK_ASSEMBLY_GLOBALS_H
+#define TIDEMARK_ASSEMBLY_GLOBALS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* How ticks (base/ticks.h) become nanoseconds: two readings of both clocks, as far apart as the
  * recording is long. */
-#ifndef TIDEMARK_COLLECTOR_CLOCK_H
-#define TIDEMARK_COLLECTOR_CLOCK_H
+#ifndef TIDEMARK_ASSEMBLY_CLOCK_H
+#define TIDEMARK_ASSEMBLY_CLOCK_H
 
 #include <stdint.h>
 

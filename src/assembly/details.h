@@ -1,12 +1,12 @@
 /* What a replay says beyond sums, at one moment: copied out of it while it stands still, times in
  * nanoseconds since the start, and written while it goes on. Of the curves of call paths only those
  * that have changed since they were last taken. */
-#ifndef TIDEMARK_COLLECTOR_DETAILS_H
-#define TIDEMARK_COLLECTOR_DETAILS_H
+#ifndef TIDEMARK_ASSEMBLY_DETAILS_H
+#define TIDEMARK_ASSEMBLY_DETAILS_H
 
 #include <stddef.h>
 #include <stdint.h>
-#include "collector/clock.h"
+#include "assembly/clock.h"
 #include "profile/profile.h"
 #include "replay/replay.h"
 

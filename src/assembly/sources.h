@@ -6,8 +6,8 @@
  *
  * What is read is chosen by the debug information of the recorded program, so only regular files
  * are, nothing is waited for, and there is a limit for each and for all. One thread at a time. */
-#ifndef TIDEMARK_COLLECTOR_SOURCES_H
-#define TIDEMARK_COLLECTOR_SOURCES_H
+#ifndef TIDEMARK_ASSEMBLY_SOURCES_H
+#define TIDEMARK_ASSEMBLY_SOURCES_H
 
 #include <stdbool.h>
 #include <stddef.h>

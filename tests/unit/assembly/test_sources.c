@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <cmocka.h>
-#include "collector/sources.h"
+#include "assembly/sources.h"
 
 enum { BEFORE = 1600000000, BUILT = 1700000000, AFTER = 1700000001 };
 

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <time.h>
 #include <cmocka.h>
-#include "collector/clock.h"
+#include "assembly/clock.h"
 
 static void both_clocks_move_on(void **state)
 {

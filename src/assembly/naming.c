@@ -1,4 +1,4 @@
-#include "collector/naming.h"
+#include "assembly/naming.h"
 
 #include <pthread.h>
 #include <stdio.h>

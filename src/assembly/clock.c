@@ -1,4 +1,4 @@
-#include "collector/clock.h"
+#include "assembly/clock.h"
 
 #include <stdbool.h>
 #include <time.h>

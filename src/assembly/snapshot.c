@@ -1,4 +1,4 @@
-#include "collector/snapshot.h"
+#include "assembly/snapshot.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -97,14 +97,10 @@ static void *copy(const void *array, size_t count, size_t size)
     return made;
 }
 
-static int take_rest(const struct taking *taking, struct replay *replay, struct merge *merge)
+static int take_rest(const struct taking *taking, struct replay *replay)
 {
     struct snapshot *snapshot = taking->snapshot;
-    uint64_t wait_ticks, lost_events, bucket_ticks;
-    merge_tell_stacks(merge);
-    merge_tell_waits(merge, &snapshot->waits, &wait_ticks, &lost_events);
-    snapshot->wait_ns = clock_span_ns(taking->scale, wait_ticks);
-    snapshot->damaged_rings = merge_damaged_rings(merge);
+    uint64_t bucket_ticks;
     replay_program(replay, &snapshot->program);
     metrics_to_ns(taking, &snapshot->program.total);
     snapshot->thread_count = replay_thread_count(replay);
@@ -122,18 +118,19 @@ static int take_rest(const struct taking *taking, struct replay *replay, struct 
     return 0;
 }
 
-int snapshot_take(struct snapshot *snapshot, struct replay *replay, struct merge *merge,
-                  struct view *view, struct clock_reading start)
+int snapshot_take(struct snapshot *snapshot, struct replay *replay,
+                  const struct snapshot_moment *moment)
 {
-    struct clock_reading now = clock_read();
-    struct taking taking = {snapshot, {start.ticks, clock_tick_ns(start, now)}};
+    struct taking taking = {snapshot, moment->scale};
     *snapshot = (struct snapshot){.bodies = STRBUF_INIT,
-                                  .duration_ns = clock_moment_ns(taking.scale, now.ticks)};
+                                  .node_count = moment->node_count,
+                                  .duration_ns = clock_moment_ns(moment->scale, moment->now_ticks),
+                                  .waits = moment->waits,
+                                  .wait_ns = clock_span_ns(moment->scale, moment->wait_ticks),
+                                  .damaged_rings = moment->damaged_rings};
     replay_changed_blocks(replay, take_block, &taking);
-    view_refresh(view); /* what was replayed has its nodes in chunks that may be new */
-    snapshot->node_count = view_node_count(view);
     details_take(&snapshot->details, replay, taking.scale);
-    int error = take_rest(&taking, replay, merge);
+    int error = take_rest(&taking, replay);
     if (error)
         snapshot_release(snapshot);
     return error;
@@ -147,8 +144,5 @@ void snapshot_release(struct snapshot *snapshot)
     free(snapshot->threads);
     free(snapshot->buckets);
     details_release(&snapshot->details);
-    for (size_t i = 0; i < snapshot->look_count; i++)
-        look_release(&snapshot->looks[i]);
-    free(snapshot->looks);
     *snapshot = (struct snapshot){.bodies = STRBUF_INIT};
 }

@@ -1,4 +1,4 @@
-#include "collector/details.h"
+#include "assembly/details.h"
 
 #include <stdlib.h>
 #include <string.h>

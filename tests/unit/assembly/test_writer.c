@@ -5,24 +5,22 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 #include <cmocka.h>
 #include "../replay/records.h"
-#include "collector/clock.h"
-#include "collector/merge.h"
-#include "collector/snapshot.h"
-#include "collector/writer.h"
-#include "player.h"
+#include "assembly/clock.h"
+#include "assembly/snapshot.h"
+#include "assembly/writer.h"
 #include "profile/profile.h"
 
 enum { NODES = 5000, BLOCKS = 512 };
 
 struct scene {
     char path[64];
-    struct view view;
-    struct player player;
+    struct origins_node nodes[NODES];
+    struct origins origins;
     struct clock_reading start;
     struct replay *replay;
-    struct merge *merge;
     struct writer *writer;
     uint64_t ticks;
     bool live[BLOCKS];
@@ -37,18 +35,42 @@ static uint32_t below(struct scene *scene, uint32_t limit)
 /* A tree in which some paths begin where the walk could not go on. */
 static void publish_nodes(struct scene *scene)
 {
-    struct wire_node *nodes = (void *)player_chunk(&scene->player, WIRE_CHUNK_NODES);
     for (uint32_t id = 1; id < NODES; id++) {
+        struct origins_node *node = &scene->nodes[id];
         bool outermost = below(scene, 50) == 0;
-        nodes[id].parent = outermost ? 0 : below(scene, id);
-        nodes[id].ip = outermost && below(scene, 2) ? WIRE_MARK_UNWALKABLE : 5000 + below(scene, 90);
+        node->parent = outermost ? 0 : below(scene, id);
+        node->ip = outermost && below(scene, 2) ? WIRE_MARK_UNWALKABLE : 5000 + below(scene, 90);
     }
-    atomic_store(&scene->player.header->node_count, NODES);
+}
+
+static uint32_t node_count(void *context)
+{
+    (void)context;
+    return NODES;
+}
+
+static struct origins_node node_at(void *context, uint32_t number)
+{
+    const struct scene *scene = context;
+    assert_true(number < NODES);
+    return scene->nodes[number];
+}
+
+static void leave_nodes(void *context, uint32_t count)
+{
+    (void)context;
+    assert_true(count <= NODES);
+}
+
+static void no_modules(void *context, size_t *cursor,
+                       void (*visit)(void *visitor, const struct origins_module *module),
+                       void *visitor)
+{
+    (void)context, (void)cursor, (void)visit, (void)visitor;
 }
 
 static void scene_open(struct scene *scene)
 {
-    struct wire_header options = player_options(16 << 10, 16);
     *scene = (struct scene){.path = "/tmp/tidemark-test-XXXXXX"};
     scene->seed = getenv("SEED") ? (unsigned)atoi(getenv("SEED")) : (unsigned)getpid();
     print_message("seed %u\n", scene->seed);
@@ -56,23 +78,18 @@ static void scene_open(struct scene *scene)
     assert_true(fd >= 0);
     close(fd);
     unlink(scene->path);
-    assert_int_equal(view_open(&scene->view, &options), 0);
-    player_open(&scene->player, &scene->view);
+    scene->origins = (struct origins){scene, node_count, node_at, leave_nodes, no_modules};
     publish_nodes(scene);
     scene->start = clock_read();
     scene->ticks = scene->start.ticks;
     scene->replay = replay_new(scene->ticks, 0.3);
     replay_thread_begin(scene->replay, 1, scene->ticks);
-    scene->merge = merge_new(&scene->view, scene->replay);
     assert_int_equal(writer_open(&scene->writer, scene->path, getpid(), "/nowhere/program"), 0);
 }
 
 static void scene_close(struct scene *scene)
 {
-    merge_free(scene->merge);
     replay_free(scene->replay);
-    player_close(&scene->player);
-    view_close(&scene->view);
     unlink(scene->path);
 }
 
@@ -95,10 +112,13 @@ static void play_event(struct scene *scene, uint32_t nodes)
 static void commit(struct scene *scene)
 {
     struct snapshot snapshot;
-    assert_int_equal(snapshot_take(&snapshot, scene->replay, scene->merge, &scene->view,
-                                   scene->start),
-                     0);
-    assert_int_equal(writer_write(scene->writer, &scene->view, &snapshot), 0);
+    struct clock_reading now = clock_read();
+    struct snapshot_moment moment = {
+        .scale = {scene->start.ticks, clock_tick_ns(scene->start, now)},
+        .now_ticks = now.ticks,
+        .node_count = NODES};
+    assert_int_equal(snapshot_take(&snapshot, scene->replay, &moment), 0);
+    assert_int_equal(writer_write(scene->writer, &scene->origins, &snapshot), 0);
     snapshot_release(&snapshot);
 }
 

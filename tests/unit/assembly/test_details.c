@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <cmocka.h>
-#include "collector/details.h"
+#include "assembly/details.h"
 #include "wire/wire.h"
 
 enum { START = 1000, LIVES = 4000 };
