@@ -217,6 +217,20 @@ int profile_writer_finish(struct profile_writer *writer, bool pack);
 /* Leaves the database as last committed. Frees the writer. */
 void profile_writer_abandon(struct profile_writer *writer);
 
+/* ---- What does not come out of events ------------------------------------------------------ */
+
+/* Makes from the recorded profile at `path`, packed or plain, the small packed one that a trace keeps:
+ * meta, modules, code locations with their names, samples with what belongs to them, variables and
+ * sources. *bytes: the caller frees it. */
+int profile_supplement(const char *path, void **bytes, size_t *size);
+
+/* Reads it. Its profile has nodes with nothing in them, `node_count` of them, the root included,
+ * since samples refer to them; no metrics, threads or timeline. `names_only`: leaves out samples,
+ * variables and sources too. `name` is for the sentence. */
+struct profile;
+int profile_read_supplement(struct profile **out, const void *bytes, size_t size, const char *name,
+                            size_t node_count, bool names_only);
+
 /* ---- Reading ------------------------------------------------------------------------------- */
 
 struct profile_function { /* [0] is the unknown one */

@@ -2,6 +2,7 @@ tidemark_unit_test(profile columns)
 tidemark_unit_test(profile writer)
 tidemark_unit_test(profile damage)
 tidemark_unit_test(profile details)
+tidemark_unit_test(profile supplement)
 tidemark_unit_test(profile golden)
 target_compile_definitions(test_profile_golden PRIVATE
     GOLDEN_DIR="${CMAKE_SOURCE_DIR}/tests/golden" DOC_DIR="${CMAKE_SOURCE_DIR}/doc")
