@@ -594,7 +594,12 @@ static uint64_t meta_number(const struct profile *profile, const char *key)
     return parsed > 0 ? (uint64_t)parsed : 0;
 }
 
-static int read_all(struct reader *reader)
+static void read_meta_alone(struct reader *reader)
+{
+    reading_rows(reader, "SELECT key,value FROM meta", read_meta);
+}
+
+static int read_with(struct reader *reader, void (*read)(struct reader *))
 {
     struct profile *profile = reader->profile;
     if (reader->source.damaged)
@@ -602,7 +607,7 @@ static int read_all(struct reader *reader)
     reader->rows_left = reader->source.bytes / 2 + 16;
     /* One transaction: one moment of a profile that is being written. */
     sqlite3_exec(reader->source.database, "BEGIN", NULL, NULL, NULL);
-    read_tables(reader);
+    read(reader);
     if (reader->no_memory)
         return profile_fail(-ENOMEM, "out of memory while reading %s", reader->path);
     profile->complete = meta_number(profile, "complete") == 1;
@@ -612,7 +617,7 @@ static int read_all(struct reader *reader)
     return 0;
 }
 
-int profile_read(struct profile **out, const char *path)
+static int open_and_read(struct profile **out, const char *path, void (*read)(struct reader *))
 {
     struct reader reader = {.path = path};
     *out = NULL;
@@ -623,7 +628,7 @@ int profile_read(struct profile **out, const char *path)
     reader.own = calloc(1, sizeof *reader.own);
     if (reader.profile && reader.own) {
         reader.profile->own = reader.own;
-        error = read_all(&reader);
+        error = read_with(&reader, read);
     } else {
         free(reader.own);
         error = profile_fail(-ENOMEM, "out of memory while reading %s", path);
@@ -634,6 +639,16 @@ int profile_read(struct profile **out, const char *path)
     else
         *out = reader.profile;
     return error;
+}
+
+int profile_read(struct profile **out, const char *path)
+{
+    return open_and_read(out, path, read_tables);
+}
+
+int profile_read_meta(struct profile **out, const char *path)
+{
+    return open_and_read(out, path, read_meta_alone);
 }
 
 void profile_free(struct profile *profile)
