@@ -13,6 +13,8 @@
 #include "base/options.h"
 #include "cli/record_options.h"
 #include "collector/collector.h"
+#include "collector/job_place.h"
+#include "profile/profile.h"
 
 struct collect_options {
     const char *session;
@@ -69,6 +71,8 @@ int cmd_collect(int argc, char **argv)
         return options_usage_error(&command, "this command is for the recorder's own use");
     struct record_options options;
     record_options_from_environment(&options);
+    if (options.job && job_place_prepare(options.job) < 0)
+        fprintf(stderr, "tidemark: this process is not recorded: %s\n", profile_error());
     leave_stderr();
     struct collector_options wanted = record_collector_options(&options);
     wanted.exit_waits = true;

@@ -18,6 +18,8 @@
 #include "base/strbuf.h"
 #include "cli/record_options.h"
 #include "collector/collector.h"
+#include "collector/job_place.h"
+#include "process/launcher.h"
 #include "process/program.h"
 #include "profile/profile.h"
 #include "report/report.h"
@@ -252,6 +254,35 @@ static void say_summary(const struct collector *collector, const struct image_re
     say_others(collector, shown);
 }
 
+/* One line for a whole job: that of rank 0, or of a recording that has all ranks in it. */
+static void say_job(const struct collector *collector, const struct image_result *shown,
+                    const char *directory)
+{
+    struct launcher own;
+    size_t count = 0;
+    launcher_of(&own, getpid());
+    for (size_t i = 0; i < collector_result_count(collector); i++)
+        count += collector_result(collector, i)->path != NULL;
+    if (!shown->path)
+        return;
+    if (!own.name)
+        fprintf(stderr, "tidemark: %zu profile%s in %s: tidemark job %s shows them\n", count,
+                count == 1 ? "" : "s", directory, directory);
+    else
+        fprintf(stderr, "tidemark: the ranks' profiles are in %.*s: tidemark job %s shows them\n",
+                (int)(strrchr(shown->path, '/') - shown->path), shown->path, directory);
+}
+
+/* The other ranks say only what went wrong. */
+static bool is_silent(const struct record_options *options)
+{
+    struct launcher own;
+    if (!options->job)
+        return options->quiet;
+    launcher_of(&own, getpid());
+    return options->quiet || own.rank > 0;
+}
+
 static int conclude(struct job *job, const struct record_options *options, const char *program)
 {
     const struct image_result *shown = main_result(job);
@@ -260,6 +291,8 @@ static int conclude(struct job *job, const struct record_options *options, const
                 "tidemark: '%s' was not recorded: it ran without the recorder (does it clear its "
                 "environment, or start itself by other means?)\n",
                 program);
+    else if (options->job && !options->quiet)
+        say_job(job->collector, shown, options->job);
     else if (!options->quiet)
         say_summary(job->collector, shown);
     say_errors(job->collector);
@@ -317,7 +350,12 @@ int cmd_record(int argc, char **argv)
               "installation whole?\n", stderr);
         return OPTIONS_EXIT_FAILURE;
     }
+    if (options.job && job_place_prepare(options.job) < 0) {
+        fprintf(stderr, "tidemark record: %s\n", profile_error());
+        return OPTIONS_EXIT_FAILURE;
+    }
     struct job job = {.signals = -1};
+    options.quiet = is_silent(&options);
     struct collector_options wanted = record_collector_options(&options);
     int status = watch_signals(&job);
     if (status == 0)
