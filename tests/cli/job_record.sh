@@ -89,7 +89,7 @@ cat plain.out
 
 echo "== a rank is killed"
 { PMI_SIZE=1 PMI_RANK=0 tidemark record -q --job=runs/h sh -c 'kill -9 $$'; echo "status $?"; } 2>/dev/null
-until_true grep -q '^end ' runs/h/*/*.entry
+until_true sh -c "grep -q '^end ' runs/h/*/*.entry"
 ends runs/h
 
 echo "== its recorder is killed: the entry has no end, and nobody holds it; what was recorded is there"
