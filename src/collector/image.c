@@ -13,6 +13,7 @@
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
+#include "base/strbuf.h"
 #include "base/ticks.h"
 #include "collector/collector.h"
 #include "collector/job_place.h"
@@ -207,7 +208,8 @@ static struct ending ending_of(const struct image *image)
 {
     struct wire_header *header = image->view.header;
     struct ending ending = {image->how, image->status};
-    if (ending.how == IMAGE_END_UNKNOWN && atomic_load(&header->end_kind) == WIRE_END_EXIT) {
+    if (header && ending.how == IMAGE_END_UNKNOWN &&
+        atomic_load(&header->end_kind) == WIRE_END_EXIT) {
         ending.how = IMAGE_END_EXIT;
         ending.status = atomic_load(&header->end_status) & 0xff;
     }
@@ -290,6 +292,25 @@ static void note_peak(struct image *image)
     view_modules(&image->view, &cursor, see_module, &image->entry);
 }
 
+/* The trace has the profile's name with another suffix. */
+static void note_trace(struct image *image)
+{
+    struct strbuf name = STRBUF_INIT;
+    size_t stem = strlen(image->path) - strlen(".tmk");
+    strbuf_add(&name, image->path, stem);
+    strbuf_add_string(&name, ".tmt");
+    if (access(name.data, F_OK) == 0)
+        image->entry.trace = strdup(strrchr(name.data, '/') + 1);
+    strbuf_release(&name);
+}
+
+/* A fork that did next to nothing before it executed something else leaves nothing. */
+static void drop_entry(struct image *image)
+{
+    entry_writer_discard(image->entry_writer);
+    image->entry_writer = NULL;
+}
+
 static void end_entry(struct image *image)
 {
     if (!image->entry_writer)
@@ -299,8 +320,10 @@ static void end_entry(struct image *image)
     entry->end = strdup(end_names[ending.how]);
     if (has_status(ending))
         entry->end_status = ending.status;
-    entry->duration_ns = image->end_unix_ns - image->start_unix_ns;
+    if (image->end_unix_ns)
+        entry->duration_ns = image->end_unix_ns - image->start_unix_ns;
     entry->error = copy_of(image->result.error);
+    note_trace(image);
     if (entry_writer_update(image->entry_writer, entry) < 0)
         fail(image, "%s", profile_error());
     entry_writer_close(image->entry_writer);
@@ -554,7 +577,11 @@ static void complete(struct image *image)
     flush_collect(image);
     say_lost(image);
     note_peak(image);
-    if (is_stub(image) || !wait_for_writer(image))
+    if (is_stub(image)) {
+        drop_entry(image);
+        return;
+    }
+    if (!wait_for_writer(image))
         return;
     write_end(image);
     write_complaint(image);
@@ -628,6 +655,9 @@ static const char *unknown_blocks(const struct image *image)
 static bool begin(struct image *image)
 {
     image->start = clock_read();
+    /* Forks get their place when they get a profile: most execute something else at once. */
+    if (!image->parent)
+        take_place(image);
     int status = open_view(image);
     double tick_ns = clock_tick_ns(image->start, image->start);
     image->replay = status == 0 ? replay_new(image->start.ticks, tick_ns) : NULL;
@@ -656,14 +686,13 @@ static void *image_thread(void *context)
     struct image *image = context;
     if (begin(image)) {
         atomic_store(&image->ready, true);
-        /* Forks get their place when they get a profile: most execute something else at once. */
-        if (!image->parent)
-            take_place(image);
         drain(image);
         complete(image);
         end_entry(image);
         tell_session(image, WIRE_SESSION_SAFE);
         atomic_store(&image->ready, false);
+    } else {
+        end_entry(image); /* it goes on unrecorded, and the entry says why */
     }
     process_meter_close(&image->meter);
     forget_events(image);

@@ -166,8 +166,11 @@ static void a_name_is_taken_once(void **state)
     assert_string_equal(read.end, "exit");
     assert_int_equal(read.end_status, 7);
     entry_release(&read);
-    entry_release(&entry);
     unlink(path);
+    assert_int_equal(entry_writer_open(&writer, path, &entry), 0);
+    entry_writer_discard(writer);
+    assert_int_not_equal(access(path, F_OK), 0);
+    entry_release(&entry);
 }
 
 /* All that a recorder that is killed leaves: an entry without an end, that nobody holds. */
