@@ -98,7 +98,8 @@ static bool is_power_of_two(uint64_t value)
 /* It becomes the name of a directory on any file system. */
 static bool is_job_id(const char *id)
 {
-    static const char safe[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._@+=";
+    static const char safe[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                               "0123456789-._@+=";
     size_t length = strlen(id);
     return length > 0 && length < 128 && *id != '.' && strspn(id, safe) == length;
 }
@@ -115,7 +116,8 @@ static int check_job(const struct record_options *options)
     if (options->job && !*options->job)
         return options_usage_error(&record_command, "--job needs the name of a directory");
     if (options->job && strcmp(options->output, usual.output) != 0)
-        return options_usage_error(&record_command, "--job names the profiles itself: leave -o out");
+        return options_usage_error(&record_command,
+                                   "--job names the profiles itself: leave -o out");
     return 0;
 }
 

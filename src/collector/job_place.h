@@ -16,8 +16,8 @@
  * program may have emptied the environment). One thread at a time. */
 void job_place_identify(struct launcher *launcher, pid_t pid);
 
-/* Makes the directory and those above it if need be, and looks whether files can be made there: 0 or
- * -errno with profile_error()'s sentence. */
+/* Makes the directory and those above it if need be, and looks whether files can be made there: 0
+ * or -errno with profile_error()'s sentence. */
 int job_place_prepare(const char *directory);
 
 /* Takes a name in `directory` (made if need be) for the process that `entry` describes: writes the

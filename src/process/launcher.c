@@ -239,8 +239,8 @@ static void name_job(struct launcher *launcher, const struct origin *origin,
 static bool is_launcher(pid_t pid)
 {
     static const char *const names[] = {
-        "mpirun", "mpiexec", "orterun", "orted", "prterun", "prted", "prun", "prte", "mpiexec.hydra",
-        "mpiexec.mpich", "mpiexec.openmpi", "mpirun.openmpi", "mpirun.mpich", "hydra_pmi_proxy",
+        "mpirun", "mpiexec", "orterun", "orted", "prterun", "prted", "prun", "prte",
+        "mpiexec.hydra", "mpiexec.mpich", "mpiexec.openmpi", "mpirun.openmpi", "mpirun.mpich", "hydra_pmi_proxy",
         "hydra_bstrap_proxy", "hydra_nameserver", "mpirun_rsh", "mpispawn", "srun", "slurmstepd",
         "aprun", "jsrun", "flux-shell"};
     char *path;

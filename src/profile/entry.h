@@ -1,5 +1,5 @@
-/* The entry of one process in a job's directory (doc/FORMAT-job.md): a small text beside its profile
- * that says who the process is and how it ended. One writer per file, and no other file shared by
+/* The entry of one process in a job's directory (doc/FORMAT-job.md): a small text beside its
+ * profile that says who the process is and how it ended. One writer per file, and no other file shared by
  * any two: hundreds of ranks on a shared file system have nothing to wait for. Each state of an
  * entry is written whole under another name and renamed in place, so a reader sees the state before
  * or the state after. */

@@ -155,7 +155,8 @@ static void what_is_no_number_is_no_rank(void **state)
 static void ranks_of_one_starter_are_one_job(void **state)
 {
     (void)state;
-    struct launcher first = WITH("PMI_RANK=0", "PMI_SIZE=2"), second = WITH("PMI_RANK=1", "PMI_SIZE=2");
+    struct launcher first = WITH("PMI_RANK=0", "PMI_SIZE=2");
+    struct launcher second = WITH("PMI_RANK=1", "PMI_SIZE=2");
     assert_true(first.id_by_ancestor);
     assert_string_equal(first.job_id, second.job_id);
     char own[32];
