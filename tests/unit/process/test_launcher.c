@@ -13,6 +13,18 @@
 #include <cmocka.h>
 #include "process/launcher.h"
 
+/* In the midst of an exec the program is there already, and its environment not yet. */
+static bool has_environment(pid_t pid)
+{
+    char path[32], byte;
+    snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
+    FILE *file = fopen(path, "r");
+    bool has = file && fread(&byte, 1, 1, file) == 1;
+    if (file)
+        fclose(file);
+    return has;
+}
+
 static void wait_for_exec(pid_t pid, const char *expected)
 {
     char path[32], target[256];
@@ -20,7 +32,7 @@ static void wait_for_exec(pid_t pid, const char *expected)
     for (int tries = 0; tries < 2000; tries++) {
         ssize_t length = readlink(path, target, sizeof target - 1);
         target[length > 0 ? length : 0] = '\0';
-        if (strstr(target, expected))
+        if (strstr(target, expected) && has_environment(pid))
             return;
         usleep(5000);
     }
