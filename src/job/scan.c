@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-#include "base/regular.h"
+#include "process/process.h"
 #include "profile/error.h"
 #include "profile/profile.h"
 
@@ -113,17 +113,12 @@ static void note_damage(struct manifest_process *process, const char *sentence)
 
 /* ---- How it stands ------------------------------------------------------------------------- */
 
-static const char *own_boot(void)
+static bool is_of_this_boot(const struct entry *entry)
 {
-    static char id[64];
-    FILE *file = *id ? NULL : fopen("/proc/sys/kernel/random/boot_id", "re");
-    if (file) {
-        if (!fgets(id, sizeof id, file))
-            *id = '\0';
-        id[strcspn(id, "\n")] = '\0';
-        fclose(file);
-    }
-    return id;
+    char *own;
+    bool same = process_boot_id(&own) == 0 && entry->boot && strcmp(entry->boot, own) == 0;
+    free(own);
+    return same;
 }
 
 static bool is_recent(const char *path)
@@ -158,8 +153,7 @@ static enum manifest_state state_of_end(const char *end)
 static enum manifest_state state_without_end(const struct manifest_process *process)
 {
     const struct entry *entry = &process->entry;
-    bool here = entry->boot && *own_boot() && !strcmp(entry->boot, own_boot());
-    if (entry->locked == 1 && here)
+    if (entry->locked == 1 && is_of_this_boot(entry))
         return MANIFEST_CUT;
     return is_stirring(process) ? MANIFEST_RUNNING : MANIFEST_CUT;
 }

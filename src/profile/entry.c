@@ -359,6 +359,13 @@ void entry_writer_close(struct entry_writer *writer)
     free(writer);
 }
 
+void entry_writer_discard(struct entry_writer *writer)
+{
+    if (writer)
+        unlink(writer->path);
+    entry_writer_close(writer);
+}
+
 bool entry_is_held(const char *path)
 {
     return alive_is_written(path);

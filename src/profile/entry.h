@@ -1,5 +1,5 @@
-/* The entry of one process in a job's directory (doc/FORMAT-job.md): a small text beside its profile
- * that says who the process is and how it ended. One writer per file, and no other file shared by
+/* The entry of one process in a job's directory (doc/FORMAT-job.md): a small text beside its
+ * profile that says who the process is and how it ended. One writer per file, and no other file shared by
  * any two: hundreds of ranks on a shared file system have nothing to wait for. Each state of an
  * entry is written whole under another name and renamed in place, so a reader sees the state before
  * or the state after. */
@@ -63,6 +63,8 @@ int entry_writer_open(struct entry_writer **out, const char *path, struct entry 
 /* Puts the entry as it is now in the place of the one before. 0 or -errno with a sentence. */
 int entry_writer_update(struct entry_writer *writer, const struct entry *entry);
 void entry_writer_close(struct entry_writer *writer);
+/* Takes the entry back, as if there had been none, and closes. */
+void entry_writer_discard(struct entry_writer *writer);
 
 /* Does its recorder hold the lock now? False too where the file system has no locks, or does not
  * share them with this machine. */
