@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/strbuf.h"
-#include "profile/alive.h"
+#include "base/alive.h"
 #include "profile/details.h"
 #include "profile/error.h"
 #include "profile/pack.h"
