@@ -40,6 +40,9 @@ enum trace_note_kind {
     TRACE_SAMPLE = 5,        /* ticks, physical, virtual, tool bytes */
     TRACE_THREAD_NAMED = 6,  /* tid, name */
     TRACE_THREAD_STACK = 7,  /* tid, deepest, touched bytes, node */
+    /* Here the recording wrote a profile of what the replay knew: ticks, nanoseconds a tick (the
+     * bits of a double). A replay is not changed by it. */
+    TRACE_SNAPSHOT = 8,
 };
 enum { TRACE_NOTE_VALUES = 4, TRACE_NAME_BYTES = 64 };
 
@@ -69,7 +72,8 @@ struct trace_module {
 
 struct trace_writer;
 
-/* Creates the file, which must not be there yet. */
+/* Creates the file, which must not be there yet, for its owner alone. While the writer lives, it can
+ * be seen to (base/alive.h). When the disk is full the file ends with the last block that was whole. */
 int trace_writer_open(struct trace_writer **writer, const char *path,
                       const struct trace_options *options);
 
@@ -111,6 +115,9 @@ size_t trace_writer_memory_bytes(const struct trace_writer *writer);
 
 /* Writes the rest and the index, closes, and frees the writer, whatever it returns. */
 int trace_writer_finish(struct trace_writer *writer);
+
+/* Leaves the file as it is, without what is held back, and frees the writer. */
+void trace_writer_abandon(struct trace_writer *writer);
 
 /* ---- Reading ---- */
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "base/alive.h"
 #include "trace/columns.h"
 #include "trace/encoder.h"
 #include "trace/error.h"
@@ -63,6 +64,13 @@ static int write_all(struct trace_writer *writer, const void *bytes, size_t coun
     return 0;
 }
 
+/* Part of a block is of no use to anybody, and its room may be. Can do no harm where it fails. */
+static void cut_off(struct trace_writer *writer, uint64_t offset)
+{
+    if (ftruncate(writer->fd, (off_t)offset) == 0)
+        writer->bytes = offset;
+}
+
 static int remember_block(struct trace_writer *writer, const unsigned char *header)
 {
     if (sink_reserve(&writer->index, NUMBER_BYTES + FORMAT_BLOCK_BYTES))
@@ -77,6 +85,7 @@ static int write_block(struct trace_writer *writer, struct format_block *block, 
 {
     struct byte_sink *packed = &writer->packer.out;
     unsigned char *header = packed->data;
+    uint64_t offset;
 
     block->number = writer->blocks++;
     block->paths_bytes = (uint32_t)paths_bytes;
@@ -86,7 +95,10 @@ static int write_block(struct trace_writer *writer, struct format_block *block, 
     format_put_block(header, block);
     if (block->kind != FORMAT_INDEX && remember_block(writer, header))
         return writer->error;
-    return write_all(writer, packed->data, packed->count);
+    offset = writer->bytes;
+    if (write_all(writer, packed->data, packed->count))
+        cut_off(writer, offset);
+    return writer->error;
 }
 
 /* Leaves room for the header. */
@@ -310,6 +322,7 @@ int trace_writer_open(struct trace_writer **out, const char *path,
         free(writer);
         return error;
     }
+    alive_lock(writer->fd);
     error = make_parts(writer, options);
     if (error)
         fail(writer, error);
@@ -338,6 +351,11 @@ static int write_index(struct trace_writer *writer)
         return writer->error;
     format_put_tail(tail, offset);
     return write_all(writer, tail, sizeof tail);
+}
+
+void trace_writer_abandon(struct trace_writer *writer)
+{
+    release(writer);
 }
 
 int trace_writer_finish(struct trace_writer *writer)
