@@ -734,28 +734,33 @@ static int grow_nodes(struct trace_node **nodes, size_t *count, size_t needed)
 
 /* Nodes may be missing before these, as many as the blocks that are lost can hold. */
 static int add_nodes(const struct trace *trace, const struct place *place,
-                     struct unpacker *unpacker, struct trace_node **nodes, size_t *count)
+                     struct unpacker *unpacker, struct nodes_model *model,
+                     struct trace_node **nodes, size_t *count)
 {
     const struct format_block *block = &place->block;
     struct byte_source columns[NODES_COLUMNS];
     uint64_t most = ((uint64_t)block->number + 1) * FORMAT_BLOCK_EVENTS;
     int error = open_body(trace, place, unpacker, columns, NODES_COLUMNS);
 
-    if (!error && (block->first + block->count > most || block->first > UINT32_MAX - block->count ||
-                   block->count > source_left(&columns[NODES_HOW]) || block->first < *count))
+    if (!error && (block->first + block->count > most || block->first < *count ||
+                   block->first > UINT32_MAX - block->count ||
+                   block->count > source_left(&columns[NODES_FIRST]) +
+                                      source_left(&columns[NODES_NEXT])))
         error = -EBADMSG;
     if (!error)
         error = grow_nodes(nodes, count, block->first + block->count);
     if (!error)
-        error = nodes_decode(columns, (uint32_t)block->first, block->count, *nodes + block->first);
+        error = nodes_decode(model, columns, (uint32_t)block->first, block->count,
+                             *nodes + block->first);
     return error;
 }
 
 int trace_nodes(const struct trace *trace, size_t index, struct trace_node **nodes, size_t *count)
 {
     struct unpacker unpacker = {0};
+    struct nodes_model *model = nodes_model_new();
     size_t limit = place_limit(trace, index);
-    int error = 0;
+    int error = model ? 0 : -ENOMEM;
 
     *nodes = NULL;
     *count = 0;
@@ -763,11 +768,12 @@ int trace_nodes(const struct trace *trace, size_t index, struct trace_node **nod
         const struct place *place = &trace->places.all[i];
         if (place->block.kind != FORMAT_NODES)
             continue;
-        error = add_nodes(trace, place, &unpacker, nodes, count);
+        error = add_nodes(trace, place, &unpacker, model, nodes, count);
         if (error == -EBADMSG)
             note_bad(trace, place);
     }
     unpacker_release(&unpacker);
+    nodes_model_free(model);
     if (error != -ENOMEM)
         return 0;
     free(*nodes);

@@ -425,7 +425,8 @@ int trace_writer_nodes(struct trace_writer *writer, uint32_t first, const struct
     if (first != nodes_next(&writer->nodes))
         return fail(writer, -EINVAL);
     for (size_t i = 0; i < count; i++) {
-        nodes_add(&writer->nodes, &nodes[i]);
+        if (nodes_add(&writer->nodes, &nodes[i]))
+            return fail(writer, -ENOMEM);
         if (writer->nodes.count == FORMAT_BLOCK_EVENTS && write_nodes(writer))
             return writer->error;
     }

@@ -31,4 +31,4 @@ set_target_properties(bench_tidemark PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE
 
 # `ninja bench_trace`: bytes per event, and the rates of writing and reading.
 add_executable(bench_trace EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/bench/trace.c)
-target_link_libraries(bench_trace PRIVATE tm_trace tm_wire)
+target_link_libraries(bench_trace PRIVATE tm_trace tm_replay tm_wire tm_base)
