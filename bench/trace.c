@@ -75,19 +75,27 @@ static void *copy(const void *bytes, size_t count)
 
 /* ---- What is in the file ------------------------------------------------------------------- */
 
-static size_t nodes_before(const struct trace *trace, size_t index)
+/* At least those that the block names. */
+static size_t nodes_of(const struct trace_events *events)
 {
-    struct trace_node *nodes;
-    size_t count;
+    size_t count = 0;
+    struct wire_record record;
 
-    must(trace_nodes(trace, index, &nodes, &count));
-    free(nodes);
+    for (size_t at = 0; at + 16 <= events->bytes; at += wire_record_bytes(record.kind_address)) {
+        memcpy(&record.kind_address, events->records + at, 8);
+        if (!(record.kind_address >> 63) || at + 32 > events->bytes)
+            continue;
+        memcpy(&record, events->records + at, sizeof record);
+        if (wire_detail_node(record.detail) >= count)
+            count = wire_detail_node(record.detail) + 1;
+    }
     return count;
 }
 
 static void load(struct recording *recording, const char *path)
 {
     struct trace_events events = {0};
+    size_t nodes = 0;
 
     must(trace_open(&recording->trace, path));
     trace_options(recording->trace, &recording->options);
@@ -99,7 +107,10 @@ static void load(struct recording *recording, const char *path)
             copy(events.runs, events.run_count * sizeof *events.runs), events.run_count,
             copy(events.records, events.bytes), events.bytes,
             copy(events.notes, events.note_count * sizeof *events.notes), events.note_count,
-            nodes_before(recording->trace, i)};
+            nodes_of(&events)};
+        if (recording->pieces[i].node_count < nodes)
+            recording->pieces[i].node_count = nodes;
+        nodes = recording->pieces[i].node_count;
         recording->events += events.event_count;
         recording->bytes += events.bytes;
     }
@@ -283,9 +294,12 @@ static struct reading read_back(const char *path, const struct recording *record
 /* ---- Where the bytes go -------------------------------------------------------------------- */
 
 static const char *const event_columns[COLUMNS] = {
-    "kinds",   "runs",   "ops",     "time",  "time rest",    "offs",  "paths",      "node",
-    "node rest", "size", "size rest", "slack", "slack rest", "align", "age",        "age rest",
-    "step",    "step rest", "address", "address rest", "value", "value rest", "raw", "notes"};
+    "kinds",     "runs",         "ops",         "time rest",  "offs",       "paths",
+    "fresh",     "fresh rest",   "old",         "old rest",   "known",      "known rest",
+    "size",      "size rest",    "slack",       "slack rest", "align",      "age",
+    "age rest",  "step",         "step rest",   "address",    "address rest", "value",
+    "value rest", "raw",         "notes",       "time: free, free", "time: free, birth",
+    "time: birth, free", "time: birth, birth", "time: fresh, free", "time: fresh, birth"};
 static const char *const net_columns[] = {"node",       "node rest", "bytes",
                                           "bytes rest", "count",     "count rest"};
 static const char *const kinds[] = {"?",       "events", "nodes",     "modules",

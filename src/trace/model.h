@@ -6,9 +6,12 @@
  *             born, or how far that is from the one freed before; the next birth of a size comes most
  *             likely where the last block of that size was freed (allocators keep such stacks), or
  *             behind the one before (they cut it from one piece).
- * Paths       after the same two (or one) paths of the same lane the same path came before. Lane 0
- *             are paths that allocate, lane 1 all others.
+ * Paths       after the same three (or two, or one) paths of the same lane, with as many records
+ *             between that name none, the same path came before. Lane 0 are paths that allocate,
+ *             lane 1 all others.
  * Sizes       a path asks again for what it asked for last.
+ * Times       are not guessed, but packed with those of their like: a call from a new path takes
+ *             longer than one from a known path, a free less.
  *
  * Inside the room; inlined into both. */
 #ifndef TIDEMARK_TRACE_MODEL_H
@@ -29,10 +32,12 @@ enum column {
     COLUMN_KINDS,  /* the kinds that occur, from the number 1 on */
     COLUMN_RUNS,   /* varints: stream, zigzag against the run before; records; cut-off bytes */
     COLUMN_OPS,    /* kind number << 3 | flags */
-    COLUMN_TIME_T, COLUMN_TIME_R,
+    COLUMN_TIME_R,
     COLUMN_OFFS,   /* varints: records since the last one off the grid; how far off */
     COLUMN_PATHS,
-    COLUMN_NODE_T, COLUMN_NODE_R,
+    COLUMN_FRESH_T, COLUMN_FRESH_R, /* nodes above all that the block has named */
+    COLUMN_OLD_T, COLUMN_OLD_R,     /* new in the block, but not above */
+    COLUMN_KNOWN_T, COLUMN_KNOWN_R,
     COLUMN_SIZE_T, COLUMN_SIZE_R,
     COLUMN_SLACK_T, COLUMN_SLACK_R,
     COLUMN_ALIGN,
@@ -42,7 +47,8 @@ enum column {
     COLUMN_VALUE_T, COLUMN_VALUE_R,
     COLUMN_RAW,
     COLUMN_NOTES,
-    COLUMNS
+    COLUMN_TIME_T, /* and five more: model_time_context() */
+    COLUMNS = COLUMN_TIME_T + 6
 };
 
 /* Flags of an op. */
@@ -54,8 +60,8 @@ enum {
     OP_KINDS_MAX = 31,
 };
 
-/* How a path is told. */
-enum { PATH_AFTER_TWO = 0, PATH_AFTER_ONE = 1, PATH_NEW = 2, PATH_KNOWN = 3 };
+/* How a path is told: the number of a guess, or otherwise. */
+enum { PATH_GUESSES = 5, PATH_FRESH = PATH_GUESSES, PATH_OLD, PATH_KNOWN };
 
 enum op_class { OP_RAW, OP_BIRTH, OP_FREE, OP_PLAIN, OP_VALUE };
 
@@ -104,15 +110,20 @@ struct model_path {
     uint64_t slack_align; /* a record's last word without the node */
 };
 
+/* Path numbers + 1; 0: none. Of two paths that came after the same ones the newer is the first. */
 struct model_lane {
-    uint32_t last, before;
-    uint32_t after_one[MODEL_CONTEXTS], after_two[MODEL_CONTEXTS]; /* path number + 1 */
+    uint32_t last[3]; /* the newest first */
+    uint32_t after_three[MODEL_CONTEXTS];
+    uint32_t after_two[MODEL_CONTEXTS][2], after_one[MODEL_CONTEXTS][2];
 };
 
 struct model {
     uint32_t birth_count, path_count;
     uint32_t last_freed_birth;
-    uint64_t last_freed, last_told, last_birth, behind, last_node;
+    uint64_t last_freed, last_told, last_birth, behind;
+    uint64_t highest_node, last_old_node;
+    uint32_t gap; /* records since the last one that named a path */
+    bool after_birth, fresh; /* the last record; the path of this one */
     uint32_t heads[MODEL_HEADS];
     struct model_lane lanes[2];
     struct model_birth births[FORMAT_BLOCK_EVENTS];
@@ -183,27 +194,72 @@ static inline void model_freed_birth(struct model *model, uint32_t birth)
     model->last_freed = freed->address;
 }
 
-static inline uint32_t model_context(uint32_t last, uint32_t before)
+static inline uint32_t model_context(uint64_t key)
 {
-    return (uint32_t)(hash_u64((uint64_t)before << 32 | last) >> 50);
+    return (uint32_t)(hash_u64(key) >> 50);
 }
 
-/* Path numbers + 1; 0: no guess. */
-static inline uint32_t *model_after_two(struct model_lane *lane)
+/* Where the guesses of the next path of a lane stand, the likeliest first. */
+struct model_guesses {
+    uint32_t *three, *two, *one;
+};
+
+static inline struct model_guesses model_guess(struct model *model, struct model_lane *lane)
 {
-    return &lane->after_two[model_context(lane->last, lane->before)];
-}
-static inline uint32_t *model_after_one(struct model_lane *lane)
-{
-    return &lane->after_one[model_context(lane->last, 0)];
+    const uint32_t *last = lane->last;
+    uint64_t one = (uint64_t)model->gap << 32 | last[0];
+    uint64_t two = hash_u64(one) + last[1];
+
+    return (struct model_guesses){&lane->after_three[model_context(hash_u64(two) + last[2])],
+                                  lane->after_two[model_context(two)],
+                                  lane->after_one[model_context(one)]};
 }
 
-static inline void model_saw_path(struct model_lane *lane, uint32_t *one, uint32_t *two,
-                                  uint32_t path)
+/* The path number + 1 of a guess. */
+static inline uint32_t model_guessed(const struct model_guesses *guesses, unsigned which)
 {
-    *one = *two = path + 1;
-    lane->before = lane->last;
-    lane->last = path + 1;
+    switch (which) {
+    case 0:
+        return *guesses->three;
+    case 1:
+        return guesses->two[0];
+    case 2:
+        return guesses->one[0];
+    case 3:
+        return guesses->two[1];
+    default:
+        return guesses->one[1];
+    }
+}
+
+static inline void model_prefer(uint32_t guesses[2], uint32_t path_1)
+{
+    if (guesses[0] == path_1)
+        return;
+    guesses[1] = guesses[0];
+    guesses[0] = path_1;
+}
+
+static inline void model_saw_path(struct model *model, struct model_lane *lane,
+                                  const struct model_guesses *guesses, uint32_t path)
+{
+    *guesses->three = path + 1;
+    model_prefer(guesses->two, path + 1);
+    model_prefer(guesses->one, path + 1);
+    lane->last[2] = lane->last[1];
+    lane->last[1] = lane->last[0];
+    lane->last[0] = path + 1;
+    model->gap = 0;
+}
+
+/* Which column has the time of this record: by what it is and what the one before was. */
+static inline unsigned model_time_context(struct model *model, enum op_class class)
+{
+    bool birth = class == OP_BIRTH;
+    unsigned context = (birth ? 2u + 2u * model->fresh : 0u) + model->after_birth;
+
+    model->after_birth = birth;
+    return context;
 }
 
 #endif

@@ -90,7 +90,9 @@ static int make_room(struct nodes_model *model)
 
 static struct model_node node_at(const struct nodes_model *model, uint32_t number)
 {
-    return number < model->base ? (struct model_node){0, 0} : model->nodes[number - model->base];
+    uint32_t index = number - model->base;
+
+    return index < model->count ? model->nodes[index] : (struct model_node){0, 0};
 }
 
 /* The `up`th ancestor of a node. */
@@ -101,41 +103,52 @@ static uint32_t ancestor(const struct nodes_model *model, uint32_t number, uint6
     return number;
 }
 
+/* What stood below the same callers: after three of them, after two, after one. */
 struct guesses {
-    uint32_t *lists[3]; /* after three callers, two, one */
-    uint32_t count, names[GUESSES];
+    uint32_t *lists[3];
 };
-
-static void add_guess(struct guesses *guesses, uint32_t name)
-{
-    if (!name)
-        return;
-    for (uint32_t i = 0; i < guesses->count; i++)
-        if (guesses->names[i] == name)
-            return;
-    guesses->names[guesses->count++] = name;
-}
 
 static unsigned list_length(unsigned list)
 {
     return list == 2 ? SHORT_GUESSES : LONG_GUESSES;
 }
 
-/* What may stand below `parent`, each name once, the likeliest first. */
-static void guess(struct nodes_model *model, uint32_t parent, bool begins, struct guesses *guesses)
+static struct guesses guess(struct nodes_model *model, uint32_t parent, bool begins)
 {
     struct model_node first = node_at(model, parent), second = node_at(model, first.parent);
     uint64_t one = (uint64_t)first.name << 1 | begins;
     uint64_t two = hash_u64(one | (uint64_t)second.name << 32);
     uint64_t three = hash_u64(two + node_at(model, second.parent).name);
 
-    guesses->lists[0] = model->after_three[three >> 48];
-    guesses->lists[1] = model->after_two[two >> 48];
-    guesses->lists[2] = model->after_one[hash_u64(one) >> 50];
-    guesses->count = 0;
-    for (unsigned list = 0; list < 3; list++)
-        for (unsigned i = 0; i < list_length(list); i++)
-            add_guess(guesses, guesses->lists[list][i]);
+    return (struct guesses){{model->after_three[three >> 48], model->after_two[two >> 48],
+                             model->after_one[hash_u64(one) >> 50]}};
+}
+
+/* Goes through the names that are guessed, each once, the likeliest first. */
+struct guess_walk {
+    const struct guesses *guesses;
+    unsigned list, at, count;
+    uint32_t names[GUESSES];
+};
+
+static bool was_guessed(const struct guess_walk *walk, uint32_t name)
+{
+    for (unsigned i = 0; i < walk->count; i++)
+        if (walk->names[i] == name)
+            return true;
+    return false;
+}
+
+/* The next name; 0: there are no more. */
+static uint32_t next_guess(struct guess_walk *walk)
+{
+    for (; walk->list < 3; walk->list++, walk->at = 0)
+        while (walk->at < list_length(walk->list)) {
+            uint32_t name = walk->guesses->lists[walk->list][walk->at++];
+            if (name && !was_guessed(walk, name))
+                return walk->names[walk->count++] = name;
+        }
+    return 0;
 }
 
 /* The name comes to the front of each list. */
@@ -292,12 +305,14 @@ static uint32_t tell_name(struct nodes_encoder *encoder, const struct guesses *g
     struct nodes_model *model = encoder->model;
     struct byte_sink *columns = encoder->columns;
     uint64_t last = model->last_new_ip;
+    struct guess_walk walk = {.guesses = guesses};
     struct name_slot *slot;
+    uint32_t name;
 
-    for (uint32_t i = 0; i < guesses->count; i++)
-        if (model->names[guesses->names[i]].ip == ip) {
-            sink_byte(how, i);
-            return guesses->names[i];
+    while ((name = next_guess(&walk)))
+        if (model->names[name].ip == ip) {
+            sink_byte(how, walk.count - 1);
+            return name;
         }
     slot = slot_of(encoder->names, encoder->name_room, ip);
     if (slot->name) {
@@ -328,7 +343,7 @@ int nodes_add(struct nodes_encoder *encoder, const struct trace_node *node)
     begins = tell_turn(encoder, number, parent);
     if (begins)
         tell_parent(encoder, number, parent);
-    guess(model, parent, begins, &guesses);
+    guesses = guess(model, parent, begins);
     name = tell_name(encoder, &guesses, &encoder->columns[begins ? NODES_FIRST : NODES_NEXT],
                      node->ip);
     learn(&guesses, name);
@@ -386,10 +401,14 @@ static uint32_t decode_name(struct decoding *decoding, const struct guesses *gue
     struct nodes_model *model = decoding->model;
     struct byte_source *columns = decoding->columns;
     unsigned how = source_byte(&columns[begins ? NODES_FIRST : NODES_NEXT]);
+    struct guess_walk walk = {.guesses = guesses};
     uint64_t back;
 
-    if (how < guesses->count)
-        return guesses->names[how];
+    if (how < GUESSES) {
+        for (; how; how--)
+            next_guess(&walk);
+        return next_guess(&walk);
+    }
     if (how == HOW_NAME) {
         back = source_number(&columns[NODES_NAME_T], &columns[NODES_NAME_R]);
         return back < model->name_count ? (uint32_t)(model->name_count - 1 - back) : 0;
@@ -413,7 +432,7 @@ static int decode_node(struct decoding *decoding, uint32_t number, struct trace_
     begins = decode_turn(decoding, number);
     if (begins ? !decode_parent(decoding, number, &parent) : !number)
         return -EBADMSG;
-    guess(model, parent, begins, &guesses);
+    guesses = guess(model, parent, begins);
     name = decode_name(decoding, &guesses, begins);
     if (!name)
         return -EBADMSG;
