@@ -89,7 +89,7 @@ static void check_round_trip(const struct decoder *decoded, uint32_t events)
     must(encoder_init(encoder, 0, 0) == 0 && packer_init(&packer, PACK_STORED, 0) == 0);
     encode(encoder, decoded);
     if (encoder->events == events) { /* else two pieces of a record have come together as one */
-        must(packer_pack(&packer, encoder->columns, COLUMNS) == 0);
+        must(packer_pack(&packer, encoder->columns, COLUMNS, 0) == 0);
         must(decoder_decode(&again, packer.out.data, packer.out.count, events) == 0);
         must(again.bytes == decoded->bytes && again.note_count == decoded->note_count);
         must(memcmp(again.records, decoded->records, again.bytes) == 0);

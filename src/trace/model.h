@@ -51,6 +51,8 @@ enum column {
     COLUMNS = COLUMN_TIME_T + 6
 };
 
+#define MODEL_NOISE ((0x3full << COLUMN_TIME_T) | (1ull << COLUMN_TIME_R))
+
 /* Flags of an op. */
 enum {
     OP_SAME_SHAPE = 4, /* long: size, slack and alignment as the last time at this path */

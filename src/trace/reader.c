@@ -749,9 +749,12 @@ static int add_nodes(const struct trace *trace, const struct place *place,
         error = -EBADMSG;
     if (!error)
         error = grow_nodes(nodes, count, block->first + block->count);
-    if (!error)
-        error = nodes_decode(model, columns, (uint32_t)block->first, block->count,
-                             *nodes + block->first);
+    if (error)
+        return error;
+    error = nodes_decode(model, columns, (uint32_t)block->first, block->count,
+                         *nodes + block->first);
+    if (error)
+        memset(*nodes + block->first, 0, block->count * sizeof **nodes);
     return error;
 }
 

@@ -116,7 +116,7 @@ static int write_columns(struct trace_writer *writer, struct format_block *block
 {
     if (begin_block(writer))
         return writer->error;
-    if (packer_pack(&writer->packer, columns, count))
+    if (packer_pack(&writer->packer, columns, count, 0))
         return fail(writer, -ENOMEM);
     return write_block(writer, block, 0);
 }
@@ -193,7 +193,7 @@ static int pack_nets(struct trace_writer *writer, uint32_t *count)
         if (lives->net_count)
             memcpy(nets, lives->net, lives->net_count * sizeof *nets);
         *count = put_nets(nets, lives->net_count, columns);
-        error = packer_pack(&writer->packer, columns, NET_COLUMNS);
+        error = packer_pack(&writer->packer, columns, NET_COLUMNS, 0);
     }
     for (int i = 0; i < NET_COLUMNS; i++)
         free(columns[i].data);
@@ -242,7 +242,7 @@ static int write_events(struct trace_writer *writer)
     if (begin_block(writer) || pack_nets(writer, &block.path_count))
         return writer->error;
     paths_bytes = writer->packer.out.count - FORMAT_BLOCK_BYTES;
-    if (packer_pack(&writer->packer, encoder->columns, COLUMNS))
+    if (packer_pack(&writer->packer, encoder->columns, COLUMNS, MODEL_NOISE))
         return fail(writer, -ENOMEM);
     writer->events += encoder->events;
     encoder_begin_block(encoder);
