@@ -70,6 +70,7 @@ int cmd_collect(int argc, char **argv)
     struct record_options options;
     record_options_from_environment(&options);
     leave_stderr();
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow fails to */
     struct collector_options wanted = record_collector_options(&options);
     wanted.exit_waits = true;
     /* A terminal's signals are not for us (we are a session of our own); a service manager's are:

@@ -103,6 +103,7 @@ static int start_child(struct job *job, char **argv, const char *library)
         got = read(failure[0], &error, sizeof error);
     while (got < 0 && errno == EINTR);
     close(failure[0]);
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow fails to, with a sentence */
     if (got != sizeof error) {
         collector_own_child(job->collector, job->child);
         return 0;
@@ -209,9 +210,9 @@ static void say_errors(const struct collector *collector)
         if (result->error)
             fprintf(stderr, "tidemark: %s\n", result->error);
         if (result->trace_error)
-            fprintf(stderr, "tidemark: %s; %s\n", result->trace_error,
-                    result->trace ? "what came before that is in it, and the profile is whole"
-                                  : "there is no trace");
+            fprintf(stderr, "tidemark: %s; %s%s\n", result->trace_error,
+                    result->trace ? "what came before that is in it" : "there is no trace",
+                    result->error ? "" : ", and the profile is whole");
     }
 }
 

@@ -398,7 +398,8 @@ static int read_header(struct trace *trace)
 
     if (trace->file_bytes >= sizeof bytes && read_at(trace, bytes, sizeof bytes, 0)) {
         if (!format_is_trace(bytes))
-            return trace_fail(-EBADMSG, "%s is not a trace", trace->path);
+            return trace_fail(-EBADMSG, "%s is not a trace (a .tmt, of `tidemark record --trace`)",
+                              trace->path);
         if (!format_get_header(bytes, &trace->header))
             return trace_fail(-EBADMSG, "%s is damaged: its header makes no sense", trace->path);
         if (trace->header.version != FORMAT_VERSION)
