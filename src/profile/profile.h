@@ -325,6 +325,26 @@ const char *profile_get(const struct profile *profile, const char *key); /* NULL
  * paths and sites as rows, with the views, and all else that is in it. -EINVAL: it is one. */
 int profile_unpack(const char *path, const char *to);
 
+/* ---- Making one in memory ------------------------------------------------------------------ */
+
+/* One in which there is nothing but what stands for "unknown" and the root; profile_free() frees it.
+ * NULL: out of memory. */
+struct profile *profile_new(size_t node_count);
+
+/* Adds to a profile that was read or made. While one adds, arrays move. Out of memory shows at the
+ * end; indices are 0 or UINT32_MAX then. The nodes are the caller's to fill in. */
+struct profile_builder;
+struct profile_builder *profile_builder_new(struct profile *profile);
+int profile_builder_free(struct profile_builder *builder); /* 0 or -ENOMEM; NULL is -ENOMEM */
+/* Replaces what the key said. All strings are copied. */
+void profile_builder_fact(struct profile_builder *builder, const char *key, const char *value);
+uint32_t profile_builder_module(struct profile_builder *builder,
+                                const struct profile_module *module);
+/* A location whose frames are not known; and its frames. */
+uint32_t profile_builder_code(struct profile_builder *builder, const struct profile_code *code);
+void profile_builder_frames(struct profile_builder *builder, uint32_t code,
+                            const struct profile_frame *frames, size_t count);
+
 /* The sentence for the last failure in this thread: what, where, what to do. */
 const char *profile_error(void);
 
