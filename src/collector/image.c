@@ -290,11 +290,12 @@ static int take_snapshot(struct image *image)
         .scale = {image->start.ticks, clock_tick_ns(image->start, now)},
         .now_ticks = now.ticks,
         .damaged_rings = merge_damaged_rings(image->merge)};
-    uint64_t lost_events;
+    uint64_t wait_ticks, lost_events;
     view_refresh(&image->view); /* what was replayed has its nodes in chunks that may be new */
     moment.node_count = view_node_count(&image->view);
     merge_tell_stacks(image->merge);
-    merge_tell_waits(image->merge, &moment.waits, &moment.wait_ticks, &lost_events);
+    merge_tell_waits(image->merge, &moment.waits, &wait_ticks, &lost_events);
+    moment.wait_ns = clock_span_ns(moment.scale, wait_ticks);
     int status = snapshot_take(&image->snapshot, image->feed.replay, &moment);
     if (image->feed.tracer)
         tell_trace_moment(image, &moment);

@@ -121,7 +121,7 @@ void profile_builder_fact(struct profile_builder *builder, const char *key, cons
     if (!meta)
         meta = APPEND(reader, profile->meta, profile->meta_count, reader->own->capacity[META]);
     if (meta)
-        *meta = (struct profile_meta){keep(builder, key), keep(builder, value)};
+        *meta = (struct profile_meta){keep(builder, key), keep(builder, value), false};
 }
 
 uint32_t profile_builder_module(struct profile_builder *builder,

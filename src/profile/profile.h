@@ -58,6 +58,12 @@ int profile_writer_commit(struct profile_writer *writer);
 #define PROFILE_META_SKIPPED_SOURCES "skipped_sources"
 #define PROFILE_META_TIMED        "timed"         /* integer 1: calls of the allocator were timed */
 #define PROFILE_META_UNPLACED "unplaced_modules"  /* integer: modules whose variables lack lines */
+/* Of profiles that a trace was replayed into; else absent. */
+#define PROFILE_META_MISSING "missing"   /* a sentence: what of the trace could not be read */
+#define PROFILE_META_MISSING_EVENTS "missing_events" /* integer: at least so many; in lost_events */
+#define PROFILE_META_WINDOW_FROM "window_from_ns" /* integers: only what happened between them */
+#define PROFILE_META_WINDOW_TO   "window_to_ns"   /* (since the start) is in it */
+#define PROFILE_META_NAMED_LATER "named_later"    /* a sentence: names are not the recording's */
 #define PROFILE_META_NO_LEDGER "no_ledger"  /* a sentence: why what is resident is not known */
 int profile_put_text(struct profile_writer *writer, const char *key, const char *value);
 int profile_put_integer(struct profile_writer *writer, const char *key, int64_t value);
@@ -260,6 +266,7 @@ struct profile {
     size_t meta_count;
     struct profile_meta {
         const char *key, *value;
+        bool is_number; /* in the file */
     } * meta;
     bool complete;      /* the recording came to its end */
     bool being_written; /* its writer lives: this is what was committed last */

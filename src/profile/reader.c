@@ -231,7 +231,7 @@ static void read_meta(struct reader *reader, sqlite3_stmt *row)
     struct profile_meta *meta =
         APPEND(reader, profile->meta, profile->meta_count, reader->own->capacity[META]);
     if (meta)
-        *meta = (struct profile_meta){key, value};
+        *meta = (struct profile_meta){key, value, sqlite3_column_type(row, 1) == SQLITE_INTEGER};
 }
 
 static void read_file(struct reader *reader, sqlite3_stmt *row)

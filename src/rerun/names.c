@@ -7,6 +7,7 @@
 #include "assembly/code_index.h"
 #include "assembly/naming.h"
 #include "base/hash.h"
+#include "rerun/doubt.h"
 #include "rerun/error.h"
 #include "rerun/rerun.h"
 #include "wire/wire.h"
@@ -255,15 +256,12 @@ static void take_facts(struct names *names)
 
 static void say_doubt(struct names *names)
 {
-    static const char sentence[] =
-        "the trace ends without the recording's names: they come from the files that are on this "
-        "machine now, where these are still the recorded ones";
-    profile_builder_fact(names->builder, RERUN_META_DOUBT, sentence);
+    profile_builder_fact(names->builder, PROFILE_META_NAMED_LATER, RERUN_DOUBT);
 }
 
 const char *rerun_names_doubt(const struct profile *names)
 {
-    return profile_get(names, RERUN_META_DOUBT);
+    return profile_get(names, PROFILE_META_NAMED_LATER);
 }
 
 /* ---- All of it ----------------------------------------------------------------------------- */

@@ -35,6 +35,59 @@ int rerun_names(const struct trace *trace, size_t before_block, const struct rer
 /* Is what names() says only what is found on this machine today? One sentence for whoever reads what
  * is shown, or NULL. Lives as long as the profile. */
 const char *rerun_names_doubt(const struct profile *names);
-#define RERUN_META_DOUBT "names_doubt"
+/* ---- Moments ------------------------------------------------------------------------------- */
+
+/* A moment of a recording as a person names it. */
+enum rerun_moment_kind {
+    RERUN_NO_MOMENT = 0,
+    RERUN_TIME,    /* "12.5s", "80ms": ns since the start */
+    RERUN_PERCENT, /* "73%" of the recording's time, in `part` as 0 to 1 */
+    RERUN_PEAK,    /* "peak": when the live bytes were highest, the first time */
+    RERUN_EVENT,   /* "#123456": events are numbered from 0 */
+};
+struct rerun_moment {
+    enum rerun_moment_kind kind;
+    uint64_t value;
+    double part;
+};
+/* -EINVAL, with a sentence: it is no moment. */
+int rerun_moment_parse(const char *text, struct rerun_moment *moment);
+
+/* How ticks of the trace become nanoseconds, and how long the recording was, as far as the trace
+ * says: what the recording's last profile was made with; of one that was cut off, the best there is. */
+struct rerun_clock {
+    uint64_t start_ticks, end_ticks;
+    double first_tick_ns; /* as replay_new() got it */
+    double tick_ns;
+};
+void rerun_clock(const struct trace *trace, struct rerun_clock *clock);
+
+/* The time of a moment; of RERUN_EVENT that of its block's beginning. */
+uint64_t rerun_moment_ticks(const struct trace *trace, const struct rerun_moment *moment);
+
+/* ---- Profiles ------------------------------------------------------------------------------ */
+
+struct rerun_options {
+    unsigned jobs; /* threads, 0: as many as there are cores. The result does not depend on it */
+    bool pack;
+    /* Only what happens from one to the other, both included: blocks that are alive before are alive,
+     * but no allocations of the window. */
+    struct rerun_moment from, to;
+    /* NULL, or called now and then by the thread that replays. */
+    void (*progress)(void *context, uint64_t events, uint64_t of_events);
+    void *context;
+};
+
+struct rerun_result {
+    uint64_t events;        /* replayed */
+    char missing[512];      /* "", or a sentence: what of the trace could not be read */
+    bool from_files;        /* names are those of files on this machine */
+};
+
+/* Replays a trace and writes the profile of it: without a window the one that the recording wrote.
+ * A file that is there is renamed to .old, as by a recording. Where the trace is damaged what is
+ * sound is replayed, and the profile says what is missing. On failure there is no new file. */
+int rerun_profile(struct trace *trace, const struct rerun_options *options, const char *path,
+                  struct rerun_result *result);
 
 #endif

@@ -196,6 +196,17 @@ void trace_events_release(struct trace_events *events);
  * told of it is missing) are -EBADMSG; what came before them has been replayed. */
 int trace_replay(const struct trace_events *events, struct replay *replay, uint32_t *streams);
 
+/* The same for who wants more. */
+struct trace_player {
+    struct replay *replay;
+    uint32_t streams; /* that have begun */
+    bool lenient;     /* streams that nothing told of begin by themselves, with thread id 0 */
+    /* NULL, or called for each TRACE_SNAPSHOT. 0 or an error that ends the playing. */
+    int (*snapshot)(void *context, uint64_t ticks, double tick_ns);
+    void *context;
+};
+int trace_play(const struct trace_events *events, struct trace_player *player);
+
 /* The path nodes that stand before block `index` of events in the file (SIZE_MAX: all): those that
  * it can name and more. Nodes that are missing have ip and parent 0. *nodes: the caller frees it;
  * NULL if there are none. */
