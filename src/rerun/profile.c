@@ -14,6 +14,7 @@
 #include "rerun/error.h"
 #include "rerun/origins.h"
 #include "rerun/rerun.h"
+#include "rerun/slice.h"
 
 struct rerun {
     struct trace *trace;
@@ -28,7 +29,9 @@ struct rerun {
     struct sighting *sightings;
     size_t sighting_count;
     struct trace_player player;
-    uint64_t missing_events;
+    bool has_window;
+    bool has_begun;          /* the window */
+    struct border from, to;  /* `to` is not included */
     uint64_t last_ticks;     /* of the recording's last snapshot; 0: not known */
     bool is_complete;        /* it has been written … */
     uint64_t written_events; /* … after so many events */
@@ -96,16 +99,29 @@ static void begin_replay(struct rerun *rerun)
     replay_sample(rerun->replay, options.sample_bytes);
 }
 
+/* Then its time becomes one of the window. */
+static bool is_in_window(const struct rerun *rerun, struct profile_sample *sample)
+{
+    struct clock_scale scale = {rerun->clock.start_ticks, rerun->clock.tick_ns};
+    uint64_t from_ns = clock_moment_ns(scale, rerun->from.ticks);
+    if (!rerun->has_window)
+        return true;
+    if (sample->time_ns < from_ns || sample->time_ns > clock_moment_ns(scale, rerun->to.ticks))
+        return false;
+    sample->time_ns -= from_ns;
+    return true;
+}
+
 static int list_sightings(struct rerun *rerun)
 {
     struct profile *known = rerun->supplement;
-    size_t mapping = 0, row = 0, count = known ? known->sample_count : 0;
+    size_t mapping = 0, row = 0, kept = 0, count = known ? known->sample_count : 0;
     rerun->sightings = calloc(count + 1, sizeof *rerun->sightings);
     if (!rerun->sightings)
         return -ENOMEM;
     for (size_t i = 0; i < count; i++) {
         uint32_t id = known->samples[i].id;
-        struct sighting *sighting = &rerun->sightings[i];
+        struct sighting *sighting = &rerun->sightings[kept];
         *sighting = (struct sighting){.sample = &known->samples[i],
                                       .mappings = known->mappings + mapping,
                                       .rows = known->residencies + row};
@@ -113,8 +129,9 @@ static int list_sightings(struct rerun *rerun)
             sighting->mapping_count++;
         for (; row < known->residency_count && known->residencies[row].sample == id; row++)
             sighting->row_count++;
+        kept += is_in_window(rerun, &known->samples[i]);
     }
-    rerun->sighting_count = count;
+    rerun->sighting_count = kept;
     return 0;
 }
 
@@ -131,9 +148,36 @@ static bool is_copied(const char *key)
     return true;
 }
 
+static uint64_t ns_of(const struct rerun *rerun, uint64_t ticks)
+{
+    struct clock_scale scale = {rerun->clock.start_ticks, rerun->clock.tick_ns};
+    return clock_moment_ns(scale, ticks);
+}
+
+static uint64_t end_ticks(const struct rerun *rerun)
+{
+    return rerun->to.ticks < rerun->clock.end_ticks ? rerun->to.ticks : rerun->clock.end_ticks;
+}
+
+/* Times of a window are since its start. */
+static void write_window(struct rerun *rerun)
+{
+    uint64_t from_ns = ns_of(rerun, rerun->from.ticks);
+    const char *start = fact_of(rerun, PROFILE_META_START);
+    if (!rerun->has_window)
+        return;
+    writer_fact_number(rerun->writer, PROFILE_META_WINDOW_FROM, (int64_t)from_ns);
+    writer_fact_number(rerun->writer, PROFILE_META_WINDOW_TO,
+                       (int64_t)ns_of(rerun, end_ticks(rerun)));
+    if (start)
+        writer_fact_number(rerun->writer, PROFILE_META_START,
+                           strtoll(start, NULL, 10) + (int64_t)from_ns);
+}
+
 static void write_fact(struct rerun *rerun, const char *key, const char *value, bool is_number)
 {
-    if (!is_copied(key))
+    bool is_counted = !strcmp(key, PROFILE_META_WAITS) || !strcmp(key, PROFILE_META_WAIT_NS);
+    if (!is_copied(key) || (rerun->has_window && is_counted))
         return;
     if (is_number)
         writer_fact_number(rerun->writer, key, strtoll(value, NULL, 10));
@@ -178,20 +222,36 @@ static void write_facts(struct rerun *rerun)
         write_fact(rerun, known->meta[i].key, known->meta[i].value, known->meta[i].is_number);
     if (!known && !fact_of(rerun, PROFILE_META_END))
         writer_fact(rerun->writer, PROFILE_META_END, "unknown");
+    write_window(rerun);
 }
 
 /* ---- Writing ------------------------------------------------------------------------------- */
+
+/* Those of a whole recording it has counted itself. */
+static void count_waits(const struct rerun *rerun, struct snapshot_moment *moment)
+{
+    uint64_t ticks = 0;
+    if (rerun->supplement && !rerun->has_window) {
+        moment->waits = number_of(rerun, PROFILE_META_WAITS);
+        moment->wait_ns = number_of(rerun, PROFILE_META_WAIT_NS);
+        return;
+    }
+    for (size_t i = 0; i < replay_thread_count(rerun->replay); i++) {
+        moment->waits += replay_thread(rerun->replay, i)->waits;
+        ticks += replay_thread(rerun->replay, i)->wait_ticks;
+    }
+    moment->wait_ns = clock_span_ns(moment->scale, ticks);
+}
 
 static int write_moment(struct rerun *rerun, uint64_t ticks, double tick_ns, bool last)
 {
     struct snapshot snapshot;
     struct snapshot_moment moment = {
-        .scale = {rerun->clock.start_ticks, tick_ns},
+        .scale = {rerun->from.ticks, tick_ns},
         .now_ticks = ticks,
         .node_count = (uint32_t)rerun->origins.node_count,
-        .waits = number_of(rerun, PROFILE_META_WAITS),
-        .wait_ns = number_of(rerun, PROFILE_META_WAIT_NS),
         .damaged_rings = number_of(rerun, PROFILE_META_DAMAGED)};
+    count_waits(rerun, &moment);
     int error = snapshot_take(&snapshot, rerun->replay, &moment);
     if (error)
         return error;
@@ -242,6 +302,8 @@ static int write_end(struct rerun *rerun)
     uint64_t end = replay_last_ticks(rerun->replay);
     if (rerun->is_complete && rerun->written_events == events_of(rerun))
         return 0;
+    if (rerun->has_window)
+        return write_moment(rerun, end_ticks(rerun), rerun->clock.tick_ns, true);
     return write_moment(rerun, rerun->clock.end_ticks > end ? rerun->clock.end_ticks : end,
                         rerun->clock.tick_ns, true);
 }
@@ -257,24 +319,79 @@ static void tell_progress(const struct rerun *rerun, size_t block)
                                  last->first_event + last->events);
 }
 
-static int play_block(struct rerun *rerun, const struct trace_events *events)
+/* Damage of a kind that the checksums do not see: as far as it went. */
+static int play(struct rerun *rerun, const struct trace_events *events)
 {
     int error = trace_play(events, &rerun->player);
-    rerun->result->events += events->event_count;
-    /* Damage of a kind that the checksums do not see: as far as it went. */
     return error == -EBADMSG ? 0 : error;
+}
+
+static int play_part(struct rerun *rerun, const struct trace_events *events, uint64_t from,
+                     uint64_t to)
+{
+    struct slice slice;
+    int error = slice_make(&slice, events, from, to);
+    if (!error)
+        error = play(rerun, &slice.events);
+    slice_release(&slice);
+    return error;
+}
+
+static void begin_window(struct rerun *rerun)
+{
+    rerun->has_begun = true;
+    replay_restart(rerun->replay, rerun->from.ticks, rerun->clock.first_tick_ns);
+}
+
+/* What is before the window decides what is alive in it. */
+static int play_windowed(struct rerun *rerun, const struct trace_events *events, uint64_t first)
+{
+    uint64_t end = first + events->event_count, stop = end < rerun->to.event ? end : rerun->to.event;
+    uint64_t at = first;
+    int error = 0;
+    if (!rerun->has_begun && rerun->from.event < end) {
+        if (rerun->from.event > first)
+            error = play_part(rerun, events, 0, rerun->from.event - first);
+        at = rerun->from.event > first ? rerun->from.event : first;
+        if (!error)
+            begin_window(rerun);
+    }
+    if (error || at >= stop)
+        return error;
+    if (rerun->has_begun)
+        rerun->result->events += stop - at;
+    return at == first && stop == end ? play(rerun, events)
+                                      : play_part(rerun, events, at - first, stop - first);
+}
+
+static int play_block(struct rerun *rerun, const struct trace_events *events, size_t block)
+{
+    if (rerun->has_window)
+        return play_windowed(rerun, events, trace_block(rerun->trace, block)->first_event);
+    rerun->result->events += events->event_count;
+    return play(rerun, events);
+}
+
+/* Blocks that need not be looked at are those behind the window. */
+static size_t blocks_to_play(const struct rerun *rerun)
+{
+    size_t count = trace_block_count(rerun->trace);
+    while (rerun->has_window && count &&
+           trace_block(rerun->trace, count - 1)->first_event >= rerun->to.event)
+        count--;
+    return count;
 }
 
 static int play_all(struct rerun *rerun, unsigned threads)
 {
-    size_t count = trace_block_count(rerun->trace);
+    size_t count = blocks_to_play(rerun);
     struct ahead *ahead = ahead_begin(rerun->trace, 0, count, threads);
     const struct trace_events *events;
     int status = ahead ? 1 : -ENOMEM;
     for (size_t block = 0; status == 1 && block < count; block++) {
         status = ahead_next(ahead, &events);
         if (status == 1) {
-            int error = play_block(rerun, events);
+            int error = play_block(rerun, events, block);
             status = error ? error : 1;
         } else if (status == -EBADMSG) {
             status = 1; /* trace_damage() counts it */
@@ -282,7 +399,44 @@ static int play_all(struct rerun *rerun, unsigned threads)
         tell_progress(rerun, block);
     }
     ahead_end(ahead);
+    if (rerun->has_window && !rerun->has_begun)
+        begin_window(rerun);
     return status == 1 ? 0 : status;
+}
+
+/* ---- The window ---------------------------------------------------------------------------- */
+
+/* Up to a moment is up to what happens at it, included. */
+static int find_border(struct rerun *rerun, const struct rerun_moment *moment, bool behind,
+                       struct border *border)
+{
+    if (moment->kind == RERUN_EVENT) {
+        int error = border_at_event(rerun->trace, moment->value, border);
+        border->event += behind;
+        return error;
+    }
+    uint64_t ticks = rerun_moment_ticks(rerun->trace, moment);
+    if (!behind)
+        return border_at_ticks(rerun->trace, ticks, border);
+    int error = border_at_ticks(rerun->trace, ticks + (ticks < UINT64_MAX), border);
+    border->ticks = ticks;
+    return error;
+}
+
+static int find_window(struct rerun *rerun)
+{
+    const struct rerun_options *options = rerun->options;
+    int error = 0;
+    rerun->has_window = options->from.kind || options->to.kind;
+    rerun->from = (struct border){0, rerun->clock.start_ticks};
+    rerun->to = (struct border){UINT64_MAX, UINT64_MAX};
+    if (options->from.kind)
+        error = find_border(rerun, &options->from, false, &rerun->from);
+    if (!error && options->to.kind)
+        error = find_border(rerun, &options->to, true, &rerun->to);
+    if (!error && (rerun->from.event > rerun->to.event || rerun->from.ticks > rerun->to.ticks))
+        return rerun_fail(-EINVAL, "there is nothing to replay: the window ends before it begins");
+    return error;
 }
 
 static unsigned decoders(const struct rerun_options *options)
@@ -299,7 +453,10 @@ static int replay_and_write(struct rerun *rerun)
 {
     begin_replay(rerun);
     rerun->player = (struct trace_player){
-        .replay = rerun->replay, .lenient = true, .snapshot = on_snapshot, .context = rerun};
+        .replay = rerun->replay,
+        .lenient = true,
+        .snapshot = rerun->has_window ? NULL : on_snapshot,
+        .context = rerun};
     int error = list_sightings(rerun);
     if (!error)
         error = play_all(rerun, decoders(rerun->options));
@@ -336,7 +493,9 @@ int rerun_profile(struct trace *trace, const struct rerun_options *options, cons
     rerun_clock(trace, &rerun.clock);
     const char *last_ticks = trace_fact(trace, TRACE_FACT_END_TICKS);
     rerun.last_ticks = last_ticks ? strtoull(last_ticks, NULL, 10) : 0;
-    int error = trace_origins_open(&rerun.origins, trace);
+    int error = find_window(&rerun);
+    if (!error)
+        error = trace_origins_open(&rerun.origins, trace);
     if (!error)
         error = read_supplement(&rerun);
     if (!error)
