@@ -1241,6 +1241,11 @@ void replay_thread_stack(struct replay *replay, uint32_t tid, uint64_t deepest_b
         thread_stack(thread, deepest_bytes, touched_bytes, node);
 }
 
+uint64_t replay_event_count(const struct replay *replay)
+{
+    return replay->program.events;
+}
+
 uint64_t replay_last_ticks(const struct replay *replay)
 {
     return replay->last_ticks;

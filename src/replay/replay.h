@@ -150,6 +150,7 @@ void replay_thread_named(struct replay *replay, uint32_t tid, const char *name);
 void replay_thread_stack(struct replay *replay, uint32_t tid, uint64_t deepest_bytes,
                          uint64_t touched_bytes, uint32_t node);
 
+uint64_t replay_event_count(const struct replay *replay); /* records so far, of the window */
 uint64_t replay_last_ticks(const struct replay *replay); /* time of the newest event */
 size_t replay_memory_bytes(const struct replay *replay); /* what the replay itself holds */
 

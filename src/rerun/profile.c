@@ -265,13 +265,6 @@ static int write_moment(struct rerun *rerun, uint64_t ticks, double tick_ns, boo
     return error ? rerun_fail(error, "%s", profile_error()) : 0;
 }
 
-static uint64_t events_of(const struct rerun *rerun)
-{
-    struct program_metrics program;
-    replay_program(rerun->replay, &program);
-    return program.events;
-}
-
 /* The recording wrote here. */
 static int on_snapshot(void *context, uint64_t ticks, double tick_ns)
 {
@@ -279,7 +272,7 @@ static int on_snapshot(void *context, uint64_t ticks, double tick_ns)
     bool last = ticks == rerun->last_ticks;
     rerun->clock.tick_ns = tick_ns;
     rerun->is_complete |= last;
-    rerun->written_events = events_of(rerun);
+    rerun->written_events = replay_event_count(rerun->replay);
     return write_moment(rerun, ticks, tick_ns, last);
 }
 
@@ -300,7 +293,7 @@ static int write_end(struct rerun *rerun)
 {
     note_missing(rerun);
     uint64_t end = replay_last_ticks(rerun->replay);
-    if (rerun->is_complete && rerun->written_events == events_of(rerun))
+    if (rerun->is_complete && rerun->written_events == replay_event_count(rerun->replay))
         return 0;
     if (rerun->has_window)
         return write_moment(rerun, end_ticks(rerun), rerun->clock.tick_ns, true);

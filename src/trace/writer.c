@@ -487,13 +487,14 @@ int trace_writer_fact(struct trace_writer *writer, const char *key, const char *
     return 0;
 }
 
-/* Pieces of a column each; what is in them is packed as a rule, and then stored as it is. */
+/* Behind all that was told: what the events need is whole in a file that is cut off in here. Pieces of
+ * a column each; what is in them is packed as a rule, and then stored as it is. */
 int trace_writer_supplement(struct trace_writer *writer, const void *bytes, size_t size)
 {
     size_t at = 0;
 
-    if (writer->error)
-        return fail(writer, 0);
+    if (trace_writer_flush(writer))
+        return writer->error;
     do {
         size_t left = size - at, count = left < FORMAT_COLUMN_BYTES ? left : FORMAT_COLUMN_BYTES;
         unsigned char total[NUMBER_BYTES];
