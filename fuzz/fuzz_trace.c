@@ -37,6 +37,7 @@ static void read_blocks(const struct trace *trace)
 static void read_trace(const char *path)
 {
     struct trace_module *modules;
+    void *supplement;
     struct trace_node *nodes;
     struct trace *trace;
     size_t count;
@@ -46,6 +47,8 @@ static void read_trace(const char *path)
     read_blocks(trace);
     if (trace_nodes(trace, SIZE_MAX, &nodes, &count) == 0)
         free(nodes);
+    if (trace_supplement(trace, &supplement, &count) == 0)
+        free(supplement);
     if (trace_modules(trace, SIZE_MAX, &modules, &count) == 0)
         free(modules);
     trace_close(trace);
