@@ -42,13 +42,13 @@ static uint64_t birth_address(struct decoder *decoder, unsigned where, uint64_t 
 
     switch (where) {
     case BIRTH_STACK:
-        return model_top(model, model_head(size, detail));
+        return model_top(model, size, detail);
     case BIRTH_BEHIND:
-        return model->behind & WIRE_ADDRESS_MASK;
+        return model_own(model)->behind & WIRE_ADDRESS_MASK;
     case BIRTH_LAST_FREED:
-        return model->last_freed;
+        return model_own(model)->last_freed;
     default:
-        return told_address(decoder, &model->last_birth);
+        return told_address(decoder, &model_own(model)->last_birth);
     }
 }
 
@@ -59,7 +59,7 @@ static uint64_t freed_address(struct decoder *decoder, unsigned where)
 
     switch (where) {
     case FREE_TOLD:
-        return model->last_freed = told_address(decoder, &model->last_told);
+        return model_own(model)->last_freed = told_address(decoder, &model->last_told);
     case FREE_NEWEST:
         break;
     case FREE_AGE:
@@ -71,7 +71,7 @@ static uint64_t freed_address(struct decoder *decoder, unsigned where)
     if (birth >= model->birth_count)
         return damaged(decoder);
     model_freed_birth(model, (uint32_t)birth);
-    return model->last_freed;
+    return model_own(model)->last_freed;
 }
 
 static uint32_t new_path(struct decoder *decoder, uint64_t node)
@@ -109,11 +109,10 @@ static uint32_t told_path(struct decoder *decoder, const struct model_guesses *g
     }
 }
 
-static bool decode_shape(struct decoder *decoder, unsigned flags, unsigned lane_number,
+static bool decode_shape(struct decoder *decoder, unsigned flags, unsigned lane,
                          struct wire_record *record)
 {
     struct model *model = decoder->model;
-    struct model_lane *lane = &model->lanes[lane_number];
     struct model_guesses guesses = model_guess(model, lane);
     uint32_t number_of_path = told_path(decoder, &guesses);
     struct model_path *path = &model->paths[number_of_path];
@@ -227,7 +226,7 @@ static bool decode_record(struct decoder *decoder, const struct decoded_kind *ki
     if (what.class == OP_RAW)
         return damaged(decoder);
     if (!(what.kind & WIRE_LONG))
-        decoder->model->gap++;
+        model_own(decoder->model)->gap++;
     else if (!decode_shape(decoder, op, what.class == OP_BIRTH ? 0 : 1, &record))
         return false;
     address = decode_address(decoder, what.class, op & OP_WHERE, &record);
@@ -252,6 +251,7 @@ static bool decode_runs(struct decoder *decoder, const struct decoded_kind *kind
     while (source_left(source)) {
         begin = decoder->bytes;
         stream += number_unzigzag(source_varint(source));
+        decoder->model->stream = (uint32_t)stream;
         records = source_varint(source);
         cut = source_varint(source);
         if (records > events || cut > CUT_BYTES_MAX || decoder->run_count == decoder->run_room)

@@ -136,17 +136,18 @@ static unsigned tell_birth(struct encoder *encoder, const struct wire_record *re
 {
     struct model *model = encoder->model;
     uint64_t address = record->kind_address & WIRE_ADDRESS_MASK;
-    uint64_t top = model_top(model, model_head(record->size_bytes, record->detail));
+    uint64_t top = model_top(model, record->size_bytes, record->detail);
+    struct model_stream *own = model_own(model);
     unsigned where = BIRTH_TOLD;
 
     if (address == top)
         where = BIRTH_STACK;
-    else if (address == (model->behind & WIRE_ADDRESS_MASK))
+    else if (address == (own->behind & WIRE_ADDRESS_MASK))
         where = BIRTH_BEHIND;
-    else if (address == model->last_freed)
+    else if (address == own->last_freed)
         where = BIRTH_LAST_FREED;
     else
-        tell_way(encoder, &model->last_birth, address);
+        tell_way(encoder, &own->last_birth, address);
     model_born(model, address, record->size_bytes, record->detail);
     return where;
 }
@@ -162,7 +163,7 @@ static unsigned tell_free(struct encoder *encoder, uint64_t address, uint32_t se
     if (serial == LIVES_NO_SERIAL || birth >= model->birth_count ||
         model->births[birth].address != address) {
         tell_way(encoder, &model->last_told, address);
-        model->last_freed = address;
+        model_own(model)->last_freed = address;
         return FREE_TOLD;
     }
     age = model->birth_count - 1 - birth;
@@ -227,10 +228,9 @@ static void tell_known_path(struct encoder *encoder, const struct model_guesses 
                 encoder->model->path_count - 1 - path);
 }
 
-static struct model_path *tell_path(struct encoder *encoder, uint32_t node, unsigned lane_number)
+static struct model_path *tell_path(struct encoder *encoder, uint32_t node, unsigned lane)
 {
     struct model *model = encoder->model;
-    struct model_lane *lane = &model->lanes[lane_number];
     struct model_guesses guesses = model_guess(model, lane);
     bool is_new;
     uint32_t path = path_of(encoder, node, &is_new);
@@ -271,7 +271,7 @@ static unsigned tell_record(struct encoder *encoder, const struct wire_record *r
     if (record->kind_address >> 63)
         flags = tell_shape(encoder, record, class == OP_BIRTH ? 0 : 1);
     else
-        encoder->model->gap++;
+        model_own(encoder->model)->gap++;
     if (class == OP_BIRTH)
         return flags | tell_birth(encoder, record);
     if (class == OP_FREE)
@@ -367,7 +367,7 @@ size_t encoder_add(struct encoder *encoder, uint32_t stream, const unsigned char
 
     if (encoder->run_cut || encoder->run_stream != stream)
         end_run(encoder);
-    encoder->run_stream = stream;
+    encoder->run_stream = encoder->model->stream = stream;
     for (int i = 0; i < FAR_RECORDS; i++)
         ask_ahead(encoder, &far, end);
     while (encoder->events < FORMAT_BLOCK_EVENTS && (record_bytes = record_at(at, end))) {

@@ -4,8 +4,8 @@
  *
  * Addresses   births are numbered within the block. A free says how many births ago its block was
  *             born, or how far that is from the one freed before; the next birth of a size comes most
- *             likely where the last block of that size was freed (allocators keep such stacks), or
- *             behind the one before (they cut it from one piece).
+ *             likely where the thread last freed a block of that size (allocators keep such stacks),
+ *             or behind its birth before (they cut them from one piece).
  * Paths       after the same three (or two, or one) paths of the same lane, with as many records
  *             between that name none, the same path came before. Lane 0 are paths that allocate,
  *             lane 1 all others.
@@ -94,7 +94,8 @@ static inline enum op_class op_class_of(unsigned kind)
 }
 
 enum {
-    MODEL_HEADS = 1 << 10,
+    MODEL_HEADS = 1 << 12,
+    MODEL_STREAMS = 64, /* with more, some share a place */
     MODEL_CONTEXTS = 1 << 14,
     MODEL_NONE = UINT32_MAX,
     MODEL_CHUNK_OVERHEAD = 8, /* glibc keeps so much beside each block */
@@ -102,7 +103,7 @@ enum {
 
 struct model_birth {
     uint64_t address;
-    uint32_t head; /* its size's stack */
+    uint32_t size_hash; /* of its usable size */
     uint32_t next; /* below it there once it is freed */
 };
 
@@ -114,19 +115,27 @@ struct model_path {
 
 /* Path numbers + 1; 0: none. Of two paths that came after the same ones the newer is the first. */
 struct model_lane {
-    uint32_t last[3]; /* the newest first */
     uint32_t after_three[MODEL_CONTEXTS];
     uint32_t after_two[MODEL_CONTEXTS][2], after_one[MODEL_CONTEXTS][2];
+};
+
+/* What a thread did last: allocators keep what a thread frees for itself, and a thread comes the same
+ * way again whatever the others do. */
+struct model_stream {
+    uint64_t last_freed, last_birth, behind;
+    uint32_t last_paths[2][3]; /* of each lane: number + 1, the newest first */
+    uint32_t gap;              /* records since the last one that named a path */
 };
 
 struct model {
     uint32_t birth_count, path_count;
     uint32_t last_freed_birth;
-    uint64_t last_freed, last_told, last_birth, behind;
+    uint64_t last_told;
     uint64_t highest_node, last_old_node;
-    uint32_t gap; /* records since the last one that named a path */
     bool after_birth, fresh; /* the last record; the path of this one */
     uint32_t heads[MODEL_HEADS];
+    uint32_t stream; /* of the run under way */
+    struct model_stream streams[MODEL_STREAMS];
     struct model_lane lanes[2];
     struct model_birth births[FORMAT_BLOCK_EVENTS];
     struct model_path paths[FORMAT_BLOCK_EVENTS];
@@ -136,12 +145,25 @@ static inline void model_begin(struct model *model)
 {
     memset(model, 0, offsetof(struct model, heads));
     memset(model->heads, 0xff, sizeof model->heads);
+    model->stream = 0;
+    memset(model->streams, 0, sizeof model->streams);
     memset(model->lanes, 0, sizeof model->lanes);
 }
 
-static inline uint32_t model_head(uint64_t size, uint64_t detail)
+static inline struct model_stream *model_own(struct model *model)
 {
-    return (uint32_t)(hash_u64(size + wire_detail_slack(detail)) >> 54);
+    return &model->streams[model->stream % MODEL_STREAMS];
+}
+
+static inline uint32_t model_size_hash(uint64_t size, uint64_t detail)
+{
+    return (uint32_t)(hash_u64(size + wire_detail_slack(detail)) >> 32);
+}
+
+/* The stack of a size in the stream under way. */
+static inline uint32_t *model_stack(struct model *model, uint32_t size_hash)
+{
+    return &model->heads[hash_u64((uint64_t)model->stream << 32 | size_hash) % MODEL_HEADS];
 }
 
 /* What glibc adds to a request: most often the slack. */
@@ -165,23 +187,24 @@ static inline uint64_t model_at_way(uint64_t from, uint64_t way)
     return (from + (way & 1 ? steps : steps * 16)) & WIRE_ADDRESS_MASK;
 }
 
-/* Where the last block of such a size was freed; 0: none was. */
-static inline uint64_t model_top(const struct model *model, uint32_t head)
+/* Where the stream last freed a block of such a size; 0: it has not. */
+static inline uint64_t model_top(struct model *model, uint64_t size, uint64_t detail)
 {
-    uint32_t top = model->heads[head];
+    uint32_t top = *model_stack(model, model_size_hash(size, detail));
 
     return top == MODEL_NONE ? 0 : model->births[top].address;
 }
 
 static inline void model_born(struct model *model, uint64_t address, uint64_t size, uint64_t detail)
 {
-    uint32_t head = model_head(size, detail);
+    uint32_t size_hash = model_size_hash(size, detail), *top = model_stack(model, size_hash);
+    struct model_stream *own = model_own(model);
 
-    if (model->heads[head] != MODEL_NONE && model_top(model, head) == address)
-        model->heads[head] = model->births[model->heads[head]].next;
-    model->births[model->birth_count++] = (struct model_birth){address, head, MODEL_NONE};
-    model->behind = address + size + wire_detail_slack(detail) + MODEL_CHUNK_OVERHEAD;
-    model->last_birth = address;
+    if (*top != MODEL_NONE && model->births[*top].address == address)
+        *top = model->births[*top].next;
+    model->births[model->birth_count++] = (struct model_birth){address, size_hash, MODEL_NONE};
+    own->behind = address + size + wire_detail_slack(detail) + MODEL_CHUNK_OVERHEAD;
+    own->last_birth = address;
 }
 
 /* A free told by its birth. A birth can be named twice (by damage, or by frees that come late): it
@@ -189,11 +212,12 @@ static inline void model_born(struct model *model, uint64_t address, uint64_t si
 static inline void model_freed_birth(struct model *model, uint32_t birth)
 {
     struct model_birth *freed = &model->births[birth];
+    uint32_t *top = model_stack(model, freed->size_hash);
 
-    freed->next = model->heads[freed->head];
-    model->heads[freed->head] = birth;
+    freed->next = *top;
+    *top = birth;
     model->last_freed_birth = birth;
-    model->last_freed = freed->address;
+    model_own(model)->last_freed = freed->address;
 }
 
 static inline uint32_t model_context(uint64_t key)
@@ -206,10 +230,12 @@ struct model_guesses {
     uint32_t *three, *two, *one;
 };
 
-static inline struct model_guesses model_guess(struct model *model, struct model_lane *lane)
+static inline struct model_guesses model_guess(struct model *model, unsigned lane_number)
 {
-    const uint32_t *last = lane->last;
-    uint64_t one = (uint64_t)model->gap << 32 | last[0];
+    struct model_lane *lane = &model->lanes[lane_number];
+    const struct model_stream *own = model_own(model);
+    const uint32_t *last = own->last_paths[lane_number];
+    uint64_t one = (uint64_t)own->gap << 32 | last[0];
     uint64_t two = hash_u64(one) + last[1];
 
     return (struct model_guesses){&lane->after_three[model_context(hash_u64(two) + last[2])],
@@ -242,16 +268,19 @@ static inline void model_prefer(uint32_t guesses[2], uint32_t path_1)
     guesses[0] = path_1;
 }
 
-static inline void model_saw_path(struct model *model, struct model_lane *lane,
+static inline void model_saw_path(struct model *model, unsigned lane,
                                   const struct model_guesses *guesses, uint32_t path)
 {
+    struct model_stream *own = model_own(model);
+    uint32_t *last = own->last_paths[lane];
+
     *guesses->three = path + 1;
     model_prefer(guesses->two, path + 1);
     model_prefer(guesses->one, path + 1);
-    lane->last[2] = lane->last[1];
-    lane->last[1] = lane->last[0];
-    lane->last[0] = path + 1;
-    model->gap = 0;
+    last[2] = last[1];
+    last[1] = last[0];
+    last[0] = path + 1;
+    own->gap = 0;
 }
 
 /* Which column has the time of this record: by what it is and what the one before was. */
