@@ -15,6 +15,7 @@
 #include "rerun/origins.h"
 #include "rerun/rerun.h"
 #include "rerun/slice.h"
+#include "rerun/writing.h"
 
 struct rerun {
     struct trace *trace;
@@ -26,6 +27,8 @@ struct rerun {
     struct naming *naming;
     struct writer *writer;
     struct replay *replay;
+    unsigned threads; /* besides this one */
+    struct writing writing;
     struct sighting *sightings;
     size_t sighting_count;
     struct trace_player player;
@@ -245,24 +248,24 @@ static void count_waits(const struct rerun *rerun, struct snapshot_moment *momen
 
 static int write_moment(struct rerun *rerun, uint64_t ticks, double tick_ns, bool last)
 {
-    struct snapshot snapshot;
+    struct writing *writing = &rerun->writing;
     struct snapshot_moment moment = {
         .scale = {rerun->from.ticks, tick_ns},
         .now_ticks = ticks,
         .node_count = (uint32_t)rerun->origins.node_count,
         .damaged_rings = number_of(rerun, PROFILE_META_DAMAGED)};
     count_waits(rerun, &moment);
-    int error = snapshot_take(&snapshot, rerun->replay, &moment);
+    int error = writing_end(writing);
+    if (!error)
+        error = snapshot_take(&writing->snapshot, rerun->replay, &moment);
     if (error)
         return error;
     if (last) {
-        snapshot.sightings = rerun->sightings;
-        snapshot.sighting_count = rerun->sighting_count;
+        writing->snapshot.sightings = rerun->sightings;
+        writing->snapshot.sighting_count = rerun->sighting_count;
         write_facts(rerun);
     }
-    error = writer_write(rerun->writer, &rerun->origins.origins, &snapshot);
-    snapshot_release(&snapshot);
-    return error ? rerun_fail(error, "%s", profile_error()) : 0;
+    return writing_begin(writing, rerun->threads > 0);
 }
 
 /* The recording wrote here. */
@@ -291,6 +294,9 @@ static void note_missing(struct rerun *rerun)
 
 static int write_end(struct rerun *rerun)
 {
+    int error = writing_end(&rerun->writing);
+    if (error)
+        return error;
     note_missing(rerun);
     uint64_t end = replay_last_ticks(rerun->replay);
     if (rerun->is_complete && rerun->written_events == replay_event_count(rerun->replay))
@@ -445,6 +451,9 @@ static unsigned decoders(const struct rerun_options *options)
 static int replay_and_write(struct rerun *rerun)
 {
     begin_replay(rerun);
+    rerun->threads = decoders(rerun->options);
+    rerun->writing =
+        (struct writing){.writer = rerun->writer, .origins = &rerun->origins.origins};
     rerun->player = (struct trace_player){
         .replay = rerun->replay,
         .lenient = true,
@@ -452,8 +461,11 @@ static int replay_and_write(struct rerun *rerun)
         .context = rerun};
     int error = list_sightings(rerun);
     if (!error)
-        error = play_all(rerun, decoders(rerun->options));
-    return error ? error : write_end(rerun);
+        error = play_all(rerun, rerun->threads);
+    if (!error)
+        error = write_end(rerun);
+    int written = writing_end(&rerun->writing);
+    return error ? error : written;
 }
 
 static int finish(struct rerun *rerun, const char *path, int error)
