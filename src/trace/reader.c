@@ -531,8 +531,8 @@ void trace_damage(const struct trace *trace, struct trace_damage *damage, char *
                  (unsigned long long)found.blocks, (unsigned long long)found.events);
     else if (found.cut_off)
         snprintf(sentence, sentence_bytes,
-                 "%s is cut off after %zu whole block%s of events: what came later is missing",
-                 trace->path, trace->block_count, trace->block_count == 1 ? "" : "s");
+                 "%s is cut off after %zu whole blocks of events: what came later is missing",
+                 trace->path, trace->block_count);
 }
 
 static int damaged(const struct trace *trace, const struct place *place, int error)
