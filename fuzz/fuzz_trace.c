@@ -1,5 +1,6 @@
-/* Any bytes as a trace, or (if they do not begin like one) as the body of a block of events: the
- * first two say how many. Records that decode must come back from an encoder. */
+/* Any bytes as a trace; or, if they begin with "N", as the body of a block of nodes; else as the body
+ * of a block of events. Behind the N, or first, two bytes say how many. Records and nodes that decode
+ * must come back from an encoder. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -10,6 +11,7 @@
 #include "trace/columns.h"
 #include "trace/decoder.h"
 #include "trace/encoder.h"
+#include "trace/nodes.h"
 #include "trace/trace.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -37,6 +39,7 @@ static void read_blocks(const struct trace *trace)
 static void read_trace(const char *path)
 {
     struct trace_module *modules;
+    void *supplement;
     struct trace_node *nodes;
     struct trace *trace;
     size_t count;
@@ -46,6 +49,8 @@ static void read_trace(const char *path)
     read_blocks(trace);
     if (trace_nodes(trace, SIZE_MAX, &nodes, &count) == 0)
         free(nodes);
+    if (trace_supplement(trace, &supplement, &count) == 0)
+        free(supplement);
     if (trace_modules(trace, SIZE_MAX, &modules, &count) == 0)
         free(modules);
     trace_close(trace);
@@ -89,7 +94,7 @@ static void check_round_trip(const struct decoder *decoded, uint32_t events)
     must(encoder_init(encoder, 0, 0) == 0 && packer_init(&packer, PACK_STORED, 0) == 0);
     encode(encoder, decoded);
     if (encoder->events == events) { /* else two pieces of a record have come together as one */
-        must(packer_pack(&packer, encoder->columns, COLUMNS) == 0);
+        must(packer_pack(&packer, encoder->columns, COLUMNS, 0) == 0);
         must(decoder_decode(&again, packer.out.data, packer.out.count, events) == 0);
         must(again.bytes == decoded->bytes && again.note_count == decoded->note_count);
         must(memcmp(again.records, decoded->records, again.bytes) == 0);
@@ -98,6 +103,45 @@ static void check_round_trip(const struct decoder *decoded, uint32_t events)
     packer_release(&packer);
     encoder_release(encoder);
     free(encoder);
+}
+
+static void check_nodes(const struct trace_node *nodes, uint32_t count)
+{
+    struct nodes_encoder *encoder = malloc(sizeof *encoder);
+    struct nodes_model *model = nodes_model_new();
+    struct trace_node *again = malloc((count + 1) * sizeof *again);
+    struct byte_source columns[NODES_COLUMNS];
+
+    must(nodes_encoder_init(encoder) == 0 && model && again);
+    for (uint32_t i = 0; i < count; i++)
+        must(nodes_add(encoder, &nodes[i]) == 0);
+    for (int i = 0; i < NODES_COLUMNS; i++)
+        columns[i] = (struct byte_source){encoder->columns[i].data,
+                                          encoder->columns[i].data + encoder->columns[i].count,
+                                          false};
+    must(!count || nodes_decode(model, columns, 0, count, again) == 0);
+    for (uint32_t i = 0; i < count; i++)
+        must(again[i].ip == nodes[i].ip && again[i].parent == nodes[i].parent);
+    nodes_model_free(model);
+    nodes_encoder_release(encoder);
+    free(encoder);
+    free(again);
+}
+
+static void read_nodes(const uint8_t *body, size_t size, uint32_t count)
+{
+    struct unpacker unpacker = {0};
+    struct byte_source columns[NODES_COLUMNS];
+    struct nodes_model *model = nodes_model_new();
+    struct trace_node *nodes = calloc(count + 1, sizeof *nodes);
+
+    must(model && nodes);
+    if (unpacker_unpack(&unpacker, body, size, columns, NODES_COLUMNS) == 0 &&
+        nodes_decode(model, columns, 0, count, nodes) == 0)
+        check_nodes(nodes, count);
+    free(nodes);
+    nodes_model_free(model);
+    unpacker_release(&unpacker);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -115,7 +159,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     events = data[0] | (uint32_t)data[1] << 8;
     body = malloc(size > 2 ? size - 2 : 1); /* its own block, so that sanitizers see its ends */
     memcpy(body, data + 2, size - 2);
-    if (decoder_decode(&decoder, body, size - 2, events) == 0)
+    if (data[0] == 'N' && size > 3)
+        read_nodes(body + 1, size - 3, data[1] | (uint32_t)data[2] << 8);
+    else if (decoder_decode(&decoder, body, size - 2, events) == 0)
         check_round_trip(&decoder, events);
     decoder_release(&decoder);
     free(body);

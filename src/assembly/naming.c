@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include "assembly/code_index.h"
 
 enum { BUILD_ID_MAX = 32 };
 
@@ -21,6 +22,11 @@ struct naming {
     pthread_mutex_t lock;
     struct known *known;
     size_t known_count;
+    /* of a profile's names; the modules that were added are `known`, and `module` is their handle
+     * in `files`, -1 as long as the profile has all that is asked for */
+    const struct profile *profile;
+    struct code_index *codes;
+    struct naming *files;
 };
 
 static struct naming *shared; /* never closed: a session's next process will want it */
@@ -55,6 +61,22 @@ struct naming *naming_open(pid_t pid)
     return shared;
 }
 
+struct naming *naming_of_profile(const struct profile *profile)
+{
+    struct naming *naming = calloc(1, sizeof *naming);
+    struct code_index *codes = code_index_new(profile);
+    if (!naming || !codes) {
+        free(naming);
+        code_index_free(codes);
+        return NULL;
+    }
+    naming->profile = profile;
+    naming->codes = codes;
+    naming->files = naming_open(0);
+    pthread_mutex_init(&naming->lock, NULL);
+    return naming;
+}
+
 bool naming_sees_our_files(const struct naming *naming)
 {
     return naming == shared;
@@ -67,7 +89,12 @@ void naming_close(struct naming *naming)
     for (size_t i = 0; i < naming->known_count; i++)
         free(naming->known[i].path);
     free(naming->known);
-    symbols_free(naming->symbols);
+    if (naming->profile) {
+        code_index_free(naming->codes);
+        naming_close(naming->files);
+    } else {
+        symbols_free(naming->symbols);
+    }
     pthread_mutex_destroy(&naming->lock);
     free(naming);
 }
@@ -98,10 +125,66 @@ static void remember(struct naming *naming, const char *path, const uint8_t *bui
     memcpy(known->build_id, build_id, bytes);
 }
 
+/* ---- Of a profile -------------------------------------------------------------------------- */
+
+static uint32_t profile_module(const struct naming *naming, int module)
+{
+    return module < 0 ? UINT32_MAX : code_index_module(naming->codes, (int64_t)module + 1);
+}
+
+static int file_handle(struct naming *naming, int module)
+{
+    struct known *known = &naming->known[module];
+    if (known->module < 0)
+        known->module = naming_add_module(naming->files, known->path, known->build_id,
+                                          known->build_id_bytes);
+    return known->module;
+}
+
+static enum symbols_quality profile_quality(struct naming *naming, int module)
+{
+    uint32_t index = profile_module(naming, module);
+    return index == UINT32_MAX ? naming_module_quality(naming->files, file_handle(naming, module))
+                               : (enum symbols_quality)naming->profile->modules[index].quality;
+}
+
+static size_t frames_of(const struct profile *profile, uint32_t code,
+                        struct symbols_frame *resolved, size_t max)
+{
+    enum { FRAMES_MAX = 64 };
+    struct profile_frame frames[FRAMES_MAX];
+    size_t count = code_frames(profile, code, frames, max < FRAMES_MAX ? max : FRAMES_MAX);
+    for (size_t i = 0; i < count; i++)
+        resolved[i] = (struct symbols_frame){.function = frames[i].function,
+                                             .linkage = frames[i].linkage,
+                                             .file = frames[i].file,
+                                             .line = frames[i].line};
+    return count;
+}
+
+static size_t profile_resolve(struct naming *naming, int module, uint64_t address,
+                              struct symbols_frame *frames, size_t max)
+{
+    uint32_t index = profile_module(naming, module);
+    bool is_known = module < 0 || index != UINT32_MAX;
+    uint32_t code = is_known ? code_index_find(naming->codes, index, address + 1) : 0;
+    if (code)
+        return frames_of(naming->profile, code, frames, max);
+    return naming_resolve(naming->files, module < 0 ? -1 : file_handle(naming, module), 0, address,
+                          frames, max);
+}
+
+/* ---- From outside -------------------------------------------------------------------------- */
+
 int naming_add_module(struct naming *naming, const char *path, const uint8_t *build_id,
                       size_t build_id_bytes)
 {
     pthread_mutex_lock(&naming->lock);
+    if (naming->profile) {
+        remember(naming, path, build_id, build_id_bytes, -1);
+        pthread_mutex_unlock(&naming->lock);
+        return (int)naming->known_count - 1;
+    }
     const struct known *known = find(naming, path, build_id, build_id_bytes);
     int module = known ? known->module
                        : symbols_add_module(naming->symbols, path, build_id, build_id_bytes);
@@ -114,7 +197,9 @@ int naming_add_module(struct naming *naming, const char *path, const uint8_t *bu
 enum symbols_quality naming_module_quality(struct naming *naming, int module)
 {
     pthread_mutex_lock(&naming->lock);
-    enum symbols_quality quality = symbols_module_quality(naming->symbols, module);
+    enum symbols_quality quality = naming->profile
+                                       ? profile_quality(naming, module)
+                                       : symbols_module_quality(naming->symbols, module);
     pthread_mutex_unlock(&naming->lock);
     return quality;
 }
@@ -123,8 +208,9 @@ size_t naming_resolve(struct naming *naming, int module, pid_t pid, uint64_t add
                       struct symbols_frame *frames, size_t max)
 {
     pthread_mutex_lock(&naming->lock);
-    size_t count = module < 0 ? symbols_resolve_jit(naming->symbols, pid, address, frames, max)
-                              : symbols_resolve(naming->symbols, module, address, frames, max);
+    size_t count = naming->profile ? profile_resolve(naming, module, address, frames, max)
+                   : module < 0    ? symbols_resolve_jit(naming->symbols, pid, address, frames, max)
+                                   : symbols_resolve(naming->symbols, module, address, frames, max);
     pthread_mutex_unlock(&naming->lock);
     return count;
 }

@@ -8,11 +8,16 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include "profile/profile.h"
 #include "symbols/symbols.h"
 
 struct naming;
 
 struct naming *naming_open(pid_t pid);
+/* Names as a profile has them (its supplement, say): the modules that are added are the profile's with
+ * the ids 1, 2 …; what the profile lacks comes from the files. It must stay until naming_close(). NULL:
+ * out of memory. */
+struct naming *naming_of_profile(const struct profile *profile);
 void naming_close(struct naming *naming);
 /* Do the paths of its modules mean to us what they mean to the process? */
 bool naming_sees_our_files(const struct naming *naming);

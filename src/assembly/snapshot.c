@@ -126,7 +126,7 @@ int snapshot_take(struct snapshot *snapshot, struct replay *replay,
                                   .node_count = moment->node_count,
                                   .duration_ns = clock_moment_ns(moment->scale, moment->now_ticks),
                                   .waits = moment->waits,
-                                  .wait_ns = clock_span_ns(moment->scale, moment->wait_ticks),
+                                  .wait_ns = moment->wait_ns,
                                   .damaged_rings = moment->damaged_rings};
     replay_changed_blocks(replay, take_block, &taking);
     details_take(&snapshot->details, replay, taking.scale);

@@ -46,7 +46,7 @@ struct snapshot_moment {
     struct clock_scale scale; /* as it is known now */
     uint64_t now_ticks;
     uint32_t node_count;                     /* at least those that the replay was told of */
-    uint64_t waits, wait_ticks, damaged_rings; /* of threads for the tool; given up */
+    uint64_t waits, wait_ns, damaged_rings; /* of threads for the tool; given up */
 };
 
 /* 0 or -ENOMEM. By the thread that replays. */

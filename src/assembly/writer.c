@@ -59,6 +59,8 @@ struct writer {
     size_t fact_count;
     struct sources *sources; /* NULL: not wanted */
     struct globals *globals; /* being read; NULL else */
+    const struct profile *known; /* what was known before; NULL else */
+    bool has_known_variables;    /* they are written */
 };
 
 static void *need(void *memory)
@@ -72,16 +74,27 @@ static void *need(void *memory)
 
 int writer_open(struct writer **out, const char *path, pid_t pid, const char *executable)
 {
+    struct naming *naming = naming_open(pid);
+    int status = writer_open_named(out, path, naming, executable);
+    if (status < 0)
+        naming_close(naming);
+    else
+        (*out)->pid = pid;
+    return status;
+}
+
+int writer_open_named(struct writer **out, const char *path, struct naming *naming,
+                      const char *executable)
+{
     struct profile_writer *profile;
     int status = profile_writer_open(&profile, path);
     if (status < 0)
         return status;
     struct writer *writer = need(calloc(1, sizeof *writer));
     *writer = (struct writer){.profile = profile,
-                              .naming = naming_open(pid),
+                              .naming = naming,
                               .path = need(strdup(path)),
                               .executable = need(strdup(executable)),
-                              .pid = pid,
                               .nodes_written = 1};
     *out = writer;
     return 0;
@@ -433,14 +446,20 @@ void writer_read_globals(struct writer *writer, const struct origins *origins)
 }
 
 /* A module that no call path leads through is in the profile for its variables. */
+static int write_module_of(struct writer *writer, int64_t id, int quality)
+{
+    const struct module *module = &writer->modules[id - 1];
+    if (module->used || module->told_quality >= 0)
+        return 0;
+    return write_module(writer, (size_t)id - 1, quality);
+}
+
 static int write_modules_of(struct writer *writer, const struct globals_found *found)
 {
     int status = 0;
     for (size_t i = 0; i < found->section_count && status == 0; i++) {
-        size_t index = (size_t)found->sections[i].module_id - 1;
-        const struct module *module = &writer->modules[index];
-        if (!module->used && module->told_quality < 0)
-            status = write_module(writer, index, globals_quality(writer->globals, (int64_t)index + 1));
+        int64_t id = found->sections[i].module_id;
+        status = write_module_of(writer, id, globals_quality(writer->globals, id));
     }
     return status;
 }
@@ -460,6 +479,64 @@ static int write_globals(struct writer *writer)
     globals_free(writer->globals);
     writer->globals = NULL;
     return status;
+}
+
+/* ---- What was known before ----------------------------------------------------------------- */
+
+void writer_give_known(struct writer *writer, const struct profile *known)
+{
+    writer->known = known;
+}
+
+/* Modules are told by index there and by id here; one that we do not have is damage. */
+static int64_t module_id(const struct writer *writer, int64_t index)
+{
+    int64_t id = writer->known->modules[index].id;
+    return id > 0 && (uint64_t)id <= writer->module_count ? id : 0;
+}
+
+static int put_known_variables(struct writer *writer)
+{
+    const struct profile *known = writer->known;
+    struct profile_variable *rows = need(malloc(known->variable_count * sizeof *rows + 1));
+    size_t count = 0;
+    for (size_t i = 0; i < known->variable_count; i++) {
+        rows[count] = known->variables[i];
+        rows[count].module_id = module_id(writer, known->variables[i].module_id);
+        count += rows[count].module_id > 0;
+    }
+    int status = profile_put_variables(writer->profile, rows, count);
+    free(rows);
+    return status;
+}
+
+static int put_known_sections(struct writer *writer)
+{
+    const struct profile *known = writer->known;
+    struct profile_section_total *rows = need(malloc(known->section_count * sizeof *rows + 1));
+    size_t count = 0;
+    int status = 0;
+    for (size_t i = 0; i < known->section_count && status == 0; i++) {
+        int64_t index = known->sections[i].module_id, id = module_id(writer, index);
+        rows[count] = known->sections[i];
+        rows[count].module_id = id;
+        count += id > 0;
+        if (id > 0)
+            status = write_module_of(writer, id, known->modules[index].quality);
+    }
+    if (status == 0)
+        status = profile_put_sections(writer->profile, rows, count);
+    free(rows);
+    return status;
+}
+
+static int write_known(struct writer *writer)
+{
+    if (!writer->known || writer->has_known_variables)
+        return 0;
+    writer->has_known_variables = true;
+    int status = put_known_sections(writer);
+    return status ? status : put_known_variables(writer);
 }
 
 static int write_all(struct writer *writer, const struct origins *origins,
@@ -484,6 +561,8 @@ static int write_all(struct writer *writer, const struct origins *origins,
         status = write_sightings(writer, snapshot);
     if (status == 0)
         status = write_globals(writer);
+    if (status == 0)
+        status = write_known(writer);
     return status == 0 ? write_facts(writer) : status;
 }
 
@@ -525,19 +604,35 @@ static int write_sources(struct writer *writer)
     return status == 0 ? write_facts(writer) : status;
 }
 
+static int write_known_sources(struct writer *writer)
+{
+    const struct profile *known = writer->known;
+    int status = 0;
+    for (size_t i = 0; i < known->source_count && status == 0; i++)
+        status = profile_put_source(writer->profile, known->sources[i].path,
+                                    known->sources[i].text, known->sources[i].bytes);
+    return status;
+}
+
 static int embed_sources(struct writer *writer)
 {
     int status = profile_writer_begin(writer->profile);
     if (status == 0)
-        status = write_sources(writer);
+        status = writer->sources ? write_sources(writer) : write_known_sources(writer);
     int committed = profile_writer_commit(writer->profile);
     return status ? status : committed;
 }
 
 int writer_finish(struct writer *writer, bool pack)
 {
-    int embedded = writer->sources ? embed_sources(writer) : 0;
+    int embedded = writer->sources || writer->known ? embed_sources(writer) : 0;
     int status = profile_writer_finish(writer->profile, pack);
     writer_free(writer);
     return status ? status : embedded;
+}
+
+void writer_abandon(struct writer *writer)
+{
+    profile_writer_abandon(writer->profile);
+    writer_free(writer);
 }

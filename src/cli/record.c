@@ -14,6 +14,7 @@
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "base/human.h"
 #include "base/options.h"
 #include "base/strbuf.h"
 #include "cli/collect.h"
@@ -105,6 +106,7 @@ static int start_child(struct job *job, char **argv, const char *library)
         got = read(failure[0], &error, sizeof error);
     while (got < 0 && errno == EINTR);
     close(failure[0]);
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow fails to, with a sentence */
     if (got != sizeof error) {
         collector_own_child(job->collector, job->child);
         return 0;
@@ -206,9 +208,15 @@ static int end_like(int status)
 
 static void say_errors(const struct collector *collector)
 {
-    for (size_t i = 0; i < collector_result_count(collector); i++)
-        if (collector_result(collector, i)->error)
-            fprintf(stderr, "tidemark: %s\n", collector_result(collector, i)->error);
+    for (size_t i = 0; i < collector_result_count(collector); i++) {
+        const struct image_result *result = collector_result(collector, i);
+        if (result->error)
+            fprintf(stderr, "tidemark: %s\n", result->error);
+        if (result->trace_error)
+            fprintf(stderr, "tidemark: %s; %s%s\n", result->trace_error,
+                    result->trace ? "what came before that is in it" : "there is no trace",
+                    result->error ? "" : ", and the profile is whole");
+    }
 }
 
 /* The program that was asked for, or what it became by exec (a wrapper script, env). NULL: it never
@@ -222,6 +230,13 @@ static const struct image_result *main_result(const struct job *job)
             found = result;
     }
     return found;
+}
+
+static void say_trace(const struct image_result *shown)
+{
+    if (shown->trace)
+        fprintf(stderr, "  trace        %s (%s)\n", shown->trace,
+                human_bytes(shown->trace_bytes).text);
 }
 
 static void say_others(const struct collector *collector, const struct image_result *shown)
@@ -252,6 +267,7 @@ static void say_summary(const struct collector *collector, const struct image_re
     }
     report_summary(stderr, profile, shown->path);
     profile_free(profile);
+    say_trace(shown);
     say_others(collector, shown);
 }
 

@@ -25,6 +25,12 @@ static const struct option_entry entries[] = {
     {"quiet", 'q', OPTION_FLAG, NULL, "no summary at the end", TO(quiet), false, NULL},
     {"pack", 0, OPTION_SWITCH, NULL, "compress the finished profile (default: yes)", TO(pack),
      false, NULL},
+    {"trace", 0, OPTION_SWITCH, NULL,
+     "keep every event as well, in a trace (.tmt) beside the profile (default: no)", TO(trace),
+     false, NULL},
+    {"compress", 0, OPTION_STRING, "HOW",
+     "how the trace is compressed: zstd, zstd:1 to zstd:22, lz4 or none (default: zstd:3)",
+     TO(compress), false, NULL},
     OPTION_GROUP("What is recorded"),
     {"follow", 0, OPTION_SWITCH, NULL,
      "record children too, each in its own profile (default: yes)", TO(follow), false, NULL},
@@ -85,6 +91,7 @@ struct record_options record_options_default(void)
         .follow = usual.follow,
         .looks = usual.looks,
         .pack = usual.pack,
+        .compress = "zstd",
         .ring_bytes = usual.ring_bytes,
         .exit_wait_ns = (uint64_t)usual.exit_wait_ms * 1000000,
     };
@@ -121,8 +128,32 @@ static int check_job(const struct record_options *options)
     return 0;
 }
 
+/* What --compress says; false: nothing that there is. */
+static bool parse_compress(const char *text, enum trace_compression *compression, int *level)
+{
+    char *end;
+    *level = 0;
+    *compression = strcmp(text, "lz4") == 0    ? TRACE_LZ4
+                   : strcmp(text, "none") == 0 ? TRACE_STORED
+                                               : TRACE_ZSTD;
+    if (*compression != TRACE_ZSTD || strcmp(text, "zstd") == 0)
+        return true;
+    if (strncmp(text, "zstd:", 5) != 0 || text[5] < '0' || text[5] > '9')
+        return false;
+    *level = (int)strtol(text + 5, &end, 10);
+    return !*end && *level >= 1 && *level <= 22;
+}
+
+static bool is_trace_name(const char *name)
+{
+    size_t length = strlen(name);
+    return length >= 4 && strcmp(name + length - 4, ".tmt") == 0;
+}
+
 int record_options_check(const struct record_options *options)
 {
+    enum trace_compression compression;
+    int level;
     int refused = check_job(options);
     if (refused != 0)
         return refused;
@@ -130,6 +161,15 @@ int record_options_check(const struct record_options *options)
     if (wrong)
         return options_usage_error(&record_command, "the output name '%s' is not usable: %s",
                                    options->output, wrong);
+    if (!parse_compress(options->compress, &compression, &level))
+        return options_usage_error(&record_command,
+                                   "--compress takes zstd, zstd:LEVEL (1 to 22), lz4 or none, not "
+                                   "'%s'",
+                                   options->compress);
+    if (options->trace && is_trace_name(options->output))
+        return options_usage_error(&record_command,
+                                   "-o names the profile (.tmk); the trace gets the same name with "
+                                   ".tmt");
     if (!is_power_of_two(options->ring_bytes) || options->ring_bytes < WIRE_MIN_RING_BYTES ||
         options->ring_bytes > WIRE_MAX_RING_BYTES)
         return options_usage_error(&record_command,
@@ -173,6 +213,8 @@ struct collector_options record_collector_options(const struct record_options *o
     wanted.follow = options->follow;
     wanted.looks = options->looks;
     wanted.pack = options->pack;
+    wanted.trace = options->trace;
+    parse_compress(options->compress, &wanted.trace_compression, &wanted.trace_level);
     wanted.drop = options->on_full == WIRE_ON_FULL_DROP;
     wanted.stacks = options->stacks;
     wanted.free_stacks = options->free_stacks;

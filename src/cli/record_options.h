@@ -14,6 +14,8 @@ struct record_options {
     bool follow;
     bool looks;
     bool pack;
+    bool trace;
+    const char *compress;
     int on_full; /* 0 wait, 1 drop */
     int stacks;  /* enum wire_stacks */
     bool free_stacks;

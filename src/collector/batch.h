@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include "replay/replay.h"
+#include "collector/feed.h"
 
 enum { BATCH_BYTES = 64 << 10, BATCH_RUNS = 4096 };
 
@@ -21,10 +21,10 @@ struct batch {
 
 /* Adds whole records, replaying what was there before if they do not fit; a run that is long
  * enough to be replayed where it lies is not copied. `thread`: the replay's number. */
-void batch_add(struct batch *batch, struct replay *replay, uint32_t thread, const void *records,
+void batch_add(struct batch *batch, struct feed *feed, uint32_t thread, const void *records,
                size_t bytes);
 
 /* Replays what is there. */
-void batch_flush(struct batch *batch, struct replay *replay);
+void batch_flush(struct batch *batch, struct feed *feed);
 
 #endif

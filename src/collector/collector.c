@@ -345,6 +345,8 @@ void collector_close(struct collector *collector)
         free(collector->results[i].path);
         free(collector->results[i].error);
         free(collector->results[i].program);
+        free(collector->results[i].trace);
+        free(collector->results[i].trace_error);
     }
     close(collector->socket);
     free(collector->members);

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 #include "collector/image.h"
+#include "trace/trace.h"
 
 struct collector_options {
     const char *output;  /* pattern, output_name.h */
@@ -21,6 +22,9 @@ struct collector_options {
     bool exit_waits;     /* programs wait at exit for their profile */
     bool looks;          /* at the process's memory, through /proc */
     bool pack;           /* compress finished profiles */
+    bool trace;          /* keep every event, in a trace beside the profile */
+    enum trace_compression trace_compression;
+    int trace_level;     /* of zstd; 0: the usual one */
     int stacks;          /* enum wire_stacks */
     uint32_t max_depth;  /* 0: no limit */
     uint32_t ring_bytes; /* a power of two */
@@ -33,6 +37,7 @@ struct collector_options {
                                 .follow = true,                                                    \
                                 .looks = true,                                                     \
                                 .pack = true,                                                      \
+                                .trace_compression = TRACE_ZSTD,                                   \
                                 .ring_bytes = 256 << 10,                                           \
                                 .exit_wait_ms = 10000})
 

@@ -13,6 +13,9 @@
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
+#include "assembly/snapshot.h"
+#include "assembly/supplement.h"
+#include "assembly/writer.h"
 #include "base/strbuf.h"
 #include "base/ticks.h"
 #include "collector/collector.h"
@@ -20,9 +23,8 @@
 #include "collector/looks.h"
 #include "collector/merge.h"
 #include "collector/output_name.h"
-#include "assembly/snapshot.h"
+#include "collector/tracer.h"
 #include "collector/view.h"
-#include "assembly/writer.h"
 #include "process/process.h"
 #include "profile/profile.h"
 
@@ -42,7 +44,7 @@ struct image {
     int socket;
     pid_t pid, parent;
     bool first;
-    char *program, *executable, *command, *directory, *path;
+    char *program, *executable, *command, *directory, *path, *trace_path;
     struct launcher launcher;
     char *boot; /* NULL: not known */
     bool uses_mpi;
@@ -55,7 +57,7 @@ struct image {
     /* the thread's own from here on */
     struct view view;
     struct origins origins; /* of the view */
-    struct replay *replay;
+    struct feed feed;
     struct merge *merge;
     struct writer *writer;
     struct clock_reading start;
@@ -63,7 +65,7 @@ struct image {
     struct process_meter meter;
     struct looks *looks; /* NULL: not wanted */
     bool looked;         /* for the last time */
-    uint64_t next_sample_ns, sample_interval_ns, next_flush_ns;
+    uint64_t next_sample_ns, sample_interval_ns, next_flush_ns, next_trace_ns;
     bool written; /* the profile exists */
     struct entry entry; /* with a directory of jobs */
     struct entry_writer *entry_writer;
@@ -77,6 +79,7 @@ struct image {
     size_t taken_count;
     struct sighting *sightings;
     int flush_status;
+    char *flush_error;
 };
 
 static void fail(struct image *image, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -152,50 +155,71 @@ static const char *job_id(const struct image *image)
     return launcher->name && *launcher->job_id ? launcher->job_id : image->options.session;
 }
 
-static void write_rank(struct image *image)
+/* Facts go to the profile and to the trace, which are opened at different times: whoever has some
+ * to tell is given a function that takes them. `text` NULL: a number. */
+typedef void take_fact(struct image *image, const char *key, const char *text, int64_t number);
+
+static void fact_for_profile(struct image *image, const char *key, const char *text,
+                             int64_t number)
+{
+    if (text)
+        writer_fact(image->writer, key, text);
+    else
+        writer_fact_number(image->writer, key, number);
+}
+
+static void fact_for_trace(struct image *image, const char *key, const char *text, int64_t number)
+{
+    char digits[24];
+    char name[64];
+    snprintf(digits, sizeof digits, "%lld", (long long)number);
+    snprintf(name, sizeof name, TRACE_FACT_META "%s", key);
+    tracer_fact(image->feed.tracer, name, text ? text : digits);
+}
+
+static void tell_rank(struct image *image, take_fact *take)
 {
     const struct launcher *launcher = &image->launcher;
     if (image->boot)
-        writer_fact(image->writer, PROFILE_META_BOOT, image->boot);
+        take(image, PROFILE_META_BOOT, image->boot, 0);
     if (image->options.job || launcher->name)
-        writer_fact(image->writer, PROFILE_META_JOB, job_id(image));
+        take(image, PROFILE_META_JOB, job_id(image), 0);
     if (!launcher->name)
         return;
-    writer_fact(image->writer, PROFILE_META_LAUNCHER, launcher->name);
-    writer_fact_number(image->writer, PROFILE_META_RANK, launcher->rank);
+    take(image, PROFILE_META_LAUNCHER, launcher->name, 0);
+    take(image, PROFILE_META_RANK, NULL, launcher->rank);
     if (launcher->ranks >= 0)
-        writer_fact_number(image->writer, PROFILE_META_RANKS, launcher->ranks);
+        take(image, PROFILE_META_RANKS, NULL, launcher->ranks);
     if (launcher->local_rank >= 0)
-        writer_fact_number(image->writer, PROFILE_META_LOCAL_RANK, launcher->local_rank);
+        take(image, PROFILE_META_LOCAL_RANK, NULL, launcher->local_rank);
     if (launcher->node >= 0)
-        writer_fact_number(image->writer, PROFILE_META_NODE, launcher->node);
+        take(image, PROFILE_META_NODE, NULL, launcher->node);
 }
 
-static void write_description(struct image *image)
+static void tell_description(struct image *image, take_fact *take)
 {
     struct utsname machine;
     uname(&machine);
-    struct writer *writer = image->writer;
-    writer_fact(writer, "tool", "tidemark " TIDEMARK_VERSION);
-    writer_fact(writer, "program", image->program);
-    writer_fact(writer, "executable", image->executable);
-    writer_fact(writer, "command", image->command);
-    writer_fact(writer, "directory", image->directory);
-    writer_fact(writer, "host", machine.nodename);
-    writer_fact(writer, "kernel", machine.release);
-    writer_fact(writer, "machine", machine.machine);
-    writer_fact_number(writer, "pid", image->pid);
-    writer_fact_number(writer, "parent_pid", image->parent);
-    writer_fact(writer, "started_by", image->parent ? "fork" : "exec");
-    writer_fact_number(writer, "start_unix_ns", image->start_unix_ns);
-    write_rank(image);
-    writer_fact(writer, "on_full", image->options.drop ? "drop" : "wait");
+    take(image, "tool", "tidemark " TIDEMARK_VERSION, 0);
+    take(image, "program", image->program, 0);
+    take(image, "executable", image->executable, 0);
+    take(image, "command", image->command, 0);
+    take(image, "directory", image->directory, 0);
+    take(image, "host", machine.nodename, 0);
+    take(image, "kernel", machine.release, 0);
+    take(image, "machine", machine.machine, 0);
+    take(image, "pid", NULL, image->pid);
+    take(image, "parent_pid", NULL, image->parent);
+    take(image, "started_by", image->parent ? "fork" : "exec", 0);
+    take(image, "start_unix_ns", NULL, image->start_unix_ns);
+    tell_rank(image, take);
+    take(image, "on_full", image->options.drop ? "drop" : "wait", 0);
     if (image->options.sample_bytes)
-        writer_fact_number(writer, PROFILE_META_SAMPLE, (int64_t)image->options.sample_bytes);
+        take(image, PROFILE_META_SAMPLE, NULL, (int64_t)image->options.sample_bytes);
     if (image->options.free_stacks)
-        writer_fact_number(writer, PROFILE_META_FREE_STACKS, 1);
+        take(image, PROFILE_META_FREE_STACKS, NULL, 1);
     if (image->options.timed)
-        writer_fact_number(writer, PROFILE_META_TIMED, 1);
+        take(image, PROFILE_META_TIMED, NULL, 1);
 }
 
 struct ending {
@@ -223,12 +247,14 @@ static bool has_status(struct ending ending)
 
 static const char *const end_names[] = {"unknown", "exit", "signal", "exec", "detached"};
 
-static void write_end(struct image *image)
+static void tell_end(struct image *image, take_fact *take)
 {
     struct ending ending = ending_of(image);
-    writer_fact(image->writer, PROFILE_META_END, end_names[ending.how]);
+    take(image, PROFILE_META_END, end_names[ending.how], 0);
     if (has_status(ending))
-        writer_fact_number(image->writer, PROFILE_META_END_STATUS, ending.status);
+        take(image, PROFILE_META_END_STATUS, NULL, ending.status);
+    if (image->looks && looks_complaint(image->looks))
+        take(image, PROFILE_META_NO_LEDGER, looks_complaint(image->looks), 0);
 }
 
 /* ---- Its entry in a directory of jobs ---- */
@@ -286,22 +312,17 @@ static void note_peak(struct image *image)
     size_t cursor = 0;
     if (!image->entry_writer)
         return;
-    replay_program(image->replay, &program);
+    replay_program(image->feed.replay, &program);
     image->entry.peak_bytes = (int64_t)program.total.peak_bytes;
     image->entry.alloc_count = (int64_t)program.total.alloc_count;
     view_modules(&image->view, &cursor, see_module, &image->entry);
 }
 
-/* The trace has the profile's name with another suffix. */
+/* Only a trace that is there is named. */
 static void note_trace(struct image *image)
 {
-    struct strbuf name = STRBUF_INIT;
-    size_t stem = strlen(image->path) - strlen(".tmk");
-    strbuf_add(&name, image->path, stem);
-    strbuf_add_string(&name, ".tmt");
-    if (access(name.data, F_OK) == 0)
-        image->entry.trace = strdup(strrchr(name.data, '/') + 1);
-    strbuf_release(&name);
+    if (image->trace_path && access(image->trace_path, F_OK) == 0)
+        image->entry.trace = strdup(strrchr(image->trace_path, '/') + 1);
 }
 
 /* A fork that did next to nothing before it executed something else leaves nothing. */
@@ -349,7 +370,7 @@ static bool writer_is_ready(struct image *image, bool patient)
     image->written = true;
     if (image->options.embed_sources)
         writer_keep_sources(image->writer);
-    write_description(image);
+    tell_description(image, fact_for_profile);
     return true;
 }
 
@@ -357,6 +378,8 @@ static void *flush_thread(void *context)
 {
     struct image *image = context;
     image->flush_status = writer_write(image->writer, &image->origins, &image->snapshot);
+    if (image->flush_status < 0)
+        image->flush_error = strdup(profile_error()); /* which is this thread's */
     atomic_store(&image->flushed, true);
     return NULL;
 }
@@ -381,7 +404,9 @@ static void flush_collect(struct image *image)
     release_snapshot(image);
     image->flushing = false;
     if (image->flush_status < 0)
-        fail(image, "%s", profile_error());
+        fail(image, "%s", image->flush_error ? image->flush_error : strerror(-image->flush_status));
+    free(image->flush_error);
+    image->flush_error = NULL;
 }
 
 /* What was seen of the process since the last snapshot, for the one that is being written. */
@@ -397,6 +422,24 @@ static void take_looks(struct image *image)
     image->snapshot.sighting_count = image->taken_count;
 }
 
+static void tell_trace_tick(struct image *image, const char *key, double tick_ns)
+{
+    char exact[40];
+    snprintf(exact, sizeof exact, "%a", tick_ns);
+    tracer_fact(image->feed.tracer, key, exact);
+}
+
+/* What has been written into the profile at this moment is in its nanoseconds: who replays does as
+ * we did, at the same place among the events. */
+static void tell_trace_moment(struct image *image, const struct snapshot_moment *moment)
+{
+    char ticks[24];
+    feed_snapshot(&image->feed, moment->now_ticks, moment->scale.tick_ns);
+    snprintf(ticks, sizeof ticks, "%llu", (unsigned long long)moment->now_ticks);
+    tracer_fact(image->feed.tracer, TRACE_FACT_END_TICKS, ticks);
+    tell_trace_tick(image, TRACE_FACT_TICK_NS, moment->scale.tick_ns);
+}
+
 static int take_snapshot(struct image *image)
 {
     struct clock_reading now = clock_read();
@@ -404,12 +447,15 @@ static int take_snapshot(struct image *image)
         .scale = {image->start.ticks, clock_tick_ns(image->start, now)},
         .now_ticks = now.ticks,
         .damaged_rings = merge_damaged_rings(image->merge)};
-    uint64_t lost_events;
+    uint64_t wait_ticks, lost_events;
     view_refresh(&image->view); /* what was replayed has its nodes in chunks that may be new */
     moment.node_count = view_node_count(&image->view);
     merge_tell_stacks(image->merge);
-    merge_tell_waits(image->merge, &moment.waits, &moment.wait_ticks, &lost_events);
-    int status = snapshot_take(&image->snapshot, image->replay, &moment);
+    merge_tell_waits(image->merge, &moment.waits, &wait_ticks, &lost_events);
+    moment.wait_ns = clock_span_ns(moment.scale, wait_ticks);
+    int status = snapshot_take(&image->snapshot, image->feed.replay, &moment);
+    if (image->feed.tracer)
+        tell_trace_moment(image, &moment);
     if (status == 0 && image->looks)
         take_looks(image);
     return status;
@@ -423,6 +469,63 @@ static void flush_begin(struct image *image)
     image->flushing = pthread_create(&image->flusher, NULL, flush_thread, image) == 0;
     if (!image->flushing)
         release_snapshot(image);
+}
+
+/* ---- The trace ---- */
+
+/* Beside the profile: .tmt instead of .tmk. */
+static char *trace_name(const char *profile)
+{
+    size_t length = strlen(profile);
+    bool has_suffix = length > 4 && strcmp(profile + length - 4, ".tmk") == 0;
+    char *name = NULL;
+    if (asprintf(&name, "%.*s.tmt", (int)(has_suffix ? length - 4 : length), profile) < 0)
+        abort();
+    return name;
+}
+
+static void begin_trace(struct image *image, double tick_ns)
+{
+    const struct collector_options *options = &image->options;
+    struct trace_options trace = {
+        .compression = options->trace_compression,
+        .level = options->trace_level,
+        .flags = (options->free_stacks ? TRACE_FREE_STACKS : 0) |
+                 (options->timed ? TRACE_TIMED : 0),
+        .start_ticks = image->start.ticks,
+        .sample_bytes = options->sample_bytes,
+    };
+    image->trace_path = trace_name(image->path);
+    image->feed.tracer = tracer_new(image->trace_path, &trace, &image->view);
+    image->next_trace_ns = image->start.ns + FLUSH_NS;
+    tell_description(image, fact_for_trace);
+    tell_trace_tick(image, TRACE_FACT_FIRST_TICK_NS, tick_ns);
+}
+
+/* What was fed so far is safe soon, whoever is killed. */
+static void flush_trace_if_due(struct image *image, uint64_t now_ns)
+{
+    if (!image->feed.tracer || now_ns < image->next_trace_ns)
+        return;
+    tracer_flush(image->feed.tracer);
+    image->next_trace_ns = now_ns + FLUSH_NS;
+}
+
+/* The profile, if there is one, is finished: what of it is not in the events goes to the end. */
+static void finish_trace(struct image *image, struct tracer *tracer, bool has_profile)
+{
+    const char *error = NULL;
+    struct trace_writer *writer = tracer_settle(tracer);
+    if (writer && has_profile && supplement_into_trace(writer, image->path, &error) < 0)
+        image->result.trace_error = strdup(error);
+    tracer_finish(tracer);
+    if (tracer_file_bytes(tracer)) {
+        image->result.trace = strdup(image->trace_path);
+        image->result.trace_bytes = tracer_file_bytes(tracer);
+    }
+    if (tracer_error(tracer) && !image->result.trace_error)
+        image->result.trace_error = strdup(tracer_error(tracer));
+    tracer_free(tracer);
 }
 
 /* ---- /proc ---- */
@@ -439,8 +542,8 @@ static void sample_memory(struct image *image, uint64_t now_ns)
                                      : view_touched_bytes(&image->view) + private_bytes;
         uint64_t chunks = atomic_load(&header->chunk_count);
         uint64_t tool_virtual = chunks * WIRE_CHUNK_BYTES + private_bytes;
-        replay_memory_sample(
-            image->replay, ticks_now(),
+        feed_memory_sample(
+            &image->feed, ticks_now(),
             sample.resident_bytes > tool ? sample.resident_bytes - tool : 0,
             sample.virtual_bytes > tool_virtual ? sample.virtual_bytes - tool_virtual : 0, tool);
         if (image->looks && !image->looked)
@@ -514,6 +617,7 @@ static void drain(struct image *image)
         uint64_t now_ns = clock_read().ns;
         sample_memory(image, now_ns);
         flush_if_due(image, now_ns);
+        flush_trace_if_due(image, now_ns);
         if (bytes >= image->options.ring_bytes / 4)
             continue;
         sleep_ns = bytes ? SLEEP_MIN_NS : sleep_ns < SLEEP_MAX_NS ? 2 * sleep_ns : SLEEP_MAX_NS;
@@ -531,13 +635,13 @@ static void drain(struct image *image)
 
 static void say_lost(struct image *image)
 {
-    replay_lost(image->replay, atomic_load(&image->view.header->lost_events));
+    feed_lost(&image->feed, atomic_load(&image->view.header->lost_events));
 }
 
 static bool is_stub(struct image *image)
 {
     struct program_metrics program;
-    replay_program(image->replay, &program);
+    replay_program(image->feed.replay, &program);
     return image->parent && !image->written && image->how == IMAGE_END_EXEC &&
            program.events < STUB_EVENTS;
 }
@@ -555,24 +659,32 @@ static bool wait_for_writer(struct image *image)
     return writer_is_ready(image, false);
 }
 
-static void write_complaint(struct image *image)
-{
-    if (image->looks && looks_complaint(image->looks))
-        writer_fact(image->writer, PROFILE_META_NO_LEDGER, looks_complaint(image->looks));
-}
-
 static void forget_events(struct image *image)
 {
     looks_free(image->looks);
     image->looks = NULL;
     merge_free(image->merge);
-    replay_free(image->replay);
+    tracer_free(image->feed.tracer);
+    replay_free(image->feed.replay);
     image->merge = NULL;
-    image->replay = NULL;
+    image->feed = (struct feed){NULL, NULL};
+}
+
+static void write_last(struct image *image)
+{
+    tell_end(image, fact_for_profile);
+    writer_read_globals(image->writer, &image->origins);
+    int status = take_snapshot(image);
+    if (status == 0)
+        status = writer_write(image->writer, &image->origins, &image->snapshot);
+    release_snapshot(image);
+    if (status < 0)
+        fail(image, "%s", profile_error());
 }
 
 static void complete(struct image *image)
 {
+    struct tracer *tracer = image->feed.tracer;
     image->end_unix_ns = unix_ns();
     flush_collect(image);
     say_lost(image);
@@ -581,21 +693,20 @@ static void complete(struct image *image)
         drop_entry(image);
         return;
     }
-    if (!wait_for_writer(image))
-        return;
-    write_end(image);
-    write_complaint(image);
-    writer_read_globals(image->writer, &image->origins);
-    int status = take_snapshot(image);
-    if (status == 0)
-        status = writer_write(image->writer, &image->origins, &image->snapshot);
-    release_snapshot(image);
-    if (status < 0)
-        fail(image, "%s", profile_error());
+    bool ready = wait_for_writer(image);
+    if (ready)
+        write_last(image);
+    if (tracer) {
+        tell_end(image, fact_for_trace);
+        tracer_settle(tracer);
+    }
+    image->feed.tracer = NULL;
     forget_events(image); /* packing wants memory of its own */
-    if (writer_finish(image->writer, image->options.pack) < 0)
+    if (ready && writer_finish(image->writer, image->options.pack) < 0)
         fail(image, "%s", profile_error());
     image->writer = NULL;
+    if (tracer)
+        finish_trace(image, tracer, ready && !image->result.error);
 }
 
 static void send_welcome(int socket, int memory, int error)
@@ -652,25 +763,32 @@ static const char *unknown_blocks(const struct image *image)
                          : NULL;
 }
 
+static void begin_replay(struct image *image, double tick_ns)
+{
+    struct replay *replay = image->feed.replay = replay_new(image->start.ticks, tick_ns);
+    if (image->options.free_stacks)
+        replay_know_frees(replay);
+    if (image->options.timed)
+        replay_know_times(replay);
+    replay_sample(replay, image->options.sample_bytes);
+    if (image->options.trace && image->path)
+        begin_trace(image, tick_ns);
+}
+
 static bool begin(struct image *image)
 {
     image->start = clock_read();
-    /* Forks get their place when they get a profile: most execute something else at once. */
-    if (!image->parent)
+    /* Forks get their place when they get a profile, most execute something else at once; unless a
+     * trace is kept, which begins at once beside it. */
+    if (!image->parent || image->options.trace)
         take_place(image);
     int status = open_view(image);
-    double tick_ns = clock_tick_ns(image->start, image->start);
-    image->replay = status == 0 ? replay_new(image->start.ticks, tick_ns) : NULL;
-    if (image->replay && image->options.free_stacks)
-        replay_know_frees(image->replay);
-    if (image->replay && image->options.timed)
-        replay_know_times(image->replay);
-    if (image->replay)
-        replay_sample(image->replay, image->options.sample_bytes);
-    image->merge = image->replay ? merge_new(&image->view, image->replay) : NULL;
+    if (status == 0)
+        begin_replay(image, clock_tick_ns(image->start, image->start));
+    image->merge = image->feed.replay ? merge_new(&image->view, &image->feed) : NULL;
     if (image->merge && image->options.looks)
         image->looks = looks_new(image->pid, image->start.ns, unknown_blocks(image), &image->view,
-                                 image->replay);
+                                 &image->feed);
     process_meter_open(&image->meter, image->pid);
     image->sample_interval_ns = 1000000;
     image->next_flush_ns = image->start.ns + FLUSH_NS;
@@ -710,6 +828,7 @@ static void image_free(struct image *image)
     free(image->command);
     free(image->directory);
     free(image->path);
+    free(image->trace_path);
     free(image->program);
     free(image);
 }

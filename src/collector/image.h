@@ -37,6 +37,9 @@ struct image_result {
                        next to nothing before it executed something else) */
     char *error;    /* sentence, malloc'd, or NULL */
     char *program;  /* malloc'd */
+    char *trace;    /* path of the trace, malloc'd; NULL: there is none */
+    uint64_t trace_bytes;
+    char *trace_error; /* sentence, malloc'd, or NULL: the trace is whole */
 };
 void image_join(struct image *image, struct image_result *result);
 bool image_is_done(const struct image *image);

@@ -38,7 +38,7 @@ struct looks {
     uint64_t start_ns;
     bool knows_all;
     struct view *view;
-    struct replay *replay;
+    struct feed *feed;
     uint64_t peak_bytes; /* the highest resident set that was looked at */
     uint64_t spent_ns;
     uint32_t last_id;
@@ -71,13 +71,13 @@ static void complain(struct looks *looks, const char *what)
 }
 
 struct looks *looks_new(pid_t pid, uint64_t start_ns, const char *no_ledger, struct view *view,
-                        struct replay *replay)
+                        struct feed *feed)
 {
     struct looks *looks = calloc(1, sizeof *looks);
     if (!looks)
         return NULL;
     *looks = (struct looks){.pid = pid, .start_ns = start_ns, .knows_all = !no_ledger,
-                            .view = view, .replay = replay};
+                            .view = view, .feed = feed};
     if (no_ledger)
         complain(looks, no_ledger);
     return looks;
@@ -95,9 +95,9 @@ static void copy_block(void *context, const struct replay_block *block)
 
 static int copy_blocks(struct looks *looks, struct look *look)
 {
-    int error = live_list_reserve(&look->blocks, replay_live_count(looks->replay) + 1);
+    int error = live_list_reserve(&look->blocks, replay_live_count(looks->feed->replay) + 1);
     if (!error)
-        replay_live_blocks(looks->replay, copy_block, &look->blocks);
+        replay_live_blocks(looks->feed->replay, copy_block, &look->blocks);
     return error;
 }
 
@@ -132,7 +132,7 @@ static void copy_claims(struct looks *looks, struct look *look)
         add_claim(look, atomic_load_explicit(&range->start, memory_order_relaxed), bytes,
                   AREA_TOOL);
     }
-    replay_mapped(looks->replay, claim_mapped, look);
+    replay_mapped(looks->feed->replay, claim_mapped, look);
 }
 
 /* Without a look at the mappings. The recorder touches only part of the tables that it maps, and its
@@ -149,7 +149,7 @@ static void prepare(struct looks *looks, enum profile_sample_why why, bool over_
     uint64_t begin_ns = monotonic_ns();
     struct program_metrics program;
     look_init(look, looks->pid);
-    replay_program(looks->replay, &program);
+    replay_program(looks->feed->replay, &program);
     look->sample.id = ++looks->last_id;
     look->sample.why = why;
     look->sample.time_ns = now_ns > looks->start_ns ? now_ns - looks->start_ns : 0;
@@ -182,9 +182,9 @@ static void tell_threads(struct looks *looks, const struct look *look)
     for (size_t i = 0; i < look->thread_count; i++) {
         const struct look_thread *thread = &look->threads[i];
         uint64_t reach = thread->stack_reach_bytes, touched = thread->stack_touched_bytes;
-        replay_thread_named(looks->replay, (uint32_t)thread->tid, thread->name);
+        feed_thread_named(looks->feed, (uint32_t)thread->tid, thread->name);
         if (touched != PROCESS_UNKNOWN)
-            replay_thread_stack(looks->replay, (uint32_t)thread->tid,
+            feed_thread_stack(looks->feed, (uint32_t)thread->tid,
                                 reach == PROCESS_UNKNOWN ? 0 : reach, touched, 0);
     }
 }
@@ -194,10 +194,10 @@ static void tell_threads(struct looks *looks, const struct look *look)
 static void name_new_threads(struct looks *looks)
 {
     enum { AT_ONCE = 64 };
-    size_t count = replay_thread_count(looks->replay);
+    size_t count = replay_thread_count(looks->feed->replay);
     struct strbuf name = STRBUF_INIT;
     for (unsigned asked = 0; looks->named_count < count && asked < AT_ONCE; asked++) {
-        uint32_t tid = replay_thread(looks->replay, looks->named_count++)->tid;
+        uint32_t tid = replay_thread(looks->feed->replay, looks->named_count++)->tid;
         char file[40];
         snprintf(file, sizeof file, "task/%u/comm", tid);
         strbuf_reset(&name);
@@ -207,7 +207,7 @@ static void name_new_threads(struct looks *looks)
         for (char *at = name.data; *at; at++)
             if ((unsigned char)*at < ' ' || *at == 0x7f)
                 *at = '?'; /* as usage_threads() does */
-        replay_thread_named(looks->replay, tid, name.data);
+        feed_thread_named(looks->feed, tid, name.data);
     }
     strbuf_release(&name);
 }
@@ -290,7 +290,7 @@ void looks_see(struct looks *looks, uint64_t resident_bytes, uint64_t now_ns)
         return;
     }
     if (resident_bytes < looks->peak_bytes + looks->peak_bytes / GROWTH_PART ||
-        !looks_can_afford(replay_live_count(looks->replay), resident_bytes, looks->spent_ns,
+        !looks_can_afford(replay_live_count(looks->feed->replay), resident_bytes, looks->spent_ns,
                           age_ns))
         return;
     looks->peak_bytes = resident_bytes;
@@ -301,7 +301,7 @@ void looks_see(struct looks *looks, uint64_t resident_bytes, uint64_t now_ns)
 void looks_finish(struct looks *looks, uint64_t now_ns)
 {
     looks_settle(looks);
-    uint64_t blocks = replay_live_count(looks->replay);
+    uint64_t blocks = replay_live_count(looks->feed->replay);
     bool over_pages =
         blocks <= LAST_LOOK_BLOCKS && cost_ns(blocks, looks->peak_bytes) <= LAST_LOOK_NS;
     prepare(looks, PROFILE_SAMPLE_END, over_pages, now_ns);

@@ -16,16 +16,16 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include "collector/feed.h"
 #include "collector/look.h"
 #include "collector/view.h"
-#include "replay/replay.h"
 
 struct looks;
 
 /* `start_ns`: CLOCK_MONOTONIC at the beginning of the recording. `no_ledger`: NULL, or a sentence why
  * no ledger can be made, not copied: the replay does not know every block. NULL: out of memory. */
 struct looks *looks_new(pid_t pid, uint64_t start_ns, const char *no_ledger, struct view *view,
-                        struct replay *replay);
+                        struct feed *feed);
 /* Waits for a look under way. NULL is allowed. */
 void looks_free(struct looks *looks);
 

@@ -32,7 +32,7 @@ struct cursor {
 
 struct merge {
     struct view *view;
-    struct replay *replay;
+    struct feed *feed;
     struct cursor *cursors;
     uint32_t cursor_count;
     struct cursor **heap; /* rings with records, the earliest first */
@@ -42,7 +42,7 @@ struct merge {
     struct batch *batch;
 };
 
-struct merge *merge_new(struct view *view, struct replay *replay)
+struct merge *merge_new(struct view *view, struct feed *feed)
 {
     struct merge *merge = calloc(1, sizeof *merge);
     struct batch *batch = calloc(1, sizeof *batch);
@@ -51,7 +51,7 @@ struct merge *merge_new(struct view *view, struct replay *replay)
         free(batch);
         return NULL;
     }
-    *merge = (struct merge){.view = view, .replay = replay, .batch = batch};
+    *merge = (struct merge){.view = view, .feed = feed, .batch = batch};
     return merge;
 }
 
@@ -227,7 +227,7 @@ static void give_all_space(const struct merge *merge)
 static void begin_stream(struct merge *merge, struct cursor *cursor)
 {
     uint32_t tid = atomic_load_explicit(&cursor->ring->tid, memory_order_relaxed);
-    cursor->thread = replay_thread_begin(merge->replay, tid, cursor->next_ticks);
+    cursor->thread = feed_thread_begin(merge->feed, tid, cursor->next_ticks);
     cursor->known = true;
 }
 
@@ -258,8 +258,8 @@ static void tell_waits(struct merge *merge)
         uint64_t ticks = atomic_load_explicit(&cursor->ring->wait_ticks, memory_order_relaxed);
         if (!cursor->known || waits == cursor->waits)
             continue;
-        replay_thread_waited(merge->replay, cursor->thread, waits - cursor->waits,
-                             ticks - cursor->wait_ticks);
+        feed_thread_waited(merge->feed, cursor->thread, waits - cursor->waits,
+                           ticks - cursor->wait_ticks);
         cursor->waits = waits;
         cursor->wait_ticks = ticks;
     }
@@ -274,7 +274,7 @@ static void take_run(struct merge *merge, struct cursor *cursor, uint64_t limit)
         give_up(merge, cursor);
         return;
     }
-    batch_add(merge->batch, merge->replay, cursor->thread, record_at(merge, cursor, cursor->at),
+    batch_add(merge->batch, merge->feed, cursor->thread, record_at(merge, cursor, cursor->at),
               end - cursor->at);
     cursor->at = end;
     if (cursor->at - cursor->tail >= merge->view->ring_bytes / 4)
@@ -298,7 +298,7 @@ static size_t replay_until(struct merge *merge, uint64_t watermark)
         if (merge->heap_count > 0)
             heap_sink(merge, 0);
     }
-    batch_flush(merge->batch, merge->replay);
+    batch_flush(merge->batch, merge->feed);
     give_all_space(merge);
     tell_waits(merge);
     return bytes;
@@ -392,6 +392,6 @@ void merge_tell_stacks(struct merge *merge)
         uint32_t tid = atomic_load_explicit(&ring->tid, memory_order_relaxed);
         bool runs = atomic_load_explicit(&ring->state, memory_order_relaxed) == WIRE_RING_ACTIVE;
         if (runs && bytes > 0 && bytes < MAX_STACK_BYTES)
-            replay_thread_stack(merge->replay, tid, bytes, 0, node);
+            feed_thread_stack(merge->feed, tid, bytes, 0, node);
     }
 }

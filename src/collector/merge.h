@@ -9,12 +9,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "collector/feed.h"
 #include "collector/view.h"
-#include "replay/replay.h"
 
 struct merge;
 
-struct merge *merge_new(struct view *view, struct replay *replay);
+struct merge *merge_new(struct view *view, struct feed *feed);
 void merge_free(struct merge *merge);
 
 /* One pass. `final`: the program is gone, there is no watermark. Returns the bytes replayed. */

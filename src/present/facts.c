@@ -95,6 +95,24 @@ static void add_counted(struct strbuf *out, uint64_t count, const char *one, con
         strbuf_addf(out, "%s %s\n", human_exact(count).text, count == 1 ? one : many);
 }
 
+static void add_sentence(struct strbuf *out, const struct profile *profile, const char *key)
+{
+    if (!profile_get(profile, key))
+        return;
+    facts_add_text(out, profile, key);
+    strbuf_add_char(out, '\n');
+}
+
+bool facts_add_window(struct strbuf *out, const struct profile *profile)
+{
+    if (!profile_get(profile, PROFILE_META_WINDOW_FROM))
+        return false;
+    strbuf_addf(out, "%s to %s of the recording: only what happened then",
+                human_duration(facts_number(profile, PROFILE_META_WINDOW_FROM)).text,
+                human_duration(facts_number(profile, PROFILE_META_WINDOW_TO)).text);
+    return true;
+}
+
 void facts_add_losses(struct strbuf *out, const struct profile *profile)
 {
     const struct program_metrics *program = &profile->program;
@@ -103,6 +121,8 @@ void facts_add_losses(struct strbuf *out, const struct profile *profile)
         text_add_safe_string(out, profile->damage);
         strbuf_add_string(out, "; figures below are incomplete\n");
     }
+    add_sentence(out, profile, PROFILE_META_MISSING);
+    add_sentence(out, profile, PROFILE_META_NAMED_LATER);
     add_counted(out, program->lost_events, "event was not recorded: counts are lower bounds",
                 "events were not recorded: counts are lower bounds");
     add_counted(out, program->late_events, "event came too late for its place in time",

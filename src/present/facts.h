@@ -21,6 +21,9 @@ void facts_add_rank(struct strbuf *out, const struct profile *profile);
 /* Is malloc the C library's, as far as loaded libraries tell? One linked into the program does not. */
 bool facts_allocator_is_libc(const struct profile *profile);
 
+/* "10.0 s to 12.5 s of the recording: …"; false: the profile is of all of it. */
+bool facts_add_window(struct strbuf *out, const struct profile *profile);
+
 /* Highest resident (program's own) bytes seen; false if never sampled. */
 bool facts_resident_peak(const struct profile *profile, uint64_t *bytes);
 

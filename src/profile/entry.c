@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/regular.h"
-#include "profile/alive.h"
+#include "base/alive.h"
 #include "profile/error.h"
 
 #define FIRST_LINE "tidemark entry "

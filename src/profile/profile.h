@@ -64,6 +64,12 @@ int profile_writer_commit(struct profile_writer *writer);
 #define PROFILE_META_SKIPPED_SOURCES "skipped_sources"
 #define PROFILE_META_TIMED        "timed"         /* integer 1: calls of the allocator were timed */
 #define PROFILE_META_UNPLACED "unplaced_modules"  /* integer: modules whose variables lack lines */
+/* Of profiles that a trace was replayed into; else absent. */
+#define PROFILE_META_MISSING "missing"   /* a sentence: what of the trace could not be read */
+#define PROFILE_META_MISSING_EVENTS "missing_events" /* integer: at least so many; in lost_events */
+#define PROFILE_META_WINDOW_FROM "window_from_ns" /* integers: only what happened between them */
+#define PROFILE_META_WINDOW_TO   "window_to_ns"   /* (since the start) is in it */
+#define PROFILE_META_NAMED_LATER "named_later"    /* a sentence: names are not the recording's */
 #define PROFILE_META_NO_LEDGER "no_ledger"  /* a sentence: why what is resident is not known */
 int profile_put_text(struct profile_writer *writer, const char *key, const char *value);
 int profile_put_integer(struct profile_writer *writer, const char *key, int64_t value);
@@ -266,6 +272,7 @@ struct profile {
     size_t meta_count;
     struct profile_meta {
         const char *key, *value;
+        bool is_number; /* in the file */
     } * meta;
     bool complete;      /* the recording came to its end */
     bool being_written; /* its writer lives: this is what was committed last */
@@ -333,6 +340,26 @@ const char *profile_get(const struct profile *profile, const char *key); /* NULL
 /* Writes the relational database of a profile, finished or not, to `to` (must not exist): call
  * paths and sites as rows, with the views, and all else that is in it. -EINVAL: it is one. */
 int profile_unpack(const char *path, const char *to);
+
+/* ---- Making one in memory ------------------------------------------------------------------ */
+
+/* One in which there is nothing but what stands for "unknown" and the root; profile_free() frees it.
+ * NULL: out of memory. */
+struct profile *profile_new(size_t node_count);
+
+/* Adds to a profile that was read or made. While one adds, arrays move. Out of memory shows at the
+ * end; indices are 0 or UINT32_MAX then. The nodes are the caller's to fill in. */
+struct profile_builder;
+struct profile_builder *profile_builder_new(struct profile *profile);
+int profile_builder_free(struct profile_builder *builder); /* 0 or -ENOMEM; NULL is -ENOMEM */
+/* Replaces what the key said. All strings are copied. */
+void profile_builder_fact(struct profile_builder *builder, const char *key, const char *value);
+uint32_t profile_builder_module(struct profile_builder *builder,
+                                const struct profile_module *module);
+/* A location whose frames are not known; and its frames. */
+uint32_t profile_builder_code(struct profile_builder *builder, const struct profile_code *code);
+void profile_builder_frames(struct profile_builder *builder, uint32_t code,
+                            const struct profile_frame *frames, size_t count);
 
 /* The sentence for the last failure in this thread: what, where, what to do. */
 const char *profile_error(void);

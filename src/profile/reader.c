@@ -61,7 +61,7 @@ static char *string_room(struct reader *reader, size_t bytes)
 }
 
 /* NUL bytes become "\x00": C strings end at them, and hiding them would hide what follows. */
-static const char *keep_string(struct reader *reader, const char *bytes, size_t count)
+const char *reading_keep(struct reader *reader, const char *bytes, size_t count)
 {
     struct strbuf copy = STRBUF_INIT;
     for (size_t i = 0; memchr(bytes, 0, count) && i < count; i++) {
@@ -81,6 +81,12 @@ static const char *keep_string(struct reader *reader, const char *bytes, size_t 
     }
     strbuf_release(&copy);
     return kept;
+}
+
+const void *reading_keep_bytes(struct reader *reader, const void *bytes, size_t count)
+{
+    char *kept = string_room(reader, count);
+    return kept ? memcpy(kept, bytes, count) : NULL;
 }
 
 /* ---- Values -------------------------------------------------------------------------------- */
@@ -112,7 +118,7 @@ const char *reading_text(struct reader *reader, sqlite3_stmt *row, int column)
         return NULL;
     const char *bytes = sqlite3_column_blob(row, column);
     int count = sqlite3_column_bytes(row, column);
-    return keep_string(reader, bytes ? bytes : "", bytes && count > 0 ? (size_t)count : 0);
+    return reading_keep(reader, bytes ? bytes : "", bytes && count > 0 ? (size_t)count : 0);
 }
 
 static int read_fields(struct reader *reader, sqlite3_stmt *row, int column, void *target,
@@ -225,7 +231,7 @@ static void read_meta(struct reader *reader, sqlite3_stmt *row)
     struct profile_meta *meta =
         APPEND(reader, profile->meta, profile->meta_count, reader->own->capacity[META]);
     if (meta)
-        *meta = (struct profile_meta){key, value};
+        *meta = (struct profile_meta){key, value, sqlite3_column_type(row, 1) == SQLITE_INTEGER};
 }
 
 static void read_file(struct reader *reader, sqlite3_stmt *row)
@@ -271,15 +277,13 @@ static void read_module(struct reader *reader, sqlite3_stmt *row)
     const char *path = reading_text(reader, row, 1);
     int build_id_bytes = sqlite3_column_bytes(row, 2);
     const void *build_id = sqlite3_column_blob(row, 2);
-    char *copy = NULL;
+    const void *copy = NULL;
     if (build_id && build_id_bytes > 0 && build_id_bytes <= 64)
-        copy = string_room(reader, (size_t)build_id_bytes);
-    if (copy)
-        memcpy(copy, build_id, (size_t)build_id_bytes);
+        copy = reading_keep_bytes(reader, build_id, (size_t)build_id_bytes);
     *module = (struct profile_module){
         .id = id,
         .path = path ? path : "?",
-        .build_id = (const uint8_t *)copy,
+        .build_id = copy,
         .build_id_bytes = copy ? (size_t)build_id_bytes : 0,
         .start = (uint64_t)sqlite3_column_int64(row, 3),
         .end = (uint64_t)sqlite3_column_int64(row, 4),
@@ -665,6 +669,36 @@ int profile_read(struct profile **out, const char *path)
 int profile_read_meta(struct profile **out, const char *path)
 {
     return open_and_read(out, path, read_meta_alone);
+}
+
+/* ---- Made ones ----------------------------------------------------------------------------- */
+
+/* The arrays that have ids grew with them; ids of what is added are not needed. */
+void reading_capacities(struct reader *reader)
+{
+    const struct profile *profile = reader->profile;
+    struct profile_private *own = reader->own;
+    own->functions.capacity = profile->function_count;
+    own->codes.capacity = profile->code_count;
+    own->modules.capacity = profile->module_count;
+}
+
+static void add_nodes(struct reader *reader, size_t count);
+
+struct profile *profile_new(size_t node_count)
+{
+    struct reader reader = {.path = "a profile"};
+    if (begin_reading(&reader) < 0)
+        return NULL;
+    add_unknowns(&reader);
+    if (!reader.no_memory)
+        add_nodes(&reader, node_count ? node_count : 1);
+    if (!reader.no_memory)
+        add_missing_lines(&reader);
+    if (!reader.no_memory)
+        return reader.profile;
+    profile_free(reader.profile);
+    return NULL;
 }
 
 /* ---- Supplements --------------------------------------------------------------------------- */

@@ -76,6 +76,13 @@ static inline void *append(struct reader *reader, void *array, size_t *count, si
 uint64_t reading_number(struct reader *reader, struct sqlite3_stmt *row, int column);
 const char *reading_text(struct reader *reader, struct sqlite3_stmt *row, int column);
 
+/* A copy that is the profile's own; NULL: no memory. */
+const char *reading_keep(struct reader *reader, const char *bytes, size_t count);
+const void *reading_keep_bytes(struct reader *reader, const void *bytes, size_t count);
+
+/* Each array is as large as what is in it, as far as is known after reading. */
+void reading_capacities(struct reader *reader);
+
 /* False: it is not above the last one (noted), or no memory. */
 bool reading_add_id(struct reader *reader, struct ids *ids, int64_t id);
 /* Index of `id`, SIZE_MAX if there is none. */

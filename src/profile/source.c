@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/strbuf.h"
-#include "profile/alive.h"
+#include "base/alive.h"
 #include "profile/details.h"
 #include "profile/error.h"
 #include "profile/pack.h"
@@ -177,6 +177,11 @@ static int open_descriptor(struct source *source, int fd, const char *path)
     }
     if (got >= 16 && !memcmp(header, sqlite_magic, sizeof sqlite_magic))
         return open_plain(source, fd, header, (uint64_t)stat_of.st_size, path);
+    if (got >= 8 && !memcmp(header, "TMTRACE\n", 8))
+        return profile_fail(-EBADMSG,
+                            "%s is a trace, not a profile: `tidemark replay %s` makes a profile of "
+                            "it",
+                            path, path);
     return profile_fail(-EBADMSG, "%s is no tidemark profile", path);
 }
 

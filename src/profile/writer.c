@@ -23,8 +23,9 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base/alive.h"
+#include "base/old_file.h"
 #include "base/strbuf.h"
-#include "profile/alive.h"
 #include "profile/blocks.h"
 #include "profile/columns.h"
 #include "profile/copy.h"
@@ -156,45 +157,24 @@ static void bind_name(sqlite3_stmt *statement, int column, const char *name, siz
 
 /* ---- Opening ------------------------------------------------------------------------------- */
 
-static int rename_with_suffix(const char *path, const char *suffix)
-{
-    struct strbuf from = STRBUF_INIT, to = STRBUF_INIT;
-    strbuf_addf(&from, "%s%s", path, suffix);
-    strbuf_addf(&to, "%s.old%s", path, suffix);
-    int error = 0;
-    if (rename(from.data, to.data))
-        error = -errno;
-    if (error == -ENOENT) /* a log of the last .old must not be taken for this one's */
-        error = unlink(to.data) && errno != ENOENT ? -errno : 0;
-    strbuf_release(&from);
-    strbuf_release(&to);
-    return error;
-}
-
 /* An existing profile steps aside, with the log that belongs to it. */
 static int keep_old(const char *path)
 {
-    struct stat link, target;
-    if (lstat(path, &link))
-        return errno == ENOENT ? 0 : -errno;
-    if (!stat(path, &target) && !S_ISREG(target.st_mode))
+    static const char *const suffixes[] = {"-wal", "-shm", NULL};
+    int error = old_file_keep(path, suffixes);
+    if (error == -EINVAL)
         return profile_fail(-EINVAL,
                             "cannot write the profile %s: it is there already and is no "
                             "regular file; choose another name",
                             path);
-    if (S_ISREG(link.st_mode) && alive_is_written(path))
+    if (error == -EBUSY)
         return profile_fail(-EBUSY,
                             "cannot write the profile %s: another recording is writing it; "
                             "choose another name, %%p puts the process id in",
                             path);
-    static const char *const suffixes[] = {"", "-wal", "-shm"};
-    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
-        int error = rename_with_suffix(path, suffixes[i]);
-        if (error)
-            return profile_fail(error, "cannot rename %s to %s.old: %s", path, path,
-                                strerror(-error));
-    }
-    return 0;
+    return error ? profile_fail(error, "cannot rename %s to %s.old: %s", path, path,
+                                strerror(-error))
+                 : 0;
 }
 
 static int create_file(struct profile_writer *writer)

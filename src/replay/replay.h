@@ -71,6 +71,13 @@ struct replay_run {
 void replay_runs(struct replay *replay, const struct replay_run *runs, size_t count,
                  const void *records);
 
+/* From here on as if the recording began now: counts, sizes, lifetimes, peaks and the timeline are those
+ * of the window that begins at `start_ticks` (at the newest record or before the next one). What is
+ * alive stays so: its levels are true, its end is counted, with its whole lifetime, but it is no
+ * allocation of the window, nor temporary. Reallocs under way, frees that are owed, mappings and
+ * threads stay known. free_count is alloc_count + realloc_count + alive at the start - live_count. */
+void replay_restart(struct replay *replay, uint64_t start_ticks, double tick_ns);
+
 /* What the recorder says it lost without a trace in any ring. */
 void replay_lost(struct replay *replay, uint64_t events);
 
@@ -143,6 +150,7 @@ void replay_thread_named(struct replay *replay, uint32_t tid, const char *name);
 void replay_thread_stack(struct replay *replay, uint32_t tid, uint64_t deepest_bytes,
                          uint64_t touched_bytes, uint32_t node);
 
+uint64_t replay_event_count(const struct replay *replay); /* records so far, of the window */
 uint64_t replay_last_ticks(const struct replay *replay); /* time of the newest event */
 size_t replay_memory_bytes(const struct replay *replay); /* what the replay itself holds */
 

@@ -17,6 +17,7 @@ void sites_release(struct sites *sites)
         if (sites->pages[page]) /* a directory may be large and nearly empty */
             free(sites->pages[page]);
     free(sites->pages);
+    free(sites->seeds);
     region_release(&sites->hot_memory);
     region_release(&sites->cold_memory);
     region_release(&sites->freed_memory);
@@ -101,6 +102,56 @@ uint32_t sites_add(struct sites *sites, uint32_t node)
     return site;
 }
 
+/* ---- Windows ---- */
+
+static void carry_site(struct sites *sites, const struct sites *old, uint32_t from,
+                       uint64_t now_ticks)
+{
+    const struct site_hot *before = &old->hot[from];
+    uint32_t site = sites_add(sites, old->cold[from].node);
+    struct site_hot *hot = &sites->hot[site];
+
+    hot->live_count = before->live_count;
+    hot->live_bytes = before->live_bytes;
+    hot->live_slack_bytes = before->live_slack_bytes;
+    hot->peak_bytes = before->live_bytes;
+    hot->peak_ticks = now_ticks;
+    hot->changed = 1;
+    sites->seeds[site] = (struct site_seed){before->live_count, before->live_bytes};
+    sites->seed_count = site + 1;
+    if (sites->samples)
+        sites->samples[site].live_variance = old->samples[from].live_variance;
+}
+
+uint32_t *sites_restart(struct sites *sites, const bool *keep, uint64_t now_ticks)
+{
+    struct sites old = *sites;
+    uint32_t *numbers = replay_calloc(old.count + (size_t)1, sizeof(*numbers));
+
+    sites_init(sites);
+    if (old.freed)
+        sites_know_frees(sites);
+    if (old.samples)
+        sites_sample(sites);
+    sites->timed = old.timed;
+    sites->peak_number = 1; /* the level that it begins with is the first peak */
+    sites->seeds = replay_calloc(old.count + (size_t)1, sizeof(*sites->seeds));
+    for (uint32_t site = 0; site < old.count; site++) {
+        numbers[site] = keep[site] ? sites->count : UINT32_MAX;
+        if (numbers[site] != UINT32_MAX)
+            carry_site(sites, &old, site, now_ticks);
+    }
+    for (uint32_t site = 0; site < sites->count; site++)
+        sites->hot[site].peak_number = 0;
+    sites_release(&old);
+    return numbers;
+}
+
+static struct site_seed seed_of(const struct sites *sites, uint32_t site)
+{
+    return site < sites->seed_count ? sites->seeds[site] : (struct site_seed){0, 0};
+}
+
 static void freed_metrics(const struct sites *sites, uint32_t site, struct call_metrics *out)
 {
     static const struct site_freed unknown = {UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX};
@@ -125,7 +176,8 @@ static void sample_metrics(const struct sites *sites, uint32_t site, bool behind
 }
 
 /* 1024ths become whole blocks. Rounded each for itself, more could seem to live than were made. */
-static void round_counts(const struct sites *sites, struct call_metrics *out)
+static void round_counts(const struct sites *sites, struct site_seed seed,
+                         struct call_metrics *out)
 {
     uint64_t *const counts[] = {
         &out->alloc_count,   &out->realloc_count, &out->realloc_moved,         &out->failed_count,
@@ -136,9 +188,10 @@ static void round_counts(const struct sites *sites, struct call_metrics *out)
 
     for (size_t i = 0; i < count; i++)
         *counts[i] = weight_whole(*counts[i]);
-    if (out->live_count > out->alloc_count + out->realloc_count)
-        out->live_count = out->alloc_count + out->realloc_count;
-    out->free_count = out->alloc_count + out->realloc_count - out->live_count;
+    uint64_t lives = out->alloc_count + out->realloc_count + weight_whole(seed.count);
+    if (out->live_count > lives)
+        out->live_count = lives;
+    out->free_count = lives - out->live_count;
 }
 
 void site_metrics(const struct sites *sites, uint32_t site, struct call_metrics *out)
@@ -146,6 +199,7 @@ void site_metrics(const struct sites *sites, uint32_t site, struct call_metrics 
     const struct site_hot *hot = &sites->hot[site];
     const struct site_cold *cold = &sites->cold[site];
     bool behind = hot->peak_number != sites->peak_number;
+    struct site_seed seed = seed_of(sites, site);
 
     *out = (struct call_metrics){
         .alloc_count = hot->alloc_count,
@@ -153,8 +207,8 @@ void site_metrics(const struct sites *sites, uint32_t site, struct call_metrics 
         .realloc_count = cold->realloc_count,
         .realloc_bytes = cold->realloc_bytes,
         .realloc_moved = cold->realloc_moved,
-        .free_count = hot->alloc_count + cold->realloc_count - hot->live_count,
-        .free_bytes = hot->alloc_bytes + cold->realloc_bytes - hot->live_bytes,
+        .free_count = hot->alloc_count + cold->realloc_count + seed.count - hot->live_count,
+        .free_bytes = hot->alloc_bytes + cold->realloc_bytes + seed.bytes - hot->live_bytes,
         .failed_count = cold->failed_count,
         .zero_count = cold->zero_count,
         .aligned_count = cold->aligned_count,
@@ -180,7 +234,7 @@ void site_metrics(const struct sites *sites, uint32_t site, struct call_metrics 
     freed_metrics(sites, site, out);
     sample_metrics(sites, site, behind, out);
     if (sites->samples)
-        round_counts(sites, out);
+        round_counts(sites, seed, out);
 }
 
 bool site_settle(struct sites *sites, uint32_t site)

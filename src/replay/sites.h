@@ -65,6 +65,11 @@ struct site_freed {
     uint64_t count, bytes, elsewhere_count, lifetime_sum;
 };
 
+/* What was alive when a window began (sites_restart()), in the units of live_count and live_bytes. */
+struct site_seed {
+    uint64_t count, bytes;
+};
+
 struct site_samples {
     uint64_t count;
     uint64_t alloc_variance, live_variance, at_peak_variance;
@@ -78,6 +83,8 @@ struct sites {
     struct site_cold *cold;
     struct site_freed *freed; /* NULL: not recorded */
     struct site_samples *samples; /* NULL: every allocation is recorded */
+    struct site_seed *seeds; /* of the first seed_count sites; the others have none */
+    uint32_t seed_count;
     uint32_t count;
     bool timed; /* how long calls took is told */
     uint64_t peak_number, crest_number;
@@ -94,6 +101,11 @@ size_t sites_memory_bytes(const struct sites *sites);
 void sites_know_frees(struct sites *sites);
 /* Likewise: allocations are sampled. */
 void sites_sample(struct sites *sites);
+
+/* Forgets what has happened, not what is alive: sites that have no live blocks (those not to keep) are
+ * no more, the others are numbered anew in the old order. Returns the new numbers by the old ones, malloc'd; UINT32_MAX:
+ * none. Curves must be begun anew too. */
+uint32_t *sites_restart(struct sites *sites, const bool *keep, uint64_t now_ticks);
 
 /* Makes the site of a node that has none. */
 uint32_t sites_add(struct sites *sites, uint32_t node);

@@ -2,6 +2,7 @@
 #include "replay/threads.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include "replay/region.h"
 #include "wire/wire.h"
 
@@ -116,4 +117,32 @@ struct pending_realloc *thread_push_realloc(struct threads *threads, struct thre
     }
     thread->pending[thread->pending_count] = (struct pending_realloc){0};
     return &thread->pending[thread->pending_count++];
+}
+
+static void restart_thread(struct thread *thread, uint64_t now_ticks, bool timed)
+{
+    struct thread_metrics old = thread->metrics, *metrics = &thread->metrics;
+    uint64_t time = timed ? 0 : UINT64_MAX;
+
+    *metrics = (struct thread_metrics){.tid = old.tid,
+                                       .start_ticks = old.start_ticks,
+                                       .end_ticks = old.end_ticks,
+                                       .live_bytes = old.live_bytes,
+                                       .peak_bytes = old.live_bytes,
+                                       .peak_ticks = now_ticks,
+                                       .alloc_time = time,
+                                       .free_time = time,
+                                       .stack_deepest_bytes = old.stack_deepest_bytes,
+                                       .stack_touched_bytes = old.stack_touched_bytes,
+                                       .stack_node = old.stack_node};
+    memcpy(metrics->name, old.name, sizeof(metrics->name));
+    thread->newest_address = 0;
+    if (thread->spent_on != SPENT_ON_NOTHING)
+        thread_spends_on(thread, thread->spent_on, SPENT_NO_SITE);
+}
+
+void threads_restart(struct threads *threads, uint64_t now_ticks)
+{
+    for (size_t i = 0; i < threads->count; i++)
+        restart_thread(&threads->all[i], now_ticks, threads->timed);
 }

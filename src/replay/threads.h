@@ -61,6 +61,9 @@ void threads_announce(struct threads *threads, uint32_t stream, uint32_t tid, ui
 /* From here on it is told how long calls took. */
 void threads_know_times(struct threads *threads);
 
+/* A window begins: what they have done is forgotten, not what they have. */
+void threads_restart(struct threads *threads, uint64_t now_ticks);
+
 void threads_release(struct threads *threads);
 size_t threads_memory_bytes(const struct threads *threads);
 

@@ -62,6 +62,16 @@ static void add_run(struct text *text)
     strbuf_release(&line);
 }
 
+static void add_window(struct text *text)
+{
+    struct strbuf line = STRBUF_INIT;
+    if (facts_add_window(&line, text->profile)) {
+        part_label(text, "window");
+        part_wrapped(text, line.data);
+    }
+    strbuf_release(&line);
+}
+
 static void add_sampling(struct text *text)
 {
     struct strbuf line = STRBUF_INIT;
@@ -263,6 +273,7 @@ static void add_head(struct text *text)
                                           : "  nothing was saved: there are no figures to show\n");
         return;
     }
+    add_window(text);
     add_sampling(text);
     if (estimate_is_empty(text->profile)) {
         add_unknown(text);

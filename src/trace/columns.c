@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <zstd.h>
 
-enum { WORTH_PACKING = 32 };
+enum { WORTH_PACKING = 32, USUAL_LEVEL = 3 };
 
 int sink_reserve(struct byte_sink *sink, size_t bytes)
 {
@@ -49,16 +49,17 @@ static size_t bound_of(size_t bytes)
 }
 
 /* Bytes of the packed column at `out`; 0: it does not get smaller. */
-static size_t pack_column(const struct packer *packer, const struct byte_sink *column,
+static size_t pack_column(const struct packer *packer, const struct byte_sink *column, bool noise,
                           unsigned char *out, size_t room)
 {
+    int level = noise && packer->level <= USUAL_LEVEL ? 1 : packer->level;
     size_t packed = 0;
 
     if (column->count < WORTH_PACKING)
         return 0;
     if (packer->method == PACK_ZSTD) {
         packed = ZSTD_compressCCtx(packer->zstd, out, room, column->data, column->count,
-                                   packer->level);
+                                   level);
         if (ZSTD_isError(packed))
             return 0;
     } else if (packer->method == PACK_LZ4) {
@@ -70,7 +71,8 @@ static size_t pack_column(const struct packer *packer, const struct byte_sink *c
 
 /* The list of columns comes first, and its length depends on what they pack to: they are packed
  * behind where the longest list would end, and moved. */
-int packer_pack(struct packer *packer, const struct byte_sink *columns, size_t count)
+int packer_pack(struct packer *packer, const struct byte_sink *columns, size_t count,
+                uint64_t noise)
 {
     struct byte_sink *out = &packer->out;
     size_t list_room = 1 + count * (1 + 2 * NUMBER_BYTES), room = list_room, first, at;
@@ -83,7 +85,8 @@ int packer_pack(struct packer *packer, const struct byte_sink *columns, size_t c
     sink_byte(out, (unsigned)count);
     for (size_t i = 0; i < count; i++) {
         const struct byte_sink *column = &columns[i];
-        size_t packed = pack_column(packer, column, out->data + at, bound_of(column->count));
+        size_t packed = pack_column(packer, column, noise >> i & 1, out->data + at,
+                                    bound_of(column->count));
         if (!packed && column->count)
             memcpy(out->data + at, column->data, column->count);
         sink_byte(out, packed ? packer->method : PACK_STORED);

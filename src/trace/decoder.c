@@ -42,13 +42,13 @@ static uint64_t birth_address(struct decoder *decoder, unsigned where, uint64_t 
 
     switch (where) {
     case BIRTH_STACK:
-        return model_top(model, model_head(size, detail));
+        return model_top(model, size, detail);
     case BIRTH_BEHIND:
-        return model->behind & WIRE_ADDRESS_MASK;
+        return model_own(model)->behind & WIRE_ADDRESS_MASK;
     case BIRTH_LAST_FREED:
-        return model->last_freed;
+        return model_own(model)->last_freed;
     default:
-        return told_address(decoder, &model->last_birth);
+        return told_address(decoder, &model_own(model)->last_birth);
     }
 }
 
@@ -59,7 +59,7 @@ static uint64_t freed_address(struct decoder *decoder, unsigned where)
 
     switch (where) {
     case FREE_TOLD:
-        return model->last_freed = told_address(decoder, &model->last_told);
+        return model_own(model)->last_freed = told_address(decoder, &model->last_told);
     case FREE_NEWEST:
         break;
     case FREE_AGE:
@@ -71,47 +71,56 @@ static uint64_t freed_address(struct decoder *decoder, unsigned where)
     if (birth >= model->birth_count)
         return damaged(decoder);
     model_freed_birth(model, (uint32_t)birth);
-    return model->last_freed;
+    return model_own(model)->last_freed;
+}
+
+static uint32_t new_path(struct decoder *decoder, uint64_t node)
+{
+    struct model *model = decoder->model;
+
+    if (model->path_count == FORMAT_BLOCK_EVENTS || node > UINT32_MAX)
+        return MODEL_NONE;
+    model->paths[model->path_count] = (struct model_path){.node = (uint32_t)node};
+    return model->path_count++;
 }
 
 /* The number of a path, or MODEL_NONE. */
-static uint32_t told_path(struct decoder *decoder, uint32_t one, uint32_t two)
+static uint32_t told_path(struct decoder *decoder, const struct model_guesses *guesses)
 {
     struct model *model = decoder->model;
+    unsigned how = source_byte(&decoder->columns[COLUMN_PATHS]);
     uint64_t back;
 
-    switch (source_byte(&decoder->columns[COLUMN_PATHS])) {
-    case PATH_AFTER_TWO:
-        return two - 1;
-    case PATH_AFTER_ONE:
-        return one - 1;
-    case PATH_NEW:
-        if (model->path_count == FORMAT_BLOCK_EVENTS)
-            return MODEL_NONE;
-        model->last_node =
-            (uint32_t)(model->last_node + number_unzigzag(number(decoder, COLUMN_NODE_T)));
-        model->paths[model->path_count] = (struct model_path){.node = (uint32_t)model->last_node};
-        return model->path_count++;
+    model->fresh = how == PATH_FRESH;
+    if (how < PATH_GUESSES)
+        return model_guessed(guesses, how) - 1;
+    switch (how) {
+    case PATH_FRESH:
+        model->highest_node += number(decoder, COLUMN_FRESH_T) + 1;
+        return new_path(decoder, model->highest_node);
+    case PATH_OLD:
+        model->last_old_node += number_unzigzag(number(decoder, COLUMN_OLD_T));
+        return new_path(decoder, model->last_old_node);
     case PATH_KNOWN:
-        back = number(decoder, COLUMN_NODE_T);
+        back = number(decoder, COLUMN_KNOWN_T);
         return back < model->path_count ? (uint32_t)(model->path_count - 1 - back) : MODEL_NONE;
     default:
         return MODEL_NONE;
     }
 }
 
-static bool decode_shape(struct decoder *decoder, unsigned flags, unsigned lane_number,
+static bool decode_shape(struct decoder *decoder, unsigned flags, unsigned lane,
                          struct wire_record *record)
 {
-    struct model_lane *lane = &decoder->model->lanes[lane_number];
-    uint32_t *one = model_after_one(lane), *two = model_after_two(lane);
-    uint32_t number_of_path = told_path(decoder, *one, *two);
-    struct model_path *path = &decoder->model->paths[number_of_path];
+    struct model *model = decoder->model;
+    struct model_guesses guesses = model_guess(model, lane);
+    uint32_t number_of_path = told_path(decoder, &guesses);
+    struct model_path *path = &model->paths[number_of_path];
     uint64_t slack, align;
 
     if (number_of_path == MODEL_NONE)
         return damaged(decoder);
-    model_saw_path(lane, one, two, number_of_path);
+    model_saw_path(model, lane, &guesses, number_of_path);
     if (!(flags & OP_SAME_SHAPE)) {
         path->size += number_unzigzag(number(decoder, COLUMN_SIZE_T));
         slack = model_slack(path->size) + number_unzigzag(number(decoder, COLUMN_SLACK_T));
@@ -146,10 +155,10 @@ static uint64_t time_off_grid(struct decoder *decoder)
     return time;
 }
 
-static uint64_t decode_time(struct decoder *decoder)
+static uint64_t decode_time(struct decoder *decoder, unsigned context)
 {
     struct byte_source *rest = &decoder->columns[COLUMN_TIME_R];
-    unsigned token = source_byte(&decoder->columns[COLUMN_TIME_T]);
+    unsigned token = source_byte(&decoder->columns[COLUMN_TIME_T + context]);
     uint64_t steps;
 
     steps = token == TOKEN_BACK ? ~source_low_bytes(rest, 64) : source_rest(rest, token);
@@ -216,12 +225,13 @@ static bool decode_record(struct decoder *decoder, const struct decoded_kind *ki
         return decode_raw_record(decoder);
     if (what.class == OP_RAW)
         return damaged(decoder);
-    if (what.kind & WIRE_LONG &&
-        !decode_shape(decoder, op, what.class == OP_BIRTH ? 0 : 1, &record))
+    if (!(what.kind & WIRE_LONG))
+        model_own(decoder->model)->gap++;
+    else if (!decode_shape(decoder, op, what.class == OP_BIRTH ? 0 : 1, &record))
         return false;
     address = decode_address(decoder, what.class, op & OP_WHERE, &record);
     record.kind_address = (uint64_t)what.kind << 56 | address;
-    record.ticks = decode_time(decoder);
+    record.ticks = decode_time(decoder, model_time_context(decoder->model, what.class));
     memcpy(decoder->records + decoder->bytes, &record, 16);
     if (what.kind & WIRE_LONG)
         memcpy(decoder->records + decoder->bytes + 16, &record.size_bytes, 16);
@@ -241,6 +251,7 @@ static bool decode_runs(struct decoder *decoder, const struct decoded_kind *kind
     while (source_left(source)) {
         begin = decoder->bytes;
         stream += number_unzigzag(source_varint(source));
+        decoder->model->stream = (uint32_t)stream;
         records = source_varint(source);
         cut = source_varint(source);
         if (records > events || cut > CUT_BYTES_MAX || decoder->run_count == decoder->run_room)

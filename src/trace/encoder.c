@@ -36,10 +36,11 @@ int encoder_init(struct encoder *encoder, uint64_t start_ticks, uint64_t sample_
         made &= (encoder->columns[i].data = malloc(encoder->columns[i].room)) != NULL;
     }
     encoder->times = malloc(FORMAT_BLOCK_EVENTS * sizeof *encoder->times);
+    encoder->time_contexts = malloc(FORMAT_BLOCK_EVENTS);
     encoder->model = calloc(1, sizeof *encoder->model);
     encoder->paths.slots = calloc(NODE_MAP_SLOTS, sizeof *encoder->paths.slots);
     encoder->step_ticks = 1;
-    if (!made || !encoder->times || !encoder->model || !encoder->paths.slots)
+    if (!made || !encoder->times || !encoder->time_contexts || !encoder->model || !encoder->paths.slots)
         return -ENOMEM;
     encoder_begin_block(encoder);
     return 0;
@@ -51,6 +52,7 @@ void encoder_release(struct encoder *encoder)
     for (unsigned i = 0; i < COLUMNS; i++)
         free(encoder->columns[i].data);
     free(encoder->times);
+    free(encoder->time_contexts);
     free(encoder->model);
     free(encoder->paths.slots);
 }
@@ -134,17 +136,18 @@ static unsigned tell_birth(struct encoder *encoder, const struct wire_record *re
 {
     struct model *model = encoder->model;
     uint64_t address = record->kind_address & WIRE_ADDRESS_MASK;
-    uint64_t top = model_top(model, model_head(record->size_bytes, record->detail));
+    uint64_t top = model_top(model, record->size_bytes, record->detail);
+    struct model_stream *own = model_own(model);
     unsigned where = BIRTH_TOLD;
 
     if (address == top)
         where = BIRTH_STACK;
-    else if (address == (model->behind & WIRE_ADDRESS_MASK))
+    else if (address == (own->behind & WIRE_ADDRESS_MASK))
         where = BIRTH_BEHIND;
-    else if (address == model->last_freed)
+    else if (address == own->last_freed)
         where = BIRTH_LAST_FREED;
     else
-        tell_way(encoder, &model->last_birth, address);
+        tell_way(encoder, &own->last_birth, address);
     model_born(model, address, record->size_bytes, record->detail);
     return where;
 }
@@ -160,7 +163,7 @@ static unsigned tell_free(struct encoder *encoder, uint64_t address, uint32_t se
     if (serial == LIVES_NO_SERIAL || birth >= model->birth_count ||
         model->births[birth].address != address) {
         tell_way(encoder, &model->last_told, address);
-        model->last_freed = address;
+        model_own(model)->last_freed = address;
         return FREE_TOLD;
     }
     age = model->birth_count - 1 - birth;
@@ -189,30 +192,55 @@ static uint32_t path_of(struct encoder *encoder, uint32_t node, bool *is_new)
     return slot->index_1 - 1;
 }
 
-static struct model_path *tell_path(struct encoder *encoder, uint32_t node, unsigned lane_number)
+static void tell_new_path(struct encoder *encoder, uint32_t node)
 {
     struct model *model = encoder->model;
-    struct model_lane *lane = &model->lanes[lane_number];
-    struct byte_sink *how = &encoder->columns[COLUMN_PATHS];
-    struct byte_sink *tokens = &encoder->columns[COLUMN_NODE_T];
-    struct byte_sink *rest = &encoder->columns[COLUMN_NODE_R];
-    uint32_t *one = model_after_one(lane), *two = model_after_two(lane);
+    struct byte_sink *columns = encoder->columns;
+
+    if (node > model->highest_node) {
+        sink_byte(&columns[COLUMN_PATHS], PATH_FRESH);
+        sink_number(&columns[COLUMN_FRESH_T], &columns[COLUMN_FRESH_R],
+                    node - model->highest_node - 1);
+        model->highest_node = node;
+        model->fresh = true;
+        return;
+    }
+    sink_byte(&columns[COLUMN_PATHS], PATH_OLD);
+    sink_number(&columns[COLUMN_OLD_T], &columns[COLUMN_OLD_R],
+                number_zigzag(node - model->last_old_node));
+    model->last_old_node = node;
+}
+
+static void tell_known_path(struct encoder *encoder, const struct model_guesses *guesses,
+                            uint32_t path)
+{
+    struct byte_sink *columns = encoder->columns;
+    unsigned how = 0;
+
+    while (how < PATH_GUESSES && model_guessed(guesses, how) != path + 1)
+        how++;
+    if (how < PATH_GUESSES) {
+        sink_byte(&columns[COLUMN_PATHS], how);
+        return;
+    }
+    sink_byte(&columns[COLUMN_PATHS], PATH_KNOWN);
+    sink_number(&columns[COLUMN_KNOWN_T], &columns[COLUMN_KNOWN_R],
+                encoder->model->path_count - 1 - path);
+}
+
+static struct model_path *tell_path(struct encoder *encoder, uint32_t node, unsigned lane)
+{
+    struct model *model = encoder->model;
+    struct model_guesses guesses = model_guess(model, lane);
     bool is_new;
     uint32_t path = path_of(encoder, node, &is_new);
 
-    if (is_new) {
-        sink_byte(how, PATH_NEW);
-        sink_number(tokens, rest, number_zigzag(node - model->last_node));
-        model->last_node = node;
-    } else if (*two == path + 1) {
-        sink_byte(how, PATH_AFTER_TWO);
-    } else if (*one == path + 1) {
-        sink_byte(how, PATH_AFTER_ONE);
-    } else {
-        sink_byte(how, PATH_KNOWN);
-        sink_number(tokens, rest, model->path_count - 1 - path);
-    }
-    model_saw_path(lane, one, two, path);
+    model->fresh = false;
+    if (is_new)
+        tell_new_path(encoder, node);
+    else
+        tell_known_path(encoder, &guesses, path);
+    model_saw_path(model, lane, &guesses, path);
     return &model->paths[path];
 }
 
@@ -242,6 +270,8 @@ static unsigned tell_record(struct encoder *encoder, const struct wire_record *r
 
     if (record->kind_address >> 63)
         flags = tell_shape(encoder, record, class == OP_BIRTH ? 0 : 1);
+    else
+        model_own(encoder->model)->gap++;
     if (class == OP_BIRTH)
         return flags | tell_birth(encoder, record);
     if (class == OP_FREE)
@@ -265,8 +295,9 @@ static unsigned number_of_kind(struct encoder *encoder, unsigned kind)
     return encoder->kind_number[kind];
 }
 
-static void note_time(struct encoder *encoder, uint64_t ticks)
+static void note_time(struct encoder *encoder, uint64_t ticks, unsigned context)
 {
+    encoder->time_contexts[encoder->time_count] = (unsigned char)context;
     encoder->times[encoder->time_count++] = ticks;
     if (ticks < encoder->first_ticks)
         encoder->first_ticks = ticks;
@@ -294,9 +325,9 @@ static void add_record(struct encoder *encoder, uint32_t stream, const unsigned 
         sink_bytes(&encoder->columns[COLUMN_RAW], at, bytes);
         return;
     }
-    note_time(encoder, record.ticks);
     sink_byte(&encoder->columns[COLUMN_OPS],
               number << 3 | tell_record(encoder, &record, class, serial));
+    note_time(encoder, record.ticks, model_time_context(encoder->model, class));
 }
 
 static uint64_t word_at(const unsigned char *at)
@@ -336,7 +367,7 @@ size_t encoder_add(struct encoder *encoder, uint32_t stream, const unsigned char
 
     if (encoder->run_cut || encoder->run_stream != stream)
         end_run(encoder);
-    encoder->run_stream = stream;
+    encoder->run_stream = encoder->model->stream = stream;
     for (int i = 0; i < FAR_RECORDS; i++)
         ask_ahead(encoder, &far, end);
     while (encoder->events < FORMAT_BLOCK_EVENTS && (record_bytes = record_at(at, end))) {
@@ -386,7 +417,7 @@ static uint32_t find_step(const struct encoder *encoder)
 static void tell_times(struct encoder *encoder)
 {
     struct byte_sink *columns = encoder->columns, *offs = &columns[COLUMN_OFFS];
-    struct byte_sink *tokens = &columns[COLUMN_TIME_T], *rest = &columns[COLUMN_TIME_R];
+    struct byte_sink *tokens, *rest = &columns[COLUMN_TIME_R];
     uint64_t grid = encoder->time_count ? encoder->times[0] : 0, off, last_off = 0;
     int64_t step = encoder->step_ticks = find_step(encoder), steps, way;
     uint32_t on_grid = 0;
@@ -394,6 +425,7 @@ static void tell_times(struct encoder *encoder)
     sink_varint(offs, (uint64_t)step);
     sink_varint(offs, grid);
     for (uint32_t i = 0; i < encoder->time_count; i++) {
+        tokens = &columns[COLUMN_TIME_T + encoder->time_contexts[i]];
         way = (int64_t)(encoder->times[i] - grid);
         steps = way / step;
         off = (uint64_t)(way % step);

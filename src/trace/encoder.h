@@ -22,6 +22,7 @@ struct encoder {
     uint32_t serial_base; /* number of the block's first birth, in 24 bits */
     uint32_t step_ticks;  /* of the clock: the grid that times lie on */
     uint64_t *times;
+    unsigned char *time_contexts; /* model_time_context() of each */
     uint32_t time_count;
     struct node_map paths; /* node -> index in model.paths */
     struct model *model;

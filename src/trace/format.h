@@ -14,7 +14,7 @@ enum {
     FORMAT_BLOCK_EVENTS = 65536,      /* of a block, at most */
     FORMAT_COLUMN_BYTES = 1 << 23,    /* of a column unpacked, at most */
     FORMAT_BODY_BYTES = 1 << 26,      /* of a body or of the paths of a block, at most */
-    FORMAT_COLUMNS = 32,              /* of a body, at most */
+    FORMAT_COLUMNS = 64,              /* of a body, at most */
 };
 #define FORMAT_MAGIC       "TMTRACE\n"
 #define FORMAT_TAIL_MAGIC  "TMT.END\n"

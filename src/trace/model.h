@@ -4,11 +4,14 @@
  *
  * Addresses   births are numbered within the block. A free says how many births ago its block was
  *             born, or how far that is from the one freed before; the next birth of a size comes most
- *             likely where the last block of that size was freed (allocators keep such stacks), or
- *             behind the one before (they cut it from one piece).
- * Paths       after the same two (or one) paths of the same lane the same path came before. Lane 0
- *             are paths that allocate, lane 1 all others.
+ *             likely where the thread last freed a block of that size (allocators keep such stacks),
+ *             or behind its birth before (they cut them from one piece).
+ * Paths       after the same three (or two, or one) paths of the same lane, with as many records
+ *             between that name none, the same path came before. Lane 0 are paths that allocate,
+ *             lane 1 all others.
  * Sizes       a path asks again for what it asked for last.
+ * Times       are not guessed, but packed with those of their like: a call from a new path takes
+ *             longer than one from a known path, a free less.
  *
  * Inside the room; inlined into both. */
 #ifndef TIDEMARK_TRACE_MODEL_H
@@ -29,10 +32,12 @@ enum column {
     COLUMN_KINDS,  /* the kinds that occur, from the number 1 on */
     COLUMN_RUNS,   /* varints: stream, zigzag against the run before; records; cut-off bytes */
     COLUMN_OPS,    /* kind number << 3 | flags */
-    COLUMN_TIME_T, COLUMN_TIME_R,
+    COLUMN_TIME_R,
     COLUMN_OFFS,   /* varints: records since the last one off the grid; how far off */
     COLUMN_PATHS,
-    COLUMN_NODE_T, COLUMN_NODE_R,
+    COLUMN_FRESH_T, COLUMN_FRESH_R, /* nodes above all that the block has named */
+    COLUMN_OLD_T, COLUMN_OLD_R,     /* new in the block, but not above */
+    COLUMN_KNOWN_T, COLUMN_KNOWN_R,
     COLUMN_SIZE_T, COLUMN_SIZE_R,
     COLUMN_SLACK_T, COLUMN_SLACK_R,
     COLUMN_ALIGN,
@@ -42,8 +47,11 @@ enum column {
     COLUMN_VALUE_T, COLUMN_VALUE_R,
     COLUMN_RAW,
     COLUMN_NOTES,
-    COLUMNS
+    COLUMN_TIME_T, /* and five more: model_time_context() */
+    COLUMNS = COLUMN_TIME_T + 6
 };
+
+#define MODEL_NOISE ((0x3full << COLUMN_TIME_T) | (1ull << COLUMN_TIME_R))
 
 /* Flags of an op. */
 enum {
@@ -54,8 +62,8 @@ enum {
     OP_KINDS_MAX = 31,
 };
 
-/* How a path is told. */
-enum { PATH_AFTER_TWO = 0, PATH_AFTER_ONE = 1, PATH_NEW = 2, PATH_KNOWN = 3 };
+/* How a path is told: the number of a guess, or otherwise. */
+enum { PATH_GUESSES = 5, PATH_FRESH = PATH_GUESSES, PATH_OLD, PATH_KNOWN };
 
 enum op_class { OP_RAW, OP_BIRTH, OP_FREE, OP_PLAIN, OP_VALUE };
 
@@ -86,7 +94,8 @@ static inline enum op_class op_class_of(unsigned kind)
 }
 
 enum {
-    MODEL_HEADS = 1 << 10,
+    MODEL_HEADS = 1 << 12,
+    MODEL_STREAMS = 64, /* with more, some share a place */
     MODEL_CONTEXTS = 1 << 14,
     MODEL_NONE = UINT32_MAX,
     MODEL_CHUNK_OVERHEAD = 8, /* glibc keeps so much beside each block */
@@ -94,7 +103,7 @@ enum {
 
 struct model_birth {
     uint64_t address;
-    uint32_t head; /* its size's stack */
+    uint32_t size_hash; /* of its usable size */
     uint32_t next; /* below it there once it is freed */
 };
 
@@ -104,16 +113,29 @@ struct model_path {
     uint64_t slack_align; /* a record's last word without the node */
 };
 
+/* Path numbers + 1; 0: none. Of two paths that came after the same ones the newer is the first. */
 struct model_lane {
-    uint32_t last, before;
-    uint32_t after_one[MODEL_CONTEXTS], after_two[MODEL_CONTEXTS]; /* path number + 1 */
+    uint32_t after_three[MODEL_CONTEXTS];
+    uint32_t after_two[MODEL_CONTEXTS][2], after_one[MODEL_CONTEXTS][2];
+};
+
+/* What a thread did last: allocators keep what a thread frees for itself, and a thread comes the same
+ * way again whatever the others do. */
+struct model_stream {
+    uint64_t last_freed, last_birth, behind;
+    uint32_t last_paths[2][3]; /* of each lane: number + 1, the newest first */
+    uint32_t gap;              /* records since the last one that named a path */
 };
 
 struct model {
     uint32_t birth_count, path_count;
     uint32_t last_freed_birth;
-    uint64_t last_freed, last_told, last_birth, behind, last_node;
+    uint64_t last_told;
+    uint64_t highest_node, last_old_node;
+    bool after_birth, fresh; /* the last record; the path of this one */
     uint32_t heads[MODEL_HEADS];
+    uint32_t stream; /* of the run under way */
+    struct model_stream streams[MODEL_STREAMS];
     struct model_lane lanes[2];
     struct model_birth births[FORMAT_BLOCK_EVENTS];
     struct model_path paths[FORMAT_BLOCK_EVENTS];
@@ -123,12 +145,25 @@ static inline void model_begin(struct model *model)
 {
     memset(model, 0, offsetof(struct model, heads));
     memset(model->heads, 0xff, sizeof model->heads);
+    model->stream = 0;
+    memset(model->streams, 0, sizeof model->streams);
     memset(model->lanes, 0, sizeof model->lanes);
 }
 
-static inline uint32_t model_head(uint64_t size, uint64_t detail)
+static inline struct model_stream *model_own(struct model *model)
 {
-    return (uint32_t)(hash_u64(size + wire_detail_slack(detail)) >> 54);
+    return &model->streams[model->stream % MODEL_STREAMS];
+}
+
+static inline uint32_t model_size_hash(uint64_t size, uint64_t detail)
+{
+    return (uint32_t)(hash_u64(size + wire_detail_slack(detail)) >> 32);
+}
+
+/* The stack of a size in the stream under way. */
+static inline uint32_t *model_stack(struct model *model, uint32_t size_hash)
+{
+    return &model->heads[hash_u64((uint64_t)model->stream << 32 | size_hash) % MODEL_HEADS];
 }
 
 /* What glibc adds to a request: most often the slack. */
@@ -152,23 +187,24 @@ static inline uint64_t model_at_way(uint64_t from, uint64_t way)
     return (from + (way & 1 ? steps : steps * 16)) & WIRE_ADDRESS_MASK;
 }
 
-/* Where the last block of such a size was freed; 0: none was. */
-static inline uint64_t model_top(const struct model *model, uint32_t head)
+/* Where the stream last freed a block of such a size; 0: it has not. */
+static inline uint64_t model_top(struct model *model, uint64_t size, uint64_t detail)
 {
-    uint32_t top = model->heads[head];
+    uint32_t top = *model_stack(model, model_size_hash(size, detail));
 
     return top == MODEL_NONE ? 0 : model->births[top].address;
 }
 
 static inline void model_born(struct model *model, uint64_t address, uint64_t size, uint64_t detail)
 {
-    uint32_t head = model_head(size, detail);
+    uint32_t size_hash = model_size_hash(size, detail), *top = model_stack(model, size_hash);
+    struct model_stream *own = model_own(model);
 
-    if (model->heads[head] != MODEL_NONE && model_top(model, head) == address)
-        model->heads[head] = model->births[model->heads[head]].next;
-    model->births[model->birth_count++] = (struct model_birth){address, head, MODEL_NONE};
-    model->behind = address + size + wire_detail_slack(detail) + MODEL_CHUNK_OVERHEAD;
-    model->last_birth = address;
+    if (*top != MODEL_NONE && model->births[*top].address == address)
+        *top = model->births[*top].next;
+    model->births[model->birth_count++] = (struct model_birth){address, size_hash, MODEL_NONE};
+    own->behind = address + size + wire_detail_slack(detail) + MODEL_CHUNK_OVERHEAD;
+    own->last_birth = address;
 }
 
 /* A free told by its birth. A birth can be named twice (by damage, or by frees that come late): it
@@ -176,34 +212,85 @@ static inline void model_born(struct model *model, uint64_t address, uint64_t si
 static inline void model_freed_birth(struct model *model, uint32_t birth)
 {
     struct model_birth *freed = &model->births[birth];
+    uint32_t *top = model_stack(model, freed->size_hash);
 
-    freed->next = model->heads[freed->head];
-    model->heads[freed->head] = birth;
+    freed->next = *top;
+    *top = birth;
     model->last_freed_birth = birth;
-    model->last_freed = freed->address;
+    model_own(model)->last_freed = freed->address;
 }
 
-static inline uint32_t model_context(uint32_t last, uint32_t before)
+static inline uint32_t model_context(uint64_t key)
 {
-    return (uint32_t)(hash_u64((uint64_t)before << 32 | last) >> 50);
+    return (uint32_t)(hash_u64(key) >> 50);
 }
 
-/* Path numbers + 1; 0: no guess. */
-static inline uint32_t *model_after_two(struct model_lane *lane)
+/* Where the guesses of the next path of a lane stand, the likeliest first. */
+struct model_guesses {
+    uint32_t *three, *two, *one;
+};
+
+static inline struct model_guesses model_guess(struct model *model, unsigned lane_number)
 {
-    return &lane->after_two[model_context(lane->last, lane->before)];
-}
-static inline uint32_t *model_after_one(struct model_lane *lane)
-{
-    return &lane->after_one[model_context(lane->last, 0)];
+    struct model_lane *lane = &model->lanes[lane_number];
+    const struct model_stream *own = model_own(model);
+    const uint32_t *last = own->last_paths[lane_number];
+    uint64_t one = (uint64_t)own->gap << 32 | last[0];
+    uint64_t two = hash_u64(one) + last[1];
+
+    return (struct model_guesses){&lane->after_three[model_context(hash_u64(two) + last[2])],
+                                  lane->after_two[model_context(two)],
+                                  lane->after_one[model_context(one)]};
 }
 
-static inline void model_saw_path(struct model_lane *lane, uint32_t *one, uint32_t *two,
-                                  uint32_t path)
+/* The path number + 1 of a guess. */
+static inline uint32_t model_guessed(const struct model_guesses *guesses, unsigned which)
 {
-    *one = *two = path + 1;
-    lane->before = lane->last;
-    lane->last = path + 1;
+    switch (which) {
+    case 0:
+        return *guesses->three;
+    case 1:
+        return guesses->two[0];
+    case 2:
+        return guesses->one[0];
+    case 3:
+        return guesses->two[1];
+    default:
+        return guesses->one[1];
+    }
+}
+
+static inline void model_prefer(uint32_t guesses[2], uint32_t path_1)
+{
+    if (guesses[0] == path_1)
+        return;
+    guesses[1] = guesses[0];
+    guesses[0] = path_1;
+}
+
+static inline void model_saw_path(struct model *model, unsigned lane,
+                                  const struct model_guesses *guesses, uint32_t path)
+{
+    struct model_stream *own = model_own(model);
+    uint32_t *last = own->last_paths[lane];
+
+    *guesses->three = path + 1;
+    model_prefer(guesses->two, path + 1);
+    model_prefer(guesses->one, path + 1);
+    last[2] = last[1];
+    last[1] = last[0];
+    last[0] = path + 1;
+    own->gap = 0;
+}
+
+/* Which column has the time of this record: by what it is and what the one before was. */
+static inline unsigned model_time_context(struct model *model, enum op_class class)
+{
+    bool birth = class == OP_BIRTH;
+    unsigned context = (birth ? 2u + 2u * model->fresh : 0u) + model->after_birth;
+
+    model->after_birth = birth;
+    return context;
 }
 
 #endif

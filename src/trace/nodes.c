@@ -6,46 +6,207 @@
 #include "base/hash.h"
 #include "trace/format.h"
 
-enum { GUESSES = 2, CALLERS = 1 << 13, HOW_TOLD = GUESSES };
-
-/* The addresses that last stood below a caller's, the newest first. Nodes of earlier blocks count as
- * address 0: a block is decoded by itself. */
-struct nodes_model {
-    uint64_t last_ip;
-    uint64_t below[CALLERS][GUESSES];
-    uint64_t ips[FORMAT_BLOCK_EVENTS];
+enum {
+    UP_MOST = 64, /* a recursion may be as deep as it likes */
+    LONG_CONTEXTS = 1 << 16, SHORT_CONTEXTS = 1 << 14,
+    LONG_GUESSES = 2, SHORT_GUESSES = 4,
+    GUESSES = 2 * LONG_GUESSES + SHORT_GUESSES,
+    HOW_NAME = GUESSES, HOW_NEW,
+    NAMES_MOST = NODES_RESTART + FORMAT_BLOCK_EVENTS,
 };
 
-static uint64_t *below(struct nodes_model *model, uint32_t first, uint32_t parent)
-{
-    uint64_t ip = parent < first ? 0 : model->ips[parent - first];
+const char *const nodes_column_names[NODES_COLUMNS] = {
+    "base",      "turns", "up",   "up rest",   "back",    "back rest",
+    "first how", "how",   "name", "name rest", "address", "address rest"};
 
-    return model->below[hash_u64(ip) % CALLERS];
+/* Names are the addresses that there have been, numbered from 1; 0 is that of nodes from before the
+ * restart. The names that stood below some callers, the newest first. */
+struct nodes_model {
+    uint32_t base, count; /* of the nodes since the restart */
+    uint32_t room, name_room;
+    struct model_node {
+        uint32_t name, parent;
+    } *nodes;
+    struct model_name {
+        uint64_t ip;
+        bool ended; /* the last node with it was the last of its chain */
+    } *names;
+    uint32_t name_count; /* name 0 included */
+    uint64_t last_new_ip;
+    uint32_t after_three[LONG_CONTEXTS][LONG_GUESSES];
+    uint32_t after_two[LONG_CONTEXTS][LONG_GUESSES];
+    uint32_t after_one[SHORT_CONTEXTS][SHORT_GUESSES];
+};
+
+/* ---- The model ----------------------------------------------------------------------------- */
+
+struct nodes_model *nodes_model_new(void)
+{
+    return calloc(1, sizeof(struct nodes_model));
 }
 
-static void saw(uint64_t guesses[GUESSES], uint64_t ip)
+void nodes_model_free(struct nodes_model *model)
 {
-    if (guesses[0] == ip)
+    if (!model)
         return;
-    guesses[1] = guesses[0];
-    guesses[0] = ip;
+    free(model->nodes);
+    free(model->names);
+    free(model);
 }
 
-static void begin(struct nodes_model *model)
+static void restart(struct nodes_model *model, uint32_t first)
 {
-    model->last_ip = 0;
-    memset(model->below, 0, sizeof model->below);
+    model->base = first;
+    model->count = 0;
+    model->name_count = 1;
+    model->names[0] = (struct model_name){0};
+    model->last_new_ip = 0;
+    memset(model->after_three, 0, sizeof model->after_three);
+    memset(model->after_two, 0, sizeof model->after_two);
+    memset(model->after_one, 0, sizeof model->after_one);
+}
+
+/* Room for one more node and name. */
+static int make_room(struct nodes_model *model)
+{
+    if (model->count == model->room) {
+        uint32_t room = model->room ? 2 * model->room : 1024;
+        struct model_node *nodes = realloc(model->nodes, room * sizeof *nodes);
+        if (!nodes)
+            return -ENOMEM;
+        model->nodes = nodes;
+        model->room = room;
+    }
+    if (model->name_count >= model->name_room) {
+        uint32_t room = model->name_room ? 2 * model->name_room : 1024;
+        struct model_name *names = realloc(model->names, room * sizeof *names);
+        if (!names)
+            return -ENOMEM;
+        model->names = names;
+        model->name_room = room;
+    }
+    return 0;
+}
+
+static struct model_node node_at(const struct nodes_model *model, uint32_t number)
+{
+    uint32_t index = number - model->base;
+
+    return index < model->count ? model->nodes[index] : (struct model_node){0, 0};
+}
+
+/* The `up`th ancestor of a node. */
+static uint32_t ancestor(const struct nodes_model *model, uint32_t number, uint64_t up)
+{
+    while (up-- && number)
+        number = node_at(model, number).parent;
+    return number;
+}
+
+/* What stood below the same callers: after three of them, after two, after one. */
+struct guesses {
+    uint32_t *lists[3];
+};
+
+static unsigned list_length(unsigned list)
+{
+    return list == 2 ? SHORT_GUESSES : LONG_GUESSES;
+}
+
+static struct guesses guess(struct nodes_model *model, uint32_t parent, bool begins)
+{
+    struct model_node first = node_at(model, parent), second = node_at(model, first.parent);
+    uint64_t one = (uint64_t)first.name << 1 | begins;
+    uint64_t two = hash_u64(one | (uint64_t)second.name << 32);
+    uint64_t three = hash_u64(two + node_at(model, second.parent).name);
+
+    return (struct guesses){{model->after_three[three >> 48], model->after_two[two >> 48],
+                             model->after_one[hash_u64(one) >> 50]}};
+}
+
+/* Goes through the names that are guessed, each once, the likeliest first. */
+struct guess_walk {
+    const struct guesses *guesses;
+    unsigned list, at, count;
+    uint32_t names[GUESSES];
+};
+
+static bool was_guessed(const struct guess_walk *walk, uint32_t name)
+{
+    for (unsigned i = 0; i < walk->count; i++)
+        if (walk->names[i] == name)
+            return true;
+    return false;
+}
+
+/* The next name; 0: there are no more. */
+static uint32_t next_guess(struct guess_walk *walk)
+{
+    for (; walk->list < 3; walk->list++, walk->at = 0)
+        while (walk->at < list_length(walk->list)) {
+            uint32_t name = walk->guesses->lists[walk->list][walk->at++];
+            if (name && !was_guessed(walk, name))
+                return walk->names[walk->count++] = name;
+        }
+    return 0;
+}
+
+/* The name comes to the front of each list. */
+static void learn(const struct guesses *guesses, uint32_t name)
+{
+    for (unsigned list = 0; list < 3; list++) {
+        uint32_t *names = guesses->lists[list], moving = name;
+        for (unsigned i = 0; i < list_length(list) && moving; i++) {
+            uint32_t next = names[i];
+            names[i] = moving;
+            moving = next == name ? 0 : next;
+        }
+    }
+}
+
+static void add_node(struct nodes_model *model, uint32_t name, uint32_t parent)
+{
+    model->nodes[model->count++] = (struct model_node){name, parent};
+}
+
+static uint32_t add_name(struct nodes_model *model, uint64_t ip)
+{
+    model->names[model->name_count] = (struct model_name){.ip = ip};
+    model->last_new_ip = ip;
+    return model->name_count++;
+}
+
+/* The name of the node before: whether it is the last of its chain can be told by that. */
+static struct model_name *name_before(struct nodes_model *model, uint32_t number)
+{
+    return &model->names[number ? node_at(model, number - 1).name : 0];
 }
 
 /* ---- Encoding ------------------------------------------------------------------------------ */
 
+static size_t column_room(unsigned column)
+{
+    return column == NODES_BASE ? NUMBER_BYTES : (size_t)NUMBER_BYTES * FORMAT_BLOCK_EVENTS;
+}
+
+static int clear_names(struct nodes_encoder *encoder)
+{
+    enum { FIRST_ROOM = 1 << 12 };
+
+    free(encoder->names);
+    encoder->name_room = FIRST_ROOM;
+    encoder->names = calloc(FIRST_ROOM, sizeof *encoder->names);
+    return encoder->names ? 0 : -ENOMEM;
+}
+
 int nodes_encoder_init(struct nodes_encoder *encoder)
 {
-    *encoder = (struct nodes_encoder){.model = calloc(1, sizeof *encoder->model)};
-    if (!encoder->model)
+    *encoder = (struct nodes_encoder){.model = nodes_model_new()};
+    if (!encoder->model || make_room(encoder->model) || clear_names(encoder))
         return -ENOMEM;
-    for (int i = 0; i < NODES_COLUMNS; i++) {
-        encoder->columns[i].room = NUMBER_BYTES * FORMAT_BLOCK_EVENTS;
+    restart(encoder->model, 0);
+    for (unsigned i = 0; i < NODES_COLUMNS; i++) {
+        encoder->columns[i].room = column_room(i);
         encoder->columns[i].data = malloc(encoder->columns[i].room);
         if (!encoder->columns[i].data)
             return -ENOMEM;
@@ -55,77 +216,269 @@ int nodes_encoder_init(struct nodes_encoder *encoder)
 
 void nodes_encoder_release(struct nodes_encoder *encoder)
 {
-    free(encoder->model);
-    for (int i = 0; i < NODES_COLUMNS; i++)
+    nodes_model_free(encoder->model);
+    free(encoder->names);
+    for (unsigned i = 0; i < NODES_COLUMNS; i++)
         free(encoder->columns[i].data);
 }
 
 void nodes_begin_block(struct nodes_encoder *encoder)
 {
     encoder->first += encoder->count;
-    encoder->count = 0;
-    begin(encoder->model);
-    for (int i = 0; i < NODES_COLUMNS; i++)
+    encoder->count = encoder->as_guessed = 0;
+    for (unsigned i = 0; i < NODES_COLUMNS; i++)
         encoder->columns[i].count = 0;
 }
 
-void nodes_add(struct nodes_encoder *encoder, const struct trace_node *node)
+/* The first node of a block. */
+static int begin_block(struct nodes_encoder *encoder)
+{
+    if (encoder->model->count >= NODES_RESTART) {
+        if (clear_names(encoder))
+            return -ENOMEM;
+        restart(encoder->model, encoder->first);
+    }
+    sink_varint(&encoder->columns[NODES_BASE], encoder->model->count);
+    return 0;
+}
+
+static struct name_slot *slot_of(struct name_slot *names, uint32_t room, uint64_t ip)
+{
+    uint64_t at = hash_u64(ip) & (room - 1);
+
+    while (names[at].name && names[at].ip != ip)
+        at = (at + 1) & (room - 1);
+    return &names[at];
+}
+
+static int grow_names(struct nodes_encoder *encoder)
+{
+    uint32_t room = 2 * encoder->name_room;
+    struct name_slot *names = calloc(room, sizeof *names);
+
+    if (!names)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < encoder->name_room; i++)
+        if (encoder->names[i].name)
+            *slot_of(names, room, encoder->names[i].ip) = encoder->names[i];
+    free(encoder->names);
+    encoder->names = names;
+    encoder->name_room = room;
+    return 0;
+}
+
+static void tell_parent(struct nodes_encoder *encoder, uint32_t number, uint32_t parent)
+{
+    struct byte_sink *columns = encoder->columns;
+    uint32_t at = number ? number - 1 : 0, up = 0;
+
+    while (at > parent && up < UP_MOST) {
+        at = node_at(encoder->model, at).parent;
+        up++;
+    }
+    if (at == parent && up) {
+        sink_number(&columns[NODES_UP_T], &columns[NODES_UP_R], up);
+        return;
+    }
+    sink_byte(&columns[NODES_UP_T], 0);
+    sink_number(&columns[NODES_BACK_T], &columns[NODES_BACK_R], number - parent);
+}
+
+static bool tell_turn(struct nodes_encoder *encoder, uint32_t number, uint32_t parent)
+{
+    struct model_name *before = name_before(encoder->model, number);
+    bool begins = !number || parent != number - 1;
+
+    if (begins == before->ended) {
+        encoder->as_guessed++;
+    } else {
+        sink_varint(&encoder->columns[NODES_TURNS], encoder->as_guessed);
+        encoder->as_guessed = 0;
+        before->ended = begins;
+    }
+    return begins;
+}
+
+static uint32_t tell_name(struct nodes_encoder *encoder, const struct guesses *guesses,
+                          struct byte_sink *how, uint64_t ip)
 {
     struct nodes_model *model = encoder->model;
     struct byte_sink *columns = encoder->columns;
+    uint64_t last = model->last_new_ip;
+    struct guess_walk walk = {.guesses = guesses};
+    struct name_slot *slot;
+    uint32_t name;
+
+    while ((name = next_guess(&walk)))
+        if (model->names[name].ip == ip) {
+            sink_byte(how, walk.count - 1);
+            return name;
+        }
+    slot = slot_of(encoder->names, encoder->name_room, ip);
+    if (slot->name) {
+        sink_byte(how, HOW_NAME);
+        sink_number(&columns[NODES_NAME_T], &columns[NODES_NAME_R],
+                    model->name_count - 1 - slot->name);
+        return slot->name;
+    }
+    sink_byte(how, HOW_NEW);
+    sink_number(&columns[NODES_IP_T], &columns[NODES_IP_R], number_zigzag(ip - last));
+    *slot = (struct name_slot){ip, add_name(model, ip)};
+    return slot->name;
+}
+
+int nodes_add(struct nodes_encoder *encoder, const struct trace_node *node)
+{
+    struct nodes_model *model = encoder->model;
     uint32_t number = nodes_next(encoder);
     /* A node's parent has a smaller number; what says otherwise says 0. */
     uint32_t parent = node->parent < number ? node->parent : 0;
-    uint64_t *guesses = below(model, encoder->first, parent);
-    unsigned how = 0;
+    struct guesses guesses;
+    uint32_t name;
+    bool begins;
 
-    while (how < HOW_TOLD && guesses[how] != node->ip)
-        how++;
-    sink_number(&columns[NODES_PARENT_T], &columns[NODES_PARENT_R], number - parent);
-    sink_byte(&columns[NODES_HOW], how);
-    if (how == HOW_TOLD)
-        sink_number(&columns[NODES_IP_T], &columns[NODES_IP_R],
-                    number_zigzag(node->ip - model->last_ip));
-    model->last_ip = node->ip;
-    model->ips[encoder->count++] = node->ip;
-    saw(guesses, node->ip);
+    if ((!encoder->count && begin_block(encoder)) || make_room(model) ||
+        (2 * model->name_count >= encoder->name_room && grow_names(encoder)))
+        return -ENOMEM;
+    begins = tell_turn(encoder, number, parent);
+    if (begins)
+        tell_parent(encoder, number, parent);
+    guesses = guess(model, parent, begins);
+    name = tell_name(encoder, &guesses, &encoder->columns[begins ? NODES_FIRST : NODES_NEXT],
+                     node->ip);
+    learn(&guesses, name);
+    add_node(model, name, parent);
+    encoder->count++;
+    return 0;
 }
 
 /* ---- Decoding ------------------------------------------------------------------------------ */
 
-static bool decode_node(struct nodes_model *model, struct byte_source *columns, uint32_t first,
-                        uint32_t index, struct trace_node *node)
-{
-    uint64_t back = source_number(&columns[NODES_PARENT_T], &columns[NODES_PARENT_R]);
-    unsigned how = source_byte(&columns[NODES_HOW]);
-    uint64_t *guesses;
+struct decoding {
+    struct nodes_model *model;
+    struct byte_source *columns;
+    bool has_turn; /* one is still to come, */
+    uint64_t until_turn; /* after so many nodes */
+};
 
-    if (back > (uint64_t)first + index || how > HOW_TOLD || (back == 0 && first + index > 0))
-        return false;
-    node->parent = (uint32_t)(first + index - back);
-    guesses = below(model, first, node->parent);
-    if (how < HOW_TOLD)
-        node->ip = guesses[how];
-    else
-        node->ip = model->last_ip +
-                   number_unzigzag(source_number(&columns[NODES_IP_T], &columns[NODES_IP_R]));
-    model->last_ip = model->ips[index] = node->ip;
-    saw(guesses, node->ip);
-    return true;
+static void next_turn(struct decoding *decoding)
+{
+    decoding->has_turn = source_left(&decoding->columns[NODES_TURNS]) > 0;
+    if (decoding->has_turn)
+        decoding->until_turn = source_varint(&decoding->columns[NODES_TURNS]);
 }
 
-int nodes_decode(struct byte_source columns[NODES_COLUMNS], uint32_t first, uint32_t count,
-                 struct trace_node *nodes)
+static bool decode_turn(struct decoding *decoding, uint32_t number)
 {
-    struct nodes_model *model = calloc(1, sizeof *model);
-    bool sound = count <= FORMAT_BLOCK_EVENTS;
+    struct model_name *before = name_before(decoding->model, number);
 
-    if (!model)
+    if (decoding->has_turn && decoding->until_turn-- == 0) {
+        before->ended = !before->ended;
+        next_turn(decoding);
+    }
+    return before->ended;
+}
+
+static bool decode_parent(struct decoding *decoding, uint32_t number, uint32_t *parent)
+{
+    struct byte_source *columns = decoding->columns;
+    uint64_t up = source_number(&columns[NODES_UP_T], &columns[NODES_UP_R]), back;
+
+    if (up > UP_MOST || (up && !number))
+        return false;
+    if (up) {
+        *parent = ancestor(decoding->model, number - 1, up);
+        return true;
+    }
+    back = source_number(&columns[NODES_BACK_T], &columns[NODES_BACK_R]);
+    *parent = (uint32_t)(number - back);
+    return back <= number && (back || !number);
+}
+
+/* 0: it makes no sense. */
+static uint32_t decode_name(struct decoding *decoding, const struct guesses *guesses, bool begins)
+{
+    struct nodes_model *model = decoding->model;
+    struct byte_source *columns = decoding->columns;
+    unsigned how = source_byte(&columns[begins ? NODES_FIRST : NODES_NEXT]);
+    struct guess_walk walk = {.guesses = guesses};
+    uint64_t back;
+
+    if (how < GUESSES) {
+        for (; how; how--)
+            next_guess(&walk);
+        return next_guess(&walk);
+    }
+    if (how == HOW_NAME) {
+        back = source_number(&columns[NODES_NAME_T], &columns[NODES_NAME_R]);
+        return back < model->name_count ? (uint32_t)(model->name_count - 1 - back) : 0;
+    }
+    if (how != HOW_NEW || model->name_count > NAMES_MOST)
+        return 0;
+    return add_name(model, model->last_new_ip +
+                               number_unzigzag(source_number(&columns[NODES_IP_T],
+                                                             &columns[NODES_IP_R])));
+}
+
+static int decode_node(struct decoding *decoding, uint32_t number, struct trace_node *node)
+{
+    struct nodes_model *model = decoding->model;
+    struct guesses guesses;
+    uint32_t name, parent = number ? number - 1 : 0;
+    bool begins;
+
+    if (make_room(model))
         return -ENOMEM;
-    for (uint32_t i = 0; i < count && sound; i++)
-        sound = decode_node(model, columns, first, i, &nodes[i]);
-    for (int i = 0; i < NODES_COLUMNS && sound; i++)
-        sound = !columns[i].overrun && !source_left(&columns[i]);
-    free(model);
-    return sound ? 0 : -EBADMSG;
+    begins = decode_turn(decoding, number);
+    if (begins ? !decode_parent(decoding, number, &parent) : !number)
+        return -EBADMSG;
+    guesses = guess(model, parent, begins);
+    name = decode_name(decoding, &guesses, begins);
+    if (!name)
+        return -EBADMSG;
+    learn(&guesses, name);
+    add_node(model, name, parent);
+    *node = (struct trace_node){model->names[name].ip, parent};
+    return 0;
+}
+
+static int begin_decoding(struct decoding *decoding, uint32_t first)
+{
+    struct nodes_model *model = decoding->model;
+    struct byte_source *base = &decoding->columns[NODES_BASE];
+    uint64_t before = source_varint(base);
+
+    if (base->overrun || make_room(model))
+        return base->overrun ? -EBADMSG : -ENOMEM;
+    if (!before)
+        restart(model, first);
+    else if (before >= NODES_RESTART || before != model->count ||
+             model->base + model->count != first)
+        return -EBADMSG;
+    next_turn(decoding);
+    return 0;
+}
+
+/* A model that met damage knows nothing that a later block may rest on. */
+static void forget(struct nodes_model *model)
+{
+    model->base = UINT32_MAX;
+    model->count = 0;
+}
+
+int nodes_decode(struct nodes_model *model, struct byte_source columns[NODES_COLUMNS],
+                 uint32_t first, uint32_t count, struct trace_node *nodes)
+{
+    struct decoding decoding = {.model = model, .columns = columns};
+    int error = count > FORMAT_BLOCK_EVENTS ? -EBADMSG : 0;
+
+    if (!error)
+        error = begin_decoding(&decoding, first);
+    for (uint32_t i = 0; i < count && !error; i++)
+        error = decode_node(&decoding, first + i, &nodes[i]);
+    for (unsigned i = 0; i < NODES_COLUMNS && !error; i++)
+        error = columns[i].overrun || source_left(&columns[i]) ? -EBADMSG : 0;
+    if (error)
+        forget(model);
+    return error;
 }

@@ -398,7 +398,8 @@ static int read_header(struct trace *trace)
 
     if (trace->file_bytes >= sizeof bytes && read_at(trace, bytes, sizeof bytes, 0)) {
         if (!format_is_trace(bytes))
-            return trace_fail(-EBADMSG, "%s is not a trace", trace->path);
+            return trace_fail(-EBADMSG, "%s is not a trace (a .tmt, of `tidemark record --trace`)",
+                              trace->path);
         if (!format_get_header(bytes, &trace->header))
             return trace_fail(-EBADMSG, "%s is damaged: its header makes no sense", trace->path);
         if (trace->header.version != FORMAT_VERSION)
@@ -734,28 +735,36 @@ static int grow_nodes(struct trace_node **nodes, size_t *count, size_t needed)
 
 /* Nodes may be missing before these, as many as the blocks that are lost can hold. */
 static int add_nodes(const struct trace *trace, const struct place *place,
-                     struct unpacker *unpacker, struct trace_node **nodes, size_t *count)
+                     struct unpacker *unpacker, struct nodes_model *model,
+                     struct trace_node **nodes, size_t *count)
 {
     const struct format_block *block = &place->block;
     struct byte_source columns[NODES_COLUMNS];
     uint64_t most = ((uint64_t)block->number + 1) * FORMAT_BLOCK_EVENTS;
     int error = open_body(trace, place, unpacker, columns, NODES_COLUMNS);
 
-    if (!error && (block->first + block->count > most || block->first > UINT32_MAX - block->count ||
-                   block->count > source_left(&columns[NODES_HOW]) || block->first < *count))
+    if (!error && (block->first + block->count > most || block->first < *count ||
+                   block->first > UINT32_MAX - block->count ||
+                   block->count > source_left(&columns[NODES_FIRST]) +
+                                      source_left(&columns[NODES_NEXT])))
         error = -EBADMSG;
     if (!error)
         error = grow_nodes(nodes, count, block->first + block->count);
-    if (!error)
-        error = nodes_decode(columns, (uint32_t)block->first, block->count, *nodes + block->first);
+    if (error)
+        return error;
+    error = nodes_decode(model, columns, (uint32_t)block->first, block->count,
+                         *nodes + block->first);
+    if (error)
+        memset(*nodes + block->first, 0, block->count * sizeof **nodes);
     return error;
 }
 
 int trace_nodes(const struct trace *trace, size_t index, struct trace_node **nodes, size_t *count)
 {
     struct unpacker unpacker = {0};
+    struct nodes_model *model = nodes_model_new();
     size_t limit = place_limit(trace, index);
-    int error = 0;
+    int error = model ? 0 : -ENOMEM;
 
     *nodes = NULL;
     *count = 0;
@@ -763,11 +772,12 @@ int trace_nodes(const struct trace *trace, size_t index, struct trace_node **nod
         const struct place *place = &trace->places.all[i];
         if (place->block.kind != FORMAT_NODES)
             continue;
-        error = add_nodes(trace, place, &unpacker, nodes, count);
+        error = add_nodes(trace, place, &unpacker, model, nodes, count);
         if (error == -EBADMSG)
             note_bad(trace, place);
     }
     unpacker_release(&unpacker);
+    nodes_model_free(model);
     if (error != -ENOMEM)
         return 0;
     free(*nodes);

@@ -40,6 +40,9 @@ enum trace_note_kind {
     TRACE_SAMPLE = 5,        /* ticks, physical, virtual, tool bytes */
     TRACE_THREAD_NAMED = 6,  /* tid, name */
     TRACE_THREAD_STACK = 7,  /* tid, deepest, touched bytes, node */
+    /* Here the recording wrote a profile of what the replay knew: ticks, nanoseconds a tick (the
+     * bits of a double). A replay is not changed by it. */
+    TRACE_SNAPSHOT = 8,
 };
 enum { TRACE_NOTE_VALUES = 4, TRACE_NAME_BYTES = 64 };
 
@@ -69,7 +72,8 @@ struct trace_module {
 
 struct trace_writer;
 
-/* Creates the file, which must not be there yet. */
+/* Creates the file, which must not be there yet, for its owner alone. While the writer lives, it can
+ * be seen to (base/alive.h). When the disk is full the file ends with the last block that was whole. */
 int trace_writer_open(struct trace_writer **writer, const char *path,
                       const struct trace_options *options);
 
@@ -111,6 +115,9 @@ size_t trace_writer_memory_bytes(const struct trace_writer *writer);
 
 /* Writes the rest and the index, closes, and frees the writer, whatever it returns. */
 int trace_writer_finish(struct trace_writer *writer);
+
+/* Leaves the file as it is, without what is held back, and frees the writer. */
+void trace_writer_abandon(struct trace_writer *writer);
 
 /* ---- Reading ---- */
 
@@ -188,6 +195,17 @@ void trace_events_release(struct trace_events *events);
  * that have begun: 0 before the first block. Records of a stream that has not begun (the block that
  * told of it is missing) are -EBADMSG; what came before them has been replayed. */
 int trace_replay(const struct trace_events *events, struct replay *replay, uint32_t *streams);
+
+/* The same for who wants more. */
+struct trace_player {
+    struct replay *replay;
+    uint32_t streams; /* that have begun */
+    bool lenient;     /* streams that nothing told of begin by themselves, with thread id 0 */
+    /* NULL, or called for each TRACE_SNAPSHOT. 0 or an error that ends the playing. */
+    int (*snapshot)(void *context, uint64_t ticks, double tick_ns);
+    void *context;
+};
+int trace_play(const struct trace_events *events, struct trace_player *player);
 
 /* The path nodes that stand before block `index` of events in the file (SIZE_MAX: all): those that
  * it can name and more. Nodes that are missing have ip and parent 0. *nodes: the caller frees it;

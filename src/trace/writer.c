@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "base/alive.h"
 #include "trace/columns.h"
 #include "trace/encoder.h"
 #include "trace/error.h"
@@ -63,6 +64,13 @@ static int write_all(struct trace_writer *writer, const void *bytes, size_t coun
     return 0;
 }
 
+/* Part of a block is of no use to anybody, and its room may be. Can do no harm where it fails. */
+static void cut_off(struct trace_writer *writer, uint64_t offset)
+{
+    if (ftruncate(writer->fd, (off_t)offset) == 0)
+        writer->bytes = offset;
+}
+
 static int remember_block(struct trace_writer *writer, const unsigned char *header)
 {
     if (sink_reserve(&writer->index, NUMBER_BYTES + FORMAT_BLOCK_BYTES))
@@ -77,6 +85,7 @@ static int write_block(struct trace_writer *writer, struct format_block *block, 
 {
     struct byte_sink *packed = &writer->packer.out;
     unsigned char *header = packed->data;
+    uint64_t offset;
 
     block->number = writer->blocks++;
     block->paths_bytes = (uint32_t)paths_bytes;
@@ -86,7 +95,10 @@ static int write_block(struct trace_writer *writer, struct format_block *block, 
     format_put_block(header, block);
     if (block->kind != FORMAT_INDEX && remember_block(writer, header))
         return writer->error;
-    return write_all(writer, packed->data, packed->count);
+    offset = writer->bytes;
+    if (write_all(writer, packed->data, packed->count))
+        cut_off(writer, offset);
+    return writer->error;
 }
 
 /* Leaves room for the header. */
@@ -104,7 +116,7 @@ static int write_columns(struct trace_writer *writer, struct format_block *block
 {
     if (begin_block(writer))
         return writer->error;
-    if (packer_pack(&writer->packer, columns, count))
+    if (packer_pack(&writer->packer, columns, count, 0))
         return fail(writer, -ENOMEM);
     return write_block(writer, block, 0);
 }
@@ -181,7 +193,7 @@ static int pack_nets(struct trace_writer *writer, uint32_t *count)
         if (lives->net_count)
             memcpy(nets, lives->net, lives->net_count * sizeof *nets);
         *count = put_nets(nets, lives->net_count, columns);
-        error = packer_pack(&writer->packer, columns, NET_COLUMNS);
+        error = packer_pack(&writer->packer, columns, NET_COLUMNS, 0);
     }
     for (int i = 0; i < NET_COLUMNS; i++)
         free(columns[i].data);
@@ -230,7 +242,7 @@ static int write_events(struct trace_writer *writer)
     if (begin_block(writer) || pack_nets(writer, &block.path_count))
         return writer->error;
     paths_bytes = writer->packer.out.count - FORMAT_BLOCK_BYTES;
-    if (packer_pack(&writer->packer, encoder->columns, COLUMNS))
+    if (packer_pack(&writer->packer, encoder->columns, COLUMNS, MODEL_NOISE))
         return fail(writer, -ENOMEM);
     writer->events += encoder->events;
     encoder_begin_block(encoder);
@@ -310,6 +322,7 @@ int trace_writer_open(struct trace_writer **out, const char *path,
         free(writer);
         return error;
     }
+    alive_lock(writer->fd);
     error = make_parts(writer, options);
     if (error)
         fail(writer, error);
@@ -338,6 +351,11 @@ static int write_index(struct trace_writer *writer)
         return writer->error;
     format_put_tail(tail, offset);
     return write_all(writer, tail, sizeof tail);
+}
+
+void trace_writer_abandon(struct trace_writer *writer)
+{
+    release(writer);
 }
 
 int trace_writer_finish(struct trace_writer *writer)
@@ -407,7 +425,8 @@ int trace_writer_nodes(struct trace_writer *writer, uint32_t first, const struct
     if (first != nodes_next(&writer->nodes))
         return fail(writer, -EINVAL);
     for (size_t i = 0; i < count; i++) {
-        nodes_add(&writer->nodes, &nodes[i]);
+        if (nodes_add(&writer->nodes, &nodes[i]))
+            return fail(writer, -ENOMEM);
         if (writer->nodes.count == FORMAT_BLOCK_EVENTS && write_nodes(writer))
             return writer->error;
     }
@@ -468,13 +487,14 @@ int trace_writer_fact(struct trace_writer *writer, const char *key, const char *
     return 0;
 }
 
-/* Pieces of a column each; what is in them is packed as a rule, and then stored as it is. */
+/* Behind all that was told: what the events need is whole in a file that is cut off in here. Pieces of
+ * a column each; what is in them is packed as a rule, and then stored as it is. */
 int trace_writer_supplement(struct trace_writer *writer, const void *bytes, size_t size)
 {
     size_t at = 0;
 
-    if (writer->error)
-        return fail(writer, 0);
+    if (trace_writer_flush(writer))
+        return writer->error;
     do {
         size_t left = size - at, count = left < FORMAT_COLUMN_BYTES ? left : FORMAT_COLUMN_BYTES;
         unsigned char total[NUMBER_BYTES];

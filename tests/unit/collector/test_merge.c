@@ -23,6 +23,7 @@ struct stage {
     struct view view;
     struct player player;
     struct replay *replay;
+    struct feed feed;
     struct merge *merge;
     pthread_t merger;
     atomic_bool over;
@@ -35,7 +36,8 @@ static void stage_open(struct stage *stage)
     assert_int_equal(view_open(&stage->view, &options), 0);
     player_open(&stage->player, &stage->view);
     assert_non_null(stage->replay = replay_new(ticks_now(), 0.5));
-    assert_non_null(stage->merge = merge_new(&stage->view, stage->replay));
+    stage->feed.replay = stage->replay;
+    assert_non_null(stage->merge = merge_new(&stage->view, &stage->feed));
 }
 
 static void stage_close(struct stage *stage)

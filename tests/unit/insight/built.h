@@ -53,7 +53,7 @@ struct built {
 
 static void built_meta(struct built *built, const char *key, const char *value)
 {
-    built->meta[built->profile.meta_count++] = (struct profile_meta){key, value};
+    built->meta[built->profile.meta_count++] = (struct profile_meta){key, value, false};
 }
 
 /* A finished recording of a second, of which nothing but sums is known. */

@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "collector/merge.h"
+#include "collector/tracer.h"
 #include "collector/view.h"
 #include "recorder/session.h"
 #include "recorder/shared.h"
@@ -17,6 +18,7 @@
 
 static struct view view;
 static struct replay *replay;
+static struct feed feed;
 static struct merge *merge;
 static unsigned capture_spins; /* how long a capture takes: what a signal can interrupt */
 
@@ -88,6 +90,18 @@ NOINLINE void hook_realloc(uint64_t old, uint64_t address)
 
 /* ---- The collector's side ---- */
 
+/* Nobody keeps a trace here. */
+void tracer_runs(struct tracer *tracer, const struct replay_run *runs, size_t count,
+                 const void *records)
+{
+    (void)tracer, (void)runs, (void)count, (void)records;
+}
+
+void tracer_note(struct tracer *tracer, const struct trace_note *note)
+{
+    (void)tracer, (void)note;
+}
+
 static void recording_open(uint32_t ring_bytes, enum wire_on_full on_full)
 {
     struct wire_header options = {
@@ -96,7 +110,8 @@ static void recording_open(uint32_t ring_bytes, enum wire_on_full on_full)
         abort();
     syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0);
     replay = replay_new(ticks_now(), 0.5);
-    merge = merge_new(&view, replay);
+    feed.replay = replay;
+    merge = merge_new(&view, &feed);
 }
 
 /* The recorder keeps what it mapped, as a process does; so one recording a process. */

@@ -3,12 +3,13 @@
 # sanitised (it needs signals where they hurt), test_thread is like any other test.
 set(recorder_parts ${CMAKE_SOURCE_DIR}/src/recorder/thread.c ${CMAKE_SOURCE_DIR}/src/recorder/shared.c)
 file(GLOB collector_parts CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/replay/*.c
-    ${CMAKE_SOURCE_DIR}/src/collector/batch.c ${CMAKE_SOURCE_DIR}/src/collector/merge.c
+    ${CMAKE_SOURCE_DIR}/src/collector/batch.c ${CMAKE_SOURCE_DIR}/src/collector/feed.c
+    ${CMAKE_SOURCE_DIR}/src/collector/merge.c
     ${CMAKE_SOURCE_DIR}/src/collector/view.c)
 foreach(test ring thread)
     add_executable(test_recorder_${test} unit/recorder/test_${test}.c ${recorder_parts}
         ${collector_parts})
-    foreach(room recorder collector unwind replay wire base)
+    foreach(room recorder collector unwind replay trace wire base)
         target_include_directories(test_recorder_${test} PRIVATE ${TIDEMARK_ROOMS_DIR}/${room})
     endforeach()
     target_compile_options(test_recorder_${test} PRIVATE -O2 -fno-omit-frame-pointer)

@@ -4,7 +4,9 @@ tidemark_unit_test(replay timeline)
 tidemark_unit_test(replay detail)
 tidemark_unit_test(replay random)
 tidemark_unit_test(replay sample m)
+tidemark_unit_test(replay restart)
 target_sources(test_replay_random PRIVATE unit/replay/brute.c unit/replay/history.c)
+target_sources(test_replay_restart PRIVATE unit/replay/brute.c)
 
 # The corpus of fuzz/fuzz_replay.c, once through. With clang the fuzzer itself is
 #   clang -fsanitize=fuzzer,address,undefined -D_GNU_SOURCE -I BUILD/rooms/{replay,base,wire} fuzz/fuzz_replay.c src/replay/*.c

@@ -67,10 +67,10 @@ static struct profile_site sites[] = {SITE(5, 600 << 10, 3), SITE(7, 200 << 10, 
                                       SITE(8, 100 << 10, 1), SITE(9, 124 << 10, 1)};
 
 static char directory[] = "/tmp/tidemark-annotate.XXXXXX";
-static struct profile_meta metas[] = {{PROFILE_META_DIRECTORY, "/s"},
-                                      {PROFILE_META_START, "1700000000000000000"},
-                                      {PROFILE_META_PROGRAM, "mesh"},
-                                      {"other", ""}};
+static struct profile_meta metas[] = {{PROFILE_META_DIRECTORY, "/s", false},
+                                      {PROFILE_META_START, "1700000000000000000", false},
+                                      {PROFILE_META_PROGRAM, "mesh", false},
+                                      {"other", "", false}};
 static struct profile_source embedded[] = {{"/s/mesh.cpp", mesh_text, sizeof mesh_text - 1}};
 
 static struct profile the_profile(void)
@@ -351,7 +351,7 @@ static void a_changed_source_is_told(void **state)
     struct profile profile = the_profile();
     struct annotate_options options = usual("mesh.cpp");
     struct profile_meta usual_meta = metas[3];
-    metas[3] = (struct profile_meta){PROFILE_META_CHANGED_SOURCES, "/s/me\n/s/mesh.cpp\n/s/z"};
+    metas[3] = (struct profile_meta){PROFILE_META_CHANGED_SOURCES, "/s/me\n/s/mesh.cpp\n/s/z", false};
     char *text = shown(&profile, &options, false, 0);
     assert_non_null(strstr(text, "changed after"));
     free(text);

@@ -244,6 +244,33 @@ static void a_damaged_block_in_the_middle_of_a_file_without_index(void **state)
     }
 }
 
+/* More blocks than an index can list: it is left empty, and the blocks are walked. */
+static void too_many_blocks_for_an_index_are_walked(void **state)
+{
+    enum { BLOCKS = FORMAT_COLUMN_BYTES / FORMAT_BLOCK_BYTES + 1 };
+    struct trace_options options = {.compression = TRACE_STORED};
+    struct trace_damage damage;
+    struct trace_writer *writer;
+    struct trace *trace;
+    char value[16], sentence[300];
+
+    (void)state;
+    unlink(broken_path);
+    assert_int_equal(trace_writer_open(&writer, broken_path, &options), 0);
+    for (int i = 0; i < BLOCKS; i++) {
+        snprintf(value, sizeof value, "%d", i);
+        assert_int_equal(trace_writer_fact(writer, "count", value), 0);
+        assert_int_equal(trace_writer_flush(writer), 0);
+    }
+    assert_int_equal(trace_writer_finish(writer), 0);
+    assert_int_equal(trace_open(&trace, broken_path), 0);
+    assert_string_equal(trace_fact(trace, "count"), value);
+    trace_damage(trace, &damage, sentence, sizeof sentence);
+    assert_string_equal(sentence, "");
+    assert_false(damage.cut_off);
+    trace_close(trace);
+}
+
 /* Headers with sound checksums that promise anything. */
 static void huge_counts_are_not_believed(void **state)
 {
@@ -388,6 +415,7 @@ int main(void)
         cmocka_unit_test(cut_off_anywhere_it_reads_up_to_the_last_whole_block),
         cmocka_unit_test(a_changed_byte_costs_one_block_and_is_noticed),
         cmocka_unit_test(a_damaged_block_in_the_middle_of_a_file_without_index),
+        cmocka_unit_test(too_many_blocks_for_an_index_are_walked),
         cmocka_unit_test(huge_counts_are_not_believed),
         cmocka_unit_test(bodies_of_noise_are_refused),
         cmocka_unit_test(a_file_that_is_there_is_not_overwritten),

@@ -1,6 +1,7 @@
 # tm_base: strings of what a replay says.
 tidemark_unit_test(trace round_trip tm_replay tm_base)
 tidemark_unit_test(trace damage)
+tidemark_unit_test(trace nodes)
 tidemark_unit_test(trace supplement)
 tidemark_unit_test(trace golden)
 target_compile_definitions(test_trace_golden PRIVATE GOLDEN_DIR="${CMAKE_SOURCE_DIR}/tests/golden")
@@ -31,4 +32,4 @@ set_target_properties(bench_tidemark PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE
 
 # `ninja bench_trace`: bytes per event, and the rates of writing and reading.
 add_executable(bench_trace EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/bench/trace.c)
-target_link_libraries(bench_trace PRIVATE tm_trace tm_wire)
+target_link_libraries(bench_trace PRIVATE tm_trace tm_replay tm_wire tm_base)

@@ -1,5 +1,5 @@
 /* See alive.h. */
-#include "profile/alive.h"
+#include "base/alive.h"
 
 #include <fcntl.h>
 #include <unistd.h>

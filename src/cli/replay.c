@@ -1,0 +1,206 @@
+/* tidemark replay: a trace becomes a profile again. */
+#include "cli/commands.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#include "base/human.h"
+#include "base/options.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "rerun/rerun.h"
+#include "trace/trace.h"
+
+struct replay_options {
+    const char *output, *from, *to;
+    uint64_t jobs;
+    bool quiet, pack;
+};
+
+#define TO(field) OPTION_TO(struct replay_options, field)
+static const struct option_entry entries[] = {
+    OPTION_GROUP("Output"),
+    {"output", 'o', OPTION_STRING, "FILE",
+     "the profile to write, or a directory for several (default: beside the trace, "
+     "NAME.replay.tmk)",
+     TO(output), false, NULL},
+    {"pack", 0, OPTION_SWITCH, NULL, "compress the profile (default: yes)", TO(pack), false, NULL},
+    {"quiet", 'q', OPTION_FLAG, NULL, "say nothing but what is wrong", TO(quiet), false, NULL},
+    OPTION_GROUP("Window"),
+    {"from", 0, OPTION_STRING, "MOMENT",
+     "only what happens from here: 12.5s, 30%, peak, #123456 (an event's number)", TO(from), false,
+     NULL},
+    {"to", 0, OPTION_STRING, "MOMENT", "only what happens up to here, it included", TO(to), false,
+     NULL},
+    OPTION_GROUP("Speed"),
+    {"jobs", 'J', OPTION_NUMBER, "N",
+     "threads at work; the profile does not depend on it (default: one for each core)", TO(jobs),
+     false, NULL},
+    OPTION_GROUP_END};
+#undef TO
+
+static const struct options_command command = {
+    .name = "replay",
+    .synopsis = "[options] TRACE…",
+    .purpose = "Replays traces (tidemark record --trace) and writes their profiles: the same ones that "
+               "the recordings wrote, or of a part of the run. Any day, on any machine: names and "
+               "what /proc said are in the trace.",
+    .entries = entries,
+    .epilogue = "Examples:\n"
+                "  tidemark replay run.tmt\n"
+                "  tidemark replay run.tmt --from 30s --to peak -o rise.tmk\n",
+};
+
+/* ---- Names --------------------------------------------------------------------------------- */
+
+static bool is_directory(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+/* The trace's name with another end, in `directory` or (NULL) where the trace is. */
+static void name_profile(struct strbuf *name, const char *trace, const char *directory)
+{
+    const char *slash = strrchr(trace, '/');
+    const char *base = directory && slash ? slash + 1 : trace;
+    size_t length = strlen(base);
+    if (length > 4 && !strcmp(base + length - 4, ".tmt"))
+        length -= 4;
+    if (directory)
+        strbuf_addf(name, "%s/", directory);
+    strbuf_add(name, base, length);
+    strbuf_add_string(name, ".replay.tmk");
+}
+
+static void choose_output(struct strbuf *name, const struct replay_options *options,
+                          const char *trace)
+{
+    if (options->output && !is_directory(options->output))
+        strbuf_add_string(name, options->output);
+    else
+        name_profile(name, trace, options->output);
+}
+
+/* ---- Progress ------------------------------------------------------------------------------ */
+
+struct progress {
+    const char *path;
+    bool shown;
+    uint64_t next_ns;
+};
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static void show_progress(void *context, uint64_t events, uint64_t of_events)
+{
+    struct progress *progress = context;
+    uint64_t now = now_ns();
+    if (now < progress->next_ns)
+        return;
+    if (progress->next_ns) {
+        struct strbuf name = STRBUF_INIT;
+        text_add_safe_string(&name, progress->path);
+        fprintf(stderr, "\r\033[K%s: %s of %s events", name.data, human_count(events).text,
+                human_count(of_events).text);
+        fflush(stderr);
+        strbuf_release(&name);
+        progress->shown = true;
+    }
+    progress->next_ns = now + 200000000u;
+}
+
+static void end_progress(const struct progress *progress)
+{
+    if (progress->shown)
+        fputs("\r\033[K", stderr);
+}
+
+/* ---- Replaying ----------------------------------------------------------------------------- */
+
+static void complain(const char *sentence)
+{
+    struct strbuf safe = STRBUF_INIT;
+    text_add_safe_string(&safe, sentence);
+    fprintf(stderr, "tidemark replay: %s\n", safe.data);
+    strbuf_release(&safe);
+}
+
+static void tell(const char *path, const struct rerun_result *result, uint64_t ns)
+{
+    struct strbuf name = STRBUF_INIT;
+    text_add_safe_string(&name, path);
+    printf("%s: %s events in %s (%s a second)\n", name.data, human_count(result->events).text,
+           human_duration(ns).text,
+           human_count(ns ? (uint64_t)((double)result->events * 1e9 / (double)ns) : 0).text);
+    strbuf_release(&name);
+}
+
+static int replay_one(const struct replay_options *options, struct rerun_options *rerun,
+                      const char *path)
+{
+    struct strbuf output = STRBUF_INIT;
+    struct progress progress = {.path = path};
+    struct rerun_result result;
+    struct trace *trace;
+    uint64_t begin_ns = now_ns();
+    if (trace_open(&trace, path) < 0) {
+        complain(trace_error());
+        return OPTIONS_EXIT_FAILURE;
+    }
+    choose_output(&output, options, path);
+    rerun->progress = isatty(STDERR_FILENO) && !options->quiet ? show_progress : NULL;
+    rerun->context = &progress;
+    int error = rerun_profile(trace, rerun, output.data, &result);
+    end_progress(&progress);
+    if (error)
+        complain(rerun_error());
+    else if (*result.missing)
+        complain(result.missing);
+    if (!error && !options->quiet)
+        tell(output.data, &result, now_ns() - begin_ns);
+    trace_close(trace);
+    strbuf_release(&output);
+    return error ? OPTIONS_EXIT_FAILURE : 0;
+}
+
+static int parse_moment(const char *text, struct rerun_moment *moment)
+{
+    if (!text || rerun_moment_parse(text, moment) == 0)
+        return 0;
+    return options_usage_error(&command, "%s", rerun_error());
+}
+
+int cmd_replay(int argc, char **argv)
+{
+    struct replay_options options = {.pack = true};
+    int operand = options_parse(&command, argc, argv, &options);
+    if (operand < 0)
+        return OPTIONS_EXIT_STATUS(operand);
+    if (operand == argc)
+        return options_usage_error(&command, "no trace given");
+    if (operand + 1 < argc && options.output && !is_directory(options.output))
+        return options_usage_error(&command, "several traces need a directory as --output, and %s "
+                                             "is none",
+                                   options.output);
+    struct rerun_options rerun = {
+        .jobs = options.jobs < 1000 ? (unsigned)options.jobs : 1000, .pack = options.pack};
+    int status = parse_moment(options.from, &rerun.from);
+    if (!status)
+        status = parse_moment(options.to, &rerun.to);
+    if (status)
+        return status;
+    for (; operand < argc; operand++) {
+        int one = replay_one(&options, &rerun, argv[operand]);
+        status = status ? status : one;
+    }
+    return status;
+}

@@ -1,0 +1,93 @@
+/* Replays of traces: what a recording's own replay knew, on any day and on another machine.
+ *
+ * 0 or -errno, with a sentence in rerun_error(). Safe from several threads, each with its own trace
+ * or at least its own profile. */
+#ifndef TIDEMARK_RERUN_RERUN_H
+#define TIDEMARK_RERUN_RERUN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "profile/profile.h"
+#include "trace/trace.h"
+
+/* The sentence for the last failure of this thread. */
+const char *rerun_error(void);
+
+/* ---- Names --------------------------------------------------------------------------------- */
+
+/* A profile without metrics in which there is what presenters need to show a call path of the trace:
+ * nodes (by their numbers), codes, lines, functions, modules, meta. The caller frees it by
+ * profile_free().
+ *
+ * `before_block`: as trace_nodes() takes it: the nodes that it can name and more; SIZE_MAX: all.
+ * Names come from the trace's supplement. Where it has none (it was cut off), and for code that the
+ * supplement lacks, they come from the object files if these are still there and have the build-ids
+ * of the recording; that costs what the symbols of the files cost, so only the codes on the paths of
+ * `wanted` are looked up (NULL: all). */
+struct rerun_wanted {
+    const uint32_t *nodes;
+    size_t count;
+};
+int rerun_names(const struct trace *trace, size_t before_block, const struct rerun_wanted *wanted,
+                struct profile **out);
+
+/* Is what names() says only what is found on this machine today? One sentence for whoever reads what
+ * is shown, or NULL. Lives as long as the profile. */
+const char *rerun_names_doubt(const struct profile *names);
+/* ---- Moments ------------------------------------------------------------------------------- */
+
+/* A moment of a recording as a person names it. */
+enum rerun_moment_kind {
+    RERUN_NO_MOMENT = 0,
+    RERUN_TIME,    /* "12.5s", "80ms": ns since the start */
+    RERUN_PERCENT, /* "73%" of the recording's time, in `part` as 0 to 1 */
+    RERUN_PEAK,    /* "peak": when the live bytes were highest, the first time */
+    RERUN_EVENT,   /* "#123456": events are numbered from 0 */
+};
+struct rerun_moment {
+    enum rerun_moment_kind kind;
+    uint64_t value;
+    double part;
+};
+/* -EINVAL, with a sentence: it is no moment. */
+int rerun_moment_parse(const char *text, struct rerun_moment *moment);
+
+/* How ticks of the trace become nanoseconds, and how long the recording was, as far as the trace
+ * says: what the recording's last profile was made with; of one that was cut off, the best there is. */
+struct rerun_clock {
+    uint64_t start_ticks, end_ticks;
+    double first_tick_ns; /* as replay_new() got it */
+    double tick_ns;
+};
+void rerun_clock(const struct trace *trace, struct rerun_clock *clock);
+
+/* The time of a moment; of RERUN_EVENT that of its block's beginning. */
+uint64_t rerun_moment_ticks(const struct trace *trace, const struct rerun_moment *moment);
+
+/* ---- Profiles ------------------------------------------------------------------------------ */
+
+struct rerun_options {
+    unsigned jobs; /* threads, 0: as many as there are cores. The result does not depend on it */
+    bool pack;
+    /* Only what happens from one to the other, both included: blocks that are alive before are alive,
+     * but no allocations of the window. */
+    struct rerun_moment from, to;
+    /* NULL, or called now and then by the thread that replays. */
+    void (*progress)(void *context, uint64_t events, uint64_t of_events);
+    void *context;
+};
+
+struct rerun_result {
+    uint64_t events;        /* replayed */
+    char missing[512];      /* "", or a sentence: what of the trace could not be read */
+    bool from_files;        /* names are those of files on this machine */
+};
+
+/* Replays a trace and writes the profile of it: without a window the one that the recording wrote.
+ * A file that is there is renamed to .old, as by a recording. Where the trace is damaged what is
+ * sound is replayed, and the profile says what is missing. On failure there is no new file. */
+int rerun_profile(struct trace *trace, const struct rerun_options *options, const char *path,
+                  struct rerun_result *result);
+
+#endif

@@ -1,0 +1,41 @@
+# Traces that end early: the disk is full, everything is killed.
+. "$HERE/lib.sh"
+
+# The disk is full: said once, the trace is what came before. (The profile is on the same disk, which
+# may suffice for it; trace.sh has a trace that fails alone.)
+if [ "$(id -u)" = 0 ] && mkdir small && mount -t tmpfs -o size=1m tmpfs small 2>/dev/null; then
+    trap 'umount small' EXIT
+    try tidemark record -q --trace --compress=none -o small/full.tmk "$VICTIMS/crossfree" 4
+    cp small/full.tm* . 2>/dev/null
+else
+    skip "not root: no file system to fill"
+fi
+grep -c "cannot write small/full.tmt: No space left on device; what came before that is in it" err
+"$READ_TRACE" full.tmt | grep -E '^(damage|end|unknown)' |
+    sed -E 's/after [0-9]+ whole/after N whole/'
+[ "$("$READ_TRACE" full.tmt | sed -n 's/^events: //p')" -ge 1000 ] && echo "a thousand events or more"
+
+# Everything is killed at once: what was two seconds old is in the trace.
+tidemark record -q --trace -o dead.tmk perl -e '
+    my $n = 0;
+    while (1) { my @list = map { "x" x 1000 } 1 .. 100; $n++; select(undef, undef, undef, 0.001); }' &
+tool=$!
+disown $tool
+until_true [ -s dead.tmt ]
+sleep 3.5
+program=$(pgrep -P $tool)
+kill -9 $tool "$program"
+"$READ_TRACE" dead.tmt >said
+grep damage said | sed -E 's/after [0-9]+ whole/after N whole/'
+events=$(sed -n 's/^events: //p' said)
+[ "$events" -gt 20000 ] && echo "tens of thousands of events"
+grep -E '^(unknown nodes|end)' said
+
+# A collector that is killed alone: the program does not suffer.
+"$BIN/tidemark" record -q --trace -o alone.tmk sh -c 'sleep 2; echo it went on' >out 2>/dev/null &
+tool=$!
+disown $tool
+until_true [ -s alone.tmt ]
+kill -9 $tool
+until_true grep 'it went on' out
+"$READ_TRACE" alone.tmt | grep -cE '^damage: .* cut off'
