@@ -24,6 +24,11 @@ static uint64_t clock_ns(clockid_t clock)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+uint64_t measure_thread_ns(void)
+{
+    return clock_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
 /* ---- Memory -------------------------------------------------------------------------------- */
 
 /* The number behind `key` in a file of /proc, in bytes. */
@@ -95,12 +100,12 @@ void measure_begin(struct churn_result *result)
 
 void measure_reading(struct churn_result *result, uint32_t number)
 {
-    uint64_t cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    uint64_t cpu_ns = measure_thread_ns();
     uint64_t wall_ns = clock_ns(CLOCK_MONOTONIC);
 
     if (number < SCRIPT_READINGS)
         result->readings[number] = resident_now();
-    atomic_fetch_add(&begun.reading_cpu_ns, clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns);
+    atomic_fetch_add(&begun.reading_cpu_ns, measure_thread_ns() - cpu_ns);
     atomic_fetch_add(&begun.reading_wall_ns, clock_ns(CLOCK_MONOTONIC) - wall_ns);
 }
 

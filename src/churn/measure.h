@@ -12,6 +12,9 @@ void measure_end(struct churn_result *result);
 /* Takes a reading (any thread). Its own time is counted apart. */
 void measure_reading(struct churn_result *result, uint32_t number);
 
+/* CPU time of this thread. */
+uint64_t measure_thread_ns(void);
+
 /* Ends the process with a sentence in the result. */
 _Noreturn void measure_fail(struct churn_result *result, const char *what, int error);
 

@@ -28,7 +28,7 @@ struct seat {
     uint32_t lanes;   /* begun */
     uint32_t stretches;
     uint64_t calls, failed;
-    uint64_t waited_ticks;
+    uint64_t waited_ns; /* CPU time spent on waiting */
     pthread_t thread;
     bool has_thread;
     void *stack;

@@ -11,7 +11,7 @@
  * waits only for what was recorded earlier, so there is always one that can go on.
  *
  * Epochs keep threads together that have nothing to wait for: a lane that enters an epoch waits until
- * all lanes are through with the epochs more than `window` before it.
+ * all lanes are through with those before it.
  *
  * Operations, with varints (seven bits a byte, lowest first):
  *   MALLOC  CALLOC        size, slot
@@ -61,7 +61,7 @@ struct script_header {
     uint64_t magic;
     uint32_t seat_count, shared_slots;
     uint32_t epoch_count; /* 0: threads go as they like */
-    uint32_t window;
+    uint32_t reserved;
     uint64_t seats_offset;
     uint64_t epochs_offset; /* u32 each: lanes that take part; 0: one lane in every epoch */
     uint64_t calls[SCRIPT_CALLS];

@@ -34,8 +34,7 @@ void script_put_control(struct script_writer *writer, uint32_t seat, enum script
 
 void script_count_private(struct script_writer *writer, uint32_t seat, uint32_t slots);
 
-/* Completes the file. The header's counts of calls, shared slots, epochs and window are the
- * caller's; `epochs` may be NULL. 0 or -errno. */
+/* Completes the file. The header's counts of calls, shared slots and epochs are the caller's; `epochs` may be NULL. 0 or -errno. */
 int script_writer_finish(struct script_writer *writer, struct script_header *header,
                          const uint32_t *epochs);
 

@@ -14,8 +14,9 @@
 #include "script/writer.h"
 
 enum {
-    EPOCH_CALLS = 4096, /* of an epoch, with WHATIF_NEAR */
-    NEAR_WINDOW = 1,
+    EPOCH_CALLS = 4096, /* of an epoch at most, with WHATIF_NEAR */
+    EPOCH_SHARE = 100,  /* and this part of the peak may begin or end in one; at least */
+    EPOCH_BYTES = 64 << 10,
     SHARED_REST = 1024, /* shared slots that are free and not used again yet */
     NO_LANE = -1,
 };
@@ -42,6 +43,7 @@ struct author {
     uint32_t resting_first, resting_count, resting_room;
     uint32_t *epochs; /* lanes that take part */
     uint32_t epoch, epoch_room;
+    uint64_t epoch_calls, epoch_bytes; /* of the epoch under way: calls; begun and ended */
     uint64_t births, calls, next_sample;
     int error;
 };
@@ -87,16 +89,28 @@ static void take_part(struct author *author, uint32_t epoch)
     author->epochs[epoch]++;
 }
 
-static void enter_epoch(struct author *author, uint32_t number)
+/* So that what is alive at once differs little from the recording, however the threads run. */
+static bool is_epoch_over(const struct author *author, uint32_t lane, uint64_t bytes)
+{
+    uint64_t share = author->survey->peak_bytes / EPOCH_SHARE;
+    uint64_t limit = share > EPOCH_BYTES ? share : EPOCH_BYTES;
+
+    if (author->order == WHATIF_STRICT)
+        return author->last != lane && author->last != NO_LANE;
+    return author->epoch_calls >= EPOCH_CALLS ||
+           (author->epoch_calls && author->epoch_bytes + bytes > limit);
+}
+
+static void enter_epoch(struct author *author, uint32_t number, uint64_t bytes)
 {
     struct lane *lane = lane_of(author, number);
 
     if (author->order == WHATIF_FREE)
         return;
-    if (author->order == WHATIF_NEAR)
-        author->epoch = (uint32_t)(author->calls / EPOCH_CALLS);
-    else if (author->last != number && author->last != NO_LANE)
+    if (is_epoch_over(author, number, bytes)) {
         author->epoch++;
+        author->epoch_calls = author->epoch_bytes = 0;
+    }
     if (lane->epoch_1 == author->epoch + 1)
         return;
     if (author->epoch >= SCRIPT_MAX_TURN)
@@ -107,10 +121,10 @@ static void enter_epoch(struct author *author, uint32_t number)
     script_put_control(author->writer, number, SCRIPT_EPOCH, author->epoch);
 }
 
-/* The lane does something now. */
-static void enter(struct author *author, uint32_t number)
+/* The lane does something now, to blocks of so many bytes. */
+static void enter(struct author *author, uint32_t number, uint64_t bytes)
 {
-    enter_epoch(author, number);
+    enter_epoch(author, number, bytes);
     author->last = number;
     for (size_t i = 0; i < author->leaving_count; i++)
         script_put_control(author->writer, number, SCRIPT_RELEASE, author->leaving[i]);
@@ -124,7 +138,7 @@ static void start_lane(void *context, uint32_t number)
                (!author->last || lane_of(author, (uint32_t)author->last)->runs);
     uint32_t by = can ? (uint32_t)author->last : 0;
 
-    enter(author, by);
+    enter(author, by, 0);
     script_put_control(author->writer, by, SCRIPT_SPAWN, number);
     lane_of(author, number)->runs = true;
     lane_of(author, number)->epoch_1 = 0;
@@ -227,11 +241,13 @@ static void give_slot(struct author *author, uint32_t lane, const struct live_bl
 
 /* ---- Calls --------------------------------------------------------------------------------- */
 
-static void count_call(struct author *author, uint32_t lane)
+static void count_call(struct author *author, uint32_t lane, uint64_t bytes)
 {
     uint64_t sample;
 
     author->calls++;
+    author->epoch_calls++;
+    author->epoch_bytes += bytes;
     if (author->calls == author->survey->peak_call)
         script_put_control(author->writer, lane, SCRIPT_SAMPLE, SCRIPT_PEAK_SAMPLE);
     for (; (sample = author->next_sample) < SCRIPT_SAMPLES - 1; author->next_sample++) {
@@ -247,11 +263,11 @@ static void write_birth(void *context, uint32_t lane, const struct flow_birth *b
     struct author *author = context;
     struct script_slot slot;
 
-    enter(author, lane);
+    enter(author, lane, birth->size_bytes);
     slot = take_slot(author, lane, block);
     script_put_birth(author->writer, lane, birth->kind, birth->align_log2, birth->size_bytes,
                      &slot);
-    count_call(author, lane);
+    count_call(author, lane, block->size_bytes);
 }
 
 static void write_change(void *context, uint32_t lane, const struct flow_birth *birth,
@@ -261,11 +277,11 @@ static void write_change(void *context, uint32_t lane, const struct flow_birth *
     struct script_slot from = slot_of(author, old), to;
     uint64_t grown = birth->size_bytes > old->size_bytes ? birth->size_bytes - old->size_bytes : 0;
 
-    enter(author, lane);
+    enter(author, lane, old->size_bytes + birth->size_bytes);
     give_slot(author, lane, old);
     to = take_slot(author, lane, block);
     script_put_realloc(author->writer, lane, birth->size_bytes, grown, &from, &to);
-    count_call(author, lane);
+    count_call(author, lane, old->size_bytes + block->size_bytes);
 }
 
 static void write_end(void *context, uint32_t lane, const struct live_block *block)
@@ -273,10 +289,10 @@ static void write_end(void *context, uint32_t lane, const struct live_block *blo
     struct author *author = context;
     struct script_slot slot = slot_of(author, block);
 
-    enter(author, lane);
+    enter(author, lane, block->size_bytes);
     script_put_free(author->writer, lane, &slot);
     give_slot(author, lane, block);
-    count_call(author, lane);
+    count_call(author, lane, block->size_bytes);
 }
 
 /* ---- The whole ----------------------------------------------------------------------------- */
@@ -298,7 +314,6 @@ static int complete(struct author *author, struct script_header *header)
     *header = (struct script_header){
         .shared_slots = author->shared_count,
         .epoch_count = author->order == WHATIF_FREE ? 0 : author->epoch + 1,
-        .window = author->order == WHATIF_NEAR ? NEAR_WINDOW : 0,
     };
     memcpy(header->calls, author->survey->calls, sizeof header->calls);
     if (author->order == WHATIF_NEAR)

@@ -72,6 +72,8 @@ static void put_row(struct json *json, const char *key, const struct whatif *wha
     put_figure(json, "cpu_ns", &row->cpu_ns);
     put_figure(json, "wall_ns", &row->wall_ns);
     put_figure(json, "system_ns", &row->system_ns);
+    if (row->candidate)
+        put_number(json, "calls_ns", row->calls_ns);
     put_figure(json, "page_faults", &row->faults);
     if (row->candidate) {
         put_figure(json, "failed_calls", &row->failed_calls);

@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "whatif/whatif.h"
 
-enum { NAME_LEAST = 9, NAME_MOST = 34, FIGURE = 11, LABEL = 12, LEVELS = 8 };
+enum { NAME_LEAST = 9, NAME_MOST = 34, FIGURE = 12, LABEL = 12, LEVELS = 8 };
 
 struct page {
     struct strbuf *out;
@@ -105,7 +105,7 @@ static void add_waste(struct page *page, const struct whatif_row *row)
 
 static void add_memory(struct page *page)
 {
-    static const char *const heads[] = {"peak", "waste", "of request", "at its peak", "at the end"};
+    static const char *const heads[] = {"peak", "waste", "in percent", "at request", "at the end"};
     struct strbuf text = STRBUF_INIT;
 
     add_title(page, "Memory", "resident, above what the driver takes");
@@ -147,7 +147,7 @@ static void add_bars(struct page *page)
 {
     uint64_t whole = highest_peak(page->whatif);
 
-    add_title(page, "Peak", "the range is that of the rounds");
+    add_title(page, "Peak", "requested, and resident under each");
     strbuf_add_string(page->out, "  ");
     add_padded(page->out, "requested", page->name_columns, false);
     add_value(page, page->whatif->peak_bytes, human_bytes);
@@ -227,10 +227,10 @@ static void add_per_call(struct page *page, const struct whatif_row *row)
 
 static void add_time(struct page *page)
 {
-    static const char *const heads[] = {"CPU", "a call", "system", "wall", "faults"};
+    static const char *const heads[] = {"CPU", "a call", "in calls", "wall", "faults"};
     struct strbuf rest = STRBUF_INIT;
 
-    strbuf_addf(&rest, "CPU without the driver's own %s%s",
+    strbuf_addf(&rest, "CPU without the driver's own %s%s; in calls: estimated",
                 page->whatif->driver.cpu_ns.median == WHATIF_UNKNOWN
                     ? "-"
                     : human_duration(page->whatif->driver.cpu_ns.median).text,
@@ -243,7 +243,7 @@ static void add_time(struct page *page)
         begin_row(page, row);
         add_value(page, row->cpu_ns.median, human_duration);
         add_per_call(page, row);
-        add_value(page, row->system_ns.median, human_duration);
+        add_value(page, row->calls_ns, human_duration);
         add_value(page, row->wall_ns.median, human_duration);
         add_value(page, row->faults.median, human_count);
         strbuf_add_char(page->out, '\n');
@@ -405,7 +405,8 @@ static const char *order_note(enum whatif_order order)
                                     "on the clock says nothing. "
            : order == WHATIF_FREE ? "Threads run as they can, so peaks of different threads may "
                                     "meet that never met. "
-                                  : "Threads keep within some 8,000 calls of one another. ";
+                                  : "Threads keep so near that what is requested at once differs from "
+                                    "the recording by a hundredth of its peak or one block. ";
 }
 
 static const char *touch_note(enum whatif_touch touch)

@@ -86,7 +86,10 @@ static uint64_t take_end(const struct churn_result *result, const struct churn_r
 }
 static uint64_t take_cpu(const struct churn_result *result, const struct churn_result *idle)
 {
-    return result == idle ? result->cpu_ns : above(result->cpu_ns, idle->cpu_ns);
+    if (result == idle)
+        return result->cpu_ns;
+    /* Where the driver's share varies by more than there is, there is nothing to be said. */
+    return result->cpu_ns > idle->cpu_ns ? result->cpu_ns - idle->cpu_ns : WHATIF_UNKNOWN;
 }
 static uint64_t take_wall(const struct churn_result *result, const struct churn_result *idle)
 {
@@ -163,8 +166,22 @@ static uint64_t quantile_ns(const uint64_t *bins, double share, double tick_ns)
     return WHATIF_UNKNOWN;
 }
 
-static void fill_calls(struct whatif_row *row, const struct rounds *rounds)
+static double mean_ns(const uint64_t *bins, double tick_ns)
 {
+    double ticks = 0, count = 0;
+
+    for (unsigned bin = 0; bin < CHURN_BINS; bin++) {
+        ticks += (double)bins[bin] *
+                 (double)(churn_bin_ticks(bin) + churn_bin_ticks(bin + 1) - 1) / 2;
+        count += (double)bins[bin];
+    }
+    return count > 0 ? ticks / count * tick_ns : 0;
+}
+
+static void fill_calls(struct whatif_row *row, const struct rounds *rounds, const uint64_t *counts)
+{
+    double whole_ns = 0;
+
     for (unsigned call = 0; call < WHATIF_CALLS; call++) {
         uint64_t bins[CHURN_BINS] = {0};
         double tick_ns = 0;
@@ -178,7 +195,9 @@ static void fill_calls(struct whatif_row *row, const struct rounds *rounds)
         }
         row->calls[call].median_ns = quantile_ns(bins, 0.5, tick_ns);
         row->calls[call].p99_ns = quantile_ns(bins, 0.99, tick_ns);
+        whole_ns += mean_ns(bins, tick_ns) * (double)counts[call];
     }
+    row->calls_ns = whole_ns > 0 ? (uint64_t)whole_ns : WHATIF_UNKNOWN;
 }
 
 static void fill_failure(struct whatif_row *row, const struct rounds *rounds, uint64_t calls)
@@ -200,9 +219,9 @@ static void fill_failure(struct whatif_row *row, const struct rounds *rounds, ui
 }
 
 static void fill_row(struct whatif_row *row, const struct rounds *rounds, const struct rounds *idle,
-                     uint64_t calls)
+                     const struct whatif *whatif)
 {
-    fill_failure(row, rounds, calls);
+    fill_failure(row, rounds, whatif->call_count);
     row->peak_bytes = figure(rounds, idle, take_peak);
     row->at_peak_bytes = figure(rounds, idle, take_at_peak);
     row->end_bytes = figure(rounds, idle, take_end);
@@ -212,7 +231,7 @@ static void fill_row(struct whatif_row *row, const struct rounds *rounds, const 
     row->faults = figure(rounds, idle, take_faults);
     row->failed_calls = figure(rounds, idle, take_failed);
     fill_readings(row, rounds, idle);
-    fill_calls(row, rounds);
+    fill_calls(row, rounds, whatif->call_counts);
 }
 
 /* ---- Rounds -------------------------------------------------------------------------------- */
@@ -286,11 +305,10 @@ static int run_rounds(struct contest *contest, struct strbuf *sentence)
         error = run_round(contest, round, sentence);
     if (error)
         return error;
-    fill_row(&whatif->driver, &contest->rows[0], &contest->rows[0], whatif->call_count);
+    fill_row(&whatif->driver, &contest->rows[0], &contest->rows[0], whatif);
     for (size_t row = 0; row < count; row++) {
         whatif->rows[row].candidate = &contest->candidates->all[row];
-        fill_row(&whatif->rows[row], &contest->rows[row + 1], &contest->rows[0],
-                 whatif->call_count);
+        fill_row(&whatif->rows[row], &contest->rows[row + 1], &contest->rows[0], whatif);
     }
     return 0;
 }
