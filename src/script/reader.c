@@ -176,8 +176,8 @@ static inline bool get_op(struct script_cursor *cursor, struct script_op *op)
     unsigned byte = *cursor->at++;
     bool sound = true;
 
-    op->kind = byte & SCRIPT_KIND_MASK;
-    op->flags = (uint8_t)(byte & ~SCRIPT_KIND_MASK);
+    *op = (struct script_op){.kind = byte & SCRIPT_KIND_MASK,
+                             .flags = (uint8_t)(byte & ~SCRIPT_KIND_MASK)};
     if (op->kind >= SCRIPT_KINDS)
         return false;
     if (op->kind != SCRIPT_END && op->kind < SCRIPT_CALLS)

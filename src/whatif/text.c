@@ -3,6 +3,7 @@
 #include <string.h>
 #include "base/human.h"
 #include "base/text.h"
+#include "present/names.h"
 #include "whatif/whatif.h"
 
 enum { NAME_LEAST = 9, NAME_MOST = 34, FIGURE = 12, LABEL = 12, LEVELS = 8 };
@@ -27,11 +28,24 @@ static void add_padded(struct strbuf *out, const char *text, size_t columns, boo
         strbuf_add_repeated(out, " ", gap);
 }
 
+/* Of a path the last component is enough; its settings stay. */
+static void add_shown_name(struct strbuf *out, const char *name)
+{
+    const char *space = strrchr(name, ' ');
+    const char *library = space ? space + 1 : name;
+    struct strbuf shown = STRBUF_INIT;
+
+    strbuf_add(&shown, name, (size_t)(library - name));
+    strbuf_add_string(&shown, name_base(library));
+    text_add_safe_string(out, shown.data);
+    strbuf_release(&shown);
+}
+
 static void add_name(struct page *page, const char *name)
 {
     struct strbuf safe = STRBUF_INIT, cut = STRBUF_INIT;
 
-    text_add_safe_string(&safe, name);
+    add_shown_name(&safe, name);
     text_add_cut(&cut, safe.data, page->name_columns);
     add_padded(page->out, cut.data, page->name_columns, false);
     strbuf_release(&safe);
@@ -380,16 +394,17 @@ static void add_failures(struct page *page)
     for (size_t i = 0; i < page->whatif->row_count; i++) {
         const struct whatif_row *row = &page->whatif->rows[i];
         strbuf_reset(&text);
+        if (row->failure && row->reached > 0)
+            strbuf_addf(&text, "after %.0f %% of the stream: ", 100 * row->reached);
         if (row->failure)
-            strbuf_addf(&text, "after %.0f %% of the stream: %s%s", 100 * row->reached,
-                        row->failure, row->rounds ? " (not in every round)" : "");
+            strbuf_addf(&text, "%s%s", row->failure, row->rounds ? " (not in every round)" : "");
         else if (row->failed_calls.median != WHATIF_UNKNOWN && row->failed_calls.median)
             strbuf_addf(&text, "%s calls got no memory",
                         human_count(row->failed_calls.median).text);
         if (!text.length)
             continue;
         if (!any)
-            add_title(page, "Failures", "");
+            add_title(page, "Failures", "figures above are of runs that came to the end");
         any = true;
         begin_row(page, row);
         strbuf_add_string(page->out, "  ");
@@ -442,9 +457,13 @@ static size_t widest_name(const struct whatif *whatif, const struct style *style
 
     if (style->columns < figures + most)
         most = style->columns > figures + NAME_LEAST ? style->columns - figures : NAME_LEAST;
-    for (size_t i = 0; i < whatif->row_count; i++)
-        if (strlen(whatif->rows[i].candidate->name) > columns)
-            columns = strlen(whatif->rows[i].candidate->name);
+    for (size_t i = 0; i < whatif->row_count; i++) {
+        struct strbuf shown = STRBUF_INIT;
+        add_shown_name(&shown, whatif->rows[i].candidate->name);
+        if (text_width(shown.data) > columns)
+            columns = text_width(shown.data);
+        strbuf_release(&shown);
+    }
     return columns < most ? columns : most;
 }
 

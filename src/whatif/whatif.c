@@ -149,7 +149,7 @@ static void fill_readings(struct whatif_row *row, const struct rounds *rounds,
 }
 
 /* The time that `share` of the calls of a kind took at most: the middle of its bin. */
-static uint64_t quantile_ns(const uint64_t *bins, double share, double tick_ns)
+static uint64_t quantile_ns(const uint32_t *bins, double share, double tick_ns)
 {
     uint64_t whole = 0, sum = 0;
 
@@ -166,7 +166,7 @@ static uint64_t quantile_ns(const uint64_t *bins, double share, double tick_ns)
     return WHATIF_UNKNOWN;
 }
 
-static double mean_ns(const uint64_t *bins, double tick_ns)
+static double mean_ns(const uint32_t *bins, double tick_ns)
 {
     double ticks = 0, count = 0;
 
@@ -178,12 +178,34 @@ static double mean_ns(const uint64_t *bins, double tick_ns)
     return count > 0 ? ticks / count * tick_ns : 0;
 }
 
-static void fill_calls(struct whatif_row *row, const struct rounds *rounds, const uint64_t *counts)
+static uint64_t all_calls_ns(const struct churn_result *result, const uint64_t *counts)
 {
     double whole_ns = 0;
 
+    for (unsigned call = 0; call < WHATIF_CALLS; call++)
+        whole_ns += mean_ns(result->bins[kinds[call]], result->tick_ns) * (double)counts[call];
+    return whole_ns > 0 ? (uint64_t)whole_ns : WHATIF_UNKNOWN;
+}
+
+/* A thread that lost its processor in the middle of a timed call spoils a round's sum: hence the
+ * median of the rounds. */
+static void fill_calls_ns(struct whatif_row *row, const struct rounds *rounds,
+                          const uint64_t *counts)
+{
+    uint64_t *values = calloc(rounds->count, sizeof *values);
+    size_t count = 0;
+
+    for (unsigned i = 0; values && i < rounds->count; i++)
+        if (is_whole(&rounds->outcomes[i]))
+            values[count++] = all_calls_ns(&rounds->outcomes[i].result, counts);
+    row->calls_ns = figure_of(values, count).median;
+    free(values);
+}
+
+static void fill_calls(struct whatif_row *row, const struct rounds *rounds)
+{
     for (unsigned call = 0; call < WHATIF_CALLS; call++) {
-        uint64_t bins[CHURN_BINS] = {0};
+        uint32_t bins[CHURN_BINS] = {0};
         double tick_ns = 0;
         for (unsigned i = 0; i < rounds->count; i++) {
             const struct churn_result *result = &rounds->outcomes[i].result;
@@ -195,9 +217,7 @@ static void fill_calls(struct whatif_row *row, const struct rounds *rounds, cons
         }
         row->calls[call].median_ns = quantile_ns(bins, 0.5, tick_ns);
         row->calls[call].p99_ns = quantile_ns(bins, 0.99, tick_ns);
-        whole_ns += mean_ns(bins, tick_ns) * (double)counts[call];
     }
-    row->calls_ns = whole_ns > 0 ? (uint64_t)whole_ns : WHATIF_UNKNOWN;
 }
 
 static void fill_failure(struct whatif_row *row, const struct rounds *rounds, uint64_t calls)
@@ -231,7 +251,8 @@ static void fill_row(struct whatif_row *row, const struct rounds *rounds, const 
     row->faults = figure(rounds, idle, take_faults);
     row->failed_calls = figure(rounds, idle, take_failed);
     fill_readings(row, rounds, idle);
-    fill_calls(row, rounds, whatif->call_counts);
+    fill_calls(row, rounds);
+    fill_calls_ns(row, rounds, whatif->call_counts);
 }
 
 /* ---- Rounds -------------------------------------------------------------------------------- */
@@ -245,6 +266,9 @@ static void check_allocator(const struct whatif_candidate *candidate,
         return;
     strbuf_add_string(&outcome->failure,
                       "the library was not loaded, or has no malloc of its own");
+    outcome->calls = 0;
+    for (unsigned i = 0; i < SCRIPT_READINGS; i++)
+        outcome->result.readings[i] = CHURN_UNKNOWN;
 }
 
 static int run_one(struct contest *contest, size_t row, unsigned round)
