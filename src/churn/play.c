@@ -260,14 +260,17 @@ static void end_lane_before(struct seat *seat)
     seat->has_thread = false;
 }
 
-static void spawn(struct stage *stage, uint32_t number)
+/* Whoever it is that begins the lane before it, it comes first. */
+static void spawn(struct seat *by, uint32_t number, uint32_t lane)
 {
+    struct stage *stage = by->stage;
     struct seat *seat = &stage->seats[number];
     pthread_attr_t attributes;
     int error;
 
-    if (!number)
+    if (!number || !lane)
         measure_fail(stage->result, "the script begins the first thread twice", 0);
+    await_level(by, &seat->begun, lane - 1);
     end_lane_before(seat);
     atomic_fetch_add(&stage->spawned, 1);
     pthread_attr_init(&attributes);
@@ -277,6 +280,8 @@ static void spawn(struct stage *stage, uint32_t number)
     if (error)
         measure_fail(stage->result, "a thread cannot be created", error);
     seat->has_thread = true;
+    atomic_fetch_add(&seat->begun.value, 1);
+    waits_level_rose(&seat->begun);
 }
 
 static void release(struct stage *stage, uint32_t number)
@@ -293,7 +298,7 @@ static void run_control(struct seat *seat, const struct script_op *op)
 
     switch (op->kind) {
     case SCRIPT_SPAWN:
-        spawn(stage, op->number);
+        spawn(seat, op->number, op->turn);
         break;
     case SCRIPT_RELEASE:
         release(stage, op->number);

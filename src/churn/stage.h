@@ -32,6 +32,7 @@ struct seat {
     pthread_t thread;
     bool has_thread;
     void *stack;
+    struct waits_level begun;    /* lanes */
     struct waits_level released; /* lanes that may leave */
     uint32_t bins[SCRIPT_CALLS][CHURN_BINS];
 };

@@ -18,7 +18,8 @@
  *   ALIGNED               log2 of the alignment, size, slot
  *   REALLOC               size, how much of it is new, old slot, slot
  *   FREE                  slot
- *   SPAWN  RELEASE        seat: begin its next lane; its lane that has come to its END may leave
+ *   SPAWN                 seat, which of its lanes (from 1) begins
+ *   RELEASE               seat: its lane that has come to its END may leave
  *   EPOCH                 number
  *   SAMPLE                number of the reading of memory to be taken here
  *   END                   the lane is over

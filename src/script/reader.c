@@ -184,6 +184,8 @@ static inline bool get_op(struct script_cursor *cursor, struct script_op *op)
         get_call(cursor, op, &sound);
     else if (op->kind != SCRIPT_END)
         op->number = get_below(cursor, control_limit(&cursor->limits, op->kind), &sound);
+    if (op->kind == SCRIPT_SPAWN)
+        op->turn = get_below(cursor, SCRIPT_MAX_TURN, &sound);
     return sound;
 }
 

@@ -18,7 +18,7 @@ struct script_op {
     uint8_t flags, align_log2;
     uint32_t slot, old_slot;
     uint32_t turn, old_turn;
-    uint32_t number; /* of a seat, an epoch or a sample */
+    uint32_t number; /* of a seat, an epoch or a sample; of SPAWN the turn is the lane's number */
     uint64_t size_bytes, new_bytes;
 };
 

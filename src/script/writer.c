@@ -14,6 +14,7 @@ struct seat {
     unsigned char *chunk; /* the one under way, its header included; NULL: none */
     uint32_t used, room;
     uint64_t offset; /* where it will lie */
+    uint32_t spawned; /* its lanes that have begun */
     struct script_seat facts;
 };
 
@@ -206,7 +207,9 @@ void script_put_free(struct script_writer *writer, uint32_t seat_number,
 void script_put_control(struct script_writer *writer, uint32_t seat_number, enum script_kind kind,
                         uint32_t number)
 {
-    struct seat *seat = begin_op(writer, seat_number, kind);
+    struct seat *spawned = kind == SCRIPT_SPAWN ? seat_of(writer, number) : NULL;
+    uint32_t lane = spawned ? ++spawned->spawned : 0;
+    struct seat *seat = begin_op(writer, seat_number, kind); /* may move seats */
 
     if (!seat)
         return;
@@ -214,6 +217,8 @@ void script_put_control(struct script_writer *writer, uint32_t seat_number, enum
         seat->facts.lanes++;
     else
         put(seat, number);
+    if (kind == SCRIPT_SPAWN)
+        put(seat, lane);
 }
 
 void script_count_private(struct script_writer *writer, uint32_t seat_number, uint32_t slots)

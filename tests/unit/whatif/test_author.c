@@ -204,11 +204,11 @@ static bool end_lane(struct stage *stage, struct runner *runner)
     return true;
 }
 
-static bool spawn(struct stage *stage, uint32_t seat)
+static bool spawn(struct stage *stage, uint32_t seat, uint32_t lane)
 {
     struct runner *runner = &stage->runners[seat];
 
-    if (runner->runs) /* the lane before it must have left */
+    if (runner->runs || runner->spawned + 1 != lane) /* the lane before it must have left */
         return false;
     assert_true(seat > 0);
     runner->runs = true;
@@ -235,7 +235,7 @@ static bool run_op(struct stage *stage, uint32_t lane)
     case SCRIPT_END:
         return end_lane(stage, runner);
     case SCRIPT_SPAWN:
-        return spawn(stage, op->number);
+        return spawn(stage, op->number, op->turn);
     case SCRIPT_RELEASE:
         stage->runners[op->number].released++;
         return true;
