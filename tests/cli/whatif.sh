@@ -44,6 +44,17 @@ for order in near free strict; do
 done
 ask glibc handover '.allocators[0].call_ns | [.malloc.median > 0, .free.p99 > 0, .realloc.median]'
 
+echo "== other people's allocators"
+for name in jemalloc tcmalloc mimalloc; do
+    # What is not installed cannot be asked.
+    if tidemark replay --rounds=1 --under=$name nothing.tmt 2>&1 | grep -q 'usual places'; then
+        echo "[1,null,0,true]"
+        continue
+    fi
+    ask $name handover '.allocators[0] | [.rounds, .failure, .failed_calls.median,
+        (.malloc_in != null and (.malloc_in | test("libc.so") | not))]'
+done
+
 echo "== an allocator that gives nothing back"
 # 64 + 64 MiB in large blocks, and 20,000 of 100 bytes with 44 beside them
 ask "TOY=bump $toy" stairs '.allocators[0] | .peak_resident_bytes.median / 1048576
