@@ -35,6 +35,7 @@ libunwind8      the oracle of call paths: every capture is compared (50 kB)
 valgrind        the oracle: allocation counts and peaks
 libgoogle-perftools-dev  programs linked with tcmalloc
 libjemalloc-dev programs linked with jemalloc
+libmimalloc2.0  an allocator to compare with others
 python3         recorded as a real program
 perl            recorded as a real program
 ghostscript     recorded as a real program

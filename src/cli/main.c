@@ -24,7 +24,7 @@ static const struct command commands[] = {
     {"report", cmd_report, "show a profile: peak, leaks, top call sites and their callers"},
     {"insight", cmd_insight, "say what is wrong with a program's use of memory, and what to do"},
     {"annotate", cmd_annotate, "show source with the figures of each line"},
-    {"replay", cmd_replay, "turn a trace into a profile again, or a part of it"},
+    {"replay", cmd_replay, "turn a trace into a profile again; or run it under other allocators"},
     {"unpack", cmd_unpack, "turn a profile into a plain SQLite database"},
     {"help", cmd_help, "show this text, or how to use a command"},
     {"version", cmd_version, "show the version"},

@@ -1,4 +1,4 @@
-/* tidemark replay: a trace becomes a profile again. */
+/* tidemark replay: a trace becomes a profile again, or is run under other allocators. */
 #include "cli/commands.h"
 
 #include <stdio.h>
@@ -11,6 +11,8 @@
 #include "base/options.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "cli/output.h"
+#include "cli/replay_under.h"
 #include "rerun/rerun.h"
 #include "trace/trace.h"
 
@@ -18,11 +20,21 @@ struct replay_options {
     const char *output, *from, *to;
     uint64_t jobs;
     bool quiet, pack;
+    struct replay_under under;
+    uint64_t width;
+    int colour;
+    bool json, pager;
 };
 
 #define TO(field) OPTION_TO(struct replay_options, field)
+
+static int add_under(void *target, const char *list)
+{
+    return replay_under_add(&((struct replay_options *)target)->under, list);
+}
+
 static const struct option_entry entries[] = {
-    OPTION_GROUP("Output"),
+    OPTION_GROUP("Profile"),
     {"output", 'o', OPTION_STRING, "FILE",
      "the profile to write, or a directory for several (default: beside the trace, "
      "NAME.replay.tmk)",
@@ -39,6 +51,10 @@ static const struct option_entry entries[] = {
     {"jobs", 'J', OPTION_NUMBER, "N",
      "threads at work; the profile does not depend on it (default: one for each core)", TO(jobs),
      false, NULL},
+    OPTION_GROUP("What if"),
+    REPLAY_UNDER_ENTRIES(TO, add_under),
+    OPTION_GROUP("How --under shows it"),
+    OUTPUT_ENTRIES(TO, "WHATIF-JSON.md"),
     OPTION_GROUP_END};
 #undef TO
 
@@ -51,7 +67,9 @@ static const struct options_command command = {
     .entries = entries,
     .epilogue = "Examples:\n"
                 "  tidemark replay run.tmt\n"
-                "  tidemark replay run.tmt --from 30s --to peak -o rise.tmk\n",
+                "  tidemark replay run.tmt --from 30s --to peak -o rise.tmk\n"
+                "  tidemark replay --under=glibc,jemalloc,mimalloc run.tmt\n"
+                "  tidemark replay --under='glibc,MALLOC_ARENA_MAX=1 glibc' run.tmt\n",
 };
 
 /* ---- Names --------------------------------------------------------------------------------- */
@@ -179,28 +197,49 @@ static int parse_moment(const char *text, struct rerun_moment *moment)
     return options_usage_error(&command, "%s", rerun_error());
 }
 
-int cmd_replay(int argc, char **argv)
+static int replay_all(const struct replay_options *options, char **traces, int count)
 {
-    struct replay_options options = {.pack = true};
-    int operand = options_parse(&command, argc, argv, &options);
-    if (operand < 0)
-        return OPTIONS_EXIT_STATUS(operand);
-    if (operand == argc)
-        return options_usage_error(&command, "no trace given");
-    if (operand + 1 < argc && options.output && !is_directory(options.output))
+    if (count > 1 && options->output && !is_directory(options->output))
         return options_usage_error(&command, "several traces need a directory as --output, and %s "
                                              "is none",
-                                   options.output);
+                                   options->output);
     struct rerun_options rerun = {
-        .jobs = options.jobs < 1000 ? (unsigned)options.jobs : 1000, .pack = options.pack};
-    int status = parse_moment(options.from, &rerun.from);
+        .jobs = options->jobs < 1000 ? (unsigned)options->jobs : 1000, .pack = options->pack};
+    int status = parse_moment(options->from, &rerun.from);
     if (!status)
-        status = parse_moment(options.to, &rerun.to);
+        status = parse_moment(options->to, &rerun.to);
     if (status)
         return status;
-    for (; operand < argc; operand++) {
-        int one = replay_one(&options, &rerun, argv[operand]);
+    for (int i = 0; i < count; i++) {
+        int one = replay_one(options, &rerun, traces[i]);
         status = status ? status : one;
     }
+    return status;
+}
+
+static int run_under(struct replay_options *options, char **traces, int count)
+{
+    if (count > 1)
+        return options_usage_error(&command, "--under takes one trace");
+    if (options->output || options->from || options->to)
+        return options_usage_error(&command, "--under writes no profile and runs the whole trace: "
+                                             "leave --output, --from and --to out");
+    return replay_under_run(&options->under, traces[0], options->json, options->colour,
+                            options->pager, options->width);
+}
+
+int cmd_replay(int argc, char **argv)
+{
+    struct replay_options options = {.pack = true, .pager = true};
+    int status, operand = options_parse(&command, argc, argv, &options);
+    if (operand < 0)
+        status = OPTIONS_EXIT_STATUS(operand);
+    else if (operand == argc)
+        status = options_usage_error(&command, "no trace given");
+    else if (options.under.candidates.count)
+        status = run_under(&options, argv + operand, argc - operand);
+    else
+        status = replay_all(&options, argv + operand, argc - operand);
+    whatif_candidates_release(&options.under.candidates);
     return status;
 }

@@ -1,0 +1,145 @@
+/* See replay_under.h. */
+#include "cli/replay_under.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include "base/options.h"
+#include "base/term.h"
+#include "base/text.h"
+#include "trace/trace.h"
+
+enum { LEAST_COLUMNS = 72, MOST_COLUMNS = 1000, USUAL_MOST_COLUMNS = 120, MOST_ROUNDS = 1000 };
+#define DEFAULT_PATIENCE_NS 30000000000ull
+
+static int complain(const char *path, const char *sentence)
+{
+    struct strbuf safe = STRBUF_INIT;
+
+    if (path) {
+        text_add_safe_string(&safe, path);
+        strbuf_add_string(&safe, ": ");
+    }
+    text_add_safe_string(&safe, sentence);
+    fprintf(stderr, "tidemark replay: %s\n", safe.data);
+    strbuf_release(&safe);
+    return OPTIONS_EXIT_FAILURE;
+}
+
+int replay_under_add(struct replay_under *under, const char *list)
+{
+    struct strbuf sentence = STRBUF_INIT;
+    int error = whatif_candidates_add(&under->candidates, list, &sentence);
+
+    if (error)
+        complain("--under", sentence.data);
+    strbuf_release(&sentence);
+    return error;
+}
+
+/* ---- Progress ------------------------------------------------------------------------------ */
+
+static void show_progress(void *context, const char *name, unsigned round)
+{
+    struct strbuf safe = STRBUF_INIT;
+
+    (void)context;
+    text_add_safe_string(&safe, name);
+    fprintf(stderr, "\r\033[Kround %u: %s", round + 1, safe.data);
+    fflush(stderr);
+    strbuf_release(&safe);
+}
+
+static void clear_progress(void)
+{
+    if (isatty(STDERR_FILENO))
+        fputs("\r\033[K", stderr);
+}
+
+/* ---- Printing ------------------------------------------------------------------------------ */
+
+static size_t columns_of(uint64_t width)
+{
+    size_t columns = term_columns(stdout);
+
+    columns = width ? width : columns > USUAL_MOST_COLUMNS ? USUAL_MOST_COLUMNS : columns;
+    return columns < LEAST_COLUMNS  ? LEAST_COLUMNS
+           : columns > MOST_COLUMNS ? MOST_COLUMNS
+                                    : columns;
+}
+
+static int print_text(FILE *out, const struct whatif *whatif, const char *path, int colour,
+                      uint64_t width)
+{
+    struct style style = {term_wants_colour((enum term_colour)colour, stdout), term_is_utf8(),
+                          columns_of(width)};
+    struct strbuf text = STRBUF_INIT;
+    size_t wrote;
+
+    whatif_text(&text, whatif, &style, path);
+    wrote = fwrite(text.data, 1, text.length, out);
+    if (wrote != text.length || fflush(out)) {
+        int error = -errno;
+        strbuf_release(&text);
+        return error;
+    }
+    strbuf_release(&text);
+    return 0;
+}
+
+static int print(const struct whatif *whatif, const char *path, bool json, int colour, bool pager,
+                 uint64_t width)
+{
+    struct term_pager to = term_pager_open(pager && !json);
+    int error = json ? whatif_json(to.out, whatif, path)
+                     : print_text(to.out, whatif, path, colour, width);
+    int close_error = term_pager_close(&to);
+
+    error = error ? error : close_error;
+    if (error && error != -EPIPE)
+        return complain(NULL, strerror(-error));
+    return 0;
+}
+
+static bool any_finished(const struct whatif *whatif)
+{
+    for (size_t i = 0; i < whatif->row_count; i++)
+        if (whatif->rows[i].rounds)
+            return true;
+    return false;
+}
+
+int replay_under_run(struct replay_under *under, const char *path, bool json, int colour,
+                     bool pager, uint64_t width)
+{
+    struct whatif_options options = {
+        .rounds = under->rounds ? (unsigned)under->rounds : 3,
+        .order = (enum whatif_order)under->order,
+        .touch = (enum whatif_touch)under->touch,
+        .patience_ns = under->patience_ns ? under->patience_ns : DEFAULT_PATIENCE_NS,
+        .progress = isatty(STDERR_FILENO) ? show_progress : NULL,
+    };
+    struct strbuf sentence = STRBUF_INIT;
+    struct whatif *whatif = NULL;
+    struct trace *trace;
+    int status;
+
+    if (under->rounds > MOST_ROUNDS)
+        return complain(NULL, "--rounds: 1000 at most");
+    if (trace_open(&trace, path))
+        return complain(NULL, trace_error());
+    if (whatif_run(&whatif, trace, &under->candidates, &options, &sentence)) {
+        clear_progress();
+        status = complain(path, sentence.data);
+    } else {
+        clear_progress();
+        status = print(whatif, path, json, colour, pager, width);
+        if (!status && !any_finished(whatif))
+            status = OPTIONS_EXIT_FAILURE;
+    }
+    whatif_free(whatif);
+    trace_close(trace);
+    strbuf_release(&sentence);
+    return status;
+}

@@ -1,0 +1,40 @@
+/* tidemark replay --under: what if the program had had another allocator (whatif/whatif.h). A part
+ * of the command replay. */
+#ifndef TIDEMARK_CLI_REPLAY_UNDER_H
+#define TIDEMARK_CLI_REPLAY_UNDER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "whatif/whatif.h"
+
+struct replay_under {
+    struct whatif_candidates candidates; /* none: it was not asked for */
+    uint64_t rounds; /* 0: not asked for */
+    uint64_t patience_ns;
+    int order, touch;
+};
+
+/* For an option entry of OPTION_CALL: adds a list of candidates; `under` is a struct replay_under. */
+int replay_under_add(struct replay_under *under, const char *list);
+
+#define REPLAY_UNDER_ENTRIES(TO, call_under)                                                       \
+    {"under", 'u', OPTION_CALL, "ALLOCATOR,…",                                                     \
+     "run the stream of allocations under each of these, glibc, jemalloc, tcmalloc, mimalloc, "    \
+     "bfm or the path of a library, and compare them",                                             \
+     0, false, call_under},                                                                        \
+    {"rounds", 0, OPTION_NUMBER, "N", "with --under: runs of each, by turns (default: 3)",         \
+     TO(under.rounds), false, NULL},                                                               \
+    {"order", 0, OPTION_CHOICE, WHATIF_ORDER_CHOICE,                                               \
+     "with --under: how far threads may get apart (default: near)", TO(under.order), false, NULL}, \
+    {"touch", 0, OPTION_CHOICE, WHATIF_TOUCH_CHOICE,                                               \
+     "with --under: what of a block is written (default: all, each page once)", TO(under.touch),   \
+     false, NULL},                                                                                 \
+    {"patience", 0, OPTION_DURATION, "TIME",                                                       \
+     "with --under: an allocator from which no call comes back for so long hangs (default: 30s)",  \
+     TO(under.patience_ns), false, NULL}
+
+/* Runs and prints. The exit status. */
+int replay_under_run(struct replay_under *under, const char *path, bool json, int colour,
+                     bool pager, uint64_t width);
+
+#endif

@@ -1,0 +1,485 @@
+/* The comparison as tables side by side. */
+#include <stdlib.h>
+#include <string.h>
+#include "base/human.h"
+#include "base/text.h"
+#include "present/names.h"
+#include "whatif/whatif.h"
+
+enum { NAME_LEAST = 9, NAME_MOST = 34, FIGURE = 12, LABEL = 12, LEVELS = 8 };
+
+struct page {
+    struct strbuf *out;
+    const struct whatif *whatif;
+    const struct style *style;
+    size_t name_columns;
+};
+
+/* ---- Pieces -------------------------------------------------------------------------------- */
+
+static void add_padded(struct strbuf *out, const char *text, size_t columns, bool right)
+{
+    size_t width = text_width(text), gap = width < columns ? columns - width : 0;
+
+    if (right)
+        strbuf_add_repeated(out, " ", gap);
+    strbuf_add_string(out, text);
+    if (!right)
+        strbuf_add_repeated(out, " ", gap);
+}
+
+/* Of a path the last component is enough; its settings stay. */
+static void add_shown_name(struct strbuf *out, const char *name)
+{
+    const char *space = strrchr(name, ' ');
+    const char *library = space ? space + 1 : name;
+    struct strbuf shown = STRBUF_INIT;
+
+    strbuf_add(&shown, name, (size_t)(library - name));
+    strbuf_add_string(&shown, name_base(library));
+    text_add_safe_string(out, shown.data);
+    strbuf_release(&shown);
+}
+
+static void add_name(struct page *page, const char *name)
+{
+    struct strbuf safe = STRBUF_INIT, cut = STRBUF_INIT;
+
+    add_shown_name(&safe, name);
+    text_add_cut(&cut, safe.data, page->name_columns);
+    add_padded(page->out, cut.data, page->name_columns, false);
+    strbuf_release(&safe);
+    strbuf_release(&cut);
+}
+
+static void add_title(struct page *page, const char *title, const char *rest)
+{
+    strbuf_add_char(page->out, '\n');
+    style_add(page->out, page->style, TONE_TITLE, title);
+    strbuf_addf(page->out, "  %s\n", rest);
+}
+
+static void add_heads(struct page *page, const char *const *heads, size_t count)
+{
+    strbuf_add_string(page->out, "  ");
+    style_begin(page->out, page->style, TONE_DIM);
+    add_padded(page->out, "", page->name_columns, false);
+    for (size_t i = 0; i < count; i++)
+        add_padded(page->out, heads[i], FIGURE, true);
+    style_end(page->out, page->style);
+    strbuf_add_char(page->out, '\n');
+}
+
+typedef struct human (*humaniser)(uint64_t value);
+
+static void add_value(struct page *page, uint64_t value, humaniser humanise)
+{
+    add_padded(page->out, value == WHATIF_UNKNOWN ? "-" : humanise(value).text, FIGURE, true);
+}
+
+static const char *span(const struct page *page, const struct whatif_figure *figure,
+                        humaniser humanise, struct strbuf *made)
+{
+    strbuf_reset(made);
+    if (figure->median == WHATIF_UNKNOWN)
+        strbuf_add_char(made, '-');
+    else
+        strbuf_addf(made, "%s %s %s", humanise(figure->least).text,
+                    style_sign(page->style, "–", "-"), humanise(figure->most).text);
+    return made->data;
+}
+
+static void begin_row(struct page *page, const struct whatif_row *row)
+{
+    strbuf_add_string(page->out, "  ");
+    add_name(page, row->candidate->name);
+}
+
+/* ---- Memory -------------------------------------------------------------------------------- */
+
+static void add_waste(struct page *page, const struct whatif_row *row)
+{
+    struct strbuf text = STRBUF_INIT;
+    int64_t waste;
+
+    if (!whatif_waste(page->whatif, row, &waste)) {
+        add_padded(page->out, "-", FIGURE, true);
+        add_padded(page->out, "-", FIGURE, true);
+        return;
+    }
+    strbuf_addf(&text, "%s%s", waste < 0 ? "-" : "",
+                human_bytes((uint64_t)(waste < 0 ? -waste : waste)).text);
+    add_padded(page->out, text.data, FIGURE, true);
+    strbuf_reset(&text);
+    if (page->whatif->peak_bytes)
+        strbuf_addf(&text, "%.1f %%", 100.0 * (double)waste / (double)page->whatif->peak_bytes);
+    add_padded(page->out, text.length ? text.data : "-", FIGURE, true);
+    strbuf_release(&text);
+}
+
+static void add_memory(struct page *page)
+{
+    static const char *const heads[] = {"peak", "waste", "in percent", "at request", "at the end"};
+    struct strbuf text = STRBUF_INIT;
+
+    add_title(page, "Memory", "resident, above what the driver takes");
+    add_heads(page, heads, sizeof heads / sizeof *heads);
+    for (size_t i = 0; i < page->whatif->row_count; i++) {
+        const struct whatif_row *row = &page->whatif->rows[i];
+        begin_row(page, row);
+        add_value(page, row->peak_bytes.median, human_bytes);
+        add_waste(page, row);
+        add_value(page, row->at_peak_bytes.median, human_bytes);
+        add_value(page, row->end_bytes.median, human_bytes);
+        strbuf_add_char(page->out, '\n');
+    }
+    strbuf_release(&text);
+}
+
+static uint64_t highest_peak(const struct whatif *whatif)
+{
+    uint64_t highest = 1;
+
+    for (size_t i = 0; i < whatif->row_count; i++)
+        if (whatif->rows[i].peak_bytes.median != WHATIF_UNKNOWN &&
+            whatif->rows[i].peak_bytes.median > highest)
+            highest = whatif->rows[i].peak_bytes.median;
+    return highest > whatif->peak_bytes ? highest : whatif->peak_bytes;
+}
+
+static void add_bar(struct page *page, uint64_t value, uint64_t whole)
+{
+    size_t room = page->style->columns - page->name_columns - 4 - FIGURE;
+    size_t columns = (size_t)((double)value / (double)whole * (double)room + 0.5);
+
+    style_begin(page->out, page->style, TONE_AREA);
+    strbuf_add_repeated(page->out, style_sign(page->style, "█", "#"), columns);
+    style_end(page->out, page->style);
+}
+
+static void add_bars(struct page *page)
+{
+    uint64_t whole = highest_peak(page->whatif);
+
+    add_title(page, "Peak", "requested, and resident under each");
+    strbuf_add_string(page->out, "  ");
+    add_padded(page->out, "requested", page->name_columns, false);
+    add_value(page, page->whatif->peak_bytes, human_bytes);
+    strbuf_add_string(page->out, "  ");
+    add_bar(page, page->whatif->peak_bytes, whole);
+    strbuf_add_char(page->out, '\n');
+    for (size_t i = 0; i < page->whatif->row_count; i++) {
+        const struct whatif_row *row = &page->whatif->rows[i];
+        begin_row(page, row);
+        add_value(page, row->peak_bytes.median, human_bytes);
+        strbuf_add_string(page->out, "  ");
+        if (row->peak_bytes.median != WHATIF_UNKNOWN)
+            add_bar(page, row->peak_bytes.median, whole);
+        strbuf_add_char(page->out, '\n');
+    }
+}
+
+/* ---- Over the stream ----------------------------------------------------------------------- */
+
+static uint64_t highest_reading(const struct whatif *whatif)
+{
+    uint64_t highest = 1;
+
+    for (size_t i = 0; i < whatif->row_count; i++)
+        for (unsigned k = 0; k < WHATIF_READINGS; k++)
+            if (whatif->rows[i].readings[k] != WHATIF_UNKNOWN &&
+                whatif->rows[i].readings[k] > highest)
+                highest = whatif->rows[i].readings[k];
+    return highest;
+}
+
+static void add_level(struct page *page, uint64_t reading, uint64_t highest)
+{
+    static const char *const signs[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+    static const char *const plain[] = {"_", ".", ":", "-", "=", "+", "*", "#"};
+    unsigned level;
+
+    if (reading == WHATIF_UNKNOWN) {
+        strbuf_add_char(page->out, ' ');
+        return;
+    }
+    level = (unsigned)((double)reading / (double)highest * (LEVELS - 1) + 0.5);
+    strbuf_add_string(page->out, style_sign(page->style, signs[level], plain[level]));
+}
+
+static void add_course(struct page *page)
+{
+    uint64_t highest = highest_reading(page->whatif);
+    struct strbuf rest = STRBUF_INIT;
+
+    strbuf_addf(&rest, "resident from the first call to the last; the highest is %s",
+                human_bytes(highest).text);
+    add_title(page, "Course", rest.data);
+    strbuf_release(&rest);
+    for (size_t i = 0; i < page->whatif->row_count; i++) {
+        begin_row(page, &page->whatif->rows[i]);
+        strbuf_add_string(page->out, "  ");
+        for (unsigned k = 0; k < WHATIF_READINGS; k++)
+            add_level(page, page->whatif->rows[i].readings[k], highest);
+        strbuf_add_char(page->out, '\n');
+    }
+}
+
+/* ---- Time ---------------------------------------------------------------------------------- */
+
+static void add_per_call(struct page *page, const struct whatif_row *row)
+{
+    struct strbuf text = STRBUF_INIT;
+
+    if (row->cpu_ns.median == WHATIF_UNKNOWN)
+        strbuf_add_char(&text, '-');
+    else
+        strbuf_addf(&text, "%.1f ns", (double)row->cpu_ns.median / (double)page->whatif->call_count);
+    add_padded(page->out, text.data, FIGURE, true);
+    strbuf_release(&text);
+}
+
+static void add_time(struct page *page)
+{
+    static const char *const heads[] = {"CPU", "a call", "in calls", "wall", "faults"};
+    struct strbuf rest = STRBUF_INIT;
+
+    strbuf_addf(&rest, "CPU without the driver's own %s%s; in calls: estimated",
+                page->whatif->driver.cpu_ns.median == WHATIF_UNKNOWN
+                    ? "-"
+                    : human_duration(page->whatif->driver.cpu_ns.median).text,
+                page->whatif->options.touch == WHATIF_TOUCH_NONE ? "" : ", with touching");
+    add_title(page, "Time", rest.data);
+    strbuf_release(&rest);
+    add_heads(page, heads, sizeof heads / sizeof *heads);
+    for (size_t i = 0; i < page->whatif->row_count; i++) {
+        const struct whatif_row *row = &page->whatif->rows[i];
+        begin_row(page, row);
+        add_value(page, row->cpu_ns.median, human_duration);
+        add_per_call(page, row);
+        add_value(page, row->calls_ns, human_duration);
+        add_value(page, row->wall_ns.median, human_duration);
+        add_value(page, row->faults.median, human_count);
+        strbuf_add_char(page->out, '\n');
+    }
+}
+
+static void add_calls(struct page *page)
+{
+    static const char *const heads[WHATIF_CALLS] = {"malloc", "calloc", "aligned", "realloc",
+                                                    "free"};
+    struct strbuf text = STRBUF_INIT;
+
+    add_title(page, "Calls", "median / 99th percentile of single calls, in ns, without touching");
+    add_heads(page, heads, WHATIF_CALLS);
+    for (size_t i = 0; i < page->whatif->row_count; i++) {
+        const struct whatif_row *row = &page->whatif->rows[i];
+        begin_row(page, row);
+        for (unsigned k = 0; k < WHATIF_CALLS; k++) {
+            strbuf_reset(&text);
+            if (row->calls[k].median_ns == WHATIF_UNKNOWN)
+                strbuf_add_char(&text, '-');
+            else
+                strbuf_addf(&text, "%llu/%llu", (unsigned long long)row->calls[k].median_ns,
+                            (unsigned long long)row->calls[k].p99_ns);
+            add_padded(page->out, text.data, FIGURE, true);
+        }
+        strbuf_add_char(page->out, '\n');
+    }
+    strbuf_release(&text);
+}
+
+static void add_ranges(struct page *page)
+{
+    struct strbuf text = STRBUF_INIT;
+
+    if (page->whatif->options.rounds < 2)
+        return;
+    strbuf_addf(&text, "least %s most of %u rounds", style_sign(page->style, "–", "-"),
+                page->whatif->options.rounds);
+    add_title(page, "Ranges", text.data);
+    for (size_t i = 0; i < page->whatif->row_count; i++) {
+        const struct whatif_row *row = &page->whatif->rows[i];
+        begin_row(page, row);
+        strbuf_add_string(page->out, "  peak ");
+        add_padded(page->out, span(page, &row->peak_bytes, human_bytes, &text), 23, false);
+        strbuf_add_string(page->out, "  CPU ");
+        strbuf_add_string(page->out, span(page, &row->cpu_ns, human_duration, &text));
+        strbuf_add_char(page->out, '\n');
+    }
+    strbuf_release(&text);
+}
+
+/* ---- Head and notes ------------------------------------------------------------------------ */
+
+static void add_wrapped(struct page *page, const char *label, const char *string)
+{
+    strbuf_add_string(page->out, "  ");
+    add_padded(page->out, label, LABEL, false);
+    text_add_wrapped(page->out, string, LABEL + 2, page->style->columns);
+    strbuf_add_char(page->out, '\n');
+}
+
+static void add_head(struct page *page, const char *trace_name)
+{
+    static const char *const names[WHATIF_CALLS] = {"malloc", "calloc", "aligned", "realloc",
+                                                    "free"};
+    const struct whatif *whatif = page->whatif;
+    struct strbuf text = STRBUF_INIT;
+
+    text_add_safe_string(&text, trace_name);
+    style_add(page->out, page->style, TONE_TITLE, text.data);
+    strbuf_addf(page->out, "  under %zu allocator%s, %u round%s each\n", whatif->row_count,
+                whatif->row_count == 1 ? "" : "s", whatif->options.rounds,
+                whatif->options.rounds == 1 ? "" : "s");
+    strbuf_reset(&text);
+    strbuf_addf(&text, "%s calls:", human_exact(whatif->call_count).text);
+    for (unsigned i = 0; i < WHATIF_CALLS; i++)
+        if (whatif->call_counts[i])
+            strbuf_addf(&text, " %s %s,", human_count(whatif->call_counts[i]).text, names[i]);
+    strbuf_truncate(&text, text.length - 1);
+    add_wrapped(page, "stream", text.data);
+    strbuf_reset(&text);
+    strbuf_addf(&text, "%s at most, in %s blocks; %s at the end",
+                human_bytes(whatif->peak_bytes).text, human_count(whatif->peak_blocks).text,
+                human_bytes(whatif->end_bytes).text);
+    add_wrapped(page, "requested", text.data);
+    strbuf_reset(&text);
+    strbuf_addf(&text, "%s", human_count(whatif->threads).text);
+    if (whatif->threads > 1)
+        strbuf_addf(&text, ", which freed %s blocks of one another",
+                    human_count(whatif->crossing_count).text);
+    add_wrapped(page, "threads", text.data);
+    strbuf_release(&text);
+}
+
+static void add_left_out(struct page *page)
+{
+    const struct whatif *whatif = page->whatif;
+    const struct {
+        uint64_t count;
+        const char *what;
+    } parts[] = {
+        {whatif->unknown_frees, "frees of blocks whose birth is not in the trace"},
+        {whatif->unknown_reallocs, "reallocs of such blocks (run as malloc)"},
+        {whatif->failed_calls, "calls that got no memory"},
+        {whatif->stale_frees, "frees that came too late"},
+        {whatif->mappings, "calls of mmap, munmap and brk"},
+        {whatif->lost_events, "events that the recording lost"},
+        {whatif->nonsense, "records that make no sense"},
+        {whatif->damaged_blocks, "damaged parts of the trace"},
+    };
+    struct strbuf text = STRBUF_INIT;
+
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (parts[i].count)
+            strbuf_addf(&text, "%s%s %s", text.length ? "; " : "",
+                        human_count(parts[i].count).text, parts[i].what);
+    if (text.length)
+        add_wrapped(page, "left out", text.data);
+    strbuf_reset(&text);
+    if (whatif->implied_frees) {
+        strbuf_addf(&text, "%s frees that are not in the trace, where another block came to an "
+                           "address", human_count(whatif->implied_frees).text);
+        add_wrapped(page, "added", text.data);
+    }
+    strbuf_release(&text);
+}
+
+static void add_failures(struct page *page)
+{
+    struct strbuf text = STRBUF_INIT;
+    bool any = false;
+
+    for (size_t i = 0; i < page->whatif->row_count; i++) {
+        const struct whatif_row *row = &page->whatif->rows[i];
+        strbuf_reset(&text);
+        if (row->failure && row->reached > 0)
+            strbuf_addf(&text, "after %.0f %% of the stream: ", 100 * row->reached);
+        if (row->failure)
+            strbuf_addf(&text, "%s%s", row->failure, row->rounds ? " (not in every round)" : "");
+        else if (row->failed_calls.median != WHATIF_UNKNOWN && row->failed_calls.median)
+            strbuf_addf(&text, "%s calls got no memory",
+                        human_count(row->failed_calls.median).text);
+        if (!text.length)
+            continue;
+        if (!any)
+            add_title(page, "Failures", "figures above are of runs that came to the end");
+        any = true;
+        begin_row(page, row);
+        strbuf_add_string(page->out, "  ");
+        text_add_wrapped(page->out, text.data, page->name_columns + 4, page->style->columns);
+        strbuf_add_char(page->out, '\n');
+    }
+    strbuf_release(&text);
+}
+
+static const char *order_note(enum whatif_order order)
+{
+    return order == WHATIF_STRICT ? "Every call waits for the one recorded before it, so the time "
+                                    "on the clock says nothing. "
+           : order == WHATIF_FREE ? "Threads run as they can, so peaks of different threads may "
+                                    "meet that never met. "
+                                  : "Threads keep so near that what is requested at once differs from "
+                                    "the recording by a hundredth of its peak or one block. ";
+}
+
+static const char *touch_note(enum whatif_touch touch)
+{
+    return touch == WHATIF_TOUCH_ALL     ? "Each page of a block is written once (--touch). "
+           : touch == WHATIF_TOUCH_FIRST ? "Only the first byte of a block is written. "
+                                         : "No block is written. ";
+}
+
+static void add_notes(struct page *page)
+{
+    const struct whatif *whatif = page->whatif;
+    struct strbuf text = STRBUF_INIT;
+
+    strbuf_addf(&text,
+                "Only the calls are run, with nothing between them: times are the allocator's own, "
+                "with warm caches. %s%sWaste is the peak less what was requested then, in whole "
+                "pages.",
+                touch_note(whatif->options.touch),
+                whatif->threads > 1 ? order_note(whatif->options.order) : "");
+    strbuf_add_char(page->out, '\n');
+    style_begin(page->out, page->style, TONE_DIM);
+    text_add_wrapped(page->out, text.data, 0, page->style->columns);
+    style_end(page->out, page->style);
+    strbuf_add_char(page->out, '\n');
+    strbuf_release(&text);
+}
+
+static size_t widest_name(const struct whatif *whatif, const struct style *style)
+{
+    size_t columns = NAME_LEAST, most = NAME_MOST;
+    size_t figures = 5 * FIGURE + 2;
+
+    if (style->columns < figures + most)
+        most = style->columns > figures + NAME_LEAST ? style->columns - figures : NAME_LEAST;
+    for (size_t i = 0; i < whatif->row_count; i++) {
+        struct strbuf shown = STRBUF_INIT;
+        add_shown_name(&shown, whatif->rows[i].candidate->name);
+        if (text_width(shown.data) > columns)
+            columns = text_width(shown.data);
+        strbuf_release(&shown);
+    }
+    return columns < most ? columns : most;
+}
+
+void whatif_text(struct strbuf *out, const struct whatif *whatif, const struct style *style,
+                 const char *trace_name)
+{
+    struct page page = {out, whatif, style, widest_name(whatif, style)};
+
+    add_head(&page, trace_name);
+    add_left_out(&page);
+    add_memory(&page);
+    add_bars(&page);
+    add_course(&page);
+    add_time(&page);
+    add_calls(&page);
+    add_ranges(&page);
+    add_failures(&page);
+    add_notes(&page);
+}
