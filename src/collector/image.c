@@ -16,8 +16,10 @@
 #include "assembly/snapshot.h"
 #include "assembly/supplement.h"
 #include "assembly/writer.h"
+#include "base/strbuf.h"
 #include "base/ticks.h"
 #include "collector/collector.h"
+#include "collector/job_place.h"
 #include "collector/looks.h"
 #include "collector/merge.h"
 #include "collector/output_name.h"
@@ -43,6 +45,9 @@ struct image {
     pid_t pid, parent;
     bool first;
     char *program, *executable, *command, *directory, *path, *trace_path;
+    struct launcher launcher;
+    char *boot; /* NULL: not known */
+    bool uses_mpi;
     pthread_t thread;
     _Atomic bool ready, ended, done; /* ready: `view` may be used by others */
     enum image_end how;
@@ -56,12 +61,14 @@ struct image {
     struct merge *merge;
     struct writer *writer;
     struct clock_reading start;
-    int64_t start_unix_ns;
+    int64_t start_unix_ns, end_unix_ns;
     struct process_meter meter;
     struct looks *looks; /* NULL: not wanted */
     bool looked;         /* for the last time */
     uint64_t next_sample_ns, sample_interval_ns, next_flush_ns, next_trace_ns;
     bool written; /* the profile exists */
+    struct entry entry; /* with a directory of jobs */
+    struct entry_writer *entry_writer;
 
     /* a flush under way, on a thread of its own */
     pthread_t flusher;
@@ -130,8 +137,21 @@ static void describe(struct image *image)
     image->command = ask(process_command_line, image->pid);
     image->directory = ask(process_directory, image->pid);
     image->program = program_name(image);
-    image->path = output_name(image->options.output, image->program, image->pid);
     image->start_unix_ns = unix_ns();
+    process_boot_id(&image->boot);
+    job_place_identify(&image->launcher, image->pid);
+    if (image->options.job)
+        image->uses_mpi = job_place_maps_mpi(image->pid);
+    else
+        image->path = output_name(image->options.output, image->program, image->pid);
+}
+
+static const char *job_id(const struct image *image)
+{
+    const struct launcher *launcher = &image->launcher;
+    if (image->options.job_id)
+        return image->options.job_id;
+    return launcher->name && *launcher->job_id ? launcher->job_id : image->options.session;
 }
 
 /* Facts go to the profile and to the trace, which are opened at different times: whoever has some
@@ -156,6 +176,25 @@ static void fact_for_trace(struct image *image, const char *key, const char *tex
     tracer_fact(image->feed.tracer, name, text ? text : digits);
 }
 
+static void tell_rank(struct image *image, take_fact *take)
+{
+    const struct launcher *launcher = &image->launcher;
+    if (image->boot)
+        take(image, PROFILE_META_BOOT, image->boot, 0);
+    if (image->options.job || launcher->name)
+        take(image, PROFILE_META_JOB, job_id(image), 0);
+    if (!launcher->name)
+        return;
+    take(image, PROFILE_META_LAUNCHER, launcher->name, 0);
+    take(image, PROFILE_META_RANK, NULL, launcher->rank);
+    if (launcher->ranks >= 0)
+        take(image, PROFILE_META_RANKS, NULL, launcher->ranks);
+    if (launcher->local_rank >= 0)
+        take(image, PROFILE_META_LOCAL_RANK, NULL, launcher->local_rank);
+    if (launcher->node >= 0)
+        take(image, PROFILE_META_NODE, NULL, launcher->node);
+}
+
 static void tell_description(struct image *image, take_fact *take)
 {
     struct utsname machine;
@@ -172,6 +211,7 @@ static void tell_description(struct image *image, take_fact *take)
     take(image, "parent_pid", NULL, image->parent);
     take(image, "started_by", image->parent ? "fork" : "exec", 0);
     take(image, "start_unix_ns", NULL, image->start_unix_ns);
+    tell_rank(image, take);
     take(image, "on_full", image->options.drop ? "drop" : "wait", 0);
     if (image->options.sample_bytes)
         take(image, PROFILE_META_SAMPLE, NULL, (int64_t)image->options.sample_bytes);
@@ -181,21 +221,138 @@ static void tell_description(struct image *image, take_fact *take)
         take(image, PROFILE_META_TIMED, NULL, 1);
 }
 
+struct ending {
+    enum image_end how;
+    int status;
+};
+
+/* What nobody saw the program itself may have said. */
+static struct ending ending_of(const struct image *image)
+{
+    struct wire_header *header = image->view.header;
+    struct ending ending = {image->how, image->status};
+    if (header && ending.how == IMAGE_END_UNKNOWN &&
+        atomic_load(&header->end_kind) == WIRE_END_EXIT) {
+        ending.how = IMAGE_END_EXIT;
+        ending.status = atomic_load(&header->end_status) & 0xff;
+    }
+    return ending;
+}
+
+static bool has_status(struct ending ending)
+{
+    return ending.how == IMAGE_END_EXIT || ending.how == IMAGE_END_SIGNAL;
+}
+
+static const char *const end_names[] = {"unknown", "exit", "signal", "exec", "detached"};
+
 static void tell_end(struct image *image, take_fact *take)
 {
-    static const char *const names[] = {"unknown", "exit", "signal", "exec", "detached"};
-    struct wire_header *header = image->view.header;
-    enum image_end how = image->how;
-    int status = image->status;
-    if (how == IMAGE_END_UNKNOWN && atomic_load(&header->end_kind) == WIRE_END_EXIT) {
-        how = IMAGE_END_EXIT;
-        status = atomic_load(&header->end_status) & 0xff;
-    }
-    take(image, "end", names[how], 0);
-    if (how == IMAGE_END_EXIT || how == IMAGE_END_SIGNAL)
-        take(image, "end_status", NULL, status);
+    struct ending ending = ending_of(image);
+    take(image, PROFILE_META_END, end_names[ending.how], 0);
+    if (has_status(ending))
+        take(image, PROFILE_META_END_STATUS, NULL, ending.status);
     if (image->looks && looks_complaint(image->looks))
         take(image, PROFILE_META_NO_LEDGER, looks_complaint(image->looks), 0);
+}
+
+/* ---- Its entry in a directory of jobs ---- */
+
+static char *copy_of(const char *text)
+{
+    return text ? strdup(text) : NULL;
+}
+
+static void describe_entry(struct image *image)
+{
+    const struct launcher *launcher = &image->launcher;
+    struct entry *entry = &image->entry;
+    entry_init(entry);
+    entry->job = strdup(job_id(image));
+    entry->session = strdup(image->options.session);
+    entry->launcher = copy_of(launcher->name);
+    entry->rank = launcher->rank;
+    entry->ranks = launcher->ranks;
+    entry->local_rank = launcher->local_rank;
+    entry->node = launcher->node;
+    entry->is_launcher = launcher->is_launcher;
+    process_host_name(&entry->host);
+    entry->boot = copy_of(image->boot);
+    entry->pid = image->pid;
+    entry->parent_pid = image->parent;
+    entry->program = strdup(image->program);
+    entry->start_unix_ns = image->start_unix_ns;
+    entry->uses_mpi = image->uses_mpi;
+}
+
+/* Its place in the directory; false, with a failure noted, if there is none to be had. */
+static bool take_place(struct image *image)
+{
+    if (!image->options.job || image->entry_writer)
+        return true;
+    describe_entry(image);
+    int status = job_place_take(image->options.job, &image->entry, &image->entry_writer,
+                                &image->path);
+    if (status < 0)
+        fail(image, "%s", profile_error());
+    return status == 0;
+}
+
+static void see_module(void *context, const struct wire_module *module)
+{
+    struct entry *entry = context;
+    if (job_place_is_mpi(module->path))
+        entry->uses_mpi = 1; /* opened after the start, as Python does */
+}
+
+static void note_peak(struct image *image)
+{
+    struct program_metrics program;
+    size_t cursor = 0;
+    if (!image->entry_writer)
+        return;
+    replay_program(image->feed.replay, &program);
+    image->entry.peak_bytes = (int64_t)program.total.peak_bytes;
+    image->entry.alloc_count = (int64_t)program.total.alloc_count;
+    view_modules(&image->view, &cursor, see_module, &image->entry);
+}
+
+/* The trace has the profile's name with another suffix. */
+static void note_trace(struct image *image)
+{
+    struct strbuf name = STRBUF_INIT;
+    size_t stem = strlen(image->path) - strlen(".tmk");
+    strbuf_add(&name, image->path, stem);
+    strbuf_add_string(&name, ".tmt");
+    if (access(name.data, F_OK) == 0)
+        image->entry.trace = strdup(strrchr(name.data, '/') + 1);
+    strbuf_release(&name);
+}
+
+/* A fork that did next to nothing before it executed something else leaves nothing. */
+static void drop_entry(struct image *image)
+{
+    entry_writer_discard(image->entry_writer);
+    image->entry_writer = NULL;
+}
+
+static void end_entry(struct image *image)
+{
+    if (!image->entry_writer)
+        return;
+    struct ending ending = ending_of(image);
+    struct entry *entry = &image->entry;
+    entry->end = strdup(end_names[ending.how]);
+    if (has_status(ending))
+        entry->end_status = ending.status;
+    if (image->end_unix_ns)
+        entry->duration_ns = image->end_unix_ns - image->start_unix_ns;
+    entry->error = copy_of(image->result.error);
+    note_trace(image);
+    if (entry_writer_update(image->entry_writer, entry) < 0)
+        fail(image, "%s", profile_error());
+    entry_writer_close(image->entry_writer);
+    image->entry_writer = NULL;
 }
 
 /* ---- Writing ---- */
@@ -204,7 +361,7 @@ static bool writer_is_ready(struct image *image, bool patient)
 {
     if (image->writer)
         return true;
-    if (image->written || image->result.error)
+    if (image->written || image->result.error || !take_place(image))
         return false;
     int status = writer_open(&image->writer, image->path, image->pid, image->executable);
     /* A program whose place this one took by exec may still be completing a profile of that name;
@@ -528,10 +685,14 @@ static void write_last(struct image *image)
 static void complete(struct image *image)
 {
     struct tracer *tracer = image->feed.tracer;
+    image->end_unix_ns = unix_ns();
     flush_collect(image);
     say_lost(image);
-    if (is_stub(image))
+    note_peak(image);
+    if (is_stub(image)) {
+        drop_entry(image);
         return;
+    }
     bool ready = wait_for_writer(image);
     if (ready)
         write_last(image);
@@ -610,13 +771,16 @@ static void begin_replay(struct image *image, double tick_ns)
     if (image->options.timed)
         replay_know_times(replay);
     replay_sample(replay, image->options.sample_bytes);
-    if (image->options.trace)
+    if (image->options.trace && take_place(image))
         begin_trace(image, tick_ns);
 }
 
 static bool begin(struct image *image)
 {
     image->start = clock_read();
+    /* Forks get their place when they get a profile: most execute something else at once. */
+    if (!image->parent)
+        take_place(image);
     int status = open_view(image);
     if (status == 0)
         begin_replay(image, clock_tick_ns(image->start, image->start));
@@ -641,8 +805,11 @@ static void *image_thread(void *context)
         atomic_store(&image->ready, true);
         drain(image);
         complete(image);
+        end_entry(image);
         tell_session(image, WIRE_SESSION_SAFE);
         atomic_store(&image->ready, false);
+    } else {
+        end_entry(image); /* it goes on unrecorded, and the entry says why */
     }
     process_meter_close(&image->meter);
     forget_events(image);
@@ -654,6 +821,8 @@ static void *image_thread(void *context)
 
 static void image_free(struct image *image)
 {
+    entry_release(&image->entry);
+    free(image->boot);
     free(image->executable);
     free(image->command);
     free(image->directory);

@@ -38,6 +38,12 @@ int profile_writer_commit(struct profile_writer *writer);
 #define PROFILE_META_PARENT_PID   "parent_pid"    /* integer */
 #define PROFILE_META_STARTED_BY   "started_by"    /* "exec" or "fork" */
 #define PROFILE_META_RANK         "rank"          /* integer, of MPI; absent otherwise */
+#define PROFILE_META_RANKS        "ranks"         /* integer: how many the job has */
+#define PROFILE_META_LOCAL_RANK   "local_rank"    /* integer: among the ranks of its node */
+#define PROFILE_META_NODE         "node"          /* integer: of the node, as the launcher counts */
+#define PROFILE_META_LAUNCHER     "launcher"      /* "openmpi", "hydra", "slurm" … */
+#define PROFILE_META_JOB          "job_id"        /* the same in all processes of a job */
+#define PROFILE_META_BOOT         "boot_id"       /* the kernel's: names the machine since its boot */
 #define PROFILE_META_START        "start_unix_ns" /* integer, ns since 1970 */
 #define PROFILE_META_DURATION     "duration_ns"   /* integer, from the start to the last commit */
 #define PROFILE_META_END          "end"        /* "exit", "signal", "exec", "detached", "unknown" */
@@ -325,6 +331,9 @@ struct profile {
 /* Reads plain and packed profiles, and ones still being written. Distrusts everything in the file:
  * a damaged, foreign or newer one gives -errno and a sentence. */
 int profile_read(struct profile **out, const char *path);
+/* The same, but only meta and what follows from it (complete, being_written): quick, and of any
+ * number of profiles. */
+int profile_read_meta(struct profile **out, const char *path);
 void profile_free(struct profile *profile);
 const char *profile_get(const struct profile *profile, const char *key); /* NULL: not there */
 

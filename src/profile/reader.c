@@ -603,7 +603,12 @@ static uint64_t meta_number(const struct profile *profile, const char *key)
     return parsed > 0 ? (uint64_t)parsed : 0;
 }
 
-static int read_all(struct reader *reader)
+static void read_meta_alone(struct reader *reader)
+{
+    reading_rows(reader, "SELECT key,value FROM meta", read_meta);
+}
+
+static int read_with(struct reader *reader, void (*read)(struct reader *))
 {
     struct profile *profile = reader->profile;
     if (reader->source.damaged)
@@ -611,7 +616,7 @@ static int read_all(struct reader *reader)
     reader->rows_left = reader->source.bytes / 2 + 16;
     /* One transaction: one moment of a profile that is being written. */
     sqlite3_exec(reader->source.database, "BEGIN", NULL, NULL, NULL);
-    read_tables(reader);
+    read(reader);
     if (reader->no_memory)
         return profile_fail(-ENOMEM, "out of memory while reading %s", reader->path);
     profile->complete = meta_number(profile, "complete") == 1;
@@ -643,7 +648,7 @@ static int end_reading(struct reader *reader, int error, struct profile **out)
     return error;
 }
 
-int profile_read(struct profile **out, const char *path)
+static int open_and_read(struct profile **out, const char *path, void (*read)(struct reader *))
 {
     struct reader reader = {.path = path};
     *out = NULL;
@@ -652,8 +657,18 @@ int profile_read(struct profile **out, const char *path)
         return error;
     error = begin_reading(&reader);
     if (!error)
-        error = read_all(&reader);
+        error = read_with(&reader, read);
     return end_reading(&reader, error, out);
+}
+
+int profile_read(struct profile **out, const char *path)
+{
+    return open_and_read(out, path, read_tables);
+}
+
+int profile_read_meta(struct profile **out, const char *path)
+{
+    return open_and_read(out, path, read_meta_alone);
 }
 
 /* ---- Made ones ----------------------------------------------------------------------------- */
