@@ -102,6 +102,28 @@ static bool is_power_of_two(uint64_t value)
     return value && (value & (value - 1)) == 0;
 }
 
+/* What --compress says; false: nothing that there is. */
+static bool parse_compress(const char *text, enum trace_compression *compression, int *level)
+{
+    char *end;
+    *level = 0;
+    *compression = strcmp(text, "lz4") == 0    ? TRACE_LZ4
+                   : strcmp(text, "none") == 0 ? TRACE_STORED
+                                               : TRACE_ZSTD;
+    if (*compression != TRACE_ZSTD || strcmp(text, "zstd") == 0)
+        return true;
+    if (strncmp(text, "zstd:", 5) != 0 || text[5] < '0' || text[5] > '9')
+        return false;
+    *level = (int)strtol(text + 5, &end, 10);
+    return !*end && *level >= 1 && *level <= 22;
+}
+
+static bool is_trace_name(const char *name)
+{
+    size_t length = strlen(name);
+    return length >= 4 && strcmp(name + length - 4, ".tmt") == 0;
+}
+
 /* It becomes the name of a directory on any file system. */
 static bool is_job_id(const char *id)
 {
@@ -126,28 +148,6 @@ static int check_job(const struct record_options *options)
         return options_usage_error(&record_command,
                                    "--job names the profiles itself: leave -o out");
     return 0;
-}
-
-/* What --compress says; false: nothing that there is. */
-static bool parse_compress(const char *text, enum trace_compression *compression, int *level)
-{
-    char *end;
-    *level = 0;
-    *compression = strcmp(text, "lz4") == 0    ? TRACE_LZ4
-                   : strcmp(text, "none") == 0 ? TRACE_STORED
-                                               : TRACE_ZSTD;
-    if (*compression != TRACE_ZSTD || strcmp(text, "zstd") == 0)
-        return true;
-    if (strncmp(text, "zstd:", 5) != 0 || text[5] < '0' || text[5] > '9')
-        return false;
-    *level = (int)strtol(text + 5, &end, 10);
-    return !*end && *level >= 1 && *level <= 22;
-}
-
-static bool is_trace_name(const char *name)
-{
-    size_t length = strlen(name);
-    return length >= 4 && strcmp(name + length - 4, ".tmt") == 0;
 }
 
 int record_options_check(const struct record_options *options)

@@ -771,7 +771,7 @@ static void begin_replay(struct image *image, double tick_ns)
     if (image->options.timed)
         replay_know_times(replay);
     replay_sample(replay, image->options.sample_bytes);
-    if (image->options.trace && image->path)
+    if (image->options.trace && take_place(image))
         begin_trace(image, tick_ns);
 }
 

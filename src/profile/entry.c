@@ -8,8 +8,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "base/regular.h"
 #include "base/alive.h"
+#include "base/regular.h"
 #include "profile/error.h"
 
 #define FIRST_LINE "tidemark entry "
