@@ -4,6 +4,7 @@
 #define TIDEMARK_TRACE_ENCODER_H
 
 #include <stdbool.h>
+#include "trace/ends.h"
 #include "trace/lives.h"
 #include "trace/model.h"
 #include "trace/numbers.h"
@@ -11,6 +12,7 @@
 
 struct encoder {
     struct lives lives;
+    struct ends ends;
     uint32_t events, runs; /* in the block under way */
     uint64_t first_ticks, last_ticks;
     struct byte_sink columns[COLUMNS];

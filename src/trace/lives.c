@@ -63,6 +63,11 @@ static struct lives_net *net_of(struct lives *lives, uint32_t node)
     return &lives->net[lives->net_count - 1];
 }
 
+size_t lives_index_of(struct lives *lives, uint32_t node)
+{
+    return (size_t)(net_of(lives, node) - lives->net);
+}
+
 static struct weight weigh(const struct lives *lives, const struct live_block *block)
 {
     if (!lives->sample_bytes)
@@ -88,6 +93,7 @@ static void end_life(struct lives *lives, const struct live_block *block)
     struct lives_net *net = net_of(lives, block->site);
 
     lives->free_count++;
+    lives->ended[lives->ended_count++] = (struct lives_life){block->site, block->size_bytes};
     lives->bytes -= weight.bytes;
     lives->count -= weight.count;
     net->bytes -= weight.bytes;
@@ -159,6 +165,8 @@ static bool take_block(struct lives *lives, uint64_t address, uint64_t ticks,
     if (settle_owed(lives, address, ticks) || !(slot = live_table_find(&lives->live, address)))
         return false;
     *out = *slot;
+    lives->has_taken = true;
+    lives->taken = (struct lives_life){slot->site, slot->size_bytes};
     live_table_remove(&lives->live, slot);
     return true;
 }
@@ -296,6 +304,8 @@ uint32_t lives_record(struct lives *lives, uint32_t stream, const struct wire_re
     uint32_t met = LIVES_NO_SERIAL;
     unsigned kind = wire_kind(record->kind_address);
 
+    lives->has_taken = false;
+    lives->ended_count = 0;
     if (lives->sample_bytes &&
         (kind == (WIRE_FREE | WIRE_NEWEST) || kind == (WIRE_FREE_AT | WIRE_NEWEST)))
         kind &= ~(unsigned)WIRE_NEWEST;

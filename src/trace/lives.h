@@ -19,6 +19,20 @@ struct lives_net {
     uint64_t bytes, count; /* two's complement */
 };
 
+/* A life, as far as levels go. */
+struct lives_life {
+    uint32_t node;
+    uint64_t size_bytes;
+};
+
+/* Of a record that begins one: its size as the tables keep it. */
+static inline struct lives_life lives_life_of(const struct wire_record *record)
+{
+    return (struct lives_life){wire_detail_node(record->detail),
+                               record->size_bytes < LIVE_MAX_SIZE ? record->size_bytes
+                                                                  : LIVE_MAX_SIZE};
+}
+
 struct lives_pending {
     enum { LIVES_OLD_NONE, LIVES_OLD_UNKNOWN, LIVES_OLD_LIVE } old;
     struct live_block block;
@@ -37,6 +51,11 @@ struct lives {
     uint64_t sample_bytes;
     uint64_t now;          /* time of the newest event */
     uint64_t bytes, count; /* alive; count in 1024ths if sampled */
+    /* what the last record did: the block that a free or the beginning of a realloc took, and the
+     * lives that ended, in this order (a realloc's own, and one whose address was used again) */
+    bool has_taken;
+    struct lives_life taken, ended[2];
+    unsigned ended_count;
     /* since lives_begin_block() */
     uint64_t max_bytes, max_ticks;
     uint32_t alloc_count, free_count;
@@ -57,6 +76,9 @@ void lives_begin_block(struct lives *lives);
  * none does. */
 uint32_t lives_record(struct lives *lives, uint32_t stream, const struct wire_record *record,
                       uint32_t serial);
+
+/* The index in `net` of a node, of which there may be nothing to say yet. */
+size_t lives_index_of(struct lives *lives, uint32_t node);
 
 static inline void lives_prefetch(const struct lives *lives, uint64_t word0)
 {

@@ -179,12 +179,14 @@ static uint32_t put_nets(struct lives_net *nets, size_t net_count,
     return count;
 }
 
+/* Nets, and behind them the ends that no record of the block tells. */
 static int pack_nets(struct trace_writer *writer, uint32_t *count)
 {
-    const struct lives *lives = &writer->encoder.lives;
+    struct lives *lives = &writer->encoder.lives;
+    const struct byte_sink *ends = ends_end_block(&writer->encoder.ends, lives);
     /* A copy, since `lives` knows its own by their places. */
     struct lives_net *nets = malloc((lives->net_count + 1) * sizeof *nets);
-    struct byte_sink columns[NET_COLUMNS] = {0};
+    struct byte_sink columns[NET_COLUMNS + ENDS_COLUMNS] = {0};
     int error = nets ? 0 : -ENOMEM;
 
     for (int i = 0; i < NET_COLUMNS && !error; i++)
@@ -193,7 +195,8 @@ static int pack_nets(struct trace_writer *writer, uint32_t *count)
         if (lives->net_count)
             memcpy(nets, lives->net, lives->net_count * sizeof *nets);
         *count = put_nets(nets, lives->net_count, columns);
-        error = packer_pack(&writer->packer, columns, NET_COLUMNS, 0);
+        memcpy(columns + NET_COLUMNS, ends, ENDS_COLUMNS * sizeof *ends);
+        error = packer_pack(&writer->packer, columns, NET_COLUMNS + ENDS_COLUMNS, 0);
     }
     for (int i = 0; i < NET_COLUMNS; i++)
         free(columns[i].data);
