@@ -79,6 +79,7 @@ bool ends_guess(struct ends_reallocs *reallocs, uint32_t stream, unsigned kind,
 
 enum {
     CONTEXTS = 1 << 12,
+    TOLD = 1,
     HOW_NONE = 0, HOW_AFTER_TWO = 1, HOW_AFTER_ONE = 2, HOW_NEW = 3, HOW_KNOWN = 4,
     /* An odd record's ends, node and size each. */
     ODD_BYTES_MAX = 6 * NUMBER_BYTES,
@@ -173,14 +174,6 @@ void ends_release(struct ends *ends)
         free(ends->columns[i].data);
 }
 
-void ends_begin_block(struct ends *ends)
-{
-    ends_reallocs_begin(&ends->reallocs);
-    ends->entry_count = ends->since_odd = 0;
-    for (int i = 0; i < ENDS_COLUMNS; i++)
-        ends->columns[i].count = 0;
-}
-
 /* Out of memory is said as the tables of lives say it. */
 static void reserve(struct byte_sink *sink, size_t bytes)
 {
@@ -188,6 +181,16 @@ static void reserve(struct byte_sink *sink, size_t bytes)
         return;
     sink->room = 2 * sink->room + bytes;
     sink->data = replay_realloc(sink->data, sink->room);
+}
+
+void ends_begin_block(struct ends *ends)
+{
+    ends_reallocs_begin(&ends->reallocs);
+    ends->entry_count = ends->since_odd = 0;
+    for (int i = 0; i < ENDS_COLUMNS; i++)
+        ends->columns[i].count = 0;
+    reserve(&ends->columns[ENDS_ODD], 1);
+    sink_byte(&ends->columns[ENDS_ODD], TOLD);
 }
 
 static void tell_odd(struct ends *ends, const struct lives *lives)
@@ -321,6 +324,8 @@ int ends_reader_begin(struct ends_reader *reader, struct byte_source columns[END
         return -ENOMEM;
     empty_dictionary(reader->dictionary);
     ends_reallocs_begin(&reader->reallocs);
+    if (source_byte(&columns[ENDS_ODD]) != TOLD)
+        return -EBADMSG;
     next_odd(reader);
     return 0;
 }

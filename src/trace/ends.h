@@ -26,7 +26,7 @@ enum ends_column {
     ENDS_HOW, /* an entry: 0 none, else how its path is told + 1; ENDS_SAME_SIZE */
     ENDS_NODE_T, ENDS_NODE_R,
     ENDS_SIZE_T, ENDS_SIZE_R,
-    ENDS_ODD, /* varints: records since the last one; ends; node and size of each */
+    ENDS_ODD, /* a byte that is 1; varints: records since the last one; ends; node, size of each */
     ENDS_COLUMNS,
     ENDS_SAME_SIZE = 8,
 };
@@ -116,7 +116,7 @@ struct ends_reader {
     bool has_odd;
 };
 
-/* Begin with all zero. -ENOMEM. */
+/* Begin with all zero. -EBADMSG: the block does not tell ends; -ENOMEM. */
 int ends_reader_begin(struct ends_reader *reader, struct byte_source columns[ENDS_COLUMNS]);
 void ends_reader_release(struct ends_reader *reader);
 /* What a record ends: how many, or -EBADMSG. Of a free told by a birth `freed` is the life that it

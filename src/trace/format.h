@@ -27,6 +27,7 @@ enum format_block_kind {
     FORMAT_FACTS = 4,
     FORMAT_INDEX = 5,
     FORMAT_SUPPLEMENT = 6, /* `first`: offset, `count`: bytes of a piece */
+    FORMAT_SUMS = 7,       /* digest and paths of the blocks of events before it, as one */
 };
 
 /* The header of a block. In the file all numbers are little-endian, in this order. */

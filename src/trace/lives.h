@@ -9,15 +9,12 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "replay/live.h"
+#include "replay/weight.h"
 #include "trace/node_map.h"
+#include "trace/trace.h"
 #include "wire/wire.h"
 
 #define LIVES_NO_SERIAL UINT32_MAX
-
-struct lives_net {
-    uint32_t node;
-    uint64_t bytes, count; /* two's complement */
-};
 
 /* A life, as far as levels go. */
 struct lives_life {
@@ -60,7 +57,7 @@ struct lives {
     uint64_t max_bytes, max_ticks;
     uint32_t alloc_count, free_count;
     struct node_map map; /* node -> index in net */
-    struct lives_net *net;
+    struct trace_net *net;
     size_t net_count, net_room;
 };
 
@@ -76,6 +73,12 @@ void lives_begin_block(struct lives *lives);
  * none does. */
 uint32_t lives_record(struct lives *lives, uint32_t stream, const struct wire_record *record,
                       uint32_t serial);
+
+/* Does a record of that kind move the time on? */
+bool lives_moves_time(unsigned kind, uint64_t address);
+
+/* What a life counts for. */
+struct weight lives_weigh(uint64_t sample_bytes, uint64_t size_bytes);
 
 /* The index in `net` of a node, of which there may be nothing to say yet. */
 size_t lives_index_of(struct lives *lives, uint32_t node);

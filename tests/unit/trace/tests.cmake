@@ -1,5 +1,6 @@
 # tm_base: strings of what a replay says.
 tidemark_unit_test(trace round_trip tm_replay tm_base)
+tidemark_unit_test(trace state tm_replay)
 tidemark_unit_test(trace damage)
 tidemark_unit_test(trace nodes)
 tidemark_unit_test(trace supplement)
