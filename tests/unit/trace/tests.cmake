@@ -34,3 +34,7 @@ set_target_properties(bench_tidemark PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE
 # `ninja bench_trace`: bytes per event, and the rates of writing and reading.
 add_executable(bench_trace EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/bench/trace.c)
 target_link_libraries(bench_trace PRIVATE tm_trace tm_replay tm_wire tm_base)
+
+# `ninja make_trace`: writes large traces of a program that never was.
+add_executable(make_trace EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/bench/make_trace.c)
+target_link_libraries(make_trace PRIVATE tm_trace tm_profile tm_replay tm_wire tm_base)
