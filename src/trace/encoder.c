@@ -114,6 +114,8 @@ void encoder_note(struct encoder *encoder, const struct trace_note *note)
     unsigned values = TRACE_NOTE_VALUES;
 
     end_run(encoder);
+    encoder->thread_count += note->kind == TRACE_STREAM_BEGUN;
+    encoder->thread_count -= note->kind == TRACE_STREAM_ENDED && encoder->thread_count;
     while (values && !note->values[values - 1])
         values--;
     sink_varint(sink, encoder->runs - encoder->runs_at_note);

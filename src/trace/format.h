@@ -43,6 +43,7 @@ struct format_block {
     uint64_t live_bytes, live_count; /* at its start */
     uint64_t net_bytes, net_count;   /* two's complement */
     uint64_t max_bytes, max_ticks;
+    uint32_t threads_1; /* streams begun and not ended at its start, + 1; 0: not said */
 };
 
 struct format_header {

@@ -263,6 +263,7 @@ static struct trace_block block_at(const struct place *place)
         .max_bytes = block->max_bytes,
         .max_ticks = block->max_ticks,
         .file_bytes = end_of(place) - place->offset,
+        .threads = block->threads_1 - 1,
     };
 }
 

@@ -267,13 +267,28 @@ static int apply_run(struct part *part, const struct replay_run *run, const unsi
     return 0;
 }
 
+/* Notes before a run. */
+static void apply_notes(const struct trace_events *events, size_t run, size_t *next,
+                        uint32_t *threads)
+{
+    for (; *next < events->note_count && events->notes[*next].before_run <= run; ++*next) {
+        uint32_t kind = events->notes[*next].note.kind;
+        if (*threads == UINT32_MAX)
+            continue;
+        *threads += kind == TRACE_STREAM_BEGUN;
+        *threads -= kind == TRACE_STREAM_ENDED && *threads;
+    }
+}
+
 static int apply_runs(struct part *part)
 {
     const unsigned char *at = part->events.records;
     uint64_t index = 0;
+    size_t note = 0;
     int done = 0;
 
     for (size_t i = 0; i < part->events.run_count && !done; i++) {
+        apply_notes(&part->events, i, &note, &part->state->threads);
         done = apply_run(part, &part->events.runs[i], at, &index);
         at += part->events.runs[i].bytes;
     }
@@ -359,7 +374,7 @@ static void begin_at(const struct trace *trace, size_t index, struct trace_state
     struct trace_options options;
 
     trace_options(trace, &options);
-    *state = (struct trace_state){.ticks = options.start_ticks};
+    *state = (struct trace_state){.ticks = options.start_ticks, .threads = UINT32_MAX};
     if (!block)
         return;
     state->block = index < count ? index : count - 1;
@@ -367,12 +382,26 @@ static void begin_at(const struct trace *trace, size_t index, struct trace_state
     state->ticks = block->start_ticks;
     state->live_bytes = block->live_bytes;
     state->live_count = block->live_count;
+    state->threads = block->threads;
     if (index < count)
         return;
     state->event += block->events;
     state->ticks = block->last_ticks > state->ticks ? block->last_ticks : state->ticks;
     state->live_bytes += block->net_bytes;
     state->live_count += block->net_count;
+}
+
+/* Behind the last block there is none that says it. */
+static void count_threads_at_end(const struct trace *trace, struct trace_state *state)
+{
+    struct trace_events events = {0};
+    size_t note = 0;
+
+    if (state->threads == UINT32_MAX || trace_events(trace, state->block, &events))
+        state->threads = UINT32_MAX;
+    else
+        apply_notes(&events, SIZE_MAX, &note, &state->threads);
+    trace_events_release(&events);
 }
 
 static bool lies_within(const struct limit *limit, const struct trace_block *block)
@@ -391,6 +420,8 @@ int trace_state_at(const struct trace *trace, enum trace_when when, uint64_t val
     int error;
 
     begin_at(trace, block, state);
+    if (block && block == trace_block_count(trace))
+        count_threads_at_end(trace, state);
     summing.sums = reader_sums(trace, &summing.sum_count);
     error = add_digests(&summing, block);
     state->missing_blocks = summing.missing_blocks;

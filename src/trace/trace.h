@@ -154,6 +154,7 @@ struct trace_block {
     uint64_t net_bytes, net_count;
     uint64_t max_bytes, max_ticks; /* the first highest level, the one at its start included */
     uint64_t file_bytes; /* what it takes in the file */
+    uint32_t threads;    /* streams begun and not ended at its start; UINT32_MAX: not known */
 };
 size_t trace_block_count(const struct trace *trace);
 const struct trace_block *trace_block(const struct trace *trace, size_t index);
@@ -184,6 +185,7 @@ struct trace_state {
     uint64_t event;              /* records before it */
     uint64_t ticks;              /* the newest time in them */
     uint64_t live_bytes, live_count; /* as in trace_block */
+    uint32_t threads;                /* likewise, at the moment */
     struct trace_net *paths;     /* with live memory, by node, ascending */
     size_t path_count;
     size_t block; /* the block of events that it lies in, for trace_nodes(); 0 if there is none */

@@ -30,6 +30,7 @@ struct trace_writer {
     uint64_t bytes;
     uint32_t blocks;
     uint64_t events; /* in blocks written */
+    uint32_t start_threads;
     uint64_t start_ticks, start_bytes, start_count; /* as the block of events under way began */
     struct encoder encoder;
     struct nodes_encoder nodes;
@@ -238,6 +239,7 @@ static void note_start(struct trace_writer *writer)
     writer->start_ticks = writer->encoder.lives.now;
     writer->start_bytes = writer->encoder.lives.bytes;
     writer->start_count = writer->encoder.lives.count;
+    writer->start_threads = writer->encoder.thread_count;
 }
 
 static void fill_digest(const struct trace_writer *writer, struct format_block *block)
@@ -260,6 +262,7 @@ static void fill_digest(const struct trace_writer *writer, struct format_block *
         .net_count = lives->count - writer->start_count,
         .max_bytes = lives->max_bytes,
         .max_ticks = lives->max_ticks,
+        .threads_1 = writer->start_threads + 1,
     };
 }
 
