@@ -29,6 +29,7 @@ enum {
     WHEEL_EVENTS = 256, /* events in one of its slots */
     SIZE_CLASSES = 4096,
     PHASES = 12,
+    RISE = 6, /* this phase and the next one build what makes the peak */
     BATCH_RECORDS = 1 << 14,
     TICKS = 26,
 };
@@ -287,9 +288,12 @@ static void next_script(struct thread *thread)
 
 static void die_later(uint32_t block)
 {
-    uint64_t phase_end = (phase() + 1) * (event_limit / PHASES);
+    bool builds = phase() == RISE || phase() == RISE + 1;
+    uint64_t phase_end = (builds ? RISE + 2 : phase() + 1) * (event_limit / PHASES);
     uint64_t kind = below(100), when;
 
+    if (builds)
+        kind = kind / 2 + 45; /* longer lives */
     if (kind < 40)
         when = events + below(1 << 14);
     else if (kind < 75)

@@ -25,6 +25,8 @@ static const struct command commands[] = {
     {"insight", cmd_insight, "say what is wrong with a program's use of memory, and what to do"},
     {"annotate", cmd_annotate, "show source with the figures of each line"},
     {"replay", cmd_replay, "turn a trace into a profile again, or a part of it"},
+    {"at", cmd_at, "show who holds memory at a moment of a trace"},
+    {"blocks", cmd_blocks, "list the blocks that are alive at a moment of a trace"},
     {"unpack", cmd_unpack, "turn a profile into a plain SQLite database"},
     {"help", cmd_help, "show this text, or how to use a command"},
     {"version", cmd_version, "show the version"},
