@@ -27,6 +27,7 @@ static const struct command commands[] = {
     {"replay", cmd_replay, "turn a trace into a profile again, or a part of it"},
     {"at", cmd_at, "show who holds memory at a moment of a trace"},
     {"blocks", cmd_blocks, "list the blocks that are alive at a moment of a trace"},
+    {"events", cmd_events, "print the events of a trace, filtered"},
     {"unpack", cmd_unpack, "turn a profile into a plain SQLite database"},
     {"help", cmd_help, "show this text, or how to use a command"},
     {"version", cmd_version, "show the version"},

@@ -306,13 +306,14 @@ static void add_row(struct strbuf *out, const struct style *style, const struct 
     size_t used = FIGURE + AGE + THREAD + ADDRESS + GAP;
     struct frame_walk walk;
     struct frame frame = frame_walk_begin(&walk, blocks->profile, blocks->hidden, block->node);
-    char address[24];
+    char text[24];
 
     cell(out, human_bytes(block->size_bytes).text, FIGURE);
     cell(out, human_duration(age_ns(blocks, block)).text, AGE);
-    cell(out, tid == UINT32_MAX ? "-" : human_exact(tid).text, THREAD);
-    snprintf(address, sizeof address, "0x%llx", (unsigned long long)block->address);
-    cell(out, address, ADDRESS);
+    snprintf(text, sizeof text, "%u", tid);
+    cell(out, tid == UINT32_MAX ? "-" : text, THREAD);
+    snprintf(text, sizeof text, "0x%llx", (unsigned long long)block->address);
+    cell(out, text, ADDRESS);
     strbuf_add_repeated(out, " ", GAP);
     frame_add_line(out, style, blocks->profile, frame, used, false);
     for (size_t i = 0; i < blocks->options->style.depth && frame_walk_next(&walk, &frame); i++) {
