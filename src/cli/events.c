@@ -22,9 +22,10 @@ struct arguments {
 
 static int take_kinds(void *target, const char *value)
 {
+    struct arguments *arguments = target;
     char wrong[64];
 
-    if (!events_kinds_parse(value, target, wrong, sizeof wrong))
+    if (!events_kinds_parse(value, &arguments->events.kinds, wrong, sizeof wrong))
         return 0;
     fprintf(stderr, "tidemark events: '%s' is no kind of event: " EVENTS_KIND_CHOICE "\n", wrong);
     return -EINVAL;
@@ -32,7 +33,8 @@ static int take_kinds(void *target, const char *value)
 
 static int take_address(void *target, const char *value)
 {
-    uint64_t *address = target;
+    struct arguments *arguments = target;
+    uint64_t *address = &arguments->events.address;
     char *end;
 
     errno = 0;

@@ -12,7 +12,7 @@
 #include "present/frames.h"
 #include "present/match.h"
 #include "replay/replay.h"
-#include "wire/wire.h"
+#include "rerun/slice.h"
 
 enum { LABEL = 15, FIGURE = 11, AGE = 10, THREAD = 9, ADDRESS = 18, GAP = 2 };
 
@@ -38,59 +38,20 @@ static int no_memory(void)
 
 /* ---- Replaying ----------------------------------------------------------------------------- */
 
-/* The bytes of the first `records` records of a run, or of all of them. */
-static uint32_t bytes_of(const unsigned char *at, uint32_t bytes, uint64_t *records)
-{
-    uint32_t done = 0;
-    uint64_t word;
-
-    while (*records && bytes - done >= 16) {
-        memcpy(&word, at + done, sizeof word);
-        if (wire_record_bytes(word) > bytes - done)
-            break;
-        done += (uint32_t)wire_record_bytes(word);
-        --*records;
-    }
-    return *records ? bytes : done;
-}
-
-/* A part of a block: what comes before so many of its records. *runs: to be freed. */
-static bool cut(struct trace_events *events, uint64_t records, struct replay_run **runs)
-{
-    size_t bytes = 0, run = 0;
-
-    *runs = malloc((events->run_count + 1) * sizeof **runs);
-    if (!*runs)
-        return false;
-    for (; run < events->run_count && records; run++) {
-        (*runs)[run] = events->runs[run];
-        (*runs)[run].bytes = bytes_of(events->records + bytes, events->runs[run].bytes, &records);
-        bytes += (*runs)[run].bytes;
-    }
-    events->runs = *runs;
-    events->run_count = run;
-    events->bytes = bytes;
-    while (events->note_count && events->notes[events->note_count - 1].before_run > run)
-        events->note_count--;
-    return true;
-}
-
 static int replay_block(struct blocks *blocks, size_t index, struct trace_events *events,
                         uint32_t *streams)
 {
     const struct trace_block *block = trace_block(blocks->trace, index);
-    struct trace_events part;
-    struct replay_run *runs = NULL;
+    struct slice slice;
     int error = trace_events(blocks->trace, index, events);
 
+    if (error || block->first_event + block->events <= blocks->until)
+        return error ? error : trace_replay(events, blocks->replay, streams);
+    error = slice_make(&slice, events, 0, blocks->until - block->first_event);
     if (error)
         return error;
-    part = *events;
-    if (block->first_event + block->events > blocks->until &&
-        !cut(&part, blocks->until - block->first_event, &runs))
-        return -ENOMEM;
-    error = trace_replay(&part, blocks->replay, streams);
-    free(runs);
+    error = trace_replay(&slice.events, blocks->replay, streams);
+    slice_release(&slice);
     return error;
 }
 

@@ -387,7 +387,7 @@ static int show_note(struct stream *stream, const struct trace_note *note, uint6
 
     if (kind == KIND_THREAD && name)
         ticks = note->values[note->kind == TRACE_STREAM_BEGUN ? 2 : 1];
-    if (!name || options->address || options->pattern || options->least_bytes ||
+    if (!name || (kind == KIND_LOST && !note->values[0]) || options->address || options->pattern || options->least_bytes ||
         options->most_bytes != UINT64_MAX || ticks < stream->from_ticks ||
         ticks > stream->to_ticks || (options->kinds && !(options->kinds & 1u << kind)) ||
         (options->tid != UINT64_MAX && tid != options->tid))

@@ -269,32 +269,37 @@ static uint64_t peak_of(const struct merged_metrics *merged)
     return merged->paths ? merged->metrics.at_peak_bytes : 0;
 }
 
+/* The figure that they are sorted by stands first. */
+static void text_function(struct show *show, const struct function_row *row)
+{
+    bool inclusive = show->options->inclusive;
+    const struct merged_metrics *first = inclusive ? &row->inclusive : &row->exclusive;
+    const struct merged_metrics *second = inclusive ? &row->exclusive : &row->inclusive;
+
+    cell(show, human_bytes(live_of(first)).text, FIGURE, TONE_FIGURE);
+    share_cell(show, live_of(first));
+    cell(show, human_bytes(live_of(second)).text, FIGURE + 2, TONE_FIGURE);
+    cell(show, human_bytes(peak_of(first)).text, FIGURE, TONE_DIM);
+    strbuf_add_repeated(&show->out, " ", GAP);
+    add_function(show, row, 3 * FIGURE + 2 + SHARE + GAP);
+}
+
 static int text_functions(struct show *show)
 {
+    bool inclusive = show->options->inclusive;
     size_t count;
     struct ranked *ranked = rank_functions(show, &count);
-    bool inclusive = show->options->inclusive;
 
     if (!ranked)
         return -ENOMEM;
     title(show, "Functions that hold memory then",
           inclusive ? "by all that is held below them" : "by what they asked for themselves");
-    if (!count)
-        strbuf_add_string(&show->out, "  none\n");
-    else
-        style_add(&show->out, &show->style, TONE_DIM,
-                  "  exclusive           inclusive    at peak  function\n");
-    for (size_t i = 0; i < count; i++) {
-        const struct function_row *row = &show->functions.rows[ranked[i].index];
-        cell(show, human_bytes(live_of(&row->exclusive)).text, FIGURE, TONE_FIGURE);
-        share_cell(show, inclusive ? live_of(&row->inclusive) : live_of(&row->exclusive));
-        cell(show, human_bytes(live_of(&row->inclusive)).text, FIGURE + 2, TONE_FIGURE);
-        cell(show,
-             human_bytes(inclusive ? peak_of(&row->inclusive) : peak_of(&row->exclusive)).text,
-             FIGURE, TONE_DIM);
-        strbuf_add_repeated(&show->out, " ", GAP);
-        add_function(show, row, 3 * FIGURE + 2 + SHARE + GAP);
-    }
+    style_add(&show->out, &show->style, TONE_DIM,
+              !count      ? "  none\n"
+              : inclusive ? "  inclusive           exclusive    at peak  function\n"
+                          : "  exclusive           inclusive    at peak  function\n");
+    for (size_t i = 0; i < count; i++)
+        text_function(show, &show->functions.rows[ranked[i].index]);
     free(ranked);
     return 0;
 }
