@@ -91,6 +91,24 @@ echo "a closed pipe: ${PIPESTATUS[0]}"
 try tidemark events m.tmt --from '#10' --to '#12' --json --kind malloc,free,calloc,new,realloc
 [ "$(wc -l <out)" -le 3 ] && echo "three events at most"
 
+echo "== a made-up program with eight threads"
+"$VICTIMS/../make_trace" made.tmt 300000 7 && "$VICTIMS/../make_trace" again.tmt 300000 7
+cmp made.tmt again.tmt && echo "always the same for a seed"
+python3 - <<'EOF'
+import json, subprocess
+def run(*words):
+    return subprocess.run(["tidemark", *words, "--json"], capture_output=True, check=True).stdout
+for moment in "0%", "37%", "peak", "99.9%", "#65535", "#65536", "100%":
+    at = json.loads(run("at", "made.tmt", moment, "--paths", "--top", "0"))
+    held = {p["node"]: (p["live_bytes"], p["live_count"]) for p in at["paths"]}
+    replayed = {}
+    for line in run("blocks", "made.tmt", "--at", moment).splitlines():
+        block = json.loads(line)
+        size, count = replayed.get(block["node"], (0, 0))
+        replayed[block["node"]] = (size + block["size_bytes"], count + 1)
+    print(moment, held == replayed, at["at"]["threads"])
+EOF
+
 echo "== wrong use"
 try tidemark at m.tmt
 sentence "no moment"
