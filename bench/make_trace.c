@@ -1,9 +1,10 @@
-/* Makes a trace of as many events as wanted, always the same for a seed: to measure what is done with
- * large traces, where no recording is at hand. It behaves like a large program with eight threads:
+/* Makes a trace of as many events as wanted, always the same for a seed: to measure what is done
+ * with large traces, where no recording is at hand. It behaves like a large program with eight
+ * threads:
  *
  *   threads run loops over a few call paths, and go on to other ones; phases prefer other parts of
- *   the program; four of five blocks die at once, last in first out; the rest lives for thousands to
- *   millions of events; some lists are built in a phase and taken down at its end; vectors grow by
+ *   the program; four of five blocks die at once, last in first out; the rest lives for thousands
+ * to millions of events; some lists are built in a phase and taken down at its end; vectors grow by
  *   realloc; some blocks are never freed; addresses are used again as an allocator does it.
  *
  *   make_trace OUT.tmt [EVENTS [SEED]]          default: 100,000,000 events, seed 1
@@ -128,7 +129,7 @@ static uint64_t size_of(uint32_t path)
         return 8 + 8 * (hash_u64(path + 77) % 40); /* a struct */
     if (kind < 92)
         return 1 + below(16 << hash_u64(path + 5) % 6); /* strings */
-    return 16ull << below(kind < 97 ? 8 : 13);         /* buffers */
+    return 16ull << below(kind < 97 ? 8 : 13);          /* buffers */
 }
 
 /* ---- The allocator ------------------------------------------------------------------------- */
@@ -377,10 +378,10 @@ static void play(void)
 
 static void name_function(char *name, size_t bytes, unsigned function)
 {
-    static const char *const nouns[] = {"mesh", "solver", "parser", "cache", "index", "scene",
-                                        "token", "matrix", "packet", "graph"};
-    static const char *const verbs[] = {"build", "refine", "read", "insert", "resize", "walk",
-                                        "merge", "decode", "split", "update"};
+    static const char *const nouns[] = {"mesh",  "solver", "parser", "cache",  "index",
+                                        "scene", "token",  "matrix", "packet", "graph"};
+    static const char *const verbs[] = {"build", "refine", "read",   "insert", "resize",
+                                        "walk",  "merge",  "decode", "split",  "update"};
 
     snprintf(name, bytes, "%s::%s_%u", nouns[function % 10], verbs[function / 10 % 10],
              function / 100);
@@ -388,8 +389,11 @@ static void name_function(char *name, size_t bytes, unsigned function)
 
 static void put_names(struct profile_writer *profile)
 {
-    const struct profile_module module = {.id = 1, .path = "/usr/bin/synthetic", .bias = CODE,
-                                          .start = CODE, .end = CODE + (FUNCTIONS + 16) * 512ull};
+    const struct profile_module module = {.id = 1,
+                                          .path = "/usr/bin/synthetic",
+                                          .bias = CODE,
+                                          .start = CODE,
+                                          .end = CODE + (FUNCTIONS + 16) * 512ull};
     char name[64], file[64];
 
     profile_put_text(profile, PROFILE_META_PROGRAM, "synthetic");
@@ -428,7 +432,9 @@ static void begin_trace(const char *path)
 {
     const struct trace_options options = {.compression = TRACE_ZSTD, .start_ticks = START};
     const struct trace_node root = {0};
-    const struct trace_module module = {.died = UINT32_MAX, .bias = CODE, .start = CODE,
+    const struct trace_module module = {.died = UINT32_MAX,
+                                        .bias = CODE,
+                                        .start = CODE,
                                         .end = CODE + (FUNCTIONS + 16) * 512ull,
                                         .path = "/usr/bin/synthetic"};
 

@@ -21,8 +21,8 @@ static const struct option_entry entries[] = {
     {"inclusive", 'i', OPTION_FLAG, NULL, "functions by all that is held below them",
      TO(holders.inclusive), false, NULL},
     {"paths", 'p', OPTION_FLAG, NULL, "call paths too", TO(holders.paths), false, NULL},
-    {"libraries", 'l', OPTION_FLAG, NULL, "programs and libraries too", TO(holders.libraries), false,
-     NULL},
+    {"libraries", 'l', OPTION_FLAG, NULL, "programs and libraries too", TO(holders.libraries),
+     false, NULL},
     {"top", 'n', OPTION_NUMBER, "N", "rows in each table; 0: all (default: 15)", COMMON(top), false,
      NULL},
     {"depth", 'd', OPTION_NUMBER, "N", "callers of each call path (default: 6)", COMMON(depth),
@@ -39,9 +39,10 @@ static const struct option_entry entries[] = {
 static const struct options_command command = {
     .name = "at",
     .synopsis = "[options] TRACE MOMENT",
-    .purpose = "Shows who holds memory at a moment of a recorded trace (tidemark record --trace): the "
-               "functions, with what they hold and what they held at the peak. MOMENT is a time "
-               "(12.5s), a part of the run (73%), 'peak', or an event (#123456).",
+    .purpose =
+        "Shows who holds memory at a moment of a recorded trace (tidemark record --trace): the "
+        "functions, with what they hold and what they held at the peak. MOMENT is a time "
+        "(12.5s), a part of the run (73%), 'peak', or an event (#123456).",
     .entries = entries,
     .epilogue = "Examples:\n"
                 "  tidemark at run.tmt peak\n"

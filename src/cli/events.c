@@ -78,8 +78,9 @@ static const struct option_entry entries[] = {
 static const struct options_command command = {
     .name = "events",
     .synopsis = "[options] TRACE",
-    .purpose = "Prints the events of a recorded trace (tidemark record --trace), one a line, in the "
-               "order in which they happened.",
+    .purpose =
+        "Prints the events of a recorded trace (tidemark record --trace), one a line, in the "
+        "order in which they happened.",
     .entries = entries,
     .epilogue = "Examples:\n"
                 "  tidemark events run.tmt --from 12s --to 12.1s\n"

@@ -14,12 +14,14 @@ void moments_settle(const struct moments_arguments *arguments, struct moment_sty
 {
     size_t columns = term_columns(stdout);
 
-    columns = arguments->width ? arguments->width : columns > USUAL_COLUMNS ? USUAL_COLUMNS : columns;
+    columns = arguments->width          ? arguments->width
+              : columns > USUAL_COLUMNS ? USUAL_COLUMNS
+                                        : columns;
     *style = (struct moment_style){
         .json = arguments->json,
         .colour = term_wants_colour((enum term_colour)arguments->colour, stdout),
         .utf8 = term_is_utf8(),
-        .columns = columns < LEAST_COLUMNS ? LEAST_COLUMNS
+        .columns = columns < LEAST_COLUMNS  ? LEAST_COLUMNS
                    : columns > MOST_COLUMNS ? MOST_COLUMNS
                                             : columns,
         .top = arguments->top,

@@ -175,9 +175,8 @@ static int name_blocks(struct blocks *blocks, size_t count)
         match_paths(blocks->profile, blocks->options->pattern, &blocks->wanted))
         return no_memory();
     match(blocks);
-    blocks->hidden = blocks->options->style.hide_std
-                         ? frames_of_libraries(blocks->profile)
-                         : calloc(blocks->profile->line_count + 1, 1);
+    blocks->hidden = blocks->options->style.hide_std ? frames_of_libraries(blocks->profile)
+                                                     : calloc(blocks->profile->line_count + 1, 1);
     return blocks->hidden ? 0 : no_memory();
 }
 
@@ -194,7 +193,8 @@ static int by_size(const void *a, const void *b)
 {
     const struct replay_block *x = a, *y = b;
 
-    return x->size_bytes != y->size_bytes ? x->size_bytes < y->size_bytes ? 1 : -1 : by_address(a, b);
+    return x->size_bytes != y->size_bytes ? x->size_bytes < y->size_bytes ? 1 : -1
+                                          : by_address(a, b);
 }
 
 static int by_age(const void *a, const void *b)
@@ -255,8 +255,9 @@ static void add_head(struct strbuf *out, const struct blocks *blocks)
         strbuf_addf(out, "; the first %s", human_exact(shown(blocks)).text);
     strbuf_add_char(out, '\n');
     if (blocks->missing_blocks)
-        strbuf_addf(out, "%llu blocks of events cannot be read: blocks that began there are missing, "
-                         "and such that ended there are among these\n",
+        strbuf_addf(out,
+                    "%llu blocks of events cannot be read: blocks that began there are missing, "
+                    "and such that ended there are among these\n",
                     (unsigned long long)blocks->missing_blocks);
 }
 

@@ -19,19 +19,31 @@ enum { NUMBER = 11, TIME = 12, THREAD = 8, KIND = 12, ADDRESS = 14, SIZE = 10, G
 /* ---- Kinds --------------------------------------------------------------------------------- */
 
 enum events_kind {
-    KIND_MALLOC, KIND_CALLOC, KIND_ALIGNED, KIND_NEW, KIND_REALLOC, KIND_FREE, KIND_MMAP, KIND_MUNMAP,
-    KIND_BRK, KIND_THREAD, KIND_SAMPLE, KIND_LOST, KINDS
+    KIND_MALLOC,
+    KIND_CALLOC,
+    KIND_ALIGNED,
+    KIND_NEW,
+    KIND_REALLOC,
+    KIND_FREE,
+    KIND_MMAP,
+    KIND_MUNMAP,
+    KIND_BRK,
+    KIND_THREAD,
+    KIND_SAMPLE,
+    KIND_LOST,
+    KINDS
 };
-static const char *const kind_words[KINDS] = {"malloc", "calloc", "aligned", "new",
-                                              "realloc", "free", "mmap", "munmap",
-                                              "brk", "thread", "sample", "lost"};
+static const char *const kind_words[KINDS] = {"malloc",  "calloc", "aligned", "new",
+                                              "realloc", "free",   "mmap",    "munmap",
+                                              "brk",     "thread", "sample",  "lost"};
 
 int events_kinds_parse(const char *list, uint32_t *kinds, char *wrong, size_t wrong_bytes)
 {
     for (size_t length; *list; list += length + (list[length] == ',')) {
         unsigned i = 0;
         length = strcspn(list, ",");
-        while (i < KINDS && (strlen(kind_words[i]) != length || memcmp(kind_words[i], list, length)))
+        while (i < KINDS &&
+               (strlen(kind_words[i]) != length || memcmp(kind_words[i], list, length)))
             i++;
         if (i == KINDS) {
             snprintf(wrong, wrong_bytes, "%.*s", (int)(length < 60 ? length : 60), list);
@@ -52,24 +64,40 @@ struct record_kind {
 static struct record_kind kind_of(unsigned kind)
 {
     switch (kind & ~(unsigned)WIRE_FAILED) {
-    case WIRE_MALLOC: return (struct record_kind){"malloc", KIND_MALLOC, true, true, true};
-    case WIRE_CALLOC: return (struct record_kind){"calloc", KIND_CALLOC, true, true, true};
-    case WIRE_ALIGNED: return (struct record_kind){"aligned", KIND_ALIGNED, true, true, true};
-    case WIRE_NEW: return (struct record_kind){"new", KIND_NEW, true, true, true};
-    case WIRE_NEW_ARRAY: return (struct record_kind){"new[]", KIND_NEW, true, true, true};
-    case WIRE_REALLOC_BEGIN: return (struct record_kind){"realloc-of", KIND_REALLOC, false, false, true};
-    case WIRE_REALLOC_END: return (struct record_kind){"realloc-to", KIND_REALLOC, true, true, true};
+    case WIRE_MALLOC:
+        return (struct record_kind){"malloc", KIND_MALLOC, true, true, true};
+    case WIRE_CALLOC:
+        return (struct record_kind){"calloc", KIND_CALLOC, true, true, true};
+    case WIRE_ALIGNED:
+        return (struct record_kind){"aligned", KIND_ALIGNED, true, true, true};
+    case WIRE_NEW:
+        return (struct record_kind){"new", KIND_NEW, true, true, true};
+    case WIRE_NEW_ARRAY:
+        return (struct record_kind){"new[]", KIND_NEW, true, true, true};
+    case WIRE_REALLOC_BEGIN:
+        return (struct record_kind){"realloc-of", KIND_REALLOC, false, false, true};
+    case WIRE_REALLOC_END:
+        return (struct record_kind){"realloc-to", KIND_REALLOC, true, true, true};
     case WIRE_FREE:
-    case WIRE_FREE | WIRE_NEWEST: return (struct record_kind){"free", KIND_FREE, false, false, true};
+    case WIRE_FREE | WIRE_NEWEST:
+        return (struct record_kind){"free", KIND_FREE, false, false, true};
     case WIRE_FREE_AT:
-    case WIRE_FREE_AT | WIRE_NEWEST: return (struct record_kind){"free", KIND_FREE, false, true, true};
-    case WIRE_MMAP: return (struct record_kind){"mmap", KIND_MMAP, true, true, true};
-    case WIRE_MUNMAP: return (struct record_kind){"munmap", KIND_MUNMAP, true, true, true};
-    case WIRE_BRK: return (struct record_kind){"brk", KIND_BRK, true, true, true};
-    case WIRE_THREAD_START: return (struct record_kind){"thread-start", KIND_THREAD, false, false, false};
-    case WIRE_THREAD_END: return (struct record_kind){"thread-end", KIND_THREAD, false, false, false};
-    case WIRE_LOST: return (struct record_kind){"lost", KIND_LOST, false, false, false};
-    default: return (struct record_kind){0};
+    case WIRE_FREE_AT | WIRE_NEWEST:
+        return (struct record_kind){"free", KIND_FREE, false, true, true};
+    case WIRE_MMAP:
+        return (struct record_kind){"mmap", KIND_MMAP, true, true, true};
+    case WIRE_MUNMAP:
+        return (struct record_kind){"munmap", KIND_MUNMAP, true, true, true};
+    case WIRE_BRK:
+        return (struct record_kind){"brk", KIND_BRK, true, true, true};
+    case WIRE_THREAD_START:
+        return (struct record_kind){"thread-start", KIND_THREAD, false, false, false};
+    case WIRE_THREAD_END:
+        return (struct record_kind){"thread-end", KIND_THREAD, false, false, false};
+    case WIRE_LOST:
+        return (struct record_kind){"lost", KIND_LOST, false, false, false};
+    default:
+        return (struct record_kind){0};
     }
 }
 
@@ -122,15 +150,14 @@ static uint32_t node_of(const struct stream *stream, const struct wire_record *r
     return node < stream->profile->node_count ? node : 0;
 }
 
-/* Follows the block that --address lies in; true: the record is of it. *lived_ticks: how long it lived
- * if this ends it, else UINT64_MAX. */
+/* Follows the block that --address lies in; true: the record is of it. *lived_ticks: how long it
+ * lived if this ends it, else UINT64_MAX. */
 static bool is_of_address(struct stream *stream, const struct wire_record *record,
                           struct record_kind what, uint64_t *lived_ticks)
 {
     uint64_t wanted = stream->options->address, address = record->kind_address & WIRE_ADDRESS_MASK;
-    bool covers = what.has_size && wanted >= address && wanted - address < (record->size_bytes
-                                                                             ? record->size_bytes
-                                                                             : 1);
+    bool covers = what.has_size && wanted >= address &&
+                  wanted - address < (record->size_bytes ? record->size_bytes : 1);
 
     *lived_ticks = UINT64_MAX;
     if (what.kind == KIND_FREE || (what.kind == KIND_REALLOC && !what.has_size)) {
@@ -151,8 +178,8 @@ static bool is_of_address(struct stream *stream, const struct wire_record *recor
     return covers && address;
 }
 
-static bool is_wanted(const struct stream *stream, uint32_t number, const struct wire_record *record,
-                      struct record_kind what)
+static bool is_wanted(const struct stream *stream, uint32_t number,
+                      const struct wire_record *record, struct record_kind what)
 {
     const struct events_options *options = stream->options;
 
@@ -206,7 +233,8 @@ static void add_frames(struct stream *stream, uint32_t node, size_t used)
     while (stream->options->stacks && frame_walk_next(&walk, &frame)) {
         strbuf_add_repeated(&stream->out, " ", NUMBER + GAP);
         style_add(&stream->out, &stream->style, TONE_DIM, style_sign(&stream->style, "↑ ", "^ "));
-        frame_add_line(&stream->out, &stream->style, stream->profile, frame, NUMBER + GAP + 2, false);
+        frame_add_line(&stream->out, &stream->style, stream->profile, frame, NUMBER + GAP + 2,
+                       false);
     }
 }
 
@@ -387,8 +415,8 @@ static int show_note(struct stream *stream, const struct trace_note *note, uint6
 
     if (kind == KIND_THREAD && name)
         ticks = note->values[note->kind == TRACE_STREAM_BEGUN ? 2 : 1];
-    if (!name || (kind == KIND_LOST && !note->values[0]) || options->address || options->pattern || options->least_bytes ||
-        options->most_bytes != UINT64_MAX || ticks < stream->from_ticks ||
+    if (!name || (kind == KIND_LOST && !note->values[0]) || options->address || options->pattern ||
+        options->least_bytes || options->most_bytes != UINT64_MAX || ticks < stream->from_ticks ||
         ticks > stream->to_ticks || (options->kinds && !(options->kinds & 1u << kind)) ||
         (options->tid != UINT64_MAX && tid != options->tid))
         return 0;
@@ -429,7 +457,8 @@ static int show_notes(struct stream *stream, const struct trace_events *events, 
 {
     int error = 0;
 
-    for (; *next < events->note_count && events->notes[*next].before_run <= run && !error; ++*next) {
+    for (; *next < events->note_count && events->notes[*next].before_run <= run && !error;
+         ++*next) {
         const struct trace_note *note = &events->notes[*next].note;
         if (note->kind == TRACE_STREAM_BEGUN && note->values[0] == stream->tid_count)
             error = know_stream(stream, (uint32_t)note->values[1]);
@@ -483,11 +512,12 @@ static int show_all(struct stream *stream)
         return no_memory();
     if (done < 0)
         return done;
-    return missing ? moment_fail(-EBADMSG,
-                                 "the trace is damaged: %llu blocks of events cannot be read and are "
-                                 "not among these",
-                                 (unsigned long long)missing)
-                   : 0;
+    return missing
+               ? moment_fail(-EBADMSG,
+                             "the trace is damaged: %llu blocks of events cannot be read and are "
+                             "not among these",
+                             (unsigned long long)missing)
+               : 0;
 }
 
 /* ---- The whole ----------------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
-/* What is alive at a moment, and for comparison at the peak, as the sites of a profile in memory: all
- * that makes functions of call paths then works on it. */
+/* What is alive at a moment, and for comparison at the peak, as the sites of a profile in memory:
+ * all that makes functions of call paths then works on it. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,8 +45,9 @@ uint64_t moment_event_count(const struct trace *trace)
 {
     size_t count = trace_block_count(trace);
 
-    return count ? trace_block(trace, count - 1)->first_event + trace_block(trace, count - 1)->events
-                 : 0;
+    return count
+               ? trace_block(trace, count - 1)->first_event + trace_block(trace, count - 1)->events
+               : 0;
 }
 
 /* ---- Sites --------------------------------------------------------------------------------- */
@@ -94,7 +95,8 @@ static void know_all(struct profile_site *sites, size_t count, size_t node_count
 
 static int name_sites(struct holders *holders, struct profile_site *sites, size_t count)
 {
-    size_t last_block = holders->at.block > holders->peak.block ? holders->at.block : holders->peak.block;
+    size_t last_block =
+        holders->at.block > holders->peak.block ? holders->at.block : holders->peak.block;
     uint32_t *nodes = malloc((count + 1) * sizeof *nodes);
     struct rerun_wanted wanted = {nodes, count};
     int error;
@@ -126,7 +128,8 @@ static int make_sites(struct holders *holders)
     return 0;
 }
 
-int holders_init(struct holders *holders, const struct trace *trace, const struct rerun_moment *moment)
+int holders_init(struct holders *holders, const struct trace *trace,
+                 const struct rerun_moment *moment)
 {
     int error;
 

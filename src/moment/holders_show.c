@@ -99,8 +99,7 @@ static uint64_t *sum_libraries(const struct show *show)
     struct frame_walk walk;
 
     for (size_t i = 0; sums && i < profile->site_count; i++) {
-        struct frame frame =
-            frame_walk_begin(&walk, profile, show->hidden, profile->sites[i].path);
+        struct frame frame = frame_walk_begin(&walk, profile, show->hidden, profile->sites[i].path);
         uint32_t module = profile->codes[frame.code].module;
         sums[module == UINT32_MAX ? profile->module_count : module] +=
             profile->sites[i].metrics.live_bytes;
@@ -201,10 +200,11 @@ static void text_level(struct show *show)
     const struct holders *holders = show->holders;
     struct strbuf line = STRBUF_INIT;
 
-    strbuf_addf(&line, "%s in %s blocks%s, %s of the peak",
-                human_bytes(holders->at.live_bytes).text, human_count(count_of(show, &holders->at)).text,
-                show->sampled ? " (estimated from a sample)" : "",
-                human_percent((double)holders->at.live_bytes, (double)holders->peak.live_bytes).text);
+    strbuf_addf(
+        &line, "%s in %s blocks%s, %s of the peak", human_bytes(holders->at.live_bytes).text,
+        human_count(count_of(show, &holders->at)).text,
+        show->sampled ? " (estimated from a sample)" : "",
+        human_percent((double)holders->at.live_bytes, (double)holders->peak.live_bytes).text);
     label(show, "live memory");
     wrapped(show, line.data);
     strbuf_reset(&line);
@@ -256,7 +256,8 @@ static void add_function(struct show *show, const struct function_row *row, size
 
 static void share_cell(struct show *show, uint64_t bytes)
 {
-    cell(show, human_percent((double)bytes, (double)show->holders->at.live_bytes).text, SHARE, TONE_DIM);
+    cell(show, human_percent((double)bytes, (double)show->holders->at.live_bytes).text, SHARE,
+         TONE_DIM);
 }
 
 static uint64_t live_of(const struct merged_metrics *merged)
@@ -376,11 +377,13 @@ static void add_doubts(struct strbuf *out, const struct holders *holders)
     if (*sentence)
         strbuf_addf(out, "%s\n", sentence);
     if (holders->at.is_rough)
-        strbuf_add_string(out, "the events around this moment cannot be read: this is the state before "
-                               "them\n");
+        strbuf_add_string(out,
+                          "the events around this moment cannot be read: this is the state before "
+                          "them\n");
     if (missing)
-        strbuf_addf(out, "%llu blocks of events cannot be read: figures of functions lack what these "
-                         "changed, totals do not\n",
+        strbuf_addf(out,
+                    "%llu blocks of events cannot be read: figures of functions lack what these "
+                    "changed, totals do not\n",
                     (unsigned long long)missing);
     if (names)
         strbuf_addf(out, "%s\n", names);
@@ -393,7 +396,8 @@ static void text_doubts(struct show *show)
 
     add_doubts(&lines, show->holders);
     if (lines.length)
-        for (char *line = strtok_r(lines.data, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+        for (char *line = strtok_r(lines.data, "\n", &rest); line;
+             line = strtok_r(NULL, "\n", &rest)) {
             label(show, "warning");
             strbuf_reset(&safe);
             text_add_safe_string(&safe, line);
@@ -417,8 +421,8 @@ static int show_text(struct show *show, FILE *file)
         error = text_paths(show);
     if (!error && show->options->libraries)
         error = text_libraries(show);
-    if (!error && (fwrite(show->out.data, 1, show->out.length, file) != show->out.length ||
-                   fflush(file)))
+    if (!error &&
+        (fwrite(show->out.data, 1, show->out.length, file) != show->out.length || fflush(file)))
         error = -errno;
     return error;
 }
@@ -541,7 +545,8 @@ static void json_doubts(struct show *show)
     add_doubts(&lines, show->holders);
     json_array(&show->json, "warnings");
     if (lines.length)
-        for (char *line = strtok_r(lines.data, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+        for (char *line = strtok_r(lines.data, "\n", &rest); line;
+             line = strtok_r(NULL, "\n", &rest))
             json_string(&show->json, NULL, line);
     json_end(&show->json);
     strbuf_release(&lines);
@@ -559,7 +564,8 @@ static int show_json(struct show *show, FILE *file)
     json_string(json, "command", profile_get(show->profile, PROFILE_META_COMMAND));
     json_bool(json, "estimated", show->sampled);
     json_unsigned(json, "events", show->holders->events);
-    json_unsigned(json, "duration_ns", moment_ns(&show->holders->clock, show->holders->clock.end_ticks));
+    json_unsigned(json, "duration_ns",
+                  moment_ns(&show->holders->clock, show->holders->clock.end_ticks));
     json_state(show, "at", &show->holders->at, show->holders->ticks);
     json_state(show, "peak", &show->holders->peak, show->holders->peak.ticks);
     json_doubts(show);

@@ -30,7 +30,7 @@ struct moment_style {
 struct holders {
     const struct trace *trace;
     struct rerun_clock clock;
-    uint64_t ticks; /* the moment; of a peak or an event that of the newest record */
+    uint64_t ticks;  /* the moment; of a peak or an event that of the newest record */
     uint64_t events; /* of the whole trace */
     struct trace_state at, peak;
     /* Names, and for each path that is alive then or at the peak a site, of which live_* tell the
@@ -38,12 +38,13 @@ struct holders {
     struct profile *profile;
 };
 
-int holders_init(struct holders *holders, const struct trace *trace, const struct rerun_moment *moment);
+int holders_init(struct holders *holders, const struct trace *trace,
+                 const struct rerun_moment *moment);
 void holders_release(struct holders *holders);
 
 struct holders_options {
     struct moment_style style;
-    bool inclusive; /* functions by all that is held below them */
+    bool inclusive;        /* functions by all that is held below them */
     bool paths, libraries; /* further tables */
 };
 /* -errno of the stream, or -ENOMEM. */
@@ -59,7 +60,7 @@ struct blocks_options {
     struct rerun_moment at; /* RERUN_NO_MOMENT: the end */
     enum blocks_order order;
     uint64_t least_bytes, least_age_ns;
-    uint64_t tid; /* UINT64_MAX: any thread's */
+    uint64_t tid;        /* UINT64_MAX: any thread's */
     const char *pattern; /* NULL: any path */
     /* NULL, or called now and then while the trace is replayed. */
     void (*progress)(void *context, uint64_t events, uint64_t of_events);

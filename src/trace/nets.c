@@ -24,8 +24,8 @@ void nets_settle(struct nets *nets)
     nets->count = kept;
 }
 
-static size_t merge(struct trace_net *out, const struct nets *nets,
-                    const struct trace_net *changes, size_t change_count)
+static size_t merge(struct trace_net *out, const struct nets *nets, const struct trace_net *changes,
+                    size_t change_count)
 {
     size_t i = 0, k = 0, count = 0;
 

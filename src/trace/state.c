@@ -1,5 +1,6 @@
-/* The state at a moment: digests up to its block, the largest sums first, and then the records of the
- * block up to it. Births in it say themselves what they begin; what ends is in the columns of ends. */
+/* The state at a moment: digests up to its block, the largest sums first, and then the records of
+ * the block up to it. Births in it say themselves what they begin; what ends is in the columns of
+ * ends. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,7 +72,8 @@ static int add_place(struct summing *summing, size_t place)
 {
     struct byte_source columns[NET_COLUMNS];
     struct nets nets = {0};
-    int error = reader_paths(summing->trace, place, &summing->unpacker, columns, NET_COLUMNS, &nets);
+    int error =
+        reader_paths(summing->trace, place, &summing->unpacker, columns, NET_COLUMNS, &nets);
 
     return error ? error : add_list(&summing->lists, nets);
 }
@@ -91,8 +93,8 @@ static size_t first_sum(const struct summing *summing, uint64_t event)
     return low;
 }
 
-/* The longest sum from `event` on that does not go beyond `until`: adds it, and gives the event behind
- * it; `event` if there is none. */
+/* The longest sum from `event` on that does not go beyond `until`: adds it, and gives the event
+ * behind it; `event` if there is none. */
 static uint64_t add_sum(struct summing *summing, uint64_t event, uint64_t until, int *error)
 {
     for (size_t i = first_sum(summing, event);
@@ -112,8 +114,8 @@ static uint64_t add_sum(struct summing *summing, uint64_t event, uint64_t until,
 static int add_digests(struct summing *summing, size_t limit)
 {
     const struct trace *trace = summing->trace;
-    uint64_t until = limit < trace_block_count(trace) ? trace_block(trace, limit)->first_event
-                                                      : UINT64_MAX;
+    uint64_t until =
+        limit < trace_block_count(trace) ? trace_block(trace, limit)->first_event : UINT64_MAX;
     uint64_t event = 0, next;
     size_t i = 0;
     int error = 0;
@@ -160,7 +162,7 @@ struct part {
     uint32_t birth_count;
     struct ends_reader ends;
     struct node_map map;
-    struct nets nets; /* with room for all that a block can change */
+    struct nets nets;          /* with room for all that a block can change */
     struct trace_state *state; /* which moves on */
 };
 
@@ -216,7 +218,8 @@ static bool is_reached(const struct part *part, uint64_t index, uint64_t ticks)
     }
 }
 
-/* Records in `raw` have no number as births, and their times do not count as they may be nonsense. */
+/* Records in `raw` have no number as births, and their times do not count as they may be nonsense.
+ */
 static int apply(struct part *part, uint32_t stream, const struct wire_record *record, uint32_t met)
 {
     unsigned kind = ends_kind(record->kind_address, part->options.sample_bytes != 0);
@@ -255,9 +258,9 @@ static int apply_run(struct part *part, const struct replay_run *run, const unsi
             break;
         memcpy(&record, at, bytes);
         kind = ends_kind(record.kind_address, part->options.sample_bytes != 0);
-        if (is_reached(part, *index,
-                       lives_moves_time(kind, record.kind_address & WIRE_ADDRESS_MASK) ? record.ticks
-                                                                                       : 0))
+        if (is_reached(
+                part, *index,
+                lives_moves_time(kind, record.kind_address & WIRE_ADDRESS_MASK) ? record.ticks : 0))
             return 1;
         if (apply(part, run->thread, &record, part->met[*index]))
             return -EBADMSG;
@@ -354,7 +357,7 @@ static size_t find_block(const struct trace *trace, enum trace_when when, uint64
     case TRACE_AT_EVENT:
         index = trace_block_of_event(trace, value);
         limit->value = value - trace_block(trace, index)->first_event;
-        return value < trace_block(trace, index)->first_event ? 0
+        return value < trace_block(trace, index)->first_event      ? 0
                : limit->value >= trace_block(trace, index)->events ? index + 1
                                                                    : index;
     case TRACE_AT_TICKS:
@@ -369,8 +372,8 @@ static size_t find_block(const struct trace *trace, enum trace_when when, uint64
 static void begin_at(const struct trace *trace, size_t index, struct trace_state *state)
 {
     size_t count = trace_block_count(trace);
-    const struct trace_block *block = count ? trace_block(trace, index < count ? index : count - 1)
-                                            : NULL;
+    const struct trace_block *block =
+        count ? trace_block(trace, index < count ? index : count - 1) : NULL;
     struct trace_options options;
 
     trace_options(trace, &options);
@@ -425,7 +428,8 @@ int trace_state_at(const struct trace *trace, enum trace_when when, uint64_t val
     summing.sums = reader_sums(trace, &summing.sum_count);
     error = add_digests(&summing, block);
     state->missing_blocks = summing.missing_blocks;
-    if (!error && block < trace_block_count(trace) && lies_within(&limit, trace_block(trace, block)))
+    if (!error && block < trace_block_count(trace) &&
+        lies_within(&limit, trace_block(trace, block)))
         error = add_part(trace, block, limit, state, &summing.lists);
     if (!error)
         error = merge_lists(&summing.lists);
