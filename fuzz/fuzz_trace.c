@@ -36,6 +36,22 @@ static void read_blocks(const struct trace *trace)
     trace_events_release(&events);
 }
 
+/* Whatever the file holds, a moment of it is found in bounded time and memory. */
+static void read_states(const struct trace *trace)
+{
+    struct trace_state state;
+
+    for (size_t i = 0; i < trace_block_count(trace) && i < 8; i++) {
+        const struct trace_block *block = trace_block(trace, i);
+        if (trace_state_at(trace, TRACE_AT_EVENT, block->first_event + block->events / 2, &state) == 0)
+            trace_state_release(&state);
+        if (trace_state_at(trace, TRACE_AT_TICKS, block->max_ticks, &state) == 0)
+            trace_state_release(&state);
+    }
+    if (trace_state_at(trace, TRACE_AT_PEAK, 0, &state) == 0)
+        trace_state_release(&state);
+}
+
 static void read_trace(const char *path)
 {
     struct trace_module *modules;
@@ -47,6 +63,7 @@ static void read_trace(const char *path)
     if (trace_open(&trace, path))
         return;
     read_blocks(trace);
+    read_states(trace);
     if (trace_nodes(trace, SIZE_MAX, &nodes, &count) == 0)
         free(nodes);
     if (trace_supplement(trace, &supplement, &count) == 0)

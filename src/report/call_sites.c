@@ -2,10 +2,9 @@
 #include "report/call_sites.h"
 
 #include <errno.h>
-#include <regex.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "present/match.h"
 
 struct frame call_sites_frame(const struct call_sites *sites, uint32_t node)
 {
@@ -19,50 +18,7 @@ struct frame call_sites_frame(const struct call_sites *sites, uint32_t node)
 
 int report_filter_check(const char *filter, char *why, size_t why_bytes)
 {
-    regex_t regex;
-    if (!filter)
-        return 0;
-    int result = regcomp(&regex, filter, REG_EXTENDED | REG_NOSUB);
-    if (result) {
-        regerror(result, &regex, why, why_bytes);
-        return -EINVAL;
-    }
-    regfree(&regex);
-    return 0;
-}
-
-static bool matches(const regex_t *regex, const char *string)
-{
-    return string && !regexec(regex, string, 0, NULL, 0);
-}
-
-static bool code_matches(const regex_t *regex, const struct profile *profile, uint32_t index)
-{
-    const struct profile_code *code = &profile->codes[index];
-    for (uint32_t i = 0; i < code->line_count; i++) {
-        const struct profile_line *line = &profile->lines[code->first_line + i];
-        if (matches(regex, profile->functions[line->function].name) || matches(regex, line->file))
-            return true;
-    }
-    return matches(regex, frame_module(profile, (struct frame){index, code->first_line}));
-}
-
-/* By node: does any frame from it to the root match? Parents come first, so one pass does. */
-static int mark_matching(const struct profile *profile, const char *filter, bool **out)
-{
-    regex_t regex;
-    if (regcomp(&regex, filter, REG_EXTENDED | REG_NOSUB))
-        return -EINVAL;
-    bool *code = calloc(profile->code_count, 1), *node = calloc(profile->node_count, 1);
-    for (size_t i = 0; code && i < profile->code_count; i++)
-        code[i] = code_matches(&regex, profile, (uint32_t)i);
-    for (size_t i = 1; code && node && i < profile->node_count; i++)
-        node[i] = node[profile->nodes[i].parent] || code[profile->nodes[i].location];
-    regfree(&regex);
-    bool complete = code && node;
-    free(code);
-    *out = node;
-    return complete ? 0 : -ENOMEM;
+    return match_check(filter, why, why_bytes);
 }
 
 /* ---- Grouping ------------------------------------------------------------------------------ */
@@ -117,7 +73,7 @@ int call_sites_init(struct call_sites *sites, const struct profile *profile,
 {
     size_t count = profile->site_count;
     *sites = (struct call_sites){.profile = profile};
-    int error = options->filter ? mark_matching(profile, options->filter, &sites->wanted) : 0;
+    int error = options->filter ? match_paths(profile, options->filter, &sites->wanted) : 0;
     sites->hidden =
         options->hide_std ? frames_of_libraries(profile) : calloc(profile->line_count + 1, 1);
     sites->order = calloc(count + 1, sizeof *sites->order);

@@ -1,4 +1,4 @@
-/* Parts of a decoded block. Inside the room. */
+/* Parts of a decoded block. */
 #ifndef TIDEMARK_RERUN_SLICE_H
 #define TIDEMARK_RERUN_SLICE_H
 

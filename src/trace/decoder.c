@@ -209,6 +209,12 @@ static bool decode_raw_record(struct decoder *decoder)
     return decode_raw(decoder, raw->at[7] & WIRE_LONG ? 32 : 16);
 }
 
+static void note_met(struct decoder *decoder, uint32_t birth)
+{
+    if (decoder->met)
+        decoder->met[decoder->records_done++] = birth;
+}
+
 struct decoded_kind {
     unsigned kind;
     enum op_class class;
@@ -221,8 +227,10 @@ static bool decode_record(struct decoder *decoder, const struct decoded_kind *ki
     struct wire_record record;
     uint64_t address;
 
-    if (!(op >> 3))
+    if (!(op >> 3)) {
+        note_met(decoder, DECODER_UNNUMBERED);
         return decode_raw_record(decoder);
+    }
     if (what.class == OP_RAW)
         return damaged(decoder);
     if (!(what.kind & WIRE_LONG))
@@ -230,6 +238,7 @@ static bool decode_record(struct decoder *decoder, const struct decoded_kind *ki
     else if (!decode_shape(decoder, op, what.class == OP_BIRTH ? 0 : 1, &record))
         return false;
     address = decode_address(decoder, what.class, op & OP_WHERE, &record);
+    note_met(decoder, model_met(decoder->model, what.class, op));
     record.kind_address = (uint64_t)what.kind << 56 | address;
     record.ticks = decode_time(decoder, model_time_context(decoder->model, what.class));
     memcpy(decoder->records + decoder->bytes, &record, 16);
@@ -248,6 +257,7 @@ static bool decode_runs(struct decoder *decoder, const struct decoded_kind *kind
     size_t begin;
 
     decoder->bytes = decoder->run_count = 0;
+    decoder->records_done = 0;
     while (source_left(source)) {
         begin = decoder->bytes;
         stream += number_unzigzag(source_varint(source));

@@ -7,7 +7,12 @@
 #include "trace/model.h"
 #include "trace/trace.h"
 
+/* Of a record with a kind of births that has no number as one (it stood in `raw`). */
+#define DECODER_UNNUMBERED (MODEL_NONE - 1)
+
 struct decoder {
+    uint32_t *met; /* NULL, or by record: the birth in the block that a free names, or MODEL_NONE */
+    uint32_t records_done;
     struct unpacker unpacker;
     struct byte_source columns[COLUMNS];
     struct model *model;

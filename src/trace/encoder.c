@@ -40,6 +40,7 @@ int encoder_init(struct encoder *encoder, uint64_t start_ticks, uint64_t sample_
     encoder->model = calloc(1, sizeof *encoder->model);
     encoder->paths.slots = calloc(NODE_MAP_SLOTS, sizeof *encoder->paths.slots);
     encoder->step_ticks = 1;
+    made &= ends_init(&encoder->ends) == 0;
     if (!made || !encoder->times || !encoder->time_contexts || !encoder->model || !encoder->paths.slots)
         return -ENOMEM;
     encoder_begin_block(encoder);
@@ -49,6 +50,7 @@ int encoder_init(struct encoder *encoder, uint64_t start_ticks, uint64_t sample_
 void encoder_release(struct encoder *encoder)
 {
     lives_release(&encoder->lives);
+    ends_release(&encoder->ends);
     for (unsigned i = 0; i < COLUMNS; i++)
         free(encoder->columns[i].data);
     free(encoder->times);
@@ -62,6 +64,7 @@ void encoder_begin_block(struct encoder *encoder)
     struct model *model = encoder->model;
 
     lives_begin_block(&encoder->lives);
+    ends_begin_block(&encoder->ends);
     for (uint32_t i = model->path_count; i-- > 0;)
         node_map_slot(&encoder->paths, model->paths[i].node)->index_1 = 0;
     encoder->serial_base = (encoder->serial_base + model->birth_count) & 0xffffff;
@@ -111,6 +114,8 @@ void encoder_note(struct encoder *encoder, const struct trace_note *note)
     unsigned values = TRACE_NOTE_VALUES;
 
     end_run(encoder);
+    encoder->thread_count += note->kind == TRACE_STREAM_BEGUN;
+    encoder->thread_count -= note->kind == TRACE_STREAM_ENDED && encoder->thread_count;
     while (values && !note->values[values - 1])
         values--;
     sink_varint(sink, encoder->runs - encoder->runs_at_note);
@@ -309,12 +314,12 @@ static void add_record(struct encoder *encoder, uint32_t stream, const unsigned 
                        size_t bytes)
 {
     struct wire_record record = {0};
-    uint32_t serial, birth = encoder->serial_base + encoder->model->birth_count;
+    uint32_t serial, births = encoder->model->birth_count;
     enum op_class class;
-    unsigned number = 0;
+    unsigned number = 0, flags;
 
     memcpy(&record, at, bytes);
-    serial = lives_record(&encoder->lives, stream, &record, birth);
+    serial = lives_record(&encoder->lives, stream, &record, encoder->serial_base + births);
     class = op_class_of(wire_kind(record.kind_address));
     if (class != OP_RAW)
         number = number_of_kind(encoder, wire_kind(record.kind_address));
@@ -323,10 +328,13 @@ static void add_record(struct encoder *encoder, uint32_t stream, const unsigned 
     if (!number) {
         sink_byte(&encoder->columns[COLUMN_OPS], 0);
         sink_bytes(&encoder->columns[COLUMN_RAW], at, bytes);
+        ends_record(&encoder->ends, &encoder->lives, stream, &record, MODEL_NONE, MODEL_NONE);
         return;
     }
-    sink_byte(&encoder->columns[COLUMN_OPS],
-              number << 3 | tell_record(encoder, &record, class, serial));
+    flags = tell_record(encoder, &record, class, serial);
+    sink_byte(&encoder->columns[COLUMN_OPS], number << 3 | flags);
+    ends_record(&encoder->ends, &encoder->lives, stream, &record,
+                model_met(encoder->model, class, flags), class == OP_BIRTH ? births : MODEL_NONE);
     note_time(encoder, record.ticks, model_time_context(encoder->model, class));
 }
 

@@ -4,6 +4,7 @@
 #define TIDEMARK_TRACE_ENCODER_H
 
 #include <stdbool.h>
+#include "trace/ends.h"
 #include "trace/lives.h"
 #include "trace/model.h"
 #include "trace/numbers.h"
@@ -11,6 +12,7 @@
 
 struct encoder {
     struct lives lives;
+    struct ends ends;
     uint32_t events, runs; /* in the block under way */
     uint64_t first_ticks, last_ticks;
     struct byte_sink columns[COLUMNS];
@@ -19,6 +21,7 @@ struct encoder {
     uint32_t run_stream, last_stream;
     uint32_t run_records, run_cut;
     uint32_t runs_at_note;
+    uint32_t thread_count; /* streams begun and not ended */
     uint32_t serial_base; /* number of the block's first birth, in 24 bits */
     uint32_t step_ticks;  /* of the clock: the grid that times lie on */
     uint64_t *times;

@@ -9,7 +9,8 @@
  * before the block) is told record by record. So a sum of these ends is always that of the digests,
  * whatever the records are. `ends_guess()` is the rule, the same for writer and reader.
  *
- * Inside the room. Out of memory ends the process, as in the tables of the replay. */
+ * Inside the room. Out of memory ends the process, as in the tables of the replay, but where -ENOMEM
+ * is said. */
 #ifndef TIDEMARK_TRACE_ENDS_H
 #define TIDEMARK_TRACE_ENDS_H
 
@@ -25,7 +26,7 @@ enum ends_column {
     ENDS_HOW, /* an entry: 0 none, else how its path is told + 1; ENDS_SAME_SIZE */
     ENDS_NODE_T, ENDS_NODE_R,
     ENDS_SIZE_T, ENDS_SIZE_R,
-    ENDS_ODD, /* varints: records since the last one; ends; node and size of each */
+    ENDS_ODD, /* a byte that is 1; varints: records since the last one; ends; node, size of each */
     ENDS_COLUMNS,
     ENDS_SAME_SIZE = 8,
 };
@@ -81,16 +82,16 @@ static inline bool ends_is_same(const struct lives_life *a, const struct lives_l
 
 /* ---- Writing ------------------------------------------------------------------------------- */
 
+struct ends_dictionary;
+
 struct ends {
     struct ends_reallocs reallocs;
     struct lives_life *births;  /* by number in the block */
     struct lives_life *entries; /* node LIVES_NO_SERIAL: none lived there */
     uint32_t entry_count;
     uint32_t since_odd;
-    struct byte_sink odd;
     struct byte_sink columns[ENDS_COLUMNS];
-    struct ends_path *paths; /* by index in the nets */
-    size_t path_room;
+    struct ends_dictionary *dictionary;
 };
 
 int ends_init(struct ends *ends); /* -ENOMEM */
@@ -107,22 +108,15 @@ const struct byte_sink *ends_end_block(struct ends *ends, struct lives *lives);
 
 /* ---- Reading ------------------------------------------------------------------------------- */
 
-struct ends_source {
-    struct byte_source *columns; /* ENDS_COLUMNS */
-    struct ends_reader *reader;
-};
-
 struct ends_reader {
     struct byte_source *columns; /* ENDS_COLUMNS */
     struct ends_reallocs reallocs;
-    struct ends_path *paths;
-    size_t path_count, path_room;
-    struct ends_lanes *lanes;
+    struct ends_dictionary *dictionary;
     uint64_t until_odd;
     bool has_odd;
-    uint32_t last_node;
 };
 
+/* Begin with all zero. -EBADMSG: the block does not tell ends; -ENOMEM. */
 int ends_reader_begin(struct ends_reader *reader, struct byte_source columns[ENDS_COLUMNS]);
 void ends_reader_release(struct ends_reader *reader);
 /* What a record ends: how many, or -EBADMSG. Of a free told by a birth `freed` is the life that it

@@ -49,7 +49,7 @@ static uint64_t get64(const unsigned char **at)
     X64(last_ticks) X64(start_ticks) X64(live_bytes) X64(live_count) X64(net_bytes)                \
     X64(net_count) X64(max_bytes) X64(max_ticks)
 
-_Static_assert(4 + 8 * 4 + 12 * 8 + 4 + 8 == FORMAT_BLOCK_BYTES, "magic, fields, zero, hash");
+_Static_assert(4 + 8 * 4 + 12 * 8 + 4 + 8 == FORMAT_BLOCK_BYTES, "magic, fields, threads, hash");
 
 void format_put_block(unsigned char out[FORMAT_BLOCK_BYTES], const struct format_block *block)
 {
@@ -60,7 +60,7 @@ void format_put_block(unsigned char out[FORMAT_BLOCK_BYTES], const struct format
     BLOCK_FIELDS(X32, X64)
 #undef X32
 #undef X64
-    at = put32(at, 0);
+    at = put32(at, block->threads_1);
     put64(at, format_hash(out, FORMAT_BLOCK_BYTES - 8));
 }
 
@@ -75,6 +75,7 @@ bool format_get_block(const unsigned char in[FORMAT_BLOCK_BYTES], struct format_
     BLOCK_FIELDS(X32, X64)
 #undef X32
 #undef X64
+    block->threads_1 = get32(&at);
     return block->body_bytes <= FORMAT_BODY_BYTES && block->paths_bytes <= FORMAT_BODY_BYTES;
 }
 

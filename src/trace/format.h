@@ -27,6 +27,7 @@ enum format_block_kind {
     FORMAT_FACTS = 4,
     FORMAT_INDEX = 5,
     FORMAT_SUPPLEMENT = 6, /* `first`: offset, `count`: bytes of a piece */
+    FORMAT_SUMS = 7,       /* digest and paths of the blocks of events before it, as one */
 };
 
 /* The header of a block. In the file all numbers are little-endian, in this order. */
@@ -42,6 +43,7 @@ struct format_block {
     uint64_t live_bytes, live_count; /* at its start */
     uint64_t net_bytes, net_count;   /* two's complement */
     uint64_t max_bytes, max_ticks;
+    uint32_t threads_1; /* streams begun and not ended at its start, + 1; 0: not said */
 };
 
 struct format_header {

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "replay/region.h"
-#include "replay/weight.h"
 
 enum { FIRST_LIVE_LOG2 = 12, FIRST_OWED_LOG2 = 6 };
 
@@ -48,7 +47,7 @@ void lives_begin_block(struct lives *lives)
 
 /* ---- Levels -------------------------------------------------------------------------------- */
 
-static struct lives_net *net_of(struct lives *lives, uint32_t node)
+static struct trace_net *net_of(struct lives *lives, uint32_t node)
 {
     struct node_slot *slot = node_map_slot(&lives->map, node);
 
@@ -58,22 +57,28 @@ static struct lives_net *net_of(struct lives *lives, uint32_t node)
         lives->net_room = lives->net_room ? 2 * lives->net_room : 1024;
         lives->net = replay_realloc(lives->net, lives->net_room * sizeof *lives->net);
     }
-    lives->net[lives->net_count] = (struct lives_net){.node = node};
+    lives->net[lives->net_count] = (struct trace_net){.node = node};
     *slot = (struct node_slot){node, (uint32_t)++lives->net_count};
     return &lives->net[lives->net_count - 1];
 }
 
-static struct weight weigh(const struct lives *lives, const struct live_block *block)
+size_t lives_index_of(struct lives *lives, uint32_t node)
 {
-    if (!lives->sample_bytes)
-        return (struct weight){1, block->size_bytes, block->slack_bytes, 0};
-    return weight_of_sample(lives->sample_bytes, block->size_bytes, block->slack_bytes);
+    return (size_t)(net_of(lives, node) - lives->net);
+}
+
+/* Slack counts for no level. */
+struct weight lives_weigh(uint64_t sample_bytes, uint64_t size_bytes)
+{
+    if (!sample_bytes)
+        return (struct weight){1, size_bytes, 0, 0};
+    return weight_of_sample(sample_bytes, size_bytes, 0);
 }
 
 static void begin_life(struct lives *lives, const struct live_block *block)
 {
-    struct weight weight = weigh(lives, block);
-    struct lives_net *net = net_of(lives, block->site);
+    struct weight weight = lives_weigh(lives->sample_bytes, block->size_bytes);
+    struct trace_net *net = net_of(lives, block->site);
 
     lives->alloc_count++;
     lives->bytes += weight.bytes;
@@ -84,10 +89,11 @@ static void begin_life(struct lives *lives, const struct live_block *block)
 
 static void end_life(struct lives *lives, const struct live_block *block)
 {
-    struct weight weight = weigh(lives, block);
-    struct lives_net *net = net_of(lives, block->site);
+    struct weight weight = lives_weigh(lives->sample_bytes, block->size_bytes);
+    struct trace_net *net = net_of(lives, block->site);
 
     lives->free_count++;
+    lives->ended[lives->ended_count++] = (struct lives_life){block->site, block->size_bytes};
     lives->bytes -= weight.bytes;
     lives->count -= weight.count;
     net->bytes -= weight.bytes;
@@ -159,6 +165,8 @@ static bool take_block(struct lives *lives, uint64_t address, uint64_t ticks,
     if (settle_owed(lives, address, ticks) || !(slot = live_table_find(&lives->live, address)))
         return false;
     *out = *slot;
+    lives->has_taken = true;
+    lives->taken = (struct lives_life){slot->site, slot->size_bytes};
     live_table_remove(&lives->live, slot);
     return true;
 }
@@ -267,10 +275,21 @@ static void announce(struct lives_stream *stream)
     stream->announced = true;
 }
 
-/* Kinds that change no life. */
-static bool moves_time(unsigned kind)
+bool lives_moves_time(unsigned kind, uint64_t address)
 {
     switch (kind) {
+    case WIRE_MALLOC:
+    case WIRE_CALLOC:
+    case WIRE_ALIGNED:
+    case WIRE_NEW:
+    case WIRE_NEW_ARRAY:
+        return address != 0;
+    case WIRE_FREE:
+    case WIRE_FREE_AT:
+    case WIRE_REALLOC_BEGIN:
+    case WIRE_REALLOC_END:
+    case WIRE_REALLOC_END | WIRE_FAILED:
+    case WIRE_THREAD_START:
     case WIRE_THREAD_END:
     case WIRE_LOST:
     case WIRE_MALLOC | WIRE_FAILED:
@@ -296,6 +315,8 @@ uint32_t lives_record(struct lives *lives, uint32_t stream, const struct wire_re
     uint32_t met = LIVES_NO_SERIAL;
     unsigned kind = wire_kind(record->kind_address);
 
+    lives->has_taken = false;
+    lives->ended_count = 0;
     if (lives->sample_bytes &&
         (kind == (WIRE_FREE | WIRE_NEWEST) || kind == (WIRE_FREE_AT | WIRE_NEWEST)))
         kind &= ~(unsigned)WIRE_NEWEST;
@@ -332,7 +353,7 @@ uint32_t lives_record(struct lives *lives, uint32_t stream, const struct wire_re
         announce(stream_of(lives, stream));
         break;
     default:
-        if (!moves_time(kind))
+        if (!lives_moves_time(kind, 0))
             return met;
         take_time(lives, record->ticks);
     }

@@ -9,15 +9,26 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "replay/live.h"
+#include "replay/weight.h"
 #include "trace/node_map.h"
+#include "trace/trace.h"
 #include "wire/wire.h"
 
 #define LIVES_NO_SERIAL UINT32_MAX
 
-struct lives_net {
+/* A life, as far as levels go. */
+struct lives_life {
     uint32_t node;
-    uint64_t bytes, count; /* two's complement */
+    uint64_t size_bytes;
 };
+
+/* Of a record that begins one: its size as the tables keep it. */
+static inline struct lives_life lives_life_of(const struct wire_record *record)
+{
+    return (struct lives_life){wire_detail_node(record->detail),
+                               record->size_bytes < LIVE_MAX_SIZE ? record->size_bytes
+                                                                  : LIVE_MAX_SIZE};
+}
 
 struct lives_pending {
     enum { LIVES_OLD_NONE, LIVES_OLD_UNKNOWN, LIVES_OLD_LIVE } old;
@@ -37,11 +48,16 @@ struct lives {
     uint64_t sample_bytes;
     uint64_t now;          /* time of the newest event */
     uint64_t bytes, count; /* alive; count in 1024ths if sampled */
+    /* what the last record did: the block that a free or the beginning of a realloc took, and the
+     * lives that ended, in this order (a realloc's own, and one whose address was used again) */
+    bool has_taken;
+    struct lives_life taken, ended[2];
+    unsigned ended_count;
     /* since lives_begin_block() */
     uint64_t max_bytes, max_ticks;
     uint32_t alloc_count, free_count;
     struct node_map map; /* node -> index in net */
-    struct lives_net *net;
+    struct trace_net *net;
     size_t net_count, net_room;
 };
 
@@ -57,6 +73,15 @@ void lives_begin_block(struct lives *lives);
  * none does. */
 uint32_t lives_record(struct lives *lives, uint32_t stream, const struct wire_record *record,
                       uint32_t serial);
+
+/* Does a record of that kind move the time on? */
+bool lives_moves_time(unsigned kind, uint64_t address);
+
+/* What a life counts for. */
+struct weight lives_weigh(uint64_t sample_bytes, uint64_t size_bytes);
+
+/* The index in `net` of a node, of which there may be nothing to say yet. */
+size_t lives_index_of(struct lives *lives, uint32_t node);
 
 static inline void lives_prefetch(const struct lives *lives, uint64_t word0)
 {

@@ -220,6 +220,13 @@ static inline void model_freed_birth(struct model *model, uint32_t birth)
     model_own(model)->last_freed = freed->address;
 }
 
+/* The birth that the record just told names, a free; MODEL_NONE: it is no free, or told in another way. */
+static inline uint32_t model_met(const struct model *model, enum op_class class, unsigned flags)
+{
+    return class == OP_FREE && (flags & OP_WHERE) != FREE_TOLD ? model->last_freed_birth
+                                                               : MODEL_NONE;
+}
+
 static inline uint32_t model_context(uint64_t key)
 {
     return (uint32_t)(hash_u64(key) >> 50);

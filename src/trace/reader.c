@@ -14,11 +14,11 @@
 #include "trace/error.h"
 #include "trace/format.h"
 #include "trace/nodes.h"
+#include "trace/reader.h"
 #include "trace/trace.h"
 
 enum {
     SEARCH_BYTES = 1 << 16,
-    NET_COLUMNS = 6,
     FACTS_MAX = 4096, /* they are searched one by one: what is above that is damage */
     MODULES_MAX = 65536,
 };
@@ -47,6 +47,8 @@ struct trace {
     struct trace_block *blocks; /* of events */
     size_t *block_places;       /* their indices in `places` */
     size_t block_count, peak_block;
+    struct reader_sum *sums;
+    size_t sum_count;
     struct fact *facts;
     size_t fact_count;
     bool cut_off;
@@ -261,6 +263,7 @@ static struct trace_block block_at(const struct place *place)
         .max_bytes = block->max_bytes,
         .max_ticks = block->max_ticks,
         .file_bytes = end_of(place) - place->offset,
+        .threads = block->threads_1 - 1,
     };
 }
 
@@ -283,6 +286,30 @@ static int list_blocks(struct trace *trace)
             trace->peak_block = trace->block_count;
         trace->block_count++;
     }
+    return 0;
+}
+
+static int by_first_event(const void *a, const void *b)
+{
+    const struct reader_sum *x = a, *y = b;
+
+    if (x->first_event != y->first_event)
+        return x->first_event < y->first_event ? -1 : 1;
+    return (x->events < y->events) - (x->events > y->events);
+}
+
+static int list_sums(struct trace *trace)
+{
+    trace->sums = malloc((trace->places.count + 1) * sizeof *trace->sums);
+    if (!trace->sums)
+        return -ENOMEM;
+    for (size_t i = 0; i < trace->places.count; i++) {
+        const struct format_block *block = &trace->places.all[i].block;
+        if (block->kind == FORMAT_SUMS)
+            trace->sums[trace->sum_count++] =
+                (struct reader_sum){block->first, block->count, i};
+    }
+    qsort(trace->sums, trace->sum_count, sizeof *trace->sums, by_first_event);
     return 0;
 }
 
@@ -435,6 +462,8 @@ static int read_everything_else(struct trace *trace)
     if (!error)
         error = list_blocks(trace);
     if (!error)
+        error = list_sums(trace);
+    if (!error)
         error = read_all_facts(trace);
     if (error)
         return trace_fail(error, "out of memory while reading %s", trace->path);
@@ -478,6 +507,7 @@ void trace_close(struct trace *trace)
     free(trace->facts);
     free(trace->blocks);
     free(trace->block_places);
+    free(trace->sums);
     free(trace->places.all);
     free(trace->path);
     free(trace);
@@ -561,60 +591,44 @@ static const struct place *place_of(const struct trace *trace, size_t index)
     return &trace->places.all[trace->block_places[index]];
 }
 
-static int decode_nets(struct byte_source columns[NET_COLUMNS], struct trace_net *nets,
-                       size_t count)
+int reader_paths(const struct trace *trace, size_t index, struct unpacker *unpacker,
+                 struct byte_source *columns, size_t count, struct nets *nets)
 {
-    uint64_t node = 0;
+    const struct place *place = &trace->places.all[index];
+    unsigned char *paths = read_paths(trace, place);
+    int error = paths ? unpacker_unpack(unpacker, paths, place->block.paths_bytes, columns, count)
+                      : -errno;
 
-    for (size_t i = 0; i < count; i++) {
-        uint64_t way = source_number(&columns[0], &columns[1]);
-        if ((i && !way) || way > UINT32_MAX - node)
-            return -EBADMSG;
-        node += way;
-        nets[i].node = (uint32_t)node;
-        nets[i].bytes = number_unzigzag(source_number(&columns[2], &columns[3]));
-        nets[i].count = number_unzigzag(source_number(&columns[4], &columns[5]));
-    }
-    for (int i = 0; i < NET_COLUMNS; i++)
-        if (columns[i].overrun || source_left(&columns[i]))
-            return -EBADMSG;
-    return 0;
-}
-
-/* A path takes a byte at least: no count asks for more memory than the columns have. */
-static int make_nets(struct byte_source columns[NET_COLUMNS], uint32_t count,
-                     struct trace_net **nets)
-{
-    int error;
-
-    if (count > source_left(&columns[0]))
-        return -EBADMSG;
-    *nets = malloc((count + 1) * sizeof **nets);
-    if (!*nets)
-        return -ENOMEM;
-    error = decode_nets(columns, *nets, count);
-    if (error)
-        free(*nets);
-    return error;
+    if (!error)
+        error = nets_get(columns, place->block.path_count, nets);
+    free(paths);
+    return error ? damaged(trace, place, error) : 0;
 }
 
 int trace_block_nets(const struct trace *trace, size_t index, struct trace_net **nets,
                      size_t *count)
 {
-    const struct place *place = place_of(trace, index);
     struct unpacker unpacker = {0};
     struct byte_source columns[NET_COLUMNS];
-    unsigned char *paths = read_paths(trace, place);
-    int error = paths ? unpacker_unpack(&unpacker, paths, place->block.paths_bytes, columns,
-                                        NET_COLUMNS)
-                      : -errno;
+    struct nets list = {0};
+    int error = reader_paths(trace, trace->block_places[index], &unpacker, columns, NET_COLUMNS,
+                             &list);
 
-    if (!error)
-        error = make_nets(columns, place->block.path_count, nets);
     unpacker_release(&unpacker);
-    free(paths);
-    *count = place->block.path_count;
-    return error ? damaged(trace, place, error) : 0;
+    *nets = list.all;
+    *count = list.count;
+    return error;
+}
+
+size_t reader_place(const struct trace *trace, size_t index)
+{
+    return trace->block_places[index];
+}
+
+const struct reader_sum *reader_sums(const struct trace *trace, size_t *count)
+{
+    *count = trace->sum_count;
+    return trace->sums;
 }
 
 /* The last block for which `is_before` still holds; 0 if it does for none. They are in order. */
@@ -679,7 +693,8 @@ static int read_into(const struct trace *trace, const struct place *place,
     return 0;
 }
 
-int trace_events(const struct trace *trace, size_t index, struct trace_events *events)
+int reader_events(const struct trace *trace, size_t index, struct trace_events *events,
+                  uint32_t *met)
 {
     const struct place *place = place_of(trace, index);
     struct trace_scratch *scratch = events->scratch;
@@ -689,6 +704,7 @@ int trace_events(const struct trace *trace, size_t index, struct trace_events *e
     if (!scratch && !(scratch = events->scratch = calloc(1, sizeof *scratch)))
         return damaged(trace, place, -ENOMEM);
     decoder = &scratch->decoder;
+    decoder->met = met;
     error = read_into(trace, place, scratch);
     if (!error)
         error = decoder_decode(decoder, scratch->body, place->block.body_bytes, place->block.count);
@@ -699,6 +715,11 @@ int trace_events(const struct trace *trace, size_t index, struct trace_events *e
                                     decoder->bytes, place->block.count,  decoder->notes,
                                     decoder->note_count, scratch};
     return 0;
+}
+
+int trace_events(const struct trace *trace, size_t index, struct trace_events *events)
+{
+    return reader_events(trace, index, events, NULL);
 }
 
 void trace_events_release(struct trace_events *events)

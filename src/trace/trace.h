@@ -154,6 +154,7 @@ struct trace_block {
     uint64_t net_bytes, net_count;
     uint64_t max_bytes, max_ticks; /* the first highest level, the one at its start included */
     uint64_t file_bytes; /* what it takes in the file */
+    uint32_t threads;    /* streams begun and not ended at its start; UINT32_MAX: not known */
 };
 size_t trace_block_count(const struct trace *trace);
 const struct trace_block *trace_block(const struct trace *trace, size_t index);
@@ -172,6 +173,32 @@ size_t trace_block_at(const struct trace *trace, uint64_t ticks);
 size_t trace_block_of_event(const struct trace *trace, uint64_t event);
 /* The block that holds the first highest level. 0 if there is none. */
 size_t trace_block_of_peak(const struct trace *trace);
+
+/* The live memory of each call path at a moment: what the digests before it add up to, and a part of
+ * one block. It costs that block and some dozen sums, however long the trace is. */
+enum trace_when {
+    TRACE_AT_EVENT, /* behind so many records */
+    TRACE_AT_TICKS, /* behind all records before the first one that is later than that */
+    TRACE_AT_PEAK,  /* when the highest level was first reached */
+};
+struct trace_state {
+    uint64_t event;              /* records before it */
+    uint64_t ticks;              /* the newest time in them */
+    uint64_t live_bytes, live_count; /* as in trace_block */
+    uint32_t threads;                /* likewise, at the moment */
+    struct trace_net *paths;     /* with live memory, by node, ascending */
+    size_t path_count;
+    size_t block; /* the block of events that it lies in, for trace_nodes(); 0 if there is none */
+    /* Blocks of events that cannot be read: the paths lack what these changed. If `is_rough`, the one
+     * in which the moment lies is among them (or says too little, as the first version's writers did),
+     * and this is the state at its beginning. */
+    uint64_t missing_blocks;
+    bool is_rough;
+};
+/* What is beyond the end is the end. -ENOMEM. */
+int trace_state_at(const struct trace *trace, enum trace_when when, uint64_t value,
+                   struct trace_state *state);
+void trace_state_release(struct trace_state *state);
 
 /* The records of a block. Begin with all zero; may be decoded into again and again. */
 struct trace_events {

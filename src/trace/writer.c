@@ -10,7 +10,9 @@
 #include "trace/encoder.h"
 #include "trace/error.h"
 #include "trace/format.h"
+#include "trace/nets.h"
 #include "trace/nodes.h"
+#include "trace/sums.h"
 #include "trace/trace.h"
 
 enum { TEXT_BYTES_MAX = 1 << 20, SMALL_BLOCK_FULL = 4 << 20 };
@@ -28,9 +30,11 @@ struct trace_writer {
     uint64_t bytes;
     uint32_t blocks;
     uint64_t events; /* in blocks written */
+    uint32_t start_threads;
     uint64_t start_ticks, start_bytes, start_count; /* as the block of events under way began */
     struct encoder encoder;
     struct nodes_encoder nodes;
+    struct sums sums;
     struct gathered modules, facts;
     struct packer packer;
     struct byte_sink index; /* offset and header of each block */
@@ -150,55 +154,84 @@ static int write_gathered(struct trace_writer *writer, struct gathered *gathered
     return error;
 }
 
-static int by_node(const void *a, const void *b)
+/* Paths of a block; `more`: columns behind the nets. */
+static int pack_paths(struct trace_writer *writer, const struct nets *nets,
+                      const struct byte_sink *more, size_t more_count)
 {
-    const struct lives_net *x = a, *y = b;
-
-    return (x->node > y->node) - (x->node < y->node);
-}
-
-enum { NET_COLUMNS = 6 };
-
-/* Nodes ascending, by their distances; what came and went within the block is left out. */
-static uint32_t put_nets(struct lives_net *nets, size_t net_count,
-                         struct byte_sink columns[NET_COLUMNS])
-{
-    uint32_t count = 0, last = 0;
-
-    qsort(nets, net_count, sizeof *nets, by_node);
-    for (size_t i = 0; i < net_count; i++) {
-        const struct lives_net *net = &nets[i];
-        if (!net->bytes && !net->count)
-            continue;
-        sink_number(&columns[0], &columns[1], net->node - last);
-        sink_number(&columns[2], &columns[3], number_zigzag(net->bytes));
-        sink_number(&columns[4], &columns[5], number_zigzag(net->count));
-        last = net->node;
-        count++;
-    }
-    return count;
-}
-
-static int pack_nets(struct trace_writer *writer, uint32_t *count)
-{
-    const struct lives *lives = &writer->encoder.lives;
-    /* A copy, since `lives` knows its own by their places. */
-    struct lives_net *nets = malloc((lives->net_count + 1) * sizeof *nets);
-    struct byte_sink columns[NET_COLUMNS] = {0};
-    int error = nets ? 0 : -ENOMEM;
+    struct byte_sink columns[NET_COLUMNS + ENDS_COLUMNS] = {0};
+    int error = 0;
 
     for (int i = 0; i < NET_COLUMNS && !error; i++)
-        error = sink_reserve(&columns[i], (lives->net_count + 1) * NUMBER_BYTES);
+        error = sink_reserve(&columns[i], (nets->count + 1) * NUMBER_BYTES);
     if (!error) {
-        if (lives->net_count)
-            memcpy(nets, lives->net, lives->net_count * sizeof *nets);
-        *count = put_nets(nets, lives->net_count, columns);
-        error = packer_pack(&writer->packer, columns, NET_COLUMNS, 0);
+        nets_put(nets, columns);
+        if (more_count)
+            memcpy(columns + NET_COLUMNS, more, more_count * sizeof *more);
+        error = packer_pack(&writer->packer, columns, NET_COLUMNS + more_count, 0);
     }
     for (int i = 0; i < NET_COLUMNS; i++)
         free(columns[i].data);
-    free(nets);
     return error ? fail(writer, error) : 0;
+}
+
+/* A copy, since `lives` knows its own by their places. */
+static int copy_nets(struct nets *nets, const struct lives *lives)
+{
+    nets->all = malloc((lives->net_count + 1) * sizeof *nets->all);
+    if (!nets->all)
+        return -ENOMEM;
+    nets->count = lives->net_count;
+    nets->room = lives->net_count + 1;
+    if (nets->count)
+        memcpy(nets->all, lives->net, nets->count * sizeof *nets->all);
+    nets_settle(nets);
+    return 0;
+}
+
+/* Nets, and behind them the ends that no record of the block tells. */
+static int pack_digest(struct trace_writer *writer, struct format_block *block, struct nets *nets)
+{
+    struct lives *lives = &writer->encoder.lives;
+    const struct byte_sink *ends = ends_end_block(&writer->encoder.ends, lives);
+
+    if (copy_nets(nets, lives))
+        return fail(writer, -ENOMEM);
+    block->path_count = (uint32_t)nets->count;
+    return pack_paths(writer, nets, ends, ENDS_COLUMNS);
+}
+
+static int write_sum(struct trace_writer *writer, const struct sums_level *level)
+{
+    struct format_block block = level->digest;
+    const struct byte_sink none = {0};
+    size_t paths_bytes;
+
+    block.path_count = (uint32_t)level->nets.count;
+    if (begin_block(writer) || pack_paths(writer, &level->nets, NULL, 0))
+        return writer->error;
+    paths_bytes = writer->packer.out.count - FORMAT_BLOCK_BYTES;
+    if (packer_pack(&writer->packer, &none, 0, 0))
+        return fail(writer, -ENOMEM);
+    return write_block(writer, &block, paths_bytes);
+}
+
+/* A block of events has been written: the sums that it completes follow. A column holds 2^23 bytes:
+ * a sum that could have more is left out. */
+static int write_sums(struct trace_writer *writer, const struct format_block *block,
+                      const struct nets *nets)
+{
+    for (int i = 0; i < SUMS_LEVELS; i++) {
+        struct sums_level *level = &writer->sums.levels[i];
+        if (sums_add(level, block, nets))
+            return fail(writer, -ENOMEM);
+        if (!sums_is_full(level))
+            return 0;
+        if (level->nets.count <= FORMAT_COLUMN_BYTES / NUMBER_BYTES && write_sum(writer, level))
+            return writer->error;
+        block = &level->digest;
+        nets = &level->nets;
+    }
+    return 0;
 }
 
 static void note_start(struct trace_writer *writer)
@@ -206,6 +239,7 @@ static void note_start(struct trace_writer *writer)
     writer->start_ticks = writer->encoder.lives.now;
     writer->start_bytes = writer->encoder.lives.bytes;
     writer->start_count = writer->encoder.lives.count;
+    writer->start_threads = writer->encoder.thread_count;
 }
 
 static void fill_digest(const struct trace_writer *writer, struct format_block *block)
@@ -228,6 +262,7 @@ static void fill_digest(const struct trace_writer *writer, struct format_block *
         .net_count = lives->count - writer->start_count,
         .max_bytes = lives->max_bytes,
         .max_ticks = lives->max_ticks,
+        .threads_1 = writer->start_threads + 1,
     };
 }
 
@@ -235,19 +270,23 @@ static int write_events(struct trace_writer *writer)
 {
     struct encoder *encoder = &writer->encoder;
     struct format_block block;
-    size_t paths_bytes;
+    struct nets nets = {0};
+    size_t paths_bytes = 0;
 
     fill_digest(writer, &block);
     encoder_end_block(encoder);
-    if (begin_block(writer) || pack_nets(writer, &block.path_count))
-        return writer->error;
-    paths_bytes = writer->packer.out.count - FORMAT_BLOCK_BYTES;
-    if (packer_pack(&writer->packer, encoder->columns, COLUMNS, MODEL_NOISE))
-        return fail(writer, -ENOMEM);
+    if (!begin_block(writer) && !pack_digest(writer, &block, &nets)) {
+        paths_bytes = writer->packer.out.count - FORMAT_BLOCK_BYTES;
+        if (packer_pack(&writer->packer, encoder->columns, COLUMNS, MODEL_NOISE))
+            fail(writer, -ENOMEM);
+    }
     writer->events += encoder->events;
     encoder_begin_block(encoder);
     note_start(writer);
-    return write_block(writer, &block, paths_bytes);
+    if (!writer->error && !write_block(writer, &block, paths_bytes))
+        write_sums(writer, &block, &nets);
+    nets_release(&nets);
+    return writer->error;
 }
 
 /* What events may name comes first. */
@@ -286,6 +325,7 @@ static void release(struct trace_writer *writer)
     encoder_release(&writer->encoder);
     nodes_encoder_release(&writer->nodes);
     packer_release(&writer->packer);
+    sums_release(&writer->sums);
     free(writer->modules.text.data);
     free(writer->facts.text.data);
     free(writer->index.data);
@@ -521,7 +561,7 @@ size_t trace_writer_memory_bytes(const struct trace_writer *writer)
 {
     size_t bytes = lives_memory_bytes(&writer->encoder.lives) + sizeof(struct model) +
                    NODE_MAP_SLOTS * sizeof(struct node_slot) + writer->packer.out.room +
-                   writer->index.room + writer->modules.text.room + writer->facts.text.room;
+                   sums_memory_bytes(&writer->sums) + writer->index.room + writer->modules.text.room + writer->facts.text.room;
 
     for (unsigned i = 0; i < COLUMNS; i++)
         bytes += writer->encoder.columns[i].room;

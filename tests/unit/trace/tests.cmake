@@ -1,5 +1,6 @@
 # tm_base: strings of what a replay says.
 tidemark_unit_test(trace round_trip tm_replay tm_base)
+tidemark_unit_test(trace state tm_replay)
 tidemark_unit_test(trace damage)
 tidemark_unit_test(trace nodes)
 tidemark_unit_test(trace supplement)
@@ -21,3 +22,7 @@ add_test(NAME fuzz/trace COMMAND fuzz_trace_corpus ${corpus})
 # `ninja bench_trace`: bytes per event, and the rates of writing and reading.
 add_executable(bench_trace EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/bench/trace.c)
 target_link_libraries(bench_trace PRIVATE tm_trace tm_replay tm_wire tm_base)
+
+# Writes large traces of a program that never was; the scenario `moments` a small one.
+add_executable(make_trace ${CMAKE_SOURCE_DIR}/bench/make_trace.c)
+target_link_libraries(make_trace PRIVATE tm_trace tm_profile tm_replay tm_wire tm_base)

@@ -1,0 +1,131 @@
+/* tidemark events: what happened, event by event. */
+#include "cli/commands.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include "base/options.h"
+#include "cli/moments.h"
+#include "cli/output.h"
+#include "moment/moment.h"
+#include "present/match.h"
+
+enum { PIPE_COLUMNS = 160 };
+
+struct arguments {
+    struct events_options events;
+    struct moments_arguments common;
+    const char *from, *to;
+};
+
+static int take_kinds(void *target, const char *value)
+{
+    struct arguments *arguments = target;
+    char wrong[64];
+
+    if (!events_kinds_parse(value, &arguments->events.kinds, wrong, sizeof wrong))
+        return 0;
+    fprintf(stderr, "tidemark events: '%s' is no kind of event: " EVENTS_KIND_CHOICE "\n", wrong);
+    return -EINVAL;
+}
+
+static int take_address(void *target, const char *value)
+{
+    struct arguments *arguments = target;
+    uint64_t *address = &arguments->events.address;
+    char *end;
+
+    errno = 0;
+    *address = strtoull(value, &end, 0);
+    if (end != value && !*end && !errno && *address)
+        return 0;
+    fprintf(stderr, "tidemark events: '%s' is no address, such as 0x55d0c0de1230\n", value);
+    return -EINVAL;
+}
+
+#define TO(field)     OPTION_TO(struct arguments, field)
+#define COMMON(field) TO(common.field)
+
+static const struct option_entry entries[] = {
+    OPTION_GROUP("Which events"),
+    {"from", 0, OPTION_STRING, "MOMENT",
+     "only from here on: 12.5s, 73%, peak, #123456 (an event's number)", TO(from), false, NULL},
+    {"to", 0, OPTION_STRING, "MOMENT", "only up to here, it included", TO(to), false, NULL},
+    {"kind", 'k', OPTION_CALL, "KIND,…", EVENTS_KIND_CHOICE, TO(events.kinds), false, take_kinds},
+    {"thread", 0, OPTION_NUMBER, "TID", "only those of this thread", TO(events.tid), false, NULL},
+    {"min-size", 0, OPTION_BYTES, "BYTES", "only requests of so many bytes or more",
+     TO(events.least_bytes), false, NULL},
+    {"max-size", 0, OPTION_BYTES, "BYTES", "only requests of so many bytes or fewer",
+     TO(events.most_bytes), false, NULL},
+    {"address", 'a', OPTION_CALL, "ADDRESS",
+     "the story of this address: every block that it lay in, and how long it lived",
+     TO(events.address), false, take_address},
+    {"function", 'f', OPTION_STRING, "REGEX",
+     "only those whose call path has a function, file or module that matches", TO(events.pattern),
+     false, NULL},
+    OPTION_GROUP("How to show them"),
+    {"stacks", 0, OPTION_FLAG, NULL, "with their whole call paths", TO(events.stacks), false, NULL},
+    {"hide-std", 0, OPTION_SWITCH, NULL,
+     "leave out frames of the C, C++ and Rust libraries (default: yes)", COMMON(hide_std), false,
+     NULL},
+    OUTPUT_ENTRIES(COMMON, "TRACE-JSON.md"),
+    OPTION_GROUP_END};
+#undef TO
+#undef COMMON
+
+static const struct options_command command = {
+    .name = "events",
+    .synopsis = "[options] TRACE",
+    .purpose =
+        "Prints the events of a recorded trace (tidemark record --trace), one a line, in the "
+        "order in which they happened.",
+    .entries = entries,
+    .epilogue = "Examples:\n"
+                "  tidemark events run.tmt --from 12s --to 12.1s\n"
+                "  tidemark events run.tmt --kind mmap,brk --stacks\n"
+                "  tidemark events run.tmt --address 0x55d0c0de1230\n"
+                "  tidemark events run.tmt --min-size 1M --json | jq .size_bytes\n",
+};
+
+static int parse_moment(const char *text, struct rerun_moment *moment)
+{
+    return text && rerun_moment_parse(text, moment)
+               ? options_usage_error(&command, "%s", rerun_error())
+               : 0;
+}
+
+int cmd_events(int argc, char **argv)
+{
+    struct arguments arguments = {.common = MOMENTS_ARGUMENTS(0, 0),
+                                  .events.tid = UINT64_MAX,
+                                  .events.most_bytes = UINT64_MAX};
+    int operand = options_parse(&command, argc, argv, &arguments), status;
+    struct trace *trace;
+    char why[160];
+
+    if (operand < 0)
+        return OPTIONS_EXIT_STATUS(operand);
+    if (operand + 1 != argc)
+        return options_usage_error(&command, operand == argc ? "no trace given"
+                                                             : "more than one trace given");
+    if (match_check(arguments.events.pattern, why, sizeof why))
+        return options_usage_error(&command, "--function is no regular expression: %s", why);
+    status = parse_moment(arguments.from, &arguments.events.from);
+    if (!status)
+        status = parse_moment(arguments.to, &arguments.events.to);
+    if (status)
+        return status;
+    if (!arguments.common.width && !isatty(STDOUT_FILENO))
+        arguments.common.width = PIPE_COLUMNS;
+    moments_settle(&arguments.common, &arguments.events.style);
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe is the end, and no failure */
+    trace = moments_open("events", argv[operand]);
+    if (!trace)
+        return OPTIONS_EXIT_FAILURE;
+    struct term_pager pager = moments_pager(&arguments.common, &arguments.events.style);
+    status = moments_close("events", &pager, events_show(pager.out, trace, &arguments.events));
+    trace_close(trace);
+    return status;
+}

@@ -1,0 +1,34 @@
+/* What at, blocks and events share: a trace, and how it is shown. */
+#ifndef TIDEMARK_CLI_MOMENTS_H
+#define TIDEMARK_CLI_MOMENTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "base/term.h"
+#include "moment/moment.h"
+#include "trace/trace.h"
+
+struct moments_arguments {
+    uint64_t top, depth, width;
+    int colour;
+    bool json, pager, hide_std;
+};
+#define MOMENTS_ARGUMENTS(top_, depth_)                                                            \
+    {                                                                                              \
+        .top = (top_), .depth = (depth_), .pager = true, .hide_std = true                          \
+    }
+
+void moments_settle(const struct moments_arguments *arguments, struct moment_style *style);
+
+/* A sentence on stderr. Returns the exit status for it. */
+int moments_complain(const char *command, const char *sentence);
+/* NULL: it has been said why. */
+struct trace *moments_open(const char *command, const char *path);
+
+struct term_pager moments_pager(const struct moments_arguments *arguments,
+                                const struct moment_style *style);
+/* The exit status. Whoever reads may stop at any time: that is no error. */
+int moments_close(const char *command, struct term_pager *pager, int error);
+
+#endif
