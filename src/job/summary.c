@@ -1,0 +1,286 @@
+/* See summary.h. */
+#include "job/summary.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/hash.h"
+
+/* ---- Levels -------------------------------------------------------------------------------- */
+
+uint16_t job_share_above(uint64_t bytes, uint64_t peak)
+{
+    if (bytes >= peak)
+        return bytes ? JOB_SHARE : 0;
+    return (uint16_t)(((job_u128)bytes * JOB_SHARE + peak - 1) / peak);
+}
+
+uint16_t job_share_below(uint64_t bytes, uint64_t peak)
+{
+    if (bytes >= peak)
+        return bytes ? JOB_SHARE : 0;
+    return (uint16_t)((job_u128)bytes * JOB_SHARE / peak);
+}
+
+uint64_t job_share_max(uint16_t share, uint64_t peak)
+{
+    return (uint64_t)(((job_u128)share * peak + JOB_SHARE - 1) / JOB_SHARE);
+}
+
+uint64_t job_share_min(uint16_t share, uint64_t peak)
+{
+    return (uint64_t)((job_u128)share * peak / JOB_SHARE);
+}
+
+/* ---- Ranks --------------------------------------------------------------------------------- */
+
+int job_rank_order(const struct job_rank *a, const struct job_rank *b)
+{
+    if (a->rank != b->rank)
+        return a->rank < b->rank ? -1 : 1;
+    return (a->place > b->place) - (a->place < b->place);
+}
+
+static void rank_release(struct job_rank *rank)
+{
+    free(rank->node);
+    free(rank->boot);
+    free(rank->file);
+    free(rank->note);
+}
+
+void job_summary_add_rank(struct job_summary *summary, const struct job_rank *rank)
+{
+    summary->ranks = bytes_grow(summary->ranks, summary->rank_count, &summary->rank_capacity,
+                                sizeof *summary->ranks);
+    summary->ranks[summary->rank_count++] = *rank;
+}
+
+static const struct job_rank *first_rank(const struct job_summary *summary)
+{
+    const struct job_rank *first = NULL;
+    for (size_t i = 0; i < summary->rank_count; i++)
+        if (!first || job_rank_order(&summary->ranks[i], first) < 0)
+            first = &summary->ranks[i];
+    return first;
+}
+
+/* ---- Entries ------------------------------------------------------------------------------- */
+
+static uint64_t entry_hash(enum job_kind kind, const char *name, const char *module)
+{
+    uint64_t hash = hash_bytes(name, strlen(name)) * 3 + (uint64_t)kind;
+    return hash_u64(hash ^ hash_bytes(module, strlen(module)));
+}
+
+static uint32_t *find_slot(const struct job_summary *summary, enum job_kind kind, const char *name,
+                           const char *module)
+{
+    size_t mask = summary->slot_count - 1;
+    for (size_t i = entry_hash(kind, name, module) & mask;; i = (i + 1) & mask) {
+        uint32_t slot = summary->slots[i];
+        const struct job_entry *entry = slot ? &summary->entries[slot - 1] : NULL;
+        if (!entry || (entry->kind == kind && !strcmp(entry->name, name) &&
+                       !strcmp(entry->module, module)))
+            return &summary->slots[i];
+    }
+}
+
+static void index_entries(struct job_summary *summary, size_t slot_count)
+{
+    summary->slots = bytes_resize(summary->slots, slot_count, sizeof *summary->slots);
+    memset(summary->slots, 0, slot_count * sizeof *summary->slots);
+    summary->slot_count = slot_count;
+    for (size_t i = 0; i < summary->entry_count; i++) {
+        const struct job_entry *entry = &summary->entries[i];
+        *find_slot(summary, entry->kind, entry->name, entry->module) = (uint32_t)i + 1;
+    }
+}
+
+uint32_t job_summary_entry(struct job_summary *summary, enum job_kind kind, const char *name,
+                           const char *module)
+{
+    if ((summary->entry_count + 1) * 2 > summary->slot_count)
+        index_entries(summary, summary->slot_count ? summary->slot_count * 2 : 64);
+    uint32_t *slot = find_slot(summary, kind, name, module);
+    if (*slot)
+        return *slot - 1;
+    summary->entries = bytes_grow(summary->entries, summary->entry_count, &summary->entry_capacity,
+                                  sizeof *summary->entries);
+    summary->entries[summary->entry_count++] = (struct job_entry){
+        .kind = kind, .name = bytes_copy_string(name), .module = bytes_copy_string(module)};
+    *slot = (uint32_t)summary->entry_count;
+    return *slot - 1;
+}
+
+static void entry_release(struct job_entry *entry)
+{
+    free(entry->name);
+    free(entry->module);
+}
+
+static void sum_merge(struct job_sum *into, const struct job_sum *from)
+{
+    if (!from->ranks)
+        return;
+    bool none = !into->ranks;
+    if (none || from->min < into->min || (from->min == into->min && from->min_rank < into->min_rank)) {
+        into->min = from->min;
+        into->min_rank = from->min_rank;
+    }
+    if (none || from->max > into->max || (from->max == into->max && from->max_rank < into->max_rank)) {
+        into->max = from->max;
+        into->max_rank = from->max_rank;
+    }
+    into->ranks += from->ranks;
+    into->sum += from->sum;
+    into->squares += from->squares;
+}
+
+void job_sum_add(struct job_sum *sum, uint64_t bytes, uint32_t rank)
+{
+    if (bytes)
+        sum_merge(sum, &(struct job_sum){1, bytes, (job_u128)bytes * bytes, bytes, bytes, rank, rank});
+}
+
+/* ---- Ends ---------------------------------------------------------------------------------- */
+
+static bool is_further(int which, const struct job_end *a, const struct job_end *b)
+{
+    if (!a->is_there || !b->is_there)
+        return a->is_there;
+    if (a->peak_bytes != b->peak_bytes)
+        return which == JOB_LOWEST ? a->peak_bytes < b->peak_bytes : a->peak_bytes > b->peak_bytes;
+    return a->rank != b->rank ? a->rank < b->rank : a->place < b->place;
+}
+
+static void number_shares(struct job_end *end, const uint32_t *new_numbers)
+{
+    for (size_t i = 0; i < end->share_count; i++)
+        end->shares[i].entry = new_numbers[end->shares[i].entry];
+}
+
+static int compare_shares(const void *left, const void *right)
+{
+    const struct job_share *a = left, *b = right;
+    return (a->entry > b->entry) - (a->entry < b->entry);
+}
+
+/* ---- All of it ----------------------------------------------------------------------------- */
+
+static void facts_release(struct job_summary *summary)
+{
+    free(summary->program);
+    free(summary->command);
+    free(summary->launcher);
+    free(summary->tool);
+    summary->program = summary->command = summary->launcher = summary->tool = NULL;
+}
+
+void job_summary_release(struct job_summary *summary)
+{
+    for (size_t i = 0; i < summary->rank_count; i++)
+        rank_release(&summary->ranks[i]);
+    for (size_t i = 0; i < summary->entry_count; i++)
+        entry_release(&summary->entries[i]);
+    for (int i = 0; i < JOB_ENDS; i++)
+        free(summary->ends[i].shares);
+    facts_release(summary);
+    free(summary->ranks);
+    free(summary->entries);
+    free(summary->slots);
+    *summary = (struct job_summary){0};
+}
+
+/* Facts are those of the rank that comes first in what was merged; one without any has none. */
+static void merge_facts(struct job_summary *into, struct job_summary *from)
+{
+    const struct job_rank *ours = first_rank(into), *theirs = first_rank(from);
+    if (!theirs || (ours && job_rank_order(ours, theirs) <= 0))
+        return;
+    facts_release(into);
+    into->program = from->program;
+    into->command = from->command;
+    into->launcher = from->launcher;
+    into->tool = from->tool;
+    from->program = from->command = from->launcher = from->tool = NULL;
+}
+
+static void merge_ends(struct job_summary *into, struct job_summary *from,
+                       const uint32_t *new_numbers)
+{
+    for (int i = 0; i < JOB_ENDS; i++) {
+        if (!is_further(i, &from->ends[i], &into->ends[i]))
+            continue;
+        free(into->ends[i].shares);
+        into->ends[i] = from->ends[i];
+        from->ends[i] = (struct job_end){0};
+        number_shares(&into->ends[i], new_numbers);
+    }
+}
+
+void job_summary_merge(struct job_summary *into, struct job_summary *from)
+{
+    uint32_t *new_numbers = bytes_resize(NULL, from->entry_count, sizeof *new_numbers);
+    merge_facts(into, from);
+    for (size_t i = 0; i < from->rank_count; i++)
+        job_summary_add_rank(into, &from->ranks[i]);
+    from->rank_count = 0;
+    for (size_t i = 0; i < from->entry_count; i++) {
+        const struct job_entry *entry = &from->entries[i];
+        new_numbers[i] = job_summary_entry(into, entry->kind, entry->name, entry->module);
+        for (int figure = 0; figure < JOB_FIGURES; figure++)
+            sum_merge(&into->entries[new_numbers[i]].of[figure], &entry->of[figure]);
+    }
+    merge_ends(into, from, new_numbers);
+    free(new_numbers);
+    job_summary_release(from);
+}
+
+static int compare_ranks(const void *left, const void *right)
+{
+    return job_rank_order(left, right);
+}
+
+static int compare_entries(const void *left, const void *right)
+{
+    const struct job_entry *a = *(struct job_entry *const *)left, *b = *(struct job_entry *const *)right;
+    if (a->kind != b->kind)
+        return a->kind < b->kind ? -1 : 1;
+    int order = strcmp(a->name, b->name);
+    return order ? order : strcmp(a->module, b->module);
+}
+
+static void sort_entries(struct job_summary *summary)
+{
+    size_t count = summary->entry_count;
+    struct job_entry **order = bytes_resize(NULL, count, sizeof *order);
+    struct job_entry *sorted = bytes_resize(NULL, count, sizeof *sorted);
+    uint32_t *new_numbers = bytes_resize(NULL, count, sizeof *new_numbers);
+    for (size_t i = 0; i < count; i++)
+        order[i] = &summary->entries[i];
+    qsort(order, count, sizeof *order, compare_entries);
+    for (size_t i = 0; i < count; i++) {
+        new_numbers[order[i] - summary->entries] = (uint32_t)i;
+        sorted[i] = *order[i];
+    }
+    free(order);
+    free(summary->entries);
+    summary->entries = sorted;
+    summary->entry_capacity = count;
+    for (int i = 0; i < JOB_ENDS; i++) {
+        number_shares(&summary->ends[i], new_numbers);
+        qsort(summary->ends[i].shares, summary->ends[i].share_count, sizeof(struct job_share),
+              compare_shares);
+    }
+    free(new_numbers);
+    if (summary->slot_count)
+        index_entries(summary, summary->slot_count);
+}
+
+void job_summary_sort(struct job_summary *summary)
+{
+    if (summary->rank_count)
+        qsort(summary->ranks, summary->rank_count, sizeof *summary->ranks, compare_ranks);
+    sort_entries(summary);
+}
