@@ -17,6 +17,7 @@ static struct job_rank begin(const struct job_source *source)
         .rank = source->rank_known ? source->rank : source->place,
         .rank_known = source->rank_known,
         .place = source->place,
+        .size = source->size,
         .is_helper = source->is_helper,
         .node = bytes_copy_string(source->node),
         .boot = bytes_copy_string(source->boot),
@@ -57,8 +58,9 @@ static void take_identity(struct job_rank *rank, const struct profile *profile)
     if (!rank->boot)
         rank->boot = bytes_copy_string(profile_get(profile, PROFILE_META_BOOT));
     rank->pid = small_fact(profile, PROFILE_META_PID);
-    rank->size = small_fact(profile, PROFILE_META_RANKS);
-    rank->start_unix_ns = facts_number(profile, PROFILE_META_START);
+    if (!rank->size)
+        rank->size = small_fact(profile, PROFILE_META_RANKS);
+    rank->start_unix_ns = at_most(facts_number(profile, PROFILE_META_START), INT64_MAX);
     rank->duration_ns = at_most(facts_number(profile, PROFILE_META_DURATION), INT64_MAX);
     rank->sample_bytes = profile->sample_bytes;
 }
@@ -163,7 +165,7 @@ static void take_figures(struct job_rank *rank, const struct profile *profile)
 {
     const struct program_metrics *program = &profile->program;
     rank->peak_bytes = program->total.peak_bytes;
-    rank->peak_ns = program->total.peak_ticks;
+    rank->peak_ns = at_most(program->total.peak_ticks, INT64_MAX);
     rank->live_bytes = program->total.live_bytes;
     rank->live_count = program->total.live_count;
     rank->alloc_bytes = program->total.alloc_bytes + program->total.realloc_bytes;

@@ -12,7 +12,7 @@ struct job_source {
     const char *file;     /* the name that is shown; never NULL */
     uint32_t place;
     bool rank_known;
-    uint32_t rank;
+    uint32_t rank, size; /* size of the job; 0: not known */
     bool is_helper;
     const char *node, *boot; /* may be NULL */
 };

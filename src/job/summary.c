@@ -73,44 +73,42 @@ static uint64_t entry_hash(enum job_kind kind, const char *name, const char *mod
     return hash_u64(hash ^ hash_bytes(module, strlen(module)));
 }
 
-static uint32_t *find_slot(const struct job_summary *summary, enum job_kind kind, const char *name,
-                           const char *module)
+static bool is_entry(const void *array, uint32_t number, const void *key)
 {
-    size_t mask = summary->slot_count - 1;
-    for (size_t i = entry_hash(kind, name, module) & mask;; i = (i + 1) & mask) {
-        uint32_t slot = summary->slots[i];
-        const struct job_entry *entry = slot ? &summary->entries[slot - 1] : NULL;
-        if (!entry || (entry->kind == kind && !strcmp(entry->name, name) &&
-                       !strcmp(entry->module, module)))
-            return &summary->slots[i];
-    }
+    const struct job_entry *entry = (const struct job_entry *)array + number, *like = key;
+    return entry->kind == like->kind && !strcmp(entry->name, like->name) &&
+           !strcmp(entry->module, like->module);
 }
 
-static void index_entries(struct job_summary *summary, size_t slot_count)
+static uint32_t number_entry(struct job_summary *summary, const struct job_entry *like,
+                             uint32_t fresh, bool *is_new)
 {
-    summary->slots = bytes_resize(summary->slots, slot_count, sizeof *summary->slots);
-    memset(summary->slots, 0, slot_count * sizeof *summary->slots);
-    summary->slot_count = slot_count;
-    for (size_t i = 0; i < summary->entry_count; i++) {
-        const struct job_entry *entry = &summary->entries[i];
-        *find_slot(summary, entry->kind, entry->name, entry->module) = (uint32_t)i + 1;
-    }
+    return job_map_number(&summary->map, entry_hash(like->kind, like->name, like->module), is_entry,
+                          summary->entries, like, fresh, is_new);
 }
 
 uint32_t job_summary_entry(struct job_summary *summary, enum job_kind kind, const char *name,
                            const char *module)
 {
-    if ((summary->entry_count + 1) * 2 > summary->slot_count)
-        index_entries(summary, summary->slot_count ? summary->slot_count * 2 : 64);
-    uint32_t *slot = find_slot(summary, kind, name, module);
-    if (*slot)
-        return *slot - 1;
+    struct job_entry like = {.kind = kind, .name = (char *)name, .module = (char *)module};
+    bool is_new;
+    uint32_t number = number_entry(summary, &like, (uint32_t)summary->entry_count, &is_new);
+    if (!is_new)
+        return number;
+    like.name = bytes_copy_string(name);
+    like.module = bytes_copy_string(module);
     summary->entries = bytes_grow(summary->entries, summary->entry_count, &summary->entry_capacity,
                                   sizeof *summary->entries);
-    summary->entries[summary->entry_count++] = (struct job_entry){
-        .kind = kind, .name = bytes_copy_string(name), .module = bytes_copy_string(module)};
-    *slot = (uint32_t)summary->entry_count;
-    return *slot - 1;
+    summary->entries[summary->entry_count++] = like;
+    return number;
+}
+
+static void index_entries(struct job_summary *summary)
+{
+    bool is_new;
+    job_map_release(&summary->map);
+    for (size_t i = 0; i < summary->entry_count; i++)
+        number_entry(summary, &summary->entries[i], (uint32_t)i, &is_new);
 }
 
 static void entry_release(struct job_entry *entry)
@@ -188,7 +186,7 @@ void job_summary_release(struct job_summary *summary)
     facts_release(summary);
     free(summary->ranks);
     free(summary->entries);
-    free(summary->slots);
+    job_map_release(&summary->map);
     *summary = (struct job_summary){0};
 }
 
@@ -274,8 +272,7 @@ static void sort_entries(struct job_summary *summary)
               compare_shares);
     }
     free(new_numbers);
-    if (summary->slot_count)
-        index_entries(summary, summary->slot_count);
+    index_entries(summary);
 }
 
 void job_summary_sort(struct job_summary *summary)

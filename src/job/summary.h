@@ -21,6 +21,7 @@
 #include <stdint.h>
 #include "base/strbuf.h"
 #include "job/bytes.h"
+#include "job/map.h"
 
 /* Larger figures make no sense, and their squares' sums would not fit: who has them is damaged. */
 #define JOB_FIGURE_MAX ((uint64_t)1 << 56)
@@ -123,8 +124,7 @@ struct job_summary {
     struct job_end ends[JOB_ENDS];
     /* Facts of the rank that comes first (job_rank_order). May be NULL. */
     char *program, *command, *launcher, *tool;
-    uint32_t *slots; /* index of entries: 0 empty, else entry + 1 */
-    size_t slot_count;
+    struct job_map map; /* of entries */
 };
 
 void job_summary_release(struct job_summary *summary);

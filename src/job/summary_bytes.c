@@ -31,7 +31,7 @@ static const struct number numbers[] = {
     NUMBER(start_unix_ns, INT64_MAX),
     NUMBER(duration_ns, INT64_MAX),
     NUMBER(peak_bytes, JOB_FIGURE_MAX),
-    NUMBER(peak_ns, UINT64_MAX),
+    NUMBER(peak_ns, INT64_MAX),
     NUMBER(live_bytes, JOB_FIGURE_MAX),
     NUMBER(live_count, UINT64_MAX),
     NUMBER(alloc_bytes, UINT64_MAX),
