@@ -213,7 +213,7 @@ static void find_peak(struct job_node_peak *node, const struct job_rank **member
 /* ---- Nodes --------------------------------------------------------------------------------- */
 
 /* Processes with the same boot id share a clock, whatever their hosts are called. */
-static const char *node_key(const struct job_rank *rank)
+const char *job_node_key(const struct job_rank *rank)
 {
     return rank->boot ? rank->boot : rank->node ? rank->node : "";
 }
@@ -222,7 +222,7 @@ static int compare_by_node(const void *left, const void *right)
 {
     const struct job_rank *a = *(const struct job_rank *const *)left;
     const struct job_rank *b = *(const struct job_rank *const *)right;
-    int order = strcmp(node_key(a), node_key(b));
+    int order = strcmp(job_node_key(a), job_node_key(b));
     return order ? order : job_rank_order(a, b);
 }
 
@@ -248,7 +248,8 @@ static void take_member(struct job_node_peak *node, const struct job_rank *rank)
 static struct job_node_peak look_at(const struct job_summary *summary, const struct job_rank **all,
                                     size_t count)
 {
-    struct job_node_peak node = {.name = all[0]->node ? all[0]->node : "?",
+    struct job_node_peak node = {.key = job_node_key(all[0]),
+                                 .name = all[0]->node ? all[0]->node : "?",
                                  .resident_bytes = JOB_UNKNOWN,
                                  .machine_bytes = JOB_UNKNOWN,
                                  .limit_bytes = JOB_UNKNOWN,
@@ -294,7 +295,7 @@ struct job_node_peak *job_nodes(const struct job_summary *summary, size_t *count
         qsort(all, summary->rank_count, sizeof *all, compare_by_node);
     for (size_t i = 0, past; i < summary->rank_count; i = past) {
         for (past = i + 1; past < summary->rank_count; past++)
-            if (strcmp(node_key(all[i]), node_key(all[past])))
+            if (strcmp(job_node_key(all[i]), job_node_key(all[past])))
                 break;
         nodes = bytes_grow(nodes, *count, &capacity, sizeof *nodes);
         nodes[(*count)++] = look_at(summary, all + i, past - i);

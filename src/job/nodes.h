@@ -19,6 +19,7 @@
 enum { NODE_TOP = 4 };
 
 struct job_node_peak {
+    const char *key;             /* of its ranks: job_node_key() */
     const char *name;            /* the host; "?" if it is not known */
     size_t ranks, helpers;       /* processes with figures on it */
     size_t unread;               /* without: damaged, unreadable, missing */
@@ -33,6 +34,8 @@ struct job_node_peak {
     uint64_t machine_bytes, limit_bytes, cgroup_peak_bytes; /* JOB_UNKNOWN */
 };
 
+/* Ranks with the same key are on one node. */
+const char *job_node_key(const struct job_rank *rank);
 /* By name; *count of them, in malloc'd memory. The summary is sorted. */
 struct job_node_peak *job_nodes(const struct job_summary *summary, size_t *count);
 

@@ -6,6 +6,16 @@
 #include <string.h>
 #include "base/hash.h"
 
+const char *job_state_name(enum job_state state)
+{
+    static const char *const names[JOB_STATES] = {
+        [JOB_COMPLETE] = "complete", [JOB_DIED] = "died",       [JOB_CUT] = "cut",
+        [JOB_RUNNING] = "running",   [JOB_DAMAGED] = "damaged", [JOB_UNREADABLE] = "unreadable",
+        [JOB_MISSING] = "missing",
+    };
+    return names[state];
+}
+
 /* ---- Levels -------------------------------------------------------------------------------- */
 
 uint16_t job_share_above(uint64_t bytes, uint64_t peak)

@@ -38,6 +38,8 @@ enum job_state {
     JOB_STATES
 };
 
+const char *job_state_name(enum job_state state); /* "complete", "died" … */
+
 /* Memory over the run of a rank, each step 1/JOB_STEPS of its duration. Levels are shares of the
  * rank's own high-water mark, in 1/JOB_SHARE; a maximum is rounded up and a minimum down, so that
  * both stay bounds. */
