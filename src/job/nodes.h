@@ -16,7 +16,7 @@
 #include <stdint.h>
 #include "job/summary.h"
 
-enum { NODE_TOP = 4 };
+enum { NODE_TOP = 3 };
 
 struct job_node_peak {
     const char *key;             /* of its ranks: job_node_key() */

@@ -62,7 +62,7 @@ void job_name(struct job_text *text, const char *name, const char *module, size_
 {
     size_t columns = text->style.columns > used + 12 ? text->style.columns - used : 12;
     struct strbuf place = STRBUF_INIT, shown = STRBUF_INIT;
-    name_add_place(&place, module, 0, columns / 3);
+    name_add_place(&place, module, 0, columns * 2 / 5);
     size_t place_width = *module ? text_width(place.data) : 0;
     size_t room = columns - (place_width ? place_width + 2 : 0);
     if (*name)

@@ -231,9 +231,10 @@ static void add_site(struct job_tree *tree, uint32_t node, const struct job_site
     }
     struct job_site *site = &tree->sites[tree->nodes[node].site - 1];
     merged_add(&site->merged, &from->merged);
-    if (from->peak_bytes > site->peak_bytes ||
-        (from->peak_bytes == site->peak_bytes && from->peak_ticks < site->peak_ticks)) {
-        site->peak_bytes = from->peak_bytes;
+    site->peak_bytes += from->peak_bytes;
+    if (from->peak_most > site->peak_most ||
+        (from->peak_most == site->peak_most && from->peak_ticks < site->peak_ticks)) {
+        site->peak_most = from->peak_most;
         site->peak_ticks = from->peak_ticks;
     }
 }
@@ -334,7 +335,8 @@ static void add_metrics(struct adding *adding)
     const struct profile *profile = adding->profile;
     for (size_t i = 0; i < profile->site_count; i++) {
         const struct profile_site *from = &profile->sites[i];
-        struct job_site site = {{0}, from->metrics.peak_bytes, from->metrics.peak_ticks};
+        struct job_site site = {{0}, from->metrics.peak_bytes, from->metrics.peak_bytes,
+                                from->metrics.peak_ticks};
         merged_add_path(&site.merged, &from->metrics);
         add_site(adding->tree, adding->nodes[from->path], &site);
     }
@@ -698,6 +700,7 @@ static void write_nodes(struct strbuf *out, const struct job_tree *tree)
         const struct job_site *site = &tree->sites[node->site - 1];
         put_metrics(out, &site->merged);
         bytes_put(out, site->peak_bytes);
+        bytes_put(out, site->peak_most);
         bytes_put(out, site->peak_ticks);
     }
 }
@@ -757,6 +760,7 @@ static void read_node(struct bytes_reader *reader, struct job_tree *tree)
     struct job_site site = {0};
     get_metrics(reader, &site.merged);
     site.peak_bytes = bytes_get(reader);
+    site.peak_most = bytes_get(reader);
     site.peak_ticks = bytes_get(reader);
     reader->failed |= !site.merged.paths;
     add_site(tree, (uint32_t)number, &site);

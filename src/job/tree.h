@@ -10,8 +10,9 @@
  * in an order that follows from the contents alone: the same trees give the same bytes whatever
  * order and process they were merged in.
  *
- * Of a path, peak_bytes is the highest high-water mark that it had in any rank, and peak_ticks when
- * that was (the earliest of equal ones); at_peak_… are sums of each rank's own moment. Memory: the
+ * Of a path, peak_bytes is the sum of the high-water marks that it had in each rank, and peak_ticks
+ * when the highest of them was (the earliest of equal ones); at_peak_… are sums of each rank's own
+ * moment. Memory: the
  * union of the paths, whatever the number of ranks. Out of memory ends the process. */
 #ifndef TIDEMARK_JOB_TREE_H
 #define TIDEMARK_JOB_TREE_H
@@ -43,7 +44,7 @@ struct job_node {
 };
 struct job_site {
     struct merged_metrics merged;
-    uint64_t peak_bytes, peak_ticks;
+    uint64_t peak_bytes, peak_most, peak_ticks;
 };
 struct job_tree {
     struct job_module *modules;
