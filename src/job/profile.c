@@ -31,7 +31,7 @@ static int put_facts(struct profile_writer *writer, const struct job *job,
     } numbers[] = {
         {PROFILE_META_RANKS, job->size},
         {PROFILE_META_JOB_RANKS, job->ranks},
-        {"job_missing", job->missing},
+        {PROFILE_META_JOB_MISSING, job->missing},
         {"job_steps", JOB_STEPS},
         {PROFILE_META_START, course->start_unix_ns},
         {PROFILE_META_DURATION, course->duration_ns},

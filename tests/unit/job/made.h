@@ -90,7 +90,7 @@ static inline void made_put_code(struct profile_writer *writer, const struct mad
         struct profile_location location = {
             .id = i + 1,
             .module_id = own ? 1 : i == MADE_MPI ? 2 : 3,
-            .address = 0x100u * (unsigned)(i + 1) + made->build * 8,
+            .address = 0x100u * (unsigned)(i + 1) + (own ? made->build * 8 : 0),
             .frames = &frame,
             .frame_count = 1,
         };
