@@ -29,6 +29,6 @@ static void analyse(const struct job_files *files, size_t threads, struct job_su
 
 int cmd_job(int argc, char **argv)
 {
-    static const struct job_engine engine = {&command, analyse};
+    static const struct job_engine engine = {&command, true, analyse};
     return job_command(&engine, argc, argv);
 }

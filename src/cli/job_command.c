@@ -205,7 +205,7 @@ static int show(const struct job_engine *engine, const struct job *job,
 {
     struct job_options options = settle(arguments);
     bool json = arguments->json || arguments->format == FORMAT_JSON;
-    struct term_pager pager = term_pager_open(arguments->pager && !json);
+    struct term_pager pager = term_pager_open(engine->pages && arguments->pager && !json);
     int error = json ? job_json(pager.out, job) : job_text(pager.out, job, &options);
     return finish(engine, &pager, error);
 }
@@ -243,7 +243,7 @@ static int show_scaling(const struct job_engine *engine, struct analysed *all, s
     for (size_t i = 0; i < count; i++)
         jobs[i] = &all[i].job;
     qsort(jobs, count, sizeof *jobs, compare_jobs);
-    struct term_pager pager = term_pager_open(arguments->pager && !json);
+    struct term_pager pager = term_pager_open(engine->pages && arguments->pager && !json);
     int error = json ? job_scaling_json(pager.out, jobs, count)
                      : job_scaling_text(pager.out, jobs, count, &options);
     free(jobs);

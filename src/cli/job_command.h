@@ -8,6 +8,7 @@
 
 struct job_engine {
     const struct options_command *command;
+    bool pages; /* may start a pager: not under MPI, whose processes should not fork */
     /* As job_run(), all files of the job; `threads` 0: not said. Out of memory and the like end the
      * process. */
     void (*analyse)(const struct job_files *files, size_t threads, struct job_summary *summary,

@@ -28,7 +28,9 @@ static void double_slots(struct job_map *map)
 uint32_t job_map_number(struct job_map *map, uint64_t hash, job_map_equal *equal,
                         const void *array, const void *key, uint32_t fresh, bool *is_new)
 {
-    uint32_t folded = (uint32_t)(hash ^ hash >> 32);
+    /* The top bits of a product depend on all of the hash's; xor of its halves would undo what
+     * hash_u64() did. */
+    uint32_t folded = (uint32_t)(hash * 0x9E3779B97F4A7C15u >> 32);
     if ((map->count + 1) * 2 > map->slot_count)
         double_slots(map);
     size_t mask = map->slot_count - 1, i = folded & mask;

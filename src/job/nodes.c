@@ -297,8 +297,11 @@ struct job_node_peak *job_nodes(const struct job_summary *summary, size_t *count
         for (past = i + 1; past < summary->rank_count; past++)
             if (strcmp(job_node_key(all[i]), job_node_key(all[past])))
                 break;
+        struct job_node_peak node = look_at(summary, all + i, past - i);
+        if (!*node.key && !node.ranks && !node.helpers)
+            continue; /* nobody knows where those that could not be read were */
         nodes = bytes_grow(nodes, *count, &capacity, sizeof *nodes);
-        nodes[(*count)++] = look_at(summary, all + i, past - i);
+        nodes[(*count)++] = node;
     }
     if (*count)
         qsort(nodes, *count, sizeof *nodes, compare_names);

@@ -63,16 +63,10 @@ void job_summary_add_rank(struct job_summary *summary, const struct job_rank *ra
 {
     summary->ranks = bytes_grow(summary->ranks, summary->rank_count, &summary->rank_capacity,
                                 sizeof *summary->ranks);
-    summary->ranks[summary->rank_count++] = *rank;
-}
-
-static const struct job_rank *first_rank(const struct job_summary *summary)
-{
-    const struct job_rank *first = NULL;
-    for (size_t i = 0; i < summary->rank_count; i++)
-        if (!first || job_rank_order(&summary->ranks[i], first) < 0)
-            first = &summary->ranks[i];
-    return first;
+    summary->ranks[summary->rank_count] = *rank;
+    if (job_rank_order(rank, &summary->ranks[summary->first_rank]) < 0)
+        summary->first_rank = summary->rank_count;
+    summary->rank_count++;
 }
 
 /* ---- Entries ------------------------------------------------------------------------------- */
@@ -203,8 +197,9 @@ void job_summary_release(struct job_summary *summary)
 /* Facts are those of the rank that comes first in what was merged; one without any has none. */
 static void merge_facts(struct job_summary *into, struct job_summary *from)
 {
-    const struct job_rank *ours = first_rank(into), *theirs = first_rank(from);
-    if (!theirs || (ours && job_rank_order(ours, theirs) <= 0))
+    if (!from->rank_count ||
+        (into->rank_count && job_rank_order(&into->ranks[into->first_rank],
+                                            &from->ranks[from->first_rank]) <= 0))
         return;
     facts_release(into);
     into->program = from->program;
@@ -289,5 +284,6 @@ void job_summary_sort(struct job_summary *summary)
 {
     if (summary->rank_count)
         qsort(summary->ranks, summary->rank_count, sizeof *summary->ranks, compare_ranks);
+    summary->first_rank = 0;
     sort_entries(summary);
 }

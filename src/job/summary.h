@@ -124,7 +124,8 @@ struct job_summary {
     struct job_entry *entries;
     size_t entry_count, entry_capacity;
     struct job_end ends[JOB_ENDS];
-    /* Facts of the rank that comes first (job_rank_order). May be NULL. */
+    size_t first_rank; /* index of the one that comes first (job_rank_order), if there is any */
+    /* Facts of that one. May be NULL. */
     char *program, *command, *launcher, *tool;
     struct job_map map; /* of entries */
 };

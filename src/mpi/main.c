@@ -162,7 +162,7 @@ static void end_all(int number)
 
 int main(int argc, char **argv)
 {
-    static const struct job_engine engine = {&command, analyse};
+    static const struct job_engine engine = {&command, false, analyse};
     struct strbuf nothing = STRBUF_INIT;
     int status = 0, threads;
     MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &threads);

@@ -130,6 +130,7 @@ static inline void made_put_metrics(struct profile_writer *writer, const struct 
     struct strbuf body = STRBUF_INIT;
     program.total.alloc_count = program.events = 0;
     program.total.free_count = 0;
+    program.total.size_min = 64 * MADE_KIB; /* of halo_tables of 16 ranks, the least there is */
     uint32_t count = 0;
     for (uint32_t i = 0; i < MADE_COUNT; i++) {
         uint64_t bytes = made_bytes(made, (enum made_function)i);
@@ -138,6 +139,7 @@ static inline void made_put_metrics(struct profile_writer *writer, const struct 
             continue;
         sites[count++] = (struct replay_site){i + 1, made_metrics(made, bytes, leaks)};
         program.total.alloc_count++;
+        program.total.size_max = bytes > program.total.size_max ? bytes : program.total.size_max;
         program.total.alloc_bytes += bytes;
         program.total.live_bytes += leaks ? bytes : 0;
         program.total.live_count += leaks;
