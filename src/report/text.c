@@ -22,10 +22,7 @@ static void add_process(struct strbuf *line, const struct profile *profile)
 {
     strbuf_add_string(line, "  pid ");
     facts_add_text(line, profile, PROFILE_META_PID);
-    if (profile_get(profile, PROFILE_META_RANK)) {
-        strbuf_add_string(line, ", rank ");
-        facts_add_text(line, profile, PROFILE_META_RANK);
-    }
+    facts_add_rank(line, profile);
     strbuf_add_string(line, " on ");
     facts_add_text(line, profile, PROFILE_META_HOST);
 }
@@ -49,11 +46,6 @@ static void add_identity(struct text *text)
     facts_add_text(&line, profile, PROFILE_META_PROGRAM);
     style_add(&text->out, &text->style, TONE_TITLE, line.data);
     strbuf_reset(&line);
-    strbuf_add_string(&line, "  pid ");
-    facts_add_text(&line, profile, PROFILE_META_PID);
-    facts_add_rank(&line, profile);
-    strbuf_add_string(&line, " on ");
-    facts_add_text(&line, profile, PROFILE_META_HOST);
     if (facts_is_job(profile))
         add_job(&line, profile);
     else
