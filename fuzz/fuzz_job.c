@@ -1,5 +1,6 @@
 /* Any bytes as a summary of ranks, as a merged call tree and as a list of files: what processes of
- * an analysis send to each other. What is read must come back from a writer, and merge with itself. */
+ * an analysis send to each other. What is read must come back from a writer, and merge with itself.
+ */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>

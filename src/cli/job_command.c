@@ -40,8 +40,8 @@ const struct option_entry job_entries[] = {
     {"top", 'n', OPTION_NUMBER, "N", "rows in each table (default: 10)", TO(top), false, NULL},
     {"rows", 0, OPTION_NUMBER, "N", "rows of memory over time (default: 32)", TO(rows), false,
      NULL},
-    {"color", 0, OPTION_CHOICE, TERM_COLOUR_CHOICE,
-     "colour (default: auto; NO_COLOR is respected)", TO(colour), false, NULL},
+    {"color", 0, OPTION_CHOICE, TERM_COLOUR_CHOICE, "colour (default: auto; NO_COLOR is respected)",
+     TO(colour), false, NULL},
     {"pager", 0, OPTION_SWITCH, NULL, "$PAGER or less, on a terminal (default: yes)", TO(pager),
      false, NULL},
     {"width", 'w', OPTION_NUMBER, "COLUMNS",
@@ -216,9 +216,10 @@ static int one_job(const struct job_engine *engine, const char *const *paths, si
     struct analysed analysed;
     int status = analyse(engine, paths, count, arguments, &analysed);
     if (!status && !analysed.job.ranks)
-        status = complain(engine, analysed.job.summary.rank_count && analysed.job.summary.ranks[0].note
-                                      ? analysed.job.summary.ranks[0].note
-                                      : "no profile of the job could be read");
+        status =
+            complain(engine, analysed.job.summary.rank_count && analysed.job.summary.ranks[0].note
+                                 ? analysed.job.summary.ranks[0].note
+                                 : "no profile of the job could be read");
     if (!status && arguments->output &&
         job_profile_write(arguments->output, &analysed.job, &analysed.tree))
         status = complain(engine, profile_error());
@@ -283,7 +284,8 @@ int job_command(const struct job_engine *engine, int argc, char **argv)
                                                     "directories are jobs to compare, several "
                                                     "profiles are ranks of one job");
     if (count > 1 && directories && arguments.output)
-        return options_usage_error(engine->command, "--output writes one job, and several are given");
+        return options_usage_error(engine->command,
+                                   "--output writes one job, and several are given");
     if (count > 1 && directories)
         return several_jobs(engine, paths, count, &arguments);
     return one_job(engine, paths, count, &arguments);

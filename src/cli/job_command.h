@@ -1,5 +1,5 @@
-/* `tidemark job` and `tidemark-mpi`: the same options and the same output. What differs is who reads
- * the files. */
+/* `tidemark job` and `tidemark-mpi`: the same options and the same output. What differs is who
+ * reads the files. */
 #ifndef TIDEMARK_CLI_JOB_COMMAND_H
 #define TIDEMARK_CLI_JOB_COMMAND_H
 
@@ -17,7 +17,8 @@ struct job_engine {
 
 extern const struct option_entry job_entries[];
 #define JOB_PURPOSE                                                                                \
-    "Shows the memory of a job's ranks as one: how unevenly they need it and why, how it went over " \
+    "Shows the memory of a job's ranks as one: how unevenly they need it and why, how it went "    \
+    "over "                                                                                        \
     "time, what MPI itself holds, and what the ranks of each node held together. With several "    \
     "jobs, how memory per rank grows or shrinks with their number."
 

@@ -133,10 +133,10 @@ void job_resample(struct job_rank *rank, const struct profile *profile)
         size_t first = 0, past = 0;
         if (profile->bucket_ns)
             find_buckets(profile, run_ns, i, &first, &past);
-        requested = span_of(profile, offsetof(struct timeline_bucket, requested), first, past,
-                            requested);
-        resident = span_of(profile, offsetof(struct timeline_bucket, physical), first, past,
-                           resident);
+        requested =
+            span_of(profile, offsetof(struct timeline_bucket, requested), first, past, requested);
+        resident =
+            span_of(profile, offsetof(struct timeline_bucket, physical), first, past, resident);
         rank->requested_max[i] = job_share_above(requested.max, rank->peak_bytes);
         rank->requested_min[i] = job_share_below(requested.min, rank->peak_bytes);
         rank->resident_max[i] = resident.is_known
@@ -182,10 +182,10 @@ static void take_figures(struct job_rank *rank, const struct profile *profile)
 struct taking {
     struct job_summary *digest;
     const struct profile *profile;
-    bool *hidden;     /* by line */
-    bool *is_mpi;     /* by module */
-    bool *under_mpi;  /* by node: MPI is on the path */
-    uint32_t *entry;  /* by line: the function's + 1 */
+    bool *hidden;                   /* by line */
+    bool *is_mpi;                   /* by module */
+    bool *under_mpi;                /* by node: MPI is on the path */
+    uint32_t *entry;                /* by line: the function's + 1 */
     uint64_t (*bytes)[JOB_FIGURES]; /* by entry of the digest */
     size_t byte_capacity;
     bool makes_no_sense;
@@ -232,10 +232,10 @@ static uint32_t function_entry(struct taking *taking, struct frame frame)
 {
     uint32_t *entry = &taking->entry[frame.line];
     if (!*entry)
-        *entry = job_summary_entry(taking->digest, JOB_FUNCTION,
-                                   function_name(taking->profile, frame),
-                                   module_name(taking->profile, frame.code)) +
-                 1;
+        *entry =
+            job_summary_entry(taking->digest, JOB_FUNCTION, function_name(taking->profile, frame),
+                              module_name(taking->profile, frame.code)) +
+            1;
     return *entry - 1;
 }
 
@@ -266,8 +266,7 @@ static void take_site(struct taking *taking, struct job_rank *rank, const struct
     struct frame_walk walk;
     if (!figures[0] && !figures[1] && !figures[2])
         return;
-    struct frame frame =
-        frame_walk_begin(&walk, taking->profile, taking->hidden, site->path);
+    struct frame frame = frame_walk_begin(&walk, taking->profile, taking->hidden, site->path);
     bool is_of_mpi = taking->under_mpi[site->path];
     add_to(taking, function_entry(taking, frame), figures);
     add_to(taking,
@@ -284,8 +283,8 @@ static void settle(struct taking *taking, const struct job_rank *rank)
     struct job_summary *digest = taking->digest;
     for (int which = 0; which < JOB_ENDS; which++) {
         struct job_end *end = &digest->ends[which];
-        *end = (struct job_end){true, rank->rank, rank->place, rank->peak_bytes, NULL,
-                                digest->entry_count};
+        *end = (struct job_end){true, rank->rank,         rank->place, rank->peak_bytes,
+                                NULL, digest->entry_count};
         end->shares = bytes_resize(NULL, digest->entry_count, sizeof *end->shares);
         for (size_t i = 0; i < digest->entry_count; i++) {
             end->shares[i].entry = (uint32_t)i;
@@ -336,7 +335,7 @@ void job_digest(struct job_summary *digest, const struct profile *profile,
     take_identity(&rank, profile);
     take_state(&rank, profile);
     if (job_rank_is_read(&rank) && (profile->program.total.peak_bytes > JOB_FIGURE_MAX ||
-                                   profile->program.total.live_bytes > JOB_FIGURE_MAX)) {
+                                    profile->program.total.live_bytes > JOB_FIGURE_MAX)) {
         rank.state = JOB_DAMAGED;
         rank.note = bytes_copy_string("its figures make no sense");
     }

@@ -9,7 +9,7 @@
  * arguments. Strings are copied. */
 struct job_source {
     const char *path;
-    const char *file;     /* the name that is shown; never NULL */
+    const char *file; /* the name that is shown; never NULL */
     uint32_t place;
     bool rank_known;
     uint32_t rank, size; /* size of the job; 0: not known */

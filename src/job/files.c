@@ -36,8 +36,10 @@ static void add(struct job_files *files, const struct manifest_job *job,
         .note = bytes_copy_string(entry->error ? entry->error : process->damage),
         .bytes = size_of(process->profile_path),
         .rank = entry->rank >= 0 && entry->rank < UINT32_MAX ? (uint32_t)entry->rank : 0,
-        .rank_known = entry->rank >= 0 && entry->rank < UINT32_MAX,
-        .size = size > 0 && size < UINT32_MAX ? (uint32_t)size : 0,
+        .rank_known =
+            entry->rank >= 0 && entry->rank<UINT32_MAX, .size = size> 0 && size < UINT32_MAX
+                ? (uint32_t)size
+                : 0,
         .is_helper = is_helper,
     };
 }

@@ -10,11 +10,11 @@
 #include "job/manifest.h"
 
 struct job_file {
-    char *path;         /* NULL: there is no profile */
-    char *name;         /* relative to the job's directory, else as given */
-    char *node, *boot;  /* may be NULL */
-    char *note;         /* why there is none, or what is wrong with the entry; may be NULL */
-    uint64_t bytes;     /* of the file; 0: not known */
+    char *path;          /* NULL: there is no profile */
+    char *name;          /* relative to the job's directory, else as given */
+    char *node, *boot;   /* may be NULL */
+    char *note;          /* why there is none, or what is wrong with the entry; may be NULL */
+    uint64_t bytes;      /* of the file; 0: not known */
     uint32_t rank, size; /* size of the job, 0: not known */
     bool rank_known, is_helper;
 };

@@ -168,8 +168,8 @@ static void take_job(struct scaling *scaling, size_t job)
         uint32_t number = job_map_number(&scaling->map, hash, is_scaled, scaling->all, entry,
                                          (uint32_t)scaling->count, &is_new);
         if (is_new) {
-            scaling->all = bytes_grow(scaling->all, scaling->count, &scaling->capacity,
-                                      sizeof *scaling->all);
+            scaling->all =
+                bytes_grow(scaling->all, scaling->count, &scaling->capacity, sizeof *scaling->all);
             scaling->all[scaling->count++] = new_scaled(entry, scaling->job_count);
         }
         scaling->all[number].means[job] = statistics_sum_mean(sum, scaling->jobs[job]->ranks);

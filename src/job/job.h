@@ -14,8 +14,8 @@ struct job {
     const char *name; /* as the user gave it */
     struct job_summary summary;
     struct statistics peaks;
-    size_t ranks;    /* that count in statistics */
-    uint64_t size;   /* ranks that there should be; what is here where nobody said */
+    size_t ranks;     /* that count in statistics */
+    uint64_t size;    /* ranks that there should be; what is here where nobody said */
     uint64_t missing; /* of them, without any process here */
     struct job_node_peak *nodes;
     size_t node_count;
@@ -34,8 +34,8 @@ uint32_t *job_order(const struct job_summary *summary, unsigned kinds, enum job_
 
 struct job_options {
     struct style style;
-    size_t top;     /* rows in each table */
-    size_t rows;    /* of the heat map */
+    size_t top;  /* rows in each table */
+    size_t rows; /* of the heat map */
 };
 /* 0 or -errno of writing. */
 int job_text(FILE *out, const struct job *job, const struct job_options *options);
@@ -52,9 +52,9 @@ int job_scaling_json(FILE *out, struct job *const *jobs, size_t count);
 /* One function over several jobs. */
 struct job_scaled {
     const char *name, *module;
-    double *means; /* bytes per rank at the peak, by job */
+    double *means;  /* bytes per rank at the peak, by job */
     uint64_t *most; /* of any rank */
-    double slope;  /* of the means; NAN: in one job only */
+    double slope;   /* of the means; NAN: in one job only */
 };
 /* Those of all jobs, most bytes per rank in the last first. *count of them; release with
  * job_scaled_free(). */

@@ -25,8 +25,8 @@ static void double_slots(struct job_map *map)
     free(old.slots);
 }
 
-uint32_t job_map_number(struct job_map *map, uint64_t hash, job_map_equal *equal,
-                        const void *array, const void *key, uint32_t fresh, bool *is_new)
+uint32_t job_map_number(struct job_map *map, uint64_t hash, job_map_equal *equal, const void *array,
+                        const void *key, uint32_t fresh, bool *is_new)
 {
     /* The top bits of a product depend on all of the hash's; xor of its halves would undo what
      * hash_u64() did. */

@@ -17,8 +17,8 @@ struct job_map {
 typedef bool job_map_equal(const void *array, uint32_t number, const void *key);
 
 /* The number of `key` in `array`; if it is not there it gets `fresh`, and *is_new. */
-uint32_t job_map_number(struct job_map *map, uint64_t hash, job_map_equal *equal,
-                        const void *array, const void *key, uint32_t fresh, bool *is_new);
+uint32_t job_map_number(struct job_map *map, uint64_t hash, job_map_equal *equal, const void *array,
+                        const void *key, uint32_t fresh, bool *is_new);
 void job_map_release(struct job_map *map);
 
 #endif

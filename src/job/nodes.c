@@ -239,7 +239,8 @@ static void take_member(struct job_node_peak *node, const struct job_rank *rank)
     node->machine_bytes = known_least(node->machine_bytes, rank->machine_bytes);
     node->limit_bytes = known_least(node->limit_bytes, rank->limit_bytes);
     if (rank->cgroup_peak_bytes != JOB_UNKNOWN &&
-        (node->cgroup_peak_bytes == JOB_UNKNOWN || rank->cgroup_peak_bytes > node->cgroup_peak_bytes))
+        (node->cgroup_peak_bytes == JOB_UNKNOWN ||
+         rank->cgroup_peak_bytes > node->cgroup_peak_bytes))
         node->cgroup_peak_bytes = rank->cgroup_peak_bytes;
     raise(&node->step_ns, rank->duration_ns / JOB_STEPS);
 }

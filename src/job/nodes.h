@@ -19,17 +19,17 @@
 enum { NODE_TOP = 3 };
 
 struct job_node_peak {
-    const char *key;             /* of its ranks: job_node_key() */
-    const char *name;            /* the host; "?" if it is not known */
-    size_t ranks, helpers;       /* processes with figures on it */
-    size_t unread;               /* without: damaged, unreadable, missing */
+    const char *key;                   /* of its ranks: job_node_key() */
+    const char *name;                  /* the host; "?" if it is not known */
+    size_t ranks, helpers;             /* processes with figures on it */
+    size_t unread;                     /* without: damaged, unreadable, missing */
     uint64_t lower_bytes, upper_bytes; /* of the combined peak of requested bytes */
-    uint64_t peak_sum;           /* of the high-water marks, whenever they were */
-    uint64_t at_unix_ns;         /* when the upper bound begins to hold */
-    uint64_t step_ns;            /* the longest step of its ranks: how exactly that is known */
-    size_t top[NODE_TOP], top_count;   /* indices of the ranks with the largest part in it */
-    uint64_t top_bytes[NODE_TOP];      /* upper bounds */
-    uint64_t resident_bytes;     /* highest sum of what was seen resident; JOB_UNKNOWN */
+    uint64_t peak_sum;                 /* of the high-water marks, whenever they were */
+    uint64_t at_unix_ns;               /* when the upper bound begins to hold */
+    uint64_t step_ns;                /* the longest step of its ranks: how exactly that is known */
+    size_t top[NODE_TOP], top_count; /* indices of the ranks with the largest part in it */
+    uint64_t top_bytes[NODE_TOP];    /* upper bounds */
+    uint64_t resident_bytes;         /* highest sum of what was seen resident; JOB_UNKNOWN */
     uint64_t resident_at_unix_ns;
     uint64_t machine_bytes, limit_bytes, cgroup_peak_bytes; /* JOB_UNKNOWN */
 };

@@ -1,4 +1,5 @@
-/* See profile.h. What a sum over ranks means is said in meta and in doc/FORMAT-profile.md, "A job". */
+/* See profile.h. What a sum over ranks means is said in meta and in doc/FORMAT-profile.md, "A job".
+ */
 #include "job/profile.h"
 
 #include <stdio.h>
@@ -21,8 +22,8 @@ static int put_facts(struct profile_writer *writer, const struct job *job,
     const struct {
         const char *key, *value;
     } texts[] = {
-        {PROFILE_META_PROGRAM, summary->program}, {PROFILE_META_COMMAND, summary->command},
-        {PROFILE_META_LAUNCHER, summary->launcher}, {PROFILE_META_TOOL, summary->tool},
+        {PROFILE_META_PROGRAM, summary->program},      {PROFILE_META_COMMAND, summary->command},
+        {PROFILE_META_LAUNCHER, summary->launcher},    {PROFILE_META_TOOL, summary->tool},
         {PROFILE_META_JOB, *job->id ? job->id : NULL},
     };
     const struct {
@@ -159,9 +160,10 @@ static int put_course(struct profile_writer *writer, const struct job_course *co
     const struct timeline_level none = {UINT64_MAX, 0};
     for (size_t i = 0; i < course->count; i++) {
         const struct job_moment *moment = &course->moments[i];
-        buckets[i] = (struct timeline_bucket){.blocks = none, .physical = none, .virt = none,
-                                              .tool = none};
-        buckets[i].requested = (struct timeline_level){moment->requested_min, moment->requested_max};
+        buckets[i] =
+            (struct timeline_bucket){.blocks = none, .physical = none, .virt = none, .tool = none};
+        buckets[i].requested =
+            (struct timeline_level){moment->requested_min, moment->requested_max};
         if (moment->resident_max != JOB_UNKNOWN)
             buckets[i].physical =
                 (struct timeline_level){moment->resident_max, moment->resident_max};
@@ -200,8 +202,8 @@ static int put_rank(struct profile_writer *writer, const struct job *job, size_t
         .status = rank->status,
     };
     const uint64_t figures[] = {
-        rank->start_unix_ns, rank->duration_ns, rank->peak_bytes,  rank->peak_ns,
-        rank->live_bytes,    rank->live_count,  rank->alloc_bytes, rank->alloc_count,
+        rank->start_unix_ns, rank->duration_ns,    rank->peak_bytes,          rank->peak_ns,
+        rank->live_bytes,    rank->live_count,     rank->alloc_bytes,         rank->alloc_count,
         rank->lost_events,   rank->mpi_peak_bytes, rank->resident_peak_bytes,
     };
     uint64_t *to = &row.start_unix_ns; /* they stand one after the other */
@@ -214,8 +216,8 @@ static int put_steps(struct profile_writer *writer, const struct job_rank *rank,
 {
     struct profile_rank_step steps[JOB_STEPS];
     for (uint32_t i = 0; i < JOB_STEPS; i++) {
-        bool seen = rank->resident_max[i] != JOB_NO_SHARE &&
-                    rank->resident_peak_bytes != JOB_UNKNOWN;
+        bool seen =
+            rank->resident_max[i] != JOB_NO_SHARE && rank->resident_peak_bytes != JOB_UNKNOWN;
         steps[i] = (struct profile_rank_step){
             id, i, job_share_max(rank->requested_max[i], rank->peak_bytes),
             job_share_min(rank->requested_min[i], rank->peak_bytes),
@@ -240,11 +242,13 @@ static int put_nodes(struct profile_writer *writer, const struct job *job)
     int error = 0;
     for (size_t i = 0; i < job->node_count && !error; i++) {
         const struct job_node_peak *node = &job->nodes[i];
-        struct profile_node_peak row = {
-            (uint32_t)i + 1,       node->name,         node->ranks,      node->helpers,
-            node->unread,          node->lower_bytes,  node->upper_bytes, node->at_unix_ns,
-            node->step_ns,         node->peak_sum,     node->resident_bytes,
-            node->machine_bytes,   node->limit_bytes,  node->cgroup_peak_bytes};
+        struct profile_node_peak row = {(uint32_t)i + 1,      node->name,
+                                        node->ranks,          node->helpers,
+                                        node->unread,         node->lower_bytes,
+                                        node->upper_bytes,    node->at_unix_ns,
+                                        node->step_ns,        node->peak_sum,
+                                        node->resident_bytes, node->machine_bytes,
+                                        node->limit_bytes,    node->cgroup_peak_bytes};
         error = profile_put_node_peak(writer, &row);
     }
     return error;

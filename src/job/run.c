@@ -79,8 +79,13 @@ void job_run(const struct job_files *files, const uint32_t *wanted, size_t count
              const struct job_progress *progress)
 {
     struct running running = {
-        .files = files, .wanted = wanted, .count = count, .summary = summary, .tree = tree,
-        .progress = progress, .lock = PTHREAD_MUTEX_INITIALIZER,
+        .files = files,
+        .wanted = wanted,
+        .count = count,
+        .summary = summary,
+        .tree = tree,
+        .progress = progress,
+        .lock = PTHREAD_MUTEX_INITIALIZER,
     };
     size_t others = threads > count ? count : threads;
     others -= others > 0; /* this thread works too */

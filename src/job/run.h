@@ -13,8 +13,8 @@ struct job_progress {
     void *context;
 };
 
-/* `wanted`: indices of the files, in the order in which they are begun; `summary` and `tree` are all
- * zero, `tree` NULL if it is not wanted. A file that cannot be read costs only itself. */
+/* `wanted`: indices of the files, in the order in which they are begun; `summary` and `tree` are
+ * all zero, `tree` NULL if it is not wanted. A file that cannot be read costs only itself. */
 void job_run(const struct job_files *files, const uint32_t *wanted, size_t count, size_t threads,
              struct job_summary *summary, struct job_tree *tree,
              const struct job_progress *progress);

@@ -8,7 +8,8 @@
 #include "base/text.h"
 #include "job/text.h"
 
-static double slope_of(struct job *const *jobs, size_t count, double (*value)(const struct job *job))
+static double slope_of(struct job *const *jobs, size_t count,
+                       double (*value)(const struct job *job))
 {
     double *x = bytes_resize(NULL, count, sizeof *x), *y = bytes_resize(NULL, count, sizeof *y);
     for (size_t i = 0; i < count; i++) {
@@ -35,10 +36,10 @@ static const char *judge(double slope)
 {
     if (isnan(slope))
         return "not known";
-    return slope > JOB_SLOPE_GROWING      ? "grows"
-           : slope >= JOB_SLOPE_CONSTANT  ? "stays"
-           : slope > -0.9                 ? "shrinks, but by less than the ranks grow"
-                                          : "scales";
+    return slope > JOB_SLOPE_GROWING     ? "grows"
+           : slope >= JOB_SLOPE_CONSTANT ? "stays"
+           : slope > -0.9                ? "shrinks, but by less than the ranks grow"
+                                         : "scales";
 }
 
 static void add_job(struct job_text *text, const struct job *job)
@@ -124,8 +125,7 @@ int job_scaling_text(FILE *out, struct job *const *jobs, size_t count,
     style_add(&text.out, &text.style, TONE_TITLE, "Memory per rank");
     strbuf_addf(&text.out, "  high-water marks in %zu jobs\n", count);
     style_begin(&text.out, &text.style, TONE_DIM);
-    strbuf_add_string(&text.out,
-                      "    ranks     least      mean      most deviation imbal.  job\n");
+    strbuf_add_string(&text.out, "    ranks     least      mean      most deviation imbal.  job\n");
     style_end(&text.out, &text.style);
     for (size_t i = 0; i < count; i++)
         add_job(&text, jobs[i]);

@@ -126,11 +126,13 @@ static void sum_merge(struct job_sum *into, const struct job_sum *from)
     if (!from->ranks)
         return;
     bool none = !into->ranks;
-    if (none || from->min < into->min || (from->min == into->min && from->min_rank < into->min_rank)) {
+    if (none || from->min < into->min ||
+        (from->min == into->min && from->min_rank < into->min_rank)) {
         into->min = from->min;
         into->min_rank = from->min_rank;
     }
-    if (none || from->max > into->max || (from->max == into->max && from->max_rank < into->max_rank)) {
+    if (none || from->max > into->max ||
+        (from->max == into->max && from->max_rank < into->max_rank)) {
         into->max = from->max;
         into->max_rank = from->max_rank;
     }
@@ -142,7 +144,8 @@ static void sum_merge(struct job_sum *into, const struct job_sum *from)
 void job_sum_add(struct job_sum *sum, uint64_t bytes, uint32_t rank)
 {
     if (bytes)
-        sum_merge(sum, &(struct job_sum){1, bytes, (job_u128)bytes * bytes, bytes, bytes, rank, rank});
+        sum_merge(sum,
+                  &(struct job_sum){1, bytes, (job_u128)bytes * bytes, bytes, bytes, rank, rank});
 }
 
 /* ---- Ends ---------------------------------------------------------------------------------- */
@@ -198,8 +201,8 @@ void job_summary_release(struct job_summary *summary)
 static void merge_facts(struct job_summary *into, struct job_summary *from)
 {
     if (!from->rank_count ||
-        (into->rank_count && job_rank_order(&into->ranks[into->first_rank],
-                                            &from->ranks[from->first_rank]) <= 0))
+        (into->rank_count &&
+         job_rank_order(&into->ranks[into->first_rank], &from->ranks[from->first_rank]) <= 0))
         return;
     facts_release(into);
     into->program = from->program;
@@ -247,7 +250,8 @@ static int compare_ranks(const void *left, const void *right)
 
 static int compare_entries(const void *left, const void *right)
 {
-    const struct job_entry *a = *(struct job_entry *const *)left, *b = *(struct job_entry *const *)right;
+    const struct job_entry *a = *(struct job_entry *const *)left,
+                           *b = *(struct job_entry *const *)right;
     if (a->kind != b->kind)
         return a->kind < b->kind ? -1 : 1;
     int order = strcmp(a->name, b->name);

@@ -47,27 +47,27 @@ enum { JOB_STEPS = 200, JOB_SHARE = 65534, JOB_NO_SHARE = 65535 };
 
 struct job_rank {
     uint32_t rank;
-    uint32_t place; /* of the file among those of the job: no two ranks have the same */
+    uint32_t place;  /* of the file among those of the job: no two ranks have the same */
     bool rank_known; /* otherwise its place among the files */
     bool is_helper;  /* another process of the rank, or of none: counts for its node alone */
     enum job_state state;
     uint32_t signal, status; /* how it died: one of them is not 0 */
     uint32_t size;           /* of the job, as the launcher said; 0: it did not */
     uint32_t pid;
-    char *node;                               /* the host's name; NULL: not known */
-    char *boot;                               /* names a machine since its boot; likewise */
-    char *file;                               /* as given, or in the job's directory; never NULL */
-    char *note;                               /* why it is damaged or missing, else NULL */
-    uint64_t sample_bytes;                    /* 0: every allocation was recorded */
-    uint64_t start_unix_ns, duration_ns;      /* 0: not known */
-    uint64_t peak_bytes, peak_ns;             /* high-water mark of requested bytes, and when */
-    uint64_t live_bytes, live_count;          /* at exit */
-    uint64_t alloc_bytes, alloc_count;        /* reallocations included */
+    char *node;                          /* the host's name; NULL: not known */
+    char *boot;                          /* names a machine since its boot; likewise */
+    char *file;                          /* as given, or in the job's directory; never NULL */
+    char *note;                          /* why it is damaged or missing, else NULL */
+    uint64_t sample_bytes;               /* 0: every allocation was recorded */
+    uint64_t start_unix_ns, duration_ns; /* 0: not known */
+    uint64_t peak_bytes, peak_ns;        /* high-water mark of requested bytes, and when */
+    uint64_t live_bytes, live_count;     /* at exit */
+    uint64_t alloc_bytes, alloc_count;   /* reallocations included */
     uint64_t events, lost_events;
-    uint64_t mpi_peak_bytes;                  /* of peak_bytes, what MPI and what it calls held */
+    uint64_t mpi_peak_bytes; /* of peak_bytes, what MPI and what it calls held */
     /* from here on JOB_UNKNOWN where the recorder could not see it */
-    uint64_t resident_peak_bytes;             /* the program's own, the tool's taken out */
-    uint64_t machine_bytes, limit_bytes;      /* of the node; of the tightest control group */
+    uint64_t resident_peak_bytes;        /* the program's own, the tool's taken out */
+    uint64_t machine_bytes, limit_bytes; /* of the node; of the tightest control group */
     uint64_t cgroup_peak_bytes;
     uint16_t requested_max[JOB_STEPS], requested_min[JOB_STEPS], resident_max[JOB_STEPS];
 };

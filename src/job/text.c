@@ -155,10 +155,10 @@ static void add_extreme(struct job_text *text, const char *label, uint64_t bytes
 
 static const char *verdict(double imbalance)
 {
-    return imbalance < 1.05   ? "even"
-           : imbalance < 1.2  ? "nearly even"
-           : imbalance < 1.5  ? "uneven"
-                              : "very uneven";
+    return imbalance < 1.05  ? "even"
+           : imbalance < 1.2 ? "nearly even"
+           : imbalance < 1.5 ? "uneven"
+                             : "very uneven";
 }
 
 static void add_spread(struct job_text *text)
@@ -366,8 +366,8 @@ static void add_troubles(struct job_text *text)
 
 int job_text(FILE *out, const struct job *job, const struct job_options *options)
 {
-    struct job_text text = {.style = options->style, .out = STRBUF_INIT, .job = job,
-                            .options = options};
+    struct job_text text = {
+        .style = options->style, .out = STRBUF_INIT, .job = job, .options = options};
     add_head(&text);
     add_run(&text);
     add_marks(&text);

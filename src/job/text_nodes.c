@@ -1,5 +1,6 @@
 /* What the ranks of each node held together. */
 #include <stdio.h>
+#include <string.h>
 #include "base/human.h"
 #include "base/text.h"
 #include "job/text.h"
@@ -12,7 +13,7 @@ static uint64_t tightest(const struct job_node_peak *node)
 static void add_bounds(struct job_text *text, const struct job_node_peak *node)
 {
     struct strbuf line = STRBUF_INIT;
-    if (node->lower_bytes == node->upper_bytes)
+    if (!strcmp(human_bytes(node->lower_bytes).text, human_bytes(node->upper_bytes).text))
         strbuf_addf(&line, "%s", human_bytes(node->upper_bytes).text);
     else
         strbuf_addf(&line, "%s %s %s", human_bytes(node->lower_bytes).text,
@@ -77,9 +78,9 @@ static void add_node(struct job_text *text, const struct job_node_peak *node, ui
     add_bounds(text, node);
     style_end(&text->out, &text->style);
     if (node->upper_bytes)
-        strbuf_addf(&text->out, " after %s",
-                    human_duration(node->at_unix_ns > start_ns ? node->at_unix_ns - start_ns : 0)
-                        .text);
+        strbuf_addf(
+            &text->out, " after %s",
+            human_duration(node->at_unix_ns > start_ns ? node->at_unix_ns - start_ns : 0).text);
     strbuf_add_char(&text->out, '\n');
     add_parts(text, node);
     add_resident(text, node);

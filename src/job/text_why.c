@@ -65,6 +65,12 @@ static void add_cause(struct job_text *text, const struct difference *first, dou
     strbuf_release(&line);
 }
 
+/* A thousandth of the largest difference explains nothing. */
+static bool is_worth_it(const struct difference *one, const struct difference *largest)
+{
+    return one->bytes && llabs(one->bytes) >= llabs(largest->bytes) / 1000;
+}
+
 static void add_difference(struct job_text *text, const struct difference *one)
 {
     const struct job_entry *entry = &text->job->summary.entries[one->entry];
@@ -99,7 +105,8 @@ void job_add_why(struct job_text *text)
     strbuf_add_string(&text->out, "   difference      most     least  function\n");
     style_end(&text->out, &text->style);
     size_t shown = 0;
-    for (; shown < count && shown < text->options->top && all[shown].bytes; shown++)
+    for (; shown < count && shown < text->options->top && is_worth_it(&all[shown], &all[0]);
+         shown++)
         add_difference(text, &all[shown]);
     free(all);
 }
@@ -132,8 +139,7 @@ void job_add_functions(struct job_text *text)
     if (count && summary->entries[order[0]].of[JOB_AT_PEAK].ranks) {
         job_title(text, "Functions", "at each rank's own peak, over all ranks");
         style_begin(&text->out, &text->style, TONE_DIM);
-        strbuf_add_string(&text->out,
-                          "    share      mean      most    rank  imbal.  function\n");
+        strbuf_add_string(&text->out, "    share      mean      most    rank  imbal.  function\n");
         style_end(&text->out, &text->style);
     }
     for (size_t i = 0; i < count && i < text->options->top; i++)

@@ -56,8 +56,8 @@ static uint32_t add_module(struct job_tree *tree, const struct job_module *like)
     if (like->build_id_bytes)
         module.build_id = memcpy(bytes_resize(NULL, like->build_id_bytes, 1), like->build_id,
                                  like->build_id_bytes);
-    tree->modules = bytes_grow(tree->modules, tree->module_count, &tree->module_capacity,
-                               sizeof module);
+    tree->modules =
+        bytes_grow(tree->modules, tree->module_count, &tree->module_capacity, sizeof module);
     tree->modules[tree->module_count++] = module;
     return number;
 }
@@ -76,15 +76,14 @@ static bool is_location(const void *array, uint32_t number, const void *key)
     if (location->module != like->module || location->mark != like->mark ||
         location->address != like->address)
         return false;
-    return !goes_by_frames(like) ||
-           (location->frame_bytes == like->frame_bytes &&
-            !memcmp(location->frames, like->frames, like->frame_bytes));
+    return !goes_by_frames(like) || (location->frame_bytes == like->frame_bytes &&
+                                     !memcmp(location->frames, like->frames, like->frame_bytes));
 }
 
 static uint64_t location_hash(const struct job_location *location)
 {
-    uint64_t hash = hash_u64(location->address ^ (uint64_t)location->module << 40) +
-                    (uint64_t)location->mark;
+    uint64_t hash =
+        hash_u64(location->address ^ (uint64_t)location->module << 40) + (uint64_t)location->mark;
     return goes_by_frames(location) ? hash ^ hash_bytes(location->frames, location->frame_bytes)
                                     : hash;
 }
@@ -105,22 +104,23 @@ static void improve_location(struct job_location *location, const struct job_loc
     free(location->frames);
     location->quality = like->quality;
     location->frame_bytes = like->frame_bytes;
-    location->frames = memcpy(bytes_resize(NULL, like->frame_bytes, 1), like->frames,
-                              like->frame_bytes);
+    location->frames =
+        memcpy(bytes_resize(NULL, like->frame_bytes, 1), like->frames, like->frame_bytes);
 }
 
 static uint32_t add_location(struct job_tree *tree, const struct job_location *like)
 {
     bool is_new;
-    uint32_t number = job_map_number(&tree->location_map, location_hash(like), is_location,
-                                     tree->locations, like, (uint32_t)tree->location_count, &is_new);
+    uint32_t number =
+        job_map_number(&tree->location_map, location_hash(like), is_location, tree->locations, like,
+                       (uint32_t)tree->location_count, &is_new);
     if (!is_new) {
         improve_location(&tree->locations[number], like);
         return number;
     }
     struct job_location location = *like;
-    location.frames = memcpy(bytes_resize(NULL, like->frame_bytes, 1), like->frames,
-                             like->frame_bytes);
+    location.frames =
+        memcpy(bytes_resize(NULL, like->frame_bytes, 1), like->frames, like->frame_bytes);
     tree->locations = bytes_grow(tree->locations, tree->location_count, &tree->location_capacity,
                                  sizeof location);
     tree->locations[tree->location_count++] = location;
@@ -205,9 +205,9 @@ static uint32_t add_node(struct job_tree *tree, uint32_t parent, uint32_t locati
 {
     struct job_node like = {parent, location, 0};
     bool is_new;
-    uint32_t number = job_map_number(&tree->node_map,
-                                     hash_u64((uint64_t)parent << 32 | location), is_node,
-                                     tree->nodes, &like, (uint32_t)tree->node_count, &is_new);
+    uint32_t number =
+        job_map_number(&tree->node_map, hash_u64((uint64_t)parent << 32 | location), is_node,
+                       tree->nodes, &like, (uint32_t)tree->node_count, &is_new);
     if (!is_new)
         return number;
     tree->nodes = bytes_grow(tree->nodes, tree->node_count, &tree->node_capacity, sizeof like);
@@ -335,8 +335,8 @@ static void add_metrics(struct adding *adding)
     const struct profile *profile = adding->profile;
     for (size_t i = 0; i < profile->site_count; i++) {
         const struct profile_site *from = &profile->sites[i];
-        struct job_site site = {{0}, from->metrics.peak_bytes, from->metrics.peak_bytes,
-                                from->metrics.peak_ticks};
+        struct job_site site = {
+            {0}, from->metrics.peak_bytes, from->metrics.peak_bytes, from->metrics.peak_ticks};
         merged_add_path(&site.merged, &from->metrics);
         add_site(adding->tree, adding->nodes[from->path], &site);
     }
@@ -352,8 +352,8 @@ void job_tree_add_profile(struct job_tree *tree, const struct profile *profile)
     struct adding adding = {tree, profile, zeroes(profile->module_count, sizeof(uint32_t)),
                             zeroes(profile->code_count, sizeof(uint32_t)),
                             zeroes(profile->node_count, sizeof(uint32_t))};
-    struct job_tree program = {.rest = profile->program, .ranks = 1,
-                               .peak_sum = profile->program.total.peak_bytes};
+    struct job_tree program = {
+        .rest = profile->program, .ranks = 1, .peak_sum = profile->program.total.peak_bytes};
     add_root(tree);
     add_paths(&adding);
     add_metrics(&adding);
@@ -498,9 +498,9 @@ static void join_differing(struct job_tree *tree)
             modules[i] = join_module(&joined, &tree->modules[i], differs[i]);
         for (size_t i = 0; i < tree->location_count; i++) {
             uint32_t module = tree->locations[i].module;
-            locations[i] = join_location(&joined, &tree->locations[i],
-                                         module == NONE ? NONE : modules[module],
-                                         module != NONE && differs[module]);
+            locations[i] =
+                join_location(&joined, &tree->locations[i], module == NONE ? NONE : modules[module],
+                              module != NONE && differs[module]);
         }
         add_nodes(&joined, tree, locations);
         add_programs(&joined, tree);
@@ -627,8 +627,8 @@ static void order_nodes(struct job_tree *tree)
 void job_tree_settle(struct job_tree *tree)
 {
     join_differing(tree);
-    uint32_t *modules = put_in_order(tree, tree->modules, tree->module_count,
-                                     sizeof *tree->modules, compare_modules);
+    uint32_t *modules = put_in_order(tree, tree->modules, tree->module_count, sizeof *tree->modules,
+                                     compare_modules);
     for (size_t i = 0; i < tree->location_count; i++)
         if (tree->locations[i].module != NONE)
             tree->locations[i].module = modules[tree->locations[i].module];
@@ -711,7 +711,8 @@ void job_tree_write(struct strbuf *out, const struct job_tree *tree)
     bytes_put(out, tree->ranks);
     bytes_put(out, tree->peak_sum);
     put_metrics(out, &tree->total);
-    for (size_t i = sizeof tree->rest.total / sizeof *rest; i < sizeof tree->rest / sizeof *rest; i++)
+    for (size_t i = sizeof tree->rest.total / sizeof *rest; i < sizeof tree->rest / sizeof *rest;
+         i++)
         bytes_put(out, rest[i]);
     write_modules(out, tree);
     write_locations(out, tree);
@@ -773,7 +774,8 @@ int job_tree_read(struct job_tree *tree, const void *bytes, size_t count)
     *tree = (struct job_tree){.ranks = bytes_get(&reader)};
     tree->peak_sum = bytes_get(&reader);
     get_metrics(&reader, &tree->total);
-    for (size_t i = sizeof tree->rest.total / sizeof *rest; i < sizeof tree->rest / sizeof *rest; i++)
+    for (size_t i = sizeof tree->rest.total / sizeof *rest; i < sizeof tree->rest / sizeof *rest;
+         i++)
         rest[i] = bytes_get(&reader);
     for (size_t left = bytes_get_count(&reader, 3); left && !reader.failed; left--)
         read_module(&reader, tree);

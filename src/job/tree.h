@@ -1,13 +1,13 @@
-/* The call trees of many profiles as one: paths that are the same in several ranks are one path, and
- * their metrics are merged, each by its rule.
+/* The call trees of many profiles as one: paths that are the same in several ranks are one path,
+ * and their metrics are merged, each by its rule.
  *
  *   a module    is its build-id (its path, if it has none); path and quality are the best seen
  *   a location  is an address in a module; without a module, the functions' names and lines
  *   a node      is a location under a node
  *
  * At the end, where one module's file name stands for several build-ids (nodes of a cluster that
- * differ), its locations become their functions' names, so that their paths meet too. All is then put
- * in an order that follows from the contents alone: the same trees give the same bytes whatever
+ * differ), its locations become their functions' names, so that their paths meet too. All is then
+ * put in an order that follows from the contents alone: the same trees give the same bytes whatever
  * order and process they were merged in.
  *
  * Of a path, peak_bytes is the sum of the high-water marks that it had in each rank, and peak_ticks

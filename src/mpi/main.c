@@ -4,9 +4,9 @@
  *                                                          ◀── binomial tree of merges ──┘
  *               output, as the serial command's
  *
- * Which files a process reads follows from their sizes alone, the largest first, each to whoever has
- * least so far. Merging is exact and knows no order (job/summary.h, job/tree.h): the result is that
- * of one process, bit for bit. The other processes wait for lists until an empty one comes. */
+ * Which files a process reads follows from their sizes alone, the largest first, each to whoever
+ * has least so far. Merging is exact and knows no order (job/summary.h, job/tree.h): the result is
+ * that of one process, bit for bit. The other processes wait for lists until an empty one comes. */
 #include <mpi.h>
 #include <signal.h>
 #include <stdint.h>
@@ -83,7 +83,8 @@ static void receive_work(int from, struct job_summary *summary, struct job_tree 
     if (tree) {
         channel_receive(from, &bytes);
         if (job_tree_read(&other_tree, bytes.data, bytes.length))
-            channel_abort("a process sent a call tree that makes no sense: are all of one version?");
+            channel_abort(
+                "a process sent a call tree that makes no sense: are all of one version?");
         strbuf_release(&bytes);
         job_tree_merge(tree, &other_tree);
     }
@@ -141,8 +142,7 @@ static void serve(void)
         struct job_files files;
         bool with_tree = bytes_get_below(&reader, 1);
         size_t threads = bytes_get(&reader);
-        if (reader.failed ||
-            job_files_read(&files, reader.at, (size_t)(reader.end - reader.at)))
+        if (reader.failed || job_files_read(&files, reader.at, (size_t)(reader.end - reader.at)))
             channel_abort("the list of files makes no sense: are all of one version?");
         work(&files, with_tree, threads, &summary, &tree, NULL);
         job_summary_release(&summary);

@@ -169,8 +169,9 @@ static void add_modules(struct strbuf *out, const struct profile *profile, int q
 void facts_add_warnings(struct strbuf *out, const struct profile *profile)
 {
     if (facts_is_job(profile))
-        strbuf_addf(out, "a job: figures are the sums of %llu ranks, at the peak each at its own "
-                         "moment (tidemark job shows them one by one)\n",
+        strbuf_addf(out,
+                    "a job: figures are the sums of %llu ranks, at the peak each at its own "
+                    "moment (tidemark job shows them one by one)\n",
                     (unsigned long long)facts_number(profile, PROFILE_META_JOB_RANKS));
     facts_add_losses(out, profile);
     add_counted(out, profile->program.foreign_frees,

@@ -303,8 +303,8 @@ static bool is_bounded(struct reader *reader, const struct blocks *blocks)
 {
     size_t rows = blocks->columns.rows;
     if (reader->detail == RESIDENCIES || reader->detail == RANK_STEPS) {
-        const uint64_t *rising = blocks_column(blocks, reader->detail == RANK_STEPS ? "step"
-                                                                                    : "path");
+        const uint64_t *rising =
+            blocks_column(blocks, reader->detail == RANK_STEPS ? "step" : "path");
         for (size_t i = 1; i < rows && rising; i++)
             if (rising[i] <= rising[i - 1])
                 return false;

@@ -36,8 +36,8 @@ static void add_put(struct strbuf *sql, enum detail which)
     const struct detail_table *table = &detail_tables[which];
     if (table->blocks)
         strbuf_addf(sql, "INSERT OR REPLACE INTO %s(%s,count,body%s) VALUES(?,?,?%s)",
-                    table->blocks, table->columns[0].name,
-                    which == RESIDENCIES ? ",first" : "", which == RESIDENCIES ? ",?" : "");
+                    table->blocks, table->columns[0].name, which == RESIDENCIES ? ",first" : "",
+                    which == RESIDENCIES ? ",?" : "");
     else
         detail_insert(sql, table);
 }

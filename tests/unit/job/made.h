@@ -1,6 +1,6 @@
-/* Profiles of the ranks of a job that never ran, with known answers: the phdMesh case of the WMTrace
- * paper, a spike while the mesh is loaded that grows with the rank, then a plateau that is the same
- * for all.
+/* Profiles of the ranks of a job that never ran, with known answers: the phdMesh case of the
+ * WMTrace paper, a spike while the mesh is loaded that grows with the rank, then a plateau that is
+ * the same for all.
  *
  *   bytes at the peak of rank r of n
  *     main                1 MiB                      constant
@@ -14,8 +14,8 @@
  *   mean                  the same at r = (n - 1) / 2
  *   deviation             64 KiB × sqrt((n² - 1) / 12)
  *
- * The spike stands from 5 % to 15 % of the run and the peak is in it, at 10 %; before it the level is
- * half of what main and MPI hold, after it what main, halo_tables and MPI hold. */
+ * The spike stands from 5 % to 15 % of the run and the peak is in it, at 10 %; before it the level
+ * is half of what main and MPI hold, after it what main, halo_tables and MPI hold. */
 #ifndef TESTS_JOB_MADE_H
 #define TESTS_JOB_MADE_H
 
@@ -29,10 +29,10 @@ enum { MADE_KIB = 1024, MADE_MIB = 1024 * 1024, MADE_BUCKETS = 1000 };
 
 struct made {
     uint32_t rank, ranks, per_node;
-    int signal;            /* it dies of that */
-    uint64_t duration_ns;  /* of its run */
-    uint64_t late_ns;      /* after the others that it starts */
-    unsigned build;        /* another build of the program: other addresses, another build-id */
+    int signal;           /* it dies of that */
+    uint64_t duration_ns; /* of its run */
+    uint64_t late_ns;     /* after the others that it starts */
+    unsigned build;       /* another build of the program: other addresses, another build-id */
     const char *job;
 };
 
@@ -89,7 +89,9 @@ static inline void made_put_code(struct profile_writer *writer, const struct mad
                                       own ? 10u * (unsigned)i + 1 + made->build : 0};
         struct profile_location location = {
             .id = i + 1,
-            .module_id = own ? 1 : i == MADE_MPI ? 2 : 3,
+            .module_id = own             ? 1
+                         : i == MADE_MPI ? 2
+                                         : 3,
             .address = 0x100u * (unsigned)(i + 1) + (own ? made->build * 8 : 0),
             .frames = &frame,
             .frame_count = 1,
@@ -110,15 +112,31 @@ static inline void made_put_paths(struct profile_writer *writer)
 static inline struct call_metrics made_metrics(const struct made *made, uint64_t bytes, bool leaks)
 {
     struct call_metrics metrics = {
-        .alloc_count = 1, .alloc_bytes = bytes, .free_count = !leaks,
-        .free_bytes = leaks ? 0 : bytes, .size_min = bytes, .size_max = bytes,
-        .lifetime_min = leaks ? UINT64_MAX : 1000, .lifetime_max = leaks ? 0 : 1000,
-        .lifetime_sum = leaks ? 0 : 1000, .live_count = leaks, .live_bytes = leaks ? bytes : 0,
-        .peak_bytes = bytes, .peak_ticks = made->duration_ns / 10, .at_peak_bytes = bytes,
-        .at_peak_count = 1, .freed_count = UINT64_MAX, .freed_bytes = UINT64_MAX,
-        .freed_elsewhere_count = UINT64_MAX, .freed_lifetime_sum = UINT64_MAX,
-        .alloc_time = UINT64_MAX, .free_time = UINT64_MAX, .sample_count = UINT64_MAX,
-        .alloc_variance = UINT64_MAX, .live_variance = UINT64_MAX, .at_peak_variance = UINT64_MAX,
+        .alloc_count = 1,
+        .alloc_bytes = bytes,
+        .free_count = !leaks,
+        .free_bytes = leaks ? 0 : bytes,
+        .size_min = bytes,
+        .size_max = bytes,
+        .lifetime_min = leaks ? UINT64_MAX : 1000,
+        .lifetime_max = leaks ? 0 : 1000,
+        .lifetime_sum = leaks ? 0 : 1000,
+        .live_count = leaks,
+        .live_bytes = leaks ? bytes : 0,
+        .peak_bytes = bytes,
+        .peak_ticks = made->duration_ns / 10,
+        .at_peak_bytes = bytes,
+        .at_peak_count = 1,
+        .freed_count = UINT64_MAX,
+        .freed_bytes = UINT64_MAX,
+        .freed_elsewhere_count = UINT64_MAX,
+        .freed_lifetime_sum = UINT64_MAX,
+        .alloc_time = UINT64_MAX,
+        .free_time = UINT64_MAX,
+        .sample_count = UINT64_MAX,
+        .alloc_variance = UINT64_MAX,
+        .live_variance = UINT64_MAX,
+        .at_peak_variance = UINT64_MAX,
     };
     return metrics;
 }
@@ -157,7 +175,9 @@ static inline void made_put_timeline(struct profile_writer *writer, const struct
     static __thread struct timeline_bucket buckets[MADE_BUCKETS];
     uint64_t before = made_plateau(made) / 2, after = made_plateau(made), peak = made_peak(made);
     for (int i = 0; i < MADE_BUCKETS; i++) {
-        uint64_t level = i < MADE_BUCKETS / 20 ? before : i < MADE_BUCKETS * 15 / 100 ? peak : after;
+        uint64_t level = i < MADE_BUCKETS / 20         ? before
+                         : i < MADE_BUCKETS * 15 / 100 ? peak
+                                                       : after;
         struct timeline_bucket *bucket = &buckets[i];
         memset(bucket, 0, sizeof *bucket);
         bucket->requested = (struct timeline_level){level, level};

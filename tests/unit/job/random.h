@@ -43,15 +43,23 @@ static inline struct job_rank random_rank(uint32_t number)
     char file[32];
     snprintf(file, sizeof file, "rank-%u.tmk", number);
     struct job_rank rank = {
-        .rank = number, .place = number, .rank_known = true,
+        .rank = number,
+        .place = number,
+        .rank_known = true,
         .state = random_below(8) ? JOB_COMPLETE : (enum job_state)random_below(JOB_STATES),
         .is_helper = !random_below(12),
-        .node = bytes_copy_string(nodes[random_below(4)]), .file = bytes_copy_string(file),
-        .start_unix_ns = 1000000 + random_below(5000), .duration_ns = 1 + random_below(20000),
-        .peak_bytes = random_bytes(40), .live_bytes = random_bytes(30),
-        .alloc_bytes = random_u64(), .alloc_count = random_u64(),
+        .node = bytes_copy_string(nodes[random_below(4)]),
+        .file = bytes_copy_string(file),
+        .start_unix_ns = 1000000 + random_below(5000),
+        .duration_ns = 1 + random_below(20000),
+        .peak_bytes = random_bytes(40),
+        .live_bytes = random_bytes(30),
+        .alloc_bytes = random_u64(),
+        .alloc_count = random_u64(),
         .resident_peak_bytes = random_below(2) ? random_bytes(40) : JOB_UNKNOWN,
-        .machine_bytes = JOB_UNKNOWN, .limit_bytes = JOB_UNKNOWN, .cgroup_peak_bytes = JOB_UNKNOWN,
+        .machine_bytes = JOB_UNKNOWN,
+        .limit_bytes = JOB_UNKNOWN,
+        .cgroup_peak_bytes = JOB_UNKNOWN,
     };
     rank.peak_ns = random_below(rank.duration_ns);
     if (!job_rank_is_read(&rank))

@@ -21,9 +21,13 @@ static void put_file(struct job_files *files, uint32_t rank, const char *path)
 {
     struct stat info = {0};
     stat(path, &info);
-    files->files[files->count++] = (struct job_file){
-        .path = bytes_copy_string(path), .name = bytes_copy_string(strrchr(path, '/') + 1),
-        .bytes = (uint64_t)info.st_size, .rank = rank, .rank_known = true, .size = RANKS};
+    files->files[files->count++] =
+        (struct job_file){.path = bytes_copy_string(path),
+                          .name = bytes_copy_string(strrchr(path, '/') + 1),
+                          .bytes = (uint64_t)info.st_size,
+                          .rank = rank,
+                          .rank_known = true,
+                          .size = RANKS};
 }
 
 /* `other_from`: ranks from there on run another build. */
@@ -32,7 +36,10 @@ static struct job_files make_files(uint32_t other_from)
     struct job_files files = {.id = bytes_copy_string("")};
     files.files = bytes_resize(NULL, RANKS, sizeof *files.files);
     for (uint32_t i = 0; i < RANKS; i++) {
-        struct made made = {.rank = i, .ranks = RANKS, .per_node = 4, .duration_ns = 1000000000,
+        struct made made = {.rank = i,
+                            .ranks = RANKS,
+                            .per_node = 4,
+                            .duration_ns = 1000000000,
                             .build = i >= other_from};
         char name[64];
         snprintf(name, sizeof name, "r%u.tmk", i);
@@ -97,7 +104,8 @@ static void figures_are_those_of_the_formula(void **state)
             together += made_peak(&(struct made){.rank = r, .ranks = RANKS});
         assert_true(job.nodes[i].lower_bytes <= together && together <= job.nodes[i].upper_bytes);
         assert_true(job.nodes[i].upper_bytes - job.nodes[i].lower_bytes <= together / 10000);
-        assert_int_equal(job.nodes[i].resident_bytes / 1048576, (together + 4 * MADE_MIB) / 1048576);
+        assert_int_equal(job.nodes[i].resident_bytes / 1048576,
+                         (together + 4 * MADE_MIB) / 1048576);
     }
     job_release(&job);
     job_files_release(&files);
@@ -232,7 +240,8 @@ static void a_job_profile_is_read_back(void **state)
         assert_int_equal(profile->ranks[i].peak_bytes, job.summary.ranks[i].peak_bytes);
         uint64_t most = 0;
         for (int step = 0; step < JOB_STEPS; step++) {
-            const struct profile_rank_step *at = &profile->rank_steps[i * JOB_STEPS + (uint32_t)step];
+            const struct profile_rank_step *at =
+                &profile->rank_steps[i * JOB_STEPS + (uint32_t)step];
             assert_int_equal(at->rank, i + 1);
             assert_int_equal(at->step, step);
             most = at->requested_max > most ? at->requested_max : most;

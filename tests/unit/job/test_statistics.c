@@ -12,8 +12,12 @@
 
 static void add(struct job_summary *summary, uint32_t number, uint64_t peak)
 {
-    struct job_rank rank = {.rank = number, .place = number, .rank_known = true,
-                            .file = bytes_copy_string("f"), .peak_bytes = peak, .size = 0};
+    struct job_rank rank = {.rank = number,
+                            .place = number,
+                            .rank_known = true,
+                            .file = bytes_copy_string("f"),
+                            .peak_bytes = peak,
+                            .size = 0};
     job_summary_add_rank(summary, &rank);
 }
 
@@ -128,7 +132,8 @@ static struct brute brute_force(const struct job_summary *summary, const char *n
         for (size_t j = 0; j < summary->rank_count; j++) {
             const struct job_rank *rank = &summary->ranks[j];
             unsigned step = step_at(rank, at);
-            if (j != i && job_rank_is_read(rank) && !strcmp(name_of(rank), node) && step < JOB_STEPS)
+            if (j != i && job_rank_is_read(rank) && !strcmp(name_of(rank), node) &&
+                step < JOB_STEPS)
                 lower += job_share_min(rank->requested_min[step], rank->peak_bytes);
         }
         brute.lower = lower > brute.lower ? lower : brute.lower;

@@ -127,7 +127,8 @@ static void sums_are_those_of_brute_force(void **state)
         struct strbuf bytes = bytes_of_random_merge(&summary);
         for (size_t i = 0; i < summary.entry_count; i++)
             for (int j = 0; j < JOB_FIGURES; j++)
-                check_sum(&summary.entries[i].of[j], (unsigned)atoi(summary.entries[i].name + 1), j);
+                check_sum(&summary.entries[i].of[j], (unsigned)atoi(summary.entries[i].name + 1),
+                          j);
         strbuf_release(&bytes);
         job_summary_release(&summary);
     }
