@@ -9,10 +9,11 @@ int cmd_report(int argc, char **argv);
 int cmd_insight(int argc, char **argv);
 int cmd_annotate(int argc, char **argv);
 int cmd_replay(int argc, char **argv);
-int cmd_unpack(int argc, char **argv);
-
 int cmd_at(int argc, char **argv);
 int cmd_blocks(int argc, char **argv);
 int cmd_events(int argc, char **argv);
+int cmd_job(int argc, char **argv);
+int cmd_unpack(int argc, char **argv);
+
 
 #endif

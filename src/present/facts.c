@@ -50,8 +50,33 @@ bool facts_ended_well(const struct profile *profile)
             ended_by(profile, "exec"));
 }
 
+/* Of a job: how many of its ranks did not end as they should have. */
+static void add_end_of_job(struct strbuf *out, const struct profile *profile)
+{
+    size_t bad = 0;
+    for (size_t i = 0; i < profile->rank_count; i++)
+        bad += !profile->ranks[i].beside && strcmp(profile->ranks[i].state, "complete") != 0;
+    uint64_t missing = facts_number(profile, PROFILE_META_JOB_MISSING);
+    if (!bad && !missing)
+        strbuf_add_string(out, "all ranks ended well");
+    if (bad)
+        strbuf_addf(out, "%zu rank%s died or %s not read whole", bad, bad == 1 ? "" : "s",
+                    bad == 1 ? "was" : "were");
+    if (missing)
+        strbuf_addf(out, "%s%llu left nothing", bad ? ", " : "", (unsigned long long)missing);
+}
+
+bool facts_is_job(const struct profile *profile)
+{
+    return facts_number(profile, PROFILE_META_JOB_RANKS) > 0;
+}
+
 void facts_add_end(struct strbuf *out, const struct profile *profile)
 {
+    if (facts_is_job(profile)) {
+        add_end_of_job(out, profile);
+        return;
+    }
     unsigned status = (unsigned)facts_number(profile, PROFILE_META_END_STATUS);
     const char *name = ended_by(profile, "signal") ? sigabbrev_np((int)status) : NULL;
     if (profile->being_written)
@@ -163,6 +188,11 @@ static void add_modules(struct strbuf *out, const struct profile *profile, int q
 
 void facts_add_warnings(struct strbuf *out, const struct profile *profile)
 {
+    if (facts_is_job(profile))
+        strbuf_addf(out,
+                    "a job: figures are the sums of %llu ranks, at the peak each at its own "
+                    "moment (tidemark job shows them one by one)\n",
+                    (unsigned long long)facts_number(profile, PROFILE_META_JOB_RANKS));
     facts_add_losses(out, profile);
     add_counted(out, profile->program.foreign_frees,
                 "free of a block from before the recording (or from the parent of a fork)",

@@ -11,6 +11,9 @@
 void facts_add_end(struct strbuf *out, const struct profile *profile);
 bool facts_ended_well(const struct profile *profile);
 
+/* Is it the profile of a whole job (tidemark job -o)? */
+bool facts_is_job(const struct profile *profile);
+
 /* A meta number; 0 if it is not there. */
 uint64_t facts_number(const struct profile *profile, const char *key);
 /* Terminal-safe text of a meta value, "?" if it is not there. */

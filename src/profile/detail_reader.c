@@ -23,6 +23,9 @@ union row {
     struct profile_residency residency;
     struct detail_point point;
     struct profile_source source;
+    struct profile_rank rank;
+    struct profile_rank_step rank_step;
+    struct profile_node_peak node_peak;
 };
 
 /* Where the rows of a table go, if they go there as they are. */
@@ -43,6 +46,9 @@ static const struct place places[DETAILS] = {
     [RESIDENCIES] = {offsetof(struct profile, residencies),
                      offsetof(struct profile, residency_count)},
     [SOURCES] = PLACE(source),
+    [RANKS] = PLACE(rank),
+    [RANK_STEPS] = PLACE(rank_step),
+    [NODE_PEAKS] = PLACE(node_peak),
 };
 
 /* ---- Values -------------------------------------------------------------------------------- */
@@ -291,17 +297,18 @@ static void read_detail_row(struct reader *reader, sqlite3_stmt *row)
         keep(reader, &read);
 }
 
-/* What takes no bytes in a body shall be no rows: residencies are of paths that rise, the points of
- * curves count as rows of the file. */
+/* What takes no bytes in a body shall be no rows: residencies are of paths that rise, ranks have
+ * steps that do, the points of curves count as rows of the file. */
 static bool is_bounded(struct reader *reader, const struct blocks *blocks)
 {
     size_t rows = blocks->columns.rows;
-    if (reader->detail == RESIDENCIES) {
-        const uint64_t *path = blocks_column(blocks, "path");
-        for (size_t i = 1; i < rows && path; i++)
-            if (path[i] <= path[i - 1])
+    if (reader->detail == RESIDENCIES || reader->detail == RANK_STEPS) {
+        const uint64_t *rising =
+            blocks_column(blocks, reader->detail == RANK_STEPS ? "step" : "path");
+        for (size_t i = 1; i < rows && rising; i++)
+            if (rising[i] <= rising[i - 1])
                 return false;
-        return path;
+        return rising;
     }
     if (reader->rows_left < rows)
         return false;

@@ -22,7 +22,8 @@ static void add_drop(struct strbuf *sql, enum detail which)
     case SECTIONS:
     case MAPPINGS:
     case RESIDENCIES:
-    case CURVES: /* by what their rows begin with: module, sample, path */
+    case CURVES:
+    case RANK_STEPS: /* by what their rows begin with: module, sample, path, rank */
         strbuf_addf(sql, " WHERE %s=?", table->columns[0].name);
         break;
     default:
@@ -35,8 +36,8 @@ static void add_put(struct strbuf *sql, enum detail which)
     const struct detail_table *table = &detail_tables[which];
     if (table->blocks)
         strbuf_addf(sql, "INSERT OR REPLACE INTO %s(%s,count,body%s) VALUES(?,?,?%s)",
-                    table->blocks, which == RESIDENCIES ? "sample" : "path",
-                    which == RESIDENCIES ? ",first" : "", which == RESIDENCIES ? ",?" : "");
+                    table->blocks, table->columns[0].name, which == RESIDENCIES ? ",first" : "",
+                    which == RESIDENCIES ? ",?" : "");
     else
         detail_insert(sql, table);
 }
@@ -185,6 +186,16 @@ int profile_put_mapping(struct profile_writer *writer, const struct profile_mapp
     return put(writer, MAPPINGS, mapping);
 }
 
+int profile_put_rank(struct profile_writer *writer, const struct profile_rank *rank)
+{
+    return put(writer, RANKS, rank);
+}
+
+int profile_put_node_peak(struct profile_writer *writer, const struct profile_node_peak *node)
+{
+    return put(writer, NODE_PEAKS, node);
+}
+
 int profile_put_source(struct profile_writer *writer, const char *path, const char *text,
                        size_t bytes)
 {
@@ -225,6 +236,17 @@ int profile_put_curve(struct profile_writer *writer, const struct curve *curve)
     int error = put_block(writer, CURVES, curve->node, rows, curve->count);
     free(rows);
     return error;
+}
+
+int profile_put_rank_steps(struct profile_writer *writer, const struct profile_rank_step *steps,
+                           size_t count)
+{
+    if (!count)
+        return 0;
+    if (count > COLUMNS_MAX_ROWS)
+        return profile_fail(-EINVAL, "a rank of %zu steps: at most %d are kept", count,
+                            COLUMNS_MAX_ROWS);
+    return put_block(writer, RANK_STEPS, steps->rank, steps, count);
 }
 
 static int compare_residencies(const void *left, const void *right)

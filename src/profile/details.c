@@ -162,10 +162,66 @@ static const struct detail_column source_columns[] = {
     FIELD("text", text, DETAIL_BYTES),
 };
 _Static_assert(offsetof(ROW, bytes) == offsetof(ROW, text) + sizeof(char *), "see DETAIL_BYTES");
+
+#undef ROW
+#define ROW struct profile_rank
+static const struct detail_column rank_columns[] = {
+    FIELD("id", id, DETAIL_SMALL),
+    FIELD("rank", rank, DETAIL_SMALL),
+    FIELD("beside", beside, DETAIL_FLAG),
+    FIELD("state", state, DETAIL_NAME),
+    FIELD("file", file, DETAIL_NAME),
+    FIELD("note", note, DETAIL_TEXT),
+    FIELD("node", node, DETAIL_SMALL),
+    FIELD("pid", pid, DETAIL_SMALL),
+    FIELD("signal", signal, DETAIL_SMALL),
+    FIELD("status", status, DETAIL_SMALL),
+    FIELD("start_unix_ns", start_unix_ns, DETAIL_MAYBE),
+    FIELD("duration_ns", duration_ns, DETAIL_MAYBE),
+    FIELD("peak_bytes", peak_bytes, DETAIL_MAYBE),
+    FIELD("peak_ns", peak_ns, DETAIL_MAYBE),
+    FIELD("live_bytes", live_bytes, DETAIL_MAYBE),
+    FIELD("live_count", live_count, DETAIL_MAYBE),
+    FIELD("alloc_bytes", alloc_bytes, DETAIL_MAYBE),
+    FIELD("alloc_count", alloc_count, DETAIL_MAYBE),
+    FIELD("lost_events", lost_events, DETAIL_MAYBE),
+    FIELD("mpi_peak_bytes", mpi_peak_bytes, DETAIL_MAYBE),
+    FIELD("resident_peak_bytes", resident_peak_bytes, DETAIL_MAYBE),
+};
+
+#undef ROW
+#define ROW struct profile_rank_step
+static const struct detail_column rank_step_columns[] = {
+    FIELD("rank", rank, DETAIL_SMALL),
+    FIELD("step", step, DETAIL_SMALL),
+    FIELD("requested_max", requested_max, DETAIL_MAYBE),
+    FIELD("requested_min", requested_min, DETAIL_MAYBE),
+    FIELD("resident_max", resident_max, DETAIL_MAYBE),
+};
+
+#undef ROW
+#define ROW struct profile_node_peak
+static const struct detail_column node_peak_columns[] = {
+    FIELD("id", id, DETAIL_SMALL),
+    FIELD("name", name, DETAIL_NAME),
+    FIELD("ranks", ranks, DETAIL_MAYBE),
+    FIELD("beside", beside, DETAIL_MAYBE),
+    FIELD("not_read", not_read, DETAIL_MAYBE),
+    FIELD("lower_bytes", lower_bytes, DETAIL_MAYBE),
+    FIELD("upper_bytes", upper_bytes, DETAIL_MAYBE),
+    FIELD("at_unix_ns", at_unix_ns, DETAIL_MAYBE),
+    FIELD("step_ns", step_ns, DETAIL_MAYBE),
+    FIELD("peak_sum", peak_sum, DETAIL_MAYBE),
+    FIELD("resident_bytes", resident_bytes, DETAIL_MAYBE),
+    FIELD("machine_bytes", machine_bytes, DETAIL_MAYBE),
+    FIELD("limit_bytes", limit_bytes, DETAIL_MAYBE),
+    FIELD("cgroup_peak_bytes", cgroup_peak_bytes, DETAIL_MAYBE),
+};
 #undef ROW
 
 _Static_assert(COUNT(residency_columns) <= DETAIL_BLOCK_COLUMNS &&
-               COUNT(curve_columns) <= DETAIL_BLOCK_COLUMNS, "columns of blocks have room");
+               COUNT(curve_columns) <= DETAIL_BLOCK_COLUMNS &&
+               COUNT(rank_step_columns) <= DETAIL_BLOCK_COLUMNS, "columns of blocks have room");
 
 #define TABLE(name, tail, order, columns, row) \
     {name, tail, order, columns, COUNT(columns), sizeof(row), NULL, NULL}
@@ -192,6 +248,12 @@ const struct detail_table detail_tables[DETAILS] = {
                          "path INTEGER PRIMARY KEY"),
     [SOURCES] = TABLE("source", ",PRIMARY KEY(path))", "path", source_columns,
                       struct profile_source),
+    [RANKS] = TABLE("ranks", ",PRIMARY KEY(id))", "id", rank_columns, struct profile_rank),
+    [RANK_STEPS] = IN_BLOCKS("rank_timeline", ",PRIMARY KEY(rank,step)) WITHOUT ROWID",
+                             "rank,step", rank_step_columns, struct profile_rank_step,
+                             "rank INTEGER PRIMARY KEY"),
+    [NODE_PEAKS] = TABLE("nodes", ",PRIMARY KEY(id))", "id", node_peak_columns,
+                         struct profile_node_peak),
 };
 /* clang-format on */
 

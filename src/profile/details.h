@@ -63,6 +63,9 @@ enum detail {
     RESIDENCIES,
     CURVES,
     SOURCES,
+    RANKS,
+    RANK_STEPS,
+    NODE_PEAKS,
     DETAILS
 };
 extern const struct detail_table detail_tables[DETAILS];

@@ -42,6 +42,9 @@ int profile_writer_commit(struct profile_writer *writer);
 #define PROFILE_META_LOCAL_RANK   "local_rank"    /* integer: among the ranks of its node */
 #define PROFILE_META_NODE         "node"          /* integer: of the node, as the launcher counts */
 #define PROFILE_META_LAUNCHER     "launcher"      /* "openmpi", "hydra", "slurm" … */
+/* integer: it is the profile of a job, and that many ranks are in its figures; else absent */
+#define PROFILE_META_JOB_RANKS    "job_ranks"
+#define PROFILE_META_JOB_MISSING  "job_missing" /* integer: ranks that left nothing */
 #define PROFILE_META_JOB          "job_id"        /* the same in all processes of a job */
 #define PROFILE_META_BOOT         "boot_id"       /* the kernel's: names the machine since its boot */
 #define PROFILE_META_START        "start_unix_ns" /* integer, ns since 1970 */
@@ -218,6 +221,36 @@ struct profile_residency {
 int profile_put_residency(struct profile_writer *writer, const struct profile_residency *rows,
                           size_t count);
 
+/* Of a profile of a whole job (`tidemark job -o`): its processes, their memory over time, its nodes.
+ * doc/FORMAT-profile.md defines each column. UINT64_MAX: not known. */
+struct profile_rank {
+    uint32_t id;   /* 1 …, by rank */
+    uint32_t rank; /* of MPI, or the place of its file */
+    bool beside;   /* no rank of its own: a process that one started, or of none */
+    const char *state, *file, *note; /* complete, died, …; note: why it was not read; or NULL */
+    uint32_t node;                   /* id of a node */
+    uint32_t pid, signal, status;
+    uint64_t start_unix_ns, duration_ns, peak_bytes, peak_ns, live_bytes, live_count, alloc_bytes,
+        alloc_count, lost_events, mpi_peak_bytes, resident_peak_bytes;
+};
+struct profile_rank_step {
+    uint32_t rank; /* id */
+    uint32_t step; /* 0 …, a 200th of the rank's own duration each */
+    uint64_t requested_max, requested_min, resident_max;
+};
+struct profile_node_peak {
+    uint32_t id; /* 1 … */
+    const char *name;
+    uint64_t ranks, beside, not_read;
+    uint64_t lower_bytes, upper_bytes, at_unix_ns, step_ns, peak_sum;
+    uint64_t resident_bytes, machine_bytes, limit_bytes, cgroup_peak_bytes;
+};
+int profile_put_rank(struct profile_writer *writer, const struct profile_rank *rank);
+/* All steps of one rank; steps rise. -EINVAL: more than 4096. */
+int profile_put_rank_steps(struct profile_writer *writer, const struct profile_rank_step *steps,
+                           size_t count);
+int profile_put_node_peak(struct profile_writer *writer, const struct profile_node_peak *node);
+
 /* The text of a source file as it was when the recording ended; replaces that path's. Readers take
  * up to 16 MiB of one file. */
 int profile_put_source(struct profile_writer *writer, const char *path, const char *text,
@@ -325,6 +358,12 @@ struct profile {
         const char *path, *text;
         size_t bytes;
     } * sources; /* by path */
+    size_t rank_count; /* of a job */
+    struct profile_rank *ranks; /* by id */
+    size_t rank_step_count;
+    struct profile_rank_step *rank_steps; /* by rank, step */
+    size_t node_peak_count;
+    struct profile_node_peak *node_peaks; /* by id */
     struct profile_private *own; /* the reader's */
 };
 

@@ -18,6 +18,27 @@ enum { TOP_INSIGHTS = 5 };
 
 /* ---- The head ------------------------------------------------------------------------------ */
 
+static void add_process(struct strbuf *line, const struct profile *profile)
+{
+    strbuf_add_string(line, "  pid ");
+    facts_add_text(line, profile, PROFILE_META_PID);
+    facts_add_rank(line, profile);
+    strbuf_add_string(line, " on ");
+    facts_add_text(line, profile, PROFILE_META_HOST);
+}
+
+static void add_job(struct strbuf *line, const struct profile *profile)
+{
+    strbuf_add_string(line, "  ");
+    facts_add_text(line, profile, PROFILE_META_JOB_RANKS);
+    strbuf_addf(line, " ranks on %zu node%s", profile->node_peak_count,
+                profile->node_peak_count == 1 ? "" : "s");
+    if (!profile_get(profile, PROFILE_META_JOB))
+        return;
+    strbuf_add_string(line, ", job ");
+    facts_add_text(line, profile, PROFILE_META_JOB);
+}
+
 static void add_identity(struct text *text)
 {
     const struct profile *profile = text->profile;
@@ -25,11 +46,10 @@ static void add_identity(struct text *text)
     facts_add_text(&line, profile, PROFILE_META_PROGRAM);
     style_add(&text->out, &text->style, TONE_TITLE, line.data);
     strbuf_reset(&line);
-    strbuf_add_string(&line, "  pid ");
-    facts_add_text(&line, profile, PROFILE_META_PID);
-    facts_add_rank(&line, profile);
-    strbuf_add_string(&line, " on ");
-    facts_add_text(&line, profile, PROFILE_META_HOST);
+    if (facts_is_job(profile))
+        add_job(&line, profile);
+    else
+        add_process(&line, profile);
     uint64_t start_ns = facts_number(profile, PROFILE_META_START);
     if (start_ns)
         strbuf_addf(&line, ", %s", human_time((int64_t)(start_ns / 1000000000u)).text);

@@ -1,0 +1,292 @@
+/* See job_command.h. */
+#include "cli/job_command.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "base/human.h"
+#include "base/term.h"
+#include "base/text.h"
+#include "job/job.h"
+#include "job/profile.h"
+
+struct arguments {
+    const char *id, *output;
+    uint64_t threads, top, rows, width;
+    int format, colour;
+    bool json, pager;
+};
+enum { FORMAT_TEXT, FORMAT_JSON };
+
+#define TO(field) OPTION_TO(struct arguments, field)
+
+const struct option_entry job_entries[] = {
+    OPTION_GROUP("What to read"),
+    {"id", 0, OPTION_STRING, "ID", "the job of that id, where a directory has several", TO(id),
+     false, NULL},
+    {"jobs", 'J', OPTION_NUMBER, "N",
+     "profiles read at once, each of which is in memory (default: one per processor)", TO(threads),
+     false, NULL},
+    OPTION_GROUP("What to make"),
+    {"output", 'o', OPTION_STRING, "FILE", "write the profile of the whole job to FILE", TO(output),
+     false, NULL},
+    OPTION_GROUP("How to show it"),
+    {"format", 'f', OPTION_CHOICE, "text|json", "JSON as doc/JOB-JSON.md describes (default: text)",
+     TO(format), false, NULL},
+    {"json", 'j', OPTION_FLAG, NULL, "--format=json", TO(json), false, NULL},
+    {"top", 'n', OPTION_NUMBER, "N", "rows in each table (default: 10)", TO(top), false, NULL},
+    {"rows", 0, OPTION_NUMBER, "N", "rows of memory over time (default: 32)", TO(rows), false,
+     NULL},
+    {"color", 0, OPTION_CHOICE, TERM_COLOUR_CHOICE, "colour (default: auto; NO_COLOR is respected)",
+     TO(colour), false, NULL},
+    {"pager", 0, OPTION_SWITCH, NULL, "$PAGER or less, on a terminal (default: yes)", TO(pager),
+     false, NULL},
+    {"width", 'w', OPTION_NUMBER, "COLUMNS",
+     "as wide as this, 72 at least (default: the terminal, else 80)", TO(width), false, NULL},
+    OPTION_GROUP_END};
+
+static int complain(const struct job_engine *engine, const char *sentence)
+{
+    struct strbuf safe = STRBUF_INIT;
+    text_add_safe_string(&safe, sentence);
+    fprintf(stderr, "%s%s: %s\n", strcmp(engine->command->name, "tidemark-mpi") ? "tidemark " : "",
+            engine->command->name, safe.data);
+    strbuf_release(&safe);
+    return OPTIONS_EXIT_FAILURE;
+}
+
+/* ---- Which jobs ---------------------------------------------------------------------------- */
+
+static void add_listed(struct strbuf *out, const struct manifest_job *job)
+{
+    strbuf_addf(out, "  --id %s  ", job->id);
+    if (job->ranks > 0)
+        strbuf_addf(out, "%lld ranks", (long long)job->ranks);
+    else
+        strbuf_addf(out, "%zu processes", job->process_count);
+    if (job->start_unix_ns >= 0)
+        strbuf_addf(out, ", %s", human_time(job->start_unix_ns / 1000000000).text);
+    for (size_t i = 0; i < job->process_count; i++)
+        if (job->processes[i].entry.program) {
+            strbuf_addf(out, ", %s", job->processes[i].entry.program);
+            break;
+        }
+}
+
+static int ask_which(const struct job_engine *engine, const struct manifest *manifest,
+                     const char *path)
+{
+    struct strbuf line = STRBUF_INIT;
+    strbuf_addf(&line, "there are %zu jobs in %s, say which:", manifest->job_count, path);
+    complain(engine, line.data);
+    for (size_t i = 0; i < manifest->job_count; i++) {
+        struct strbuf safe = STRBUF_INIT;
+        strbuf_reset(&line);
+        add_listed(&line, &manifest->jobs[i]);
+        text_add_safe_string(&safe, line.data);
+        fprintf(stderr, "%s\n", safe.data);
+        strbuf_release(&safe);
+    }
+    strbuf_release(&line);
+    return OPTIONS_EXIT_FAILURE;
+}
+
+static const struct manifest_job *find_job(const struct manifest *manifest, const char *id)
+{
+    for (size_t i = 0; i < manifest->job_count; i++)
+        if (!strcmp(manifest->jobs[i].id, id))
+            return &manifest->jobs[i];
+    return NULL;
+}
+
+/* The files of the one job that is meant. 0 or an exit status, with a sentence. */
+static int choose(const struct job_engine *engine, const char *const *paths, size_t count,
+                  const char *id, struct job_files *files)
+{
+    struct manifest *manifest;
+    const struct manifest_job *job;
+    int status = 0;
+    if (manifest_open(&manifest, paths, count))
+        return complain(engine, profile_error());
+    job = id ? find_job(manifest, id) : manifest->job_count ? &manifest->jobs[0] : NULL;
+    if (!job && id) {
+        struct strbuf line = STRBUF_INIT;
+        strbuf_addf(&line, "there is no job %s in %s", id, paths[0]);
+        status = complain(engine, line.data);
+        strbuf_release(&line);
+    } else if (!id && manifest->job_count > 1) {
+        status = ask_which(engine, manifest, paths[0]);
+    } else if (!job) {
+        status = complain(engine, "nothing was recorded there");
+    } else {
+        job_files_init(files, job);
+    }
+    manifest_free(manifest);
+    return status;
+}
+
+static bool is_directory(const char *path)
+{
+    struct stat info;
+    return !stat(path, &info) && S_ISDIR(info.st_mode);
+}
+
+/* ---- Analysis ------------------------------------------------------------------------------ */
+
+static void show_progress(void *context, size_t done, size_t of)
+{
+    (void)context;
+    fprintf(stderr, done < of ? "\r%zu of %zu profiles read" : "\r\033[K", done, of);
+}
+
+struct analysed {
+    struct job_files files;
+    struct job job;
+    struct job_tree tree;
+};
+
+static int analyse(const struct job_engine *engine, const char *const *paths, size_t count,
+                   const struct arguments *arguments, struct analysed *out)
+{
+    struct job_progress progress = {isatty(STDERR_FILENO) ? show_progress : NULL, NULL};
+    struct job_summary summary = {0};
+    *out = (struct analysed){0};
+    int status = choose(engine, paths, count, arguments->id, &out->files);
+    if (status)
+        return status;
+    engine->analyse(&out->files, arguments->threads, &summary,
+                    arguments->output ? &out->tree : NULL, &progress);
+    job_init(&out->job, &summary, out->files.id, paths[0]);
+    return 0;
+}
+
+static void release(struct analysed *analysed)
+{
+    job_release(&analysed->job);
+    job_tree_release(&analysed->tree);
+    job_files_release(&analysed->files);
+}
+
+/* ---- Output -------------------------------------------------------------------------------- */
+
+static struct job_options settle(const struct arguments *arguments)
+{
+    size_t columns = arguments->width ? arguments->width : term_columns(stdout);
+    if (!arguments->width && columns > 130)
+        columns = 130;
+    if (columns < 72)
+        columns = 72;
+    return (struct job_options){
+        .style = {term_wants_colour((enum term_colour)arguments->colour, stdout), term_is_utf8(),
+                  columns > 1000 ? 1000 : columns},
+        .top = arguments->top,
+        .rows = arguments->rows,
+    };
+}
+
+static int finish(const struct job_engine *engine, struct term_pager *pager, int error)
+{
+    int close_error = term_pager_close(pager);
+    error = error ? error : close_error;
+    if (!error || error == -EPIPE)
+        return 0;
+    struct strbuf line = STRBUF_INIT;
+    strbuf_addf(&line, "cannot write: %s", strerror(-error));
+    int status = complain(engine, line.data);
+    strbuf_release(&line);
+    return status;
+}
+
+static int show(const struct job_engine *engine, const struct job *job,
+                const struct arguments *arguments)
+{
+    struct job_options options = settle(arguments);
+    bool json = arguments->json || arguments->format == FORMAT_JSON;
+    struct term_pager pager = term_pager_open(engine->pages && arguments->pager && !json);
+    int error = json ? job_json(pager.out, job) : job_text(pager.out, job, &options);
+    return finish(engine, &pager, error);
+}
+
+static int one_job(const struct job_engine *engine, const char *const *paths, size_t count,
+                   const struct arguments *arguments)
+{
+    struct analysed analysed;
+    int status = analyse(engine, paths, count, arguments, &analysed);
+    if (!status && !analysed.job.ranks)
+        status =
+            complain(engine, analysed.job.summary.rank_count && analysed.job.summary.ranks[0].note
+                                 ? analysed.job.summary.ranks[0].note
+                                 : "no profile of the job could be read");
+    if (!status && arguments->output &&
+        job_profile_write(arguments->output, &analysed.job, &analysed.tree))
+        status = complain(engine, profile_error());
+    if (!status)
+        status = show(engine, &analysed.job, arguments);
+    release(&analysed);
+    return status;
+}
+
+static int compare_jobs(const void *left, const void *right)
+{
+    const struct job *a = *(struct job *const *)left, *b = *(struct job *const *)right;
+    return a->size != b->size ? (a->size < b->size ? -1 : 1) : strcmp(a->name, b->name);
+}
+
+static int show_scaling(const struct job_engine *engine, struct analysed *all, size_t count,
+                        const struct arguments *arguments)
+{
+    struct job **jobs = bytes_resize(NULL, count, sizeof *jobs);
+    struct job_options options = settle(arguments);
+    bool json = arguments->json || arguments->format == FORMAT_JSON;
+    for (size_t i = 0; i < count; i++)
+        jobs[i] = &all[i].job;
+    qsort(jobs, count, sizeof *jobs, compare_jobs);
+    struct term_pager pager = term_pager_open(engine->pages && arguments->pager && !json);
+    int error = json ? job_scaling_json(pager.out, jobs, count)
+                     : job_scaling_text(pager.out, jobs, count, &options);
+    free(jobs);
+    return finish(engine, &pager, error);
+}
+
+static int several_jobs(const struct job_engine *engine, const char *const *paths, size_t count,
+                        const struct arguments *arguments)
+{
+    struct analysed *all = bytes_resize(NULL, count, sizeof *all);
+    size_t ready = 0;
+    int status = 0;
+    while (ready < count && !status)
+        status = analyse(engine, paths + ready, 1, arguments, &all[ready]), ready++;
+    if (!status)
+        status = show_scaling(engine, all, count, arguments);
+    while (ready--)
+        release(&all[ready]);
+    free(all);
+    return status;
+}
+
+int job_command(const struct job_engine *engine, int argc, char **argv)
+{
+    struct arguments arguments = {.pager = true, .top = 10, .rows = 32};
+    int operand = options_parse(engine->command, argc, argv, &arguments);
+    if (operand < 0)
+        return OPTIONS_EXIT_STATUS(operand);
+    const char *const *paths = (const char *const *)argv + operand;
+    size_t count = (size_t)(argc - operand), directories = 0;
+    for (size_t i = 0; i < count; i++)
+        directories += is_directory(paths[i]);
+    if (!count)
+        return options_usage_error(engine->command, "no directory of a job given");
+    if (count > 1 && directories && directories < count)
+        return options_usage_error(engine->command, "directories and profiles given: several "
+                                                    "directories are jobs to compare, several "
+                                                    "profiles are ranks of one job");
+    if (count > 1 && directories && arguments.output)
+        return options_usage_error(engine->command,
+                                   "--output writes one job, and several are given");
+    if (count > 1 && directories)
+        return several_jobs(engine, paths, count, &arguments);
+    return one_job(engine, paths, count, &arguments);
+}

@@ -1,0 +1,75 @@
+# A job of 64 ranks whose every figure follows from a formula (tests/unit/job/made.h).
+. "$HERE/lib.sh"
+
+"$MAKE_JOB" run16 16
+"$MAKE_JOB" run32 32
+"$MAKE_JOB" run64 64 16 7
+
+tidemark job --width 90 --rows 8 run64
+echo "--- ASCII"
+LC_ALL=en_US.ISO-8859-1 tidemark job --width 90 --rows 4 run64 | sed -n '/^Memory over time/,/100 %/p'
+echo "--- colour"
+NO_COLOR= tidemark job --color=always --rows 4 run64 | grep -c "$(printf '\033')\[38;5;160m"
+
+echo "--- the same from its files, by any number of threads"
+tidemark job -f json run64/*.tmk >a.json
+tidemark job -f json -J 1 run64 >b.json
+tidemark job -f json -J 5 run64 >c.json
+cmp b.json c.json
+strip() { grep -v '"file"' "$1"; }
+strip a.json >a; strip b.json >b; cmp a b
+
+echo "--- JSON against SQL over the profiles themselves"
+python3 - <<'P'
+import json, math, subprocess, sqlite3, os, glob
+job = json.load(open("b.json"))
+peaks = []
+for path in sorted(glob.glob("run64/*.tmk")):
+    subprocess.run(["tidemark", "unpack", path, "one.db"], check=True)
+    peaks.append(sqlite3.connect("one.db").execute("SELECT peak_bytes FROM program").fetchone()[0])
+    os.unlink("one.db")
+marks = job["high_water_marks"]
+mean = sum(peaks) / len(peaks)
+assert [r["peak_bytes"] for r in job["ranks"]] == peaks
+assert (marks["min"], marks["max"], marks["sum"]) == (min(peaks), max(peaks), sum(peaks))
+assert abs(marks["deviation"] - math.sqrt(sum((p - mean) ** 2 for p in peaks) / len(peaks))) < 1e-3
+assert abs(marks["imbalance"] - max(peaks) / mean) < 1e-12
+for node in job["nodes"]:
+    mine = [r["peak_bytes"] for r in job["ranks"] if r["node"] == node["name"]]
+    assert node["lower_bytes"] <= sum(mine) <= node["upper_bytes"], node
+print("equal")
+P
+
+echo "--- scaling"
+tidemark job --width 90 run64 run16 run32
+
+echo "--- a job profile"
+tidemark job -o job.tmk run64 >/dev/null
+tidemark report --width 90 --pager job.tmk | head -9
+query job.tmk "SELECT count(*), sum(peak_bytes), (SELECT sum(at_peak_bytes) FROM site), (SELECT peak_bytes FROM program), (SELECT count(*) FROM rank_timeline), (SELECT count(*) FROM nodes) FROM ranks"
+
+echo "--- damage costs only itself"
+rm run64/rank-00003.tmk
+head -c 1000 run64/rank-00005.tmk >cut && mv cut run64/rank-00005.tmk
+echo nonsense >run64/rank-00009.tmk
+tidemark job --width 90 run64 | sed -n '/^Not as/,/^$/p'
+tidemark job --width 90 run64 | grep -E 'ranks on|most  .*rank'
+
+echo "--- what is wrong is said"
+try tidemark job
+sentence "no directory"
+try tidemark job nowhere
+sentence "nowhere"
+mkdir empty
+try tidemark job empty
+sentence "empty"
+try tidemark job run16 run32/rank-00000.tmk
+sentence "directories and profiles"
+try tidemark job -o x.tmk run16 run32
+sentence "one job"
+mkdir two
+"$MAKE_JOB" two/a 2 2 -1 first
+"$MAKE_JOB" two/b 3 3 -1 second
+try tidemark job two/a/*.tmk two/b/*.tmk
+cat err
+tidemark job --id second two/a/*.tmk two/b/*.tmk | head -1
