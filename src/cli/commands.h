@@ -9,6 +9,7 @@ int cmd_report(int argc, char **argv);
 int cmd_insight(int argc, char **argv);
 int cmd_annotate(int argc, char **argv);
 int cmd_serve(int argc, char **argv);
+int cmd_html(int argc, char **argv);
 int cmd_unpack(int argc, char **argv);
 
 #endif

@@ -87,6 +87,22 @@ static void open_text(struct source_text *text, const struct resources *resource
     }
 }
 
+/* An embedded text that had changed before it was embedded is all that there will ever be. */
+static bool is_shown(const struct source_text *text)
+{
+    return text->origin == SOURCE_ORIGIN_EMBEDDED ||
+           (text->origin == SOURCE_ORIGIN_DISK && !text->changed);
+}
+
+bool resources_has_text(const struct resources *resources, uint32_t file)
+{
+    struct source_text text = {.note = STRBUF_INIT};
+    open_text(&text, resources, file);
+    bool shown = is_shown(&text);
+    source_text_close(&text);
+    return shown;
+}
+
 /* json_string() takes C strings: what lies behind a NUL byte would be lost. */
 static void write_text(struct json *json, const struct source_text *text)
 {
@@ -120,11 +136,10 @@ static int write_source(struct json *json, const struct resources *resources, co
     json_string(json, "origin", origins[text.origin]);
     json_bool(json, "changed", text.changed);
     json_string(json, "note", text.note.length ? text.note.data : NULL);
-    if (text.origin == SOURCE_ORIGIN_NONE ||
-        (text.origin == SOURCE_ORIGIN_DISK && text.changed && !anyway))
-        json_null(json, "text");
-    else
+    if (is_shown(&text) || (anyway && text.origin != SOURCE_ORIGIN_NONE))
         write_text(json, &text);
+    else
+        json_null(json, "text");
     source_text_close(&text);
     return 0;
 }
