@@ -284,10 +284,10 @@ static int load_page(struct page *page, struct strbuf *why)
         strbuf_add_string(why, "the web view that was built into this command is not whole");
         return error ? error : -EINVAL;
     }
-    /* In strings and patterns these mean the same, and end no element. */
+    /* In strings and patterns of every kind these mean the same, and end no element. */
     replace_all(&page->script, "\r\n", "\n");
-    replace_all(&page->script, "</script", "<\\/script");
-    replace_all(&page->script, "<!--", "<\\!--");
+    replace_all(&page->script, "</script", "\\x3C/script");
+    replace_all(&page->script, "<!--", "\\x3C!--");
     replace_all(&page->style, "</", "<\\/");
     return 0;
 }

@@ -6,7 +6,7 @@ try tidemark html run.tmk
 sentence 'wrote run.html'
 grep -c 'data-tidemark="file"' run.html
 grep -c 'data-name="p/0/summary"' run.html
-grep -cE '(src|href)="' run.html
+grep -cE '(src|href)="app\.' run.html
 block() { sed -n "s,.*data-name=\"$1\" data-type=\"json\">\([^<]*\)<.*,\1,p" "$2" | base64 -d | gzip -dc; }
 tidemark report --json run.tmk | jq -S .program >wanted
 block p/0/summary run.html | jq -S .program | cmp - wanted && echo "the report's figures"
