@@ -30,6 +30,10 @@ procps          ps and pgrep: tests look at processes
 util-linux      setpriv: tests as another user
 bsdutils        script: tests on a terminal
 gfortran        Fortran victims
+openmpi-bin     MPI victims run under Open MPI
+libopenmpi-dev  and are built with it
+mpich           MPI victims run under MPICH, which may be there beside the other
+libmpich-dev    and are built with it
 libunwind8      the oracle of call paths: every capture is compared (50 kB)
 valgrind        the oracle: allocation counts and peaks
 libgoogle-perftools-dev  programs linked with tcmalloc

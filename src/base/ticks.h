@@ -1,7 +1,7 @@
 /* The clock of events: one number that every thread of a machine reads without a system call and
  * that is consistent between cores. On x86-64 it is the time-stamp counter (invariant on every
  * machine since about 2010), on aarch64 the virtual counter, elsewhere CLOCK_MONOTONIC in ns.
- * How ticks become nanoseconds is the collector's business (see collector/clock.h).
+ * How ticks become nanoseconds is the collector's business (see assembly/clock.h).
  *
  * Header only: the recorder, which may call nothing, uses it too. */
 #ifndef TIDEMARK_BASE_TICKS_H

@@ -2,6 +2,7 @@
  * (recorder/starter.c). Not for people; its options come from TIDEMARK_OPTIONS, as `tidemark record`
  * takes them. Ends when the last process of the session has. */
 #include "cli/commands.h"
+#include "cli/collect.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,10 +10,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include "base/options.h"
 #include "cli/record_options.h"
 #include "collector/collector.h"
+#include "collector/job_place.h"
+#include "profile/profile.h"
 
 struct collect_options {
     const char *session;
@@ -59,6 +63,68 @@ static void leave_stderr(void)
     }
 }
 
+/* ---- In the background ---- */
+
+/* What else is open is the program's, or between it and its launcher, who may wait for its end. */
+static void leave_descriptors(int kept)
+{
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    for (int fd = 0; null >= 0 && fd < 3; fd++)
+        dup2(null, fd);
+    if (kept > 3)
+        close_range(3, (unsigned)kept - 1, 0);
+    close_range((unsigned)kept + 1, ~0u, 0);
+}
+
+/* Never returns. `ready`: where the name goes. */
+static void collect_alone(const struct collector_options *options, int ready)
+{
+    struct collector *collector;
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    leave_descriptors(ready);
+    if (collector_open(&collector, options, NULL) < 0)
+        _exit(OPTIONS_EXIT_FAILURE);
+    const char *name = collector_name(collector);
+    bool told = write(ready, name, strlen(name) + 1) == (ssize_t)strlen(name) + 1;
+    close(ready);
+    if (told)
+        run(collector);
+    collector_close(collector);
+    _exit(0);
+}
+
+int collect_in_background(const struct collector_options *options, char *name, size_t bytes)
+{
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return -errno;
+    int ready = fcntl(ends[1], F_DUPFD_CLOEXEC, 3); /* out of the way of standard streams */
+    close(ends[1]);
+    pid_t child = fork();
+    if (child == 0) {
+        setsid();
+        if (fork() == 0)
+            collect_alone(options, ready);
+        _exit(0);
+    }
+    int error = child < 0 ? -errno : 0;
+    close(ready);
+    if (child > 0)
+        waitpid(child, NULL, 0);
+    ssize_t got;
+    do
+        got = read(ends[0], name, bytes);
+    while (got < 0 && errno == EINTR);
+    close(ends[0]);
+    if (!error && (got <= 0 || name[got - 1]))
+        error = -ECHILD;
+    return error;
+}
+
+/* ---- The command ---- */
+
 int cmd_collect(int argc, char **argv)
 {
     struct collect_options collect = {0};
@@ -69,6 +135,8 @@ int cmd_collect(int argc, char **argv)
         return options_usage_error(&command, "this command is for the recorder's own use");
     struct record_options options;
     record_options_from_environment(&options);
+    if (options.job && job_place_prepare(options.job) < 0)
+        fprintf(stderr, "tidemark: this process is not recorded: %s\n", profile_error());
     leave_stderr();
     struct collector_options wanted = record_collector_options(&options);
     wanted.exit_waits = true;

@@ -16,8 +16,11 @@
 #include <unistd.h>
 #include "base/options.h"
 #include "base/strbuf.h"
+#include "cli/collect.h"
 #include "cli/record_options.h"
 #include "collector/collector.h"
+#include "collector/job_place.h"
+#include "process/launcher.h"
 #include "process/program.h"
 #include "profile/profile.h"
 #include "report/report.h"
@@ -252,6 +255,15 @@ static void say_summary(const struct collector *collector, const struct image_re
     say_others(collector, shown);
 }
 
+static void say_job(const struct collector *collector, const char *directory)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < collector_result_count(collector); i++)
+        count += collector_result(collector, i)->path != NULL;
+    fprintf(stderr, "tidemark: %zu profile%s in %s: tidemark job %s shows them\n", count,
+            count == 1 ? "" : "s", directory, directory);
+}
+
 static int conclude(struct job *job, const struct record_options *options, const char *program)
 {
     const struct image_result *shown = main_result(job);
@@ -260,6 +272,8 @@ static int conclude(struct job *job, const struct record_options *options, const
                 "tidemark: '%s' was not recorded: it ran without the recorder (does it clear its "
                 "environment, or start itself by other means?)\n",
                 program);
+    else if (options->job && !options->quiet)
+        say_job(job->collector, options->job);
     else if (!options->quiet)
         say_summary(job->collector, shown);
     say_errors(job->collector);
@@ -298,6 +312,39 @@ static int refuse_unrecordable(const char *name)
     return status;
 }
 
+/* ---- A rank of a job ---- */
+
+/* Once for a whole job. */
+static void announce(const struct record_options *options, const struct launcher *rank)
+{
+    const char *id = options->job_id ? options->job_id : rank->job_id;
+    if (options->quiet || rank->rank != 0)
+        return;
+    fprintf(stderr, "tidemark: recording the ranks' profiles into %s%s%s: tidemark job %s shows "
+            "them\n", options->job, *id ? "/" : "", id, options->job);
+}
+
+/* Under an MPI launcher we become the program, and the collector runs beside it. What the launcher
+ * does to its rank it does to the program itself: were we in between, a SIGKILL for the rank would
+ * end us and leave the program. Returns the exit status for one that could not be started. */
+static int become_rank(const struct record_options *options, const struct launcher *rank,
+                       char **argv, const char *library)
+{
+    char name[108];
+    struct collector_options wanted = record_collector_options(options);
+    wanted.exit_waits = true;
+    int error = collect_in_background(&wanted, name, sizeof name);
+    if (error) {
+        fprintf(stderr, "tidemark record: cannot collect: %s\n", strerror(-error));
+        return OPTIONS_EXIT_FAILURE;
+    }
+    announce(options, rank);
+    prepend_preload(library);
+    setenv(WIRE_SESSION_VARIABLE, name, 1);
+    execvp(argv[0], argv);
+    return say_cannot(argv[0], errno);
+}
+
 int cmd_record(int argc, char **argv)
 {
     struct record_options options = record_options_default();
@@ -317,6 +364,14 @@ int cmd_record(int argc, char **argv)
               "installation whole?\n", stderr);
         return OPTIONS_EXIT_FAILURE;
     }
+    if (options.job && job_place_prepare(options.job) < 0) {
+        fprintf(stderr, "tidemark record: %s\n", profile_error());
+        return OPTIONS_EXIT_FAILURE;
+    }
+    struct launcher rank;
+    launcher_of(&rank, getpid());
+    if (options.job && rank.name)
+        return become_rank(&options, &rank, argv + operand, library);
     struct job job = {.signals = -1};
     struct collector_options wanted = record_collector_options(&options);
     int status = watch_signals(&job);

@@ -16,6 +16,12 @@ static const struct option_entry entries[] = {
      "write the profile to FILE; %p pid, %h host, %r MPI rank, %n program, %q{VAR} variable "
      "(default: " OUTPUT_NAME_DEFAULT ")",
      TO(output), false, NULL},
+    {"job", 0, OPTION_STRING, "DIR",
+     "for the ranks of an MPI job: a profile of each process into DIR/JOB, with an entry that says "
+     "which rank it is and how it ended, for tidemark job",
+     TO(job), false, NULL},
+    {"job-id", 0, OPTION_STRING, "NAME", "with --job: the job's name (default: the launcher's)",
+     TO(job_id), false, NULL},
     {"quiet", 'q', OPTION_FLAG, NULL, "no summary at the end", TO(quiet), false, NULL},
     {"pack", 0, OPTION_SWITCH, NULL, "compress the finished profile (default: yes)", TO(pack),
      false, NULL},
@@ -68,7 +74,7 @@ const struct options_command record_command = {
     .epilogue = "Examples:\n"
                 "  tidemark record ./solver input.dat\n"
                 "  tidemark record -o build.%n.%p.tmk make -j2\n"
-                "  LD_PRELOAD=libtidemark.so TIDEMARK_OPTIONS='-o rank%r.tmk' mpirun ./solver\n",
+                "  mpirun -n 64 tidemark record --job=runs ./solver input.dat\n",
 };
 
 struct record_options record_options_default(void)
@@ -89,8 +95,37 @@ static bool is_power_of_two(uint64_t value)
     return value && (value & (value - 1)) == 0;
 }
 
+/* It becomes the name of a directory on any file system. */
+static bool is_job_id(const char *id)
+{
+    static const char safe[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                               "0123456789-._@+=";
+    size_t length = strlen(id);
+    return length > 0 && length < 128 && *id != '.' && strspn(id, safe) == length;
+}
+
+static int check_job(const struct record_options *options)
+{
+    struct record_options usual = record_options_default();
+    if (options->job_id && !options->job)
+        return options_usage_error(&record_command, "--job-id names a job in a directory: give "
+                                   "--job=DIR too");
+    if (options->job_id && !is_job_id(options->job_id))
+        return options_usage_error(&record_command, "--job-id takes letters, digits and any of "
+                                   "-._@+=, at most 127, no dot first");
+    if (options->job && !*options->job)
+        return options_usage_error(&record_command, "--job needs the name of a directory");
+    if (options->job && strcmp(options->output, usual.output) != 0)
+        return options_usage_error(&record_command,
+                                   "--job names the profiles itself: leave -o out");
+    return 0;
+}
+
 int record_options_check(const struct record_options *options)
 {
+    int refused = check_job(options);
+    if (refused != 0)
+        return refused;
     const char *wrong = output_name_check(options->output);
     if (wrong)
         return options_usage_error(&record_command, "the output name '%s' is not usable: %s",
@@ -133,6 +168,8 @@ struct collector_options record_collector_options(const struct record_options *o
 {
     struct collector_options wanted = COLLECTOR_OPTIONS_INIT;
     wanted.output = options->output;
+    wanted.job = options->job;
+    wanted.job_id = options->job_id;
     wanted.follow = options->follow;
     wanted.looks = options->looks;
     wanted.pack = options->pack;

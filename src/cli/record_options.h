@@ -9,6 +9,7 @@
 
 struct record_options {
     const char *output;
+    const char *job, *job_id; /* NULL: not given */
     bool quiet;
     bool follow;
     bool looks;

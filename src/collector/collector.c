@@ -13,8 +13,9 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
-#include "collector/clock.h"
+#include "assembly/clock.h"
 #include "collector/image.h"
 #include "collector/output_name.h"
 #include "process/process.h"
@@ -30,6 +31,7 @@ struct member {
 struct collector {
     struct collector_options options;
     char name[108];
+    char session[96];
     int socket;
     struct member *members;
     size_t member_count, member_room;
@@ -50,6 +52,19 @@ static void make_name(char *name, size_t bytes)
     int at = snprintf(name, bytes, "tidemark-");
     for (size_t i = 0; i < sizeof random; i++)
         at += snprintf(name + at, bytes - (size_t)at, "%02x", random[i]);
+}
+
+/* For people to find: when, where, and which process of that second. */
+static void make_session_id(char *id, size_t bytes)
+{
+    char when[32] = "", host[32] = "";
+    time_t now = time(NULL);
+    struct tm utc;
+    strftime(when, sizeof when, "%Y%m%dT%H%M%SZ", gmtime_r(&now, &utc));
+    gethostname(host, sizeof host - 1);
+    for (char *at = host; *at; at++)
+        *at = *at == '/' ? '_' : *at;
+    snprintf(id, bytes, "%s-%s-%d", when, host, (int)getpid());
 }
 
 static int listen_as(const char *name)
@@ -76,6 +91,8 @@ int collector_open(struct collector **out, const struct collector_options *optio
     if (!collector)
         return -ENOMEM;
     collector->options = *options;
+    make_session_id(collector->session, sizeof collector->session);
+    collector->options.session = collector->session;
     clock_begin();
     if (name)
         snprintf(collector->name, sizeof collector->name, "%s", name);

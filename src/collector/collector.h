@@ -10,6 +10,9 @@
 
 struct collector_options {
     const char *output;  /* pattern, output_name.h */
+    const char *job;     /* instead: a directory of jobs, job_place.h; NULL: none */
+    const char *job_id;  /* the id that all processes shall have; NULL: the launcher's */
+    const char *session; /* collector_open() sets it: an id for what has no launcher */
     bool follow;         /* children too */
     bool drop;           /* a full ring drops events instead of waiting */
     bool free_stacks;    /* frees carry their call path */

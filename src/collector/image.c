@@ -13,14 +13,16 @@
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
+#include "base/strbuf.h"
 #include "base/ticks.h"
 #include "collector/collector.h"
+#include "collector/job_place.h"
 #include "collector/looks.h"
 #include "collector/merge.h"
 #include "collector/output_name.h"
-#include "collector/snapshot.h"
+#include "assembly/snapshot.h"
 #include "collector/view.h"
-#include "collector/writer.h"
+#include "assembly/writer.h"
 #include "process/process.h"
 #include "profile/profile.h"
 
@@ -41,6 +43,9 @@ struct image {
     pid_t pid, parent;
     bool first;
     char *program, *executable, *command, *directory, *path;
+    struct launcher launcher;
+    char *boot; /* NULL: not known */
+    bool uses_mpi;
     pthread_t thread;
     _Atomic bool ready, ended, done; /* ready: `view` may be used by others */
     enum image_end how;
@@ -49,22 +54,28 @@ struct image {
 
     /* the thread's own from here on */
     struct view view;
+    struct origins origins; /* of the view */
     struct replay *replay;
     struct merge *merge;
     struct writer *writer;
     struct clock_reading start;
-    int64_t start_unix_ns;
+    int64_t start_unix_ns, end_unix_ns;
     struct process_meter meter;
     struct looks *looks; /* NULL: not wanted */
     bool looked;         /* for the last time */
     uint64_t next_sample_ns, sample_interval_ns, next_flush_ns;
     bool written; /* the profile exists */
+    struct entry entry; /* with a directory of jobs */
+    struct entry_writer *entry_writer;
 
     /* a flush under way, on a thread of its own */
     pthread_t flusher;
     bool flushing;
     _Atomic bool flushed;
     struct snapshot snapshot;
+    struct look *taken; /* looks of that snapshot */
+    size_t taken_count;
+    struct sighting *sightings;
     int flush_status;
 };
 
@@ -124,8 +135,40 @@ static void describe(struct image *image)
     image->command = ask(process_command_line, image->pid);
     image->directory = ask(process_directory, image->pid);
     image->program = program_name(image);
-    image->path = output_name(image->options.output, image->program, image->pid);
     image->start_unix_ns = unix_ns();
+    process_boot_id(&image->boot);
+    job_place_identify(&image->launcher, image->pid);
+    if (image->options.job)
+        image->uses_mpi = job_place_maps_mpi(image->pid);
+    else
+        image->path = output_name(image->options.output, image->program, image->pid);
+}
+
+static const char *job_id(const struct image *image)
+{
+    const struct launcher *launcher = &image->launcher;
+    if (image->options.job_id)
+        return image->options.job_id;
+    return launcher->name && *launcher->job_id ? launcher->job_id : image->options.session;
+}
+
+static void write_rank(struct image *image)
+{
+    const struct launcher *launcher = &image->launcher;
+    if (image->boot)
+        writer_fact(image->writer, PROFILE_META_BOOT, image->boot);
+    if (image->options.job || launcher->name)
+        writer_fact(image->writer, PROFILE_META_JOB, job_id(image));
+    if (!launcher->name)
+        return;
+    writer_fact(image->writer, PROFILE_META_LAUNCHER, launcher->name);
+    writer_fact_number(image->writer, PROFILE_META_RANK, launcher->rank);
+    if (launcher->ranks >= 0)
+        writer_fact_number(image->writer, PROFILE_META_RANKS, launcher->ranks);
+    if (launcher->local_rank >= 0)
+        writer_fact_number(image->writer, PROFILE_META_LOCAL_RANK, launcher->local_rank);
+    if (launcher->node >= 0)
+        writer_fact_number(image->writer, PROFILE_META_NODE, launcher->node);
 }
 
 static void write_description(struct image *image)
@@ -145,6 +188,7 @@ static void write_description(struct image *image)
     writer_fact_number(writer, "parent_pid", image->parent);
     writer_fact(writer, "started_by", image->parent ? "fork" : "exec");
     writer_fact_number(writer, "start_unix_ns", image->start_unix_ns);
+    write_rank(image);
     writer_fact(writer, "on_full", image->options.drop ? "drop" : "wait");
     if (image->options.sample_bytes)
         writer_fact_number(writer, PROFILE_META_SAMPLE, (int64_t)image->options.sample_bytes);
@@ -154,19 +198,136 @@ static void write_description(struct image *image)
         writer_fact_number(writer, PROFILE_META_TIMED, 1);
 }
 
+struct ending {
+    enum image_end how;
+    int status;
+};
+
+/* What nobody saw the program itself may have said. */
+static struct ending ending_of(const struct image *image)
+{
+    struct wire_header *header = image->view.header;
+    struct ending ending = {image->how, image->status};
+    if (header && ending.how == IMAGE_END_UNKNOWN &&
+        atomic_load(&header->end_kind) == WIRE_END_EXIT) {
+        ending.how = IMAGE_END_EXIT;
+        ending.status = atomic_load(&header->end_status) & 0xff;
+    }
+    return ending;
+}
+
+static bool has_status(struct ending ending)
+{
+    return ending.how == IMAGE_END_EXIT || ending.how == IMAGE_END_SIGNAL;
+}
+
+static const char *const end_names[] = {"unknown", "exit", "signal", "exec", "detached"};
+
 static void write_end(struct image *image)
 {
-    static const char *const names[] = {"unknown", "exit", "signal", "exec", "detached"};
-    struct wire_header *header = image->view.header;
-    enum image_end how = image->how;
-    int status = image->status;
-    if (how == IMAGE_END_UNKNOWN && atomic_load(&header->end_kind) == WIRE_END_EXIT) {
-        how = IMAGE_END_EXIT;
-        status = atomic_load(&header->end_status) & 0xff;
-    }
-    writer_fact(image->writer, "end", names[how]);
-    if (how == IMAGE_END_EXIT || how == IMAGE_END_SIGNAL)
-        writer_fact_number(image->writer, "end_status", status);
+    struct ending ending = ending_of(image);
+    writer_fact(image->writer, PROFILE_META_END, end_names[ending.how]);
+    if (has_status(ending))
+        writer_fact_number(image->writer, PROFILE_META_END_STATUS, ending.status);
+}
+
+/* ---- Its entry in a directory of jobs ---- */
+
+static char *copy_of(const char *text)
+{
+    return text ? strdup(text) : NULL;
+}
+
+static void describe_entry(struct image *image)
+{
+    const struct launcher *launcher = &image->launcher;
+    struct entry *entry = &image->entry;
+    entry_init(entry);
+    entry->job = strdup(job_id(image));
+    entry->session = strdup(image->options.session);
+    entry->launcher = copy_of(launcher->name);
+    entry->rank = launcher->rank;
+    entry->ranks = launcher->ranks;
+    entry->local_rank = launcher->local_rank;
+    entry->node = launcher->node;
+    entry->is_launcher = launcher->is_launcher;
+    process_host_name(&entry->host);
+    entry->boot = copy_of(image->boot);
+    entry->pid = image->pid;
+    entry->parent_pid = image->parent;
+    entry->program = strdup(image->program);
+    entry->start_unix_ns = image->start_unix_ns;
+    entry->uses_mpi = image->uses_mpi;
+}
+
+/* Its place in the directory; false, with a failure noted, if there is none to be had. */
+static bool take_place(struct image *image)
+{
+    if (!image->options.job || image->entry_writer)
+        return true;
+    describe_entry(image);
+    int status = job_place_take(image->options.job, &image->entry, &image->entry_writer,
+                                &image->path);
+    if (status < 0)
+        fail(image, "%s", profile_error());
+    return status == 0;
+}
+
+static void see_module(void *context, const struct wire_module *module)
+{
+    struct entry *entry = context;
+    if (job_place_is_mpi(module->path))
+        entry->uses_mpi = 1; /* opened after the start, as Python does */
+}
+
+static void note_peak(struct image *image)
+{
+    struct program_metrics program;
+    size_t cursor = 0;
+    if (!image->entry_writer)
+        return;
+    replay_program(image->replay, &program);
+    image->entry.peak_bytes = (int64_t)program.total.peak_bytes;
+    image->entry.alloc_count = (int64_t)program.total.alloc_count;
+    view_modules(&image->view, &cursor, see_module, &image->entry);
+}
+
+/* The trace has the profile's name with another suffix. */
+static void note_trace(struct image *image)
+{
+    struct strbuf name = STRBUF_INIT;
+    size_t stem = strlen(image->path) - strlen(".tmk");
+    strbuf_add(&name, image->path, stem);
+    strbuf_add_string(&name, ".tmt");
+    if (access(name.data, F_OK) == 0)
+        image->entry.trace = strdup(strrchr(name.data, '/') + 1);
+    strbuf_release(&name);
+}
+
+/* A fork that did next to nothing before it executed something else leaves nothing. */
+static void drop_entry(struct image *image)
+{
+    entry_writer_discard(image->entry_writer);
+    image->entry_writer = NULL;
+}
+
+static void end_entry(struct image *image)
+{
+    if (!image->entry_writer)
+        return;
+    struct ending ending = ending_of(image);
+    struct entry *entry = &image->entry;
+    entry->end = strdup(end_names[ending.how]);
+    if (has_status(ending))
+        entry->end_status = ending.status;
+    if (image->end_unix_ns)
+        entry->duration_ns = image->end_unix_ns - image->start_unix_ns;
+    entry->error = copy_of(image->result.error);
+    note_trace(image);
+    if (entry_writer_update(image->entry_writer, entry) < 0)
+        fail(image, "%s", profile_error());
+    entry_writer_close(image->entry_writer);
+    image->entry_writer = NULL;
 }
 
 /* ---- Writing ---- */
@@ -175,7 +336,7 @@ static bool writer_is_ready(struct image *image, bool patient)
 {
     if (image->writer)
         return true;
-    if (image->written || image->result.error)
+    if (image->written || image->result.error || !take_place(image))
         return false;
     int status = writer_open(&image->writer, image->path, image->pid, image->executable);
     /* A program whose place this one took by exec may still be completing a profile of that name;
@@ -195,9 +356,21 @@ static bool writer_is_ready(struct image *image, bool patient)
 static void *flush_thread(void *context)
 {
     struct image *image = context;
-    image->flush_status = writer_write(image->writer, &image->view, &image->snapshot);
+    image->flush_status = writer_write(image->writer, &image->origins, &image->snapshot);
     atomic_store(&image->flushed, true);
     return NULL;
+}
+
+static void release_snapshot(struct image *image)
+{
+    snapshot_release(&image->snapshot);
+    for (size_t i = 0; i < image->taken_count; i++)
+        look_release(&image->taken[i]);
+    free(image->taken);
+    free(image->sightings);
+    image->taken = NULL;
+    image->sightings = NULL;
+    image->taken_count = 0;
 }
 
 static void flush_collect(struct image *image)
@@ -205,19 +378,40 @@ static void flush_collect(struct image *image)
     if (!image->flushing)
         return;
     pthread_join(image->flusher, NULL);
-    snapshot_release(&image->snapshot);
+    release_snapshot(image);
     image->flushing = false;
     if (image->flush_status < 0)
         fail(image, "%s", profile_error());
 }
 
+/* What was seen of the process since the last snapshot, for the one that is being written. */
+static void take_looks(struct image *image)
+{
+    image->taken = looks_take(image->looks, &image->taken_count);
+    image->sightings = calloc(image->taken_count + 1, sizeof *image->sightings);
+    if (!image->sightings)
+        return;
+    for (size_t i = 0; i < image->taken_count; i++)
+        image->sightings[i] = look_sighting(&image->taken[i]);
+    image->snapshot.sightings = image->sightings;
+    image->snapshot.sighting_count = image->taken_count;
+}
+
 static int take_snapshot(struct image *image)
 {
-    struct snapshot *snapshot = &image->snapshot;
-    int status =
-        snapshot_take(snapshot, image->replay, image->merge, &image->view, image->start);
+    struct clock_reading now = clock_read();
+    struct snapshot_moment moment = {
+        .scale = {image->start.ticks, clock_tick_ns(image->start, now)},
+        .now_ticks = now.ticks,
+        .damaged_rings = merge_damaged_rings(image->merge)};
+    uint64_t lost_events;
+    view_refresh(&image->view); /* what was replayed has its nodes in chunks that may be new */
+    moment.node_count = view_node_count(&image->view);
+    merge_tell_stacks(image->merge);
+    merge_tell_waits(image->merge, &moment.waits, &moment.wait_ticks, &lost_events);
+    int status = snapshot_take(&image->snapshot, image->replay, &moment);
     if (status == 0 && image->looks)
-        snapshot->looks = looks_take(image->looks, &snapshot->look_count);
+        take_looks(image);
     return status;
 }
 
@@ -228,7 +422,7 @@ static void flush_begin(struct image *image)
     atomic_store(&image->flushed, false);
     image->flushing = pthread_create(&image->flusher, NULL, flush_thread, image) == 0;
     if (!image->flushing)
-        snapshot_release(&image->snapshot);
+        release_snapshot(image);
 }
 
 /* ---- /proc ---- */
@@ -379,17 +573,23 @@ static void forget_events(struct image *image)
 
 static void complete(struct image *image)
 {
+    image->end_unix_ns = unix_ns();
     flush_collect(image);
     say_lost(image);
-    if (is_stub(image) || !wait_for_writer(image))
+    note_peak(image);
+    if (is_stub(image)) {
+        drop_entry(image);
+        return;
+    }
+    if (!wait_for_writer(image))
         return;
     write_end(image);
     write_complaint(image);
-    writer_read_globals(image->writer, &image->view);
+    writer_read_globals(image->writer, &image->origins);
     int status = take_snapshot(image);
     if (status == 0)
-        status = writer_write(image->writer, &image->view, &image->snapshot);
-    snapshot_release(&image->snapshot);
+        status = writer_write(image->writer, &image->origins, &image->snapshot);
+    release_snapshot(image);
     if (status < 0)
         fail(image, "%s", profile_error());
     forget_events(image); /* packing wants memory of its own */
@@ -455,6 +655,9 @@ static const char *unknown_blocks(const struct image *image)
 static bool begin(struct image *image)
 {
     image->start = clock_read();
+    /* Forks get their place when they get a profile: most execute something else at once. */
+    if (!image->parent)
+        take_place(image);
     int status = open_view(image);
     double tick_ns = clock_tick_ns(image->start, image->start);
     image->replay = status == 0 ? replay_new(image->start.ticks, tick_ns) : NULL;
@@ -485,8 +688,11 @@ static void *image_thread(void *context)
         atomic_store(&image->ready, true);
         drain(image);
         complete(image);
+        end_entry(image);
         tell_session(image, WIRE_SESSION_SAFE);
         atomic_store(&image->ready, false);
+    } else {
+        end_entry(image); /* it goes on unrecorded, and the entry says why */
     }
     process_meter_close(&image->meter);
     forget_events(image);
@@ -498,6 +704,8 @@ static void *image_thread(void *context)
 
 static void image_free(struct image *image)
 {
+    entry_release(&image->entry);
+    free(image->boot);
     free(image->executable);
     free(image->command);
     free(image->directory);
@@ -520,6 +728,7 @@ struct image *image_start(const struct collector_options *options, int socket, p
     image->parent = parent;
     image->first = first;
     image->view.fd = -1;
+    image->origins = view_origins(&image->view);
     describe(image);
     int error = pthread_create(&image->thread, NULL, image_thread, image);
     if (error == 0)

@@ -352,3 +352,12 @@ void look_take(struct look *look)
     look->cpu_ns += thread_cpu_ns() - begin_ns;
     look->sample.pass_ms = (double)look->cpu_ns / 1e6;
 }
+
+struct sighting look_sighting(struct look *look)
+{
+    return (struct sighting){.sample = &look->sample,
+                             .mappings = look->mappings,
+                             .mapping_count = look->mapping_count,
+                             .rows = look->rows,
+                             .row_count = look->row_count};
+}

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include "assembly/sighting.h"
 #include "collector/areas.h"
 #include "collector/live_list.h"
 #include "process/smaps.h"
@@ -51,6 +52,8 @@ struct look {
 void look_init(struct look *look, pid_t pid);
 void look_take(struct look *look);
 void look_release(struct look *look);
+/* What a profile keeps of it; lives as long as the look. */
+struct sighting look_sighting(struct look *look);
 
 /* Orders rows by path, after cutting them to the `limit` (0: none) that have most resident and pinned
  * bytes. Returns how many are left. */

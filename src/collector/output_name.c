@@ -6,9 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "base/strbuf.h"
-
-static const char *const rank_variables[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
-                                             "SLURM_PROCID", "MV2_COMM_WORLD_RANK"};
+#include "collector/job_place.h"
 
 /* The process's own variable, as it was when the process image began: under an MPI launcher each
  * process has its rank, and we have none. Where it has none or may not be read: ours. malloc'd or
@@ -53,16 +51,12 @@ static void add_part(struct strbuf *name, const char *part)
 
 static void add_rank(struct strbuf *name, pid_t pid)
 {
-    char *rank = NULL;
-    for (size_t i = 0; i < sizeof rank_variables / sizeof *rank_variables; i++) {
-        rank = variable_of(pid, rank_variables[i]);
-        if (rank && *rank)
-            break;
-        free(rank);
-        rank = NULL;
-    }
-    add_part(name, rank ? rank : "none");
-    free(rank);
+    struct launcher launcher;
+    job_place_identify(&launcher, pid);
+    if (launcher.name)
+        strbuf_addf(name, "%lld", (long long)launcher.rank);
+    else
+        strbuf_add_string(name, "none");
 }
 
 static void add_variable(struct strbuf *name, const char *from, const char *to, pid_t pid)

@@ -197,6 +197,60 @@ void view_modules(const struct view *view, size_t *cursor,
     }
 }
 
+/* ---- As origins ---- */
+
+static uint32_t origins_node_count(void *context)
+{
+    return view_node_count(context);
+}
+
+static struct origins_node origins_node(void *context, uint32_t number)
+{
+    const struct wire_node *node = view_node(context, number);
+    return (struct origins_node){node->ip, node->parent};
+}
+
+static void origins_leave_nodes(void *context, uint32_t count)
+{
+    view_leave_nodes(context, count);
+}
+
+struct module_visit {
+    void (*visit)(void *visitor, const struct origins_module *module);
+    void *visitor;
+};
+
+static void visit_module(void *context, const struct wire_module *module)
+{
+    const struct module_visit *visit = context;
+    struct origins_module seen = {.born = module->born,
+                                  .died = &module->died,
+                                  .bias = module->bias,
+                                  .start = module->start,
+                                  .end = module->end,
+                                  .build_id = module->build_id,
+                                  .build_id_bytes = module->build_id_bytes,
+                                  .path = module->path};
+    visit->visit(visit->visitor, &seen);
+}
+
+static void origins_modules(void *context, size_t *cursor,
+                            void (*visit)(void *visitor, const struct origins_module *module),
+                            void *visitor)
+{
+    struct module_visit module_visit = {visit, visitor};
+    view_modules(context, cursor, visit_module, &module_visit);
+}
+
+struct origins view_origins(struct view *view)
+{
+    return (struct origins){.context = view,
+                            .node_count = origins_node_count,
+                            .node = origins_node,
+                            .leave_nodes = origins_leave_nodes,
+                            .modules = origins_modules};
+}
+
 uint64_t view_touched_bytes(const struct view *view)
 {
     uint64_t bytes = (uint64_t)view_node_count(view) * sizeof(struct wire_node) +

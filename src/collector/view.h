@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "assembly/origins.h"
 #include "wire/wire.h"
 
 struct view {
@@ -44,6 +45,9 @@ void view_leave_nodes(const struct view *view, uint32_t count);
  * that do not make sense end the log. */
 void view_modules(const struct view *view, size_t *cursor,
                   void (*visit)(void *context, const struct wire_module *module), void *context);
+
+/* The view as a writer of profiles sees it; the view must stay where it is. */
+struct origins view_origins(struct view *view);
 
 /* Bytes of the shared memory that the program has touched, about. */
 uint64_t view_touched_bytes(const struct view *view);

@@ -21,6 +21,22 @@ void facts_add_text(struct strbuf *out, const struct profile *profile, const cha
     text_add_safe_string(out, value ? value : "?");
 }
 
+void facts_add_rank(struct strbuf *out, const struct profile *profile)
+{
+    if (!profile_get(profile, PROFILE_META_RANK))
+        return;
+    strbuf_add_string(out, ", rank ");
+    facts_add_text(out, profile, PROFILE_META_RANK);
+    if (profile_get(profile, PROFILE_META_RANKS)) {
+        strbuf_add_string(out, " of ");
+        facts_add_text(out, profile, PROFILE_META_RANKS);
+    }
+    if (profile_get(profile, PROFILE_META_JOB)) {
+        strbuf_add_string(out, " in job ");
+        facts_add_text(out, profile, PROFILE_META_JOB);
+    }
+}
+
 static bool ended_by(const struct profile *profile, const char *kind)
 {
     const char *end = profile_get(profile, PROFILE_META_END);

@@ -15,6 +15,8 @@ bool facts_ended_well(const struct profile *profile);
 uint64_t facts_number(const struct profile *profile, const char *key);
 /* Terminal-safe text of a meta value, "?" if it is not there. */
 void facts_add_text(struct strbuf *out, const struct profile *profile, const char *key);
+/* ", rank 3 of 64 in job openmpi-…"; nothing where there is no rank. */
+void facts_add_rank(struct strbuf *out, const struct profile *profile);
 
 /* Is malloc the C library's, as far as loaded libraries tell? One linked into the program does not. */
 bool facts_allocator_is_libc(const struct profile *profile);

@@ -229,16 +229,28 @@ int process_thread_name(pid_t pid, pid_t tid, char name[16])
     return error;
 }
 
-/* Field 22 of stat, in clock ticks since boot. */
-static int start_ticks(pid_t pid, uint64_t *ticks)
+static int stat_number(pid_t pid, unsigned field, uint64_t *number)
 {
     struct strbuf stat = STRBUF_INIT;
     const char *end;
     int error = proc_read(pid, "stat", 4096, &stat);
-    const char *at = proc_stat_field(stat.data, 22);
-    if (!error && (!at || !proc_number(at, ticks, &end)))
+    const char *at = proc_stat_field(stat.data, field);
+    if (!error && (!at || !proc_number(at, number, &end)))
         error = -EINVAL;
     strbuf_release(&stat);
+    return error;
+}
+
+int process_start_ticks(pid_t pid, uint64_t *ticks)
+{
+    return stat_number(pid, 22, ticks);
+}
+
+int process_parent(pid_t pid, pid_t *parent)
+{
+    uint64_t number;
+    int error = stat_number(pid, 4, &number);
+    *parent = error ? 0 : (pid_t)number;
     return error;
 }
 
@@ -252,7 +264,7 @@ static uint64_t clock_ns(clockid_t clock)
 int process_start_time(pid_t pid, uint64_t *unix_ns)
 {
     uint64_t ticks;
-    int error = start_ticks(pid, &ticks);
+    int error = process_start_ticks(pid, &ticks);
     if (error)
         return error;
     uint64_t tick_ns = 1000000000u / (uint64_t)sysconf(_SC_CLK_TCK);
@@ -297,6 +309,18 @@ size_t process_page_bytes(void)
     if (!bytes)
         bytes = (size_t)sysconf(_SC_PAGESIZE);
     return bytes;
+}
+
+int process_boot_id(char **id)
+{
+    struct strbuf text = STRBUF_INIT;
+    int error = proc_read_at("/proc/sys/kernel/random/boot_id", 64, &text);
+    strbuf_truncate(&text, strcspn(text.data, "\n"));
+    if (!error && !text.length)
+        error = -EINVAL;
+    *id = error ? NULL : strbuf_detach(&text);
+    strbuf_release(&text);
+    return error;
 }
 
 int process_host_name(char **name)

@@ -64,6 +64,11 @@ int process_thread_name(pid_t pid, pid_t tid, char name[16]);
 /* When it was started, in nanoseconds since 1970, exact to a clock tick (10 ms). With the pid it
  * names a process for ever. */
 int process_start_time(pid_t pid, uint64_t *unix_ns);
+/* The same in the kernel's clock ticks since the boot, exact. */
+int process_start_ticks(pid_t pid, uint64_t *ticks);
+
+/* 0: its parent is in no namespace of ours. */
+int process_parent(pid_t pid, pid_t *parent);
 
 /* How a process ended that its parent has not waited for yet: a status as wait() gives it. -ESRCH
  * if it is gone for good, -EAGAIN if it still runs. */
@@ -76,6 +81,10 @@ int process_own_pid(pid_t pid, pid_t *own);
 
 size_t process_page_bytes(void);
 int process_host_name(char **name);
+
+/* A random number of the kernel's, made at boot: all containers of a machine have the same, whatever
+ * they call their hosts. *id is NULL on failure. */
+int process_boot_id(char **id);
 
 /* `text` as one word for a POSIX shell, malloc'd: as it is if no character needs quoting. */
 char *process_shell_quoted(const char *text);

@@ -1,4 +1,5 @@
-/* The sentence for the last failure, one per thread. Inside the room. */
+/* The sentence for the last failure, one per thread. For this room, and for those that read
+ * directories of profiles. */
 #ifndef TIDEMARK_PROFILE_ERROR_H
 #define TIDEMARK_PROFILE_ERROR_H
 

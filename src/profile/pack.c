@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
+#include "base/strbuf.h"
 #include "profile/error.h"
 
 enum {
@@ -67,7 +68,7 @@ static ssize_t read_full(int fd, void *bytes, size_t count)
 
 /* ---- Writing ------------------------------------------------------------------------------- */
 
-static int write_header(int to, uint64_t plain_bytes)
+static struct pack_header header_of(uint64_t plain_bytes)
 {
     struct pack_header header = {
         .skippable_magic = htole32(ZSTD_MAGIC_SKIPPABLE_START + 14),
@@ -76,6 +77,12 @@ static int write_header(int to, uint64_t plain_bytes)
         .piece_bytes = htole32(PIECE_BYTES),
     };
     memcpy(header.magic, magic, sizeof magic);
+    return header;
+}
+
+static int write_header(int to, uint64_t plain_bytes)
+{
+    struct pack_header header = header_of(plain_bytes);
     return pack_write_all(to, &header, sizeof header);
 }
 
@@ -85,7 +92,7 @@ struct packer {
     size_t packed_bytes;
 };
 
-static int packer_init(struct packer *packer)
+static int packer_init(struct packer *packer, int level)
 {
     packer->packed_bytes = ZSTD_compressBound(PIECE_BYTES);
     packer->zstd = ZSTD_createCCtx();
@@ -93,7 +100,7 @@ static int packer_init(struct packer *packer)
     packer->packed = malloc(packer->packed_bytes);
     if (!packer->zstd || !packer->plain || !packer->packed)
         return -ENOMEM;
-    ZSTD_CCtx_setParameter(packer->zstd, ZSTD_c_compressionLevel, LEVEL);
+    ZSTD_CCtx_setParameter(packer->zstd, ZSTD_c_compressionLevel, level);
     ZSTD_CCtx_setParameter(packer->zstd, ZSTD_c_checksumFlag, 1);
     return 0;
 }
@@ -131,11 +138,30 @@ int pack_write(int from, int to)
         return -errno;
     struct packer packer = {0};
     uint64_t left = (uint64_t)stat.st_size;
-    int error = packer_init(&packer);
+    int error = packer_init(&packer, LEVEL);
     if (!error)
         error = write_header(to, left);
     if (!error)
         error = pack_pieces(&packer, from, to, &left);
+    packer_release(&packer);
+    return error;
+}
+
+int pack_image(struct strbuf *out, const void *plain, size_t bytes, int level)
+{
+    struct packer packer = {0};
+    struct pack_header header = header_of(bytes);
+    int error = packer_init(&packer, level);
+    strbuf_add(out, &header, sizeof header);
+    for (size_t at = 0; at < bytes && !error; at += PIECE_BYTES) {
+        size_t count = bytes - at < PIECE_BYTES ? bytes - at : PIECE_BYTES;
+        size_t packed = ZSTD_compress2(packer.zstd, packer.packed, packer.packed_bytes,
+                                       (const char *)plain + at, count);
+        if (ZSTD_isError(packed))
+            error = -ENOMEM;
+        else
+            strbuf_add(out, packer.packed, packed);
+    }
     packer_release(&packer);
     return error;
 }
@@ -250,16 +276,11 @@ static int read_file(int fd, const char *name, unsigned char **out, size_t *byte
     return 0;
 }
 
-int pack_read(int fd, const char *name, unsigned char **out, size_t *bytes, bool *damaged)
+int pack_unpack(const void *packed, size_t count, const char *name, unsigned char **out,
+                size_t *bytes, bool *damaged)
 {
-    struct unpacker unpacker = {.name = name};
-    unsigned char *packed = NULL;
-    int error = read_file(fd, name, &packed, &unpacker.left);
-    if (error)
-        return error;
-    unpacker.at = packed;
-    error = unpack_mapped(&unpacker);
-    free(packed);
+    struct unpacker unpacker = {.name = name, .at = packed, .left = count};
+    int error = unpack_mapped(&unpacker);
     if (error) {
         free(unpacker.plain);
         return error;
@@ -268,4 +289,16 @@ int pack_read(int fd, const char *name, unsigned char **out, size_t *bytes, bool
     *bytes = unpacker.filled;
     *damaged = unpacker.damaged;
     return 0;
+}
+
+int pack_read(int fd, const char *name, unsigned char **out, size_t *bytes, bool *damaged)
+{
+    unsigned char *packed = NULL;
+    size_t count = 0;
+    int error = read_file(fd, name, &packed, &count);
+    if (error)
+        return error;
+    error = pack_unpack(packed, count, name, out, bytes, damaged);
+    free(packed);
+    return error;
 }

@@ -23,6 +23,14 @@ bool pack_is_packed(const void *head, size_t bytes);
 /* Writes the packed form of the file behind `from` to `to`. 0 or -errno (no sentence). */
 int pack_write(int from, int to);
 
+/* Appends the packed form of what is in memory. 0 or -ENOMEM. */
+struct strbuf;
+int pack_image(struct strbuf *out, const void *plain, size_t bytes, int level);
+
+/* As pack_read(), of what is in memory. */
+int pack_unpack(const void *packed, size_t count, const char *name, unsigned char **out,
+                size_t *bytes, bool *damaged);
+
 /* Unpacks the file behind `fd` to memory, `*bytes` long (free() it). What follows a damaged or
  * missing frame is left out and `*damaged` set. 0 or -errno with a sentence; `name` is for it. */
 int pack_read(int fd, const char *name, unsigned char **out, size_t *bytes, bool *damaged);

@@ -38,6 +38,12 @@ int profile_writer_commit(struct profile_writer *writer);
 #define PROFILE_META_PARENT_PID   "parent_pid"    /* integer */
 #define PROFILE_META_STARTED_BY   "started_by"    /* "exec" or "fork" */
 #define PROFILE_META_RANK         "rank"          /* integer, of MPI; absent otherwise */
+#define PROFILE_META_RANKS        "ranks"         /* integer: how many the job has */
+#define PROFILE_META_LOCAL_RANK   "local_rank"    /* integer: among the ranks of its node */
+#define PROFILE_META_NODE         "node"          /* integer: of the node, as the launcher counts */
+#define PROFILE_META_LAUNCHER     "launcher"      /* "openmpi", "hydra", "slurm" … */
+#define PROFILE_META_JOB          "job_id"        /* the same in all processes of a job */
+#define PROFILE_META_BOOT         "boot_id"       /* the kernel's: names the machine since its boot */
 #define PROFILE_META_START        "start_unix_ns" /* integer, ns since 1970 */
 #define PROFILE_META_DURATION     "duration_ns"   /* integer, from the start to the last commit */
 #define PROFILE_META_END          "end"        /* "exit", "signal", "exec", "detached", "unknown" */
@@ -217,6 +223,20 @@ int profile_writer_finish(struct profile_writer *writer, bool pack);
 /* Leaves the database as last committed. Frees the writer. */
 void profile_writer_abandon(struct profile_writer *writer);
 
+/* ---- What does not come out of events ------------------------------------------------------ */
+
+/* Makes from the recorded profile at `path`, packed or plain, the small packed one that a trace keeps:
+ * meta, modules, code locations with their names, samples with what belongs to them, variables and
+ * sources. *bytes: the caller frees it. */
+int profile_supplement(const char *path, void **bytes, size_t *size);
+
+/* Reads it. Its profile has nodes with nothing in them, `node_count` of them, the root included,
+ * since samples refer to them; no metrics, threads or timeline. `names_only`: leaves out samples,
+ * variables and sources too. `name` is for the sentence. */
+struct profile;
+int profile_read_supplement(struct profile **out, const void *bytes, size_t size, const char *name,
+                            size_t node_count, bool names_only);
+
 /* ---- Reading ------------------------------------------------------------------------------- */
 
 struct profile_function { /* [0] is the unknown one */
@@ -304,6 +324,9 @@ struct profile {
 /* Reads plain and packed profiles, and ones still being written. Distrusts everything in the file:
  * a damaged, foreign or newer one gives -errno and a sentence. */
 int profile_read(struct profile **out, const char *path);
+/* The same, but only meta and what follows from it (complete, being_written): quick, and of any
+ * number of profiles. */
+int profile_read_meta(struct profile **out, const char *path);
 void profile_free(struct profile *profile);
 /* Gives back what there is by the hundred thousand: nodes, sites, curves and residencies; their
  * counts are 0 then. For who has taken what is needed of them, and wants the rest. */

@@ -578,11 +578,8 @@ static void add_missing_lines(struct reader *reader)
     }
 }
 
-static void read_tables(struct reader *reader)
+static void read_names(struct reader *reader)
 {
-    add_unknowns(reader);
-    if (reader->no_memory)
-        return;
     reading_rows(reader, "SELECT key,value FROM meta", read_meta);
     reading_rows(reader, "SELECT id,path FROM file ORDER BY id", read_file);
     reading_rows(reader, "SELECT id,name,linkage,file FROM function ORDER BY id", read_function);
@@ -593,6 +590,14 @@ static void read_tables(struct reader *reader)
                  "SELECT location,depth,function,line FROM location_frame ORDER BY location,depth",
                  read_frame);
     add_missing_lines(reader);
+}
+
+static void read_tables(struct reader *reader)
+{
+    add_unknowns(reader);
+    if (reader->no_memory)
+        return;
+    read_names(reader);
     read_paths(reader);
     read_fielded(reader, "program", "WHERE id=1", "id", schema_call_fields, schema_call_field_count,
                  read_program);
@@ -614,7 +619,12 @@ static uint64_t meta_number(const struct profile *profile, const char *key)
     return parsed > 0 ? (uint64_t)parsed : 0;
 }
 
-static int read_all(struct reader *reader)
+static void read_meta_alone(struct reader *reader)
+{
+    reading_rows(reader, "SELECT key,value FROM meta", read_meta);
+}
+
+static int read_with(struct reader *reader, void (*read)(struct reader *))
 {
     struct profile *profile = reader->profile;
     if (reader->source.damaged)
@@ -622,7 +632,7 @@ static int read_all(struct reader *reader)
     reader->rows_left = reader->source.bytes / 2 + 16;
     /* One transaction: one moment of a profile that is being written. */
     sqlite3_exec(reader->source.database, "BEGIN", NULL, NULL, NULL);
-    read_tables(reader);
+    read(reader);
     if (reader->no_memory)
         return profile_fail(-ENOMEM, "out of memory while reading %s", reader->path);
     profile->complete = meta_number(profile, "complete") == 1;
@@ -632,28 +642,96 @@ static int read_all(struct reader *reader)
     return 0;
 }
 
-int profile_read(struct profile **out, const char *path)
+static int begin_reading(struct reader *reader)
+{
+    reader->profile = calloc(1, sizeof *reader->profile);
+    reader->own = calloc(1, sizeof *reader->own);
+    if (reader->profile && reader->own) {
+        reader->profile->own = reader->own;
+        return 0;
+    }
+    free(reader->own);
+    return profile_fail(-ENOMEM, "out of memory while reading %s", reader->path);
+}
+
+static int end_reading(struct reader *reader, int error, struct profile **out)
+{
+    source_close(&reader->source);
+    if (error)
+        profile_free(reader->profile);
+    else
+        *out = reader->profile;
+    return error;
+}
+
+static int open_and_read(struct profile **out, const char *path, void (*read)(struct reader *))
 {
     struct reader reader = {.path = path};
     *out = NULL;
     int error = source_open(&reader.source, path);
     if (error)
         return error;
-    reader.profile = calloc(1, sizeof *reader.profile);
-    reader.own = calloc(1, sizeof *reader.own);
-    if (reader.profile && reader.own) {
-        reader.profile->own = reader.own;
-        error = read_all(&reader);
-    } else {
-        free(reader.own);
-        error = profile_fail(-ENOMEM, "out of memory while reading %s", path);
-    }
-    source_close(&reader.source);
+    error = begin_reading(&reader);
+    if (!error)
+        error = read_with(&reader, read);
+    return end_reading(&reader, error, out);
+}
+
+int profile_read(struct profile **out, const char *path)
+{
+    return open_and_read(out, path, read_tables);
+}
+
+int profile_read_meta(struct profile **out, const char *path)
+{
+    return open_and_read(out, path, read_meta_alone);
+}
+
+/* ---- Supplements --------------------------------------------------------------------------- */
+
+/* Its rows name nodes of a trace: as many as that has. */
+static void add_nodes(struct reader *reader, size_t count)
+{
+    struct profile *profile = reader->profile;
+    struct ids *ids = &reader->own->nodes;
+    while (ids->count < count && reading_add_id(reader, ids, (int64_t)ids->count))
+        ;
+    profile->node_count = ids->count;
+    profile->nodes = realloc(profile->nodes, ids->capacity * sizeof *profile->nodes);
+    if (profile->nodes)
+        memset(profile->nodes, 0, ids->capacity * sizeof *profile->nodes);
+    reader->no_memory |= !profile->nodes;
+}
+
+static int read_supplement(struct reader *reader, size_t node_count, bool names_only)
+{
+    if (reader->source.damaged)
+        reading_note(reader, "the file is cut off or damaged");
+    reader->rows_left = reader->source.bytes / 2 + 16;
+    add_unknowns(reader);
+    if (!reader->no_memory)
+        add_nodes(reader, node_count);
+    if (!reader->no_memory)
+        read_names(reader);
+    if (!reader->no_memory && !names_only)
+        detail_read(reader);
+    reader->profile->sample_bytes = meta_number(reader->profile, PROFILE_META_SAMPLE);
+    return reader->no_memory ? profile_fail(-ENOMEM, "out of memory while reading %s", reader->path)
+                             : 0;
+}
+
+int profile_read_supplement(struct profile **out, const void *bytes, size_t size, const char *name,
+                            size_t node_count, bool names_only)
+{
+    struct reader reader = {.path = name};
+    *out = NULL;
+    int error = source_open_packed(&reader.source, bytes, size, name);
     if (error)
-        profile_free(reader.profile);
-    else
-        *out = reader.profile;
-    return error;
+        return error;
+    error = begin_reading(&reader);
+    if (!error)
+        error = read_supplement(&reader, node_count ? node_count : 1, names_only);
+    return end_reading(&reader, error, out);
 }
 
 void profile_free(struct profile *profile)

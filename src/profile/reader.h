@@ -20,6 +20,8 @@ struct source {
 
 /* Opens plain, packed and live profiles, and refuses what is none. 0 or -errno with a sentence. */
 int source_open(struct source *source, const char *path);
+/* The same for a packed one that is in memory; `name` is for the sentence. */
+int source_open_packed(struct source *source, const void *packed, size_t count, const char *name);
 void source_close(struct source *source);
 
 #endif

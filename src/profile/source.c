@@ -254,21 +254,41 @@ static void harden(sqlite3 *database)
                  NULL, NULL, NULL);
 }
 
+static int check(struct source *source, const char *path)
+{
+    harden(source->database);
+    int error = check_version(source, path);
+    if (!error)
+        error = check_tables(source, path);
+    if (!error)
+        sqlite3_set_authorizer(source->database, only_reads, NULL);
+    return error;
+}
+
 static int open_once(struct source *source, const char *path)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
         return profile_fail(-errno, "cannot open %s: %s", path, strerror(errno));
     int error = open_descriptor(source, fd, path);
-    if (!error) {
-        harden(source->database);
-        error = check_version(source, path);
-    }
     if (!error)
-        error = check_tables(source, path);
-    if (!error)
-        sqlite3_set_authorizer(source->database, only_reads, NULL);
+        error = check(source, path);
     close(fd);
+    return error;
+}
+
+int source_open_packed(struct source *source, const void *packed, size_t count, const char *name)
+{
+    size_t bytes = 0;
+    *source = (struct source){.packed = true};
+    int error = pack_unpack(packed, count, name, &source->image, &bytes, &source->damaged);
+    source->bytes = bytes;
+    if (!error)
+        error = open_image(source, name);
+    if (!error)
+        error = check(source, name);
+    if (error)
+        source_close(source);
     return error;
 }
 

@@ -446,7 +446,7 @@ EVENT void free_block(struct replay *replay, const struct live_block *block, uin
     look_at_site(replay, block->site);
     thread_spends_on(replay->running, SPENT_ON_FREE, block->site);
     if (newest && owner_of(replay, block) == replay->running)
-        replay->sites.cold[block->site].temporary_count += weigh_block(replay, block, mode).count;
+        replay->sites.hot[block->site].temporary_count += weigh_block(replay, block, mode).count;
     see_levels(replay, mode);
 }
 
@@ -764,6 +764,8 @@ static inline void ask_for_slot(const struct replay *replay, struct cursor *far)
         return;
     address = word(far->at) & WIRE_ADDRESS_MASK;
     __builtin_prefetch(live_table_home(&replay->live, address), 1);
+    if (bytes == 32)
+        sites_number_prefetch(&replay->sites, wire_detail_node(word(far->at + 24)));
     far->at += bytes;
 }
 

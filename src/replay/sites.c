@@ -158,7 +158,7 @@ void site_metrics(const struct sites *sites, uint32_t site, struct call_metrics 
         .failed_count = cold->failed_count,
         .zero_count = cold->zero_count,
         .aligned_count = cold->aligned_count,
-        .temporary_count = cold->temporary_count,
+        .temporary_count = hot->temporary_count,
         .slack_bytes = hot->slack_bytes,
         .size_min = hot->size_min,
         .size_max = hot->size_max,

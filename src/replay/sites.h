@@ -5,7 +5,7 @@
  *                                                  │ every event│ sizes,     │ crest, band│
  *                                                  │            │ lifetimes  │            │
  *                                                  └────────────┴────────────┴────────────┘
- *                                           cold  │ what is rare, and the node  │ 80 bytes
+ *                                           cold  │ what is rare, and the node  │ 72 bytes
  *                                          freed  │ what was freed from here    │ 32 bytes,
  *                                                   only where frees come with their call paths
  *                                        samples  │ how much is known of it           │  32 bytes,
@@ -49,12 +49,13 @@ struct site_hot {
     uint64_t crest_bytes, crest_number;
     uint64_t band_low, band_span; /* live bytes in [low, low + span] say nothing new (curves.h) */
     uint64_t alloc_time, free_time;
+    uint64_t temporary_count;
 };
 _Static_assert(sizeof(struct site_hot) == 192, "three cache lines");
 
 struct site_cold {
     uint64_t realloc_count, realloc_bytes, realloc_moved;
-    uint64_t failed_count, zero_count, aligned_count, temporary_count;
+    uint64_t failed_count, zero_count, aligned_count;
     uint64_t map_count, map_bytes;
     uint32_t node;
     uint32_t curve; /* its number + 1 (curves.h); 0: has none */
@@ -105,6 +106,15 @@ static inline uint32_t sites_number(const struct sites *sites, uint32_t node)
     if (page >= sites->page_count || !sites->pages[page])
         return 0;
     return sites->pages[page][node & (SITES_PAGE_NODES - 1)];
+}
+
+/* The number will be asked for soon. */
+static inline void sites_number_prefetch(const struct sites *sites, uint32_t node)
+{
+    uint32_t page = node >> SITES_PAGE_LOG2;
+
+    if (page < sites->page_count && sites->pages[page])
+        __builtin_prefetch(&sites->pages[page][node & (SITES_PAGE_NODES - 1)]);
 }
 
 static inline uint32_t sites_of_node(struct sites *sites, uint32_t node)

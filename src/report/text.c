@@ -27,10 +27,7 @@ static void add_identity(struct text *text)
     strbuf_reset(&line);
     strbuf_add_string(&line, "  pid ");
     facts_add_text(&line, profile, PROFILE_META_PID);
-    if (profile_get(profile, PROFILE_META_RANK)) {
-        strbuf_add_string(&line, ", rank ");
-        facts_add_text(&line, profile, PROFILE_META_RANK);
-    }
+    facts_add_rank(&line, profile);
     strbuf_add_string(&line, " on ");
     facts_add_text(&line, profile, PROFILE_META_HOST);
     uint64_t start_ns = facts_number(profile, PROFILE_META_START);

@@ -26,6 +26,7 @@ enum format_block_kind {
     FORMAT_MODULES = 3,
     FORMAT_FACTS = 4,
     FORMAT_INDEX = 5,
+    FORMAT_SUPPLEMENT = 6, /* `first`: offset, `count`: bytes of a piece */
 };
 
 /* The header of a block. In the file all numbers are little-endian, in this order. */

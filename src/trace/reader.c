@@ -896,3 +896,62 @@ int trace_modules(const struct trace *trace, size_t index, struct trace_module *
     unpacker_release(&unpacker);
     return *modules ? 0 : trace_fail(-ENOMEM, "out of memory while reading %s", trace->path);
 }
+
+/* ---- The supplement ------------------------------------------------------------------------ */
+
+struct supplement {
+    unsigned char *bytes;
+    size_t size, total;
+};
+
+static int add_piece(const struct trace *trace, const struct place *place,
+                     struct unpacker *unpacker, struct supplement *supplement)
+{
+    struct byte_source columns[2];
+    int error = open_body(trace, place, unpacker, columns, 2);
+    size_t count = error ? 0 : source_left(&columns[1]);
+    uint64_t total = error ? 0 : source_varint(&columns[0]);
+    unsigned char *grown;
+
+    if (error)
+        return error;
+    if (!place->block.first)
+        supplement->size = 0;
+    if (columns[0].overrun || place->block.count != count ||
+        place->block.first != supplement->size || total - supplement->size < count ||
+        total < supplement->size)
+        return -EBADMSG;
+    grown = realloc(supplement->bytes, supplement->size + count + 1);
+    if (!grown)
+        return -ENOMEM;
+    memcpy(grown + supplement->size, source_bytes(&columns[1], count), count);
+    *supplement = (struct supplement){grown, supplement->size + count, total};
+    return 0;
+}
+
+int trace_supplement(const struct trace *trace, void **bytes, size_t *size)
+{
+    struct unpacker unpacker = {0};
+    struct supplement supplement = {0};
+    int error = 0;
+
+    for (size_t i = 0; i < trace->places.count && error != -ENOMEM; i++) {
+        const struct place *place = &trace->places.all[i];
+        if (place->block.kind != FORMAT_SUPPLEMENT)
+            continue;
+        error = add_piece(trace, place, &unpacker, &supplement);
+        if (error == -EBADMSG) {
+            note_bad(trace, place);
+            supplement.size = 0;
+        }
+    }
+    unpacker_release(&unpacker);
+    *bytes = supplement.bytes;
+    *size = supplement.size;
+    if (error != -ENOMEM && supplement.size && supplement.size == supplement.total)
+        return 0;
+    free(supplement.bytes);
+    *bytes = NULL;
+    *size = 0;
+    return error == -ENOMEM ? trace_fail(error, "out of memory while reading %s", trace->path) : 0;
+}

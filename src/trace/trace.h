@@ -89,8 +89,18 @@ int trace_writer_nodes(struct trace_writer *writer, uint32_t first, const struct
                        size_t count);
 int trace_writer_module(struct trace_writer *writer, const struct trace_module *module);
 
-/* A fact about the process. A key that is told again replaces what it said. */
+/* A fact about the process. A key that is told again replaces what it said. These are known to
+ * whoever replays; the profile's own (PROFILE_META_…) go under the same names with TRACE_FACT_META
+ * before them, as early as they are known, for traces that end without a supplement. */
+#define TRACE_FACT_FIRST_TICK_NS "first_tick_ns" /* "%a", ns per tick as replay_new() got it */
+#define TRACE_FACT_TICK_NS       "tick_ns"   /* "%a", as the last snapshot took it */
+#define TRACE_FACT_END_TICKS     "end_ticks" /* ticks at the last snapshot, decimal */
+#define TRACE_FACT_META          "meta."
 int trace_writer_fact(struct trace_writer *writer, const char *key, const char *value);
+
+/* What a profile has that does not come out of events (profile_supplement()), as bytes that the trace
+ * does not look into. Told again, it replaces what was told. */
+int trace_writer_supplement(struct trace_writer *writer, const void *bytes, size_t size);
 
 /* Writes what is held back: what was told so far will be read whatever happens to the process. */
 int trace_writer_flush(struct trace_writer *writer);
@@ -192,5 +202,9 @@ int trace_modules(const struct trace *trace, size_t index, struct trace_module *
 const char *trace_fact(const struct trace *trace, const char *key);
 size_t trace_fact_count(const struct trace *trace);
 void trace_fact_at(const struct trace *trace, size_t index, const char **key, const char **value);
+
+/* What trace_writer_supplement() was given last; *bytes: the caller frees it. NULL and 0: there is
+ * none, or (trace_damage() counts it) it cannot be read whole. -ENOMEM. */
+int trace_supplement(const struct trace *trace, void **bytes, size_t *size);
 
 #endif

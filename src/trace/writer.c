@@ -468,6 +468,28 @@ int trace_writer_fact(struct trace_writer *writer, const char *key, const char *
     return 0;
 }
 
+/* Pieces of a column each; what is in them is packed as a rule, and then stored as it is. */
+int trace_writer_supplement(struct trace_writer *writer, const void *bytes, size_t size)
+{
+    size_t at = 0;
+
+    if (writer->error)
+        return fail(writer, 0);
+    do {
+        size_t left = size - at, count = left < FORMAT_COLUMN_BYTES ? left : FORMAT_COLUMN_BYTES;
+        unsigned char total[NUMBER_BYTES];
+        struct byte_sink columns[] = {{.data = total, .room = sizeof total},
+                                      {.data = (unsigned char *)bytes + at, .count = count}};
+        struct format_block block = {
+            .kind = FORMAT_SUPPLEMENT, .first = at, .count = (uint32_t)count};
+        sink_varint(&columns[0], size);
+        if (write_columns(writer, &block, columns, 2))
+            return writer->error;
+        at += count;
+    } while (at < size);
+    return 0;
+}
+
 /* ---- What it takes ------------------------------------------------------------------------- */
 
 uint64_t trace_writer_file_bytes(const struct trace_writer *writer)

@@ -54,9 +54,27 @@ struct chunk {
     uint64_t *retired;
 };
 
+/* Paths that captures have asked for lately, which are those of leaves: one in six of all. The table
+ * is mostly inner nodes, and each search in it misses caches and TLB; this fits the second cache.
+ *
+ *   an entry:  data   generation << 32 | node      the generation counts how often paths were
+ *              key    the path's hash ^ spread(data)                              retired
+ *
+ * Two threads that write one entry at once may leave one's key with the other's data; then the key
+ * says that neither path is there. What is written late, after paths were retired, has an old
+ * generation. */
+#define RECENT_ENTRIES (1u << 14)
+struct recent {
+    _Alignas(64) struct {
+        _Atomic uint64_t key, data;
+    } entries[RECENT_ENTRIES];
+};
+
 static struct {
     const struct unwind_host *host;
     _Atomic(struct table *) table;
+    _Atomic(struct recent *) recent; /* NULL: too few paths so far */
+    _Atomic uint32_t generation;
     struct lock lock;                         /* for a new table, a new chunk, retiring */
     _Alignas(64) _Atomic uint32_t node_count; /* node 0, the root, included */
     struct chunk chunks[NODE_CHUNKS];
@@ -71,6 +89,7 @@ void paths_init(const struct unwind_host *host)
     paths.host = host;
     paths.lock = (struct lock)LOCK_INIT;
     atomic_store(&paths.table, NULL);
+    atomic_store(&paths.recent, NULL);
     atomic_store(&paths.node_count, 1);
 }
 
@@ -85,7 +104,7 @@ static inline uint64_t slot_at(const struct table *table, uint64_t i)
     return atomic_load_explicit(&table->slots[i], memory_order_acquire);
 }
 
-uint32_t paths_find(uint64_t hash)
+static uint32_t find_in_table(uint64_t hash)
 {
     const struct table *table = atomic_load_explicit(&paths.table, memory_order_acquire);
     uint64_t slot;
@@ -99,6 +118,34 @@ uint32_t paths_find(uint64_t hash)
         }
     }
     return 0;
+}
+
+/* Of what is read before, `generation`: paths retired since are found under no later one. */
+static uint32_t find_and_note(struct recent *recent, uint64_t hash, uint32_t generation)
+{
+    uint32_t node = find_in_table(hash);
+    if (node) {
+        uint64_t data = (uint64_t)generation << 32 | node, i = hash & (RECENT_ENTRIES - 1);
+        atomic_store_explicit(&recent->entries[i].key, hash ^ hash_u64(data), memory_order_relaxed);
+        atomic_store_explicit(&recent->entries[i].data, data, memory_order_release);
+    }
+    return node;
+}
+
+uint32_t paths_find(uint64_t hash)
+{
+    struct recent *recent = atomic_load_explicit(&paths.recent, memory_order_acquire);
+    uint32_t generation = atomic_load_explicit(&paths.generation, memory_order_acquire);
+    uint64_t i = hash & (RECENT_ENTRIES - 1), key, data;
+    if (unlikely(!recent)) {
+        return find_in_table(hash);
+    }
+    data = atomic_load_explicit(&recent->entries[i].data, memory_order_acquire);
+    key = atomic_load_explicit(&recent->entries[i].key, memory_order_relaxed);
+    if (likely((key ^ hash_u64(data)) == hash && data >> 32 == generation && data != 0)) {
+        return (uint32_t)data;
+    }
+    return find_and_note(recent, hash, generation);
 }
 
 /* ---- Nodes -------------------------------------------------------------------------------------- */
@@ -261,6 +308,9 @@ static bool replace(struct table *old)
         copy_slots(now, old);
         atomic_store(&paths.table, now);
         table_give_back(old);
+        if (old && !atomic_load(&paths.recent)) {
+            atomic_store(&paths.recent, paths.host->map_private(sizeof(struct recent)));
+        }
     }
     lock_release(&paths.lock);
     return now && now != old;
@@ -283,7 +333,7 @@ static struct table *table_with_room(void)
 
 uint32_t paths_child(uint32_t parent, uint64_t hash, uintptr_t ip)
 {
-    uint32_t number = paths_find(hash);
+    uint32_t number = find_in_table(hash);
     if (!number && (number = append(parent, hash, ip)) != 0) {
         struct table *table;
         uint32_t found;
@@ -354,6 +404,7 @@ void paths_retire(uintptr_t lo, uintptr_t hi)
         /* Without marks, give every path a new number. */
         atomic_store(&paths.table, NULL);
     }
+    atomic_fetch_add(&paths.generation, 1); /* at last: who sees it finds no retired path any more */
     lock_release(&paths.lock);
 }
 

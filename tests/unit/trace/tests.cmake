@@ -1,6 +1,7 @@
 # tm_base: strings of what a replay says.
 tidemark_unit_test(trace round_trip tm_replay tm_base)
 tidemark_unit_test(trace damage)
+tidemark_unit_test(trace supplement)
 tidemark_unit_test(trace golden)
 target_compile_definitions(test_trace_golden PRIVATE GOLDEN_DIR="${CMAKE_SOURCE_DIR}/tests/golden")
 # Not a test: what wrote the golden files.

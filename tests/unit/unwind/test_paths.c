@@ -56,6 +56,7 @@ static uint32_t make(uint32_t path, uint32_t *seen)
         number = paths_child(number, hashes[path], ip_of(path));
         seen[path] = seen[path] ? seen[path] : number;
         wrong += number == 0 || seen[path] != number || published <= number;
+        wrong += paths_find(hashes[path]) != number; /* noted as recent, or found as such */
     }
     return number;
 }

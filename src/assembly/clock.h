@@ -1,0 +1,37 @@
+/* How ticks (base/ticks.h) become nanoseconds: two readings of both clocks, as far apart as the
+ * recording is long. */
+#ifndef TIDEMARK_ASSEMBLY_CLOCK_H
+#define TIDEMARK_ASSEMBLY_CLOCK_H
+
+#include <stdint.h>
+
+struct clock_reading {
+    uint64_t ticks;
+    uint64_t ns; /* CLOCK_MONOTONIC */
+};
+
+/* Both clocks at one moment, the tightest of a few tries. */
+struct clock_reading clock_read(void);
+/* Remembers a reading as early as can be: short recordings borrow it to know the rate better. */
+void clock_begin(void);
+/* Nanoseconds per tick, from the earliest reading there is (`from`, or that of clock_begin) to `to`. */
+double clock_tick_ns(struct clock_reading from, struct clock_reading to);
+
+/* Ticks since the start of a recording as nanoseconds. UINT64_MAX ("none") stays what it is. */
+struct clock_scale {
+    uint64_t start_ticks;
+    double tick_ns;
+};
+
+static inline uint64_t clock_span_ns(struct clock_scale scale, uint64_t ticks)
+{
+    return ticks == UINT64_MAX ? ticks : (uint64_t)((double)ticks * scale.tick_ns + 0.5);
+}
+
+/* 0 for what lies before the start. */
+static inline uint64_t clock_moment_ns(struct clock_scale scale, uint64_t ticks)
+{
+    return ticks > scale.start_ticks ? clock_span_ns(scale, ticks - scale.start_ticks) : 0;
+}
+
+#endif

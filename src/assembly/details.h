@@ -1,0 +1,32 @@
+/* What a replay says beyond sums, at one moment: copied out of it while it stands still, times in
+ * nanoseconds since the start, and written while it goes on. Of the curves of call paths only those
+ * that have changed since they were last taken. */
+#ifndef TIDEMARK_ASSEMBLY_DETAILS_H
+#define TIDEMARK_ASSEMBLY_DETAILS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include "assembly/clock.h"
+#include "profile/profile.h"
+#include "replay/replay.h"
+
+struct details {
+    struct distribution_row *distributions;
+    size_t distribution_count, distribution_room;
+    struct exchange *exchanges;
+    size_t exchange_count, exchange_room;
+    struct curve *curves; /* their points lie in `points`, from index (size_t)curve.points on */
+    size_t curve_count, curve_room;
+    struct curve_point *points;
+    size_t point_count, point_room;
+    struct peak peaks[PEAKS_MAX];
+    size_t peak_count;
+};
+
+/* Out of memory ends the process, as it does the replay. By the thread that replays. */
+void details_take(struct details *details, struct replay *replay, struct clock_scale scale);
+/* 0 or -errno of the profile. */
+int details_write(const struct details *details, struct profile_writer *profile);
+void details_release(struct details *details);
+
+#endif

@@ -1,0 +1,17 @@
+/* What one look at a process through /proc has shown, as a profile keeps it. */
+#ifndef TIDEMARK_ASSEMBLY_SIGHTING_H
+#define TIDEMARK_ASSEMBLY_SIGHTING_H
+
+#include <stddef.h>
+#include "profile/profile.h"
+
+/* The arrays are the maker's; their `sample` is set to that of `sample` by whoever writes them. */
+struct sighting {
+    const struct profile_sample *sample;
+    struct profile_mapping *mappings;
+    size_t mapping_count;
+    struct profile_residency *rows;
+    size_t row_count;
+};
+
+#endif

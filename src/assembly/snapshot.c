@@ -1,0 +1,148 @@
+#include "assembly/snapshot.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "profile/profile.h"
+
+_Static_assert(PROFILE_BLOCK_SITES == REPLAY_BLOCK_SITES, "a block that changed is one to write");
+
+struct taking {
+    struct snapshot *snapshot;
+    struct clock_scale scale;
+};
+
+/* Room for `more` items at the end of the array that the pointer at `array` points to. */
+static void make_room(void *array, size_t count, size_t more, size_t *room, size_t size)
+{
+    void *items;
+    memcpy(&items, array, sizeof items);
+    if (count + more <= *room)
+        return;
+    *room = 2 * (count + more);
+    items = realloc(items, *room * size);
+    if (!items)
+        abort(); /* as the replay does: a profile without some of its paths would be a lie */
+    memcpy(array, &items, sizeof items);
+}
+
+/* ---- Ticks become nanoseconds ---- */
+
+static void metrics_to_ns(const struct taking *taking, struct call_metrics *metrics)
+{
+    metrics->lifetime_min = clock_span_ns(taking->scale, metrics->lifetime_min);
+    metrics->lifetime_max = clock_span_ns(taking->scale, metrics->lifetime_max);
+    metrics->lifetime_sum = clock_span_ns(taking->scale, metrics->lifetime_sum);
+    metrics->freed_lifetime_sum = clock_span_ns(taking->scale, metrics->freed_lifetime_sum);
+    metrics->peak_ticks = clock_moment_ns(taking->scale, metrics->peak_ticks);
+    metrics->alloc_time = clock_span_ns(taking->scale, metrics->alloc_time);
+    metrics->free_time = clock_span_ns(taking->scale, metrics->free_time);
+}
+
+static void thread_to_ns(const struct taking *taking, struct thread_metrics *thread)
+{
+    thread->start_ticks = clock_moment_ns(taking->scale, thread->start_ticks);
+    thread->end_ticks = clock_moment_ns(taking->scale, thread->end_ticks);
+    thread->wait_ticks = clock_span_ns(taking->scale, thread->wait_ticks);
+    thread->peak_ticks = clock_moment_ns(taking->scale, thread->peak_ticks);
+    thread->alloc_time = clock_span_ns(taking->scale, thread->alloc_time);
+    thread->free_time = clock_span_ns(taking->scale, thread->free_time);
+}
+
+/* ---- Sites ---- */
+
+static void add_to_sums(struct snapshot_block *block, const struct replay_site *site)
+{
+    const struct call_metrics *metrics = &site->metrics;
+    bool know_frees = call_metrics_know_frees(metrics);
+    block->lifetime_ns += metrics->lifetime_sum;
+    block->freed_lifetime_ns += know_frees ? metrics->freed_lifetime_sum : 0;
+    block->alloc_time_ns += call_metrics_know_times(metrics) ? metrics->alloc_time : 0;
+    block->free_time_ns += call_metrics_know_times(metrics) ? metrics->free_time : 0;
+    if (!site->node)
+        block->unattributed += metrics->alloc_count + metrics->realloc_count +
+                               metrics->failed_count + metrics->map_count +
+                               (know_frees ? metrics->freed_count : 0);
+}
+
+static void take_block(void *context, uint32_t first, struct replay_site *sites, size_t count)
+{
+    struct taking *taking = context;
+    struct snapshot *snapshot = taking->snapshot;
+    make_room(&snapshot->blocks, snapshot->block_count, 1, &snapshot->block_room,
+              sizeof *snapshot->blocks);
+    make_room(&snapshot->paths, snapshot->path_count, count, &snapshot->path_room,
+              sizeof *snapshot->paths);
+    struct snapshot_block *block = &snapshot->blocks[snapshot->block_count++];
+    *block = (struct snapshot_block){.first = first,
+                                     .count = (uint32_t)count,
+                                     .body = snapshot->bodies.length,
+                                     .paths = snapshot->path_count};
+    for (size_t i = 0; i < count; i++) {
+        metrics_to_ns(taking, &sites[i].metrics);
+        add_to_sums(block, &sites[i]);
+        snapshot->paths[snapshot->path_count++] = sites[i].node;
+    }
+    profile_encode_sites(&snapshot->bodies, sites, count);
+    block->body_bytes = snapshot->bodies.length - block->body;
+}
+
+/* ---- All of it ---- */
+
+static void *copy(const void *array, size_t count, size_t size)
+{
+    void *made = malloc(count * size + 1);
+    if (made && count)
+        memcpy(made, array, count * size);
+    return made;
+}
+
+static int take_rest(const struct taking *taking, struct replay *replay)
+{
+    struct snapshot *snapshot = taking->snapshot;
+    uint64_t bucket_ticks;
+    replay_program(replay, &snapshot->program);
+    metrics_to_ns(taking, &snapshot->program.total);
+    snapshot->thread_count = replay_thread_count(replay);
+    snapshot->threads = malloc(snapshot->thread_count * sizeof *snapshot->threads + 1);
+    const struct timeline_bucket *buckets =
+        replay_timeline(replay, &snapshot->bucket_count, &bucket_ticks);
+    snapshot->bucket_ns = clock_span_ns(taking->scale, bucket_ticks);
+    snapshot->buckets = copy(buckets, snapshot->bucket_count, sizeof *buckets);
+    if (!snapshot->threads || !snapshot->buckets)
+        return -ENOMEM;
+    for (size_t i = 0; i < snapshot->thread_count; i++) {
+        snapshot->threads[i] = *replay_thread(replay, i);
+        thread_to_ns(taking, &snapshot->threads[i]);
+    }
+    return 0;
+}
+
+int snapshot_take(struct snapshot *snapshot, struct replay *replay,
+                  const struct snapshot_moment *moment)
+{
+    struct taking taking = {snapshot, moment->scale};
+    *snapshot = (struct snapshot){.bodies = STRBUF_INIT,
+                                  .node_count = moment->node_count,
+                                  .duration_ns = clock_moment_ns(moment->scale, moment->now_ticks),
+                                  .waits = moment->waits,
+                                  .wait_ns = clock_span_ns(moment->scale, moment->wait_ticks),
+                                  .damaged_rings = moment->damaged_rings};
+    replay_changed_blocks(replay, take_block, &taking);
+    details_take(&snapshot->details, replay, taking.scale);
+    int error = take_rest(&taking, replay);
+    if (error)
+        snapshot_release(snapshot);
+    return error;
+}
+
+void snapshot_release(struct snapshot *snapshot)
+{
+    free(snapshot->blocks);
+    strbuf_release(&snapshot->bodies);
+    free(snapshot->paths);
+    free(snapshot->threads);
+    free(snapshot->buckets);
+    details_release(&snapshot->details);
+    *snapshot = (struct snapshot){.bodies = STRBUF_INIT};
+}

@@ -1,0 +1,543 @@
+#include "assembly/writer.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/hash.h"
+#include "assembly/globals.h"
+#include "assembly/naming.h"
+#include "assembly/sources.h"
+#include "profile/profile.h"
+#include "wire/wire.h"
+
+enum { FRAMES_MAX = 64 };
+
+struct module {
+    struct origins_module entry; /* with another path: */
+    char *path;
+    int symbols; /* handle */
+    bool used;   /* an address of it is in the profile */
+    int told_quality;
+};
+
+/* ip → location, for addresses of one module (or of none, module -1). */
+struct place {
+    uint64_t ip;
+    int32_t module;
+    uint32_t location; /* 0: empty slot */
+};
+
+struct fact {
+    char *key, *text; /* text NULL: a number */
+    int64_t number;
+};
+
+/* What a block of sites adds to the totals, as it was last written. */
+struct part {
+    uint64_t lifetime_ns, freed_lifetime_ns, alloc_time_ns, free_time_ns;
+    uint64_t unattributed; /* calls recorded without a path */
+    uint64_t unwalkable;   /* call paths with metrics that begin at a WIRE_MARK_UNWALKABLE */
+};
+
+struct writer {
+    struct profile_writer *profile;
+    struct naming *naming;
+    char *path, *executable;
+    pid_t pid;
+    size_t module_cursor;
+    struct module *modules;
+    size_t module_count;
+    struct place *places; /* open addressing, a power of two */
+    size_t place_count, place_room;
+    bool *unwalkable; /* by node, of those written */
+    struct part *parts; /* by number of the block */
+    size_t part_count;
+    struct part total;
+    uint32_t nodes_written; /* nodes below this are in the profile; 0 and the root never are */
+    struct fact *facts;
+    size_t fact_count;
+    struct sources *sources; /* NULL: not wanted */
+    struct globals *globals; /* being read; NULL else */
+};
+
+static void *need(void *memory)
+{
+    if (!memory) {
+        fputs("tidemark: out of memory while writing a profile\n", stderr);
+        abort();
+    }
+    return memory;
+}
+
+int writer_open(struct writer **out, const char *path, pid_t pid, const char *executable)
+{
+    struct profile_writer *profile;
+    int status = profile_writer_open(&profile, path);
+    if (status < 0)
+        return status;
+    struct writer *writer = need(calloc(1, sizeof *writer));
+    *writer = (struct writer){.profile = profile,
+                              .naming = naming_open(pid),
+                              .path = need(strdup(path)),
+                              .executable = need(strdup(executable)),
+                              .pid = pid,
+                              .nodes_written = 1};
+    *out = writer;
+    return 0;
+}
+
+static void writer_free(struct writer *writer)
+{
+    for (size_t i = 0; i < writer->module_count; i++)
+        free(writer->modules[i].path);
+    for (size_t i = 0; i < writer->fact_count; i++) {
+        free(writer->facts[i].key);
+        free(writer->facts[i].text);
+    }
+    if (writer->globals)
+        globals_end(writer->globals);
+    globals_free(writer->globals);
+    naming_close(writer->naming);
+    sources_free(writer->sources);
+    free(writer->modules);
+    free(writer->places);
+    free(writer->unwalkable);
+    free(writer->parts);
+    free(writer->facts);
+    free(writer->path);
+    free(writer->executable);
+    free(writer);
+}
+
+/* ---- Facts ---- */
+
+static void add_fact(struct writer *writer, const char *key, char *text, int64_t number)
+{
+    writer->facts =
+        need(realloc(writer->facts, (writer->fact_count + 1) * sizeof *writer->facts));
+    writer->facts[writer->fact_count++] = (struct fact){need(strdup(key)), text, number};
+}
+
+void writer_fact(struct writer *writer, const char *key, const char *value)
+{
+    if (value)
+        add_fact(writer, key, need(strdup(value)), 0);
+}
+
+void writer_fact_number(struct writer *writer, const char *key, int64_t value)
+{
+    add_fact(writer, key, NULL, value);
+}
+
+static int write_facts(struct writer *writer)
+{
+    int status = 0;
+    for (size_t i = 0; i < writer->fact_count; i++) {
+        struct fact *fact = &writer->facts[i];
+        if (status == 0)
+            status = fact->text ? profile_put_text(writer->profile, fact->key, fact->text)
+                                : profile_put_integer(writer->profile, fact->key, fact->number);
+        free(fact->key);
+        free(fact->text);
+    }
+    writer->fact_count = 0;
+    return status;
+}
+
+/* ---- Modules ---- */
+
+static void add_module(void *context, const struct origins_module *source)
+{
+    struct writer *writer = context;
+    writer->modules =
+        need(realloc(writer->modules, (writer->module_count + 1) * sizeof *writer->modules));
+    struct module *module = &writer->modules[writer->module_count++];
+    const char *path = *source->path ? source->path : writer->executable;
+    *module = (struct module){.entry = *source, .path = need(strdup(path)), .told_quality = -1};
+    module->symbols =
+        naming_add_module(writer->naming, path, source->build_id, source->build_id_bytes);
+}
+
+/* The module that held `ip` when node number `node` was made; the newest that fits. -1: none. */
+static int module_of(const struct writer *writer, uint64_t ip, uint32_t node)
+{
+    for (size_t i = writer->module_count; i-- > 0;) {
+        const struct module *module = &writer->modules[i];
+        uint32_t died = atomic_load_explicit(module->entry.died, memory_order_relaxed);
+        if (ip >= module->entry.start && ip < module->entry.end && node >= module->entry.born &&
+            node < died)
+            return (int)i;
+    }
+    return -1;
+}
+
+static int write_module(struct writer *writer, size_t index, int quality)
+{
+    struct module *module = &writer->modules[index];
+    struct profile_module row = {.id = (int64_t)index + 1,
+                                 .path = module->path,
+                                 .build_id = module->entry.build_id,
+                                 .build_id_bytes = module->entry.build_id_bytes,
+                                 .start = module->entry.start,
+                                 .end = module->entry.end,
+                                 .bias = module->entry.bias,
+                                 .quality = quality};
+    module->told_quality = quality;
+    return profile_put_module(writer->profile, &row);
+}
+
+static int write_modules(struct writer *writer)
+{
+    int status = 0;
+    for (size_t i = 0; i < writer->module_count && status == 0; i++) {
+        const struct module *module = &writer->modules[i];
+        if (!module->used)
+            continue;
+        int quality = naming_module_quality(writer->naming, module->symbols);
+        if (quality != module->told_quality)
+            status = write_module(writer, i, quality);
+    }
+    return status;
+}
+
+/* ---- Locations ---- */
+
+static struct place *place_slot(struct place *places, size_t room, uint64_t ip, int32_t module)
+{
+    size_t at = hash_u64(ip ^ (uint64_t)(uint32_t)module << 48) & (room - 1);
+    while (places[at].location && (places[at].ip != ip || places[at].module != module))
+        at = (at + 1) & (room - 1);
+    return &places[at];
+}
+
+static void places_grow(struct writer *writer)
+{
+    size_t room = writer->place_room ? 2 * writer->place_room : 1 << 12;
+    struct place *places = need(calloc(room, sizeof *places));
+    for (size_t i = 0; i < writer->place_room; i++) {
+        struct place *old = &writer->places[i];
+        if (old->location)
+            *place_slot(places, room, old->ip, old->module) = *old;
+    }
+    free(writer->places);
+    writer->places = places;
+    writer->place_room = room;
+}
+
+static size_t resolve(struct writer *writer, int module, uint64_t ip,
+                      struct symbols_frame frames[FRAMES_MAX])
+{
+    /* A return address belongs to the call before it. */
+    uint64_t address = ip - 1 - (module < 0 ? 0 : writer->modules[module].entry.bias);
+    return naming_resolve(writer->naming, module < 0 ? -1 : writer->modules[module].symbols,
+                          writer->pid, address, frames, FRAMES_MAX);
+}
+
+static void note_sources(struct writer *writer, int module, const struct symbols_frame *frames,
+                         size_t count)
+{
+    if (!writer->sources || module < 0)
+        return;
+    const char *path = writer->modules[module].path;
+    for (size_t i = 0; i < count; i++)
+        if (frames[i].file && sources_add(writer->sources, frames[i].file, path) < 0)
+            need(NULL);
+}
+
+static int write_location(struct writer *writer, int64_t id, int module, uint64_t ip)
+{
+    struct symbols_frame resolved[FRAMES_MAX];
+    struct profile_frame frames[FRAMES_MAX];
+    struct profile_location location = {.id = id, .module_id = -1, .address = ip, .frames = frames};
+    if (ip < WIRE_MARK_LIMIT) {
+        location.mark = (int)ip;
+        return profile_put_location(writer->profile, &location);
+    }
+    if (module >= 0) {
+        writer->modules[module].used = true;
+        location.module_id = module + 1;
+        location.address = ip - writer->modules[module].entry.bias;
+    }
+    location.frame_count = resolve(writer, module, ip, resolved);
+    for (size_t i = 0; i < location.frame_count; i++)
+        frames[i] = (struct profile_frame){resolved[i].function, resolved[i].linkage,
+                                           resolved[i].file, resolved[i].line};
+    note_sources(writer, module, resolved, location.frame_count);
+    return profile_put_location(writer->profile, &location);
+}
+
+/* The location's id, > 0, or -errno. */
+static int64_t location_of(struct writer *writer, uint64_t ip, uint32_t node)
+{
+    int module = ip < WIRE_MARK_LIMIT ? -1 : module_of(writer, ip, node);
+    if (2 * writer->place_count >= writer->place_room)
+        places_grow(writer);
+    struct place *place = place_slot(writer->places, writer->place_room, ip, module);
+    if (!place->location) {
+        *place = (struct place){ip, module, (uint32_t)++writer->place_count};
+        int status = write_location(writer, place->location, module, ip);
+        if (status < 0)
+            return status;
+    }
+    return place->location;
+}
+
+/* ---- Paths ---- */
+
+static int write_nodes(struct writer *writer, const struct origins *origins, uint32_t count)
+{
+    writer->unwalkable = need(realloc(writer->unwalkable, (size_t)count + 1));
+    writer->unwalkable[0] = false;
+    for (uint32_t id = writer->nodes_written; id < count; id++) {
+        struct origins_node node = origins->node(origins->context, id);
+        int64_t location = location_of(writer, node.ip, id);
+        if (location < 0)
+            return (int)location;
+        uint32_t parent = node.parent < id ? node.parent : 0; /* else it is damage */
+        int status = profile_put_path(writer->profile, id, parent, location);
+        if (status < 0)
+            return status;
+        writer->unwalkable[id] = node.ip == WIRE_MARK_UNWALKABLE || writer->unwalkable[parent];
+        writer->nodes_written = id + 1;
+    }
+    origins->leave_nodes(origins->context, count);
+    return 0;
+}
+
+/* ---- Metrics ---- */
+
+static struct part part_of(const struct writer *writer, const struct snapshot *snapshot,
+                           const struct snapshot_block *block)
+{
+    struct part part = {.lifetime_ns = block->lifetime_ns,
+                        .freed_lifetime_ns = block->freed_lifetime_ns,
+                        .alloc_time_ns = block->alloc_time_ns,
+                        .free_time_ns = block->free_time_ns,
+                        .unattributed = block->unattributed};
+    for (size_t i = 0; i < block->count; i++) {
+        uint32_t path = snapshot->paths[block->paths + i];
+        /* A path beyond what was published is damage; who reads the profile will say so. */
+        part.unwalkable += path < writer->nodes_written && writer->unwalkable[path];
+    }
+    return part;
+}
+
+static void replace_part(struct writer *writer, size_t number, struct part part)
+{
+    if (number >= writer->part_count) {
+        writer->parts = need(realloc(writer->parts, (number + 1) * sizeof *writer->parts));
+        memset(writer->parts + writer->part_count, 0,
+               (number + 1 - writer->part_count) * sizeof *writer->parts);
+        writer->part_count = number + 1;
+    }
+    struct part *old = &writer->parts[number], *total = &writer->total;
+    total->lifetime_ns += part.lifetime_ns - old->lifetime_ns;
+    total->freed_lifetime_ns += part.freed_lifetime_ns - old->freed_lifetime_ns;
+    total->alloc_time_ns += part.alloc_time_ns - old->alloc_time_ns;
+    total->free_time_ns += part.free_time_ns - old->free_time_ns;
+    total->unattributed += part.unattributed - old->unattributed;
+    total->unwalkable += part.unwalkable - old->unwalkable;
+    *old = part;
+}
+
+static int write_sites(struct writer *writer, const struct snapshot *snapshot)
+{
+    int status = 0;
+    for (size_t i = 0; i < snapshot->block_count && status == 0; i++) {
+        const struct snapshot_block *block = &snapshot->blocks[i];
+        replace_part(writer, block->first / PROFILE_BLOCK_SITES,
+                     part_of(writer, snapshot, block));
+        status = profile_put_sites(writer->profile, block->first, block->count,
+                                   snapshot->bodies.data + block->body, block->body_bytes);
+    }
+    return status;
+}
+
+static int write_threads(struct writer *writer, const struct snapshot *snapshot)
+{
+    int status = 0;
+    for (size_t i = 0; i < snapshot->thread_count && status == 0; i++)
+        status = profile_put_thread(writer->profile, i, &snapshot->threads[i]);
+    return status;
+}
+
+static int write_totals(struct writer *writer, const struct snapshot *snapshot)
+{
+    struct program_metrics program = snapshot->program;
+    program.total.lifetime_sum = writer->total.lifetime_ns; /* rounded as its parts are */
+    if (call_metrics_know_frees(&program.total))
+        program.total.freed_lifetime_sum = writer->total.freed_lifetime_ns;
+    if (call_metrics_know_times(&program.total)) {
+        program.total.alloc_time = writer->total.alloc_time_ns;
+        program.total.free_time = writer->total.free_time_ns;
+    }
+    writer_fact_number(writer, "duration_ns", (int64_t)snapshot->duration_ns);
+    writer_fact_number(writer, "waits", (int64_t)snapshot->waits);
+    writer_fact_number(writer, "wait_ns", (int64_t)snapshot->wait_ns);
+    writer_fact_number(writer, "damaged_rings", (int64_t)snapshot->damaged_rings);
+    writer_fact_number(writer, "unwalkable", (int64_t)writer->total.unwalkable);
+    writer_fact_number(writer, "unattributed", (int64_t)writer->total.unattributed);
+    return profile_put_program(writer->profile, &program);
+}
+
+/* ---- Looks --------------------------------------------------------------------------------- */
+
+static int write_sighting(struct writer *writer, const struct sighting *sighting)
+{
+    uint32_t id = sighting->sample->id;
+    int status = profile_put_sample(writer->profile, sighting->sample);
+    for (size_t i = 0; i < sighting->mapping_count && status == 0; i++) {
+        sighting->mappings[i].sample = id;
+        status = profile_put_mapping(writer->profile, &sighting->mappings[i]);
+    }
+    for (size_t i = 0; i < sighting->row_count; i++)
+        sighting->rows[i].sample = id;
+    return status || !sighting->row_count
+               ? status
+               : profile_put_residency(writer->profile, sighting->rows, sighting->row_count);
+}
+
+static int write_sightings(struct writer *writer, const struct snapshot *snapshot)
+{
+    int status = 0;
+    for (size_t i = 0; i < snapshot->sighting_count && status == 0; i++)
+        status = write_sighting(writer, &snapshot->sightings[i]);
+    return status;
+}
+
+/* ---- Variables ----------------------------------------------------------------------------- */
+
+static bool has_globals(const struct module *module)
+{
+    const char *slash = strrchr(module->path, '/');
+    const char *name = slash ? slash + 1 : module->path;
+    return atomic_load_explicit(module->entry.died, memory_order_relaxed) == UINT32_MAX &&
+           strncmp(name, "libtidemark.so", 14) != 0;
+}
+
+void writer_read_globals(struct writer *writer, const struct origins *origins)
+{
+    origins->modules(origins->context, &writer->module_cursor, add_module, writer);
+    struct globals_module *modules = need(calloc(writer->module_count + 1, sizeof *modules));
+    size_t count = 0;
+    for (size_t i = 0; i < writer->module_count; i++) {
+        const struct module *module = &writer->modules[i];
+        if (has_globals(module))
+            modules[count++] = (struct globals_module){(int64_t)i + 1, module->path,
+                                                       module->entry.build_id,
+                                                       module->entry.build_id_bytes};
+    }
+    writer->globals = globals_begin(writer->pid, modules, count);
+    free(modules);
+}
+
+/* A module that no call path leads through is in the profile for its variables. */
+static int write_modules_of(struct writer *writer, const struct globals_found *found)
+{
+    int status = 0;
+    for (size_t i = 0; i < found->section_count && status == 0; i++) {
+        size_t index = (size_t)found->sections[i].module_id - 1;
+        const struct module *module = &writer->modules[index];
+        if (!module->used && module->told_quality < 0)
+            status = write_module(writer, index, globals_quality(writer->globals, (int64_t)index + 1));
+    }
+    return status;
+}
+
+static int write_globals(struct writer *writer)
+{
+    if (!writer->globals)
+        return 0;
+    const struct globals_found *found = globals_end(writer->globals);
+    int status = write_modules_of(writer, found);
+    if (status == 0)
+        status = profile_put_variables(writer->profile, found->variables, found->variable_count);
+    if (status == 0)
+        status = profile_put_sections(writer->profile, found->sections, found->section_count);
+    if (found->unplaced_modules)
+        writer_fact_number(writer, PROFILE_META_UNPLACED, (int64_t)found->unplaced_modules);
+    globals_free(writer->globals);
+    writer->globals = NULL;
+    return status;
+}
+
+static int write_all(struct writer *writer, const struct origins *origins,
+                     const struct snapshot *snapshot)
+{
+    origins->modules(origins->context, &writer->module_cursor, add_module, writer);
+    int status = write_nodes(writer, origins, snapshot->node_count);
+    if (status == 0)
+        status = write_sites(writer, snapshot);
+    if (status == 0)
+        status = write_modules(writer);
+    if (status == 0)
+        status = write_threads(writer, snapshot);
+    if (status == 0)
+        status = write_totals(writer, snapshot);
+    if (status == 0)
+        status = details_write(&snapshot->details, writer->profile);
+    if (status == 0)
+        status = profile_put_timeline(writer->profile, snapshot->buckets, snapshot->bucket_count,
+                                      snapshot->bucket_ns);
+    if (status == 0)
+        status = write_sightings(writer, snapshot);
+    if (status == 0)
+        status = write_globals(writer);
+    return status == 0 ? write_facts(writer) : status;
+}
+
+int writer_write(struct writer *writer, const struct origins *origins, const struct snapshot *snapshot)
+{
+    int status = profile_writer_begin(writer->profile);
+    if (status == 0)
+        status = write_all(writer, origins, snapshot);
+    int committed = profile_writer_commit(writer->profile);
+    return status ? status : committed;
+}
+
+/* ---- Sources ---- */
+
+void writer_keep_sources(struct writer *writer)
+{
+    writer->sources = need(sources_new());
+}
+
+static int put_source(void *context, const char *path, const char *text, size_t bytes)
+{
+    struct writer *writer = context;
+    return profile_put_source(writer->profile, path, text, bytes);
+}
+
+/* Of a process that sees other files than we do, ours are not the sources. */
+static int write_sources(struct writer *writer)
+{
+    struct sources_result result = {.missing = sources_count(writer->sources)};
+    int status = 0;
+    if (naming_sees_our_files(writer->naming))
+        status = sources_read(writer->sources, SOURCES_FILE_LIMIT, SOURCES_TOTAL_LIMIT, put_source,
+                              writer, &result);
+    if (result.missing + result.too_large)
+        writer_fact_number(writer, PROFILE_META_SKIPPED_SOURCES,
+                           (int64_t)(result.missing + result.too_large));
+    writer_fact(writer, PROFILE_META_CHANGED_SOURCES, result.changed);
+    free(result.changed);
+    return status == 0 ? write_facts(writer) : status;
+}
+
+static int embed_sources(struct writer *writer)
+{
+    int status = profile_writer_begin(writer->profile);
+    if (status == 0)
+        status = write_sources(writer);
+    int committed = profile_writer_commit(writer->profile);
+    return status ? status : committed;
+}
+
+int writer_finish(struct writer *writer, bool pack)
+{
+    int embedded = writer->sources ? embed_sources(writer) : 0;
+    int status = profile_writer_finish(writer->profile, pack);
+    writer_free(writer);
+    return status ? status : embedded;
+}
