@@ -381,7 +381,8 @@ bool report_json_part(struct json *json, const struct profile *profile, const bo
                       const char *part)
 {
     static const struct report_options options = {.metric = REPORT_ALL_METRICS};
-    struct writer writer = {*json, profile, &options, {.profile = profile, .hidden = (bool *)hidden}};
+    struct writer writer = {
+        *json, profile, &options, {.profile = profile, .hidden = (bool *)hidden}};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         if (strcmp(parts[i].name, part))
             continue;

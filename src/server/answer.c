@@ -50,8 +50,8 @@ static const char *title_of(unsigned status)
         unsigned status;
         const char *title;
     } titles[] = {
-        {400, "Bad Request"},  {401, "Unauthorized"},       {403, "Forbidden"},
-        {404, "Not Found"},    {405, "Method Not Allowed"}, {414, "URI Too Long"},
+        {400, "Bad Request"},  {401, "Unauthorized"},        {403, "Forbidden"},
+        {404, "Not Found"},    {405, "Method Not Allowed"},  {414, "URI Too Long"},
         {500, "Server Error"}, {503, "Service Unavailable"},
     };
     for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
@@ -166,9 +166,9 @@ static enum MHD_Result send_asset(struct MHD_Connection *connection, const char 
     bool packed = accepts_gzip(connection);
     size_t bytes = (size_t)(asset->end - asset->packed);
     struct MHD_Response *response =
-        packed ? MHD_create_response_from_buffer(bytes, (void *)asset->packed,
-                                                 MHD_RESPMEM_PERSISTENT)
-               : unpacked(asset->packed, bytes, SIZE_MAX);
+        packed
+            ? MHD_create_response_from_buffer(bytes, (void *)asset->packed, MHD_RESPMEM_PERSISTENT)
+            : unpacked(asset->packed, bytes, SIZE_MAX);
     if (response) {
         MHD_add_response_header(response, "Content-Type", asset_type(name));
         if (packed)

@@ -17,10 +17,14 @@ const char *asset_type(const char *name)
     static const struct {
         const char *ending, *type;
     } types[] = {
-        {".html", "text/html; charset=utf-8"}, {".js", "text/javascript; charset=utf-8"},
-        {".css", "text/css; charset=utf-8"},   {".json", "application/json"},
-        {".wasm", "application/wasm"},         {".svg", "image/svg+xml"},
-        {".png", "image/png"},                 {".woff2", "font/woff2"},
+        {".html", "text/html; charset=utf-8"},
+        {".js", "text/javascript; charset=utf-8"},
+        {".css", "text/css; charset=utf-8"},
+        {".json", "application/json"},
+        {".wasm", "application/wasm"},
+        {".svg", "image/svg+xml"},
+        {".png", "image/png"},
+        {".woff2", "font/woff2"},
     };
     const char *ending = strrchr(name, '.');
     for (size_t i = 0; ending && i < sizeof types / sizeof *types; i++)

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 struct asset {
-    const char *name;         /* "app.js" */
+    const char *name;                  /* "app.js" */
     const unsigned char *packed, *end; /* gzip */
 };
 extern const struct asset assets[];

@@ -80,7 +80,8 @@ static bool look_at(const char *path, struct look *look)
     return true;
 }
 
-/* Changes with every commit: those of a live profile go to the log beside it. 0: it is not there. */
+/* Changes with every commit: those of a live profile go to the log beside it. 0: it is not there.
+ */
 static uint64_t signature_of(const char *path)
 {
     struct look looks[2];

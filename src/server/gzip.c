@@ -9,8 +9,8 @@
 enum { GZIP_WINDOW = 15 + 16, PIECE_BYTES = 64 << 10 };
 
 /* Runs `step` until the stream ends; zlib counts what is given and wanted in 32 bits. */
-static int run(z_stream *stream, int (*step)(z_stream *, int), struct strbuf *out, const void *bytes,
-               size_t count, size_t limit)
+static int run(z_stream *stream, int (*step)(z_stream *, int), struct strbuf *out,
+               const void *bytes, size_t count, size_t limit)
 {
     size_t before = out->length;
     int result = Z_OK;

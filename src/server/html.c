@@ -31,8 +31,8 @@ static void add_base64(struct strbuf *out, const void *bytes, size_t count)
     char *text = strbuf_extend(out, (count + 2) / 3 * 4);
     for (; count; at += 3) {
         size_t part = count < 3 ? count : 3;
-        uint32_t word = (uint32_t)at[0] << 16 | (part > 1 ? (uint32_t)at[1] << 8 : 0) |
-                        (part > 2 ? at[2] : 0);
+        uint32_t word =
+            (uint32_t)at[0] << 16 | (part > 1 ? (uint32_t)at[1] << 8 : 0) | (part > 2 ? at[2] : 0);
         *text++ = digits[word >> 18];
         *text++ = digits[word >> 12 & 63];
         *text++ = part > 1 ? digits[word >> 6 & 63] : '=';
@@ -89,9 +89,9 @@ static void write_resource(void *context, const char *name)
     if (!writing->error)
         writing->error = gzip_pack(&packed, plain.data, plain.length, 6);
     if (!writing->error)
-        writing->error = write_block(writing->out, "name", full.data,
-                                     type == RESOURCE_JSON ? "json" : "columns", packed.data,
-                                     packed.length);
+        writing->error =
+            write_block(writing->out, "name", full.data, type == RESOURCE_JSON ? "json" : "columns",
+                        packed.data, packed.length);
     strbuf_release(&plain);
     strbuf_release(&packed);
     strbuf_release(&full);
@@ -103,10 +103,10 @@ static void write_resource(void *context, const char *name)
 static bool is_named_like_source(const char *name)
 {
     static const char *const endings[] = {
-        ".c",   ".h",   ".cc",  ".cpp", ".cxx", ".hh",  ".hpp", ".hxx", ".c++", ".h++", ".inl",
-        ".ipp", ".tcc", ".tpp", ".inc", ".def", ".cu",  ".cuh", ".m",   ".mm",  ".f",   ".for",
-        ".f77", ".f90", ".f95", ".f03", ".f08", ".rs",  ".py",  ".pyx", ".go",  ".d",   ".zig",
-        ".s",   ".asm", ".y",   ".l",   ".ll",  ".yy",  ".java", ".js", ".ts",  ".pl",  ".jl"};
+        ".c",   ".h",   ".cc",  ".cpp", ".cxx", ".hh", ".hpp",  ".hxx", ".c++", ".h++", ".inl",
+        ".ipp", ".tcc", ".tpp", ".inc", ".def", ".cu", ".cuh",  ".m",   ".mm",  ".f",   ".for",
+        ".f77", ".f90", ".f95", ".f03", ".f08", ".rs", ".py",   ".pyx", ".go",  ".d",   ".zig",
+        ".s",   ".asm", ".y",   ".l",   ".ll",  ".yy", ".java", ".js",  ".ts",  ".pl",  ".jl"};
     const char *ending = strrchr(name_base(name), '.');
     for (size_t i = 0; ending && i < sizeof endings / sizeof *endings; i++)
         if (!strcasecmp(ending, endings[i]))
@@ -135,8 +135,8 @@ static void write_sources(struct writing *writing)
     for (size_t i = 0; wanted && i < resources->files.count; i++) {
         char name[32];
         snprintf(name, sizeof name, "source/%zu", i);
-        if (wanted[i] &&
-            resources_has_text(resources, (uint32_t)i, is_named_like_source(file_name(resources, i))))
+        if (wanted[i] && resources_has_text(resources, (uint32_t)i,
+                                            is_named_like_source(file_name(resources, i))))
             write_resource(writing, name);
     }
     writing->error = wanted ? writing->error : -ENOMEM;
@@ -182,7 +182,8 @@ static int write_list(FILE *out, const struct html_options *options)
         json_object(&json, NULL);
         json_unsigned(&json, "index", i);
         json_string(&json, "name", name_base(options->files[i]));
-        json_string(&json, "file", NULL); /* where it lay is nobody's business who is sent the page */
+        json_string(&json, "file",
+                    NULL); /* where it lay is nobody's business who is sent the page */
         json_string(&json, "kind", "profile");
         json_unsigned(&json, "generation", 1);
         json_string(&json, "error", NULL);

@@ -17,8 +17,8 @@
 enum {
     SERVER_THREADS = 4,
     SERVER_CONNECTIONS = 256,
-    SERVER_TIMEOUT_S = 30,            /* a connection without a byte for so long is closed */
-    SERVER_REQUEST_BYTES = 16 << 10,  /* line and headers */
+    SERVER_TIMEOUT_S = 30,           /* a connection without a byte for so long is closed */
+    SERVER_REQUEST_BYTES = 16 << 10, /* line and headers */
     SERVER_LISTENERS = 64,
     SECRET_BYTES = 16,
     SECRET_TEXT = 2 * SECRET_BYTES + 1,
@@ -51,7 +51,7 @@ struct server {
     bool has_token;
     char token[SECRET_TEXT], session[SECRET_TEXT], cookie[32]; /* cookie: its name */
     char host[256];                                            /* of the machine */
-    pthread_mutex_t lock; /* listeners */
+    pthread_mutex_t lock;                                      /* listeners */
     struct listener *listeners;
     size_t listener_count;
     pthread_t watcher;

@@ -100,6 +100,7 @@ void listeners_remove(struct server *server, struct listener *listener)
         *link = listener->next;
         server->listener_count--;
     }
+    pthread_cond_broadcast(&server->woken);
     pthread_mutex_unlock(&server->lock);
     free(listener->told);
     free(listener);
@@ -158,7 +159,9 @@ static void *watch(void *context)
         struct timespec until;
         clock_gettime(CLOCK_REALTIME, &until);
         until.tv_sec++;
-        pthread_cond_timedwait(&server->woken, &server->lock, &until);
+        while (!server->closing &&
+               !pthread_cond_timedwait(&server->woken, &server->lock, &until))
+            continue; /* woken for another reason */
         if (!server->listener_count)
             continue;
         pthread_mutex_unlock(&server->lock);
@@ -178,13 +181,27 @@ int listeners_begin(struct server *server)
     return server->has_watcher ? 0 : -EAGAIN;
 }
 
+/* Under the lock: until the streams have been ended in good order, a second at most. */
+static void wait_for_streams(struct server *server)
+{
+    struct timespec until;
+    int error = 0;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec++;
+    while (server->listener_count && !error)
+        error = pthread_cond_timedwait(&server->woken, &server->lock, &until);
+}
+
 void listeners_end(struct server *server)
 {
     pthread_mutex_lock(&server->lock);
     server->closing = true;
-    pthread_cond_signal(&server->woken);
+    pthread_cond_broadcast(&server->woken);
     pthread_mutex_unlock(&server->lock);
     if (server->has_watcher)
         pthread_join(server->watcher, NULL);
     server->has_watcher = false;
+    pthread_mutex_lock(&server->lock);
+    wait_for_streams(server);
+    pthread_mutex_unlock(&server->lock);
 }

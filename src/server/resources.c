@@ -63,8 +63,7 @@ static int write_sources(struct json *json, const struct resources *resources, c
     json_array(json, "sources");
     for (size_t i = 0; i < profile->source_count; i++) {
         json_object(json, NULL);
-        json_unsigned(json, "file",
-                      source_files_find(&resources->files, profile->sources[i].path));
+        json_unsigned(json, "file", source_files_find(&resources->files, profile->sources[i].path));
         json_string(json, "path", profile->sources[i].path);
         json_unsigned(json, "bytes", profile->sources[i].bytes);
         json_end(json);
@@ -179,7 +178,8 @@ static int add_residency(struct columns_document *document, const struct profile
 {
     const struct profile_residency *rows = profile->residencies;
     size_t count = profile->residency_count;
-#define RESIDENCY(name, as, field) ROWS(document, name, as, rows, count, struct profile_residency, field)
+#define RESIDENCY(name, as, field)                                                                 \
+    ROWS(document, name, as, rows, count, struct profile_residency, field)
     RESIDENCY("sample", u32, sample);
     RESIDENCY("node", u32, path);
     RESIDENCY("live_count", u64, live_count);
@@ -370,8 +370,7 @@ static int make_metric(const struct profile *profile, const char *name, struct s
     }
     struct columns_document document = COLUMNS_DOCUMENT_INIT;
     columns_add_u64(&document, entry->name, profile->sites, profile->site_count,
-                    sizeof *profile->sites,
-                    offsetof(struct profile_site, metrics) + entry->offset);
+                    sizeof *profile->sites, offsetof(struct profile_site, metrics) + entry->offset);
     columns_finish(&document, "", out);
     return 0;
 }

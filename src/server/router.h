@@ -22,8 +22,8 @@ struct route {
     char name[ROUTE_NAME_MAX];
     bool has_token; /* "token=" was in the query, whatever its value */
     char token[ROUTE_TOKEN_MAX];
-    /* The target without the token: to be sent back in a header as it is. Begins with one "/", holds
-     * printable ASCII only. */
+    /* The target without the token: to be sent back in a header as it is. Begins with one "/",
+     * holds printable ASCII only. */
     char without_token[ROUTE_TARGET_MAX + 1];
 };
 

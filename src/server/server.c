@@ -61,8 +61,10 @@ static int listen_at(struct server *server, struct strbuf *why)
         return -EINVAL;
     }
     if (server->options.no_token && !is_loopback(&address)) {
-        strbuf_addf(why, "--no-token is for the loopback only: with --bind %s anyone could read "
-                         "the profile", text);
+        strbuf_addf(why,
+                    "--no-token is for the loopback only: with --bind %s anyone could read "
+                    "the profile",
+                    text);
         return -EINVAL;
     }
     int fd = socket(address.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -148,8 +150,8 @@ static int open_exhibits(struct server *server, struct strbuf *why)
     if (!server->exhibits)
         return -ENOMEM;
     for (size_t i = 0; i < server->options.file_count; i++) {
-        int error = exhibit_open(&server->exhibits[i], server->options.files[i],
-                                 server->options.paths);
+        int error =
+            exhibit_open(&server->exhibits[i], server->options.files[i], server->options.paths);
         if (error) {
             strbuf_add_string(why, profile_error());
             return error;

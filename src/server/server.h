@@ -13,10 +13,10 @@ struct server_options {
     const char *const *files;
     size_t file_count;
     const struct source_paths *paths;
-    const char *bind;  /* a literal address; NULL: 127.0.0.1 */
-    const char *host;  /* a further name that browsers may know us by; NULL: none */
-    uint16_t port;     /* 0: a free one */
-    bool no_token;     /* only where `bind` is the loopback */
+    const char *bind; /* a literal address; NULL: 127.0.0.1 */
+    const char *host; /* a further name that browsers may know us by; NULL: none */
+    uint16_t port;    /* 0: a free one */
+    bool no_token;    /* only where `bind` is the loopback */
 };
 
 struct server;

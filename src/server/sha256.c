@@ -1,4 +1,5 @@
-/* See sha256.h. The constants are the fractions of the square and cube roots of the first primes. */
+/* See sha256.h. The constants are the fractions of the square and cube roots of the first primes.
+ */
 #include "server/sha256.h"
 
 #include <endian.h>

@@ -8,7 +8,7 @@
 
 static int compare_pointers(const void *left, const void *right)
 {
-    uintptr_t a = (uintptr_t)*(char *const *)left, b = (uintptr_t)*(char *const *)right;
+    uintptr_t a = (uintptr_t) * (char *const *)left, b = (uintptr_t) * (char *const *)right;
     return (a > b) - (a < b);
 }
 
@@ -78,7 +78,8 @@ static int fill(struct source_files *files, const char *const *paths, size_t cou
 static int compare_by_path(const void *left, const void *right, void *context)
 {
     const struct source_spelling *spellings = context;
-    return strcmp(spellings[*(const uint32_t *)left].path, spellings[*(const uint32_t *)right].path);
+    return strcmp(spellings[*(const uint32_t *)left].path,
+                  spellings[*(const uint32_t *)right].path);
 }
 
 static void number(struct source_files *files)

@@ -24,11 +24,11 @@ static void write_counts(struct json *json, const struct resources *resources)
         const char *name;
         size_t count;
     } counts[] = {
-        {"nodes", profile->node_count},     {"sites", profile->site_count},
-        {"codes", profile->code_count},     {"lines", profile->line_count},
+        {"nodes", profile->node_count},         {"sites", profile->site_count},
+        {"codes", profile->code_count},         {"lines", profile->line_count},
         {"functions", profile->function_count}, {"files", resources->files.count},
-        {"modules", profile->module_count}, {"threads", profile->thread_count},
-        {"buckets", profile->bucket_count}, {"curves", profile->curve_count},
+        {"modules", profile->module_count},     {"threads", profile->thread_count},
+        {"buckets", profile->bucket_count},     {"curves", profile->curve_count},
     };
     json_object(json, "counts");
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)

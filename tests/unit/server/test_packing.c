@@ -72,8 +72,8 @@ static void the_bundle_is_whole(void **state)
         struct strbuf text = STRBUF_INIT;
         const struct asset *asset = asset_find(needed[i]);
         assert_non_null(asset);
-        assert_int_equal(gzip_unpack(&text, asset->packed, (size_t)(asset->end - asset->packed),
-                                     SIZE_MAX), 0);
+        assert_int_equal(
+            gzip_unpack(&text, asset->packed, (size_t)(asset->end - asset->packed), SIZE_MAX), 0);
         assert_true(text.length > 0);
         strbuf_release(&text);
     }

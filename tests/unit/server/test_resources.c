@@ -107,8 +107,8 @@ static void the_tree_and_its_code(void **state)
         if (!line->file)
             assert_true(isnan(decoded_at(&file, i)));
         else if (*line->file == '/')
-            assert_string_equal(
-                string_at(&code, decoded_at(&path, (size_t)decoded_at(&file, i))), line->file);
+            assert_string_equal(string_at(&code, decoded_at(&path, (size_t)decoded_at(&file, i))),
+                                line->file);
     }
     strbuf_release(&paths);
     strbuf_release(&code);
@@ -117,10 +117,9 @@ static void the_tree_and_its_code(void **state)
 static void what_is_not_there_says_so(void **state)
 {
     (void)state;
-    static const char *const nothing[] = {"",          "summar",    "summary/", "columns/",
-                                          "columns/x", "source/",   "source/x", "source/01",
-                                          "source/999999", "source/0/x", "source/-1",
-                                          "source/0/changed/"};
+    static const char *const nothing[] = {
+        "",         "summar",    "summary/",      "columns/",   "columns/x", "source/",
+        "source/x", "source/01", "source/999999", "source/0/x", "source/-1", "source/0/changed/"};
     struct strbuf out = STRBUF_INIT, why = STRBUF_INIT;
     enum resource_type type;
     for (size_t i = 0; i < sizeof nothing / sizeof *nothing; i++)
@@ -196,10 +195,21 @@ static void hostile_profile(struct profile *out, char *long_name)
     memset(&sites[1].metrics, 0xff, sizeof sites[1].metrics);
     sites[0].path = 1;
     sites[1].path = 2;
-    *out = (struct profile){.meta_count = 2, .meta = meta, .has_program = true, .node_count = 3,
-                            .nodes = nodes, .site_count = 2, .sites = sites, .code_count = 2,
-                            .codes = codes, .line_count = 3, .lines = lines, .function_count = 3,
-                            .functions = functions, .module_count = 1, .modules = modules};
+    *out = (struct profile){.meta_count = 2,
+                            .meta = meta,
+                            .has_program = true,
+                            .node_count = 3,
+                            .nodes = nodes,
+                            .site_count = 2,
+                            .sites = sites,
+                            .code_count = 2,
+                            .codes = codes,
+                            .line_count = 3,
+                            .lines = lines,
+                            .function_count = 3,
+                            .functions = functions,
+                            .module_count = 1,
+                            .modules = modules};
     memset(&out->program, 0x7e, sizeof out->program);
 }
 
@@ -256,9 +266,12 @@ static void one_file_has_all_of_it(void **state)
     assert_int_equal(html_write(stream, &options, &why), 0);
     fclose(stream);
     static const char *const parts[] = {
-        "<html data-tidemark=\"file\"", "script-src 'sha256-", "data-name=\"profiles\"",
+        "<html data-tidemark=\"file\"",
+        "script-src 'sha256-",
+        "data-name=\"profiles\"",
         "data-name=\"p/0/summary\" data-type=\"json\">H4sI",
-        "data-name=\"p/0/columns/live_bytes\" data-type=\"columns\">H4sI", "data-name=\"p/0/source/"};
+        "data-name=\"p/0/columns/live_bytes\" data-type=\"columns\">H4sI",
+        "data-name=\"p/0/source/"};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (!strstr(text, parts[i]))
             fail_msg("no %s", parts[i]);

@@ -32,13 +32,23 @@ static void what_is_ours(void **state)
 static void what_is_not(void **state)
 {
     (void)state;
-    static const char *const none[] = {
-        "/../etc/passwd",       "/api/v1/p/0/../../x", "/.git",
-        "/%2e%2e/etc/passwd",   "/app.js/",            "/a/b",
-        "/api/v1/p/0",          "/api/v1/p/0/",        "/api/v1/p//summary",
-        "/api/v1/p/-1/summary", "/api/v1/p/01/summary", "/api/v1/p/99999999999/summary",
-        "/api/v2/profiles",     "/api/v1/",            "/api",
-        "/api/v1/p/0/summary%00", "/a//b"};
+    static const char *const none[] = {"/../etc/passwd",
+                                       "/api/v1/p/0/../../x",
+                                       "/.git",
+                                       "/%2e%2e/etc/passwd",
+                                       "/app.js/",
+                                       "/a/b",
+                                       "/api/v1/p/0",
+                                       "/api/v1/p/0/",
+                                       "/api/v1/p//summary",
+                                       "/api/v1/p/-1/summary",
+                                       "/api/v1/p/01/summary",
+                                       "/api/v1/p/99999999999/summary",
+                                       "/api/v2/profiles",
+                                       "/api/v1/",
+                                       "/api",
+                                       "/api/v1/p/0/summary%00",
+                                       "/a//b"};
     for (size_t i = 0; i < sizeof none / sizeof *none; i++)
         if (route_of(none[i]).kind != ROUTE_NONE && strcmp(none[i], "/api"))
             fail_msg("%s is taken", none[i]);
@@ -84,10 +94,18 @@ static void hosts(void **state)
     const char *names[] = {"build7"};
     static const char *const ours[] = {"localhost:80", "LOCALHOST", "127.0.0.1:9", "10.1.2.3",
                                        "[::1]:80",     "[::1]",     "build7:123",  "Build7"};
-    static const char *const strange[] = {"",       "evil.example", "127.0.0.1.evil.example:80",
-                                          "::1",    "localhost:",   "localhost:8x",
-                                          "[::1",   "[evil]:80",    "build7.evil",
-                                          "1.2.3.4@evil", "build", "[127.0.0.1]"};
+    static const char *const strange[] = {"",
+                                          "evil.example",
+                                          "127.0.0.1.evil.example:80",
+                                          "::1",
+                                          "localhost:",
+                                          "localhost:8x",
+                                          "[::1",
+                                          "[evil]:80",
+                                          "build7.evil",
+                                          "1.2.3.4@evil",
+                                          "build",
+                                          "[127.0.0.1]"};
     for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
         assert_true(route_host_is_ours(ours[i], names, 1));
     for (size_t i = 0; i < sizeof strange / sizeof *strange; i++)
@@ -108,8 +126,10 @@ static void origins(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_ours), cmocka_unit_test(what_is_not),
-        cmocka_unit_test(tokens_are_taken_out), cmocka_unit_test(hosts),
+        cmocka_unit_test(what_is_ours),
+        cmocka_unit_test(what_is_not),
+        cmocka_unit_test(tokens_are_taken_out),
+        cmocka_unit_test(hosts),
         cmocka_unit_test(origins),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
