@@ -8,12 +8,13 @@ int cmd_collect(int argc, char **argv); /* for the recorder's own use, not liste
 int cmd_report(int argc, char **argv);
 int cmd_insight(int argc, char **argv);
 int cmd_annotate(int argc, char **argv);
+int cmd_serve(int argc, char **argv);
+int cmd_html(int argc, char **argv);
 int cmd_replay(int argc, char **argv);
 int cmd_at(int argc, char **argv);
 int cmd_blocks(int argc, char **argv);
 int cmd_events(int argc, char **argv);
 int cmd_job(int argc, char **argv);
 int cmd_unpack(int argc, char **argv);
-
 
 #endif

@@ -24,6 +24,8 @@ static const struct command commands[] = {
     {"report", cmd_report, "show a profile: peak, leaks, top call sites and their callers"},
     {"insight", cmd_insight, "say what is wrong with a program's use of memory, and what to do"},
     {"annotate", cmd_annotate, "show source with the figures of each line"},
+    {"serve", cmd_serve, "show profiles in the browser"},
+    {"html", cmd_html, "write the web view of profiles as one HTML file"},
     {"replay", cmd_replay, "turn a trace into a profile again; or run it under other allocators"},
     {"at", cmd_at, "show who holds memory at a moment of a trace"},
     {"blocks", cmd_blocks, "list the blocks that are alive at a moment of a trace"},
