@@ -17,6 +17,9 @@ libxxhash-dev   xxHash: checksums of traces
 libdw-dev       elfutils: function names and lines from DWARF
 libelf-dev      elfutils: ELF files
 libiberty-dev   C++ and Rust names made readable
+libmicrohttpd-dev the server of the web view
+zlib1g-dev      what it sends is packed
+gzip            and the web view itself
 scdoc           man pages
 '
 test_packages='

@@ -53,6 +53,15 @@ char *strbuf_detach(struct strbuf *buf)
     return data;
 }
 
+char *strbuf_extend(struct strbuf *buf, size_t count)
+{
+    make_room(buf, count);
+    char *room = buf->data + buf->length;
+    buf->length += count;
+    buf->data[buf->length] = 0;
+    return room;
+}
+
 void strbuf_add(struct strbuf *buf, const void *bytes, size_t count)
 {
     if (!count)

@@ -23,6 +23,8 @@ void strbuf_add(struct strbuf *buf, const void *bytes, size_t count);
 void strbuf_add_string(struct strbuf *buf, const char *string);
 void strbuf_add_char(struct strbuf *buf, char c);
 void strbuf_add_repeated(struct strbuf *buf, const char *string, size_t times);
+/* Room for `count` more bytes, which the caller writes before anything else is done to buf. */
+char *strbuf_extend(struct strbuf *buf, size_t count);
 void strbuf_addf(struct strbuf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void strbuf_addv(struct strbuf *buf, const char *format, va_list arguments);
 

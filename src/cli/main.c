@@ -24,6 +24,8 @@ static const struct command commands[] = {
     {"report", cmd_report, "show a profile: peak, leaks, top call sites and their callers"},
     {"insight", cmd_insight, "say what is wrong with a program's use of memory, and what to do"},
     {"annotate", cmd_annotate, "show source with the figures of each line"},
+    {"serve", cmd_serve, "show profiles in the browser"},
+    {"html", cmd_html, "write the web view of profiles as one HTML file"},
     {"unpack", cmd_unpack, "turn a profile into a plain SQLite database"},
     {"help", cmd_help, "show this text, or how to use a command"},
     {"version", cmd_version, "show the version"},

@@ -305,6 +305,9 @@ struct profile {
  * a damaged, foreign or newer one gives -errno and a sentence. */
 int profile_read(struct profile **out, const char *path);
 void profile_free(struct profile *profile);
+/* Gives back what there is by the hundred thousand: nodes, sites, curves and residencies; their
+ * counts are 0 then. For who has taken what is needed of them, and wants the rest. */
+void profile_drop_paths(struct profile *profile);
 const char *profile_get(const struct profile *profile, const char *key); /* NULL: not there */
 
 /* Writes the relational database of a profile, finished or not, to `to` (must not exist): call

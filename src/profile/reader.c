@@ -667,6 +667,27 @@ void profile_free(struct profile *profile)
     free(profile);
 }
 
+static void drop(void *array, size_t *count)
+{
+    void *items;
+    memcpy(&items, array, sizeof items);
+    free(items);
+    memset(array, 0, sizeof items);
+    *count = 0;
+}
+
+void profile_drop_paths(struct profile *profile)
+{
+    drop(&profile->nodes, &profile->node_count);
+    drop(&profile->sites, &profile->site_count);
+    drop(&profile->curves, &profile->curve_count);
+    drop(&profile->residencies, &profile->residency_count);
+    if (!profile->own)
+        return;
+    drop(&profile->own->points, &profile->own->point_count);
+    drop(&profile->own->nodes.at, &profile->own->nodes.count);
+}
+
 const char *profile_get(const struct profile *profile, const char *key)
 {
     for (size_t i = 0; i < profile->meta_count; i++)

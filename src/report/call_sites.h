@@ -15,9 +15,6 @@
 #include "report/report.h"
 #include "views/merge.h"
 
-/* By index of profile->lines: is it a frame of a library? NULL: out of memory. To be freed. */
-bool *frames_of_libraries(const struct profile *profile);
-
 struct site_group {
     struct frame frame;
     struct merged_metrics merged;

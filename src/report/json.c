@@ -11,52 +11,13 @@
 #include "report/writer.h"
 #include "views/derived.h"
 #include "views/threads.h"
+#include "views/vocabulary.h"
 
-#define CALL(field)                                                                                \
-    {                                                                                              \
-#field, offsetof(struct call_metrics, field)                                               \
-    }
 #define PROGRAM(field)                                                                             \
     {                                                                                              \
 #field, offsetof(struct program_metrics, field)                                            \
     }
 
-static const struct member call_members[] = {
-    CALL(alloc_count),
-    CALL(alloc_bytes),
-    CALL(realloc_count),
-    CALL(realloc_bytes),
-    CALL(realloc_moved),
-    CALL(free_count),
-    CALL(free_bytes),
-    CALL(failed_count),
-    CALL(zero_count),
-    CALL(aligned_count),
-    CALL(temporary_count),
-    CALL(slack_bytes),
-    CALL(size_min),
-    CALL(size_max),
-    {"lifetime_min_ns", offsetof(struct call_metrics, lifetime_min)},
-    {"lifetime_max_ns", offsetof(struct call_metrics, lifetime_max)},
-    {"lifetime_sum_ns", offsetof(struct call_metrics, lifetime_sum)},
-    CALL(live_count),
-    CALL(live_bytes),
-    CALL(live_slack_bytes),
-    CALL(peak_bytes),
-    {"peak_ns", offsetof(struct call_metrics, peak_ticks)},
-    CALL(at_peak_bytes),
-    CALL(at_peak_count),
-    CALL(map_count),
-    CALL(map_bytes),
-    CALL(freed_count),
-    CALL(freed_bytes),
-    CALL(freed_elsewhere_count),
-    {"freed_lifetime_sum_ns", offsetof(struct call_metrics, freed_lifetime_sum)},
-    {"alloc_time_ns", offsetof(struct call_metrics, alloc_time)},
-    {"free_time_ns", offsetof(struct call_metrics, free_time)},
-    CALL(sample_count),
-    {NULL, 0},
-};
 static const struct member program_members[] = {
     PROGRAM(live_peak_count), PROGRAM(foreign_frees),    PROGRAM(replaced_blocks),
     PROGRAM(unmap_count),     PROGRAM(unmap_bytes),      PROGRAM(brk_count),
@@ -64,16 +25,12 @@ static const struct member program_members[] = {
     PROGRAM(lost_events),     PROGRAM(malformed_events), {NULL, 0},
 };
 
-/* UINT64_MAX stands for "none": null. */
 void write_members(struct writer *writer, const struct member *members, const void *source)
 {
     for (; members->name; members++) {
         uint64_t value;
         memcpy(&value, (const char *)source + members->offset, sizeof value);
-        if (value == UINT64_MAX)
-            json_null(&writer->json, members->name);
-        else
-            json_unsigned(&writer->json, members->name, value);
+        write_unsigned_if(writer, value != UINT64_MAX, members->name, value);
     }
 }
 
@@ -102,16 +59,34 @@ static void write_errors(struct writer *writer, const struct call_metrics *call)
 static void write_call(struct writer *writer, const struct call_metrics *call)
 {
     uint64_t run_ns = facts_number(writer->profile, PROFILE_META_DURATION);
-    write_members(writer, call_members, call);
+    for (size_t i = 0; i < VOCABULARY_SIZE; i++) {
+        uint64_t value = vocabulary_value(&vocabulary[i], call);
+        if (vocabulary[i].unit != VOCABULARY_VARIANCE)
+            write_unsigned_if(writer, value != UINT64_MAX, vocabulary[i].name, value);
+    }
     write_errors(writer, call);
     for (size_t i = 0; i < DERIVED_COUNT; i++)
-        json_double(&writer->json, derived[i].name, derived[i].of(call, run_ns));
+        json_double(&writer->json, derived[i].name, derived_value(&derived[i], call, run_ns));
 }
 
 void write_metrics(struct writer *writer, const char *name, const struct call_metrics *call)
 {
     json_object(&writer->json, name);
     write_call(writer, call);
+    json_end(&writer->json);
+}
+
+static void write_sampling(struct writer *writer)
+{
+    if (!estimate_is(writer->profile)) {
+        json_null(&writer->json, "sampled");
+        return;
+    }
+    json_object(&writer->json, "sampled");
+    json_unsigned(&writer->json, "interval_bytes", writer->profile->sample_bytes);
+    write_unsigned_if(writer, writer->profile->has_program, "samples",
+                      writer->profile->program.total.sample_count);
+    json_unsigned(&writer->json, "confidence_percent", 95);
     json_end(&writer->json);
 }
 
@@ -139,20 +114,7 @@ static void write_meta(struct writer *writer)
     }
     json_end(&writer->json);
     strbuf_release(&text);
-}
-
-static void write_sampling(struct writer *writer)
-{
-    if (!estimate_is(writer->profile)) {
-        json_null(&writer->json, "sampled");
-        return;
-    }
-    json_object(&writer->json, "sampled");
-    json_unsigned(&writer->json, "interval_bytes", writer->profile->sample_bytes);
-    write_unsigned_if(writer, writer->profile->has_program, "samples",
-                      writer->profile->program.total.sample_count);
-    json_unsigned(&writer->json, "confidence_percent", 95);
-    json_end(&writer->json);
+    write_sampling(writer);
 }
 
 static void write_program(struct writer *writer)
@@ -384,7 +346,6 @@ int report_json(FILE *out, const struct profile *profile, const struct report_op
     json_string(&writer.json, "format", "tidemark-report");
     json_unsigned(&writer.json, "version", 1);
     write_meta(&writer);
-    write_sampling(&writer);
     write_program(&writer);
     insights_write(&writer.json, insights, INSIGHT_INFO);
     write_modules(&writer);
@@ -401,4 +362,32 @@ int report_json(FILE *out, const struct profile *profile, const struct report_op
     call_sites_release(&writer.sites);
     int stream_error = json_finish(&writer.json);
     return error ? error : stream_error;
+}
+
+/* ---- Parts of other documents -------------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    void (*write)(struct writer *writer);
+} parts[] = {
+    {"meta", write_meta},           {"program", write_program},
+    {"modules", write_modules},     {"threads", write_threads},
+    {"peaks", write_peaks},         {"distributions", write_distributions},
+    {"exchanges", write_exchanges}, {"globals", write_globals},
+    {"samples", write_samples},     {"mappings", write_mappings},
+};
+
+bool report_json_part(struct json *json, const struct profile *profile, const bool *hidden,
+                      const char *part)
+{
+    static const struct report_options options = {.metric = REPORT_ALL_METRICS};
+    struct writer writer = {*json, profile, &options, {.profile = profile, .hidden = (bool *)hidden}};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        if (strcmp(parts[i].name, part))
+            continue;
+        parts[i].write(&writer);
+        *json = writer.json;
+        return true;
+    }
+    return false;
 }

@@ -37,7 +37,7 @@ static void write_peak(struct writer *writer, const struct peak *peak)
     json_end(&writer->json);
 }
 
-static void write_peaks(struct writer *writer)
+void write_peaks(struct writer *writer)
 {
     if (!begin_rows(writer, "peaks", writer->profile->peak_count))
         return;
@@ -106,7 +106,7 @@ static size_t rows_of(const struct profile *profile, uint32_t kind)
     return count;
 }
 
-static void write_distributions(struct writer *writer)
+void write_distributions(struct writer *writer)
 {
     const struct profile *profile = writer->profile;
     if (!profile->distribution_count) {
@@ -128,7 +128,7 @@ static void write_distributions(struct writer *writer)
 /* ---- Threads ------------------------------------------------------------------------------- */
 
 /* By position in "threads"; null: all pairs that are not listed. */
-static void write_exchanges(struct writer *writer)
+void write_exchanges(struct writer *writer)
 {
     if (!begin_rows(writer, "exchanges", writer->profile->exchange_count))
         return;
@@ -179,7 +179,7 @@ static void write_variables(struct writer *writer)
     json_end(&writer->json);
 }
 
-static void write_globals(struct writer *writer)
+void write_globals(struct writer *writer)
 {
     const struct profile *profile = writer->profile;
     if (!profile->section_count && !profile->variable_count) {
@@ -293,7 +293,7 @@ static void write_sample(struct writer *writer, const struct profile_sample *sam
     json_double(&writer->json, "pass_ms", sample->pass_ms);
 }
 
-static void write_samples(struct writer *writer)
+void write_samples(struct writer *writer)
 {
     if (!begin_rows(writer, "samples", writer->profile->sample_count))
         return;
@@ -305,7 +305,7 @@ static void write_samples(struct writer *writer)
     json_end(&writer->json);
 }
 
-static void write_mappings(struct writer *writer)
+void write_mappings(struct writer *writer)
 {
     if (!begin_rows(writer, "mappings", writer->profile->mapping_count))
         return;

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include "base/json.h"
 #include "profile/profile.h"
 
 /* In the order of the table in metric.c. */
@@ -63,6 +64,12 @@ struct report_options {
 /* 0 or -errno of the stream. */
 int report_text(FILE *out, const struct profile *profile, const struct report_options *options);
 int report_json(FILE *out, const struct profile *profile, const struct report_options *options);
+/* Members of that document, in an object of another one that is open: those of "meta" (up to
+ * "sampled"), "program", "modules", "threads", "peaks", "distributions", "exchanges", "globals",
+ * "samples" or "mappings". `hidden`: by index of profile->lines, frames that no path is listed
+ * under. False: there is no such part. */
+bool report_json_part(struct json *json, const struct profile *profile, const bool *hidden,
+                      const char *part);
 
 /* At most ten lines after a recording. `path`: of the profile. Colour if `out` is a terminal. */
 int report_summary(FILE *out, const struct profile *profile, const char *path);

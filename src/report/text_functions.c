@@ -91,7 +91,7 @@ static struct human column_value(const struct text *text, size_t position,
 {
     if (position >= METRIC_COUNT) {
         const struct derived *figure = &derived[position - METRIC_COUNT];
-        return derived_human(figure, figure->of(of, run_ns(text->profile)));
+        return derived_human(figure, derived_value(figure, of, run_ns(text->profile)));
     }
     const struct metric *metric = &metrics[position];
     return metric_is_known(metric, of) ? metric_human(metric, metric_of(metric, of))

@@ -29,6 +29,12 @@ void write_metrics(struct writer *writer, const char *name, const struct call_me
 /* json_detail.c: peaks, curves, distributions, exchanges, globals, samples, sources; each null
  * where there is none. */
 void write_detail(struct writer *writer);
+void write_peaks(struct writer *writer);
+void write_distributions(struct writer *writer);
+void write_exchanges(struct writer *writer);
+void write_globals(struct writer *writer);
+void write_samples(struct writer *writer);
+void write_mappings(struct writer *writer);
 /* json_functions.c. 0 or -ENOMEM. */
 int write_functions(struct writer *writer);
 int write_tree(struct writer *writer);

@@ -2,88 +2,47 @@
 #include "views/derived.h"
 
 #include <math.h>
+#include "views/vocabulary.h"
 
-static double divided(double part, double by)
-{
-    return by > 0 ? part / by : NAN;
-}
-
-static double blocks(const struct call_metrics *metrics)
-{
-    return (double)metrics->alloc_count + (double)metrics->realloc_count;
-}
-
-static double bytes(const struct call_metrics *metrics)
-{
-    return (double)metrics->alloc_bytes + (double)metrics->realloc_bytes;
-}
-
-static double recycling(const struct call_metrics *metrics, uint64_t run_ns)
-{
-    (void)run_ns;
-    return metrics->peak_bytes == UINT64_MAX ? NAN
-                                             : divided(bytes(metrics), (double)metrics->peak_bytes);
-}
-
-static double mean_size(const struct call_metrics *metrics, uint64_t run_ns)
-{
-    (void)run_ns;
-    return divided(bytes(metrics), blocks(metrics));
-}
-
-static double mean_lifetime(const struct call_metrics *metrics, uint64_t run_ns)
-{
-    (void)run_ns;
-    return divided((double)metrics->lifetime_sum, (double)metrics->free_count);
-}
-
-static double call_rate(const struct call_metrics *metrics, uint64_t run_ns)
-{
-    return divided(blocks(metrics), (double)run_ns / 1e9);
-}
-
-static double byte_rate(const struct call_metrics *metrics, uint64_t run_ns)
-{
-    return divided(bytes(metrics), (double)run_ns / 1e9);
-}
-
-static double temporary_share(const struct call_metrics *metrics, uint64_t run_ns)
-{
-    (void)run_ns;
-    return divided((double)metrics->temporary_count, blocks(metrics));
-}
-
-static double slack_share(const struct call_metrics *metrics, uint64_t run_ns)
-{
-    (void)run_ns;
-    return divided((double)metrics->slack_bytes, (double)metrics->slack_bytes + bytes(metrics));
-}
-
-static double allocator_time(const struct call_metrics *metrics, uint64_t run_ns)
-{
-    (void)run_ns;
-    return metrics->alloc_time == UINT64_MAX || metrics->free_time == UINT64_MAX
-               ? NAN
-               : (double)metrics->alloc_time + (double)metrics->free_time;
-}
-
-static double mean_alloc_time(const struct call_metrics *metrics, uint64_t run_ns)
-{
-    (void)run_ns;
-    return metrics->alloc_time == UINT64_MAX
-               ? NAN
-               : divided((double)metrics->alloc_time,
-                         blocks(metrics) + (double)metrics->failed_count);
-}
+#define BLOCKS "alloc_count", "realloc_count"
+#define BYTES  "alloc_bytes", "realloc_bytes"
 
 const struct derived derived[DERIVED_COUNT] = {
-    {"recycling_ratio", "recycled", DERIVED_RATIO, recycling},
-    {"mean_size", "mean size", DERIVED_BYTES, mean_size},
-    {"mean_lifetime_ns", "mean life", DERIVED_NS, mean_lifetime},
-    {"calls_per_second", "calls/s", DERIVED_PER_SECOND, call_rate},
-    {"bytes_per_second", "bytes/s", DERIVED_BYTES_PER_SECOND, byte_rate},
-    {"temporary_share", "temporary", DERIVED_SHARE, temporary_share},
-    {"slack_share", "slack", DERIVED_SHARE, slack_share},
-    {"allocator_ns", "allocator", DERIVED_NS, allocator_time},
-    {"mean_alloc_ns", "per call", DERIVED_NS, mean_alloc_time},
+    {"recycling_ratio", "recycled", DERIVED_RATIO, {BYTES}, {"peak_bytes"}, false},
+    {"mean_size", "mean size", DERIVED_BYTES, {BYTES}, {BLOCKS}, false},
+    {"mean_lifetime_ns", "mean life", DERIVED_NS, {"lifetime_sum_ns"}, {"free_count"}, false},
+    {"calls_per_second", "calls/s", DERIVED_PER_SECOND, {BLOCKS}, {NULL}, true},
+    {"bytes_per_second", "bytes/s", DERIVED_BYTES_PER_SECOND, {BYTES}, {NULL}, true},
+    {"temporary_share", "temporary", DERIVED_SHARE, {"temporary_count"}, {BLOCKS}, false},
+    {"slack_share", "slack", DERIVED_SHARE, {"slack_bytes"}, {"slack_bytes", BYTES}, false},
+    {"allocator_ns", "allocator", DERIVED_NS, {"alloc_time_ns", "free_time_ns"}, {NULL}, false},
+    {"mean_alloc_ns", "per call", DERIVED_NS, {"alloc_time_ns"}, {BLOCKS, "failed_count"}, false},
 };
+
+/* What is not known of one is not known of all. */
+static double sum(const char *const *names, const struct call_metrics *metrics)
+{
+    double value = 0;
+    for (; *names; names++) {
+        uint64_t term = vocabulary_value(vocabulary_find(*names), metrics);
+        value += term == UINT64_MAX ? NAN : (double)term;
+    }
+    return value;
+}
+
+double derived_value(const struct derived *figure, const struct call_metrics *metrics,
+                     uint64_t run_ns)
+{
+    double value = sum(figure->of, metrics);
+    if (!*figure->by && !figure->by_run)
+        return value;
+    double by = figure->by_run ? (double)run_ns / 1e9 : sum(figure->by, metrics);
+    return by > 0 ? value / by : NAN;
+}
+
+const char *derived_unit_name(enum derived_unit unit)
+{
+    static const char *const names[] = {"ratio", "share",      "bytes",
+                                        "ns",    "per_second", "bytes_per_second"};
+    return names[unit];
+}

@@ -1,0 +1,188 @@
+/* tidemark serve: hands profiles to the server room and waits for a signal. */
+#include "cli/commands.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "base/options.h"
+#include "base/text.h"
+#include "server/server.h"
+
+struct arguments {
+    struct source_paths paths;
+    const char *bind, *host;
+    uint64_t port;
+    bool no_token, open;
+};
+
+#define TO(field) OPTION_TO(struct arguments, field)
+
+static int add_source_path(void *target, const char *value);
+
+static const struct option_entry entries[] = {
+    OPTION_GROUP("Where"),
+    {"port", 'p', OPTION_NUMBER, "PORT", "listen at this port (default: a free one)", TO(port),
+     false, NULL},
+    {"bind", 0, OPTION_STRING, "ADDRESS", "listen at this address (default: 127.0.0.1)", TO(bind),
+     false, NULL},
+    {"host", 0, OPTION_STRING, "NAME",
+     "a further name that browsers may call this machine by, such as a proxy's", TO(host), false,
+     NULL},
+    {"no-token", 0, OPTION_FLAG, NULL, "let everyone on this machine in; for the loopback only",
+     TO(no_token), false, NULL},
+    {"open", 0, OPTION_SWITCH, NULL,
+     "open the browser (default: on a terminal, where there is a display)", TO(open), false, NULL},
+    OPTION_GROUP("What"),
+    {"source-path", 'S', OPTION_CALL, "OLD=NEW",
+     "sources recorded as below OLD are below NEW; may be repeated", 0, false, add_source_path},
+    OPTION_GROUP_END};
+
+static const struct options_command command = {
+    .name = "serve",
+    .synopsis = "[options] PROFILE…",
+    .purpose = "Shows profiles in the browser, also ones that are still being recorded. Prints the "
+               "URL to open, and serves until it is interrupted.",
+    .entries = entries,
+    .epilogue = "Examples:\n"
+                "  tidemark serve run.tmk\n"
+                "  tidemark serve --port 8080 before.tmk after.tmk\n",
+};
+
+static int add_source_path(void *target, const char *value)
+{
+    struct arguments *arguments = target;
+    int error = source_paths_add(&arguments->paths, value);
+    if (error == -EINVAL)
+        options_usage_error(&command, "'%s' is not right for --source-path: expected OLD=NEW",
+                            value);
+    else if (error)
+        options_usage_error(&command, "more than %d times --source-path", SOURCE_PATHS_MAX);
+    return error;
+}
+
+static bool has_display(void)
+{
+    const char *x = getenv("DISPLAY"), *wayland = getenv("WAYLAND_DISPLAY");
+    return (x && *x) || (wayland && *wayland);
+}
+
+/* ---- What is said -------------------------------------------------------------------------- */
+
+/* How to get there from one's own machine: this one has no display. */
+static void say_tunnel(const struct server *server)
+{
+    const char *user = getenv("USER");
+    char host[256] = "HOST";
+    gethostname(host, sizeof host - 1);
+    fprintf(stderr, "From the machine with your browser:  ssh -L %u:127.0.0.1:%u %s%s%s\n",
+            server_port(server), server_port(server), user ? user : "", user ? "@" : "", host);
+}
+
+static void say(const struct server *server, const char *url, const struct arguments *arguments)
+{
+    puts(url);
+    fflush(stdout);
+    if (!has_display() && !arguments->bind)
+        say_tunnel(server);
+    if (isatty(STDERR_FILENO))
+        fputs("Ctrl-C ends it.\n", stderr);
+}
+
+static void open_browser(const char *url)
+{
+    extern char **environ;
+    char program[] = "xdg-open";
+    char *const argv[] = {program, (char *)url, NULL};
+    posix_spawn_file_actions_t actions;
+    pid_t pid;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    posix_spawnattr_t attributes;
+    sigset_t none;
+    sigemptyset(&none);
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+    if (posix_spawnp(&pid, program, &actions, &attributes, argv, environ))
+        fputs("tidemark serve: no xdg-open here: open the URL yourself\n", stderr);
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&actions);
+}
+
+/* ---- The command --------------------------------------------------------------------------- */
+
+static int complain(const char *sentence)
+{
+    struct strbuf safe = STRBUF_INIT;
+    text_add_safe_string(&safe, sentence);
+    fprintf(stderr, "tidemark serve: %s\n", safe.data);
+    strbuf_release(&safe);
+    return OPTIONS_EXIT_FAILURE;
+}
+
+static int wait_for_end(const sigset_t *signals)
+{
+    int signal;
+    do
+        signal = sigwaitinfo(signals, NULL);
+    while (signal < 0 && errno == EINTR);
+    return 0;
+}
+
+static int serve(const struct server_options *options, const struct arguments *arguments)
+{
+    sigset_t signals;
+    struct server *server;
+    struct strbuf why = STRBUF_INIT, url = STRBUF_INIT;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGHUP);
+    sigprocmask(SIG_BLOCK, &signals, NULL); /* threads of the server inherit it */
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGCHLD, SIG_IGN);
+    int error = server_start(&server, options, &why);
+    if (error) {
+        complain(why.length ? why.data : strerror(-error));
+    } else {
+        server_add_url(server, &url);
+        say(server, url.data, arguments);
+        if (arguments->open)
+            open_browser(url.data);
+        wait_for_end(&signals);
+        server_stop(server);
+    }
+    strbuf_release(&why);
+    strbuf_release(&url);
+    return error ? OPTIONS_EXIT_FAILURE : 0;
+}
+
+int cmd_serve(int argc, char **argv)
+{
+    struct arguments arguments = {.open = has_display() && isatty(STDOUT_FILENO)};
+    int operand = options_parse(&command, argc, argv, &arguments);
+    if (operand < 0)
+        return OPTIONS_EXIT_STATUS(operand);
+    if (operand == argc)
+        return options_usage_error(&command, "no profile given");
+    if (arguments.port > UINT16_MAX)
+        return options_usage_error(&command, "there is no port %llu: the highest is %d",
+                                   (unsigned long long)arguments.port, UINT16_MAX);
+    struct server_options options = {
+        .files = (const char *const *)argv + operand,
+        .file_count = (size_t)(argc - operand),
+        .paths = &arguments.paths,
+        .bind = arguments.bind,
+        .host = arguments.host,
+        .port = (uint16_t)arguments.port,
+        .no_token = arguments.no_token,
+    };
+    return serve(&options, &arguments);
+}

@@ -1,0 +1,409 @@
+/* Requests and what they are answered with. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include "base/json.h"
+#include "present/names.h"
+#include "server/assets.h"
+#include "server/gzip.h"
+#include "server/http.h"
+
+static const char policy[] =
+    "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self' blob:; "
+    "style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self' data:; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+void answer_add_headers(struct MHD_Response *response)
+{
+    static const struct {
+        const char *name, *value;
+    } headers[] = {
+        {"Content-Security-Policy", policy},
+        {"X-Content-Type-Options", "nosniff"},
+        {"Referrer-Policy", "no-referrer"},
+        {"Cross-Origin-Resource-Policy", "same-origin"},
+        {"Cross-Origin-Opener-Policy", "same-origin"},
+        {"Vary", "Accept-Encoding, Cookie, Authorization"},
+    };
+    for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
+        MHD_add_response_header(response, headers[i].name, headers[i].value);
+}
+
+static enum MHD_Result send_response(struct MHD_Connection *connection, unsigned status,
+                                     struct MHD_Response *response)
+{
+    if (!response)
+        return MHD_NO;
+    answer_add_headers(response);
+    enum MHD_Result result = MHD_queue_response(connection, status, response);
+    MHD_destroy_response(response);
+    return result;
+}
+
+/* ---- Errors -------------------------------------------------------------------------------- */
+
+static const char *title_of(unsigned status)
+{
+    static const struct {
+        unsigned status;
+        const char *title;
+    } titles[] = {
+        {400, "Bad Request"},  {401, "Unauthorized"},       {403, "Forbidden"},
+        {404, "Not Found"},    {405, "Method Not Allowed"}, {414, "URI Too Long"},
+        {500, "Server Error"}, {503, "Service Unavailable"},
+    };
+    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
+        if (titles[i].status == status)
+            return titles[i].title;
+    return "Error";
+}
+
+static enum MHD_Result send_problem(struct MHD_Connection *connection, unsigned status,
+                                    const char *detail)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *stream = open_memstream(&text, &length);
+    if (!stream)
+        return MHD_NO;
+    struct json json = json_begin(stream, false);
+    json_object(&json, NULL);
+    json_string(&json, "type", "about:blank");
+    json_string(&json, "title", title_of(status));
+    json_unsigned(&json, "status", status);
+    json_string(&json, "detail", detail);
+    json_end(&json);
+    json_finish(&json);
+    fclose(stream);
+    struct MHD_Response *response =
+        MHD_create_response_from_buffer(length, text, MHD_RESPMEM_MUST_FREE);
+    if (response) {
+        MHD_add_response_header(response, "Content-Type", "application/problem+json");
+        MHD_add_response_header(response, "Cache-Control", "no-store");
+        if (status == 405)
+            MHD_add_response_header(response, "Allow", "GET, HEAD");
+    }
+    return send_response(connection, status, response);
+}
+
+/* ---- Packed bodies ------------------------------------------------------------------------- */
+
+/* "gzip" in Accept-Encoding, and not "gzip;q=0". */
+static bool accepts_gzip(struct MHD_Connection *connection)
+{
+    const char *at = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Accept-Encoding");
+    while (at && *at) {
+        at += strspn(at, " ,\t");
+        size_t length = strcspn(at, ",");
+        size_t word = strcspn(at, ";, \t");
+        bool is_it = (word == 4 && !strncasecmp(at, "gzip", 4)) || (word == 1 && *at == '*');
+        const char *q = word < length ? memmem(at, length, "q=", 2) : NULL;
+        if (is_it)
+            return !q || strtod(q + 2, NULL) > 0;
+        at += length;
+    }
+    return false;
+}
+
+/* One tag names the bytes; each way to send them has its own mark behind it. */
+static void write_tag(char text[32], uint64_t tag, bool packed)
+{
+    snprintf(text, 32, "\"%016llx%s\"", (unsigned long long)tag, packed ? "-gz" : "");
+}
+
+static bool is_known(struct MHD_Connection *connection, uint64_t tag)
+{
+    const char *given = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "If-None-Match");
+    char plain[32];
+    write_tag(plain, tag, false);
+    plain[17] = 0; /* without the last quote: either way to send it is known */
+    return given && (strstr(given, plain) || !strcmp(given, "*"));
+}
+
+static void add_identity(struct MHD_Response *response, uint64_t tag, bool packed,
+                         uint64_t generation)
+{
+    char text[32];
+    write_tag(text, tag, packed);
+    MHD_add_response_header(response, "ETag", text);
+    MHD_add_response_header(response, "Cache-Control", "private, no-cache");
+    snprintf(text, sizeof text, "%llu", (unsigned long long)generation);
+    if (generation)
+        MHD_add_response_header(response, "Tidemark-Generation", text);
+}
+
+static enum MHD_Result send_unchanged(struct MHD_Connection *connection, uint64_t tag,
+                                      uint64_t generation)
+{
+    struct MHD_Response *response =
+        MHD_create_response_from_buffer(0, (void *)"", MHD_RESPMEM_PERSISTENT);
+    if (response)
+        add_identity(response, tag, accepts_gzip(connection), generation);
+    return send_response(connection, MHD_HTTP_NOT_MODIFIED, response);
+}
+
+static struct MHD_Response *unpacked(const void *packed, size_t packed_bytes, size_t limit)
+{
+    struct strbuf plain = STRBUF_INIT;
+    if (gzip_unpack(&plain, packed, packed_bytes, limit))
+        return NULL;
+    size_t length = plain.length;
+    return MHD_create_response_from_buffer(length, strbuf_detach(&plain), MHD_RESPMEM_MUST_FREE);
+}
+
+/* ---- Assets -------------------------------------------------------------------------------- */
+
+static enum MHD_Result send_asset(struct MHD_Connection *connection, const char *name)
+{
+    const struct asset *asset = asset_find(name);
+    if (!asset)
+        return send_problem(connection, 404, "there is no such page");
+    uint64_t tag = asset_tag(asset);
+    if (is_known(connection, tag))
+        return send_unchanged(connection, tag, 0);
+    bool packed = accepts_gzip(connection);
+    size_t bytes = (size_t)(asset->end - asset->packed);
+    struct MHD_Response *response =
+        packed ? MHD_create_response_from_buffer(bytes, (void *)asset->packed,
+                                                 MHD_RESPMEM_PERSISTENT)
+               : unpacked(asset->packed, bytes, SIZE_MAX);
+    if (response) {
+        MHD_add_response_header(response, "Content-Type", asset_type(name));
+        if (packed)
+            MHD_add_response_header(response, "Content-Encoding", "gzip");
+        add_identity(response, tag, packed, 0);
+    }
+    return send_response(connection, MHD_HTTP_OK, response);
+}
+
+/* ---- Resources ----------------------------------------------------------------------------- */
+
+static void free_body(void *context)
+{
+    exhibit_release(context);
+    free(context);
+}
+
+/* The response takes the body over, to be given back when all of it was sent. */
+static struct MHD_Response *packed_response(struct exhibit_body *body)
+{
+    struct exhibit_body *held = malloc(sizeof *held);
+    struct MHD_Response *response = NULL;
+    if (held) {
+        *held = *body;
+        response = MHD_create_response_from_buffer_with_free_callback_cls(
+            body->packed_bytes, (void *)body->packed, free_body, held);
+    }
+    if (response)
+        return response;
+    free(held);
+    exhibit_release(body);
+    return NULL;
+}
+
+static enum MHD_Result send_body(struct MHD_Connection *connection, struct exhibit_body *body)
+{
+    bool packed = accepts_gzip(connection);
+    struct exhibit_body copy = *body;
+    struct MHD_Response *response;
+    if (packed) {
+        response = packed_response(body);
+    } else {
+        response = unpacked(body->packed, body->packed_bytes, body->bytes);
+        exhibit_release(body);
+    }
+    if (response) {
+        MHD_add_response_header(response, "Content-Type",
+                                copy.type == RESOURCE_JSON ? "application/json"
+                                                           : "application/vnd.tidemark.columns");
+        if (packed)
+            MHD_add_response_header(response, "Content-Encoding", "gzip");
+        add_identity(response, copy.tag, packed, copy.generation);
+    }
+    return send_response(connection, MHD_HTTP_OK, response);
+}
+
+static enum MHD_Result send_resource(struct server *server, struct MHD_Connection *connection,
+                                     const struct route *route)
+{
+    if (route->profile >= server->exhibit_count)
+        return send_problem(connection, 404, "there is no profile of that number");
+    struct exhibit *exhibit = server->exhibits[route->profile];
+    uint64_t tag, generation;
+    exhibit_refresh(exhibit);
+    if (exhibit_tag(exhibit, route->name, &tag, &generation) && is_known(connection, tag))
+        return send_unchanged(connection, tag, generation);
+    struct exhibit_body body;
+    struct strbuf why = STRBUF_INIT;
+    int error = exhibit_get(exhibit, route->name, &body, &why);
+    enum MHD_Result result;
+    if (error == -ENODATA)
+        result = send_problem(connection, 404, why.data);
+    else if (error == -ENOENT)
+        result = send_problem(connection, 404, "a profile has no resource of that name");
+    else if (error)
+        result = send_problem(connection, 500, strerror(-error));
+    else if (is_known(connection, body.tag)) {
+        result = send_unchanged(connection, body.tag, body.generation);
+        exhibit_release(&body);
+    } else {
+        result = send_body(connection, &body);
+    }
+    strbuf_release(&why);
+    return result;
+}
+
+/* ---- The list of profiles ------------------------------------------------------------------ */
+
+static void write_profile(struct json *json, size_t index, struct exhibit *exhibit)
+{
+    struct exhibit_state state;
+    exhibit_state(exhibit, &state);
+    json_object(json, NULL);
+    json_unsigned(json, "index", index);
+    json_string(json, "name", name_base(exhibit_path(exhibit)));
+    json_string(json, "file", exhibit_path(exhibit));
+    json_string(json, "kind", "profile");
+    json_string(json, "state", state.state);
+    json_unsigned(json, "generation", state.generation);
+    json_string(json, "error", *state.error ? state.error : NULL);
+    json_end(json);
+}
+
+static enum MHD_Result send_profiles(struct server *server, struct MHD_Connection *connection)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *stream = open_memstream(&text, &length);
+    if (!stream)
+        return MHD_NO;
+    struct json json = json_begin(stream, false);
+    json_object(&json, NULL);
+    json_string(&json, "tool", "tidemark " TIDEMARK_VERSION);
+    json_array(&json, "profiles");
+    for (size_t i = 0; i < server->exhibit_count; i++) {
+        exhibit_refresh(server->exhibits[i]);
+        write_profile(&json, i, server->exhibits[i]);
+    }
+    json_end(&json);
+    json_end(&json);
+    json_finish(&json);
+    fclose(stream);
+    struct MHD_Response *response =
+        MHD_create_response_from_buffer(length, text, MHD_RESPMEM_MUST_FREE);
+    if (response) {
+        MHD_add_response_header(response, "Content-Type", "application/json");
+        MHD_add_response_header(response, "Cache-Control", "no-store");
+    }
+    return send_response(connection, MHD_HTTP_OK, response);
+}
+
+/* ---- The token goes ------------------------------------------------------------------------ */
+
+static void add_cookie(const struct server *server, struct MHD_Response *response)
+{
+    char cookie[160];
+    if (!server->has_token)
+        return;
+    snprintf(cookie, sizeof cookie, "%s=%s; Path=/; HttpOnly; SameSite=Strict", server->cookie,
+             server->session);
+    MHD_add_response_header(response, "Set-Cookie", cookie);
+}
+
+/* To the same target without the token. A browser that follows a link from another site sends no
+ * strict cookie along a redirect; there a page of ours leads on, and it is sent. */
+static enum MHD_Result send_on(const struct server *server, struct MHD_Connection *connection,
+                               const struct route *route)
+{
+    const char *site = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Sec-Fetch-Site");
+    bool from_elsewhere = site && strcmp(site, "none") && strcmp(site, "same-origin");
+    static const char page[] = "<!doctype html><title>Tidemark</title>\n";
+    struct MHD_Response *response = MHD_create_response_from_buffer(
+        from_elsewhere ? strlen(page) : 0, (void *)page, MHD_RESPMEM_PERSISTENT);
+    if (!response)
+        return MHD_NO;
+    add_cookie(server, response);
+    MHD_add_response_header(response, "Cache-Control", "no-store");
+    struct strbuf refresh = STRBUF_INIT;
+    if (from_elsewhere) {
+        strbuf_addf(&refresh, "0; url=%s", route->without_token);
+        MHD_add_response_header(response, "Refresh", refresh.data);
+        MHD_add_response_header(response, "Content-Type", "text/html; charset=utf-8");
+    } else {
+        MHD_add_response_header(response, "Location", route->without_token);
+    }
+    strbuf_release(&refresh);
+    return send_response(connection, from_elsewhere ? MHD_HTTP_OK : MHD_HTTP_SEE_OTHER, response);
+}
+
+/* ---- Every request ------------------------------------------------------------------------- */
+
+static enum MHD_Result refuse(struct MHD_Connection *connection, enum access access)
+{
+    switch (access) {
+    case ACCESS_WRONG_HOST:
+        return send_problem(connection, 403,
+                            "the name in Host is none of this machine's; --host allows one more");
+    case ACCESS_WRONG_ORIGIN:
+        return send_problem(connection, 403, "this was asked for by another site's page");
+    case ACCESS_WRONG_TOKEN:
+        return send_problem(connection, 401,
+                            "the token is not that of this server: open the URL that `tidemark "
+                            "serve` printed");
+    default:
+        return send_problem(connection, 401,
+                            "open the URL that `tidemark serve` printed: it has the token");
+    }
+}
+
+static enum MHD_Result send_by_route(struct server *server, struct MHD_Connection *connection,
+                                     struct request *request)
+{
+    switch (request->route.kind) {
+    case ROUTE_ASSET:
+        return send_asset(connection, request->route.name);
+    case ROUTE_PROFILES:
+        return send_profiles(server, connection);
+    case ROUTE_RESOURCE:
+        return send_resource(server, connection, &request->route);
+    case ROUTE_LIVE:
+        if (listeners_are_full(server))
+            return send_problem(connection, 503, "too many pages listen already");
+        return listeners_answer(server, connection, request);
+    default:
+        return send_problem(connection, 404, "there is no such page");
+    }
+}
+
+enum MHD_Result answer(void *context, struct MHD_Connection *connection, const char *url,
+                       const char *method, const char *version, const char *upload_data,
+                       size_t *upload_bytes, void **request_at)
+{
+    struct server *server = context;
+    struct request *request = *request_at;
+    (void)url, (void)version, (void)upload_data;
+    if (request && request->begun && *upload_bytes) {
+        *upload_bytes = 0; /* a body is of no use to us, and is not kept */
+        return MHD_YES;
+    }
+    if (!request)
+        return MHD_NO;
+    if (request->route.kind == ROUTE_BAD)
+        return send_problem(connection, 400, "this is no target that a page of ours has");
+    if (request->route.kind == ROUTE_TOO_LONG)
+        return send_problem(connection, 414, "the target is too long");
+    if (strcmp(method, "GET") && strcmp(method, "HEAD"))
+        return send_problem(connection, 405, "profiles are only read");
+    if (!request->begun) {
+        request->begun = true; /* to answer now would close the connection */
+        return MHD_YES;
+    }
+    enum access access = access_of(server, connection, &request->route);
+    if (access == ACCESS_NEW)
+        return send_on(server, connection, &request->route);
+    if (access != ACCESS_GRANTED)
+        return refuse(connection, access);
+    return send_by_route(server, connection, request);
+}

@@ -1,0 +1,450 @@
+/* See exhibit.h. */
+#include "server/exhibit.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include "base/hash.h"
+#include "server/gzip.h"
+
+enum {
+    LEAST_SECONDS = 1,      /* between two readings … */
+    READING_PART = 5,       /* … and reading takes at most this part of the time */
+    FAST_FROM = 256 << 10,  /* larger resources are packed at level 1: 100 MB/s instead of 30 */
+    MAX_CACHED = 256 << 20, /* of a version, packed; beyond, resources are made each time */
+};
+
+/* A resource once it was made. */
+struct cached {
+    struct cached *next;
+    char *name;
+    char *packed;
+    size_t packed_bytes, bytes;
+    enum resource_type type;
+};
+
+struct exhibit_version {
+    unsigned references; /* under the exhibit's lock */
+    uint64_t generation, signature;
+    struct exhibit *exhibit;
+    struct profile *profile;
+    struct resources resources;
+    pthread_mutex_t making; /* held while a resource is made: each once */
+    unsigned waiting;       /* requests that wait for it: the packer lets them by */
+    pthread_cond_t idle;    /* none does */
+    struct cached *cached;
+    size_t cached_bytes;
+    const char *state;
+    bool finished; /* nothing will be written to it any more */
+};
+
+struct exhibit {
+    const char *path;
+    const struct source_paths *paths;
+    pthread_mutex_t lock;
+    struct exhibit_version *now;
+    uint64_t generations;
+    bool reading;
+    double read_at, read_seconds;
+    char error[256];
+    pthread_t packer;
+    bool has_packer, closing;
+};
+
+static double seconds_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* ---- What the file looks like from outside ------------------------------------------------- */
+
+struct look {
+    uint64_t device, inode, bytes, seconds, nanoseconds;
+};
+
+static bool look_at(const char *path, struct look *look)
+{
+    struct stat of;
+    *look = (struct look){0};
+    if (stat(path, &of))
+        return false;
+    *look = (struct look){of.st_dev, of.st_ino, (uint64_t)of.st_size, (uint64_t)of.st_mtim.tv_sec,
+                          (uint64_t)of.st_mtim.tv_nsec};
+    return true;
+}
+
+/* Changes with every commit: those of a live profile go to the log beside it. 0: it is not there. */
+static uint64_t signature_of(const char *path)
+{
+    struct look looks[2];
+    struct strbuf log = STRBUF_INIT;
+    if (!look_at(path, &looks[0]))
+        return 0;
+    strbuf_addf(&log, "%s-wal", path);
+    look_at(log.data, &looks[1]);
+    strbuf_release(&log);
+    return hash_bytes(looks, sizeof looks) | 1;
+}
+
+/* ---- Versions ------------------------------------------------------------------------------ */
+
+static void free_version(struct exhibit_version *version)
+{
+    for (struct cached *at = version->cached, *next; at; at = next) {
+        next = at->next;
+        free(at->packed);
+        free(at->name);
+        free(at);
+    }
+    resources_close(&version->resources);
+    profile_free(version->profile);
+    pthread_cond_destroy(&version->idle);
+    pthread_mutex_destroy(&version->making);
+    free(version);
+}
+
+static void release_version(struct exhibit_version *version)
+{
+    struct exhibit *exhibit = version->exhibit;
+    pthread_mutex_lock(&exhibit->lock);
+    bool last = !--version->references;
+    pthread_mutex_unlock(&exhibit->lock);
+    if (last)
+        free_version(version);
+}
+
+static struct exhibit_version *hold_version(struct exhibit *exhibit)
+{
+    pthread_mutex_lock(&exhibit->lock);
+    struct exhibit_version *version = exhibit->now;
+    version->references++;
+    pthread_mutex_unlock(&exhibit->lock);
+    return version;
+}
+
+static int read_version(struct exhibit *exhibit, uint64_t signature, struct exhibit_version **out)
+{
+    struct profile *profile;
+    int error = profile_read(&profile, exhibit->path);
+    if (error)
+        return error;
+    struct exhibit_version *version = calloc(1, sizeof *version);
+    error = version ? resources_open(&version->resources, profile, exhibit->paths) : -ENOMEM;
+    if (error) {
+        free(version);
+        profile_free(profile);
+        return error;
+    }
+    pthread_mutex_init(&version->making, NULL);
+    pthread_cond_init(&version->idle, NULL);
+    version->references = 1;
+    version->signature = signature;
+    version->exhibit = exhibit;
+    version->profile = profile;
+    version->finished = !profile->being_written;
+    version->state = profile->being_written ? "recording"
+                     : profile->complete    ? "complete"
+                                            : "cut short";
+    *out = version;
+    return 0;
+}
+
+/* ---- Resources ----------------------------------------------------------------------------- */
+
+static struct cached *find_cached(const struct exhibit_version *version, const char *name)
+{
+    struct cached *at = version->cached;
+    while (at && strcmp(at->name, name))
+        at = at->next;
+    return at;
+}
+
+/* Source texts are not kept: they are read where they are, and seldom twice. */
+static bool is_kept(const struct exhibit_version *version, const char *name, size_t bytes)
+{
+    return strncmp(name, "source/", 7) && version->cached_bytes + bytes <= MAX_CACHED;
+}
+
+static int make_packed(const struct resources *resources, const char *name, struct cached *made,
+                       struct strbuf *why)
+{
+    struct strbuf plain = STRBUF_INIT, packed = STRBUF_INIT;
+    int error = resources_make(resources, name, &plain, &made->type, why);
+    if (!error)
+        error = gzip_pack(&packed, plain.data, plain.length, plain.length > FAST_FROM ? 1 : 6);
+    made->bytes = plain.length;
+    strbuf_release(&plain);
+    if (error) {
+        strbuf_release(&packed);
+        return error;
+    }
+    made->packed_bytes = packed.length;
+    made->packed = strbuf_detach(&packed);
+    char *fitting = realloc(made->packed, made->packed_bytes + 1);
+    made->packed = fitting ? fitting : made->packed;
+    return 0;
+}
+
+static struct cached *keep(struct exhibit_version *version, const char *name,
+                           const struct cached *made)
+{
+    struct cached *entry = malloc(sizeof *entry);
+    char *copy = strdup(name);
+    if (!entry || !copy) {
+        free(entry);
+        free(copy);
+        return NULL;
+    }
+    *entry = *made;
+    entry->name = copy;
+    entry->next = version->cached;
+    version->cached = entry;
+    version->cached_bytes += made->packed_bytes;
+    return entry;
+}
+
+static uint64_t tag_of(const struct exhibit_version *version, const char *name)
+{
+    static const char tool[] = TIDEMARK_VERSION;
+    uint64_t parts[3] = {version->signature, hash_bytes(tool, sizeof tool),
+                         hash_bytes(name, strlen(name))};
+    return hash_bytes(parts, sizeof parts);
+}
+
+/* Takes over the reference to the version. */
+static void fill_body(struct exhibit_body *body, struct exhibit_version *version, const char *name,
+                      const struct cached *from, bool kept)
+{
+    *body = (struct exhibit_body){
+        .packed = from->packed,
+        .packed_bytes = from->packed_bytes,
+        .bytes = from->bytes,
+        .type = from->type,
+        .generation = version->generation,
+        .tag = kept ? tag_of(version, name) : hash_bytes(from->packed, from->packed_bytes),
+        .version = version,
+        .own = kept ? NULL : from->packed,
+    };
+}
+
+/* Mutexes are not fair: whoever takes one again at once has it before those who wait for it. */
+static void lock_making(struct exhibit_version *version, bool urgent)
+{
+    if (urgent)
+        __atomic_add_fetch(&version->waiting, 1, __ATOMIC_RELAXED);
+    pthread_mutex_lock(&version->making);
+    while (!urgent && __atomic_load_n(&version->waiting, __ATOMIC_RELAXED))
+        pthread_cond_wait(&version->idle, &version->making);
+    if (urgent && !__atomic_sub_fetch(&version->waiting, 1, __ATOMIC_RELAXED))
+        pthread_cond_signal(&version->idle);
+}
+
+static int get_from(struct exhibit_version *version, const char *name, bool urgent,
+                    struct exhibit_body *body, struct strbuf *why)
+{
+    struct cached made = {0};
+    int error = 0;
+    lock_making(version, urgent);
+    struct cached *cached = find_cached(version, name);
+    if (!cached) {
+        error = make_packed(&version->resources, name, &made, why);
+        if (!error && is_kept(version, name, made.packed_bytes))
+            cached = keep(version, name, &made);
+    }
+    if (!error)
+        fill_body(body, version, name, cached ? cached : &made, cached);
+    pthread_mutex_unlock(&version->making);
+    return error;
+}
+
+int exhibit_get(struct exhibit *exhibit, const char *name, struct exhibit_body *body,
+                struct strbuf *why)
+{
+    struct exhibit_version *version = hold_version(exhibit);
+    int error = get_from(version, name, true, body, why);
+    if (error)
+        release_version(version);
+    return error;
+}
+
+void exhibit_release(struct exhibit_body *body)
+{
+    free(body->own);
+    release_version(body->version);
+    *body = (struct exhibit_body){0};
+}
+
+bool exhibit_tag(struct exhibit *exhibit, const char *name, uint64_t *tag, uint64_t *generation)
+{
+    struct exhibit_version *version = hold_version(exhibit);
+    *tag = tag_of(version, name);
+    *generation = version->generation;
+    release_version(version);
+    return strncmp(name, "source/", 7);
+}
+
+/* ---- Packing all of a finished profile ----------------------------------------------------- */
+
+struct packing {
+    struct exhibit_version *version;
+    bool failed;
+};
+
+static void pack_one(void *context, const char *name)
+{
+    struct packing *packing = context;
+    struct exhibit *exhibit = packing->version->exhibit;
+    struct exhibit_body body;
+    struct strbuf why = STRBUF_INIT;
+    pthread_mutex_lock(&exhibit->lock);
+    packing->failed |= exhibit->closing || exhibit->now != packing->version;
+    pthread_mutex_unlock(&exhibit->lock);
+    if (packing->failed)
+        return;
+    struct exhibit_version *version = hold_version(exhibit);
+    bool done = !get_from(version, name, false, &body, &why);
+    packing->failed |= !done || body.own;
+    if (done)
+        exhibit_release(&body);
+    else
+        release_version(version);
+    strbuf_release(&why);
+}
+
+static void *pack_all(void *context)
+{
+    struct packing packing = {.version = context};
+    struct exhibit_version *version = context;
+    resources_list(&version->resources, pack_one, &packing);
+    if (!packing.failed) {
+        pthread_mutex_lock(&version->making);
+        profile_drop_paths(version->profile);
+        pthread_mutex_unlock(&version->making);
+        malloc_trim(0);
+    }
+    release_version(version);
+    return NULL;
+}
+
+/* Under the lock, by whoever has made this version the one of now. */
+static void begin_packing(struct exhibit *exhibit)
+{
+    if (!exhibit->now->finished || exhibit->has_packer)
+        return;
+    exhibit->now->references++;
+    exhibit->has_packer = !pthread_create(&exhibit->packer, NULL, pack_all, exhibit->now);
+    exhibit->now->references -= !exhibit->has_packer;
+}
+
+/* ---- The exhibit --------------------------------------------------------------------------- */
+
+static void install(struct exhibit *exhibit, struct exhibit_version *version)
+{
+    pthread_t packer = exhibit->packer;
+    bool had_packer = exhibit->has_packer;
+    if (had_packer)
+        pthread_join(packer, NULL);
+    pthread_mutex_lock(&exhibit->lock);
+    struct exhibit_version *before = exhibit->now;
+    version->generation = ++exhibit->generations;
+    exhibit->now = version;
+    exhibit->has_packer = false;
+    *exhibit->error = 0;
+    begin_packing(exhibit);
+    pthread_mutex_unlock(&exhibit->lock);
+    if (before)
+        release_version(before);
+}
+
+int exhibit_open(struct exhibit **out, const char *path, const struct source_paths *paths)
+{
+    struct exhibit *exhibit = calloc(1, sizeof *exhibit);
+    struct exhibit_version *version;
+    if (!exhibit)
+        return -ENOMEM;
+    exhibit->path = path;
+    exhibit->paths = paths;
+    pthread_mutex_init(&exhibit->lock, NULL);
+    double begin = seconds_now();
+    int error = read_version(exhibit, signature_of(path), &version);
+    if (error) {
+        exhibit_close(exhibit);
+        return error;
+    }
+    exhibit->read_at = seconds_now();
+    exhibit->read_seconds = exhibit->read_at - begin;
+    install(exhibit, version);
+    *out = exhibit;
+    return 0;
+}
+
+void exhibit_close(struct exhibit *exhibit)
+{
+    if (!exhibit)
+        return;
+    pthread_mutex_lock(&exhibit->lock);
+    exhibit->closing = true;
+    pthread_mutex_unlock(&exhibit->lock);
+    if (exhibit->has_packer)
+        pthread_join(exhibit->packer, NULL);
+    if (exhibit->now)
+        release_version(exhibit->now);
+    pthread_mutex_destroy(&exhibit->lock);
+    free(exhibit);
+}
+
+/* True: whoever called is the one to read, and no one else does meanwhile. */
+static bool may_read(struct exhibit *exhibit, uint64_t signature)
+{
+    double now = seconds_now();
+    pthread_mutex_lock(&exhibit->lock);
+    double pause = READING_PART * exhibit->read_seconds;
+    bool may = !exhibit->reading && signature && signature != exhibit->now->signature &&
+               now - exhibit->read_at >= (pause > LEAST_SECONDS ? pause : LEAST_SECONDS);
+    if (!signature)
+        snprintf(exhibit->error, sizeof exhibit->error, "the file is gone");
+    else if (signature == exhibit->now->signature)
+        *exhibit->error = 0;
+    exhibit->reading |= may;
+    pthread_mutex_unlock(&exhibit->lock);
+    return may;
+}
+
+void exhibit_refresh(struct exhibit *exhibit)
+{
+    uint64_t signature = signature_of(exhibit->path);
+    if (!may_read(exhibit, signature))
+        return;
+    struct exhibit_version *version;
+    double begin = seconds_now();
+    int error = read_version(exhibit, signature, &version);
+    if (!error)
+        install(exhibit, version);
+    pthread_mutex_lock(&exhibit->lock);
+    if (error)
+        snprintf(exhibit->error, sizeof exhibit->error, "%s", profile_error());
+    exhibit->read_at = seconds_now();
+    exhibit->read_seconds = exhibit->read_at - begin;
+    exhibit->reading = false;
+    pthread_mutex_unlock(&exhibit->lock);
+}
+
+void exhibit_state(struct exhibit *exhibit, struct exhibit_state *out)
+{
+    pthread_mutex_lock(&exhibit->lock);
+    *out = (struct exhibit_state){exhibit->now->generation, exhibit->now->state, ""};
+    memcpy(out->error, exhibit->error, sizeof out->error);
+    pthread_mutex_unlock(&exhibit->lock);
+}
+
+const char *exhibit_path(const struct exhibit *exhibit)
+{
+    return exhibit->path;
+}

@@ -1,0 +1,96 @@
+/* What the files of the server share. server.c opens and closes, access.c decides who may ask,
+ * answer.c answers, listeners.c tells of new versions. Inside the room.
+ *
+ * Requests are answered by a pool of threads of libmicrohttpd's; what they share is read-only but
+ * for exhibits and listeners, which have locks of their own. */
+#ifndef TIDEMARK_SERVER_HTTP_H
+#define TIDEMARK_SERVER_HTTP_H
+
+#include <microhttpd.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include "server/exhibit.h"
+#include "server/router.h"
+#include "server/server.h"
+
+enum {
+    SERVER_THREADS = 4,
+    SERVER_CONNECTIONS = 256,
+    SERVER_TIMEOUT_S = 30,            /* a connection without a byte for so long is closed */
+    SERVER_REQUEST_BYTES = 16 << 10,  /* line and headers */
+    SERVER_LISTENERS = 64,
+    SECRET_BYTES = 16,
+    SECRET_TEXT = 2 * SECRET_BYTES + 1,
+};
+
+/* A request, from its first line to its end; the exhibit's listener while it is one. */
+struct request {
+    struct route route;
+    struct listener *listener;
+    bool begun; /* its headers were seen */
+};
+
+struct listener {
+    struct listener *next;
+    struct server *server;
+    struct MHD_Connection *connection;
+    uint64_t *told; /* by profile: the generation that it knows of */
+    bool suspended;
+    unsigned quiet_seconds;
+};
+
+struct server {
+    struct server_options options;
+    struct exhibit **exhibits;
+    size_t exhibit_count;
+    struct MHD_Daemon *daemon;
+    char address[256]; /* bound to, literal */
+    bool is_ipv6;
+    uint16_t port;
+    bool has_token;
+    char token[SECRET_TEXT], session[SECRET_TEXT], cookie[32]; /* cookie: its name */
+    char host[256];                                            /* of the machine */
+    pthread_mutex_t lock; /* listeners */
+    struct listener *listeners;
+    size_t listener_count;
+    pthread_t watcher;
+    pthread_cond_t woken;
+    bool has_watcher, closing;
+};
+
+/* ---- access.c ---- */
+
+enum access {
+    ACCESS_GRANTED,
+    ACCESS_NEW, /* by the token in the URL: the cookie is set, and the token goes */
+    ACCESS_NO_TOKEN,
+    ACCESS_WRONG_TOKEN,
+    ACCESS_WRONG_HOST,
+    ACCESS_WRONG_ORIGIN,
+};
+enum access access_of(const struct server *server, struct MHD_Connection *connection,
+                      const struct route *route);
+/* 16 random bytes in hexadecimal. False: the system has none. */
+bool access_make_secret(char text[SECRET_TEXT]);
+
+/* ---- answer.c ---- */
+
+enum MHD_Result answer(void *server, struct MHD_Connection *connection, const char *url,
+                       const char *method, const char *version, const char *upload_data,
+                       size_t *upload_bytes, void **request);
+/* The headers that every response has. */
+void answer_add_headers(struct MHD_Response *response);
+
+/* ---- listeners.c ---- */
+
+/* 0; -EAGAIN: there are too many; -ENOMEM. */
+int listeners_begin(struct server *server);
+void listeners_end(struct server *server);
+/* Answers with the stream of events. MHD_NO closes the connection. */
+enum MHD_Result listeners_answer(struct server *server, struct MHD_Connection *connection,
+                                 struct request *request);
+bool listeners_are_full(struct server *server);
+void listeners_remove(struct server *server, struct listener *listener);
+
+#endif

@@ -1,0 +1,223 @@
+/* See server.h: opening and closing. */
+#include "server/server.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include "server/http.h"
+
+/* ---- The socket ---------------------------------------------------------------------------- */
+
+union address {
+    struct sockaddr any;
+    struct sockaddr_in four;
+    struct sockaddr_in6 six;
+};
+
+/* Its length; 0: it is no literal address. */
+static socklen_t parse_address(const char *text, uint16_t port, union address *out)
+{
+    memset(out, 0, sizeof *out);
+    if (inet_pton(AF_INET, text, &out->four.sin_addr) == 1) {
+        out->four.sin_family = AF_INET;
+        out->four.sin_port = htons(port);
+        return sizeof out->four;
+    }
+    if (inet_pton(AF_INET6, text, &out->six.sin6_addr) == 1) {
+        out->six.sin6_family = AF_INET6;
+        out->six.sin6_port = htons(port);
+        return sizeof out->six;
+    }
+    return 0;
+}
+
+static bool is_loopback(const union address *address)
+{
+    if (address->any.sa_family == AF_INET)
+        return ntohl(address->four.sin_addr.s_addr) >> 24 == 127;
+    return IN6_IS_ADDR_LOOPBACK(&address->six.sin6_addr);
+}
+
+static bool is_wildcard(const union address *address)
+{
+    if (address->any.sa_family == AF_INET)
+        return address->four.sin_addr.s_addr == htonl(INADDR_ANY);
+    return IN6_IS_ADDR_UNSPECIFIED(&address->six.sin6_addr);
+}
+
+/* A listening descriptor, or -errno with a sentence. */
+static int listen_at(struct server *server, struct strbuf *why)
+{
+    union address address;
+    const char *text = server->options.bind ? server->options.bind : "127.0.0.1";
+    socklen_t length = parse_address(text, server->options.port, &address);
+    if (!length) {
+        strbuf_addf(why, "'%s' is no address: --bind takes one like 127.0.0.1 or ::1", text);
+        return -EINVAL;
+    }
+    if (server->options.no_token && !is_loopback(&address)) {
+        strbuf_addf(why, "--no-token is for the loopback only: with --bind %s anyone could read "
+                         "the profile", text);
+        return -EINVAL;
+    }
+    int fd = socket(address.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd >= 0 && server->options.port)
+        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int));
+    if (fd < 0 || bind(fd, &address.any, length) || listen(fd, 64) ||
+        getsockname(fd, &address.any, &length)) {
+        int error = errno;
+        strbuf_addf(why, "cannot listen at %s, port %u: %s", text, server->options.port,
+                    strerror(error));
+        if (fd >= 0)
+            close(fd);
+        return -error;
+    }
+    server->is_ipv6 = address.any.sa_family == AF_INET6;
+    server->port = ntohs(server->is_ipv6 ? address.six.sin6_port : address.four.sin_port);
+    snprintf(server->address, sizeof server->address, "%s",
+             is_wildcard(&address) ? server->host : text);
+    server->is_ipv6 &= !is_wildcard(&address);
+    return fd;
+}
+
+/* ---- Requests come and go ------------------------------------------------------------------ */
+
+/* The first that is seen of a request: its target as it was sent, nothing decoded. */
+static void *begin_request(void *context, const char *target, struct MHD_Connection *connection)
+{
+    (void)context, (void)connection;
+    struct request *request = calloc(1, sizeof *request);
+    if (request)
+        route_parse(&request->route, target);
+    return request;
+}
+
+static void end_request(void *context, struct MHD_Connection *connection, void **request_at,
+                        enum MHD_RequestTerminationCode how)
+{
+    struct request *request = *request_at;
+    (void)connection, (void)how;
+    if (request && request->listener)
+        listeners_remove(context, request->listener);
+    free(request);
+    *request_at = NULL;
+}
+
+/* Nothing that comes with a target is decoded: our own have no need of it. */
+static size_t leave_as_it_is(void *context, struct MHD_Connection *connection, char *text)
+{
+    (void)context, (void)connection;
+    return strlen(text);
+}
+
+/* What clients do wrong is theirs to know. */
+static void ignore_log(void *context, const char *format, va_list arguments)
+{
+    (void)context, (void)format, (void)arguments;
+}
+
+static int start_daemon(struct server *server, int fd, struct strbuf *why)
+{
+    server->daemon = MHD_start_daemon(
+        MHD_USE_AUTO | MHD_USE_INTERNAL_POLLING_THREAD | MHD_ALLOW_SUSPEND_RESUME |
+            MHD_USE_ERROR_LOG,
+        0, NULL, NULL, answer, server, MHD_OPTION_EXTERNAL_LOGGER, ignore_log, NULL,
+        MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_THREAD_POOL_SIZE, (unsigned)SERVER_THREADS,
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned)SERVER_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,
+        (unsigned)SERVER_TIMEOUT_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        (size_t)SERVER_REQUEST_BYTES, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_URI_LOG_CALLBACK,
+        begin_request, server, MHD_OPTION_NOTIFY_COMPLETED, end_request, server,
+        MHD_OPTION_UNESCAPE_CALLBACK, leave_as_it_is, NULL, MHD_OPTION_END);
+    if (server->daemon)
+        return 0;
+    close(fd);
+    strbuf_add_string(why, "cannot start the server: too few threads or descriptors are left");
+    return -EAGAIN;
+}
+
+/* ---- All of it ----------------------------------------------------------------------------- */
+
+static int open_exhibits(struct server *server, struct strbuf *why)
+{
+    server->exhibits = calloc(server->options.file_count + 1, sizeof(struct exhibit *));
+    if (!server->exhibits)
+        return -ENOMEM;
+    for (size_t i = 0; i < server->options.file_count; i++) {
+        int error = exhibit_open(&server->exhibits[i], server->options.files[i],
+                                 server->options.paths);
+        if (error) {
+            strbuf_add_string(why, profile_error());
+            return error;
+        }
+        server->exhibit_count++;
+    }
+    return 0;
+}
+
+static int make_secrets(struct server *server, struct strbuf *why)
+{
+    server->has_token = !server->options.no_token;
+    gethostname(server->host, sizeof server->host - 1);
+    if (access_make_secret(server->token) && access_make_secret(server->session))
+        return 0;
+    strbuf_add_string(why, "the system has no random numbers for a token");
+    return -EIO;
+}
+
+int server_start(struct server **out, const struct server_options *options, struct strbuf *why)
+{
+    struct server *server = calloc(1, sizeof *server);
+    if (!server)
+        return -ENOMEM;
+    server->options = *options;
+    pthread_mutex_init(&server->lock, NULL);
+    pthread_cond_init(&server->woken, NULL);
+    int error = make_secrets(server, why);
+    int fd = error ? error : listen_at(server, why);
+    error = fd < 0 ? fd : open_exhibits(server, why);
+    if (error && fd >= 0)
+        close(fd);
+    snprintf(server->cookie, sizeof server->cookie, "tidemark-%u", server->port);
+    if (!error)
+        error = start_daemon(server, fd, why);
+    if (!error)
+        error = listeners_begin(server);
+    if (error)
+        server_stop(server);
+    else
+        *out = server;
+    return error;
+}
+
+void server_stop(struct server *server)
+{
+    if (!server)
+        return;
+    listeners_end(server);
+    if (server->daemon)
+        MHD_stop_daemon(server->daemon);
+    for (size_t i = 0; i < server->exhibit_count; i++)
+        exhibit_close(server->exhibits[i]);
+    free(server->exhibits);
+    pthread_cond_destroy(&server->woken);
+    pthread_mutex_destroy(&server->lock);
+    free(server);
+}
+
+uint16_t server_port(const struct server *server)
+{
+    return server->port;
+}
+
+void server_add_url(const struct server *server, struct strbuf *out)
+{
+    const char *open = server->is_ipv6 ? "[" : "", *close = server->is_ipv6 ? "]" : "";
+    strbuf_addf(out, "http://%s%s%s:%u/", open, server->address, close, server->port);
+    if (server->has_token)
+        strbuf_addf(out, "?token=%s", server->token);
+}

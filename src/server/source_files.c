@@ -1,0 +1,138 @@
+/* See source_files.h. */
+#include "server/source_files.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "report/lines.h"
+
+static int compare_pointers(const void *left, const void *right)
+{
+    uintptr_t a = (uintptr_t)*(char *const *)left, b = (uintptr_t)*(char *const *)right;
+    return (a > b) - (a < b);
+}
+
+static int compare_paths(const void *left, const void *right)
+{
+    return strcmp(*(const char *const *)left, *(const char *const *)right);
+}
+
+static int compare_spellings(const void *left, const void *right)
+{
+    const struct source_spelling *a = left, *b = right;
+    int order = strcmp(a->name, b->name);
+    return order ? order : strcmp(a->path, b->path);
+}
+
+static size_t without_doubles(const char **paths, size_t count,
+                              int (*compare)(const void *, const void *))
+{
+    size_t kept = 0;
+    qsort(paths, count, sizeof *paths, compare);
+    for (size_t i = 0; i < count; i++)
+        if (!kept || compare(&paths[kept - 1], &paths[i]))
+            paths[kept++] = paths[i];
+    return kept;
+}
+
+static void add_path(const char **paths, size_t *count, const char *path)
+{
+    if (path && *path && (!*count || paths[*count - 1] != path))
+        paths[(*count)++] = path;
+}
+
+/* Every path once. The reader keeps one pointer for each, so most doubles go by their pointers. */
+static size_t collect(const char **paths, const struct profile *profile)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < profile->line_count; i++)
+        add_path(paths, &count, profile->lines[i].file);
+    for (size_t i = 0; i < profile->function_count; i++)
+        add_path(paths, &count, profile->functions[i].file);
+    for (size_t i = 0; i < profile->source_count; i++)
+        add_path(paths, &count, profile->sources[i].path);
+    for (size_t i = 0; i < profile->variable_count; i++)
+        add_path(paths, &count, profile->variables[i].file);
+    count = without_doubles(paths, count, compare_pointers);
+    return without_doubles(paths, count, compare_paths);
+}
+
+static int fill(struct source_files *files, const char *const *paths, size_t count)
+{
+    files->spellings = calloc(count + 1, sizeof *files->spellings);
+    files->first = calloc(count + 1, sizeof *files->first);
+    files->by_path = calloc(count + 1, sizeof *files->by_path);
+    if (!files->spellings || !files->first || !files->by_path)
+        return -ENOMEM;
+    for (; files->spelling_count < count; files->spelling_count++) {
+        const char *path = paths[files->spelling_count];
+        char *name = path_without_detours(path);
+        if (!name)
+            return -ENOMEM;
+        files->spellings[files->spelling_count] = (struct source_spelling){path, name, 0};
+    }
+    qsort(files->spellings, count, sizeof *files->spellings, compare_spellings);
+    return 0;
+}
+
+static int compare_by_path(const void *left, const void *right, void *context)
+{
+    const struct source_spelling *spellings = context;
+    return strcmp(spellings[*(const uint32_t *)left].path, spellings[*(const uint32_t *)right].path);
+}
+
+static void number(struct source_files *files)
+{
+    for (size_t i = 0; i < files->spelling_count; i++) {
+        struct source_spelling *spelling = &files->spellings[i];
+        if (!i || strcmp(spelling->name, spelling[-1].name))
+            files->first[files->count++] = (uint32_t)i;
+        spelling->file = (uint32_t)(files->count - 1);
+        files->by_path[i] = (uint32_t)i;
+    }
+    files->first[files->count] = (uint32_t)files->spelling_count;
+    qsort_r(files->by_path, files->spelling_count, sizeof *files->by_path, compare_by_path,
+            files->spellings);
+}
+
+int source_files_init(struct source_files *files, const struct profile *profile)
+{
+    *files = (struct source_files){0};
+    size_t room = profile->line_count + profile->function_count + profile->source_count +
+                  profile->variable_count;
+    const char **paths = calloc(room + 1, sizeof *paths);
+    int error = paths ? fill(files, paths, collect(paths, profile)) : -ENOMEM;
+    free(paths);
+    if (error)
+        source_files_release(files);
+    else
+        number(files);
+    return error;
+}
+
+void source_files_release(struct source_files *files)
+{
+    for (size_t i = 0; i < files->spelling_count; i++)
+        free(files->spellings[i].name);
+    free(files->spellings);
+    free(files->first);
+    free(files->by_path);
+    *files = (struct source_files){0};
+}
+
+uint32_t source_files_find(const struct source_files *files, const char *path)
+{
+    size_t low = 0, high = path ? files->spelling_count : 0;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const struct source_spelling *at = &files->spellings[files->by_path[middle]];
+        int order = strcmp(at->path, path);
+        if (!order)
+            return at->file;
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return UINT32_MAX;
+}

@@ -1,0 +1,17 @@
+/* The resources that are worked out for the web alone. Inside the room. */
+#ifndef TIDEMARK_SERVER_SUMMARY_H
+#define TIDEMARK_SERVER_SUMMARY_H
+
+#include "base/json.h"
+#include "base/strbuf.h"
+#include "server/resources.h"
+
+/* Members of an object that is open: what the first page shows, and what the profile has. */
+int summary_write(struct json *json, const struct resources *resources, const char *name);
+/* The functions with most of each of the main metrics. 0 or -ENOMEM. */
+int summary_write_top(struct json *json, const struct resources *resources, const char *name);
+
+/* code.c: what call paths are made of: code, lines, functions, files, modules and their names. */
+int resources_make_code(const struct resources *resources, struct strbuf *out);
+
+#endif
