@@ -27,8 +27,8 @@ export class TreePasses {
     readonly tree: Tree;
     readonly #firstChild: Uint32Array;
     readonly #next: Uint32Array;
-    #flags = new Map<boolean, Uint32Array>();
-    #exclusive = new Map<boolean, Uint32Array>();
+    readonly #flags = new WeakMap<Uint32Array, Uint32Array>();
+    readonly #exclusive = new Map<boolean, Uint32Array>();
 
     constructor(tree: Tree) {
         this.tree = tree;
@@ -86,25 +86,33 @@ export class TreePasses {
         return lines;
     }
 
-    /* By node, a bit for each of its first 32 lines: is the function's first frame on the way from the
-     * root here? (Recursion counts once: only there its inclusive value is added.) */
-    #firstOnWay(): Uint32Array {
-        const known = this.#flags.get(false);
+    /* By node, a bit for each of its first 32 lines: is it the first line of its group on the way from
+     * the root here? (Recursion counts once: only there the inclusive value is added.) */
+    #firstOnWay(groups: Uint32Array, groupCount: number): Uint32Array {
+        const known = this.#flags.get(groups);
         if (known) return known;
-        const { nodeCount, parent, code, codeFirstLine, codeLineCount, lineKey, keyCount } = this.tree;
-        const flags = new Uint32Array(nodeCount);
-        const onWay = new Uint32Array(keyCount);
-        const enter = (node: number) => {
-            const first = codeFirstLine[code[node]!]!;
-            let bits = 0;
-            for (let i = codeLineCount[code[node]!]! - 1; i >= 0; i--)
-                if (onWay[lineKey[first + i]!]!++ === 0 && i < 32) bits |= 1 << i;
-            flags[node] = bits >>> 0;
-        };
-        const leave = (node: number) => {
-            const first = codeFirstLine[code[node]!]!;
-            for (let i = codeLineCount[code[node]!]! - 1; i >= 0; i--) onWay[lineKey[first + i]!]!--;
-        };
+        const { code, codeFirstLine, codeLineCount } = this.tree;
+        const flags = new Uint32Array(this.tree.nodeCount);
+        const onWay = new Uint32Array(groupCount);
+        this.walk(
+            (node) => {
+                const first = codeFirstLine[code[node]!]!;
+                let bits = 0;
+                for (let i = codeLineCount[code[node]!]! - 1; i >= 0; i--)
+                    if (onWay[groups[first + i]!]!++ === 0 && i < 32) bits |= 1 << i;
+                flags[node] = bits >>> 0;
+            },
+            (node) => {
+                const first = codeFirstLine[code[node]!]!;
+                for (let i = codeLineCount[code[node]!]! - 1; i >= 0; i--) onWay[groups[first + i]!]!--;
+            });
+        this.#flags.set(groups, flags);
+        return flags;
+    }
+
+    /* Depth first, from the root (which is not visited). */
+    walk(enter: (node: number) => void, leave: (node: number) => void): void {
+        const { parent } = this.tree;
         let node = this.#firstChild[0] ?? 0;
         while (node) {
             enter(node);
@@ -113,7 +121,7 @@ export class TreePasses {
                 node = child;
                 continue;
             }
-            for (;;) {
+            while (node) {
                 leave(node);
                 const sibling = this.#next[node]!;
                 if (sibling) {
@@ -121,11 +129,8 @@ export class TreePasses {
                     break;
                 }
                 node = parent[node]!;
-                if (!node) break;
             }
         }
-        this.#flags.set(false, flags);
-        return flags;
     }
 
     /* By key: what a function asks for itself. */
@@ -140,18 +145,26 @@ export class TreePasses {
 
     /* By key: with all that is asked for below it, each path once. */
     inclusiveByKey(column: ArrayLike<number>, wanted: Wanted): Float64Array {
-        const { nodeCount, code, codeFirstLine, lineKey, keyCount } = this.tree;
-        const sums = new Float64Array(keyCount);
+        return this.inclusiveBy(this.tree.lineKey, this.tree.keyCount, column, wanted);
+    }
+
+    /* The same by any grouping of lines. */
+    inclusiveBy(groups: Uint32Array, groupCount: number, column: ArrayLike<number>, wanted: Wanted): Float64Array {
+        const { nodeCount, code, codeFirstLine } = this.tree;
+        const sums = new Float64Array(groupCount);
         const values = this.inclusive(column, wanted);
-        const flags = this.#firstOnWay();
-        for (let node = 0; node < nodeCount; node++) {
+        const flags = this.#firstOnWay(groups, groupCount);
+        for (let node = 1; node < nodeCount; node++) {
             let bits = flags[node]!;
             if (!bits || !values[node]) continue;
             const first = codeFirstLine[code[node]!]!;
             for (let i = 0; bits; i++, bits >>>= 1)
-                if (bits & 1) sums[lineKey[first + i]!]! += values[node]!;
+                if (bits & 1) sums[groups[first + i]!]! += values[node]!;
         }
-        /* paths recorded without frames stand at the root */
+        /* what was recorded without a call path stands at the root and is listed as such */
+        const root = codeFirstLine[code[0]!]!;
+        for (let site = 0; site < this.tree.siteNode.length; site++)
+            if (this.tree.siteNode[site] === 0 && (!wanted || wanted[site])) sums[groups[root]!]! += column[site]!;
         return sums;
     }
 

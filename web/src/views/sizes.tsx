@@ -26,10 +26,16 @@ export function fineBins(low: number, high: number): number[] {
     return bins;
 }
 
-function histogram(rows: readonly Row[], by: 1 | 2, unit: (value: number) => string) {
-    const known = new Map(rows.map((row) => [row[0], row]));
+/* Bins that nothing fell into are not told: they are put in where the bins are known (sizes; bins of
+ * lifetimes are of the clock's ticks, so their bounds in ns are not). */
+function binsOf(rows: readonly Row[], whole: boolean): number[] {
     const xs = rows.map((row) => row[0]);
-    return fineBins(Math.min(...xs), Math.max(...xs)).map((x) => {
+    return whole ? fineBins(Math.min(...xs), Math.max(...xs)) : [...xs].sort((a, b) => a - b);
+}
+
+function histogram(rows: readonly Row[], by: 1 | 2, unit: (value: number) => string, whole: boolean) {
+    const known = new Map(rows.map((row) => [row[0], row]));
+    return binsOf(rows, whole).map((x) => {
         const row = known.get(x);
         return { label: unit(x), value: row?.[by] ?? 0,
                  tip: <>from {unit(x)}<br />{exact(row?.[1] ?? 0, "count")} blocks, {bytes(row?.[2] ?? 0)}</> };
@@ -62,10 +68,10 @@ function Sizes({ profile, of }: ViewProps & { of: Distributions }): JSX.Element 
     const by = getOption(state.value, "by") === "bytes" ? 2 : 1;
     const of2 = by === 2 ? 3 : 2;
     const format = by === 2 ? bytes : count;
-    const sizes = useMemo(() => histogram(of.size, by, bytes), [of, by]);
-    const lifetimes = useMemo(() => histogram(of.lifetime, by, duration), [of, by]);
+    const sizes = useMemo(() => histogram(of.size, by, bytes, true), [of, by]);
+    const lifetimes = useMemo(() => histogram(of.lifetime, by, duration, false), [of, by]);
     const heatOf = (cells: readonly Cell[], times: boolean) => {
-        const xs = times ? [...new Set(cells.map((cell) => cell[0]))].sort((a, b) => a - b) : coarse(cells.map((cell) => cell[0]));
+        const xs = [...new Set(cells.map((cell) => cell[0]))].sort((a, b) => a - b);
         const all = times && xs.length > 1 ? evenly(xs) : xs;
         const ys = coarse(cells.map((cell) => cell[1]));
         return { cells: heatCells(cells, all, ys, of2), xs: all, ys, columns: all.map(duration), rows: ys.map(bytes) };
@@ -85,7 +91,7 @@ function Sizes({ profile, of }: ViewProps & { of: Distributions }): JSX.Element 
             </div>
             <div class="split">
                 <Card title="Sizes asked for">
-                    <Bars name="sizes" label="Distribution of sizes" bars={sizes} height={180} format={format} onPick={(at) => pick(fineBins(Math.min(...of.size.map((row) => row[0])), Math.max(...of.size.map((row) => row[0])))[at]!, -1)} />
+                    <Bars name="sizes" label="Distribution of sizes" bars={sizes} height={180} format={format} onPick={(at) => pick(binsOf(of.size, true)[at]!, -1)} />
                 </Card>
                 <Card title="Lifetimes of freed blocks">
                     {of.lifetime.length ? <Bars name="lifetimes" label="Distribution of lifetimes" bars={lifetimes} height={180} format={format} /> : <p class="dim">No block was freed.</p>}

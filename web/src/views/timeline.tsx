@@ -37,20 +37,20 @@ function Timelines({ profile, timeline }: ViewProps & { timeline: Timeline }): J
         go(low < 0 && high < 0 ? { from: -1, to: -1 } : { from: Math.max(0, Math.round(low)), to: high >= end ? -1 : Math.round(high) }, "replace");
     const levels = useMemo<PlotSeries[]>(() => {
         const series: PlotSeries[] = [
-            { title: "live blocks, bytes", tone: "data-1", values: timeline.column("requested_max"), format: bytes, filled: true, stepped: true },
+            { title: "live blocks, bytes", tone: "data-1", values: timeline.column("requested_max"), format: bytes, binary: true, filled: true, stepped: true },
         ];
         const optional: [string, string, string, boolean][] = [["physical", "resident", "data-2", false], ["virtual", "virtual", "data-8", true], ["tool", "Tidemark itself", "data-7", true]];
         for (const [name, title, tone, hidden] of optional) {
             const values = timeline.column(`${name}_max`);
             if (values.some((value) => !Number.isNaN(value)))
-                series.push({ title, tone, values: fillGaps(values), format: bytes, hidden });
+                series.push({ title, tone, values: fillGaps(values), format: bytes, binary: true, hidden });
         }
         series.push({ title: "live blocks, number", tone: "data-3", values: timeline.column("blocks_max"), format: count, scale: "count", hidden: true, stepped: true });
         return series;
     }, [timeline]);
     const rates = useMemo<PlotSeries[]>(() => [
-        { title: "asked for", tone: "data-1", values: perSecond(timeline.column("alloc_bytes"), timeline.bucketNs), format: (value) => `${bytes(value)}/s`, stepped: true, filled: true },
-        { title: "freed", tone: "data-2", values: perSecond(timeline.column("free_bytes"), timeline.bucketNs), format: (value) => `${bytes(value)}/s`, stepped: true },
+        { title: "asked for", tone: "data-1", values: perSecond(timeline.column("alloc_bytes"), timeline.bucketNs), format: (value) => `${bytes(value)}/s`, binary: true, stepped: true, filled: true },
+        { title: "freed", tone: "data-2", values: perSecond(timeline.column("free_bytes"), timeline.bucketNs), format: (value) => `${bytes(value)}/s`, binary: true, stepped: true },
         { title: "allocations", tone: "data-3", values: perSecond(timeline.column("alloc_count"), timeline.bucketNs), format: (value) => `${count(value)}/s`, scale: "calls", stepped: true },
     ], [timeline]);
     const peaks = profile.summary.peaks ?? [];
@@ -173,7 +173,7 @@ function stack(of: CallTree, curves: Curves, groups: readonly Group[], range: re
         for (const curve of group.curves) for (let at = 0; at < points; at++) own[at]! += levelAt(curves, curve, x[at]!);
         for (let at = 0; at < points; at++) sum[at]! += own[at]!;
         const top = sum.slice();
-        series.unshift({ title: shortName(of.names.ofLine(group.line)).slice(0, 40), tone: tones[number]!, values: top, own, stepped: true, filled: true, format: bytes });
+        series.unshift({ title: shortName(of.names.ofLine(group.line)).slice(0, 40), tone: tones[number]!, values: top, own, stepped: true, filled: true, format: bytes, binary: true });
     });
     return { x, series };
 }

@@ -40,7 +40,7 @@ export function Icicle(props: IcicleProps): JSX.Element {
 
     useEffect(() => {
         const box = scroll.current!;
-        const observer = new ResizeObserver(() => setWidth(box.clientWidth));
+        const observer = new ResizeObserver(() => box.isConnected && setWidth(box.clientWidth));
         observer.observe(box);
         setWidth(box.clientWidth);
         return () => observer.disconnect();

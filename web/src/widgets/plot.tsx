@@ -16,6 +16,7 @@ export interface PlotSeries {
     stepped?: boolean;
     dashed?: boolean;
     hidden?: boolean;
+    binary?: boolean; /* ticks at powers of two: bytes */
     own?: ArrayLike<number | null>; /* what the legend says, where `values` are sums (stacked areas) */
 }
 
@@ -32,6 +33,8 @@ export interface PlotProps {
     marks?: readonly { x: number; title: string }[];
 }
 
+const binarySteps = Array.from({ length: 50 }, (_, at) => 2 ** at);
+
 function list(values: ArrayLike<number | null>): (number | null)[] {
     return Array.from(values, (value) => (value === null || Number.isNaN(value) ? null : value));
 }
@@ -44,12 +47,13 @@ export function Plot(props: PlotProps): JSX.Element {
     const now = theme.value;
 
     useEffect(() => {
+        const holder = box.current!;
         const ink = colour("text"), grid = colour("line");
         const { series } = latest.current;
         const scales = [...new Set(series.map((each) => each.scale ?? "y"))];
         const axis = { stroke: ink, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid }, font: "12px sans-serif" };
         const options: uPlot.Options = {
-            width: Math.max(200, box.current!.clientWidth), height: latest.current.height,
+            width: Math.max(200, holder.clientWidth), height: latest.current.height,
             legend: { live: true },
             cursor: { drag: { x: true, y: false, setScale: false }, sync: { key: "time" } },
             scales: { x: { time: false, range: (_, low, high) => (latest.current.range ? [...latest.current.range] : [low, high]) as uPlot.Range.MinMax } },
@@ -57,6 +61,7 @@ export function Plot(props: PlotProps): JSX.Element {
                 { ...axis, values: (_, ticks) => ticks.map((tick) => latest.current.formatX(tick)) },
                 ...scales.map((scale, at) => ({
                     ...axis, scale, side: at === 0 ? 3 : 1, size: 74, grid: at === 0 ? axis.grid : { show: false },
+                    ...(series.find((each) => (each.scale ?? "y") === scale)!.binary ? { incrs: binarySteps } : {}),
                     values: (_: uPlot, ticks: number[]) => ticks.map((tick) => series.find((each) => (each.scale ?? "y") === scale)!.format(tick)),
                 })) as uPlot.Axis[],
             ],
@@ -64,7 +69,7 @@ export function Plot(props: PlotProps): JSX.Element {
                 { label: "time", value: (_, value) => (value === null ? "–" : latest.current.formatX(value)) },
                 ...series.map((each): uPlot.Series => ({
                     label: each.title, stroke: colour(each.tone), width: 1.5, scale: each.scale ?? "y", show: !each.hidden,
-                    ...(each.filled ? { fill: colour(each.tone) + "30" } : {}), ...(each.dashed ? { dash: [4, 3] } : {}),
+                    ...(each.filled ? { fill: colour(each.tone) + (each.own ? "c0" : "30") } : {}), ...(each.dashed ? { dash: [4, 3] } : {}),
                     ...(each.stepped ? { paths: uPlot.paths.stepped!({ align: 1 }) } : {}),
                     points: { show: false }, spanGaps: false,
                     value: (_, value, __, index) => {
@@ -83,9 +88,11 @@ export function Plot(props: PlotProps): JSX.Element {
                 draw: [(self) => {
                     const { context, marks } = { context: self.ctx, marks: latest.current.marks ?? [] };
                     context.save();
-                    context.strokeStyle = colour("bad");
+                    context.strokeStyle = colour("line-strong");
+                    context.setLineDash([4, 4]);
                     context.fillStyle = ink;
                     context.font = `${11 * devicePixelRatio}px sans-serif`;
+                    let taken = -Infinity;
                     for (const mark of marks) {
                         const x = self.valToPos(mark.x, "x", true);
                         if (x < self.bbox.left || x > self.bbox.left + self.bbox.width) continue;
@@ -95,13 +102,15 @@ export function Plot(props: PlotProps): JSX.Element {
                         context.stroke();
                         const width = context.measureText(mark.title).width;
                         const right = x + width + 8 > self.bbox.left + self.bbox.width;
+                        if (x - taken < width + 12) continue; /* the line stands, its words would not be read */
+                        taken = x;
                         context.fillText(mark.title, right ? x - width - 4 : x + 4, self.bbox.top + 12 * devicePixelRatio);
                     }
                     context.restore();
                 }],
             },
         };
-        const made = new uPlot(options, [list(latest.current.x), ...series.map((each) => list(each.values))] as uPlot.AlignedData, box.current!);
+        const made = new uPlot(options, [list(latest.current.x), ...series.map((each) => list(each.values))] as uPlot.AlignedData, holder);
         plot.current = made;
         const click = (event: MouseEvent) => {
             if (latest.current.onPick && Math.abs(event.movementX) < 2) latest.current.onPick(made.posToVal(made.cursor.left ?? 0, "x"));
@@ -115,8 +124,8 @@ export function Plot(props: PlotProps): JSX.Element {
             const at = made.posToVal(event.offsetX, "x"), factor = event.deltaY > 0 ? 1.25 : 0.8;
             latest.current.onRange(at - (at - min!) * factor, at + (max! - at) * factor);
         }, { passive: false });
-        const observer = new ResizeObserver(() => made.setSize({ width: Math.max(200, box.current!.clientWidth), height: latest.current.height }));
-        observer.observe(box.current!);
+        const observer = new ResizeObserver(() => holder.isConnected && made.setSize({ width: Math.max(200, holder.clientWidth), height: latest.current.height }));
+        observer.observe(holder);
         return () => {
             observer.disconnect();
             made.destroy();
