@@ -129,7 +129,10 @@ static int write_file(const struct html_options *options, const char *name, bool
         strbuf_release(&temporary);
         return status;
     }
-    int status = write_to(out, options, name);
+    mode_t mask = umask(0);
+    umask(mask);
+    int status = fchmod(fd, 0666 & ~mask) ? complain_of("cannot write", name, errno)
+                                          : write_to(out, options, name);
     if (fclose(out) && !status)
         status = complain_of("cannot write", name, errno);
     if (status)

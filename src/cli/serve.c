@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -136,11 +137,21 @@ static int wait_for_end(const sigset_t *signals)
     return 0;
 }
 
+/* What is large is given back to the system when it is freed, and few arenas keep the rest: glibc
+ * would learn from the first large block that was freed to keep the others. */
+static void settle_allocator(void)
+{
+    mallopt(M_MMAP_THRESHOLD, 256 << 10);
+    mallopt(M_TRIM_THRESHOLD, 1 << 20);
+    mallopt(M_ARENA_MAX, 2);
+}
+
 static int serve(const struct server_options *options, const struct arguments *arguments)
 {
     sigset_t signals;
     struct server *server;
     struct strbuf why = STRBUF_INIT, url = STRBUF_INIT;
+    settle_allocator();
     sigemptyset(&signals);
     sigaddset(&signals, SIGINT);
     sigaddset(&signals, SIGTERM);

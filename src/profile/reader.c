@@ -129,12 +129,32 @@ static int read_fields(struct reader *reader, sqlite3_stmt *row, int column, voi
 
 /* ---- Ids ----------------------------------------------------------------------------------- */
 
+/* From here on they are written down. */
+static bool write_ids_down(struct reader *reader, struct ids *ids)
+{
+    if (ids->at)
+        return true;
+    ids->at = malloc(ids->capacity * sizeof *ids->at + 1);
+    reader->no_memory |= !ids->at;
+    for (size_t i = 0; ids->at && i < ids->count; i++)
+        ids->at[i] = (int64_t)i;
+    return ids->at;
+}
+
 bool reading_add_id(struct reader *reader, struct ids *ids, int64_t id)
 {
-    if (ids->count && id <= ids->at[ids->count - 1]) {
+    if (ids->count && id <= (ids->at ? ids->at[ids->count - 1] : (int64_t)ids->count - 1)) {
         reading_note(reader, "rows are out of order");
         return false;
     }
+    if (!ids->at && id == (int64_t)ids->count) {
+        if (ids->count == ids->capacity)
+            ids->capacity = ids->capacity ? ids->capacity * 2 : 64;
+        ids->count++;
+        return true;
+    }
+    if (!write_ids_down(reader, ids))
+        return false;
     int64_t *slot = APPEND(reader, ids->at, ids->count, ids->capacity);
     if (slot)
         *slot = id;
@@ -144,9 +164,9 @@ bool reading_add_id(struct reader *reader, struct ids *ids, int64_t id)
 /* Where no id is missing it is one look. */
 size_t reading_find(const struct ids *ids, int64_t id)
 {
-    if (id >= 0 && (uint64_t)id < ids->count && ids->at[id] == id)
+    if (id >= 0 && (uint64_t)id < ids->count && (!ids->at || ids->at[id] == id))
         return (size_t)id;
-    size_t low = 0, high = ids->count;
+    size_t low = 0, high = ids->at ? ids->count : 0;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (ids->at[middle] < id)
@@ -154,7 +174,7 @@ size_t reading_find(const struct ids *ids, int64_t id)
         else
             high = middle;
     }
-    return low < ids->count && ids->at[low] == id ? low : SIZE_MAX;
+    return ids->at && low < ids->count && ids->at[low] == id ? low : SIZE_MAX;
 }
 
 /* The index of `id`; 0 (unknown, root) if it is 0 or dangling. */

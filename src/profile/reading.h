@@ -14,9 +14,10 @@
 struct blocks;
 struct sqlite3_stmt;
 
-/* Ids as they stand in the file, by index; they rise. */
+/* Ids as they stand in the file, by index; they rise. As long as each is its own index, as those of
+ * call paths mostly are, they are only counted. */
 struct ids {
-    int64_t *at;
+    int64_t *at; /* NULL: each is its own index */
     size_t count, capacity;
 };
 

@@ -250,7 +250,7 @@ static void harden(sqlite3 *database)
     sqlite3_db_config(database, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
     sqlite3_exec(database,
                  "PRAGMA cell_size_check=ON; PRAGMA query_only=ON;"
-                 "PRAGMA cache_size=-16384",
+                 "PRAGMA cache_size=-2048",
                  NULL, NULL, NULL);
 }
 

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include "base/json.h"
 #include "present/names.h"
 #include "server/assets.h"
@@ -97,7 +98,28 @@ static void write_resource(void *context, const char *name)
     strbuf_release(&why);
 }
 
+/* The page will be passed on, and a profile may come from a stranger: what it calls a source and is
+ * read from disk must look like one by its name. */
+static bool is_named_like_source(const char *name)
+{
+    static const char *const endings[] = {
+        ".c",   ".h",   ".cc",  ".cpp", ".cxx", ".hh",  ".hpp", ".hxx", ".c++", ".h++", ".inl",
+        ".ipp", ".tcc", ".tpp", ".inc", ".def", ".cu",  ".cuh", ".m",   ".mm",  ".f",   ".for",
+        ".f77", ".f90", ".f95", ".f03", ".f08", ".rs",  ".py",  ".pyx", ".go",  ".d",   ".zig",
+        ".s",   ".asm", ".y",   ".l",   ".ll",  ".yy",  ".java", ".js", ".ts",  ".pl",  ".jl"};
+    const char *ending = strrchr(name_base(name), '.');
+    for (size_t i = 0; ending && i < sizeof endings / sizeof *endings; i++)
+        if (!strcasecmp(ending, endings[i]))
+            return true;
+    return false;
+}
+
 /* The program's own files: those with a frame that is no library's. */
+static const char *file_name(const struct resources *resources, size_t file)
+{
+    return resources->files.spellings[resources->files.first[file]].name;
+}
+
 static void write_sources(struct writing *writing)
 {
     const struct resources *resources = writing->resources;
@@ -113,7 +135,8 @@ static void write_sources(struct writing *writing)
     for (size_t i = 0; wanted && i < resources->files.count; i++) {
         char name[32];
         snprintf(name, sizeof name, "source/%zu", i);
-        if (wanted[i] && resources_has_text(resources, (uint32_t)i))
+        if (wanted[i] &&
+            resources_has_text(resources, (uint32_t)i, is_named_like_source(file_name(resources, i))))
             write_resource(writing, name);
     }
     writing->error = wanted ? writing->error : -ENOMEM;

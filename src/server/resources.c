@@ -94,11 +94,11 @@ static bool is_shown(const struct source_text *text)
            (text->origin == SOURCE_ORIGIN_DISK && !text->changed);
 }
 
-bool resources_has_text(const struct resources *resources, uint32_t file)
+bool resources_has_text(const struct resources *resources, uint32_t file, bool from_disk)
 {
     struct source_text text = {.note = STRBUF_INIT};
     open_text(&text, resources, file);
-    bool shown = is_shown(&text);
+    bool shown = is_shown(&text) && (from_disk || text.origin == SOURCE_ORIGIN_EMBEDDED);
     source_text_close(&text);
     return shown;
 }
@@ -358,19 +358,13 @@ static int make(const struct resources *resources, const struct resource *resour
 
 /* ---- Metrics ------------------------------------------------------------------------------- */
 
-static bool metric_is_there(const struct profile *profile, const struct vocabulary_entry *entry)
-{
-    return entry->merge != VOCABULARY_SUM || !profile->has_program ||
-           vocabulary_value(entry, &profile->program.total) != UINT64_MAX;
-}
-
 static int make_metric(const struct profile *profile, const char *name, struct strbuf *out,
                        struct strbuf *why)
 {
     const struct vocabulary_entry *entry = vocabulary_find(name);
     if (!entry)
         return -ENOENT;
-    if (!metric_is_there(profile, entry)) {
+    if (!vocabulary_is_recorded(entry, &profile->program.total)) {
         strbuf_addf(why, "%s was not recorded", name);
         return -ENODATA;
     }
@@ -428,7 +422,7 @@ void resources_list(const struct resources *resources,
     for (size_t i = 0; i < VOCABULARY_SIZE; i++) {
         char name[64];
         snprintf(name, sizeof name, "columns/%s", vocabulary[i].name);
-        if (metric_is_there(resources->profile, &vocabulary[i]))
+        if (vocabulary_is_recorded(&vocabulary[i], &resources->profile->program.total))
             visit(context, name);
     }
 }

@@ -33,8 +33,9 @@ void resources_close(struct resources *resources);
 int resources_make(const struct resources *resources, const char *name, struct strbuf *out,
                    enum resource_type *type, struct strbuf *why);
 
-/* Is there a text for that file which is what was compiled, as far as is known? */
-bool resources_has_text(const struct resources *resources, uint32_t file);
+/* Is there a text for that file which is what was compiled, as far as is known: in the profile, or
+ * (from_disk) on disk? */
+bool resources_has_text(const struct resources *resources, uint32_t file, bool from_disk);
 
 /* All names but those of source texts, in the order in which documents list them; `visit` is told
  * those that the profile has. */

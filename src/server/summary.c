@@ -48,9 +48,7 @@ static void write_vocabulary(struct json *json, const struct profile *profile)
         json_string(json, "unit", vocabulary_unit_name(entry->unit));
         json_string(json, "merge", vocabulary_merge_name(entry->merge));
         json_string(json, "variance", entry->variance);
-        json_bool(json, "recorded",
-                  entry->merge != VOCABULARY_SUM || !profile->has_program ||
-                      vocabulary_value(entry, &profile->program.total) != UINT64_MAX);
+        json_bool(json, "recorded", vocabulary_is_recorded(entry, &profile->program.total));
         json_end(json);
     }
     json_end(json);

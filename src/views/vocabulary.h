@@ -50,4 +50,11 @@ static inline uint64_t vocabulary_value(const struct vocabulary_entry *entry,
     return value;
 }
 
+/* Is it there at all, by the program's sums? All call paths are alike in this. */
+static inline bool vocabulary_is_recorded(const struct vocabulary_entry *entry,
+                                          const struct call_metrics *total)
+{
+    return entry->merge != VOCABULARY_SUM || vocabulary_value(entry, total) != UINT64_MAX;
+}
+
 #endif

@@ -1,0 +1,55 @@
+/* Any bytes as a request's target, and as Host and Origin: names stay plain, what is sent back in a
+ * header is one line of printable ASCII that stays on this server, and the token is out of it. */
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include "server/router.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void must(int holds)
+{
+    if (!holds)
+        abort();
+}
+
+static void check_name(const char *name)
+{
+    must(strlen(name) < ROUTE_NAME_MAX && *name && *name != '/' && *name != '.');
+    must(!strstr(name, "..") || !strstr(name, "/.."));
+    must(!strstr(name, "//") && !strstr(name, "/.") && !strchr(name, '%') && !strchr(name, '\\'));
+}
+
+static void check_location(const char *target)
+{
+    must(target[0] == '/' && target[1] != '/' && target[1] != '\\');
+    must(strlen(target) <= ROUTE_TARGET_MAX);
+    for (; *target; target++)
+        must(*target > ' ' && *target < 0x7f);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char *text = malloc(size + 1);
+    static struct route route, again;
+
+    memcpy(text, data, size);
+    text[size] = 0;
+    route_parse(&route, text);
+    if (route.kind != ROUTE_BAD && route.kind != ROUTE_TOO_LONG) {
+        check_location(route.without_token);
+        route_parse(&again, route.without_token);
+        must(!again.has_token && again.kind == route.kind && !strcmp(again.name, route.name));
+    }
+    if (route.kind == ROUTE_ASSET || route.kind == ROUTE_RESOURCE)
+        check_name(route.name);
+    if (route.kind == ROUTE_ASSET)
+        must(!strchr(route.name, '/'));
+    const char *name = "host";
+    if (route_host_is_ours(text, &name, 1))
+        must(strlen(text) < 300 && !strchr(text, '/') && !strchr(text, '@'));
+    must(!route_origin_is(text, text));
+    free(text);
+    return 0;
+}

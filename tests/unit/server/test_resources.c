@@ -1,0 +1,283 @@
+/* Resources say what the profile says: of the golden one, and of one that wants to do harm. */
+#include "decode.h"
+#include <errno.h>
+#include "base/text.h"
+#include "server/html.h"
+#include "server/resources.h"
+#include "views/functions.h"
+#include "views/vocabulary.h"
+
+static struct profile *profile;
+static struct resources resources;
+
+static int open_golden(void **state)
+{
+    (void)state;
+    if (profile_read(&profile, GOLDEN_DIR "/profile-v2-details.tmk"))
+        return -1;
+    return resources_open(&resources, profile, NULL);
+}
+
+static int close_golden(void **state)
+{
+    (void)state;
+    resources_close(&resources);
+    profile_free(profile);
+    return 0;
+}
+
+static struct strbuf made(const struct resources *of, const char *name, enum resource_type wanted)
+{
+    struct strbuf out = STRBUF_INIT, why = STRBUF_INIT;
+    enum resource_type type;
+    if (resources_make(of, name, &out, &type, &why))
+        fail_msg("%s is not there: %s", name, why.data);
+    assert_int_equal(type, wanted);
+    strbuf_release(&why);
+    return out;
+}
+
+/* ---- The golden profile -------------------------------------------------------------------- */
+
+static void columns_are_the_metrics(void **state)
+{
+    (void)state;
+    assert_true(profile->site_count > 3);
+    for (size_t i = 0; i < VOCABULARY_SIZE; i++) {
+        char name[64];
+        if (!vocabulary_is_recorded(&vocabulary[i], &profile->program.total))
+            continue;
+        snprintf(name, sizeof name, "columns/%s", vocabulary[i].name);
+        struct strbuf document = made(&resources, name, RESOURCE_COLUMNS);
+        struct decoded column = decode(document.data, document.length, vocabulary[i].name);
+        assert_int_equal(column.count, profile->site_count);
+        double sum = 0;
+        for (size_t j = 0; j < column.count; j++) {
+            uint64_t value = vocabulary_value(&vocabulary[i], &profile->sites[j].metrics);
+            double shown = decoded_at(&column, j);
+            assert_true(value == UINT64_MAX ? isnan(shown) : shown == (double)value);
+            sum += isnan(shown) ? 0 : shown;
+        }
+        if (!strcmp(vocabulary[i].name, "at_peak_bytes"))
+            assert_true(sum == (double)profile->program.total.at_peak_bytes);
+        strbuf_release(&document);
+    }
+}
+
+static const char *string_at(const struct strbuf *document, double number)
+{
+    static char text[4096];
+    struct decoded starts = decode(document->data, document->length, "string_start");
+    struct decoded bytes = decode(document->data, document->length, "string_bytes");
+    size_t from = (size_t)decoded_at(&starts, (size_t)number);
+    size_t to = (size_t)decoded_at(&starts, (size_t)number + 1);
+    assert_true(from <= to && to <= bytes.count && to - from < sizeof text);
+    memcpy(text, bytes.at + from, to - from);
+    text[to - from] = 0;
+    return text;
+}
+
+static void the_tree_and_its_code(void **state)
+{
+    (void)state;
+    struct strbuf paths = made(&resources, "paths", RESOURCE_COLUMNS);
+    struct strbuf code = made(&resources, "code", RESOURCE_COLUMNS);
+    struct decoded parent = decode(paths.data, paths.length, "parent");
+    struct decoded of = decode(paths.data, paths.length, "code");
+    struct decoded first = decode(code.data, code.length, "code_first_line");
+    struct decoded count = decode(code.data, code.length, "code_line_count");
+    struct decoded function = decode(code.data, code.length, "line_function");
+    struct decoded name = decode(code.data, code.length, "function_name");
+    struct decoded file = decode(code.data, code.length, "line_file");
+    struct decoded path = decode(code.data, code.length, "file_name");
+    assert_int_equal(parent.count, profile->node_count);
+    for (size_t i = 0; i < parent.count; i++) {
+        assert_true(decoded_at(&parent, i) == profile->nodes[i].parent);
+        assert_true(decoded_at(&of, i) == profile->nodes[i].location);
+    }
+    for (size_t i = 0; i < profile->code_count; i++) {
+        assert_true(decoded_at(&first, i) == profile->codes[i].first_line);
+        assert_true(decoded_at(&count, i) == profile->codes[i].line_count);
+    }
+    for (size_t i = 0; i < profile->line_count; i++) {
+        const struct profile_line *line = &profile->lines[i];
+        assert_true(decoded_at(&function, i) == line->function);
+        assert_string_equal(string_at(&code, decoded_at(&name, line->function)),
+                            profile->functions[line->function].name);
+        if (!line->file)
+            assert_true(isnan(decoded_at(&file, i)));
+        else if (*line->file == '/')
+            assert_string_equal(
+                string_at(&code, decoded_at(&path, (size_t)decoded_at(&file, i))), line->file);
+    }
+    strbuf_release(&paths);
+    strbuf_release(&code);
+}
+
+static void what_is_not_there_says_so(void **state)
+{
+    (void)state;
+    static const char *const nothing[] = {"",          "summar",    "summary/", "columns/",
+                                          "columns/x", "source/",   "source/x", "source/01",
+                                          "source/999999", "source/0/x", "source/-1",
+                                          "source/0/changed/"};
+    struct strbuf out = STRBUF_INIT, why = STRBUF_INIT;
+    enum resource_type type;
+    for (size_t i = 0; i < sizeof nothing / sizeof *nothing; i++)
+        assert_int_equal(resources_make(&resources, nothing[i], &out, &type, &why), -ENOENT);
+    assert_int_equal(why.length, 0);
+    assert_int_equal(resources_make(&resources, "columns/alloc_variance", &out, &type, &why),
+                     -ENODATA);
+    assert_string_equal(why.data, "alloc_variance was not recorded");
+    strbuf_release(&out);
+    strbuf_release(&why);
+}
+
+static void make_each(void *context, const char *name)
+{
+    size_t *count = context;
+    struct strbuf out = STRBUF_INIT, why = STRBUF_INIT;
+    enum resource_type type;
+    assert_int_equal(resources_make(&resources, name, &out, &type, &why), 0);
+    assert_true(out.length > 0);
+    ++*count;
+    strbuf_release(&out);
+    strbuf_release(&why);
+}
+
+static void what_is_listed_is_there(void **state)
+{
+    (void)state;
+    size_t count = 0;
+    resources_list(&resources, make_each, &count);
+    assert_true(count > 30);
+}
+
+static void embedded_text(void **state)
+{
+    (void)state;
+    assert_true(profile->source_count > 0);
+    uint32_t file = source_files_find(&resources.files, profile->sources[0].path);
+    char name[32];
+    snprintf(name, sizeof name, "source/%u", file);
+    struct strbuf text = made(&resources, name, RESOURCE_JSON);
+    assert_non_null(strstr(text.data, "\"origin\":\"embedded\""));
+    assert_null(strstr(text.data, "\"text\":null"));
+    strbuf_release(&text);
+}
+
+/* ---- A hostile one ------------------------------------------------------------------------- */
+
+enum { HOSTILE_NAME = 1 << 20 };
+
+/* Markup, bytes that are no UTF-8, a name of a megabyte, metrics at their limits, a parent that is
+ * itself (the reader makes that 0, but who knows). */
+static void hostile_profile(struct profile *out, char *long_name)
+{
+    static struct profile_function functions[3];
+    static struct profile_line lines[3];
+    static struct profile_code codes[2];
+    static struct profile_node nodes[3];
+    static struct profile_site sites[2];
+    static struct profile_meta meta[] = {{"program", "</script><script>alert(1)</script>"},
+                                         {"end", "\xff\xfe\xe2\x80"}};
+    static struct profile_module modules[] = {{.path = "\xc0\x80 <b>\xe2\x80\xae"}};
+    memset(long_name, '\x80', HOSTILE_NAME);
+    functions[0].name = "?";
+    functions[1] = (struct profile_function){"\"\\\x01\x7f<!--", long_name, "../../../etc/passwd"};
+    functions[2] = (struct profile_function){long_name, NULL, long_name};
+    lines[1] = (struct profile_line){1, functions[1].file, UINT32_MAX};
+    lines[2] = (struct profile_line){2, functions[2].file, 0};
+    codes[0] = (struct profile_code){.module = UINT32_MAX, .line_count = 1};
+    codes[1] = (struct profile_code){.address = UINT64_MAX, .first_line = 1, .line_count = 2};
+    nodes[1] = (struct profile_node){0, 1};
+    nodes[2] = (struct profile_node){1, 1};
+    memset(&sites[0].metrics, 0xfe, sizeof sites[0].metrics);
+    memset(&sites[1].metrics, 0xff, sizeof sites[1].metrics);
+    sites[0].path = 1;
+    sites[1].path = 2;
+    *out = (struct profile){.meta_count = 2, .meta = meta, .has_program = true, .node_count = 3,
+                            .nodes = nodes, .site_count = 2, .sites = sites, .code_count = 2,
+                            .codes = codes, .line_count = 3, .lines = lines, .function_count = 3,
+                            .functions = functions, .module_count = 1, .modules = modules};
+    memset(&out->program, 0x7e, sizeof out->program);
+}
+
+static void check_utf8(const char *bytes, size_t count)
+{
+    for (size_t at = 0, length; at < count; at += length) {
+        uint32_t code_point;
+        length = text_decode(bytes + at, count - at, &code_point);
+        assert_true(length > 0);
+    }
+}
+
+static void check_hostile(void *context, const char *name)
+{
+    struct strbuf out = STRBUF_INIT, why = STRBUF_INIT;
+    enum resource_type type;
+    assert_int_equal(resources_make(context, name, &out, &type, &why), 0);
+    if (type == RESOURCE_JSON)
+        check_utf8(out.data, out.length);
+    if (!strcmp(name, "code")) {
+        struct decoded bytes = decode(out.data, out.length, "string_bytes");
+        check_utf8((const char *)bytes.at, bytes.count);
+        assert_true(bytes.count > HOSTILE_NAME);
+    }
+    strbuf_release(&out);
+    strbuf_release(&why);
+}
+
+static void a_hostile_profile_stays_text(void **state)
+{
+    (void)state;
+    struct profile hostile;
+    struct resources of;
+    char *long_name = calloc(HOSTILE_NAME + 1, 1);
+    hostile_profile(&hostile, long_name);
+    assert_int_equal(resources_open(&of, &hostile, NULL), 0);
+    resources_list(&of, check_hostile, &of);
+    check_hostile(&of, "source/0");
+    resources_close(&of);
+    free(long_name);
+}
+
+/* ---- The single file ----------------------------------------------------------------------- */
+
+static void one_file_has_all_of_it(void **state)
+{
+    (void)state;
+    static const char *const files[] = {GOLDEN_DIR "/profile-v2-details.tmk"};
+    struct html_options options = {files, 1, NULL, true};
+    struct strbuf why = STRBUF_INIT;
+    char *text = NULL;
+    size_t length = 0;
+    FILE *stream = open_memstream(&text, &length);
+    assert_int_equal(html_write(stream, &options, &why), 0);
+    fclose(stream);
+    static const char *const parts[] = {
+        "<html data-tidemark=\"file\"", "script-src 'sha256-", "data-name=\"profiles\"",
+        "data-name=\"p/0/summary\" data-type=\"json\">H4sI",
+        "data-name=\"p/0/columns/live_bytes\" data-type=\"columns\">H4sI", "data-name=\"p/0/source/"};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (!strstr(text, parts[i]))
+            fail_msg("no %s", parts[i]);
+    assert_null(strstr(text, "src=\""));
+    assert_null(strstr(text, "href=\""));
+    free(text);
+    strbuf_release(&why);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(columns_are_the_metrics),
+        cmocka_unit_test(the_tree_and_its_code),
+        cmocka_unit_test(what_is_not_there_says_so),
+        cmocka_unit_test(what_is_listed_is_there),
+        cmocka_unit_test(embedded_text),
+        cmocka_unit_test(a_hostile_profile_stays_text),
+        cmocka_unit_test(one_file_has_all_of_it),
+    };
+    return cmocka_run_group_tests(tests, open_golden, close_golden);
+}
