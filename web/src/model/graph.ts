@@ -51,14 +51,18 @@ export interface GraphOptions {
 }
 export interface CallGraph { keys: number[]; edges: Edge[]; left: number }
 
-export function pruneGraph(edges: readonly Edge[], inclusive: ArrayLike<number>, options: GraphOptions): CallGraph {
+/* `exclusive`: of what is shown (hidden frames have none), so that functions without a call are there. */
+export function pruneGraph(edges: readonly Edge[], inclusive: ArrayLike<number>, exclusive: ArrayLike<number>, options: GraphOptions): CallGraph {
     const big = edges.filter((edge) => inclusive[edge.from]! >= options.least && inclusive[edge.to]! >= options.least && edge.value >= options.least / 4);
     let chosen = new Set<number>();
     if (options.focus >= 0) {
         chosen.add(options.focus);
         grow(chosen, options.focus, options.down, big, (edge) => [edge.from, edge.to]);
         grow(chosen, options.focus, options.up, big, (edge) => [edge.to, edge.from]);
-    } else for (const edge of big) chosen.add(edge.from).add(edge.to);
+    } else {
+        for (const edge of big) chosen.add(edge.from).add(edge.to);
+        for (let key = 0; key < exclusive.length; key++) if (exclusive[key]! > 0 && inclusive[key]! >= options.least) chosen.add(key);
+    }
     const sorted = [...chosen].sort((a, b) => inclusive[b]! - inclusive[a]!);
     const left = Math.max(0, sorted.length - options.most);
     const keys = sorted.slice(0, options.most);

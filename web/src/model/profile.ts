@@ -112,18 +112,20 @@ export function baseName(path: string): string {
  * Names in full are in titles. */
 export function shortName(name: string): string {
     if (name.length > 2000) name = name.slice(0, 2000);
-    let depth = 0, end = name.length, start = 0;
+    const anonymous = "(anonymous namespace)";
+    let depth = 0, start = 0;
     for (let i = 0; i < name.length; i++) {
-        const c = name[i]!;
-        if (c === "<" && !name.startsWith("operator", i - 8)) depth++;
+        const c = name[i]!, isOperator = name.slice(start, i).endsWith("operator");
+        if (name.startsWith(anonymous, i)) i += anonymous.length - 1;
+        else if (c === "<" && !isOperator) depth++;
         else if (c === ">" && depth > 0 && name[i - 1] !== "-") depth--;
-        else if (depth === 0 && c === " " && !name.slice(start, i).endsWith("operator") && !name.startsWith("::", i + 1)) start = i + 1;
-        else if (depth === 0 && c === "(" && i > start && !name.startsWith("(anonymous namespace)", i) && !name.startsWith("()", i)) {
-            end = i;
-            break;
+        else if (depth === 0 && c === " " && !isOperator) start = i + 1;
+        else if (depth === 0 && c === "(" && i > start) {
+            if (isOperator) i++; /* operator() */
+            else return name.slice(start, i);
         }
     }
-    return name.slice(start, end) || name;
+    return name.slice(start) || name;
 }
 
 function keysOfLines(lineFunction: Uint32Array, codeModule: Int32Array, mark: Uint32Array,

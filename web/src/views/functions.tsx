@@ -11,7 +11,7 @@ import { Ready, useLoaded } from "../widgets/states.tsx";
 import { showMenu } from "../widgets/tooltip.tsx";
 import type { ViewProps } from "./registry.ts";
 
-const usual = ["at_peak_bytes", "live_bytes", "alloc_bytes", "alloc_count", "temporary_count", "mean_size", "mean_lifetime"];
+const usual = ["at_peak_bytes", "live_bytes", "alloc_bytes", "alloc_count", "temporary_count", "mean_size", "mean_lifetime_ns"];
 
 export function FunctionsView({ profile }: ViewProps): JSX.Element {
     const { inclusive, hide, fn, node, search, sort } = state.value;

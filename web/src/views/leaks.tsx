@@ -73,7 +73,7 @@ function Leaks({ profile, of, leaks }: ViewProps & { of: CallTree; leaks: Leak[]
     const columns = useMemo<Column<Leak>[]>(() => [
         { id: "bytes", title: "bytes", width: "110px", unit: "bytes", number: (row) => row.bytes, fill: (row) => row.bytes / most },
         { id: "count", title: "blocks", width: "90px", number: (row) => row.count },
-        { id: "certainty", title: "a leak", width: "110px", number: (row) => rank[row.certainty], show: (row) => words[row.certainty] },
+        { id: "certainty", title: "a leak", width: "128px", number: (row) => rank[row.certainty], show: (row) => words[row.certainty] },
         { id: "made", title: "made", width: "90px", number: (row) => row.made },
         { id: "freed", title: "freed", width: "90px", number: (row) => row.freed },
         { id: "function", title: "Function", width: "minmax(220px, 3fr)", text: (row) => row.name, show: (row) => <a href={link({ view: "flame", node: row.node, metric: "live_bytes", opt: "", sort: "" })}>{shortName(row.name)}</a> },

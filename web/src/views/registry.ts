@@ -2,6 +2,8 @@
  * where it has not it still opens, and says what was not recorded and how it can be. */
 import type { ComponentType } from "preact";
 import type { Profile } from "../model/profile.ts";
+import { profileNames } from "../state/profiles.ts";
+import { CompareView } from "./compare.tsx";
 import { FlameView } from "./flame.tsx";
 import { FunctionsView } from "./functions.tsx";
 import { GlobalsView } from "./globals.tsx";
@@ -41,4 +43,5 @@ export const views: readonly View[] = [
     { id: "globals", title: "Globals and TLS", group: "What else", show: GlobalsView, has: (profile) => profile.has("globals") },
     { id: "resident", title: "Resident", group: "What else", show: ResidentView, has: (profile) => profile.has("samples") || !!profile.summary.samples?.length },
     { id: "leaks", title: "Leaks", group: "What else", show: LeaksView, has: hasSites },
+    { id: "compare", title: "Compare", group: "Several", show: CompareView, has: () => profileNames.value.length > 1 },
 ];

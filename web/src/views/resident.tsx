@@ -83,10 +83,10 @@ function PathTable({ rows, search, sort }: { rows: Row[]; search: string; sort: 
     const columns = useMemo<Column<Row>[]>(() => [
         { id: "resident_bytes", title: "resident", width: "110px", unit: "bytes", number: (row) => row.resident_bytes, fill: (row) => row.resident_bytes / most },
         { id: "live_bytes", title: "live", width: "100px", unit: "bytes", number: (row) => row.live_bytes },
-        { id: "untouched_bytes", title: "never touched", width: "110px", unit: "bytes", number: (row) => row.untouched_bytes },
+        { id: "untouched_bytes", title: "never touched", width: "126px", unit: "bytes", number: (row) => row.untouched_bytes },
         { id: "swapped_bytes", title: "swapped", width: "90px", unit: "bytes", number: (row) => row.swapped_bytes },
         { id: "pinned_bytes", title: "pins", hint: "Free bytes on pages that these blocks keep resident: their share", width: "90px", unit: "bytes", number: (row) => row.pinned_bytes },
-        { id: "pinning_count", title: "pinning blocks", width: "110px", number: (row) => row.pinning_count },
+        { id: "pinning_count", title: "pinning blocks", width: "126px", number: (row) => row.pinning_count },
         { id: "live_count", title: "blocks", width: "90px", number: (row) => row.live_count },
         { id: "function", title: "Function", width: "minmax(220px, 3fr)", text: (row) => row.name, show: (row) => <a href={link({ view: "flame", node: row.node, opt: "", sort: "" })}>{shortName(row.name)}</a> },
         { id: "place", title: "Place", width: "minmax(120px, 1fr)", text: (row) => row.place, show: (row) => baseName(row.place) },

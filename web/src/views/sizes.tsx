@@ -17,7 +17,16 @@ export interface Distributions {
     lifetime_size: Cell[]; time_size: Cell[]; realloc: Cell[];
 }
 
-export const loadDistributions = (profile: Profile) => profile.json<{ distributions: Distributions | null }>("distributions").then((each) => each.distributions);
+type Said = { [Name in keyof Distributions]: Distributions[Name] | null };
+
+/* A list that is null has nothing in it. */
+export async function loadDistributions(profile: Profile): Promise<Distributions | null> {
+    const { distributions: said } = await profile.json<{ distributions: Said | null }>("distributions");
+    return said && {
+        size: said.size ?? [], size_exact: said.size_exact ?? [], lifetime: said.lifetime ?? [], realloc_grow: said.realloc_grow ?? [],
+        realloc_shrink: said.realloc_shrink ?? [], lifetime_size: said.lifetime_size ?? [], time_size: said.time_size ?? [], realloc: said.realloc ?? [],
+    };
+}
 
 /* "fine" bins (doc/METRICS.md): 0 1 2 3 4 5 6 7 8 10 12 14 16 20 …: all between the lowest and the highest. */
 export function fineBins(low: number, high: number): number[] {

@@ -146,7 +146,7 @@ function Bare({ figures, onLine, line }: { figures: ReadonlyMap<number, LineFigu
         { id: "exclusive", title: "itself", width: "120px", text: (row) => row.exclusive }, { id: "inclusive", title: "with callees", width: "120px", text: (row) => row.inclusive }]} />;
 }
 
-const detail = ["alloc_count", "alloc_bytes", "live_bytes", "at_peak_bytes", "temporary_count", "realloc_count", "slack_bytes", "mean_size", "mean_lifetime", "recycling_ratio"];
+const detail = ["alloc_count", "alloc_bytes", "live_bytes", "at_peak_bytes", "temporary_count", "realloc_count", "slack_bytes", "mean_size", "mean_lifetime_ns", "recycling_ratio"];
 
 /* All metrics of a line, and the call paths that lead to it. */
 function Leading({ profile, metric, data, file, line }: ViewProps & { metric: string; data: Data; file: number; line: number }): JSX.Element {

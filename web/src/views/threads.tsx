@@ -24,7 +24,7 @@ type Indexed = Thread & { index: number };
 const numberColumns: readonly [keyof Thread & string, string, "bytes" | "count" | "ns", string][] = [
     ["alloc_bytes", "asked for", "bytes", "Bytes that the thread asked for"], ["alloc_count", "calls", "count", "Allocations and reallocations"],
     ["free_count", "frees", "count", "Blocks whose life it ended"], ["peak_bytes", "peak", "bytes", "Most bytes alive at once of what it allocated"],
-    ["live_bytes", "live at end", "bytes", "Of what it allocated, whoever freed the rest"], ["freed_elsewhere_count", "freed by others", "count", "Its blocks that other threads freed"],
+    ["live_bytes", "live at end", "bytes", "Of what it allocated, whoever freed the rest"], ["freed_elsewhere_count", "others freed", "count", "Its blocks that other threads freed"],
     ["alloc_time_ns", "in malloc", "ns", "Time in the allocator (record --timed)"], ["free_time_ns", "in free", "ns", "Time in the allocator (record --timed)"],
     ["wait_ns", "waited", "ns", "For Tidemark's collector"],
 ];
@@ -89,7 +89,7 @@ function Exchanges({ threads, exchanges }: { threads: Indexed[]; exchanges: Exch
         for (const each of pairs) for (const at of [each.owner!, each.freer!]) weight.set(at, (weight.get(at) ?? 0) + each.count);
         const chosen = [...weight].sort((a, b) => b[1] - a[1]).slice(0, shownMost).map(([at]) => at).sort((a, b) => a - b);
         const place = new Map(chosen.map((at, number) => [at, number]));
-        const titles = chosen.map((at) => threads[at]?.name || String(threads[at]?.tid ?? at));
+        const titles = chosen.map((at) => `${threads[at]?.name ?? ""} ${threads[at]?.tid ?? at}`.trim());
         const cells = pairs.flatMap((each) => place.has(each.owner!) && place.has(each.freer!) ? [{ x: place.get(each.owner!)!, y: place.get(each.freer!)!, value: each.count }] : []);
         const rest = (exchanges ?? []).find((each) => each.owner === null);
         return { titles, cells, rest, left: weight.size - chosen.length };

@@ -62,7 +62,7 @@ function Graph({ profile, calls, metric }: ViewProps & { calls: Calls; metric: s
     const unit = profile.unitOf(metric);
     const least = numberOption("least", 1), up = numberOption("up", 4), down = numberOption("down", 6);
     const dark = theme.value === "dark";
-    const graph = useMemo(() => pruneGraph(edges, inclusive, { focus: fn, least: (total * least) / 100, up, down, most: 120 }), [edges, fn, least, up, down]);
+    const graph = useMemo(() => pruneGraph(edges, inclusive, exclusive, { focus: fn, least: (total * least) / 100, up, down, most: 120 }), [edges, fn, least, up, down]);
     const dot = useMemo(() => toDot(graph, { name: (key) => shortName(of.names.ofKey(key)), value: (value) => format(value, unit), total, inclusive, exclusive, focus: fn, dark }), [graph, dark]);
     const svg = useLoaded(() => layOut(dot), [dot]);
     const choose = (name: string, title: string, values: readonly number[], usual: number, suffix = "") => (
@@ -98,7 +98,8 @@ function Picture({ svg, of, find }: { svg: string; of: CallTree; find: string })
     const [moved, setMoved] = useState({ x: 0, y: 0, zoom: 1 });
     useEffect(() => {
         const parsed = new DOMParser().parseFromString(svg, "image/svg+xml").documentElement;
-        parsed.querySelectorAll("script, a, foreignObject, image").forEach((each) => each.remove());
+        parsed.querySelectorAll("script, foreignObject, image").forEach((each) => each.remove());
+        parsed.querySelectorAll("a").forEach((each) => each.replaceWith(...each.childNodes)); /* Graphviz hangs tooltips on links */
         const width = parseFloat(parsed.getAttribute("width") ?? "0") * (4 / 3);
         box.current!.replaceChildren(document.importNode(parsed, true));
         const room = box.current!.parentElement!.clientWidth;
