@@ -7,6 +7,7 @@ import { CompareView } from "./compare.tsx";
 import { FlameView } from "./flame.tsx";
 import { FunctionsView } from "./functions.tsx";
 import { GlobalsView } from "./globals.tsx";
+import { JobsView } from "./jobs.tsx";
 import { LeaksView } from "./leaks.tsx";
 import { ReallocView } from "./realloc.tsx";
 import { ResidentView } from "./resident.tsx";
@@ -43,5 +44,6 @@ export const views: readonly View[] = [
     { id: "globals", title: "Globals and TLS", group: "What else", show: GlobalsView, has: (profile) => profile.has("globals") },
     { id: "resident", title: "Resident", group: "What else", show: ResidentView, has: (profile) => profile.has("samples") || !!profile.summary.samples?.length },
     { id: "leaks", title: "Leaks", group: "What else", show: LeaksView, has: hasSites },
+    { id: "jobs", title: "Job", group: "Several", show: JobsView, has: (profile) => profile.has("ranks") },
     { id: "compare", title: "Compare", group: "Several", show: CompareView, has: () => profileNames.value.length > 1 },
 ];

@@ -78,9 +78,9 @@ function heat(share: number, dark: boolean): string {
     return `rgb(${mix(0)},${mix(1)},${mix(2)})`;
 }
 
-export function HeatMap({ name, label, cells, columns, rows, height, tip, onPick }: {
+export function HeatMap({ name, label, cells, columns, rows, height, tip, onPick, linear }: {
     name: string; label: string; cells: readonly HeatCell[]; columns: readonly string[]; rows: readonly string[]; height: number;
-    tip: (cell: HeatCell) => ComponentChildren; onPick?: (cell: HeatCell) => void;
+    tip: (cell: HeatCell) => ComponentChildren; onPick?: (cell: HeatCell) => void; linear?: boolean;
 }): JSX.Element {
     const grid = useRef(new Map<number, HeatCell>());
     const left = 64, foot = 20;
@@ -94,8 +94,9 @@ export function HeatMap({ name, label, cells, columns, rows, height, tip, onPick
         for (const cell of cells) {
             grid.current.set(cell.y * columns.length + cell.x, cell);
             if (cell.value <= 0) continue;
-            /* by order of magnitude: a linear scale shows the largest cell and nothing else */
-            context.fillStyle = heat(most > 1 ? 0.08 + 0.92 * (Math.log(1 + cell.value) / Math.log(1 + most)) : 1, dark);
+            /* counts go by order of magnitude: a linear scale shows the largest cell and nothing else */
+            const part = linear ? cell.value / most : Math.log(1 + cell.value) / Math.log(1 + most);
+            context.fillStyle = heat(most > 1 ? 0.08 + 0.92 * part : 1, dark);
             context.fillRect(left + cell.x * w, tall - foot - (cell.y + 1) * h, Math.max(1, w - 0.5), Math.max(1, h - 0.5));
         }
         context.fillStyle = colour("dim");
@@ -129,7 +130,7 @@ export function HeatMap({ name, label, cells, columns, rows, height, tip, onPick
                         if (cell) onPick?.(cell);
                     }} />
             </div>
-            <div class="legend"><span class="dim">shade: order of magnitude</span><span style={{ flex: 1 }} />
+            <div class="legend"><span class="dim">{linear ? "shade: level" : "shade: order of magnitude"}</span><span style={{ flex: 1 }} />
                 <button class="plain" onClick={() => canvas.current?.toBlob((blob) => blob && saveBlob(`${name}.png`, blob))}>PNG</button>
                 <button class="plain" onClick={() => saveText(`${name}.csv`, "text/csv", "x,y,value\n" + cells.map((cell) => `"${columns[cell.x]}","${rows[cell.y]}",${cell.value}\n`).join(""))}>CSV</button></div>
         </>
