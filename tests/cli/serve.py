@@ -1,0 +1,166 @@
+"""What serve.sh asks of a running server. serve.py URL PROFILE: prints what it finds."""
+import concurrent.futures
+import gzip
+import http.client
+import json
+import socket
+import struct
+import subprocess
+import sys
+import urllib.parse
+
+url = urllib.parse.urlsplit(sys.argv[1])
+token = urllib.parse.parse_qs(url.query)["token"][0]
+place = (url.hostname, url.port)
+
+
+def ask(target, method="GET", body=None, token=token, **headers):
+    """(status, headers, body); None as a header's value leaves it out."""
+    connection = http.client.HTTPConnection(*place, timeout=20)
+    connection.putrequest(method, target, skip_host=True, skip_accept_encoding=True)
+    fields = {"Host": f"{url.hostname}:{url.port}", "Authorization": f"Bearer {token}" if token else None}
+    fields.update({name.replace("_", "-"): value for name, value in headers.items()})
+    for name, value in fields.items():
+        if value is not None:
+            connection.putheader(name, value)
+    connection.endheaders(body)
+    answer = connection.getresponse()
+    result = answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read()
+    connection.close()
+    return result
+
+
+def problem(what, status, answer):
+    right = answer[0] == status and answer[1].get("content-type") == "application/problem+json"
+    right = right and json.loads(answer[2])["status"] == status
+    print(what, status if right else f"{answer} and not {status}")
+
+
+def raw(data):
+    """What comes back for bytes that may be no HTTP: the status line's number, or "closed"."""
+    with socket.create_connection(place, timeout=20) as client:
+        try:
+            client.sendall(data)
+            client.shutdown(socket.SHUT_WR)
+            start = client.recv(64)
+        except OSError:
+            start = b""
+    return start.split(b" ")[1].decode() if start.startswith(b"HTTP/") else "closed"
+
+
+def access():
+    status, headers, _ = ask(f"/?a=1&token={token}&b=2", token=None)
+    cookie = headers["set-cookie"]
+    print("the token is taken", status, headers["location"])
+    print(" ".join(sorted(part.strip().split("=")[0] for part in cookie.split(";")[1:])), "SameSite=Strict" in cookie)
+    print("the cookie is not the token", token not in cookie)
+    cookie = cookie.split(";")[0]
+    print("by cookie", ask("/", token=None, Cookie=cookie)[0])
+    print("by link from another site", ask(f"/?token={token}", token=None, Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="navigate")[0])
+    problem("without", 401, ask("/", token=None))
+    problem("with a wrong cookie", 401, ask("/", token=None, Cookie=cookie[:-1] + "x"))
+    problem("with a wrong token", 401, ask("/?token=" + "0" * 32, token=None))
+    problem("another name", 403, ask("/", Host="evil.example"))
+    print("no name", ask("/", Host=None)[0])
+    print("localhost", ask("/", Host=f"localhost:{url.port}")[0])
+    problem("another origin", 403, ask("/api/v1/profiles", Origin="http://evil.example"))
+    problem("a null origin", 403, ask("/api/v1/profiles", Origin="null"))
+    print("our origin", ask("/api/v1/profiles", Origin=f"http://{url.hostname}:{url.port}")[0])
+    problem("another site", 403, ask("/api/v1/profiles", Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="no-cors"))
+
+
+def headers():
+    _, fields, body = ask("/")
+    policy = fields["content-security-policy"]
+    print("nosniff", fields["x-content-type-options"])
+    print("no inline script", "script-src 'self'" in policy and "script-src 'self' 'unsafe-inline'" not in policy)
+    print("no CORS", not any(name.startswith("access-control") for name in fields))
+    print("a page", body.startswith(b"<!doctype html>"))
+
+
+def bodies():
+    target = "/api/v1/p/0/summary"
+    status, fields, plain = ask(target)
+    _, packed_fields, packed = ask(target, Accept_Encoding="br, gzip;q=0.5")
+    print("gzip", packed_fields["content-encoding"], gzip.decompress(packed) == plain)
+    print("not if unwanted", "content-encoding" not in ask(target, Accept_Encoding="gzip;q=0")[1])
+    print("tags differ", fields["etag"] != packed_fields["etag"])
+    for tag in fields["etag"], packed_fields["etag"], '"x", ' + fields["etag"]:
+        status, _, body = ask(target, If_None_Match=tag)
+        print("known", status, len(body))
+    print("unknown", ask(target, If_None_Match='"x"')[0])
+    status, head, body = ask(target, method="HEAD")
+    print("HEAD", status, len(body), head["content-length"] == fields["content-length"], head["etag"] == fields["etag"])
+    print("generation", fields["tidemark-generation"])
+
+
+def refusals():
+    for method in "POST", "PUT", "DELETE", "OPTIONS", "TRACE":
+        problem(method, 405, ask("/", method=method))
+    problem("POST with a body", 405, ask("/", method="POST", body=b"x" * 100, Content_Length="100"))
+    print("GET with a body", ask("/api/v1/profiles", body=b"x" * 100, Content_Length="100")[0])
+    for target in ("/../../etc/passwd", "/%2e%2e/etc/passwd", "/api/v1/p/0/../../../etc/passwd", "/nothing",
+                   "/api/v1/p/9/summary", "/api/v1/p/0/nothing", "/api/v1/p/0/source/99999",
+                   "/api/v1/p/0/source/..%2f..%2fetc%2fpasswd", "/api/v1/p/0/columns/alloc_variance"):
+        problem(target, 404, ask(target))
+    problem("//evil.example/", 400, ask("//evil.example/"))
+    problem("a long target", 414, ask("/" + "a" * 5000))
+    print("a huge target", ask("/" + "a" * 60000)[0] in (414, 431, 413))
+    print("huge headers", ask("/", X_Large="a" * 60000)[0] in (431, 413, 414))
+    print("no HTTP", raw(b"\x00\x01\x02\r\n\r\n") in ("400", "closed"), raw(b"GET\r\n\r\n") in ("400", "closed"))
+    print("no version", raw(b"GET / HTTP/9.9\r\n\r\n") in ("400", "505", "closed"))
+    print("cut off", raw(b"GET / HTTP/1.1\r\nHost: ") in ("400", "closed"))
+    print("two lengths", raw(b"GET / HTTP/1.1\r\nHost: localhost\r\nContent-Length: -5\r\n\r\n") in ("400", "413", "closed"))
+    print("and it still answers", ask("/api/v1/profiles")[0])
+
+
+def column(name):
+    body = ask(f"/api/v1/p/0/columns/{name}")[2]
+    length, = struct.unpack_from("<I", body, 4)
+    entry, = json.loads(body[8:8 + length])["columns"]
+    codes = {"u8": "B", "u16": "H", "u32": "I", "f64": "d"}
+    return struct.unpack_from(f"<{entry['count']}{codes[entry['type']]}", body, 8 + length + entry["offset"])
+
+
+def figures(profile):
+    report = json.loads(subprocess.run(["tidemark", "report", "--json", profile], capture_output=True, check=True).stdout)
+    summary = json.loads(ask("/api/v1/p/0/summary")[2])
+    insights = json.loads(ask("/api/v1/p/0/insights")[2])
+    print("the report's program", summary["program"] == report["program"], summary["meta"] == report["meta"])
+    print("its insights", insights["insights"] == report["insights"])
+    for name in "threads", "peaks", "distributions", "samples", "mappings", "globals", "modules":
+        answer = ask(f"/api/v1/p/0/{name}")
+        print(name, json.loads(answer[2])[name] == report[name] if answer[0] == 200 else report[name] is None)
+    for name in "alloc_count", "alloc_bytes", "live_bytes", "at_peak_bytes", "temporary_count":
+        print(name, sum(column(name)) == report["program"][name])
+    rows = {row["function"]: row for row in report["functions"]["rows"]}
+    top = json.loads(ask("/api/v1/p/0/top")[2])["top"][0]["functions"]
+    shared = [row for row in top if row["function"] in rows]
+    print("top functions", bool(shared) and all(row["inclusive"] == rows[row["function"]]["inclusive"]["at_peak_bytes"] for row in shared))
+    missing = [name for name in summary["resources"] if ask(f"/api/v1/p/0/{name}")[0] != 200]
+    print("what is listed is there", missing or True)
+
+
+def many():
+    targets = ["/", "/api/v1/profiles", "/api/v1/p/0/summary", "/api/v1/p/0/paths", "/api/v1/p/0/code"] * 60
+    with concurrent.futures.ThreadPoolExecutor(40) as pool:
+        statuses = {answer[0] for answer in pool.map(ask, targets)}
+    print("many at once", statuses)
+    idle = [socket.create_connection(place, timeout=20) for _ in range(60)]
+    print("beside idle ones", ask("/api/v1/profiles")[0])
+    for client in idle:
+        client.close()
+    connection = http.client.HTTPConnection(*place, timeout=20)
+    for _ in range(3):
+        connection.request("GET", "/api/v1/profiles", headers={"Authorization": f"Bearer {token}"})
+        connection.getresponse().read()
+        port = connection.sock.getsockname()[1]
+    print("one connection for several", connection.sock is not None and port == connection.sock.getsockname()[1])
+
+
+access()
+headers()
+bodies()
+refusals()
+figures(sys.argv[2])
+many()
