@@ -19,17 +19,20 @@ help:
 # What needs no tests leaves them out: no test packages are asked for.
 demo:
 	@tools/setup.sh build
+	@tools/web.sh
 	@cmake --preset release -DBUILD_TESTING=OFF >build.log 2>&1 && cmake --build --preset release -j $(JOBS) >>build.log 2>&1 || { cat build.log; exit 1; }
 	@rm -f build.log
 	@tools/demo.sh $(TIDEMARK)
 
 build:
 	@tools/setup.sh build
+	@tools/web.sh
 	cmake --preset release -DBUILD_TESTING=OFF
 	cmake --build --preset release -j $(JOBS)
 
 # The sanitizers first, so that the last line is the summary of the whole run of the release build.
 check: check-asan check-tsan
+	@tools/web.sh
 	cmake --preset release -DBUILD_TESTING=ON
 	cmake --build --preset release -j $(JOBS)
 	$(CTEST) --preset release -j $(JOBS)
@@ -48,6 +51,7 @@ check-tsan:
 
 bench:
 	@tools/setup.sh build test
+	@tools/web.sh
 	cmake --preset release -DBUILD_TESTING=ON
 	cmake --build --preset release -j $(JOBS)
 	@for bench in bench/*.sh; do [ -f "$$bench" ] && { echo "== $$bench"; BIN=build/release/bin sh "$$bench" || exit 1; }; done

@@ -21,6 +21,8 @@ libmicrohttpd-dev the server of the web view
 zlib1g-dev      what it sends is packed
 gzip            and the web view itself
 scdoc           man pages
+nodejs          builds the web view
+npm             fetches what it is built with, by a lock file
 '
 test_packages='
 libcmocka-dev   unit tests
@@ -43,7 +45,7 @@ python3         recorded as a real program
 perl            recorded as a real program
 ghostscript     recorded as a real program
 redis-tools     recorded as a real program: redis-server, without the service
-nodejs          recorded as a real program
+chromium        tests look at the web view
 git             recorded as a real program
 curl            recorded as a real program
 gdb             recorded as a real program
@@ -55,6 +57,8 @@ libgcc-12-dev-arm64-cross
 '
 
 installed() {
+    # npm comes with some packages of nodejs
+    [ "$1" != npm ] || ! command -v npm >/dev/null || return 0
     dpkg-query -W -f '${Status}' "$1" 2>/dev/null | grep -q '^install ok installed'
 }
 

@@ -1,0 +1,38 @@
+/* Resources of a single file: packed in elements of the page itself (doc/API.md, "Single file"). */
+import { MissingResource, type DataSource } from "./source.ts";
+
+export function isSingleFile(): boolean {
+    return document.documentElement.dataset["tidemark"] === "file";
+}
+
+async function unpack(element: Element): Promise<ArrayBuffer> {
+    const bytes = Uint8Array.from(atob(element.textContent ?? ""), (c) => c.charCodeAt(0));
+    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
+}
+
+function find(attribute: "data-name" | "data-asset", name: string): Element {
+    const element = [...document.querySelectorAll(`script[type="application/tidemark"]`)].find((each) => each.getAttribute(attribute) === name);
+    if (!element) throw new MissingResource(`This file has no '${name}'. Some views need \`tidemark serve\`.`);
+    return element;
+}
+
+async function json<T>(name: string): Promise<T> {
+    return JSON.parse(new TextDecoder().decode(await unpack(find("data-name", name)))) as T;
+}
+
+export async function openEmbedded(): Promise<DataSource> {
+    const { profiles } = await json<{ profiles: { name: string; file: string }[] }>("profiles");
+    return {
+        profiles,
+        asks: false,
+        json: (profile, name) => json(`p/${profile}/${name}`),
+        binary: async (profile, name) => unpack(find("data-name", `p/${profile}/${name}`)),
+        watch: () => () => {},
+    };
+}
+
+/* The URL of another script of the bundle. */
+export async function assetUrl(name: string): Promise<string> {
+    if (!isSingleFile()) return name;
+    return URL.createObjectURL(new Blob([await unpack(find("data-asset", name))], { type: "text/javascript" }));
+}

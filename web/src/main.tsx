@@ -1,0 +1,120 @@
+/* The page: head, navigation, the view that the URL names. */
+import { render } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import type { JSX } from "preact";
+import { isSingleFile, openEmbedded } from "./data/embedded.ts";
+import { openHttp } from "./data/http.ts";
+import { failure, profile, profileNames, startProfiles } from "./state/profiles.ts";
+import { go, link, startState, state } from "./state/state.ts";
+import { startTheme, theme, toggleTheme } from "./state/theme.ts";
+import { Menu, Tooltip } from "./widgets/tooltip.tsx";
+import { Help, helpOpen } from "./widgets/help.tsx";
+import { Chips } from "./widgets/chips.tsx";
+import { views } from "./views/registry.ts";
+import type { Profile } from "./model/profile.ts";
+
+const keep = { view: "", sort: "", opt: "" };
+
+function Navigation({ of }: { of: Profile | null }): JSX.Element {
+    const here = state.value.view;
+    const rows: JSX.Element[] = [];
+    let group = "";
+    for (const view of views) {
+        if (view.group !== group) rows.push(<div class="group" key={"/" + view.group}>{view.group}</div>);
+        group = view.group;
+        const absent = of !== null && !view.has(of);
+        rows.push(
+            <a key={view.id} href={link({ ...keep, view: view.id })} class={absent ? "absent" : ""} aria-current={view.id === here ? "page" : undefined}
+                title={absent ? "Not recorded; the view says how it can be" : undefined}
+                onClick={(event) => {
+                    if (event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
+                    event.preventDefault();
+                    go({ ...keep, view: view.id });
+                }}>{view.title}</a>);
+    }
+    return <nav class="nav" aria-label="Views">{rows}</nav>;
+}
+
+function Head({ of }: { of: Profile | null }): JSX.Element {
+    const names = profileNames.value;
+    const search = useRef<HTMLInputElement>(null);
+    useEffect(() => {
+        const onKey = (event: KeyboardEvent) => {
+            const typing = event.target instanceof HTMLInputElement || event.target instanceof HTMLTextAreaElement;
+            if (event.key === "/" && !typing) {
+                search.current?.focus();
+                search.current?.select();
+                event.preventDefault();
+            } else if (event.key === "?" && !typing) helpOpen.value = true;
+            else if (event.key === "Escape" && event.target === search.current) {
+                go({ search: "" }, "replace");
+                search.current?.blur();
+            }
+        };
+        addEventListener("keydown", onKey);
+        return () => removeEventListener("keydown", onKey);
+    }, []);
+    const metrics = of?.summary.metrics.filter((metric) => metric.recorded && metric.merge === "sum" && metric.unit !== "variance") ?? [];
+    return (
+        <header class="head">
+            {names.length > 1
+                ? <select aria-label="Profile" value={state.value.profile} onChange={(event) => go({ profile: Number(event.currentTarget.value), fn: -1, node: -1, thread: -1 })}>
+                    {names.map((each, index) => <option key={index} value={index}>{each.name}</option>)}
+                </select>
+                : <span class="title nowrap" title={of?.summary.meta["command"]}>{of?.summary.meta["program"] ?? names[0]?.name ?? "Tidemark"}</span>}
+            {of?.summary.state === "recording" && <span class="chip" title="The page follows the recording">recording…</span>}
+            <label><span class="visually-hidden">Metric</span>
+                <select value={state.value.metric} onChange={(event) => go({ metric: event.currentTarget.value })}>
+                    <option value="">metric: the view's own</option>
+                    {metrics.map((metric) => <option key={metric.name} value={metric.name} title={metric.help}>{metric.title}</option>)}
+                </select>
+            </label>
+            <button aria-pressed={state.value.inclusive} title="Functions with all that is asked for below them" onClick={() => go({ inclusive: !state.value.inclusive })}>inclusive</button>
+            <button aria-pressed={state.value.hide} title="Leave out frames of the C, C++ and Rust libraries" onClick={() => go({ hide: !state.value.hide })}>hide std</button>
+            <span class="spring" />
+            <input type="search" ref={search} placeholder="Search  ( / )" aria-label="Search functions, files, modules" value={state.value.search}
+                onInput={(event) => go({ search: event.currentTarget.value }, "replace")} />
+            <button onClick={toggleTheme} title="Light or dark" aria-label="Light or dark">{theme.value === "dark" ? "☀" : "☾"}</button>
+            <button onClick={() => { helpOpen.value = true; }} title="Keys and words ( ? )" aria-label="Help">?</button>
+        </header>
+    );
+}
+
+function Page(): JSX.Element {
+    const of = profile.value;
+    const view = views.find((each) => each.id === state.value.view) ?? views[0]!;
+    const Show = view.show;
+    useEffect(() => {
+        document.title = `${of?.summary.meta["program"] ?? "Tidemark"} · ${view.title}`;
+    }, [of, view]);
+    return (
+        <>
+            <Head of={of} />
+            <Navigation of={of} />
+            <main class="main" aria-label={view.title}>
+                <Chips of={of} />
+                {failure.value && <div class="notice bad" role="alert">{failure.value}</div>}
+                {of && <div class="view" key={view.id}><Show profile={of} /></div>}
+            </main>
+            <Tooltip />
+            <Menu />
+            <Help />
+        </>
+    );
+}
+
+async function start(): Promise<void> {
+    const root = document.getElementById("app")!;
+    startTheme();
+    startState();
+    try {
+        startProfiles(await (isSingleFile() ? openEmbedded() : openHttp()));
+    } catch (error) {
+        root.textContent = error instanceof Error ? error.message : String(error);
+        return;
+    }
+    root.textContent = "";
+    render(<Page />, root);
+}
+
+void start();

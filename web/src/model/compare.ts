@@ -1,0 +1,85 @@
+/* Two recordings of what may be two builds: matched by names, never by numbers or addresses. */
+import type { Flame, FlameFrame } from "./flame.ts";
+
+export interface Pair { name: string; before: number; after: number }
+
+/* Functions of both by name. `a` and `b`: values by key, with the names of the keys. */
+export function pairFunctions(a: Float64Array, nameA: (key: number) => string, b: Float64Array, nameB: (key: number) => string, scale: number): Pair[] {
+    const pairs = new Map<string, Pair>();
+    const add = (values: Float64Array, name: (key: number) => string, side: "before" | "after", factor: number) =>
+        values.forEach((value, key) => {
+            if (!(value > 0)) return;
+            const called = name(key);
+            let pair = pairs.get(called);
+            if (!pair) pairs.set(called, (pair = { name: called, before: 0, after: 0 }));
+            pair[side] += value * factor;
+        });
+    add(a, nameA, "before", 1);
+    add(b, nameB, "after", scale);
+    return [...pairs.values()];
+}
+
+export interface DiffFlame extends Flame { before: Float64Array; after: Float64Array; names: string[]; places: string[] }
+
+interface Node { name: string; place: string; before: number; after: number; children: Map<string, Node> }
+
+function addFlame(root: Node, flame: Flame, name: (line: number) => string, place: (line: number) => string, side: "before" | "after", factor: number): void {
+    const nodes: Node[] = [];
+    flame.frames.forEach((frame, at) => {
+        let node = root;
+        if (at > 0) {
+            const called = name(frame.line);
+            const above = nodes[frame.parent]!;
+            let found = above.children.get(called);
+            if (!found) above.children.set(called, (found = { name: called, place: place(frame.line), before: 0, after: 0, children: new Map() }));
+            node = found;
+        }
+        node[side] += frame.value * factor;
+        nodes.push(node);
+    });
+}
+
+/* One tree of both: as wide as the larger of the two, so that what went and what came can be seen. */
+export function diffFlames(a: Flame, namesA: Namer, b: Flame, namesB: Namer, scale: number): DiffFlame {
+    const root: Node = { name: "all", place: "", before: 0, after: 0, children: new Map() };
+    addFlame(root, a, namesA.name, namesA.place, "before", 1);
+    addFlame(root, b, namesB.name, namesB.place, "after", scale);
+    const frames: FlameFrame[] = [], before: number[] = [], after: number[] = [], names: string[] = [], places: string[] = [];
+    let deepest = 0;
+    const widths = new Map<Node, number>();
+    const measure = (node: Node): number => {
+        let below = 0;
+        for (const child of node.children.values()) below += measure(child);
+        const width = Math.max(node.before, node.after, below);
+        widths.set(node, width);
+        return width;
+    };
+    measure(root);
+    const place = (node: Node, parent: number, depth: number, start: number) => {
+        const at = frames.length;
+        deepest = Math.max(deepest, depth);
+        frames.push({ key: at ? at : -1, line: at ? at : -1, parent, depth, start, value: widths.get(node)!, self: 0 });
+        before.push(node.before);
+        after.push(node.after);
+        names.push(node.name);
+        places.push(node.place);
+        let left = start;
+        for (const child of [...node.children.values()].sort((x, y) => widths.get(y)! - widths.get(x)!)) {
+            place(child, at, depth + 1, left);
+            left += widths.get(child)!;
+        }
+    };
+    place(root, -1, 0, 0);
+    return { frames, depth: deepest, cut: a.cut + b.cut, before: Float64Array.from(before), after: Float64Array.from(after), names, places };
+}
+export interface Namer { name: (line: number) => string; place: (line: number) => string }
+
+/* From blue (less) over the ground to orange (more): told apart without colour vision. */
+export function differenceColour(before: number, after: number, dark: boolean): string {
+    const most = Math.max(before, after);
+    const share = most ? (after - before) / most : 0;
+    const ground = dark ? [44, 50, 57] : [232, 235, 239];
+    const to = share > 0 ? (dark ? [200, 90, 20] : [240, 128, 50]) : dark ? [40, 110, 190] : [90, 165, 225];
+    const hex = ground.map((from, at) => Math.round(from + (to[at]! - from) * Math.min(1, Math.abs(share))).toString(16).padStart(2, "0"));
+    return `#${hex.join("")}`;
+}

@@ -1,0 +1,45 @@
+/* Rows of the list of functions: every metric that is asked for, exclusive or inclusive. */
+import { derive, type CallTree, type Profile } from "./profile.ts";
+import type { Wanted } from "./tree.ts";
+
+export interface FunctionRow {
+    key: number;
+    name: string;
+    file: string;
+    module: string;
+    values: Record<string, number>; /* by metric or derived figure; NaN: not known */
+}
+
+async function sums(profile: Profile, of: CallTree, metric: string, wanted: Wanted, inclusive: boolean, hide: boolean): Promise<Float64Array> {
+    const column = await profile.column(metric);
+    return inclusive ? of.passes.inclusiveByKey(column, wanted) : of.passes.exclusiveByKey(column, wanted, hide);
+}
+
+/* Functions with anything of any of the columns. */
+export async function functionRows(profile: Profile, of: CallTree, columns: readonly string[], wanted: Wanted,
+                                   inclusive: boolean, hide: boolean): Promise<FunctionRow[]> {
+    const needed = new Set<string>();
+    for (const name of columns) {
+        const derived = profile.derived(name);
+        if (derived) for (const part of [...derived.of, ...(derived.by ?? [])]) needed.add(part);
+        else needed.add(name);
+    }
+    const byMetric = new Map<string, Float64Array>();
+    for (const name of needed)
+        if (profile.metric(name)?.recorded) byMetric.set(name, await sums(profile, of, name, wanted, inclusive, hide));
+    const rows: FunctionRow[] = [];
+    for (let key = 0; key < of.tree.keyCount; key++) {
+        let any = false;
+        for (const values of byMetric.values()) if (values[key]) any = true;
+        if (!any) continue;
+        const sum = (metric: string) => byMetric.get(metric)?.[key] ?? NaN;
+        const values: Record<string, number> = {};
+        for (const name of columns) {
+            const derived = profile.derived(name);
+            values[name] = derived ? derive(derived, sum, profile.durationNs) : sum(name);
+        }
+        rows.push({ key, name: of.names.ofKey(key), file: of.names.file(of.names.fileOfKey(key)) ?? "",
+                    module: of.names.module(of.names.moduleOfKey(key)) ?? "", values });
+    }
+    return rows;
+}

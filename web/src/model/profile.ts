@@ -1,0 +1,248 @@
+/* One profile as the views see it: resources are fetched when they are first needed and kept; columns
+ * become the call tree and the metrics of its sites. */
+import { indices, numbers, readColumns, Strings, whole, type ColumnsDocument } from "../data/columns.ts";
+import type { DataSource } from "../data/source.ts";
+import type { Derived, Metric, Summary } from "../data/types.ts";
+import { TreePasses, type Tree, type Wanted } from "./tree.ts";
+import type { Unit } from "./units.ts";
+
+/* Names of code. */
+export class Names {
+    readonly tree: Tree;
+    readonly #strings: Strings;
+    readonly #functionName: Int32Array;
+    readonly #functionLinkage: Int32Array;
+    readonly #functionFile: Int32Array;
+    readonly #fileName: Int32Array;
+    readonly #modulePath: Int32Array;
+    readonly #codeAddress: ArrayLike<number | bigint>;
+    readonly functionCount: number;
+    readonly moduleCount: number;
+    readonly fileCount: number;
+    readonly lineFunction: Uint32Array;
+
+    constructor(tree: Tree, code: ColumnsDocument) {
+        this.tree = tree;
+        this.#strings = new Strings(code);
+        this.#functionName = indices(code, "function_name");
+        this.#functionLinkage = indices(code, "function_linkage");
+        this.#functionFile = indices(code, "function_file");
+        this.#fileName = indices(code, "file_name");
+        this.#modulePath = indices(code, "module_path");
+        this.#codeAddress = code.columns.get("code_address")!.values;
+        this.functionCount = this.#functionName.length;
+        this.moduleCount = this.#modulePath.length;
+        this.fileCount = this.#fileName.length;
+        this.lineFunction = whole(code, "line_function");
+    }
+
+    module(index: number): string | null {
+        return index < 0 ? null : this.#strings.get(this.#modulePath[index] ?? -1);
+    }
+    file(index: number): string | null {
+        return index < 0 ? null : this.#strings.get(this.#fileName[index] ?? -1);
+    }
+    linkage(key: number): string | null {
+        return key < this.functionCount ? this.#strings.get(this.#functionLinkage[key] ?? -1) : null;
+    }
+    /* Index of the file that a function is in; -1: not known. */
+    fileOfKey(key: number): number {
+        return key < this.functionCount ? (this.#functionFile[key] ?? -1) : -1;
+    }
+    moduleOfKey(key: number): number {
+        if (key >= this.functionCount && key < this.functionCount + this.moduleCount) return key - this.functionCount;
+        return this.#keyModule()[key] ?? -1;
+    }
+    /* By key: the module of the first code that has it. */
+    #modules: Int32Array | null = null;
+    #keyModule(): Int32Array {
+        if (this.#modules) return this.#modules;
+        const modules = new Int32Array(this.tree.keyCount).fill(-1);
+        const { codeFirstLine, codeLineCount, codeModule, lineKey } = this.tree;
+        for (let code = 1; code < codeModule.length; code++)
+            for (let i = 0; i < codeLineCount[code]!; i++) {
+                const key = lineKey[codeFirstLine[code]! + i]!;
+                if (modules[key] === -1) modules[key] = codeModule[code]!;
+            }
+        return (this.#modules = modules);
+    }
+
+    /* What a key is called: as the text report calls it. */
+    ofKey(key: number): string {
+        if (key < this.functionCount) return this.#strings.get(this.#functionName[key] ?? -1) ?? "?";
+        const module = key - this.functionCount;
+        if (module < this.moduleCount) return `[${baseName(this.module(module) ?? "?")}]`;
+        return ["[code in no module]", "[stack could not be walked further]", "[deeper than --max-depth]", "[no call path]"][module - this.moduleCount] ?? "?";
+    }
+    /* A frame: code without a name has its address. */
+    ofLine(line: number): string {
+        const key = this.tree.lineKey[line]!;
+        if (key < this.functionCount) return this.ofKey(key);
+        const code = this.codeOfLine(line);
+        const module = this.tree.codeModule[code]!;
+        if (key < this.functionCount + this.moduleCount) return `${baseName(this.module(module) ?? "?")}+0x${this.#codeAddress[code]!.toString(16)}`;
+        return this.ofKey(key);
+    }
+    /* "src/mesh.cpp:77", or the module, or "". */
+    place(line: number): string {
+        const { lineFile, lineNumber } = this.tree;
+        const file = this.file(lineFile[line]!);
+        if (file) return lineNumber[line] ? `${file}:${lineNumber[line]}` : file;
+        const module = this.module(this.tree.codeModule[this.codeOfLine(line)]!);
+        return module ? baseName(module) : "";
+    }
+    #lineCode: Uint32Array | null = null;
+    codeOfLine(line: number): number {
+        if (!this.#lineCode) {
+            const codes = new Uint32Array(this.tree.lineKey.length);
+            const { codeFirstLine, codeLineCount } = this.tree;
+            for (let code = 0; code < codeFirstLine.length; code++)
+                for (let i = 0; i < codeLineCount[code]!; i++) codes[codeFirstLine[code]! + i] = code;
+            this.#lineCode = codes;
+        }
+        return this.#lineCode[line]!;
+    }
+}
+
+export function baseName(path: string): string {
+    return path.slice(path.lastIndexOf("/") + 1);
+}
+
+/* "int ns::f<int>(char)" → "ns::f<int>": no parameters, no return type; for where there is little room.
+ * Names in full are in titles. */
+export function shortName(name: string): string {
+    if (name.length > 2000) name = name.slice(0, 2000);
+    const anonymous = "(anonymous namespace)";
+    let depth = 0, start = 0;
+    for (let i = 0; i < name.length; i++) {
+        const c = name[i]!, isOperator = name.slice(start, i).endsWith("operator");
+        if (name.startsWith(anonymous, i)) i += anonymous.length - 1;
+        else if (c === "<" && !isOperator) depth++;
+        else if (c === ">" && depth > 0 && name[i - 1] !== "-") depth--;
+        else if (depth === 0 && c === " " && !isOperator) start = i + 1;
+        else if (depth === 0 && c === "(" && i > start) {
+            if (isOperator) i++; /* operator() */
+            else return name.slice(start, i);
+        }
+    }
+    return name.slice(start) || name;
+}
+
+function keysOfLines(lineFunction: Uint32Array, codeModule: Int32Array, mark: Uint32Array,
+                     first: Uint32Array, lineCount: Uint32Array, functions: number, modules: number): Uint32Array {
+    const keys = new Uint32Array(lineFunction.length);
+    for (let at = 0; at < codeModule.length; at++)
+        for (let line = first[at]!; line < first[at]! + lineCount[at]!; line++) {
+            if (at === 0) keys[line] = functions + modules + 3;
+            else if (mark[at]) keys[line] = functions + modules + (mark[at] === 2 ? 2 : 1);
+            else if (lineFunction[line]) keys[line] = lineFunction[line]!;
+            else if (codeModule[at]! >= 0) keys[line] = functions + codeModule[at]!;
+            else keys[line] = functions + modules;
+        }
+    return keys;
+}
+
+export interface CallTree { tree: Tree; passes: TreePasses; names: Names }
+
+export class Profile {
+    readonly index: number;
+    readonly summary: Summary;
+    readonly generation: number; /* a new Profile is made for every new one */
+    readonly #source: DataSource;
+    readonly #kept = new Map<string, Promise<unknown>>();
+
+    constructor(source: DataSource, index: number, summary: Summary, generation: number) {
+        this.#source = source;
+        this.index = index;
+        this.summary = summary;
+        this.generation = generation;
+    }
+
+    #keep<T>(name: string, make: () => Promise<T>): Promise<T> {
+        let kept = this.#kept.get(name) as Promise<T> | undefined;
+        if (!kept) {
+            kept = make();
+            this.#kept.set(name, kept);
+            kept.catch(() => this.#kept.delete(name));
+        }
+        return kept;
+    }
+
+    has(resource: string): boolean {
+        return this.summary.resources.includes(resource);
+    }
+    json<T>(name: string): Promise<T> {
+        return this.#keep(name, () => this.#source.json<T>(this.index, name));
+    }
+    columns(name: string): Promise<ColumnsDocument> {
+        return this.#keep(name, async () => readColumns(await this.#source.binary(this.index, name)));
+    }
+    metric(name: string): Metric | undefined {
+        return this.summary.metrics.find((metric) => metric.name === name);
+    }
+    derived(name: string): Derived | undefined {
+        return this.summary.derived.find((derived) => derived.name === name);
+    }
+    unitOf(name: string): Unit {
+        const unit = this.metric(name)?.unit ?? this.derived(name)?.unit ?? "count";
+        return unit === "moment_ns" ? "ns" : unit === "variance" ? "count" : unit;
+    }
+    titleOf(name: string): string {
+        return this.metric(name)?.title ?? this.derived(name)?.title ?? name;
+    }
+    get durationNs(): number {
+        return Number(this.summary.meta["duration_ns"] ?? 0);
+    }
+
+    /* A metric by site; unknown: NaN. */
+    column(name: string): Promise<Float64Array> {
+        return this.#keep(`= ${name}`, async () => numbers(await this.columns(`columns/${name}`), name));
+    }
+
+    callTree(): Promise<CallTree> {
+        return this.#keep("= tree", async () => {
+            const [code, paths, sites] = await Promise.all([this.columns("code"), this.columns("paths"), this.columns("sites")]);
+            const codeModule = indices(code, "code_module");
+            const first = whole(code, "code_first_line"), lineCount = whole(code, "code_line_count");
+            const lineFunction = whole(code, "line_function");
+            const functions = indices(code, "function_name").length, modules = indices(code, "module_path").length;
+            const tree: Tree = {
+                nodeCount: whole(paths, "parent").length,
+                parent: whole(paths, "parent"), code: whole(paths, "code"),
+                codeFirstLine: first, codeLineCount: lineCount, codeModule,
+                lineKey: keysOfLines(lineFunction, codeModule, whole(code, "code_mark"), first, lineCount, functions, modules),
+                lineFile: indices(code, "line_file"), lineNumber: whole(code, "line_number"),
+                lineLibrary: Uint8Array.from(whole(code, "line_hidden")),
+                siteNode: whole(sites, "node"),
+                keyCount: functions + modules + 4,
+            };
+            checkTree(tree);
+            return { tree, passes: new TreePasses(tree), names: new Names(tree, code) };
+        });
+    }
+}
+
+/* The passes run without asking; so what would lead them astray is refused here. */
+export function checkTree(tree: Tree): void {
+    const bad = (what: string) => {
+        throw new Error(`The call tree makes no sense: ${what}.`);
+    };
+    if (tree.code.length !== tree.nodeCount) bad("nodes without code");
+    for (let node = 1; node < tree.nodeCount; node++) {
+        if (tree.parent[node]! >= node) bad(`node ${node} comes before its parent`);
+        if (tree.code[node]! >= tree.codeFirstLine.length) bad(`node ${node} has unknown code`);
+    }
+    for (let code = 0; code < tree.codeFirstLine.length; code++)
+        if (!tree.codeLineCount[code] || tree.codeFirstLine[code]! + tree.codeLineCount[code]! > tree.lineKey.length) bad(`code ${code} has no lines`);
+    for (const node of tree.siteNode) if (node >= tree.nodeCount) bad("a site without a node");
+}
+
+/* A figure of merged metrics from the sums of its parts (doc/API.md, "derived"). */
+export function derive(derived: Derived, sum: (metric: string) => number, durationNs: number): number {
+    const add = (names: readonly string[]) => names.reduce((total, name) => total + sum(name), 0);
+    const of = add(derived.of);
+    const by = derived.by_run ? durationNs / 1e9 : derived.by ? add(derived.by) : 1;
+    return by === 0 ? NaN : of / by;
+}
+
+export type { Wanted };

@@ -1,0 +1,222 @@
+/* The call tree of a profile, in typed arrays, and the passes over it that every view is made of.
+ * A million nodes take a few ten milliseconds a pass.
+ *
+ * Nodes: 0 is the root, a parent comes before its children. A node is one return address (its code),
+ * which stands for one frame or more (lines: inlined calls, innermost first). What is listed as one
+ * function has a key (src/views/functions.h): an index of `functions`, or one of those behind them. */
+
+export interface Tree {
+    nodeCount: number;
+    parent: Uint32Array; /* by node */
+    code: Uint32Array; /* by node */
+    codeFirstLine: Uint32Array; /* by code: into the lines */
+    codeLineCount: Uint32Array;
+    codeModule: Int32Array; /* -1: none */
+    lineKey: Uint32Array; /* by line: its function's key, right for any code that it stands in */
+    lineFile: Int32Array; /* by line: index of files, -1: not known */
+    lineNumber: Uint32Array; /* 0: not known */
+    lineLibrary: Uint8Array; /* 1: a frame of the C, C++ or Rust library */
+    siteNode: Uint32Array; /* by site */
+    keyCount: number;
+}
+
+/* Which sites count; null: all. By site. */
+export type Wanted = Uint8Array | null;
+
+export class TreePasses {
+    readonly tree: Tree;
+    readonly #firstChild: Uint32Array;
+    readonly #next: Uint32Array;
+    readonly #flags = new WeakMap<Uint32Array, Uint32Array>();
+    readonly #exclusive = new Map<boolean, Uint32Array>();
+
+    constructor(tree: Tree) {
+        this.tree = tree;
+        this.#firstChild = new Uint32Array(tree.nodeCount);
+        this.#next = new Uint32Array(tree.nodeCount);
+        for (let node = tree.nodeCount - 1; node > 0; node--) {
+            const parent = tree.parent[node]!;
+            this.#next[node] = this.#firstChild[parent]!;
+            this.#firstChild[parent] = node;
+        }
+    }
+
+    /* A column of sites, by node. */
+    ofNodes(column: ArrayLike<number>, wanted: Wanted): Float64Array {
+        const values = new Float64Array(this.tree.nodeCount);
+        const { siteNode } = this.tree;
+        for (let site = 0; site < siteNode.length; site++)
+            if (!wanted || wanted[site]) values[siteNode[site]!]! += column[site]!;
+        return values;
+    }
+
+    /* A column that merges by sum, by node, with all that is below it. */
+    inclusive(column: ArrayLike<number>, wanted: Wanted): Float64Array {
+        const values = this.ofNodes(column, wanted);
+        const { parent, nodeCount } = this.tree;
+        for (let node = nodeCount - 1; node > 0; node--) values[parent[node]!]! += values[node]!;
+        return values;
+    }
+
+    #isHidden(line: number, hide: boolean): boolean {
+        return hide && this.tree.lineLibrary[line] === 1;
+    }
+
+    /* By site: the line that its path is listed under: the innermost frame that is not hidden, or the
+     * innermost of all where every frame is. */
+    exclusiveLines(hide: boolean): Uint32Array {
+        const known = this.#exclusive.get(hide);
+        if (known) return known;
+        const { siteNode, parent, code, codeFirstLine, codeLineCount } = this.tree;
+        const lines = new Uint32Array(siteNode.length);
+        for (let site = 0; site < siteNode.length; site++) {
+            const leaf = siteNode[site]!;
+            lines[site] = codeFirstLine[code[leaf]!]!;
+            search: for (let node = leaf; node; node = parent[node]!) {
+                const first = codeFirstLine[code[node]!]!;
+                const end = first + codeLineCount[code[node]!]!;
+                for (let line = first; line < end; line++)
+                    if (!this.#isHidden(line, hide)) {
+                        lines[site] = line;
+                        break search;
+                    }
+            }
+        }
+        this.#exclusive.set(hide, lines);
+        return lines;
+    }
+
+    /* By node, a bit for each of its first 32 lines: is it the first line of its group on the way from
+     * the root here? (Recursion counts once: only there the inclusive value is added.) */
+    #firstOnWay(groups: Uint32Array, groupCount: number): Uint32Array {
+        const known = this.#flags.get(groups);
+        if (known) return known;
+        const { code, codeFirstLine, codeLineCount } = this.tree;
+        const flags = new Uint32Array(this.tree.nodeCount);
+        const onWay = new Uint32Array(groupCount);
+        this.walk(
+            (node) => {
+                const first = codeFirstLine[code[node]!]!;
+                let bits = 0;
+                for (let i = codeLineCount[code[node]!]! - 1; i >= 0; i--)
+                    if (onWay[groups[first + i]!]!++ === 0 && i < 32) bits |= 1 << i;
+                flags[node] = bits >>> 0;
+            },
+            (node) => {
+                const first = codeFirstLine[code[node]!]!;
+                for (let i = codeLineCount[code[node]!]! - 1; i >= 0; i--) onWay[groups[first + i]!]!--;
+            });
+        this.#flags.set(groups, flags);
+        return flags;
+    }
+
+    /* Depth first, from the root (which is not visited). */
+    walk(enter: (node: number) => void, leave: (node: number) => void): void {
+        const { parent } = this.tree;
+        let node = this.#firstChild[0] ?? 0;
+        while (node) {
+            enter(node);
+            const child = this.#firstChild[node]!;
+            if (child) {
+                node = child;
+                continue;
+            }
+            while (node) {
+                leave(node);
+                const sibling = this.#next[node]!;
+                if (sibling) {
+                    node = sibling;
+                    break;
+                }
+                node = parent[node]!;
+            }
+        }
+    }
+
+    /* By key: what a function asks for itself. */
+    exclusiveByKey(column: ArrayLike<number>, wanted: Wanted, hide: boolean): Float64Array {
+        const { siteNode, lineKey, keyCount } = this.tree;
+        const sums = new Float64Array(keyCount);
+        const lines = this.exclusiveLines(hide);
+        for (let site = 0; site < siteNode.length; site++)
+            if (!wanted || wanted[site]) sums[lineKey[lines[site]!]!]! += column[site]!;
+        return sums;
+    }
+
+    /* By key: with all that is asked for below it, each path once. */
+    inclusiveByKey(column: ArrayLike<number>, wanted: Wanted): Float64Array {
+        return this.inclusiveBy(this.tree.lineKey, this.tree.keyCount, column, wanted);
+    }
+
+    /* The same by any grouping of lines. */
+    inclusiveBy(groups: Uint32Array, groupCount: number, column: ArrayLike<number>, wanted: Wanted): Float64Array {
+        const { nodeCount, code, codeFirstLine } = this.tree;
+        const sums = new Float64Array(groupCount);
+        const values = this.inclusive(column, wanted);
+        const flags = this.#firstOnWay(groups, groupCount);
+        for (let node = 1; node < nodeCount; node++) {
+            let bits = flags[node]!;
+            if (!bits || !values[node]) continue;
+            const first = codeFirstLine[code[node]!]!;
+            for (let i = 0; bits; i++, bits >>>= 1)
+                if (bits & 1) sums[groups[first + i]!]! += values[node]!;
+        }
+        /* what was recorded without a call path stands at the root and is listed as such */
+        const root = codeFirstLine[code[0]!]!;
+        for (let site = 0; site < this.tree.siteNode.length; site++)
+            if (this.tree.siteNode[site] === 0 && (!wanted || wanted[site])) sums[groups[root]!]! += column[site]!;
+        return sums;
+    }
+
+    children(node: number): number[] {
+        const list = [];
+        for (let child = this.#firstChild[node]!; child; child = this.#next[child]!) list.push(child);
+        return list;
+    }
+
+    /* By site: is the path `node` on its way (or itself)? */
+    below(node: number): Uint8Array {
+        const { nodeCount, parent, siteNode } = this.tree;
+        const inside = new Uint8Array(nodeCount);
+        inside[node] = 1;
+        for (let at = node + 1; at < nodeCount; at++) inside[at] = inside[parent[at]!]!;
+        return siteNodesOf(siteNode, inside);
+    }
+
+    /* By site: is a frame that `matches` (by key) on its path? */
+    through(matches: Uint8Array): Uint8Array {
+        const { nodeCount, parent, code, codeFirstLine, codeLineCount, lineKey, siteNode } = this.tree;
+        const inside = new Uint8Array(nodeCount);
+        for (let node = 1; node < nodeCount; node++) {
+            inside[node] = inside[parent[node]!]!;
+            const first = codeFirstLine[code[node]!]!;
+            for (let i = codeLineCount[code[node]!]! - 1; i >= 0 && !inside[node]; i--)
+                inside[node] = matches[lineKey[first + i]!]!;
+        }
+        return siteNodesOf(siteNode, inside);
+    }
+
+    /* The lines of a path, innermost first. */
+    path(node: number): number[] {
+        const { parent, code, codeFirstLine, codeLineCount } = this.tree;
+        const lines = [];
+        for (; node; node = parent[node]!) {
+            const first = codeFirstLine[code[node]!]!;
+            for (let i = 0; i < codeLineCount[code[node]!]!; i++) lines.push(first + i);
+        }
+        return lines;
+    }
+}
+
+function siteNodesOf(siteNode: Uint32Array, inside: Uint8Array): Uint8Array {
+    const wanted = new Uint8Array(siteNode.length);
+    for (let site = 0; site < siteNode.length; site++) wanted[site] = inside[siteNode[site]!]!;
+    return wanted;
+}
+
+export function both(a: Wanted, b: Wanted): Wanted {
+    if (!a || !b) return a ?? b;
+    const wanted = new Uint8Array(a.length);
+    for (let site = 0; site < a.length; site++) wanted[site] = a[site]! & b[site]!;
+    return wanted;
+}

@@ -1,0 +1,77 @@
+/* The profiles that are open, and what the page's state selects of them. */
+import { computed, effect, signal } from "@preact/signals";
+import type { DataSource } from "../data/source.ts";
+import type { Summary } from "../data/types.ts";
+import { Profile, type CallTree } from "../model/profile.ts";
+import { both, type Wanted } from "../model/tree.ts";
+import { state } from "./state.ts";
+
+let source: DataSource;
+const open = signal<ReadonlyMap<number, Profile>>(new Map());
+export const failure = signal<string | null>(null);
+export const profileNames = signal<readonly { name: string; file: string }[]>([]);
+export const asksServer = signal(false);
+
+const watched = new Set<number>();
+let generation = 0;
+
+async function load(index: number): Promise<void> {
+    try {
+        const summary = await source.json<Summary>(index, "summary");
+        open.value = new Map(open.peek()).set(index, new Profile(source, index, summary, ++generation));
+        failure.value = null;
+        if (summary.state === "recording" && !watched.has(index)) {
+            watched.add(index);
+            let first = true;
+            source.watch(index, () => {
+                if (!first) void load(index); /* the first event says what is known already */
+                first = false;
+            });
+        }
+    } catch (error) {
+        failure.value = error instanceof Error ? error.message : String(error);
+    }
+}
+
+/* The profile of a number; null: on its way. */
+export function profileAt(index: number): Profile | null {
+    return open.value.get(index) ?? null;
+}
+
+export const profile = computed(() => open.value.get(state.value.profile) ?? null);
+/* That with which it is compared. */
+export const other = computed(() => (state.value.other < 0 ? null : (open.value.get(state.value.other) ?? null)));
+
+export function startProfiles(from: DataSource): void {
+    source = from;
+    profileNames.value = from.profiles;
+    asksServer.value = from.asks;
+    const asked = new Set<number>();
+    effect(() => {
+        for (const index of [state.value.profile, state.value.other])
+            if (index >= 0 && index < from.profiles.length && !asked.has(index)) {
+                asked.add(index);
+                void load(index);
+            }
+        if (state.value.profile >= from.profiles.length) failure.value = `There is no profile number ${state.value.profile} here.`;
+    });
+}
+
+/* Sites that the focus leaves in; null: all. */
+export function wantedSites({ tree, passes }: CallTree): Wanted {
+    const { fn, node } = state.value;
+    let wanted: Wanted = null;
+    if (node > 0 && node < tree.nodeCount) wanted = passes.below(node);
+    if (fn >= 0 && fn < tree.keyCount) {
+        const matches = new Uint8Array(tree.keyCount);
+        matches[fn] = 1;
+        wanted = both(wanted, passes.through(matches));
+    }
+    return wanted;
+}
+
+/* The metric that a view shows: what was chosen, if the profile has it, else the view's own choice. */
+export function metricOr(of: Profile, usual: string): string {
+    const chosen = state.value.metric;
+    return chosen && of.metric(chosen)?.recorded ? chosen : usual;
+}

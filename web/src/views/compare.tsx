@@ -1,0 +1,140 @@
+/* Before and after: what grew and what shrank, by function, by call path and over time. */
+import { useMemo } from "preact/hooks";
+import type { JSX } from "preact";
+import { differenceColour, diffFlames, pairFunctions, type DiffFlame, type Pair } from "../model/compare.ts";
+import { buildFlame } from "../model/flame.ts";
+import { shortName, type Profile } from "../model/profile.ts";
+import { bytes, duration, exact, format, share, type Unit } from "../model/units.ts";
+import { metricOr, other, profileNames } from "../state/profiles.ts";
+import { go, state } from "../state/state.ts";
+import { theme } from "../state/theme.ts";
+import { getOption, withOptions } from "../state/url.ts";
+import { Icicle, flameToSvg } from "../widgets/icicle.tsx";
+import { Plot, type PlotSeries } from "../widgets/plot.tsx";
+import { saveText } from "../widgets/save.ts";
+import { Table, type Column } from "../widgets/table.tsx";
+import { Card, NotRecorded, Ready, useLoaded } from "../widgets/states.tsx";
+import { readTimeline } from "./timeline.tsx";
+import type { ViewProps } from "./registry.ts";
+
+export function CompareView({ profile }: ViewProps): JSX.Element {
+    const names = profileNames.value;
+    const with_ = other.value;
+    if (names.length < 2) return <NotRecorded what="There is one profile only." how={<>Open two: <code>tidemark serve before.tmk after.tmk</code></>} />;
+    return (
+        <>
+            <div class="bar-row">
+                <label>before <select style={{ margin: "0 8px 0 4px" }} aria-label="Before" value={state.value.profile} onChange={(event) => go({ profile: Number(event.currentTarget.value), fn: -1, node: -1 })}>
+                    {names.map((each, at) => <option key={at} value={at}>{each.name}</option>)}</select></label>
+                <label>after <select style={{ margin: "0 8px 0 4px" }} aria-label="After" value={state.value.other} onChange={(event) => go({ other: Number(event.currentTarget.value) })}>
+                    <option value={-1}>choose…</option>{names.map((each, at) => <option key={at} value={at}>{each.name}</option>)}</select></label>
+            </div>
+            {with_ ? <Comparison before={profile} after={with_} /> : <div class="empty">Choose with which profile to compare.</div>}
+        </>
+    );
+}
+
+const norms: readonly [string, string][] = [["", "as they are"], ["count", "per allocation"], ["time", "per second"]];
+
+/* What the later run is multiplied with, so that it is as long as the earlier one. */
+function scaleOf(norm: string, before: Profile, after: Profile): number {
+    const of = (profile: Profile) => (norm === "count" ? (profile.summary.program?.["alloc_count"] ?? 0) : norm === "time" ? profile.durationNs : 1);
+    return of(after) ? of(before) / of(after) : 1;
+}
+
+function Comparison({ before, after }: { before: Profile; after: Profile }): JSX.Element {
+    const metric = metricOr(before, "at_peak_bytes");
+    const { hide, inclusive } = state.value;
+    const norm = getOption(state.value, "norm") ?? "";
+    const shown = getOption(state.value, "as") ?? "table";
+    const scale = scaleOf(norm, before, after);
+    const unit = before.unitOf(metric);
+    const loaded = useLoaded(async () => {
+        if (!after.metric(metric)?.recorded) throw new Error(`“${before.titleOf(metric)}” was not recorded in ${profileNames.value[after.index]?.name}.`);
+        const [a, b, columnA, columnB] = await Promise.all([before.callTree(), after.callTree(), before.column(metric), after.column(metric)]);
+        const values = (of: typeof a, column: Float64Array) => (inclusive ? of.passes.inclusiveByKey(column, null) : of.passes.exclusiveByKey(column, null, hide));
+        const pairs = pairFunctions(values(a, columnA), (key) => a.names.ofKey(key), values(b, columnB), (key) => b.names.ofKey(key), scale);
+        const options = { hide, collapse: state.value.collapse, inverted: false, least: 0.0005, most: 30_000 };
+        const flame = shown === "flame" ? diffFlames(buildFlame(a.tree, a.passes, columnA, null, options), { name: (line) => a.names.ofLine(line), place: (line) => a.names.place(line) },
+            buildFlame(b.tree, b.passes, columnB, null, options), { name: (line) => b.names.ofLine(line), place: (line) => b.names.place(line) }, scale) : null;
+        const sum = (column: Float64Array) => column.reduce((total, value) => total + (value || 0), 0);
+        return { pairs, flame, totalBefore: sum(columnA), totalAfter: sum(columnB) * scale };
+    }, [before, after, metric, hide, inclusive, scale, shown, state.value.collapse]);
+    const button = (id: string, title: string) => <button aria-pressed={shown === id} onClick={() => go({ sort: "", opt: withOptions(state.value, { as: id === "table" ? undefined : id, zoom: undefined }) }, "replace")}>{title}</button>;
+    return (
+        <>
+            <div class="bar-row"><b>{before.titleOf(metric)}</b>{button("table", "functions")}{button("flame", "flame graph")}{button("time", "over time")}
+                <select aria-label="Normalised" value={norm} onChange={(event) => go({ opt: withOptions(state.value, { norm: event.currentTarget.value || undefined }) }, "replace")}>
+                    {norms.map(([id, title]) => <option key={id} value={id}>{title}</option>)}</select></div>
+            <Ready of={loaded}>{({ pairs, flame, totalBefore, totalAfter }) => (
+                <>
+                    <div class="bar-row"><span title={exact(totalBefore, unit)}>before <b>{format(totalBefore, unit)}</b></span><span title={exact(totalAfter, unit)}>after <b>{format(totalAfter, unit)}</b></span>
+                        <b>{signed(totalAfter - totalBefore, unit)}</b>{totalBefore > 0 && <span class="dim">{((100 * (totalAfter - totalBefore)) / totalBefore).toFixed(1)} %</span>}
+                        {norm && <span class="dim">after × {scale.toPrecision(3)}</span>}</div>
+                    {shown === "table" && <Pairs pairs={pairs} unit={unit} />}
+                    {shown === "flame" && flame && <Difference flame={flame} unit={unit} />}
+                    {shown === "time" && <Overlay before={before} after={after} />}
+                </>)}</Ready>
+        </>
+    );
+}
+
+function signed(value: number, unit: Unit): string {
+    return `${value > 0 ? "+" : value < 0 ? "−" : "±"}${format(Math.abs(value), unit)}`;
+}
+
+function Pairs({ pairs, unit }: { pairs: Pair[]; unit: Unit }): JSX.Element {
+    const { search, sort } = state.value;
+    const rows = useMemo(() => pairs.filter((pair) => pair.name.toLowerCase().includes(search.toLowerCase())), [pairs, search]);
+    const columns = useMemo<Column<Pair>[]>(() => [
+        { id: "delta", title: "difference", width: "120px", unit, number: (row) => row.after - row.before,
+          show: (row) => <span title={exact(row.after - row.before, unit)} style={{ color: `var(--${row.after > row.before ? "warn" : row.after < row.before ? "accent" : "dim"})` }}>{signed(row.after - row.before, unit)}</span> },
+        { id: "before", title: "before", width: "110px", unit, number: (row) => row.before },
+        { id: "after", title: "after", width: "110px", unit, number: (row) => row.after },
+        { id: "change", title: "change", width: "90px", unit: "share", number: (row) => (row.before ? (row.after - row.before) / row.before : NaN),
+          show: (row) => (!row.before ? "new" : !row.after ? "gone" : share((row.after - row.before) / row.before)) },
+        { id: "name", title: "function", width: "minmax(240px, 1fr)", text: (row) => row.name, show: (row) => shortName(row.name) },
+    ], [unit]);
+    return <Table name="compare" label="Functions before and after" rows={rows} columns={columns} sort={sort || "-delta"} onSort={(next) => go({ sort: next }, "replace")} rowKey={(row) => row.name} empty="Neither has anything of this metric." />;
+}
+
+function Difference({ flame, unit }: { flame: DiffFlame; unit: Unit }): JSX.Element {
+    const dark = theme.value === "dark";
+    const zoomed = Number(getOption(state.value, "zoom") ?? 0);
+    const zoom = zoomed < flame.frames.length ? zoomed : 0;
+    const fill = useMemo(() => (at: number) => differenceColour(flame.before[at]!, flame.after[at]!, dark), [flame, dark]);
+    const search = state.value.search.toLowerCase();
+    const matches = useMemo(() => (search ? Uint8Array.from(flame.names, (name, at) => (at && name.toLowerCase().includes(search) ? 1 : 0)) : null), [flame, search]);
+    const name = (at: number) => (at ? shortName(flame.names[at]!) : "all");
+    return (
+        <>
+            <Icicle flame={flame} label="Difference flame graph" name={name} fill={fill} matches={matches} zoom={zoom} upwards={false} epoch={theme.value}
+                tip={(at) => <><b>{flame.names[at]!.slice(0, 1000)}</b><div class="dim">{flame.places[at]}</div>before {format(flame.before[at], unit)}, after {format(flame.after[at], unit)}: <b>{signed(flame.after[at]! - flame.before[at]!, unit)}</b></>}
+                onZoom={(at) => go({ opt: withOptions(state.value, { zoom: at ? String(at) : undefined }) })} onMenu={() => {}} />
+            <div class="bar-row dim"><span>as wide as the larger of the two · <span style={{ color: "var(--warn)" }}>orange: more</span> · <span style={{ color: "var(--accent)" }}>blue: less</span></span><span style={{ flex: 1 }} />
+                <button class="plain" onClick={() => saveText("difference.svg", "image/svg+xml", flameToSvg(flame, 1600, name, fill))}>SVG</button></div>
+        </>
+    );
+}
+
+function Overlay({ before, after }: { before: Profile; after: Profile }): JSX.Element {
+    const byShare = getOption(state.value, "axis") === "share";
+    const loaded = useLoaded(async () => {
+        const [a, b] = await Promise.all([before.columns("timeline"), after.columns("timeline")]);
+        return { a: readTimeline(a), b: readTimeline(b) };
+    }, [before, after]);
+    return (
+        <Ready of={loaded}>{({ a, b }) => {
+            const ends = [a, b].map((each) => each.x.length * each.bucketNs), longest = Math.max(...ends), points = 1200;
+            const x = Float64Array.from({ length: points }, (_, at) => (byShare ? at / (points - 1) : (longest * at) / (points - 1)));
+            const level = (of: typeof a, end: number) => Array.from(x, (value) => {
+                const at = Math.floor((byShare ? value * end : value) / of.bucketNs);
+                return at < of.x.length ? of.column("requested_max")[at]! : byShare ? of.column("requested_max")[of.x.length - 1]! : null;
+            });
+            const series: PlotSeries[] = [{ title: "before", tone: "data-1", values: level(a, ends[0]!), format: bytes, binary: true, stepped: true }, { title: "after", tone: "data-2", values: level(b, ends[1]!), format: bytes, binary: true, stepped: true, dashed: true }];
+            return (
+                <div class="pad"><Card title="Live bytes" tools={<button aria-pressed={byShare} onClick={() => go({ opt: withOptions(state.value, { axis: byShare ? undefined : "share" }) }, "replace")}>by share of the run</button>}>
+                    <Plot key={String(byShare)} name="compare" label="Live bytes of both runs" x={x} formatX={byShare ? (value) => share(value) : duration} series={series} height={360} range={null} /></Card></div>);
+        }}</Ready>
+    );
+}

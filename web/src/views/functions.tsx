@@ -1,0 +1,78 @@
+/* Functions: what each asks for itself, or with all below it. */
+import { useMemo } from "preact/hooks";
+import type { JSX } from "preact";
+import { functionRows, type FunctionRow } from "../model/functions.ts";
+import { baseName, shortName } from "../model/profile.ts";
+import { getOption, withOptions } from "../state/url.ts";
+import { metricOr, wantedSites } from "../state/profiles.ts";
+import { go, state } from "../state/state.ts";
+import { Table, type Column } from "../widgets/table.tsx";
+import { Ready, useLoaded } from "../widgets/states.tsx";
+import { showMenu } from "../widgets/tooltip.tsx";
+import type { ViewProps } from "./registry.ts";
+
+const usual = ["at_peak_bytes", "live_bytes", "alloc_bytes", "alloc_count", "temporary_count", "mean_size", "mean_lifetime_ns"];
+
+export function FunctionsView({ profile }: ViewProps): JSX.Element {
+    const { inclusive, hide, fn, node, search, sort } = state.value;
+    const metric = metricOr(profile, "at_peak_bytes");
+    const chosen = getOption(state.value, "columns")?.split(".") ?? usual;
+    const columns = [...new Set([metric, ...chosen])].filter((name) => profile.metric(name)?.recorded || profile.derived(name));
+    const loaded = useLoaded(async () => {
+        const tree = await profile.callTree();
+        return functionRows(profile, tree, columns, wantedSites(tree), inclusive, hide);
+    }, [profile, columns.join(), inclusive, hide, fn, node]);
+    return <Ready of={loaded}>{(rows) => <FunctionsTable rows={rows} columns={columns} metric={metric} search={search} sort={sort || "-" + metric} of={{ profile }} />}</Ready>;
+}
+
+function FunctionsTable({ rows, columns, metric, search, sort, of }: { rows: FunctionRow[]; columns: string[]; metric: string; search: string; sort: string; of: ViewProps }): JSX.Element {
+    const { profile } = of;
+    const shown = useMemo(() => {
+        const wanted = search.toLowerCase();
+        return wanted ? rows.filter((row) => `${row.name}\n${row.file}\n${row.module}`.toLowerCase().includes(wanted)) : rows;
+    }, [rows, search]);
+    const most = useMemo(() => rows.reduce((best, row) => Math.max(best, row.values[metric] || 0), 1), [rows, metric]);
+    const list = useMemo<Column<FunctionRow>[]>(() => [
+        ...columns.map((name): Column<FunctionRow> => ({
+            id: name, title: profile.titleOf(name), hint: profile.metric(name)?.help ?? "", width: "104px",
+            number: (row) => row.values[name], unit: profile.unitOf(name),
+            ...(name === metric ? { fill: (row: FunctionRow) => (row.values[name] || 0) / most } : {}),
+        })),
+        { id: "function", title: "Function", width: "minmax(220px, 3fr)", text: (row) => row.name, show: (row) => shortName(row.name) },
+        { id: "file", title: "File", width: "minmax(90px, 1fr)", text: (row) => row.file, show: (row) => baseName(row.file) },
+        { id: "module", title: "Module", width: "minmax(80px, 0.7fr)", text: (row) => row.module, show: (row) => baseName(row.module) },
+    ], [columns.join(), metric, most, profile]);
+    const available = [...profile.summary.metrics.filter((each) => each.recorded && each.merge === "sum" && each.unit !== "variance"), ...profile.summary.derived];
+    return (
+        <>
+            <div class="bar-row">
+                <span class="dim">{state.value.inclusive ? "with all below them" : "by what they ask for themselves"}</span>
+                <select aria-label="Add or take off a column" value="" onChange={(event) => {
+                    const name = event.currentTarget.value;
+                    const next = columns.includes(name) ? columns.filter((each) => each !== name) : [...columns, name];
+                    go({ opt: withOptions(state.value, { columns: next.join(".") }) }, "replace");
+                    event.currentTarget.value = "";
+                }}>
+                    <option value="">columns…</option>
+                    {available.map((each) => <option key={each.name} value={each.name}>{columns.includes(each.name) ? "✓ " : ""}{each.title}</option>)}
+                </select>
+            </div>
+            <Table name="functions" label="Functions" rows={shown} columns={list} sort={sort} onSort={(next) => go({ sort: next }, "replace")}
+                rowKey={(row) => row.key} selected={state.value.fn >= 0 ? state.value.fn : null}
+                onOpen={(row) => go({ fn: row.key, view: "flame", sort: "" })}
+                onMenu={(row, x, y) => showMenu(x, y, functionMenu(row.key, row.name))}
+                empty={search ? `No function, file or module with “${search}” in it.` : "No function has any of these metrics."} />
+        </>
+    );
+}
+
+/* What one can do with a function, in every view. */
+export function functionMenu(key: number, name: string): { title: string; run: () => void }[] {
+    return [
+        { title: "Focus on this function", run: () => go({ fn: key }) },
+        { title: "Flame graph through it", run: () => go({ fn: key, view: "flame", sort: "", opt: "" }) },
+        { title: "Callers and callees", run: () => go({ fn: key, view: "tree", sort: "", opt: "" }) },
+        { title: "Source", run: () => go({ view: "source", opt: `fn:${key}`, file: "", line: 0 }) },
+        { title: "Copy name", run: () => void navigator.clipboard?.writeText(name) },
+    ];
+}

@@ -1,0 +1,64 @@
+/* Global and thread-local variables: a treemap and a table of the largest, and what each section holds. */
+import { useMemo } from "preact/hooks";
+import type { JSX } from "preact";
+import { baseName } from "../model/profile.ts";
+import { bytes, exact } from "../model/units.ts";
+import { go, link, state } from "../state/state.ts";
+import { Table, type Column } from "../widgets/table.tsx";
+import { Treemap } from "../widgets/treemap.tsx";
+import { Card, NotRecorded, Ready, useLoaded } from "../widgets/states.tsx";
+import type { ViewProps } from "./registry.ts";
+
+interface Variable { name: string; linkage: string | null; bytes: number; module: number; section: string; file: string | null; line: number | null }
+interface Section { module: number; section: string; bytes: number; named_bytes: number; variables: number; exported_only: boolean }
+interface Globals { tls_per_thread_bytes: number; tls_image_bytes: number; tls_bytes: number; sections: Section[]; variables: Variable[] }
+
+export function GlobalsView({ profile }: ViewProps): JSX.Element {
+    const loaded = useLoaded(async () => {
+        if (!profile.has("globals")) return null;
+        const [{ globals }, { modules }] = await Promise.all([profile.json<{ globals: Globals | null }>("globals"), profile.json<{ modules: { path: string }[] }>("modules")]);
+        return globals && { globals, modules };
+    }, [profile]);
+    return <Ready of={loaded}>{(all) => all ? <Variables {...all} /> : <NotRecorded what="Variables are not in this profile." how="They are read when the recording ends: a profile that was cut short has none." />}</Ready>;
+}
+
+function Variables({ globals, modules }: { globals: Globals; modules: { path: string }[] }): JSX.Element {
+    const { search, sort } = state.value;
+    const module = (at: number) => modules[at]?.path ?? "?";
+    const rows = useMemo(() => globals.variables.map((each, index) => ({ ...each, index }))
+        .filter((each) => `${each.name}\n${each.file ?? ""}\n${module(each.module)}`.toLowerCase().includes(search.toLowerCase())), [globals, search]);
+    const most = rows.reduce((best, each) => Math.max(best, each.bytes), 1);
+    type Row = (typeof rows)[number];
+    const columns = useMemo<Column<Row>[]>(() => [
+        { id: "bytes", title: "bytes", width: "110px", unit: "bytes", number: (row) => row.bytes, fill: (row) => row.bytes / most },
+        { id: "name", title: "variable", width: "minmax(200px, 2fr)", text: (row) => row.name },
+        { id: "section", title: "section", width: "80px", text: (row) => row.section },
+        { id: "file", title: "file", width: "minmax(140px, 1fr)", text: (row) => row.file ?? "",
+          show: (row) => row.file ? <a href={link({ view: "source", file: row.file, line: row.line ?? 0 })}>{baseName(row.file)}{row.line ? `:${row.line}` : ""}</a> : "" },
+        { id: "module", title: "module", width: "minmax(110px, 0.7fr)", text: (row) => module(row.module), show: (row) => baseName(module(row.module)) },
+    ], [rows]);
+    const tree = useMemo(() => globals.sections.map((section) => {
+        const own = globals.variables.filter((each) => each.module === section.module && each.section === section.section).sort((a, b) => b.bytes - a.bytes).slice(0, 60);
+        const named = own.reduce((sum, each) => sum + each.bytes, 0);
+        return { name: `${baseName(module(section.module))} ${section.section}`, value: section.bytes,
+                 children: [...own.map((each) => ({ name: each.name, value: each.bytes })), { name: "smaller, and without a name", value: Math.max(0, section.bytes - named) }] };
+    }), [globals]);
+    return (
+        <>
+            <div class="split" style={{ flex: "0 0 auto" }}>
+                <Card title="By module and section">
+                    <Treemap label="Variables by module and section" groups={tree} height={250} format={bytes} />
+                </Card>
+                <Card title="Sections">
+                    <div style={{ maxHeight: "250px", overflow: "auto" }}>
+                        <table style={{ width: "100%" }}><tbody>{globals.sections.slice().sort((a, b) => b.bytes - a.bytes).map((each) => (
+                            <tr key={`${each.module} ${each.section}`}><td class="number" title={exact(each.bytes, "bytes")}>{bytes(each.bytes)}</td><td>{each.section}</td><td class="nowrap" title={module(each.module)}>{baseName(module(each.module))}</td>
+                                <td class="dim">{each.exported_only ? "exported names only" : ""}</td></tr>))}</tbody></table>
+                    </div>
+                    <p class="dim">Thread-local: {bytes(globals.tls_per_thread_bytes)} in each thread, {bytes(globals.tls_bytes)} in all.</p>
+                </Card>
+            </div>
+            <Table name="variables" label="Variables" rows={rows} columns={columns} sort={sort || "-bytes"} onSort={(next) => go({ sort: next }, "replace")} rowKey={(row) => row.index} />
+        </>
+    );
+}

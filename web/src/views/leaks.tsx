@@ -1,0 +1,113 @@
+/* Blocks that were alive at exit, by call path: how certain it is that they are leaks, and a list of
+ * those that are known. */
+import { useMemo, useState } from "preact/hooks";
+import type { JSX } from "preact";
+import { baseName, shortName, type CallTree } from "../model/profile.ts";
+import { parseSuppressions } from "../model/suppressions.ts";
+import { bytes, count, duration, exact } from "../model/units.ts";
+import { wantedSites } from "../state/profiles.ts";
+import { go, link, state } from "../state/state.ts";
+import { saveText } from "../widgets/save.ts";
+import { Table, type Column } from "../widgets/table.tsx";
+import { NotRecorded, Ready, useLoaded } from "../widgets/states.tsx";
+import { functionMenu } from "./functions.tsx";
+import { showMenu } from "../widgets/tooltip.tsx";
+import type { ViewProps } from "./registry.ts";
+
+/* From what is kept of a path: how many of its blocks were freed, and how many grew to be. */
+export type Certainty = "likely" | "possible" | "kept";
+export interface Leak { site: number; node: number; line: number; key: number; name: string; place: string; bytes: number; count: number; made: number; freed: number; certainty: Certainty }
+
+/* Blocks of which all but a few are freed are lost now and then; a path whose many blocks are never freed
+ * piles them up; a few that stay for the whole run are usually meant to. */
+export function certaintyOf(made: number, freed: number, live: number): Certainty {
+    if (live >= 16 && freed < made / 100) return "likely";
+    if (freed >= made / 2 && live < made / 4) return "likely";
+    if (live <= 2 && freed === 0) return "kept";
+    return "possible";
+}
+
+const words: Record<Certainty, string> = { likely: "likely", possible: "possible", kept: "perhaps meant" };
+const rank: Record<Certainty, number> = { likely: 2, possible: 1, kept: 0 };
+
+async function leaksOf(profile: ViewProps["profile"], hide: boolean): Promise<{ of: CallTree; leaks: Leak[] }> {
+    const names = ["live_bytes", "live_count", "alloc_count", "realloc_count", "free_count"];
+    const of = await profile.callTree();
+    const [liveBytes, live, allocs, reallocs, freed] = (await Promise.all(names.map((name) => profile.column(name)))) as [Float64Array, Float64Array, Float64Array, Float64Array, Float64Array];
+    const wanted = wantedSites(of), lines = of.passes.exclusiveLines(hide);
+    const leaks: Leak[] = [];
+    for (let site = 0; site < live.length; site++) {
+        if (!(live[site]! > 0) || (wanted && !wanted[site])) continue;
+        const line = lines[site]!, made = allocs[site]! + reallocs[site]!;
+        leaks.push({ site, node: of.tree.siteNode[site]!, line, key: of.tree.lineKey[line]!, name: of.names.ofLine(line), place: of.names.place(line),
+                     bytes: liveBytes[site]!, count: live[site]!, made, freed: freed[site]!, certainty: certaintyOf(made, freed[site]!, live[site]!) });
+    }
+    return { of, leaks };
+}
+
+export function LeaksView({ profile }: ViewProps): JSX.Element {
+    const { hide, fn, node } = state.value;
+    const loaded = useLoaded(() => leaksOf(profile, hide), [profile, hide, fn, node]);
+    if (!profile.has("sites")) return <NotRecorded what="Nothing was saved yet." how="" />;
+    return <Ready of={loaded}>{({ of, leaks }) => <Leaks profile={profile} of={of} leaks={leaks} />}</Ready>;
+}
+
+const key = "tidemark-suppressions";
+
+function Leaks({ profile, of, leaks }: ViewProps & { of: CallTree; leaks: Leak[] }): JSX.Element {
+    const { search, sort } = state.value;
+    const [text, setText] = useState(() => {
+        try {
+            return localStorage.getItem(key) ?? "";
+        } catch {
+            return "";
+        }
+    });
+    const [open, setOpen] = useState(false);
+    const { list, errors } = useMemo(() => parseSuppressions(text), [text]);
+    const left = useMemo(() => leaks.filter((leak) => !list.length || !list.some((each) => each.matches(
+        of.tree.siteNode[leak.site] === undefined ? [] : of.passes.path(leak.node).map((line) => ({
+            name: of.names.ofLine(line), file: of.names.file(of.tree.lineFile[line]!) ?? "", module: of.names.module(of.tree.codeModule[of.names.codeOfLine(line)]!) ?? "" }))))), [leaks, list]);
+    const shown = useMemo(() => left.filter((leak) => `${leak.name}\n${leak.place}`.toLowerCase().includes(search.toLowerCase())), [left, search]);
+    const most = leaks.reduce((best, leak) => Math.max(best, leak.bytes), 1);
+    const columns = useMemo<Column<Leak>[]>(() => [
+        { id: "bytes", title: "bytes", width: "110px", unit: "bytes", number: (row) => row.bytes, fill: (row) => row.bytes / most },
+        { id: "count", title: "blocks", width: "90px", number: (row) => row.count },
+        { id: "certainty", title: "a leak", width: "128px", number: (row) => rank[row.certainty], show: (row) => words[row.certainty] },
+        { id: "made", title: "made", width: "90px", number: (row) => row.made },
+        { id: "freed", title: "freed", width: "90px", number: (row) => row.freed },
+        { id: "function", title: "Function", width: "minmax(220px, 3fr)", text: (row) => row.name, show: (row) => <a href={link({ view: "flame", node: row.node, metric: "live_bytes", opt: "", sort: "" })}>{shortName(row.name)}</a> },
+        { id: "place", title: "Place", width: "minmax(140px, 1fr)", text: (row) => row.place, show: (row) => baseName(row.place) },
+    ], [leaks]);
+    const save = (next: string) => {
+        setText(next);
+        try {
+            localStorage.setItem(key, next);
+        } catch {
+            /* a file from disk may have no storage: it holds for this page */
+        }
+    };
+    const suppress = (leak: Leak) => save(`${text}${text && !text.endsWith("\n") ? "\n" : ""}leak:${shortName(leak.name)}\n`);
+    const total = shown.reduce((sum, leak) => sum + leak.bytes, 0);
+    return (
+        <>
+            <div class="bar-row">
+                <b title={exact(total, "bytes")}>{bytes(total)}</b><span class="dim">in {count(shown.reduce((sum, leak) => sum + leak.count, 0))} blocks alive {profile.summary.state === "recording" ? "now" : "at the end"}, after {duration(profile.durationNs)}</span>
+                {list.length > 0 && <span class="dim">{count(leaks.length - left.length)} call paths suppressed</span>}
+                <button aria-pressed={open} onClick={() => setOpen(!open)}>suppressions ({list.length})</button>
+                <span class="dim">“likely”: many made, hardly any freed, or nearly all freed and a few lost. A block that a pointer still leads to looks the same from outside.</span>
+            </div>
+            {open && (
+                <div class="pad">
+                    <textarea aria-label="Suppressions" rows={7} style={{ width: "100%", fontFamily: "var(--mono)" }} value={text} spellcheck={false}
+                        placeholder={"leak:pattern            as LeakSanitizer reads it\nor valgrind's { name Memcheck:Leak fun:… } blocks"} onInput={(event) => save(event.currentTarget.value)} />
+                    <div class="bar-row"><button onClick={() => saveText("tidemark.supp", "text/plain", text)}>Download</button>
+                        <label><button onClick={(event) => (event.currentTarget.nextElementSibling as HTMLInputElement).click()}>Read a file…</button>
+                            <input type="file" hidden aria-label="Suppression file" onChange={(event) => void event.currentTarget.files?.[0]?.text().then((read) => save(text + read))} /></label>
+                        {errors.map((error) => <span class="bad" key={error}>{error}</span>)}</div>
+                </div>)}
+            <Table name="leaks" label="Blocks alive at the end" rows={shown} columns={columns} sort={sort || "-bytes"} onSort={(next) => go({ sort: next }, "replace")} rowKey={(row) => row.site}
+                empty="Everything was freed." onMenu={(row, x, y) => showMenu(x, y, [...functionMenu(row.key, row.name), { title: "Suppress this function", run: () => suppress(row) }])} />
+        </>
+    );
+}

@@ -1,0 +1,49 @@
+/* All views, in the order of the navigation. A view says for which profiles it has something to show;
+ * where it has not it still opens, and says what was not recorded and how it can be. */
+import type { ComponentType } from "preact";
+import type { Profile } from "../model/profile.ts";
+import { profileNames } from "../state/profiles.ts";
+import { CompareView } from "./compare.tsx";
+import { FlameView } from "./flame.tsx";
+import { FunctionsView } from "./functions.tsx";
+import { GlobalsView } from "./globals.tsx";
+import { JobsView } from "./jobs.tsx";
+import { LeaksView } from "./leaks.tsx";
+import { ReallocView } from "./realloc.tsx";
+import { ResidentView } from "./resident.tsx";
+import { SizesView } from "./sizes.tsx";
+import { SourceView } from "./source.tsx";
+import { StacksView } from "./stacks.tsx";
+import { SummaryView } from "./summary.tsx";
+import { ThreadsView } from "./threads.tsx";
+import { TimelineView } from "./timeline.tsx";
+import { TreeView } from "./tree.tsx";
+
+export interface ViewProps { profile: Profile }
+export interface View {
+    id: string;
+    title: string;
+    group: string;
+    show: ComponentType<ViewProps>;
+    has: (profile: Profile) => boolean;
+}
+
+const hasSites = (profile: Profile) => profile.has("sites");
+
+export const views: readonly View[] = [
+    { id: "summary", title: "Summary", group: "", show: SummaryView, has: () => true },
+    { id: "timeline", title: "Timeline", group: "When", show: TimelineView, has: (profile) => profile.has("timeline") },
+    { id: "functions", title: "Functions", group: "Where", show: FunctionsView, has: hasSites },
+    { id: "flame", title: "Flame graph", group: "Where", show: FlameView, has: hasSites },
+    { id: "tree", title: "Call tree", group: "Where", show: TreeView, has: hasSites },
+    { id: "source", title: "Source", group: "Where", show: SourceView, has: hasSites },
+    { id: "sizes", title: "Sizes and lifetimes", group: "How", show: SizesView, has: (profile) => profile.has("distributions") },
+    { id: "realloc", title: "Realloc", group: "How", show: ReallocView, has: (profile) => !!profile.summary.program?.["realloc_count"] },
+    { id: "threads", title: "Threads", group: "How", show: ThreadsView, has: (profile) => profile.has("threads") },
+    { id: "stacks", title: "Stacks", group: "What else", show: StacksView, has: (profile) => profile.has("threads") },
+    { id: "globals", title: "Globals and TLS", group: "What else", show: GlobalsView, has: (profile) => profile.has("globals") },
+    { id: "resident", title: "Resident", group: "What else", show: ResidentView, has: (profile) => profile.has("samples") || !!profile.summary.samples?.length },
+    { id: "leaks", title: "Leaks", group: "What else", show: LeaksView, has: hasSites },
+    { id: "jobs", title: "Job", group: "Several", show: JobsView, has: (profile) => profile.has("ranks") },
+    { id: "compare", title: "Compare", group: "Several", show: CompareView, has: () => profileNames.value.length > 1 },
+];

@@ -1,0 +1,192 @@
+/* Annotated source: figures beside every line, the lists of files and functions, and what leads to a line. */
+import { useMemo } from "preact/hooks";
+import type { JSX } from "preact";
+import { linesOf, type Lines } from "../model/lines.ts";
+import { functionRows } from "../model/functions.ts";
+import { baseName, derive, shortName, type CallTree } from "../model/profile.ts";
+import { both } from "../model/tree.ts";
+import { exact, format, share } from "../model/units.ts";
+import { metricOr, wantedSites } from "../state/profiles.ts";
+import { go, link, state } from "../state/state.ts";
+import { getOption, withOptions } from "../state/url.ts";
+import { Code, type LineFigures } from "../widgets/code.tsx";
+import { Table, type Column } from "../widgets/table.tsx";
+import { Ready, useLoaded } from "../widgets/states.tsx";
+import type { ViewProps } from "./registry.ts";
+
+interface Source { file: number; path: string; name: string; origin: string | null; changed: boolean; note: string | null; text: string | null }
+interface FileRow { file: number; path: string; exclusive: number; inclusive: number }
+
+/* The number of a file that is named in the URL: numbers change from recording to recording. */
+function fileNumber(of: CallTree, path: string): number {
+    if (!path) return -1;
+    for (let file = 0; file < of.names.fileCount; file++) if (of.names.file(file) === path) return file;
+    for (let file = 0; file < of.names.fileCount; file++) if (of.names.file(file)?.endsWith("/" + path)) return file;
+    return -1;
+}
+
+export function SourceView({ profile }: ViewProps): JSX.Element {
+    const { fn, node, hide } = state.value;
+    const metric = metricOr(profile, "at_peak_bytes");
+    const loaded = useLoaded(async () => {
+        const of = await profile.callTree();
+        const lines = linesOf(of), column = await profile.column(metric), wanted = wantedSites(of);
+        return { of, lines, column, wanted, inclusive: lines.inclusive(column, wanted), exclusive: lines.exclusive(column, wanted, hide),
+                 filesInclusive: lines.filesInclusive(column, wanted), filesExclusive: lines.filesExclusive(column, wanted, hide) };
+    }, [profile, metric, fn, node, hide]);
+    return <Ready of={loaded}>{(data) => <Browser profile={profile} metric={metric} data={data} />}</Ready>;
+}
+
+interface Data { of: CallTree; lines: Lines; inclusive: Float64Array; exclusive: Float64Array; filesInclusive: Float64Array; filesExclusive: Float64Array; wanted: Uint8Array | null }
+
+function Browser({ profile, metric, data }: ViewProps & { metric: string; data: Data }): JSX.Element {
+    const { of, lines } = data;
+    const asked = Number(getOption(state.value, "fn") ?? -1);
+    const list = getOption(state.value, "list") ?? "files";
+    const unit = profile.unitOf(metric);
+    const start = useMemo(() => startOf(data, state.value.file, asked), [data, state.value.file, asked]);
+    const files = useMemo(() => {
+        const rows: FileRow[] = [];
+        for (let file = 0; file < of.names.fileCount; file++)
+            if (data.filesInclusive[file + 1]! > 0 || data.filesExclusive[file + 1]! > 0)
+                rows.push({ file, path: of.names.file(file) ?? "?", exclusive: data.filesExclusive[file + 1]!, inclusive: data.filesInclusive[file + 1]! });
+        return rows;
+    }, [data]);
+    const most = files.reduce((best, row) => Math.max(best, row.exclusive), 1);
+    const columns = useMemo<Column<FileRow>[]>(() => [
+        { id: "exclusive", title: "itself", width: "76px", unit, number: (row) => row.exclusive, fill: (row) => row.exclusive / most },
+        { id: "inclusive", title: "with callees", width: "88px", unit, number: (row) => row.inclusive },
+        { id: "file", title: "file", width: "minmax(140px, 1fr)", text: (row) => row.path, show: (row) => baseName(row.path) },
+    ], [files, unit]);
+    const wanted = state.value.search.toLowerCase();
+    const shown = useMemo(() => files.filter((row) => row.path.toLowerCase().includes(wanted)), [files, wanted]);
+    if (files.length === 0)
+        return <div class="empty"><p><b>No line of source is known.</b></p><p>The program and its libraries have no debug information: compile with <code>-g</code> (optimised code is fine), or install the -dbgsym packages, and record again. Functions by name are in the <a href={link({ view: "functions" })}>list of functions</a>.</p></div>;
+    return (
+        <div style={{ display: "grid", gridTemplateColumns: "minmax(280px, 30%) 1fr", flex: 1, minHeight: 0 }}>
+            <div style={{ display: "flex", flexDirection: "column", minHeight: 0, borderRight: "1px solid var(--line)" }}>
+                <div class="bar-row"><b>{profile.titleOf(metric)}</b>
+                    <button aria-pressed={list === "files"} onClick={() => go({ sort: "", opt: withOptions(state.value, { list: undefined }) }, "replace")}>files</button>
+                    <button aria-pressed={list === "functions"} onClick={() => go({ sort: "", opt: withOptions(state.value, { list: "functions" }) }, "replace")}>functions</button></div>
+                {list === "files"
+                    ? <Table name="files" label="Files" rows={shown} columns={columns} sort={state.value.sort || "-exclusive"} onSort={(sort) => go({ sort }, "replace")} rowKey={(row) => row.file}
+                        selected={start.file} onSelect={(row) => go({ file: row.path, line: 0, opt: withOptions(state.value, { fn: undefined }) }, "replace")} />
+                    : <FunctionList profile={profile} metric={metric} of={of} lines={lines} wanted={data.wanted} />}
+            </div>
+            <div style={{ display: "flex", flexDirection: "column", minHeight: 0, minWidth: 0 }}>
+                {start.file < 0 ? <div class="empty">Choose a file.</div> : <File profile={profile} metric={metric} data={data} file={start.file} line={state.value.line || start.line} />}
+            </div>
+        </div>
+    );
+}
+
+/* Where to begin: the file of the URL, or where a function is, or the line with most. */
+function startOf(data: Data, path: string, fn: number): { file: number; line: number } {
+    const { of, lines } = data;
+    const named = fileNumber(of, path);
+    if (named >= 0) return { file: named, line: 0 };
+    let best = 0;
+    const ofFunction = new Uint8Array(lines.groupCount);
+    if (fn >= 0) for (let line = 0; line < lines.groups.length; line++) if (of.tree.lineKey[line] === fn) ofFunction[lines.groups[line]!] = 1;
+    for (let group = 1; group < lines.groupCount; group++) {
+        if (fn >= 0 && !ofFunction[group]) continue;
+        const better = data.exclusive[group]! - data.exclusive[best]! || data.inclusive[group]! - data.inclusive[best]!;
+        if (!best || better > 0) best = group;
+    }
+    return best ? { file: lines.file[best]!, line: lines.number[best]! } : { file: -1, line: 0 };
+}
+
+function FunctionList({ profile, metric, of, wanted }: ViewProps & { metric: string; of: CallTree; lines: Lines; wanted: Uint8Array | null }): JSX.Element {
+    const { inclusive, hide, search, sort } = state.value;
+    const loaded = useLoaded(() => functionRows(profile, of, [metric], wanted, inclusive, hide), [of, metric, wanted, inclusive, hide]);
+    return <Ready of={loaded}>{(rows) => (
+        <Table name="functions" label="Functions" rows={rows.filter((row) => row.name.toLowerCase().includes(search.toLowerCase()))} sort={sort || "-value"} onSort={(next) => go({ sort: next }, "replace")} rowKey={(row) => row.key}
+            onSelect={(row) => go({ file: "", line: 0, opt: withOptions(state.value, { fn: String(row.key) }) }, "replace")} selected={Number(getOption(state.value, "fn") ?? -1)}
+            columns={[{ id: "value", title: inclusive ? "inclusive" : "itself", width: "90px", unit: profile.unitOf(metric), number: (row) => row.values[metric] },
+                { id: "name", title: "function", width: "minmax(160px, 1fr)", text: (row) => row.name, show: (row) => shortName(row.name) }]} />)}</Ready>;
+}
+
+function File({ profile, metric, data, file, line }: ViewProps & { metric: string; data: Data; file: number; line: number }): JSX.Element {
+    const anyway = getOption(state.value, "changed") === "1";
+    const loaded = useLoaded(async () => {
+        const source = await profile.json<Source>(`source/${file}`);
+        return anyway && source.text === null && source.changed ? profile.json<Source>(`source/${file}/changed`) : source;
+    }, [profile, file, anyway]);
+    const { lines, inclusive, exclusive } = data;
+    const unit = profile.unitOf(metric);
+    const figures = useMemo(() => {
+        const map = new Map<number, LineFigures>();
+        let most = 0;
+        for (let group = 1; group < lines.groupCount; group++) if (lines.file[group] === file) most = Math.max(most, inclusive[group]!);
+        for (let group = 1; group < lines.groupCount; group++)
+            if (lines.file[group] === file && (inclusive[group]! > 0 || exclusive[group]! > 0))
+                map.set(lines.number[group]!, { exclusive: exclusive[group] ? format(exclusive[group], unit) : "", inclusive: inclusive[group] ? format(inclusive[group], unit) : "", share: most ? inclusive[group]! / most : 0 });
+        return map;
+    }, [data, file, unit]);
+    const choose = (next: number) => go({ file: data.of.names.file(file) ?? "", line: next });
+    return (
+        <Ready of={loaded}>{(source) => (
+            <>
+                <div class="bar-row"><b class="nowrap" title={source.path}>{source.name}</b>
+                    <span class="dim">left: itself · right: with all below it</span>
+                    {source.note && <span class={source.changed ? "bad" : "dim"}>{source.note}</span>}
+                    {source.text === null && source.changed && !anyway && <button onClick={() => go({ opt: withOptions(state.value, { changed: "1" }) })}>show it all the same</button>}</div>
+                {source.text !== null ? <Code file={source.name} text={source.text} figures={figures} line={line} onLine={choose} />
+                    : <Bare figures={figures} onLine={choose} line={line} />}
+                {line > 0 && <Leading profile={profile} metric={metric} data={data} file={file} line={line} />}
+            </>)}</Ready>
+    );
+}
+
+/* Without the text there are still its lines' numbers. */
+function Bare({ figures, onLine, line }: { figures: ReadonlyMap<number, LineFigures>; onLine: (line: number) => void; line: number }): JSX.Element {
+    const rows = [...figures].map(([number, of]) => ({ number, ...of }));
+    return <Table name="lines" label="Lines" rows={rows} sort="number" onSort={() => {}} rowKey={(row) => row.number} selected={line} onSelect={(row) => onLine(row.number)} columns={[
+        { id: "number", title: "line", width: "80px", number: (row) => row.number, show: (row) => String(row.number) },
+        { id: "exclusive", title: "itself", width: "120px", text: (row) => row.exclusive }, { id: "inclusive", title: "with callees", width: "120px", text: (row) => row.inclusive }]} />;
+}
+
+const detail = ["alloc_count", "alloc_bytes", "live_bytes", "at_peak_bytes", "temporary_count", "realloc_count", "slack_bytes", "mean_size", "mean_lifetime_ns", "recycling_ratio"];
+
+/* All metrics of a line, and the call paths that lead to it. */
+function Leading({ profile, metric, data, file, line }: ViewProps & { metric: string; data: Data; file: number; line: number }): JSX.Element {
+    const { of, lines } = data;
+    const group = useMemo(() => {
+        for (let at = 1; at < lines.groupCount; at++) if (lines.file[at] === file && lines.number[at] === line) return at;
+        return 0;
+    }, [lines, file, line]);
+    const unit = profile.unitOf(metric);
+    const loaded = useLoaded(async () => {
+        if (!group) return null;
+        const sites = both(lines.sitesThrough(group), data.wanted)!;
+        const needed = new Set(detail.flatMap((name) => { const derived = profile.derived(name); return derived ? [...derived.of, ...(derived.by ?? [])] : [name]; }));
+        const sums = new Map<string, number>();
+        for (const name of needed) {
+            if (!profile.metric(name)?.recorded) continue;
+            const column = await profile.column(name);
+            let sum = 0;
+            sites.forEach((wanted, site) => { if (wanted) sum += column[site]!; });
+            sums.set(name, sum);
+        }
+        const column = await profile.column(metric);
+        const order = [...sites.keys()].filter((site) => sites[site] && column[site]! > 0).sort((a, b) => column[b]! - column[a]!);
+        const figures = detail.map((name) => { const derived = profile.derived(name); return { name, value: derived ? derive(derived, (part) => sums.get(part) ?? NaN, profile.durationNs) : (sums.get(name) ?? NaN) }; });
+        return { figures, count: order.length, paths: order.slice(0, 8).map((site) => ({ node: of.tree.siteNode[site]!, value: column[site]! })) };
+    }, [group, profile, metric, data]);
+    if (!group) return <div class="bar-row dim">Line {line}: nothing is asked for here.</div>;
+    return (
+        <div style={{ maxHeight: "38%", overflow: "auto", borderTop: "1px solid var(--line)", padding: "6px 10px" }}>
+            <Ready of={loaded}>{(found) => found && (
+                <>
+                    <div class="bar-row" style={{ padding: 0, gap: "4px 16px" }}><b>Line {line}</b>{found.figures.map((each) => <span key={each.name} title={exact(each.value, profile.unitOf(each.name))}><span class="dim">{profile.titleOf(each.name)}</span> {format(each.value, profile.unitOf(each.name))}</span>)}
+                        <button class="plain" aria-label="Close" onClick={() => go({ line: 0 })}>✕</button></div>
+                    <h3>{exact(found.count, "count")} call paths lead here{found.count > found.paths.length ? `; the ${found.paths.length} with most` : ""}</h3>
+                    {found.paths.map((path) => (
+                        <div class="nowrap" key={path.node} title={of.passes.path(path.node).map((at) => of.names.ofLine(at)).join("\n")}>
+                            <a href={link({ view: "flame", node: path.node, opt: "" })}>{format(path.value, unit)}</a>{" "}
+                            <span class="dim">{data.filesInclusive[file + 1] ? share(path.value / data.filesInclusive[file + 1]!) : ""}</span>{" "}
+                            {of.passes.path(path.node).filter((at) => !of.tree.lineLibrary[at]).slice(0, 10).map((at) => shortName(of.names.ofLine(at))).join(" ← ")}</div>))}
+                </>)}</Ready>
+        </div>
+    );
+}

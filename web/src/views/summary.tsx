@@ -1,0 +1,180 @@
+/* What ran, how it ended, its peak, where resident memory is, what is wrong, and who asked for most. */
+import type { JSX } from "preact";
+import type { Insight, Sample, Top } from "../data/types.ts";
+import { baseName, shortName } from "../model/profile.ts";
+import { duration, exact, format, isKnown, share, type Unit } from "../model/units.ts";
+import { go, link } from "../state/state.ts";
+import { theme } from "../state/theme.ts";
+import { colour, useCanvas } from "../widgets/canvas.ts";
+import { Card, Ready, useLoaded } from "../widgets/states.tsx";
+import type { ViewProps } from "./registry.ts";
+
+const ledgerParts: readonly [string, string, string][] = [
+    ["live_touched_bytes", "live blocks, touched", "data-1"], ["slack_bytes", "allocator's slack", "data-2"],
+    ["mmap_bytes", "mmap", "data-3"], ["file_bytes", "files", "data-5"], ["stack_bytes", "stacks", "data-6"],
+    ["globals_bytes", "globals", "data-4"], ["shared_bytes", "shared", "data-7"], ["other_bytes", "other", "data-8"],
+    ["tool_bytes", "Tidemark itself", "line-strong"], ["unexplained_bytes", "unexplained", "bad"],
+];
+
+export function SummaryView({ profile }: ViewProps): JSX.Element {
+    const { summary } = profile;
+    const program = summary.program;
+    return (
+        <>
+            {summary.losses.map((sentence) => <div class="notice bad" role="alert" key={sentence}>{sentence}</div>)}
+            {summary.warnings.filter((sentence) => !summary.losses.includes(sentence)).map((sentence) => <div class="notice" key={sentence}>{sentence}</div>)}
+            <div class="split">
+                <Card title="What ran">
+                    <dl class="facts">
+                        <dt>Command</dt><dd class="mono">{summary.meta["command"] ?? summary.meta["program"]}</dd>
+                        <dt>It</dt><dd class={summary.ended_well ? "" : "bad"}>{summary.end}</dd>
+                        <dt>Ran for</dt><dd title={exact(profile.durationNs, "ns")}>{duration(profile.durationNs)}</dd>
+                        {summary.meta["start_unix_ns"] && <><dt>Began</dt><dd>{new Date(Number(summary.meta["start_unix_ns"]) / 1e6).toLocaleString()}</dd></>}
+                        {summary.meta["host"] && <><dt>On</dt><dd>{summary.meta["host"]}, pid {summary.meta["pid"]}</dd></>}
+                        {summary.meta["rank"] && <><dt>Rank</dt><dd>{summary.meta["rank"]}{summary.meta["ranks"] ? ` of ${summary.meta["ranks"]}` : ""}</dd></>}
+                        {summary.sampled && <><dt>Sampled</dt><dd>each {format(summary.sampled.interval_bytes, "bytes")}; {exact(summary.sampled.samples, "count")} samples: figures are estimates</dd></>}
+                        <dt>By</dt><dd>{summary.meta["tool"] ?? summary.tool}</dd>
+                    </dl>
+                </Card>
+                <Card title="How much">
+                    {program ? <Figures profile={profile} /> : <p class="dim">Nothing was saved yet.</p>}
+                </Card>
+                {summary.spark && <Card title="Memory over time" tools={<a href={link({ view: "timeline" })}>timeline</a>}><Spark profile={profile} /></Card>}
+                <Ledger samples={summary.samples} />
+                <Insights profile={profile} />
+                <TopFunctions profile={profile} />
+            </div>
+        </>
+    );
+}
+
+function Figures({ profile }: ViewProps): JSX.Element {
+    const program = profile.summary.program!;
+    const rows: [string, string, Unit][] = [
+        ["Peak of live blocks", "peak_bytes", "bytes"], ["Resident at most", "resident_peak_bytes", "bytes"],
+        ["Never freed", "live_bytes", "bytes"], ["Asked for in all", "alloc_bytes", "bytes"], ["Allocations", "alloc_count", "count"],
+        ["Reallocations", "realloc_count", "count"], ["Temporary", "temporary_count", "count"], ["Frees", "free_count", "count"],
+        ["Wasted by rounding up", "slack_bytes", "bytes"], ["Threads at once", "threads_peak", "count"], ["Failed", "failed_count", "count"],
+    ];
+    return (
+        <dl class="facts">
+            {rows.map(([title, name, unit]) => {
+                const value = program[name];
+                return <><dt>{title}</dt><dd title={exact(value, unit)}>{format(value, unit)}
+                    {name === "peak_bytes" && isKnown(program["peak_ns"]) && <span class="dim"> after {duration(program["peak_ns"])}</span>}
+                    {name === "temporary_count" && isKnown(value) && !!program["alloc_count"] && <span class="dim"> ({share(value / program["alloc_count"])})</span>}</dd></>;
+            })}
+        </dl>
+    );
+}
+
+function Spark({ profile }: ViewProps): JSX.Element {
+    const spark = profile.summary.spark!;
+    const most = Math.max(1, ...spark.requested.map((value) => value ?? 0), ...spark.physical.map((value) => value ?? 0));
+    const canvas = useCanvas(({ context, width, height }) => {
+        const draw = (values: (number | null)[], name: string, filled: boolean) => {
+            context.beginPath();
+            let open = false;
+            values.forEach((value, at) => {
+                if (value === null) return;
+                const x = (at / Math.max(1, values.length - 1)) * width, y = height - 2 - (value / most) * (height - 6);
+                if (open) context.lineTo(x, y);
+                else context.moveTo(x, y);
+                open = true;
+            });
+            context.strokeStyle = colour(name);
+            context.lineWidth = 1.5;
+            context.stroke();
+            if (!filled) return;
+            context.lineTo(width, height);
+            context.lineTo(0, height);
+            context.globalAlpha = 0.15;
+            context.fillStyle = colour(name);
+            context.fill();
+            context.globalAlpha = 1;
+        };
+        draw(spark.requested, "data-1", true);
+        draw(spark.physical, "data-2", false);
+    }, [profile, theme.value]);
+    return (
+        <>
+            <div class="chart" style={{ height: "110px" }}><canvas ref={canvas} role="img" aria-label={`Memory over time, at most ${format(most, "bytes")}`} /></div>
+            <div class="legend">
+                <span><span class="swatch" style={{ background: "var(--data-1)" }} />live blocks</span>
+                {spark.physical.some(isKnown) && <span><span class="swatch" style={{ background: "var(--data-2)" }} />resident</span>}
+                <span class="dim">up to {format(most, "bytes")} in {duration(spark.step_ns * spark.requested.length)}</span>
+            </div>
+        </>
+    );
+}
+
+function Ledger({ samples }: { samples: Sample[] | null }): JSX.Element | null {
+    const sample = samples?.filter((each) => each.ledger).at(-1);
+    if (!sample?.ledger) return <Card title="Where resident memory is"><p class="dim">Not recorded: /proc was not looked at (--no-looks), or it could not be.</p></Card>;
+    const { ledger } = sample;
+    const whole = sample.resident_bytes ?? 0;
+    const positive = ledgerParts.filter(([name]) => (ledger[name] ?? 0) > 0);
+    const sum = positive.reduce((total, [name]) => total + ledger[name]!, 0);
+    return (
+        <Card title={`Where resident memory is (${sample.why})`} tools={<a href={link({ view: "resident" })}>resident</a>}>
+            <div role="img" aria-label="Ledger of resident memory" style={{ display: "flex", height: "22px", border: "1px solid var(--line)" }}>
+                {positive.map(([name, title, tone]) => <div key={name} title={`${title}: ${exact(ledger[name]!, "bytes")}`} style={{ width: `${(100 * ledger[name]!) / sum}%`, background: `var(--${tone})`, minWidth: "1px" }} />)}
+            </div>
+            <dl class="facts" style={{ marginTop: "6px" }}>
+                {ledgerParts.filter(([name]) => ledger[name] !== undefined && (ledger[name] !== 0 || name === "unexplained_bytes")).map(([name, title, tone]) => (
+                    <><dt><span class="swatch" style={{ display: "inline-block", width: "10px", height: "10px", background: `var(--${tone})` }} /> {title}</dt>
+                        <dd title={exact(ledger[name]!, "bytes")}>{format(ledger[name]!, "bytes")} <span class="dim">{whole ? share(ledger[name]! / whole) : ""}</span></dd></>))}
+                <dt><b>resident</b></dt><dd title={exact(whole, "bytes")}><b>{format(whole, "bytes")}</b> at {duration(sample.time_ns)}</dd>
+            </dl>
+        </Card>
+    );
+}
+
+function Insights({ profile }: ViewProps): JSX.Element {
+    const loaded = useLoaded(() => profile.json<{ insights: Insight[]; not_asked: { id: string; why: string }[] }>("insights"), [profile]);
+    return (
+        <Card title="What to look at">
+            <Ready of={loaded}>{({ insights, not_asked }) => (
+                <>
+                    {insights.length === 0 && <p class="dim">No rule found anything.</p>}
+                    {insights.map((insight) => (
+                        <details key={insight.id} open={insight.severity === "severe"}>
+                            <summary><b class={insight.severity === "severe" ? "bad" : ""}>{insight.severity}</b> {insight.title}{insight.cost !== null && <span class="dim"> {share(insight.cost)}</span>}</summary>
+                            <p>{insight.advice}</p>
+                            <dl class="facts">{insight.evidence.map((each) => <><dt>{each.metric}</dt><dd>{typeof each.value === "number" ? format(each.value, each.unit as Unit) : each.value}</dd></>)}</dl>
+                            {insight.paths.map((path, at) => (
+                                <p class="mono" key={at}>{format(path.value, path.unit as Unit)} {path.frames.map((frame) => shortName(frame.function ?? "?")).join(" ← ")}{path.more ? " ← …" : ""}
+                                    {path.frames[0]?.file && <> <a href={link({ view: "source", file: path.frames[0].file, line: path.frames[0].line ?? 0 })}>{baseName(path.frames[0].file)}:{path.frames[0].line}</a></>}</p>))}
+                        </details>))}
+                    {not_asked.length > 0 && <details><summary class="dim">{not_asked.length} rules could not be asked</summary><dl class="facts">{not_asked.map((each) => <><dt>{each.id}</dt><dd>{each.why}</dd></>)}</dl></details>}
+                </>)}</Ready>
+        </Card>
+    );
+}
+
+function TopFunctions({ profile }: ViewProps): JSX.Element {
+    const loaded = useLoaded(() => profile.json<{ top: Top[] }>("top"), [profile]);
+    return (
+        <Ready of={loaded}>{({ top }) => (
+            <>{top.map((each) => {
+                const unit = profile.unitOf(each.metric);
+                return (
+                    <Card key={each.metric} title={profile.titleOf(each.metric)} tools={<><span class="dim" title={exact(each.total, unit)}>{format(each.total, unit)}</span> <a href={link({ view: "functions", metric: each.metric })}>all</a></>}>
+                        {each.functions.length === 0 && <p class="dim">None.</p>}
+                        <table style={{ width: "100%", tableLayout: "fixed", borderCollapse: "collapse" }}>
+                            <tbody>{each.functions.map((row) => (
+                                <tr key={row.key}>
+                                    <td class="number" style={{ width: "74px" }} title={exact(row.exclusive, unit)}>{format(row.exclusive, unit)}</td>
+                                    <td class="number dim" style={{ width: "52px" }}>{each.total ? share(row.exclusive / each.total) : ""}</td>
+                                    <td class="nowrap" style={{ paddingLeft: "8px" }} title={row.function ?? row.module ?? ""}>
+                                        <a href={link({ view: "flame", metric: each.metric, fn: row.key })} onClick={(event) => {
+                                            if (event.ctrlKey || event.metaKey) return;
+                                            event.preventDefault();
+                                            go({ view: "flame", metric: each.metric, fn: row.key });
+                                        }}>{row.function ? shortName(row.function) : `[${baseName(row.module ?? "?")}]`}</a></td>
+                                </tr>))}</tbody>
+                        </table>
+                    </Card>);
+            })}</>)}</Ready>
+    );
+}

@@ -1,0 +1,194 @@
+/* Memory over time: levels, rates, the largest call paths; a range chosen here holds for every view. */
+import { useMemo } from "preact/hooks";
+import type { JSX } from "preact";
+import { numbers, whole, type ColumnsDocument } from "../data/columns.ts";
+import type { Peak } from "../data/types.ts";
+import { shortName, type CallTree, type Profile } from "../model/profile.ts";
+import { bytes, count, duration, exact, format } from "../model/units.ts";
+import { wantedSites } from "../state/profiles.ts";
+import { go, link, state } from "../state/state.ts";
+import { getOption, withOptions } from "../state/url.ts";
+import { Plot, type PlotSeries } from "../widgets/plot.tsx";
+import { Card, Ready, useLoaded } from "../widgets/states.tsx";
+import type { ViewProps } from "./registry.ts";
+
+interface Timeline { x: Float64Array; bucketNs: number; column: (name: string) => Float64Array }
+
+export function readTimeline(document: ColumnsDocument): Timeline {
+    const bucketNs = Number(document.header["bucket_ns"] ?? 1);
+    const length = numbers(document, "requested_max").length;
+    return { x: Float64Array.from({ length }, (_, at) => at * bucketNs), bucketNs, column: (name) => numbers(document, name) };
+}
+
+function perSecond(values: Float64Array, bucketNs: number): Float64Array {
+    return values.map((value) => (value * 1e9) / bucketNs);
+}
+
+export function TimelineView({ profile }: ViewProps): JSX.Element {
+    const loaded = useLoaded(async () => readTimeline(await profile.columns("timeline")), [profile]);
+    return <Ready of={loaded}>{(timeline) => <Timelines profile={profile} timeline={timeline} />}</Ready>;
+}
+
+function Timelines({ profile, timeline }: ViewProps & { timeline: Timeline }): JSX.Element {
+    const { from, to } = state.value;
+    const end = timeline.x.length * timeline.bucketNs;
+    const range = useMemo<[number, number] | null>(() => (from < 0 && to < 0 ? null : [Math.max(0, from), to < 0 ? end : to]), [from, to, end]);
+    const setRange = (low: number, high: number) =>
+        go(low < 0 && high < 0 ? { from: -1, to: -1 } : { from: Math.max(0, Math.round(low)), to: high >= end ? -1 : Math.round(high) }, "replace");
+    const levels = useMemo<PlotSeries[]>(() => {
+        const series: PlotSeries[] = [
+            { title: "live blocks, bytes", tone: "data-1", values: timeline.column("requested_max"), format: bytes, binary: true, filled: true, stepped: true },
+        ];
+        const optional: [string, string, string, boolean][] = [["physical", "resident", "data-2", false], ["virtual", "virtual", "data-8", true], ["tool", "Tidemark itself", "data-7", true]];
+        for (const [name, title, tone, hidden] of optional) {
+            const values = timeline.column(`${name}_max`);
+            if (values.some((value) => !Number.isNaN(value)))
+                series.push({ title, tone, values: fillGaps(values), format: bytes, binary: true, hidden });
+        }
+        series.push({ title: "live blocks, number", tone: "data-3", values: timeline.column("blocks_max"), format: count, scale: "count", hidden: true, stepped: true });
+        return series;
+    }, [timeline]);
+    const rates = useMemo<PlotSeries[]>(() => [
+        { title: "asked for", tone: "data-1", values: perSecond(timeline.column("alloc_bytes"), timeline.bucketNs), format: (value) => `${bytes(value)}/s`, binary: true, stepped: true, filled: true },
+        { title: "freed", tone: "data-2", values: perSecond(timeline.column("free_bytes"), timeline.bucketNs), format: (value) => `${bytes(value)}/s`, binary: true, stepped: true },
+        { title: "allocations", tone: "data-3", values: perSecond(timeline.column("alloc_count"), timeline.bucketNs), format: (value) => `${count(value)}/s`, scale: "calls", stepped: true },
+    ], [timeline]);
+    const peaks = profile.summary.peaks ?? [];
+    const marks = useMemo(() => peaks.map((peak) => ({ x: peak.time_ns, title: bytes(peak.bytes) })), [profile]);
+    const at = Number(getOption(state.value, "at") ?? -1);
+    const pick = (x: number) => go({ opt: withOptions(state.value, { at: String(Math.max(0, Math.round(x))) }) }, "replace");
+    return (
+        <div class="pad" style={{ overflow: "auto", display: "grid", gap: "10px", alignContent: "start" }}>
+            <p class="dim">Drag to choose a range for all views, double click for all of it, Ctrl-wheel to zoom; click a moment to see who held memory then.
+                {range && <> <button onClick={() => setRange(-1, -1)}>all of the run</button></>}</p>
+            <Card title="Levels (highest in each interval)">
+                <Plot name="memory" label="Memory over time" x={timeline.x} formatX={duration} series={levels} height={260} range={range} onRange={setRange} onPick={pick} marks={marks} />
+            </Card>
+            {profile.has("curves") && <CurvesCard profile={profile} end={end} range={range} setRange={setRange} at={at} pick={pick} />}
+            <Card title="Rates">
+                <Plot name="rates" label="Allocation rates over time" x={timeline.x} formatX={duration} series={rates} height={180} range={range} onRange={setRange} />
+            </Card>
+            {peaks.length > 0 && <PeaksCard peaks={peaks} />}
+        </div>
+    );
+}
+
+/* Readings of /proc come now and then: between two of them the line goes on. */
+function fillGaps(values: Float64Array): (number | null)[] {
+    const filled: (number | null)[] = Array.from(values, (value) => (Number.isNaN(value) ? null : value));
+    let last = -1;
+    for (let at = 0; at < filled.length; at++) {
+        if (filled[at] === null) continue;
+        if (last >= 0)
+            for (let gap = last + 1; gap < at; gap++) filled[gap] = filled[last]! + ((filled[at]! - filled[last]!) * (gap - last)) / (at - last);
+        last = at;
+    }
+    return filled;
+}
+
+interface Curves { node: Uint32Array; first: Uint32Array; time: Float64Array; level: Float64Array; threshold: Float64Array }
+
+function readCurves(document: ColumnsDocument): Curves {
+    return { node: whole(document, "node"), first: whole(document, "first"), time: numbers(document, "time_ns"),
+             level: numbers(document, "bytes"), threshold: numbers(document, "threshold_bytes") };
+}
+
+/* What a curve says of a moment: a step function, 0 before its first point. */
+export function levelAt(curves: Curves, curve: number, ns: number): number {
+    let low = curves.first[curve]!, high = curves.first[curve + 1]!;
+    while (low < high) {
+        const middle = (low + high) >> 1;
+        if (curves.time[middle]! <= ns) low = middle + 1;
+        else high = middle;
+    }
+    return low === curves.first[curve]! ? 0 : curves.level[low - 1]!;
+}
+
+interface Group { key: number; line: number; curves: number[]; most: number }
+
+/* Curves of call paths, added up by the function that they are listed under; the largest first. */
+function groupCurves(of: CallTree, curves: Curves, range: readonly [number, number], hide: boolean): Group[] {
+    const { tree, passes } = of;
+    const wanted = wantedSites(of);
+    const lines = passes.exclusiveLines(hide);
+    const siteOf = new Map<number, number>();
+    tree.siteNode.forEach((node, site) => siteOf.set(node, site));
+    const groups = new Map<number, Group>();
+    for (let curve = 0; curve < curves.node.length; curve++) {
+        const site = siteOf.get(curves.node[curve]!);
+        if (site === undefined || (wanted && !wanted[site])) continue;
+        let most = levelAt(curves, curve, range[0]);
+        for (let point = curves.first[curve]!; point < curves.first[curve + 1]!; point++)
+            if (curves.time[point]! >= range[0] && curves.time[point]! <= range[1]) most = Math.max(most, curves.level[point]!);
+        const key = tree.lineKey[lines[site]!]!;
+        let group = groups.get(key);
+        if (!group) groups.set(key, (group = { key, line: lines[site]!, curves: [], most: 0 }));
+        group.curves.push(curve);
+        group.most += most;
+    }
+    return [...groups.values()].sort((a, b) => b.most - a.most);
+}
+
+const tones = ["data-1", "data-2", "data-3", "data-4", "data-5", "data-6", "data-7"];
+
+function CurvesCard({ profile, end, range, setRange, at, pick }: ViewProps & { end: number; range: [number, number] | null; setRange: (from: number, to: number) => void; at: number; pick: (x: number) => void }): JSX.Element {
+    const { fn, node, hide } = state.value;
+    const loaded = useLoaded(async () => ({ tree: await profile.callTree(), curves: readCurves(await profile.columns("curves")) }), [profile]);
+    return (
+        <Ready of={loaded}>{({ tree, curves }) => <Areas profile={profile} of={tree} curves={curves} range={range ?? [0, end]} shown={range} setRange={setRange} at={at} pick={pick} inputs={[fn, node, hide].join()} />}</Ready>
+    );
+}
+
+function Areas({ of, curves, range, shown, setRange, at, pick, inputs }: { profile: Profile; of: CallTree; curves: Curves; range: readonly [number, number]; shown: [number, number] | null; setRange: (from: number, to: number) => void; at: number; pick: (x: number) => void; inputs: string }): JSX.Element {
+    const hide = state.value.hide;
+    const groups = useMemo(() => groupCurves(of, curves, range, hide), [of, curves, range[0], range[1], inputs]);
+    const { x, series } = useMemo(() => stack(of, curves, groups.slice(0, tones.length), range), [groups]);
+    const then = useMemo(() => (at < 0 ? [] : groups.map((group) => ({ group, level: group.curves.reduce((sum, curve) => sum + levelAt(curves, curve, at), 0) }))
+        .filter((each) => each.level > 0).sort((a, b) => b.level - a.level).slice(0, 12)), [groups, at]);
+    const error = Math.max(0, ...curves.threshold);
+    return (
+        <Card title="Largest functions over time" tools={<span class="dim" title="How the curves are kept: doc/METRICS.md, “Curves”">each path exact to {bytes(error)} or 5 %</span>}>
+            {groups.length === 0 && <p class="dim">No call path in this focus held much for long.</p>}
+            {groups.length > 0 && <Plot name="functions-over-time" label="Live bytes of the largest functions over time, stacked" x={x} formatX={duration} series={series} height={240} range={shown} onRange={setRange} onPick={pick} marks={at < 0 ? [] : [{ x: at, title: duration(at) }]} />}
+            {at >= 0 && (
+                <>
+                    <h3>Who held memory at {duration(at)}</h3>
+                    <dl class="facts">{then.map(({ group, level }) => (
+                        <><dt class="number" title={exact(level, "bytes")}>{bytes(level)}</dt>
+                            <dd class="nowrap" title={of.names.ofLine(group.line)}><a href={link({ view: "flame", fn: group.key })}>{shortName(of.names.ofLine(group.line))}</a></dd></>))}</dl>
+                    {then.length === 0 && <p class="dim">No call path that has a curve held anything then.</p>}
+                </>)}
+        </Card>
+    );
+}
+
+/* Stacked: series are sums from the bottom, drawn from the highest down. */
+function stack(of: CallTree, curves: Curves, groups: readonly Group[], range: readonly [number, number]): { x: Float64Array; series: PlotSeries[] } {
+    const points = 600;
+    const x = Float64Array.from({ length: points }, (_, at) => range[0] + ((range[1] - range[0]) * at) / (points - 1));
+    const sum = new Float64Array(points);
+    const series: PlotSeries[] = [];
+    groups.forEach((group, number) => {
+        const own = new Float64Array(points);
+        for (const curve of group.curves) for (let at = 0; at < points; at++) own[at]! += levelAt(curves, curve, x[at]!);
+        for (let at = 0; at < points; at++) sum[at]! += own[at]!;
+        const top = sum.slice();
+        series.unshift({ title: shortName(of.names.ofLine(group.line)).slice(0, 40), tone: tones[number]!, values: top, own, stepped: true, filled: true, format: bytes, binary: true });
+    });
+    return { x, series };
+}
+
+function PeaksCard({ peaks }: { peaks: readonly Peak[] }): JSX.Element {
+    return (
+        <Card title="Separate peaks, and who held them">
+            <div class="split" style={{ padding: 0 }}>{peaks.map((peak) => (
+                <div key={peak.time_ns}>
+                    <b title={exact(peak.bytes, "bytes")}>{bytes(peak.bytes)}</b> at {duration(peak.time_ns)}
+                    <dl class="facts">{(peak.shares ?? []).slice(0, 8).map((share, at) => (
+                        <><dt class="number" key={at} title={exact(share.bytes, "bytes")}>{format(share.bytes, "bytes")}</dt>
+                            <dd class="nowrap" title={share.function}>{share.node !== undefined ? <a href={link({ view: "flame", node: share.node })}>{shortName(share.function ?? "?")}</a> : shortName(share.function ?? "?")}</dd></>))}</dl>
+                    {peak.shares === null && <p class="dim">Who held it was not kept.</p>}
+                </div>))}</div>
+        </Card>
+    );
+}

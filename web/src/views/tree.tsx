@@ -1,0 +1,183 @@
+/* Who calls whom: a graph around the focus, laid out by Graphviz in a worker, and a table of callers and
+ * callees. */
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { JSX } from "preact";
+import { assetUrl } from "../data/embedded.ts";
+import { callEdges, pruneGraph, toDot, type Edge } from "../model/graph.ts";
+import { baseName, shortName, type CallTree } from "../model/profile.ts";
+import { exact, format, share, type Unit } from "../model/units.ts";
+import { metricOr } from "../state/profiles.ts";
+import { go, state } from "../state/state.ts";
+import { theme } from "../state/theme.ts";
+import { getOption, withOptions } from "../state/url.ts";
+import { saveText } from "../widgets/save.ts";
+import { Table, type Column } from "../widgets/table.tsx";
+import { Ready, useLoaded } from "../widgets/states.tsx";
+import { showMenu } from "../widgets/tooltip.tsx";
+import { functionMenu } from "./functions.tsx";
+import type { ViewProps } from "./registry.ts";
+
+interface Calls { of: CallTree; edges: Edge[]; inclusive: Float64Array; exclusive: Float64Array; total: number }
+
+export function TreeView({ profile }: ViewProps): JSX.Element {
+    const { hide, node } = state.value;
+    const metric = metricOr(profile, "at_peak_bytes");
+    const loaded = useLoaded(async (): Promise<Calls> => {
+        const of = await profile.callTree();
+        const column = await profile.column(metric);
+        /* the focus on a function chooses what is drawn, not which paths count */
+        const wanted = node > 0 ? of.passes.below(node) : null;
+        const exclusive = of.passes.exclusiveByKey(column, wanted, hide);
+        return { of, edges: callEdges(of.tree, of.passes, column, wanted, hide), inclusive: of.passes.inclusiveByKey(column, wanted), exclusive,
+                 total: exclusive.reduce((a, b) => a + b, 0) };
+    }, [profile, metric, hide, node]);
+    return <Ready of={loaded}>{(calls) => <Graph profile={profile} calls={calls} metric={metric} />}</Ready>;
+}
+
+let worker: Promise<Worker> | null = null;
+let asked = 0;
+
+async function layOut(dot: string): Promise<string> {
+    worker ??= assetUrl("graph.js").then((url) => new Worker(url));
+    const engine = await worker;
+    const id = ++asked;
+    return new Promise((resolve, reject) => {
+        const listen = (event: MessageEvent<{ id: number; svg?: string; error?: string }>) => {
+            if (event.data.id !== id) return;
+            engine.removeEventListener("message", listen);
+            if (event.data.svg !== undefined) resolve(event.data.svg);
+            else reject(new Error(event.data.error));
+        };
+        engine.addEventListener("message", listen);
+        engine.addEventListener("error", () => reject(new Error("The graph engine could not be loaded.")), { once: true });
+        engine.postMessage({ id, dot });
+    });
+}
+
+const numberOption = (name: string, usual: number) => Number(getOption(state.value, name) ?? usual);
+
+function Graph({ profile, calls, metric }: ViewProps & { calls: Calls; metric: string }): JSX.Element {
+    const { of, edges, inclusive, exclusive, total } = calls;
+    const { fn, search } = state.value;
+    const unit = profile.unitOf(metric);
+    const least = numberOption("least", 1), up = numberOption("up", 4), down = numberOption("down", 6);
+    const dark = theme.value === "dark";
+    const graph = useMemo(() => pruneGraph(edges, inclusive, exclusive, { focus: fn, least: (total * least) / 100, up, down, most: 120 }), [edges, fn, least, up, down]);
+    const dot = useMemo(() => toDot(graph, { name: (key) => shortName(of.names.ofKey(key)), value: (value) => format(value, unit), total, inclusive, exclusive, focus: fn, dark }), [graph, dark]);
+    const svg = useLoaded(() => layOut(dot), [dot]);
+    const choose = (name: string, title: string, values: readonly number[], usual: number, suffix = "") => (
+        <label>{title} <select style={{ marginLeft: "4px" }} aria-label={title} value={numberOption(name, usual)} onChange={(event) => go({ opt: withOptions(state.value, { [name]: event.currentTarget.value }) }, "replace")}>
+            {values.map((value) => <option key={value} value={value}>{value}{suffix}</option>)}</select></label>);
+    if (!total) return <div class="empty">No call path has any “{profile.titleOf(metric)}”.</div>;
+    const table = getOption(state.value, "as") === "table";
+    return (
+        <>
+            <div class="bar-row">
+                <b>{profile.titleOf(metric)}</b>
+                <button aria-pressed={!table} onClick={() => go({ sort: "", opt: withOptions(state.value, { as: undefined }) }, "replace")}>graph</button>
+                <button aria-pressed={table} onClick={() => go({ sort: "", opt: withOptions(state.value, { as: "table" }) }, "replace")}>callers and callees</button>
+                {!table && <>{choose("least", "at least", [0.1, 0.3, 1, 3, 10], 1, " %")}{fn >= 0 && <>{choose("up", "callers", [0, 1, 2, 4, 8, 30], 4)}{choose("down", "callees", [0, 1, 2, 4, 6, 12, 30], 6)}</>}
+                    <span class="dim">double click: focus · right click: more · wheel: zoom · drag: move</span></>}
+            </div>
+            {table ? <Butterfly calls={calls} unit={unit} search={search} />
+                : <Ready of={svg}>{(text) => <Picture svg={text} of={of} find={search} />}</Ready>}
+            {!table && <div class="bar-row dim"><span>{graph.keys.length} functions, {graph.edges.length} calls{graph.left ? `; ${graph.left} more are not drawn` : ""}</span><span style={{ flex: 1 }} />
+                <button class="plain" onClick={() => svg.state === "there" && saveText("calls.svg", "image/svg+xml", svg.value)}>SVG</button>
+                <button class="plain" onClick={() => saveText("calls.dot", "text/vnd.graphviz", dot)}>DOT</button></div>}
+        </>
+    );
+}
+
+const keyOf = (target: EventTarget | null) => {
+    const node = target instanceof Element ? target.closest("g.node") : null;
+    return node ? Number(node.id.slice(1)) : -1;
+};
+
+function Picture({ svg, of, find }: { svg: string; of: CallTree; find: string }): JSX.Element {
+    const box = useRef<HTMLDivElement>(null);
+    const [moved, setMoved] = useState({ x: 0, y: 0, zoom: 1 });
+    useEffect(() => {
+        const parsed = new DOMParser().parseFromString(svg, "image/svg+xml").documentElement;
+        parsed.querySelectorAll("script, foreignObject, image").forEach((each) => each.remove());
+        parsed.querySelectorAll("a").forEach((each) => each.replaceWith(...each.childNodes)); /* Graphviz hangs tooltips on links */
+        const width = parseFloat(parsed.getAttribute("width") ?? "0") * (4 / 3);
+        box.current!.replaceChildren(document.importNode(parsed, true));
+        const room = box.current!.parentElement!.clientWidth;
+        setMoved({ x: Math.max(0, (room - Math.min(width, room)) / 2), y: 4, zoom: width > room ? Math.max(0.25, room / width) : 1 });
+    }, [svg]);
+    useEffect(() => {
+        const wanted = find.toLowerCase();
+        box.current!.querySelectorAll<SVGGElement>("g.node").forEach((each) => {
+            const key = Number(each.id.slice(1));
+            each.style.opacity = !wanted || of.names.ofKey(key).toLowerCase().includes(wanted) ? "1" : "0.3";
+        });
+    }, [svg, find]);
+    const drag = useRef<{ x: number; y: number } | null>(null);
+    return (
+        <div class="chart" tabIndex={0} role="group" aria-label="Call graph" style={{ flex: 1, overflow: "hidden", minHeight: 0, cursor: "grab" }}
+            onWheel={(event) => {
+                event.preventDefault();
+                const area = event.currentTarget.getBoundingClientRect(), x = event.clientX - area.left, y = event.clientY - area.top;
+                setMoved((now) => {
+                    const zoom = Math.min(4, Math.max(0.05, now.zoom * (event.deltaY > 0 ? 0.88 : 1.14)));
+                    return { zoom, x: x - ((x - now.x) * zoom) / now.zoom, y: y - ((y - now.y) * zoom) / now.zoom };
+                });
+            }}
+            onKeyDown={(event) => {
+                const steps: Record<string, [number, number]> = { ArrowLeft: [60, 0], ArrowRight: [-60, 0], ArrowUp: [0, 60], ArrowDown: [0, -60] };
+                const step = steps[event.key];
+                if (step) setMoved((now) => ({ ...now, x: now.x + step[0], y: now.y + step[1] }));
+                else if (event.key === "+" || event.key === "-") setMoved((now) => ({ ...now, zoom: now.zoom * (event.key === "+" ? 1.2 : 0.83) }));
+                else return;
+                event.preventDefault();
+            }}
+            onPointerDown={(event) => {
+                if (event.button) return;
+                drag.current = { x: event.clientX - moved.x, y: event.clientY - moved.y };
+            }}
+            onPointerMove={(event) => drag.current && setMoved((now) => ({ ...now, x: event.clientX - drag.current!.x, y: event.clientY - drag.current!.y }))}
+            onPointerUp={() => { drag.current = null; }} onPointerLeave={() => { drag.current = null; }}
+            onDblClick={(event) => {
+                const key = keyOf(event.target);
+                if (key >= 0) go({ fn: key });
+            }}
+            onContextMenu={(event) => {
+                const key = keyOf(event.target);
+                if (key < 0) return;
+                event.preventDefault();
+                showMenu(event.clientX, event.clientY, functionMenu(key, of.names.ofKey(key)));
+            }}>
+            <div ref={box} style={{ transformOrigin: "0 0", transform: `translate(${moved.x}px, ${moved.y}px) scale(${moved.zoom})`, width: "max-content" }} />
+        </div>
+    );
+}
+
+interface Call { key: number; name: string; value: number; inclusive: number; exclusive: number }
+
+function Butterfly({ calls, unit, search }: { calls: Calls; unit: Unit; search: string }): JSX.Element {
+    const { of, edges, inclusive, exclusive, total } = calls;
+    const { fn, sort } = state.value;
+    const row = (key: number, value: number): Call => ({ key, name: of.names.ofKey(key), value, inclusive: inclusive[key]!, exclusive: exclusive[key]! });
+    const fits = (each: Call) => each.name.toLowerCase().includes(search.toLowerCase());
+    const callers = useMemo(() => edges.filter((edge) => edge.to === fn).map((edge) => row(edge.from, edge.value)), [calls, fn]);
+    const callees = useMemo(() => edges.filter((edge) => edge.from === fn).map((edge) => row(edge.to, edge.value)), [calls, fn]);
+    const all = useMemo(() => (fn >= 0 ? [] : [...inclusive].flatMap((value, key) => (value > 0 ? [row(key, value)] : []))), [calls, fn]);
+    const columns = (title: string): Column<Call>[] => [
+        { id: "value", title, width: "110px", unit, number: (each) => each.value, fill: (each) => (total ? each.value / total : 0) },
+        { id: "inclusive", title: "inclusive", width: "100px", unit, number: (each) => each.inclusive },
+        { id: "exclusive", title: "itself", width: "100px", unit, number: (each) => each.exclusive },
+        { id: "name", title: "function", width: "minmax(200px, 1fr)", text: (each) => each.name, show: (each) => shortName(each.name) },
+    ];
+    const table = (name: string, title: string, rows: readonly Call[]) => (
+        <Table name={name} label={title} rows={rows.filter(fits)} columns={columns(title)} sort={sort || "-value"} onSort={(next) => go({ sort: next }, "replace")} rowKey={(each) => each.key}
+            onOpen={(each) => go({ fn: each.key })} onMenu={(each, x, y) => showMenu(x, y, functionMenu(each.key, each.name))} empty="None." foot={<span>double click: its callers and callees</span>} />);
+    if (fn < 0) return table("functions", "inclusive", all);
+    return (
+        <>
+            {table("callers", "by callers", callers)}
+            <div class="bar-row"><b title={of.names.ofKey(fn)}>{shortName(of.names.ofKey(fn))}</b>
+                <span title={exact(inclusive[fn], unit)}>{format(inclusive[fn], unit)} ({share(inclusive[fn]! / total)})</span><span class="dim">itself {format(exclusive[fn], unit)} · {baseName(of.names.file(of.names.fileOfKey(fn)) ?? "")}</span></div>
+            {table("callees", "by callees", callees)}
+        </>
+    );
+}

@@ -1,0 +1,138 @@
+/* Histograms and heat maps on canvases. */
+import type { ComponentChildren, JSX } from "preact";
+import { theme } from "../state/theme.ts";
+import { colour, useCanvas } from "./canvas.ts";
+import { saveBlob, saveText } from "./save.ts";
+import { hideTip, showTip } from "./tooltip.tsx";
+import { useRef } from "preact/hooks";
+
+export interface Bar { label: string; value: number; tip: ComponentChildren }
+
+export function Bars({ name, label, bars, height, format, onPick, picked }: {
+    name: string; label: string; bars: readonly Bar[]; height: number; format: (value: number) => string;
+    onPick?: (at: number) => void; picked?: number;
+}): JSX.Element {
+    const most = bars.reduce((best, bar) => Math.max(best, bar.value), 0);
+    const left = 64, foot = 20;
+    const slot = (width: number) => (width - left - 4) / Math.max(1, bars.length);
+    const canvas = useCanvas(({ context, width, height: tall }) => {
+        const ink = colour("dim"), fill = colour("data-1"), chosen = colour("data-2"), line = colour("line");
+        context.font = "11px sans-serif";
+        context.fillStyle = ink;
+        context.textAlign = "right";
+        context.textBaseline = "middle";
+        for (let tick = 0; tick <= 2; tick++) {
+            const y = 6 + ((tall - foot - 6) * tick) / 2;
+            context.fillText(format(most * (1 - tick / 2)), left - 6, y);
+            context.fillStyle = line;
+            context.fillRect(left, Math.round(y), width - left, 1);
+            context.fillStyle = ink;
+        }
+        const w = slot(width);
+        context.textAlign = "center";
+        context.textBaseline = "alphabetic";
+        let lastLabel = -100;
+        bars.forEach((bar, at) => {
+            const h = most ? Math.max(bar.value > 0 ? 1 : 0, (bar.value / most) * (tall - foot - 6)) : 0;
+            context.fillStyle = at === picked ? chosen : fill;
+            context.fillRect(left + at * w, tall - foot - h, Math.max(1, w - 1), h);
+            const x = left + (at + 0.5) * w;
+            if (x - lastLabel < 52 || x > width - 20) return;
+            lastLabel = x;
+            context.fillStyle = ink;
+            context.fillText(bar.label, x, tall - 5);
+        });
+    }, [bars, height, theme.value, picked]);
+    const find = (event: MouseEvent) => {
+        const box = canvas.current!.getBoundingClientRect();
+        const at = Math.floor((event.clientX - box.left - left) / slot(box.width));
+        return at >= 0 && at < bars.length ? at : -1;
+    };
+    return (
+        <>
+            <div class="chart" style={{ height: `${height}px` }}>
+                <canvas ref={canvas} role="img" aria-label={label} onMouseLeave={hideTip}
+                    onMouseMove={(event) => {
+                        const at = find(event);
+                        if (at < 0) hideTip();
+                        else showTip(event.clientX, event.clientY, bars[at]!.tip);
+                    }}
+                    onClick={(event) => {
+                        const at = find(event);
+                        if (at >= 0) onPick?.(at);
+                    }} />
+            </div>
+            <div class="legend"><span style={{ flex: 1 }} />
+                <button class="plain" onClick={() => canvas.current?.toBlob((blob) => blob && saveBlob(`${name}.png`, blob))}>PNG</button>
+                <button class="plain" onClick={() => saveText(`${name}.csv`, "text/csv", "bin,value\n" + bars.map((bar) => `"${bar.label}",${bar.value}\n`).join(""))}>CSV</button></div>
+        </>
+    );
+}
+
+export interface HeatCell { x: number; y: number; value: number } /* columns and rows, from 0; rows from below */
+
+/* One hue from the ground to strong: an order that needs no colour vision. */
+function heat(share: number, dark: boolean): string {
+    const from = dark ? [28, 36, 44] : [232, 240, 247], to = dark ? [130, 205, 255] : [0, 60, 110];
+    const mix = (at: number) => Math.round(from[at]! + (to[at]! - from[at]!) * share);
+    return `rgb(${mix(0)},${mix(1)},${mix(2)})`;
+}
+
+export function HeatMap({ name, label, cells, columns, rows, height, tip, onPick, linear }: {
+    name: string; label: string; cells: readonly HeatCell[]; columns: readonly string[]; rows: readonly string[]; height: number;
+    tip: (cell: HeatCell) => ComponentChildren; onPick?: (cell: HeatCell) => void; linear?: boolean;
+}): JSX.Element {
+    const grid = useRef(new Map<number, HeatCell>());
+    const left = 64, foot = 20;
+    const canvas = useCanvas(({ context, width, height: tall }) => {
+        const dark = theme.value === "dark";
+        const w = (width - left) / Math.max(1, columns.length), h = (tall - foot) / Math.max(1, rows.length);
+        const most = cells.reduce((best, cell) => Math.max(best, cell.value), 0);
+        context.fillStyle = colour("sunk");
+        context.fillRect(left, 0, width - left, tall - foot);
+        grid.current = new Map();
+        for (const cell of cells) {
+            grid.current.set(cell.y * columns.length + cell.x, cell);
+            if (cell.value <= 0) continue;
+            /* counts go by order of magnitude: a linear scale shows the largest cell and nothing else */
+            const part = linear ? cell.value / most : Math.log(1 + cell.value) / Math.log(1 + most);
+            context.fillStyle = heat(most > 1 ? 0.08 + 0.92 * part : 1, dark);
+            context.fillRect(left + cell.x * w, tall - foot - (cell.y + 1) * h, Math.max(1, w - 0.5), Math.max(1, h - 0.5));
+        }
+        context.fillStyle = colour("dim");
+        context.font = "11px sans-serif";
+        context.textAlign = "right";
+        context.textBaseline = "middle";
+        const every = Math.max(1, Math.ceil(14 / h));
+        rows.forEach((row, at) => at % every === 0 && context.fillText(row, left - 6, tall - foot - (at + 0.5) * h));
+        context.textAlign = "center";
+        context.textBaseline = "alphabetic";
+        const across = Math.max(1, Math.ceil(56 / w));
+        columns.forEach((column, at) => at % across === 0 && context.fillText(column, left + (at + 0.5) * w, tall - 5));
+    }, [cells, height, theme.value, columns, rows]);
+    const find = (event: MouseEvent): HeatCell | undefined => {
+        const box = canvas.current!.getBoundingClientRect();
+        const x = Math.floor(((event.clientX - box.left - left) / (box.width - left)) * columns.length);
+        const y = Math.floor(((box.bottom - foot - event.clientY) / (box.height - foot)) * rows.length);
+        return x < 0 || y < 0 || x >= columns.length ? undefined : grid.current.get(y * columns.length + x);
+    };
+    return (
+        <>
+            <div class="chart" style={{ height: `${height}px` }}>
+                <canvas ref={canvas} role="img" aria-label={label} onMouseLeave={hideTip}
+                    onMouseMove={(event) => {
+                        const cell = find(event);
+                        if (cell) showTip(event.clientX, event.clientY, tip(cell));
+                        else hideTip();
+                    }}
+                    onClick={(event) => {
+                        const cell = find(event);
+                        if (cell) onPick?.(cell);
+                    }} />
+            </div>
+            <div class="legend"><span class="dim">{linear ? "shade: level" : "shade: order of magnitude"}</span><span style={{ flex: 1 }} />
+                <button class="plain" onClick={() => canvas.current?.toBlob((blob) => blob && saveBlob(`${name}.png`, blob))}>PNG</button>
+                <button class="plain" onClick={() => saveText(`${name}.csv`, "text/csv", "x,y,value\n" + cells.map((cell) => `"${columns[cell.x]}","${rows[cell.y]}",${cell.value}\n`).join(""))}>CSV</button></div>
+        </>
+    );
+}

@@ -1,0 +1,49 @@
+/* A canvas that is as sharp as the screen and as large as its box. */
+import { useEffect, useRef } from "preact/hooks";
+import type { RefObject } from "preact";
+
+export interface Surface { context: CanvasRenderingContext2D; width: number; height: number }
+
+/* Calls `draw` when the box's size or anything in `inputs` changes, once a frame at most. Sizes in CSS
+ * pixels. */
+export function useCanvas(draw: (surface: Surface) => void, inputs: readonly unknown[]): RefObject<HTMLCanvasElement | null> {
+    const ref = useRef<HTMLCanvasElement>(null);
+    useEffect(() => {
+        const canvas = ref.current;
+        const box = canvas?.parentElement;
+        if (!canvas || !box) return;
+        let asked = 0;
+        const paint = () => {
+            asked = 0;
+            const scale = devicePixelRatio || 1;
+            const width = box.clientWidth, height = box.clientHeight;
+            if (canvas.width !== Math.round(width * scale) || canvas.height !== Math.round(height * scale)) {
+                canvas.width = Math.round(width * scale);
+                canvas.height = Math.round(height * scale);
+                canvas.style.width = `${width}px`;
+                canvas.style.height = `${height}px`;
+            }
+            const context = canvas.getContext("2d");
+            if (!context) return;
+            context.setTransform(scale, 0, 0, scale, 0, 0);
+            context.clearRect(0, 0, width, height);
+            draw({ context, width, height });
+        };
+        const ask = () => {
+            asked ||= requestAnimationFrame(paint);
+        };
+        ask();
+        const observer = new ResizeObserver(ask);
+        observer.observe(box);
+        return () => {
+            observer.disconnect();
+            cancelAnimationFrame(asked);
+        };
+    }, inputs as unknown[]);
+    return ref;
+}
+
+/* A colour of the theme, as it is now. */
+export function colour(name: string): string {
+    return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+}

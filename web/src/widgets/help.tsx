@@ -1,0 +1,33 @@
+/* Keys, and where words are explained. */
+import { signal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import type { JSX } from "preact";
+import { profile } from "../state/profiles.ts";
+
+export const helpOpen = signal(false);
+
+const keys: readonly [string, string][] = [
+    ["/", "search"], ["?", "this page"], ["Esc", "clear the search, close, zoom out"],
+    ["↑ ↓ PgUp PgDn Home End", "rows of a table; frames of the flame graph (also ← →)"],
+    ["Enter", "open what is selected"], ["Ctrl-C", "copy the selected row, exact numbers"],
+];
+
+export function Help(): JSX.Element | null {
+    const dialog = useRef<HTMLDialogElement>(null);
+    const open = helpOpen.value;
+    useEffect(() => {
+        if (open && !dialog.current?.open) dialog.current?.showModal();
+    }, [open]);
+    if (!open) return null;
+    const metrics = profile.value?.summary.metrics.filter((metric) => metric.recorded && metric.unit !== "variance") ?? [];
+    return (
+        <dialog ref={dialog} aria-label="Help" onClose={() => { helpOpen.value = false; }}>
+            <h2>Keys</h2>
+            <dl class="facts">{keys.map(([key, what]) => <><dt><kbd>{key}</kbd></dt><dd>{what}</dd></>)}</dl>
+            <p>The address of the page holds all that is chosen: a link shows others exactly this. Numbers are rounded; hover for exact ones.</p>
+            <h2>Metrics</h2>
+            <dl class="facts">{metrics.map((metric) => <><dt>{metric.title}</dt><dd>{metric.help}</dd></>)}</dl>
+            <form method="dialog"><button autofocus>Close</button></form>
+        </dialog>
+    );
+}

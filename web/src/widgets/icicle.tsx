@@ -1,0 +1,186 @@
+/* A flame graph on a canvas: 100,000 frames, drawn only where they are at least a pixel wide. */
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { ComponentChildren, JSX } from "preact";
+import type { Flame } from "../model/flame.ts";
+import { useCanvas, colour } from "./canvas.ts";
+import { hideTip, showTip } from "./tooltip.tsx";
+
+export interface IcicleProps {
+    flame: Flame;
+    label: string; /* for screen readers */
+    name: (at: number) => string;
+    fill: (at: number) => string; /* CSS colour */
+    tip: (at: number) => ComponentChildren;
+    matches: Uint8Array | null; /* by frame: found by the search; null: nothing is searched */
+    zoom: number; /* the frame that fills the width */
+    onZoom: (at: number) => void;
+    onMenu: (at: number, x: number, y: number) => void;
+    upwards: boolean; /* the root at the bottom */
+    epoch: unknown; /* changes when colours do (theme) */
+}
+
+const rowHeight = 18;
+
+function textColour(background: string): string {
+    const match = /^#(..)(..)(..)/.exec(background);
+    if (!match) return "#000";
+    const [r, g, b] = match.slice(1).map((hex) => parseInt(hex, 16) / 255) as [number, number, number];
+    const linear = (c: number) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b) > 0.32 ? "#000000" : "#ffffff";
+}
+
+export function Icicle(props: IcicleProps): JSX.Element {
+    const { flame, zoom } = props;
+    const scroll = useRef<HTMLDivElement>(null);
+    const [width, setWidth] = useState(800);
+    const [focus, setFocus] = useState(0); /* for the keyboard */
+    const frames = flame.frames;
+    const root = frames[zoom] ?? frames[0]!;
+    const height = (flame.depth + 1) * rowHeight + 2;
+
+    useEffect(() => {
+        const box = scroll.current!;
+        const observer = new ResizeObserver(() => box.isConnected && setWidth(box.clientWidth));
+        observer.observe(box);
+        setWidth(box.clientWidth);
+        return () => observer.disconnect();
+    }, []);
+    useEffect(() => {
+        setFocus(zoom);
+        if (props.upwards && scroll.current) scroll.current.scrollTop = scroll.current.scrollHeight;
+    }, [zoom, flame]);
+
+    /* Frames by row, by their left edge: for finding what is under the pointer. */
+    const rows = useMemo(() => {
+        const list: number[][] = [];
+        frames.forEach((frame, at) => (list[frame.depth] ??= []).push(at));
+        for (const row of list) row.sort((a, b) => frames[a]!.start - frames[b]!.start);
+        return list;
+    }, [flame]);
+
+    const isAbove = useMemo(() => {
+        const above = new Set<number>();
+        for (let at = zoom; at >= 0; at = frames[at]!.parent) above.add(at);
+        return above;
+    }, [flame, zoom]);
+
+    const edges = (at: number): [number, number] => {
+        if (isAbove.has(at)) return [0, width];
+        const frame = frames[at]!;
+        const scale = root.value ? width / root.value : 0;
+        const left = (frame.start - root.start) * scale;
+        return [left, left + frame.value * scale];
+    };
+    const rowTop = (depth: number) => (props.upwards ? height - (depth + 1) * rowHeight : depth * rowHeight);
+
+    const canvas = useCanvas(({ context }) => {
+        const ground = colour("ground"), ink = colour("text"), markColour = colour("data-6"), sunk = colour("sunk"), dim = colour("dim");
+        context.font = `12px ${getComputedStyle(document.body).fontFamily}`;
+        context.textBaseline = "middle";
+        context.lineWidth = 1;
+        const charWidth = context.measureText("abcdefgh").width / 8;
+        for (const row of rows) {
+            for (const at of row ?? []) {
+                const [left, right] = edges(at);
+                if (right <= 0 || left >= width) continue;
+                const x = Math.max(0, left), w = Math.min(width, right) - x;
+                if (w < 0.6) continue;
+                const y = rowTop(frames[at]!.depth);
+                const faded = props.matches && !props.matches[at];
+                const fill = at === 0 ? sunk : faded ? sunk : props.fill(at);
+                context.fillStyle = fill;
+                context.fillRect(x, y, w, rowHeight - 1);
+                if (props.matches?.[at]) {
+                    context.fillStyle = markColour;
+                    context.fillRect(x, y + rowHeight - 4, w, 3);
+                }
+                if (w > 1.5) {
+                    context.fillStyle = ground;
+                    context.fillRect(x + w - 0.5, y, 0.5, rowHeight - 1);
+                }
+                if (at === focus && document.activeElement === scroll.current) {
+                    context.strokeStyle = ink;
+                    context.strokeRect(x + 0.5, y + 0.5, w - 1, rowHeight - 2);
+                }
+                if (w > 28) {
+                    const room = Math.floor((w - 8) / charWidth);
+                    const name = props.name(at);
+                    context.fillStyle = at === 0 ? ink : faded ? dim : textColour(fill);
+                    context.fillText(name.length <= room ? name : name.slice(0, Math.max(1, room - 1)) + "…", x + 4, y + rowHeight / 2);
+                }
+            }
+        }
+    }, [flame, zoom, width, height, props.matches, props.fill, focus, props.epoch, props.upwards]);
+
+    const find = (event: MouseEvent): number => {
+        const box = canvas.current!.getBoundingClientRect();
+        const x = event.clientX - box.left, y = event.clientY - box.top;
+        const depth = Math.floor(props.upwards ? (height - y) / rowHeight : y / rowHeight);
+        for (const at of rows[depth] ?? []) {
+            const [left, right] = edges(at);
+            if (x >= left && x < right) return at;
+        }
+        return -1;
+    };
+    const firstChild = (at: number) => (rows[frames[at]!.depth + 1] ?? []).find((child) => frames[child]!.parent === at) ?? -1;
+    const onKeyDown = (event: KeyboardEvent) => {
+        const row = rows[frames[focus]?.depth ?? 0] ?? [];
+        const outwards = props.upwards ? "ArrowDown" : "ArrowUp", inwards = props.upwards ? "ArrowUp" : "ArrowDown";
+        let next = -1;
+        if (event.key === outwards) next = frames[focus]!.parent;
+        else if (event.key === inwards) next = firstChild(focus);
+        else if (event.key === "ArrowRight") next = row[row.indexOf(focus) + 1] ?? -1;
+        else if (event.key === "ArrowLeft") next = row[row.indexOf(focus) - 1] ?? -1;
+        else if (event.key === "Enter") props.onZoom(focus);
+        else if (event.key === "Escape") props.onZoom(0);
+        else return;
+        event.preventDefault();
+        if (next < 0) return;
+        setFocus(next);
+        const [left] = edges(next);
+        const box = canvas.current!.getBoundingClientRect();
+        showTip(box.left + Math.max(0, left), box.top + rowTop(frames[next]!.depth) + rowHeight, props.tip(next));
+    };
+    return (
+        <div class="chart icicle" ref={scroll} tabIndex={0} role="img" aria-label={props.label}
+            style={{ overflow: "auto", flex: 1, minHeight: 0 }} onKeyDown={onKeyDown} onBlur={hideTip}>
+            <div style={{ height: `${height}px`, position: "relative" }}>
+                <canvas ref={canvas}
+                    onMouseMove={(event) => {
+                        const at = find(event);
+                        if (at < 0) hideTip();
+                        else showTip(event.clientX, event.clientY, props.tip(at));
+                    }}
+                    onMouseLeave={hideTip}
+                    onClick={(event) => {
+                        const at = find(event);
+                        if (at >= 0) props.onZoom(at);
+                    }}
+                    onContextMenu={(event) => {
+                        const at = find(event);
+                        if (at < 0) return;
+                        event.preventDefault();
+                        props.onMenu(at, event.clientX, event.clientY);
+                    }} />
+            </div>
+        </div>
+    );
+}
+
+/* The picture as SVG: what is at least half a pixel wide at `width`. */
+export function flameToSvg(flame: Flame, width: number, name: (at: number) => string, fill: (at: number) => string): string {
+    const escape = (text: string) => text.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`).replace(/[\u0000-\u0008\u000b-\u001f]/g, "\ufffd");
+    const scale = flame.frames[0]!.value ? width / flame.frames[0]!.value : 0;
+    const parts = [`<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${(flame.depth + 1) * rowHeight}" font-family="sans-serif" font-size="12">`];
+    flame.frames.forEach((frame, at) => {
+        const w = frame.value * scale;
+        if (w < 0.5) return;
+        const x = frame.start * scale, y = frame.depth * rowHeight;
+        const title = escape(name(at));
+        const shown = Math.floor((w - 6) / 6.6);
+        parts.push(`<g><title>${title}</title><rect x="${x.toFixed(2)}" y="${y}" width="${w.toFixed(2)}" height="${rowHeight - 1}" fill="${fill(at)}"/>` +
+            (shown > 2 ? `<text x="${(x + 3).toFixed(2)}" y="${y + 13}" fill="${textColour(fill(at))}">${escape(name(at).slice(0, shown))}</text>` : "") + "</g>");
+    });
+    parts.push("</svg>");
+    return parts.join("\n");
+}

@@ -1,0 +1,158 @@
+/* uPlot as a component: resizes with its box, follows the theme, selects a range of x. */
+import { useEffect, useRef } from "preact/hooks";
+import type { JSX } from "preact";
+import uPlot from "uplot";
+import { theme } from "../state/theme.ts";
+import { colour } from "./canvas.ts";
+import { saveBlob, saveText } from "./save.ts";
+
+export interface PlotSeries {
+    title: string;
+    tone: string; /* of the theme: "data-1" */
+    values: ArrayLike<number | null>;
+    format: (value: number) => string;
+    scale?: string; /* "y" unless told; others have an axis at the right */
+    filled?: boolean;
+    stepped?: boolean;
+    dashed?: boolean;
+    hidden?: boolean;
+    binary?: boolean; /* ticks at powers of two: bytes */
+    own?: ArrayLike<number | null>; /* what the legend says, where `values` are sums (stacked areas) */
+}
+
+export interface PlotProps {
+    name: string; /* of the files that are saved */
+    label: string;
+    x: ArrayLike<number>;
+    formatX: (value: number) => string;
+    series: readonly PlotSeries[];
+    height: number;
+    range: readonly [number, number] | null; /* of x that is shown; null: all */
+    onRange?: (from: number, to: number) => void;
+    onPick?: (x: number) => void;
+    marks?: readonly { x: number; title: string }[];
+}
+
+const binarySteps = Array.from({ length: 50 }, (_, at) => 2 ** at);
+
+function list(values: ArrayLike<number | null>): (number | null)[] {
+    return Array.from(values, (value) => (value === null || Number.isNaN(value) ? null : value));
+}
+
+export function Plot(props: PlotProps): JSX.Element {
+    const box = useRef<HTMLDivElement>(null);
+    const plot = useRef<uPlot | null>(null);
+    const latest = useRef(props);
+    latest.current = props;
+    const now = theme.value;
+
+    useEffect(() => {
+        const holder = box.current!;
+        const ink = colour("text"), grid = colour("line");
+        const { series } = latest.current;
+        const scales = [...new Set(series.map((each) => each.scale ?? "y"))];
+        const axis = { stroke: ink, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid }, font: "12px sans-serif" };
+        const options: uPlot.Options = {
+            width: Math.max(200, holder.clientWidth), height: latest.current.height,
+            legend: { live: true },
+            cursor: { drag: { x: true, y: false, setScale: false }, sync: { key: "time" } },
+            scales: { x: { time: false, range: (_, low, high) => (latest.current.range ? [...latest.current.range] : [low, high]) as uPlot.Range.MinMax } },
+            axes: [
+                { ...axis, values: (_, ticks) => ticks.map((tick) => latest.current.formatX(tick)) },
+                ...scales.map((scale, at) => ({
+                    ...axis, scale, side: at === 0 ? 3 : 1, size: 74, grid: at === 0 ? axis.grid : { show: false },
+                    ...(series.find((each) => (each.scale ?? "y") === scale)!.binary ? { incrs: binarySteps } : {}),
+                    values: (_: uPlot, ticks: number[]) => ticks.map((tick) => series.find((each) => (each.scale ?? "y") === scale)!.format(tick)),
+                })) as uPlot.Axis[],
+            ],
+            series: [
+                { label: "time", value: (_, value) => (value === null ? "–" : latest.current.formatX(value)) },
+                ...series.map((each): uPlot.Series => ({
+                    label: each.title, stroke: colour(each.tone), width: 1.5, scale: each.scale ?? "y", show: !each.hidden,
+                    ...(each.filled ? { fill: colour(each.tone) + (each.own ? "c0" : "30") } : {}), ...(each.dashed ? { dash: [4, 3] } : {}),
+                    ...(each.stepped ? { paths: uPlot.paths.stepped!({ align: 1 }) } : {}),
+                    points: { show: false }, spanGaps: false,
+                    value: (_, value, __, index) => {
+                        const shown = each.own && index !== null && index !== undefined ? each.own[index] : value;
+                        return shown === null || shown === undefined ? "–" : each.format(shown);
+                    },
+                })),
+            ],
+            hooks: {
+                setSelect: [(self) => {
+                    if (self.select.width < 3) return;
+                    const from = self.posToVal(self.select.left, "x"), to = self.posToVal(self.select.left + self.select.width, "x");
+                    self.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+                    latest.current.onRange?.(from, to);
+                }],
+                draw: [(self) => {
+                    const { context, marks } = { context: self.ctx, marks: latest.current.marks ?? [] };
+                    context.save();
+                    context.strokeStyle = colour("line-strong");
+                    context.setLineDash([4, 4]);
+                    context.fillStyle = ink;
+                    context.font = `${11 * devicePixelRatio}px sans-serif`;
+                    let taken = -Infinity;
+                    for (const mark of marks) {
+                        const x = self.valToPos(mark.x, "x", true);
+                        if (x < self.bbox.left || x > self.bbox.left + self.bbox.width) continue;
+                        context.beginPath();
+                        context.moveTo(x, self.bbox.top);
+                        context.lineTo(x, self.bbox.top + self.bbox.height);
+                        context.stroke();
+                        const width = context.measureText(mark.title).width;
+                        const right = x + width + 8 > self.bbox.left + self.bbox.width;
+                        if (x - taken < width + 12) continue; /* the line stands, its words would not be read */
+                        taken = x;
+                        context.fillText(mark.title, right ? x - width - 4 : x + 4, self.bbox.top + 12 * devicePixelRatio);
+                    }
+                    context.restore();
+                }],
+            },
+        };
+        const made = new uPlot(options, [list(latest.current.x), ...series.map((each) => list(each.values))] as uPlot.AlignedData, holder);
+        plot.current = made;
+        const click = (event: MouseEvent) => {
+            if (latest.current.onPick && Math.abs(event.movementX) < 2) latest.current.onPick(made.posToVal(made.cursor.left ?? 0, "x"));
+        };
+        made.over.addEventListener("dblclick", () => latest.current.onRange?.(-1, -1));
+        made.over.addEventListener("click", click);
+        made.over.addEventListener("wheel", (event) => {
+            if (!latest.current.onRange || !(event.ctrlKey || event.metaKey)) return;
+            event.preventDefault();
+            const { min, max } = made.scales["x"]!;
+            const at = made.posToVal(event.offsetX, "x"), factor = event.deltaY > 0 ? 1.25 : 0.8;
+            latest.current.onRange(at - (at - min!) * factor, at + (max! - at) * factor);
+        }, { passive: false });
+        const observer = new ResizeObserver(() => holder.isConnected && made.setSize({ width: Math.max(200, holder.clientWidth), height: latest.current.height }));
+        observer.observe(holder);
+        return () => {
+            observer.disconnect();
+            made.destroy();
+        };
+    }, [props.x, props.series, now, props.height]);
+    useEffect(() => {
+        plot.current?.redraw(true, true);
+        const made = plot.current;
+        if (!made) return;
+        const [low, high] = props.range ?? [props.x[0] ?? 0, props.x[props.x.length - 1] ?? 1];
+        made.setScale("x", { min: low, max: high });
+    }, [props.range?.[0], props.range?.[1]]);
+
+    const csv = () => {
+        const lines = [["ns", ...props.series.map((each) => `"${each.title}"`)].join(",")];
+        for (let at = 0; at < props.x.length; at++)
+            lines.push([props.x[at], ...props.series.map((each) => each.values[at] ?? "")].join(","));
+        saveText(`${props.name}.csv`, "text/csv", lines.join("\n") + "\n");
+    };
+    return (
+        <div class="chart">
+            <div ref={box} role="img" aria-label={props.label} />
+            <div class="legend">
+                <span style={{ flex: 1 }} />
+                <button class="plain" onClick={() => box.current?.querySelector("canvas")?.toBlob((blob) => blob && saveBlob(`${props.name}.png`, blob))}>PNG</button>
+                <button class="plain" onClick={csv}>CSV</button>
+            </div>
+        </div>
+    );
+}

@@ -1,0 +1,202 @@
+/* The one table: rows by the hundred thousand (only those in sight are in the document), sorting,
+ * keys, bars in cells, and CSV or JSON of all of it. */
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { ComponentChildren, JSX } from "preact";
+import { exact, format, isKnown, type Known, type Unit } from "../model/units.ts";
+import { saveText } from "./save.ts";
+
+export interface Column<Row> {
+    id: string;
+    title: string;
+    hint?: string;
+    width: string; /* of CSS grid: "90px", "minmax(200px, 1fr)" */
+    /* One of both. Numbers are sorted largest first, text from A on. */
+    number?: (row: Row) => Known;
+    unit?: Unit;
+    text?: (row: Row) => string;
+    /* What stands in the cell, if it is not the plain value. */
+    show?: (row: Row) => ComponentChildren;
+    /* Share of the cell's width, 0 to 1: a bar behind the number. */
+    fill?: (row: Row) => number;
+}
+
+export interface TableProps<Row> {
+    name: string; /* of the file that is saved */
+    label: string; /* for screen readers */
+    rows: readonly Row[];
+    columns: readonly Column<Row>[];
+    sort: string; /* "id" ascending, "-id" descending */
+    onSort: (sort: string) => void;
+    rowKey: (row: Row) => string | number;
+    selected?: string | number | null;
+    onSelect?: (row: Row) => void;
+    onOpen?: (row: Row) => void; /* Enter, double click */
+    onMenu?: (row: Row, x: number, y: number) => void;
+    empty?: string;
+    foot?: ComponentChildren;
+    /* Rows come in the order wanted (trees); columns do not sort. */
+    ordered?: boolean;
+}
+
+function compare<Row>(column: Column<Row>): (a: Row, b: Row) => number {
+    const { number, text } = column;
+    if (number)
+        return (a, b) => {
+            const x = number(a), y = number(b);
+            if (!isKnown(x) || !isKnown(y)) return Number(isKnown(x)) - Number(isKnown(y));
+            return x - y;
+        };
+    return (a, b) => {
+        const x = text?.(a) ?? "", y = text?.(b) ?? "";
+        return x < y ? -1 : x > y ? 1 : 0;
+    };
+}
+
+export function sortRows<Row>(rows: readonly Row[], columns: readonly Column<Row>[], sort: string): Row[] {
+    const descending = sort.startsWith("-");
+    const column = columns.find((each) => each.id === (descending ? sort.slice(1) : sort));
+    const sorted = [...rows];
+    if (!column) return sorted;
+    const order = compare(column);
+    return sorted.sort(descending ? (a, b) => order(b, a) : order);
+}
+
+function plain<Row>(column: Column<Row>, row: Row): string {
+    if (!column.number) return column.text?.(row) ?? "";
+    const value = column.number(row);
+    return isKnown(value) ? String(value) : "";
+}
+
+export function toCsv<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): string {
+    const quote = (text: string) => {
+        /* A cell that a spreadsheet would run is text here. */
+        const safe = /^[=+\-@\t\r]/.test(text) && Number.isNaN(Number(text)) ? "'" + text : text;
+        return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+    };
+    const lines = [columns.map((column) => quote(column.id)).join(",")];
+    for (const row of rows) lines.push(columns.map((column) => quote(plain(column, row))).join(","));
+    return lines.join("\n") + "\n";
+}
+
+export function toJson<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): string {
+    const value = (column: Column<Row>, row: Row) =>
+        column.number ? (isKnown(column.number(row)) ? column.number(row) : null) : (column.text?.(row) ?? null);
+    return JSON.stringify(
+        rows.map((row) => Object.fromEntries(columns.map((column) => [column.id, value(column, row)]))), null, 1) + "\n";
+}
+
+const overscan = 8;
+
+export function Table<Row>(props: TableProps<Row>): JSX.Element {
+    const { rows, columns, sort, rowKey } = props;
+    const scroll = useRef<HTMLDivElement>(null);
+    const [top, setTop] = useState(0);
+    const [height, setHeight] = useState(600);
+    const [rowHeight, setRowHeight] = useState(22);
+    const sorted = useMemo(() => (props.ordered ? rows : sortRows(rows, columns, sort)), [rows, columns, sort, props.ordered]);
+    const selectedAt = useMemo(
+        () => (props.selected === undefined || props.selected === null ? -1
+            : sorted.findIndex((row) => rowKey(row) === props.selected)), [sorted, props.selected]);
+
+    useEffect(() => {
+        const box = scroll.current!;
+        const measure = () => {
+            setHeight(box.clientHeight);
+            setRowHeight(parseFloat(getComputedStyle(box).getPropertyValue("--row")) || 22);
+        };
+        measure();
+        const observer = new ResizeObserver(measure);
+        observer.observe(box);
+        return () => observer.disconnect();
+    }, []);
+
+    const reveal = (at: number) => {
+        const box = scroll.current!;
+        const headHeight = 26;
+        if (at * rowHeight < box.scrollTop) box.scrollTop = at * rowHeight;
+        else if ((at + 1) * rowHeight + headHeight > box.scrollTop + box.clientHeight)
+            box.scrollTop = (at + 1) * rowHeight + headHeight - box.clientHeight;
+    };
+    const select = (at: number) => {
+        const row = sorted[Math.max(0, Math.min(sorted.length - 1, at))];
+        if (!row) return;
+        props.onSelect?.(row);
+        reveal(sorted.indexOf(row));
+    };
+    const onKeyDown = (event: KeyboardEvent) => {
+        const page = Math.max(1, Math.floor(height / rowHeight) - 2);
+        const steps: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page };
+        if (event.key in steps) select(selectedAt < 0 ? 0 : selectedAt + steps[event.key]!);
+        else if (event.key === "Home") select(0);
+        else if (event.key === "End") select(sorted.length - 1);
+        else if (event.key === "Enter" && selectedAt >= 0) props.onOpen?.(sorted[selectedAt]!);
+        else if (event.key === "c" && (event.ctrlKey || event.metaKey) && selectedAt >= 0 && !getSelection()?.toString())
+            void navigator.clipboard?.writeText(columns.map((column) => plain(column, sorted[selectedAt]!)).join("\t"));
+        else return;
+        event.preventDefault();
+    };
+    const template = columns.map((column) => column.width).join(" ");
+    const first = Math.max(0, Math.floor(top / rowHeight) - overscan);
+    const last = Math.min(sorted.length, Math.ceil((top + height) / rowHeight) + overscan);
+    const shown = [];
+    for (let at = first; at < last; at++) {
+        const row = sorted[at]!;
+        shown.push(
+            <div role="row" class="row" key={rowKey(row)} aria-selected={at === selectedAt} aria-rowindex={at + 2}
+                style={{ gridTemplateColumns: template, top: `${at * rowHeight + 26}px` }}
+                onClick={() => props.onSelect?.(row)} onDblClick={() => props.onOpen?.(row)}
+                onContextMenu={(event) => {
+                    if (!props.onMenu) return;
+                    event.preventDefault();
+                    props.onMenu(row, event.clientX, event.clientY);
+                }}>
+                {columns.map((column) => <Cell key={column.id} column={column} row={row} />)}
+            </div>);
+    }
+    return (
+        <div class="table">
+            <div class="scroll" role="grid" aria-label={props.label} aria-rowcount={sorted.length + 1} tabIndex={0} ref={scroll}
+                onScroll={() => setTop(scroll.current!.scrollTop)} onKeyDown={onKeyDown}>
+                <div class="header" role="row" style={{ gridTemplateColumns: template }}>
+                    {columns.map((column) => <Heading key={column.id} column={column} sort={props.ordered ? "" : sort} fixed={props.ordered} onSort={props.onSort} />)}
+                </div>
+                <div role="presentation" style={{ height: `${sorted.length * rowHeight}px`, width: "1px" }} />
+                {shown}
+                {sorted.length === 0 && <div class="empty">{props.empty ?? "Nothing here."}</div>}
+            </div>
+            <div class="foot">
+                <span>{exact(sorted.length, "count")} rows</span>
+                {props.foot}
+                <span style={{ flex: 1 }} />
+                <button class="plain" onClick={() => saveText(`${props.name}.csv`, "text/csv", toCsv(sorted, columns))}>CSV</button>
+                <button class="plain" onClick={() => saveText(`${props.name}.json`, "application/json", toJson(sorted, columns))}>JSON</button>
+            </div>
+        </div>
+    );
+}
+
+function Heading<Row>({ column, sort, onSort, fixed }: { column: Column<Row>; sort: string; fixed?: boolean | undefined; onSort: (sort: string) => void }): JSX.Element {
+    const ascending = sort === column.id, descending = sort === "-" + column.id;
+    const cls = column.number ? "cell number" : "cell";
+    if (fixed) return <div role="columnheader" class={cls} title={column.hint}>{column.title}</div>;
+    const next = descending ? column.id : ascending ? "-" + column.id : column.number ? "-" + column.id : column.id;
+    return (
+        <div role="columnheader" class={cls} aria-sort={ascending ? "ascending" : descending ? "descending" : "none"}>
+            <button title={column.hint} onClick={() => onSort(next)}>{column.title}{ascending ? " ▲" : descending ? " ▼" : ""}</button>
+        </div>
+    );
+}
+
+function Cell<Row>({ column, row }: { column: Column<Row>; row: Row }): JSX.Element {
+    if (column.show)
+        return <div role="gridcell" class={column.number ? "cell number" : "cell"} title={column.text?.(row)}>{column.show(row)}</div>;
+    if (!column.number) return <div role="gridcell" class="cell" title={column.text?.(row)}>{column.text?.(row)}</div>;
+    const value = column.number(row);
+    const fill = column.fill?.(row) ?? 0;
+    return (
+        <div role="gridcell" class="cell number" title={exact(value, column.unit ?? "count")}>
+            {fill > 0 && <div class="fill" style={{ width: `${Math.min(100, 100 * fill)}%` }} />}
+            <span class="over">{format(value, column.unit ?? "count")}</span>
+        </div>
+    );
+}

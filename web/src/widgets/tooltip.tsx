@@ -1,0 +1,79 @@
+/* One tooltip and one menu for the page; canvases have no elements of their own to hang a title on. */
+import { signal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import type { ComponentChildren, JSX } from "preact";
+
+interface Tip { x: number; y: number; content: ComponentChildren }
+const tip = signal<Tip | null>(null);
+
+export function showTip(x: number, y: number, content: ComponentChildren): void {
+    tip.value = { x, y, content };
+}
+
+export function hideTip(): void {
+    if (tip.peek()) tip.value = null;
+}
+
+export function Tooltip(): JSX.Element | null {
+    const box = useRef<HTMLDivElement>(null);
+    const now = tip.value;
+    useEffect(() => {
+        if (!now || !box.current) return;
+        const { width, height } = box.current.getBoundingClientRect();
+        const x = now.x + 14 + width > innerWidth ? now.x - width - 10 : now.x + 14;
+        const y = now.y + 16 + height > innerHeight ? now.y - height - 10 : now.y + 16;
+        box.current.style.left = `${Math.max(2, x)}px`;
+        box.current.style.top = `${Math.max(2, y)}px`;
+    });
+    return now && <div class="tooltip" role="tooltip" ref={box}>{now.content}</div>;
+}
+
+export interface MenuItem { title: string; run: () => void }
+const menu = signal<{ x: number; y: number; items: MenuItem[] } | null>(null);
+
+export function showMenu(x: number, y: number, items: MenuItem[]): void {
+    hideTip();
+    menu.value = { x, y, items };
+}
+
+export function Menu(): JSX.Element | null {
+    const box = useRef<HTMLDivElement>(null);
+    const now = menu.value;
+    useEffect(() => {
+        if (!now || !box.current) return;
+        const { width, height } = box.current.getBoundingClientRect();
+        box.current.style.left = `${Math.max(0, Math.min(now.x, innerWidth - width - 4))}px`;
+        box.current.style.top = `${Math.max(0, Math.min(now.y, innerHeight - height - 4))}px`;
+        box.current.querySelector("button")?.focus();
+        const close = (event: Event) => {
+            if (event instanceof KeyboardEvent && event.key !== "Escape") return;
+            if (event.target instanceof Node && box.current?.contains(event.target) && event.type === "pointerdown") return;
+            menu.value = null;
+        };
+        addEventListener("pointerdown", close);
+        addEventListener("keydown", close);
+        return () => {
+            removeEventListener("pointerdown", close);
+            removeEventListener("keydown", close);
+        };
+    }, [now]);
+    if (!now) return null;
+    const step = (event: KeyboardEvent, by: number) => {
+        const buttons = [...box.current!.querySelectorAll("button")];
+        const at = buttons.indexOf(document.activeElement as HTMLButtonElement);
+        buttons[(at + by + buttons.length) % buttons.length]?.focus();
+        event.preventDefault();
+    };
+    return (
+        <div class="menu" role="menu" ref={box} onKeyDown={(event) => {
+            if (event.key === "ArrowDown") step(event, 1);
+            if (event.key === "ArrowUp") step(event, -1);
+        }}>
+            {now.items.map((item) => (
+                <button role="menuitem" key={item.title} onClick={() => {
+                    menu.value = null;
+                    item.run();
+                }}>{item.title}</button>))}
+        </div>
+    );
+}
