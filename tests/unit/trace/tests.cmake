@@ -18,18 +18,6 @@ add_executable(fuzz_trace_corpus ${CMAKE_SOURCE_DIR}/fuzz/fuzz_trace.c
 target_link_libraries(fuzz_trace_corpus PRIVATE tm_trace)
 add_test(NAME fuzz/trace COMMAND fuzz_trace_corpus ${corpus})
 
-# `ninja bench_tidemark`: the command, but what is replayed goes into files as well (bench/tap.c).
-get_target_property(cli_sources tidemark SOURCES)
-list(TRANSFORM cli_sources PREPEND ${CMAKE_SOURCE_DIR}/src/cli/)
-add_executable(bench_tidemark EXCLUDE_FROM_ALL ${cli_sources} ${CMAKE_SOURCE_DIR}/bench/tap.c)
-get_target_property(cli_rooms tidemark LINK_LIBRARIES)
-target_link_libraries(bench_tidemark PRIVATE ${cli_rooms})
-target_include_directories(bench_tidemark PRIVATE ${TIDEMARK_ROOMS_DIR}/cli)
-target_compile_definitions(bench_tidemark PRIVATE TIDEMARK_LIBDIR="${CMAKE_INSTALL_LIBDIR}")
-target_link_options(bench_tidemark PRIVATE
-    -Wl,--wrap=replay_new,--wrap=replay_records,--wrap=replay_runs)
-set_target_properties(bench_tidemark PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
-
 # `ninja bench_trace`: bytes per event, and the rates of writing and reading.
 add_executable(bench_trace EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/bench/trace.c)
 target_link_libraries(bench_trace PRIVATE tm_trace tm_replay tm_wire tm_base)
