@@ -178,8 +178,8 @@ static void hostile_profile(struct profile *out, char *long_name)
     static struct profile_code codes[2];
     static struct profile_node nodes[3];
     static struct profile_site sites[2];
-    static struct profile_meta meta[] = {{"program", "</script><script>alert(1)</script>"},
-                                         {"end", "\xff\xfe\xe2\x80"}};
+    static struct profile_meta meta[] = {{"program", "</script><script>alert(1)</script>", false},
+                                         {"end", "\xff\xfe\xe2\x80", false}};
     static struct profile_module modules[] = {{.path = "\xc0\x80 <b>\xe2\x80\xae"}};
     memset(long_name, '\x80', HOSTILE_NAME);
     functions[0].name = "?";
