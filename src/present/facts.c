@@ -138,6 +138,13 @@ bool facts_add_window(struct strbuf *out, const struct profile *profile)
     return true;
 }
 
+const char *facts_of_what_is_left(const struct profile *profile)
+{
+    return !profile->complete                                 ? "alive now"
+           : profile_get(profile, PROFILE_META_WINDOW_FROM) ? "left at end"
+                                                              : "never freed";
+}
+
 void facts_add_losses(struct strbuf *out, const struct profile *profile)
 {
     const struct program_metrics *program = &profile->program;

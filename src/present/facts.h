@@ -27,6 +27,10 @@ bool facts_allocator_is_libc(const struct profile *profile);
 /* "10.0 s to 12.5 s of the recording: …"; false: the profile is of all of it. */
 bool facts_add_window(struct strbuf *out, const struct profile *profile);
 
+/* What blocks are called that were alive at the end: "never freed", of a part of a run "left at end",
+ * of one under way "alive now". */
+const char *facts_of_what_is_left(const struct profile *profile);
+
 /* Highest resident (program's own) bytes seen; false if never sampled. */
 bool facts_resident_peak(const struct profile *profile, uint64_t *bytes);
 

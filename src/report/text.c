@@ -205,8 +205,7 @@ static void add_counts(struct text *text)
 static void add_leaks(struct text *text)
 {
     const struct call_metrics *total = &text->profile->program.total;
-    bool done = text->profile->complete;
-    part_label(text, done ? "never freed" : "alive now");
+    part_label(text, facts_of_what_is_left(text->profile));
     if (!total->live_count) {
         style_add(&text->out, &text->style, TONE_GOOD, "nothing");
         if (estimate_is(text->profile))
