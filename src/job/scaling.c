@@ -102,7 +102,8 @@ static void add_functions(struct job_text *text, struct job *const *jobs, size_t
     strbuf_add_string(&text->out, "   slope");
     for (size_t i = count - columns; i < count; i++) {
         char head[32];
-        snprintf(head, sizeof head, "%llu ranks", (unsigned long long)jobs[i]->size);
+        snprintf(head, sizeof head, jobs[i]->size == 1 ? "%llu rank" : "%llu ranks",
+                 (unsigned long long)jobs[i]->size);
         job_figure(text, head, 10);
     }
     strbuf_add_string(&text->out, "  function\n");

@@ -11,12 +11,14 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#include "present/facts.h"
 #include "process/process.h"
 #include "profile/error.h"
 #include "profile/profile.h"
 
 #define PROFILE_SUFFIX ".tmk"
 #define TRACE_SUFFIX   ".tmt"
+#define REPLAY_SUFFIX  ".replay.tmk" /* what tidemark replay writes beside a trace */
 
 /* A recording commits every two seconds. Where locks do not say whether it goes on, files that have
  * been still for so long do: thirty times that, for clocks and file systems of clusters. */
@@ -229,6 +231,20 @@ static bool ask_profile(struct manifest_process *process)
     return true;
 }
 
+/* The profile of a whole job that was written into its directory is none of its processes, nor is
+ * what tidemark replay made of a trace: the recording's own profile is there too. */
+static bool is_derived(const char *path)
+{
+    struct profile *profile;
+    if (ends_with(path, REPLAY_SUFFIX))
+        return true;
+    if (profile_read_meta(&profile, path) < 0)
+        return false;
+    bool derived = facts_is_job(profile) || profile_get(profile, PROFILE_META_WINDOW_FROM);
+    profile_free(profile);
+    return derived;
+}
+
 static void add_profile(struct manifest_job *job, char *path)
 {
     struct manifest_process *process = add_process(job);
@@ -318,7 +334,8 @@ static void add_unclaimed(struct manifest_job *job, const char *directory, struc
         if (!ends_with(items[i]->d_name, PROFILE_SUFFIX))
             continue;
         char *path = joined(directory, items[i]->d_name);
-        if (bsearch(&path, claimed, claimed_count, sizeof *claimed, compare_texts))
+        if (bsearch(&path, claimed, claimed_count, sizeof *claimed, compare_texts) ||
+            is_derived(path))
             free(path);
         else
             add_profile(job, path);

@@ -106,8 +106,8 @@ static void add_head(struct job_text *text)
     struct strbuf title = STRBUF_INIT;
     text_add_safe_string(&title, summary->program ? summary->program : "?");
     style_add(&text->out, &text->style, TONE_TITLE, title.data);
-    strbuf_addf(&text->out, "  %s ranks on %zu node%s", human_exact(job->size).text,
-                job->node_count, job->node_count == 1 ? "" : "s");
+    strbuf_addf(&text->out, "  %s rank%s on %zu node%s", human_exact(job->size).text,
+                job->size == 1 ? "" : "s", job->node_count, job->node_count == 1 ? "" : "s");
     if (*job->id) {
         strbuf_add_string(&text->out, ", job ");
         text_add_safe_string(&text->out, job->id);
@@ -198,6 +198,11 @@ static void add_percentiles(struct job_text *text)
     strbuf_add_char(&text->out, '\n');
 }
 
+bool job_is_even(const struct statistics *peaks)
+{
+    return peaks->max - peaks->min <= peaks->max / 1000;
+}
+
 /* How many bars of the histogram, and what the ranks in each are called. */
 enum { CLASSES = 8 };
 
@@ -207,7 +212,7 @@ static void add_histogram(struct job_text *text)
     const struct statistics *peaks = &job->peaks;
     size_t classes[CLASSES] = {0}, most = 0;
     uint64_t width = (peaks->max - peaks->min) / CLASSES + 1;
-    if (peaks->min == peaks->max || peaks->count < 3)
+    if (job_is_even(peaks) || peaks->count < 3)
         return;
     for (size_t i = 0; i < job->summary.rank_count; i++) {
         const struct job_rank *rank = &job->summary.ranks[i];

@@ -25,6 +25,8 @@ void job_name(struct job_text *text, const char *name, const char *module, size_
 /* "rank 7", or its file where no number is known. Safe. */
 void job_add_rank_name(struct strbuf *out, const struct job_rank *rank);
 uint64_t job_whole(double bytes);
+/* The marks differ by a thousandth at most: nothing to explain. */
+bool job_is_even(const struct statistics *peaks);
 
 void job_add_why(struct job_text *text);
 void job_add_heat(struct job_text *text);

@@ -57,8 +57,13 @@ static void add_cause(struct job_text *text, const struct difference *first, dou
     struct strbuf line = STRBUF_INIT;
     if (first->bytes <= 0 || whole <= 0)
         return;
-    strbuf_addf(&line, "%s of the difference of %s is what ",
-                human_percent((double)first->bytes, whole).text, human_bytes((uint64_t)whole).text);
+    if ((double)first->bytes > whole)
+        strbuf_addf(&line, "More than the difference of %s", human_bytes((uint64_t)whole).text);
+    else
+        strbuf_addf(&line, "%s of the difference of %s",
+                    human_percent((double)first->bytes, whole).text,
+                    human_bytes((uint64_t)whole).text);
+    strbuf_add_string(&line, " is what ");
     text_add_safe_string(&line, *entry->name ? entry->name : entry->module);
     strbuf_add_string(&line, " asked for.");
     job_note(text, line.data);
@@ -88,7 +93,7 @@ void job_add_why(struct job_text *text)
 {
     const struct job_summary *summary = &text->job->summary;
     const struct statistics *peaks = &text->job->peaks;
-    if (peaks->count < 2 || peaks->min == peaks->max)
+    if (peaks->count < 2 || job_is_even(peaks))
         return;
     struct strbuf rest = STRBUF_INIT;
     job_add_rank_name(&rest, &summary->ranks[peaks->max_index]);
