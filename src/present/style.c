@@ -29,3 +29,20 @@ const char *style_sign(const struct style *style, const char *text, const char *
 {
     return style->utf8 ? text : ascii;
 }
+
+void style_add_spark(struct strbuf *out, const struct style *style, const uint64_t *values,
+                     size_t count, uint64_t top)
+{
+    static const char *const signs[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+    static const char ascii[] = " .:-=+*#@";
+    style_begin(out, style, TONE_AREA);
+    for (size_t i = 0; i < count; i++) {
+        double level = top ? (double)values[i] / (double)top * 8 : 0;
+        size_t eighths = values[i] ? level < 1 ? 1 : level > 8 ? 8 : (size_t)level : 0;
+        if (style->utf8)
+            strbuf_add_string(out, signs[eighths]);
+        else
+            strbuf_add_char(out, ascii[eighths]);
+    }
+    style_end(out, style);
+}

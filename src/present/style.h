@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include "base/strbuf.h"
 
 enum tone { TONE_TITLE, TONE_FIGURE, TONE_DIM, TONE_WARNING, TONE_GOOD, TONE_AREA, TONE_COUNT };
@@ -18,6 +19,10 @@ void style_add(struct strbuf *out, const struct style *style, enum tone tone, co
 /* Between begin and end the tone holds. */
 void style_begin(struct strbuf *out, const struct style *style, enum tone tone);
 void style_end(struct strbuf *out, const struct style *style);
+
+/* A column for each value, an eighth of `top` a step, at least one if there is anything. */
+void style_add_spark(struct strbuf *out, const struct style *style, const uint64_t *values,
+                     size_t count, uint64_t top);
 
 /* `text`, or without UTF-8 the replacement. */
 const char *style_sign(const struct style *style, const char *text, const char *ascii);

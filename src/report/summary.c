@@ -13,7 +13,7 @@
 #include "report/call_sites.h"
 #include "present/style.h"
 
-enum { TOP = 3, MOST_COLUMNS = 100 };
+enum { TOP = 3, LABEL = 15, MOST_COLUMNS = 100 };
 
 struct summary {
     struct style style;
@@ -57,8 +57,7 @@ static void add_totals(struct summary *summary)
     strbuf_addf(&summary->out, "\n  allocations  %s of ",
                 estimate_count(summary->profile, total->alloc_count).text);
     add_bytes(summary, total->alloc_bytes, total->alloc_variance);
-    strbuf_addf(&summary->out, " in all\n  %s  ",
-                summary->profile->complete ? "never freed" : "alive now  ");
+    strbuf_addf(&summary->out, " in all\n  %-11s  ", facts_of_what_is_left(summary->profile));
     if (total->live_count) {
         add_bytes(summary, total->live_bytes, total->live_variance);
         strbuf_addf(&summary->out, " in %s blocks",
@@ -132,11 +131,9 @@ static int add_insight(struct summary *summary)
     if (!insights)
         return -ENOMEM;
     if (insights->count && insights->items[0].severity >= INSIGHT_WARNING) {
-        struct strbuf line = STRBUF_INIT;
-        strbuf_addf(&line, "  insight      %s", insights->items[0].title);
-        text_add_cut(&summary->out, line.data, summary->style.columns);
+        strbuf_add_string(&summary->out, "  insight      ");
+        text_add_wrapped(&summary->out, insights->items[0].title, LABEL, summary->style.columns);
         strbuf_add_char(&summary->out, '\n');
-        strbuf_release(&line);
     }
     insights_free(insights);
     return 0;

@@ -49,7 +49,6 @@ void part_name(struct text *text, const char *name, size_t columns);
  * no newline. */
 void part_bar(struct text *text, double begin, double end, double whole, size_t columns);
 /* A row of columns of eighths. */
-void part_spark(struct text *text, const uint64_t *values, size_t count, uint64_t top);
 
 /* "-" for UINT64_MAX. */
 struct human known_bytes(uint64_t bytes);

@@ -176,19 +176,3 @@ void part_bar(struct text *text, double begin, double end, double whole, size_t 
         strbuf_add_string(&text->out, style_sign(&text->style, "▏", "|"));
     style_end(&text->out, &text->style);
 }
-
-void part_spark(struct text *text, const uint64_t *values, size_t count, uint64_t top)
-{
-    static const char *const signs[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
-    static const char ascii[] = " .:-=+*#@";
-    style_begin(&text->out, &text->style, TONE_AREA);
-    for (size_t i = 0; i < count; i++) {
-        double level = top ? (double)values[i] / (double)top * 8 : 0;
-        size_t eighths = values[i] ? level < 1 ? 1 : level > 8 ? 8 : (size_t)level : 0;
-        if (text->style.utf8)
-            strbuf_add_string(&text->out, signs[eighths]);
-        else
-            strbuf_add_char(&text->out, ascii[eighths]);
-    }
-    style_end(&text->out, &text->style);
-}

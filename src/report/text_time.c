@@ -284,7 +284,7 @@ static void add_curve(struct text *text, const struct site_curve *curve, const s
     sample_curve(curve, steps, span, values, columns);
     part_figure(text, human_bytes(curve->top_bytes).text, FIGURE);
     strbuf_add_string(&text->out, "  ");
-    part_spark(text, values, columns, curve->top_bytes);
+    style_add_spark(&text->out, &text->style, values, columns, curve->top_bytes);
     strbuf_add_string(&text->out, "  ");
     part_path(text, curve->node, FIGURE + 4 + columns, false);
 }

@@ -6,7 +6,7 @@
 #include "present/names.h"
 #include "whatif/whatif.h"
 
-enum { NAME_LEAST = 9, NAME_MOST = 34, FIGURE = 12, LABEL = 12, LEVELS = 8 };
+enum { NAME_LEAST = 9, NAME_MOST = 34, FIGURE = 12, LABEL = 12 };
 
 struct page {
     struct strbuf *out;
@@ -193,18 +193,13 @@ static uint64_t highest_reading(const struct whatif *whatif)
     return highest;
 }
 
-static void add_level(struct page *page, uint64_t reading, uint64_t highest)
+static void add_readings(struct page *page, const uint64_t *readings, uint64_t highest)
 {
-    static const char *const signs[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
-    static const char *const plain[] = {"_", ".", ":", "-", "=", "+", "*", "#"};
-    unsigned level;
+    uint64_t known[WHATIF_READINGS];
 
-    if (reading == WHATIF_UNKNOWN) {
-        strbuf_add_char(page->out, ' ');
-        return;
-    }
-    level = (unsigned)((double)reading / (double)highest * (LEVELS - 1) + 0.5);
-    strbuf_add_string(page->out, style_sign(page->style, signs[level], plain[level]));
+    for (unsigned k = 0; k < WHATIF_READINGS; k++)
+        known[k] = readings[k] == WHATIF_UNKNOWN ? 0 : readings[k];
+    style_add_spark(page->out, page->style, known, WHATIF_READINGS, highest);
 }
 
 static void add_course(struct page *page)
@@ -212,15 +207,14 @@ static void add_course(struct page *page)
     uint64_t highest = highest_reading(page->whatif);
     struct strbuf rest = STRBUF_INIT;
 
-    strbuf_addf(&rest, "resident from the first call to the last; the highest is %s",
-                human_bytes(highest).text);
+    strbuf_addf(&rest, "resident in %d readings from first to last call; the highest is %s",
+                WHATIF_READINGS, human_bytes(highest).text);
     add_title(page, "Course", rest.data);
     strbuf_release(&rest);
     for (size_t i = 0; i < page->whatif->row_count; i++) {
         begin_row(page, &page->whatif->rows[i]);
         strbuf_add_string(page->out, "  ");
-        for (unsigned k = 0; k < WHATIF_READINGS; k++)
-            add_level(page, page->whatif->rows[i].readings[k], highest);
+        add_readings(page, page->whatif->rows[i].readings, highest);
         strbuf_add_char(page->out, '\n');
     }
 }
