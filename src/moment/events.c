@@ -238,6 +238,17 @@ static void add_frames(struct stream *stream, uint32_t node, size_t used)
     }
 }
 
+/* A line without a path ends in empty cells. */
+static void end_line(struct strbuf *out)
+{
+    size_t length = out->length;
+
+    while (length && out->data[length - 1] == ' ')
+        length--;
+    strbuf_truncate(out, length);
+    strbuf_add_char(out, '\n');
+}
+
 static void text_record(struct stream *stream, uint64_t number, uint32_t tid,
                         const struct wire_record *record, struct record_kind what,
                         uint64_t lived_ticks)
@@ -270,7 +281,7 @@ static void text_record(struct stream *stream, uint64_t number, uint32_t tid,
         strbuf_addf(out, "%llu events were lost\n",
                     (unsigned long long)(record->kind_address & WIRE_ADDRESS_MASK));
     else
-        strbuf_add_char(out, '\n');
+        end_line(out);
 }
 
 static void text_note(struct stream *stream, const struct trace_note *note, const char *name,
@@ -287,7 +298,7 @@ static void text_note(struct stream *stream, const struct trace_note *note, cons
                     human_bytes(note->values[2]).text);
     else if (note->kind == TRACE_LOST)
         strbuf_addf(out, "%llu events were lost", (unsigned long long)note->values[0]);
-    strbuf_add_char(out, '\n');
+    end_line(out);
 }
 
 /* ---- JSON lines ---------------------------------------------------------------------------- */
@@ -375,6 +386,8 @@ static int put(struct stream *stream)
     bool failed = length && fwrite(stream->out.data, 1, length, stream->file) != length;
 
     strbuf_reset(&stream->out);
+    if (stream->options->shown)
+        ++*stream->options->shown;
     return failed || ferror(stream->file) ? -(errno ? errno : EIO) : 0;
 }
 
@@ -522,7 +535,7 @@ static int show_all(struct stream *stream)
 
 /* ---- The whole ----------------------------------------------------------------------------- */
 
-static void take_limits(struct stream *stream)
+static int take_limits(struct stream *stream)
 {
     const struct rerun_moment *from = &stream->options->from, *to = &stream->options->to;
     struct trace_state state;
@@ -540,6 +553,9 @@ static void take_limits(struct stream *stream)
     } else if (to->kind != RERUN_NO_MOMENT) {
         stream->to_ticks = rerun_moment_ticks(stream->trace, to);
     }
+    return stream->from_event <= stream->to_event && stream->from_ticks <= stream->to_ticks
+               ? 0
+               : moment_fail(-EINVAL, "nothing can be shown: --to comes before --from");
 }
 
 static int name_paths(struct stream *stream)
@@ -566,8 +582,9 @@ int events_show(FILE *out, const struct trace *trace, const struct events_option
     int error;
 
     rerun_clock(trace, &stream.clock);
-    take_limits(&stream);
-    error = name_paths(&stream);
+    error = take_limits(&stream);
+    if (!error)
+        error = name_paths(&stream);
     if (!error)
         error = show_all(&stream);
     if (!error && fflush(out))

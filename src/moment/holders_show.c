@@ -30,6 +30,7 @@ struct show {
     bool *hidden;
     struct functions functions;
     bool sampled;
+    size_t left_out; /* rows that the table last ranked has no room for */
 };
 
 static uint64_t count_of(const struct show *show, const struct trace_state *state)
@@ -54,18 +55,20 @@ static int by_value(const void *a, const void *b)
 }
 
 /* How many are above 0, the largest first. */
-static size_t rank(struct ranked *ranked, size_t count, size_t top)
+static size_t rank(struct show *show, struct ranked *ranked, size_t count)
 {
+    size_t top = show->options->style.top;
     size_t above = 0;
 
     if (count)
         qsort(ranked, count, sizeof *ranked, by_value);
     while (above < count && ranked[above].value)
         above++;
-    return top && above > top ? top : above;
+    show->left_out = top && above > top ? above - top : 0;
+    return above - show->left_out;
 }
 
-static struct ranked *rank_functions(const struct show *show, size_t *count)
+static struct ranked *rank_functions(struct show *show, size_t *count)
 {
     const struct functions *functions = &show->functions;
     struct ranked *ranked = malloc((functions->count + 1) * sizeof *ranked);
@@ -76,18 +79,18 @@ static struct ranked *rank_functions(const struct show *show, size_t *count)
                                                   : &functions->rows[i].exclusive;
         ranked[i] = (struct ranked){merged->paths ? merged->metrics.live_bytes : 0, (uint32_t)i};
     }
-    *count = ranked ? rank(ranked, functions->count, show->options->style.top) : 0;
+    *count = ranked ? rank(show, ranked, functions->count) : 0;
     return ranked;
 }
 
-static struct ranked *rank_paths(const struct show *show, size_t *count)
+static struct ranked *rank_paths(struct show *show, size_t *count)
 {
     const struct profile *profile = show->profile;
     struct ranked *ranked = malloc((profile->site_count + 1) * sizeof *ranked);
 
     for (size_t i = 0; ranked && i < profile->site_count; i++)
         ranked[i] = (struct ranked){profile->sites[i].metrics.live_bytes, (uint32_t)i};
-    *count = ranked ? rank(ranked, profile->site_count, show->options->style.top) : 0;
+    *count = ranked ? rank(show, ranked, profile->site_count) : 0;
     return ranked;
 }
 
@@ -107,7 +110,7 @@ static uint64_t *sum_libraries(const struct show *show)
     return sums;
 }
 
-static struct ranked *rank_libraries(const struct show *show, size_t *count)
+static struct ranked *rank_libraries(struct show *show, size_t *count)
 {
     size_t modules = show->profile->module_count + 1;
     uint64_t *sums = sum_libraries(show);
@@ -115,7 +118,7 @@ static struct ranked *rank_libraries(const struct show *show, size_t *count)
 
     for (size_t i = 0; sums && ranked && i < modules; i++)
         ranked[i] = (struct ranked){sums[i], (uint32_t)i};
-    *count = sums && ranked ? rank(ranked, modules, show->options->style.top) : 0;
+    *count = sums && ranked ? rank(show, ranked, modules) : 0;
     if (!sums) {
         free(ranked);
         ranked = NULL;
@@ -235,6 +238,18 @@ static void text_head(struct show *show)
     }
 }
 
+static void text_left_out(struct show *show, size_t used, const char *what)
+{
+    struct strbuf line = STRBUF_INIT;
+
+    if (!show->left_out)
+        return;
+    strbuf_addf(&line, "%s more %s (--top)\n", human_exact(show->left_out).text, what);
+    strbuf_add_repeated(&show->out, " ", used);
+    style_add(&show->out, &show->style, TONE_DIM, line.data);
+    strbuf_release(&line);
+}
+
 static void add_function(struct show *show, const struct function_row *row, size_t used)
 {
     const struct profile *profile = show->profile;
@@ -301,6 +316,7 @@ static int text_functions(struct show *show)
                           : "  exclusive           inclusive    at peak  function\n");
     for (size_t i = 0; i < count; i++)
         text_function(show, &show->functions.rows[ranked[i].index]);
+    text_left_out(show, 3 * FIGURE + 2 + SHARE + GAP, "functions");
     free(ranked);
     return 0;
 }
@@ -331,10 +347,11 @@ static int text_paths(struct show *show)
     if (!ranked)
         return -ENOMEM;
     title(show, "Call paths that hold memory then", "");
-    if (!count)
-        strbuf_add_string(&show->out, "  none\n");
+    style_add(&show->out, &show->style, TONE_DIM,
+              count ? "       held               blocks  call path\n" : "  none\n");
     for (size_t i = 0; i < count; i++)
         text_path(show, &show->profile->sites[ranked[i].index]);
+    text_left_out(show, 2 * FIGURE + SHARE + GAP, "call paths");
     free(ranked);
     return 0;
 }
@@ -358,6 +375,7 @@ static int text_libraries(struct show *show)
         text_add_cut(&show->out, safe.data, show->style.columns - FIGURE - SHARE - GAP);
         strbuf_add_char(&show->out, '\n');
     }
+    text_left_out(show, FIGURE + SHARE + GAP, "programs and libraries");
     strbuf_release(&safe);
     free(ranked);
     return 0;

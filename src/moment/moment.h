@@ -80,6 +80,7 @@ struct events_options {
     uint64_t address; /* 0: all; else only blocks that it lies in */
     const char *pattern;
     bool stacks;
+    uint64_t *shown; /* NULL, or counts what is printed */
 };
 /* Words in a list: "malloc,free" to a set; 0 or -EINVAL and the word in `wrong`. */
 int events_kinds_parse(const char *list, uint32_t *kinds, char *wrong, size_t wrong_bytes);
