@@ -7,8 +7,8 @@
 #include "base/options.h"
 #include "base/strbuf.h"
 #include "base/term.h"
-#include "base/text.h"
 #include "cli/output.h"
+#include "cli/source_path.h"
 #include "profile/profile.h"
 #include "report/annotate.h"
 #include "report/report.h"
@@ -45,8 +45,7 @@ static const struct option_entry entries[] = {
      "below a line say what it calls where its text does not (default: yes)", TO(annotate.callees),
      false, NULL},
     OPTION_GROUP("Where the text is"),
-    {"source-path", 'S', OPTION_CALL, "OLD=NEW",
-     "sources recorded as below OLD are below NEW; may be repeated", 0, false, add_source_path},
+    SOURCE_PATH_ENTRY(add_source_path),
     OPTION_GROUP("How to show it"),
     OUTPUT_ENTRIES(TO, "ANNOTATE-JSON.md"),
     OPTION_GROUP_END};
@@ -67,13 +66,7 @@ static const struct options_command command = {
 static int add_source_path(void *target, const char *value)
 {
     struct arguments *arguments = target;
-    int error = source_paths_add(&arguments->paths, value);
-    if (error == -EINVAL)
-        options_usage_error(&command, "'%s' is not right for --source-path: expected OLD=NEW",
-                            value);
-    else if (error)
-        options_usage_error(&command, "more than %d times --source-path", SOURCE_PATHS_MAX);
-    return error;
+    return source_path_add(&command, &arguments->paths, value);
 }
 
 static int add_columns(void *target, const char *value)
@@ -97,11 +90,7 @@ static int add_columns(void *target, const char *value)
 
 static int complain(const char *sentence)
 {
-    struct strbuf safe = STRBUF_INIT;
-    text_add_safe_string(&safe, sentence);
-    fprintf(stderr, "tidemark annotate: %s\n", safe.data);
-    strbuf_release(&safe);
-    return OPTIONS_EXIT_FAILURE;
+    return output_complain("annotate", sentence);
 }
 
 static void settle(struct arguments *arguments, const char *where)
@@ -115,12 +104,7 @@ static void settle(struct arguments *arguments, const char *where)
     annotate->paths = &arguments->paths;
     annotate->colour = term_wants_colour((enum term_colour)arguments->colour, stdout);
     annotate->utf8 = term_is_utf8();
-    size_t columns = term_columns(stdout);
-    annotate->columns = arguments->width ? arguments->width : columns > 160 ? 160 : columns;
-    if (annotate->columns < REPORT_LEAST_COLUMNS)
-        annotate->columns = REPORT_LEAST_COLUMNS;
-    if (annotate->columns > 1000)
-        annotate->columns = 1000;
+    annotate->columns = output_columns(arguments->width, 160);
 }
 
 static int show(const struct annotation *annotation, const struct arguments *arguments)

@@ -27,9 +27,7 @@ static const struct option_entry entries[] = {
      NULL},
     {"depth", 'd', OPTION_NUMBER, "N", "callers of each call path (default: 6)", COMMON(depth),
      false, NULL},
-    {"hide-std", 0, OPTION_SWITCH, NULL,
-     "leave out frames of the C, C++ and Rust libraries (default: yes)", COMMON(hide_std), false,
-     NULL},
+    HIDE_STD_ENTRY(COMMON),
     OPTION_GROUP("How to show it"),
     OUTPUT_ENTRIES(COMMON, "TRACE-JSON.md"),
     OPTION_GROUP_END};
@@ -59,7 +57,7 @@ static int show(const char *path, const struct rerun_moment *moment, struct argu
     if (!trace)
         return status;
     if (holders_init(&holders, trace, moment)) {
-        moments_complain("at", moment_error());
+        output_complain("at", moment_error());
     } else {
         struct term_pager pager = moments_pager(&arguments->common, &arguments->holders.style);
         int error = holders_show(pager.out, &holders, &arguments->holders);
@@ -74,7 +72,7 @@ int cmd_at(int argc, char **argv)
 {
     struct arguments arguments = {.common = MOMENTS_ARGUMENTS(15, 6)};
     struct rerun_moment moment;
-    int operand = options_parse(&command, argc, argv, &arguments);
+    int operand = options_parse(&command, argc, argv, &arguments), status;
 
     if (operand < 0)
         return OPTIONS_EXIT_STATUS(operand);
@@ -82,8 +80,9 @@ int cmd_at(int argc, char **argv)
         return options_usage_error(&command, operand == argc       ? "no trace given"
                                              : operand + 1 == argc ? "no moment given"
                                                                    : "more than one moment given");
-    if (rerun_moment_parse(argv[operand + 1], &moment))
-        return options_usage_error(&command, "%s", rerun_error());
+    status = moments_parse(&command, argv[operand + 1], &moment);
+    if (status)
+        return status;
     moments_settle(&arguments.common, &arguments.holders.style);
     return show(argv[operand], &moment, &arguments);
 }

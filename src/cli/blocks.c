@@ -40,9 +40,7 @@ static const struct option_entry entries[] = {
     {"top", 'n', OPTION_NUMBER, "N", "so many; 0: all (default: 20; JSON: all)", COMMON(top), false,
      NULL},
     {"depth", 'd', OPTION_NUMBER, "N", "callers of each (default: 0)", COMMON(depth), false, NULL},
-    {"hide-std", 0, OPTION_SWITCH, NULL,
-     "leave out frames of the C, C++ and Rust libraries (default: yes)", COMMON(hide_std), false,
-     NULL},
+    HIDE_STD_ENTRY(COMMON),
     OPTION_GROUP("How to show it"),
     OUTPUT_ENTRIES(COMMON, "TRACE-JSON.md"),
     OPTION_GROUP_END};
@@ -100,7 +98,7 @@ int cmd_blocks(int argc, char **argv)
 {
     struct arguments arguments = {.common = MOMENTS_ARGUMENTS(NOT_GIVEN, 0),
                                   .blocks.tid = UINT64_MAX};
-    int operand = options_parse(&command, argc, argv, &arguments);
+    int operand = options_parse(&command, argc, argv, &arguments), status;
     char why[160];
 
     if (operand < 0)
@@ -108,8 +106,9 @@ int cmd_blocks(int argc, char **argv)
     if (operand + 1 != argc)
         return options_usage_error(&command, operand == argc ? "no trace given"
                                                              : "more than one trace given");
-    if (arguments.at && rerun_moment_parse(arguments.at, &arguments.blocks.at))
-        return options_usage_error(&command, "%s", rerun_error());
+    status = moments_parse(&command, arguments.at, &arguments.blocks.at);
+    if (status)
+        return status;
     if (match_check(arguments.blocks.pattern, why, sizeof why))
         return options_usage_error(&command, "--function is no regular expression: %s", why);
     if (arguments.common.top == NOT_GIVEN)

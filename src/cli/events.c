@@ -67,9 +67,7 @@ static const struct option_entry entries[] = {
      false, NULL},
     OPTION_GROUP("How to show them"),
     {"stacks", 0, OPTION_FLAG, NULL, "with their whole call paths", TO(events.stacks), false, NULL},
-    {"hide-std", 0, OPTION_SWITCH, NULL,
-     "leave out frames of the C, C++ and Rust libraries (default: yes)", COMMON(hide_std), false,
-     NULL},
+    HIDE_STD_ENTRY(COMMON),
     OUTPUT_ENTRIES(COMMON, "TRACE-JSON.md"),
     OPTION_GROUP_END};
 #undef TO
@@ -89,19 +87,13 @@ static const struct options_command command = {
                 "  tidemark events run.tmt --min-size 1M --json | jq .size_bytes\n",
 };
 
-static int parse_moment(const char *text, struct rerun_moment *moment)
-{
-    return text && rerun_moment_parse(text, moment)
-               ? options_usage_error(&command, "%s", rerun_error())
-               : 0;
-}
-
 int cmd_events(int argc, char **argv)
 {
     struct arguments arguments = {.common = MOMENTS_ARGUMENTS(0, 0),
                                   .events.tid = UINT64_MAX,
                                   .events.most_bytes = UINT64_MAX};
     int operand = options_parse(&command, argc, argv, &arguments), status;
+    uint64_t shown = 0;
     struct trace *trace;
     char why[160];
 
@@ -112,9 +104,9 @@ int cmd_events(int argc, char **argv)
                                                              : "more than one trace given");
     if (match_check(arguments.events.pattern, why, sizeof why))
         return options_usage_error(&command, "--function is no regular expression: %s", why);
-    status = parse_moment(arguments.from, &arguments.events.from);
+    status = moments_parse(&command, arguments.from, &arguments.events.from);
     if (!status)
-        status = parse_moment(arguments.to, &arguments.events.to);
+        status = moments_parse(&command, arguments.to, &arguments.events.to);
     if (status)
         return status;
     if (!arguments.common.width && !isatty(STDOUT_FILENO))
@@ -125,7 +117,10 @@ int cmd_events(int argc, char **argv)
     if (!trace)
         return OPTIONS_EXIT_FAILURE;
     struct term_pager pager = moments_pager(&arguments.common, &arguments.events.style);
+    arguments.events.shown = &shown;
     status = moments_close("events", &pager, events_show(pager.out, trace, &arguments.events));
+    if (!status && !shown && !arguments.common.json)
+        fputs("tidemark events: no event of the trace is like that\n", stderr);
     trace_close(trace);
     return status;
 }

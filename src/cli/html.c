@@ -9,7 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/options.h"
-#include "base/text.h"
+#include "cli/output.h"
+#include "cli/source_path.h"
 #include "server/html.h"
 
 struct arguments {
@@ -31,8 +32,7 @@ static const struct option_entry entries[] = {
      "with the text of the program's source files that are known not to have changed "
      "(default: yes)",
      TO(sources), false, NULL},
-    {"source-path", 'S', OPTION_CALL, "OLD=NEW",
-     "sources recorded as below OLD are below NEW; may be repeated", 0, false, add_source_path},
+    SOURCE_PATH_ENTRY(add_source_path),
     OPTION_GROUP_END};
 
 static const struct options_command command = {
@@ -49,22 +49,12 @@ static const struct options_command command = {
 static int add_source_path(void *target, const char *value)
 {
     struct arguments *arguments = target;
-    int error = source_paths_add(&arguments->paths, value);
-    if (error == -EINVAL)
-        options_usage_error(&command, "'%s' is not right for --source-path: expected OLD=NEW",
-                            value);
-    else if (error)
-        options_usage_error(&command, "more than %d times --source-path", SOURCE_PATHS_MAX);
-    return error;
+    return source_path_add(&command, &arguments->paths, value);
 }
 
 static int complain(const char *sentence)
 {
-    struct strbuf safe = STRBUF_INIT;
-    text_add_safe_string(&safe, sentence);
-    fprintf(stderr, "tidemark html: %s\n", safe.data);
-    strbuf_release(&safe);
-    return OPTIONS_EXIT_FAILURE;
+    return output_complain("html", sentence);
 }
 
 static int complain_of(const char *what, const char *name, int error)

@@ -6,12 +6,11 @@
 #include "base/options.h"
 #include "base/strbuf.h"
 #include "base/term.h"
-#include "base/text.h"
 #include "cli/output.h"
 #include "insight/insight.h"
 #include "profile/profile.h"
 
-enum { LEAST_COLUMNS = 72, MOST_COLUMNS = 1000, USUAL_MOST_COLUMNS = 120 };
+enum { USUAL_MOST_COLUMNS = 120 };
 
 struct arguments {
     int least, colour;
@@ -43,26 +42,16 @@ static const struct options_command command = {
 
 static struct insights_options settle(const struct arguments *arguments)
 {
-    size_t columns = term_columns(stdout);
-    columns = arguments->width               ? arguments->width
-              : columns > USUAL_MOST_COLUMNS ? USUAL_MOST_COLUMNS
-                                             : columns;
-    if (columns < LEAST_COLUMNS)
-        columns = LEAST_COLUMNS;
     return (struct insights_options){
         .style = {term_wants_colour((enum term_colour)arguments->colour, stdout), term_is_utf8(),
-                  columns > MOST_COLUMNS ? MOST_COLUMNS : columns},
+                  output_columns(arguments->width, USUAL_MOST_COLUMNS)},
         .least = arguments->least,
     };
 }
 
 static int complain(const char *sentence)
 {
-    struct strbuf safe = STRBUF_INIT;
-    text_add_safe_string(&safe, sentence);
-    fprintf(stderr, "tidemark insight: %s\n", safe.data);
-    strbuf_release(&safe);
-    return OPTIONS_EXIT_FAILURE;
+    return output_complain("insight", sentence);
 }
 
 static int show(const struct insights *insights, const struct arguments *arguments)

@@ -10,6 +10,7 @@
 #include "base/human.h"
 #include "base/term.h"
 #include "base/text.h"
+#include "cli/output.h"
 #include "job/job.h"
 #include "job/profile.h"
 
@@ -40,12 +41,7 @@ const struct option_entry job_entries[] = {
     {"top", 'n', OPTION_NUMBER, "N", "rows in each table (default: 10)", TO(top), false, NULL},
     {"rows", 0, OPTION_NUMBER, "N", "rows of memory over time (default: 32)", TO(rows), false,
      NULL},
-    {"color", 0, OPTION_CHOICE, TERM_COLOUR_CHOICE, "colour (default: auto; NO_COLOR is respected)",
-     TO(colour), false, NULL},
-    {"pager", 0, OPTION_SWITCH, NULL, "$PAGER or less, on a terminal (default: yes)", TO(pager),
-     false, NULL},
-    {"width", 'w', OPTION_NUMBER, "COLUMNS",
-     "as wide as this, 72 at least (default: the terminal, else 80)", TO(width), false, NULL},
+    OUTPUT_LOOK_ENTRIES(TO),
     OPTION_GROUP_END};
 
 static int complain(const struct job_engine *engine, const char *sentence)
@@ -172,16 +168,16 @@ static void release(struct analysed *analysed)
 
 /* ---- Output -------------------------------------------------------------------------------- */
 
-static struct job_options settle(const struct arguments *arguments)
+/* A launcher may give its processes a terminal and write what they print into a file: under MPI a
+ * terminal says nothing. */
+static struct job_options settle(const struct job_engine *engine, const struct arguments *arguments)
 {
-    size_t columns = arguments->width ? arguments->width : term_columns(stdout);
-    if (!arguments->width && columns > 130)
-        columns = 130;
-    if (columns < 72)
-        columns = 72;
+    enum term_colour colour = (enum term_colour)arguments->colour;
+    if (!engine->pages && colour == TERM_COLOUR_AUTO)
+        colour = TERM_COLOUR_NEVER;
     return (struct job_options){
-        .style = {term_wants_colour((enum term_colour)arguments->colour, stdout), term_is_utf8(),
-                  columns > 1000 ? 1000 : columns},
+        .style = {term_wants_colour(colour, stdout), term_is_utf8(),
+                  output_columns(arguments->width, 130)},
         .top = arguments->top,
         .rows = arguments->rows,
     };
@@ -203,7 +199,7 @@ static int finish(const struct job_engine *engine, struct term_pager *pager, int
 static int show(const struct job_engine *engine, const struct job *job,
                 const struct arguments *arguments)
 {
-    struct job_options options = settle(arguments);
+    struct job_options options = settle(engine, arguments);
     bool json = arguments->json || arguments->format == FORMAT_JSON;
     struct term_pager pager = term_pager_open(engine->pages && arguments->pager && !json);
     int error = json ? job_json(pager.out, job) : job_text(pager.out, job, &options);
@@ -239,7 +235,7 @@ static int show_scaling(const struct job_engine *engine, struct analysed *all, s
                         const struct arguments *arguments)
 {
     struct job **jobs = bytes_resize(NULL, count, sizeof *jobs);
-    struct job_options options = settle(arguments);
+    struct job_options options = settle(engine, arguments);
     bool json = arguments->json || arguments->format == FORMAT_JSON;
     for (size_t i = 0; i < count; i++)
         jobs[i] = &all[i].job;

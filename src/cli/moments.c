@@ -5,39 +5,29 @@
 #include <stdio.h>
 #include <string.h>
 #include "base/options.h"
-#include "base/strbuf.h"
-#include "base/text.h"
+#include "cli/output.h"
 
-enum { LEAST_COLUMNS = 72, USUAL_COLUMNS = 160, MOST_COLUMNS = 1000 };
+enum { USUAL_COLUMNS = 160 };
 
 void moments_settle(const struct moments_arguments *arguments, struct moment_style *style)
 {
-    size_t columns = term_columns(stdout);
-
-    columns = arguments->width          ? arguments->width
-              : columns > USUAL_COLUMNS ? USUAL_COLUMNS
-                                        : columns;
     *style = (struct moment_style){
         .json = arguments->json,
         .colour = term_wants_colour((enum term_colour)arguments->colour, stdout),
         .utf8 = term_is_utf8(),
-        .columns = columns < LEAST_COLUMNS  ? LEAST_COLUMNS
-                   : columns > MOST_COLUMNS ? MOST_COLUMNS
-                                            : columns,
+        .columns = output_columns(arguments->width, USUAL_COLUMNS),
         .top = arguments->top,
         .depth = arguments->depth,
         .hide_std = arguments->hide_std,
     };
 }
 
-int moments_complain(const char *command, const char *sentence)
+int moments_parse(const struct options_command *command, const char *text,
+                  struct rerun_moment *moment)
 {
-    struct strbuf safe = STRBUF_INIT;
-
-    text_add_safe_string(&safe, sentence);
-    fprintf(stderr, "tidemark %s: %s\n", command, safe.data);
-    strbuf_release(&safe);
-    return OPTIONS_EXIT_FAILURE;
+    return text && rerun_moment_parse(text, moment)
+               ? options_usage_error(command, "%s", rerun_error())
+               : 0;
 }
 
 struct trace *moments_open(const char *command, const char *path)
@@ -46,7 +36,7 @@ struct trace *moments_open(const char *command, const char *path)
 
     if (trace_open(&trace, path) == 0)
         return trace;
-    moments_complain(command, trace_error());
+    output_complain(command, trace_error());
     return NULL;
 }
 
@@ -60,8 +50,8 @@ int moments_close(const char *command, struct term_pager *pager, int error)
 {
     int close_error = term_pager_close(pager);
 
-    if (error == -ENOMEM || error == -EBADMSG)
-        return moments_complain(command, moment_error());
+    if (error == -ENOMEM || error == -EBADMSG || error == -EINVAL)
+        return output_complain(command, moment_error());
     if (error == -EPIPE || close_error == -EPIPE)
         return 0;
     if (!error)

@@ -1,12 +1,14 @@
-/* What at, blocks and events share: a trace, and how it is shown. */
+/* What at, blocks, events and replay share: moments of a trace, and how it is shown. */
 #ifndef TIDEMARK_CLI_MOMENTS_H
 #define TIDEMARK_CLI_MOMENTS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "base/options.h"
 #include "base/term.h"
 #include "moment/moment.h"
+#include "rerun/rerun.h"
 #include "trace/trace.h"
 
 struct moments_arguments {
@@ -21,8 +23,9 @@ struct moments_arguments {
 
 void moments_settle(const struct moments_arguments *arguments, struct moment_style *style);
 
-/* A sentence on stderr. Returns the exit status for it. */
-int moments_complain(const char *command, const char *sentence);
+/* NULL is no moment. 0 or the exit status, with a sentence on stderr. */
+int moments_parse(const struct options_command *command, const char *text,
+                  struct rerun_moment *moment);
 /* NULL: it has been said why. */
 struct trace *moments_open(const char *command, const char *path);
 

@@ -91,7 +91,6 @@ struct record_options record_options_default(void)
         .follow = usual.follow,
         .looks = usual.looks,
         .pack = usual.pack,
-        .compress = "zstd",
         .ring_bytes = usual.ring_bytes,
         .exit_wait_ns = (uint64_t)usual.exit_wait_ms * 1000000,
     };
@@ -105,6 +104,7 @@ static bool is_power_of_two(uint64_t value)
 /* What --compress says; false: nothing that there is. */
 static bool parse_compress(const char *text, enum trace_compression *compression, int *level)
 {
+    text = text ? text : "zstd";
     char *end;
     *level = 0;
     *compression = strcmp(text, "lz4") == 0    ? TRACE_LZ4
@@ -166,6 +166,9 @@ int record_options_check(const struct record_options *options)
                                    "--compress takes zstd, zstd:LEVEL (1 to 22), lz4 or none, not "
                                    "'%s'",
                                    options->compress);
+    if (options->compress && !options->trace)
+        return options_usage_error(&record_command,
+                                   "--compress says how a trace is compressed: give --trace too");
     if (options->trace && is_trace_name(options->output))
         return options_usage_error(&record_command,
                                    "-o names the profile (.tmk); the trace gets the same name with "

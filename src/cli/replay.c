@@ -11,6 +11,7 @@
 #include "base/options.h"
 #include "base/strbuf.h"
 #include "base/text.h"
+#include "cli/moments.h"
 #include "cli/output.h"
 #include "cli/replay_under.h"
 #include "rerun/rerun.h"
@@ -144,12 +145,9 @@ static void end_progress(const struct progress *progress)
 
 /* ---- Replaying ----------------------------------------------------------------------------- */
 
-static void complain(const char *sentence)
+static int complain(const char *sentence)
 {
-    struct strbuf safe = STRBUF_INIT;
-    text_add_safe_string(&safe, sentence);
-    fprintf(stderr, "tidemark replay: %s\n", safe.data);
-    strbuf_release(&safe);
+    return output_complain("replay", sentence);
 }
 
 static void tell(const char *path, const struct rerun_result *result, uint64_t ns)
@@ -190,13 +188,6 @@ static int replay_one(const struct replay_options *options, struct rerun_options
     return error ? OPTIONS_EXIT_FAILURE : 0;
 }
 
-static int parse_moment(const char *text, struct rerun_moment *moment)
-{
-    if (!text || rerun_moment_parse(text, moment) == 0)
-        return 0;
-    return options_usage_error(&command, "%s", rerun_error());
-}
-
 static int replay_all(const struct replay_options *options, char **traces, int count)
 {
     if (count > 1 && options->output && !is_directory(options->output))
@@ -205,9 +196,9 @@ static int replay_all(const struct replay_options *options, char **traces, int c
                                    options->output);
     struct rerun_options rerun = {
         .jobs = options->jobs < 1000 ? (unsigned)options->jobs : 1000, .pack = options->pack};
-    int status = parse_moment(options->from, &rerun.from);
+    int status = moments_parse(&command, options->from, &rerun.from);
     if (!status)
-        status = parse_moment(options->to, &rerun.to);
+        status = moments_parse(&command, options->to, &rerun.to);
     if (status)
         return status;
     for (int i = 0; i < count; i++) {
@@ -238,6 +229,10 @@ int cmd_replay(int argc, char **argv)
         status = options_usage_error(&command, "no trace given");
     else if (options.under.candidates.count)
         status = run_under(&options, argv + operand, argc - operand);
+    else if (options.under.rounds || options.under.order || options.under.touch ||
+             options.under.patience_ns || options.json)
+        status = options_usage_error(&command, "--rounds, --order, --touch, --patience and --json "
+                                               "are about allocators: give --under too");
     else
         status = replay_all(&options, argv + operand, argc - operand);
     whatif_candidates_release(&options.under.candidates);

@@ -8,23 +8,23 @@
 #include "base/options.h"
 #include "base/term.h"
 #include "base/text.h"
+#include "cli/output.h"
 #include "trace/trace.h"
 
-enum { LEAST_COLUMNS = 72, MOST_COLUMNS = 1000, USUAL_MOST_COLUMNS = 120, MOST_ROUNDS = 1000 };
+enum { USUAL_MOST_COLUMNS = 120, MOST_ROUNDS = 1000 };
 #define DEFAULT_PATIENCE_NS 30000000000ull
 
-static int complain(const char *path, const char *sentence)
+static int complain(const char *about, const char *sentence)
 {
-    struct strbuf safe = STRBUF_INIT;
+    struct strbuf line = STRBUF_INIT;
+    int status;
 
-    if (path) {
-        text_add_safe_string(&safe, path);
-        strbuf_add_string(&safe, ": ");
-    }
-    text_add_safe_string(&safe, sentence);
-    fprintf(stderr, "tidemark replay: %s\n", safe.data);
-    strbuf_release(&safe);
-    return OPTIONS_EXIT_FAILURE;
+    if (about)
+        strbuf_addf(&line, "%s: ", about);
+    strbuf_add_string(&line, sentence);
+    status = output_complain("replay", line.data);
+    strbuf_release(&line);
+    return status;
 }
 
 int replay_under_add(struct replay_under *under, const char *list)
@@ -59,21 +59,11 @@ static void clear_progress(void)
 
 /* ---- Printing ------------------------------------------------------------------------------ */
 
-static size_t columns_of(uint64_t width)
-{
-    size_t columns = term_columns(stdout);
-
-    columns = width ? width : columns > USUAL_MOST_COLUMNS ? USUAL_MOST_COLUMNS : columns;
-    return columns < LEAST_COLUMNS  ? LEAST_COLUMNS
-           : columns > MOST_COLUMNS ? MOST_COLUMNS
-                                    : columns;
-}
-
 static int print_text(FILE *out, const struct whatif *whatif, const char *path, int colour,
                       uint64_t width)
 {
     struct style style = {term_wants_colour((enum term_colour)colour, stdout), term_is_utf8(),
-                          columns_of(width)};
+                          output_columns(width, USUAL_MOST_COLUMNS)};
     struct strbuf text = STRBUF_INIT;
     size_t wrote;
 

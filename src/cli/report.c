@@ -7,7 +7,6 @@
 #include "base/options.h"
 #include "base/strbuf.h"
 #include "base/term.h"
-#include "base/text.h"
 #include "cli/output.h"
 #include "profile/profile.h"
 #include "report/report.h"
@@ -57,6 +56,8 @@ static int take_columns(void *target, const char *value)
 
 #define TO(field) OPTION_TO(struct arguments, field)
 
+#define REPORT(field) TO(report.field)
+
 static const struct option_entry entries[] = {
     OPTION_GROUP("What to show"),
     {"show", 0, OPTION_CALL, "SECTION,…",
@@ -79,9 +80,7 @@ static const struct option_entry entries[] = {
     {"filter", 'f', OPTION_STRING, "REGEX",
      "only call paths with a function, file or module that matches", TO(report.filter), false,
      NULL},
-    {"hide-std", 0, OPTION_SWITCH, NULL,
-     "leave out frames of the C, C++ and Rust libraries (default: yes)", TO(report.hide_std), false,
-     NULL},
+    HIDE_STD_ENTRY(REPORT),
     OPTION_GROUP("How to show it"),
     OUTPUT_ENTRIES(TO, "REPORT-JSON.md"),
     OPTION_GROUP_END};
@@ -102,14 +101,10 @@ static const struct options_command command = {
 
 static int complain(const char *sentence)
 {
-    struct strbuf safe = STRBUF_INIT;
-    text_add_safe_string(&safe, sentence);
-    fprintf(stderr, "tidemark report: %s\n", safe.data);
-    strbuf_release(&safe);
-    return OPTIONS_EXIT_FAILURE;
+    return output_complain("report", sentence);
 }
 
-static void settle(struct arguments *arguments, FILE *out)
+static void settle(struct arguments *arguments)
 {
     struct report_options *report = &arguments->report;
     report->metric = arguments->sort - 1;
@@ -125,12 +120,7 @@ static void settle(struct arguments *arguments, FILE *out)
     report->depth = arguments->depth == NOT_GIVEN ? 6 : arguments->depth;
     report->colour = term_wants_colour((enum term_colour)arguments->colour, stdout);
     report->utf8 = term_is_utf8();
-    size_t columns = term_columns(out);
-    report->columns = arguments->width ? arguments->width : columns > 160 ? 160 : columns;
-    if (report->columns < REPORT_LEAST_COLUMNS)
-        report->columns = REPORT_LEAST_COLUMNS;
-    if (report->columns > 1000)
-        report->columns = 1000;
+    report->columns = output_columns(arguments->width, 160);
 }
 
 static int show(const struct profile *profile, const struct arguments *arguments)
@@ -158,7 +148,7 @@ int cmd_report(int argc, char **argv)
     char why[160];
     if (report_filter_check(arguments.report.filter, why, sizeof why))
         return options_usage_error(&command, "--filter is no regular expression: %s", why);
-    settle(&arguments, stdout);
+    settle(&arguments);
     struct profile *profile;
     if (profile_read(&profile, argv[operand]))
         return complain(profile_error());

@@ -12,7 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "base/options.h"
-#include "base/text.h"
+#include "cli/output.h"
+#include "cli/source_path.h"
 #include "server/server.h"
 
 struct arguments {
@@ -40,8 +41,7 @@ static const struct option_entry entries[] = {
     {"open", 0, OPTION_SWITCH, NULL,
      "open the browser (default: on a terminal, where there is a display)", TO(open), false, NULL},
     OPTION_GROUP("What"),
-    {"source-path", 'S', OPTION_CALL, "OLD=NEW",
-     "sources recorded as below OLD are below NEW; may be repeated", 0, false, add_source_path},
+    SOURCE_PATH_ENTRY(add_source_path),
     OPTION_GROUP_END};
 
 static const struct options_command command = {
@@ -58,13 +58,7 @@ static const struct options_command command = {
 static int add_source_path(void *target, const char *value)
 {
     struct arguments *arguments = target;
-    int error = source_paths_add(&arguments->paths, value);
-    if (error == -EINVAL)
-        options_usage_error(&command, "'%s' is not right for --source-path: expected OLD=NEW",
-                            value);
-    else if (error)
-        options_usage_error(&command, "more than %d times --source-path", SOURCE_PATHS_MAX);
-    return error;
+    return source_path_add(&command, &arguments->paths, value);
 }
 
 static bool has_display(void)
@@ -121,11 +115,7 @@ static void open_browser(const char *url)
 
 static int complain(const char *sentence)
 {
-    struct strbuf safe = STRBUF_INIT;
-    text_add_safe_string(&safe, sentence);
-    fprintf(stderr, "tidemark serve: %s\n", safe.data);
-    strbuf_release(&safe);
-    return OPTIONS_EXIT_FAILURE;
+    return output_complain("serve", sentence);
 }
 
 static int wait_for_end(const sigset_t *signals)
