@@ -10,10 +10,13 @@
 #include <mpi.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "cli/job_command.h"
 #include "mpi/channel.h"
+#include "process/launcher.h"
 
 static const struct options_command command = {
     .name = "tidemark-mpi",
@@ -160,6 +163,22 @@ static void end_all(int number)
     MPI_Abort(MPI_COMM_WORLD, 125);
 }
 
+/* Under the launcher of another MPI each process is alone to its own: all of them would do all of
+ * the work and write the same file. Then the launcher's first one works, and the second says why.
+ * They all end well, or the launcher would kill the first. */
+static bool is_one_too_many(void)
+{
+    struct launcher launcher;
+    launcher_of(&launcher, getpid());
+    if (processes > 1 || !launcher.name || launcher.is_launcher || launcher.rank < 1)
+        return false;
+    if (launcher.rank == 1)
+        fputs("tidemark-mpi: this program is of another MPI than its launcher, so one process does "
+              "it all: start it with the mpirun of the MPI that it was built with\n",
+              stderr);
+    return true;
+}
+
 int main(int argc, char **argv)
 {
     static const struct job_engine engine = {&command, false, analyse};
@@ -168,6 +187,10 @@ int main(int argc, char **argv)
     MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &threads);
     MPI_Comm_rank(MPI_COMM_WORLD, &process);
     MPI_Comm_size(MPI_COMM_WORLD, &processes);
+    if (is_one_too_many()) {
+        MPI_Finalize();
+        return 0;
+    }
     signal(SIGABRT, end_all);
     if (process) {
         serve();
