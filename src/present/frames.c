@@ -95,6 +95,9 @@ void frame_add_file(struct strbuf *out, const struct profile *profile, struct fr
     add_place(out, profile, frame, columns, false);
 }
 
+/* Room for a name or a place, but hardly for both. */
+enum { NARROW = 36 };
+
 static size_t room_behind(const struct style *style, size_t used)
 {
     return style->columns > used + 16 ? style->columns - used : 16;
@@ -122,8 +125,13 @@ void frame_add_line(struct strbuf *out, const struct style *style, const struct 
                     struct frame frame, size_t used, bool strong)
 {
     struct strbuf name = STRBUF_INIT, place = STRBUF_INIT;
+    size_t room = room_behind(style, used), core;
     frame_add_name(&name, profile, frame);
-    frame_add_place(&place, profile, frame, room_behind(style, used) * 9 / 20);
+    name_core(name.data, &core);
+    /* On a narrow rest of a line half a name and half a place would say nothing. */
+    if (room >= NARROW || core + 2 + NARROW / 3 < room)
+        frame_add_place(&place, profile, frame,
+                        room < NARROW ? room - core - 2 : room * 9 / 20);
     frame_add_columns(out, style, name.data, place.data, used, strong);
     strbuf_release(&name);
     strbuf_release(&place);
