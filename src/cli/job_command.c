@@ -60,9 +60,9 @@ static void add_listed(struct strbuf *out, const struct manifest_job *job)
 {
     strbuf_addf(out, "  --id %s  ", job->id);
     if (job->ranks > 0)
-        strbuf_addf(out, "%lld ranks", (long long)job->ranks);
+        strbuf_addf(out, "%lld rank%s", (long long)job->ranks, job->ranks == 1 ? "" : "s");
     else
-        strbuf_addf(out, "%zu processes", job->process_count);
+        strbuf_addf(out, "%zu process%s", job->process_count, job->process_count == 1 ? "" : "es");
     if (job->start_unix_ns >= 0)
         strbuf_addf(out, ", %s", human_time(job->start_unix_ns / 1000000000).text);
     for (size_t i = 0; i < job->process_count; i++)

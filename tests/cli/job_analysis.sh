@@ -73,3 +73,15 @@ mkdir two
 try tidemark job two/a/*.tmk two/b/*.tmk
 cat err
 tidemark job --id second two/a/*.tmk two/b/*.tmk | head -1
+
+echo "--- what was made of its profiles is none of its ranks"
+tidemark job -f json run16 >before.json
+tidemark job -o run16/job.tmk run16 >/dev/null
+cp run16/rank-00001.tmk run16/rank-00001.replay.tmk
+tidemark job -f json run16 | cmp - before.json && echo "left out"
+tidemark job run16/job.tmk | head -1 | grep -o '^[a-z]*  1 rank '
+
+echo "--- ranks that are all alike"
+"$MAKE_JOB" alike 1
+cp alike/rank-00000.tmk again.tmk && cp again.tmk third.tmk
+tidemark job alike/rank-00000.tmk again.tmk third.tmk | grep -E '^(Distribution|Why)' || echo "nothing to explain"

@@ -126,6 +126,20 @@ try tidemark events m.tmt --address here
 sentence "no address"
 try tidemark blocks m.tmt --function '('
 sentence "regular expression"
+try tidemark events m.tmt --from 80% --to 20%
+sentence "comes before"
+try tidemark replay m.tmt --rounds 2
+sentence "give --under too"
+try tidemark record --compress=lz4 true
+sentence "give --trace too"
+
+echo "== what is not shown is said"
+try tidemark events m.tmt --address 0x10
+sentence "no event"
+wc -c <out
+try tidemark at m.tmt peak --top 1 --paths
+grep -Eo '[0-9]+ more (functions|call paths)' out | sed 's/[0-9]*/N/'
+tidemark events m.tmt | grep -c ' $'
 
 echo "== cut off"
 head -c $(($(stat -c %s m.tmt) * 2 / 3)) m.tmt >cut.tmt

@@ -28,9 +28,22 @@ for kind in openmpi mpich; do
     for processes in 1 2 4; do
         check "mpirun.$kind" "$binary" $processes
     done
+    # Open MPI gives its processes a terminal, whatever its own output is.
+    NO_COLOR= TERM=xterm "mpirun.$kind" -n 2 "$binary" --width 90 run >mpi.txt
+    cmp serial.txt mpi.txt || echo "$kind: colour in a file?"
     "mpirun.$kind" -n 2 "$binary" nowhere >out 2>err
     [ $? = 0 ] && echo "$kind: nowhere is no job, and that is no failure?"
     [ "$(grep -c '^tidemark-mpi: .*nowhere' err)" = 1 ] || cat err
 done
+
+# Under the launcher of another MPI one process does it all, and says so.
+if [ $tried = 2 ]; then
+    binary=$BIN/tidemark-mpi
+    other=mpich
+    ldd "$binary" | grep -q 'libmpi\.so' || other=openmpi
+    "mpirun.$other" -n 3 "$binary" --width 90 -o mpi.tmk run >mpi.txt 2>err
+    [ "$(grep -c '^tidemark-mpi: .*another MPI' err)" = 1 ] || cat err
+    cmp serial.txt mpi.txt && cmp serial.tmk mpi.tmk || echo "differs: under the other launcher"
+fi
 [ $tried -gt 0 ] || skip "no MPI"
 echo "the same as serial"

@@ -53,6 +53,8 @@ tidemark record -q --trace -o run.tmk "$VICTIMS/crossfree" >/dev/null
 try tidemark replay -q --to 40% -o 1.tmk run.tmt
 try tidemark replay -q --from 40% --to 80% -o 2.tmk run.tmt
 try tidemark replay -q --from '#0' -o whole.tmk run.tmt
+tidemark report 1.tmk | grep -oE '^  (left at end|never freed)'
+tidemark insight --json 1.tmk | grep -c 'a part of a run: what is left'
 for what in alloc_count alloc_bytes free_count events; do
     first=$(query 1.tmk "SELECT $what FROM program")
     split=$(query 1.tmk "SELECT events FROM program")
