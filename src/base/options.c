@@ -142,6 +142,12 @@ static const char *expectation(const struct option_entry *entry)
 
 /* ---- Errors -------------------------------------------------------------------------------- */
 
+/* "tidemark ", or nothing for a program of its own such as tidemark-mpi. */
+static const char *program_of(const struct options_command *command)
+{
+    return strncmp(command->name, "tidemark", 8) ? "tidemark " : "";
+}
+
 int options_usage_error(const struct options_command *command, const char *format, ...)
 {
     struct strbuf sentence = STRBUF_INIT, safe = STRBUF_INIT;
@@ -150,8 +156,9 @@ int options_usage_error(const struct options_command *command, const char *forma
     strbuf_addv(&sentence, format, arguments);
     va_end(arguments);
     text_add_safe(&safe, sentence.data, sentence.length);
-    fprintf(stderr, "tidemark %s: %s\nTry 'tidemark help %s'.\n", command->name, safe.data,
-            command->name);
+    const char *program = program_of(command);
+    fprintf(stderr, "%s%s: %s\nTry '%s%s%s'.\n", program, command->name, safe.data,
+            *program ? "tidemark help " : "", command->name, *program ? "" : " --help");
     strbuf_release(&sentence);
     strbuf_release(&safe);
     return OPTIONS_EXIT_FAILURE;
@@ -267,7 +274,7 @@ static void add_option_help(struct strbuf *out, const struct option_entry *entry
 void options_help(const struct options_command *command, FILE *out, size_t columns)
 {
     struct strbuf text = STRBUF_INIT;
-    strbuf_addf(&text, "Usage: tidemark %s %s\n\n", command->name, command->synopsis);
+    strbuf_addf(&text, "Usage: %s%s %s\n\n", program_of(command), command->name, command->synopsis);
     text_add_wrapped(&text, command->purpose, 0, columns);
     strbuf_add_char(&text, '\n');
     if (is_option(&command->entries[0]))

@@ -277,11 +277,11 @@ static void add_row(struct strbuf *out, const struct style *style, const struct 
     snprintf(text, sizeof text, "0x%llx", (unsigned long long)block->address);
     cell(out, text, ADDRESS);
     strbuf_add_repeated(out, " ", GAP);
-    frame_add_line(out, style, blocks->profile, frame, used, false);
+    frame_add_tight_line(out, style, blocks->profile, frame, used);
     for (size_t i = 0; i < blocks->options->style.depth && frame_walk_next(&walk, &frame); i++) {
         strbuf_add_repeated(out, " ", used);
         style_add(out, style, TONE_DIM, style_sign(style, "↑ ", "^ "));
-        frame_add_line(out, style, blocks->profile, frame, used + 2, false);
+        frame_add_tight_line(out, style, blocks->profile, frame, used + 2);
     }
 }
 

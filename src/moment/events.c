@@ -229,7 +229,7 @@ static void add_frames(struct stream *stream, uint32_t node, size_t used)
     struct frame_walk walk;
     struct frame frame = frame_walk_begin(&walk, stream->profile, stream->hidden, node);
 
-    frame_add_line(&stream->out, &stream->style, stream->profile, frame, used, false);
+    frame_add_tight_line(&stream->out, &stream->style, stream->profile, frame, used);
     while (stream->options->stacks && frame_walk_next(&walk, &frame)) {
         strbuf_add_repeated(&stream->out, " ", NUMBER + GAP);
         style_add(&stream->out, &stream->style, TONE_DIM, style_sign(&stream->style, "↑ ", "^ "));

@@ -125,14 +125,25 @@ void frame_add_line(struct strbuf *out, const struct style *style, const struct 
                     struct frame frame, size_t used, bool strong)
 {
     struct strbuf name = STRBUF_INIT, place = STRBUF_INIT;
+    frame_add_name(&name, profile, frame);
+    frame_add_place(&place, profile, frame, room_behind(style, used) * 9 / 20);
+    frame_add_columns(out, style, name.data, place.data, used, strong);
+    strbuf_release(&name);
+    strbuf_release(&place);
+}
+
+void frame_add_tight_line(struct strbuf *out, const struct style *style,
+                          const struct profile *profile, struct frame frame, size_t used)
+{
     size_t room = room_behind(style, used), core;
+    struct strbuf name = STRBUF_INIT, place = STRBUF_INIT;
     frame_add_name(&name, profile, frame);
     name_core(name.data, &core);
-    /* On a narrow rest of a line half a name and half a place would say nothing. */
-    if (room >= NARROW || core + 2 + NARROW / 3 < room)
-        frame_add_place(&place, profile, frame,
-                        room < NARROW ? room - core - 2 : room * 9 / 20);
-    frame_add_columns(out, style, name.data, place.data, used, strong);
+    if (room >= NARROW)
+        frame_add_place(&place, profile, frame, room * 9 / 20);
+    else if (core + 2 + NARROW / 3 < room)
+        frame_add_place(&place, profile, frame, room - core - 2);
+    frame_add_columns(out, style, name.data, place.data, used, false);
     strbuf_release(&name);
     strbuf_release(&place);
 }

@@ -43,6 +43,9 @@ void frame_add_columns(struct strbuf *out, const struct style *style, const char
 /* The rest of a line whose first `used` columns are taken: name, and place at the right edge. */
 void frame_add_line(struct strbuf *out, const struct style *style, const struct profile *profile,
                     struct frame frame, size_t used, bool strong);
+/* The same behind many columns: the name goes first, a place only where it is left room. */
+void frame_add_tight_line(struct strbuf *out, const struct style *style,
+                          const struct profile *profile, struct frame frame, size_t used);
 
 /* The members "function", "file", "line" and "module" of an object that is open. */
 void frame_write(struct json *json, const struct profile *profile, struct frame frame);

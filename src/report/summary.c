@@ -124,6 +124,19 @@ static int add_sites(struct summary *summary)
     return 0;
 }
 
+/* What stands first tells most; with its middle cut out "holds 64 %" might read "4 %". */
+static void add_cut_at_end(struct summary *summary, const char *label, const char *sentence)
+{
+    struct strbuf lines = STRBUF_INIT;
+    const char *end = style_sign(&summary->style, " …", " ...");
+    text_add_wrapped(&lines, sentence, LABEL, summary->style.columns - text_width(end));
+    size_t length = strcspn(lines.data, "\n");
+    strbuf_add_string(&summary->out, label);
+    strbuf_add(&summary->out, lines.data, length);
+    strbuf_addf(&summary->out, "%s\n", length < lines.length ? end : "");
+    strbuf_release(&lines);
+}
+
 /* One line: the first finding, if it is one to look at. */
 static int add_insight(struct summary *summary)
 {
@@ -131,9 +144,7 @@ static int add_insight(struct summary *summary)
     if (!insights)
         return -ENOMEM;
     if (insights->count && insights->items[0].severity >= INSIGHT_WARNING) {
-        strbuf_add_string(&summary->out, "  insight      ");
-        text_add_wrapped(&summary->out, insights->items[0].title, LABEL, summary->style.columns);
-        strbuf_add_char(&summary->out, '\n');
+        add_cut_at_end(summary, "  insight      ", insights->items[0].title);
     }
     insights_free(insights);
     return 0;
