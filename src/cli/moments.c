@@ -60,7 +60,7 @@ int moments_close(const char *command, struct term_pager *pager, int error)
 {
     int close_error = term_pager_close(pager);
 
-    if (error == -ENOMEM || error == -EBADMSG)
+    if (error == -ENOMEM || error == -EBADMSG || error == -EINVAL)
         return moments_complain(command, moment_error());
     if (error == -EPIPE || close_error == -EPIPE)
         return 0;

@@ -19,7 +19,7 @@
 #include "base/human.h"
 #include "base/ticks.h"
 #include "collector/collector.h"
-#include "collector/job_entry.h"
+#include "collector/image_entry.h"
 #include "collector/job_place.h"
 #include "collector/looks.h"
 #include "collector/merge.h"
@@ -68,7 +68,7 @@ struct image {
     bool looked;         /* for the last time */
     uint64_t next_sample_ns, sample_interval_ns, next_flush_ns, next_trace_ns;
     bool written; /* the profile exists */
-    struct job_entry entry; /* with a directory of jobs */
+    struct image_entry entry; /* with a directory of jobs */
 
     /* a flush under way, on a thread of its own */
     pthread_t flusher;
@@ -264,7 +264,7 @@ static bool take_place(struct image *image)
 {
     if (!image->options.job)
         return true;
-    struct job_entry_owner owner = {.job = job_id(image),
+    struct image_entry_owner owner = {.job = job_id(image),
                                     .session = image->options.session,
                                     .program = image->program,
                                     .boot = image->boot,
@@ -273,7 +273,7 @@ static bool take_place(struct image *image)
                                     .parent = image->parent,
                                     .start_unix_ns = image->start_unix_ns,
                                     .uses_mpi = image->uses_mpi};
-    int status = job_entry_take(&image->entry, image->options.job, &owner, &image->path);
+    int status = image_entry_take(&image->entry, image->options.job, &owner, &image->path);
     if (status < 0)
         fail(image, "%s", profile_error());
     return status == 0;
@@ -282,13 +282,13 @@ static bool take_place(struct image *image)
 static void end_entry(struct image *image)
 {
     struct ending ending = ending_of(image);
-    struct job_entry_end end = {
+    struct image_entry_end end = {
         .how = end_names[ending.how],
         .status = has_status(ending) ? ending.status : -1,
         .duration_ns = image->end_unix_ns ? image->end_unix_ns - image->start_unix_ns : 0,
         .error = image->result.error,
         .trace = image->trace_path};
-    if (job_entry_finish(&image->entry, &end) < 0)
+    if (image_entry_finish(&image->entry, &end) < 0)
         fail(image, "%s", profile_error());
 }
 
@@ -629,9 +629,9 @@ static void complete(struct image *image)
     image->end_unix_ns = unix_ns();
     flush_collect(image);
     say_lost(image);
-    job_entry_note_events(&image->entry, image->feed.replay, &image->view);
+    image_entry_note_events(&image->entry, image->feed.replay, &image->view);
     if (is_stub(image)) {
-        job_entry_discard(&image->entry);
+        image_entry_discard(&image->entry);
         return;
     }
     bool ready = wait_for_writer(image);
@@ -776,7 +776,7 @@ static void *image_thread(void *context)
 
 static void image_free(struct image *image)
 {
-    job_entry_release(&image->entry);
+    image_entry_release(&image->entry);
     free(image->boot);
     free(image->executable);
     free(image->command);

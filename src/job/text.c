@@ -106,8 +106,8 @@ static void add_head(struct job_text *text)
     struct strbuf title = STRBUF_INIT;
     text_add_safe_string(&title, summary->program ? summary->program : "?");
     style_add(&text->out, &text->style, TONE_TITLE, title.data);
-    strbuf_addf(&text->out, "  %s ranks on %zu node%s", human_exact(job->size).text,
-                job->node_count, job->node_count == 1 ? "" : "s");
+    strbuf_addf(&text->out, "  %s rank%s on %zu node%s", human_exact(job->size).text,
+                job->size == 1 ? "" : "s", job->node_count, job->node_count == 1 ? "" : "s");
     if (*job->id) {
         strbuf_add_string(&text->out, ", job ");
         text_add_safe_string(&text->out, job->id);

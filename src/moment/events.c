@@ -522,7 +522,7 @@ static int show_all(struct stream *stream)
 
 /* ---- The whole ----------------------------------------------------------------------------- */
 
-static void take_limits(struct stream *stream)
+static int take_limits(struct stream *stream)
 {
     const struct rerun_moment *from = &stream->options->from, *to = &stream->options->to;
     struct trace_state state;
@@ -540,6 +540,9 @@ static void take_limits(struct stream *stream)
     } else if (to->kind != RERUN_NO_MOMENT) {
         stream->to_ticks = rerun_moment_ticks(stream->trace, to);
     }
+    return stream->from_event > stream->to_event || stream->from_ticks > stream->to_ticks
+               ? moment_fail(-EINVAL, "there is nothing to show: the window ends before it begins")
+               : 0;
 }
 
 static int name_paths(struct stream *stream)
@@ -547,7 +550,7 @@ static int name_paths(struct stream *stream)
     const struct events_options *options = stream->options;
 
     if (rerun_names(stream->trace, SIZE_MAX, NULL, &stream->profile))
-        return moment_fail(-EIO, "%s", rerun_error());
+        return moment_fail(-EBADMSG, "%s", rerun_error());
     if (options->pattern && match_paths(stream->profile, options->pattern, &stream->wanted))
         return no_memory();
     stream->hidden = options->style.hide_std ? frames_of_libraries(stream->profile)
@@ -566,8 +569,9 @@ int events_show(FILE *out, const struct trace *trace, const struct events_option
     int error;
 
     rerun_clock(trace, &stream.clock);
-    take_limits(&stream);
-    error = name_paths(&stream);
+    error = take_limits(&stream);
+    if (!error)
+        error = name_paths(&stream);
     if (!error)
         error = show_all(&stream);
     if (!error && fflush(out))

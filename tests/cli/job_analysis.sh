@@ -73,3 +73,8 @@ mkdir two
 try tidemark job two/a/*.tmk two/b/*.tmk
 cat err
 tidemark job --id second two/a/*.tmk two/b/*.tmk | head -1
+
+echo "--- the first rank's profile cannot be read: what the others say of the program stands"
+tidemark job run16 | head -1
+echo junk >run16/rank-00000.tmk
+tidemark job run16 | head -1

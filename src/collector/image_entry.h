@@ -1,7 +1,7 @@
 /* The entry of a process in its job's directory, from the place that it takes to how it ended. What
  * is in the file is profile/entry.h's, where it lies job_place.h's. For one thread. */
-#ifndef TIDEMARK_COLLECTOR_JOB_ENTRY_H
-#define TIDEMARK_COLLECTOR_JOB_ENTRY_H
+#ifndef TIDEMARK_COLLECTOR_IMAGE_ENTRY_H
+#define TIDEMARK_COLLECTOR_IMAGE_ENTRY_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -11,13 +11,13 @@
 #include "profile/entry.h"
 #include "replay/replay.h"
 
-struct job_entry {
+struct image_entry {
     struct entry entry;
     struct entry_writer *writer; /* NULL: it has no place */
 };
 
 /* Whose entry it is. `boot` NULL: not known. */
-struct job_entry_owner {
+struct image_entry_owner {
     const char *job, *session, *program, *boot;
     const struct launcher *launcher;
     pid_t pid, parent;
@@ -27,26 +27,26 @@ struct job_entry_owner {
 
 /* Takes a place in the directory of jobs, if the entry has none yet; `path` is then the profile's,
  * malloc'd. 0 or -errno with profile_error()'s sentence. */
-int job_entry_take(struct job_entry *entry, const char *directory,
-                   const struct job_entry_owner *owner, char **path);
+int image_entry_take(struct image_entry *entry, const char *directory,
+                   const struct image_entry_owner *owner, char **path);
 
 /* What is known when all events are in. Without a place nothing happens, as below. */
-void job_entry_note_events(struct job_entry *entry, struct replay *replay,
+void image_entry_note_events(struct image_entry *entry, struct replay *replay,
                            const struct view *view);
 
 /* A fork that did next to nothing before it executed something else leaves nothing. */
-void job_entry_discard(struct job_entry *entry);
+void image_entry_discard(struct image_entry *entry);
 
 /* How it ended. `status` negative: none is known; `duration_ns` 0 likewise; `error` NULL: nothing
  * has failed; `trace` NULL, or a trace's path, named if it is there. 0 or -errno with a sentence. */
-struct job_entry_end {
+struct image_entry_end {
     const char *how;
     int status;
     int64_t duration_ns;
     const char *error, *trace;
 };
-int job_entry_finish(struct job_entry *entry, const struct job_entry_end *end);
+int image_entry_finish(struct image_entry *entry, const struct image_entry_end *end);
 
-void job_entry_release(struct job_entry *entry);
+void image_entry_release(struct image_entry *entry);
 
 #endif

@@ -1,4 +1,4 @@
-#include "collector/job_entry.h"
+#include "collector/image_entry.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@ static char *copy_of(const char *text)
     return text ? strdup(text) : NULL;
 }
 
-static void describe(struct entry *entry, const struct job_entry_owner *owner)
+static void describe(struct entry *entry, const struct image_entry_owner *owner)
 {
     const struct launcher *launcher = owner->launcher;
     entry_init(entry);
@@ -32,8 +32,8 @@ static void describe(struct entry *entry, const struct job_entry_owner *owner)
     entry->uses_mpi = owner->uses_mpi;
 }
 
-int job_entry_take(struct job_entry *entry, const char *directory,
-                   const struct job_entry_owner *owner, char **path)
+int image_entry_take(struct image_entry *entry, const char *directory,
+                   const struct image_entry_owner *owner, char **path)
 {
     if (entry->writer)
         return 0;
@@ -49,7 +49,7 @@ static void see_module(void *context, const struct wire_module *module)
         entry->uses_mpi = 1; /* opened after the start, as Python does */
 }
 
-void job_entry_note_events(struct job_entry *entry, struct replay *replay,
+void image_entry_note_events(struct image_entry *entry, struct replay *replay,
                            const struct view *view)
 {
     struct program_metrics program;
@@ -62,14 +62,14 @@ void job_entry_note_events(struct job_entry *entry, struct replay *replay,
     view_modules(view, &cursor, see_module, &entry->entry);
 }
 
-void job_entry_discard(struct job_entry *entry)
+void image_entry_discard(struct image_entry *entry)
 {
     if (entry->writer)
         entry_writer_discard(entry->writer);
     entry->writer = NULL;
 }
 
-int job_entry_finish(struct job_entry *entry, const struct job_entry_end *end)
+int image_entry_finish(struct image_entry *entry, const struct image_entry_end *end)
 {
     struct entry *said = &entry->entry;
     if (!entry->writer)
@@ -88,7 +88,7 @@ int job_entry_finish(struct job_entry *entry, const struct job_entry_end *end)
     return error;
 }
 
-void job_entry_release(struct job_entry *entry)
+void image_entry_release(struct image_entry *entry)
 {
     entry_release(&entry->entry);
 }
