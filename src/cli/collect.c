@@ -138,7 +138,7 @@ int cmd_collect(int argc, char **argv)
     if (options.job && job_place_prepare(options.job) < 0)
         fprintf(stderr, "tidemark: this process is not recorded: %s\n", profile_error());
     leave_stderr();
-    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow fails to */
+    collector_prepare_files();
     struct collector_options wanted = record_collector_options(&options);
     wanted.exit_waits = true;
     /* A terminal's signals are not for us (we are a session of our own); a service manager's are:

@@ -104,6 +104,47 @@ static void choose_output(struct strbuf *name, const struct replay_options *opti
         name_profile(name, trace, options->output);
 }
 
+static bool is_same_file(const struct stat *file, const char *path)
+{
+    struct stat other;
+    return stat(path, &other) == 0 && file->st_ino == other.st_ino && file->st_dev == other.st_dev;
+}
+
+/* Nothing that is written may take the place of a trace, or of what was written before it. */
+static int check_output(char **outputs, int index, char **traces, int count)
+{
+    struct stat there;
+    bool exists = stat(outputs[index], &there) == 0;
+    for (int i = 0; i < count; i++) {
+        if (exists && is_same_file(&there, traces[i]))
+            return options_usage_error(&command, "the profile would take the place of the trace %s: "
+                                                 "give another name as --output",
+                                       traces[i]);
+        if (i < index && !strcmp(outputs[i], outputs[index]))
+            return options_usage_error(&command, "the profiles of %s and %s would both be %s: replay "
+                                                 "them one by one, each with its --output",
+                                       traces[i], traces[index], outputs[index]);
+    }
+    return 0;
+}
+
+static int check_outputs(const struct replay_options *options, char **traces, int count)
+{
+    char **outputs = calloc((size_t)count, sizeof *outputs);
+    int status = 0;
+    for (int i = 0; outputs && i < count; i++) {
+        struct strbuf name = STRBUF_INIT;
+        choose_output(&name, options, traces[i]);
+        outputs[i] = strbuf_detach(&name);
+    }
+    for (int i = 0; outputs && i < count && !status; i++)
+        status = check_output(outputs, i, traces, count);
+    for (int i = 0; outputs && i < count; i++)
+        free(outputs[i]);
+    free(outputs);
+    return status;
+}
+
 /* ---- Progress ------------------------------------------------------------------------------ */
 
 struct progress {
@@ -199,6 +240,8 @@ static int replay_all(const struct replay_options *options, char **traces, int c
     int status = moments_parse(&command, options->from, &rerun.from);
     if (!status)
         status = moments_parse(&command, options->to, &rerun.to);
+    if (!status)
+        status = check_outputs(options, traces, count);
     if (status)
         return status;
     for (int i = 0; i < count; i++) {

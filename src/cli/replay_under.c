@@ -88,7 +88,7 @@ static int print(const struct whatif *whatif, const char *path, bool json, int c
 
     error = error ? error : close_error;
     if (error && error != -EPIPE)
-        return complain(NULL, strerror(-error));
+        return complain("cannot write", strerror(-error));
     return 0;
 }
 

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
@@ -82,6 +83,16 @@ static int listen_as(const char *name)
     if (fd >= 0)
         close(fd);
     return error;
+}
+
+void collector_prepare_files(void)
+{
+    struct rlimit limit;
+    signal(SIGXFSZ, SIG_IGN);
+    if (getrlimit(RLIMIT_FSIZE, &limit) < 0)
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_FSIZE, &limit);
 }
 
 int collector_open(struct collector **out, const struct collector_options *options,

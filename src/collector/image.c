@@ -16,9 +16,10 @@
 #include "assembly/snapshot.h"
 #include "assembly/supplement.h"
 #include "assembly/writer.h"
-#include "base/strbuf.h"
+#include "base/human.h"
 #include "base/ticks.h"
 #include "collector/collector.h"
+#include "collector/image_entry.h"
 #include "collector/job_place.h"
 #include "collector/looks.h"
 #include "collector/merge.h"
@@ -67,8 +68,7 @@ struct image {
     bool looked;         /* for the last time */
     uint64_t next_sample_ns, sample_interval_ns, next_flush_ns, next_trace_ns;
     bool written; /* the profile exists */
-    struct entry entry; /* with a directory of jobs */
-    struct entry_writer *entry_writer;
+    struct image_entry entry; /* with a directory of jobs */
 
     /* a flush under way, on a thread of its own */
     pthread_t flusher;
@@ -259,96 +259,37 @@ static void tell_end(struct image *image, take_fact *take)
 
 /* ---- Its entry in a directory of jobs ---- */
 
-static char *copy_of(const char *text)
-{
-    return text ? strdup(text) : NULL;
-}
-
-static void describe_entry(struct image *image)
-{
-    const struct launcher *launcher = &image->launcher;
-    struct entry *entry = &image->entry;
-    entry_init(entry);
-    entry->job = strdup(job_id(image));
-    entry->session = strdup(image->options.session);
-    entry->launcher = copy_of(launcher->name);
-    entry->rank = launcher->rank;
-    entry->ranks = launcher->ranks;
-    entry->local_rank = launcher->local_rank;
-    entry->node = launcher->node;
-    entry->is_launcher = launcher->is_launcher;
-    process_host_name(&entry->host);
-    entry->boot = copy_of(image->boot);
-    entry->pid = image->pid;
-    entry->parent_pid = image->parent;
-    entry->program = strdup(image->program);
-    entry->start_unix_ns = image->start_unix_ns;
-    entry->uses_mpi = image->uses_mpi;
-}
-
 /* Its place in the directory; false, with a failure noted, if there is none to be had. */
 static bool take_place(struct image *image)
 {
-    if (!image->options.job || image->entry_writer)
+    if (!image->options.job)
         return true;
-    describe_entry(image);
-    int status = job_place_take(image->options.job, &image->entry, &image->entry_writer,
-                                &image->path);
+    struct image_entry_owner owner = {.job = job_id(image),
+                                    .session = image->options.session,
+                                    .program = image->program,
+                                    .boot = image->boot,
+                                    .launcher = &image->launcher,
+                                    .pid = image->pid,
+                                    .parent = image->parent,
+                                    .start_unix_ns = image->start_unix_ns,
+                                    .uses_mpi = image->uses_mpi};
+    int status = image_entry_take(&image->entry, image->options.job, &owner, &image->path);
     if (status < 0)
         fail(image, "%s", profile_error());
     return status == 0;
 }
 
-static void see_module(void *context, const struct wire_module *module)
-{
-    struct entry *entry = context;
-    if (job_place_is_mpi(module->path))
-        entry->uses_mpi = 1; /* opened after the start, as Python does */
-}
-
-static void note_peak(struct image *image)
-{
-    struct program_metrics program;
-    size_t cursor = 0;
-    if (!image->entry_writer)
-        return;
-    replay_program(image->feed.replay, &program);
-    image->entry.peak_bytes = (int64_t)program.total.peak_bytes;
-    image->entry.alloc_count = (int64_t)program.total.alloc_count;
-    view_modules(&image->view, &cursor, see_module, &image->entry);
-}
-
-/* Only a trace that is there is named. */
-static void note_trace(struct image *image)
-{
-    if (image->trace_path && access(image->trace_path, F_OK) == 0)
-        image->entry.trace = strdup(strrchr(image->trace_path, '/') + 1);
-}
-
-/* A fork that did next to nothing before it executed something else leaves nothing. */
-static void drop_entry(struct image *image)
-{
-    entry_writer_discard(image->entry_writer);
-    image->entry_writer = NULL;
-}
-
 static void end_entry(struct image *image)
 {
-    if (!image->entry_writer)
-        return;
     struct ending ending = ending_of(image);
-    struct entry *entry = &image->entry;
-    entry->end = strdup(end_names[ending.how]);
-    if (has_status(ending))
-        entry->end_status = ending.status;
-    if (image->end_unix_ns)
-        entry->duration_ns = image->end_unix_ns - image->start_unix_ns;
-    entry->error = copy_of(image->result.error);
-    note_trace(image);
-    if (entry_writer_update(image->entry_writer, entry) < 0)
+    struct image_entry_end end = {
+        .how = end_names[ending.how],
+        .status = has_status(ending) ? ending.status : -1,
+        .duration_ns = image->end_unix_ns ? image->end_unix_ns - image->start_unix_ns : 0,
+        .error = image->result.error,
+        .trace = image->trace_path};
+    if (image_entry_finish(&image->entry, &end) < 0)
         fail(image, "%s", profile_error());
-    entry_writer_close(image->entry_writer);
-    image->entry_writer = NULL;
 }
 
 /* ---- Writing ---- */
@@ -688,9 +629,9 @@ static void complete(struct image *image)
     image->end_unix_ns = unix_ns();
     flush_collect(image);
     say_lost(image);
-    note_peak(image);
+    image_entry_note_events(&image->entry, image->feed.replay, &image->view);
     if (is_stub(image)) {
-        drop_entry(image);
+        image_entry_discard(&image->entry);
         return;
     }
     bool ready = wait_for_writer(image);
@@ -775,6 +716,20 @@ static void begin_replay(struct image *image, double tick_ns)
         begin_trace(image, tick_ns);
 }
 
+static void say_not_recorded(struct image *image, int error)
+{
+    if (error == EFBIG)
+        fail(image,
+             "process %d (%s) is not recorded: files may have %s at most (ulimit -f), and the memory "
+             "that it would share with the collector, which counts as one, takes %s: raise the limit",
+             (int)image->pid, image->program,
+             human_bytes(view_most_bytes()).text,
+             human_bytes((uint64_t)VIEW_LEAST_CHUNKS * WIRE_CHUNK_BYTES).text);
+    else
+        fail(image, "process %d (%s) is not recorded: %s", (int)image->pid, image->program,
+             strerror(error));
+}
+
 static bool begin(struct image *image)
 {
     image->start = clock_read();
@@ -794,8 +749,7 @@ static bool begin(struct image *image)
     image->next_flush_ns = image->start.ns + FLUSH_NS;
     send_welcome(image->socket, image->merge ? image->view.fd : -1, image->merge ? 0 : ENOMEM);
     if (!image->merge)
-        fail(image, "process %d (%s) is not recorded: %s", (int)image->pid, image->program,
-             strerror(status < 0 ? -status : ENOMEM));
+        say_not_recorded(image, status < 0 ? -status : ENOMEM);
     return image->merge != NULL;
 }
 
@@ -822,7 +776,7 @@ static void *image_thread(void *context)
 
 static void image_free(struct image *image)
 {
-    entry_release(&image->entry);
+    image_entry_release(&image->entry);
     free(image->boot);
     free(image->executable);
     free(image->command);

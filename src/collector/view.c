@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 static void *chunk_map(const struct view *view, uint32_t index)
@@ -25,10 +26,24 @@ static int lock_as_collector(pthread_mutex_t *mutex)
     return error ? -error : -pthread_mutex_lock(mutex);
 }
 
+uint64_t view_most_bytes(void)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_FSIZE, &limit) == 0 ? limit.rlim_cur : RLIM_INFINITY;
+}
+
+static uint32_t chunks_allowed(uint32_t wanted)
+{
+    uint64_t chunks = view_most_bytes() / WIRE_CHUNK_BYTES;
+    return chunks < wanted ? (uint32_t)chunks : wanted;
+}
+
 /* A file as large as it may ever get: it is sparse, and the program must not be able to shrink it
  * under our feet. */
 static int memory_new(uint32_t chunks)
 {
+    if (chunks < VIEW_LEAST_CHUNKS)
+        return -EFBIG;
     int fd = memfd_create("tidemark", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd < 0)
         return -errno;
@@ -43,9 +58,10 @@ static int memory_new(uint32_t chunks)
 
 int view_open(struct view *view, const struct wire_header *options)
 {
-    *view = (struct view){.fd = memory_new(options->chunk_limit),
+    uint32_t chunks = chunks_allowed(options->chunk_limit);
+    *view = (struct view){.fd = memory_new(chunks),
                           .ring_bytes = options->ring_bytes,
-                          .chunk_limit = options->chunk_limit};
+                          .chunk_limit = chunks};
     if (view->fd < 0)
         return view->fd;
     view->header = chunk_map(view, 0);
@@ -56,6 +72,7 @@ int view_open(struct view *view, const struct wire_header *options)
         return error;
     }
     memcpy(view->header, options, sizeof *options);
+    view->header->chunk_limit = chunks;
     view->header->magic = WIRE_MAGIC;
     view->header->header_bytes = sizeof *options;
     view->chunks_seen = 1;

@@ -21,8 +21,15 @@ struct view {
     size_t ring_chunk_count, data_chunk_count, node_chunk_count, module_chunk_count;
 };
 
-/* Makes the memory with the session's options and locks its `collector` mutex in the name of the
- * calling thread. 0 or -errno. */
+/* The header, rings, their data, nodes and modules, and as much again. */
+enum { VIEW_LEAST_CHUNKS = 10 };
+
+/* The limit for files (ulimit -f) holds for the memory too: it is a file, though none of a disk. */
+uint64_t view_most_bytes(void);
+
+/* Makes the memory with the session's options, as large as it may be, and locks its `collector`
+ * mutex in the name of the calling thread. 0 or -errno; -EFBIG: fewer chunks are allowed than it
+ * takes. */
 int view_open(struct view *view, const struct wire_header *options);
 void view_close(struct view *view);
 

@@ -59,12 +59,19 @@ static void rank_release(struct job_rank *rank)
     free(rank->note);
 }
 
+/* Whose facts are the job's: what cannot be read has none to give. */
+static bool goes_before(const struct job_rank *one, const struct job_rank *other)
+{
+    bool read = job_rank_is_read(one);
+    return read != job_rank_is_read(other) ? read : job_rank_order(one, other) < 0;
+}
+
 void job_summary_add_rank(struct job_summary *summary, const struct job_rank *rank)
 {
     summary->ranks = bytes_grow(summary->ranks, summary->rank_count, &summary->rank_capacity,
                                 sizeof *summary->ranks);
     summary->ranks[summary->rank_count] = *rank;
-    if (job_rank_order(rank, &summary->ranks[summary->first_rank]) < 0)
+    if (goes_before(rank, &summary->ranks[summary->first_rank]))
         summary->first_rank = summary->rank_count;
     summary->rank_count++;
 }
@@ -202,7 +209,7 @@ static void merge_facts(struct job_summary *into, struct job_summary *from)
 {
     if (!from->rank_count ||
         (into->rank_count &&
-         job_rank_order(&into->ranks[into->first_rank], &from->ranks[from->first_rank]) <= 0))
+         !goes_before(&from->ranks[from->first_rank], &into->ranks[into->first_rank])))
         return;
     facts_release(into);
     into->program = from->program;
@@ -289,5 +296,8 @@ void job_summary_sort(struct job_summary *summary)
     if (summary->rank_count)
         qsort(summary->ranks, summary->rank_count, sizeof *summary->ranks, compare_ranks);
     summary->first_rank = 0;
+    for (size_t i = 1; i < summary->rank_count; i++)
+        if (goes_before(&summary->ranks[i], &summary->ranks[summary->first_rank]))
+            summary->first_rank = i;
     sort_entries(summary);
 }

@@ -124,7 +124,8 @@ struct job_summary {
     struct job_entry *entries;
     size_t entry_count, entry_capacity;
     struct job_end ends[JOB_ENDS];
-    size_t first_rank; /* index of the one that comes first (job_rank_order), if there is any */
+    size_t first_rank; /* index of the one that comes first (job_rank_order) of those that could be
+                          read, if there is any, else of all */
     /* Facts of that one. May be NULL. */
     char *program, *command, *launcher, *tool;
     struct job_map map; /* of entries */

@@ -563,7 +563,7 @@ static int name_paths(struct stream *stream)
     const struct events_options *options = stream->options;
 
     if (rerun_names(stream->trace, SIZE_MAX, NULL, &stream->profile))
-        return moment_fail(-EIO, "%s", rerun_error());
+        return moment_fail(-EBADMSG, "%s", rerun_error());
     if (options->pattern && match_paths(stream->profile, options->pattern, &stream->wanted))
         return no_memory();
     stream->hidden = options->style.hide_std ? frames_of_libraries(stream->profile)

@@ -17,7 +17,8 @@ int moment_state(const struct trace *trace, const struct rerun_moment *moment,
     case RERUN_PEAK:
         return trace_state_at(trace, TRACE_AT_PEAK, 0, state);
     case RERUN_EVENT:
-        return trace_state_at(trace, TRACE_AT_EVENT, moment->value + 1, state);
+        return trace_state_at(trace, TRACE_AT_EVENT, moment->value + (moment->value < UINT64_MAX),
+                              state);
     default:
         return trace_state_at(trace, TRACE_AT_TICKS, rerun_moment_ticks(trace, moment), state);
     }

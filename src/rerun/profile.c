@@ -411,7 +411,7 @@ static int find_border(struct rerun *rerun, const struct rerun_moment *moment, b
 {
     if (moment->kind == RERUN_EVENT) {
         int error = border_at_event(rerun->trace, moment->value, border);
-        border->event += behind;
+        border->event += behind && border->event < UINT64_MAX;
         return error;
     }
     uint64_t ticks = rerun_moment_ticks(rerun->trace, moment);

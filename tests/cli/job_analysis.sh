@@ -85,3 +85,8 @@ echo "--- ranks that are all alike"
 "$MAKE_JOB" alike 1
 cp alike/rank-00000.tmk again.tmk && cp again.tmk third.tmk
 tidemark job alike/rank-00000.tmk again.tmk third.tmk | grep -E '^(Distribution|Why)' || echo "nothing to explain"
+
+echo "--- the first rank's profile cannot be read: what the others say of the program stands"
+tidemark job run16 | head -1
+echo junk >run16/rank-00000.tmk
+tidemark job run16 | head -1

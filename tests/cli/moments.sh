@@ -145,3 +145,10 @@ echo "== cut off"
 head -c $(($(stat -c %s m.tmt) * 2 / 3)) m.tmt >cut.tmt
 try tidemark at cut.tmt 50% --json
 python3 -c 'import json; print("cut off" in json.load(open("out"))["warnings"][0])'
+
+echo "== odd moments"
+try tidemark events m.tmt --from 60% --to 20%
+sentence "ends before it begins"
+tidemark at m.tmt '#18446744073709551615' | sed -n 's/.* \(after event .*\)/\1/p' >last
+tidemark at m.tmt '#18446744073709551614' | sed -n 's/.* \(after event .*\)/\1/p' | cmp - last &&
+    grep -c 'after event' last

@@ -87,6 +87,19 @@ try tidemark replay -q -o c.tmk a.tmt
 ls c.tmk*
 try tidemark replay -o c.tmk a.tmt b.tmt
 sentence "directory"
+try tidemark replay -q -o a.tmt a.tmt
+sentence "take the place of the trace a.tmt"
+ln -s a.tmt link
+try tidemark replay -q -o link a.tmt
+sentence "take the place of the trace a.tmt"
+mkdir e
+cp a.tmt e
+try tidemark replay -q -o d a.tmt e/a.tmt
+sentence "the profiles of a.tmt and e/a.tmt would both be d/a.replay.tmk"
+ls d e
+try tidemark replay -q --to '#18446744073709551615' -o last.tmk a.tmt
+[ "$(query last.tmk "SELECT events FROM program")" = "$(query a.tmk "SELECT events FROM program")" ] &&
+    echo "an event that never came is after all"
 try tidemark replay
 sentence "no trace"
 try tidemark replay nowhere.tmt

@@ -4,6 +4,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <errno.h>
+#include <signal.h>
+#include <sys/resource.h>
 #include <cmocka.h>
 #include "player.h"
 
@@ -59,6 +62,38 @@ static struct wire_module *log_module(char *at, const char *path)
 static char *after(struct wire_module *module)
 {
     return (char *)module + module->entry_bytes;
+}
+
+/* ---- Limits ---- */
+
+static int open_under_limit(struct view *view, uint64_t bytes)
+{
+    struct wire_header options = player_options(RING, 64);
+    struct rlimit before, limit;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    limit = before;
+    limit.rlim_cur = bytes;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    int error = view_open(view, &options);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    return error;
+}
+
+static void the_memory_is_as_large_as_files_may_be(void **state)
+{
+    (void)state;
+    struct view view;
+    assert_int_equal(open_under_limit(&view, 20 * WIRE_CHUNK_BYTES + 5), 0);
+    assert_int_equal(view.chunk_limit, 20);
+    assert_int_equal(view.header->chunk_limit, 20); /* the recorder goes by this one */
+    view_close(&view);
+    assert_int_equal(open_under_limit(&view, 1000 * (uint64_t)WIRE_CHUNK_BYTES), 0);
+    assert_int_equal(view.header->chunk_limit, 64);
+    view_close(&view);
+    assert_int_equal(open_under_limit(&view, VIEW_LEAST_CHUNKS * WIRE_CHUNK_BYTES - 1), -EFBIG);
+    view_close(&view);
+    assert_int_equal(open_under_limit(&view, 0), -EFBIG);
+    view_close(&view);
 }
 
 /* ---- Modules ---- */
@@ -272,6 +307,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nodes_that_were_left_can_be_looked_at_again),
+        cmocka_unit_test(the_memory_is_as_large_as_files_may_be),
         cmocka_unit_test(modules_are_told_once_and_in_order),
         cmocka_unit_test(an_entry_may_fill_its_chunk_to_the_end),
         cmocka_unit_test(damaged_modules_end_the_log),

@@ -17,7 +17,7 @@
 #define MAKERS 4
 
 static uint64_t hashes[PATHS];
-static uint32_t first_seen[MAKERS + 1][PATHS]; /* by maker; the last one's are the handlers' */
+static uint32_t first_seen[2 * MAKERS][PATHS]; /* by maker, then by the handler on each */
 static _Atomic unsigned wrong, left_by_jump;
 static _Atomic bool done;
 
@@ -70,13 +70,13 @@ static unsigned make_some(unsigned seed, unsigned times, uint32_t *seen)
 }
 
 static __thread sigjmp_buf way_out;
-static __thread unsigned maker_seed, handler_seed;
+static __thread unsigned maker_seed, handler_seed, handler_index;
 static __thread volatile sig_atomic_t may_leave;
 
 static void make_in_handler(int number)
 {
     (void)number;
-    handler_seed = make_some(handler_seed, 3, first_seen[MAKERS]);
+    handler_seed = make_some(handler_seed, 3, first_seen[handler_index]);
     if (may_leave && random_below(&handler_seed, 2)) {
         left_by_jump++;
         siglongjmp(way_out, 1);
@@ -86,6 +86,7 @@ static void make_in_handler(int number)
 static void *maker(void *which)
 {
     size_t index = (size_t)which;
+    handler_index = MAKERS + (unsigned)index;
     maker_seed = handler_seed = (unsigned)index * 77777u + maker_seed;
     for (volatile int round = 0; round < 1200; round++) {
         if (sigsetjmp(way_out, 1) == 0) {
@@ -144,7 +145,7 @@ static void paths_made_at_once_by_threads_and_handlers_have_one_number_each(void
     assert_true(left_by_jump > 10);
     for (uint32_t path = 1; path < PATHS; path++) {
         uint32_t number = make(path, first_seen[0]);
-        for (size_t i = 0; i <= MAKERS; i++) {
+        for (size_t i = 0; i < 2 * MAKERS; i++) {
             assert_true(first_seen[i][path] == 0 || first_seen[i][path] == number);
         }
         assert_path_is_itself(path);
