@@ -257,8 +257,8 @@ static void a_hostile_profile_stays_text(void **state)
 static void one_file_has_all_of_it(void **state)
 {
     (void)state;
-    static const char *const files[] = {GOLDEN_DIR "/profile-v2-details.tmk"};
-    struct html_options options = {files, 1, NULL, true};
+    static const struct shown shown[] = {{.path = GOLDEN_DIR "/profile-v2-details.tmk"}};
+    struct html_options options = {shown, 1, NULL, true};
     struct strbuf why = STRBUF_INIT;
     char *text = NULL;
     size_t length = 0;
