@@ -33,8 +33,7 @@ begin made.tmt
 python3 "$HERE/serve_trace.py" "$url" made.tmt >larger
 grep -c False larger
 end
-"$VICTIMS/../make_trace" long.tmt 3000000 7
-begin long.tmt
+begin made.tmt
 python3 - "$url" $server <<'EOF'
 import http.client, os, sys, signal, time
 sys.path.insert(0, os.environ["HERE"])
@@ -82,6 +81,7 @@ kill -TERM $recorder
 wait $recorder
 
 echo "--- ended while it replays"
+"$VICTIMS/../make_trace" long.tmt 3000000 7
 env -u DISPLAY tidemark serve long.tmt >/dev/null 2>&1 &
 server=$!
 has_directory() { ls -d tmp/tidemark-* >/dev/null; }
