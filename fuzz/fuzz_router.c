@@ -46,6 +46,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check_name(route.name);
     if (route.kind == ROUTE_ASSET)
         must(!strchr(route.name, '/'));
+    uint64_t from, to;
+    const char *rest;
+    if (route.kind == ROUTE_RESOURCE && route_window(route.name, &from, &to, &rest))
+        must(from <= to && rest > route.name && rest < route.name + strlen(route.name));
+    rest = text;
+    if (route_number(&rest, &from))
+        must(rest > text && rest <= text + 19 && from < UINT64_C(10000000000000000000));
     const char *name = "host";
     if (route_host_is_ours(text, &name, 1))
         must(strlen(text) < 300 && !strchr(text, '/') && !strchr(text, '@'));

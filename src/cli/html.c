@@ -10,13 +10,14 @@
 #include <unistd.h>
 #include "base/options.h"
 #include "cli/output.h"
+#include "cli/showing.h"
 #include "cli/source_path.h"
 #include "server/html.h"
 
 struct arguments {
     struct source_paths paths;
-    const char *output;
-    bool force, sources;
+    const char *output, *id;
+    bool force, sources, ranks;
 };
 
 #define TO(field) OPTION_TO(struct arguments, field)
@@ -28,6 +29,10 @@ static const struct option_entry entries[] = {
      "write to FILE, \"-\" is stdout (default: the first profile's name with .html)", TO(output),
      false, NULL},
     {"force", 0, OPTION_FLAG, NULL, "replace FILE if it is there", TO(force), false, NULL},
+    {"id", 0, OPTION_STRING, "ID", "the job of that id, where a directory has several", TO(id),
+     false, NULL},
+    {"ranks", 0, OPTION_FLAG, NULL, "with the profile of each rank of a job, not only the job's",
+     TO(ranks), false, NULL},
     {"sources", 0, OPTION_SWITCH, NULL,
      "with the text of the program's source files that are known not to have changed "
      "(default: yes)",
@@ -37,9 +42,9 @@ static const struct option_entry entries[] = {
 
 static const struct options_command command = {
     .name = "html",
-    .synopsis = "[options] PROFILE…",
-    .purpose = "Writes the web view of profiles as one HTML file that opens from disk or by mail, "
-               "without a server and without a network.",
+    .synopsis = "[options] PROFILE|JOBDIR|TRACE…",
+    .purpose = "Writes the web view of profiles, jobs and traces as one HTML file that opens from "
+               "disk or by mail, without a server and without a network.",
     .entries = entries,
     .epilogue = "Examples:\n"
                 "  tidemark html run.tmk\n"
@@ -69,8 +74,11 @@ static int complain_of(const char *what, const char *name, int error)
 static void default_output(struct strbuf *name, const char *profile)
 {
     size_t length = strlen(profile);
-    if (length > 4 && !strcmp(profile + length - 4, ".tmk"))
-        length -= 4;
+    bool ended = length > 4 && (!strcmp(profile + length - 4, ".tmk") ||
+                                !strcmp(profile + length - 4, ".tmt"));
+    length -= ended ? 4 : 0;
+    while (length > 1 && profile[length - 1] == '/')
+        length--;
     strbuf_add(name, profile, length);
     strbuf_add_string(name, ".html");
 }
@@ -143,9 +151,14 @@ int cmd_html(int argc, char **argv)
         return OPTIONS_EXIT_STATUS(operand);
     if (operand == argc)
         return options_usage_error(&command, "no profile given");
+    struct showing showing;
+    struct showing_options to_show = {
+        .command = "html", .id = arguments.id, .ranks = arguments.ranks};
+    int status = showing_open(&showing, &to_show, (const char *const *)argv + operand,
+                              (size_t)(argc - operand));
     struct html_options options = {
-        .files = (const char *const *)argv + operand,
-        .file_count = (size_t)(argc - operand),
+        .shown = showing.shown,
+        .shown_count = showing.count,
         .paths = &arguments.paths,
         .sources = arguments.sources,
     };
@@ -154,8 +167,10 @@ int cmd_html(int argc, char **argv)
         strbuf_add_string(&name, arguments.output);
     else
         default_output(&name, argv[operand]);
-    int status = strcmp(name.data, "-") ? write_file(&options, name.data, arguments.force)
+    if (!status)
+        status = strcmp(name.data, "-") ? write_file(&options, name.data, arguments.force)
                                         : write_to(stdout, &options, "to stdout");
     strbuf_release(&name);
+    showing_release(&showing);
     return status;
 }

@@ -7,9 +7,9 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "base/human.h"
 #include "base/term.h"
 #include "base/text.h"
+#include "cli/job_choice.h"
 #include "cli/output.h"
 #include "job/job.h"
 #include "job/profile.h"
@@ -44,84 +44,18 @@ const struct option_entry job_entries[] = {
     OUTPUT_LOOK_ENTRIES(TO),
     OPTION_GROUP_END};
 
+static const char *name_of(const struct job_engine *engine)
+{
+    return strcmp(engine->command->name, "tidemark-mpi") ? "tidemark job" : "tidemark-mpi";
+}
+
 static int complain(const struct job_engine *engine, const char *sentence)
 {
     struct strbuf safe = STRBUF_INIT;
     text_add_safe_string(&safe, sentence);
-    fprintf(stderr, "%s%s: %s\n", strcmp(engine->command->name, "tidemark-mpi") ? "tidemark " : "",
-            engine->command->name, safe.data);
+    fprintf(stderr, "%s: %s\n", name_of(engine), safe.data);
     strbuf_release(&safe);
     return OPTIONS_EXIT_FAILURE;
-}
-
-/* ---- Which jobs ---------------------------------------------------------------------------- */
-
-static void add_listed(struct strbuf *out, const struct manifest_job *job)
-{
-    strbuf_addf(out, "  --id %s  ", job->id);
-    if (job->ranks > 0)
-        strbuf_addf(out, "%lld rank%s", (long long)job->ranks, job->ranks == 1 ? "" : "s");
-    else
-        strbuf_addf(out, "%zu process%s", job->process_count, job->process_count == 1 ? "" : "es");
-    if (job->start_unix_ns >= 0)
-        strbuf_addf(out, ", %s", human_time(job->start_unix_ns / 1000000000).text);
-    for (size_t i = 0; i < job->process_count; i++)
-        if (job->processes[i].entry.program) {
-            strbuf_addf(out, ", %s", job->processes[i].entry.program);
-            break;
-        }
-}
-
-static int ask_which(const struct job_engine *engine, const struct manifest *manifest,
-                     const char *path)
-{
-    struct strbuf line = STRBUF_INIT;
-    strbuf_addf(&line, "there are %zu jobs in %s, say which:", manifest->job_count, path);
-    complain(engine, line.data);
-    for (size_t i = 0; i < manifest->job_count; i++) {
-        struct strbuf safe = STRBUF_INIT;
-        strbuf_reset(&line);
-        add_listed(&line, &manifest->jobs[i]);
-        text_add_safe_string(&safe, line.data);
-        fprintf(stderr, "%s\n", safe.data);
-        strbuf_release(&safe);
-    }
-    strbuf_release(&line);
-    return OPTIONS_EXIT_FAILURE;
-}
-
-static const struct manifest_job *find_job(const struct manifest *manifest, const char *id)
-{
-    for (size_t i = 0; i < manifest->job_count; i++)
-        if (!strcmp(manifest->jobs[i].id, id))
-            return &manifest->jobs[i];
-    return NULL;
-}
-
-/* The files of the one job that is meant. 0 or an exit status, with a sentence. */
-static int choose(const struct job_engine *engine, const char *const *paths, size_t count,
-                  const char *id, struct job_files *files)
-{
-    struct manifest *manifest;
-    const struct manifest_job *job;
-    int status = 0;
-    if (manifest_open(&manifest, paths, count))
-        return complain(engine, profile_error());
-    job = id ? find_job(manifest, id) : manifest->job_count ? &manifest->jobs[0] : NULL;
-    if (!job && id) {
-        struct strbuf line = STRBUF_INIT;
-        strbuf_addf(&line, "there is no job %s in %s", id, paths[0]);
-        status = complain(engine, line.data);
-        strbuf_release(&line);
-    } else if (!id && manifest->job_count > 1) {
-        status = ask_which(engine, manifest, paths[0]);
-    } else if (!job) {
-        status = complain(engine, "nothing was recorded there");
-    } else {
-        job_files_init(files, job);
-    }
-    manifest_free(manifest);
-    return status;
 }
 
 static bool is_directory(const char *path)
@@ -150,7 +84,7 @@ static int analyse(const struct job_engine *engine, const char *const *paths, si
     struct job_progress progress = {isatty(STDERR_FILENO) ? show_progress : NULL, NULL};
     struct job_summary summary = {0};
     *out = (struct analysed){0};
-    int status = choose(engine, paths, count, arguments->id, &out->files);
+    int status = job_choose(name_of(engine), paths, count, arguments->id, &out->files);
     if (status)
         return status;
     engine->analyse(&out->files, arguments->threads, &summary,

@@ -13,12 +13,13 @@
 #include <unistd.h>
 #include "base/options.h"
 #include "cli/output.h"
+#include "cli/showing.h"
 #include "cli/source_path.h"
 #include "server/server.h"
 
 struct arguments {
     struct source_paths paths;
-    const char *bind, *host;
+    const char *bind, *host, *id;
     uint64_t port;
     bool no_token, open;
 };
@@ -41,18 +42,23 @@ static const struct option_entry entries[] = {
     {"open", 0, OPTION_SWITCH, NULL,
      "open the browser (default: on a terminal, where there is a display)", TO(open), false, NULL},
     OPTION_GROUP("What"),
+    {"id", 0, OPTION_STRING, "ID", "the job of that id, where a directory has several", TO(id),
+     false, NULL},
     SOURCE_PATH_ENTRY(add_source_path),
     OPTION_GROUP_END};
 
 static const struct options_command command = {
     .name = "serve",
-    .synopsis = "[options] PROFILE…",
-    .purpose = "Shows profiles in the browser, also ones that are still being recorded. Prints the "
-               "URL to open, and serves until it is interrupted.",
+    .synopsis = "[options] PROFILE|JOBDIR|TRACE…",
+    .purpose = "Shows profiles in the browser, also ones that are still being recorded, the jobs in "
+               "directories (tidemark record --job), and traces (tidemark record --trace). Prints "
+               "the URL to open, and serves until it is interrupted.",
     .entries = entries,
     .epilogue = "Examples:\n"
                 "  tidemark serve run.tmk\n"
-                "  tidemark serve --port 8080 before.tmk after.tmk\n",
+                "  tidemark serve --port 8080 before.tmk after.tmk\n"
+                "  tidemark serve run64\n"
+                "  tidemark serve run.tmt\n",
 };
 
 static int add_source_path(void *target, const char *value)
@@ -141,12 +147,12 @@ static int serve(const struct server_options *options, const struct arguments *a
     sigset_t signals;
     struct server *server;
     struct strbuf why = STRBUF_INIT, url = STRBUF_INIT;
-    settle_allocator();
     sigemptyset(&signals);
     sigaddset(&signals, SIGINT);
     sigaddset(&signals, SIGTERM);
     sigaddset(&signals, SIGHUP);
     sigprocmask(SIG_BLOCK, &signals, NULL); /* threads of the server inherit it */
+    showing_unguard(true);
     signal(SIGPIPE, SIG_IGN);
     signal(SIGCHLD, SIG_IGN);
     int error = server_start(&server, options, &why);
@@ -176,14 +182,23 @@ int cmd_serve(int argc, char **argv)
     if (arguments.port > UINT16_MAX)
         return options_usage_error(&command, "there is no port %llu: the highest is %d",
                                    (unsigned long long)arguments.port, UINT16_MAX);
+    struct showing showing;
+    struct showing_options to_show = {.command = "serve", .id = arguments.id, .ranks = true};
+    settle_allocator();
+    int status = showing_open(&showing, &to_show, (const char *const *)argv + operand,
+                              (size_t)(argc - operand));
     struct server_options options = {
-        .files = (const char *const *)argv + operand,
-        .file_count = (size_t)(argc - operand),
+        .shown = showing.shown,
+        .shown_count = showing.count,
+        .directory = showing.trace_count ? showing.directory : NULL,
         .paths = &arguments.paths,
         .bind = arguments.bind,
         .host = arguments.host,
         .port = (uint16_t)arguments.port,
         .no_token = arguments.no_token,
     };
-    return serve(&options, &arguments);
+    if (!status)
+        status = serve(&options, &arguments);
+    showing_release(&showing);
+    return status;
 }

@@ -396,6 +396,8 @@ static int play_all(struct rerun *rerun, unsigned threads)
             status = 1; /* trace_damage() counts it */
         }
         tell_progress(rerun, block);
+        if (rerun->options->is_wanted && !rerun->options->is_wanted(rerun->options->context))
+            status = rerun_fail(-ECANCELED, "nobody waits for this replay any more");
     }
     ahead_end(ahead);
     if (rerun->has_window && !rerun->has_begun)

@@ -73,6 +73,8 @@ struct rerun_options {
     /* Only what happens from one to the other, both included: blocks that are alive before are alive,
      * but no allocations of the window. */
     struct rerun_moment from, to;
+    /* NULL, or asked now and then by the thread that replays: false ends it with -ECANCELED. */
+    bool (*is_wanted)(void *context);
     /* NULL, or called now and then by the thread that replays. */
     void (*progress)(void *context, uint64_t events, uint64_t of_events);
     void *context;

@@ -5,7 +5,6 @@
 #include <string.h>
 #include <strings.h>
 #include "base/json.h"
-#include "present/names.h"
 #include "server/assets.h"
 #include "server/gzip.h"
 #include "server/http.h"
@@ -180,36 +179,51 @@ static enum MHD_Result send_asset(struct MHD_Connection *connection, const char 
 
 /* ---- Resources ----------------------------------------------------------------------------- */
 
-static void free_body(void *context)
+/* A body while it is sent; the window that it is of stays as long. */
+struct sending {
+    struct exhibit_body body;
+    struct server *server;
+    struct window *window; /* NULL: it is of a whole profile */
+};
+
+static void end_sending(void *context)
 {
-    exhibit_release(context);
-    free(context);
+    struct sending *sending = context;
+    exhibit_release(&sending->body);
+    if (sending->window)
+        windows_release(sending->server->windows, sending->window);
+    free(sending);
 }
 
 /* The response takes the body over, to be given back when all of it was sent. */
-static struct MHD_Response *packed_response(struct exhibit_body *body)
+static struct MHD_Response *packed_response(const struct request *request, struct server *server,
+                                            struct exhibit_body *body)
 {
-    struct exhibit_body *held = malloc(sizeof *held);
+    struct sending *held = malloc(sizeof *held);
     struct MHD_Response *response = NULL;
     if (held) {
-        *held = *body;
+        *held = (struct sending){*body, server, request->window};
         response = MHD_create_response_from_buffer_with_free_callback_cls(
-            body->packed_bytes, (void *)body->packed, free_body, held);
+            body->packed_bytes, (void *)body->packed, end_sending, held);
     }
-    if (response)
+    if (response) {
+        if (request->window)
+            windows_hold(server->windows, request->window);
         return response;
+    }
     free(held);
     exhibit_release(body);
     return NULL;
 }
 
-static enum MHD_Result send_body(struct MHD_Connection *connection, struct exhibit_body *body)
+static enum MHD_Result send_body(struct server *server, struct MHD_Connection *connection,
+                                 const struct request *request, struct exhibit_body *body)
 {
     bool packed = accepts_gzip(connection);
     struct exhibit_body copy = *body;
     struct MHD_Response *response;
     if (packed) {
-        response = packed_response(body);
+        response = packed_response(request, server, body);
     } else {
         response = unpacked(body->packed, body->packed_bytes, body->bytes);
         exhibit_release(body);
@@ -225,19 +239,16 @@ static enum MHD_Result send_body(struct MHD_Connection *connection, struct exhib
     return send_response(connection, MHD_HTTP_OK, response);
 }
 
-static enum MHD_Result send_resource(struct server *server, struct MHD_Connection *connection,
-                                     const struct route *route)
+static enum MHD_Result send_from(struct server *server, struct MHD_Connection *connection,
+                                 const struct request *request, struct exhibit *exhibit,
+                                 const char *name)
 {
-    if (route->profile >= server->exhibit_count)
-        return send_problem(connection, 404, "there is no profile of that number");
-    struct exhibit *exhibit = server->exhibits[route->profile];
     uint64_t tag, generation;
-    exhibit_refresh(exhibit);
-    if (exhibit_tag(exhibit, route->name, &tag, &generation) && is_known(connection, tag))
+    if (exhibit_tag(exhibit, name, &tag, &generation) && is_known(connection, tag))
         return send_unchanged(connection, tag, generation);
     struct exhibit_body body;
     struct strbuf why = STRBUF_INIT;
-    int error = exhibit_get(exhibit, route->name, &body, &why);
+    int error = exhibit_get(exhibit, name, &body, &why);
     enum MHD_Result result;
     if (error == -ENODATA)
         result = send_problem(connection, 404, why.data);
@@ -249,10 +260,65 @@ static enum MHD_Result send_resource(struct server *server, struct MHD_Connectio
         result = send_unchanged(connection, body.tag, body.generation);
         exhibit_release(&body);
     } else {
-        result = send_body(connection, &body);
+        result = send_body(server, connection, request, &body);
     }
     strbuf_release(&why);
     return result;
+}
+
+/* ---- Windows of a trace -------------------------------------------------------------------- */
+
+/* Called again when the window has been made. */
+static enum MHD_Result send_window(struct server *server, struct MHD_Connection *connection,
+                                   struct request *request, const struct trace *trace)
+{
+    uint64_t from, to;
+    const char *name;
+    struct strbuf why = STRBUF_INIT;
+    enum MHD_Result result = MHD_YES;
+    if (!route_window(request->route.name, &from, &to, &name))
+        return send_problem(connection, 404,
+                            "a window is FROM-TO, in ns, FROM not above TO, and behind it a "
+                            "resource's name");
+    if (!trace || !server->windows)
+        return send_problem(connection, 404,
+                            "only a trace can be cut: serve the .tmt of a recording made with "
+                            "--trace");
+    if (!request->window)
+        request->window = windows_take(server->windows, trace, from, to);
+    if (!request->window || request->waiter.is_gone)
+        return MHD_NO;
+    request->waiter.connection = connection;
+    switch (windows_await(server->windows, request->window, &request->waiter, &why)) {
+    case WINDOW_AWAITED:
+        break;
+    case WINDOW_READY:
+        result = send_from(server, connection, request, window_exhibit(request->window), name);
+        break;
+    case WINDOW_FAILED:
+        result = send_problem(connection, 500, why.data);
+        break;
+    case WINDOW_CLOSED:
+        result = send_problem(connection, 503, "the server is being ended");
+        break;
+    }
+    strbuf_release(&why);
+    return result;
+}
+
+static enum MHD_Result send_resource(struct server *server, struct MHD_Connection *connection,
+                                     struct request *request)
+{
+    const struct route *route = &request->route;
+    if (route->profile >= server->exhibit_count)
+        return send_problem(connection, 404, "there is no profile of that number");
+    struct exhibit *exhibit = server->exhibits[route->profile];
+    if (!strncmp(route->name, "window/", strlen("window/")))
+        return send_window(server, connection, request, exhibit_shown(exhibit)->trace);
+    exhibit_refresh(exhibit);
+    if (exhibit_need(exhibit))
+        return send_problem(connection, 500, profile_error());
+    return send_from(server, connection, request, exhibit, route->name);
 }
 
 /* ---- The list of profiles ------------------------------------------------------------------ */
@@ -262,10 +328,7 @@ static void write_profile(struct json *json, size_t index, struct exhibit *exhib
     struct exhibit_state state;
     exhibit_state(exhibit, &state);
     json_object(json, NULL);
-    json_unsigned(json, "index", index);
-    json_string(json, "name", name_base(exhibit_path(exhibit)));
-    json_string(json, "file", exhibit_path(exhibit));
-    json_string(json, "kind", "profile");
+    shown_write(json, exhibit_shown(exhibit), index, true);
     json_string(json, "state", state.state);
     json_unsigned(json, "generation", state.generation);
     json_string(json, "error", *state.error ? state.error : NULL);
@@ -367,7 +430,7 @@ static enum MHD_Result send_by_route(struct server *server, struct MHD_Connectio
     case ROUTE_PROFILES:
         return send_profiles(server, connection);
     case ROUTE_RESOURCE:
-        return send_resource(server, connection, &request->route);
+        return send_resource(server, connection, request);
     case ROUTE_LIVE:
         if (listeners_are_full(server))
             return send_problem(connection, 503, "too many pages listen already");

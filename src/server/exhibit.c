@@ -44,10 +44,11 @@ struct exhibit_version {
 };
 
 struct exhibit {
-    const char *path;
+    const struct shown *shown;
     const struct source_paths *paths;
+    pthread_mutex_t opening; /* held while it is read for the first time */
     pthread_mutex_t lock;
-    struct exhibit_version *now;
+    struct exhibit_version *now; /* NULL: not read yet */
     uint64_t generations;
     bool reading;
     double read_at, read_seconds;
@@ -133,7 +134,7 @@ static struct exhibit_version *hold_version(struct exhibit *exhibit)
 static int read_version(struct exhibit *exhibit, uint64_t signature, struct exhibit_version **out)
 {
     struct profile *profile;
-    int error = profile_read(&profile, exhibit->path);
+    int error = profile_read(&profile, exhibit->shown->path);
     if (error)
         return error;
     struct exhibit_version *version = calloc(1, sizeof *version);
@@ -143,6 +144,7 @@ static int read_version(struct exhibit *exhibit, uint64_t signature, struct exhi
         profile_free(profile);
         return error;
     }
+    version->resources.trace = exhibit->shown->trace;
     pthread_mutex_init(&version->making, NULL);
     pthread_cond_init(&version->idle, NULL);
     version->references = 1;
@@ -167,10 +169,12 @@ static struct cached *find_cached(const struct exhibit_version *version, const c
     return at;
 }
 
-/* Source texts are not kept: they are read where they are, and seldom twice. */
+/* Moments of a trace are many; source texts are read where they are. Both are seldom asked for twice.
+ */
 static bool is_kept(const struct exhibit_version *version, const char *name, size_t bytes)
 {
-    return strncmp(name, "source/", 7) && version->cached_bytes + bytes <= MAX_CACHED;
+    return strncmp(name, "source/", 7) && strncmp(name, "at/", 3) &&
+           version->cached_bytes + bytes <= MAX_CACHED;
 }
 
 static int make_packed(const struct resources *resources, const char *name, struct cached *made,
@@ -364,26 +368,57 @@ static void install(struct exhibit *exhibit, struct exhibit_version *version)
         release_version(before);
 }
 
-int exhibit_open(struct exhibit **out, const char *path, const struct source_paths *paths)
+static int read_first(struct exhibit *exhibit)
 {
-    struct exhibit *exhibit = calloc(1, sizeof *exhibit);
     struct exhibit_version *version;
-    if (!exhibit)
-        return -ENOMEM;
-    exhibit->path = path;
-    exhibit->paths = paths;
-    pthread_mutex_init(&exhibit->lock, NULL);
     double begin = seconds_now();
-    int error = read_version(exhibit, signature_of(path), &version);
-    if (error) {
-        exhibit_close(exhibit);
-        return error;
-    }
+    int error = read_version(exhibit, signature_of(exhibit->shown->path), &version);
+    pthread_mutex_lock(&exhibit->lock);
+    if (error)
+        snprintf(exhibit->error, sizeof exhibit->error, "%s", profile_error());
     exhibit->read_at = seconds_now();
     exhibit->read_seconds = exhibit->read_at - begin;
-    install(exhibit, version);
-    *out = exhibit;
-    return 0;
+    pthread_mutex_unlock(&exhibit->lock);
+    if (!error)
+        install(exhibit, version);
+    return error;
+}
+
+static bool is_read(struct exhibit *exhibit)
+{
+    pthread_mutex_lock(&exhibit->lock);
+    bool read = exhibit->now;
+    pthread_mutex_unlock(&exhibit->lock);
+    return read;
+}
+
+int exhibit_need(struct exhibit *exhibit)
+{
+    int error = 0;
+    if (is_read(exhibit))
+        return 0;
+    pthread_mutex_lock(&exhibit->opening);
+    if (!is_read(exhibit))
+        error = read_first(exhibit);
+    pthread_mutex_unlock(&exhibit->opening);
+    return error;
+}
+
+int exhibit_open(struct exhibit **out, const struct shown *shown, const struct source_paths *paths)
+{
+    struct exhibit *exhibit = calloc(1, sizeof *exhibit);
+    if (!exhibit)
+        return -ENOMEM;
+    exhibit->shown = shown;
+    exhibit->paths = paths;
+    pthread_mutex_init(&exhibit->opening, NULL);
+    pthread_mutex_init(&exhibit->lock, NULL);
+    int error = shown->on_demand ? 0 : exhibit_need(exhibit);
+    if (error)
+        exhibit_close(exhibit);
+    else
+        *out = exhibit;
+    return error;
 }
 
 void exhibit_close(struct exhibit *exhibit)
@@ -398,6 +433,7 @@ void exhibit_close(struct exhibit *exhibit)
     if (exhibit->now)
         release_version(exhibit->now);
     pthread_mutex_destroy(&exhibit->lock);
+    pthread_mutex_destroy(&exhibit->opening);
     free(exhibit);
 }
 
@@ -420,7 +456,9 @@ static bool may_read(struct exhibit *exhibit, uint64_t signature)
 
 void exhibit_refresh(struct exhibit *exhibit)
 {
-    uint64_t signature = signature_of(exhibit->path);
+    if (!is_read(exhibit))
+        return;
+    uint64_t signature = signature_of(exhibit->shown->path);
     if (!may_read(exhibit, signature))
         return;
     struct exhibit_version *version;
@@ -440,12 +478,14 @@ void exhibit_refresh(struct exhibit *exhibit)
 void exhibit_state(struct exhibit *exhibit, struct exhibit_state *out)
 {
     pthread_mutex_lock(&exhibit->lock);
-    *out = (struct exhibit_state){exhibit->now->generation, exhibit->now->state, ""};
+    *out = (struct exhibit_state){.state = "not read"};
+    if (exhibit->now)
+        *out = (struct exhibit_state){exhibit->now->generation, exhibit->now->state, ""};
     memcpy(out->error, exhibit->error, sizeof out->error);
     pthread_mutex_unlock(&exhibit->lock);
 }
 
-const char *exhibit_path(const struct exhibit *exhibit)
+const struct shown *exhibit_shown(const struct exhibit *exhibit)
 {
-    return exhibit->path;
+    return exhibit->shown;
 }

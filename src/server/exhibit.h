@@ -14,24 +14,28 @@
 #include <stdint.h>
 #include "base/strbuf.h"
 #include "server/resources.h"
+#include "server/shown.h"
 
 struct exhibit;
 
 /* 0, or -errno with the sentence in profile_error(). Both arguments must live on. */
-int exhibit_open(struct exhibit **out, const char *path, const struct source_paths *paths);
+int exhibit_open(struct exhibit **out, const struct shown *shown, const struct source_paths *paths);
+/* Reads what is to be read on demand, if it has not been read yet. To be called before anything of
+ * its contents is asked for. 0, or as exhibit_open(). */
+int exhibit_need(struct exhibit *exhibit);
 void exhibit_close(struct exhibit *exhibit); /* no request may be under way */
 
-/* Reads the file again if it has changed and the last reading is long enough ago: a second, and
+/* Reads the file again if it was read, has changed, and the last reading is long enough ago: a second, and
  * more if reading takes long. A file that cannot be read leaves what there is. */
 void exhibit_refresh(struct exhibit *exhibit);
 
 struct exhibit_state {
-    uint64_t generation;
-    const char *state; /* "recording", "complete", "cut short" */
+    uint64_t generation; /* 0: not read yet */
+    const char *state;   /* "recording", "complete", "cut short", "not read" */
     char error[256];   /* why the file cannot be read any more; "": it can */
 };
 void exhibit_state(struct exhibit *exhibit, struct exhibit_state *out);
-const char *exhibit_path(const struct exhibit *exhibit);
+const struct shown *exhibit_shown(const struct exhibit *exhibit);
 
 /* A resource, packed. Holds on to its version. */
 struct exhibit_body {

@@ -148,7 +148,7 @@ static int write_profile(FILE *out, const struct html_options *options, size_t i
 {
     struct profile *profile;
     struct resources resources;
-    int error = profile_read(&profile, options->files[index]);
+    int error = profile_read(&profile, options->shown[index].path);
     if (error) {
         strbuf_add_string(why, profile_error());
         return error;
@@ -178,13 +178,10 @@ static int write_list(FILE *out, const struct html_options *options)
     json_object(&json, NULL);
     json_string(&json, "tool", "tidemark " TIDEMARK_VERSION);
     json_array(&json, "profiles");
-    for (size_t i = 0; i < options->file_count; i++) {
+    for (size_t i = 0; i < options->shown_count; i++) {
         json_object(&json, NULL);
-        json_unsigned(&json, "index", i);
-        json_string(&json, "name", name_base(options->files[i]));
-        json_string(&json, "file",
-                    NULL); /* where it lay is nobody's business who is sent the page */
-        json_string(&json, "kind", "profile");
+        /* Where it lay is nobody's business who is sent the page. */
+        shown_write(&json, &options->shown[i], i, false);
         json_unsigned(&json, "generation", 1);
         json_string(&json, "error", NULL);
         json_end(&json);
@@ -330,7 +327,7 @@ int html_write(FILE *out, const struct html_options *options, struct strbuf *why
         write_head(out, &page);
         error = write_list(out, options);
     }
-    for (size_t i = 0; i < options->file_count && !error; i++)
+    for (size_t i = 0; i < options->shown_count && !error; i++)
         error = write_profile(out, options, i, why);
     if (!error)
         error = write_assets(out);

@@ -7,10 +7,11 @@
 #include <stdio.h>
 #include "base/strbuf.h"
 #include "report/source_text.h"
+#include "server/shown.h"
 
 struct html_options {
-    const char *const *files;
-    size_t file_count;
+    const struct shown *shown;
+    size_t shown_count;
     const struct source_paths *paths; /* may be NULL */
     bool sources;                     /* with the text of the program's sources */
 };

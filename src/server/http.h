@@ -13,6 +13,7 @@
 #include "server/exhibit.h"
 #include "server/router.h"
 #include "server/server.h"
+#include "server/windows.h"
 
 enum {
     SERVER_THREADS = 4,
@@ -24,10 +25,13 @@ enum {
     SECRET_TEXT = 2 * SECRET_BYTES + 1,
 };
 
-/* A request, from its first line to its end; the exhibit's listener while it is one. */
+/* A request, from its first line to its end; the exhibit's listener while it is one, and the window of
+ * a trace that it asks for. */
 struct request {
     struct route route;
     struct listener *listener;
+    struct window *window; /* a reference */
+    struct waiter waiter;
     bool begun; /* its headers were seen */
 };
 
@@ -44,6 +48,7 @@ struct server {
     struct server_options options;
     struct exhibit **exhibits;
     size_t exhibit_count;
+    struct windows *windows; /* NULL: no trace is shown */
     struct MHD_Daemon *daemon;
     char address[256]; /* bound to, literal */
     bool is_ipv6;

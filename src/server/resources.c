@@ -309,6 +309,8 @@ HAS(samples, sample_count)
 HAS(mappings, mapping_count)
 HAS(residency, residency_count)
 HAS(sources, source_count)
+HAS(ranks, rank_count)
+HAS(rank_timeline, rank_step_count)
 static bool has_globals(const struct profile *profile)
 {
     return profile->section_count || profile->variable_count;
@@ -339,6 +341,8 @@ static const struct resource {
     {"samples", has_samples, write_part, NULL, NULL},
     {"mappings", has_mappings, write_part, NULL, NULL},
     {"sources", has_sources, write_sources, NULL, NULL},
+    {"ranks", has_ranks, summary_write_ranks, NULL, NULL},
+    {"rank_timeline", has_rank_timeline, NULL, resources_add_rank_timeline, NULL},
 };
 
 static int make(const struct resources *resources, const struct resource *resource,
@@ -380,7 +384,8 @@ static int make_metric(const struct profile *profile, const char *name, struct s
 int resources_open(struct resources *resources, const struct profile *profile,
                    const struct source_paths *paths)
 {
-    *resources = (struct resources){.profile = profile, .paths = paths};
+    *resources = (struct resources){
+        .profile = profile, .paths = paths, .node_count = profile->node_count};
     resources->hidden = frames_of_libraries(profile);
     int error = resources->hidden ? source_files_init(&resources->files, profile) : -ENOMEM;
     if (error)
@@ -405,6 +410,10 @@ int resources_make(const struct resources *resources, const char *name, struct s
     if (!strncmp(name, columns, strlen(columns))) {
         *type = RESOURCE_COLUMNS;
         return make_metric(resources->profile, name + strlen(columns), out, why);
+    }
+    if (!strncmp(name, "at/", strlen("at/"))) {
+        *type = RESOURCE_COLUMNS;
+        return resources_make_at(resources, name + strlen("at/"), out, why);
     }
     if (!is_source(resources, name))
         return -ENOENT;

@@ -12,12 +12,17 @@
 #include "profile/profile.h"
 #include "report/source_text.h"
 #include "server/source_files.h"
+#include "trace/trace.h"
 
 struct resources {
     const struct profile *profile;
     const struct source_paths *paths; /* may be NULL */
     bool *hidden;                     /* by index of profile->lines: a library's frame */
     struct source_files files;
+    /* NULL, or the trace that the profile was made of. To be set by whoever has opened it; must
+     * outlive this. */
+    const struct trace *trace;
+    size_t node_count; /* of the profile, even when its paths have been given back */
 };
 
 enum resource_type { RESOURCE_JSON, RESOURCE_COLUMNS };
@@ -37,7 +42,7 @@ int resources_make(const struct resources *resources, const char *name, struct s
  * (from_disk) on disk? */
 bool resources_has_text(const struct resources *resources, uint32_t file, bool from_disk);
 
-/* All names but those of source texts, in the order in which documents list them; `visit` is told
+/* All names but those of source texts and of what a trace is asked, in the order in which documents list them; `visit` is told
  * those that the profile has. */
 void resources_list(const struct resources *resources,
                     void (*visit)(void *context, const char *name), void *context);

@@ -108,6 +108,33 @@ void route_parse(struct route *route, const char *target)
     route->kind = kind_of(route, only_path);
 }
 
+/* ---- Numbers in names ---------------------------------------------------------------------- */
+
+bool route_number(const char **text, uint64_t *number)
+{
+    enum { DIGITS_MAX = 19 };
+    size_t digits = strspn(*text, "0123456789");
+    if (!digits || digits > DIGITS_MAX || (digits > 1 && **text == '0'))
+        return false;
+    *number = 0;
+    for (; digits; digits--)
+        *number = 10 * *number + (uint64_t)(*(*text)++ - '0');
+    return true;
+}
+
+bool route_window(const char *text, uint64_t *from, uint64_t *to, const char **name)
+{
+    static const char window[] = "window/";
+    if (strncmp(text, window, strlen(window)))
+        return false;
+    text += strlen(window);
+    if (!route_number(&text, from) || *text++ != '-' || !route_number(&text, to) ||
+        *text++ != '/' || !*text || *from > *to)
+        return false;
+    *name = text;
+    return true;
+}
+
 /* ---- Who may ask --------------------------------------------------------------------------- */
 
 /* The host without its port, and an IPv6 address without brackets. False: it is none. */

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum route_kind {
     ROUTE_BAD = 0, /* no target that we could have sent: 400 */
@@ -15,7 +16,7 @@ enum route_kind {
     ROUTE_RESOURCE, /* /api/v1/p/PROFILE/NAME */
 };
 
-enum { ROUTE_TARGET_MAX = 4096, ROUTE_NAME_MAX = 96, ROUTE_TOKEN_MAX = 64 };
+enum { ROUTE_TARGET_MAX = 4096, ROUTE_NAME_MAX = 128, ROUTE_TOKEN_MAX = 64 };
 struct route {
     enum route_kind kind;
     size_t profile;
@@ -28,6 +29,12 @@ struct route {
 };
 
 void route_parse(struct route *route, const char *target);
+
+/* A number in a name, without leading zeros; `*text` goes behind it. False: there is none, or it has
+ * more than 19 digits. */
+bool route_number(const char **text, uint64_t *number);
+/* "window/FROM-TO/NAME": FROM not above TO, in ns; `*name` what stands behind. */
+bool route_window(const char *text, uint64_t *from, uint64_t *to, const char **name);
 
 /* Is this a Host (with or without port) that no stranger's name can stand for: localhost, a literal
  * address, or one of the `count` names? */

@@ -104,8 +104,11 @@ static void end_request(void *context, struct MHD_Connection *connection, void *
 {
     struct request *request = *request_at;
     (void)connection, (void)how;
+    struct server *server = context;
     if (request && request->listener)
-        listeners_remove(context, request->listener);
+        listeners_remove(server, request->listener);
+    if (request && request->window)
+        windows_release(server->windows, request->window);
     free(request);
     *request_at = NULL;
 }
@@ -146,12 +149,12 @@ static int start_daemon(struct server *server, int fd, struct strbuf *why)
 
 static int open_exhibits(struct server *server, struct strbuf *why)
 {
-    server->exhibits = calloc(server->options.file_count + 1, sizeof(struct exhibit *));
+    server->exhibits = calloc(server->options.shown_count + 1, sizeof(struct exhibit *));
     if (!server->exhibits)
         return -ENOMEM;
-    for (size_t i = 0; i < server->options.file_count; i++) {
+    for (size_t i = 0; i < server->options.shown_count; i++) {
         int error =
-            exhibit_open(&server->exhibits[i], server->options.files[i], server->options.paths);
+            exhibit_open(&server->exhibits[i], &server->options.shown[i], server->options.paths);
         if (error) {
             strbuf_add_string(why, profile_error());
             return error;
@@ -185,6 +188,8 @@ int server_start(struct server **out, const struct server_options *options, stru
     if (error && fd >= 0)
         close(fd);
     snprintf(server->cookie, sizeof server->cookie, "tidemark-%u", server->port);
+    if (!error && options->directory)
+        error = windows_begin(&server->windows, options->directory, options->paths);
     if (!error)
         error = start_daemon(server, fd, why);
     if (!error)
@@ -201,8 +206,11 @@ void server_stop(struct server *server)
     if (!server)
         return;
     listeners_end(server);
+    if (server->windows)
+        windows_close(server->windows);
     if (server->daemon)
         MHD_stop_daemon(server->daemon);
+    windows_free(server->windows);
     for (size_t i = 0; i < server->exhibit_count; i++)
         exhibit_close(server->exhibits[i]);
     free(server->exhibits);

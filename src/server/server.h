@@ -8,10 +8,12 @@
 #include <stdio.h>
 #include "base/strbuf.h"
 #include "report/source_text.h"
+#include "server/shown.h"
 
 struct server_options {
-    const char *const *files;
-    size_t file_count;
+    const struct shown *shown;
+    size_t shown_count;
+    const char *directory; /* for temporary files, ours alone; NULL: there is no trace */
     const struct source_paths *paths;
     const char *bind; /* a literal address; NULL: 127.0.0.1 */
     const char *host; /* a further name that browsers may know us by; NULL: none */

@@ -172,6 +172,10 @@ int summary_write(struct json *json, const struct resources *resources, const ch
     write_choices(json, profile);
     json_array(json, "resources");
     resources_list(resources, write_name, json);
+    if (resources->trace) {
+        json_string(json, NULL, "at");
+        json_string(json, NULL, "window");
+    }
     json_end(json);
     return 0;
 }

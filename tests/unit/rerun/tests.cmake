@@ -1,1 +1,2 @@
 tidemark_unit_test(rerun names tm_assembly tm_profile tm_trace)
+tidemark_unit_test(rerun ended_early tm_assembly tm_profile tm_trace tm_replay tm_wire)

@@ -169,6 +169,48 @@ static void embedded_text(void **state)
 
 enum { HOSTILE_NAME = 1 << 20 };
 
+/* A rank of which nothing is known, one with all that there can be. */
+static void hostile_job(struct profile *out, char *long_name)
+{
+    static struct profile_rank ranks[2];
+    static struct profile_rank_step steps[2];
+    static struct profile_node_peak peaks[1];
+    memset(&ranks[0], 0xff, sizeof ranks[0]);
+    ranks[0].beside = true;
+    ranks[0].state = ranks[0].file = "</script>\xff";
+    ranks[0].note = NULL;
+    ranks[1] = (struct profile_rank){.state = "complete", .file = long_name, .note = long_name};
+    memset(steps, 0xff, sizeof steps[0]);
+    memset(peaks, 0xff, sizeof peaks);
+    peaks[0].name = long_name;
+    out->rank_count = out->rank_step_count = 2;
+    out->ranks = ranks;
+    out->rank_steps = steps;
+    out->node_peak_count = 1;
+    out->node_peaks = peaks;
+}
+
+static void unknown_of_a_rank_is_null(void **state)
+{
+    (void)state;
+    struct profile hostile = {.program = profile->program};
+    struct resources of = {.profile = &hostile};
+    static char name[] = "host";
+    hostile_job(&hostile, name);
+    struct strbuf ranks = made(&of, "ranks", RESOURCE_JSON);
+    assert_non_null(strstr(ranks.data, "\"peak_bytes\":null"));
+    assert_non_null(strstr(ranks.data, "\"peak_bytes\":0,"));
+    assert_non_null(strstr(ranks.data, "\"note\":null"));
+    assert_non_null(strstr(ranks.data, "\"limit_bytes\":null"));
+    assert_null(strstr(ranks.data, "18446744073709551615"));
+    struct strbuf steps = made(&of, "rank_timeline", RESOURCE_COLUMNS);
+    struct decoded level = decode(steps.data, steps.length, "resident_max");
+    assert_int_equal(level.count, 2);
+    assert_true(isnan(decoded_at(&level, 0)) && decoded_at(&level, 1) == 0);
+    strbuf_release(&ranks);
+    strbuf_release(&steps);
+}
+
 /* Markup, bytes that are no UTF-8, a name of a megabyte, metrics at their limits, a parent that is
  * itself (the reader makes that 0, but who knows). */
 static void hostile_profile(struct profile *out, char *long_name)
@@ -211,6 +253,7 @@ static void hostile_profile(struct profile *out, char *long_name)
                             .module_count = 1,
                             .modules = modules};
     memset(&out->program, 0x7e, sizeof out->program);
+    hostile_job(out, long_name);
 }
 
 static void check_utf8(const char *bytes, size_t count)
@@ -257,8 +300,8 @@ static void a_hostile_profile_stays_text(void **state)
 static void one_file_has_all_of_it(void **state)
 {
     (void)state;
-    static const char *const files[] = {GOLDEN_DIR "/profile-v2-details.tmk"};
-    struct html_options options = {files, 1, NULL, true};
+    static const struct shown shown[] = {{.path = GOLDEN_DIR "/profile-v2-details.tmk"}};
+    struct html_options options = {shown, 1, NULL, true};
     struct strbuf why = STRBUF_INIT;
     char *text = NULL;
     size_t length = 0;
@@ -289,6 +332,7 @@ int main(void)
         cmocka_unit_test(what_is_not_there_says_so),
         cmocka_unit_test(what_is_listed_is_there),
         cmocka_unit_test(embedded_text),
+        cmocka_unit_test(unknown_of_a_rank_is_null),
         cmocka_unit_test(a_hostile_profile_stays_text),
         cmocka_unit_test(one_file_has_all_of_it),
     };

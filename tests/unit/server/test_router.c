@@ -88,6 +88,40 @@ static void tokens_are_taken_out(void **state)
     assert_string_equal(route.token, "");
 }
 
+static void windows(void **state)
+{
+    (void)state;
+    uint64_t from = 0, to = 0;
+    const char *name;
+    assert_true(route_window("window/100-2000000000/columns/live_bytes", &from, &to, &name));
+    assert_true(from == 100 && to == 2000000000);
+    assert_string_equal(name, "columns/live_bytes");
+    assert_true(route_window("window/0-0/summary", &from, &to, &name));
+    assert_true(route_window("window/9999999999999999999-9999999999999999999/x", &from, &to, &name));
+    assert_true(to == UINT64_C(9999999999999999999));
+    static const char *const none[] = {"",
+                                       "window/",
+                                       "window/1",
+                                       "window/1-2",
+                                       "window/1-2/",
+                                       "window/2-1/x",
+                                       "window/-2/x",
+                                       "window/1-/x",
+                                       "window/01-2/x",
+                                       "window/1-02/x",
+                                       "window/1-2x/x",
+                                       "window/1--2/x",
+                                       "windows/1-2/x",
+                                       "window/1-18446744073709551616/x"};
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+        if (route_window(none[i], &from, &to, &name))
+            fail_msg("%s is taken", none[i]);
+    struct route route =
+        route_of("/api/v1/p/0/window/9999999999999999999-9999999999999999999/columns/"
+                 "live_slack_bytes");
+    assert_int_equal(route.kind, ROUTE_RESOURCE);
+}
+
 static void hosts(void **state)
 {
     (void)state;
@@ -129,6 +163,7 @@ int main(void)
         cmocka_unit_test(what_is_ours),
         cmocka_unit_test(what_is_not),
         cmocka_unit_test(tokens_are_taken_out),
+        cmocka_unit_test(windows),
         cmocka_unit_test(hosts),
         cmocka_unit_test(origins),
     };

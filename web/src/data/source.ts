@@ -1,9 +1,18 @@
 /* Where resources of profiles come from (doc/API.md names them and says what is in them): from the
  * server, or from the file that this page is. Everything else in the page goes through this. */
 
+/* A profile as the list of them names it. */
+export interface ProfileEntry {
+    name: string;
+    file: string;
+    kind?: string;
+    job?: number; /* of a rank: the number of its job's profile, and its id there */
+    rank_id?: number;
+}
+
 export interface DataSource {
     /* Titles of the profiles that there are. */
-    readonly profiles: readonly { name: string; file: string }[];
+    readonly profiles: readonly ProfileEntry[];
     /* Rejects with a sentence for people where a resource cannot be had. */
     json<T>(profile: number, name: string): Promise<T>;
     binary(profile: number, name: string): Promise<ArrayBuffer>;

@@ -9,7 +9,7 @@ import { state } from "./state.ts";
 let source: DataSource;
 const open = signal<ReadonlyMap<number, Profile>>(new Map());
 export const failure = signal<string | null>(null);
-export const profileNames = signal<readonly { name: string; file: string }[]>([]);
+export const profileNames = signal<DataSource["profiles"]>([]);
 export const asksServer = signal(false);
 
 const watched = new Set<number>();
@@ -36,6 +36,11 @@ async function load(index: number): Promise<void> {
 /* The profile of a number; null: on its way. */
 export function profileAt(index: number): Profile | null {
     return open.value.get(index) ?? null;
+}
+
+/* Has a profile read that neither the page nor its comparison shows. */
+export function wantProfile(index: number): void {
+    if (!open.peek().has(index)) void load(index);
 }
 
 export const profile = computed(() => open.value.get(state.value.profile) ?? null);

@@ -1,13 +1,13 @@
 /* A job: ranks × time, how their high-water marks are spread, two ranks side by side, what each node
  * needed; and memory per rank over jobs of several sizes. */
-import { useMemo } from "preact/hooks";
+import { useEffect, useMemo } from "preact/hooks";
 import type { JSX } from "preact";
 import { numbers, whole } from "../data/columns.ts";
 import type { Profile } from "../model/profile.ts";
 import { baseName } from "../model/profile.ts";
 import { bytes, count, duration, exact, format, share } from "../model/units.ts";
-import { profileAt, profileNames } from "../state/profiles.ts";
-import { go, state } from "../state/state.ts";
+import { profileAt, profileNames, wantProfile } from "../state/profiles.ts";
+import { go, link, state } from "../state/state.ts";
 import { getOption, withOptions } from "../state/url.ts";
 import { Bars, HeatMap, type HeatCell } from "../widgets/bars.tsx";
 import { Plot, type PlotSeries } from "../widgets/plot.tsx";
@@ -61,7 +61,7 @@ function JobPage({ profile, job }: ViewProps & { job: Job }): JSX.Element {
                 <Nodes nodes={job.nodes} />
             </div>
             <div class="pad"><Card title="Ranks × time: highest live bytes; click a rank to compare it with another"><RanksOverTime job={job} /></Card></div>
-            <Sides job={job} />
+            <Sides profile={profile} job={job} />
             <Scaling />
             <div style={{ height: "340px", display: "flex", flexDirection: "column" }}><RankTable job={job} /></div>
         </div>
@@ -132,7 +132,18 @@ function sides(job: Job): [number, number] {
     return [chosen("a", known[0]?.id ?? 0), chosen("b", known.at(-1)?.id ?? 0)];
 }
 
-function Sides({ job }: { job: Job }): JSX.Element {
+/* The number of a rank's own profile, if it is served or in the file; -1: it is not. */
+function profileOfRank(job: Profile, rank: Rank): number {
+    return profileNames.value.findIndex((each) => each.kind === "rank" && each.job === job.index && each.rank_id === rank.id);
+}
+
+function Functions({ profile, ranks }: ViewProps & { ranks: readonly [Rank, Rank] }): JSX.Element {
+    const [a, b] = ranks.map((rank) => profileOfRank(profile, rank)) as [number, number];
+    if (a < 0 || b < 0 || a === b) return <p class="dim">Which functions differ: serve both ranks' profiles and open Compare: {ranks.map((rank) => baseName(rank.file)).join(", ")}</p>;
+    return <p><a href={link({ view: "compare", profile: b, other: a, fn: -1, node: -1 })}>Which functions differ</a></p>;
+}
+
+function Sides({ profile, job }: ViewProps & { job: Job }): JSX.Element {
     const [a, b] = sides(job);
     const ranks = [a, b].map((id) => job.ranks.find((rank) => rank.id === id));
     const plot = useMemo(() => {
@@ -156,7 +167,7 @@ function Sides({ job }: { job: Job }): JSX.Element {
             <Card title="Side by side">
                 <table style={{ width: "100%" }}><thead><tr><th /><th class="number">rank {ranks[0].rank}</th><th class="number">rank {ranks[1].rank}</th></tr></thead>
                     <tbody>{rows.map(([title, name, unit]) => <tr key={name}><td class="dim">{title}</td>{ranks.map((rank, at) => <td class="number" key={at} title={exact(rank![name] as Maybe, unit)}>{format(rank![name] as Maybe, unit)}</td>)}</tr>)}</tbody></table>
-                <p class="dim">Which functions differ: serve both ranks' profiles and open Compare: {ranks.map((rank) => baseName(rank!.file)).join(", ")}</p>
+                <Functions profile={profile} ranks={[ranks[0], ranks[1]]} />
             </Card>
         </div>
     );
@@ -164,6 +175,8 @@ function Sides({ job }: { job: Job }): JSX.Element {
 
 /* Jobs of several sizes that are served together. */
 function Scaling(): JSX.Element {
+    const listed = profileNames.value.flatMap((each, at) => (each.kind === "job" ? [at] : []));
+    useEffect(() => listed.forEach(wantProfile), [listed.join()]);
     const jobs = profileNames.value.map((_, at) => profileAt(at)).filter((each): each is Profile => !!each?.has("ranks"));
     const loaded = useLoaded(() => Promise.all(jobs.map(async (profile) => {
         const peaks = (await loadJob(profile)).ranks.flatMap((rank) => (rank.beside || rank.peak_bytes === null ? [] : [rank.peak_bytes]));

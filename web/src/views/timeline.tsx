@@ -64,6 +64,7 @@ function Timelines({ profile, timeline }: ViewProps & { timeline: Timeline }): J
             <Card title="Levels (highest in each interval)">
                 <Plot name="memory" label="Memory over time" x={timeline.x} formatX={duration} series={levels} height={260} range={range} onRange={setRange} onPick={pick} marks={marks} />
             </Card>
+            {profile.has("at") && at >= 0 && <MomentCard profile={profile} at={at} />}
             {profile.has("curves") && <CurvesCard profile={profile} end={end} range={range} setRange={setRange} at={at} pick={pick} />}
             <Card title="Rates">
                 <Plot name="rates" label="Allocation rates over time" x={timeline.x} formatX={duration} series={rates} height={180} range={range} onRange={setRange} />
@@ -139,7 +140,7 @@ function CurvesCard({ profile, end, range, setRange, at, pick }: ViewProps & { e
     );
 }
 
-function Areas({ of, curves, range, shown, setRange, at, pick, inputs }: { profile: Profile; of: CallTree; curves: Curves; range: readonly [number, number]; shown: [number, number] | null; setRange: (from: number, to: number) => void; at: number; pick: (x: number) => void; inputs: string }): JSX.Element {
+function Areas({ profile, of, curves, range, shown, setRange, at, pick, inputs }: { profile: Profile; of: CallTree; curves: Curves; range: readonly [number, number]; shown: [number, number] | null; setRange: (from: number, to: number) => void; at: number; pick: (x: number) => void; inputs: string }): JSX.Element {
     const hide = state.value.hide;
     const groups = useMemo(() => groupCurves(of, curves, range, hide), [of, curves, range[0], range[1], inputs]);
     const { x, series } = useMemo(() => stack(of, curves, groups.slice(0, tones.length), range), [groups]);
@@ -150,7 +151,7 @@ function Areas({ of, curves, range, shown, setRange, at, pick, inputs }: { profi
         <Card title="Largest functions over time" tools={<span class="dim" title="How the curves are kept: doc/METRICS.md, “Curves”">each path exact to {bytes(error)} or 5 %</span>}>
             {groups.length === 0 && <p class="dim">No call path in this focus held much for long.</p>}
             {groups.length > 0 && <Plot name="functions-over-time" label="Live bytes of the largest functions over time, stacked" x={x} formatX={duration} series={series} height={240} range={shown} onRange={setRange} onPick={pick} marks={at < 0 ? [] : [{ x: at, title: duration(at) }]} />}
-            {at >= 0 && (
+            {at >= 0 && !profile.has("at") && (
                 <>
                     <h3>Who held memory at {duration(at)}</h3>
                     <dl class="facts">{then.map(({ group, level }) => (
@@ -160,6 +161,45 @@ function Areas({ of, curves, range, shown, setRange, at, pick, inputs }: { profi
                 </>)}
         </Card>
     );
+}
+
+/* Of a trace the server knows exactly who held memory at a moment. */
+function MomentCard({ profile, at }: ViewProps & { at: number }): JSX.Element {
+    const { fn, node, hide } = state.value;
+    const loaded = useLoaded(async () => {
+        const [of, held] = await Promise.all([profile.callTree(), profile.columns(`at/${at}`)]);
+        return { of, header: held.header, rows: holdersAt(of, whole(held, "node"), numbers(held, "bytes"), hide) };
+    }, [profile, at, [fn, node, hide].join()]);
+    return (
+        <Ready of={loaded}>{({ of, header, rows }) => (
+            <Card title={`Who held memory at ${duration(at)}`} tools={<span class="dim">exact, from the trace: {count(Number(header["events"]))} events before it</span>}>
+                {header["rough"] === true && <p class="notice">The trace is damaged there: these are the figures shortly before.</p>}
+                <p><b title={exact(Number(header["live_bytes"]), "bytes")}>{bytes(Number(header["live_bytes"]))}</b> in {count(Number(header["live_count"]))} blocks</p>
+                <dl class="facts">{rows.slice(0, 20).map(({ key, line, held }) => (
+                    <><dt class="number" title={exact(held, "bytes")}>{bytes(held)}</dt>
+                        <dd class="nowrap" title={of.names.ofLine(line)}><a href={link({ view: "flame", fn: key })}>{shortName(of.names.ofLine(line))}</a></dd></>))}</dl>
+                {rows.length === 0 && <p class="dim">Nothing in this focus held any memory then.</p>}
+            </Card>)}</Ready>
+    );
+}
+
+/* Live bytes by the function that a call path is listed under, the largest first. */
+function holdersAt(of: CallTree, nodes: Uint32Array, held: Float64Array, hide: boolean): { key: number; line: number; held: number }[] {
+    const { tree, passes } = of;
+    const wanted = wantedSites(of);
+    const lines = passes.exclusiveLines(hide);
+    const siteOf = new Map<number, number>();
+    tree.siteNode.forEach((node, site) => siteOf.set(node, site));
+    const rows = new Map<number, { key: number; line: number; held: number }>();
+    nodes.forEach((node, at) => {
+        const site = siteOf.get(node);
+        if (site === undefined || (wanted && !wanted[site])) return;
+        const line = lines[site]!, key = tree.lineKey[line]!;
+        const row = rows.get(key) ?? { key, line, held: 0 };
+        row.held += held[at]!;
+        rows.set(key, row);
+    });
+    return [...rows.values()].sort((a, b) => b.held - a.held);
 }
 
 /* Stacked: series are sums from the bottom, drawn from the highest down. */

@@ -1,0 +1,34 @@
+/* What is shown: a profile, and what it is of. */
+#ifndef TIDEMARK_SERVER_SHOWN_H
+#define TIDEMARK_SERVER_SHOWN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "base/json.h"
+#include "trace/trace.h"
+
+enum shown_kind {
+    SHOWN_PROFILE = 0, /* of a process */
+    SHOWN_JOB,         /* of all ranks of a job */
+    SHOWN_RANK,        /* of one of them */
+    SHOWN_TRACE,       /* made of a trace, and what the profile does not know is asked of that */
+};
+
+/* Strings and the trace must live on. */
+struct shown {
+    const char *path; /* the profile: maybe one that was made for this */
+    const char *name; /* in lists; NULL: the last part of `path` */
+    const char *file; /* as the user knows it; NULL: `path` */
+    enum shown_kind kind;
+    bool on_demand;   /* is read when something of it is first asked for: there are many */
+    size_t job;       /* of a rank: the place of its job among what is shown … */
+    uint32_t rank_id; /* … and its id in the job's `ranks` */
+    const struct trace *trace; /* NULL: none */
+};
+
+const char *shown_name(const struct shown *shown);
+/* Members of an object that is open: what the list of profiles says of it. `file` may be left out. */
+void shown_write(struct json *json, const struct shown *shown, size_t index, bool with_file);
+
+#endif
