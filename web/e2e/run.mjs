@@ -5,7 +5,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe } from "node:test";
-import { browse, chromiumPath, serve } from "./serve.mjs";
+import { browse, chromiumPath, serve, stopAll } from "./serve.mjs";
 import { makeProfiles } from "./profiles.mjs";
 import { testFile } from "./file.mjs";
 import { testFigures } from "./figures.mjs";
@@ -35,8 +35,8 @@ describe("the web view", { concurrency: false }, () => {
         world.server = await serve(tidemark, [world.profiles.threads, world.profiles.again]);
     });
     after(async () => {
+        stopAll();
         await world.browser.close();
-        await world.server.stop();
         await rm(world.work, { recursive: true, force: true });
     });
     testViews(world);

@@ -5,6 +5,14 @@ import { chromium } from "playwright-core";
 
 export const chromiumPath = process.env.CHROMIUM ?? "/usr/bin/chromium";
 
+const running = new Set();
+
+/* Servers that a test left behind when it failed. */
+export function stopAll() {
+    for (const child of running) child.kill("SIGKILL");
+    running.clear();
+}
+
 export async function serve(tidemark, files, options = []) {
     const child = spawn(tidemark, ["serve", ...options, ...files], { stdio: ["ignore", "pipe", "ignore"], env: { ...process.env, DISPLAY: "", WAYLAND_DISPLAY: "" } });
     let said = "";
@@ -16,9 +24,11 @@ export async function serve(tidemark, files, options = []) {
         });
         child.on("exit", (status) => reject(new Error(`serve ended with ${status}: ${said}`)));
     });
+    running.add(child);
     return {
         url, pid: child.pid,
         stop: () => new Promise((resolve) => {
+            if (!running.delete(child)) return resolve(0);
             child.removeAllListeners("exit");
             child.on("exit", (status, signal) => resolve(status ?? signal));
             child.kill("SIGTERM");

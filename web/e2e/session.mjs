@@ -70,7 +70,7 @@ export class Session {
         return { name: download.suggestedFilename(), text: binary ? await readFile(path) : await readFile(path, "utf8") };
     }
     async json(label) {
-        const table = this.page.locator(".table", { has: this.page.locator(`[role=grid][aria-label="${label}"]`) });
+        const table = this.page.locator(".table", { has: this.page.locator(`.scroll[aria-label="${label}"]`) });
         const { text } = await this.saved(table.getByRole("button", { name: "JSON", exact: true }));
         return JSON.parse(text);
     }
@@ -79,7 +79,7 @@ export class Session {
         return this.page.locator("dt", { hasText: new RegExp(`^\\s*${term}\\s*$`) }).first().locator("xpath=following-sibling::dd[1]");
     }
     rows(label) {
-        return this.page.locator(`[role=grid][aria-label="${label}"] .row`);
+        return this.page.locator(`.scroll[aria-label="${label}"] .row`);
     }
     noErrors() {
         assert.deepEqual(this.errors.splice(0), []);

@@ -21,6 +21,7 @@ type Said = { [Name in keyof Distributions]: Distributions[Name] | null };
 
 /* A list that is null has nothing in it. */
 export async function loadDistributions(profile: Profile): Promise<Distributions | null> {
+    if (!profile.has("distributions")) return null;
     const { distributions: said } = await profile.json<{ distributions: Said | null }>("distributions");
     return said && {
         size: said.size ?? [], size_exact: said.size_exact ?? [], lifetime: said.lifetime ?? [], realloc_grow: said.realloc_grow ?? [],

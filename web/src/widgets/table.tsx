@@ -4,6 +4,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { ComponentChildren, JSX } from "preact";
 import { exact, format, isKnown, type Known, type Unit } from "../model/units.ts";
 import { saveText } from "./save.ts";
+import { csvCell } from "./save_chart.tsx";
 
 export interface Column<Row> {
     id: string;
@@ -36,6 +37,9 @@ export interface TableProps<Row> {
     foot?: ComponentChildren;
     /* Rows come in the order wanted (trees); columns do not sort. */
     ordered?: boolean;
+    /* Rows of a tree: how deep, and whether it is open (null: nothing below). */
+    branch?: (row: Row) => { level: number; open: boolean | null };
+    onToggle?: (row: Row, open: boolean) => void; /* → and ← */
 }
 
 function compare<Row>(column: Column<Row>): (a: Row, b: Row) => number {
@@ -68,13 +72,8 @@ function plain<Row>(column: Column<Row>, row: Row): string {
 }
 
 export function toCsv<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): string {
-    const quote = (text: string) => {
-        /* A cell that a spreadsheet would run is text here. */
-        const safe = /^[=+\-@\t\r]/.test(text) && Number.isNaN(Number(text)) ? "'" + text : text;
-        return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
-    };
-    const lines = [columns.map((column) => quote(column.id)).join(",")];
-    for (const row of rows) lines.push(columns.map((column) => quote(plain(column, row))).join(","));
+    const lines = [columns.map((column) => csvCell(column.id)).join(",")];
+    for (const row of rows) lines.push(columns.map((column) => csvCell(plain(column, row))).join(","));
     return lines.join("\n") + "\n";
 }
 
@@ -86,6 +85,13 @@ export function toJson<Row>(rows: readonly Row[], columns: readonly Column<Row>[
 }
 
 const overscan = 8;
+
+/* At least as wide as its heading with the arrow of sorting. */
+function widthOf<Row>(column: Column<Row>): string {
+    const heading = `${((column.title.length + 2) * 0.62 + 1.3).toFixed(1)}em`;
+    const range = /^minmax\(([^,]+),(.*)\)$/.exec(column.width);
+    return range ? `minmax(max(${range[1]}, ${heading}),${range[2]})` : `max(${column.width}, ${heading})`;
+}
 
 export function Table<Row>(props: TableProps<Row>): JSX.Element {
     const { rows, columns, sort, rowKey } = props;
@@ -123,6 +129,13 @@ export function Table<Row>(props: TableProps<Row>): JSX.Element {
         props.onSelect?.(row);
         reveal(sorted.indexOf(row));
     };
+    /* Opens or closes; where that is so already goes inwards or outwards. */
+    const turn = (at: number, open: boolean) => {
+        const { level, open: now } = props.branch!(sorted[at]!);
+        if (now !== null && now !== open) props.onToggle!(sorted[at]!, open);
+        else if (open && now) select(at + 1);
+        else if (!open) for (let up = at - 1; up >= 0; up--) if (props.branch!(sorted[up]!).level < level) return select(up);
+    };
     const onKeyDown = (event: KeyboardEvent) => {
         const page = Math.max(1, Math.floor(height / rowHeight) - 2);
         const steps: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page };
@@ -130,19 +143,24 @@ export function Table<Row>(props: TableProps<Row>): JSX.Element {
         else if (event.key === "Home") select(0);
         else if (event.key === "End") select(sorted.length - 1);
         else if (event.key === "Enter" && selectedAt >= 0) props.onOpen?.(sorted[selectedAt]!);
+        else if ((event.key === "ArrowRight" || event.key === "ArrowLeft") && props.onToggle && selectedAt >= 0) turn(selectedAt, event.key === "ArrowRight");
         else if (event.key === "c" && (event.ctrlKey || event.metaKey) && selectedAt >= 0 && !getSelection()?.toString())
             void navigator.clipboard?.writeText(columns.map((column) => plain(column, sorted[selectedAt]!)).join("\t"));
         else return;
         event.preventDefault();
     };
-    const template = columns.map((column) => column.width).join(" ");
+    const rowState = (row: Row) => {
+        const branch = props.branch?.(row);
+        return branch ? { "aria-level": branch.level + 1, ...(branch.open === null ? {} : { "aria-expanded": branch.open }) } : {};
+    };
+    const template = columns.map(widthOf).join(" ");
     const first = Math.max(0, Math.floor(top / rowHeight) - overscan);
     const last = Math.min(sorted.length, Math.ceil((top + height) / rowHeight) + overscan);
     const shown = [];
     for (let at = first; at < last; at++) {
         const row = sorted[at]!;
         shown.push(
-            <div role="row" class="row" key={rowKey(row)} aria-selected={at === selectedAt} aria-rowindex={at + 2}
+            <div role="row" class="row" key={rowKey(row)} aria-selected={at === selectedAt} aria-rowindex={at + 2} {...rowState(row)}
                 style={{ gridTemplateColumns: template, top: `${at * rowHeight + 26}px` }}
                 onClick={() => props.onSelect?.(row)} onDblClick={() => props.onOpen?.(row)}
                 onContextMenu={(event) => {
@@ -155,7 +173,7 @@ export function Table<Row>(props: TableProps<Row>): JSX.Element {
     }
     return (
         <div class="table">
-            <div class="scroll" role="grid" aria-label={props.label} aria-rowcount={sorted.length + 1} tabIndex={0} ref={scroll}
+            <div class="scroll" role={props.branch ? "treegrid" : "grid"} aria-label={props.label} aria-rowcount={sorted.length + 1} tabIndex={0} ref={scroll}
                 onScroll={() => setTop(scroll.current!.scrollTop)} onKeyDown={onKeyDown}>
                 <div class="header" role="row" style={{ gridTemplateColumns: template }}>
                     {columns.map((column) => <Heading key={column.id} column={column} sort={props.ordered ? "" : sort} fixed={props.ordered} onSort={props.onSort} />)}
