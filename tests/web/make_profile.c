@@ -93,9 +93,9 @@ static int put_many_locations(struct profile_writer *writer)
     int error = 0;
     for (uint32_t id = 1; id <= MANY_LOCATIONS && !error; id++) {
         char function[80], file[80];
-        snprintf(function, sizeof function, "many::layer_%u::work_%u(int)", id % 7,
-                 id % MANY_FUNCTIONS);
-        snprintf(file, sizeof file, "/home/ann/many/src/part_%u.cpp", id % MANY_FILES);
+        uint32_t number = id % MANY_FUNCTIONS;
+        snprintf(function, sizeof function, "many::layer_%u::work_%u(int)", number % 7, number);
+        snprintf(file, sizeof file, "/home/ann/many/src/part_%u.cpp", number % MANY_FILES);
         const struct profile_frame frame = {function, NULL, file, 1 + id % 997};
         error = put_location(writer, id, &frame);
     }

@@ -36,6 +36,7 @@ export function testFile(world) {
         await session.go("tree");
         await page.waitForSelector("g.node");
         await session.go("source", { file: "threads.cpp" });
+        await page.waitForSelector(".source-text");
         assert.ok(await page.evaluate(() => document.querySelector(".source-text").shadowRoot.querySelectorAll(".cm-line").length > 10));
         await session.go("compare", { other: "1" });
         assert.match(await session.text(), /after/);

@@ -26,7 +26,7 @@ export class Session {
 
     static async open(browser, server, options = {}) {
         const context = await browser.newContext({ viewport: { width: 1280, height: 720 }, colorScheme: "light", acceptDownloads: true, ...options });
-        context.setDefaultTimeout(20000);
+        context.setDefaultTimeout(10000);
         const page = await context.newPage();
         await useDist(page);
         const session = new Session(page, server.url.replace(/\/\?.*/, "/"));

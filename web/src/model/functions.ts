@@ -13,7 +13,7 @@ export interface FunctionRow {
 /* `more`: columns that are not the profile's own. */
 async function sums(profile: Profile, of: CallTree, metric: string, wanted: Wanted, inclusive: boolean, hide: boolean, more: ReadonlyMap<string, Float64Array>): Promise<Float64Array> {
     const column = more.get(metric) ?? await profile.column(metric);
-    return inclusive ? of.passes.inclusiveByKey(column, wanted) : of.passes.exclusiveByKey(column, wanted, hide);
+    return inclusive ? of.passes.inclusiveByKey(column, wanted, hide) : of.passes.exclusiveByKey(column, wanted, hide);
 }
 
 /* Functions with anything of any of the columns. */

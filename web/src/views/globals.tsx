@@ -82,7 +82,7 @@ function Variables({ globals, modules }: { globals: Globals; modules: { path: st
                     <Treemap name="globals" label="Variables as areas" groups={tree} height={250} format={bytes} />
                 </Card>
                 <Card title="Sections">
-                    <div style={{ maxHeight: "250px", overflow: "auto" }}>
+                    <div style={{ maxHeight: "280px", overflow: "auto" }} tabIndex={0} role="region" aria-label="Sections">
                         <table style={{ width: "100%" }}><tbody>{globals.sections.slice().sort((a, b) => b.bytes - a.bytes).map((each) => (
                             <tr key={`${each.module} ${each.section}`}><td class="number" title={exact(each.bytes, "bytes")}>{bytes(each.bytes)}</td><td>{each.section}</td><td class="nowrap" title={module(each.module)}>{baseName(module(each.module))}</td>
                                 <td class="dim">{each.exported_only ? "exported names only" : ""}</td></tr>))}</tbody></table>

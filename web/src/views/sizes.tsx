@@ -150,7 +150,7 @@ function evenly(xs: readonly number[]): number[] {
  * lifetime. */
 function Fitting({ profile, size, lifetime }: ViewProps & { size: number; lifetime: number }): JSX.Element {
     const loaded = useLoaded(async () => {
-        const names = ["size_min", "size_max", "lifetime_min", "lifetime_max", "alloc_count", "alloc_bytes"];
+        const names = ["size_min", "size_max", "lifetime_min_ns", "lifetime_max_ns", "alloc_count", "alloc_bytes"];
         const [tree, ...columns] = await Promise.all([profile.callTree(), ...names.map((name) => profile.column(name))]);
         return fitting(tree as CallTree, columns as Float64Array[], size, lifetime);
     }, [profile, size, lifetime, state.value.hide, state.value.fn, state.value.node]);

@@ -23,10 +23,9 @@ function spread(sites: Uint8Array, sum: Float64Array, number: Float64Array, low:
 }
 
 export async function spreadOf(profile: Profile, sites: Uint8Array): Promise<Spreads> {
-    const names = ["alloc_bytes", "realloc_bytes", "alloc_count", "realloc_count", "size_min", "size_max", "lifetime_sum_ns", "free_count", "lifetime_min", "lifetime_max"];
-    const known = names.map((name) => (profile.metric(name) ? name : `${name}_ns`));
-    if (known.some((name) => !profile.metric(name)?.recorded)) return { sizes: null, lifetimes: null };
-    const [bytesOf, grown, made, times, low, high, lived, freed, shortest, longest] = (await Promise.all(known.map((name) => profile.column(name)))) as Float64Array[];
+    const names = ["alloc_bytes", "realloc_bytes", "alloc_count", "realloc_count", "size_min", "size_max", "lifetime_sum_ns", "free_count", "lifetime_min_ns", "lifetime_max_ns"];
+    if (names.some((name) => !profile.metric(name)?.recorded)) return { sizes: null, lifetimes: null };
+    const [bytesOf, grown, made, times, low, high, lived, freed, shortest, longest] = (await Promise.all(names.map((name) => profile.column(name)))) as Float64Array[];
     const add = (a: Float64Array, b: Float64Array) => a.map((value, at) => value + b[at]!);
     return { sizes: spread(sites, add(bytesOf!, grown!), add(made!, times!), low!, high!), lifetimes: spread(sites, lived!, freed!, shortest!, longest!) };
 }

@@ -10,7 +10,7 @@ import { wantedSites } from "../state/profiles.ts";
 import { go, link, state } from "../state/state.ts";
 import { getOption, withOptions } from "../state/url.ts";
 import { Plot, type PlotSeries } from "../widgets/plot.tsx";
-import { Card, Ready, useLoaded } from "../widgets/states.tsx";
+import { Card, NotRecorded, Ready, useLoaded } from "../widgets/states.tsx";
 import type { ViewProps } from "./registry.ts";
 
 interface Timeline { x: Float64Array; bucketNs: number; column: (name: string) => Float64Array }
@@ -26,8 +26,9 @@ function perSecond(values: Float64Array, bucketNs: number): Float64Array {
 }
 
 export function TimelineView({ profile }: ViewProps): JSX.Element {
-    const loaded = useLoaded(async () => readTimeline(await profile.columns("timeline")), [profile]);
-    return <Ready of={loaded}>{(timeline) => <Timelines profile={profile} timeline={timeline} />}</Ready>;
+    const loaded = useLoaded(async () => (profile.has("timeline") ? readTimeline(await profile.columns("timeline")) : null), [profile]);
+    return <Ready of={loaded}>{(timeline) => timeline ? <Timelines profile={profile} timeline={timeline} />
+        : <NotRecorded what="Nothing of this profile is known over time." how="Nothing was allocated while it was recorded, or it was made by another tool." />}</Ready>;
 }
 
 function Timelines({ profile, timeline }: ViewProps & { timeline: Timeline }): JSX.Element {

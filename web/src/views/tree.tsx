@@ -30,7 +30,7 @@ export function TreeView({ profile }: ViewProps): JSX.Element {
         /* the focus on a function chooses what is drawn, not which paths count */
         const wanted = node > 0 ? of.passes.below(node) : null;
         const exclusive = of.passes.exclusiveByKey(column, wanted, hide);
-        return { of, edges: callEdges(of.tree, of.passes, column, wanted, hide), inclusive: of.passes.inclusiveByKey(column, wanted), exclusive,
+        return { of, edges: callEdges(of.tree, of.passes, column, wanted, hide), inclusive: of.passes.inclusiveByKey(column, wanted, hide), exclusive,
                  total: exclusive.reduce((a, b) => a + b, 0) };
     }), [profile, metric, hide, node, from, to]);
     return <Ready of={loaded}>{(calls) => <Graph profile={profile} calls={calls} metric={metric} />}</Ready>;

@@ -86,9 +86,18 @@ export function toJson<Row>(rows: readonly Row[], columns: readonly Column<Row>[
 
 const overscan = 8;
 
+/* Letters of a heading's longer line, if it is set in two where that is shortest. */
+function headingLength(title: string): number {
+    const words = title.split(" ");
+    let best = title.length;
+    for (let at = 1; at < words.length; at++)
+        best = Math.min(best, Math.max(words.slice(0, at).join(" ").length, words.slice(at).join(" ").length + 2));
+    return words.length === 1 ? title.length + 2 : best;
+}
+
 /* At least as wide as its heading with the arrow of sorting. */
 function widthOf<Row>(column: Column<Row>): string {
-    const heading = `${((column.title.length + 2) * 0.62 + 1.3).toFixed(1)}em`;
+    const heading = `${(headingLength(column.title) * 0.62 + 1.4).toFixed(1)}em`;
     const range = /^minmax\(([^,]+),(.*)\)$/.exec(column.width);
     return range ? `minmax(max(${range[1]}, ${heading}),${range[2]})` : `max(${column.width}, ${heading})`;
 }
@@ -116,9 +125,9 @@ export function Table<Row>(props: TableProps<Row>): JSX.Element {
         return () => observer.disconnect();
     }, []);
 
+    const headHeight = columns.some((column) => column.title.includes(" ")) ? 38 : 26;
     const reveal = (at: number) => {
         const box = scroll.current!;
-        const headHeight = 26;
         if (at * rowHeight < box.scrollTop) box.scrollTop = at * rowHeight;
         else if ((at + 1) * rowHeight + headHeight > box.scrollTop + box.clientHeight)
             box.scrollTop = (at + 1) * rowHeight + headHeight - box.clientHeight;
@@ -161,7 +170,7 @@ export function Table<Row>(props: TableProps<Row>): JSX.Element {
         const row = sorted[at]!;
         shown.push(
             <div role="row" class="row" key={rowKey(row)} aria-selected={at === selectedAt} aria-rowindex={at + 2} {...rowState(row)}
-                style={{ gridTemplateColumns: template, top: `${at * rowHeight + 26}px` }}
+                style={{ gridTemplateColumns: template, top: `${at * rowHeight + headHeight}px` }}
                 onClick={() => props.onSelect?.(row)} onDblClick={() => props.onOpen?.(row)}
                 onContextMenu={(event) => {
                     if (!props.onMenu) return;
@@ -175,7 +184,7 @@ export function Table<Row>(props: TableProps<Row>): JSX.Element {
         <div class="table">
             <div class="scroll" role={props.branch ? "treegrid" : "grid"} aria-label={props.label} aria-rowcount={sorted.length + 1} tabIndex={0} ref={scroll}
                 onScroll={() => setTop(scroll.current!.scrollTop)} onKeyDown={onKeyDown}>
-                <div class="header" role="row" style={{ gridTemplateColumns: template }}>
+                <div class="header" role="row" style={{ gridTemplateColumns: template, height: `${headHeight}px` }}>
                     {columns.map((column) => <Heading key={column.id} column={column} sort={props.ordered ? "" : sort} fixed={props.ordered} onSort={props.onSort} />)}
                 </div>
                 <div role="presentation" style={{ height: `${sorted.length * rowHeight}px`, width: "1px" }} />
