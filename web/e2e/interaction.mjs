@@ -22,13 +22,13 @@ export function testInteraction(world) {
         await page.keyboard.press("/");
         await page.keyboard.type("fill");
         await session.settle();
-        assert.equal(await session.rows("Functions").count(), 1);
+        await session.hasRows("Functions", 1);
         assert.match(await session.state(), /search=fill/);
         await page.keyboard.press("Escape");
         await session.settle();
-        assert.equal(await session.rows("Functions").count(), all);
+        await session.hasRows("Functions", all);
         await page.keyboard.press("?");
-        assert.equal(await page.locator("dialog[open]").count(), 1);
+        await page.waitForSelector("dialog[open]");
         for (const word of ["search", "Enter", "Esc"]) assert.match(await page.locator("dialog").innerText(), new RegExp(word));
         await page.keyboard.press("Escape");
         await page.waitForFunction(() => !document.querySelector("dialog[open]"));
@@ -215,7 +215,7 @@ export function testInteraction(world) {
         await page.keyboard.press("/");
         await page.keyboard.type("lose");
         await session.settle();
-        assert.equal(await session.rows("Functions").count(), 1);
+        await session.hasRows("Functions", 1);
         await session.rows("Functions").first().click();
         await session.settle();
         session.noErrors();

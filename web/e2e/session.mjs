@@ -81,6 +81,10 @@ export class Session {
     rows(label) {
         return this.page.locator(`.scroll[aria-label="${label}"] .row`);
     }
+    /* A table has so many rows in the document, at once or soon. */
+    async hasRows(label, count) {
+        await this.page.waitForFunction(([label, count]) => document.querySelectorAll(`.scroll[aria-label="${label}"] .row`).length === count, [label, count]);
+    }
     noErrors() {
         assert.deepEqual(this.errors.splice(0), []);
     }

@@ -36,13 +36,13 @@ function FunctionsTable({ rows, columns, metric, search, sort, of }: { rows: Fun
     const most = useMemo(() => rows.reduce((best, row) => Math.max(best, row.values[metric] || 0), 1), [rows, metric]);
     const list = useMemo<Column<FunctionRow>[]>(() => [
         ...columns.map((name): Column<FunctionRow> => ({
-            id: name, title: profile.titleOf(name), hint: profile.metric(name)?.help ?? "", width: "104px",
+            id: name, title: profile.titleOf(name), hint: profile.metric(name)?.help ?? "", width: "84px",
             number: (row) => row.values[name], unit: profile.unitOf(name),
             ...(name === metric ? { fill: (row: FunctionRow) => (row.values[name] || 0) / most } : {}),
         })),
-        { id: "function", title: "Function", width: "minmax(220px, 3fr)", text: (row) => row.name, show: (row) => shortName(row.name) },
+        { id: "function", title: "Function", width: "minmax(180px, 3fr)", text: (row) => row.name, show: (row) => shortName(row.name) },
         { id: "file", title: "File", width: "minmax(90px, 1fr)", text: (row) => row.file, show: (row) => baseName(row.file) },
-        { id: "module", title: "Module", width: "minmax(80px, 0.7fr)", text: (row) => row.module, show: (row) => baseName(row.module) },
+        { id: "module", title: "Module", width: "minmax(90px, 0.7fr)", text: (row) => row.module, show: (row) => baseName(row.module) },
     ], [columns.join(), metric, most, profile]);
     const available = [...profile.summary.metrics.filter((each) => each.recorded && each.merge === "sum" && each.unit !== "variance"), ...profile.summary.derived];
     return (

@@ -93,6 +93,7 @@ export function Plot(props: PlotProps): JSX.Element {
                     context.setLineDash([4, 4]);
                     context.fillStyle = ink;
                     context.font = `${11 * devicePixelRatio}px sans-serif`;
+                    context.textAlign = "left";
                     let taken = -Infinity;
                     for (const mark of marks) {
                         const x = self.valToPos(mark.x, "x", true);

@@ -97,7 +97,7 @@ function headingLength(title: string): number {
 
 /* At least as wide as its heading with the arrow of sorting. */
 function widthOf<Row>(column: Column<Row>): string {
-    const heading = `${(headingLength(column.title) * 0.62 + 1.4).toFixed(1)}em`;
+    const heading = `${(headingLength(column.title) * 0.58 + 1.4).toFixed(1)}em`;
     const range = /^minmax\(([^,]+),(.*)\)$/.exec(column.width);
     return range ? `minmax(max(${range[1]}, ${heading}),${range[2]})` : `max(${column.width}, ${heading})`;
 }
