@@ -16,7 +16,26 @@ import type { ViewProps } from "./registry.ts";
 
 /* From what is kept of a path: how many of its blocks were freed, and how many grew to be. */
 export type Certainty = "likely" | "possible" | "kept";
-export interface Leak { site: number; node: number; line: number; key: number; name: string; place: string; bytes: number; count: number; made: number; freed: number; certainty: Certainty }
+
+/* There may be hundreds of thousands: names are looked up when somebody looks. */
+export class Leak {
+    constructor(readonly of: CallTree, readonly site: number, readonly line: number, readonly bytes: number, readonly count: number, readonly made: number, readonly freed: number) {}
+    get node(): number {
+        return this.of.tree.siteNode[this.site]!;
+    }
+    get key(): number {
+        return this.of.tree.lineKey[this.line]!;
+    }
+    get name(): string {
+        return this.of.names.ofLine(this.line);
+    }
+    get place(): string {
+        return this.of.names.place(this.line);
+    }
+    get certainty(): Certainty {
+        return certaintyOf(this.made, this.freed, this.count);
+    }
+}
 
 /* Blocks of which all but a few are freed are lost now and then; a path whose many blocks are never freed
  * piles them up; a few that stay for the whole run are usually meant to. */
@@ -39,8 +58,7 @@ async function leaksOf(profile: ViewProps["profile"], hide: boolean): Promise<{ 
     for (let site = 0; site < live.length; site++) {
         if (!(live[site]! > 0) || (wanted && !wanted[site])) continue;
         const line = lines[site]!, made = allocs[site]! + reallocs[site]!;
-        leaks.push({ site, node: of.tree.siteNode[site]!, line, key: of.tree.lineKey[line]!, get name() { return of.names.ofLine(line); }, get place() { return of.names.place(line); },
-                     bytes: liveBytes[site]!, count: live[site]!, made, freed: freed[site]!, certainty: certaintyOf(made, freed[site]!, live[site]!) });
+        leaks.push(new Leak(of, site, line, liveBytes[site]!, live[site]!, made, freed[site]!));
     }
     return { of, leaks };
 }
