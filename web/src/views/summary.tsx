@@ -167,7 +167,7 @@ function TopFunctions({ profile }: ViewProps): JSX.Element {
                             <tbody>{each.functions.map((row) => (
                                 <tr key={row.key}>
                                     <td class="number" style={{ width: "74px" }} title={exact(row.exclusive, unit)}>{format(row.exclusive, unit)}</td>
-                                    <td class="number dim nowrap" style={{ width: "60px" }}>{each.total ? share(row.exclusive / each.total) : ""}</td>
+                                    <td class="number dim nowrap" style={{ width: "5.4em" }}>{each.total ? share(row.exclusive / each.total) : ""}</td>
                                     <td class="nowrap" style={{ paddingLeft: "8px" }} title={row.function ?? row.module ?? ""}>
                                         <a href={link({ view: "flame", metric: each.metric, fn: row.key })} onClick={(event) => {
                                             if (event.ctrlKey || event.metaKey) return;

@@ -192,7 +192,7 @@ export function Table<Row>(props: TableProps<Row>): JSX.Element {
                 {sorted.length === 0 && <div class="empty">{props.empty ?? "Nothing here."}</div>}
             </div>
             <div class="foot">
-                <span>{exact(sorted.length, "count")} rows</span>
+                <span>{exact(sorted.length, "count")} {sorted.length === 1 ? "row" : "rows"}</span>
                 {props.foot}
                 <span style={{ flex: 1 }} />
                 <button class="plain" onClick={() => saveText(`${props.name}.csv`, "text/csv", toCsv(sorted, columns))}>CSV</button>
