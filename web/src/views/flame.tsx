@@ -46,12 +46,13 @@ export function FlameView({ profile }: ViewProps): JSX.Element {
     const { collapse, hide } = state.value;
     const metric = shownMetric(profile, "at_peak_bytes");
     const inverted = getOption(state.value, "inverted") === "1";
-    const loaded = useLoaded(() => profile.work(["flame", metric, collapse, inverted, focusKey()].join(), async () => {
+    const byLife = getOption(state.value, "colour") === "life";
+    const loaded = useLoaded(() => profile.work(["flame", metric, collapse, inverted, byLife, focusKey()].join(), async () => {
         const tree = await profile.callTree();
-        const [{ column }, ...more] = await Promise.all([shownColumn(profile, tree, metric), ...lifeColumns.map((name) => profile.column(name))]);
+        const [{ column }, ...more] = await Promise.all([shownColumn(profile, tree, metric), ...(byLife ? lifeColumns : []).map((name) => profile.column(name))]);
         const flame = buildFlame(tree.tree, tree.passes, column, wantedSites(tree), { hide, collapse, inverted, least: 0.0001, most: 100_000, more });
         return { tree, flame };
-    }), [profile, metric, collapse, inverted, focusKey()]);
+    }), [profile, metric, collapse, inverted, byLife, focusKey()]);
     const several = profileNames.value.length > 1;
     return (
         <>
@@ -86,7 +87,7 @@ function FlameGraph({ of, flame, metric, profile }: ViewProps & { of: CallTree; 
     const fill = useMemo(() => (at: number) => {
         if (at === 0) return dark ? "#0f1113" : "#eceef1";
         const { more } = flame.frames[at]!;
-        return byLife ? lifeColour(more[0]!, more[1]!, dark) : moduleColour(moduleOf(at), dark);
+        return byLife && more.length ? lifeColour(more[0]!, more[1]!, dark) : moduleColour(moduleOf(at), dark);
     }, [flame, dark, byLife]);
     const found = useMemo(() => {
         if (!search) return null;
@@ -112,7 +113,7 @@ function FlameGraph({ of, flame, metric, profile }: ViewProps & { of: CallTree; 
             <b>{names.ofLine(frame.line).slice(0, 1000)}</b>
             <div class="dim">{names.place(frame.line)}</div>
             <div>{format(frame.value, unit)} ({share(frame.value / total)}): {exact(frame.value, unit)}</div>
-            <div class="dim">{frame.more[1] ? <>its blocks lived {duration(frame.more[0]! / frame.more[1])} on average, {share(frame.more[1] / (frame.more[2]! + frame.more[3]!))} were freed</> : "none of its blocks was freed"}</div>
+            {frame.more.length > 0 && <div class="dim">{frame.more[1] ? <>its blocks lived {duration(frame.more[0]! / frame.more[1])} on average, {share(frame.more[1] / (frame.more[2]! + frame.more[3]!))} were freed</> : "none of its blocks was freed"}</div>}
             {frame.self > 0 && frame.self !== frame.value && <div class="dim">of it itself {format(frame.self, unit)}</div>}
         </>;
     };

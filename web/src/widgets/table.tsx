@@ -42,27 +42,35 @@ export interface TableProps<Row> {
     onToggle?: (row: Row, open: boolean) => void; /* → and ← */
 }
 
-function compare<Row>(column: Column<Row>): (a: Row, b: Row) => number {
-    const { number, text } = column;
-    if (number)
-        return (a, b) => {
-            const x = number(a), y = number(b);
-            if (!isKnown(x) || !isKnown(y)) return Number(isKnown(x)) - Number(isKnown(y));
-            return x - y;
-        };
-    return (a, b) => {
-        const x = text?.(a) ?? "", y = text?.(b) ?? "";
-        return x < y ? -1 : x > y ? 1 : 0;
-    };
-}
-
 export function sortRows<Row>(rows: readonly Row[], columns: readonly Column<Row>[], sort: string): Row[] {
     const descending = sort.startsWith("-");
     const column = columns.find((each) => each.id === (descending ? sort.slice(1) : sort));
-    const sorted = [...rows];
-    if (!column) return sorted;
-    const order = compare(column);
-    return sorted.sort(descending ? (a, b) => order(b, a) : order);
+    if (!column) return [...rows];
+    if (column.number) return sortByNumber(rows, column.number, descending);
+    const x = column.text ?? (() => "");
+    const order = (a: Row, b: Row) => (x(a) < x(b) ? -1 : x(a) > x(b) ? 1 : 0);
+    return [...rows].sort(descending ? (a, b) => order(b, a) : order);
+}
+
+/* Of hundreds of thousands: numbers are asked for once. What is not known is the least. */
+function sortByNumber<Row>(rows: readonly Row[], number: (row: Row) => Known, descending: boolean): Row[] {
+    const keys = Float64Array.from(rows, (row) => {
+        const value = number(row);
+        return isKnown(value) ? value : -Infinity;
+    });
+    const order = Uint32Array.from(rows, (_, at) => at);
+    order.sort(descending ? (a, b) => (keys[b]! === keys[a]! ? 0 : keys[b]! - keys[a]!) : (a, b) => (keys[a]! === keys[b]! ? 0 : keys[a]! - keys[b]!));
+    return Array.from(order, (at) => rows[at]!);
+}
+
+/* Long lists stay sorted while one looks at something else. */
+const kept = new WeakMap<readonly unknown[], { sort: string; sorted: unknown[] }>();
+function sortOnce<Row>(rows: readonly Row[], columns: readonly Column<Row>[], sort: string): Row[] {
+    const known = kept.get(rows);
+    if (known?.sort === sort) return known.sorted as Row[];
+    const sorted = sortRows(rows, columns, sort);
+    if (rows.length > 10_000) kept.set(rows, { sort, sorted });
+    return sorted;
 }
 
 function plain<Row>(column: Column<Row>, row: Row): string {
@@ -108,7 +116,7 @@ export function Table<Row>(props: TableProps<Row>): JSX.Element {
     const [top, setTop] = useState(0);
     const [height, setHeight] = useState(600);
     const [rowHeight, setRowHeight] = useState(22);
-    const sorted = useMemo(() => (props.ordered ? rows : sortRows(rows, columns, sort)), [rows, columns, sort, props.ordered]);
+    const sorted = useMemo(() => (props.ordered ? rows : sortOnce(rows, columns, sort)), [rows, columns, sort, props.ordered]);
     const selectedAt = useMemo(
         () => (props.selected === undefined || props.selected === null ? -1
             : sorted.findIndex((row) => rowKey(row) === props.selected)), [sorted, props.selected]);
