@@ -166,8 +166,7 @@ function Leading({ profile, metric, data, file, line }: ViewProps & { metric: st
         return 0;
     }, [lines, file, line]);
     const unit = profile.unitOf(metric);
-    const loaded = useLoaded(async () => {
-        if (!group) return null;
+    const loaded = useLoaded(async () => !group ? null : profile.work(["line", group, metric, focusKey()].join(), async () => {
         const sites = both(lines.sitesThrough(group), data.wanted)!;
         const needed = new Set(detail.flatMap((name) => { const derived = profile.derived(name); return derived ? [...derived.of, ...(derived.by ?? [])] : [name]; }));
         const sums = new Map<string, number>();
@@ -182,7 +181,7 @@ function Leading({ profile, metric, data, file, line }: ViewProps & { metric: st
         const order = [...sites.keys()].filter((site) => sites[site] && column[site]! > 0).sort((a, b) => column[b]! - column[a]!);
         const figures = detail.map((name) => { const derived = profile.derived(name); return { name, value: derived ? derive(derived, (part) => sums.get(part) ?? NaN, profile.durationNs) : (sums.get(name) ?? NaN) }; });
         return { figures, spread: await spreadOf(profile, sites), count: order.length, paths: order.slice(0, 8).map((site) => ({ node: of.tree.siteNode[site]!, value: column[site]! })) };
-    }, [group, profile, metric, data]);
+    }), [group, profile, metric, data]);
     if (!group) return <div class="bar-row dim">Line {line}: nothing is asked for here.</div>;
     return (
         <div style={{ maxHeight: "38%", overflow: "auto", borderTop: "1px solid var(--line)", padding: "6px 10px" }}>
