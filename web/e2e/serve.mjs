@@ -1,9 +1,20 @@
 /* Starts `tidemark serve` on profiles and a browser to look at it. */
 import { spawn } from "node:child_process";
+import { join } from "node:path";
 import { chromium } from "playwright-core";
 
+export const chromiumPath = process.env.CHROMIUM ?? "/usr/bin/chromium";
+
+const running = new Set();
+
+/* Servers that a test left behind when it failed. */
+export function stopAll() {
+    for (const child of running) child.kill("SIGKILL");
+    running.clear();
+}
+
 export async function serve(tidemark, files, options = []) {
-    const child = spawn(tidemark, ["serve", ...options, ...files], { stdio: ["ignore", "pipe", "inherit"], env: { ...process.env, DISPLAY: "" } });
+    const child = spawn(tidemark, ["serve", ...options, ...files], { stdio: ["ignore", "pipe", "ignore"], env: { ...process.env, DISPLAY: "", WAYLAND_DISPLAY: "" } });
     let said = "";
     const url = await new Promise((resolve, reject) => {
         child.stdout.on("data", (data) => {
@@ -13,9 +24,11 @@ export async function serve(tidemark, files, options = []) {
         });
         child.on("exit", (status) => reject(new Error(`serve ended with ${status}: ${said}`)));
     });
+    running.add(child);
     return {
         url, pid: child.pid,
         stop: () => new Promise((resolve) => {
+            if (!running.delete(child)) return resolve(0);
             child.removeAllListeners("exit");
             child.on("exit", (status, signal) => resolve(status ?? signal));
             child.kill("SIGTERM");
@@ -24,5 +37,12 @@ export async function serve(tidemark, files, options = []) {
 }
 
 export async function browse() {
-    return chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu"] });
+    return chromium.launch({ executablePath: chromiumPath, args: ["--no-sandbox", "--disable-gpu"] });
+}
+
+/* WEB_DIST=web/dist: the browser's half from there instead of the one in the command: to try a change
+ * without linking it. */
+export async function useDist(page) {
+    if (!process.env.WEB_DIST) return;
+    await page.route(/\/(app\.js|app\.css|graph\.js)$/, (route) => route.fulfill({ path: join(process.env.WEB_DIST, new URL(route.request().url()).pathname) }));
 }

@@ -92,7 +92,7 @@ function Page(): JSX.Element {
             <Head of={of} />
             <Navigation of={of} />
             <main class="main" aria-label={view.title}>
-                <Chips of={of} />
+                <Chips of={of} view={view} />
                 {failure.value && <div class="notice bad" role="alert">{failure.value}</div>}
                 {of && <div class="view" key={view.id}><Show profile={of} /></div>}
             </main>

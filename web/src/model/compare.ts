@@ -58,7 +58,7 @@ export function diffFlames(a: Flame, namesA: Namer, b: Flame, namesB: Namer, sca
     const place = (node: Node, parent: number, depth: number, start: number) => {
         const at = frames.length;
         deepest = Math.max(deepest, depth);
-        frames.push({ key: at ? at : -1, line: at ? at : -1, parent, depth, start, value: widths.get(node)!, self: 0 });
+        frames.push({ key: at ? at : -1, line: at ? at : -1, parent, depth, start, value: widths.get(node)!, self: 0, more: [] });
         before.push(node.before);
         after.push(node.after);
         names.push(node.name);

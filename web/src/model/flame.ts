@@ -10,6 +10,7 @@ export interface FlameFrame {
     start: number; /* where it begins, in units of the metric from the root's left edge */
     value: number; /* inclusive */
     self: number; /* exclusive */
+    more: readonly number[]; /* inclusive, of FlameOptions.more */
 }
 
 export interface Flame {
@@ -24,6 +25,7 @@ export interface FlameOptions {
     least: number; /* share of the whole */
     most: number; /* frames */
     inverted: boolean; /* from where memory is asked for to main() */
+    more?: readonly ArrayLike<number>[]; /* columns by site that are added up for each frame too */
 }
 
 /* Frames of each site's path from the root inwards (or, inverted, outwards), without what is hidden.
@@ -89,7 +91,7 @@ export function buildFlame(tree: Tree, passes: TreePasses, column: ArrayLike<num
         }
     const order = chosen.subarray(0, sites);
     const paths = new Paths(tree, passes, order, options);
-    const root: FlameFrame = { key: -1, line: -1, parent: -1, depth: 0, start: 0, value: total, self: 0 };
+    const root: FlameFrame = { key: -1, line: -1, parent: -1, depth: 0, start: 0, value: total, self: 0, more: [] };
     const flame: Flame = { frames: [root], depth: 0, cut: 0 };
     const ranges: [number, number][] = [[0, sites]]; /* by frame: its sites in `order` */
     const least = total * options.least;
@@ -101,14 +103,14 @@ export function buildFlame(tree: Tree, passes: TreePasses, column: ArrayLike<num
             if (begin !== end) flame.cut++;
             continue;
         }
-        openFrame(tree, paths, column, flame, ranges, order, at, begin, end);
+        openFrame(tree, paths, column, options.more ?? [], flame, ranges, order, at, begin, end);
     }
     for (const frame of flame.frames) flame.depth = Math.max(flame.depth, frame.depth);
     return flame;
 }
 
 /* Gives a frame its children: groups its sites by their next line's function. */
-function openFrame(tree: Tree, paths: Paths, column: ArrayLike<number>, flame: Flame,
+function openFrame(tree: Tree, paths: Paths, column: ArrayLike<number>, more: readonly ArrayLike<number>[], flame: Flame,
                    ranges: [number, number][], order: Uint32Array, at: number, begin: number,
                    end: number): void {
     const frame = flame.frames[at]!;
@@ -136,7 +138,7 @@ function openFrame(tree: Tree, paths: Paths, column: ArrayLike<number>, flame: F
         const from = place;
         for (const site of group.sites) order[place++] = site;
         flame.frames.push({ key, line: group.line, parent: at, depth: frame.depth + 1, start,
-                            value: group.value, self: 0 });
+                            value: group.value, self: 0, more: more.map((each) => group.sites.reduce((sum, site) => sum + (each[site]! || 0), 0)) });
         ranges.push([from, place]);
         start += group.value;
     }

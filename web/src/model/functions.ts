@@ -10,14 +10,15 @@ export interface FunctionRow {
     values: Record<string, number>; /* by metric or derived figure; NaN: not known */
 }
 
-async function sums(profile: Profile, of: CallTree, metric: string, wanted: Wanted, inclusive: boolean, hide: boolean): Promise<Float64Array> {
-    const column = await profile.column(metric);
-    return inclusive ? of.passes.inclusiveByKey(column, wanted) : of.passes.exclusiveByKey(column, wanted, hide);
+/* `more`: columns that are not the profile's own. */
+async function sums(profile: Profile, of: CallTree, metric: string, wanted: Wanted, inclusive: boolean, hide: boolean, more: ReadonlyMap<string, Float64Array>): Promise<Float64Array> {
+    const column = more.get(metric) ?? await profile.column(metric);
+    return inclusive ? of.passes.inclusiveByKey(column, wanted, hide) : of.passes.exclusiveByKey(column, wanted, hide);
 }
 
 /* Functions with anything of any of the columns. */
 export async function functionRows(profile: Profile, of: CallTree, columns: readonly string[], wanted: Wanted,
-                                   inclusive: boolean, hide: boolean): Promise<FunctionRow[]> {
+                                   inclusive: boolean, hide: boolean, more: ReadonlyMap<string, Float64Array> = new Map()): Promise<FunctionRow[]> {
     const needed = new Set<string>();
     for (const name of columns) {
         const derived = profile.derived(name);
@@ -26,7 +27,7 @@ export async function functionRows(profile: Profile, of: CallTree, columns: read
     }
     const byMetric = new Map<string, Float64Array>();
     for (const name of needed)
-        if (profile.metric(name)?.recorded) byMetric.set(name, await sums(profile, of, name, wanted, inclusive, hide));
+        if (more.has(name) || profile.metric(name)?.recorded) byMetric.set(name, await sums(profile, of, name, wanted, inclusive, hide, more));
     const rows: FunctionRow[] = [];
     for (let key = 0; key < of.tree.keyCount; key++) {
         let any = false;

@@ -11,10 +11,10 @@ export function callEdges(tree: Tree, passes: TreePasses, column: ArrayLike<numb
     const ids = new Map<number, number>();
     const edges: Edge[] = [];
     const onWay: number[] = [];
-    const entered: number[][] = [];
+    const entered: number[] = []; /* edges of the nodes on the way, behind those of each how many they are */
     const enter = (node: number) => {
         let caller = seen[parent[node]!]!;
-        const mine: number[] = [];
+        const before = entered.length;
         const first = codeFirstLine[code[node]!]!;
         for (let i = codeLineCount[code[node]!]! - 1; i >= 0 && values[node]; i--) {
             const line = first + i;
@@ -29,15 +29,15 @@ export function callEdges(tree: Tree, passes: TreePasses, column: ArrayLike<numb
                     onWay.push(0);
                 }
                 if (onWay[id]!++ === 0) edges[id]!.value += values[node]!;
-                mine.push(id);
+                entered.push(id);
             }
             caller = key;
         }
         seen[node] = caller;
-        entered.push(mine);
+        entered.push(entered.length - before);
     };
     passes.walk(enter, () => {
-        for (const id of entered.pop()!) onWay[id]!--;
+        for (let count = entered.pop()!; count > 0; count--) onWay[entered.pop()!]!--;
     });
     return edges.filter((edge) => edge.value > 0);
 }

@@ -144,6 +144,10 @@ function keysOfLines(lineFunction: Uint32Array, codeModule: Int32Array, mark: Ui
 
 export interface CallTree { tree: Tree; passes: TreePasses; names: Names }
 
+/* A figure that is no metric of the profile: bytes at the highest moment of the range that is chosen. */
+export const RANGE = "range_bytes";
+const WORKED = 16;
+
 export class Profile {
     readonly index: number;
     readonly summary: Summary;
@@ -183,11 +187,24 @@ export class Profile {
     derived(name: string): Derived | undefined {
         return this.summary.derived.find((derived) => derived.name === name);
     }
+    /* What a view has worked out of this profile: kept for coming back to it, the last few. */
+    readonly #worked = new Map<string, Promise<unknown>>();
+    work<T>(key: string, make: () => Promise<T>): Promise<T> {
+        const known = this.#worked.get(key) as Promise<T> | undefined;
+        const result = known ?? make();
+        this.#worked.delete(key);
+        this.#worked.set(key, result);
+        result.catch(() => this.#worked.delete(key));
+        if (this.#worked.size > WORKED) this.#worked.delete(this.#worked.keys().next().value!);
+        return result;
+    }
     unitOf(name: string): Unit {
+        if (name === RANGE) return "bytes";
         const unit = this.metric(name)?.unit ?? this.derived(name)?.unit ?? "count";
         return unit === "moment_ns" ? "ns" : unit === "variance" ? "count" : unit;
     }
     titleOf(name: string): string {
+        if (name === RANGE) return "bytes in range";
         return this.metric(name)?.title ?? this.derived(name)?.title ?? name;
     }
     get durationNs(): number {

@@ -27,7 +27,7 @@ export class TreePasses {
     readonly tree: Tree;
     readonly #firstChild: Uint32Array;
     readonly #next: Uint32Array;
-    readonly #flags = new WeakMap<Uint32Array, Uint32Array>();
+    readonly #flags = [new WeakMap<Uint32Array, Uint32Array>(), new WeakMap<Uint32Array, Uint32Array>()] as const; /* [hidden lines left out] */
     readonly #exclusive = new Map<boolean, Uint32Array>();
 
     constructor(tree: Tree) {
@@ -88,8 +88,8 @@ export class TreePasses {
 
     /* By node, a bit for each of its first 32 lines: is it the first line of its group on the way from
      * the root here? (Recursion counts once: only there the inclusive value is added.) */
-    #firstOnWay(groups: Uint32Array, groupCount: number): Uint32Array {
-        const known = this.#flags.get(groups);
+    #firstOnWay(groups: Uint32Array, groupCount: number, hide: boolean): Uint32Array {
+        const known = this.#flags[hide ? 1 : 0].get(groups);
         if (known) return known;
         const { code, codeFirstLine, codeLineCount } = this.tree;
         const flags = new Uint32Array(this.tree.nodeCount);
@@ -99,14 +99,14 @@ export class TreePasses {
                 const first = codeFirstLine[code[node]!]!;
                 let bits = 0;
                 for (let i = codeLineCount[code[node]!]! - 1; i >= 0; i--)
-                    if (onWay[groups[first + i]!]!++ === 0 && i < 32) bits |= 1 << i;
+                    if (!this.#isHidden(first + i, hide) && onWay[groups[first + i]!]!++ === 0 && i < 32) bits |= 1 << i;
                 flags[node] = bits >>> 0;
             },
             (node) => {
                 const first = codeFirstLine[code[node]!]!;
-                for (let i = codeLineCount[code[node]!]! - 1; i >= 0; i--) onWay[groups[first + i]!]!--;
+                for (let i = codeLineCount[code[node]!]! - 1; i >= 0; i--) if (!this.#isHidden(first + i, hide)) onWay[groups[first + i]!]!--;
             });
-        this.#flags.set(groups, flags);
+        this.#flags[hide ? 1 : 0].set(groups, flags);
         return flags;
     }
 
@@ -143,17 +143,24 @@ export class TreePasses {
         return sums;
     }
 
-    /* By key: with all that is asked for below it, each path once. */
-    inclusiveByKey(column: ArrayLike<number>, wanted: Wanted): Float64Array {
-        return this.inclusiveBy(this.tree.lineKey, this.tree.keyCount, column, wanted);
+    /* By key: with all that is asked for below it, each path once. Hidden frames have nothing, but where a path
+     * has no other. */
+    inclusiveByKey(column: ArrayLike<number>, wanted: Wanted, hide: boolean): Float64Array {
+        const { siteNode, lineKey, lineLibrary, keyCount } = this.tree;
+        const sums = this.inclusiveBy(lineKey, keyCount, column, wanted, hide);
+        if (!hide) return sums;
+        const lines = this.exclusiveLines(true);
+        for (let site = 0; site < siteNode.length; site++)
+            if (siteNode[site] && lineLibrary[lines[site]!] && (!wanted || wanted[site])) sums[lineKey[lines[site]!]!]! += column[site]!;
+        return sums;
     }
 
     /* The same by any grouping of lines. */
-    inclusiveBy(groups: Uint32Array, groupCount: number, column: ArrayLike<number>, wanted: Wanted): Float64Array {
+    inclusiveBy(groups: Uint32Array, groupCount: number, column: ArrayLike<number>, wanted: Wanted, hide = false): Float64Array {
         const { nodeCount, code, codeFirstLine } = this.tree;
         const sums = new Float64Array(groupCount);
         const values = this.inclusive(column, wanted);
-        const flags = this.#firstOnWay(groups, groupCount);
+        const flags = this.#firstOnWay(groups, groupCount, hide);
         for (let node = 1; node < nodeCount; node++) {
             let bits = flags[node]!;
             if (!bits || !values[node]) continue;

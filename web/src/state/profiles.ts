@@ -2,7 +2,9 @@
 import { computed, effect, signal } from "@preact/signals";
 import type { DataSource } from "../data/source.ts";
 import type { Summary } from "../data/types.ts";
-import { Profile, type CallTree } from "../model/profile.ts";
+import { rangeLevels } from "../model/curves.ts";
+import { Profile, RANGE, type CallTree } from "../model/profile.ts";
+import type { Unit } from "../model/units.ts";
 import { both, type Wanted } from "../model/tree.ts";
 import { state } from "./state.ts";
 
@@ -73,6 +75,30 @@ export function wantedSites({ tree, passes }: CallTree): Wanted {
         wanted = both(wanted, passes.through(matches));
     }
     return wanted;
+}
+
+export interface Shown { metric: string; title: string; unit: Unit; column: Float64Array }
+
+/* Is a range chosen, and is there something to say of it by call path? A metric that somebody has chosen is
+ * of the whole run: metrics are not kept over time. */
+export function rangeShown(of: Profile): boolean {
+    return (state.value.from >= 0 || state.value.to >= 0) && of.has("curves") && of.has("timeline") && !state.value.metric;
+}
+
+/* What views of call paths show: the metric, or the levels at the highest moment of the range. */
+export async function shownColumn(of: Profile, tree: CallTree, usual: string): Promise<Shown> {
+    const metric = shownMetric(of, usual);
+    const column = metric === RANGE ? (await rangeLevels(of, tree, state.value.from, state.value.to)).column : await of.column(metric);
+    return { metric, title: of.titleOf(metric), unit: of.unitOf(metric), column };
+}
+export function shownMetric(of: Profile, usual: string): string {
+    return rangeShown(of) ? RANGE : metricOr(of, usual);
+}
+
+/* What the focus depends on: for keys of Profile.work and inputs of effects. */
+export function focusKey(): string {
+    const { fn, node, from, to, hide } = state.value;
+    return [fn, node, from, to, hide].join();
 }
 
 /* The metric that a view shows: what was chosen, if the profile has it, else the view's own choice. */

@@ -66,7 +66,12 @@ export function fromHash(hash: string): ViewState {
 export function getOption(state: ViewState, name: string): string | undefined {
     for (const part of state.opt.split(",")) {
         const colon = part.indexOf(":");
-        if (colon > 0 && part.slice(0, colon) === name) return decodeURIComponent(part.slice(colon + 1));
+        if (colon <= 0 || part.slice(0, colon) !== name) continue;
+        try {
+            return decodeURIComponent(part.slice(colon + 1));
+        } catch {
+            return undefined; /* written by hand, or by somebody who means harm */
+        }
     }
     return undefined;
 }

@@ -52,7 +52,7 @@ function Comparison({ before, after }: { before: Profile; after: Profile }): JSX
     const loaded = useLoaded(async () => {
         if (!after.metric(metric)?.recorded) throw new Error(`“${before.titleOf(metric)}” was not recorded in ${profileNames.value[after.index]?.name}.`);
         const [a, b, columnA, columnB] = await Promise.all([before.callTree(), after.callTree(), before.column(metric), after.column(metric)]);
-        const values = (of: typeof a, column: Float64Array) => (inclusive ? of.passes.inclusiveByKey(column, null) : of.passes.exclusiveByKey(column, null, hide));
+        const values = (of: typeof a, column: Float64Array) => (inclusive ? of.passes.inclusiveByKey(column, null, hide) : of.passes.exclusiveByKey(column, null, hide));
         const pairs = pairFunctions(values(a, columnA), (key) => a.names.ofKey(key), values(b, columnB), (key) => b.names.ofKey(key), scale);
         const options = { hide, collapse: state.value.collapse, inverted: false, least: 0.0005, most: 30_000 };
         const flame = shown === "flame" ? diffFlames(buildFlame(a.tree, a.passes, columnA, null, options), { name: (line) => a.names.ofLine(line), place: (line) => a.names.place(line) },
@@ -120,6 +120,7 @@ function Difference({ flame, unit }: { flame: DiffFlame; unit: Unit }): JSX.Elem
 function Overlay({ before, after }: { before: Profile; after: Profile }): JSX.Element {
     const byShare = getOption(state.value, "axis") === "share";
     const loaded = useLoaded(async () => {
+        if (!before.has("timeline") || !after.has("timeline")) throw new Error("One of the two has no timeline.");
         const [a, b] = await Promise.all([before.columns("timeline"), after.columns("timeline")]);
         return { a: readTimeline(a), b: readTimeline(b) };
     }, [before, after]);

@@ -2,9 +2,9 @@
 import { useMemo } from "preact/hooks";
 import type { JSX } from "preact";
 import { buildFlame, type Flame } from "../model/flame.ts";
-import { shortName, type CallTree } from "../model/profile.ts";
-import { exact, format, share } from "../model/units.ts";
-import { metricOr, wantedSites } from "../state/profiles.ts";
+import { baseName, shortName, type CallTree } from "../model/profile.ts";
+import { duration, exact, format, share } from "../model/units.ts";
+import { focusKey, profileNames, shownColumn, shownMetric, wantedSites } from "../state/profiles.ts";
 import { go, state } from "../state/state.ts";
 import { theme } from "../state/theme.ts";
 import { getOption, withOptions } from "../state/url.ts";
@@ -14,6 +14,8 @@ import { Ready, useLoaded } from "../widgets/states.tsx";
 import { showMenu } from "../widgets/tooltip.tsx";
 import { functionMenu } from "./functions.tsx";
 import type { ViewProps } from "./registry.ts";
+
+const lifeColumns = ["lifetime_sum_ns", "free_count", "alloc_count", "realloc_count"];
 
 const palettes = {
     light: ["#a6cee8", "#f5c59b", "#a5dcc5", "#e8c3dc", "#cfe6f7", "#f7dc9b", "#dfd691", "#ccd0d6", "#c9bfe6", "#f2b8ad"],
@@ -26,16 +28,32 @@ function moduleColour(module: number, dark: boolean): string {
     return palette[(module < 0 ? 7 : module) % palette.length]!;
 }
 
+/* From short-lived (light) to long-lived (dark; in the dark theme the other way): powers of ten of the mean
+ * lifetime of blocks that were freed. */
+const lifeSteps: readonly [number, string][] = [[1e3, "1 µs"], [1e4, "10 µs"], [1e5, "100 µs"], [1e6, "1 ms"], [1e7, "10 ms"], [1e8, "100 ms"], [1e9, "1 s"], [1e10, "10 s"], [Infinity, "longer"]];
+const lifeRamp = {
+    light: ["#f1f7fb", "#dcebf6", "#c3def0", "#a3cbe6", "#7db4da", "#5398c9", "#2f7bb3", "#155d95", "#003f70"],
+    dark: ["#1d2833", "#223547", "#27435b", "#2c5372", "#33658b", "#3f7aa6", "#5492c1", "#75addb", "#9fcbf0"],
+};
+const neverFreed = { light: "#f5c59b", dark: "#7a4520" };
+
+function lifeColour(lifetime: number, freed: number, dark: boolean): string {
+    if (!freed) return neverFreed[dark ? "dark" : "light"];
+    return lifeRamp[dark ? "dark" : "light"][lifeSteps.findIndex(([limit]) => lifetime / freed < limit)]!;
+}
+
 export function FlameView({ profile }: ViewProps): JSX.Element {
-    const { hide, collapse, fn, node } = state.value;
-    const metric = metricOr(profile, "at_peak_bytes");
+    const { collapse, hide } = state.value;
+    const metric = shownMetric(profile, "at_peak_bytes");
     const inverted = getOption(state.value, "inverted") === "1";
-    const loaded = useLoaded(async () => {
+    const byLife = getOption(state.value, "colour") === "life";
+    const loaded = useLoaded(() => profile.work(["flame", metric, collapse, inverted, byLife, focusKey()].join(), async () => {
         const tree = await profile.callTree();
-        const column = await profile.column(metric);
-        const flame = buildFlame(tree.tree, tree.passes, column, wantedSites(tree), { hide, collapse, inverted, least: 0.0001, most: 100_000 });
+        const [{ column }, ...more] = await Promise.all([shownColumn(profile, tree, metric), ...(byLife ? lifeColumns : []).map((name) => profile.column(name))]);
+        const flame = buildFlame(tree.tree, tree.passes, column, wantedSites(tree), { hide, collapse, inverted, least: 0.0001, most: 100_000, more });
         return { tree, flame };
-    }, [profile, metric, hide, collapse, inverted, fn, node]);
+    }), [profile, metric, collapse, inverted, byLife, focusKey()]);
+    const several = profileNames.value.length > 1;
     return (
         <>
             <div class="bar-row">
@@ -43,6 +61,11 @@ export function FlameView({ profile }: ViewProps): JSX.Element {
                 <button aria-pressed={inverted} title="From where memory is asked for outwards to main" onClick={() => go({ opt: withOptions(state.value, { zoom: undefined, inverted: inverted ? undefined : "1" }) })}>inverted</button>
                 <button aria-pressed={collapse} title="A function that calls itself as one frame" onClick={() => go({ collapse: !collapse })}>collapse recursion</button>
                 <button aria-pressed={getOption(state.value, "up") === "1"} title="The root at the bottom" onClick={() => go({ opt: withOptions(state.value, { up: getOption(state.value, "up") === "1" ? undefined : "1" }) }, "replace")}>upwards</button>
+                <label>colour <select style={{ marginLeft: "4px" }} aria-label="Colour" value={getOption(state.value, "colour") ?? ""} onChange={(event) => {
+                    const chosen = event.currentTarget.value;
+                    if (chosen === "difference") go({ view: "compare", sort: "", opt: "as:flame", other: state.value.other >= 0 ? state.value.other : profileNames.value.findIndex((_, at) => at !== profile.index) });
+                    else go({ opt: withOptions(state.value, { colour: chosen || undefined }) }, "replace");
+                }}><option value="">by module</option><option value="life">by lifetime</option>{several && <option value="difference">by difference…</option>}</select></label>
                 <span class="dim">click: zoom · Esc: out · right click: more</span>
             </div>
             <Ready of={loaded}>{({ tree, flame }) => <FlameGraph of={tree} flame={flame} metric={metric} profile={profile} />}</Ready>
@@ -59,7 +82,13 @@ function FlameGraph({ of, flame, metric, profile }: ViewProps & { of: CallTree; 
     const zoomed = Number(getOption(state.value, "zoom") ?? 0);
     const zoom = zoomed < flame.frames.length ? zoomed : 0;
     const name = (at: number) => (at === 0 ? `all ${format(total, unit)}` : shortName(names.ofLine(flame.frames[at]!.line)));
-    const fill = useMemo(() => (at: number) => at === 0 ? (dark ? "#0f1113" : "#eceef1") : moduleColour(tree.codeModule[names.codeOfLine(flame.frames[at]!.line)]!, dark), [flame, dark]);
+    const byLife = getOption(state.value, "colour") === "life";
+    const moduleOf = (at: number) => tree.codeModule[names.codeOfLine(flame.frames[at]!.line)]!;
+    const fill = useMemo(() => (at: number) => {
+        if (at === 0) return dark ? "#0f1113" : "#eceef1";
+        const { more } = flame.frames[at]!;
+        return byLife && more.length ? lifeColour(more[0]!, more[1]!, dark) : moduleColour(moduleOf(at), dark);
+    }, [flame, dark, byLife]);
     const found = useMemo(() => {
         if (!search) return null;
         const wanted = search.toLowerCase();
@@ -84,6 +113,7 @@ function FlameGraph({ of, flame, metric, profile }: ViewProps & { of: CallTree; 
             <b>{names.ofLine(frame.line).slice(0, 1000)}</b>
             <div class="dim">{names.place(frame.line)}</div>
             <div>{format(frame.value, unit)} ({share(frame.value / total)}): {exact(frame.value, unit)}</div>
+            {frame.more.length > 0 && <div class="dim">{frame.more[1] ? <>its blocks lived {duration(frame.more[0]! / frame.more[1])} on average, {share(frame.more[1] / (frame.more[2]! + frame.more[3]!))} were freed</> : "none of its blocks was freed"}</div>}
             {frame.self > 0 && frame.self !== frame.value && <div class="dim">of it itself {format(frame.self, unit)}</div>}
         </>;
     };
@@ -96,7 +126,8 @@ function FlameGraph({ of, flame, metric, profile }: ViewProps & { of: CallTree; 
                 onMenu={(at, x, y) => at > 0 && showMenu(x, y, functionMenu(flame.frames[at]!.key, names.ofLine(flame.frames[at]!.line)))} />
             <div class="bar-row dim">
                 <span>{exact(flame.frames.length - 1, "count")} frames{flame.cut ? `; ${exact(flame.cut, "count")} too narrow to be opened further` : ""}</span>
-                {found && <span>search: {format(found.value, unit)} ({share(found.value / total)})</span>}
+                {found && <span data-found title={exact(found.value, unit)}>search: <b>{format(found.value, unit)}</b> ({share(found.value / total)})</span>}
+                <Legend flame={flame} byLife={byLife} dark={dark} module={(at) => names.module(moduleOf(at)) ?? ""} fill={fill} />
                 <span style={{ flex: 1 }} />
                 <button class="plain" onClick={() => saveText("flame.svg", "image/svg+xml", flameToSvg(flame, 1600, name, fill))}>SVG</button>
                 <button class="plain" onClick={() => saveCanvas("flame.png", document.querySelector<HTMLCanvasElement>(".icicle canvas")!)}>PNG</button>
@@ -104,6 +135,21 @@ function FlameGraph({ of, flame, metric, profile }: ViewProps & { of: CallTree; 
             </div>
         </>
     );
+}
+
+/* What the colours mean: of modules those with most. */
+function Legend({ flame, byLife, dark, module, fill }: { flame: Flame; byLife: boolean; dark: boolean; module: (at: number) => string; fill: (at: number) => string }): JSX.Element {
+    const modules = useMemo(() => {
+        const known = new Map<string, { tone: string; self: number }>();
+        for (let at = 1; at < flame.frames.length && !byLife; at++) {
+            const name = module(at), entry = known.get(name);
+            if (entry) entry.self += flame.frames[at]!.self + 1;
+            else known.set(name, { tone: fill(at), self: flame.frames[at]!.self + 1 });
+        }
+        return [...known].filter(([name]) => name).sort((a, b) => b[1].self - a[1].self).slice(0, 6).map(([name, { tone }]): [string, string] => [baseName(name), tone]);
+    }, [flame, byLife, fill]);
+    const entries = byLife ? [...lifeSteps.map(([, title], at): [string, string] => [at < 8 ? `< ${title}` : title, lifeRamp[dark ? "dark" : "light"][at]!]), ["never freed", neverFreed[dark ? "dark" : "light"]] as [string, string]] : modules;
+    return <span class="legend" style={{ padding: 0 }}>{entries.map(([title, tone]) => <span key={title}><span class="swatch" style={{ background: tone }} />{title}</span>)}</span>;
 }
 
 /* "main;solve;push_back 1234", as flame graph tools read it: every frame with something of its own, or

@@ -1,10 +1,10 @@
 /* Functions: what each asks for itself, or with all below it. */
-import { useMemo } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import type { JSX } from "preact";
 import { functionRows, type FunctionRow } from "../model/functions.ts";
-import { baseName, shortName } from "../model/profile.ts";
+import { baseName, RANGE, shortName } from "../model/profile.ts";
 import { getOption, withOptions } from "../state/url.ts";
-import { metricOr, wantedSites } from "../state/profiles.ts";
+import { focusKey, shownColumn, shownMetric, wantedSites } from "../state/profiles.ts";
 import { go, state } from "../state/state.ts";
 import { Table, type Column } from "../widgets/table.tsx";
 import { Ready, useLoaded } from "../widgets/states.tsx";
@@ -14,19 +14,21 @@ import type { ViewProps } from "./registry.ts";
 const usual = ["at_peak_bytes", "live_bytes", "alloc_bytes", "alloc_count", "temporary_count", "mean_size", "mean_lifetime_ns"];
 
 export function FunctionsView({ profile }: ViewProps): JSX.Element {
-    const { inclusive, hide, fn, node, search, sort } = state.value;
-    const metric = metricOr(profile, "at_peak_bytes");
+    const { inclusive, hide, search, sort } = state.value;
+    const metric = shownMetric(profile, "at_peak_bytes");
     const chosen = getOption(state.value, "columns")?.split(".") ?? usual;
-    const columns = [...new Set([metric, ...chosen])].filter((name) => profile.metric(name)?.recorded || profile.derived(name));
-    const loaded = useLoaded(async () => {
+    const columns = [...new Set([metric, ...chosen])].filter((name) => name === RANGE || profile.metric(name)?.recorded || profile.derived(name));
+    const loaded = useLoaded(() => profile.work(["functions", columns, inclusive, focusKey()].join(), async () => {
         const tree = await profile.callTree();
-        return functionRows(profile, tree, columns, wantedSites(tree), inclusive, hide);
-    }, [profile, columns.join(), inclusive, hide, fn, node]);
+        const more = new Map(metric === RANGE ? [[RANGE, (await shownColumn(profile, tree, metric)).column]] : []);
+        return functionRows(profile, tree, columns, wantedSites(tree), inclusive, hide, more);
+    }), [profile, columns.join(), inclusive, focusKey()]);
     return <Ready of={loaded}>{(rows) => <FunctionsTable rows={rows} columns={columns} metric={metric} search={search} sort={sort || "-" + metric} of={{ profile }} />}</Ready>;
 }
 
 function FunctionsTable({ rows, columns, metric, search, sort, of }: { rows: FunctionRow[]; columns: string[]; metric: string; search: string; sort: string; of: ViewProps }): JSX.Element {
     const { profile } = of;
+    const [chosen, choose] = useState(state.value.fn);
     const shown = useMemo(() => {
         const wanted = search.toLowerCase();
         return wanted ? rows.filter((row) => `${row.name}\n${row.file}\n${row.module}`.toLowerCase().includes(wanted)) : rows;
@@ -34,13 +36,13 @@ function FunctionsTable({ rows, columns, metric, search, sort, of }: { rows: Fun
     const most = useMemo(() => rows.reduce((best, row) => Math.max(best, row.values[metric] || 0), 1), [rows, metric]);
     const list = useMemo<Column<FunctionRow>[]>(() => [
         ...columns.map((name): Column<FunctionRow> => ({
-            id: name, title: profile.titleOf(name), hint: profile.metric(name)?.help ?? "", width: "104px",
+            id: name, title: profile.titleOf(name), hint: profile.metric(name)?.help ?? "", width: "84px",
             number: (row) => row.values[name], unit: profile.unitOf(name),
             ...(name === metric ? { fill: (row: FunctionRow) => (row.values[name] || 0) / most } : {}),
         })),
-        { id: "function", title: "Function", width: "minmax(220px, 3fr)", text: (row) => row.name, show: (row) => shortName(row.name) },
+        { id: "function", title: "Function", width: "minmax(180px, 3fr)", text: (row) => row.name, show: (row) => shortName(row.name) },
         { id: "file", title: "File", width: "minmax(90px, 1fr)", text: (row) => row.file, show: (row) => baseName(row.file) },
-        { id: "module", title: "Module", width: "minmax(80px, 0.7fr)", text: (row) => row.module, show: (row) => baseName(row.module) },
+        { id: "module", title: "Module", width: "minmax(90px, 0.7fr)", text: (row) => row.module, show: (row) => baseName(row.module) },
     ], [columns.join(), metric, most, profile]);
     const available = [...profile.summary.metrics.filter((each) => each.recorded && each.merge === "sum" && each.unit !== "variance"), ...profile.summary.derived];
     return (
@@ -58,7 +60,7 @@ function FunctionsTable({ rows, columns, metric, search, sort, of }: { rows: Fun
                 </select>
             </div>
             <Table name="functions" label="Functions" rows={shown} columns={list} sort={sort} onSort={(next) => go({ sort: next }, "replace")}
-                rowKey={(row) => row.key} selected={state.value.fn >= 0 ? state.value.fn : null}
+                rowKey={(row) => row.key} selected={chosen >= 0 ? chosen : null} onSelect={(row) => choose(row.key)}
                 onOpen={(row) => go({ fn: row.key, view: "flame", sort: "" })}
                 onMenu={(row, x, y) => showMenu(x, y, functionMenu(row.key, row.name))}
                 empty={search ? `No function, file or module with “${search}” in it.` : "No function has any of these metrics."} />

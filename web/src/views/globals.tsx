@@ -4,8 +4,9 @@ import type { JSX } from "preact";
 import { baseName } from "../model/profile.ts";
 import { bytes, exact } from "../model/units.ts";
 import { go, link, state } from "../state/state.ts";
+import { getOption, withOptions } from "../state/url.ts";
 import { Table, type Column } from "../widgets/table.tsx";
-import { Treemap } from "../widgets/treemap.tsx";
+import { Treemap, type TreemapGroup } from "../widgets/treemap.tsx";
 import { Card, NotRecorded, Ready, useLoaded } from "../widgets/states.tsx";
 import type { ViewProps } from "./registry.ts";
 
@@ -20,6 +21,35 @@ export function GlobalsView({ profile }: ViewProps): JSX.Element {
         return globals && { globals, modules };
     }, [profile]);
     return <Ready of={loaded}>{(all) => all ? <Variables {...all} /> : <NotRecorded what="Variables are not in this profile." how="They are read when the recording ends: a profile that was cut short has none." />}</Ready>;
+}
+
+/* Variables added up by what `of` says; beyond the largest of a group the rest is one. */
+function gather(globals: Globals, of: (variable: Variable) => string): TreemapGroup[] {
+    const groups = new Map<string, Variable[]>();
+    for (const each of globals.variables) {
+        const name = of(each), list = groups.get(name);
+        if (list) list.push(each);
+        else groups.set(name, [each]);
+    }
+    const sum = (list: readonly Variable[]) => list.reduce((total, each) => total + each.bytes, 0);
+    return [...groups].map(([name, list]) => {
+        const sorted = list.sort((a, b) => b.bytes - a.bytes), rest = sum(sorted.slice(60));
+        return { name, value: sum(sorted), children: [...sorted.slice(0, 60).map((each) => ({ name: each.name, value: each.bytes })), ...(rest ? [{ name: "smaller", value: rest }] : [])] };
+    });
+}
+
+const byFile = (globals: Globals) => gather(globals, (each) => each.file ?? "file not known");
+
+/* Modules hold what has no name, too. */
+function byModule(globals: Globals, module: (at: number) => string): TreemapGroup[] {
+    const groups = gather(globals, (each) => module(each.module));
+    for (const group of groups) {
+        const whole = globals.sections.filter((each) => module(each.module) === group.name).reduce((total, each) => total + each.bytes, 0);
+        if (whole > group.value) (group.children as { name: string; value: number }[]).push({ name: "without a name", value: whole - group.value });
+        group.value = Math.max(whole, group.value);
+        group.name = baseName(group.name);
+    }
+    return groups;
 }
 
 function Variables({ globals, modules }: { globals: Globals; modules: { path: string }[] }): JSX.Element {
@@ -37,20 +67,22 @@ function Variables({ globals, modules }: { globals: Globals; modules: { path: st
           show: (row) => row.file ? <a href={link({ view: "source", file: row.file, line: row.line ?? 0 })}>{baseName(row.file)}{row.line ? `:${row.line}` : ""}</a> : "" },
         { id: "module", title: "module", width: "minmax(110px, 0.7fr)", text: (row) => module(row.module), show: (row) => baseName(module(row.module)) },
     ], [rows]);
-    const tree = useMemo(() => globals.sections.map((section) => {
+    const by = getOption(state.value, "by") ?? "section";
+    const tree = useMemo(() => by === "file" ? byFile(globals) : by === "module" ? byModule(globals, module) : globals.sections.map((section) => {
         const own = globals.variables.filter((each) => each.module === section.module && each.section === section.section).sort((a, b) => b.bytes - a.bytes).slice(0, 60);
         const named = own.reduce((sum, each) => sum + each.bytes, 0);
         return { name: `${baseName(module(section.module))} ${section.section}`, value: section.bytes,
                  children: [...own.map((each) => ({ name: each.name, value: each.bytes })), { name: "smaller, and without a name", value: Math.max(0, section.bytes - named) }] };
-    }), [globals]);
+    }), [globals, by]);
     return (
         <>
             <div class="split" style={{ flex: "0 0 auto" }}>
-                <Card title="By module and section">
-                    <Treemap label="Variables by module and section" groups={tree} height={250} format={bytes} />
+                <Card title={`Variables by ${by === "section" ? "module and section" : by}`} tools={<select aria-label="Grouped by" value={by} onChange={(event) => go({ opt: withOptions(state.value, { by: event.currentTarget.value === "section" ? undefined : event.currentTarget.value }) }, "replace")}>
+                    <option value="section">by section</option><option value="module">by module</option><option value="file">by file</option></select>}>
+                    <Treemap name="globals" label="Variables as areas" groups={tree} height={250} format={bytes} />
                 </Card>
                 <Card title="Sections">
-                    <div style={{ maxHeight: "250px", overflow: "auto" }}>
+                    <div style={{ maxHeight: "280px", overflow: "auto" }} tabIndex={0} role="region" aria-label="Sections">
                         <table style={{ width: "100%" }}><tbody>{globals.sections.slice().sort((a, b) => b.bytes - a.bytes).map((each) => (
                             <tr key={`${each.module} ${each.section}`}><td class="number" title={exact(each.bytes, "bytes")}>{bytes(each.bytes)}</td><td>{each.section}</td><td class="nowrap" title={module(each.module)}>{baseName(module(each.module))}</td>
                                 <td class="dim">{each.exported_only ? "exported names only" : ""}</td></tr>))}</tbody></table>

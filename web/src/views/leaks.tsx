@@ -16,7 +16,26 @@ import type { ViewProps } from "./registry.ts";
 
 /* From what is kept of a path: how many of its blocks were freed, and how many grew to be. */
 export type Certainty = "likely" | "possible" | "kept";
-export interface Leak { site: number; node: number; line: number; key: number; name: string; place: string; bytes: number; count: number; made: number; freed: number; certainty: Certainty }
+
+/* There may be hundreds of thousands: names are looked up when somebody looks. */
+export class Leak {
+    constructor(readonly of: CallTree, readonly site: number, readonly line: number, readonly bytes: number, readonly count: number, readonly made: number, readonly freed: number) {}
+    get node(): number {
+        return this.of.tree.siteNode[this.site]!;
+    }
+    get key(): number {
+        return this.of.tree.lineKey[this.line]!;
+    }
+    get name(): string {
+        return this.of.names.ofLine(this.line);
+    }
+    get place(): string {
+        return this.of.names.place(this.line);
+    }
+    get certainty(): Certainty {
+        return certaintyOf(this.made, this.freed, this.count);
+    }
+}
 
 /* Blocks of which all but a few are freed are lost now and then; a path whose many blocks are never freed
  * piles them up; a few that stay for the whole run are usually meant to. */
@@ -39,15 +58,14 @@ async function leaksOf(profile: ViewProps["profile"], hide: boolean): Promise<{ 
     for (let site = 0; site < live.length; site++) {
         if (!(live[site]! > 0) || (wanted && !wanted[site])) continue;
         const line = lines[site]!, made = allocs[site]! + reallocs[site]!;
-        leaks.push({ site, node: of.tree.siteNode[site]!, line, key: of.tree.lineKey[line]!, name: of.names.ofLine(line), place: of.names.place(line),
-                     bytes: liveBytes[site]!, count: live[site]!, made, freed: freed[site]!, certainty: certaintyOf(made, freed[site]!, live[site]!) });
+        leaks.push(new Leak(of, site, line, liveBytes[site]!, live[site]!, made, freed[site]!));
     }
     return { of, leaks };
 }
 
 export function LeaksView({ profile }: ViewProps): JSX.Element {
     const { hide, fn, node } = state.value;
-    const loaded = useLoaded(() => leaksOf(profile, hide), [profile, hide, fn, node]);
+    const loaded = useLoaded(() => profile.work(["leaks", hide, fn, node].join(), () => leaksOf(profile, hide)), [profile, hide, fn, node]);
     if (!profile.has("sites")) return <NotRecorded what="Nothing was saved yet." how="" />;
     return <Ready of={loaded}>{({ of, leaks }) => <Leaks profile={profile} of={of} leaks={leaks} />}</Ready>;
 }
@@ -64,11 +82,12 @@ function Leaks({ profile, of, leaks }: ViewProps & { of: CallTree; leaks: Leak[]
         }
     });
     const [open, setOpen] = useState(false);
+    const [chosen, choose] = useState<number | null>(null);
     const { list, errors } = useMemo(() => parseSuppressions(text), [text]);
-    const left = useMemo(() => leaks.filter((leak) => !list.length || !list.some((each) => each.matches(
+    const left = useMemo(() => !list.length ? leaks : leaks.filter((leak) => !list.some((each) => each.matches(
         of.tree.siteNode[leak.site] === undefined ? [] : of.passes.path(leak.node).map((line) => ({
             name: of.names.ofLine(line), file: of.names.file(of.tree.lineFile[line]!) ?? "", module: of.names.module(of.tree.codeModule[of.names.codeOfLine(line)]!) ?? "" }))))), [leaks, list]);
-    const shown = useMemo(() => left.filter((leak) => `${leak.name}\n${leak.place}`.toLowerCase().includes(search.toLowerCase())), [left, search]);
+    const shown = useMemo(() => !search ? left : left.filter((leak) => `${leak.name}\n${leak.place}`.toLowerCase().includes(search.toLowerCase())), [left, search]);
     const most = leaks.reduce((best, leak) => Math.max(best, leak.bytes), 1);
     const columns = useMemo<Column<Leak>[]>(() => [
         { id: "bytes", title: "bytes", width: "110px", unit: "bytes", number: (row) => row.bytes, fill: (row) => row.bytes / most },
@@ -107,7 +126,8 @@ function Leaks({ profile, of, leaks }: ViewProps & { of: CallTree; leaks: Leak[]
                         {errors.map((error) => <span class="bad" key={error}>{error}</span>)}</div>
                 </div>)}
             <Table name="leaks" label="Blocks alive at the end" rows={shown} columns={columns} sort={sort || "-bytes"} onSort={(next) => go({ sort: next }, "replace")} rowKey={(row) => row.site}
-                empty="Everything was freed." onMenu={(row, x, y) => showMenu(x, y, [...functionMenu(row.key, row.name), { title: "Suppress this function", run: () => suppress(row) }])} />
+                empty="Everything was freed." selected={chosen} onSelect={(row) => choose(row.site)} onOpen={(row) => go({ view: "flame", node: row.node, metric: "live_bytes", opt: "", sort: "" })}
+                onMenu={(row, x, y) => showMenu(x, y, [...functionMenu(row.key, row.name), { title: "Suppress this function", run: () => suppress(row) }])} />
         </>
     );
 }

@@ -26,20 +26,22 @@ export interface View {
     group: string;
     show: ComponentType<ViewProps>;
     has: (profile: Profile) => boolean;
+    range?: "shown" | "curves"; /* of time: the view shows it, or the levels in it; else it does nothing here */
+    threads?: boolean; /* the view shows one thread where one is chosen */
 }
 
 const hasSites = (profile: Profile) => profile.has("sites");
 
 export const views: readonly View[] = [
     { id: "summary", title: "Summary", group: "", show: SummaryView, has: () => true },
-    { id: "timeline", title: "Timeline", group: "When", show: TimelineView, has: (profile) => profile.has("timeline") },
-    { id: "functions", title: "Functions", group: "Where", show: FunctionsView, has: hasSites },
-    { id: "flame", title: "Flame graph", group: "Where", show: FlameView, has: hasSites },
-    { id: "tree", title: "Call tree", group: "Where", show: TreeView, has: hasSites },
-    { id: "source", title: "Source", group: "Where", show: SourceView, has: hasSites },
+    { id: "timeline", title: "Timeline", group: "When", show: TimelineView, has: (profile) => profile.has("timeline"), range: "shown" },
+    { id: "functions", title: "Functions", group: "Where", show: FunctionsView, has: hasSites, range: "curves" },
+    { id: "flame", title: "Flame graph", group: "Where", show: FlameView, has: hasSites, range: "curves" },
+    { id: "tree", title: "Call tree", group: "Where", show: TreeView, has: hasSites, range: "curves" },
+    { id: "source", title: "Source", group: "Where", show: SourceView, has: hasSites, range: "curves" },
     { id: "sizes", title: "Sizes and lifetimes", group: "How", show: SizesView, has: (profile) => profile.has("distributions") },
     { id: "realloc", title: "Realloc", group: "How", show: ReallocView, has: (profile) => !!profile.summary.program?.["realloc_count"] },
-    { id: "threads", title: "Threads", group: "How", show: ThreadsView, has: (profile) => profile.has("threads") },
+    { id: "threads", title: "Threads", group: "How", show: ThreadsView, has: (profile) => profile.has("threads"), threads: true },
     { id: "stacks", title: "Stacks", group: "What else", show: StacksView, has: (profile) => profile.has("threads") },
     { id: "globals", title: "Globals and TLS", group: "What else", show: GlobalsView, has: (profile) => profile.has("globals") },
     { id: "resident", title: "Resident", group: "What else", show: ResidentView, has: (profile) => profile.has("samples") || !!profile.summary.samples?.length },

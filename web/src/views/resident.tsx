@@ -34,6 +34,7 @@ export function ResidentView({ profile }: ViewProps): JSX.Element {
                 <button aria-pressed={which === "mappings"} onClick={() => go({ sort: "", opt: withOptions(state.value, { list: "mappings" }) }, "replace")}>mappings</button>
             </div>
             <Facts of={sample} />
+            <p class="dim" style={{ margin: "0 10px 6px" }}>Pages are counted by call path; where each lies in the heap is not kept, so there is no map of it. Blocks that keep free pages from going back: column “pins”.</p>
             {which === "paths" ? <Paths profile={profile} sample={sample} /> : <Mappings profile={profile} sample={sample} />}
         </>
     );

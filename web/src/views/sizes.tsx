@@ -21,6 +21,7 @@ type Said = { [Name in keyof Distributions]: Distributions[Name] | null };
 
 /* A list that is null has nothing in it. */
 export async function loadDistributions(profile: Profile): Promise<Distributions | null> {
+    if (!profile.has("distributions")) return null;
     const { distributions: said } = await profile.json<{ distributions: Said | null }>("distributions");
     return said && {
         size: said.size ?? [], size_exact: said.size_exact ?? [], lifetime: said.lifetime ?? [], realloc_grow: said.realloc_grow ?? [],
@@ -149,7 +150,7 @@ function evenly(xs: readonly number[]): number[] {
  * lifetime. */
 function Fitting({ profile, size, lifetime }: ViewProps & { size: number; lifetime: number }): JSX.Element {
     const loaded = useLoaded(async () => {
-        const names = ["size_min", "size_max", "lifetime_min", "lifetime_max", "alloc_count", "alloc_bytes"];
+        const names = ["size_min", "size_max", "lifetime_min_ns", "lifetime_max_ns", "alloc_count", "alloc_bytes"];
         const [tree, ...columns] = await Promise.all([profile.callTree(), ...names.map((name) => profile.column(name))]);
         return fitting(tree as CallTree, columns as Float64Array[], size, lifetime);
     }, [profile, size, lifetime, state.value.hide, state.value.fn, state.value.node]);

@@ -6,11 +6,13 @@ import { functionRows } from "../model/functions.ts";
 import { baseName, derive, shortName, type CallTree } from "../model/profile.ts";
 import { both } from "../model/tree.ts";
 import { exact, format, share } from "../model/units.ts";
-import { metricOr, wantedSites } from "../state/profiles.ts";
+import { focusKey, shownColumn, shownMetric, wantedSites } from "../state/profiles.ts";
 import { go, link, state } from "../state/state.ts";
 import { getOption, withOptions } from "../state/url.ts";
 import { Code, type LineFigures } from "../widgets/code.tsx";
+import { saveText } from "../widgets/save.ts";
 import { Table, type Column } from "../widgets/table.tsx";
+import { SpreadCards, spreadOf } from "./spread.tsx";
 import { Ready, useLoaded } from "../widgets/states.tsx";
 import type { ViewProps } from "./registry.ts";
 
@@ -26,21 +28,21 @@ function fileNumber(of: CallTree, path: string): number {
 }
 
 export function SourceView({ profile }: ViewProps): JSX.Element {
-    const { fn, node, hide } = state.value;
-    const metric = metricOr(profile, "at_peak_bytes");
-    const loaded = useLoaded(async () => {
+    const { hide } = state.value;
+    const metric = shownMetric(profile, "at_peak_bytes");
+    const loaded = useLoaded(() => profile.work(["source", metric, focusKey()].join(), async () => {
         const of = await profile.callTree();
-        const lines = linesOf(of), column = await profile.column(metric), wanted = wantedSites(of);
+        const lines = linesOf(of), { column } = await shownColumn(profile, of, metric), wanted = wantedSites(of);
         return { of, lines, column, wanted, inclusive: lines.inclusive(column, wanted), exclusive: lines.exclusive(column, wanted, hide),
                  filesInclusive: lines.filesInclusive(column, wanted), filesExclusive: lines.filesExclusive(column, wanted, hide) };
-    }, [profile, metric, fn, node, hide]);
+    }), [profile, metric, focusKey()]);
     return <Ready of={loaded}>{(data) => <Browser profile={profile} metric={metric} data={data} />}</Ready>;
 }
 
-interface Data { of: CallTree; lines: Lines; inclusive: Float64Array; exclusive: Float64Array; filesInclusive: Float64Array; filesExclusive: Float64Array; wanted: Uint8Array | null }
+interface Data { of: CallTree; lines: Lines; column: Float64Array; inclusive: Float64Array; exclusive: Float64Array; filesInclusive: Float64Array; filesExclusive: Float64Array; wanted: Uint8Array | null }
 
 function Browser({ profile, metric, data }: ViewProps & { metric: string; data: Data }): JSX.Element {
-    const { of, lines } = data;
+    const { of } = data;
     const asked = Number(getOption(state.value, "fn") ?? -1);
     const list = getOption(state.value, "list") ?? "files";
     const unit = profile.unitOf(metric);
@@ -71,7 +73,7 @@ function Browser({ profile, metric, data }: ViewProps & { metric: string; data: 
                 {list === "files"
                     ? <Table name="files" label="Files" rows={shown} columns={columns} sort={state.value.sort || "-exclusive"} onSort={(sort) => go({ sort }, "replace")} rowKey={(row) => row.file}
                         selected={start.file} onSelect={(row) => go({ file: row.path, line: 0, opt: withOptions(state.value, { fn: undefined }) }, "replace")} />
-                    : <FunctionList profile={profile} metric={metric} of={of} lines={lines} wanted={data.wanted} />}
+                    : <FunctionList profile={profile} metric={metric} of={of} column={data.column} wanted={data.wanted} />}
             </div>
             <div style={{ display: "flex", flexDirection: "column", minHeight: 0, minWidth: 0 }}>
                 {start.file < 0 ? <div class="empty">Choose a file.</div> : <File profile={profile} metric={metric} data={data} file={start.file} line={state.value.line || start.line} />}
@@ -96,9 +98,9 @@ function startOf(data: Data, path: string, fn: number): { file: number; line: nu
     return best ? { file: lines.file[best]!, line: lines.number[best]! } : { file: -1, line: 0 };
 }
 
-function FunctionList({ profile, metric, of, wanted }: ViewProps & { metric: string; of: CallTree; lines: Lines; wanted: Uint8Array | null }): JSX.Element {
+function FunctionList({ profile, metric, of, column, wanted }: ViewProps & { metric: string; of: CallTree; column: Float64Array; wanted: Uint8Array | null }): JSX.Element {
     const { inclusive, hide, search, sort } = state.value;
-    const loaded = useLoaded(() => functionRows(profile, of, [metric], wanted, inclusive, hide), [of, metric, wanted, inclusive, hide]);
+    const loaded = useLoaded(() => functionRows(profile, of, [metric], wanted, inclusive, hide, new Map([[metric, column]])), [of, metric, wanted, inclusive, hide]);
     return <Ready of={loaded}>{(rows) => (
         <Table name="functions" label="Functions" rows={rows.filter((row) => row.name.toLowerCase().includes(search.toLowerCase()))} sort={sort || "-value"} onSort={(next) => go({ sort: next }, "replace")} rowKey={(row) => row.key}
             onSelect={(row) => go({ file: "", line: 0, opt: withOptions(state.value, { fn: String(row.key) }) }, "replace")} selected={Number(getOption(state.value, "fn") ?? -1)}
@@ -129,6 +131,7 @@ function File({ profile, metric, data, file, line }: ViewProps & { metric: strin
             <>
                 <div class="bar-row"><b class="nowrap" title={source.path}>{source.name}</b>
                     <span class="dim">left: itself · right: with all below it</span>
+                    <button class="plain" title="Exact figures of each line" onClick={() => saveText(`${baseName(source.name)}.csv`, "text/csv", linesToCsv(data, file))}>lines as CSV</button>
                     {source.note && <span class={source.changed ? "bad" : "dim"}>{source.note}</span>}
                     {source.text === null && source.changed && !anyway && <button onClick={() => go({ opt: withOptions(state.value, { changed: "1" }) })}>show it all the same</button>}</div>
                 {source.text !== null ? <Code file={source.name} text={source.text} figures={figures} line={line} onLine={choose} />
@@ -136,6 +139,13 @@ function File({ profile, metric, data, file, line }: ViewProps & { metric: strin
                 {line > 0 && <Leading profile={profile} metric={metric} data={data} file={file} line={line} />}
             </>)}</Ready>
     );
+}
+
+function linesToCsv({ lines, exclusive, inclusive }: Data, file: number): string {
+    const rows: [number, number, number][] = [];
+    for (let group = 1; group < lines.groupCount; group++)
+        if (lines.file[group] === file && (inclusive[group]! > 0 || exclusive[group]! > 0)) rows.push([lines.number[group]!, exclusive[group]!, inclusive[group]!]);
+    return "line,itself,with_callees\n" + rows.sort((a, b) => a[0] - b[0]).map((row) => row.join(",") + "\n").join("");
 }
 
 /* Without the text there are still its lines' numbers. */
@@ -156,8 +166,7 @@ function Leading({ profile, metric, data, file, line }: ViewProps & { metric: st
         return 0;
     }, [lines, file, line]);
     const unit = profile.unitOf(metric);
-    const loaded = useLoaded(async () => {
-        if (!group) return null;
+    const loaded = useLoaded(async () => !group ? null : profile.work(["line", group, metric, focusKey()].join(), async () => {
         const sites = both(lines.sitesThrough(group), data.wanted)!;
         const needed = new Set(detail.flatMap((name) => { const derived = profile.derived(name); return derived ? [...derived.of, ...(derived.by ?? [])] : [name]; }));
         const sums = new Map<string, number>();
@@ -168,19 +177,20 @@ function Leading({ profile, metric, data, file, line }: ViewProps & { metric: st
             sites.forEach((wanted, site) => { if (wanted) sum += column[site]!; });
             sums.set(name, sum);
         }
-        const column = await profile.column(metric);
+        const column = data.column;
         const order = [...sites.keys()].filter((site) => sites[site] && column[site]! > 0).sort((a, b) => column[b]! - column[a]!);
         const figures = detail.map((name) => { const derived = profile.derived(name); return { name, value: derived ? derive(derived, (part) => sums.get(part) ?? NaN, profile.durationNs) : (sums.get(name) ?? NaN) }; });
-        return { figures, count: order.length, paths: order.slice(0, 8).map((site) => ({ node: of.tree.siteNode[site]!, value: column[site]! })) };
-    }, [group, profile, metric, data]);
+        return { figures, spread: await spreadOf(profile, sites), count: order.length, paths: order.slice(0, 8).map((site) => ({ node: of.tree.siteNode[site]!, value: column[site]! })) };
+    }), [group, profile, metric, data]);
     if (!group) return <div class="bar-row dim">Line {line}: nothing is asked for here.</div>;
     return (
         <div style={{ maxHeight: "38%", overflow: "auto", borderTop: "1px solid var(--line)", padding: "6px 10px" }}>
             <Ready of={loaded}>{(found) => found && (
                 <>
-                    <div class="bar-row" style={{ padding: 0, gap: "4px 16px" }}><b>Line {line}</b>{found.figures.map((each) => <span key={each.name} title={exact(each.value, profile.unitOf(each.name))}><span class="dim">{profile.titleOf(each.name)}</span> {format(each.value, profile.unitOf(each.name))}</span>)}
+                    <div class="bar-row" style={{ padding: 0, gap: "4px 16px" }}><b>Line {line}</b>{found.figures.map((each) => <span key={each.name} data-metric={each.name} title={exact(each.value, profile.unitOf(each.name))}><span class="dim">{profile.titleOf(each.name)}</span> {format(each.value, profile.unitOf(each.name))}</span>)}
                         <button class="plain" aria-label="Close" onClick={() => go({ line: 0 })}>✕</button></div>
-                    <h3>{exact(found.count, "count")} call paths lead here{found.count > found.paths.length ? `; the ${found.paths.length} with most` : ""}</h3>
+                    <SpreadCards of={found.spread} />
+                    <h3>{exact(found.count, "count")} {found.count === 1 ? "call path leads" : "call paths lead"} here{found.count > found.paths.length ? `; the ${found.paths.length} with most` : ""}</h3>
                     {found.paths.map((path) => (
                         <div class="nowrap" key={path.node} title={of.passes.path(path.node).map((at) => of.names.ofLine(at)).join("\n")}>
                             <a href={link({ view: "flame", node: path.node, opt: "" })}>{format(path.value, unit)}</a>{" "}

@@ -30,7 +30,7 @@ function Stacks({ threads, profile }: ViewProps & { threads: Row[] }): JSX.Eleme
     ], [threads, profile]);
     return (
         <>
-            <p class="dim pad">A stack's extent is seen when the thread allocates or frees; what it did deeper in between is not ({duration(profile.durationNs)} were recorded). Pages that were touched and are resident show it where they are known.</p>
+            <p class="dim pad">A stack's extent is seen when the thread allocates or frees; what it did deeper in between is not ({duration(profile.durationNs)} were recorded). Pages that were touched and are resident show it where they are known. The deepest moment of each thread is kept, not its stack over time.</p>
             <Table name="stacks" label="Stacks of threads" rows={threads} columns={columns} sort={state.value.sort || "-deepest"} onSort={(next) => go({ sort: next }, "replace")} rowKey={(row) => row.index} />
         </>
     );

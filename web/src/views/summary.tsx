@@ -24,6 +24,7 @@ export function SummaryView({ profile }: ViewProps): JSX.Element {
             {summary.losses.map((sentence) => <div class="notice bad" role="alert" key={sentence}>{sentence}</div>)}
             {summary.warnings.filter((sentence) => !summary.losses.includes(sentence)).map((sentence) => <div class="notice" key={sentence}>{sentence}</div>)}
             <div class="split">
+                <div style={{ display: "grid", gap: "10px", alignContent: "start", minWidth: 0 }}>
                 <Card title="What ran">
                     <dl class="facts">
                         <dt>Command</dt><dd class="mono">{summary.meta["command"] ?? summary.meta["program"]}</dd>
@@ -36,10 +37,11 @@ export function SummaryView({ profile }: ViewProps): JSX.Element {
                         <dt>By</dt><dd>{summary.meta["tool"] ?? summary.tool}</dd>
                     </dl>
                 </Card>
+                {summary.spark && <Card title="Memory over time" tools={<a href={link({ view: "timeline" })}>timeline</a>}><Spark profile={profile} /></Card>}
+                </div>
                 <Card title="How much">
                     {program ? <Figures profile={profile} /> : <p class="dim">Nothing was saved yet.</p>}
                 </Card>
-                {summary.spark && <Card title="Memory over time" tools={<a href={link({ view: "timeline" })}>timeline</a>}><Spark profile={profile} /></Card>}
                 <Ledger samples={summary.samples} />
                 <Insights profile={profile} />
                 <TopFunctions profile={profile} />
@@ -165,7 +167,7 @@ function TopFunctions({ profile }: ViewProps): JSX.Element {
                             <tbody>{each.functions.map((row) => (
                                 <tr key={row.key}>
                                     <td class="number" style={{ width: "74px" }} title={exact(row.exclusive, unit)}>{format(row.exclusive, unit)}</td>
-                                    <td class="number dim" style={{ width: "52px" }}>{each.total ? share(row.exclusive / each.total) : ""}</td>
+                                    <td class="number dim nowrap" style={{ width: "5.4em" }}>{each.total ? share(row.exclusive / each.total) : ""}</td>
                                     <td class="nowrap" style={{ paddingLeft: "8px" }} title={row.function ?? row.module ?? ""}>
                                         <a href={link({ view: "flame", metric: each.metric, fn: row.key })} onClick={(event) => {
                                             if (event.ctrlKey || event.metaKey) return;

@@ -1,15 +1,16 @@
 /* Memory over time: levels, rates, the largest call paths; a range chosen here holds for every view. */
 import { useMemo } from "preact/hooks";
 import type { JSX } from "preact";
-import { numbers, whole, type ColumnsDocument } from "../data/columns.ts";
+import { numbers, type ColumnsDocument } from "../data/columns.ts";
 import type { Peak } from "../data/types.ts";
+import { levelAt, readCurves, type Curves } from "../model/curves.ts";
 import { shortName, type CallTree, type Profile } from "../model/profile.ts";
 import { bytes, count, duration, exact, format } from "../model/units.ts";
 import { wantedSites } from "../state/profiles.ts";
 import { go, link, state } from "../state/state.ts";
 import { getOption, withOptions } from "../state/url.ts";
 import { Plot, type PlotSeries } from "../widgets/plot.tsx";
-import { Card, Ready, useLoaded } from "../widgets/states.tsx";
+import { Card, NotRecorded, Ready, useLoaded } from "../widgets/states.tsx";
 import type { ViewProps } from "./registry.ts";
 
 interface Timeline { x: Float64Array; bucketNs: number; column: (name: string) => Float64Array }
@@ -25,8 +26,9 @@ function perSecond(values: Float64Array, bucketNs: number): Float64Array {
 }
 
 export function TimelineView({ profile }: ViewProps): JSX.Element {
-    const loaded = useLoaded(async () => readTimeline(await profile.columns("timeline")), [profile]);
-    return <Ready of={loaded}>{(timeline) => <Timelines profile={profile} timeline={timeline} />}</Ready>;
+    const loaded = useLoaded(async () => (profile.has("timeline") ? readTimeline(await profile.columns("timeline")) : null), [profile]);
+    return <Ready of={loaded}>{(timeline) => timeline ? <Timelines profile={profile} timeline={timeline} />
+        : <NotRecorded what="Nothing of this profile is known over time." how="Nothing was allocated while it was recorded, or it was made by another tool." />}</Ready>;
 }
 
 function Timelines({ profile, timeline }: ViewProps & { timeline: Timeline }): JSX.Element {
@@ -59,7 +61,7 @@ function Timelines({ profile, timeline }: ViewProps & { timeline: Timeline }): J
     const pick = (x: number) => go({ opt: withOptions(state.value, { at: String(Math.max(0, Math.round(x))) }) }, "replace");
     return (
         <div class="pad" style={{ overflow: "auto", display: "grid", gap: "10px", alignContent: "start" }}>
-            <p class="dim">Drag to choose a range for all views, double click for all of it, Ctrl-wheel to zoom; click a moment to see who held memory then.
+            <p class="dim" style={{ margin: 0 }}>Drag to choose a range for all views, double click for all of it, Ctrl-wheel to zoom; click a moment to see who held memory then.
                 {range && <> <button onClick={() => setRange(-1, -1)}>all of the run</button></>}</p>
             <Card title="Levels (highest in each interval)">
                 <Plot name="memory" label="Memory over time" x={timeline.x} formatX={duration} series={levels} height={260} range={range} onRange={setRange} onPick={pick} marks={marks} />
@@ -87,24 +89,6 @@ function fillGaps(values: Float64Array): (number | null)[] {
     return filled;
 }
 
-interface Curves { node: Uint32Array; first: Uint32Array; time: Float64Array; level: Float64Array; threshold: Float64Array }
-
-function readCurves(document: ColumnsDocument): Curves {
-    return { node: whole(document, "node"), first: whole(document, "first"), time: numbers(document, "time_ns"),
-             level: numbers(document, "bytes"), threshold: numbers(document, "threshold_bytes") };
-}
-
-/* What a curve says of a moment: a step function, 0 before its first point. */
-export function levelAt(curves: Curves, curve: number, ns: number): number {
-    let low = curves.first[curve]!, high = curves.first[curve + 1]!;
-    while (low < high) {
-        const middle = (low + high) >> 1;
-        if (curves.time[middle]! <= ns) low = middle + 1;
-        else high = middle;
-    }
-    return low === curves.first[curve]! ? 0 : curves.level[low - 1]!;
-}
-
 interface Group { key: number; line: number; curves: number[]; most: number }
 
 /* Curves of call paths, added up by the function that they are listed under; the largest first. */
@@ -113,11 +97,12 @@ function groupCurves(of: CallTree, curves: Curves, range: readonly [number, numb
     const wanted = wantedSites(of);
     const lines = passes.exclusiveLines(hide);
     const siteOf = new Map<number, number>();
-    tree.siteNode.forEach((node, site) => siteOf.set(node, site));
+    for (const node of curves.node) siteOf.set(node, -1);
+    tree.siteNode.forEach((node, site) => { if (siteOf.has(node)) siteOf.set(node, site); });
     const groups = new Map<number, Group>();
     for (let curve = 0; curve < curves.node.length; curve++) {
         const site = siteOf.get(curves.node[curve]!);
-        if (site === undefined || (wanted && !wanted[site])) continue;
+        if (site === undefined || site < 0 || (wanted && !wanted[site])) continue;
         let most = levelAt(curves, curve, range[0]);
         for (let point = curves.first[curve]!; point < curves.first[curve + 1]!; point++)
             if (curves.time[point]! >= range[0] && curves.time[point]! <= range[1]) most = Math.max(most, curves.level[point]!);

@@ -3,10 +3,12 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { JSX } from "preact";
 import { assetUrl } from "../data/embedded.ts";
+import { childrenOf, downRows, type DownRow } from "../model/down.ts";
+import { buildFlame, type Flame } from "../model/flame.ts";
 import { callEdges, pruneGraph, toDot, type Edge } from "../model/graph.ts";
 import { baseName, shortName, type CallTree } from "../model/profile.ts";
 import { exact, format, share, type Unit } from "../model/units.ts";
-import { metricOr } from "../state/profiles.ts";
+import { focusKey, shownColumn, shownMetric, wantedSites } from "../state/profiles.ts";
 import { go, state } from "../state/state.ts";
 import { theme } from "../state/theme.ts";
 import { getOption, withOptions } from "../state/url.ts";
@@ -20,17 +22,17 @@ import type { ViewProps } from "./registry.ts";
 interface Calls { of: CallTree; edges: Edge[]; inclusive: Float64Array; exclusive: Float64Array; total: number }
 
 export function TreeView({ profile }: ViewProps): JSX.Element {
-    const { hide, node } = state.value;
-    const metric = metricOr(profile, "at_peak_bytes");
-    const loaded = useLoaded(async (): Promise<Calls> => {
+    const { hide, node, from, to } = state.value;
+    const metric = shownMetric(profile, "at_peak_bytes");
+    const loaded = useLoaded(() => profile.work(["calls", metric, hide, node, from, to].join(), async (): Promise<Calls> => {
         const of = await profile.callTree();
-        const column = await profile.column(metric);
+        const { column } = await shownColumn(profile, of, metric);
         /* the focus on a function chooses what is drawn, not which paths count */
         const wanted = node > 0 ? of.passes.below(node) : null;
         const exclusive = of.passes.exclusiveByKey(column, wanted, hide);
-        return { of, edges: callEdges(of.tree, of.passes, column, wanted, hide), inclusive: of.passes.inclusiveByKey(column, wanted), exclusive,
+        return { of, edges: callEdges(of.tree, of.passes, column, wanted, hide), inclusive: of.passes.inclusiveByKey(column, wanted, hide), exclusive,
                  total: exclusive.reduce((a, b) => a + b, 0) };
-    }, [profile, metric, hide, node]);
+    }), [profile, metric, hide, node, from, to]);
     return <Ready of={loaded}>{(calls) => <Graph profile={profile} calls={calls} metric={metric} />}</Ready>;
 }
 
@@ -69,19 +71,21 @@ function Graph({ profile, calls, metric }: ViewProps & { calls: Calls; metric: s
         <label>{title} <select style={{ marginLeft: "4px" }} aria-label={title} value={numberOption(name, usual)} onChange={(event) => go({ opt: withOptions(state.value, { [name]: event.currentTarget.value }) }, "replace")}>
             {values.map((value) => <option key={value} value={value}>{value}{suffix}</option>)}</select></label>);
     if (!total) return <div class="empty">No call path has any “{profile.titleOf(metric)}”.</div>;
-    const table = getOption(state.value, "as") === "table";
+    const as = getOption(state.value, "as") ?? "graph";
+    const drawn = as === "graph";
+    const choice = (id: string, title: string) => <button aria-pressed={as === id} onClick={() => go({ sort: "", opt: withOptions(state.value, { as: id === "graph" ? undefined : id }) }, "replace")}>{title}</button>;
     return (
         <>
             <div class="bar-row">
                 <b>{profile.titleOf(metric)}</b>
-                <button aria-pressed={!table} onClick={() => go({ sort: "", opt: withOptions(state.value, { as: undefined }) }, "replace")}>graph</button>
-                <button aria-pressed={table} onClick={() => go({ sort: "", opt: withOptions(state.value, { as: "table" }) }, "replace")}>callers and callees</button>
-                {!table && <>{choose("least", "at least", [0.1, 0.3, 1, 3, 10], 1, " %")}{fn >= 0 && <>{choose("up", "callers", [0, 1, 2, 4, 8, 30], 4)}{choose("down", "callees", [0, 1, 2, 4, 6, 12, 30], 6)}</>}
+                {choice("graph", "graph")}{choice("down", "tree table")}{choice("table", "callers and callees")}
+                {drawn && <>{choose("least", "at least", [0.1, 0.3, 1, 3, 10], 1, " %")}{fn >= 0 && <>{choose("up", "callers", [0, 1, 2, 4, 8, 30], 4)}{choose("down", "callees", [0, 1, 2, 4, 6, 12, 30], 6)}</>}
                     <span class="dim">double click: focus · right click: more · wheel: zoom · drag: move</span></>}
             </div>
-            {table ? <Butterfly calls={calls} unit={unit} search={search} />
+            {as === "table" ? <Butterfly calls={calls} unit={unit} search={search} />
+                : as === "down" ? <Down profile={profile} of={of} metric={metric} />
                 : <Ready of={svg}>{(text) => <Picture svg={text} of={of} find={search} />}</Ready>}
-            {!table && <div class="bar-row dim"><span>{graph.keys.length} functions, {graph.edges.length} calls{graph.left ? `; ${graph.left} more are not drawn` : ""}</span><span style={{ flex: 1 }} />
+            {drawn && <div class="bar-row dim"><span>{graph.keys.length} functions, {graph.edges.length} calls{graph.left ? `; ${graph.left} more are not drawn` : ""}</span><span style={{ flex: 1 }} />
                 <button class="plain" onClick={() => svg.state === "there" && saveText("calls.svg", "image/svg+xml", svg.value)}>SVG</button>
                 <button class="plain" onClick={() => saveText("calls.dot", "text/vnd.graphviz", dot)}>DOT</button></div>}
         </>
@@ -150,6 +154,46 @@ function Picture({ svg, of, find }: { svg: string; of: CallTree; find: string })
             <div ref={box} style={{ transformOrigin: "0 0", transform: `translate(${moved.x}px, ${moved.y}px) scale(${moved.zoom})`, width: "max-content" }} />
         </div>
     );
+}
+
+/* The call tree from main() inwards, as rows that open. */
+function Down({ profile, of, metric }: ViewProps & { of: CallTree; metric: string }): JSX.Element {
+    const { hide, collapse } = state.value;
+    const loaded = useLoaded(() => profile.work(["down", metric, collapse, focusKey()].join(), async () => {
+        const { column } = await shownColumn(profile, of, metric);
+        const flame = buildFlame(of.tree, of.passes, column, wantedSites(of), { hide, collapse, inverted: false, least: 0.0002, most: 100_000 });
+        return { flame, children: childrenOf(flame) };
+    }), [profile, metric, collapse, focusKey()]);
+    return <Ready of={loaded}>{({ flame, children }) => <DownTable of={of} flame={flame} children_={children} unit={profile.unitOf(metric)} title={profile.titleOf(metric)} />}</Ready>;
+}
+
+function DownTable({ of, flame, children_, unit, title }: { of: CallTree; flame: Flame; children_: number[][]; unit: Unit; title: string }): JSX.Element {
+    const [turned, setTurned] = useState<ReadonlyMap<number, boolean>>(new Map());
+    const [chosen, setChosen] = useState(0);
+    useEffect(() => {
+        setTurned(new Map());
+        setChosen(0);
+    }, [flame]);
+    const { names } = of, total = flame.frames[0]!.value;
+    const rows = useMemo(() => downRows(flame, children_, turned), [flame, turned]);
+    const wanted = state.value.search.toLowerCase();
+    const turn = (row: DownRow) => row.open !== null && setTurned(new Map(turned).set(row.at, !row.open));
+    const name = (row: DownRow) => (row.at ? names.ofLine(flame.frames[row.at]!.line) : "all");
+    const columns: Column<DownRow>[] = [
+        { id: "inclusive", title, width: "110px", unit, number: (row) => flame.frames[row.at]!.value, fill: (row) => flame.frames[row.at]!.value / total },
+        { id: "share", title: "share", width: "70px", unit: "share", number: (row) => flame.frames[row.at]!.value / total },
+        { id: "self", title: "itself", width: "90px", unit, number: (row) => flame.frames[row.at]!.self },
+        { id: "level", title: "depth", width: "60px", number: (row) => row.level },
+        { id: "function", title: "function", width: "minmax(260px, 3fr)", text: name, show: (row) => (
+            <span style={{ paddingLeft: `${Math.min(row.level, 60) * 14}px` }} onClick={() => turn(row)}>
+                <span aria-hidden="true" style={{ display: "inline-block", width: "14px", cursor: "pointer" }}>{row.open === null ? "" : row.open ? "▾" : "▸"}</span>
+                {wanted && name(row).toLowerCase().includes(wanted) ? <mark>{shortName(name(row))}</mark> : shortName(name(row))}</span>) },
+        { id: "place", title: "place", width: "minmax(120px, 1fr)", text: (row) => (row.at ? names.place(flame.frames[row.at]!.line) : ""), show: (row) => (row.at ? baseName(names.place(flame.frames[row.at]!.line)) : "") },
+    ];
+    return <Table name="call-tree" label="Call tree" ordered rows={rows} columns={columns} sort="" onSort={() => {}} rowKey={(row) => row.at} selected={chosen} onSelect={(row) => setChosen(row.at)}
+        branch={(row) => row} onToggle={turn} onOpen={turn}
+        onMenu={(row, x, y) => row.at && showMenu(x, y, functionMenu(flame.frames[row.at]!.key, name(row)))}
+        foot={<span>→ and ← open and close{flame.cut ? `; below ${share(0.0002)} of the whole nothing is opened` : ""}</span>} />;
 }
 
 interface Call { key: number; name: string; value: number; inclusive: number; exclusive: number }

@@ -2,7 +2,7 @@
 import type { ComponentChildren, JSX } from "preact";
 import { theme } from "../state/theme.ts";
 import { colour, useCanvas } from "./canvas.ts";
-import { saveBlob, saveText } from "./save.ts";
+import { csvCell, SaveChart } from "./save_chart.tsx";
 import { hideTip, showTip } from "./tooltip.tsx";
 import { useRef } from "preact/hooks";
 
@@ -62,9 +62,7 @@ export function Bars({ name, label, bars, height, format, onPick, picked }: {
                         if (at >= 0) onPick?.(at);
                     }} />
             </div>
-            <div class="legend"><span style={{ flex: 1 }} />
-                <button class="plain" onClick={() => canvas.current?.toBlob((blob) => blob && saveBlob(`${name}.png`, blob))}>PNG</button>
-                <button class="plain" onClick={() => saveText(`${name}.csv`, "text/csv", "bin,value\n" + bars.map((bar) => `"${bar.label}",${bar.value}\n`).join(""))}>CSV</button></div>
+            <SaveChart name={name} canvas={() => canvas.current} csv={() => "bin,value\n" + bars.map((bar) => `${csvCell(bar.label)},${bar.value}\n`).join("")} />
         </>
     );
 }
@@ -130,9 +128,8 @@ export function HeatMap({ name, label, cells, columns, rows, height, tip, onPick
                         if (cell) onPick?.(cell);
                     }} />
             </div>
-            <div class="legend"><span class="dim">{linear ? "shade: level" : "shade: order of magnitude"}</span><span style={{ flex: 1 }} />
-                <button class="plain" onClick={() => canvas.current?.toBlob((blob) => blob && saveBlob(`${name}.png`, blob))}>PNG</button>
-                <button class="plain" onClick={() => saveText(`${name}.csv`, "text/csv", "x,y,value\n" + cells.map((cell) => `"${columns[cell.x]}","${rows[cell.y]}",${cell.value}\n`).join(""))}>CSV</button></div>
+            <SaveChart name={name} canvas={() => canvas.current} csv={() => "x,y,value\n" + cells.map((cell) => `${csvCell(columns[cell.x] ?? "")},${csvCell(rows[cell.y] ?? "")},${cell.value}\n`).join("")}>
+                <span class="dim">{linear ? "shade: level" : "shade: order of magnitude"}</span></SaveChart>
         </>
     );
 }

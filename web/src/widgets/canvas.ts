@@ -1,8 +1,18 @@
 /* A canvas that is as sharp as the screen and as large as its box. */
 import { useEffect, useRef } from "preact/hooks";
 import type { RefObject } from "preact";
+import { SvgBrush, type Brush } from "./svg.ts";
 
-export interface Surface { context: CanvasRenderingContext2D; width: number; height: number }
+export interface Surface { context: Brush; width: number; height: number }
+
+const drawings = new WeakMap<HTMLCanvasElement, (surface: Surface) => void>();
+
+/* What stands on a canvas of useCanvas, as SVG. */
+export function canvasToSvg(canvas: HTMLCanvasElement): string {
+    const context = new SvgBrush(), width = canvas.clientWidth, height = canvas.clientHeight;
+    drawings.get(canvas)?.({ context, width, height });
+    return context.text(width, height, colour("ground"));
+}
 
 /* Calls `draw` when the box's size or anything in `inputs` changes, once a frame at most. Sizes in CSS
  * pixels. */
@@ -13,6 +23,7 @@ export function useCanvas(draw: (surface: Surface) => void, inputs: readonly unk
         const box = canvas?.parentElement;
         if (!canvas || !box) return;
         let asked = 0;
+        drawings.set(canvas, draw);
         const paint = () => {
             asked = 0;
             const scale = devicePixelRatio || 1;

@@ -1,11 +1,26 @@
 /* What is focused on: it holds for every view, so it is always in sight and can be taken off. */
 import type { JSX } from "preact";
 import { shortName, type Profile } from "../model/profile.ts";
-import { duration } from "../model/units.ts";
+import { rangeLevels } from "../model/curves.ts";
+import { bytes, duration } from "../model/units.ts";
+import { rangeShown } from "../state/profiles.ts";
+import type { View } from "../views/registry.ts";
 import { go, state } from "../state/state.ts";
 import { useLoaded } from "./states.tsx";
 
-export function Chips({ of }: { of: Profile | null }): JSX.Element | null {
+/* What a view makes of a range of time, or of a thread: most numbers are kept for the whole run, of all threads. */
+function RangeNote({ of, view }: { of: Profile; view: View }): JSX.Element | null {
+    const { from, to } = state.value;
+    const shown = view.range === "curves" && rangeShown(of);
+    const levels = useLoaded(async () => (shown ? of.work(`range ${from} ${to}`, async () => rangeLevels(of, await of.callTree(), from, to)) : null), [of, shown, from, to]);
+    if (view.range === "shown") return null;
+    if (!shown)
+        return <span class="dim">{view.range === "curves" && state.value.metric ? `“${of.titleOf(state.value.metric)}” is of the whole run: metrics are not kept over time.` : "This view shows the whole run: what it shows is not kept over time."}</span>;
+    const value = levels.state === "there" ? levels.value : null;
+    return <span class="dim">Bytes at the highest moment of this range{value ? `, ${duration(value.at)}: ${bytes(value.known)}${value.whole ? ` of ${bytes(value.whole)}` : ""}; paths that never held much have no curve` : ""}.</span>;
+}
+
+export function Chips({ of, view }: { of: Profile | null; view: View }): JSX.Element | null {
     const { fn, node, from, to, thread, rank } = state.value;
     const needNames = fn >= 0 || node >= 0;
     const tree = useLoaded(async () => (of && needNames ? of.callTree() : null), [of, needNames]);
@@ -24,6 +39,8 @@ export function Chips({ of }: { of: Profile | null }): JSX.Element | null {
         <div class="chips" aria-label="Focus">
             {chips.map(([text, off]) => (
                 <span class="chip nowrap" key={text} title={text}>{text} <button class="plain" aria-label={`Take off: ${text}`} onClick={off}>✕</button></span>))}
+            {of && (from >= 0 || to >= 0) && <RangeNote of={of} view={view} />}
+            {of && thread >= 0 && !view.threads && <span class="dim">This view shows all threads: what it shows is not kept by thread.</span>}
         </div>
     );
 }

@@ -3,10 +3,10 @@
 import { useEffect, useRef } from "preact/hooks";
 import type { JSX } from "preact";
 import { cpp } from "@codemirror/lang-cpp";
-import { python } from "@codemirror/lang-python";
-import { rust } from "@codemirror/lang-rust";
 import { HighlightStyle, StreamLanguage, syntaxHighlighting } from "@codemirror/language";
 import { fortran } from "@codemirror/legacy-modes/mode/fortran";
+import { python } from "@codemirror/legacy-modes/mode/python";
+import { rust } from "@codemirror/legacy-modes/mode/rust";
 import { EditorState, RangeSetBuilder, type Extension } from "@codemirror/state";
 import { Decoration, EditorView, gutter, GutterMarker, keymap, lineNumbers } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
@@ -16,8 +16,8 @@ export interface LineFigures { exclusive: string; inclusive: string; share: numb
 
 function language(file: string): Extension {
     if (/\.(c|cc|cpp|cxx|c\+\+|h|hh|hpp|hxx|ipp|tcc|inl|cu)$/i.test(file) || !/\.[^/]*$/.test(file)) return cpp();
-    if (/\.rs$/i.test(file)) return rust();
-    if (/\.pyx?$/i.test(file)) return python();
+    if (/\.rs$/i.test(file)) return StreamLanguage.define(rust);
+    if (/\.pyx?$/i.test(file)) return StreamLanguage.define(python);
     if (/\.(f|for|ftn|f77|f90|f95|f03|f08|f18)$/i.test(file)) return StreamLanguage.define(fortran);
     return [];
 }
@@ -120,5 +120,5 @@ export function Code({ file, text, figures, line, onLine }: {
             view.current.dispatch({ effects: EditorView.scrollIntoView(made.doc.line(line).from, { y: "center" }) });
         return () => view.current?.destroy();
     }, [file, text, figures, line, dark]);
-    return <div ref={host} style={{ flex: 1, minHeight: 0, minWidth: 0 }} />;
+    return <div ref={host} class="source-text" style={{ flex: 1, minHeight: 0, minWidth: 0 }} />;
 }

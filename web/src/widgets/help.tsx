@@ -9,7 +9,10 @@ export const helpOpen = signal(false);
 const keys: readonly [string, string][] = [
     ["/", "search"], ["?", "this page"], ["Esc", "clear the search, close, zoom out"],
     ["↑ ↓ PgUp PgDn Home End", "rows of a table; frames of the flame graph (also ← →)"],
-    ["Enter", "open what is selected"], ["Ctrl-C", "copy the selected row, exact numbers"],
+    ["Enter", "open what is selected; zoom into the frame"], ["→ ←", "open and close a row of the tree table"],
+    ["Ctrl-C", "copy the selected row, exact numbers"],
+    ["+ − and arrows", "zoom and move the call graph"], ["Ctrl-wheel, drag", "zoom a timeline, choose a range for all views; double click: all of it"],
+    ["double click, right click", "open; what one can do with a function"],
 ];
 
 export function Help(): JSX.Element | null {

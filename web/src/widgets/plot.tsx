@@ -4,7 +4,8 @@ import type { JSX } from "preact";
 import uPlot from "uplot";
 import { theme } from "../state/theme.ts";
 import { colour } from "./canvas.ts";
-import { saveBlob, saveText } from "./save.ts";
+import { csvCell, SaveChart } from "./save_chart.tsx";
+import { SvgBrush } from "./svg.ts";
 
 export interface PlotSeries {
     title: string;
@@ -69,7 +70,7 @@ export function Plot(props: PlotProps): JSX.Element {
                 { label: "time", value: (_, value) => (value === null ? "–" : latest.current.formatX(value)) },
                 ...series.map((each): uPlot.Series => ({
                     label: each.title, stroke: colour(each.tone), width: 1.5, scale: each.scale ?? "y", show: !each.hidden,
-                    ...(each.filled ? { fill: colour(each.tone) + (each.own ? "c0" : "30") } : {}), ...(each.dashed ? { dash: [4, 3] } : {}),
+                    ...(each.filled ? { fill: colour(each.tone) + (each.own ? "" : "30") } : {}), ...(each.dashed ? { dash: [4, 3] } : {}),
                     ...(each.stepped ? { paths: uPlot.paths.stepped!({ align: 1 }) } : {}),
                     points: { show: false }, spanGaps: false,
                     value: (_, value, __, index) => {
@@ -92,6 +93,7 @@ export function Plot(props: PlotProps): JSX.Element {
                     context.setLineDash([4, 4]);
                     context.fillStyle = ink;
                     context.font = `${11 * devicePixelRatio}px sans-serif`;
+                    context.textAlign = "left";
                     let taken = -Infinity;
                     for (const mark of marks) {
                         const x = self.valToPos(mark.x, "x", true);
@@ -140,19 +142,83 @@ export function Plot(props: PlotProps): JSX.Element {
     }, [props.range?.[0], props.range?.[1]]);
 
     const csv = () => {
-        const lines = [["ns", ...props.series.map((each) => `"${each.title}"`)].join(",")];
+        const lines = [["ns", ...props.series.map((each) => csvCell(each.title))].join(",")];
         for (let at = 0; at < props.x.length; at++)
-            lines.push([props.x[at], ...props.series.map((each) => each.values[at] ?? "")].join(","));
-        saveText(`${props.name}.csv`, "text/csv", lines.join("\n") + "\n");
+            lines.push([props.x[at], ...props.series.map((each) => (each.own ?? each.values)[at] ?? "")].join(","));
+        return lines.join("\n") + "\n";
     };
     return (
         <div class="chart">
             <div ref={box} role="img" aria-label={props.label} />
-            <div class="legend">
-                <span style={{ flex: 1 }} />
-                <button class="plain" onClick={() => box.current?.querySelector("canvas")?.toBlob((blob) => blob && saveBlob(`${props.name}.png`, blob))}>PNG</button>
-                <button class="plain" onClick={csv}>CSV</button>
-            </div>
+            <SaveChart name={props.name} canvas={() => box.current?.querySelector("canvas")} svg={() => plotToSvg(plot.current!, props)} csv={csv} />
         </div>
     );
+}
+
+/* What the plot shows now, drawn once more: uPlot itself draws on canvases only. */
+function plotToSvg(plot: uPlot, props: PlotProps): string {
+    const brush = new SvgBrush(), scale = 1 / devicePixelRatio;
+    const { left, top, width, height } = plot.bbox;
+    const right = (left + width) * scale, bottom = (top + height) * scale;
+    brush.font = "12px sans-serif";
+    const place = (value: number, of: string) => plot.valToPos(value, of, true) * scale;
+    const drawAxis = (axis: uPlot.Axis & { _splits?: number[]; _values?: string[] }) => (axis._splits ?? []).forEach((split, at) => {
+        const vertical = axis.side === 1 || axis.side === 3, text = String(axis._values?.[at] ?? "");
+        const where = place(split, axis.scale ?? "x");
+        brush.fillStyle = colour("line");
+        if (axis.side !== 1) brush.fillRect(vertical ? left * scale : where, vertical ? where : top * scale, vertical ? width * scale : 1, vertical ? 1 : height * scale);
+        brush.fillStyle = colour("text");
+        brush.textAlign = axis.side === 3 ? "right" : axis.side === 1 ? "left" : "center";
+        brush.textBaseline = vertical ? "middle" : "top";
+        brush.fillText(text, axis.side === 3 ? left * scale - 6 : axis.side === 1 ? right + 6 : where, vertical ? where : bottom + 6);
+    });
+    plot.axes.forEach(drawAxis);
+    let legend = left * scale;
+    props.series.forEach((series, number) => {
+        if (!plot.series[number + 1]?.show) return;
+        drawSeries(brush, props, series, place, [left * scale, right, bottom]);
+        brush.fillStyle = colour(series.tone);
+        brush.fillRect(legend, bottom + 30, 10, 10);
+        brush.fillStyle = colour("text");
+        brush.textAlign = "left";
+        brush.textBaseline = "middle";
+        brush.fillText(series.title, legend + 15, bottom + 35);
+        legend += 30 + 6.8 * series.title.length;
+    });
+    return brush.text(plot.width, bottom + 50, colour("ground"));
+}
+
+function drawSeries(brush: SvgBrush, props: PlotProps, series: PlotSeries, place: (value: number, scale: string) => number, [left, right, bottom]: readonly [number, number, number]): void {
+    const draw = () => {
+        let last: [number, number] | null = null, start: number | null = null;
+        brush.beginPath();
+        for (let at = 0; at < props.x.length; at++) {
+            const value = series.values[at];
+            if (value === null || value === undefined || Number.isNaN(value)) continue;
+            const x = place(props.x[at]!, "x"), y = place(value, series.scale ?? "y");
+            if (x < left - 1 || x > right + 1) continue;
+            if (!last) brush.moveTo(x, y);
+            else {
+                if (series.stepped) brush.lineTo(x, last[1]);
+                brush.lineTo(x, y);
+            }
+            start ??= x;
+            last = [x, y];
+        }
+        return [start, last?.[0] ?? null];
+    };
+    const [first, end] = draw();
+    if (first === null || first === undefined) return;
+    if (series.filled) {
+        brush.lineTo(end!, bottom);
+        brush.lineTo(first, bottom);
+        brush.fillStyle = colour(series.tone);
+        brush.globalAlpha = series.own ? 1 : 0.2;
+        brush.fill();
+        brush.globalAlpha = 1;
+        draw();
+    }
+    brush.strokeStyle = colour(series.tone);
+    brush.lineWidth = 1.5;
+    brush.stroke();
 }

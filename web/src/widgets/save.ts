@@ -13,6 +13,6 @@ export function saveText(name: string, type: string, text: string): void {
     saveBlob(name, new Blob([text], { type: `${type};charset=utf-8` }));
 }
 
-export function saveCanvas(name: string, canvas: HTMLCanvasElement): void {
-    canvas.toBlob((blob) => blob && saveBlob(name, blob), "image/png");
+export function saveCanvas(name: string, canvas: HTMLCanvasElement | null | undefined): void {
+    canvas?.toBlob((blob) => blob && saveBlob(name, blob), "image/png");
 }

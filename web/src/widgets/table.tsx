@@ -4,6 +4,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { ComponentChildren, JSX } from "preact";
 import { exact, format, isKnown, type Known, type Unit } from "../model/units.ts";
 import { saveText } from "./save.ts";
+import { csvCell } from "./save_chart.tsx";
 
 export interface Column<Row> {
     id: string;
@@ -36,29 +37,40 @@ export interface TableProps<Row> {
     foot?: ComponentChildren;
     /* Rows come in the order wanted (trees); columns do not sort. */
     ordered?: boolean;
-}
-
-function compare<Row>(column: Column<Row>): (a: Row, b: Row) => number {
-    const { number, text } = column;
-    if (number)
-        return (a, b) => {
-            const x = number(a), y = number(b);
-            if (!isKnown(x) || !isKnown(y)) return Number(isKnown(x)) - Number(isKnown(y));
-            return x - y;
-        };
-    return (a, b) => {
-        const x = text?.(a) ?? "", y = text?.(b) ?? "";
-        return x < y ? -1 : x > y ? 1 : 0;
-    };
+    /* Rows of a tree: how deep, and whether it is open (null: nothing below). */
+    branch?: (row: Row) => { level: number; open: boolean | null };
+    onToggle?: (row: Row, open: boolean) => void; /* → and ← */
 }
 
 export function sortRows<Row>(rows: readonly Row[], columns: readonly Column<Row>[], sort: string): Row[] {
     const descending = sort.startsWith("-");
     const column = columns.find((each) => each.id === (descending ? sort.slice(1) : sort));
-    const sorted = [...rows];
-    if (!column) return sorted;
-    const order = compare(column);
-    return sorted.sort(descending ? (a, b) => order(b, a) : order);
+    if (!column) return [...rows];
+    if (column.number) return sortByNumber(rows, column.number, descending);
+    const x = column.text ?? (() => "");
+    const order = (a: Row, b: Row) => (x(a) < x(b) ? -1 : x(a) > x(b) ? 1 : 0);
+    return [...rows].sort(descending ? (a, b) => order(b, a) : order);
+}
+
+/* Of hundreds of thousands: numbers are asked for once. What is not known is the least. */
+function sortByNumber<Row>(rows: readonly Row[], number: (row: Row) => Known, descending: boolean): Row[] {
+    const keys = Float64Array.from(rows, (row) => {
+        const value = number(row);
+        return isKnown(value) ? value : -Infinity;
+    });
+    const order = Uint32Array.from(rows, (_, at) => at);
+    order.sort(descending ? (a, b) => (keys[b]! === keys[a]! ? 0 : keys[b]! - keys[a]!) : (a, b) => (keys[a]! === keys[b]! ? 0 : keys[a]! - keys[b]!));
+    return Array.from(order, (at) => rows[at]!);
+}
+
+/* Long lists stay sorted while one looks at something else. */
+const kept = new WeakMap<readonly unknown[], { sort: string; sorted: unknown[] }>();
+function sortOnce<Row>(rows: readonly Row[], columns: readonly Column<Row>[], sort: string): Row[] {
+    const known = kept.get(rows);
+    if (known?.sort === sort) return known.sorted as Row[];
+    const sorted = sortRows(rows, columns, sort);
+    if (rows.length > 10_000) kept.set(rows, { sort, sorted });
+    return sorted;
 }
 
 function plain<Row>(column: Column<Row>, row: Row): string {
@@ -68,13 +80,8 @@ function plain<Row>(column: Column<Row>, row: Row): string {
 }
 
 export function toCsv<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): string {
-    const quote = (text: string) => {
-        /* A cell that a spreadsheet would run is text here. */
-        const safe = /^[=+\-@\t\r]/.test(text) && Number.isNaN(Number(text)) ? "'" + text : text;
-        return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
-    };
-    const lines = [columns.map((column) => quote(column.id)).join(",")];
-    for (const row of rows) lines.push(columns.map((column) => quote(plain(column, row))).join(","));
+    const lines = [columns.map((column) => csvCell(column.id)).join(",")];
+    for (const row of rows) lines.push(columns.map((column) => csvCell(plain(column, row))).join(","));
     return lines.join("\n") + "\n";
 }
 
@@ -87,13 +94,29 @@ export function toJson<Row>(rows: readonly Row[], columns: readonly Column<Row>[
 
 const overscan = 8;
 
+/* Letters of a heading's longer line, if it is set in two where that is shortest. */
+function headingLength(title: string): number {
+    const words = title.split(" ");
+    let best = title.length;
+    for (let at = 1; at < words.length; at++)
+        best = Math.min(best, Math.max(words.slice(0, at).join(" ").length, words.slice(at).join(" ").length + 2));
+    return words.length === 1 ? title.length + 2 : best;
+}
+
+/* At least as wide as its heading with the arrow of sorting. */
+function widthOf<Row>(column: Column<Row>): string {
+    const heading = `${(headingLength(column.title) * 0.58 + 1.4).toFixed(1)}em`;
+    const range = /^minmax\(([^,]+),(.*)\)$/.exec(column.width);
+    return range ? `minmax(max(${range[1]}, ${heading}),${range[2]})` : `max(${column.width}, ${heading})`;
+}
+
 export function Table<Row>(props: TableProps<Row>): JSX.Element {
     const { rows, columns, sort, rowKey } = props;
     const scroll = useRef<HTMLDivElement>(null);
     const [top, setTop] = useState(0);
     const [height, setHeight] = useState(600);
     const [rowHeight, setRowHeight] = useState(22);
-    const sorted = useMemo(() => (props.ordered ? rows : sortRows(rows, columns, sort)), [rows, columns, sort, props.ordered]);
+    const sorted = useMemo(() => (props.ordered ? rows : sortOnce(rows, columns, sort)), [rows, columns, sort, props.ordered]);
     const selectedAt = useMemo(
         () => (props.selected === undefined || props.selected === null ? -1
             : sorted.findIndex((row) => rowKey(row) === props.selected)), [sorted, props.selected]);
@@ -110,9 +133,9 @@ export function Table<Row>(props: TableProps<Row>): JSX.Element {
         return () => observer.disconnect();
     }, []);
 
+    const headHeight = columns.some((column) => column.title.includes(" ")) ? 38 : 26;
     const reveal = (at: number) => {
         const box = scroll.current!;
-        const headHeight = 26;
         if (at * rowHeight < box.scrollTop) box.scrollTop = at * rowHeight;
         else if ((at + 1) * rowHeight + headHeight > box.scrollTop + box.clientHeight)
             box.scrollTop = (at + 1) * rowHeight + headHeight - box.clientHeight;
@@ -123,6 +146,13 @@ export function Table<Row>(props: TableProps<Row>): JSX.Element {
         props.onSelect?.(row);
         reveal(sorted.indexOf(row));
     };
+    /* Opens or closes; where that is so already goes inwards or outwards. */
+    const turn = (at: number, open: boolean) => {
+        const { level, open: now } = props.branch!(sorted[at]!);
+        if (now !== null && now !== open) props.onToggle!(sorted[at]!, open);
+        else if (open && now) select(at + 1);
+        else if (!open) for (let up = at - 1; up >= 0; up--) if (props.branch!(sorted[up]!).level < level) return select(up);
+    };
     const onKeyDown = (event: KeyboardEvent) => {
         const page = Math.max(1, Math.floor(height / rowHeight) - 2);
         const steps: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page };
@@ -130,20 +160,25 @@ export function Table<Row>(props: TableProps<Row>): JSX.Element {
         else if (event.key === "Home") select(0);
         else if (event.key === "End") select(sorted.length - 1);
         else if (event.key === "Enter" && selectedAt >= 0) props.onOpen?.(sorted[selectedAt]!);
+        else if ((event.key === "ArrowRight" || event.key === "ArrowLeft") && props.onToggle && selectedAt >= 0) turn(selectedAt, event.key === "ArrowRight");
         else if (event.key === "c" && (event.ctrlKey || event.metaKey) && selectedAt >= 0 && !getSelection()?.toString())
             void navigator.clipboard?.writeText(columns.map((column) => plain(column, sorted[selectedAt]!)).join("\t"));
         else return;
         event.preventDefault();
     };
-    const template = columns.map((column) => column.width).join(" ");
+    const rowState = (row: Row) => {
+        const branch = props.branch?.(row);
+        return branch ? { "aria-level": branch.level + 1, ...(branch.open === null ? {} : { "aria-expanded": branch.open }) } : {};
+    };
+    const template = columns.map(widthOf).join(" ");
     const first = Math.max(0, Math.floor(top / rowHeight) - overscan);
     const last = Math.min(sorted.length, Math.ceil((top + height) / rowHeight) + overscan);
     const shown = [];
     for (let at = first; at < last; at++) {
         const row = sorted[at]!;
         shown.push(
-            <div role="row" class="row" key={rowKey(row)} aria-selected={at === selectedAt} aria-rowindex={at + 2}
-                style={{ gridTemplateColumns: template, top: `${at * rowHeight + 26}px` }}
+            <div role="row" class="row" key={rowKey(row)} aria-selected={at === selectedAt} aria-rowindex={at + 2} {...rowState(row)}
+                style={{ gridTemplateColumns: template, top: `${at * rowHeight + headHeight}px` }}
                 onClick={() => props.onSelect?.(row)} onDblClick={() => props.onOpen?.(row)}
                 onContextMenu={(event) => {
                     if (!props.onMenu) return;
@@ -155,9 +190,9 @@ export function Table<Row>(props: TableProps<Row>): JSX.Element {
     }
     return (
         <div class="table">
-            <div class="scroll" role="grid" aria-label={props.label} aria-rowcount={sorted.length + 1} tabIndex={0} ref={scroll}
+            <div class="scroll" role={props.branch ? "treegrid" : "grid"} aria-label={props.label} aria-rowcount={sorted.length + 1} tabIndex={0} ref={scroll}
                 onScroll={() => setTop(scroll.current!.scrollTop)} onKeyDown={onKeyDown}>
-                <div class="header" role="row" style={{ gridTemplateColumns: template }}>
+                <div class="header" role="row" style={{ gridTemplateColumns: template, height: `${headHeight}px` }}>
                     {columns.map((column) => <Heading key={column.id} column={column} sort={props.ordered ? "" : sort} fixed={props.ordered} onSort={props.onSort} />)}
                 </div>
                 <div role="presentation" style={{ height: `${sorted.length * rowHeight}px`, width: "1px" }} />
@@ -165,7 +200,7 @@ export function Table<Row>(props: TableProps<Row>): JSX.Element {
                 {sorted.length === 0 && <div class="empty">{props.empty ?? "Nothing here."}</div>}
             </div>
             <div class="foot">
-                <span>{exact(sorted.length, "count")} rows</span>
+                <span>{exact(sorted.length, "count")} {sorted.length === 1 ? "row" : "rows"}</span>
                 {props.foot}
                 <span style={{ flex: 1 }} />
                 <button class="plain" onClick={() => saveText(`${props.name}.csv`, "text/csv", toCsv(sorted, columns))}>CSV</button>

@@ -3,6 +3,7 @@ import { useMemo, useRef } from "preact/hooks";
 import type { JSX } from "preact";
 import { theme } from "../state/theme.ts";
 import { colour, useCanvas } from "./canvas.ts";
+import { csvCell, SaveChart } from "./save_chart.tsx";
 import { hideTip, showTip } from "./tooltip.tsx";
 
 export interface TreemapGroup { name: string; value: number; children: readonly { name: string; value: number }[] }
@@ -52,7 +53,7 @@ export function squarify(values: readonly number[], box: Box): Box[] {
     return boxes;
 }
 
-export function Treemap({ label, groups, height, format }: { label: string; groups: readonly TreemapGroup[]; height: number; format: (value: number) => string }): JSX.Element {
+export function Treemap({ name, label, groups, height, format }: { name: string; label: string; groups: readonly TreemapGroup[]; height: number; format: (value: number) => string }): JSX.Element {
     const sorted = useMemo(() => [...groups].sort((a, b) => b.value - a.value), [groups]);
     const placed = useRef<{ box: Box; title: string }[]>([]);
     const canvas = useCanvas(({ context, width, height: tall }) => {
@@ -82,6 +83,7 @@ export function Treemap({ label, groups, height, format }: { label: string; grou
         });
     }, [sorted, height, theme.value]);
     return (
+        <>
         <div class="chart" style={{ height: `${height}px` }}>
             <canvas ref={canvas} role="img" aria-label={label} onMouseLeave={hideTip} onMouseMove={(event) => {
                 const box = canvas.current!.getBoundingClientRect();
@@ -91,5 +93,7 @@ export function Treemap({ label, groups, height, format }: { label: string; grou
                 else hideTip();
             }} />
         </div>
+        <SaveChart name={name} canvas={() => canvas.current} csv={() => "group,name,value\n" + sorted.flatMap((group) => group.children.map((child) => `${csvCell(group.name)},${csvCell(child.name)},${child.value}\n`)).join("")} />
+        </>
     );
 }

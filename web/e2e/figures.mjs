@@ -1,0 +1,138 @@
+/* Numbers on screen are those of `tidemark report --json`. */
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { test } from "node:test";
+import { report } from "./profiles.mjs";
+import { serve } from "./serve.mjs";
+import { exact, Session } from "./session.mjs";
+
+const sum = (list) => list.reduce((total, each) => total + each, 0);
+
+async function rowTitles(session, label, columns) {
+    return session.rows(label).evaluateAll((rows, count) => rows.map((row) => [...row.children].slice(0, count).map((cell) => cell.title || cell.querySelector("[title]")?.title || cell.textContent)), columns);
+}
+
+const metrics = ["at_peak_bytes", "live_bytes", "alloc_bytes", "alloc_count", "temporary_count"];
+
+async function sameFunctions(session, world, file, query, options, which) {
+    const said = report(world.tidemark, file, "--functions", "--top", "1000000", ...options);
+    await session.go("functions", query);
+    const rows = await session.json("Functions");
+    /* functions of one name (static ones of several files) together */
+    const gather = (list, key, values) => {
+        const sums = new Map();
+        for (const each of list) {
+            const known = sums.get(key(each)) ?? metrics.map(() => 0);
+            sums.set(key(each), metrics.map((metric, at) => known[at] + values(each)[metric]));
+        }
+        return [...sums].filter(([, of]) => of.some(Boolean)).sort((a, b) => (a[0] < b[0] ? -1 : 1));
+    };
+    assert.deepEqual(gather(rows.filter((row) => !row.function.startsWith("[")), (row) => `${row.function}|${row.module}`, (row) => row),
+        gather(said.functions.rows.filter((row) => row.function !== null), (row) => `${row.function}|${row.module}`, (row) => row[which]), which);
+    if (!rows.length) return;
+    /* and on screen, the largest first */
+    const [first] = await rowTitles(session, "Functions", 1);
+    assert.equal(first[0], exact(Math.max(...rows.map((row) => row.at_peak_bytes)), "bytes"));
+}
+
+function testProfile(world, kind) {
+    test(`figures of “${kind}” are those of report --json`, async (t) => {
+        const file = world.profiles[kind];
+        if (!file) return t.skip("the compiler for it is not here");
+        const server = await serve(world.tidemark, [file]);
+        const session = await Session.open(world.browser, server);
+        const said = report(world.tidemark, file);
+        const program = said.program;
+        const facts = [["Peak of live blocks", "peak_bytes", "bytes"], ["Never freed", "live_bytes", "bytes"], ["Asked for in all", "alloc_bytes", "bytes"], ["Allocations", "alloc_count", "count"],
+            ["Reallocations", "realloc_count", "count"], ["Frees", "free_count", "count"], ["Temporary", "temporary_count", "count"], ["Resident at most", "resident_peak_bytes", "bytes"]];
+        for (const [term, metric, unit] of facts) assert.equal(await session.fact(term).getAttribute("title"), exact(program[metric], unit), term);
+        const ledger = said.samples?.findLast((each) => each.ledger)?.ledger;
+        if (ledger) {
+            const titles = await session.page.locator("[aria-label='Ledger of resident memory'] > div").evaluateAll((parts) => parts.map((part) => part.title.split(": ")[1]));
+            assert.deepEqual(titles.sort(), Object.values(ledger).filter((value) => value > 0).map((value) => exact(value, "bytes")).sort());
+        }
+        await sameFunctions(session, world, file, {}, [], "exclusive");
+        await sameFunctions(session, world, file, { inclusive: "1" }, ["--inclusive"], "inclusive");
+        await sameFunctions(session, world, file, { hide: "0" }, ["--no-hide-std"], "exclusive");
+
+        for (const [metric, total] of [["", program.at_peak_bytes], ["live_bytes", program.live_bytes], ["alloc_count", program.alloc_count]]) {
+            if (!total) continue;
+            for (const opt of ["", "inverted:1"]) {
+                await session.go("flame", { metric, opt });
+                const { text } = await session.saved(session.button("folded stacks"));
+                assert.equal(sum(text.trim().split("\n").map((line) => Number(/ (\d+)$/.exec(line)[1]))), total, `flame graph of ${metric} ${opt}`);
+            }
+        }
+
+        await session.go("leaks");
+        assert.equal(await session.page.locator(".bar-row b").first().getAttribute("title"), exact(program.live_bytes, "bytes"));
+        if (program.live_bytes) {
+            const leaks = await session.json("Blocks alive at the end");
+            assert.equal(sum(leaks.map((row) => row.bytes)), program.live_bytes);
+            assert.equal(sum(leaks.map((row) => row.count)), program.live_count);
+        }
+
+        await session.go("threads");
+        const threads = await session.json("Threads");
+        assert.deepEqual(threads.map((row) => [row.tid, row.alloc_bytes, row.alloc_count, row.free_count, row.peak_bytes]).sort(),
+            said.threads.map((each) => [each.tid, each.alloc_bytes, each.alloc_count, each.free_count, each.peak_bytes]).sort());
+        await session.go("stacks");
+        if (said.threads.some((each) => each.stack_deepest_bytes !== null))
+            assert.deepEqual((await session.json("Stacks of threads")).map((row) => row.deepest).sort(), said.threads.map((each) => each.stack_deepest_bytes).sort());
+
+        await session.go("globals");
+        if (said.globals)
+            assert.deepEqual((await session.json("Variables")).map((row) => row.bytes).sort((a, b) => a - b), said.globals.variables.map((each) => each.bytes).sort((a, b) => a - b));
+
+        if (said.timeline.buckets.length) {
+            await session.go("timeline");
+            const { text } = await session.saved(session.page.locator(".card", { hasText: "Levels" }).getByRole("button", { name: "CSV" }));
+            const lines = text.trim().split("\n").slice(1).map((line) => line.split(","));
+            assert.equal(Math.max(...lines.map((line) => Number(line[1]))), Math.max(...said.timeline.buckets.map((each) => each.requested?.[1] ?? 0)));
+        }
+        if (said.distributions?.size) {
+            await session.go("sizes");
+            const { text } = await session.saved(session.page.locator(".card", { hasText: "Sizes asked for" }).getByRole("button", { name: "CSV" }));
+            assert.equal(sum(text.trim().split("\n").slice(1).map((line) => Number(/,(\d+)$/.exec(line)[1]))), sum(said.distributions.size.map((row) => row[1])));
+        }
+        if (program.realloc_count) {
+            await session.go("realloc");
+            assert.equal(await session.fact("Reallocations").getAttribute("title"), exact(program.realloc_count, "count"));
+            assert.equal(await session.fact("Moved").getAttribute("title"), exact(program.realloc_moved, "count"));
+        }
+        if (said.residency) {
+            await session.go("resident");
+            const last = said.samples.findLast((each) => each.ledger).sample;
+            const rows = said.residency.filter((row) => row.sample === last);
+            const shown = await session.json("Resident bytes of call paths");
+            for (const name of ["resident_bytes", "untouched_bytes", "pinned_bytes", "live_bytes"]) assert.equal(sum(shown.map((row) => row[name])), sum(rows.map((row) => row[name])), name);
+            await session.go("resident", { opt: "list:mappings" });
+            assert.equal(sum((await session.json("Mappings")).map((row) => row.resident_bytes)), sum(said.mappings.filter((row) => row.sample === last).map((row) => row.resident_bytes)));
+        }
+        session.noErrors();
+        await session.close();
+        await server.stop();
+    });
+}
+
+export function testFigures(world) {
+    for (const kind of ["threads", "fortran", "empty", "compiler"]) testProfile(world, kind);
+
+    test("figures beside lines of source are those of annotate --json", async () => {
+        const said = JSON.parse(execFileSync(world.tidemark, ["annotate", "--json", world.profiles.threads, "threads.cpp"], { encoding: "utf8", maxBuffer: 1 << 28 }));
+        const session = await Session.open(world.browser, world.server);
+        await session.go("source", { file: said.file });
+        const { text } = await session.saved(session.button("lines as CSV"));
+        const shown = new Map(text.trim().split("\n").slice(1).map((line) => line.split(",").map(Number)).map(([line, own, all]) => [line, [own, all]]));
+        let compared = 0;
+        for (const line of said.lines) {
+            const own = line.exclusive?.peak ?? 0, all = line.inclusive?.peak ?? 0;
+            if (!line.line || (!own && !all)) continue;
+            assert.deepEqual(shown.get(line.line), [own, all], `line ${line.line}`);
+            compared++;
+        }
+        assert.ok(compared > 5);
+        session.noErrors();
+        await session.close();
+    });
+}

@@ -1,0 +1,320 @@
+/* What one can do: search, zoom, focus, ranges, sorting, keys, links, themes, what is saved. */
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { test } from "node:test";
+import { report } from "./profiles.mjs";
+import { exact, Session } from "./session.mjs";
+
+const lineOf = async (text) => (await readFile(new URL("../../tests/web/threads.cpp", import.meta.url), "utf8")).split("\n").findIndex((line) => line.includes(text)) + 1;
+const hashOf = (hash) => new URLSearchParams(hash.split("?")[1] ?? "");
+
+export function testInteraction(world) {
+    const open = async (t, options) => {
+        const session = await Session.open(world.browser, world.server, options);
+        t.after(() => session.close());
+        return session;
+    };
+
+    test("keys: / searches, Esc clears, ? helps, arrows and Enter walk a table", async (t) => {
+        const session = await open(t), { page } = session;
+        await session.go("functions");
+        const all = await session.rows("Functions").count();
+        await page.keyboard.press("/");
+        await page.keyboard.type("fill");
+        await session.settle();
+        await session.hasRows("Functions", 1);
+        assert.match(await session.state(), /search=fill/);
+        await page.keyboard.press("Escape");
+        await session.settle();
+        await session.hasRows("Functions", all);
+        await page.keyboard.press("?");
+        await page.waitForSelector("dialog[open]");
+        for (const word of ["search", "Enter", "Esc"]) assert.match(await page.locator("dialog").innerText(), new RegExp(word));
+        await page.keyboard.press("Escape");
+        await page.waitForFunction(() => !document.querySelector("dialog[open]"));
+        await page.locator(".table .scroll").focus();
+        await page.keyboard.press("ArrowDown");
+        await page.keyboard.press("ArrowDown");
+        await session.settle();
+        const chosen = page.locator(".row[aria-selected=true]");
+        assert.equal(await chosen.getAttribute("aria-rowindex"), "3");
+        await page.keyboard.press("End");
+        await page.keyboard.press("Home");
+        await page.keyboard.press("Enter");
+        await session.settle();
+        assert.match(await session.state(), /^#\/flame\?.*fn=\d+/);
+        session.noErrors();
+    });
+
+    test("the address holds the state; back undoes; a link shows the same", async (t) => {
+        const session = await open(t), { page } = session;
+        await session.go("functions");
+        await page.locator(".head select[aria-label=Metric], .head label select").last().selectOption("alloc_count");
+        await page.getByRole("button", { name: "inclusive" }).click();
+        await session.settle();
+        const hash = await session.state();
+        assert.equal(hashOf(hash).get("metric"), "alloc_count");
+        assert.equal(hashOf(hash).get("inclusive"), "1");
+        const before = await session.text(".main");
+        await session.go("leaks", Object.fromEntries(hashOf(hash)));
+        await page.goBack();
+        await session.settle();
+        assert.equal(await session.state(), hash);
+        assert.equal(await session.text(".main"), before);
+        const other = await session.page.context().newPage();
+        await (await import("./serve.mjs")).useDist(other);
+        await other.goto(session.base + hash);
+        await other.waitForSelector(".row");
+        await other.waitForTimeout(200);
+        assert.equal(await other.locator(".main").first().innerText(), before);
+        session.noErrors();
+    });
+
+    test("a table sorts by any column, and its CSV and JSON are what it shows", async (t) => {
+        const session = await open(t), { page } = session;
+        await session.go("functions");
+        await page.getByRole("columnheader", { name: /^allocations/ }).getByRole("button").click();
+        await session.settle();
+        const rows = await session.json("Functions");
+        for (let at = 1; at < rows.length; at++) assert.ok(rows[at - 1].alloc_count >= rows[at].alloc_count);
+        await page.getByRole("columnheader", { name: /^allocations/ }).getByRole("button").click();
+        await session.settle();
+        assert.deepEqual((await session.json("Functions")).map((row) => row.alloc_count), rows.map((row) => row.alloc_count).reverse());
+        const csv = await session.saved(page.getByRole("button", { name: "CSV", exact: true }));
+        assert.equal(csv.name, "functions.csv");
+        assert.equal(csv.text.trim().split("\n").length, rows.length + 1);
+        session.noErrors();
+    });
+
+    test("flame graph: search tells its total share, zoom, keys, focus, colours, saved files", async (t) => {
+        const session = await open(t), { page } = session;
+        const said = report(world.tidemark, world.profiles.threads, "--functions", "--inclusive", "--top", "1000");
+        const fill = said.functions.rows.find((row) => row.function === "Table::fill(int)").inclusive.at_peak_bytes;
+        await session.go("flame", { search: "Table::fill" });
+        assert.equal(await page.locator("[data-found]").getAttribute("title"), exact(fill, "bytes"));
+        await session.go("flame");
+        const box = page.locator(".icicle");
+        await box.locator("canvas").hover({ position: { x: 40, y: 27 } });
+        assert.match(await page.locator("[role=tooltip]").innerText(), /B\)?/);
+        await box.locator("canvas").click({ position: { x: 40, y: 45 } });
+        await session.settle();
+        assert.match(decodeURIComponent(await session.state()), /zoom/);
+        await box.focus();
+        await page.keyboard.press("Escape");
+        await session.settle();
+        assert.doesNotMatch(decodeURIComponent(await session.state()), /zoom/);
+        await page.keyboard.press("ArrowDown");
+        await page.keyboard.press("Enter");
+        await session.settle();
+        assert.match(decodeURIComponent(await session.state()), /zoom/);
+        await session.go("flame");
+        await box.locator("canvas").click({ button: "right", position: { x: 40, y: 27 } });
+        await page.getByRole("menuitem", { name: "Focus on this function" }).click();
+        await session.settle();
+        assert.match(await session.state(), /fn=\d+/);
+        assert.equal(await page.locator(".chips .chip").count(), 1);
+        await page.locator(".chips button").first().click();
+        await session.settle();
+        assert.doesNotMatch(await session.state(), /fn=/);
+        const svg = await session.saved(session.button("SVG"));
+        assert.match(svg.text, /^<svg [\s\S]*Table::fill[\s\S]*<\/svg>$/);
+        const png = await session.saved(session.button("PNG"), true);
+        assert.equal(png.text.subarray(1, 4).toString("latin1"), "PNG");
+        const plain = await box.locator("canvas").screenshot();
+        await page.getByLabel("Colour").selectOption("life");
+        await session.settle();
+        await page.waitForTimeout(150);
+        assert.ok(!plain.equals(await box.locator("canvas").screenshot()), "another colour");
+        for (const name of ["inverted", "collapse recursion", "upwards"]) {
+            await session.press(name);
+            assert.equal(await session.button(name).getAttribute("aria-pressed"), "true", name);
+        }
+        session.noErrors();
+    });
+
+    test("collapsed recursion is one frame", async (t) => {
+        const session = await open(t);
+        const depth = async (query) => {
+            await session.go("flame", query);
+            const { text } = await session.saved(session.button("folded stacks"));
+            return Math.max(...text.split("\n").map((line) => line.split("descend(int)").length - 1));
+        };
+        assert.equal(await depth({ metric: "alloc_bytes" }), 13);
+        assert.equal(await depth({ metric: "alloc_bytes", collapse: "1" }), 1);
+        session.noErrors();
+    });
+
+    test("call tree: graph with calls, focus by double click, DOT and SVG, callers and callees, tree table", async (t) => {
+        const session = await open(t), { page } = session;
+        await session.go("tree");
+        await page.waitForSelector("g.node");
+        const dot = await session.saved(session.button("DOT"));
+        assert.match(dot.text, /digraph calls[\s\S]*work[\s\S]*->/);
+        const svg = await session.saved(session.button("SVG"));
+        assert.match(svg.text, /<svg/);
+        await page.locator("g.node", { hasText: "Table::fill" }).first().dblclick();
+        await session.settle();
+        assert.match(await session.state(), /fn=\d+/);
+        await session.press("callers and callees");
+        const callers = await session.json("by callers");
+        assert.ok(callers.some((row) => /^work\(/.test(row.name)), JSON.stringify(callers));
+        await session.go("tree", { opt: "as:down" });
+        const said = report(world.tidemark, world.profiles.threads);
+        const rows = session.rows("Call tree");
+        assert.equal(await rows.first().locator("[title]").first().getAttribute("title"), exact(said.program.at_peak_bytes, "bytes"));
+        const closed = await rows.count();
+        await page.locator(".table .scroll").first().focus();
+        await page.keyboard.press("Home");
+        await page.keyboard.press("ArrowLeft");
+        await session.settle();
+        assert.equal(await rows.count(), 1, "closed");
+        await page.keyboard.press("ArrowRight");
+        await session.settle();
+        assert.ok((await rows.count()) > 1 && closed > 1, "open");
+        session.noErrors();
+    });
+
+    test("timeline: a brushed range holds for other views, and they say what it does there", async (t) => {
+        const session = await open(t), { page } = session;
+        await session.go("timeline");
+        const over = page.locator(".u-over").first(), area = await over.boundingBox();
+        await page.mouse.move(area.x + area.width * 0.25, area.y + 60);
+        await page.mouse.down();
+        await page.mouse.move(area.x + area.width * 0.5, area.y + 60, { steps: 5 });
+        await page.mouse.up();
+        await session.settle();
+        const range = hashOf(await session.state());
+        assert.ok(Number(range.get("from")) > 0 && Number(range.get("to")) > Number(range.get("from")));
+        assert.match(await session.text(".chips"), /time/);
+        await session.go("functions", { from: range.get("from"), to: range.get("to") });
+        assert.match(await session.text(), /highest moment of this range/);
+        const ranged = await session.json("Functions");
+        assert.ok(ranged.some((row) => row.range_bytes > 0));
+        await session.go("flame", { from: range.get("from"), to: range.get("to") });
+        assert.match(await session.text(), /highest moment of this range/);
+        await session.go("threads", { from: range.get("from"), to: range.get("to") });
+        assert.match(await session.text(), /whole run/);
+        await session.go("timeline");
+        await over.click({ position: { x: area.width * 0.6, y: 60 } });
+        await session.settle();
+        assert.match(await session.text(), /Who held memory at/);
+        session.noErrors();
+    });
+
+    test("source: a line has all metrics, its call stacks, sizes and lifetimes", async (t) => {
+        const session = await open(t), { page } = session;
+        await session.go("source", { file: "threads.cpp", line: String(await lineOf("realloc(block, size)")), metric: "alloc_bytes" });
+        const text = await session.text();
+        assert.match(text, /Line \d+/);
+        assert.match(text, /call paths? leads? here/);
+        assert.match(text, /work/);
+        assert.ok(await page.locator("[data-metric=realloc_count]").getAttribute("title"));
+        assert.match(await page.locator("[data-sizes]").innerText(), /64 B/);
+        assert.equal(await page.evaluate(() => document.querySelector(".source-text").shadowRoot.querySelectorAll(".cm-line").length > 10), true);
+        await session.press("functions");
+        await page.keyboard.press("/");
+        await page.keyboard.type("lose");
+        await session.settle();
+        await session.hasRows("Functions", 1);
+        await session.rows("Functions").first().click();
+        await session.settle();
+        session.noErrors();
+    });
+
+    test("sizes: a click on a cell names the call paths; realloc: moved and in place", async (t) => {
+        const session = await open(t), { page } = session;
+        await session.go("sizes");
+        const canvas = page.locator("canvas[aria-label='Distribution of sizes']"), area = await canvas.boundingBox();
+        for (let x = 70; x < area.width && !/cell/.test(await session.state()); x += 30) await canvas.click({ position: { x, y: area.height - 25 } });
+        await session.settle();
+        assert.match(await session.text(), /Call paths that ask for/);
+        session.noErrors();
+    });
+
+    test("leaks: suppressions hide call paths, and can be saved; LeakSanitizer's and valgrind's", async (t) => {
+        const session = await open(t), { page } = session;
+        await session.go("leaks");
+        const all = (await session.json("Blocks alive at the end")).length;
+        await session.press("suppressions (0)");
+        await page.getByLabel("Suppressions").fill("leak:lose\n");
+        await session.settle();
+        const left = await session.json("Blocks alive at the end");
+        assert.ok(left.length < all && !left.some((row) => /lose/.test(row.function)));
+        const saved = await session.saved(session.button("Download"));
+        assert.equal(saved.text, "leak:lose\n");
+        await page.getByLabel("Suppressions").fill("{\n  mine\n  Memcheck:Leak\n  match-leak-kinds: all\n  ...\n  fun:_Z4losev\n}\n");
+        await session.settle();
+        await page.getByLabel("Suppressions").fill("{\n  mine\n  Memcheck:Leak\n  ...\n  fun:lose*\n}\n");
+        await session.settle();
+        assert.ok((await session.json("Blocks alive at the end")).length < all);
+        await page.getByLabel("Suppressions").fill("nonsense");
+        await session.settle();
+        assert.match(await session.text(), /line 1: neither/);
+        session.noErrors();
+    });
+
+    test("globals: the treemap by module, file and section; resident: looks and mappings; threads: a thread's calls", async (t) => {
+        const session = await open(t), { page } = session;
+        await session.go("globals");
+        const canvas = page.locator(".card canvas").first();
+        const picture = await canvas.screenshot();
+        await page.getByLabel("Grouped by").selectOption("file");
+        await session.settle();
+        await page.waitForTimeout(150);
+        assert.ok(!picture.equals(await canvas.screenshot()));
+        await session.go("resident");
+        await page.getByLabel("Look").selectOption({ index: 0 });
+        await session.settle();
+        await session.press("mappings");
+        assert.ok((await session.json("Mappings")).length > 0);
+        await session.go("threads");
+        await session.rows("Threads").first().click();
+        await session.settle();
+        assert.match(await session.state(), /thread=\d/);
+        assert.match(await session.text(".split"), /operator new/);
+        session.noErrors();
+    });
+
+    test("compare: the difference of two runs by function, as flame graph, over time; normalised", async (t) => {
+        const session = await open(t), { page } = session;
+        await session.go("compare", { other: "1", metric: "alloc_count" });
+        const a = report(world.tidemark, world.profiles.threads).program.alloc_count, b = report(world.tidemark, world.profiles.again).program.alloc_count;
+        assert.equal(await page.locator(".bar-row span[title]", { hasText: "before" }).getAttribute("title"), exact(a, "count"));
+        assert.equal(await page.locator(".bar-row span[title]", { hasText: "after" }).getAttribute("title"), exact(b, "count"));
+        const rows = await session.json("Functions before and after");
+        assert.equal(rows.reduce((total, row) => total + row.before, 0), a);
+        await session.press("flame graph");
+        assert.match((await session.saved(session.button("SVG"))).text, /<svg/);
+        await session.press("over time");
+        await page.getByLabel("Normalised").selectOption("count");
+        await session.settle();
+        assert.match(await session.text(), /after ×/);
+        session.noErrors();
+    });
+
+    test("light and dark: by hand, and kept", async (t) => {
+        const session = await open(t), { page } = session;
+        const now = () => page.evaluate(() => document.documentElement.dataset.theme);
+        assert.equal(await now(), "light");
+        await page.getByRole("button", { name: "Light or dark" }).click();
+        assert.equal(await now(), "dark");
+        await page.reload();
+        await session.settle();
+        assert.equal(await now(), "dark");
+        session.noErrors();
+    });
+
+    test("charts are saved as PNG, SVG and CSV", async (t) => {
+        const session = await open(t), { page } = session;
+        for (const [view, title] of [["timeline", "Levels"], ["sizes", "Sizes asked for"], ["sizes", "Size × lifetime"], ["globals", "Variables by"]]) {
+            await session.go(view);
+            const card = page.locator(".card", { hasText: title }).first();
+            const svg = await session.saved(card.getByRole("button", { name: "SVG", exact: true }));
+            assert.match(svg.text, /^<svg [\s\S]*<(rect|path)[\s\S]*<\/svg>\s*$/, `${view} ${title}`);
+            const png = await session.saved(card.getByRole("button", { name: "PNG", exact: true }), true);
+            assert.equal(png.text.subarray(1, 4).toString("latin1"), "PNG");
+            assert.ok((await session.saved(card.getByRole("button", { name: "CSV", exact: true }))).text.split("\n").length > 2);
+        }
+        session.noErrors();
+    });
+}

@@ -1,0 +1,37 @@
+/* A profile that is still being recorded: the page follows it and keeps what was chosen. */
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { test } from "node:test";
+import { join } from "node:path";
+import { growing } from "./profiles.mjs";
+import { serve } from "./serve.mjs";
+import { Session } from "./session.mjs";
+
+export function testLive(world) {
+    test("a recording grows on screen, without losing the selection, and ends", async () => {
+        const file = join(world.work, "growing.tmk");
+        const child = growing(world.tidemark, world.tools, file, 7);
+        const ended = new Promise((resolve) => child.on("exit", resolve));
+        while (!existsSync(file)) await new Promise((resolve) => setTimeout(resolve, 50));
+        await new Promise((resolve) => setTimeout(resolve, 1500));
+        const server = await serve(world.tidemark, [file]);
+        const session = await Session.open(world.browser, server), { page } = session;
+        assert.match(await session.text(".head"), /recording/);
+        await session.go("functions");
+        await session.page.waitForSelector(".row");
+        const bytes = async () => Math.max(...(await session.json("Functions")).map((row) => row.alloc_bytes));
+        const first = await bytes();
+        await page.locator(".head input[type=search]").fill("take");
+        await session.rows("Functions").first().click();
+        await page.waitForFunction((before) => [...document.querySelectorAll(".row [title]")].some((cell) => Number(cell.title.replace(/[^0-9]/g, "")) > before), first, { timeout: 10000 });
+        assert.ok((await bytes()) > first);
+        assert.equal(await page.locator(".head input[type=search]").inputValue(), "take");
+        await ended;
+        await page.waitForFunction(() => !/recording/.test(document.querySelector(".head").textContent), undefined, { timeout: 15000 });
+        await session.go("summary");
+        assert.match(await session.text(), /exit status 0/);
+        session.noErrors();
+        await session.close();
+        await server.stop();
+    });
+}

@@ -1,0 +1,38 @@
+/* The profiles that the suite looks at: recorded, or made with known numbers, when it runs. */
+import { execFileSync, spawn, spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { join } from "node:path";
+
+const sources = fileURLToPath(new URL("../../tests/web/", import.meta.url));
+
+export function makeProfiles(tidemark, tools, work) {
+    const at = (name) => join(work, name);
+    const record = (name, options, command) => {
+        execFileSync(tidemark, ["record", "-q", ...options, "-o", at(name), ...command], { stdio: ["ignore", "ignore", "inherit"] });
+        return at(name);
+    };
+    const made = {
+        threads: record("threads.tmk", ["--embed-sources", "--timed"], [join(tools, "web_threads")]),
+        again: record("again.tmk", ["--no-looks"], [join(tools, "web_threads")]),
+        empty: record("empty.tmk", [], ["true"]),
+        many: at("many.tmk"), hostile: at("hostile.tmk"), fortran: null, compiler: null,
+    };
+    made.sums = JSON.parse(execFileSync(join(tools, "web_make_profile"), ["many", made.many], { encoding: "utf8" }));
+    execFileSync(join(tools, "web_make_profile"), ["hostile", made.hostile]);
+    if (spawnSync("gfortran", ["-g", "-O0", "-J", work, "-o", at("field"), join(sources, "field.f90")]).status === 0)
+        made.fortran = record("fortran.tmk", ["--embed-sources"], [at("field")]);
+    spawnSync(tidemark, ["record", "-q", "-o", at("cc.%n.%p.tmk"), "g++", "-c", "-O0", "-o", "/dev/null", join(sources, "threads.cpp")]);
+    const found = spawnSync("sh", ["-c", `ls '${work}'/cc.cc1plus.*.tmk`], { encoding: "utf8" }).stdout.trim();
+    if (found && existsSync(found)) made.compiler = found;
+    return made;
+}
+
+export function report(tidemark, file, ...options) {
+    return JSON.parse(execFileSync(tidemark, ["report", "--json", ...options, file], { encoding: "utf8", maxBuffer: 1 << 29 }));
+}
+
+/* A recording that goes on for `seconds`. */
+export function growing(tidemark, tools, file, seconds) {
+    return spawn(tidemark, ["record", "-q", "-o", file, join(tools, "web_growing"), String(seconds)], { stdio: "ignore" });
+}

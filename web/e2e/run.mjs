@@ -1,0 +1,49 @@
+/* node e2e/run.mjs TIDEMARK TOOLS: every view in a real browser on real profiles. TOOLS: the folder of
+ * the programs of tests/web, built. Exit status 77: no browser here. */
+import { existsSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe } from "node:test";
+import { browse, chromiumPath, serve, stopAll } from "./serve.mjs";
+import { makeProfiles } from "./profiles.mjs";
+import { testFile } from "./file.mjs";
+import { testFigures } from "./figures.mjs";
+import { testHostile } from "./hostile.mjs";
+import { testInteraction } from "./interaction.mjs";
+import { testLive } from "./live.mjs";
+import { testMany } from "./many.mjs";
+import { testViews } from "./views.mjs";
+
+const [tidemark, tools] = process.argv.slice(2);
+if (!tidemark || !tools) {
+    console.error("Usage: node e2e/run.mjs TIDEMARK TOOLS");
+    process.exit(2);
+}
+if (!existsSync(chromiumPath)) {
+    console.log(`skipped: no browser at ${chromiumPath}; install chromium, or set CHROMIUM`);
+    process.exit(77);
+}
+
+/* What all tests share; filled before the first. */
+const world = { tidemark, tools, work: await mkdtemp(join(tmpdir(), "tidemark-views-")) };
+world.profiles = makeProfiles(tidemark, tools, world.work);
+
+describe("the web view", { concurrency: false }, () => {
+    before(async () => {
+        world.browser = await browse();
+        world.server = await serve(tidemark, [world.profiles.threads, world.profiles.again]);
+    });
+    after(async () => {
+        stopAll();
+        await world.browser.close();
+        await rm(world.work, { recursive: true, force: true });
+    });
+    testViews(world);
+    testFigures(world);
+    testInteraction(world);
+    testFile(world);
+    testHostile(world);
+    testLive(world);
+    testMany(world);
+});

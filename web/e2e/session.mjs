@@ -1,0 +1,101 @@
+/* A page that is looked at as people do, and that fails a test by any error it meets. */
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { useDist } from "./serve.mjs";
+
+const axeSource = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+/* "12,345 B" as titles say it (web/src/model/units.ts, `exact`). */
+export function exact(value, unit) {
+    if (value === null || value === undefined) return "not recorded";
+    const digits = Number.isInteger(value) ? String(value).replace(/\B(?=(\d{3})+(?!\d))/g, ",") : String(value);
+    return digits + { bytes: " B", ns: " ns", count: "" }[unit];
+}
+
+export class Session {
+    errors = [];
+    constructor(page, base) {
+        this.page = page;
+        this.base = base;
+        page.on("console", (message) => {
+            if (message.type() === "error" || message.type() === "warning") this.errors.push(`console: ${message.text()}`);
+        });
+        page.on("pageerror", (error) => this.errors.push(`page: ${error.stack ?? error}`));
+    }
+
+    static async open(browser, server, options = {}) {
+        const context = await browser.newContext({ viewport: { width: 1280, height: 720 }, colorScheme: "light", acceptDownloads: true, ...options });
+        context.setDefaultTimeout(10000);
+        const page = await context.newPage();
+        await useDist(page);
+        const session = new Session(page, server.url.replace(/\/\?.*/, "/"));
+        await page.goto(server.url);
+        await session.settle();
+        return session;
+    }
+    async close() {
+        await this.page.context().close();
+    }
+
+    /* By the address, as a link would. */
+    async go(view, query = {}) {
+        const search = new URLSearchParams(query).toString();
+        await this.page.evaluate((hash) => { location.hash = hash; }, `#/${view}${search ? "?" + search : ""}`);
+        await this.settle();
+    }
+    async settle() {
+        await this.page.waitForSelector(".main .view > *, .main [role=alert]");
+        await this.page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve, 0))));
+        await this.page.waitForFunction(() => !document.querySelector("[aria-busy=true]"));
+        await this.page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve, 30))));
+    }
+    state() {
+        return this.page.evaluate(() => location.hash);
+    }
+    text(selector = ".main") {
+        return this.page.locator(selector).first().innerText();
+    }
+    button(name, exactly = true) {
+        return this.page.locator(".main").getByRole("button", { name, exact: exactly }).first();
+    }
+    async press(name) {
+        await this.button(name).click();
+        await this.settle();
+    }
+    /* What a button saves, as text (or bytes). */
+    async saved(locator, binary = false) {
+        const [download] = await Promise.all([this.page.waitForEvent("download"), locator.click()]);
+        const path = await download.path();
+        return { name: download.suggestedFilename(), text: binary ? await readFile(path) : await readFile(path, "utf8") };
+    }
+    async json(label) {
+        const table = this.page.locator(".table", { has: this.page.locator(`.scroll[aria-label="${label}"]`) });
+        const { text } = await this.saved(table.getByRole("button", { name: "JSON", exact: true }));
+        return JSON.parse(text);
+    }
+    /* Titles (exact numbers) of what stands behind a term in a list of facts. */
+    fact(term) {
+        return this.page.locator("dt", { hasText: new RegExp(`^\\s*${term}\\s*$`) }).first().locator("xpath=following-sibling::dd[1]");
+    }
+    rows(label) {
+        return this.page.locator(`.scroll[aria-label="${label}"] .row`);
+    }
+    /* A table has so many rows in the document, at once or soon. */
+    async hasRows(label, count) {
+        await this.page.waitForFunction(([label, count]) => document.querySelectorAll(`.scroll[aria-label="${label}"] .row`).length === count, [label, count]);
+    }
+    noErrors() {
+        assert.deepEqual(this.errors.splice(0), []);
+    }
+    /* Serious and critical findings of axe-core. */
+    async accessible(where) {
+        await this.page.evaluate(`window.axe || (${JSON.stringify(1)}, void 0); if (!window.axe) { ${axeSource} }`);
+        const found = await this.page.evaluate(async () => {
+            const { violations } = await window.axe.run(document, { resultTypes: ["violations"] });
+            return violations.filter((each) => each.impact === "serious" || each.impact === "critical")
+                .map((each) => `${each.id}: ${each.nodes.slice(0, 3).map((node) => `${node.html.slice(0, 160)} (${node.any[0]?.message ?? node.all[0]?.message ?? ""})`).join(" | ")}`);
+        });
+        assert.deepEqual(found, [], `axe, ${where}`);
+    }
+}

@@ -1,0 +1,61 @@
+/* Every view opens on every profile, says nothing wrong on the console, and can be read by all. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { serve } from "./serve.mjs";
+import { Session } from "./session.mjs";
+
+export const views = ["summary", "timeline", "functions", "flame", "tree", "source", "sizes", "realloc", "threads", "stacks", "globals", "resident", "leaks", "jobs", "compare"];
+
+/* Variants of views that look quite different. */
+const variants = [["flame", { opt: "inverted:1" }], ["flame", { opt: "colour:life" }], ["tree", { opt: "as:table" }], ["tree", { opt: "as:down" }], ["source", { opt: "list:functions" }],
+    ["resident", { opt: "list:mappings" }], ["sizes", { opt: "by:bytes" }], ["compare", { other: "1" }], ["compare", { other: "1", opt: "as:flame" }], ["compare", { other: "1", opt: "as:time" }],
+    ["timeline", { opt: "at:1000000", from: "1000000", to: "9000000" }], ["functions", { from: "1000000", to: "9000000" }]];
+
+export function testViews(world) {
+    test("each view opens, light and dark, without errors and serious findings of axe", async () => {
+        const session = await Session.open(world.browser, world.server);
+        for (const colorScheme of ["light", "dark"]) {
+            await session.page.emulateMedia({ colorScheme });
+            for (const [view, query] of [...views.map((view) => [view, {}]), ...variants]) {
+                const where = `${view} ${JSON.stringify(query)}, ${colorScheme}`;
+                await session.go(view, query);
+                assert.equal(await session.page.locator(".main > [role=alert]").count(), 0, where);
+                assert.ok((await session.text(".view")).trim().length > 0, `${where} says something`);
+                await session.accessible(where);
+                assert.deepEqual(session.errors.splice(0), [], where);
+            }
+        }
+        await session.close();
+    });
+
+    for (const kind of ["empty", "fortran", "compiler"])
+        test(`each view opens on the profile “${kind}”`, async (t) => {
+            if (!world.profiles[kind]) return t.skip("the compiler for it is not here");
+            const server = await serve(world.tidemark, [world.profiles[kind]]);
+            const session = await Session.open(world.browser, server);
+            for (const view of views) {
+                await session.go(view);
+                assert.ok((await session.text(".view")).trim().length > 0, `${view} says something`);
+                assert.deepEqual(session.errors.splice(0), [], view);
+            }
+            await session.close();
+            await server.stop();
+        });
+
+    test("nothing is cut off at the side, on a small screen and on a 4K one", async () => {
+        for (const viewport of [{ width: 1280, height: 720 }, { width: 3840, height: 2160 }]) {
+            const session = await Session.open(world.browser, world.server, { viewport });
+            for (const view of views) {
+                await session.go(view);
+                const over = await session.page.evaluate(() => {
+                    const main = document.querySelector(".main");
+                    const cut = [...document.querySelectorAll(".table .header .cell > button, .table .header .cell:not(:has(button))")]
+                        .filter((each) => each.scrollWidth > each.clientWidth + 1 || each.scrollHeight > each.clientHeight + 4).map((each) => each.textContent);
+                    return { page: document.documentElement.scrollWidth - innerWidth, main: main.scrollWidth - main.clientWidth, cut };
+                });
+                assert.deepEqual(over, { page: 0, main: 0, cut: [] }, `${view} at ${viewport.width} × ${viewport.height}`);
+            }
+            await session.close();
+        }
+    });
+}
