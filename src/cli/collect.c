@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "base/options.h"
@@ -38,11 +39,17 @@ static const struct options_command command = {
 };
 
 /* A session whose first process never came: nothing to wait for. */
-enum { FIRST_PATIENCE_MS = 15000 };
+enum { FIRST_PATIENCE_MS = 60000 };
 
-static void run(struct collector *collector)
+/* `starter`: a pidfd of who started us and will be the first to come, or start those who do: as long
+ * as it lives we wait. -1: not known. */
+static void run(struct collector *collector, int starter)
 {
-    collector_wait(collector, -1, FIRST_PATIENCE_MS);
+    while (starter >= 0 && collector_active(collector) == 0 &&
+           !collector_wait(collector, starter, -1))
+        ;
+    if (collector_active(collector) == 0)
+        collector_wait(collector, -1, FIRST_PATIENCE_MS);
     while (collector_active(collector) > 0)
         collector_wait(collector, -1, 1000);
 }
@@ -77,20 +84,22 @@ static void leave_descriptors(int kept)
 }
 
 /* Never returns. `ready`: where the name goes. */
-static void collect_alone(const struct collector_options *options, int ready)
+static void collect_alone(const struct collector_options *options, int ready, pid_t starter)
 {
     struct collector *collector;
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     leave_descriptors(ready);
+    collector_prepare_files();
+    int pidfd = (int)syscall(SYS_pidfd_open, starter, 0);
     if (collector_open(&collector, options, NULL) < 0)
         _exit(OPTIONS_EXIT_FAILURE);
     const char *name = collector_name(collector);
     bool told = write(ready, name, strlen(name) + 1) == (ssize_t)strlen(name) + 1;
     close(ready);
     if (told)
-        run(collector);
+        run(collector, pidfd);
     collector_close(collector);
     _exit(0);
 }
@@ -102,11 +111,11 @@ int collect_in_background(const struct collector_options *options, char *name, s
         return -errno;
     int ready = fcntl(ends[1], F_DUPFD_CLOEXEC, 3); /* out of the way of standard streams */
     close(ends[1]);
-    pid_t child = fork();
+    pid_t starter = getpid(), child = fork();
     if (child == 0) {
         setsid();
         if (fork() == 0)
-            collect_alone(options, ready);
+            collect_alone(options, ready, starter);
         _exit(0);
     }
     int error = child < 0 ? -errno : 0;
@@ -148,7 +157,7 @@ int cmd_collect(int argc, char **argv)
     if (status < 0)
         return OPTIONS_EXIT_FAILURE;
     say_ready((int)collect.ready_fd);
-    run(collector);
+    run(collector, -1);
     collector_close(collector);
     return 0;
 }

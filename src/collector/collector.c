@@ -29,6 +29,14 @@ struct member {
     bool ending;
 };
 
+/* Has called and not yet said who it is: on a busy machine seconds may pass between the two. */
+struct caller {
+    int fd;
+    uint64_t since_ns;
+};
+enum { CALLERS = 64 };
+#define CALLER_PATIENCE_NS 60000000000u
+
 struct collector {
     struct collector_options options;
     char name[108];
@@ -36,6 +44,8 @@ struct collector {
     int socket;
     struct member *members;
     size_t member_count, member_room;
+    struct caller callers[CALLERS];
+    size_t caller_count;
     struct image_result *results;
     size_t result_count;
     pid_t own_child;
@@ -126,7 +136,7 @@ const char *collector_name(const struct collector *collector)
 
 size_t collector_active(const struct collector *collector)
 {
-    return collector->member_count;
+    return collector->member_count + collector->caller_count;
 }
 
 size_t collector_running(const struct collector *collector)
@@ -154,7 +164,7 @@ static struct member *member_add(struct collector *collector)
     if (collector->member_count == collector->member_room) {
         size_t room = collector->member_room ? 2 * collector->member_room : 16;
         struct member *members = realloc(collector->members, room * sizeof *members);
-        struct pollfd *polls = realloc(collector->polls, (room + 2) * sizeof *polls);
+        struct pollfd *polls = realloc(collector->polls, (room + 2 + CALLERS) * sizeof *polls);
         if (members)
             collector->members = members;
         if (polls)
@@ -201,22 +211,58 @@ static void welcome(struct collector *collector, int fd, const struct ucred *pee
     collector->any = true;
 }
 
+static void caller_drop(struct collector *collector, size_t index)
+{
+    memmove(&collector->callers[index], &collector->callers[index + 1],
+            (--collector->caller_count - index) * sizeof *collector->callers);
+}
+
 static void accept_one(struct collector *collector)
 {
     int fd = accept4(collector->socket, NULL, NULL, SOCK_CLOEXEC);
     if (fd < 0)
         return;
+    if (collector->caller_count == CALLERS) {
+        close(collector->callers[0].fd); /* that so many are silent is no accident */
+        caller_drop(collector, 0);
+    }
+    collector->callers[collector->caller_count++] = (struct caller){fd, clock_read().ns};
+}
+
+/* Its hello has come, or it has gone. */
+static void hear(struct collector *collector, size_t index)
+{
+    int fd = collector->callers[index].fd;
     struct ucred peer;
     socklen_t length = sizeof peer;
     struct wire_hello hello;
-    struct timeval patience = {.tv_sec = 2};
-    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    caller_drop(collector, index);
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 &&
         (peer.uid == geteuid() || geteuid() == 0) &&
-        recv(fd, &hello, sizeof hello, 0) == sizeof hello && hello.magic == WIRE_MAGIC)
+        recv(fd, &hello, sizeof hello, MSG_DONTWAIT) == sizeof hello && hello.magic == WIRE_MAGIC)
         welcome(collector, fd, &peer, &hello);
     else
         close(fd);
+}
+
+/* `polls` are those of the callers; a process that is welcomed may move them. */
+static void hear_callers(struct collector *collector, const struct pollfd *polls)
+{
+    uint64_t now_ns = clock_read().ns;
+    bool said[CALLERS];
+    size_t count = collector->caller_count;
+    for (size_t i = 0; i < count; i++)
+        said[i] = polls[i].revents != 0;
+    for (size_t i = 0, at = 0; i < count; i++) {
+        if (said[i]) {
+            hear(collector, at);
+        } else if (now_ns - collector->callers[at].since_ns > CALLER_PATIENCE_NS) {
+            close(collector->callers[at].fd);
+            caller_drop(collector, at);
+        } else {
+            at++;
+        }
+    }
 }
 
 /* ---- Processes go ---- */
@@ -293,13 +339,15 @@ void collector_detach(struct collector *collector)
 
 /* ---- Waiting ---- */
 
-enum { ENDING_MS = 2, UNWATCHED_MS = 200 };
+enum { ENDING_MS = 2, UNWATCHED_MS = 200, CALLER_MS = 1000 };
 
 /* The longest that poll() may take: images that complete their profile, and processes without a
  * pidfd, do not wake it. */
 static int shortened(const struct collector *collector, int timeout_ms)
 {
     int most = timeout_ms < 0 ? INT_MAX : timeout_ms;
+    if (collector->caller_count && most > CALLER_MS)
+        most = CALLER_MS;
     for (size_t i = 0; i < collector->member_count; i++) {
         const struct member *member = &collector->members[i];
         int own = member->ending ? ENDING_MS : member->pidfd < 0 ? UNWATCHED_MS : INT_MAX;
@@ -321,8 +369,8 @@ static void see_unwatched(struct collector *collector)
 
 bool collector_wait(struct collector *collector, int extra_fd, int timeout_ms)
 {
-    struct pollfd small[2], *polls = collector->polls ? collector->polls : small;
-    size_t watched = collector->member_count;
+    struct pollfd small[2 + CALLERS], *polls = collector->polls ? collector->polls : small;
+    size_t watched = collector->member_count, calling = collector->caller_count;
     polls[0] = (struct pollfd){.fd = collector->socket, .events = POLLIN};
     polls[1] = (struct pollfd){.fd = extra_fd, .events = POLLIN};
     for (size_t i = 0; i < watched; i++) {
@@ -330,17 +378,21 @@ bool collector_wait(struct collector *collector, int extra_fd, int timeout_ms)
         bool watch = !member->ending && image_pid(member->image) != collector->own_child;
         polls[i + 2] = (struct pollfd){.fd = watch ? member->pidfd : -1, .events = POLLIN};
     }
-    int events = poll(polls, watched + 2, shortened(collector, timeout_ms));
+    for (size_t i = 0; i < calling; i++)
+        polls[watched + 2 + i] =
+            (struct pollfd){.fd = collector->callers[i].fd, .events = POLLIN};
+    int events = poll(polls, watched + 2 + calling, shortened(collector, timeout_ms));
     see_unwatched(collector);
     if (events <= 0) {
-        reap(collector, false);
-        return false;
+        for (size_t i = 0; i < watched + 2 + calling; i++)
+            polls[i].revents = 0; /* poll() has failed: they say nothing */
     }
     bool extra = polls[1].revents != 0;
     bool visitor = polls[0].revents != 0;
     for (size_t i = 0; i < watched; i++)
         if (polls[i + 2].revents)
             member_gone(&collector->members[i]);
+    hear_callers(collector, polls + watched + 2);
     if (visitor)
         accept_one(collector);
     reap(collector, false);
@@ -352,6 +404,8 @@ void collector_close(struct collector *collector)
     if (!collector)
         return;
     collector_detach(collector);
+    while (collector->caller_count)
+        close(collector->callers[--collector->caller_count].fd);
     for (size_t i = 0; i < collector->result_count; i++) {
         free(collector->results[i].path);
         free(collector->results[i].error);

@@ -122,7 +122,7 @@ static bool wait_until_ready(int fd)
     char byte;
     int status;
     do
-        status = poll(&waiting, 1, 10000);
+        status = poll(&waiting, 1, 60000);
     while (status < 0 && errno == EINTR);
     return status == 1 && read(fd, &byte, 1) == 1;
 }

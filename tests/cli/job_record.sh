@@ -120,3 +120,12 @@ try tidemark record --job=x --job-id=../y true
 sentence 'job-id takes letters'
 try tidemark record --job= true
 sentence 'needs the name of a directory'
+
+echo "== who calls the collector and says nothing keeps nobody waiting"
+PMI_SIZE=1 PMI_RANK=0 timeout 60 tidemark record -q --job=runs/k python3 -c '
+import os, socket
+mute = [socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) for i in range(100)]
+for one in mute:
+    one.connect("\0" + os.environ["TIDEMARK_SESSION"])
+os.execvp(os.environ["VICTIMS"] + "/basic", ["basic", "1"])'
+until_true sh -c 'ls runs/k/*/rank-00000.basic.*.entry >/dev/null' && echo "recorded"
