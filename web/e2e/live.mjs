@@ -8,6 +8,24 @@ import { serve } from "./serve.mjs";
 import { Session } from "./session.mjs";
 
 export function testLive(world) {
+    test("columns of another generation than the rest are not mixed with it: the page reads all of it again", async () => {
+        const session = await Session.open(world.browser, world.server), { page } = session;
+        let summaries = 0, columns = 0;
+        await page.route("**/p/0/summary", (route) => {
+            summaries++;
+            return route.continue();
+        });
+        await page.route("**/p/0/columns/at_peak_bytes", async (route) => {
+            const response = await route.fetch();
+            await route.fulfill({ response, headers: { ...response.headers(), ...(columns++ === 0 ? { "tidemark-generation": "77" } : {}) } });
+        });
+        await session.go("functions");
+        await session.page.waitForSelector(".row");
+        assert.deepEqual([summaries, columns], [1, 2]);
+        session.noErrors();
+        await session.close();
+    });
+
     test("a recording grows on screen, without losing the selection, and ends", async () => {
         const file = join(world.work, "growing.tmk");
         const child = growing(world.tidemark, world.tools, file, 7);

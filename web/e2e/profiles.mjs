@@ -16,6 +16,7 @@ export function makeProfiles(tidemark, tools, work) {
         threads: record("threads.tmk", ["--embed-sources", "--timed"], [join(tools, "web_threads")]),
         again: record("again.tmk", ["--no-looks"], [join(tools, "web_threads")]),
         empty: record("empty.tmk", [], ["true"]),
+        traced: record("traced.tmk", ["--embed-sources", "--trace"], [join(tools, "web_threads")]), trace: at("traced.tmt"),
         many: at("many.tmk"), hostile: at("hostile.tmk"), fortran: null, compiler: null,
     };
     made.sums = JSON.parse(execFileSync(join(tools, "web_make_profile"), ["many", made.many], { encoding: "utf8" }));

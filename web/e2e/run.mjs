@@ -13,6 +13,7 @@ import { testHostile } from "./hostile.mjs";
 import { testInteraction } from "./interaction.mjs";
 import { testLive } from "./live.mjs";
 import { testMany } from "./many.mjs";
+import { testTrace } from "./trace.mjs";
 import { testViews } from "./views.mjs";
 
 const [tidemark, tools] = process.argv.slice(2);
@@ -42,6 +43,7 @@ describe("the web view", { concurrency: false }, () => {
     testViews(world);
     testFigures(world);
     testInteraction(world);
+    testTrace(world);
     testFile(world);
     testHostile(world);
     testLive(world);

@@ -4,13 +4,13 @@ import { useEffect, useRef } from "preact/hooks";
 import type { JSX } from "preact";
 import { isSingleFile, openEmbedded } from "./data/embedded.ts";
 import { openHttp } from "./data/http.ts";
-import { failure, profile, profileNames, startProfiles } from "./state/profiles.ts";
+import { failure, inRange, profile, profileNames, startProfiles } from "./state/profiles.ts";
 import { go, link, startState, state } from "./state/state.ts";
 import { startTheme, theme, toggleTheme } from "./state/theme.ts";
 import { Menu, Tooltip } from "./widgets/tooltip.tsx";
 import { Help, helpOpen } from "./widgets/help.tsx";
 import { Chips } from "./widgets/chips.tsx";
-import { views } from "./views/registry.ts";
+import { views, type View } from "./views/registry.ts";
 import type { Profile } from "./model/profile.ts";
 
 const keep = { view: "", sort: "", opt: "" };
@@ -54,7 +54,7 @@ function Head({ of }: { of: Profile | null }): JSX.Element {
         addEventListener("keydown", onKey);
         return () => removeEventListener("keydown", onKey);
     }, []);
-    const metrics = of?.summary.metrics.filter((metric) => metric.recorded && metric.merge === "sum" && metric.unit !== "variance") ?? [];
+    const metrics = of?.metrics.filter((metric) => metric.recorded && metric.merge === "sum" && metric.unit !== "variance") ?? [];
     return (
         <header class="head">
             {names.length > 1
@@ -80,10 +80,19 @@ function Head({ of }: { of: Profile | null }): JSX.Element {
     );
 }
 
+/* The profile that a view shows: of a trace with a range chosen, what happened in the range, where that can
+ * be told. null: it is being replayed. */
+function shownIn(view: View, of: Profile | null): Profile | null {
+    if (!of || view.range === "shown" || view.range === "whole" || !inRange.value || inRange.value.failure) return of;
+    const part = inRange.value.profile;
+    return part && !view.has(part) && view.has(of) ? of : part;
+}
+
 function Page(): JSX.Element {
     const of = profile.value;
     const view = views.find((each) => each.id === state.value.view) ?? views[0]!;
     const Show = view.show;
+    const shown = shownIn(view, of);
     useEffect(() => {
         document.title = `${of?.summary.meta["program"] ?? "Tidemark"} · ${view.title}`;
     }, [of, view]);
@@ -92,9 +101,11 @@ function Page(): JSX.Element {
             <Head of={of} />
             <Navigation of={of} />
             <main class="main" aria-label={view.title}>
-                <Chips of={of} view={view} />
+                <Chips of={shown ?? of} view={view} />
                 {failure.value && <div class="notice bad" role="alert">{failure.value}</div>}
-                {of && <div class="view" key={view.id}><Show profile={of} /></div>}
+                {inRange.value?.failure && <div class="notice bad" role="alert">The range could not be replayed: {inRange.value.failure}</div>}
+                {shown ? <div class="view" key={view.id}><Show profile={shown} /></div>
+                    : of && <div class="view" key="replay"><div class="empty" aria-busy="true">Replaying what happened in this range…</div></div>}
             </main>
             <Tooltip />
             <Menu />

@@ -26,7 +26,8 @@ export interface View {
     group: string;
     show: ComponentType<ViewProps>;
     has: (profile: Profile) => boolean;
-    range?: "shown" | "curves"; /* of time: the view shows it, or the levels in it; else it does nothing here */
+    range?: "shown" | "curves" | "whole"; /* of time: the view shows it, or the levels in it, or all of the run
+                                           * even of a trace; else it does nothing here but of a trace */
     threads?: boolean; /* the view shows one thread where one is chosen */
 }
 
@@ -46,6 +47,6 @@ export const views: readonly View[] = [
     { id: "globals", title: "Globals and TLS", group: "What else", show: GlobalsView, has: (profile) => profile.has("globals") },
     { id: "resident", title: "Resident", group: "What else", show: ResidentView, has: (profile) => profile.has("samples") || !!profile.summary.samples?.length },
     { id: "leaks", title: "Leaks", group: "What else", show: LeaksView, has: hasSites },
-    { id: "jobs", title: "Job", group: "Several", show: JobsView, has: (profile) => profile.has("ranks") },
-    { id: "compare", title: "Compare", group: "Several", show: CompareView, has: () => profileNames.value.length > 1 },
+    { id: "jobs", title: "Job", group: "Several", show: JobsView, has: (profile) => profile.has("ranks"), range: "whole" },
+    { id: "compare", title: "Compare", group: "Several", show: CompareView, has: () => profileNames.value.length > 1, range: "whole" },
 ];

@@ -10,6 +10,12 @@ import { useLoaded } from "./states.tsx";
 
 /* What a view makes of a range of time, or of a thread: most numbers are kept for the whole run, of all threads. */
 function RangeNote({ of, view }: { of: Profile; view: View }): JSX.Element | null {
+    if (of.window)
+        return <span class="dim">Exact, from the trace: what happened in this range. Blocks from before it are alive in it; times in this view count from its beginning.</span>;
+    return <LevelsNote of={of} view={view} />;
+}
+
+function LevelsNote({ of, view }: { of: Profile; view: View }): JSX.Element | null {
     const { from, to } = state.value;
     const shown = view.range === "curves" && rangeShown(of);
     const levels = useLoaded(async () => (shown ? of.work(`range ${from} ${to}`, async () => rangeLevels(of, await of.callTree(), from, to)) : null), [of, shown, from, to]);

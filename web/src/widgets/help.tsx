@@ -22,7 +22,7 @@ export function Help(): JSX.Element | null {
         if (open && !dialog.current?.open) dialog.current?.showModal();
     }, [open]);
     if (!open) return null;
-    const metrics = profile.value?.summary.metrics.filter((metric) => metric.recorded && metric.unit !== "variance") ?? [];
+    const metrics = profile.value?.metrics.filter((metric) => metric.recorded && metric.unit !== "variance") ?? [];
     return (
         <dialog ref={dialog} aria-label="Help" onClose={() => { helpOpen.value = false; }}>
             <h2>Keys</h2>
