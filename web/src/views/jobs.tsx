@@ -74,8 +74,8 @@ function Distribution({ peaks }: { peaks: number[] }): JSX.Element {
         const width = (high - low) / bins || 1;
         const counts = new Array<number>(high > low ? bins : 1).fill(0);
         for (const peak of peaks) counts[Math.min(counts.length - 1, Math.floor((peak - low) / width))]!++;
-        return counts.map((value, at) => ({ label: bytes(low + at * width), value, tip: `${value} ranks from ${bytes(low + at * width)}` }));
-    }, [peaks.length]);
+        return counts.map((value, at) => ({ label: bytes(low + at * width), value, tip: `${value === 1 ? "1 rank" : `${value} ranks`} from ${bytes(low + at * width)} to ${bytes(low + (at + 1) * width)}` }));
+    }, [peaks.join()]);
     return peaks.length > 1 ? <Bars name="high-water-marks" label="Ranks by high-water mark" bars={bars} height={130} format={(value) => count(Math.round(value))} /> : <></>;
 }
 
