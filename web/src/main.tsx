@@ -4,7 +4,7 @@ import { useEffect, useRef } from "preact/hooks";
 import type { JSX } from "preact";
 import { isSingleFile, openEmbedded } from "./data/embedded.ts";
 import { openHttp } from "./data/http.ts";
-import { failure, inRange, profile, profileNames, startProfiles } from "./state/profiles.ts";
+import { failure, inRange, profile, profileNames, startProfiles, wholeJob } from "./state/profiles.ts";
 import { go, link, startState, state } from "./state/state.ts";
 import { startTheme, theme, toggleTheme } from "./state/theme.ts";
 import { Menu, Tooltip } from "./widgets/tooltip.tsx";
@@ -22,7 +22,7 @@ function Navigation({ of }: { of: Profile | null }): JSX.Element {
     for (const view of views) {
         if (view.group !== group) rows.push(<div class="group" key={"/" + view.group}>{view.group}</div>);
         group = view.group;
-        const absent = of !== null && !view.has(of);
+        const absent = of !== null && !view.has((view.job && wholeJob.value) || of);
         rows.push(
             <a key={view.id} href={link({ ...keep, view: view.id })} class={absent ? "absent" : ""} aria-current={view.id === here ? "page" : undefined}
                 title={absent ? "Not recorded; the view says how it can be" : undefined}
@@ -33,6 +33,18 @@ function Navigation({ of }: { of: Profile | null }): JSX.Element {
                 }}>{view.title}</a>);
     }
     return <nav class="nav" aria-label="Views">{rows}</nav>;
+}
+
+/* Of a job: all of it, or one rank, in every view. */
+function RankChoice(): JSX.Element | null {
+    const { profile: job, rank } = state.value;
+    const ranks = profileNames.value.filter((each) => each.kind === "rank" && each.job === job);
+    if (!ranks.length) return null;
+    return (
+        <select aria-label="Rank" value={rank} onChange={(event) => go({ rank: Number(event.currentTarget.value), fn: -1, node: -1, thread: -1 })}>
+            <option value={-1}>all ranks</option>
+            {ranks.map((each) => <option key={each.rank_id} value={each.rank_id}>{each.name.slice(each.name.lastIndexOf(": ") + 1)}</option>)}
+        </select>);
 }
 
 function Head({ of }: { of: Profile | null }): JSX.Element {
@@ -58,10 +70,11 @@ function Head({ of }: { of: Profile | null }): JSX.Element {
     return (
         <header class="head">
             {names.length > 1
-                ? <select aria-label="Profile" value={state.value.profile} onChange={(event) => go({ profile: Number(event.currentTarget.value), fn: -1, node: -1, thread: -1 })}>
+                ? <select aria-label="Profile" value={state.value.profile} onChange={(event) => go({ profile: Number(event.currentTarget.value), rank: -1, fn: -1, node: -1, thread: -1 })}>
                     {names.map((each, index) => <option key={index} value={index}>{each.name}</option>)}
                 </select>
                 : <span class="title nowrap" title={of?.summary.meta["command"]}>{of?.summary.meta["program"] ?? names[0]?.name ?? "Tidemark"}</span>}
+            <RankChoice />
             {of?.summary.state === "recording" && <span class="chip" title="The page follows the recording">recording…</span>}
             <label><span class="visually-hidden">Metric</span>
                 <select value={state.value.metric} onChange={(event) => go({ metric: event.currentTarget.value })}>
@@ -89,8 +102,8 @@ function shownIn(view: View, of: Profile | null): Profile | null {
 }
 
 function Page(): JSX.Element {
-    const of = profile.value;
     const view = views.find((each) => each.id === state.value.view) ?? views[0]!;
+    const of = view.job ? wholeJob.value : profile.value;
     const Show = view.show;
     const shown = shownIn(view, of);
     useEffect(() => {

@@ -52,7 +52,20 @@ export function wantProfile(index: number): void {
     if (!open.peek().has(index)) void load(index);
 }
 
-export const profile = computed(() => open.value.get(state.value.profile) ?? null);
+/* The number of a rank's own profile, if it is served or in the file; -1: it is not. */
+export function profileOfRank(job: number, rank: number): number {
+    return profileNames.value.findIndex((each) => each.kind === "rank" && each.job === job && each.rank_id === rank);
+}
+
+/* The number of the profile that is shown: of a job with one rank chosen, the rank's. */
+export const shownIndex = computed(() => {
+    const { profile: index, rank } = state.value;
+    const own = rank >= 0 ? profileOfRank(index, rank) : -1;
+    return own >= 0 ? own : index;
+});
+export const profile = computed(() => open.value.get(shownIndex.value) ?? null);
+/* All of the job, whichever rank is chosen. */
+export const wholeJob = computed(() => open.value.get(state.value.profile) ?? null);
 /* That with which it is compared. */
 export const other = computed(() => (state.value.other < 0 ? null : (open.value.get(state.value.other) ?? null)));
 
@@ -115,7 +128,7 @@ export function startProfiles(from: DataSource): void {
     followRange();
     const asked = new Set<number>();
     effect(() => {
-        for (const index of [state.value.profile, state.value.other])
+        for (const index of [state.value.profile, shownIndex.value, state.value.other])
             if (index >= 0 && index < from.profiles.length && !asked.has(index)) {
                 asked.add(index);
                 void load(index);

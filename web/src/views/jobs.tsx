@@ -6,7 +6,7 @@ import { numbers, whole } from "../data/columns.ts";
 import type { Profile } from "../model/profile.ts";
 import { baseName } from "../model/profile.ts";
 import { bytes, count, duration, exact, format, share } from "../model/units.ts";
-import { profileAt, profileNames, wantProfile } from "../state/profiles.ts";
+import { profileAt, profileNames, profileOfRank, wantProfile } from "../state/profiles.ts";
 import { go, link, state } from "../state/state.ts";
 import { getOption, withOptions } from "../state/url.ts";
 import { Bars, HeatMap, type HeatCell } from "../widgets/bars.tsx";
@@ -63,7 +63,7 @@ function JobPage({ profile, job }: ViewProps & { job: Job }): JSX.Element {
             <div class="pad"><Card title="Ranks × time: highest live bytes; click a rank to compare it with another"><RanksOverTime job={job} /></Card></div>
             <Sides profile={profile} job={job} />
             <Scaling />
-            <div style={{ height: "340px", display: "flex", flexDirection: "column" }}><RankTable job={job} /></div>
+            <div style={{ height: "340px", display: "flex", flexDirection: "column" }}><RankTable of={profile} job={job} /></div>
         </div>
     );
 }
@@ -132,15 +132,10 @@ function sides(job: Job): [number, number] {
     return [chosen("a", known[0]?.id ?? 0), chosen("b", known.at(-1)?.id ?? 0)];
 }
 
-/* The number of a rank's own profile, if it is served or in the file; -1: it is not. */
-function profileOfRank(job: Profile, rank: Rank): number {
-    return profileNames.value.findIndex((each) => each.kind === "rank" && each.job === job.index && each.rank_id === rank.id);
-}
-
 function Functions({ profile, ranks }: ViewProps & { ranks: readonly [Rank, Rank] }): JSX.Element {
-    const [a, b] = ranks.map((rank) => profileOfRank(profile, rank)) as [number, number];
+    const [a, b] = ranks.map((rank) => profileOfRank(profile.index, rank.id)) as [number, number];
     if (a < 0 || b < 0 || a === b) return <p class="dim">Which functions differ: serve both ranks' profiles and open Compare: {ranks.map((rank) => baseName(rank.file)).join(", ")}</p>;
-    return <p><a href={link({ view: "compare", profile: b, other: a, fn: -1, node: -1 })}>Which functions differ</a></p>;
+    return <p><a href={link({ view: "compare", profile: b, other: a, rank: -1, fn: -1, node: -1 })}>Which functions differ</a></p>;
 }
 
 function Sides({ profile, job }: ViewProps & { job: Job }): JSX.Element {
@@ -192,7 +187,7 @@ function Scaling(): JSX.Element {
     );
 }
 
-function RankTable({ job }: { job: Job }): JSX.Element {
+function RankTable({ of, job }: { of: Profile; job: Job }): JSX.Element {
     const most = job.ranks.reduce((best, rank) => Math.max(best, rank.peak_bytes ?? 0), 1);
     const node = (id: number) => job.nodes.find((each) => each.id === id)?.name ?? "";
     const columns: Column<Rank>[] = [
@@ -206,5 +201,5 @@ function RankTable({ job }: { job: Job }): JSX.Element {
     ];
     const wanted = state.value.search.toLowerCase();
     return <Table name="ranks" label="Ranks" rows={job.ranks.filter((rank) => `${rank.rank} ${rank.file} ${node(rank.node)} ${rank.state}`.toLowerCase().includes(wanted))} columns={columns} sort={state.value.sort || "rank"}
-        onSort={(sort) => go({ sort }, "replace")} rowKey={(row) => row.id} foot={<span>{duration(job.ranks.reduce((sum, rank) => sum + (rank.duration_ns ?? 0), 0))} of run time in all</span>} />;
+        onSort={(sort) => go({ sort }, "replace")} rowKey={(row) => row.id} selected={state.value.rank} onSelect={(row) => profileOfRank(of.index, row.id) >= 0 && go({ rank: row.id, fn: -1, node: -1, thread: -1 }, "replace")} foot={<span>A click chooses a rank for all views · {duration(job.ranks.reduce((sum, rank) => sum + (rank.duration_ns ?? 0), 0))} of run time in all</span>} />;
 }
