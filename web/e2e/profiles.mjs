@@ -1,6 +1,6 @@
 /* The profiles that the suite looks at: recorded, or made with known numbers, when it runs. */
 import { execFileSync, spawn, spawnSync } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { join } from "node:path";
 
@@ -19,6 +19,12 @@ export function makeProfiles(tidemark, tools, work) {
         traced: record("traced.tmk", ["--embed-sources", "--trace"], [join(tools, "web_threads")]), trace: at("traced.tmt"),
         many: at("many.tmk"), hostile: at("hostile.tmk"), fortran: null, compiler: null,
     };
+    /* three ranks, as a launcher would start them */
+    for (const rank of ["0", "1", "2"])
+        execFileSync(tidemark, ["record", "-q", `--job=${at("jobs")}`, "--job-id=three", join(tools, "web_threads")],
+            { stdio: ["ignore", "ignore", "inherit"], env: { ...process.env, OMPI_COMM_WORLD_RANK: rank, OMPI_COMM_WORLD_SIZE: "3", OMPI_COMM_WORLD_LOCAL_RANK: rank } });
+    made.job = at("jobs/three");
+    made.ranks = readdirSync(made.job).filter((name) => name.endsWith(".tmk")).sort().map((name) => join(made.job, name));
     made.sums = JSON.parse(execFileSync(join(tools, "web_make_profile"), ["many", made.many], { encoding: "utf8" }));
     execFileSync(join(tools, "web_make_profile"), ["hostile", made.hostile]);
     if (spawnSync("gfortran", ["-g", "-O0", "-J", work, "-o", at("field"), join(sources, "field.f90")]).status === 0)

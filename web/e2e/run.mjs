@@ -11,6 +11,7 @@ import { testFile } from "./file.mjs";
 import { testFigures } from "./figures.mjs";
 import { testHostile } from "./hostile.mjs";
 import { testInteraction } from "./interaction.mjs";
+import { testJobs } from "./jobs.mjs";
 import { testLive } from "./live.mjs";
 import { testMany } from "./many.mjs";
 import { testTrace } from "./trace.mjs";
@@ -44,6 +45,7 @@ describe("the web view", { concurrency: false }, () => {
     testFigures(world);
     testInteraction(world);
     testTrace(world);
+    testJobs(world);
     testFile(world);
     testHostile(world);
     testLive(world);

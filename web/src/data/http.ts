@@ -33,7 +33,7 @@ export async function openHttp(): Promise<DataSource> {
     const url = (profile: number, name: string) => `${root}/p/${profile}/${name}`;
     const getOf = async (profile: number, name: string, generation: string, stop?: AbortSignal) => {
         const response = await get(url(profile, name), stop);
-        if (generationOf(response) !== generation) throw new Outdated("The profile has grown meanwhile.");
+        if (generationOf(response) && generationOf(response) !== generation) throw new Outdated("The profile has grown meanwhile.");
         return response;
     };
     return {

@@ -67,6 +67,19 @@ export class Names {
         return (this.#modules = modules);
     }
 
+    /* By module: its place among those with most code in call paths, for colours that stay as they are
+     * whatever part of the profile is shown. */
+    #places: Uint32Array | null = null;
+    placeOfModule(module: number): number {
+        if (!this.#places) {
+            const codes = new Uint32Array(this.moduleCount);
+            for (const each of this.tree.codeModule) if (each >= 0) codes[each]!++;
+            this.#places = new Uint32Array(this.moduleCount);
+            [...codes.keys()].sort((a, b) => codes[b]! - codes[a]! || a - b).forEach((each, place) => { this.#places![each] = place; });
+        }
+        return this.#places[module] ?? 0;
+    }
+
     /* What a key is called: as the text report calls it. */
     ofKey(key: number): string {
         if (key < this.functionCount) return this.#strings.get(this.#functionName[key] ?? -1) ?? "?";

@@ -155,7 +155,7 @@ function Sides({ profile, job }: ViewProps & { job: Job }): JSX.Element {
         <select aria-label={`Rank ${name}`} value={value} onChange={(event) => go({ opt: withOptions(state.value, { [name]: event.currentTarget.value }) }, "replace")}>
             {job.ranks.map((rank) => <option key={rank.id} value={rank.id}>rank {rank.rank}{rank.beside ? ` (${baseName(rank.file)})` : ""}</option>)}</select>);
     const rows: [string, keyof Rank, "bytes" | "count" | "ns"][] = [["high-water mark", "peak_bytes", "bytes"], ["reached at", "peak_ns", "ns"], ["of it MPI's", "mpi_peak_bytes", "bytes"], ["resident at most", "resident_peak_bytes", "bytes"],
-        ["never freed", "live_bytes", "bytes"], ["asked for in all", "alloc_bytes", "bytes"], ["allocations", "alloc_count", "count"], ["ran for", "duration_ns", "ns"]];
+        ["never freed", "live_bytes", "bytes"], ["asked for, reallocations too", "alloc_bytes", "bytes"], ["allocations and reallocations", "alloc_count", "count"], ["ran for", "duration_ns", "ns"]];
     return (
         <div class="split">
             <Card title="Two ranks over their run time" tools={<>{choose("a", a)} {choose("b", b)}</>}><Plot name="two-ranks" label="Live bytes of two ranks" x={plot.x} formatX={share} series={plot.series} height={220} range={null} /></Card>
@@ -195,7 +195,7 @@ function RankTable({ of, job }: { of: Profile; job: Job }): JSX.Element {
         { id: "peak_bytes", title: "high-water mark", width: "130px", unit: "bytes", number: (row) => row.peak_bytes, fill: (row) => (row.peak_bytes ?? 0) / most },
         { id: "peak_ns", title: "at", width: "90px", unit: "ns", number: (row) => row.peak_ns }, { id: "mpi_peak_bytes", title: "of it MPI's", width: "110px", unit: "bytes", number: (row) => row.mpi_peak_bytes },
         { id: "resident_peak_bytes", title: "resident", width: "100px", unit: "bytes", number: (row) => row.resident_peak_bytes }, { id: "live_bytes", title: "never freed", width: "100px", unit: "bytes", number: (row) => row.live_bytes },
-        { id: "alloc_count", title: "allocations", width: "100px", number: (row) => row.alloc_count }, { id: "duration_ns", title: "ran", width: "90px", unit: "ns", number: (row) => row.duration_ns },
+        { id: "alloc_count", title: "calls", hint: "Allocations and reallocations", width: "100px", number: (row) => row.alloc_count }, { id: "duration_ns", title: "ran", width: "90px", unit: "ns", number: (row) => row.duration_ns },
         { id: "node", title: "node", width: "minmax(100px, 1fr)", text: (row) => node(row.node) }, { id: "state", title: "state", width: "100px", text: (row) => row.state },
         { id: "file", title: "file", width: "minmax(120px, 1fr)", text: (row) => row.file, show: (row) => baseName(row.file) },
     ];
