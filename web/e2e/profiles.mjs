@@ -39,7 +39,7 @@ export function report(tidemark, file, ...options) {
     return JSON.parse(execFileSync(tidemark, ["report", "--json", ...options, file], { encoding: "utf8", maxBuffer: 1 << 29 }));
 }
 
-/* A recording that goes on for `seconds`. */
-export function growing(tidemark, tools, file, seconds) {
-    return spawn(tidemark, ["record", "-q", "-o", file, join(tools, "web_growing"), String(seconds)], { stdio: "ignore" });
+/* A recording that goes on until its input is closed (or for ten minutes, should nobody do so). */
+export function growing(tidemark, tools, file) {
+    return spawn(tidemark, ["record", "-q", "-o", file, join(tools, "web_growing"), "600"], { stdio: ["pipe", "ignore", "ignore"] });
 }

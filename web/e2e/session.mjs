@@ -87,6 +87,13 @@ export class Session {
     fact(term) {
         return this.page.locator("dt", { hasText: new RegExp(`^\\s*${term}\\s*$`) }).first().locator("xpath=following-sibling::dd[1]");
     }
+    /* What is drawn is no longer this picture, now or soon. */
+    async looksOther(canvas, picture) {
+        for (let tries = 0; picture.equals(await canvas.screenshot()); tries++) {
+            assert.ok(tries < 300, "drawn anew");
+            await this.page.waitForTimeout(100);
+        }
+    }
     rows(label) {
         return this.page.locator(`.scroll[aria-label="${label}"] .row`);
     }
