@@ -59,11 +59,16 @@ static bool user_is_wanted(const struct census_request *request, uid_t uid)
     return !request->user_count;
 }
 
+/* The pattern stands in our own command line: we do not match by it. */
+static bool is_named(const regex_t *name, const struct census_process *process)
+{
+    return !name || (process->status.pid != getpid() &&
+                     (matches(name, process->status.name) || matches(name, process->command)));
+}
+
 static bool is_wanted(const struct census_request *request, const struct census_process *process)
 {
-    bool named = !request->name || matches(request->name, process->status.name) ||
-                 matches(request->name, process->command);
-    return named && user_is_wanted(request, process->status.uid) &&
+    return is_named(request->name, process) && user_is_wanted(request, process->status.uid) &&
            matches(request->cgroup, process->cgroup);
 }
 

@@ -104,7 +104,8 @@ struct census_request {
     size_t pid_count;
     const uid_t *users;
     size_t user_count;
-    const regex_t *name, *cgroup; /* that the name or the command line matches; NULL: any */
+    const regex_t *name, *cgroup; /* name: that name or command line match, but not the caller's;
+                                     NULL: any */
     const regex_t *mapping;       /* only mappings whose name matches; processes that have some */
     bool pieces, libraries;       /* by what is mapped; a library's data and bss are the library's */
     size_t threads;               /* 0: as many as processors, eight at most */

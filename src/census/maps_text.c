@@ -44,12 +44,11 @@ static void print_titles(FILE *out, const struct shape *shape)
 
 /* A kind's line stands out, those under it are indented. */
 static void print_row(FILE *out, const struct shape *shape, const struct smaps_bytes *bytes,
-                      uint64_t mappings, const char *name, bool is_kind)
+                      uint64_t mappings, const char *before_name, const char *name, bool is_kind)
 {
     struct strbuf line = STRBUF_INIT, shown = STRBUF_INIT;
     add_figures(&line, shape, bytes, mappings);
-    if (!is_kind)
-        strbuf_add_string(&line, "  ");
+    strbuf_add_string(&line, before_name);
     size_t before = line.length;
     show_name(&line, &shape->options->style, name);
     strbuf_add(&shown, line.data, before);
@@ -68,21 +67,22 @@ static void print_file(FILE *out, const struct shape *shape, const struct maps_g
     strbuf_add_string(&name, *file->name ? file->name : "(no name)");
     if (file->deleted)
         strbuf_add_string(&name, " (deleted)");
-    print_row(out, shape, &file->bytes, file->mappings, name.data, false);
+    print_row(out, shape, &file->bytes, file->mappings, "  ", name.data, false);
     strbuf_release(&name);
 }
 
 static void print_mapping(FILE *out, const struct shape *shape, const struct smaps_mapping *mapping,
                           bool with_kind)
 {
-    struct strbuf name = STRBUF_INIT;
-    strbuf_addf(&name, "%012" PRIx64 " %c%c%c%c", mapping->start, mapping->readable ? 'r' : '-',
-                mapping->writable ? 'w' : '-', mapping->executable ? 'x' : '-',
-                mapping->shared ? 's' : 'p');
+    struct strbuf start = STRBUF_INIT, name = STRBUF_INIT;
+    strbuf_addf(&start, "  %s%012" PRIx64 " %c%c%c%c", with_kind ? "" : "  ", mapping->start,
+                mapping->readable ? 'r' : '-', mapping->writable ? 'w' : '-',
+                mapping->executable ? 'x' : '-', mapping->shared ? 's' : 'p');
     if (with_kind)
-        strbuf_addf(&name, " %s", smaps_kind_name(mapping->kind));
-    strbuf_addf(&name, " %s%s", mapping->path, mapping->deleted ? " (deleted)" : "");
-    print_row(out, shape, &mapping->bytes, 0, name.data, with_kind ? true : false);
+        strbuf_addf(&start, "  %-13s", smaps_kind_name(mapping->kind));
+    strbuf_addf(&name, "%s%s", mapping->path, mapping->deleted ? " (deleted)" : "");
+    print_row(out, shape, &mapping->bytes, 0, start.data, name.data, false);
+    strbuf_release(&start);
     strbuf_release(&name);
 }
 
@@ -96,7 +96,7 @@ static void print_others(FILE *out, const struct shape *shape, const struct maps
         smaps_add(&others.bytes, &files[i].bytes);
     }
     snprintf(name, sizeof name, "%s others (-n 0: all)", human_exact(count).text);
-    print_row(out, shape, &others.bytes, others.mappings, name, false);
+    print_row(out, shape, &others.bytes, others.mappings, "  ", name, false);
 }
 
 static void print_files(FILE *out, const struct shape *shape, const struct maps_group *kind)
@@ -128,7 +128,7 @@ static void print_kinds(FILE *out, const struct shape *shape)
         const struct maps_group *kind = &maps->kinds[i];
         struct strbuf name = STRBUF_INIT;
         strbuf_addf(&name, "%s%s", kind->name, kind->guessed ? " (some guessed)" : "");
-        print_row(out, shape, &kind->bytes, kind->mappings, name.data, true);
+        print_row(out, shape, &kind->bytes, kind->mappings, "", name.data, true);
         if (maps->lists_all)
             print_mappings(out, shape, kind);
         else
@@ -158,5 +158,5 @@ void show_maps_text(FILE *out, const struct maps *maps, const struct show_option
             print_mapping(out, &shape, &maps->smaps.mappings[i], true);
     else
         print_kinds(out, &shape);
-    print_row(out, &shape, &maps->total.bytes, maps->total.mappings, "total", true);
+    print_row(out, &shape, &maps->total.bytes, maps->total.mappings, "", "total", true);
 }

@@ -32,7 +32,8 @@ struct json;
 
 void show_cell(struct strbuf *line, size_t width, const char *text); /* to the right */
 void show_bytes(struct strbuf *line, size_t width, uint64_t bytes);
-/* The start of a line, in a tone, and a name as far as there is room. */
+/* Two blanks and a name as far as there is room: of a file its end tells most, of a command its
+ * start. */
 void show_name(struct strbuf *line, const struct style *style, const char *name);
 void show_line(FILE *out, struct strbuf *line); /* ends and empties it */
 

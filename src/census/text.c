@@ -25,14 +25,45 @@ void show_bytes(struct strbuf *line, size_t width, uint64_t bytes)
     show_cell(line, width, bytes == PROCESS_UNKNOWN ? "-" : human_bytes(bytes).text);
 }
 
+/* As much of `safe` from its start as takes at most `columns`. */
+static size_t bytes_within(const char *safe, size_t columns)
+{
+    size_t at = 0, taken = 0, left = strlen(safe), length;
+    uint32_t code_point;
+    for (; (length = text_decode(safe + at, left, &code_point)); at += length, left -= length) {
+        taken += text_char_width(code_point);
+        if (taken > columns)
+            break;
+    }
+    return at;
+}
+
+static void add_fitted(struct strbuf *line, const struct style *style, const char *safe,
+                       size_t columns)
+{
+    const char *mark = style_sign(style, "…", "~");
+    size_t width = text_width(safe);
+    if (width <= columns) {
+        strbuf_add_string(line, safe);
+    } else if (*safe == '/') { /* "…/libc.so.6" */
+        strbuf_add_string(line, mark);
+        strbuf_add_string(line, safe + bytes_within(safe, width - columns + 1));
+    } else {
+        strbuf_add(line, safe, bytes_within(safe, columns - 1));
+        strbuf_add_string(line, mark);
+    }
+}
+
 void show_name(struct strbuf *line, const struct style *style, const char *name)
 {
     struct strbuf safe = STRBUF_INIT;
     size_t taken = text_width(line->data) + 2;
+    if (!*name)
+        return;
     text_add_safe_string(&safe, name);
     strbuf_add_string(line, "  ");
-    text_add_cut(line, safe.data,
-                 style->columns > taken + LEAST_NAME ? style->columns - taken : LEAST_NAME);
+    add_fitted(line, style, safe.data,
+               style->columns > taken + LEAST_NAME ? style->columns - taken : LEAST_NAME);
     strbuf_release(&safe);
 }
 
@@ -188,15 +219,16 @@ static void print_row(FILE *out, const struct columns *columns, const struct cen
 }
 
 /* Of a command the program says more than the folder it lies in: "/usr/bin/python3 x" is
- * "python3 x". Quoted words and names in brackets stay whole. */
+ * "python3 x". Some write their arguments as one word, which is quoted. */
 static const char *row_name(const struct census_row *row, enum census_by by)
 {
-    const char *name = row->name, *word_end = name + strcspn(name, " ");
-    if (by == CENSUS_BY_PROCESS && *name == '/')
-        for (const char *at = word_end; at > row->name && name == row->name; at--)
-            if (at[-1] == '/' && at < word_end)
-                name = at;
-    return *name ? name : "(no name)";
+    const char *name = row->name + (*row->name == '\'' && row->name[1] == '/');
+    if (by != CENSUS_BY_PROCESS || *name != '/')
+        return *row->name ? row->name : "(no name)";
+    for (const char *at = name, *end = name + strcspn(name, " '"); at < end; at++)
+        if (*at == '/' && at + 1 < end)
+            name = at + 1;
+    return name;
 }
 
 static void print_others(FILE *out, const struct columns *columns, const struct census_table *table,
@@ -332,11 +364,13 @@ static void print_forbidden(FILE *out, const struct census *census, const struct
     uint64_t rss = 0;
     uid_t *uids = calloc(census->count, sizeof *uids);
     struct strbuf text = STRBUF_INIT, shown = STRBUF_INIT;
-    for (size_t i = 0; uids && i < census->count; i++) {
+    for (size_t i = 0; i < census->count; i++) {
         const struct census_process *process = &census->processes[i];
         if (process->state != CENSUS_FORBIDDEN)
             continue;
-        uids[count++] = process->status.uid;
+        if (uids)
+            uids[count] = process->status.uid;
+        count++;
         rss += process->bytes.rss == PROCESS_UNKNOWN ? 0 : process->bytes.rss;
     }
     strbuf_addf(&text, "%s process%s could not be read for lack of permission: ",
@@ -372,7 +406,9 @@ static void print_memoryless(FILE *out, const struct census *census, const struc
     }
     if (text.length) {
         strbuf_add_char(&text, '.');
-        style_add(&shown, style, TONE_DIM, text.data);
+        style_begin(&shown, style, TONE_DIM);
+        text_add_wrapped(&shown, text.data, 0, style->columns);
+        style_end(&shown, style);
         show_line(out, &shown);
     }
     strbuf_release(&text);

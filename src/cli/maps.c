@@ -66,7 +66,7 @@ static int complain(pid_t pid, int error, const struct maps *maps)
     char user[64];
     if (error == -EACCES) {
         census_user_name(maps->status.uid, user, sizeof user);
-        return proc_complain(&command, "process %d is of user '%s' or protected: only root may look",
+        return proc_complain(&command, "process %d cannot be read for lack of permission: it is of user '%s'",
                              (int)pid, user);
     }
     if (error != -ESRCH)
