@@ -72,7 +72,8 @@ static bool is_wanted(const struct census_request *request, const struct census_
            matches(request->cgroup, process->cgroup);
 }
 
-/* A process whose first thread has ended lives on in the others, and shows its memory there only. */
+/* A process whose first thread has ended lives on in the others, and shows its memory there only.
+ */
 static int find_living_thread(pid_t tid, void *context)
 {
     uint64_t bytes;

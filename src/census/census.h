@@ -55,15 +55,15 @@ struct census_status {
 /* The text may be cut anywhere. -EINVAL if it names no process. */
 int census_parse_status(const char *text, struct census_status *status);
 
-/* The group in a text of /proc/PID/cgroup: that of the memory controller, else the unified one, else
- * the first. NULL if there is none; malloc'd. */
+/* The group in a text of /proc/PID/cgroup: that of the memory controller, else the unified one,
+ * else the first. NULL if there is none; malloc'd. */
 char *census_parse_cgroup(const char *text);
 
 struct census_process {
     enum census_state state;
     struct census_status status;
-    char *command; /* the arguments as a shell would take them, or [name] */
-    char *cgroup;  /* "/user.slice/…" as seen from here, NULL: none */
+    char *command;            /* the arguments as a shell would take them, or [name] */
+    char *cgroup;             /* "/user.slice/…" as seen from here, NULL: none */
     struct smaps_bytes bytes; /* unless read: only rss, swap and size, if at all */
     uint64_t mappings;        /* of the pieces; 0 if none were asked for */
     struct census_piece *pieces;
@@ -85,15 +85,15 @@ void census_parse_machine(const char *text, struct census_machine *machine);
 /* Where all of the machine's memory is. Σ of all up to `free` and `rest` = total. */
 struct census_balance {
     uint64_t total, available;
-    uint64_t processes;            /* PSS of those that were read */
-    uint64_t anonymous_elsewhere;  /* of processes that were not read, or are in no view of ours */
-    uint64_t shared_memory;        /* tmpfs and shared memory that none of them maps */
-    uint64_t page_cache;           /* of files that none of them maps, and buffers */
-    uint64_t kernel;               /* slab, stacks, page tables, per-processor memory */
-    uint64_t huge_pool;            /* set aside for huge pages, used or not */
+    uint64_t processes;           /* PSS of those that were read */
+    uint64_t anonymous_elsewhere; /* of processes that were not read, or are in no view of ours */
+    uint64_t shared_memory;       /* tmpfs and shared memory that none of them maps */
+    uint64_t page_cache;          /* of files that none of them maps, and buffers */
+    uint64_t kernel;              /* slab, stacks, page tables, per-processor memory */
+    uint64_t huge_pool;           /* set aside for huge pages, used or not */
     uint64_t free;
-    int64_t rest;                  /* drivers, firmware; and what changed while it was read */
-    uint64_t kernel_reclaimable;   /* of kernel: caches that are given up when memory is short */
+    int64_t rest;                /* drivers, firmware; and what changed while it was read */
+    uint64_t kernel_reclaimable; /* of kernel: caches that are given up when memory is short */
     uint64_t swap_total, swap_used, swap_processes; /* the latter: swap PSS, or unknown */
 };
 
@@ -107,15 +107,15 @@ struct census_request {
     const regex_t *name, *cgroup; /* name: that name or command line match, but not the caller's;
                                      NULL: any */
     const regex_t *mapping;       /* only mappings whose name matches; processes that have some */
-    bool pieces, libraries;       /* by what is mapped; a library's data and bss are the library's */
-    size_t threads;               /* 0: as many as processors, eight at most */
+    bool pieces, libraries; /* by what is mapped; a library's data and bss are the library's */
+    size_t threads;         /* 0: as many as processors, eight at most */
 };
 
 struct census {
     struct census_process *processes; /* sorted by pid */
     size_t count, state_counts[CENSUS_STATES];
     struct census_machine machine;
-    bool is_whole; /* nothing was filtered: there is a balance */
+    bool is_whole;        /* nothing was filtered: there is a balance */
     bool hides_processes; /* /proc is mounted so that others' processes cannot be seen */
 };
 

@@ -189,7 +189,8 @@ int show_census_json(FILE *out, const struct census *census, const struct census
     return json_finish(&json);
 }
 
-void show_census_csv(FILE *out, const struct census_table *table, const struct show_options *options)
+void show_census_csv(FILE *out, const struct census_table *table,
+                     const struct show_options *options)
 {
     bool by_process = table->by == CENSUS_BY_PROCESS;
     if (by_process)

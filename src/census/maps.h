@@ -17,8 +17,8 @@ enum maps_order { MAPS_PSS, MAPS_USS, MAPS_RSS, MAPS_SWAP, MAPS_SIZE, MAPS_NAME,
 struct maps_group {
     const char *name; /* the kind's, or the file's as the kernel says it, "" for none */
     enum smaps_kind kind;
-    bool deleted;     /* files: it has no name any more */
-    bool guessed;     /* for some of it the kind is likely, not certain */
+    bool deleted; /* files: it has no name any more */
+    bool guessed; /* for some of it the kind is likely, not certain */
     size_t first, count;
     uint64_t mappings;
     struct smaps_bytes bytes;
@@ -30,9 +30,10 @@ struct maps {
     struct smaps smaps;
     struct maps_group *kinds, *files, total;
     size_t kind_count, file_count;
-    uint32_t *order; /* of the mappings; in order of address: all, and the groups do not point to it */
+    uint32_t
+        *order; /* of the mappings; in order of address: all, and the groups do not point to it */
     enum maps_order sorted_by;
-    bool lists_all;  /* each mapping is shown */
+    bool lists_all; /* each mapping is shown */
 };
 
 int maps_take(struct maps *maps, pid_t pid, enum maps_order order, bool all);

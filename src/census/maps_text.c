@@ -50,7 +50,7 @@ static void print_row(FILE *out, const struct shape *shape, const struct smaps_b
     add_figures(&line, shape, bytes, mappings);
     strbuf_add_string(&line, before_name);
     size_t before = line.length;
-    show_name(&line, &shape->options->style, name);
+    show_name(&line, &shape->options->style, name, !is_kind);
     strbuf_add(&shown, line.data, before);
     if (is_kind)
         style_add(&shown, &shape->options->style, TONE_FIGURE, line.data + before);
@@ -141,7 +141,7 @@ static void print_process(FILE *out, const struct maps *maps, const struct style
 {
     struct strbuf line = STRBUF_INIT, title = STRBUF_INIT;
     strbuf_addf(&line, "Process %d", (int)maps->status.pid);
-    show_name(&line, style, maps->command ? maps->command : maps->status.name);
+    show_name(&line, style, maps->command ? maps->command : maps->status.name, false);
     style_add(&title, style, TONE_TITLE, line.data);
     show_line(out, &title);
     strbuf_release(&line);

@@ -17,7 +17,8 @@ struct show_options {
 
 void show_census_text(FILE *out, const struct census *census, const struct census_table *table,
                       const struct show_options *options);
-void show_census_csv(FILE *out, const struct census_table *table, const struct show_options *options);
+void show_census_csv(FILE *out, const struct census_table *table,
+                     const struct show_options *options);
 /* 0 or -errno of writing. */
 int show_census_json(FILE *out, const struct census *census, const struct census_table *table,
                      const struct show_options *options);
@@ -32,9 +33,9 @@ struct json;
 
 void show_cell(struct strbuf *line, size_t width, const char *text); /* to the right */
 void show_bytes(struct strbuf *line, size_t width, uint64_t bytes);
-/* Two blanks and a name as far as there is room: of a file its end tells most, of a command its
- * start. */
-void show_name(struct strbuf *line, const struct style *style, const char *name);
+/* Two blanks and a name as far as there is room: of a path its end is kept, of all else its start.
+ */
+void show_name(struct strbuf *line, const struct style *style, const char *name, bool is_path);
 void show_line(FILE *out, struct strbuf *line); /* ends and empties it */
 
 /* Members "size_bytes", "rss_bytes" … of an object, and the columns of the same names. */

@@ -183,8 +183,8 @@ static uint64_t less(uint64_t from, uint64_t bytes)
     return from > bytes ? from - bytes : 0;
 }
 
-/* PSS by what the pages are. Where the kernel does not say (before 5.4), what was written to is taken
- * to be in no other process. */
+/* PSS by what the pages are. Where the kernel does not say (before 5.4), what was written to is
+ * taken to be in no other process. */
 struct split {
     uint64_t all, anonymous, shared_memory, file;
 };
@@ -225,10 +225,9 @@ bool census_balance(const struct census *census, struct census_balance *balance)
         if (census->processes[i].state == CENSUS_READ)
             split_add(&split, &census->processes[i].bytes);
     uint64_t shmem = or_none(machine->shared_memory);
-    uint64_t cache = less(machine->cached, shmem) + or_none(machine->buffers) +
-                     or_none(machine->swap_cached);
-    uint64_t beyond_slab =
-        less(or_none(machine->reclaimable), or_none(machine->slab_reclaimable));
+    uint64_t cache =
+        less(machine->cached, shmem) + or_none(machine->buffers) + or_none(machine->swap_cached);
+    uint64_t beyond_slab = less(or_none(machine->reclaimable), or_none(machine->slab_reclaimable));
     *balance = (struct census_balance){
         .total = machine->total,
         .available = machine->available,

@@ -71,7 +71,8 @@ static size_t row_bound(const struct census *census, enum census_by by)
 
 static int compare_names(const void *left, const void *right)
 {
-    return strcmp(((const struct census_row *)left)->name, ((const struct census_row *)right)->name);
+    return strcmp(((const struct census_row *)left)->name,
+                  ((const struct census_row *)right)->name);
 }
 
 static uid_t row_uid(const struct census_row *row)

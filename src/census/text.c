@@ -39,13 +39,13 @@ static size_t bytes_within(const char *safe, size_t columns)
 }
 
 static void add_fitted(struct strbuf *line, const struct style *style, const char *safe,
-                       size_t columns)
+                       size_t columns, bool keep_end)
 {
     const char *mark = style_sign(style, "…", "~");
     size_t width = text_width(safe);
     if (width <= columns) {
         strbuf_add_string(line, safe);
-    } else if (*safe == '/') { /* "…/libc.so.6" */
+    } else if (keep_end) { /* "…/libc.so.6" */
         strbuf_add_string(line, mark);
         strbuf_add_string(line, safe + bytes_within(safe, width - columns + 1));
     } else {
@@ -54,7 +54,7 @@ static void add_fitted(struct strbuf *line, const struct style *style, const cha
     }
 }
 
-void show_name(struct strbuf *line, const struct style *style, const char *name)
+void show_name(struct strbuf *line, const struct style *style, const char *name, bool is_path)
 {
     struct strbuf safe = STRBUF_INIT;
     size_t taken = text_width(line->data) + 2;
@@ -63,7 +63,8 @@ void show_name(struct strbuf *line, const struct style *style, const char *name)
     text_add_safe_string(&safe, name);
     strbuf_add_string(line, "  ");
     add_fitted(line, style, safe.data,
-               style->columns > taken + LEAST_NAME ? style->columns - taken : LEAST_NAME);
+               style->columns > taken + LEAST_NAME ? style->columns - taken : LEAST_NAME,
+               is_path && *name == '/');
     strbuf_release(&safe);
 }
 
@@ -211,7 +212,7 @@ static void print_row(FILE *out, const struct columns *columns, const struct cen
             strbuf_add_repeated(&shown, " ", columns->bar + 2);
     }
     size_t before = line.length;
-    show_name(&line, plain, name);
+    show_name(&line, plain, name, !columns->pids);
     strbuf_add_string(&shown, line.data + before);
     show_line(out, &shown);
     strbuf_release(&shown);
@@ -253,8 +254,7 @@ static void print_rows(FILE *out, const struct columns *columns, const struct ce
     size_t shown = top && top < table->count ? (size_t)top : table->count;
     char name[64];
     for (size_t i = 0; i < shown; i++)
-        print_row(out, columns, &table->rows[i], true,
-                  row_name(&table->rows[i], table->by));
+        print_row(out, columns, &table->rows[i], true, row_name(&table->rows[i], table->by));
     if (shown < table->count)
         print_others(out, columns, table, shown);
     snprintf(name, sizeof name, "total of %s process%s", human_exact(table->total.processes).text,
@@ -286,8 +286,8 @@ static void print_rest(FILE *out, const struct style *style, const struct census
         print_share(out, style, "not said: drivers, firmware", (uint64_t)balance->rest,
                     balance->total);
     else
-        fprintf(out, "  %-*s-%*s\n", LABEL_WIDTH, "counted twice while it changed",
-                BYTES_WIDTH - 1, human_bytes((uint64_t)-balance->rest).text);
+        fprintf(out, "  %-*s-%*s\n", LABEL_WIDTH, "counted twice while it changed", BYTES_WIDTH - 1,
+                human_bytes((uint64_t)-balance->rest).text);
 }
 
 static void print_swap(FILE *out, const struct census_balance *balance)
@@ -373,8 +373,9 @@ static void print_forbidden(FILE *out, const struct census *census, const struct
         count++;
         rss += process->bytes.rss == PROCESS_UNKNOWN ? 0 : process->bytes.rss;
     }
-    strbuf_addf(&text, "%s process%s could not be read for lack of permission: ",
-                human_exact(count).text, count == 1 ? "" : "es");
+    strbuf_addf(&text,
+                "%s process%s could not be read for lack of permission: ", human_exact(count).text,
+                count == 1 ? "" : "es");
     add_owners(&text, uids, uids ? count : 0);
     strbuf_addf(&text, ". RSS is all that is said of %s: %s.%s", count == 1 ? "it" : "them",
                 human_bytes(rss).text, geteuid() == 0 ? "" : " Root can read more.");
@@ -401,8 +402,9 @@ static void print_memoryless(FILE *out, const struct census *census, const struc
     for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
         size_t count = census->state_counts[said[i].state];
         if (count)
-            strbuf_addf(&text, "%s%s %s", text.length ? ", " : "Without memory: ",
-                        human_exact(count).text, count == 1 ? said[i].one : said[i].many);
+            strbuf_addf(&text, "%s%s %s",
+                        text.length ? ", " : "Without memory: ", human_exact(count).text,
+                        count == 1 ? said[i].one : said[i].many);
     }
     if (text.length) {
         strbuf_add_char(&text, '.');

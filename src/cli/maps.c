@@ -36,9 +36,10 @@ static const struct option_entry entries[] = {
 static const struct options_command command = {
     .name = "maps",
     .synopsis = "[options] PID",
-    .purpose = "Shows what is mapped into a process and what it costs, by kind (heap, anonymous, "
-               "text, data, stacks, files, shared memory …) and by file. Each mapping is of one kind, "
-               "so the kinds add up.",
+    .purpose =
+        "Shows what is mapped into a process and what it costs, by kind (heap, anonymous, "
+        "text, data, stacks, files, shared memory …) and by file. Each mapping is of one kind, "
+        "so the kinds add up.",
     .entries = entries,
     .epilogue = "Examples:\n"
                 "  tidemark maps 1234\n"
@@ -66,7 +67,8 @@ static int complain(pid_t pid, int error, const struct maps *maps)
     char user[64];
     if (error == -EACCES) {
         census_user_name(maps->status.uid, user, sizeof user);
-        return proc_complain(&command, "process %d cannot be read for lack of permission: it is of user '%s'",
+        return proc_complain(&command,
+                             "process %d cannot be read for lack of permission: it is of user '%s'",
                              (int)pid, user);
     }
     if (error != -ESRCH)

@@ -55,9 +55,10 @@ static const struct option_entry entries[] = {
 static const struct options_command command = {
     .name = "ps",
     .synopsis = "[options] [PID…]",
-    .purpose = "Shows how much memory the processes of this machine have: PSS, USS, RSS and swap, by "
-               "process, name, user, control group, mapping or library; and what of the machine's "
-               "memory is in no process. Nothing has to be recorded.",
+    .purpose =
+        "Shows how much memory the processes of this machine have: PSS, USS, RSS and swap, by "
+        "process, name, user, control group, mapping or library; and what of the machine's "
+        "memory is in no process. Nothing has to be recorded.",
     .entries = entries,
     .epilogue = "Examples:\n"
                 "  tidemark ps\n"
@@ -210,8 +211,8 @@ static int show(const struct question *question, const struct arguments *argumen
     if (error) {
         status = proc_complain(&command, "%s", strerror(-error));
     } else {
-        bool nothing = question->request.pid_count &&
-                       census.state_counts[CENSUS_GONE] == census.count;
+        bool nothing =
+            question->request.pid_count && census.state_counts[CENSUS_GONE] == census.count;
         status = nothing ? OPTIONS_EXIT_FAILURE : print(&census, &table, arguments);
         census_table_release(&table);
     }

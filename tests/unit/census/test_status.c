@@ -57,8 +57,7 @@ static void a_status_may_be_cut_anywhere(void **state)
         assert_true(!whole || status.pid == 4711);
         assert_true(status.uid == 1000 || status.uid == (uid_t)-1);
         assert_true(status.inner_pid == 3 || status.inner_pid == 0);
-        assert_true(!whole || status.rss_bytes == 12 * 1024 ||
-                    status.rss_bytes == PROCESS_UNKNOWN);
+        assert_true(!whole || status.rss_bytes == 12 * 1024 || status.rss_bytes == PROCESS_UNKNOWN);
         free(text);
     }
 }
@@ -112,7 +111,8 @@ static const char machine[] = "MemTotal: 1000 kB\nMemFree: 100 kB\nMemAvailable:
                               "KReclaimable: 25 kB\nKernelStack: 5 kB\nPageTables: 6 kB\n"
                               "Percpu: 4 kB\nHugetlb: 64 kB\nSwapTotal: 500 kB\nSwapFree: 450 kB\n";
 
-static struct smaps_bytes bytes_kib(uint64_t pss, uint64_t anonymous, uint64_t file, uint64_t shared)
+static struct smaps_bytes bytes_kib(uint64_t pss, uint64_t anonymous, uint64_t file,
+                                    uint64_t shared)
 {
     return (struct smaps_bytes){.pss = pss * 1024,
                                 .pss_anonymous = anonymous * 1024,
