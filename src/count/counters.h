@@ -83,7 +83,7 @@ static inline void count_raise_peak(int64_t level)
 
 /* ---- Changes ---- */
 
-static inline void count_level(struct count_slot *slot, int64_t bytes)
+static inline __attribute__((always_inline)) void count_level(struct count_slot *slot, int64_t bytes)
 {
     if (likely(__libc_single_threaded)) {
         count_raise_peak(count_sum(&count_state.current_bytes, bytes));
@@ -100,8 +100,8 @@ static inline void count_level(struct count_slot *slot, int64_t bytes)
 }
 
 /* A block is there that was not. */
-static inline void count_birth(struct count_slot *slot, enum count_kind kind, void *block,
-                               size_t size)
+static inline __attribute__((always_inline)) void
+count_birth(struct count_slot *slot, enum count_kind kind, void *block, size_t size)
 {
     if (unlikely(!slot || !ledger_put(block, size))) {
         __atomic_fetch_add(&count_state.lost, 1, __ATOMIC_RELAXED);
@@ -116,7 +116,7 @@ static inline void count_birth(struct count_slot *slot, enum count_kind kind, vo
 }
 
 /* A block of so many bytes is gone, or about to go, and no longer in the ledger. */
-static inline void count_gone(struct count_slot *slot, uint64_t size)
+static inline __attribute__((always_inline)) void count_gone(struct count_slot *slot, uint64_t size)
 {
     count_add(&slot->calls[COUNT_FREE], 1);
     count_level(slot, -(int64_t)size);
@@ -125,7 +125,7 @@ static inline void count_gone(struct count_slot *slot, uint64_t size)
 }
 
 /* Before a block goes. */
-static inline void count_death(void *block)
+static inline __attribute__((always_inline)) void count_death(void *block)
 {
     uint64_t size = ledger_take(block);
     struct count_slot *slot = count_slot_of_thread();

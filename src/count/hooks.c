@@ -43,10 +43,15 @@ static inline bool nested_counted(const struct count_slot *slot, const void *blo
     return slot && slot->last == block && block;
 }
 
+/* In place of the block that was counted last: a failure was. */
+#define FAILURE ((void *)-1)
+
 static void __attribute__((noinline)) failure(struct count_slot *slot)
 {
-    if (slot)
-        count_add(&slot->calls[COUNT_FAILED], 1);
+    if (!slot || (slot->last == FAILURE && count_real_nests))
+        return;
+    slot->last = FAILURE;
+    count_add(&slot->calls[COUNT_FAILED], 1);
 }
 
 static inline __attribute__((always_inline)) void
@@ -156,6 +161,7 @@ HOOK void *reallocarray(void *old, size_t count, size_t size)
     size_t bytes;
     if (likely(!__builtin_mul_overflow(count, size, &bytes)))
         return realloc(old, bytes);
+    nested_begin();
     failure(count_slot_of_thread());
     errno = ENOMEM;
     return NULL;
@@ -213,12 +219,22 @@ HOOK int dlclose(void *handle)
 
 #define OPERATOR(symbol) operator_find(__COUNTER__ - FIRST_OPERATOR, symbol)
 
+static uint64_t failures_so_far(void)
+{
+    return count_slot_current ? count_slot_current->calls[COUNT_FAILED] : 0;
+}
+
 /* An aligned size may have been rounded up on its way to aligned_alloc: what was asked for counts. */
-static void count_new(enum count_kind kind, void *block, size_t size)
+static void count_new(enum count_kind kind, void *block, size_t size, uint64_t failures)
 {
     struct count_slot *slot = count_slot_of_thread();
-    if (!block || !slot)
+    if (!slot)
         return;
+    if (!block) {
+        if (slot->calls[COUNT_FAILED] == failures)
+            count_add(&slot->calls[COUNT_FAILED], 1);
+        return;
+    }
     if (!nested_counted(slot, block)) {
         count_birth(slot, kind, block, size);
         return;
@@ -238,8 +254,9 @@ static void count_new(enum count_kind kind, void *block, size_t size)
         NEED_REAL();                                                                               \
         void *(*call)parameters = (void *(*)parameters)OPERATOR(#symbol);                           \
         nested_begin();                                                                            \
+        uint64_t failures = failures_so_far();                                                     \
         void *block = call arguments;                                                              \
-        count_new(kind, block, size);                                                              \
+        count_new(kind, block, size, failures);                                                              \
         return block;                                                                              \
     }
 
