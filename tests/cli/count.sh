@@ -40,14 +40,15 @@ beneath() { # NAME PROGRAM …
     done
     [ "$beneath" = "$counted" ] || echo "$name: $beneath allocations, not $counted"
     beneath=$(awk '$1 == "free" { print $2 }' "beneath.$pid")
-    [ "$beneath" = "$(field count.json free)" ] || echo "$name: $beneath frees, not $(field count.json free)"
+    # The library beneath is done before the last destructors are, the counters are not.
+    [ -n "$LATE" ] || [ "$beneath" = "$(field count.json free)" ] || echo "$name: $beneath frees, not $(field count.json free)"
     bytes=$(awk '$1 != "free" { n += $3 } END { print n }' "beneath.$pid")
     [ -n "$ROUNDED" ] || [ "$bytes" = "$(field count.json total_bytes)" ] ||
         echo "$name: $bytes bytes, not $(field count.json total_bytes)"
     echo "$name: as counted from beneath"
     rm -f count.json
 }
-ROUNDED=
+ROUNDED= LATE=
 beneath ls /bin/ls /
 beneath basic "$VICTIMS/basic" 5
 beneath crossfree "$VICTIMS/crossfree" 4
@@ -56,6 +57,16 @@ beneath dlopen "$VICTIMS/dlopen" "$VICTIMS/plugin_alpha.so" "$VICTIMS/plugin_bet
 ROUNDED=yes # operator new makes an aligned size of an odd one
 beneath cxx_new "$VICTIMS/cxx_new"
 beneath cxx_throw "$VICTIMS/cxx_throw"
+ROUNDED= LATE=yes
+[ ! -x "$VICTIMS/fortran" ] || beneath fortran "$VICTIMS/fortran" | grep -v 'as counted'
+if command -v valgrind >/dev/null; then
+    valgrind /bin/ls / 2>&1 >/dev/null | sed -n 's/.*total heap usage: \(.*\) allocs, .* frees, \(.*\) bytes allocated/\1 \2/p' >theirs
+    tidemark count -f json -o count.json /bin/ls / >/dev/null
+    allocations=$(($(field count.json malloc) + $(field count.json calloc) + $(field count.json realloc) + $(field count.json aligned)))
+    [ "$(tr -d , <theirs)" = "$allocations $(field count.json total_bytes)" ] ||
+        echo "valgrind: $(cat theirs), not $allocations $(field count.json total_bytes)"
+    rm -f count.json
+fi
 
 echo "--- endings"
 { tidemark count bash -c 'kill -9 $$' 2>err; echo "status $?"; } 2>/dev/null
