@@ -20,6 +20,7 @@ struct command {
 
 static const struct command commands[] = {
     {"record", cmd_record, "run a program and record where its memory goes"},
+    {"count", cmd_count, "run a program and count its allocations: no stacks, next to no cost"},
     {"collect", cmd_collect, NULL},
     {"report", cmd_report, "show a profile: peak, leaks, top call sites and their callers"},
     {"insight", cmd_insight, "say what is wrong with a program's use of memory, and what to do"},

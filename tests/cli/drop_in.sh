@@ -1,0 +1,23 @@
+# Programs written for malloc_count, stack_count, memprofile and malloc_profile, linked with ours.
+. "$HERE/lib.sh"
+programs=$BIN/../tests/cli
+
+"$programs/cli_drop_in_count" 2>err
+sed 's/[0-9,]\+/N/g' err
+(ulimit -s unlimited && "$programs/cli_drop_in_count" 2>/dev/null | grep '^main')
+(ulimit -s 512 && "$programs/cli_drop_in_count" 2>/dev/null | grep '^main')
+
+echo "--- MemProfile"
+"$programs/cli_drop_in_profile" 2>err
+grep -v exiting err
+awk 'NF == 0 { breaks++; next } NF != 2 || $1 !~ /^[0-9.e+-]+$/ || $2 !~ /^[0-9]+$/ { print "not a line: " $0 }
+     $1 < before { print "time goes back" } { before = $1; n++; if ($2 > most) most = $2; last = $2 }
+     END { print breaks " break"; print (n > 30 ? "lines" : "too few lines: " n)
+           print (most > 1048576 && most < 2400000 ? "peak" : "peak is " most); print (last < 70000 ? "ends low" : "ends at " last) }' plain.txt
+sed 's/ts=[0-9.e+-]*/ts=T/; s/\(mem=41943\)[0-9]*/\1…/; s/mem=[0-9]\{1,5\}$/mem=little/; s/\(mem=419[45]\)[0-9]*/\1…/' function.txt | sort | uniq -c | awk '{ $1 = ""; print }'
+command -v gnuplot >/dev/null && gnuplot -e 'set terminal dumb; plot "plain.txt" using 1:2 with lines' >plot 2>&1 && [ "$(wc -l <plot)" -lt 10 ] && cat plot
+
+echo "--- regions"
+"$programs/cli_drop_in_regions" >out
+sed -n '/BeginRegion/s/:.*//p; /^parallel\|^transactional/p' out
+awk 'NF != 6 { print "not a line: " $0 } END { print (NR > 0 ? "six columns" : "nothing") }' regions.dat
