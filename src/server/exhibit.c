@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include "base/hash.h"
 #include "server/gzip.h"
@@ -61,37 +60,6 @@ static double seconds_now(void)
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
-/* ---- What the file looks like from outside ------------------------------------------------- */
-
-struct look {
-    uint64_t device, inode, bytes, seconds, nanoseconds;
-};
-
-static bool look_at(const char *path, struct look *look)
-{
-    struct stat of;
-    *look = (struct look){0};
-    if (stat(path, &of))
-        return false;
-    *look = (struct look){of.st_dev, of.st_ino, (uint64_t)of.st_size, (uint64_t)of.st_mtim.tv_sec,
-                          (uint64_t)of.st_mtim.tv_nsec};
-    return true;
-}
-
-/* Changes with every commit: those of a live profile go to the log beside it. 0: it is not there.
- */
-static uint64_t signature_of(const char *path)
-{
-    struct look looks[2];
-    struct strbuf log = STRBUF_INIT;
-    if (!look_at(path, &looks[0]))
-        return 0;
-    strbuf_addf(&log, "%s-wal", path);
-    look_at(log.data, &looks[1]);
-    strbuf_release(&log);
-    return hash_bytes(looks, sizeof looks) | 1;
 }
 
 /* ---- Versions ------------------------------------------------------------------------------ */
@@ -374,7 +342,7 @@ int exhibit_open(struct exhibit **out, const char *path, const struct source_pat
     exhibit->paths = paths;
     pthread_mutex_init(&exhibit->lock, NULL);
     double begin = seconds_now();
-    int error = read_version(exhibit, signature_of(path), &version);
+    int error = read_version(exhibit, profile_signature(path), &version);
     if (error) {
         exhibit_close(exhibit);
         return error;
@@ -420,7 +388,7 @@ static bool may_read(struct exhibit *exhibit, uint64_t signature)
 
 void exhibit_refresh(struct exhibit *exhibit)
 {
-    uint64_t signature = signature_of(exhibit->path);
+    uint64_t signature = profile_signature(exhibit->path);
     if (!may_read(exhibit, signature))
         return;
     struct exhibit_version *version;
