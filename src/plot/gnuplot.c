@@ -128,7 +128,7 @@ void plot_gnuplot(struct strbuf *out, const struct chart *chart)
     add_title(out, chart);
     add_ticks(out, chart, &chart->x, "x", 10);
     add_ticks(out, chart, &chart->y, "y", 7);
-    strbuf_add_string(out, "set grid ytics linecolor rgb '#dddddd'\n"
+    strbuf_add_string(out, "set grid ytics linetype 1 linewidth 1 linecolor rgb '#dddddd'\n"
                            "set border 3\nset tics nomirror out\n"
                            "set key below left Left reverse samplen 3 noenhanced\n");
     add_plot(out, chart);

@@ -97,8 +97,9 @@ static void add_sample(struct strbuf *out, const struct chart_series *series, bo
                        double y)
 {
     if (area)
-        strbuf_addf(out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"22\" height=\"11\" fill=\"%s\"/>\n", x,
-                    y - 10, plot_colour(series->colour));
+        strbuf_addf(out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"22\" height=\"11\" fill=\"%s\" "
+                    "fill-opacity=\"0.75\"/>\n",
+                    x, y - 10, plot_colour(series->colour));
     else
         strbuf_addf(out, "<path d=\"M%.1f %.1fh22\" stroke=\"%s\" stroke-width=\"2.5\"%s%s/>\n", x,
                     y - 4, plot_colour(series->colour),
@@ -163,31 +164,43 @@ static void add_axes(struct strbuf *out, const struct chart *chart)
 
 /* ---- Series -------------------------------------------------------------------------------- */
 
-/* The points of [first, end), none of them a gap, along their tops or bases. */
+/* As it is written: to a tenth of a pixel. */
+static bool is_same(double a, double b)
+{
+    return lround(a * 10) == lround(b * 10);
+}
+
+/* The points of [first, end), none of them a gap, along their tops; steps that do not show are left out. */
 static void add_way(struct strbuf *out, const struct chart *chart, size_t index, size_t first,
                     size_t end)
 {
     const struct chart_series *series = &chart->series[index];
+    double last = NAN;
     for (size_t i = first; i < end; i++) {
         double x = at_x(chart, series->points[i].x), y = at_y(chart, chart_top(chart, index, i));
         if (i == first)
             strbuf_addf(out, "M%.1f %.1f", x, y);
         else if (series->shape == CHART_LINE)
             strbuf_addf(out, "L%.1f %.1f", x, y);
-        else
+        else if (i + 1 == end || !is_same(y, last))
             strbuf_addf(out, "H%.1fV%.1f", x, y);
+        else
+            continue;
+        last = y;
     }
 }
 
+/* And back along their bases. */
 static void add_way_back(struct strbuf *out, const struct chart *chart, size_t index, size_t first,
                          size_t end)
 {
     const struct chart_series *series = &chart->series[index];
     for (size_t i = end; i-- > first;) {
         double x = at_x(chart, series->points[i].x), y = at_y(chart, chart_base(chart, index, i));
+        bool goes_on = i > first && is_same(y, at_y(chart, chart_base(chart, index, i - 1)));
         if (i + 1 == end || series->shape == CHART_LINE)
             strbuf_addf(out, "L%.1f %.1f", x, y);
-        else
+        else if (!goes_on)
             strbuf_addf(out, "V%.1fH%.1f", y, x);
     }
     strbuf_add_char(out, 'Z');

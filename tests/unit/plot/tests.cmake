@@ -1,0 +1,3 @@
+foreach(name scale samples drawing)
+    tidemark_unit_test(plot ${name} tm_present tm_profile tm_base m)
+endforeach()
