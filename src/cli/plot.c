@@ -71,16 +71,18 @@ static const struct option_entry entries[] = {
 static const struct options_command command = {
     .name = "plot",
     .synopsis = "[options] FILE…",
-    .purpose =
-        "Draws memory over time of one or several runs, of call paths or of a job's ranks, or how large "
-        "blocks are and how long they live. FILE is a profile, finished or not, or lines of time and size "
-        "as malloc_count's memprofile writes.",
+    .purpose = "Draws memory over time of one or several runs, of call paths or of a job's ranks, "
+               "or how large "
+               "blocks are and how long they live. FILE is a profile, finished or not, or lines of "
+               "time and size "
+               "as malloc_count's memprofile writes.",
     .entries = entries,
-    .epilogue = "Examples:\n"
-                "  tidemark plot run.tmk\n"
-                "  tidemark plot before.tmk after.tmk --relative -o compared.svg\n"
-                "  tidemark plot run.tmk --functions 6 --stacked -o functions.svg\n"
-                "  tidemark plot map.txt hash.txt btree.txt -o containers.gp && gnuplot -p containers.gp\n",
+    .epilogue =
+        "Examples:\n"
+        "  tidemark plot run.tmk\n"
+        "  tidemark plot before.tmk after.tmk --relative -o compared.svg\n"
+        "  tidemark plot run.tmk --functions 6 --stacked -o functions.svg\n"
+        "  tidemark plot map.txt hash.txt btree.txt -o containers.gp && gnuplot -p containers.gp\n",
 };
 
 static int complain(const char *sentence)
@@ -141,7 +143,7 @@ static enum format format_of(const char *name)
     static const struct {
         const char *suffix;
         enum format format;
-    } formats[] = {{".svg", FORMAT_SVG},    {".png", FORMAT_PNG},         {".gp", FORMAT_GNUPLOT},
+    } formats[] = {{".svg", FORMAT_SVG},     {".png", FORMAT_PNG},         {".gp", FORMAT_GNUPLOT},
                    {".plt", FORMAT_GNUPLOT}, {".gnuplot", FORMAT_GNUPLOT}, {".txt", FORMAT_TEXT}};
     const char *dot = name ? strrchr(name, '.') : ".txt";
     for (size_t i = 0; dot && i < sizeof formats / sizeof *formats; i++)
@@ -157,10 +159,12 @@ static void add_text(struct strbuf *out, const struct chart *chart,
 {
     size_t columns = arguments->output ? 80 : term_columns(stdout);
     struct style style = {
-        .colour = !arguments->output &&
-                  term_wants_colour((enum term_colour)arguments->colour, stdout),
+        .colour =
+            !arguments->output && term_wants_colour((enum term_colour)arguments->colour, stdout),
         .utf8 = term_is_utf8(),
-        .columns = arguments->width ? arguments->width : columns > 160 ? 160 : columns,
+        .columns = arguments->width ? arguments->width
+                   : columns > 160  ? 160
+                                    : columns,
     };
     style.columns = style.columns < 30 ? 30 : style.columns > 400 ? 400 : style.columns;
     plot_terminal(out, chart, &style, arguments->height ? arguments->height : USUAL_ROWS);
@@ -248,7 +252,8 @@ int cmd_plot(int argc, char **argv)
         return options_usage_error(&command, "--filter is no regular expression: %s", why);
     if (format_of(arguments.output) == FORMAT_NONE)
         return options_usage_error(
-            &command, "'%s' has none of the endings .svg, .png, .gp and .txt, which say what to write",
+            &command,
+            "'%s' has none of the endings .svg, .png, .gp and .txt, which say what to write",
             arguments.output);
     return plot(argv + operand, (size_t)(argc - operand), &arguments);
 }

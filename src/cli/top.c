@@ -40,18 +40,19 @@ static const struct option_entry entries[] = {
      TO(top.count), false, NULL},
     {"rows", 'r', OPTION_NUMBER, "N", "lines: call sites in a look (default: 5)", TO(rows), false,
      NULL},
-    {"color", 0, OPTION_CHOICE, TERM_COLOUR_CHOICE,
-     "colour (default: auto; NO_COLOR is respected)", TO(colour), false, NULL},
-    {"width", 'w', OPTION_NUMBER, "COLUMNS", "of lines (default: the terminal, else 100)", TO(width),
-     false, NULL},
+    {"color", 0, OPTION_CHOICE, TERM_COLOUR_CHOICE, "colour (default: auto; NO_COLOR is respected)",
+     TO(colour), false, NULL},
+    {"width", 'w', OPTION_NUMBER, "COLUMNS", "of lines (default: the terminal, else 100)",
+     TO(width), false, NULL},
     OPTION_GROUP_END};
 
 static const struct options_command command = {
     .name = "top",
     .synopsis = "[options] PID|PROFILE",
-    .purpose = "Watches a program that is being recorded: memory over time, and the call sites that "
-               "hold most, grow, or allocate most often. PID is of the program, or of the `tidemark "
-               "record` that runs it; h shows the keys.",
+    .purpose =
+        "Watches a program that is being recorded: memory over time, and the call sites that "
+        "hold most, grow, or allocate most often. PID is of the program, or of the `tidemark "
+        "record` that runs it; h shows the keys.",
     .entries = entries,
     .epilogue = "Examples:\n"
                 "  tidemark record -o run.tmk ./server & tidemark top run.tmk\n"
@@ -71,7 +72,9 @@ static void settle(struct arguments *arguments)
     top->style = (struct style){
         .colour = term_wants_colour((enum term_colour)arguments->colour, stdout),
         .utf8 = term_is_utf8(),
-        .columns = columns < 40 ? 40 : columns > 1000 ? 1000 : columns,
+        .columns = columns < 40     ? 40
+                   : columns > 1000 ? 1000
+                                    : columns,
     };
     if (top->count || !isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
         arguments->plain = true;
@@ -98,8 +101,8 @@ static int show(struct arguments *arguments, const char *word)
         strbuf_add_string(&path, word);
     arguments->top.path = path.data;
     if (!error)
-        error = arguments->plain ? top_plain(&arguments->top, &why)
-                                 : top_screen(&arguments->top, &why);
+        error =
+            arguments->plain ? top_plain(&arguments->top, &why) : top_screen(&arguments->top, &why);
     int status = error ? whole_file_complain("top", why.length ? why.data : strerror(-error)) : 0;
     strbuf_release(&path);
     strbuf_release(&why);
@@ -114,8 +117,9 @@ int cmd_top(int argc, char **argv)
     if (operand < 0)
         return OPTIONS_EXIT_STATUS(operand);
     if (operand + 1 != argc)
-        return options_usage_error(&command, operand == argc ? "no process or profile given"
-                                                             : "more than one thing to watch given");
+        return options_usage_error(&command, operand == argc
+                                                 ? "no process or profile given"
+                                                 : "more than one thing to watch given");
     if (arguments.top.filter && match_check(arguments.top.filter, why, sizeof why))
         return options_usage_error(&command, "--filter is no regular expression: %s", why);
     settle(&arguments);

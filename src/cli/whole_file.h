@@ -1,6 +1,6 @@
-/* A file that is written whole or not at all: beside its place, and then put there. What is there already is
- * replaced only where that was asked for. Sentences go to stderr, "tidemark COMMAND: …"; the functions
- * return an exit status. */
+/* A file that is written whole or not at all: beside its place, and then put there. What is there
+ * already is replaced only where that was asked for. Sentences go to stderr, "tidemark COMMAND: …";
+ * the functions return an exit status. */
 #ifndef TIDEMARK_CLI_WHOLE_FILE_H
 #define TIDEMARK_CLI_WHOLE_FILE_H
 

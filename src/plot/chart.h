@@ -39,7 +39,7 @@ struct chart_series {
     char *name; /* as it came: whoever draws makes it safe; "": not in the legend */
     enum chart_shape shape;
     bool dashed, faint;
-    unsigned colour; /* series of one colour belong together */
+    unsigned colour;            /* series of one colour belong together */
     struct chart_point *points; /* by x */
     size_t count, capacity;
 };
@@ -71,8 +71,8 @@ void chart_thin(struct chart_series *series);
 /* The ends of both axes, from the points; y begins at 0. False: no point to draw. */
 bool chart_settle(struct chart *chart);
 
-/* Between what and what a series is drawn at one of its points: 0 and its y, in a stack on top of those below.
- * The top of a gap is NAN. */
+/* Between what and what a series is drawn at one of its points: 0 and its y, in a stack on top of
+ * those below. The top of a gap is NAN. */
 double chart_base(const struct chart *chart, size_t index, size_t point);
 double chart_top(const struct chart *chart, size_t index, size_t point);
 

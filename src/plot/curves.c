@@ -1,9 +1,9 @@
-/* Call paths, call sites and functions over time: the BFM report's figure 14. The profile's curves are step
- * functions of single call paths; those of one site or function are added up.
+/* Call paths, call sites and functions over time: the BFM report's figure 14. The profile's curves
+ * are step functions of single call paths; those of one site or function are added up.
  *
- * Time is cut into columns. Lines show each series' highest level in a column. A stack shows each column as it was
- * at one moment, the one when the sum was highest: so its outline is right, and no column adds up levels of
- * different moments. */
+ * Time is cut into columns. Lines show each series' highest level in a column. A stack shows each
+ * column as it was at one moment, the one when the sum was highest: so its outline is right, and no
+ * column adds up levels of different moments. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -332,8 +332,8 @@ static void add_whole(struct chart *chart, const struct profile *profile)
 int plot_curves(struct chart *chart, const struct profile *profile,
                 const struct plot_options *options, struct strbuf *why)
 {
-    static const char *const kinds[] = {[PLOT_PATHS] = "call paths", [PLOT_SITES] = "call sites",
-                                        [PLOT_FUNCTIONS] = "functions"};
+    static const char *const kinds[] = {
+        [PLOT_PATHS] = "call paths", [PLOT_SITES] = "call sites", [PLOT_FUNCTIONS] = "functions"};
     struct curves curves = {0};
     struct strbuf program = STRBUF_INIT;
     size_t top = options->top ? options->top : USUAL_TOP;
@@ -342,8 +342,9 @@ int plot_curves(struct chart *chart, const struct profile *profile,
         goto done;
     choose(chart, &curves, top > MOST_TOP ? MOST_TOP : top);
     if (!chart->count) {
-        strbuf_addf(why, "%s", options->filter ? "no call path with memory over time matches"
-                                               : "the profile has no call paths over time");
+        strbuf_addf(why, "%s",
+                    options->filter ? "no call path with memory over time matches"
+                                    : "the profile has no call paths over time");
         error = -ENODATA;
         goto done;
     }

@@ -1,4 +1,5 @@
-/* How large blocks are, and how long they live: the bins of replay/detail.h, four to a power of two. */
+/* How large blocks are, and how long they live: the bins of replay/detail.h, four to a power of
+ * two. */
 #include <errno.h>
 #include <math.h>
 #include "base/human.h"
@@ -34,10 +35,10 @@ static bool add_bins(struct chart *chart, const struct profile *profile, const c
 
 static void set_axes(struct chart *chart, bool sizes, bool bytes)
 {
-    chart->x = (struct chart_axis){.title = sizes ? "requested size of a block"
-                                                  : "lifetime of a block",
-                                   .unit = sizes ? CHART_BYTES : CHART_TIME,
-                                   .logarithmic = true};
+    chart->x =
+        (struct chart_axis){.title = sizes ? "requested size of a block" : "lifetime of a block",
+                            .unit = sizes ? CHART_BYTES : CHART_TIME,
+                            .logarithmic = true};
     chart->y = bytes ? (struct chart_axis){.title = "bytes in blocks", .unit = CHART_BYTES}
                      : (struct chart_axis){.title = "blocks", .unit = CHART_COUNT};
 }

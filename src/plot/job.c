@@ -187,7 +187,8 @@ int plot_ranks(struct chart *chart, const struct profile *profile, struct strbuf
     }
     if (error)
         goto done;
-    chart->x = (struct chart_axis){.title = "time since the first rank's start", .unit = CHART_TIME};
+    chart->x =
+        (struct chart_axis){.title = "time since the first rank's start", .unit = CHART_TIME};
     chart->y = (struct chart_axis){.title = "requested memory of a rank", .unit = CHART_BYTES};
     facts_add_text(&program, profile, PROFILE_META_PROGRAM);
     chart_set_title(chart, "%s: ranks over time", program.data);
@@ -221,8 +222,7 @@ static void add_bar(struct chart_series *series, size_t place, double from, doub
 
 int plot_nodes(struct chart *chart, const struct profile *profile, struct strbuf *why)
 {
-    static const char *const names[] = {"at most, by the ranks' timelines",
-                                        "at least"};
+    static const char *const names[] = {"at most, by the ranks' timelines", "at least"};
     if (!profile->node_peak_count) {
         strbuf_add_string(why, "the profile has no nodes: make one with `tidemark job -o FILE`");
         return -ENODATA;

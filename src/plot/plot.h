@@ -1,6 +1,7 @@
-/* Profiles as pictures: memory over time, call paths over time, ranks of a job, distributions. A chart
- * (chart.h) is made of one or several runs and then drawn as SVG, as a script for gnuplot with its data in
- * it, or as text for a terminal. Reads struct profile and nothing else of a recording.
+/* Profiles as pictures: memory over time, call paths over time, ranks of a job, distributions. A
+ * chart (chart.h) is made of one or several runs and then drawn as SVG, as a script for gnuplot
+ * with its data in it, or as text for a terminal. Reads struct profile and nothing else of a
+ * recording.
  *
  * Functions return 0 or -errno with a sentence in `why`. */
 #ifndef TIDEMARK_PLOT_PLOT_H
@@ -16,15 +17,15 @@
 
 /* ---- What is drawn ------------------------------------------------------------------------- */
 
-/* Of a file of lines "seconds bytes …", as malloc_count's memprofile writes, or "func=NAME ts=SECONDS
- * mem=BYTES": one series per function. A line without numbers is a gap. */
+/* Of a file of lines "seconds bytes …", as malloc_count's memprofile writes, or "func=NAME
+ * ts=SECONDS mem=BYTES": one series per function. A line without numbers is a gap. */
 struct plot_samples {
-    char *function; /* NULL: the file names none */
+    char *function;             /* NULL: the file names none */
     struct chart_point *points; /* ns, bytes; y NAN: a gap */
     size_t count, capacity;
 };
 struct plot_run {
-    const char *path; /* the caller's */
+    const char *path;        /* the caller's */
     struct profile *profile; /* NULL: samples */
     struct plot_samples *samples;
     size_t sample_count;
@@ -80,8 +81,8 @@ void plot_gnuplot(struct strbuf *out, const struct chart *chart);
 /* Has gnuplot write the chart as PNG to `fd`. -ENOENT: there is no gnuplot. */
 int plot_png(int fd, const struct chart *chart, struct strbuf *why);
 
-/* Lines of at most style->columns columns: title, `rows` rows of plot, axis, legend. Series can be told apart
- * without colour: each is marked with a letter of its own. */
+/* Lines of at most style->columns columns: title, `rows` rows of plot, axis, legend. Series can be
+ * told apart without colour: each is marked with a letter of its own. */
 void plot_terminal(struct strbuf *out, const struct chart *chart, const struct style *style,
                    size_t rows);
 

@@ -1,5 +1,5 @@
-/* Lines of time and size, as malloc_count's memprofile and its descendants write them for gnuplot. Files of
- * strangers: nothing in them is believed but numbers. */
+/* Lines of time and size, as malloc_count's memprofile and its descendants write them for gnuplot.
+ * Files of strangers: nothing in them is believed but numbers. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -74,7 +74,8 @@ static struct plot_samples *samples_of(struct plot_run *run, const char *functio
     if (!more)
         return NULL;
     run->samples = more;
-    more[run->sample_count] = (struct plot_samples){.function = *function ? strdup(function) : NULL};
+    more[run->sample_count] =
+        (struct plot_samples){.function = *function ? strdup(function) : NULL};
     return &more[run->sample_count++];
 }
 
@@ -109,8 +110,8 @@ static int take_line(struct plot_run *run, const char *line, size_t number, cons
 {
     struct sample sample;
     if (!parse_line(line, &sample)) {
-        strbuf_addf(why, "%s, line %zu: no time and size ('0.5 1024', or 'func=… ts=… mem=…')", name,
-                    number);
+        strbuf_addf(why, "%s, line %zu: no time and size ('0.5 1024', or 'func=… ts=… mem=…')",
+                    name, number);
         return -EINVAL;
     }
     if (sample.is_gap)

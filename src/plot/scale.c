@@ -78,10 +78,17 @@ static void label_time(double ns, char *label, size_t bytes)
 void scale_label(const struct chart_axis *axis, double value, char *label, size_t bytes)
 {
     switch (axis->unit) {
-    case CHART_BYTES: label_bytes(value, label, bytes); break;
-    case CHART_TIME: label_time(value, label, bytes); break;
-    case CHART_PERCENT: snprintf(label, bytes, "%.4g %%", value); break;
-    default: label_count(value, label, bytes);
+    case CHART_BYTES:
+        label_bytes(value, label, bytes);
+        break;
+    case CHART_TIME:
+        label_time(value, label, bytes);
+        break;
+    case CHART_PERCENT:
+        snprintf(label, bytes, "%.4g %%", value);
+        break;
+    default:
+        label_count(value, label, bytes);
     }
 }
 
@@ -106,8 +113,8 @@ static double binary_step(double least)
 
 static double time_step(double least)
 {
-    static const double seconds[] = {15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400,
-                                     21600, 43200, 86400};
+    static const double seconds[] = {15,   30,   60,   120,   300,   600,   900,
+                                     1800, 3600, 7200, 14400, 21600, 43200, 86400};
     if (least <= 10 * S)
         return decimal_step(least);
     for (size_t i = 0; i < sizeof seconds / sizeof *seconds; i++)

@@ -11,7 +11,7 @@ enum {
     RIGHT = 28,
     TOP = 66,
     PLOT_HEIGHT = 340,
-    AXIS = 58,       /* below the plot: ticks and the axis's title */
+    AXIS = 58, /* below the plot: ticks and the axis's title */
     LEGEND_ROW = 20,
     LEGEND_MOST = 120, /* characters of a name */
     CHAR_WIDTH = 7     /* about, at 12 px */
@@ -25,11 +25,21 @@ static void add_escaped(struct strbuf *out, const char *text)
     text_add_safe_string(&safe, text);
     for (const char *at = safe.data; *at; at++) {
         switch (*at) {
-        case '&': strbuf_add_string(out, "&amp;"); break;
-        case '<': strbuf_add_string(out, "&lt;"); break;
-        case '>': strbuf_add_string(out, "&gt;"); break;
-        case '"': strbuf_add_string(out, "&quot;"); break;
-        case '\'': strbuf_add_string(out, "&#39;"); break;
+        case '&':
+            strbuf_add_string(out, "&amp;");
+            break;
+        case '<':
+            strbuf_add_string(out, "&lt;");
+            break;
+        case '>':
+            strbuf_add_string(out, "&gt;");
+            break;
+        case '"':
+            strbuf_add_string(out, "&quot;");
+            break;
+        case '\'':
+            strbuf_add_string(out, "&#39;");
+            break;
         case '\xef': /* U+FFFE and U+FFFF are valid UTF-8, but no XML */
             if (at[1] == '\xbf' && (at[2] == '\xbe' || at[2] == '\xbf')) {
                 strbuf_add_char(out, '?');
@@ -37,7 +47,8 @@ static void add_escaped(struct strbuf *out, const char *text)
                 break;
             }
             /* fall through */
-        default: strbuf_add_char(out, *at);
+        default:
+            strbuf_add_char(out, *at);
         }
     }
     strbuf_release(&safe);
@@ -97,7 +108,8 @@ static void add_sample(struct strbuf *out, const struct chart_series *series, bo
                        double y)
 {
     if (area)
-        strbuf_addf(out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"22\" height=\"11\" fill=\"%s\" "
+        strbuf_addf(out,
+                    "<rect x=\"%.1f\" y=\"%.1f\" width=\"22\" height=\"11\" fill=\"%s\" "
                     "fill-opacity=\"0.75\"/>\n",
                     x, y - 10, plot_colour(series->colour));
     else
@@ -155,8 +167,9 @@ static void add_axes(struct strbuf *out, const struct chart *chart)
                 WIDTH - RIGHT);
     add_text(out, (LEFT + WIDTH - RIGHT) / 2.0, TOP + PLOT_HEIGHT + 42,
              "class=\"name\" text-anchor=\"middle\"", chart->x.title);
-    strbuf_addf(out, "<text class=\"name\" text-anchor=\"middle\" transform=\"translate(18 %.1f) "
-                     "rotate(-90)\">",
+    strbuf_addf(out,
+                "<text class=\"name\" text-anchor=\"middle\" transform=\"translate(18 %.1f) "
+                "rotate(-90)\">",
                 TOP + PLOT_HEIGHT / 2.0);
     add_escaped(out, chart->y.title);
     strbuf_add_string(out, "</text>\n");
@@ -170,7 +183,8 @@ static bool is_same(double a, double b)
     return lround(a * 10) == lround(b * 10);
 }
 
-/* The points of [first, end), none of them a gap, along their tops; steps that do not show are left out. */
+/* The points of [first, end), none of them a gap, along their tops; steps that do not show are left
+ * out. */
 static void add_way(struct strbuf *out, const struct chart *chart, size_t index, size_t first,
                     size_t end)
 {
@@ -234,8 +248,7 @@ static void add_series(struct strbuf *out, const struct chart *chart, size_t ind
                     colour, stacked ? "0.75" : "0.55", colour);
     else
         strbuf_addf(out, "\" fill=\"none\" stroke=\"%s\" stroke-width=\"%s\"%s%s>", colour,
-                    series->faint ? "1" : "1.6",
-                    series->dashed ? " stroke-dasharray=\"6 3\"" : "",
+                    series->faint ? "1" : "1.6", series->dashed ? " stroke-dasharray=\"6 3\"" : "",
                     series->faint ? " opacity=\"0.5\"" : "");
     strbuf_add_string(out, "<title>");
     add_escaped(out, series->name);

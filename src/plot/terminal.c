@@ -1,5 +1,5 @@
-/* A chart as text: a grid of braille patterns, two dots wide and four high a character, or of letters where
- * there is no UTF-8.
+/* A chart as text: a grid of braille patterns, two dots wide and four high a character, or of
+ * letters where there is no UTF-8.
  *
  *     1 GiB ┤        ⢀⡠⠤a⠤⣀
  *           │   ⢀b⠤⠤⠊⠁     ⠑⢄
@@ -53,16 +53,15 @@ static void canvas_release(struct canvas *canvas)
 /* (0, 0) is at the lower left. */
 static void set_dot(struct canvas *canvas, long x, long y, size_t series)
 {
-    static const unsigned char bits[4][2] = {{0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}};
+    static const unsigned char bits[4][2] = {
+        {0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}};
     long width = (long)(canvas->columns * canvas->across);
     long height = (long)(canvas->rows * canvas->down);
     if (x < 0 || y < 0 || x >= width || y >= height)
         return;
     size_t row = (size_t)(height - 1 - y) / canvas->down, column = (size_t)x / canvas->across;
     size_t at = row * canvas->columns + column;
-    canvas->dots[at] |= canvas->down == 1
-                            ? 1
-                            : bits[(size_t)(height - 1 - y) % 4][(size_t)x % 2];
+    canvas->dots[at] |= canvas->down == 1 ? 1 : bits[(size_t)(height - 1 - y) % 4][(size_t)x % 2];
     canvas->owners[at] = (unsigned)series + 1;
 }
 
@@ -188,8 +187,10 @@ static void add_cell(struct strbuf *out, const struct canvas *canvas, const stru
     else if (!canvas->style->utf8)
         strbuf_add_char(out, letter ? letter : '*');
     else
-        strbuf_add(out, (char[]){'\xe2', (char)(0xa0 | canvas->dots[at] >> 6),
-                                 (char)(0x80 | (canvas->dots[at] & 0x3f))}, 3);
+        strbuf_add(out,
+                   (char[]){'\xe2', (char)(0xa0 | canvas->dots[at] >> 6),
+                            (char)(0x80 | (canvas->dots[at] & 0x3f))},
+                   3);
     end_colour(out, canvas);
 }
 
@@ -230,8 +231,8 @@ static void add_x_axis(struct strbuf *out, const struct canvas *canvas, const st
     add_label(out, "");
     strbuf_add_string(out, style_sign(canvas->style, " └", " +"));
     for (size_t column = 0; column < canvas->columns; column++) {
-        bool here = next < count && (size_t)dot_x(canvas, chart, ticks[next].value) /
-                                            canvas->across <= column;
+        bool here = next < count &&
+                    (size_t)dot_x(canvas, chart, ticks[next].value) / canvas->across <= column;
         strbuf_add_string(out, style_sign(canvas->style, here ? "┬" : "─", here ? "+" : "-"));
         if (!here)
             continue;

@@ -1,5 +1,5 @@
-/* Which profile belongs to a process. The kernel knows who writes what: profiles are found among the open files of all
- * processes that may be looked at, and each says whose it is. */
+/* Which profile belongs to a process. The kernel knows who writes what: profiles are found among
+ * the open files of all processes that may be looked at, and each says whose it is. */
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -15,10 +15,10 @@
 
 struct finding {
     pid_t pid;
-    char *of_pid;  /* a profile of the process, being written */
-    char *by_pid;  /* one that the process writes … */
+    char *of_pid;        /* a profile of the process, being written */
+    char *by_pid;        /* one that the process writes … */
     size_t by_pid_count; /* … of so many */
-    size_t denied; /* processes whose files may not be seen */
+    size_t denied;       /* processes whose files may not be seen */
 };
 
 static bool is_number(const char *name)
@@ -89,8 +89,8 @@ static void say_why_not(const struct finding *finding, struct strbuf *why)
     if (kill(finding->pid, 0) && errno == ESRCH)
         strbuf_addf(why, "there is no process %d", pid);
     else if (finding->by_pid_count > 1)
-        strbuf_addf(why, "process %d records %zu programs: give the pid of one, or its profile", pid,
-                    finding->by_pid_count);
+        strbuf_addf(why, "process %d records %zu programs: give the pid of one, or its profile",
+                    pid, finding->by_pid_count);
     else
         strbuf_addf(why,
                     "no profile of process %d is being written%s: it must be started by `tidemark "
@@ -113,7 +113,7 @@ int top_find(pid_t pid, struct strbuf *path, struct strbuf *why)
         if (is_number(entry->d_name))
             search_process(&finding, entry->d_name);
     closedir(processes);
-    const char *found = finding.of_pid             ? finding.of_pid
+    const char *found = finding.of_pid              ? finding.of_pid
                         : finding.by_pid_count == 1 ? finding.by_pid
                                                     : NULL;
     if (found)

@@ -117,9 +117,9 @@ static double rate_between(const struct top_model *model, uint64_t now, uint64_t
     if (model->before_ns == UINT64_MAX || model->duration_ns <= model->before_ns)
         return NAN;
     /* An estimate may go back. */
-    return now < before ? 0
-                        : (double)(now - before) * 1e9 /
-                              (double)(model->duration_ns - model->before_ns);
+    return now < before
+               ? 0
+               : (double)(now - before) * 1e9 / (double)(model->duration_ns - model->before_ns);
 }
 
 static void compare(const struct top_model *model, struct top_row *row)
@@ -168,8 +168,8 @@ static void keep_before(struct top_model *model)
     model->before_count = model->row_count;
     model->before_ns = model->duration_ns;
     model->before_live = model->profile->program.total.live_bytes;
-    model->before_allocs = model->profile->program.total.alloc_count +
-                           model->profile->program.total.realloc_count;
+    model->before_allocs =
+        model->profile->program.total.alloc_count + model->profile->program.total.realloc_count;
 }
 
 static int take(struct top_model *model, struct profile *profile, struct strbuf *why)
@@ -221,12 +221,18 @@ int top_model_look(struct top_model *model, struct strbuf *why)
 static double sort_value(const struct top_row *row, enum top_sort sort)
 {
     switch (sort) {
-    case TOP_GROWTH: return (double)row->growth_bytes;
-    case TOP_RATE: return isnan(row->rate) ? -1 : row->rate;
-    case TOP_COUNT: return (double)row->alloc_count;
-    case TOP_BYTES: return (double)row->alloc_bytes;
-    case TOP_PEAK: return (double)row->at_peak_bytes;
-    default: return (double)row->live_bytes;
+    case TOP_GROWTH:
+        return (double)row->growth_bytes;
+    case TOP_RATE:
+        return isnan(row->rate) ? -1 : row->rate;
+    case TOP_COUNT:
+        return (double)row->alloc_count;
+    case TOP_BYTES:
+        return (double)row->alloc_bytes;
+    case TOP_PEAK:
+        return (double)row->at_peak_bytes;
+    default:
+        return (double)row->live_bytes;
     }
 }
 

@@ -1,4 +1,5 @@
-/* What top shows: the profile as it was last read, its call sites, and how they have changed since the look before. */
+/* What top shows: the profile as it was last read, its call sites, and how they have changed since
+ * the look before. */
 #ifndef TIDEMARK_TOP_MODEL_H
 #define TIDEMARK_TOP_MODEL_H
 
@@ -22,22 +23,23 @@ struct top_before {
 struct top_model {
     const struct top_options *options;
     uint64_t signature;
-    double read_seconds; /* what the last reading took */
+    double read_seconds;     /* what the last reading took */
     struct profile *profile; /* NULL: not read yet */
     struct call_sites sites;
     struct top_row *rows;
     size_t row_count;
     struct top_before *before; /* by key; of the reading before */
     size_t before_count;
-    uint64_t duration_ns, before_ns; /* of the recording, then and before; before_ns UINT64_MAX: none */
+    uint64_t duration_ns,
+        before_ns; /* of the recording, then and before; before_ns UINT64_MAX: none */
     uint64_t before_live, before_allocs;
 };
 
 void top_model_init(struct top_model *model, const struct top_options *options);
 void top_model_release(struct top_model *model);
 
-/* Reads the profile if it has changed. 1: it had, 0: it had not, -errno with a sentence: it cannot be read (what was read
- * before stays). */
+/* Reads the profile if it has changed. 1: it had, 0: it had not, -errno with a sentence: it cannot
+ * be read (what was read before stays). */
 int top_model_look(struct top_model *model, struct strbuf *why);
 
 void top_model_sort(struct top_model *model, enum top_sort sort, bool ascending);

@@ -17,7 +17,8 @@ static void add_field(struct strbuf *out, const char *text)
     strbuf_add_string(out, text);
 }
 
-static void add_row(struct strbuf *out, const struct top_row *row, const struct top_options *options)
+static void add_row(struct strbuf *out, const struct top_row *row,
+                    const struct top_options *options)
 {
     struct strbuf growth = STRBUF_INIT, rate = STRBUF_INIT;
     top_add_growth(&growth, row->growth_bytes);
@@ -74,7 +75,8 @@ static int write_look(struct top_model *model)
 
 static void pause_for(uint64_t ns)
 {
-    struct timespec left = {.tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000)};
+    struct timespec left = {.tv_sec = (time_t)(ns / 1000000000),
+                            .tv_nsec = (long)(ns % 1000000000)};
     while (nanosleep(&left, &left) && errno == EINTR)
         ;
 }

@@ -1,5 +1,5 @@
-/* top on a terminal. One struct is all state there is; a key changes it, and everything is drawn anew: ncurses sends
- * what differs.
+/* top on a terminal. One struct is all state there is; a key changes it, and everything is drawn
+ * anew: ncurses sends what differs.
  *
  *   tidemark top  PROGRAM  pid 4711  still being recorded  12.3 s     [frozen]
  *   live … (+…) in … blocks, peak …, most resident …, allocations …/s
@@ -213,10 +213,10 @@ static void draw_row(const struct screen *screen, int at, const struct top_row *
     if (chosen)
         put_bar(at, line.data);
     else
-        put(at, 0, (found ? A_BOLD | A_UNDERLINE : A_NORMAL) |
-                       (row->growth_bytes > 0   ? colour(3)
-                        : row->growth_bytes < 0 ? colour(2)
-                                                : 0),
+        put(at, 0,
+            (found ? A_BOLD | A_UNDERLINE : A_NORMAL) | (row->growth_bytes > 0   ? colour(3)
+                                                         : row->growth_bytes < 0 ? colour(2)
+                                                                                 : 0),
             line.data);
     strbuf_release(&line);
 }
@@ -247,12 +247,14 @@ static void draw_list(struct screen *screen, int from)
         draw_row(screen, from + 1 + i, &screen->model.rows[row], row == chosen);
     }
     if (!screen->model.row_count)
-        put(from + 1, 2, A_DIM, screen->options->filter ? "no call site matches" : "no call sites yet");
+        put(from + 1, 2, A_DIM,
+            screen->options->filter ? "no call site matches" : "no call sites yet");
 }
 
 /* ---- The detail of a site ------------------------------------------------------------------ */
 
-static void add_figures(struct strbuf *out, const struct top_model *model, const struct top_row *row)
+static void add_figures(struct strbuf *out, const struct top_model *model,
+                        const struct top_row *row)
 {
     const struct call_metrics *call = &model->sites.groups[row->group].merged.metrics;
     uint64_t calls = row->alloc_count;
@@ -261,8 +263,8 @@ static void add_figures(struct strbuf *out, const struct top_model *model, const
     top_add_growth(out, row->growth_bytes);
     strbuf_addf(out, " since the look before\n  at peak   %s\n",
                 human_bytes(row->at_peak_bytes).text);
-    strbuf_addf(out, "  asked     for %2$s, in calls: %1$s, on average %3$s; ", human_count(calls).text,
-                human_bytes(row->alloc_bytes).text,
+    strbuf_addf(out, "  asked     for %2$s, in calls: %1$s, on average %3$s; ",
+                human_count(calls).text, human_bytes(row->alloc_bytes).text,
                 calls ? human_bytes(row->alloc_bytes / calls).text : "-");
     top_add_rate(out, row->rate);
     strbuf_addf(out, "\n  freed     blocks: %s", human_count(call->free_count).text);
@@ -325,10 +327,11 @@ static int draw_curve(const struct screen *screen, const struct top_row *row, in
         goto done;
     for (size_t i = 0; i < group->count; i++)
         wanted[model->profile->sites[model->sites.order[group->first + i]].path] = true;
-    struct plot_options options = {.view = PLOT_SITES, .top = 1, .wanted = wanted,
-                                   .hide_std = screen->options->hide_std};
+    struct plot_options options = {
+        .view = PLOT_SITES, .top = 1, .wanted = wanted, .hide_std = screen->options->hide_std};
     if (plot_curves(&chart, model->profile, &options, &why)) {
-        put(from++, 2, A_DIM, "its live bytes over time were not kept: they hardly changed, or it is too small");
+        put(from++, 2, A_DIM,
+            "its live bytes over time were not kept: they hardly changed, or it is too small");
     } else {
         free(chart.title);
         free(chart.note);
@@ -515,9 +518,8 @@ static void move_by(struct screen *screen, long lines)
         size_t row = chosen_row(screen);
         choose(screen, lines < 0 && row < (size_t)-lines ? 0 : row + (size_t)lines);
     } else {
-        screen->scroll = lines < 0 && screen->scroll < (size_t)-lines
-                             ? 0
-                             : screen->scroll + (size_t)lines;
+        screen->scroll =
+            lines < 0 && screen->scroll < (size_t)-lines ? 0 : screen->scroll + (size_t)lines;
     }
 }
 
@@ -556,20 +558,58 @@ static void press(struct screen *screen, int key)
     }
     long page = LINES > 6 ? LINES - 5 : 1;
     switch (key) {
-    case KEY_RESIZE: break;
-    case 'q': case KEY_F(10): screen->quit = true; break;
-    case 27: go_back(screen); break;
-    case KEY_F(1): case 'h': case '?': show_help(screen); break;
-    case KEY_F(3): case '/': begin_search(screen); break;
-    case KEY_F(5): case '\r': case '\n': case KEY_ENTER: show_detail(screen); break;
-    case KEY_F(6): press_letter(screen, '>'); break;
-    case 'Z': case 'z': case ' ': screen->frozen = !screen->frozen; break;
-    case KEY_UP: case 'k': move_by(screen, -1); break;
-    case KEY_DOWN: case 'j': move_by(screen, 1); break;
-    case KEY_PPAGE: move_by(screen, -page); break;
-    case KEY_NPAGE: move_by(screen, page); break;
-    case KEY_HOME: move_by(screen, -(1l << 30)); break;
-    case KEY_END: move_by(screen, 1l << 30); break;
+    case KEY_RESIZE:
+        break;
+    case 'q':
+    case KEY_F(10):
+        screen->quit = true;
+        break;
+    case 27:
+        go_back(screen);
+        break;
+    case KEY_F(1):
+    case 'h':
+    case '?':
+        show_help(screen);
+        break;
+    case KEY_F(3):
+    case '/':
+        begin_search(screen);
+        break;
+    case KEY_F(5):
+    case '\r':
+    case '\n':
+    case KEY_ENTER:
+        show_detail(screen);
+        break;
+    case KEY_F(6):
+        press_letter(screen, '>');
+        break;
+    case 'Z':
+    case 'z':
+    case ' ':
+        screen->frozen = !screen->frozen;
+        break;
+    case KEY_UP:
+    case 'k':
+        move_by(screen, -1);
+        break;
+    case KEY_DOWN:
+    case 'j':
+        move_by(screen, 1);
+        break;
+    case KEY_PPAGE:
+        move_by(screen, -page);
+        break;
+    case KEY_NPAGE:
+        move_by(screen, page);
+        break;
+    case KEY_HOME:
+        move_by(screen, -(1l << 30));
+        break;
+    case KEY_END:
+        move_by(screen, 1l << 30);
+        break;
     default:
         if (key > 0 && key < 128)
             press_letter(screen, key);
@@ -615,8 +655,8 @@ static void run(struct screen *screen)
 
 int top_screen(const struct top_options *options, struct strbuf *why)
 {
-    struct screen screen = {.options = options, .sort = options->sort, .style = options->style,
-                            .message = STRBUF_INIT};
+    struct screen screen = {
+        .options = options, .sort = options->sort, .style = options->style, .message = STRBUF_INIT};
     top_model_init(&screen.model, options);
     int error = top_model_look(&screen.model, why);
     if (error > 0)

@@ -1,6 +1,6 @@
-/* See terminal.h. Signals that ask us to end set a flag that the loop looks at. Those that say that something is
- * wrong with us write the terminal's way back themselves, with what was prepared before: nothing of ncurses
- * may be called there. */
+/* See terminal.h. Signals that ask us to end set a flag that the loop looks at. Those that say that
+ * something is wrong with us write the terminal's way back themselves, with what was prepared
+ * before: nothing of ncurses may be called there. */
 #include "top/terminal.h"
 
 #include <errno.h>
@@ -14,7 +14,9 @@
 #include <termios.h>
 #include <unistd.h>
 
-enum { ENDLESS_KEYS = 64 }; /* so many times ready to read and nothing there: the terminal is gone */
+enum {
+    ENDLESS_KEYS = 64
+}; /* so many times ready to read and nothing there: the terminal is gone */
 
 static const int asking[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 static const int failing[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
@@ -96,7 +98,8 @@ int terminal_begin(bool colour, struct strbuf *why)
     int error;
     if (setupterm(NULL, STDOUT_FILENO, &error) == ERR) {
         const char *name = getenv("TERM");
-        strbuf_addf(why, "the terminal '%s' (TERM) is not known here: use --plain", name ? name : "");
+        strbuf_addf(why, "the terminal '%s' (TERM) is not known here: use --plain",
+                    name ? name : "");
         return -ENOTTY;
     }
     add_way_back("sgr0");

@@ -12,7 +12,8 @@ void terminal_end(void);
 
 /* Were we told to end? */
 bool terminal_is_over(void);
-/* The next key within so many ms, as ncurses names it; ERR: none. KEY_RESIZE when the size has changed. */
+/* The next key within so many ms, as ncurses names it; ERR: none. KEY_RESIZE when the size has
+ * changed. */
 int terminal_key(int milliseconds);
 
 #endif

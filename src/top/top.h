@@ -1,4 +1,5 @@
-/* A program that is being recorded, watched in the terminal: its profile is read again whenever it has changed.
+/* A program that is being recorded, watched in the terminal: its profile is read again whenever it
+ * has changed.
  *
  *   find ── path ──▶ model ── rows, figures ──▶ screen (ncurses) or plain (lines)
  *
@@ -31,18 +32,19 @@ struct top_options {
     uint64_t count;       /* looks, in lines; 0: until the recording ends */
     size_t rows;          /* call sites in a look, in lines */
     enum top_sort sort;
-    const char *filter;   /* regular expression; NULL: none */
+    const char *filter; /* regular expression; NULL: none */
     bool hide_std;
     struct style style;
 };
 
-/* Both return 0 or -errno with a sentence in `why`. top_screen() needs a terminal on stdin and stdout, and gives it back
- * as it was on every way out, also when the process is ended by a signal. */
+/* Both return 0 or -errno with a sentence in `why`. top_screen() needs a terminal on stdin and
+ * stdout, and gives it back as it was on every way out, also when the process is ended by a signal.
+ */
 int top_screen(const struct top_options *options, struct strbuf *why);
 int top_plain(const struct top_options *options, struct strbuf *why);
 
-/* The profile of a process that is being recorded: of those that any process of ours is writing, the one that says that it is of
- * `pid`; or the only one that `pid` itself writes. */
+/* The profile of a process that is being recorded: of those that any process of ours is writing,
+ * the one that says that it is of `pid`; or the only one that `pid` itself writes. */
 int top_find(pid_t pid, struct strbuf *path, struct strbuf *why);
 
 #endif

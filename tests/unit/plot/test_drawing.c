@@ -1,4 +1,5 @@
-/* Charts drawn: with hostile names, with gaps, stacked, and with nothing that could be divided by. */
+/* Charts drawn: with hostile names, with gaps, stacked, and with nothing that could be divided by.
+ */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +11,8 @@
 #include "base/text.h"
 #include "plot/plot.h"
 
-static const char hostile[] = "</text><script>alert('x')</script>&\"\033[2J\n\xff\xef\xbf\xbe`rm`\\";
+static const char hostile[] =
+    "</text><script>alert('x')</script>&\"\033[2J\n\xff\xef\xbf\xbe`rm`\\";
 
 static struct chart sample_chart(const char *name, enum chart_shape shape)
 {
@@ -27,7 +29,8 @@ static struct chart sample_chart(const char *name, enum chart_shape shape)
     return chart;
 }
 
-/* Tags are closed in order, attributes quoted, every & begins a known entity, nothing is below a space but newlines. */
+/* Tags are closed in order, attributes quoted, every & begins a known entity, nothing is below a
+ * space but newlines. */
 static void assert_well_formed(const char *text)
 {
     const char *open[64];
@@ -130,7 +133,8 @@ static void text_stays_within_its_columns_and_marks_each_series(void **state)
             assert_null(strchr(out.data, '\xff'));
             for (char *line = strtok(out.data, "\n"); line; line = strtok(NULL, "\n")) {
                 assert_true(text_width(line) <= columns);
-                if (strstr(line, "alert") || strstr(line, "…")) /* title, note and legend: no plot */
+                if (strstr(line, "alert") ||
+                    strstr(line, "…")) /* title, note and legend: no plot */
                     continue;
                 for (const char *at = line; !utf8 && *at; at++)
                     assert_true((unsigned char)*at < 128);

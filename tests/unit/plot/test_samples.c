@@ -35,8 +35,11 @@ static void functions_are_series_of_their_own(void **state)
     (void)state;
     struct plot_run run;
     struct strbuf why = STRBUF_INIT;
-    assert_int_equal(parse(&run, "func=std::map<int, int> ts=0 mem=1\nfunc=b ts=0 mem=2\n"
-                                 "func=std::map<int, int> ts=1 mem=3\n", &why), 0);
+    assert_int_equal(parse(&run,
+                           "func=std::map<int, int> ts=0 mem=1\nfunc=b ts=0 mem=2\n"
+                           "func=std::map<int, int> ts=1 mem=3\n",
+                           &why),
+                     0);
     assert_int_equal(run.sample_count, 2);
     assert_string_equal(run.samples[0].function, "std::map<int, int>");
     assert_int_equal(run.samples[0].count, 2);
@@ -57,9 +60,9 @@ static void an_empty_line_is_a_gap(void **state)
 static void what_is_none_is_said_with_its_line(void **state)
 {
     (void)state;
-    static const char *const bad[] = {"0 1\n2 x\n", "0 1\n2\n", "0 1\n2 -5\n", "0 1\nnan 5\n",
-                                      "0 1\n1e300 5\n", "0 1\nfunc=a ts=1\n", "0 1\n1 1e999\n",
-                                      "0 1\n0x 5y\n"};
+    static const char *const bad[] = {"0 1\n2 x\n",     "0 1\n2\n",       "0 1\n2 -5\n",
+                                      "0 1\nnan 5\n",   "0 1\n1e300 5\n", "0 1\nfunc=a ts=1\n",
+                                      "0 1\n1 1e999\n", "0 1\n0x 5y\n"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct plot_run run;
         struct strbuf why = STRBUF_INIT;
