@@ -1,9 +1,10 @@
-/* The memory of four C++ containers over time, as malloc_count's page compares them: each inserts the same random
- * numbers, one a run.
+/* The memory of four C++ containers over time, as malloc_count's page compares them: each inserts
+ * the same random numbers, one container a run.
  *
  *   g++ -O2 -g -o containers containers.cpp
  *   for c in map unordered_map vector deque; do tidemark record -o $c.tmk ./containers $c; done
- *   tidemark plot map.tmk unordered_map.tmk vector.tmk deque.tmk --level requested -o containers.svg
+ *   tidemark plot map.tmk unordered_map.tmk vector.tmk deque.tmk --level requested \
+ *       --relative -o containers.svg
  */
 #include <cstdio>
 #include <cstdlib>

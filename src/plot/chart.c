@@ -154,9 +154,9 @@ bool chart_settle(struct chart *chart)
         widen_by_series(chart, i, &any);
     if (!any)
         chart->x.low = 0, chart->x.high = 0;
-    if (chart->x.high <= chart->x.low)
-        chart->x.high = chart->x.low + 1;
-    chart->y.high = chart->y.high > 0 ? chart->y.high * HEADROOM : 1;
+    /* A nanosecond or a byte at least: what is less is a rounding error. */
+    chart->x.high = fmax(chart->x.high, chart->x.low + 1);
+    chart->y.high = fmax(chart->y.high * HEADROOM, 1);
     return any;
 }
 

@@ -14,6 +14,8 @@ enum {
     FUNCTIONS_MAX = 64
 };
 
+#define BYTES_MAX 0x1p64
+
 struct sample {
     char function[128]; /* "": none */
     double seconds, bytes;
@@ -116,9 +118,11 @@ static int take_line(struct plot_run *run, const char *line, size_t number, cons
     }
     if (sample.is_gap)
         return *after_blanks(line) ? 0 : add_gap(run);
-    if (sample.bytes < 0 || fabs(sample.seconds) > 1e10) {
-        strbuf_addf(why, "%s, line %zu: the size is negative, or the time beyond centuries", name,
-                    number);
+    if (sample.bytes < 0 || sample.bytes > BYTES_MAX || fabs(sample.seconds) > 1e10) {
+        strbuf_addf(why,
+                    "%s, line %zu: the size is negative or more than any memory, or the time "
+                    "centuries away",
+                    name, number);
         return -EINVAL;
     }
     struct plot_samples *samples = samples_of(run, sample.function);

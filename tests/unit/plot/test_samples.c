@@ -60,9 +60,9 @@ static void an_empty_line_is_a_gap(void **state)
 static void what_is_none_is_said_with_its_line(void **state)
 {
     (void)state;
-    static const char *const bad[] = {"0 1\n2 x\n",     "0 1\n2\n",       "0 1\n2 -5\n",
-                                      "0 1\nnan 5\n",   "0 1\n1e300 5\n", "0 1\nfunc=a ts=1\n",
-                                      "0 1\n1 1e999\n", "0 1\n0x 5y\n"};
+    static const char *const bad[] = {"0 1\n2 x\n",         "0 1\n2\n",       "0 1\n2 -5\n",
+                                      "0 1\nnan 5\n",       "0 1\n1e300 5\n", "0 1\n1 1e300\n",
+                                      "0 1\nfunc=a ts=1\n", "0 1\n1 1e999\n", "0 1\n0x 5y\n"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct plot_run run;
         struct strbuf why = STRBUF_INIT;
