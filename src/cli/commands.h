@@ -15,6 +15,8 @@ int cmd_replay(int argc, char **argv);
 int cmd_at(int argc, char **argv);
 int cmd_blocks(int argc, char **argv);
 int cmd_events(int argc, char **argv);
+int cmd_plot(int argc, char **argv);
+int cmd_top(int argc, char **argv);
 int cmd_job(int argc, char **argv);
 int cmd_ps(int argc, char **argv);
 int cmd_maps(int argc, char **argv);

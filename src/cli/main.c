@@ -25,6 +25,8 @@ static const struct command commands[] = {
     {"report", cmd_report, "show a profile: peak, leaks, top call sites and their callers"},
     {"insight", cmd_insight, "say what is wrong with a program's use of memory, and what to do"},
     {"annotate", cmd_annotate, "show source with the figures of each line"},
+    {"plot", cmd_plot, "draw memory over time, call paths, ranks, sizes"},
+    {"top", cmd_top, "watch a program that is being recorded"},
     {"serve", cmd_serve, "show profiles in the browser"},
     {"html", cmd_html, "write the web view of profiles as one HTML file"},
     {"replay", cmd_replay, "turn a trace into a profile again; or run it under other allocators"},

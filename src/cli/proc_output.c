@@ -6,9 +6,10 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "cli/output.h"
 #include "process/proc_file.h"
 
-enum { LEAST_COLUMNS = 72, USUAL_COLUMNS = 160, MOST_COLUMNS = 1000 };
+enum { USUAL_COLUMNS = 160 };
 
 void proc_settle_arguments(struct proc_arguments *arguments, uint64_t top)
 {
@@ -20,15 +21,10 @@ void proc_settle_arguments(struct proc_arguments *arguments, uint64_t top)
 
 struct show_options proc_settle(const struct proc_arguments *arguments)
 {
-    size_t columns = term_columns(stdout);
-    columns = arguments->width          ? arguments->width
-              : columns > USUAL_COLUMNS ? USUAL_COLUMNS
-                                        : columns;
-    columns = columns < LEAST_COLUMNS ? LEAST_COLUMNS : columns;
     return (struct show_options){
         .style = {.colour = term_wants_colour((enum term_colour)arguments->colour, stdout),
                   .utf8 = term_is_utf8(),
-                  .columns = columns < MOST_COLUMNS ? columns : MOST_COLUMNS},
+                  .columns = output_columns(arguments->width, USUAL_COLUMNS)},
         .top = arguments->top,
     };
 }
@@ -49,16 +45,14 @@ int proc_close(const struct options_command *command, struct term_pager *pager, 
 
 int proc_complain(const struct options_command *command, const char *format, ...)
 {
-    struct strbuf text = STRBUF_INIT, safe = STRBUF_INIT;
+    struct strbuf text = STRBUF_INIT;
     va_list arguments;
     va_start(arguments, format);
     strbuf_addv(&text, format, arguments);
     va_end(arguments);
-    text_add_safe_string(&safe, text.data);
-    fprintf(stderr, "tidemark %s: %s\n", command->name, safe.data);
+    int status = output_complain(command->name, text.data);
     strbuf_release(&text);
-    strbuf_release(&safe);
-    return OPTIONS_EXIT_FAILURE;
+    return status;
 }
 
 int proc_take_pid(const struct options_command *command, const char *word, pid_t *pid)
