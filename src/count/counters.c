@@ -12,7 +12,7 @@ __thread struct count_slot *count_slot_current;
 int64_t count_step_bytes;
 bool count_exact;
 bool count_real_nests;
-void (*count_observer)(bool allocated, size_t size);
+void (*count_observer)(bool allocated, size_t size, size_t ahead);
 
 /* ---- Slots ---- */
 

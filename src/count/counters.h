@@ -22,8 +22,9 @@ extern bool count_exact;
 extern bool count_real_nests;
 
 /* Called after every change, in the thread that made it; NULL: nobody wants to know. `size` is what
- * was allocated or freed; a realloc is a free and then an allocation. */
-extern void (*count_observer)(bool allocated, size_t size);
+ * was allocated or freed; a realloc is a free and then an allocation, of which current_bytes has both
+ * already: `ahead` is by how much it is ahead of this change. */
+extern void (*count_observer)(bool allocated, size_t size, size_t ahead);
 
 /* Makes this thread a slot; NULL: there are too many threads. */
 struct count_slot *count_slot_begin(void);
@@ -112,7 +113,7 @@ count_birth(struct count_slot *slot, enum count_kind kind, void *block, size_t s
     count_add(&slot->requested_bytes, size);
     count_level(slot, (int64_t)size);
     if (unlikely(count_observer))
-        count_observer(true, size);
+        count_observer(true, size, 0);
 }
 
 /* A block of so many bytes is gone, or about to go, and no longer in the ledger. */
@@ -121,7 +122,7 @@ static inline __attribute__((always_inline)) void count_gone(struct count_slot *
     count_add(&slot->calls[COUNT_FREE], 1);
     count_level(slot, -(int64_t)size);
     if (unlikely(count_observer))
-        count_observer(false, size);
+        count_observer(false, size, 0);
 }
 
 /* Before a block goes. */

@@ -106,8 +106,8 @@ static void reallocated(struct count_slot *slot, void *block, uint64_t old_size,
     count_add(&slot->requested_bytes, size);
     count_level(slot, (int64_t)size - (int64_t)old_size);
     if (unlikely(count_observer)) {
-        count_observer(false, old_size);
-        count_observer(true, size);
+        count_observer(false, old_size, size);
+        count_observer(true, size, 0);
     }
 }
 

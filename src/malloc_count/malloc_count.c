@@ -14,12 +14,12 @@
 
 static struct callback callback;
 
-static void call_back(bool allocated, size_t size)
+static void call_back(bool allocated, size_t size, size_t current)
 {
     struct callback now = callback_get(&callback);
     (void)allocated, (void)size;
     if (now.call)
-        ((malloc_count_callback_type)now.call)(now.cookie, malloc_count_current());
+        ((malloc_count_callback_type)now.call)(now.cookie, current);
 }
 
 API void malloc_count_set_callback(malloc_count_callback_type call, void *cookie)

@@ -72,8 +72,9 @@ static unsigned bin_of(size_t size)
     return bin;
 }
 
-static void count_in_region(bool allocated, size_t size)
+static void count_in_region(bool allocated, size_t size, size_t current)
 {
+    (void)current;
     struct region *region = region_now();
     count_block(allocated ? 1 : -1);
     if (!allocated) {
@@ -91,13 +92,13 @@ static struct callback callback;
 
 #define SUM(field) ((size_t)(regions[SEQ_REGION].field + regions[PAR_REGION].field))
 
-static void call_back(bool allocated, size_t size)
+static void call_back(bool allocated, size_t size, size_t current)
 {
     struct callback now = callback_get(&callback);
     (void)allocated, (void)size;
     if (now.call)
         ((malloc_count_callback_type)now.call)(
-            now.cookie, malloc_count_current(), SUM(mallocs), SUM(frees),
+            now.cookie, current, SUM(mallocs), SUM(frees),
             (size_t)regions[TX_REGION].mallocs, (size_t)regions[TX_REGION].frees);
 }
 

@@ -9,19 +9,25 @@
 
 #define API __attribute__((visibility("default")))
 
+/* In the headers of both interfaces. */
+size_t malloc_count_current(void), malloc_count_peak(void), malloc_count_num_allocs(void);
+void malloc_count_reset_peak(void), malloc_count_print_status(void);
+
 static observer *observing, *counting;
 static __thread bool being_told;
 
-static void tell(bool allocated, size_t size)
+static void tell(bool allocated, size_t size, size_t ahead)
 {
     observer *told = __atomic_load_n(&observing, __ATOMIC_ACQUIRE);
+    size_t current = malloc_count_current();
+    current -= ahead < current ? ahead : current;
     if (counting)
-        counting(allocated, size);
+        counting(allocated, size, current);
     if (being_told || !told)
         return;
     int saved_errno = errno;
     being_told = true;
-    told(allocated, size);
+    told(allocated, size, current);
     being_told = false;
     errno = saved_errno;
 }
@@ -64,26 +70,24 @@ __attribute__((constructor)) static void begin(void)
     count_exact = true;
 }
 
-size_t malloc_count_current(void);
 API size_t malloc_count_current(void)
 {
     int64_t current = __atomic_load_n(&count_state.current_bytes, __ATOMIC_RELAXED);
     return current > 0 ? (size_t)current : 0;
 }
 
-size_t malloc_count_peak(void);
 API size_t malloc_count_peak(void)
 {
     return (size_t)__atomic_load_n(&count_state.peak_bytes, __ATOMIC_RELAXED);
 }
 
-void malloc_count_reset_peak(void);
 API void malloc_count_reset_peak(void)
 {
-    __atomic_store_n(&count_state.peak_bytes, (int64_t)malloc_count_current(), __ATOMIC_RELAXED);
+    __atomic_store_n(&count_state.peak_bytes, (int64_t)malloc_count_current(), __ATOMIC_SEQ_CST);
+    /* Another thread may have raised the peak that we have just overwritten. */
+    count_raise_peak(__atomic_load_n(&count_state.current_bytes, __ATOMIC_SEQ_CST));
 }
 
-size_t malloc_count_num_allocs(void);
 API size_t malloc_count_num_allocs(void)
 {
     struct count_figures figures;
@@ -94,7 +98,6 @@ API size_t malloc_count_num_allocs(void)
     return calls;
 }
 
-void malloc_count_print_status(void);
 API void malloc_count_print_status(void)
 {
     struct line line = {0};

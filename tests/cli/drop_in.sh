@@ -10,6 +10,8 @@ sed 's/[0-9,]\+/N/g' err
 echo "--- MemProfile"
 "$programs/cli_drop_in_profile" 2>err
 grep -v exiting err
+# Line by line as the original's rule has them; the stack is as deep as each implementation makes it.
+paste rule.txt ours.txt | awk 'NF != 4 || $2 - $4 > 2000 || $4 - $2 > 2000 { print "not the same: " $0 } END { print NR " lines by the rule" }'
 awk 'NF == 0 { breaks++; next } NF != 2 || $1 !~ /^[0-9.e+-]+$/ || $2 !~ /^[0-9]+$/ { print "not a line: " $0 }
      $1 < before { print "time goes back" } { before = $1; n++; if ($2 > most) most = $2; last = $2 }
      END { print breaks " break"; print (n > 30 ? "lines" : "too few lines: " n)

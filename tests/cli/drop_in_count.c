@@ -57,6 +57,13 @@ static void callback(void *cookie, size_t current)
         abort();
 }
 
+static size_t steps[2];
+static void in_steps(void *cookie, size_t current)
+{
+    if (told < 2)
+        ((size_t *)cookie)[told++] = current;
+}
+
 static void *churn(void *argument)
 {
     void *kept[100];
@@ -93,6 +100,13 @@ int main(void)
     malloc_count_set_callback(NULL, NULL);
     free(malloc(5));
     printf("told %zu times, last %zu\n", told, told_last - before);
+    told = 0;
+    b = malloc(700);
+    malloc_count_set_callback(in_steps, steps);
+    b = realloc(b, 900);
+    malloc_count_set_callback(NULL, NULL);
+    printf("a realloc: %zu, then %zu\n", steps[0] - before, steps[1] - before);
+    free(b);
 
     void *kept[8];
     pthread_t thread[8];
