@@ -68,6 +68,32 @@ if command -v valgrind >/dev/null; then
     rm -f count.json
 fi
 
+echo "--- against the profile of the same run"
+same_run() { # THREADS
+    local counted=$BIN/../tests/cli/cli_counted
+    tidemark record -q -o run.%n.tmk tidemark count --peak exact -f json -o count.json "$counted" "$1" 50
+    tidemark report run.cli_counted.tmk --json >report.json
+    python3 - <<'EOF_PY'
+import json
+counted, = json.load(open("count.json"))["processes"]
+profile = json.load(open("report.json"))["program"]
+calls = counted["calls"]
+# In a profile a realloc ends a block, too. The peak depends on how threads interleave.
+print(counted["threads"], "threads:", *(name for name, ours, theirs in (
+    ("allocations", calls["malloc"] + calls["calloc"] + calls["aligned"], profile["alloc_count"]),
+    ("reallocs", calls["realloc"], profile["realloc_count"]),
+    ("frees", calls["free"] + calls["realloc"], profile["free_count"]),
+    ("total", counted["total_bytes"], profile["alloc_bytes"] + profile["realloc_bytes"]),
+    ("current", counted["current_bytes"], profile["live_bytes"]),
+    ("peak", counted["threads"] > 2 or counted["peak_bytes"], counted["threads"] > 2 or profile["peak_bytes"]),
+) if ours == theirs))
+EOF_PY
+    rm -f run.*.tmk count.json
+}
+for threads in 1 2 4 8 16; do
+    same_run $threads
+done
+
 echo "--- endings"
 { tidemark count bash -c 'kill -9 $$' 2>err; echo "status $?"; } 2>/dev/null
 grep -c 'killed by signal 9, total: [1-9]' err

@@ -23,3 +23,12 @@ echo "--- regions"
 "$programs/cli_drop_in_regions" >out
 sed -n '/BeginRegion/s/:.*//p; /^parallel\|^transactional/p' out
 awk 'NF != 6 { print "not a line: " $0 } END { print (NR > 0 ? "six columns" : "nothing") }' regions.dat
+
+echo "--- what the libraries offer, beside malloc and its family and the operators"
+family=" malloc calloc realloc reallocarray free cfree memalign aligned_alloc posix_memalign valloc pvalloc free_sized free_aligned_sized dlclose "
+for library in count malloc-count malloc-profile; do
+    echo "$library:"
+    nm -D --defined-only "$BIN/../lib/libtidemark-$library.so" | awk -v family="$family" \
+        '$3 ~ /^_Zn|^_Zd/ { operators++; next } index(family, " " $3 " ") { found++; next } { print "  " $3 }
+         END { print "  and " found " of the family, " operators " operators" }' | LC_ALL=C sort
+done
