@@ -270,6 +270,15 @@ static bool has_memory(const struct census_status *status)
     return ended ? status->threads != PROCESS_UNKNOWN && status->threads > 1 : !status->is_kernel;
 }
 
+/* Who writes a title over its arguments (setproctitle) leaves the rest of their space empty. */
+static void drop_empty_arguments(char *command)
+{
+    static const char empty[] = " ''";
+    size_t length = strlen(command);
+    while (length >= sizeof empty && !strcmp(command + length - (sizeof empty - 1), empty))
+        command[length -= sizeof empty - 1] = '\0';
+}
+
 static int read_process(struct worker *worker, int directory, struct census_process *process)
 {
     pid_t pid = process->status.pid;
@@ -283,6 +292,8 @@ static int read_process(struct worker *worker, int directory, struct census_proc
     process->status = status;
     if (process_command_line(pid, &process->command) != 0)
         process->command = NULL;
+    else
+        drop_empty_arguments(process->command);
     if (read_in(worker, directory, "cgroup") == 0)
         process->cgroup = census_parse_cgroup(worker->text.data);
     if (!is_wanted(worker->request, process)) {

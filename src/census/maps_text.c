@@ -102,8 +102,7 @@ static void print_others(FILE *out, const struct shape *shape, const struct maps
 static void print_files(FILE *out, const struct shape *shape, const struct maps_group *kind)
 {
     const struct maps_group *files = shape->maps->files + kind->first;
-    uint64_t top = shape->options->top;
-    size_t shown = top && top < kind->count ? (size_t)top : kind->count;
+    size_t shown = show_rows(shape->options->top, kind->count);
     if (kind->count == 1 && (!*files->name || *files->name == '['))
         return; /* the kind has said it all */
     for (size_t i = 0; i < shown; i++)

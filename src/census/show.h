@@ -37,6 +37,8 @@ void show_bytes(struct strbuf *line, size_t width, uint64_t bytes);
  */
 void show_name(struct strbuf *line, const struct style *style, const char *name, bool is_path);
 void show_line(FILE *out, struct strbuf *line); /* ends and empties it */
+/* How many of `count` rows are shown: `top` (0: all), but no line "1 other" in a row's place. */
+size_t show_rows(uint64_t top, size_t count);
 
 /* Members "size_bytes", "rss_bytes" … of an object, and the columns of the same names. */
 void show_json_bytes(struct json *json, const struct smaps_bytes *bytes);

@@ -74,6 +74,11 @@ void show_line(FILE *out, struct strbuf *line)
     strbuf_reset(line);
 }
 
+size_t show_rows(uint64_t top, size_t count)
+{
+    return top && top + 1 < count ? (size_t)top : count;
+}
+
 /* ---- The table ----------------------------------------------------------------------------- */
 
 struct columns {
@@ -250,8 +255,7 @@ static void print_others(FILE *out, const struct columns *columns, const struct 
 
 static void print_rows(FILE *out, const struct columns *columns, const struct census_table *table)
 {
-    uint64_t top = columns->options->top;
-    size_t shown = top && top < table->count ? (size_t)top : table->count;
+    size_t shown = show_rows(columns->options->top, table->count);
     char name[64];
     for (size_t i = 0; i < shown; i++)
         print_row(out, columns, &table->rows[i], true, row_name(&table->rows[i], table->by));
