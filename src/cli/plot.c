@@ -10,6 +10,7 @@
 #include "base/term.h"
 
 #include "cli/output.h"
+#include "cli/showing.h"
 #include "cli/whole_file.h"
 #include "plot/plot.h"
 #include "present/match.h"
@@ -18,7 +19,7 @@ enum { USUAL_ROWS = 18, MOST_RUNS = 64 };
 
 struct arguments {
     struct plot_options plot;
-    const char *output;
+    const char *output, *id;
     uint64_t paths, sites, functions, width, height;
     int level, colour;
     bool memory, ranks, nodes, sizes, lifetimes, terminal, force;
@@ -47,9 +48,10 @@ static const struct option_entry entries[] = {
     {"hide-std", 0, OPTION_SWITCH, NULL,
      "leave out frames of the C, C++ and Rust libraries (default: yes)", TO(plot.hide_std), false,
      NULL},
-    {"ranks", 0, OPTION_FLAG, NULL, "ranks over time, of a job's profile (tidemark job -o)",
-     TO(ranks), false, NULL},
+    {"ranks", 0, OPTION_FLAG, NULL, "ranks of a job over time", TO(ranks), false, NULL},
     {"nodes", 0, OPTION_FLAG, NULL, "what each node's ranks held at once", TO(nodes), false, NULL},
+    {"id", 0, OPTION_STRING, "ID", "the job of that id, where a directory has several", TO(id),
+     false, NULL},
     {"sizes", 0, OPTION_FLAG, NULL, "how many blocks of which size", TO(sizes), false, NULL},
     {"lifetimes", 0, OPTION_FLAG, NULL, "how long blocks lived", TO(lifetimes), false, NULL},
     {"bytes", 0, OPTION_FLAG, NULL, "both by the bytes in the blocks, not by their number",
@@ -74,15 +76,15 @@ static const struct options_command command = {
     .synopsis = "[options] FILE…",
     .purpose = "Draws memory over time of one or several runs, of call paths or of a job's ranks, "
                "or how large "
-               "blocks are and how long they live. FILE is a profile, finished or not, or lines of "
-               "time and size "
-               "as malloc_count's memprofile writes.",
+               "blocks are and how long they live. FILE is a profile, finished or not, a directory "
+               "of a job, a trace, or lines of time and size as malloc_count's memprofile writes.",
     .entries = entries,
     .epilogue =
         "Examples:\n"
         "  tidemark plot run.tmk\n"
         "  tidemark plot before.tmk after.tmk --relative -o compared.svg\n"
         "  tidemark plot run.tmk --functions 6 --stacked -o functions.svg\n"
+        "  tidemark plot runs/ -o ranks.svg\n"
         "  tidemark plot map.txt hash.txt btree.txt -o containers.gp && gnuplot -p containers.gp\n",
 };
 
@@ -210,20 +212,49 @@ static int draw_where_asked(const struct chart *chart, const struct arguments *a
     return status ? status : whole_file_close(&file, draw(file.out, chart, arguments, format));
 }
 
+static int complain_why(const struct strbuf *why, int error)
+{
+    return complain(why->length ? why->data : strerror(-error));
+}
+
+static int open_run(struct plot_run *run, const char *path)
+{
+    struct strbuf why = STRBUF_INIT;
+    int error = plot_run_open(run, path, &why);
+    int status = error ? complain_why(&why, error) : 0;
+    strbuf_release(&why);
+    return status;
+}
+
+/* All runs, by the names that they were given by; those opened are to be closed in any case. */
+static int open_runs(struct plot_run *runs, size_t *opened, char **paths, size_t count,
+                     const char *id)
+{
+    struct showing showing;
+    struct showing_options to_show = {.command = "plot", .id = id};
+    int status = showing_open(&showing, &to_show, (const char *const *)paths, count);
+    for (*opened = 0; !status && *opened < count;) {
+        status = open_run(&runs[*opened], showing.shown[*opened].path);
+        if (status)
+            break;
+        runs[*opened].path = paths[*opened];
+        ++*opened;
+    }
+    showing_release(&showing);
+    return status;
+}
+
 static int plot(char **paths, size_t count, const struct arguments *arguments)
 {
     struct plot_run runs[MOST_RUNS];
     struct chart chart = {0};
     struct strbuf why = STRBUF_INIT;
-    size_t opened = 0;
-    int error = 0, status;
-    while (opened < count && !(error = plot_run_open(&runs[opened], paths[opened], &why)))
-        opened++;
-    if (!error)
-        error = plot_chart(&chart, runs, count, &arguments->plot, &why);
+    size_t opened;
+    int status = open_runs(runs, &opened, paths, count, arguments->id);
+    int error = status ? 0 : plot_chart(&chart, runs, count, &arguments->plot, &why);
     if (error)
-        status = complain(why.length ? why.data : strerror(-error));
-    else
+        status = complain_why(&why, error);
+    else if (!status)
         status = draw_where_asked(&chart, arguments);
     chart_release(&chart);
     while (opened)

@@ -181,8 +181,8 @@ int plot_ranks(struct chart *chart, const struct profile *profile, struct strbuf
     struct strbuf program = STRBUF_INIT;
     int error = ranks_init(&ranks, profile);
     if (!error && !ranks.count) {
-        strbuf_add_string(why, "the profile has no ranks over time: make one with `tidemark job -o "
-                               "FILE`, or give the ranks' own profiles");
+        strbuf_add_string(why, "the profile has no ranks over time: give the job's directory, "
+                               "or what `tidemark job -o FILE` makes of it");
         error = -ENODATA;
     }
     if (error)
@@ -224,7 +224,7 @@ int plot_nodes(struct chart *chart, const struct profile *profile, struct strbuf
 {
     static const char *const names[] = {"at most, by the ranks' timelines", "at least"};
     if (!profile->node_peak_count) {
-        strbuf_add_string(why, "the profile has no nodes: make one with `tidemark job -o FILE`");
+        strbuf_add_string(why, "the profile has no nodes: give the job's directory");
         return -ENODATA;
     }
     chart->x = (struct chart_axis){.title = "node", .unit = CHART_PLACE};

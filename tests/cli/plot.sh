@@ -79,5 +79,14 @@ tidemark job job -o job.tmk >/dev/null 2>err || cat err
 try tidemark plot job.tmk -o ranks.svg
 well_formed ranks.svg
 grep -o '>rank [0-9]<' ranks.svg | sort -u | wc -l
+# The directory of the job and a trace do as well.
+try tidemark plot job --title same -o dir.svg
+tidemark plot job.tmk --title same -o file.svg 2>/dev/null
+cmp -s dir.svg file.svg && echo "the same picture"
+tidemark record -q --trace -o t.tmk "$VICTIMS/basic" 1 >/dev/null
+mkdir made
+TMPDIR=$PWD/made try tidemark plot t.tmk t.tmt job --level requested -w 60
+grep '^ *[abc]  ' out
+rmdir made && echo "nothing is left"
 try tidemark plot job.tmk --nodes -o nodes.svg
 well_formed nodes.svg
