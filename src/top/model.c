@@ -122,12 +122,17 @@ static double rate_between(const struct top_model *model, uint64_t now, uint64_t
                : (double)(now - before) * 1e9 / (double)(model->duration_ns - model->before_ns);
 }
 
+static double growth_since(const struct top_model *model, uint64_t now, uint64_t before)
+{
+    return model->before_ns == UINT64_MAX ? NAN : (double)now - (double)before;
+}
+
 static void compare(const struct top_model *model, struct top_row *row)
 {
     const struct top_before *before = before_of(model, row->key);
     row->rate = rate_between(model, row->alloc_count, before ? before->alloc_count : 0);
-    if (model->before_ns != UINT64_MAX)
-        row->growth_bytes = (int64_t)(row->live_bytes - (before ? before->live_bytes : 0));
+    row->growth_bytes =
+        growth_since(model, row->live_bytes, before ? before->live_bytes : 0);
 }
 
 static int make_rows(struct top_model *model)
@@ -222,7 +227,7 @@ static double sort_value(const struct top_row *row, enum top_sort sort)
 {
     switch (sort) {
     case TOP_GROWTH:
-        return (double)row->growth_bytes;
+        return isnan(row->growth_bytes) ? 0 : row->growth_bytes;
     case TOP_RATE:
         return isnan(row->rate) ? -1 : row->rate;
     case TOP_COUNT:
@@ -269,11 +274,9 @@ const struct top_row *top_model_find(const struct top_model *model, uint64_t key
 
 /* ---- Figures ------------------------------------------------------------------------------- */
 
-int64_t top_model_growth(const struct top_model *model)
+double top_model_growth(const struct top_model *model)
 {
-    return model->before_ns == UINT64_MAX
-               ? 0
-               : (int64_t)(model->profile->program.total.live_bytes - model->before_live);
+    return growth_since(model, model->profile->program.total.live_bytes, model->before_live);
 }
 
 double top_model_rate(const struct top_model *model)
@@ -282,13 +285,14 @@ double top_model_rate(const struct top_model *model)
     return rate_between(model, total->alloc_count + total->realloc_count, model->before_allocs);
 }
 
-void top_add_growth(struct strbuf *out, int64_t bytes)
+void top_add_growth(struct strbuf *out, double bytes)
 {
-    if (!bytes)
+    if (isnan(bytes))
+        strbuf_add_char(out, '-');
+    else if (bytes == 0)
         strbuf_add_char(out, '0');
     else
-        strbuf_addf(out, "%c%s", bytes < 0 ? '-' : '+',
-                    human_bytes(bytes < 0 ? -(uint64_t)bytes : (uint64_t)bytes).text);
+        strbuf_addf(out, "%c%s", bytes < 0 ? '-' : '+', human_bytes((uint64_t)fabs(bytes)).text);
 }
 
 void top_add_rate(struct strbuf *out, double rate)

@@ -12,8 +12,7 @@ struct top_row {
     char *name, *place; /* safe; the place may be "" */
     size_t group;       /* into sites.groups */
     uint64_t live_bytes, live_count, alloc_count, alloc_bytes, at_peak_bytes;
-    int64_t growth_bytes;
-    double rate; /* NAN: there is no look before */
+    double growth_bytes, rate; /* NAN: there is no look before */
 };
 
 struct top_before {
@@ -45,12 +44,12 @@ int top_model_look(struct top_model *model, struct strbuf *why);
 void top_model_sort(struct top_model *model, enum top_sort sort, bool ascending);
 const struct top_row *top_model_find(const struct top_model *model, uint64_t key); /* or NULL */
 
-/* Of the program; the rate is NAN, the growth 0 where there is no look before. */
-int64_t top_model_growth(const struct top_model *model);
+/* Of the program; NAN where there is no look before. */
+double top_model_growth(const struct top_model *model);
 double top_model_rate(const struct top_model *model);
 
 /* "+1.2 MiB", "-3.0 KiB", "0" */
-void top_add_growth(struct strbuf *out, int64_t bytes);
+void top_add_growth(struct strbuf *out, double bytes);
 /* "1.2 k/s", "-" where it is not known */
 void top_add_rate(struct strbuf *out, double rate);
 /* "live 1.2 GiB in 1,234 blocks, peak …": the state in one line. */

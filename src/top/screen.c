@@ -258,15 +258,21 @@ static void add_figures(struct strbuf *out, const struct top_model *model,
 {
     const struct call_metrics *call = &model->sites.groups[row->group].merged.metrics;
     uint64_t calls = row->alloc_count;
-    strbuf_addf(out, "  live      %s, in blocks: %s; ", human_bytes(row->live_bytes).text,
+    strbuf_addf(out, "  live      %s, in blocks: %s", human_bytes(row->live_bytes).text,
                 human_count(row->live_count).text);
-    top_add_growth(out, row->growth_bytes);
-    strbuf_addf(out, " since the look before\n  at peak   %s\n",
-                human_bytes(row->at_peak_bytes).text);
-    strbuf_addf(out, "  asked     for %2$s, in calls: %1$s, on average %3$s; ",
+    if (!isnan(row->growth_bytes)) {
+        strbuf_add_string(out, "; ");
+        top_add_growth(out, row->growth_bytes);
+        strbuf_add_string(out, " since the look before");
+    }
+    strbuf_addf(out, "\n  at peak   %s\n", human_bytes(row->at_peak_bytes).text);
+    strbuf_addf(out, "  asked     for %2$s, in calls: %1$s, on average %3$s",
                 human_count(calls).text, human_bytes(row->alloc_bytes).text,
                 calls ? human_bytes(row->alloc_bytes / calls).text : "-");
-    top_add_rate(out, row->rate);
+    if (!isnan(row->rate)) {
+        strbuf_add_string(out, "; ");
+        top_add_rate(out, row->rate);
+    }
     strbuf_addf(out, "\n  freed     blocks: %s", human_count(call->free_count).text);
     if (call->free_count)
         strbuf_addf(out, " after %s on average",

@@ -4,6 +4,7 @@ command -v tmux >/dev/null || skip "no tmux"
 
 tmux() { command tmux -L "tidemark-top-$$" -f /dev/null "$@"; }
 screen() { tmux capture-pane -p -t top; }
+until_false() { until_true eval "! $*"; }
 shows() { screen | grep -q -- "$1"; }
 keys() { tmux send-keys -t top "$@"; }
 trap 'tmux kill-server 2>/dev/null; kill -KILL $recorder $program 2>/dev/null' EXIT
@@ -30,6 +31,32 @@ sentence "nowhere.tmk"
 
 LC_ALL=C.UTF-8 tmux -u new-session -d -s top -x 100 -y 30 'stty -g >before; exec sh'
 tmux set-option -t top remain-on-exit on >/dev/null
+
+# A recording that has ended says the same at each look: its screens, as they are. Drawn once there is
+# what `shows` waits for, and nothing moves any more.
+settled() { local before=$(screen); sleep 0.2; [ "$before" = "$(screen)" ]; }
+picture() { # WHAT-IS-THERE-WHEN-IT-IS-DRAWN [FROM-WHICH-LINE]; without empty lines
+    until_true shows "$1"
+    until_true settled
+    echo "--- $1"
+    screen | sed -n "${2:-1},\$ { s/ *\$//; /./ s/^/|/p }"
+}
+cp "$HERE/../golden/profile-v2-details.tmk" ended.tmk
+keys 'clear; NO_COLOR=1 tidemark top ended.tmk' Enter
+picture 'call site, by live'
+keys B; picture 'by all bytes' 13
+keys I; picture 'least first' 13
+keys I; keys P; picture 'by at peak' 13
+keys /; keys read_; picture 'Search: read_' 13
+keys Enter; keys Enter; picture 'callers, by live'
+keys h; picture 'sort by live, growth'
+tmux resize-window -t top -x 72 -y 14
+keys Escape; until_true shows 'callers, by'; keys Escape; picture 'F1 Help'
+keys q
+tmux resize-window -t top -x 100 -y 30
+until_false shows 'F1 Help'
+keys 'clear' Enter
+
 start() { keys "tidemark top $* live.tmk; echo status \$?; stty -g >after" Enter; until_true shows 'F1 Help'; }
 restored() {
     until_true shows 'status [0-9]'
@@ -41,7 +68,6 @@ restored() {
     keys 'clear' Enter
     until_false shows 'status'
 }
-until_false() { until_true eval "! $*"; }
 
 start
 shows 'tidemark top  killed' && echo "which program"
