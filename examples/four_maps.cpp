@@ -3,10 +3,12 @@
  *
  *   c++ -O2 -Iinclude/tidemark/malloc_count examples/four_maps.cpp -Lbuild/release/lib \
  *       -ltidemark-malloc-count -o four_maps
- *   LD_LIBRARY_PATH=build/release/lib ./four_maps 1000000 && gnuplot four_maps.gp
+ *   LD_LIBRARY_PATH=build/release/lib ./four_maps 1000000
+ *   tidemark plot four_maps-*.txt -o four_maps.svg        or: gnuplot examples/four_maps.gp
  *
  * Each map is filled, looked through and destroyed in a process of its own, since what one leaves in
- * the allocator would change the next. four_maps.gp draws four_maps.svg from the lines that they write.
+ * the allocator would change the next. Recorded (tidemark record -o 'four_maps.%p.tmk' ./four_maps)
+ * the same four runs are profiles, and tidemark plot draws these as well.
  *
  * What to look for: the plateaus' heights (bytes for each of a million pairs of 8), the steps of the
  * sorted vector, which doubles, and of the hash tables, which for a moment have their old and their new

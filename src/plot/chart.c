@@ -108,6 +108,43 @@ void chart_thin(struct chart_series *series)
     series->count = kept;
 }
 
+/* Of points[first, end), which have one column: those that stay, in their order. Returns how many. */
+static size_t keep_outline(struct chart_point *to, const struct chart_point *points, size_t first,
+                           size_t end)
+{
+    size_t low = first, high = first, kept = 0;
+    for (size_t i = first; i < end; i++) {
+        low = points[i].y < points[low].y ? i : low;
+        high = points[i].y > points[high].y ? i : high;
+    }
+    for (size_t i = first; i < end; i++)
+        if (i == first || i == low || i == high || i + 1 == end)
+            to[kept++] = points[i];
+    return kept;
+}
+
+void chart_reduce(struct chart_series *series, size_t columns)
+{
+    struct chart_point *points = series->points;
+    double start = INFINITY, stop = -INFINITY, width;
+    size_t kept = 0, end;
+    for (size_t i = 0; i < series->count; i++) {
+        start = fmin(start, points[i].x);
+        stop = fmax(stop, points[i].x);
+    }
+    width = (stop - start) / (double)columns;
+    if (series->count <= 4 * columns || !(width > 0))
+        return;
+    for (size_t first = 0; first < series->count; first = end) {
+        double column = floor((points[first].x - start) / width);
+        for (end = first + 1; end < series->count && !isnan(points[first].y); end++)
+            if (isnan(points[end].y) || floor((points[end].x - start) / width) != column)
+                break;
+        kept += keep_outline(points + kept, points, first, end);
+    }
+    series->count = kept;
+}
+
 /* ---- Ends of the axes ---------------------------------------------------------------------- */
 
 static void widen(struct chart_axis *axis, double value)

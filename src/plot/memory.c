@@ -16,6 +16,8 @@ const char *plot_colour(unsigned colour)
     return colours[colour % PLOT_COLOURS];
 }
 
+enum { SAMPLE_COLUMNS = 1000 };
+
 /* ---- Names --------------------------------------------------------------------------------- */
 
 static void add_program(struct strbuf *out, const struct plot_run *run)
@@ -133,9 +135,10 @@ static void add_samples(struct chart *chart, const struct plot_run *run, const c
         struct strbuf full = STRBUF_INIT;
         strbuf_addf(&full, "%s%s%s", name, samples->function ? ": " : "",
                     samples->function ? samples->function : "");
-        struct chart_series *series = chart_add(chart, full.data, CHART_LINE, (*colour)++);
+        struct chart_series *series = chart_add(chart, full.data, CHART_STEPS, (*colour)++);
         for (size_t j = 0; j < samples->count; j++)
             chart_add_point(series, samples->points[j].x, samples->points[j].y);
+        chart_reduce(series, SAMPLE_COLUMNS);
         strbuf_release(&full);
     }
 }
@@ -155,7 +158,7 @@ static void make_relative(struct chart *chart, size_t first, double span)
 {
     for (size_t i = first; i < chart->count; i++)
         for (size_t j = 0; j < chart->series[i].count; j++)
-            chart->series[i].points[j].x *= 100 / span;
+            chart->series[i].points[j].x = 100 * (chart->series[i].points[j].x / span);
 }
 
 /* ---- What is said above -------------------------------------------------------------------- */

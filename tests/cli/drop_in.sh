@@ -24,6 +24,21 @@ echo "--- regions"
 sed -n '/BeginRegion/s/:.*//p; /^parallel\|^transactional/p' out
 awk 'NF != 6 { print "not a line: " $0 } END { print (NR > 0 ? "six columns" : "nothing") }' regions.dat
 
+echo "--- examples/four_maps.cpp"
+"$programs/cli_four_maps" 50000 2>err | sed 's/ *[0-9.]* bytes.*//' | sort
+tidemark plot four_maps-*.txt -o four_maps.svg 2>/dev/null
+for map in map unordered vector deque; do
+    grep -c "<title>four_maps-$map" four_maps.svg
+done
+if command -v gnuplot >/dev/null; then
+    rm four_maps.svg
+    gnuplot "$HERE/../../examples/four_maps.gp" 2>&1
+fi
+grep -c '</svg>' four_maps.svg
+# The page's figures: a node of std::map has 40 bytes; a vector that doubles for a moment has old and new.
+awk '$2 > most { most = $2 } END { print (most >= 50000 * 40 && most < 50000 * 41 + 9000 ? "40 bytes a pair" : "not " most) }' four_maps-map.txt
+awk '$2 > most { most = $2 } END { print (most >= 98304 * 8 && most < 98304 * 8 + 9000 ? "65536 and 32768 pairs" : "not " most) }' four_maps-vector.txt
+
 echo "--- what the libraries offer, beside malloc and its family and the operators"
 family=" malloc calloc realloc reallocarray free cfree memalign aligned_alloc posix_memalign valloc pvalloc free_sized free_aligned_sized dlclose "
 for library in count malloc-count malloc-profile; do

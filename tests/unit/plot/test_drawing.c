@@ -186,6 +186,38 @@ static void levels_are_thinned_and_nothing_else(void **state)
     chart_release(&chart);
 }
 
+/* The highest and the lowest of every tenth of the way are there as before. */
+static void what_is_reduced_keeps_its_outline(void **state)
+{
+    (void)state;
+    enum { COLUMNS = 10, POINTS = 10000 };
+    double low[2][COLUMNS], high[2][COLUMNS];
+    struct chart chart = {0};
+    struct chart_series *series = chart_add(&chart, "", CHART_STEPS, 0);
+    for (int i = 0; i < POINTS; i++)
+        chart_add_point(series, i, i == 777 ? NAN : (i * 7919L) % 10007);
+    for (int after = 0; after < 2; after++) {
+        for (int i = 0; i < COLUMNS; i++)
+            low[after][i] = INFINITY, high[after][i] = -INFINITY;
+        for (size_t i = 0; i < series->count; i++) {
+            int column = (int)(series->points[i].x * COLUMNS / (POINTS - 1));
+            column = column < COLUMNS ? column : COLUMNS - 1;
+            low[after][column] = fmin(low[after][column], series->points[i].y);
+            high[after][column] = fmax(high[after][column], series->points[i].y);
+        }
+        if (!after)
+            chart_reduce(series, COLUMNS);
+    }
+    assert_in_range(series->count, 2 * COLUMNS, 4 * COLUMNS + 8);
+    assert_memory_equal(low[0], low[1], sizeof low[0]);
+    assert_memory_equal(high[0], high[1], sizeof high[0]);
+    size_t gaps = 0;
+    for (size_t i = 0; i < series->count; i++)
+        gaps += isnan(series->points[i].y);
+    assert_int_equal(gaps, 1);
+    chart_release(&chart);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -195,6 +227,7 @@ int main(void)
         cmocka_unit_test(text_stays_within_its_columns_and_marks_each_series),
         cmocka_unit_test(nothing_and_one_point_can_be_drawn),
         cmocka_unit_test(levels_are_thinned_and_nothing_else),
+        cmocka_unit_test(what_is_reduced_keeps_its_outline),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

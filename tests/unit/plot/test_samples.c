@@ -20,13 +20,13 @@ static void times_are_seconds_and_sizes_bytes(void **state)
     (void)state;
     struct plot_run run;
     struct strbuf why = STRBUF_INIT;
-    assert_int_equal(parse(&run, "0.5 1024\n1 2048 7 7 3 3\n# done\n1e-3 1e6", &why), 0);
+    assert_int_equal(parse(&run, "0.5 1024\n1 2048 7 7 3 3\n# done\n15e-1 1e6", &why), 0);
     assert_int_equal(run.sample_count, 1);
     assert_null(run.samples[0].function);
     assert_int_equal(run.samples[0].count, 3);
     assert_true(fabs(run.samples[0].points[0].x - 5e8) <= 1);
     assert_true(run.samples[0].points[1].y == 2048);
-    assert_true(fabs(run.samples[0].points[2].x - 1e6) <= 1);
+    assert_true(fabs(run.samples[0].points[2].x - 15e8) <= 1);
     plot_run_close(&run);
 }
 
@@ -54,6 +54,17 @@ static void an_empty_line_is_a_gap(void **state)
     assert_int_equal(parse(&run, "\n0 1\n\n\n1 2\n", &why), 0);
     assert_int_equal(run.samples[0].count, 3);
     assert_true(isnan(run.samples[0].points[1].y));
+    plot_run_close(&run);
+}
+
+static void time_that_begins_again_is_a_gap(void **state)
+{
+    (void)state;
+    struct plot_run run;
+    struct strbuf why = STRBUF_INIT;
+    assert_int_equal(parse(&run, "0 1\n2 2\n1.99 3\n0.1 4\n1 5\n", &why), 0);
+    assert_int_equal(run.samples[0].count, 6);
+    assert_true(isnan(run.samples[0].points[3].y));
     plot_run_close(&run);
 }
 
@@ -85,6 +96,7 @@ int main(void)
         cmocka_unit_test(times_are_seconds_and_sizes_bytes),
         cmocka_unit_test(functions_are_series_of_their_own),
         cmocka_unit_test(an_empty_line_is_a_gap),
+        cmocka_unit_test(time_that_begins_again_is_a_gap),
         cmocka_unit_test(what_is_none_is_said_with_its_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
