@@ -18,7 +18,7 @@ struct shape {
 static void add_figures(struct strbuf *line, const struct shape *shape,
                         const struct smaps_bytes *bytes, uint64_t mappings)
 {
-    show_cell(line, 6, mappings ? human_count(mappings).text : "");
+    text_add_right(line, mappings ? human_count(mappings).text : "", 6);
     show_bytes(line, BYTES_WIDTH + 1, bytes->pss);
     show_bytes(line, BYTES_WIDTH, bytes->uss);
     show_bytes(line, BYTES_WIDTH, bytes->rss);
@@ -33,8 +33,8 @@ static void print_titles(FILE *out, const struct shape *shape)
     strbuf_addf(&titles, "%6s%*s%*s%*s", "MAPS", BYTES_WIDTH + 1, "PSS", BYTES_WIDTH, "USS",
                 BYTES_WIDTH, "RSS");
     if (shape->swap)
-        show_cell(&titles, BYTES_WIDTH, "SWAP");
-    show_cell(&titles, BYTES_WIDTH, "SIZE");
+        text_add_right(&titles, "SWAP", BYTES_WIDTH);
+    text_add_right(&titles, "SIZE", BYTES_WIDTH);
     strbuf_add_string(&titles, shape->maps->lists_all ? "  KIND, ADDRESS" : "  KIND, FILE");
     style_add(&line, &shape->options->style, TONE_TITLE, titles.data);
     show_line(out, &line);

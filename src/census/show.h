@@ -31,8 +31,7 @@ int show_maps_json(FILE *out, const struct maps *maps);
 
 struct json;
 
-void show_cell(struct strbuf *line, size_t width, const char *text); /* to the right */
-void show_bytes(struct strbuf *line, size_t width, uint64_t bytes);
+void show_bytes(struct strbuf *line, size_t width, uint64_t bytes); /* to the right */
 /* Two blanks and a name as far as there is room: of a path its end is kept, of all else its start.
  */
 void show_name(struct strbuf *line, const struct style *style, const char *name, bool is_path);

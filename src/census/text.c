@@ -12,17 +12,9 @@ enum { BYTES_WIDTH = 10, LEAST_NAME = 12 };
 
 /* ---- Lines --------------------------------------------------------------------------------- */
 
-void show_cell(struct strbuf *line, size_t width, const char *text)
-{
-    size_t taken = text_width(text);
-    if (taken < width)
-        strbuf_add_repeated(line, " ", width - taken);
-    strbuf_add_string(line, text);
-}
-
 void show_bytes(struct strbuf *line, size_t width, uint64_t bytes)
 {
-    show_cell(line, width, bytes == PROCESS_UNKNOWN ? "-" : human_bytes(bytes).text);
+    text_add_right(line, bytes == PROCESS_UNKNOWN ? "-" : human_bytes(bytes).text, width);
 }
 
 /* As much of `safe` from its start as takes at most `columns`. */
@@ -126,16 +118,16 @@ static void add_titles(struct strbuf *line, const struct columns *columns, enum 
         strbuf_add_string(line, "    PID USER    ");
     else
         strbuf_add_string(line, columns->mappings ? " PROCS   MAPS" : " PROCS");
-    show_cell(line, BYTES_WIDTH, "PSS");
+    text_add_right(line, "PSS", BYTES_WIDTH);
     if (columns->bar) {
         strbuf_add_string(line, "  ");
         strbuf_add_string(line, "USS, SHARED");
         strbuf_add_repeated(line, " ", columns->bar - strlen("USS, SHARED"));
     } else {
-        show_cell(line, BYTES_WIDTH, "USS");
-        show_cell(line, BYTES_WIDTH, "RSS");
+        text_add_right(line, "USS", BYTES_WIDTH);
+        text_add_right(line, "RSS", BYTES_WIDTH);
         if (columns->swap)
-            show_cell(line, BYTES_WIDTH, "SWAP");
+            text_add_right(line, "SWAP", BYTES_WIDTH);
     }
     strbuf_addf(line, "  %s", last_title(by));
 }
@@ -194,9 +186,9 @@ static void add_identity(struct strbuf *line, const struct columns *columns,
     if (columns->pids)
         strbuf_addf(line, "%16s", "");
     else
-        show_cell(line, 6, human_count(row->processes).text);
+        text_add_right(line, human_count(row->processes).text, 6);
     if (columns->mappings)
-        show_cell(line, 7, human_count(row->mappings).text);
+        text_add_right(line, human_count(row->mappings).text, 7);
 }
 
 static void print_row(FILE *out, const struct columns *columns, const struct census_row *row,
@@ -279,7 +271,7 @@ static void print_share(FILE *out, const struct style *style, const char *label,
     style_begin(&line, style, TONE_FIGURE);
     show_bytes(&line, BYTES_WIDTH, bytes);
     style_end(&line, style);
-    show_cell(&line, 9, human_percent((double)bytes, (double)total).text);
+    text_add_right(&line, human_percent((double)bytes, (double)total).text, 9);
     show_line(out, &line);
     strbuf_release(&line);
 }

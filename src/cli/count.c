@@ -1,6 +1,6 @@
 /* tidemark count: runs a program with the counting library and says what its processes have
- * allocated. Each of them leaves its counters in a file of a directory that is ours (count/state.h),
- * so that they are there for a program that is killed, too. */
+ * allocated. Each of them leaves its counters in a file of a directory that is ours
+ * (count/state.h), so that they are there for a program that is killed, too. */
 #include "cli/commands.h"
 
 #include <dirent.h>
@@ -43,9 +43,10 @@ static const struct option_entry option_entries[] = {
 static const struct options_command command = {
     .name = "count",
     .synopsis = "[OPTIONS] [--] PROGRAM [ARGUMENTS…]",
-    .purpose = "Runs a program and counts what it allocates: calls by kind, bytes asked for, their "
-               "peak and what is left at exit, in all its threads and for each of its processes. No call "
-               "stacks are taken; a call costs a few nanoseconds more.",
+    .purpose =
+        "Runs a program and counts what it allocates: calls by kind, bytes asked for, their "
+        "peak and what is left at exit, in all its threads and for each of its processes. No call "
+        "stacks are taken; a call costs a few nanoseconds more.",
     .entries = option_entries,
     .stop_at_operand = true,
     .epilogue = "Examples:\n"
@@ -55,7 +56,8 @@ static const struct options_command command = {
 
 /* ---- The directory ---- */
 
-/* In memory where there is such a place: the counters are written to as long as the program runs. */
+/* In memory where there is such a place: the counters are written to as long as the program runs.
+ */
 static int make_directory(char path[PATH_MAX])
 {
     const char *places[] = {"/dev/shm", getenv("XDG_RUNTIME_DIR"), getenv("TMPDIR"), "/tmp"};
@@ -131,7 +133,7 @@ static int run(char **argv, const char *library, const char *directory, int peak
 struct entry {
     int32_t pid;
     uint32_t serial;
-    bool replaced; /* by exec */
+    bool replaced;                   /* by exec */
     const struct count_state *state; /* mapped; of a process that still runs it changes */
     struct count_figures figures;
 };
@@ -304,7 +306,8 @@ static int say(const struct count_options *options, const struct entries *entrie
 {
     FILE *out = options->output ? fopen(options->output, "wxe") : stderr;
     if (!out) {
-        fprintf(stderr, "tidemark count: cannot write '%s': %s\n", options->output, strerror(errno));
+        fprintf(stderr, "tidemark count: cannot write '%s': %s\n", options->output,
+                strerror(errno));
         return OPTIONS_EXIT_FAILURE;
     }
     if (options->format == FORMAT_JSON)
@@ -313,7 +316,8 @@ static int say(const struct count_options *options, const struct entries *entrie
         write_text(out, entries, wait_status);
     bool bad = ferror(out) != 0;
     if (options->output && (fclose(out) != 0 || bad)) {
-        fprintf(stderr, "tidemark count: cannot write '%s': %s\n", options->output, strerror(errno));
+        fprintf(stderr, "tidemark count: cannot write '%s': %s\n", options->output,
+                strerror(errno));
         return OPTIONS_EXIT_FAILURE;
     }
     return 0;
@@ -356,8 +360,10 @@ int cmd_count(int argc, char **argv)
         return OPTIONS_EXIT_FAILURE;
     int error = make_directory(directory);
     if (error) {
-        fprintf(stderr, "tidemark count: no place for the counters: %s (set TMPDIR to a directory "
-                "that can be written)\n", strerror(-error));
+        fprintf(stderr,
+                "tidemark count: no place for the counters: %s (set TMPDIR to a directory "
+                "that can be written)\n",
+                strerror(-error));
         return OPTIONS_EXIT_FAILURE;
     }
     status = run(argv + operand, library, directory, options.peak, &wait_status);

@@ -36,8 +36,8 @@ int launch_refuse(const char *command, const char *name)
         return 0;
     int status = exit_status_for(program.kind);
     bool ours = status == OPTIONS_EXIT_FAILURE;
-    fprintf(stderr, "tidemark %s: %s%s%s%s\n", command, ours ? "cannot " : "",
-            ours ? command : "", ours ? ": " : "", program.detail);
+    fprintf(stderr, "tidemark %s: %s%s%s%s\n", command, ours ? "cannot " : "", ours ? command : "",
+            ours ? ": " : "", program.detail);
     return status;
 }
 
@@ -55,7 +55,8 @@ bool launch_find_library(const char *command, const char *library, char path[PAT
         if (realpath(self, path) && access(path, R_OK) == 0)
             return true;
     }
-    fprintf(stderr, "tidemark %s: %s is not beside this program (../lib); is the installation whole?\n",
+    fprintf(stderr,
+            "tidemark %s: %s is not beside this program (../lib); is the installation whole?\n",
             command, library);
     return false;
 }

@@ -16,14 +16,15 @@ extern __thread struct count_slot *count_slot_current;
 
 /* Bytes that a thread keeps to itself: fewer than this, more than minus this. 0: none. */
 extern int64_t count_step_bytes;
-/* The step stays 0: peaks are exact, and current_bytes is current at any time. Set before threads. */
+/* The step stays 0: peaks are exact, and current_bytes is current at any time. Set before threads.
+ */
 extern bool count_exact;
 /* The real allocator calls functions that we hook. */
 extern bool count_real_nests;
 
 /* Called after every change, in the thread that made it; NULL: nobody wants to know. `size` is what
- * was allocated or freed; a realloc is a free and then an allocation, of which current_bytes has both
- * already: `ahead` is by how much it is ahead of this change. */
+ * was allocated or freed; a realloc is a free and then an allocation, of which current_bytes has
+ * both already: `ahead` is by how much it is ahead of this change. */
 extern void (*count_observer)(bool allocated, size_t size, size_t ahead);
 
 /* Makes this thread a slot; NULL: there are too many threads. */
@@ -71,9 +72,10 @@ static inline void count_raise_peak(int64_t level)
 #if defined(__x86_64__)
     if (likely(__libc_single_threaded)) { /* no lock: only a handler could come in between */
         bool done = false;
-        for (; !done && level > seen; )
+        for (; !done && level > seen;)
             __asm__ volatile("cmpxchgq %3, %1"
-                             : "+a"(seen), "+m"(*peak), "=@ccz"(done) : "r"(level));
+                             : "+a"(seen), "+m"(*peak), "=@ccz"(done)
+                             : "r"(level));
         return;
     }
 #endif
@@ -84,7 +86,8 @@ static inline void count_raise_peak(int64_t level)
 
 /* ---- Changes ---- */
 
-static inline __attribute__((always_inline)) void count_level(struct count_slot *slot, int64_t bytes)
+static inline __attribute__((always_inline)) void count_level(struct count_slot *slot,
+                                                              int64_t bytes)
 {
     if (likely(__libc_single_threaded)) {
         count_raise_peak(count_sum(&count_state.current_bytes, bytes));

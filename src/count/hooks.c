@@ -28,8 +28,8 @@ static void __attribute__((noinline, cold)) find_real(void)
     } while (0)
 
 /* ---- Calls within calls ----
- * A foreign malloc may call what we hook, and an operator new mostly does: then the block is counted
- * when the outer call returns it. It is the block that this thread has counted last. */
+ * A foreign malloc may call what we hook, and an operator new mostly does: then the block is
+ * counted when the outer call returns it. It is the block that this thread has counted last. */
 
 static inline void nested_begin(void)
 {
@@ -54,8 +54,8 @@ static void __attribute__((noinline)) failure(struct count_slot *slot)
     count_add(&slot->calls[COUNT_FAILED], 1);
 }
 
-static inline __attribute__((always_inline)) void
-count_allocation(enum count_kind kind, void *block, size_t size)
+static inline __attribute__((always_inline)) void count_allocation(enum count_kind kind,
+                                                                   void *block, size_t size)
 {
     struct count_slot *slot = count_slot_of_thread();
     if (unlikely(!block))
@@ -77,8 +77,8 @@ count_allocation(enum count_kind kind, void *block, size_t size)
     }
 
 ALLOCATION_HOOK(void *, malloc, (size_t size), COUNT_MALLOC, real.malloc(size), result, size)
-ALLOCATION_HOOK(void *, calloc, (size_t count, size_t size), COUNT_CALLOC,
-                real.calloc(count, size), result, count *size)
+ALLOCATION_HOOK(void *, calloc, (size_t count, size_t size), COUNT_CALLOC, real.calloc(count, size),
+                result, count *size)
 ALLOCATION_HOOK(void *, memalign, (size_t alignment, size_t size), COUNT_ALIGNED,
                 real.memalign(alignment, size), result, size)
 ALLOCATION_HOOK(void *, aligned_alloc, (size_t alignment, size_t size), COUNT_ALIGNED,
@@ -188,8 +188,8 @@ FREE_HOOK(free_aligned_sized, (void *block, size_t alignment, size_t size),
                                   : real.free(block))
 
 /* ---- operator new and delete ----
- * libstdc++'s call malloc and free, those of foreign allocators do not. An exception passes through:
- * nothing of ours is held meanwhile. */
+ * libstdc++'s call malloc and free, those of foreign allocators do not. An exception passes
+ * through: nothing of ours is held meanwhile. */
 
 /* Looked up when first called: a C program's plug-in may bring them, and take them away. */
 static void *operators[24];
@@ -224,7 +224,8 @@ static uint64_t failures_so_far(void)
     return count_slot_current ? count_slot_current->calls[COUNT_FAILED] : 0;
 }
 
-/* An aligned size may have been rounded up on its way to aligned_alloc: what was asked for counts. */
+/* An aligned size may have been rounded up on its way to aligned_alloc: what was asked for counts.
+ */
 static void count_new(enum count_kind kind, void *block, size_t size, uint64_t failures)
 {
     struct count_slot *slot = count_slot_of_thread();
@@ -252,11 +253,11 @@ static void count_new(enum count_kind kind, void *block, size_t size, uint64_t f
     HOOK void *symbol parameters                                                                   \
     {                                                                                              \
         NEED_REAL();                                                                               \
-        void *(*call)parameters = (void *(*)parameters)OPERATOR(#symbol);                           \
+        void *(*call)parameters = (void *(*)parameters)OPERATOR(#symbol);                          \
         nested_begin();                                                                            \
         uint64_t failures = failures_so_far();                                                     \
         void *block = call arguments;                                                              \
-        count_new(kind, block, size, failures);                                                              \
+        count_new(kind, block, size, failures);                                                    \
         return block;                                                                              \
     }
 
@@ -277,7 +278,7 @@ NEW_OPERATOR(_ZnamSt11align_val_tRKSt9nothrow_t, COUNT_ALIGNED,
     HOOK void symbol parameters                                                                    \
     {                                                                                              \
         NEED_REAL();                                                                               \
-        void(*call) parameters = (void(*) parameters)OPERATOR(#symbol);                             \
+        void(*call) parameters = (void(*) parameters)OPERATOR(#symbol);                            \
         if (likely(block))                                                                         \
             count_death(block);                                                                    \
         call arguments;                                                                            \
@@ -295,7 +296,7 @@ DELETE_OPERATOR(_ZdlPvmSt11align_val_t, (void *block, size_t size, size_t align)
                 (block, size, align))
 DELETE_OPERATOR(_ZdaPvmSt11align_val_t, (void *block, size_t size, size_t align),
                 (block, size, align))
-DELETE_OPERATOR(_ZdlPvSt11align_val_tRKSt9nothrow_t,
-                (void *block, size_t align, const void *tag), (block, align, tag))
-DELETE_OPERATOR(_ZdaPvSt11align_val_tRKSt9nothrow_t,
-                (void *block, size_t align, const void *tag), (block, align, tag))
+DELETE_OPERATOR(_ZdlPvSt11align_val_tRKSt9nothrow_t, (void *block, size_t align, const void *tag),
+                (block, align, tag))
+DELETE_OPERATOR(_ZdaPvSt11align_val_tRKSt9nothrow_t, (void *block, size_t align, const void *tag),
+                (block, align, tag))

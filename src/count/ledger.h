@@ -25,10 +25,10 @@
 #include <stdint.h>
 #include "unwind/arch.h"
 
-#define LEDGER_LEAF_SHIFT 26 /* addresses of a leaf: 64 MiB */
+#define LEDGER_LEAF_SHIFT   26 /* addresses of a leaf: 64 MiB */
 #define LEDGER_ADDRESS_BITS 48
-#define LEDGER_LEAVES (1u << (LEDGER_ADDRESS_BITS - LEDGER_LEAF_SHIFT))
-#define LEDGER_GUARD 16 /* an entry may reach over the end of its leaf */
+#define LEDGER_LEAVES       (1u << (LEDGER_ADDRESS_BITS - LEDGER_LEAF_SHIFT))
+#define LEDGER_GUARD        16 /* an entry may reach over the end of its leaf */
 
 enum { LEDGER_ONE_BYTE_MOST = 8, LEDGER_TWO_BYTES_FIRST = 10, LEDGER_LARGE = 255 };
 #define LEDGER_TWO_BYTES_MOST ((LEDGER_LARGE - LEDGER_TWO_BYTES_FIRST) * 256u - 1)
@@ -72,10 +72,10 @@ static inline bool ledger_put(const void *block, uint64_t size)
     if (unlikely(!leaf) && !(leaf = ledger_make_leaf((uintptr_t)block)))
         return false;
     unsigned char *entry = leaf + ledger_index((uintptr_t)block);
-    if (likely(size - (LEDGER_ONE_BYTE_MOST + 1) <
-               LEDGER_TWO_BYTES_MOST - LEDGER_ONE_BYTE_MOST)) {
+    if (likely(size - (LEDGER_ONE_BYTE_MOST + 1) < LEDGER_TWO_BYTES_MOST - LEDGER_ONE_BYTE_MOST)) {
         uint16_t both = (uint16_t)(LEDGER_TWO_BYTES_FIRST + (size >> 8) + ((size & 0xff) << 8));
-        __builtin_memcpy(entry, &both, sizeof both); /* one store; little endian, as all we run on */
+        __builtin_memcpy(entry, &both,
+                         sizeof both); /* one store; little endian, as all we run on */
     } else if (size <= LEDGER_ONE_BYTE_MOST) {
         entry[0] = (unsigned char)(size + 1);
     } else {

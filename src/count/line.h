@@ -18,8 +18,8 @@ void line_add_number(struct line *line, int64_t number);
 /* Writes it to a descriptor and empties it; keeps errno. */
 void line_write(struct line *line, int descriptor);
 
-/* "exiting, total: 12,582,912, peak: 4,194,304, current: 0", as malloc_count says it; a peak that is
- * not exact has a "~". */
+/* "exiting, total: 12,582,912, peak: 4,194,304, current: 0", as malloc_count says it; a peak that
+ * is not exact has a "~". */
 void line_add_totals(struct line *line, const struct count_figures *figures, const char *what);
 /* "tidemark count ### NAME[PID] exiting, total: …", calls by kind and threads. */
 void line_add_process(struct line *line, const struct count_state *state,

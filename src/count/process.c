@@ -1,7 +1,7 @@
 /* libtidemark-count.so: the process around the counters. Under `tidemark count` its state lies in a
  * file of the command's directory from the first constructor on, so that it is there however the
- * process ends; preloaded by hand, it prints one line at exit. The child of a fork counts anew, from
- * what it has inherited. Runs inside other programs: no malloc, no stdio, errno kept. */
+ * process ends; preloaded by hand, it prints one line at exit. The child of a fork counts anew,
+ * from what it has inherited. Runs inside other programs: no malloc, no stdio, errno kept. */
 #include "count/counters.h"
 #include "count/line.h"
 #include "recorder/real.h"
@@ -108,8 +108,8 @@ static void clear_slots(void)
         mine->thread = (int32_t)syscall(SYS_gettid);
 }
 
-/* In the child, which has one thread. The parent's file is mapped here too: away from it first. What
- * the parent's other threads did at that moment is in the copy or not: current is of then. */
+/* In the child, which has one thread. The parent's file is mapped here too: away from it first.
+ * What the parent's other threads did at that moment is in the copy or not: current is of then. */
 static void forked(void)
 {
     int saved_errno = errno;
@@ -156,8 +156,8 @@ static void duplicate_stderr(void)
 static int line_descriptor(void)
 {
     struct stat now;
-    bool same = duplicate >= 0 && fstat(duplicate, &now) == 0 && now.st_dev == duplicate_is.st_dev &&
-                now.st_ino == duplicate_is.st_ino;
+    bool same = duplicate >= 0 && fstat(duplicate, &now) == 0 &&
+                now.st_dev == duplicate_is.st_dev && now.st_ino == duplicate_is.st_ino;
     return same ? duplicate : STDERR_FILENO;
 }
 

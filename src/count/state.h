@@ -1,18 +1,18 @@
-/* What is counted, as it lies in memory: of the program's own process, and under `tidemark count` of
- * a file that all of its processes leave, however they end. Written by the preloaded library, read
- * by the command, which believes nothing in it.
+/* What is counted, as it lies in memory: of the program's own process, and under `tidemark count`
+ * of a file that all of its processes leave, however they end. Written by the preloaded library,
+ * read by the command, which believes nothing in it.
  *
  *   state │ header │ level │ slots[0] slots[1] … slots[COUNT_SLOTS - 1] │
  *
- * A slot is one thread's, then another's: its figures add up over its owners. Figures of the process
- * are sums over slots, and
+ * A slot is one thread's, then another's: its figures add up over its owners. Figures of the
+ * process are sums over slots, and
  *
  *   level.current + Σ slots.pending_bytes = bytes requested and not freed = current, exactly.
  *
- * The peak is the maximum of level.current. While a process has one thread, and wherever the step is
- * 0, that is the maximum of current. Otherwise a thread keeps up to `step` bytes to itself before it
- * adds them to the level that all share, so that the peak is known to within slots × step, which is
- * at most a 2048th of it (COUNT_STEP_SHIFT) and stands in peak_error_bytes. */
+ * The peak is the maximum of level.current. While a process has one thread, and wherever the step
+ * is 0, that is the maximum of current. Otherwise a thread keeps up to `step` bytes to itself
+ * before it adds them to the level that all share, so that the peak is known to within slots ×
+ * step, which is at most a 2048th of it (COUNT_STEP_SHIFT) and stands in peak_error_bytes. */
 #ifndef TIDEMARK_COUNT_STATE_H
 #define TIDEMARK_COUNT_STATE_H
 
@@ -31,7 +31,7 @@ enum {
 };
 
 enum count_kind {
-    COUNT_MALLOC,  /* malloc, realloc(NULL, n), operator new */
+    COUNT_MALLOC, /* malloc, realloc(NULL, n), operator new */
     COUNT_CALLOC,
     COUNT_REALLOC, /* realloc and reallocarray of a block */
     COUNT_ALIGNED, /* memalign, aligned_alloc, posix_memalign, valloc, pvalloc, aligned new */
@@ -58,7 +58,7 @@ struct count_state {
     uint32_t serial; /* of the images that this process has been, by exec */
     uint32_t forked; /* counts from a fork on */
     char program[COUNT_NAME_BYTES];
-    uint64_t lost; /* calls that could not be counted */
+    uint64_t lost;       /* calls that could not be counted */
     uint32_t threads;    /* that have called any of it */
     uint32_t slots_used; /* slots[0 … slots_used - 1] */
     char to_line[16];
@@ -74,7 +74,8 @@ struct count_state {
 };
 
 _Static_assert(sizeof(struct count_slot) == 128, "two cache lines");
-_Static_assert(__builtin_offsetof(struct count_state, current_bytes) % 64 == 0, "a line of its own");
+_Static_assert(__builtin_offsetof(struct count_state, current_bytes) % 64 == 0,
+               "a line of its own");
 _Static_assert(__builtin_offsetof(struct count_state, slots) % 64 == 0, "slots begin on a line");
 
 /* The sums over slots. */

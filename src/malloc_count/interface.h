@@ -10,8 +10,8 @@
 
 /* ---- observe.c ---- */
 
-/* Called after each change in the thread that made it, never within itself. `current`: bytes then; of
- * a realloc's first half, without the new block. */
+/* Called after each change in the thread that made it, never within itself. `current`: bytes then;
+ * of a realloc's first half, without the new block. */
 typedef void observer(bool allocated, size_t size, size_t current);
 void observe(observer *observer); /* NULL: no more */
 /* The same, also for changes that an observer makes. Once, at the start. */

@@ -1,5 +1,5 @@
-/* libtidemark-malloc-count: what malloc_count has and malloc_profile has otherwise: the callback, the
- * line at exit, and the profile behind class MemProfile. */
+/* libtidemark-malloc-count: what malloc_count has and malloc_profile has otherwise: the callback,
+ * the line at exit, and the profile behind class MemProfile. */
 #include "tidemark/malloc_count/malloc_count.h"
 #include "tidemark/malloc_count/memprofile.h"
 
@@ -43,8 +43,8 @@ API struct tidemark_memprofile *tidemark_memprofile_open(const char *path, doubl
                                                          const void *stack_base)
 {
     static const struct memprofile_source source = {malloc_count_current, NULL};
-    struct tidemark_memprofile *profile = memprofile_open(path, time_resolution, size_resolution,
-                                                          function, stack_base, &source);
+    struct tidemark_memprofile *profile =
+        memprofile_open(path, time_resolution, size_resolution, function, stack_base, &source);
     if (profile)
         malloc_count_set_callback(profile_changed, profile);
     return profile;

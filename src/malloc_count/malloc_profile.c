@@ -1,5 +1,6 @@
-/* libtidemark-malloc-profile: counts by region, their table at exit, and memprofile for C (2.2 of the
- * survey). Columns, words and the bins of sizes are the original's, for the scripts that read them. */
+/* libtidemark-malloc-profile: counts by region, their table at exit, and memprofile for C (2.2 of
+ * the survey). Columns, words and the bins of sizes are the original's, for the scripts that read
+ * them. */
 #include "tidemark/malloc_profile/malloc_profile.h"
 
 #include <stdint.h>
@@ -39,8 +40,7 @@ API void malloc_exit_current_region(void)
     if (transactions)
         transactions--;
     else
-        __atomic_store_n(&process_region,
-                         __atomic_load_n(&process_region_before, __ATOMIC_ACQUIRE),
+        __atomic_store_n(&process_region, __atomic_load_n(&process_region_before, __ATOMIC_ACQUIRE),
                          __ATOMIC_RELEASE);
 }
 
@@ -97,9 +97,9 @@ static void call_back(bool allocated, size_t size, size_t current)
     struct callback now = callback_get(&callback);
     (void)allocated, (void)size;
     if (now.call)
-        ((malloc_count_callback_type)now.call)(
-            now.cookie, current, SUM(mallocs), SUM(frees),
-            (size_t)regions[TX_REGION].mallocs, (size_t)regions[TX_REGION].frees);
+        ((malloc_count_callback_type)now.call)(now.cookie, current, SUM(mallocs), SUM(frees),
+                                               (size_t)regions[TX_REGION].mallocs,
+                                               (size_t)regions[TX_REGION].frees);
 }
 
 API void malloc_count_set_callback(malloc_count_callback_type call, void *cookie)

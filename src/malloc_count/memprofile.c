@@ -1,7 +1,7 @@
-/* The writer of time and size lines (2.1.3 of the survey; the format is the originals'). Called from
- * within the program's malloc, by several threads at a time: one short lock, no malloc, no stdio on
- * that way; lines gather in a buffer. A profile is never freed but marked closed and kept for the
- * next, so that a callback that comes late finds it closed. */
+/* The writer of time and size lines (2.1.3 of the survey; the format is the originals'). Called
+ * from within the program's malloc, by several threads at a time: one short lock, no malloc, no
+ * stdio on that way; lines gather in a buffer. A profile is never freed but marked closed and kept
+ * for the next, so that a callback that comes late finds it closed. */
 #include "malloc_count/interface.h"
 
 #include <errno.h>
@@ -133,8 +133,8 @@ static void look(struct tidemark_memprofile *profile, size_t current, bool must)
     size_t bytes = current > profile->began_bytes ? current - profile->began_bytes : 0;
     bytes += stack_bytes(profile);
     double seconds = memprofile_seconds(profile);
-    size_t change = bytes > profile->last_bytes ? bytes - profile->last_bytes
-                                                : profile->last_bytes - bytes;
+    size_t change =
+        bytes > profile->last_bytes ? bytes - profile->last_bytes : profile->last_bytes - bytes;
     if (profile->most_bytes < bytes)
         profile->most_bytes = bytes;
     bool due = profile->last_seconds < 0 ||
@@ -166,8 +166,8 @@ static struct tidemark_memprofile *profile_take(void)
     while (profile && __atomic_load_n(&profile->open, __ATOMIC_ACQUIRE))
         profile = profile->next;
     if (!profile) {
-        profile = mmap(NULL, sizeof *profile, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-                       -1, 0);
+        profile =
+            mmap(NULL, sizeof *profile, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (profile == MAP_FAILED) {
             profile = NULL;
         } else {

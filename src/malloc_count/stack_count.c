@@ -1,6 +1,6 @@
-/* The deepest use of the calling thread's stack, by painting what is free of it (2.1.2 of the survey).
- * The original paints 6 MB whatever the stack's size; here the stack's end is asked for, and what the
- * kernel will not let the main thread's stack grow into is left alone. */
+/* The deepest use of the calling thread's stack, by painting what is free of it (2.1.2 of the
+ * survey). The original paints 6 MB whatever the stack's size; here the stack's end is asked for,
+ * and what the kernel will not let the main thread's stack grow into is left alone. */
 #include "tidemark/malloc_count/stack_count.h"
 
 #include <inttypes.h>

@@ -108,7 +108,8 @@ void chart_thin(struct chart_series *series)
     series->count = kept;
 }
 
-/* Of points[first, end), which have one column: those that stay, in their order. Returns how many. */
+/* Of points[first, end), which have one column: those that stay, in their order. Returns how many.
+ */
 static size_t keep_outline(struct chart_point *to, const struct chart_point *points, size_t first,
                            size_t end)
 {

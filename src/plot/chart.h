@@ -68,8 +68,8 @@ void chart_add_place(struct chart *chart, const char *name);
 
 /* Takes out what does not show: points in the middle of a level. */
 void chart_thin(struct chart_series *series);
-/* Of more points than can be told apart on `columns` columns: the first, the lowest, the highest and
- * the last of each column, and every gap. */
+/* Of more points than can be told apart on `columns` columns: the first, the lowest, the highest
+ * and the last of each column, and every gap. */
 void chart_reduce(struct chart_series *series, size_t columns);
 /* The ends of both axes, from the points; y begins at 0. False: no point to draw. */
 bool chart_settle(struct chart *chart);

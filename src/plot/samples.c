@@ -130,7 +130,8 @@ static int take_line(struct plot_run *run, const char *line, size_t number, cons
         strbuf_addf(why, "%s, line %zu: more than %d functions", name, number, FUNCTIONS_MAX);
         return -EINVAL;
     }
-    /* Time begins again where a second profile was added to the file; threads put it back a little. */
+    /* Time begins again where a second profile was added to the file; threads put it back a little.
+     */
     double before = samples->count ? samples->points[samples->count - 1].x : 0;
     if (sample.seconds * 1e9 < before / 2 && add_sample(samples, before, NAN))
         return -ENOMEM;

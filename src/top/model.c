@@ -131,8 +131,7 @@ static void compare(const struct top_model *model, struct top_row *row)
 {
     const struct top_before *before = before_of(model, row->key);
     row->rate = rate_between(model, row->alloc_count, before ? before->alloc_count : 0);
-    row->growth_bytes =
-        growth_since(model, row->live_bytes, before ? before->live_bytes : 0);
+    row->growth_bytes = growth_since(model, row->live_bytes, before ? before->live_bytes : 0);
 }
 
 static int make_rows(struct top_model *model)
@@ -283,6 +282,12 @@ double top_model_rate(const struct top_model *model)
 {
     const struct call_metrics *total = &model->profile->program.total;
     return rate_between(model, total->alloc_count + total->realloc_count, model->before_allocs);
+}
+
+void top_add_field(struct strbuf *out, const char *text)
+{
+    strbuf_add_char(out, ' ');
+    text_add_right(out, text, TOP_FIGURE - 1);
 }
 
 void top_add_growth(struct strbuf *out, double bytes)

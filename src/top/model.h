@@ -48,7 +48,10 @@ const struct top_row *top_model_find(const struct top_model *model, uint64_t key
 double top_model_growth(const struct top_model *model);
 double top_model_rate(const struct top_model *model);
 
-/* "+1.2 MiB", "-3.0 KiB", "0" */
+enum { TOP_FIGURE = 11, TOP_FIGURES = 4 }; /* columns of one; a row's */
+/* A figure of a row, or its title, at the right end of its column. */
+void top_add_field(struct strbuf *out, const char *text);
+/* "+1.2 MiB", "-3.0 KiB", "0", "-" where it is not known */
 void top_add_growth(struct strbuf *out, double bytes);
 /* "1.2 k/s", "-" where it is not known */
 void top_add_rate(struct strbuf *out, double rate);

@@ -8,28 +8,19 @@
 #include "present/names.h"
 #include "top/model.h"
 
-enum { FIGURE = 11, FIGURES = 4 };
-
-static void add_field(struct strbuf *out, const char *text)
-{
-    size_t width = text_width(text);
-    strbuf_add_repeated(out, " ", width < FIGURE ? FIGURE - width : 1);
-    strbuf_add_string(out, text);
-}
-
 static void add_row(struct strbuf *out, const struct top_row *row,
                     const struct top_options *options)
 {
     struct strbuf growth = STRBUF_INIT, rate = STRBUF_INIT;
     top_add_growth(&growth, row->growth_bytes);
     top_add_rate(&rate, row->rate);
-    add_field(out, human_bytes(row->live_bytes).text);
-    add_field(out, growth.data);
-    add_field(out, rate.data);
-    add_field(out, human_count(row->alloc_count).text);
+    top_add_field(out, human_bytes(row->live_bytes).text);
+    top_add_field(out, growth.data);
+    top_add_field(out, rate.data);
+    top_add_field(out, human_count(row->alloc_count).text);
     strbuf_add_string(out, "  ");
-    size_t room = options->style.columns > FIGURES * FIGURE + 30
-                      ? options->style.columns - FIGURES * FIGURE - 2
+    size_t room = options->style.columns > TOP_FIGURES * TOP_FIGURE + 30
+                      ? options->style.columns - TOP_FIGURES * TOP_FIGURE - 2
                       : 30;
     size_t place = text_width(row->place);
     place = place > room / 2 ? room / 2 : place;
@@ -54,10 +45,10 @@ static void add_look(struct strbuf *out, struct top_model *model)
     strbuf_add_char(out, '\n');
     top_model_sort(model, model->options->sort, false);
     if (model->row_count) {
-        add_field(out, "live");
-        add_field(out, "growth");
-        add_field(out, "rate");
-        add_field(out, "allocations");
+        top_add_field(out, "live");
+        top_add_field(out, "growth");
+        top_add_field(out, "rate");
+        top_add_field(out, "allocations");
         strbuf_add_string(out, "  call site\n");
     }
     for (size_t i = 0; i < model->row_count && i < model->options->rows; i++)

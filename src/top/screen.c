@@ -24,8 +24,6 @@
 
 enum {
     TICK_MS = 100,
-    FIGURE = 11,
-    FIGURES = 4,
     LEAST_FOR_CHART = 16, /* rows of a screen */
     DETAIL_DEPTH = 24,
     READING_PART = 5, /* reading takes at most this part of the time */
@@ -95,13 +93,6 @@ static int put_lines(int row, int rows, int attributes, const char *text)
         at += length + (at[length] == '\n');
     }
     return done;
-}
-
-static void add_field(struct strbuf *out, const char *text)
-{
-    size_t width = text_width(text);
-    strbuf_add_repeated(out, " ", width < FIGURE ? FIGURE - width : 1);
-    strbuf_add_string(out, text);
 }
 
 /* ---- The head ------------------------------------------------------------------------------ */
@@ -184,16 +175,16 @@ static void add_row(struct strbuf *out, const struct screen *screen, const struc
     struct strbuf growth = STRBUF_INIT, rate = STRBUF_INIT;
     top_add_growth(&growth, row->growth_bytes);
     top_add_rate(&rate, row->rate);
-    add_field(out, human_bytes(row->live_bytes).text);
-    add_field(out, growth.data);
-    add_field(out, rate.data);
-    add_field(out, screen->sort == TOP_BYTES  ? human_bytes(row->alloc_bytes).text
-                   : screen->sort == TOP_PEAK ? human_bytes(row->at_peak_bytes).text
-                                              : human_count(row->alloc_count).text);
+    top_add_field(out, human_bytes(row->live_bytes).text);
+    top_add_field(out, growth.data);
+    top_add_field(out, rate.data);
+    top_add_field(out, screen->sort == TOP_BYTES  ? human_bytes(row->alloc_bytes).text
+                       : screen->sort == TOP_PEAK ? human_bytes(row->at_peak_bytes).text
+                                                  : human_count(row->alloc_count).text);
     strbuf_add_string(out, "  ");
     strbuf_release(&growth);
     strbuf_release(&rate);
-    size_t used = FIGURES * FIGURE + 2, columns = (size_t)COLS;
+    size_t used = TOP_FIGURES * TOP_FIGURE + 2, columns = (size_t)COLS;
     size_t room = columns > used + 20 ? columns - used : 20, place = text_width(row->place);
     place = place > room / 2 ? room / 2 : place;
     size_t before = text_width(out->data);
@@ -226,12 +217,12 @@ static void draw_list(struct screen *screen, int from)
     struct strbuf title = STRBUF_INIT;
     int rows = LINES - 2 - from;
     size_t chosen = chosen_row(screen);
-    add_field(&title, "live");
-    add_field(&title, "growth");
-    add_field(&title, "rate");
-    add_field(&title, screen->sort == TOP_BYTES || screen->sort == TOP_PEAK
-                          ? sort_names[screen->sort]
-                          : "allocations");
+    top_add_field(&title, "live");
+    top_add_field(&title, "growth");
+    top_add_field(&title, "rate");
+    top_add_field(&title, screen->sort == TOP_BYTES || screen->sort == TOP_PEAK
+                              ? sort_names[screen->sort]
+                              : "allocations");
     strbuf_addf(&title, "  call site, by %s%s", sort_names[screen->sort],
                 screen->ascending ? ", least first" : "");
     put_bar(from, title.data);
