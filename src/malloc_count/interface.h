@@ -14,7 +14,7 @@
  * of a realloc's first half, without the new block. */
 typedef void observer(bool allocated, size_t size, size_t current);
 void observe(observer *observer); /* NULL: no more */
-/* The same, also for changes that an observer makes. Once, at the start. */
+/* The same, also for changes that an observer makes. At the start, and NULL at the end. */
 void observe_all(observer *observer);
 
 /* A function and its cookie, which are changed and read together. */
