@@ -555,7 +555,7 @@ static int take_limits(struct stream *stream)
     }
     return stream->from_event <= stream->to_event && stream->from_ticks <= stream->to_ticks
                ? 0
-               : moment_fail(-EINVAL, "nothing can be shown: --to comes before --from");
+               : moment_fail(-EINVAL, "nothing can be shown: the window ends before it begins");
 }
 
 static int name_paths(struct stream *stream)

@@ -127,7 +127,7 @@ sentence "no address"
 try tidemark blocks m.tmt --function '('
 sentence "regular expression"
 try tidemark events m.tmt --from 80% --to 20%
-sentence "comes before"
+sentence "ends before it begins"
 try tidemark replay m.tmt --rounds 2
 sentence "give --under too"
 try tidemark record --compress=lz4 true

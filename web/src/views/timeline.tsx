@@ -1,7 +1,7 @@
 /* Memory over time: levels, rates, the largest call paths; a range chosen here holds for every view. */
 import { useMemo } from "preact/hooks";
 import type { JSX } from "preact";
-import { numbers, type ColumnsDocument } from "../data/columns.ts";
+import { numbers, whole, type ColumnsDocument } from "../data/columns.ts";
 import type { Peak } from "../data/types.ts";
 import { levelAt, readCurves, type Curves } from "../model/curves.ts";
 import { shortName, type CallTree, type Profile } from "../model/profile.ts";
