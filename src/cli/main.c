@@ -20,10 +20,13 @@ struct command {
 
 static const struct command commands[] = {
     {"record", cmd_record, "run a program and record where its memory goes"},
+    {"count", cmd_count, "run a program and count its allocations: no stacks, next to no cost"},
     {"collect", cmd_collect, NULL},
     {"report", cmd_report, "show a profile: peak, leaks, top call sites and their callers"},
     {"insight", cmd_insight, "say what is wrong with a program's use of memory, and what to do"},
     {"annotate", cmd_annotate, "show source with the figures of each line"},
+    {"plot", cmd_plot, "draw memory over time, call paths, ranks, sizes"},
+    {"top", cmd_top, "watch a program that is being recorded"},
     {"serve", cmd_serve, "show profiles in the browser"},
     {"html", cmd_html, "write the web view of profiles as one HTML file"},
     {"replay", cmd_replay, "turn a trace into a profile again; or run it under other allocators"},
@@ -31,6 +34,8 @@ static const struct command commands[] = {
     {"blocks", cmd_blocks, "list the blocks that are alive at a moment of a trace"},
     {"events", cmd_events, "print the events of a trace, filtered"},
     {"job", cmd_job, "show the ranks of an MPI job as one: imbalance, nodes, scaling"},
+    {"ps", cmd_ps, "show how much memory the processes of this machine have"},
+    {"maps", cmd_maps, "show what is mapped into a process and what it costs"},
     {"unpack", cmd_unpack, "turn a profile into a plain SQLite database"},
     {"help", cmd_help, "show this text, or how to use a command"},
     {"version", cmd_version, "show the version"},

@@ -379,6 +379,10 @@ void profile_free(struct profile *profile);
 void profile_drop_paths(struct profile *profile);
 const char *profile_get(const struct profile *profile, const char *key); /* NULL: not there */
 
+/* A number that changes with every commit to a profile that is being written (those go to the log
+ * beside it), and when it is finished or replaced. 0: it is not there. */
+uint64_t profile_signature(const char *path);
+
 /* Writes the relational database of a profile, finished or not, to `to` (must not exist): call
  * paths and sites as rows, with the views, and all else that is in it. -EINVAL: it is one. */
 int profile_unpack(const char *path, const char *to);
