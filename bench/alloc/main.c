@@ -5,15 +5,18 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include "latency.h"
 #include "memory.h"
 #include "pattern.h"
+#include "stress.h"
 #include "threads.h"
 
 enum { WORST_ROUNDS = 5, EXTRA_SLOTS = 64 };
@@ -21,7 +24,8 @@ enum { WORST_ROUNDS = 5, EXTRA_SLOTS = 64 };
 struct options {
     const char *name;
     const char *mode;
-    uint64_t bytes, blocks, shapes;
+    uint64_t bytes, blocks, shapes, seed; /* blocks, seed 0: not said */
+    bool strict;
 };
 
 static const char *const mode_names[] = {
@@ -264,6 +268,36 @@ static int run_worst(const struct options *options)
     return 1;
 }
 
+static int run_stress(const struct options *options)
+{
+    struct stress_result result;
+    unsigned threads;
+    uint64_t seed = options->seed, deviations = 0;
+    if (sscanf(options->name, "stress:%u", &threads) != 1 || !threads || threads > 4096)
+        return 0;
+    if (!seed && getrandom(&seed, sizeof seed, 0) != sizeof seed)
+        memory_die("no random seed could be had; say --seed=N");
+    seed = seed % ((uint64_t)1 << 40) + !seed;
+    stress_run(threads, options->blocks ? options->blocks : 100000, seed, &result);
+    say("{\"pattern\": \"stress:%u\", \"mode\": \"check\"", threads);
+    say_number("seed", seed);
+    say_number("pairs", result.calls);
+    say_number("passed", result.passed);
+    say_number("threads", result.threads);
+    say_number("forks", result.forks);
+    say_allocator();
+    for (unsigned kind = 0; kind < STRESS_DEVIATIONS; kind++) {
+        say(", \"deviations_%s\": %llu", stress_deviation_names[kind],
+            (unsigned long long)result.deviations[kind]);
+        deviations += result.deviations[kind];
+    }
+    say("}\n");
+    say_out();
+    if (options->strict && deviations)
+        memory_die("%llu deviations from what glibc does; see above", (unsigned long long)deviations);
+    return 1;
+}
+
 /* --- the command line --------------------------------------------------------------------------------- */
 
 static void list(void)
@@ -279,8 +313,10 @@ static void usage(void)
 {
     say("usage: bench_alloc NAME [--mode=time|plain|dry|check|latency|count] [--bytes=N] [--blocks=N]\n"
         "                        [--shapes=N] [--seed=N]\n"
+        "       bench_alloc stress:THREADS [--blocks=CALLS] [--seed=N] [--strict]\n"
         "       bench_alloc --list\n"
         "NAME is a pattern or stream of the list, netbuild:TASKS/THREADS or worst:THREADS.\n"
+        "stress looks for mistakes; --strict: what glibc does otherwise is one too.\n"
         "LD_PRELOAD says which allocator is measured. doc/BFM-bench.md has the rest.\n");
     say_out();
 }
@@ -298,7 +334,7 @@ static uint64_t number_of(const char *option, const char *text)
 static void parse(struct options *options, int count, char **arguments)
 {
     static const char *const keys[] = {"--bytes=", "--blocks=", "--shapes=", "--seed="};
-    uint64_t *numbers[] = {&options->bytes, &options->blocks, &options->shapes, &block_seed};
+    uint64_t *numbers[] = {&options->bytes, &options->blocks, &options->shapes, &options->seed};
     for (int i = 1; i < count; i++) {
         const char *argument = arguments[i];
         unsigned key = 0;
@@ -308,6 +344,8 @@ static void parse(struct options *options, int count, char **arguments)
             *numbers[key] = number_of(keys[key], argument + strlen(keys[key]));
         else if (strncmp(argument, "--mode=", 7) == 0)
             options->mode = argument + 7;
+        else if (strcmp(argument, "--strict") == 0)
+            options->strict = true;
         else if (argument[0] != '-' && !options->name)
             options->name = argument;
         else
@@ -337,13 +375,15 @@ int main(int count, char **arguments)
     }
     parse(&options, count, arguments);
     free(malloc(1)); /* an allocator's own start is not part of any pattern */
+    if (options.seed)
+        block_seed = options.seed;
     if (!options.name)
         memory_die("which pattern? `bench_alloc --list` lists them");
     enum block_mode mode = mode_of(options.mode);
     const struct pattern *pattern = find(options.name);
     if (pattern)
         run_pattern(pattern, mode, &options);
-    else if (!run_netbuild(&options) && !run_worst(&options))
+    else if (!run_netbuild(&options) && !run_worst(&options) && !run_stress(&options))
         memory_die("there is no pattern '%s'; `bench_alloc --list` lists them", options.name);
     return 0;
 }
