@@ -1,0 +1,76 @@
+#!/bin/sh
+# What ctest runs of the bench: it measures nothing. BENCH, COUNT and BROKEN are as CMakeLists.txt says.
+# ALLOCATOR, a library, is tested in glibc's place if it is given.
+set -eu
+unset LD_PRELOAD
+ulimit -c 0
+allocator=${ALLOCATOR:-libc.so.6}
+work=$(mktemp -d "${TMPDIR:-/tmp}/bench-alloc.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+
+fail() {
+    echo "$*"
+    exit 1
+}
+
+# Every pattern runs to its end, each block keeps its contents until its free, and nothing is misaligned.
+patterns() {
+    "$BENCH" --list >"$work/list"
+    [ "$(grep -c '^pattern ' "$work/list")" = 28 ] || fail "the report has 28 patterns"
+    [ "$(grep -c ' 1$' "$work/list")" = 17 ] || fail "the slowest call is that of 17 streams"
+    for name in $(cut -d' ' -f2 "$work/list") netbuild:1/1 netbuild:5/2 worst:3; do
+        LD_PRELOAD=$allocator "$BENCH" "$name" --mode=check --bytes=1000000 --shapes=2000 >"$work/out" ||
+            fail "$name ended with $?"
+        grep -q "\"pattern\": \"$name\"" "$work/out" || fail "$name said: $(cat "$work/out")"
+        if grep -q '"misaligned"' "$work/out"; then
+            grep -q '"misaligned": 0' "$work/out" || fail "$name: $(cat "$work/out")"
+        fi
+    done
+    for mode in time plain latency; do
+        LD_PRELOAD=$allocator "$BENCH" r:1-63 --mode=$mode --bytes=1000000 >"$work/out" ||
+            fail "r:1-63 --mode=$mode ended with $?"
+    done
+}
+
+# As many calls are counted as the pattern makes.
+count() {
+    command -v qemu-x86_64 >/dev/null || { echo "skip: qemu-x86_64 is not installed"; exit 77; }
+    case $(uname -m) in x86_64) ;; *) echo "skip: marks are known on x86-64 only"; exit 77 ;; esac
+    qemu-x86_64 -plugin "$COUNT,out=$work/count" -E LD_PRELOAD="$allocator" -E LD_BIND_NOW=1 \
+        "$BENCH" m12:1-N/128 --mode=count --blocks=1024 >"$work/out" || fail "qemu ended with $?"
+    pairs=$(sed 's/.*"pairs": \([0-9]*\).*/\1/' "$work/out")
+    for call in malloc free; do
+        counted=$(sed "s/.*\"$call\": {\"calls\": \([0-9]*\).*/\1/" "$work/count")
+        [ "$counted" = "$pairs" ] || fail "$counted of $pairs calls of $call are counted"
+        most=$(sed "s/.*\"$call\": {[^}]*\"max\": \([0-9]*\).*/\1/" "$work/count")
+        [ "$most" -ge 5 ] || fail "no $call takes $most instructions"
+    done
+}
+
+stress() {
+    LD_PRELOAD=$allocator "$BENCH" stress:4 --blocks=50000 --strict || fail "the stress ended with $?"
+}
+
+# Each mistake is found by what looks for it.
+broken() {
+    LD_PRELOAD=$BROKEN "$BENCH" stress:2 --blocks=4000 >/dev/null || fail "without a mistake: $?"
+    LD_PRELOAD=$BROKEN "$BENCH" r:1-63 --mode=check --bytes=1000000 >/dev/null ||
+        fail "without a mistake: $?"
+    for mistake in overlap short dirty lost; do
+        if BROKEN_BY=$mistake LD_PRELOAD=$BROKEN "$BENCH" stress:2 --blocks=8000 2>"$work/err"; then
+            fail "$mistake is not found by the stress"
+        fi
+        grep -q '^bench_alloc: .*--seed=' "$work/err" || fail "$mistake: $(cat "$work/err")"
+    done
+    if BROKEN_BY=overlap LD_PRELOAD=$BROKEN "$BENCH" r:1-63 --mode=check --bytes=4000000 2>"$work/err"
+    then
+        fail "overlapping blocks are not found by a pattern"
+    fi
+    grep -q 'no longer holds' "$work/err" || fail "overlap: $(cat "$work/err")"
+    if "$BENCH" no-such-pattern 2>"$work/err"; then
+        fail "a pattern that is none is run"
+    fi
+    grep -q "there is no pattern 'no-such-pattern'" "$work/err" || fail "$(cat "$work/err")"
+}
+
+"$1"
