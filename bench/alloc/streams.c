@@ -14,14 +14,18 @@ static void give_range(struct slot *slots, uint64_t from, uint64_t to, uint64_t 
         block_give(&slots[i]);
 }
 
-/* A bijection of [0, count) without order, the same in every run. */
+/* A permutation of [0, count) without order, the same in every run: of the next power of two by steps
+ * that can each be undone, again until the result is within. */
 static uint64_t scattered(uint64_t i, uint64_t count)
 {
-    static const uint64_t primes[] = {2654435761u, 2246822519u, 3266489917u};
-    for (unsigned p = 0; p < 3; p++) {
-        if (count % primes[p])
-            return (i + 1) * primes[p] % count;
-    }
+    unsigned bits = count > 1 ? 64 - (unsigned)__builtin_clzll(count - 1) : 1;
+    uint64_t mask = ((uint64_t)1 << bits) - 1;
+    do {
+        i = (i + 0x6D2B79F5u) * 0x9E3779B97F4A7C15u & mask;
+        i ^= i >> (bits / 2 + 1);
+        i = i * 0xD6E8FEB86659FD93u & mask;
+        i ^= i >> (bits / 2 + 1);
+    } while (i >= count);
     return i;
 }
 
