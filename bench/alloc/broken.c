@@ -1,11 +1,12 @@
-/* An allocator with one of four mistakes, to see that bench_alloc finds it: BROKEN_BY=overlap, short, dirty
- * or lost. It takes memory from one mapping and never gives any back. Threads are safe in it. */
+/* An allocator with one of five mistakes, to see that bench_alloc finds it: BROKEN_BY=overlap, short, dirty,
+ * lost or tardy. It takes memory from one mapping and never gives any back. Threads are safe in it. */
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 
 void *memalign(size_t alignment, size_t bytes);
 size_t malloc_usable_size(void *block);
@@ -40,6 +41,21 @@ static char *the_arena(void)
     return made;
 }
 
+static long long thread_cpu_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return now.tv_sec * 1000000000ll + now.tv_nsec;
+}
+
+/* tardy: 3 ms of the processor, however many others want it */
+static void spend_time(void)
+{
+    long long until = thread_cpu_ns() + 3000000;
+    while (thread_cpu_ns() < until)
+        ;
+}
+
 void *memalign(size_t alignment, size_t bytes)
 {
     char *from = the_arena();
@@ -49,6 +65,8 @@ void *memalign(size_t alignment, size_t bytes)
         errno = ENOMEM;
         return NULL;
     }
+    if (wrong && mistake() == 't')
+        spend_time();
     size_t room = (bytes + 15) / 16 * 16 + HEAD + alignment;
     if (wrong && mistake() == 'o') /* overlap: the next block begins inside this one */
         room -= bytes / 2 & ~(size_t)15;

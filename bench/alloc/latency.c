@@ -21,7 +21,7 @@ static double ns_per_tick;
 /* The last reading of the thread's CPU time. */
 static __thread struct {
     uint64_t ticks, cpu_ns;
-    long forced_switches;
+    long forced_switches, own_switches;
     uint64_t call_ended; /* ticks; 0: no call yet */
 } seen;
 
@@ -39,7 +39,8 @@ static uint64_t monotonic_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* Ticks in which this thread had no processor since the last look, if it was made to wait. */
+/* Ticks in which this thread had no processor since the last look, if it was made to wait and did not
+ * wait of itself as well: the two cannot be told apart, and a wait of the allocator's must not be lost. */
 static uint64_t stolen_ticks(void)
 {
     struct rusage usage;
@@ -47,10 +48,12 @@ static uint64_t stolen_ticks(void)
     getrusage(RUSAGE_THREAD, &usage);
     uint64_t ran = (uint64_t)((double)(cpu_ns - seen.cpu_ns) / ns_per_tick);
     uint64_t passed = now - seen.ticks;
-    bool forced = seen.ticks && usage.ru_nivcsw != seen.forced_switches;
+    bool forced = seen.ticks && usage.ru_nivcsw != seen.forced_switches &&
+                  usage.ru_nvcsw == seen.own_switches;
     seen.ticks = now;
     seen.cpu_ns = cpu_ns;
     seen.forced_switches = usage.ru_nivcsw;
+    seen.own_switches = usage.ru_nvcsw;
     return forced && passed > ran ? passed - ran : 0;
 }
 

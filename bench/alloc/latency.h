@@ -4,7 +4,7 @@
  * time in which another program had the processor. When a call, or what the pattern does between two
  * calls, takes longer than 10 us, the thread's CPU time and its count of forced switches are read. If it
  * was switched away, the time without the processor since the reading before, which can only lie in this
- * stretch, is taken out. Waiting of the allocator's own (locks) stays in.
+ * stretch, is taken out. A stretch in which it also waited of itself (locks) is left as it is.
  *
  * One thread at a time records. Uses no heap. */
 #ifndef BENCH_ALLOC_LATENCY_H
