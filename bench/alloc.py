@@ -332,7 +332,10 @@ def main():
         parts.remove("count")
     bench = Bench(options, allocators)
     load = [os.getloadavg()[0]]
-    measure(bench, parts)
+    try:
+        measure(bench, parts)
+    except KeyboardInterrupt:
+        print("\nStopped; this is what there was until then:")
     load.append(os.getloadavg()[0])
     head = {"date": time.strftime("%Y-%m-%d %H:%M:%S %z"), "rounds": options.rounds,
             "quick": options.quick, "bytes": options.bytes, "shapes": options.shapes,

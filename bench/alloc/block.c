@@ -9,7 +9,8 @@ struct block_totals block_totals;
 
 void block_refused(size_t bytes)
 {
-    memory_die("malloc(%zu) returned NULL; the machine has too little memory for this pattern", bytes);
+    memory_die("malloc(%zu) returned NULL; the machine has too little memory for this pattern",
+               bytes);
 }
 
 static void *checked(void *block, size_t bytes)
@@ -44,7 +45,8 @@ static void note_give(const struct slot *slot)
     block_totals.touched_bytes -= touched(slot->bytes);
 }
 
-/* What a block holds: words that depend on its address, size and tag and on their place, then bytes. */
+/* What a block holds: words that depend on its address, size and tag and on their place, then
+ * bytes. */
 static uint64_t content_key(const struct slot *slot)
 {
     return ((uint64_t)(uintptr_t)slot->block + ((uint64_t)slot->tag << 40) + slot->bytes) *
@@ -76,8 +78,9 @@ static void content_verify(const struct slot *slot)
     }
     if (at != end)
         memory_die("a block of %llu bytes at %p no longer holds what was written into it, from "
-                   "byte %td on (call %llu)", (unsigned long long)slot->bytes, slot->block,
-                   at - begin, (unsigned long long)(block_totals.takes + block_totals.gives));
+                   "byte %td on (call %llu)",
+                   (unsigned long long)slot->bytes, slot->block, at - begin,
+                   (unsigned long long)(block_totals.takes + block_totals.gives));
 }
 
 static void take_checked(struct slot *slot, size_t bytes)

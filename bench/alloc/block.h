@@ -1,5 +1,6 @@
 /* One call of the allocator, as every pattern makes it: block_take() fills a slot, block_give()
- * empties it. What else a call does depends on the mode of the run, so that a pattern is written once:
+ * empties it. What else a call does depends on the mode of the run, so that a pattern is written
+ * once:
  *
  *   BLOCK_TIME     malloc, initialise all of it with 0xDF (the report's figure 4); free
  *   BLOCK_PLAIN    malloc, initialise, free at once; give does nothing: the same number of pairs of
@@ -11,8 +12,9 @@
  *   BLOCK_COUNT    as TIME, each call between two marks that the counter of instructions knows
  *                  (count_plugin.c); writes only the first bytes of a block
  *
- * Slots are the harness's (memory.h). A slot belongs to one thread at a time; counts and latencies are
- * not synchronised: threads of a stream take turns. Patterns with real concurrency call malloc themselves. */
+ * Slots are the harness's (memory.h). A slot belongs to one thread at a time; counts and latencies
+ * are not synchronised: threads of a stream take turns. Patterns with real concurrency call malloc
+ * themselves. */
 #ifndef BENCH_ALLOC_BLOCK_H
 #define BENCH_ALLOC_BLOCK_H
 
@@ -33,10 +35,10 @@ struct slot {
 
 struct block_totals {
     uint64_t takes, gives;
-    uint64_t live_bytes, peak_bytes;       /* requested */
-    uint64_t touched_bytes, touched_peak;  /* of those, in pages that the harness writes */
-    uint64_t misaligned;                   /* blocks of 16 bytes and more not aligned to 16 */
-    uint64_t misaligned_tiny;              /* smaller ones: an allocator may say that it does so */
+    uint64_t live_bytes, peak_bytes;      /* requested */
+    uint64_t touched_bytes, touched_peak; /* of those, in pages that the harness writes */
+    uint64_t misaligned;                  /* blocks of 16 bytes and more not aligned to 16 */
+    uint64_t misaligned_tiny;             /* smaller ones: an allocator may say that it does so */
 };
 
 extern enum block_mode block_mode;

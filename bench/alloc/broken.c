@@ -1,5 +1,6 @@
-/* An allocator with one of five mistakes, to see that bench_alloc finds it: BROKEN_BY=overlap, short, dirty,
- * lost or tardy. It takes memory from one mapping and never gives any back. Threads are safe in it. */
+/* An allocator with one of five mistakes, to see that bench_alloc finds it: BROKEN_BY=overlap,
+ * short, dirty, lost or tardy. It takes memory from one mapping and never gives any back. Threads
+ * are safe in it. */
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdint.h>

@@ -1,16 +1,17 @@
-/* Counts the instructions of each single call, exactly: a plug-in for qemu's user-mode emulator (Debian's
- * qemu-user), which runs a program and its allocator as they are and tells us of every instruction.
+/* Counts the instructions of each single call, exactly: a plug-in for qemu's user-mode emulator
+ * (Debian's qemu-user), which runs a program and its allocator as they are and tells us of every
+ * instruction.
  *
  *   qemu-x86_64 -plugin ./count_plugin.so,out=FILE -E LD_PRELOAD=… bench_alloc PATTERN --mode=count
  *
- * The program marks where a call begins and ends (marks.h); what is executed between the marks is the
- * call, on whatever thread: the streams' threads take turns. The kernel's instructions are not counted, so this
- * is the allocator's own work; its system calls are counted beside it. An instruction that repeats (rep
- * movs) counts once each time.
+ * The program marks where a call begins and ends (marks.h); what is executed between the marks is
+ * the call, on whatever thread: the streams' threads take turns. The kernel's instructions are not
+ * counted, so this is the allocator's own work; its system calls are counted beside it. An
+ * instruction that repeats (rep movs) counts once each time.
  *
- * Valgrind's callgrind gives sums over calls and never the worst one, and stepping by ptrace takes 3 us an
- * instruction; this takes some 10 ns. The few declarations of qemu's interface (version 1, the same since
- * 4.2) stand here because Debian's package has no header. */
+ * Valgrind's callgrind gives sums over calls and never the worst one, and stepping by ptrace takes
+ * two switches of process an instruction. The few declarations of qemu's interface (version 1, that
+ * of Debian 12's qemu 7.2) stand here because its package has no header. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -28,8 +29,8 @@ typedef uint64_t qemu_plugin_id_t;
 typedef void (*translate_t)(qemu_plugin_id_t, struct qemu_plugin_tb *);
 typedef void (*executed_t)(unsigned, void *);
 typedef void (*exit_t)(qemu_plugin_id_t, void *);
-typedef void (*syscall_t)(qemu_plugin_id_t, unsigned, int64_t, uint64_t, uint64_t, uint64_t, uint64_t,
-                          uint64_t, uint64_t, uint64_t, uint64_t);
+typedef void (*syscall_t)(qemu_plugin_id_t, unsigned, int64_t, uint64_t, uint64_t, uint64_t,
+                          uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
 
 extern void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t, translate_t);
 extern size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *);
@@ -38,7 +39,8 @@ extern const void *qemu_plugin_insn_data(const struct qemu_plugin_insn *);
 extern size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *);
 extern void qemu_plugin_register_vcpu_insn_exec_inline(struct qemu_plugin_insn *, int, void *,
                                                        uint64_t);
-extern void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *, executed_t, int, void *);
+extern void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *, executed_t, int,
+                                                   void *);
 extern void qemu_plugin_register_atexit_cb(qemu_plugin_id_t, exit_t, void *);
 extern void qemu_plugin_register_vcpu_syscall_cb(qemu_plugin_id_t, syscall_t);
 
@@ -67,8 +69,8 @@ static void begin(unsigned cpu, void *unused)
     inside = true;
 }
 
-/* The mark itself was counted on the way in, and not on the way out: both are counted before they are
- * executed, so the difference holds the closing mark. */
+/* The mark itself was counted on the way in, and not on the way out: both are counted before they
+ * are executed, so the difference holds the closing mark. */
 static void end(unsigned cpu, void *figures_of)
 {
     struct figures *figures = figures_of;
@@ -118,8 +120,9 @@ static void translate(qemu_plugin_id_t id, struct qemu_plugin_tb *block)
     }
 }
 
-static void note_syscall(qemu_plugin_id_t id, unsigned cpu, int64_t number, uint64_t a1, uint64_t a2,
-                         uint64_t a3, uint64_t a4, uint64_t a5, uint64_t a6, uint64_t a7, uint64_t a8)
+static void note_syscall(qemu_plugin_id_t id, unsigned cpu, int64_t number, uint64_t a1,
+                         uint64_t a2, uint64_t a3, uint64_t a4, uint64_t a5, uint64_t a6,
+                         uint64_t a7, uint64_t a8)
 {
     (void)id, (void)cpu, (void)number;
     (void)a1, (void)a2, (void)a3, (void)a4, (void)a5, (void)a6, (void)a7, (void)a8;
@@ -128,10 +131,12 @@ static void note_syscall(qemu_plugin_id_t id, unsigned cpu, int64_t number, uint
 
 static void write_figures(FILE *file, const char *name, const struct figures *figures)
 {
-    fprintf(file, "\"%s\": {\"calls\": %llu, \"sum\": %llu, \"max\": %llu, \"max_call\": %llu, "
-            "\"max_syscalls\": %llu, \"powers\": [", name, (unsigned long long)figures->calls,
-            (unsigned long long)figures->sum, (unsigned long long)figures->max,
-            (unsigned long long)figures->max_call, (unsigned long long)figures->max_syscalls);
+    fprintf(file,
+            "\"%s\": {\"calls\": %llu, \"sum\": %llu, \"max\": %llu, \"max_call\": %llu, "
+            "\"max_syscalls\": %llu, \"powers\": [",
+            name, (unsigned long long)figures->calls, (unsigned long long)figures->sum,
+            (unsigned long long)figures->max, (unsigned long long)figures->max_call,
+            (unsigned long long)figures->max_syscalls);
     unsigned last = 64;
     while (last > 0 && !figures->powers[last])
         last--;
@@ -165,7 +170,8 @@ int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info_t *info, int
             snprintf(out_path, sizeof out_path, "%s", argv[i] + 4);
     }
     if (!out_path[0]) {
-        fprintf(stderr, "count_plugin: say where its figures go: -plugin count_plugin.so,out=FILE\n");
+        fprintf(stderr,
+                "count_plugin: say where its figures go: -plugin count_plugin.so,out=FILE\n");
         return -1;
     }
     qemu_plugin_register_vcpu_tb_trans_cb(id, translate);

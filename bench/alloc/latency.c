@@ -39,8 +39,9 @@ static uint64_t monotonic_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* Ticks in which this thread had no processor since the last look, if it was made to wait and did not
- * wait of itself as well: the two cannot be told apart, and a wait of the allocator's must not be lost. */
+/* Ticks in which this thread had no processor since the last look, if it was made to wait and did
+ * not wait of itself as well: the two cannot be told apart, and a wait of the allocator's must not
+ * be lost. */
 static uint64_t stolen_ticks(void)
 {
     struct rusage usage;

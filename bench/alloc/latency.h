@@ -1,10 +1,11 @@
 /* How long each single call took: a histogram of all, and the slowest.
  *
- * What is meant is the time in the allocator, its system calls and page faults included, and not the
- * time in which another program had the processor. When a call, or what the pattern does between two
- * calls, takes longer than 10 us, the thread's CPU time and its count of forced switches are read. If it
- * was switched away, the time without the processor since the reading before, which can only lie in this
- * stretch, is taken out. A stretch in which it also waited of itself (locks) is left as it is.
+ * What is meant is the time in the allocator, its system calls and page faults included, and not
+ * the time in which another program had the processor. When a call, or what the pattern does
+ * between two calls, takes longer than 10 us, the thread's CPU time and its count of forced
+ * switches are read. If it was switched away, the time without the processor since the reading
+ * before, which can only lie in this stretch, is taken out. A stretch in which it also waited of
+ * itself (locks) is left as it is.
  *
  * One thread at a time records. Uses no heap. */
 #ifndef BENCH_ALLOC_LATENCY_H
@@ -18,7 +19,7 @@ struct latency_figures {
     uint64_t calls;
     uint64_t max_ns, max_call; /* the slowest, and the how manieth it was, from 0 */
     uint64_t p50_ns, p99_ns, p9999_ns;
-    uint64_t corrected;        /* calls from which time without the processor was taken out */
+    uint64_t corrected; /* calls from which time without the processor was taken out */
 };
 
 /* Measures the clock; call it once before the first call. */

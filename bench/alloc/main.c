@@ -1,7 +1,8 @@
-/* One run of one pattern under whatever allocator is loaded (LD_PRELOAD), and what it took, as one line
- * of JSON. bench/alloc.py runs this many times; see its text, and doc/BFM-bench.md.
+/* One run of one pattern under whatever allocator is loaded (LD_PRELOAD), and what it took, as one
+ * line of JSON. bench/alloc.py runs this many times; see its text, and doc/BFM-bench.md.
  *
- * Nothing calls malloc before or beside the pattern: no stdio on streams, arguments are parsed in place. */
+ * Nothing calls malloc before or beside the pattern: no stdio on streams, arguments are parsed in
+ * place. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdarg.h>
@@ -34,7 +35,8 @@ static const char *const mode_names[] = {
 };
 enum { MODES = sizeof mode_names / sizeof *mode_names };
 
-/* --- output ------------------------------------------------------------------------------------ */
+/* --- output ------------------------------------------------------------------------------------
+ */
 
 static char line[8192];
 static size_t line_length;
@@ -67,7 +69,8 @@ static void say_number(const char *key, uint64_t number)
         say(", \"%s\": %llu", key, (unsigned long long)number);
 }
 
-/* --- measuring ------------------------------------------------------------------------------------ */
+/* --- measuring
+ * ------------------------------------------------------------------------------------ */
 
 struct measured {
     uint64_t cpu_ns, wall_ns, harness_bytes;
@@ -136,7 +139,8 @@ static void say_latency(void)
 static uint64_t touch_cpu_ns(uint64_t bytes)
 {
     uint64_t begin_ns = memory_cpu_ns();
-    char *memory = mmap(NULL, bytes + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *memory =
+        mmap(NULL, bytes + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED)
         memory_die("no %llu MiB to touch", (unsigned long long)bytes >> 20);
     for (uint64_t at = 0; at <= bytes; at += 4096)
@@ -145,7 +149,8 @@ static uint64_t touch_cpu_ns(uint64_t bytes)
     return memory_cpu_ns() - begin_ns;
 }
 
-/* --- patterns --------------------------------------------------------------------------------------- */
+/* --- patterns
+ * --------------------------------------------------------------------------------------- */
 
 static const struct pattern *find(const char *name)
 {
@@ -208,7 +213,8 @@ static void run_pattern(const struct pattern *pattern, enum block_mode mode,
     memory_unmap(slots, slots_bytes);
 }
 
-/* --- threads ------------------------------------------------------------------------------------------ */
+/* --- threads
+ * ------------------------------------------------------------------------------------------ */
 
 static void check_netbuild(const struct options *options)
 {
@@ -260,7 +266,8 @@ static int run_worst(const struct options *options)
     measure_begin(&measured);
     uint64_t pairs = threads_worst(threads, blocks, WORST_ROUNDS);
     measure_end(&measured);
-    say("{\"pattern\": \"worst:%u\", \"mode\": \"%s\", \"threads\": %u", threads, options->mode, threads);
+    say("{\"pattern\": \"worst:%u\", \"mode\": \"%s\", \"threads\": %u", threads, options->mode,
+        threads);
     say_number("pairs", pairs);
     say_measured(&measured);
     say("}\n");
@@ -294,11 +301,13 @@ static int run_stress(const struct options *options)
     say("}\n");
     say_out();
     if (options->strict && deviations)
-        memory_die("%llu deviations from what glibc does; see above", (unsigned long long)deviations);
+        memory_die("%llu deviations from what glibc does; see above",
+                   (unsigned long long)deviations);
     return 1;
 }
 
-/* --- the command line --------------------------------------------------------------------------------- */
+/* --- the command line
+ * --------------------------------------------------------------------------------- */
 
 static void list(void)
 {
@@ -311,7 +320,8 @@ static void list(void)
 
 static void usage(void)
 {
-    say("usage: bench_alloc NAME [--mode=time|plain|dry|check|latency|count] [--bytes=N] [--blocks=N]\n"
+    say("usage: bench_alloc NAME [--mode=time|plain|dry|check|latency|count] [--bytes=N] "
+        "[--blocks=N]\n"
         "                        [--shapes=N] [--seed=N]\n"
         "       bench_alloc stress:THREADS [--blocks=CALLS] [--seed=N] [--strict]\n"
         "       bench_alloc --list\n"

@@ -1,6 +1,6 @@
 /* The harness's own memory, and what the kernel says of ours. Nothing here calls malloc: whatever
- * allocator is loaded sees only what a pattern asks of it. What the harness keeps is mapped, touched
- * before anything is measured, and known to the byte, so that it can be taken out. */
+ * allocator is loaded sees only what a pattern asks of it. What the harness keeps is mapped,
+ * touched before anything is measured, and known to the byte, so that it can be taken out. */
 #ifndef BENCH_ALLOC_MEMORY_H
 #define BENCH_ALLOC_MEMORY_H
 
@@ -26,7 +26,7 @@ struct memory_status {
 void memory_status(struct memory_status *status);
 void memory_reset_peak(void);
 
-uint64_t memory_cpu_ns(void);  /* of the process, all threads */
+uint64_t memory_cpu_ns(void); /* of the process, all threads */
 uint64_t memory_wall_ns(void);
 
 /* One sentence on stderr, then exit status 125. Uses no heap. */

@@ -3,8 +3,8 @@
  *                                     an interval tree per layer (interval: copied geometry),
  *                                     a heap of ends (end), queries and their hits
  *
- * Two shapes are connected when they overlap or touch and lie in the same layer or in neighbouring ones.
- * The input remains until the end; nets are destructed after the search. */
+ * Two shapes are connected when they overlap or touch and lie in the same layer or in neighbouring
+ * ones. The input remains until the end; nets are destructed after the search. */
 #include "netbuild.h"
 
 #include <stdbool.h>
@@ -102,7 +102,8 @@ static void *need(struct task *task, size_t bytes)
     return block;
 }
 
-/* --- input ------------------------------------------------------------------------------------- */
+/* --- input -------------------------------------------------------------------------------------
+ */
 
 /* So wide that a shape overlaps about one other in each layer that it can connect to. */
 static int32_t side_of(uint64_t shapes)
@@ -177,7 +178,8 @@ static struct cell *sort(struct cell *list)
     return result;
 }
 
-/* --- the queue of starts: as many as there are layers, so it is searched ---------------------------- */
+/* --- the queue of starts: as many as there are layers, so it is searched
+ * ---------------------------- */
 
 static void start_push(struct task *task, uint32_t layer, struct cell *cell, uint64_t order)
 {
@@ -206,7 +208,8 @@ static struct shape *start_pop(struct task *task)
     return shape;
 }
 
-/* --- the heap of ends ------------------------------------------------------------------------------- */
+/* --- the heap of ends
+ * ------------------------------------------------------------------------------- */
 
 static struct end *ends_meld(struct end *a, struct end *b)
 {
@@ -244,7 +247,8 @@ static struct end *ends_without_first(struct end *first)
     return heap;
 }
 
-/* --- interval trees ------------------------------------------------------------------------------------ */
+/* --- interval trees
+ * ------------------------------------------------------------------------------------ */
 
 static bool interval_before(const struct interval *a, const struct interval *b)
 {
@@ -262,8 +266,8 @@ static void interval_update(struct interval *node)
 }
 
 /* Splits `tree` by `at`: what is before it, and the rest. */
-static void interval_split(struct interval *tree, const struct interval *at, struct interval **before,
-                           struct interval **after)
+static void interval_split(struct interval *tree, const struct interval *at,
+                           struct interval **before, struct interval **after)
 {
     if (!tree) {
         *before = *after = NULL;
@@ -336,7 +340,9 @@ static void interval_search(struct task *task, const struct interval *tree, stru
     interval_search(task, tree->right, query);
 }
 
-/* --- nets ------------------------------------------------------------------------------------------------ */
+/* --- nets
+ * ------------------------------------------------------------------------------------------------
+ */
 
 static struct net *net_begin(struct task *task, struct shape *shape)
 {
@@ -415,7 +421,8 @@ static void nets_destruct(struct task *task, struct netbuild_result *result)
     }
 }
 
-/* --- the scanline --------------------------------------------------------------------------------------- */
+/* --- the scanline
+ * --------------------------------------------------------------------------------------- */
 
 static void leave_before(struct task *task, int64_t x)
 {
@@ -447,9 +454,12 @@ static void enter(struct task *task, struct shape *shape)
     struct interval *interval = need(task, sizeof *interval);
     struct end *end = need(task, sizeof *end);
     uint64_t random = shape->id * 0x9E3779B97F4A7C15u + 1;
-    *interval = (struct interval){.box = shape->box, .highest = shape->box.y2, .id = shape->id,
+    *interval = (struct interval){.box = shape->box,
+                                  .highest = shape->box.y2,
+                                  .id = shape->id,
                                   .priority = (uint32_t)(block_random(&random) >> 32),
-                                  .layer = shape->layer, .net = shape->net};
+                                  .layer = shape->layer,
+                                  .net = shape->net};
     *end = (struct end){NULL, NULL, interval, shape->box.x2, shape->layer};
     task->trees[shape->layer] = interval_insert(task->trees[shape->layer], interval);
     task->ends = ends_meld(task->ends, end);
@@ -497,7 +507,8 @@ void netbuild_run(uint64_t shapes, uint64_t seed, struct netbuild_result *result
     result->allocations = task.allocations;
 }
 
-/* --- the oracle ----------------------------------------------------------------------------------------- */
+/* --- the oracle
+ * ----------------------------------------------------------------------------------------- */
 
 static uint32_t root_of(uint32_t *parents, uint32_t id)
 {

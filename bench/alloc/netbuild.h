@@ -1,13 +1,14 @@
-/* The report's netbuild (sections 3.2 and 3.3): electrically connected sets of rectangles over several
- * layers, by a scanline. About ten pairs of malloc and free a rectangle, of 16 to 64 bytes, in ten types. */
+/* The report's netbuild (sections 3.2 and 3.3): electrically connected sets of rectangles over
+ * several layers, by a scanline. About ten pairs of malloc and free a rectangle, of 16 to 64 bytes,
+ * in ten types. */
 #ifndef BENCH_ALLOC_NETBUILD_H
 #define BENCH_ALLOC_NETBUILD_H
 
 #include <stdint.h>
 
 struct netbuild_result {
-    uint64_t nets;        /* connected sets */
-    uint64_t checksum;    /* of their sizes and first members: the same with every allocator */
+    uint64_t nets;     /* connected sets */
+    uint64_t checksum; /* of their sizes and first members: the same with every allocator */
     uint64_t allocations;
     uint64_t overlaps;
 };

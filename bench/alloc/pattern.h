@@ -1,5 +1,5 @@
-/* What can be run: the report's 28 patterns (patterns.c), streams against allocators (streams.c) and
- * netbuilds (netbuild.c). doc/BFM-bench.md says of each what it is and what was interpreted. */
+/* What can be run: the report's 28 patterns (patterns.c), streams against allocators (streams.c)
+ * and netbuilds (netbuild.c). doc/BFM-bench.md says of each what it is and what was interpreted. */
 #ifndef BENCH_ALLOC_PATTERN_H
 #define BENCH_ALLOC_PATTERN_H
 
@@ -15,8 +15,8 @@ struct pattern {
     void (*run)(const struct pattern *pattern, struct slot *slots, uint64_t blocks);
     /* How many blocks hold about so many bytes at the peak. */
     uint64_t (*blocks_for)(const struct pattern *pattern, uint64_t bytes);
-    bool small;    /* runs at an eighth of the size (r:1-63) */
-    bool headline; /* one of the 17 streams whose slowest call is a figure of the project */
+    bool small;     /* runs at an eighth of the size (r:1-63) */
+    bool headline;  /* one of the 17 streams whose slowest call is a figure of the project */
     bool head_only; /* writes a block's first bytes only */
 };
 

@@ -1,5 +1,6 @@
-/* The 28 patterns of the report's section 3.1. Sizes are in pointers, as there. Where its text leaves room,
- * the reading is in doc/BFM-bench.md; the generator of the multi patterns is its figure 4, line by line. */
+/* The 28 patterns of the report's section 3.1. Sizes are in pointers, as there. Where its text
+ * leaves room, the reading is in doc/BFM-bench.md; the generator of the multi patterns is its
+ * figure 4, line by line. */
 #include "pattern.h"
 
 /* How a multi pattern differs from figure 4: by how sizes follow one another, which half is freed
@@ -60,8 +61,8 @@ static void give_in_random_order(struct slot *slots, uint64_t blocks, uint64_t *
     }
 }
 
-/* A list is constructed; a scanline replaces elements in an order that its input decides; then the list
- * is destructed in an order that has nothing to do with addresses. */
+/* A list is constructed; a scanline replaces elements in an order that its input decides; then the
+ * list is destructed in an order that has nothing to do with addresses. */
 static void run_random(const struct pattern *pattern, struct slot *slots, uint64_t blocks)
 {
     uint64_t random = block_seed, sizes = pattern->b - pattern->a + 1;
@@ -75,7 +76,8 @@ static void run_random(const struct pattern *pattern, struct slot *slots, uint64
     give_in_random_order(slots, blocks, &random);
 }
 
-/* --- multi -------------------------------------------------------------------------------------- */
+/* --- multi --------------------------------------------------------------------------------------
+ */
 
 /* Where block i stands when each run of `run` blocks is dealt out over all: i's size is that of the
  * block at this place in the grouped order. A bijection when `run` divides `blocks`. */
@@ -85,7 +87,8 @@ static uint64_t dealt(uint64_t i, uint64_t blocks, uint64_t run)
     return runs == 0 || i >= runs * run ? i : i % runs * run + i / runs;
 }
 
-static size_t multi_bytes(const struct pattern *pattern, uint64_t blocks, uint64_t i, unsigned shift)
+static size_t multi_bytes(const struct pattern *pattern, uint64_t blocks, uint64_t i,
+                          unsigned shift)
 {
     if (pattern->how->grouping == INTERLEAVED)
         i = dealt(i, blocks, (uint64_t)1 << shift);
@@ -152,8 +155,8 @@ static void clean_up(enum cleanup cleanup, struct slot *slots, uint64_t blocks)
     }
 }
 
-/* Figure 4. Its `field` is allocated as there, in the slot after the last; that we keep our own slots
- * elsewhere changes no call. */
+/* Figure 4. Its `field` is allocated as there, in the slot after the last; that we keep our own
+ * slots elsewhere changes no call. */
 static void run_multi(const struct pattern *pattern, struct slot *slots, uint64_t blocks)
 {
     const struct variant *how = pattern->how;
@@ -175,7 +178,8 @@ static void run_multi(const struct pattern *pattern, struct slot *slots, uint64_
 }
 
 /* mb: figure 4 without its groups. Its sizes would not get to 10,000 pointers within a few hundred
- * megabytes; these run through the whole range, a golden section apart, and the new ones are 3 larger. */
+ * megabytes; these run through the whole range, a golden section apart, and the new ones are 3
+ * larger. */
 static size_t spread_bytes(const struct pattern *pattern, uint64_t i, uint64_t more)
 {
     uint64_t step = (i + 1) * 0x9E3779B97F4A7C15u >> 32;
@@ -196,7 +200,8 @@ static void run_spread(const struct pattern *pattern, struct slot *slots, uint64
     block_give(field);
 }
 
-/* --- how many ------------------------------------------------------------------------------------- */
+/* --- how many
+ * ------------------------------------------------------------------------------------- */
 
 static uint64_t blocks_of_mean(const struct pattern *pattern, uint64_t bytes)
 {
@@ -233,9 +238,13 @@ static const struct variant m18 = {GROUPED, OLDER_LIFO, CLEAN_RANDOM};
 static const struct variant ma = {GROUPED, SECOND_LIFO, CLEAN_STRIDES};
 
 #define SIMPLE(number, name, a, b, run)                                                            \
-    {name, number, a, b, NULL, run, blocks_of_mean, false, false, false}
+    {                                                                                              \
+        name, number, a, b, NULL, run, blocks_of_mean, false, false, false                         \
+    }
 #define MULTI(number, name, a, how)                                                                \
-    {name, number, a, 0, how, run_multi, blocks_of_multi, false, false, false}
+    {                                                                                              \
+        name, number, a, 0, how, run_multi, blocks_of_multi, false, false, false                   \
+    }
 
 const struct pattern patterns[] = {
     {"fifo:13", 1, 13, 0, NULL, run_fifo, blocks_of_mean, .headline = true},

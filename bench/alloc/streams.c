@@ -1,6 +1,6 @@
 /* Streams of calls that are bad for one kind of allocator or another: what some allocator does in
- * one call here grows with the number of blocks. Each says whom it is after. Threads take turns (one
- * waits while the other works), so that every call can be timed and counted. */
+ * one call here grows with the number of blocks. Each says whom it is after. Threads take turns
+ * (one waits while the other works), so that every call can be timed and counted. */
 #include "pattern.h"
 
 #include <pthread.h>
@@ -14,8 +14,8 @@ static void give_range(struct slot *slots, uint64_t from, uint64_t to, uint64_t 
         block_give(&slots[i]);
 }
 
-/* A permutation of [0, count) without order, the same in every run: of the next power of two by steps
- * that can each be undone, again until the result is within. */
+/* A permutation of [0, count) without order, the same in every run: of the next power of two by
+ * steps that can each be undone, again until the result is within. */
 static uint64_t scattered(uint64_t i, uint64_t count)
 {
     unsigned bits = count > 1 ? 64 - (unsigned)__builtin_clzll(count - 1) : 1;
@@ -47,9 +47,9 @@ static void run_waiting(const struct pattern *pattern, struct slot *slots, uint6
     give_range(slots, 0, blocks, 1);
 }
 
-/* Free blocks of very many sizes, none next to another, all freed before the next request: it has to
- * sort or search them (glibc's unsorted list and its large bins; first fit; lists by size). Every fourth
- * round asks for what just does not fit. */
+/* Free blocks of very many sizes, none next to another, all freed before the next request: it has
+ * to sort or search them (glibc's unsorted list and its large bins; first fit; lists by size).
+ * Every fourth round asks for what just does not fit. */
 static void run_unsorted(const struct pattern *pattern, struct slot *slots, uint64_t blocks)
 {
     uint64_t sizes = pattern->b - pattern->a;
@@ -70,8 +70,8 @@ static void run_unsorted(const struct pattern *pattern, struct slot *slots, uint
     give_range(slots, 0, blocks, 1);
 }
 
-/* A huge list of free blocks of one size, in no order of addresses, and requests a little larger: who
- * searches lists meets all of them each time; then requests that fit. */
+/* A huge list of free blocks of one size, in no order of addresses, and requests a little larger:
+ * who searches lists meets all of them each time; then requests that fit. */
 static void run_equals(const struct pattern *pattern, struct slot *slots, uint64_t blocks)
 {
     uint64_t bytes = pattern->a * sizeof(void *), half = blocks / 2;
@@ -119,8 +119,8 @@ static void run_creep(const struct pattern *pattern, struct slot *slots, uint64_
     give_range(slots, 0, blocks, 1);
 }
 
-/* Two sizes by turns, held for long: each allocation finds what the other size has just left (caches
- * of the last free block, next fit). */
+/* Two sizes by turns, held for long: each allocation finds what the other size has just left
+ * (caches of the last free block, next fit). */
 static void run_turns(const struct pattern *pattern, struct slot *slots, uint64_t blocks)
 {
     for (uint64_t i = 0; i < blocks; i++)
@@ -135,8 +135,8 @@ static void run_turns(const struct pattern *pattern, struct slot *slots, uint64_
     give_range(slots, 0, blocks, 1);
 }
 
-/* Every size there is, few blocks of each, in no order: tables by size are filled and emptied, and each
- * class is begun for one block. */
+/* Every size there is, few blocks of each, in no order: tables by size are filled and emptied, and
+ * each class is begun for one block. */
 static void run_sizes(const struct pattern *pattern, struct slot *slots, uint64_t blocks)
 {
     uint64_t bytes = pattern->b * sizeof(void *);
@@ -165,7 +165,8 @@ static void run_last_bits(const struct pattern *pattern, struct slot *slots, uin
     give_range(slots, 0, blocks, 1);
 }
 
-/* --- threads that take turns ----------------------------------------------------------------------- */
+/* --- threads that take turns
+ * ----------------------------------------------------------------------- */
 
 struct turn {
     void (*work)(struct turn *turn);
@@ -202,8 +203,8 @@ static void take_mixed_turn(struct turn *turn)
         block_take(&turn->slots[i], (turn->pattern->a + i * 7 % sizes) * sizeof(void *));
 }
 
-/* Another thread frees all that this one made; this one's next call finds the whole list (who drains
- * remote frees at one go). */
+/* Another thread frees all that this one made; this one's next call finds the whole list (who
+ * drains remote frees at one go). */
 static void run_remote(const struct pattern *pattern, struct slot *slots, uint64_t blocks)
 {
     struct turn turn = {give_turn, pattern, slots, 0, blocks};
@@ -233,16 +234,16 @@ static void run_orphans(const struct pattern *pattern, struct slot *slots, uint6
     for (unsigned i = 0; i < THREADS; i++) {
         for (uint64_t k = i * share; k < (i + 1) * share; k++) {
             if (k % 2 == 0)
-                block_take(&slots[k], (pattern->a + k * 5 % (pattern->b - pattern->a)) *
-                                          sizeof(void *));
+                block_take(&slots[k],
+                           (pattern->a + k * 5 % (pattern->b - pattern->a)) * sizeof(void *));
         }
     }
     turn = (struct turn){give_turn, pattern, slots, 0, blocks};
     take_turn(&turn);
 }
 
-/* A large heap becomes empty by the free of its last block, three times: all coalesces and goes back
- * in one call (glibc's trim, decommits of whole regions). */
+/* A large heap becomes empty by the free of its last block, three times: all coalesces and goes
+ * back in one call (glibc's trim, decommits of whole regions). */
 static void run_sawtooth(const struct pattern *pattern, struct slot *slots, uint64_t blocks)
 {
     for (unsigned round = 0; round < 3; round++) {
@@ -270,7 +271,8 @@ static void run_large(const struct pattern *pattern, struct slot *slots, uint64_
         block_give(&slots[i]);
 }
 
-/* --- how many ------------------------------------------------------------------------------------- */
+/* --- how many
+ * ------------------------------------------------------------------------------------- */
 
 static uint64_t blocks_of_mean(const struct pattern *pattern, uint64_t bytes)
 {
@@ -293,7 +295,9 @@ static uint64_t blocks_of_large(const struct pattern *pattern, uint64_t bytes)
 }
 
 #define STREAM(name, a, b, run, blocks_for, head_only)                                             \
-    {name, 0, a, b, NULL, run, blocks_for, false, true, head_only}
+    {                                                                                              \
+        name, 0, a, b, NULL, run, blocks_for, false, true, head_only                               \
+    }
 
 const struct pattern streams[] = {
     STREAM("waiting", 6, 16384, run_waiting, blocks_of_a, false),

@@ -16,11 +16,8 @@
 enum { PIECES = 400, SHARED = 512, LIVES = 8, CHILD_CALLS = 2000, CHILD_PATIENCE_S = 120 };
 
 const char *const stress_deviation_names[STRESS_DEVIATIONS] = {
-    [STRESS_ALIGNMENT] = "alignment",
-    [STRESS_ALIGNED] = "aligned",
-    [STRESS_ERRNO] = "errno",
-    [STRESS_OVERFLOW] = "overflow",
-    [STRESS_ARGUMENTS] = "arguments",
+    [STRESS_ALIGNMENT] = "alignment", [STRESS_ALIGNED] = "aligned",     [STRESS_ERRNO] = "errno",
+    [STRESS_OVERFLOW] = "overflow",   [STRESS_ARGUMENTS] = "arguments",
 };
 
 /* A block and what it holds; empty if `block` is NULL. Lives in the harness's memory. */
@@ -51,7 +48,8 @@ static pthread_key_t late_key;
 #define damaged(format, ...)                                                                       \
     memory_die(format "; --seed=%llu", __VA_ARGS__, (unsigned long long)stress_seed)
 
-/* --- contents ------------------------------------------------------------------------------------ */
+/* --- contents ------------------------------------------------------------------------------------
+ */
 
 /* All of a block up to 16 KiB; of larger ones the first word of every 4 KiB, and the end. */
 static size_t content_step(size_t bytes)
@@ -84,8 +82,8 @@ static void content_verify(const struct piece *piece, size_t bytes, const char *
     for (; at + 8 <= bytes; at += step) {
         uint64_t word = word_at(piece->key, at);
         if (memcmp(block + at, &word, 8) != 0)
-            damaged("a block of %zu bytes at %p lost its contents at byte %zu, seen %s", piece->bytes,
-                    piece->block, at, when);
+            damaged("a block of %zu bytes at %p lost its contents at byte %zu, seen %s",
+                    piece->bytes, piece->block, at, when);
     }
     if (bytes < piece->bytes)
         return;
@@ -101,11 +99,13 @@ static void zero_verify(const struct piece *piece)
     const unsigned char *block = piece->block;
     for (size_t at = 0; at < piece->bytes; at++) {
         if (block[at])
-            damaged("calloc of %zu bytes at %p is not zero at byte %zu", piece->bytes, piece->block, at);
+            damaged("calloc of %zu bytes at %p is not zero at byte %zu", piece->bytes, piece->block,
+                    at);
     }
 }
 
-/* --- making and ending pieces ----------------------------------------------------------------------- */
+/* --- making and ending pieces
+ * ----------------------------------------------------------------------- */
 
 /* Most are small; one in a thousand is up to 4 MiB. */
 static size_t random_bytes(uint64_t *random)
@@ -139,7 +139,8 @@ static void piece_begun(struct seat *seat, struct piece *piece, size_t alignment
     if (address % 16)
         deviate(seat, STRESS_ALIGNMENT);
     if (usable < piece->bytes)
-        damaged("a block of %zu bytes at %p has only %zu usable", piece->bytes, piece->block, usable);
+        damaged("a block of %zu bytes at %p has only %zu usable", piece->bytes, piece->block,
+                usable);
     piece->alignment = alignment;
     piece->key = block_random(&seat->random);
     if (block_below(&seat->random, 8) == 0 && usable < piece->bytes + 4096)
@@ -199,8 +200,8 @@ static void piece_end(struct seat *seat, struct piece *piece)
 static void piece_resize(struct seat *seat, struct piece *piece)
 {
     uint64_t *random = &seat->random;
-    size_t bytes = block_below(random, 2) ? random_bytes(random)
-                                          : piece->bytes + block_below(random, 64);
+    size_t bytes =
+        block_below(random, 2) ? random_bytes(random) : piece->bytes + block_below(random, 64);
     bytes += bytes == 0; /* to 0 is a free in glibc */
     content_verify(piece, piece->bytes, "before its realloc");
     void *moved = realloc(piece->block, bytes);
@@ -217,7 +218,8 @@ static void piece_resize(struct seat *seat, struct piece *piece)
     piece_begun(seat, piece, 16);
 }
 
-/* --- what must be refused --------------------------------------------------------------------------- */
+/* --- what must be refused
+ * --------------------------------------------------------------------------- */
 
 static void refuse(struct seat *seat, void *block)
 {
@@ -250,7 +252,8 @@ static void ask_for_too_much(struct seat *seat)
         deviate(seat, STRESS_ARGUMENTS);
 }
 
-/* --- one thread's life ------------------------------------------------------------------------------ */
+/* --- one thread's life
+ * ------------------------------------------------------------------------------ */
 
 static void exchange(struct seat *seat, struct piece *piece)
 {

@@ -1,11 +1,11 @@
-/* Correctness under threads, for any allocator: every function of the malloc family in random order and
- * sizes, blocks that pass between threads and outlive them, frees in TLS destructors, forks while others
- * allocate. Every block's contents are verified whenever it is touched.
+/* Correctness under threads, for any allocator: every function of the malloc family in random order
+ * and sizes, blocks that pass between threads and outlive them, frees in TLS destructors, forks
+ * while others allocate. Every block's contents are verified whenever it is touched.
  *
- * A block that lost its contents, overlaps another, is smaller than was asked for, or a calloc that is
- * not zero, ends the process with a sentence and status 125. Where an allocator merely does otherwise than
- * glibc (alignment, errno, overflow that is not refused), that is a deviation: counted, the
- * first of each kind named, and an error only if `strict`. */
+ * A block that lost its contents, overlaps another, is smaller than was asked for, or a calloc that
+ * is not zero, ends the process with a sentence and status 125. Where an allocator merely does
+ * otherwise than glibc (alignment, errno, overflow that is not refused), that is a deviation:
+ * counted, the first of each kind named, and an error only if `strict`. */
 #ifndef BENCH_ALLOC_STRESS_H
 #define BENCH_ALLOC_STRESS_H
 
@@ -13,11 +13,11 @@
 #include <stdint.h>
 
 enum stress_deviation {
-    STRESS_ALIGNMENT,  /* of any block, to 16 bytes, whatever its size */
-    STRESS_ALIGNED,    /* memalign, aligned_alloc or posix_memalign do not align as asked */
-    STRESS_ERRNO,      /* what fails does not set it, or free changes it */
-    STRESS_OVERFLOW,   /* too large a request is not refused */
-    STRESS_ARGUMENTS,  /* posix_memalign takes an alignment that is none */
+    STRESS_ALIGNMENT, /* of any block, to 16 bytes, whatever its size */
+    STRESS_ALIGNED,   /* memalign, aligned_alloc or posix_memalign do not align as asked */
+    STRESS_ERRNO,     /* what fails does not set it, or free changes it */
+    STRESS_OVERFLOW,  /* too large a request is not refused */
+    STRESS_ARGUMENTS, /* posix_memalign takes an alignment that is none */
     STRESS_DEVIATIONS
 };
 
