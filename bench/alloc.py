@@ -26,7 +26,7 @@ DEBIAN = {"glibc": "libc.so.6", "jemalloc": "libjemalloc.so.2", "mimalloc": "lib
 PARTS = ("patterns", "streams", "threads", "latency", "count", "growth", "programs")
 THREADS = ("netbuild:1/1", "netbuild:4/1", "netbuild:8/2", "netbuild:8/4", "netbuild:8/8",
            "netbuild:32/16", "worst:1", "worst:2", "worst:24")
-COUNT_MEMORY = 6 << 30  # bytes of payload up to which instructions are counted
+COUNT_MEMORY = 4 << 30  # bytes of payload up to which instructions are counted
 MIB = 1 << 20
 
 
@@ -304,8 +304,8 @@ def parse_options():
                         metavar="NAME=LIBRARY", help="one more allocator")
     parser.add_argument("--bytes", type=int, help="payload of a pattern, default 256 MiB")
     parser.add_argument("--shapes", type=int, help="of a netbuild, default 200000; the report: 10^6")
-    parser.add_argument("--count-to", type=int, default=5, metavar="POWER",
-                        help="count instructions up to 10^POWER blocks, default 5")
+    parser.add_argument("--count-to", type=int, default=6, metavar="POWER",
+                        help="count instructions up to 10^POWER blocks, default 6")
     parser.add_argument("--patience", type=int, default=300, help="seconds for one run")
     parser.add_argument("--json", help="where every round goes (default: alloc.json in WORK)")
     parser.add_argument("--plots", help="directory of the plots (default: alloc-plots in WORK)")
