@@ -104,6 +104,11 @@ static void say_allocator(void)
     say("\"");
 }
 
+static uint64_t less(uint64_t bytes, uint64_t own)
+{
+    return bytes == MEMORY_UNKNOWN ? MEMORY_UNKNOWN : bytes - own;
+}
+
 /* Sizes are those of the process less the harness's slots. */
 static void say_measured(const struct measured *measured)
 {
@@ -112,10 +117,10 @@ static void say_measured(const struct measured *measured)
     say_number("cpu_ns", measured->cpu_ns);
     say_number("wall_ns", measured->wall_ns);
     say_number("harness_bytes", own);
-    say_number("rss_before_bytes", measured->before.rss_bytes - own);
-    say_number("rss_peak_bytes", measured->after.rss_peak_bytes - own);
-    say_number("rss_released_bytes", measured->after.rss_bytes - own);
-    say_number("vm_peak_bytes", measured->after.vm_peak_bytes - own);
+    say_number("rss_before_bytes", less(measured->before.rss_bytes, own));
+    say_number("rss_peak_bytes", less(measured->after.rss_peak_bytes, own));
+    say_number("rss_released_bytes", less(measured->after.rss_bytes, own));
+    say_number("vm_peak_bytes", less(measured->after.vm_peak_bytes, own));
 }
 
 static void say_latency(void)

@@ -85,7 +85,8 @@ void memory_status(struct memory_status *status)
     /* The counters of status lag behind by up to 64 pages a processor; the roll-up counts. */
     read_text("/proc/self/smaps_rollup", text, sizeof text);
     status->rss_bytes = kib_after(text, "\nRss:");
-    if (status->rss_bytes != MEMORY_UNKNOWN && status->rss_peak_bytes < status->rss_bytes)
+    if (status->rss_bytes != MEMORY_UNKNOWN && status->rss_peak_bytes != MEMORY_UNKNOWN &&
+        status->rss_peak_bytes < status->rss_bytes)
         status->rss_peak_bytes = status->rss_bytes;
 }
 

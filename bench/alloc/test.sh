@@ -81,4 +81,39 @@ broken() {
     grep -q "there is no pattern 'no-such-pattern'" "$work/err" || fail "$(cat "$work/err")"
 }
 
+# The driver, with little to do: what it prints, draws and writes; a library that is no allocator has no
+# figures and says so.
+driver() {
+    command -v python3 >/dev/null || { echo "skip: python3 is not installed"; exit 77; }
+    cp "$BENCH" "$work/bench_alloc"
+    cp "$COUNT" "$work/count_plugin.so"
+    python3 "$SOURCE/bench/alloc.py" --bin="$work" --work="$work" --quick --bytes=1000000 --shapes=500 \
+        --parts=patterns,streams,threads,latency --only='^(r:1-63|lifo:13|comb|netbuild:4/1|worst:2)$' \
+        --allocators=glibc,other,none --with=other="$BROKEN" --with=none="$COUNT" >"$work/out" ||
+        fail "alloc.py ended with $?: $(cat "$work/out")"
+    grep -q '^none has no figure for patterns r:1-63 (time): malloc came from ' "$work/out" ||
+        fail "a library that is no allocator is taken for one: $(cat "$work/out")"
+    python3 - "$work/alloc.json" <<'END' || fail "the JSON is not as expected: $(cat "$work/out")"
+import json, sys
+bench = json.load(open(sys.argv[1]))
+means = bench["figures"]["means"]
+assert means["cpu_ns"]["glibc"] == means["rss_peak_bytes"]["glibc"] == 1, means
+peak = bench["figures"]["threads"]["rss_peak_bytes"]
+assert peak["worst:2"]["other"] > 1.2, "who never frees needs more memory: %s" % peak
+assert means["cpu_ns"]["none"] is None, means
+assert {run["pattern"] for run in bench["runs"]} == {"r:1-63", "lifo:13", "comb", "netbuild:4/1", "worst:2"}
+assert {failure["by"] for failure in bench["failures"]} == {"none"}, bench["failures"]
+assert bench["figures"]["slowdown"]["glibc"]["value"] > 0
+assert bench["figures"]["latency"]["slowest"]["glibc"]["value"] > 0
+END
+    for plot in patterns-cpu patterns-rss_peak threads-cpu slowest-call means; do
+        python3 -c 'import sys, xml.dom.minidom as d; d.parse(sys.argv[1])' \
+            "$work/alloc-plots/$plot.svg" || fail "$plot.svg is not drawn"
+    done
+    if python3 "$SOURCE/bench/alloc.py" --bin="$work" --work="$work" --with=x 2>"$work/err"; then
+        fail "an allocator without a path is taken"
+    fi
+    grep -q 'NAME=LIBRARY' "$work/err" || fail "$(cat "$work/err")"
+}
+
 "$1"
