@@ -96,8 +96,7 @@ echo "== its recorder is killed: the entry has no end, and nobody holds it; what
 tidemark record -q --job=runs/i sh -c 'echo $$ >pid; sleep 5; echo on >went' &
 recorder=$!
 until_true sh -c 'test -s pid && tidemark report runs/i/*/process.sh.*.tmk >/dev/null 2>&1'
-kill -9 $recorder
-wait $recorder 2>/dev/null
+kill_hard $recorder
 until_true test -s went
 sed -n 's/^\(locked .*\|end.*\)/\1/p' runs/i/*/process.sh.*.entry
 tidemark report runs/i/*/process.sh.*.tmk >/dev/null && echo "its profile is read"

@@ -43,6 +43,12 @@ query() {
     rm -f query.db
 }
 
+# Kills background processes and waits for them; when the shell would say "Killed" is its choice.
+kill_hard() {
+    kill -KILL "$@"
+    wait "$@"
+} 2>/dev/null
+
 skip() {
     echo "skip: $*"
     exit 77

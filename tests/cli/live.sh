@@ -22,7 +22,7 @@ second=$(allocated)
 
 before=$(counted)
 sleep 2.5
-{ kill -KILL $recorder; wait $recorder; } 2>/dev/null # where the shell says "Killed" is its choice
+kill_hard $recorder
 program=$(od -An -tu8 -j 0 -N 8 counters | tr -d ' ')
 [ "$(allocated)" -ge "$before" ] && echo "at most two seconds old"
 tidemark report live.tmk >out 2>err && grep -q victim_counted out && echo "and it reads"

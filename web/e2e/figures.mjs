@@ -106,6 +106,12 @@ function testProfile(world, kind) {
             const rows = said.residency.filter((row) => row.sample === last);
             const shown = await session.json("Resident bytes of call paths");
             for (const name of ["resident_bytes", "untouched_bytes", "pinned_bytes", "live_bytes"]) assert.equal(sum(shown.map((row) => row[name])), sum(rows.map((row) => row[name])), name);
+            await session.go("flame", { metric: "resident_bytes" });
+            const resident = sum(rows.map((row) => row.resident_bytes));
+            if (resident) {
+                const { text } = await session.saved(session.button("folded stacks"));
+                assert.equal(sum(text.trim().split("\n").map((line) => Number(/ (\d+)$/.exec(line)[1]))), resident, "flame graph of resident bytes");
+            }
             await session.go("resident", { opt: "list:mappings" });
             assert.equal(sum((await session.json("Mappings")).map((row) => row.resident_bytes)), sum(said.mappings.filter((row) => row.sample === last).map((row) => row.resident_bytes)));
         }

@@ -71,6 +71,17 @@ export function pruneGraph(edges: readonly Edge[], inclusive: ArrayLike<number>,
     return { keys, edges: big.filter((edge) => chosen.has(edge.from) && chosen.has(edge.to)), left };
 }
 
+/* The share, in percent of `total`, below which functions are left out so that what is drawn can be read. */
+export const shares = [0.1, 0.3, 1, 3, 10] as const;
+const READABLE = 36;
+
+export function usualShare(edges: readonly Edge[], inclusive: ArrayLike<number>, exclusive: ArrayLike<number>, total: number, options: Omit<GraphOptions, "least">): number {
+    return [1, 3].find((share) => {
+        const { keys, left } = pruneGraph(edges, inclusive, exclusive, { ...options, least: (total * share) / 100 });
+        return keys.length + left <= READABLE;
+    }) ?? 10;
+}
+
 /* Adds what can be reached from `from` in so many steps. */
 function grow(chosen: Set<number>, from: number, steps: number, edges: readonly Edge[], ends: (edge: Edge) => [number, number]): void {
     const next = new Map<number, number[]>();
@@ -103,9 +114,10 @@ function escapeDot(text: string): string {
 
 export function toDot(graph: CallGraph, style: DotStyle): string {
     const ink = style.dark ? "#e6e9ec" : "#16191d", line = style.dark ? "#77818d" : "#8a93a0";
+    /* Graphviz knows how wide Arial's letters are; of other fonts it guesses, and names stick out of boxes */
     const lines = ["digraph calls {", `  graph [bgcolor="transparent", nodesep=0.25, ranksep=0.45];`,
-                   `  node [shape=box, style=filled, fontname="sans-serif", fontsize=11, height=0.3, fontcolor="${ink}", color="${line}"];`,
-                   `  edge [fontname="sans-serif", fontsize=9, fontcolor="${ink}", color="${line}", arrowsize=0.6];`];
+                   `  node [shape=box, style=filled, fontname="Arial", fontsize=11, height=0.3, margin="0.14,0.06", fontcolor="${ink}", color="${line}"];`,
+                   `  edge [fontname="Arial", fontsize=9, fontcolor="${ink}", color="${line}", arrowsize=0.6];`];
     for (const key of graph.keys) {
         const weight = style.total ? style.inclusive[key]! / style.total : 0;
         const fill = style.dark ? `0.57 ${(0.15 + 0.5 * weight).toFixed(3)} ${(0.2 + 0.3 * weight).toFixed(3)}` : `0.57 ${(0.04 + 0.4 * weight).toFixed(3)} 1.0`;

@@ -24,7 +24,7 @@ export function CompareView({ profile }: ViewProps): JSX.Element {
     return (
         <>
             <div class="bar-row">
-                <label>before <select style={{ margin: "0 8px 0 4px" }} aria-label="Before" value={state.value.profile} onChange={(event) => go({ profile: Number(event.currentTarget.value), fn: -1, node: -1 })}>
+                <label>before <select style={{ margin: "0 8px 0 4px" }} aria-label="Before" value={profile.index} onChange={(event) => go({ profile: Number(event.currentTarget.value), rank: -1, fn: -1, node: -1 })}>
                     {names.map((each, at) => <option key={at} value={at}>{each.name}</option>)}</select></label>
                 <label>after <select style={{ margin: "0 8px 0 4px" }} aria-label="After" value={state.value.other} onChange={(event) => go({ other: Number(event.currentTarget.value) })}>
                     <option value={-1}>choose…</option>{names.map((each, at) => <option key={at} value={at}>{each.name}</option>)}</select></label>

@@ -22,10 +22,10 @@ const palettes = {
     dark: ["#24577c", "#7a4520", "#1d6650", "#70425e", "#31708f", "#7b5c14", "#625a18", "#4a525b", "#4d4280", "#7d3d30"],
 };
 
-/* The same module has the same colour whatever else is shown. */
-function moduleColour(module: number, dark: boolean): string {
+/* The same module has the same colour whatever else is shown. `place`: Names.placeOfModule; -1: no module. */
+function moduleColour(place: number, dark: boolean): string {
     const palette = palettes[dark ? "dark" : "light"];
-    return palette[(module < 0 ? 7 : module) % palette.length]!;
+    return palette[(place < 0 ? 7 : place) % palette.length]!;
 }
 
 /* From short-lived (light) to long-lived (dark; in the dark theme the other way): powers of ten of the mean
@@ -87,7 +87,7 @@ function FlameGraph({ of, flame, metric, profile }: ViewProps & { of: CallTree; 
     const fill = useMemo(() => (at: number) => {
         if (at === 0) return dark ? "#0f1113" : "#eceef1";
         const { more } = flame.frames[at]!;
-        return byLife && more.length ? lifeColour(more[0]!, more[1]!, dark) : moduleColour(moduleOf(at), dark);
+        return byLife && more.length ? lifeColour(more[0]!, more[1]!, dark) : moduleColour(moduleOf(at) < 0 ? -1 : names.placeOfModule(moduleOf(at)), dark);
     }, [flame, dark, byLife]);
     const found = useMemo(() => {
         if (!search) return null;
@@ -129,9 +129,9 @@ function FlameGraph({ of, flame, metric, profile }: ViewProps & { of: CallTree; 
                 {found && <span data-found title={exact(found.value, unit)}>search: <b>{format(found.value, unit)}</b> ({share(found.value / total)})</span>}
                 <Legend flame={flame} byLife={byLife} dark={dark} module={(at) => names.module(moduleOf(at)) ?? ""} fill={fill} />
                 <span style={{ flex: 1 }} />
-                <button class="plain" onClick={() => saveText("flame.svg", "image/svg+xml", flameToSvg(flame, 1600, name, fill))}>SVG</button>
+                <span style={{ whiteSpace: "nowrap" }}><button class="plain" onClick={() => saveText("flame.svg", "image/svg+xml", flameToSvg(flame, 1600, name, fill))}>SVG</button>
                 <button class="plain" onClick={() => saveCanvas("flame.png", document.querySelector<HTMLCanvasElement>(".icicle canvas")!)}>PNG</button>
-                <button class="plain" onClick={() => saveText("flame.folded", "text/plain", folded(flame, names.ofKey.bind(names)))}>folded stacks</button>
+                <button class="plain" onClick={() => saveText("flame.folded", "text/plain", folded(flame, names.ofKey.bind(names)))}>folded stacks</button></span>
             </div>
         </>
     );

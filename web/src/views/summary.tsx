@@ -1,7 +1,7 @@
 /* What ran, how it ended, its peak, where resident memory is, what is wrong, and who asked for most. */
 import type { JSX } from "preact";
-import type { Insight, Sample, Top } from "../data/types.ts";
-import { baseName, shortName } from "../model/profile.ts";
+import type { Insight, Top, TopFunction } from "../data/types.ts";
+import { baseName, shortName, type Profile } from "../model/profile.ts";
 import { duration, exact, format, isKnown, share, type Unit } from "../model/units.ts";
 import { go, link } from "../state/state.ts";
 import { theme } from "../state/theme.ts";
@@ -29,7 +29,7 @@ export function SummaryView({ profile }: ViewProps): JSX.Element {
                     <dl class="facts">
                         <dt>Command</dt><dd class="mono">{summary.meta["command"] ?? summary.meta["program"]}</dd>
                         <dt>It</dt><dd class={summary.ended_well ? "" : "bad"}>{summary.end}</dd>
-                        <dt>Ran for</dt><dd title={exact(profile.durationNs, "ns")}>{duration(profile.durationNs)}</dd>
+                        <dt>{profile.window ? "This part took" : "Ran for"}</dt><dd title={exact(profile.durationNs, "ns")}>{duration(profile.durationNs)}</dd>
                         {summary.meta["start_unix_ns"] && <><dt>Began</dt><dd>{new Date(Number(summary.meta["start_unix_ns"]) / 1e6).toLocaleString()}</dd></>}
                         {summary.meta["host"] && <><dt>On</dt><dd>{summary.meta["host"]}, pid {summary.meta["pid"]}</dd></>}
                         {summary.meta["rank"] && <><dt>Rank</dt><dd>{summary.meta["rank"]}{summary.meta["ranks"] ? ` of ${summary.meta["ranks"]}` : ""}</dd></>}
@@ -42,7 +42,7 @@ export function SummaryView({ profile }: ViewProps): JSX.Element {
                 <Card title="How much">
                     {program ? <Figures profile={profile} /> : <p class="dim">Nothing was saved yet.</p>}
                 </Card>
-                <Ledger samples={summary.samples} />
+                <Ledger of={profile} />
                 <Insights profile={profile} />
                 <TopFunctions profile={profile} />
             </div>
@@ -54,7 +54,7 @@ function Figures({ profile }: ViewProps): JSX.Element {
     const program = profile.summary.program!;
     const rows: [string, string, Unit][] = [
         ["Peak of live blocks", "peak_bytes", "bytes"], ["Resident at most", "resident_peak_bytes", "bytes"],
-        ["Never freed", "live_bytes", "bytes"], ["Asked for in all", "alloc_bytes", "bytes"], ["Allocations", "alloc_count", "count"],
+        [profile.window ? "Alive at its end" : "Never freed", "live_bytes", "bytes"], ["Asked for in all", "alloc_bytes", "bytes"], ["Allocations", "alloc_count", "count"],
         ["Reallocations", "realloc_count", "count"], ["Temporary", "temporary_count", "count"], ["Frees", "free_count", "count"],
         ["Wasted by rounding up", "slack_bytes", "bytes"], ["Threads at once", "threads_peak", "count"], ["Failed", "failed_count", "count"],
     ];
@@ -110,8 +110,9 @@ function Spark({ profile }: ViewProps): JSX.Element {
     );
 }
 
-function Ledger({ samples }: { samples: Sample[] | null }): JSX.Element | null {
-    const sample = samples?.filter((each) => each.ledger).at(-1);
+function Ledger({ of }: { of: Profile }): JSX.Element | null {
+    const sample = of.summary.samples?.filter((each) => each.ledger).at(-1);
+    if (of.window) return <Card title="Where resident memory is"><p class="dim">Not known of a part of the run: take the range off.</p></Card>;
     if (!sample?.ledger) return <Card title="Where resident memory is"><p class="dim">Not recorded: /proc was not looked at (--no-looks), or it could not be.</p></Card>;
     const { ledger } = sample;
     const whole = sample.resident_bytes ?? 0;
@@ -148,7 +149,7 @@ function Insights({ profile }: ViewProps): JSX.Element {
                                 <p class="mono" key={at}>{format(path.value, path.unit as Unit)} {path.frames.map((frame) => shortName(frame.function ?? "?")).join(" ← ")}{path.more ? " ← …" : ""}
                                     {path.frames[0]?.file && <> <a href={link({ view: "source", file: path.frames[0].file, line: path.frames[0].line ?? 0 })}>{baseName(path.frames[0].file)}:{path.frames[0].line}</a></>}</p>))}
                         </details>))}
-                    {not_asked.length > 0 && <details><summary class="dim">{not_asked.length} rules could not be asked</summary><dl class="facts">{not_asked.map((each) => <><dt>{each.id}</dt><dd>{each.why}</dd></>)}</dl></details>}
+                    {not_asked.length > 0 && <details><summary class="dim">{not_asked.length === 1 ? "1 rule" : `${not_asked.length} rules`} could not be asked</summary><dl class="facts">{not_asked.map((each) => <><dt>{each.id}</dt><dd>{each.why}</dd></>)}</dl></details>}
                 </>)}</Ready>
         </Card>
     );
@@ -156,6 +157,9 @@ function Insights({ profile }: ViewProps): JSX.Element {
 
 function TopFunctions({ profile }: ViewProps): JSX.Element {
     const loaded = useLoaded(() => profile.json<{ top: Top[] }>("top"), [profile]);
+    /* keys in this resource are the window's own: nobody else knows them */
+    const to = (metric: string, row: TopFunction) =>
+        profile.window ? { view: "functions", metric, fn: -1, search: row.function ?? baseName(row.module ?? "") } : { view: "flame", metric, fn: row.key };
     return (
         <Ready of={loaded}>{({ top }) => (
             <>{top.map((each) => {
@@ -169,10 +173,10 @@ function TopFunctions({ profile }: ViewProps): JSX.Element {
                                     <td class="number" style={{ width: "74px" }} title={exact(row.exclusive, unit)}>{format(row.exclusive, unit)}</td>
                                     <td class="number dim nowrap" style={{ width: "5.4em" }}>{each.total ? share(row.exclusive / each.total) : ""}</td>
                                     <td class="nowrap" style={{ paddingLeft: "8px" }} title={row.function ?? row.module ?? ""}>
-                                        <a href={link({ view: "flame", metric: each.metric, fn: row.key })} onClick={(event) => {
+                                        <a href={link(to(each.metric, row))} onClick={(event) => {
                                             if (event.ctrlKey || event.metaKey) return;
                                             event.preventDefault();
-                                            go({ view: "flame", metric: each.metric, fn: row.key });
+                                            go(to(each.metric, row));
                                         }}>{row.function ? shortName(row.function) : `[${baseName(row.module ?? "?")}]`}</a></td>
                                 </tr>))}</tbody>
                         </table>

@@ -2,7 +2,7 @@
 import { useMemo } from "preact/hooks";
 import type { JSX } from "preact";
 import { numbers, whole, type ColumnsDocument } from "../data/columns.ts";
-import type { Peak } from "../data/types.ts";
+import type { Peak, Sample } from "../data/types.ts";
 import { levelAt, readCurves, type Curves } from "../model/curves.ts";
 import { shortName, type CallTree, type Profile } from "../model/profile.ts";
 import { bytes, count, duration, exact, format } from "../model/units.ts";
@@ -11,6 +11,7 @@ import { go, link, state } from "../state/state.ts";
 import { getOption, withOptions } from "../state/url.ts";
 import { Plot, type PlotSeries } from "../widgets/plot.tsx";
 import { Card, NotRecorded, Ready, useLoaded } from "../widgets/states.tsx";
+import type { Thread } from "./threads.tsx";
 import type { ViewProps } from "./registry.ts";
 
 interface Timeline { x: Float64Array; bucketNs: number; column: (name: string) => Float64Array }
@@ -36,7 +37,9 @@ function Timelines({ profile, timeline }: ViewProps & { timeline: Timeline }): J
     const end = timeline.x.length * timeline.bucketNs;
     const range = useMemo<[number, number] | null>(() => (from < 0 && to < 0 ? null : [Math.max(0, from), to < 0 ? end : to]), [from, to, end]);
     const setRange = (low: number, high: number) =>
-        go(low < 0 && high < 0 ? { from: -1, to: -1 } : { from: Math.max(0, Math.round(low)), to: high >= end ? -1 : Math.round(high) }, "replace");
+        go((low < 0 && high < 0) || (low <= 0 && high >= end) ? { from: -1, to: -1 } : { from: Math.max(0, Math.round(low)), to: high >= end ? -1 : Math.round(high) }, "replace");
+    const threads = useLoaded(async () => (profile.has("threads") ? threadsOver(timeline, (await profile.json<{ threads: Thread[] }>("threads")).threads) : null), [profile, timeline]);
+    const alive = threads.state === "there" ? threads.value : null;
     const levels = useMemo<PlotSeries[]>(() => {
         const series: PlotSeries[] = [
             { title: "live blocks, bytes", tone: "data-1", values: timeline.column("requested_max"), format: bytes, binary: true, filled: true, stepped: true },
@@ -47,9 +50,12 @@ function Timelines({ profile, timeline }: ViewProps & { timeline: Timeline }): J
             if (values.some((value) => !Number.isNaN(value)))
                 series.push({ title, tone, values: fillGaps(values), format: bytes, binary: true, hidden });
         }
+        const unique = atLooks(timeline, profile.summary.samples ?? []);
+        if (unique) series.push({ title: "USS", tone: "data-4", values: unique, format: bytes, binary: true, points: true, hidden: true });
         series.push({ title: "live blocks, number", tone: "data-3", values: timeline.column("blocks_max"), format: count, scale: "count", hidden: true, stepped: true });
+        if (alive) series.push({ title: "threads", tone: "data-6", values: alive, format: (value) => (Number.isInteger(value) ? count(value) : ""), scale: "threads", hidden: true, stepped: true });
         return series;
-    }, [timeline]);
+    }, [timeline, alive]);
     const rates = useMemo<PlotSeries[]>(() => [
         { title: "asked for", tone: "data-1", values: perSecond(timeline.column("alloc_bytes"), timeline.bucketNs), format: (value) => `${bytes(value)}/s`, binary: true, stepped: true, filled: true },
         { title: "freed", tone: "data-2", values: perSecond(timeline.column("free_bytes"), timeline.bucketNs), format: (value) => `${bytes(value)}/s`, binary: true, stepped: true },
@@ -61,7 +67,7 @@ function Timelines({ profile, timeline }: ViewProps & { timeline: Timeline }): J
     const pick = (x: number) => go({ opt: withOptions(state.value, { at: String(Math.max(0, Math.round(x))) }) }, "replace");
     return (
         <div class="pad" style={{ overflow: "auto", display: "grid", gap: "10px", alignContent: "start" }}>
-            <p class="dim" style={{ margin: 0 }}>Drag to choose a range for all views, double click for all of it, Ctrl-wheel to zoom; click a moment to see who held memory then.
+            <p class="dim" style={{ margin: 0 }}>Drag to choose a range for all views, double click for all of it; Ctrl-wheel zooms, Shift-wheel moves; click a moment to see who held memory then.
                 {range && <> <button onClick={() => setRange(-1, -1)}>all of the run</button></>}</p>
             <Card title="Levels (highest in each interval)">
                 <Plot name="memory" label="Memory over time" x={timeline.x} formatX={duration} series={levels} height={260} range={range} onRange={setRange} onPick={pick} marks={marks} />
@@ -74,6 +80,27 @@ function Timelines({ profile, timeline }: ViewProps & { timeline: Timeline }): J
             {peaks.length > 0 && <PeaksCard peaks={peaks} />}
         </div>
     );
+}
+
+/* Threads that lived in each interval, however little of it. */
+export function threadsOver(timeline: Pick<Timeline, "x" | "bucketNs">, threads: readonly Pick<Thread, "start_ns" | "end_ns">[]): Float64Array {
+    const length = timeline.x.length, change = new Float64Array(length + 1);
+    for (const { start_ns, end_ns } of threads) {
+        const first = Math.floor(Math.max(0, start_ns) / timeline.bucketNs), last = end_ns === null ? length - 1 : Math.floor(end_ns / timeline.bucketNs);
+        if (first >= length || last < first) continue;
+        change[first]!++;
+        change[Math.min(length, last + 1)]!--;
+    }
+    let alive = 0;
+    return Float64Array.from({ length }, (_, at) => (alive += change[at]!));
+}
+
+/* What /proc said at the few looks at the process; null: nothing. */
+function atLooks(timeline: Timeline, samples: readonly Sample[]): (number | null)[] | null {
+    const values = new Array<number | null>(timeline.x.length).fill(null);
+    for (const sample of samples)
+        if (sample.unique_bytes !== null && values.length) values[Math.min(values.length - 1, Math.max(0, Math.floor(sample.time_ns / timeline.bucketNs)))] = sample.unique_bytes;
+    return values.some((value) => value !== null) ? values : null;
 }
 
 /* Readings of /proc come now and then: between two of them the line goes on. */

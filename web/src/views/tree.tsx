@@ -5,7 +5,7 @@ import type { JSX } from "preact";
 import { assetUrl } from "../data/embedded.ts";
 import { childrenOf, downRows, type DownRow } from "../model/down.ts";
 import { buildFlame, type Flame } from "../model/flame.ts";
-import { callEdges, pruneGraph, toDot, type Edge } from "../model/graph.ts";
+import { callEdges, pruneGraph, shares, toDot, usualShare, type Edge } from "../model/graph.ts";
 import { baseName, shortName, type CallTree } from "../model/profile.ts";
 import { exact, format, share, type Unit } from "../model/units.ts";
 import { focusKey, shownColumn, shownMetric, wantedSites } from "../state/profiles.ts";
@@ -62,7 +62,9 @@ function Graph({ profile, calls, metric }: ViewProps & { calls: Calls; metric: s
     const { of, edges, inclusive, exclusive, total } = calls;
     const { fn, search } = state.value;
     const unit = profile.unitOf(metric);
-    const least = numberOption("least", 1), up = numberOption("up", 4), down = numberOption("down", 6);
+    const up = numberOption("up", 4), down = numberOption("down", 6);
+    const usual = useMemo(() => usualShare(edges, inclusive, exclusive, total, { focus: fn, up, down, most: 120 }), [edges, fn, up, down]);
+    const least = numberOption("least", usual);
     const dark = theme.value === "dark";
     const graph = useMemo(() => pruneGraph(edges, inclusive, exclusive, { focus: fn, least: (total * least) / 100, up, down, most: 120 }), [edges, fn, least, up, down]);
     const dot = useMemo(() => toDot(graph, { name: (key) => shortName(of.names.ofKey(key)), value: (value) => format(value, unit), total, inclusive, exclusive, focus: fn, dark }), [graph, dark]);
@@ -79,12 +81,12 @@ function Graph({ profile, calls, metric }: ViewProps & { calls: Calls; metric: s
             <div class="bar-row">
                 <b>{profile.titleOf(metric)}</b>
                 {choice("graph", "graph")}{choice("down", "tree table")}{choice("table", "callers and callees")}
-                {drawn && <>{choose("least", "at least", [0.1, 0.3, 1, 3, 10], 1, " %")}{fn >= 0 && <>{choose("up", "callers", [0, 1, 2, 4, 8, 30], 4)}{choose("down", "callees", [0, 1, 2, 4, 6, 12, 30], 6)}</>}
-                    <span class="dim">double click: focus · right click: more · wheel: zoom · drag: move</span></>}
+                {drawn && <>{choose("least", "at least", shares, usual, " %")}{fn >= 0 && <>{choose("up", "callers", [0, 1, 2, 4, 8, 30], 4)}{choose("down", "callees", [0, 1, 2, 4, 6, 12, 30], 6)}</>}
+                    <span class="dim">double click: focus · right click: more · wheel: zoom · drag: move · 0: all of it</span></>}
             </div>
             {as === "table" ? <Butterfly calls={calls} unit={unit} search={search} />
                 : as === "down" ? <Down profile={profile} of={of} metric={metric} />
-                : <Ready of={svg}>{(text) => <Picture svg={text} of={of} find={search} />}</Ready>}
+                : <Ready of={svg}>{(text) => <Picture svg={text} of={of} find={search} middle={fn >= 0 ? fn : (graph.keys[0] ?? -1)} />}</Ready>}
             {drawn && <div class="bar-row dim"><span>{graph.keys.length} functions, {graph.edges.length} calls{graph.left ? `; ${graph.left} more are not drawn` : ""}</span><span style={{ flex: 1 }} />
                 <button class="plain" onClick={() => svg.state === "there" && saveText("calls.svg", "image/svg+xml", svg.value)}>SVG</button>
                 <button class="plain" onClick={() => saveText("calls.dot", "text/vnd.graphviz", dot)}>DOT</button></div>}
@@ -97,17 +99,30 @@ const keyOf = (target: EventTarget | null) => {
     return node ? Number(node.id.slice(1)) : -1;
 };
 
-function Picture({ svg, of, find }: { svg: string; of: CallTree; find: string }): JSX.Element {
+const SMALLEST = 0.75; /* of letters that can be read, at first */
+
+/* `middle`: the function that is in sight at first, where not all are. */
+function Picture({ svg, of, find, middle }: { svg: string; of: CallTree; find: string; middle: number }): JSX.Element {
     const box = useRef<HTMLDivElement>(null);
     const [moved, setMoved] = useState({ x: 0, y: 0, zoom: 1 });
+    const size = useRef({ width: 1, height: 1 });
+    const fit = (smallest: number) => {
+        const { width, height } = size.current, room = box.current!.parentElement!;
+        const zoom = Math.max(smallest, Math.min(1.25, (room.clientWidth - 8) / width, (room.clientHeight - 8) / height));
+        const place = (length: number, whole: number, at: number) => (length * zoom <= whole ? (whole - length * zoom) / 2 : Math.min(4, Math.max(whole - length * zoom - 4, whole / 2 - at * zoom)));
+        const node = box.current!.querySelector(`#n${middle}`)?.getBoundingClientRect(), all = box.current!.firstElementChild?.getBoundingClientRect();
+        const scale = all && all.width ? width / all.width : 1;
+        const at = node && all ? { x: (node.left + node.width / 2 - all.left) * scale, y: (node.top + node.height / 2 - all.top) * scale } : { x: 0, y: 0 };
+        setMoved({ zoom, x: place(width, room.clientWidth, at.x), y: height * zoom <= room.clientHeight ? 4 : place(height, room.clientHeight, at.y) });
+    };
     useEffect(() => {
         const parsed = new DOMParser().parseFromString(svg, "image/svg+xml").documentElement;
         parsed.querySelectorAll("script, foreignObject, image").forEach((each) => each.remove());
         parsed.querySelectorAll("a").forEach((each) => each.replaceWith(...each.childNodes)); /* Graphviz hangs tooltips on links */
-        const width = parseFloat(parsed.getAttribute("width") ?? "0") * (4 / 3);
+        const pixels = (name: string) => Math.max(1, parseFloat(parsed.getAttribute(name) ?? "0") * (4 / 3));
+        size.current = { width: pixels("width"), height: pixels("height") };
         box.current!.replaceChildren(document.importNode(parsed, true));
-        const room = box.current!.parentElement!.clientWidth;
-        setMoved({ x: Math.max(0, (room - Math.min(width, room)) / 2), y: 4, zoom: width > room ? Math.max(0.25, room / width) : 1 });
+        fit(SMALLEST);
     }, [svg]);
     useEffect(() => {
         const wanted = find.toLowerCase();
@@ -131,6 +146,8 @@ function Picture({ svg, of, find }: { svg: string; of: CallTree; find: string })
                 const steps: Record<string, [number, number]> = { ArrowLeft: [60, 0], ArrowRight: [-60, 0], ArrowUp: [0, 60], ArrowDown: [0, -60] };
                 const step = steps[event.key];
                 if (step) setMoved((now) => ({ ...now, x: now.x + step[0], y: now.y + step[1] }));
+                else if (event.key === "0") fit(0.05);
+                else if (event.key === "1") fit(1);
                 else if (event.key === "+" || event.key === "-") setMoved((now) => ({ ...now, zoom: now.zoom * (event.key === "+" ? 1.2 : 0.83) }));
                 else return;
                 event.preventDefault();

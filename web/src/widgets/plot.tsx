@@ -17,6 +17,7 @@ export interface PlotSeries {
     stepped?: boolean;
     dashed?: boolean;
     hidden?: boolean;
+    points?: boolean; /* known at single moments: a mark at each, a line from one to the next */
     binary?: boolean; /* ticks at powers of two: bytes */
     own?: ArrayLike<number | null>; /* what the legend says, where `values` are sums (stacked areas) */
 }
@@ -72,7 +73,7 @@ export function Plot(props: PlotProps): JSX.Element {
                     label: each.title, stroke: colour(each.tone), width: 1.5, scale: each.scale ?? "y", show: !each.hidden,
                     ...(each.filled ? { fill: colour(each.tone) + (each.own ? "" : "30") } : {}), ...(each.dashed ? { dash: [4, 3] } : {}),
                     ...(each.stepped ? { paths: uPlot.paths.stepped!({ align: 1 }) } : {}),
-                    points: { show: false }, spanGaps: false,
+                    points: each.points ? { show: true, size: 7, fill: colour(each.tone) } : { show: false }, spanGaps: !!each.points,
                     value: (_, value, __, index) => {
                         const shown = each.own && index !== null && index !== undefined ? each.own[index] : value;
                         return shown === null || shown === undefined ? "–" : each.format(shown);
@@ -120,9 +121,11 @@ export function Plot(props: PlotProps): JSX.Element {
         made.over.addEventListener("dblclick", () => latest.current.onRange?.(-1, -1));
         made.over.addEventListener("click", click);
         made.over.addEventListener("wheel", (event) => {
-            if (!latest.current.onRange || !(event.ctrlKey || event.metaKey)) return;
-            event.preventDefault();
             const { min, max } = made.scales["x"]!;
+            const sideways = event.shiftKey ? event.deltaY || event.deltaX : Math.abs(event.deltaX) > Math.abs(event.deltaY) ? event.deltaX : 0;
+            if (!latest.current.onRange || !(event.ctrlKey || event.metaKey || sideways)) return;
+            event.preventDefault();
+            if (!event.ctrlKey && !event.metaKey) return latest.current.onRange(...panned(latest.current, (sideways / made.over.clientWidth) * (max! - min!)));
             const at = made.posToVal(event.offsetX, "x"), factor = event.deltaY > 0 ? 1.25 : 0.8;
             latest.current.onRange(at - (at - min!) * factor, at + (max! - at) * factor);
         }, { passive: false });
@@ -141,6 +144,16 @@ export function Plot(props: PlotProps): JSX.Element {
         made.setScale("x", { min: low, max: high });
     }, [props.range?.[0], props.range?.[1]]);
 
+    const onKey = (event: KeyboardEvent) => {
+        const { range, onRange, x } = props;
+        if (!onRange) return;
+        const [low, high] = range ?? [x[0] ?? 0, x[x.length - 1] ?? 1], span = high - low;
+        if (event.key === "ArrowLeft" || event.key === "ArrowRight") onRange(...panned(props, (event.key === "ArrowLeft" ? -0.1 : 0.1) * span));
+        else if (event.key === "+" || event.key === "-") onRange(low + (event.key === "+" ? 0.1 : -0.125) * span, high - (event.key === "+" ? 0.1 : -0.125) * span);
+        else if (event.key === "0") onRange(-1, -1);
+        else return;
+        event.preventDefault();
+    };
     const csv = () => {
         const lines = [["ns", ...props.series.map((each) => csvCell(each.title))].join(",")];
         for (let at = 0; at < props.x.length; at++)
@@ -149,10 +162,18 @@ export function Plot(props: PlotProps): JSX.Element {
     };
     return (
         <div class="chart">
-            <div ref={box} role="img" aria-label={props.label} />
+            {props.onRange ? <div ref={box} role="group" tabIndex={0} aria-label={`${props.label}: arrows move, + and - zoom, 0 shows all`} onKeyDown={onKey} /> : <div ref={box} role="img" aria-label={props.label} />}
             <SaveChart name={props.name} canvas={() => box.current?.querySelector("canvas")} svg={() => plotToSvg(plot.current!, props)} csv={csv} />
         </div>
     );
+}
+
+/* The range that is shown, moved by so much; it stays within what there is. */
+function panned({ range, x }: PlotProps, by: number): [number, number] {
+    const first = x[0] ?? 0, last = x[x.length - 1] ?? 1;
+    const [low, high] = range ?? [first, last];
+    const to = Math.min(Math.max(low + by, first), Math.max(first, last - (high - low)));
+    return [to, to + (high - low)];
 }
 
 /* What the plot shows now, drawn once more: uPlot itself draws on canvases only. */

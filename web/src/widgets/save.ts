@@ -14,5 +14,8 @@ export function saveText(name: string, type: string, text: string): void {
 }
 
 export function saveCanvas(name: string, canvas: HTMLCanvasElement | null | undefined): void {
-    canvas?.toBlob((blob) => blob && saveBlob(name, blob), "image/png");
+    if (!canvas?.width || !canvas.height) return;
+    /* at once, not when the browser is idle (toBlob): a click that a save follows much later is none to it */
+    const packed = canvas.toDataURL("image/png").split(",")[1]!;
+    saveBlob(name, new Blob([Uint8Array.from(atob(packed), (c) => c.charCodeAt(0))], { type: "image/png" }));
 }
