@@ -176,25 +176,47 @@ static void add_frame(struct strbuf *out, const struct profile *profile, struct 
     strbuf_release(&name);
 }
 
-/* "push ← build ← main": the callers tell paths of one function apart. */
-static void add_path(struct strbuf *out, const struct curves *curves, uint32_t node)
+/* How many frames two paths have in common, from the innermost on; 0 if no frame tells them apart
+ * (two calls on one line). */
+static size_t common_frames(const struct curves *curves, uint32_t a, uint32_t b)
+{
+    struct frame_walk walks[2];
+    struct frame frames[2] = {frame_walk_begin(&walks[0], curves->profile, curves->hidden, a),
+                              frame_walk_begin(&walks[1], curves->profile, curves->hidden, b)};
+    size_t common = 0;
+    while (frame_key(curves->profile, frames[0]) == frame_key(curves->profile, frames[1])) {
+        common++;
+        if (!frame_walk_next(&walks[0], &frames[0]) || !frame_walk_next(&walks[1], &frames[1]))
+            return 0;
+    }
+    return common;
+}
+
+/* "push ← build ← main": the callers tell paths of one function apart. Where the first of them are
+ * those of another path that is drawn, too: "push ← build ← … ← load ← main", from where they part.
+ */
+static void add_path(struct strbuf *out, const struct curves *curves, uint32_t node, size_t common)
 {
     struct frame_walk walk;
     struct frame frame = frame_walk_begin(&walk, curves->profile, curves->hidden, node);
-    size_t frames = 1;
+    size_t second = common < PATH_FRAMES ? 2 : common, frames = 1;
     add_frame(out, curves->profile, frame, NAME_COLUMNS / 2);
-    while (frames++ < PATH_FRAMES && frame_walk_next(&walk, &frame)) {
-        strbuf_add_string(out, " ← ");
+    for (size_t at = 1; frames < PATH_FRAMES && frame_walk_next(&walk, &frame); at++) {
+        if (at > 1 && at < second)
+            continue;
+        strbuf_add_string(out, at == second && second > 2 ? " ← … ← " : " ← ");
         add_frame(out, curves->profile, frame, NAME_COLUMNS / 4);
+        frames++;
     }
 }
 
-static void name_group(struct strbuf *out, const struct curves *curves, uint32_t node)
+static void name_group(struct strbuf *out, const struct curves *curves, uint32_t node,
+                       size_t common)
 {
     struct frame_walk walk;
     struct frame frame = frame_walk_begin(&walk, curves->profile, curves->hidden, node);
     if (curves->view == PLOT_PATHS) {
-        add_path(out, curves, node);
+        add_path(out, curves, node, common);
         return;
     }
     add_frame(out, curves->profile, frame, NAME_COLUMNS / 2);
@@ -305,13 +327,30 @@ static size_t highest_left(const struct curves *curves)
     return best;
 }
 
+/* Of a path that is shown, with another of them. */
+static size_t most_common(const struct curves *curves, const uint32_t *nodes, size_t count,
+                          size_t index)
+{
+    size_t most = 0;
+    for (size_t i = 0; i < count && curves->view == PLOT_PATHS; i++) {
+        size_t common = i == index ? 0 : common_frames(curves, nodes[i], nodes[index]);
+        most = common > most ? common : most;
+    }
+    return most;
+}
+
 static void choose(struct chart *chart, struct curves *curves, size_t top)
 {
-    for (size_t i = 0, best; i < top && (best = highest_left(curves)) != SIZE_MAX; i++) {
-        struct strbuf name = STRBUF_INIT;
-        name_group(&name, curves, curves->groups[best].node);
+    uint32_t nodes[MOST_TOP];
+    size_t count = 0, best;
+    while (count < top && count < MOST_TOP && (best = highest_left(curves)) != SIZE_MAX) {
         curves->groups[best].shown = true;
-        curves->groups[best].series = i;
+        curves->groups[best].series = count;
+        nodes[count++] = curves->groups[best].node;
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct strbuf name = STRBUF_INIT;
+        name_group(&name, curves, nodes[i], most_common(curves, nodes, count, i));
         chart_add(chart, name.data, CHART_STEPS, (unsigned)i);
         strbuf_release(&name);
     }
