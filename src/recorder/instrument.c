@@ -60,18 +60,41 @@ static uint32_t instrument_capture(struct unwind_memory *memory, const struct un
 
 /* ---- The deepest point -------------------------------------------------------------------------- */
 
+static uint32_t tid_of(const struct thread *thread)
+{
+    return atomic_load_explicit(&thread->ring->tid, memory_order_relaxed);
+}
+
+static void record_about(struct thread *to, unsigned kind, uint64_t bytes, uint64_t about,
+                         uint32_t node)
+{
+    struct recording recording = recording_begin(to, (uintptr_t)__builtin_frame_address(0));
+    struct wire_record *record = record_begin(&recording, 32);
+    if (!record) {
+        recording_abandon(&recording);
+        return;
+    }
+    uint64_t ticks = record->ticks;
+    record->size_bytes = about & WIRE_ADDRESS_MASK;
+    record->detail = wire_detail(node, 0, 0);
+    record_word0(record, kind, bytes);
+    record_publish(&recording, ticks);
+}
+
 static void left_deepest(struct shadow *shadow)
 {
     struct thread *thread = thread_current;
     if (!thread || !thread->ring)
         thread = thread_begin();
-    if (!thread || shadow->deepest >= thread->deepest)
+    if (!thread || !shadow->peak)
         return;
     thread->shadow = shadow; /* not yet so in the child of a fork */
     shadow_keep_layers(shadow);
-    thread_stack_is(thread, shadow->deepest, shadow->stack.hi - shadow->deepest,
-                    shadow_deepest_node(shadow));
-    record_stack(thread);
+    uintptr_t sp = shadow->deepest, bytes = shadow->stack.hi - sp;
+    uint32_t node = shadow_deepest_node(shadow);
+    if (sp < thread->deepest)
+        thread_stack_is(thread, sp, bytes, node);
+    record_about(thread, WIRE_STACK_PEAK, bytes, tid_of(thread), node);
 }
 
 uintptr_t instrument_own_stack(uintptr_t sp)
@@ -121,23 +144,6 @@ static uint32_t measure(struct shadow_layer *layers, uint32_t count, uintptr_t b
     return kept;
 }
 
-static void record_layer(struct thread *to, uint32_t tid, const struct shadow_layer *layer,
-                         uint32_t frames)
-{
-    struct recording recording = recording_begin(to, (uintptr_t)__builtin_frame_address(0));
-    uint32_t node = shadow_function_node(layer->function);
-    struct wire_record *record = record_begin(&recording, 32);
-    if (!record) {
-        recording_abandon(&recording);
-        return;
-    }
-    uint64_t ticks = record->ticks;
-    record->size_bytes = ((uint64_t)tid << 32 | frames) & WIRE_ADDRESS_MASK;
-    record->detail = wire_detail(node, 0, 0);
-    record_word0(record, WIRE_STACK_LAYER, layer->sp);
-    record_publish(&recording, ticks);
-}
-
 /* A record for each function. `layers` is spent. */
 static void tell_layers(struct thread *to, uint32_t tid, struct shadow_layer *layers,
                         uint32_t count, uintptr_t base)
@@ -148,13 +154,9 @@ static void tell_layers(struct thread *to, uint32_t tid, struct shadow_layer *la
         struct shadow_layer sum = {layers[i].function, 0};
         for (first = i; i < count && layers[i].function == sum.function; i++)
             sum.sp += layers[i].sp;
-        record_layer(to, tid, &sum, i - first);
+        record_about(to, WIRE_STACK_LAYER, sum.sp, (uint64_t)tid << 32 | (i - first),
+                     shadow_function_node(sum.function));
     }
-}
-
-static uint32_t tid_of(const struct thread *thread)
-{
-    return atomic_load_explicit(&thread->ring->tid, memory_order_relaxed);
 }
 
 void instrument_end_thread(struct thread *thread)
@@ -179,11 +181,11 @@ static void tell_of_other(struct thread *to, struct thread *other)
         atomic_load_explicit(&ring->state, memory_order_relaxed) != WIRE_RING_ACTIVE)
         return;
     uintptr_t deepest = *(volatile uintptr_t *)&shadow->deepest, hi = shadow->stack.hi;
+    bool stands_there = *(volatile uint32_t *)&shadow->peak != 0;
     uint32_t version = atomic_load(&shadow->version), count = shadow->layer_count;
     const struct shadow_layer *layers = shadow->layers;
-    if (deepest && deepest < hi && hi - deepest > atomic_load(&ring->deepest_bytes)) {
-        atomic_store(&ring->deepest_node, 0);
-        atomic_store(&ring->deepest_bytes, hi - deepest);
+    if (stands_there && deepest < hi) {
+        record_about(to, WIRE_STACK_PEAK, hi - deepest, tid_of(other), 0);
         return; /* the layers are of another point */
     }
     struct shadow_layer *copy =

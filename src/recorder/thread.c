@@ -58,7 +58,7 @@ void thread_stack_is(struct thread *thread, uintptr_t sp, uint64_t bytes, uint32
 }
 
 /* The collector reads this in the ring; when the thread ends another may take that. */
-void record_stack(struct thread *thread)
+static void record_stack(struct thread *thread)
 {
     uint64_t deepest = atomic_load_explicit(&thread->ring->deepest_bytes, memory_order_relaxed);
     struct recording recording =

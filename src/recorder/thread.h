@@ -160,8 +160,6 @@ void thread_deeper(struct thread *thread, uintptr_t sp, uint32_t node);
 
 /* The same where `bytes` is known: so much of the thread's own stack is in use at `sp`. */
 void thread_stack_is(struct thread *thread, uintptr_t sp, uint64_t bytes, uint32_t node);
-/* Puts how deep the stack was into the stream. */
-void record_stack(struct thread *thread);
 /* All states of threads that there are, those of ended ones too. */
 void thread_each(void (*visit)(struct thread *thread, void *context), void *context);
 

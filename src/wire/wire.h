@@ -100,6 +100,9 @@ enum wire_kind {
      * bytes, with what of code without hooks lies between them and their callers; size: thread id
      * << 32 | frames; node: the function, as a path of one frame */
     WIRE_STACK_LAYER = 36 | WIRE_LONG,
+    /* A thread's stack was deeper than ever before at the entry of a function, and has just left
+     * that point: address: its bytes; size: thread id; node: the path, 0 if it is not known */
+    WIRE_STACK_PEAK = 37 | WIRE_LONG,
 };
 
 #define WIRE_ADDRESS_MASK 0x00ffffffffffffffull
