@@ -214,11 +214,11 @@ void instrument_end(void)
 
 /* ---- Beginning ---------------------------------------------------------------------------------- */
 
-void instrument_begin(const struct unwind_host *host, enum wire_stacks stacks)
+void instrument_begin(const struct unwind_host *host, enum wire_stacks stacks, uint32_t max_depth)
 {
     instrument.wanted = stacks == WIRE_STACKS_AUTO || stacks == WIRE_STACKS_INSTRUMENT;
     instrument.always = stacks == WIRE_STACKS_INSTRUMENT;
-    shadow_init(host, left_deepest);
+    shadow_init(host, max_depth, left_deepest);
     if (shadow_own) /* in the child of a fork */
         shadow_forget_deepest(shadow_own);
     if (atomic_load(&instrument.seen))

@@ -9,7 +9,7 @@
 #include "recorder/thread.h"
 
 /* After unwind_init(), with hooks disabled for this thread; again in the child of a fork. */
-void instrument_begin(const struct unwind_host *host, enum wire_stacks stacks);
+void instrument_begin(const struct unwind_host *host, enum wire_stacks stacks, uint32_t max_depth);
 
 /* unwind_own_stack() as far as shadows know it. */
 uintptr_t instrument_own_stack(uintptr_t sp);

@@ -235,7 +235,7 @@ static bool begin_common(struct wire_header *header, bool forked)
     atomic_store(&header->start_ticks, ticks_now());
     atomic_store(&header->node_count, 1);
     unwind_init(&host, mode_of(header->stacks), header->max_depth);
-    instrument_begin(&host, (enum wire_stacks)header->stacks);
+    instrument_begin(&host, (enum wire_stacks)header->stacks, header->max_depth);
     check_begin(mode_of(header->stacks));
     if (forked)
         modules_log_again();

@@ -26,15 +26,18 @@ struct foreign {
 static struct {
     const struct unwind_host *host;
     void (*left_deepest)(struct shadow *shadow);
+    uint32_t max_depth;
     _Atomic(struct foreign *) foreign;
     _Atomic uint64_t answers[ANSWERS]; /* is_within(): 63 bits of what was asked, and the answer */
 } shadows;
 
 __thread struct shadow *shadow_own, *shadow_current;
 
-void shadow_init(const struct unwind_host *host, void (*left_deepest)(struct shadow *shadow))
+void shadow_init(const struct unwind_host *host, uint32_t max_depth,
+                 void (*left_deepest)(struct shadow *shadow))
 {
     shadows.host = host;
+    shadows.max_depth = max_depth ? max_depth : UINT32_MAX;
     shadows.left_deepest = left_deepest;
 }
 
@@ -542,6 +545,49 @@ static uint32_t name_leaf(struct shadow *shadow, uint32_t count, uintptr_t ip)
     return node;
 }
 
+/* How many addresses name_call() adds. */
+static uint32_t call_addresses(const struct shadow *shadow, uint32_t i, uintptr_t ip)
+{
+    return i && !is_within(shadow->frames[frame_of(shadow, i)].function, arch_code_address(ip)) ? 2
+                                                                                               : 1;
+}
+
+/* The innermost addresses of a path that has too many; what an alternate stack interrupted is not
+ * looked at. */
+static uint32_t name_innermost(struct shadow *shadow, uintptr_t ip)
+{
+    struct naming naming = {path_hash(0, WIRE_MARK_MAX_DEPTH), 0, true};
+    uint32_t count = shadow->count, i = count, room = shadows.max_depth;
+    uint32_t wanted = call_addresses(shadow, count, ip);
+    while (i && wanted <= room) {
+        room -= wanted;
+        wanted = shadow->frames[i].sp & SHADOW_INLINED
+                     ? 0
+                     : call_addresses(shadow, i - 1, shadow->frames[i].site);
+        i -= wanted <= room;
+    }
+    naming.node = paths_child(0, naming.hash, WIRE_MARK_MAX_DEPTH);
+    while (i++ < count) {
+        if (!(shadow->frames[i].sp & SHADOW_INLINED)) {
+            name_call(&naming, shadow, i - 1, shadow->frames[i].site);
+        }
+    }
+    name_call(&naming, shadow, count, ip);
+    return naming.node;
+}
+
+static uint32_t name_within_depth(struct shadow *shadow, uintptr_t ip)
+{
+    uint64_t addresses = call_addresses(shadow, shadow->count, ip);
+    for (uint32_t i = shadow->count; i && addresses <= shadows.max_depth; i--) {
+        if (!(shadow->frames[i].sp & SHADOW_INLINED)) {
+            addresses += call_addresses(shadow, i - 1, shadow->frames[i].site);
+        }
+    }
+    return addresses > shadows.max_depth ? name_innermost(shadow, ip)
+                                         : name_leaf(shadow, shadow->count, ip);
+}
+
 bool shadow_is_untold(struct shadow *shadow, const struct unwind_start *start)
 {
     drop_dead(shadow, start->sp);
@@ -556,6 +602,10 @@ uint32_t shadow_capture(struct shadow *shadow, const struct unwind_start *start)
         return 0;
     }
     hash_all(shadow);
+    /* twice as many addresses as frames at most */
+    if (unlikely(shadow->count >= shadows.max_depth / 2)) {
+        return name_within_depth(shadow, start->ip);
+    }
     return name_leaf(shadow, shadow->count, start->ip);
 }
 

@@ -71,9 +71,10 @@ struct shadow {
 };
 
 /* Once per process image, before anything else here; again in the child of a fork, where shadows are
- * as they were in the parent. `left_deepest` is called when a stack that went deeper than ever before
+ * as they were in the parent. `max_depth` as unwind_init() has it. `left_deepest` is called when a stack that went deeper than ever before
  * is about to leave that point: frames 1 … peak are those that stood there. */
-void shadow_init(const struct unwind_host *host, void (*left_deepest)(struct shadow *shadow));
+void shadow_init(const struct unwind_host *host, uint32_t max_depth,
+                 void (*left_deepest)(struct shadow *shadow));
 
 /* The calling thread's own; `old`: that of a thread that is gone, used again, or NULL. NULL: no
  * memory. */
