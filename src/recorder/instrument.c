@@ -241,8 +241,6 @@ static void see(void)
 static bool begin_thread(void)
 {
     struct thread *thread = thread_current;
-    if (instrument.ready && !instrument.wanted)
-        return false;
     if (!thread || !thread->ring)
         thread = thread_begin();
     if (!thread || !thread->ring || !instrument.wanted)
@@ -257,9 +255,11 @@ static bool begin_thread(void)
 
 static __attribute__((noinline)) struct shadow *find(uintptr_t sp, uintptr_t site)
 {
+    if (!shadow_own && (!site || session_is_over() || (instrument.ready && !instrument.wanted)))
+        return NULL;
     int saved_errno = errno;
     struct shadow *shadow = NULL;
-    if (shadow_own || (site && begin_thread()))
+    if (shadow_own || begin_thread())
         shadow = shadow_find(sp, site);
     errno = saved_errno;
     return shadow;

@@ -185,8 +185,12 @@ static struct shadow *take_slot(struct foreign *foreign, uintptr_t top)
     return NULL;
 }
 
-static void release_slot(struct foreign *foreign, struct shadow *shadow)
+static void release_slot(struct shadow *shadow)
 {
+    struct foreign *foreign = atomic_load(&shadows.foreign);
+    if (shadow_current == shadow) {
+        shadow_current = shadow_own;
+    }
     atomic_store_explicit(&foreign->tops[shadow - foreign->shadows], 0, memory_order_release);
 }
 
@@ -198,13 +202,14 @@ static struct shadow *make_foreign(struct foreign *foreign, uintptr_t sp, uintpt
         return NULL;
     }
     if (!shadow->capacity && !grow(shadow)) {
-        release_slot(foreign, shadow);
+        release_slot(shadow);
         return NULL;
     }
     empty(shadow);
     shadow->kind = end ? SHADOW_ALTERNATE : SHADOW_FIBER;
     shadow->below = end ? shadow_current : NULL;
     shadow->deepest = 0;
+    shadow->peak = 1; /* for good: the exit of the outermost frame takes the slow way */
     /* From the page up that sp is in: where `top` is in it does not matter. */
     shadow->extent = (struct stack){sp & -(uintptr_t)PAGE_BYTES, (end ? end : sp) + 1, 0, 1};
     if (!end) {
@@ -254,7 +259,7 @@ struct shadow *shadow_find(uintptr_t sp, uintptr_t site)
 
 void shadow_settle(struct shadow *shadow)
 {
-    if (shadow->peak) {
+    if (shadow->peak && shadow->kind == SHADOW_OWN) {
         shadows.left_deepest(shadow);
         shadow->peak = 0;
     }
@@ -287,6 +292,9 @@ static void drop_dead(struct shadow *shadow, uintptr_t sp)
     uint32_t count = live_count(shadow, sp);
     if (unlikely(count != shadow->count)) {
         set_count(shadow, count);
+        if (!count && shadow->kind != SHADOW_OWN) {
+            release_slot(shadow);
+        }
     }
 }
 
@@ -383,8 +391,7 @@ void shadow_exit_slowly(struct shadow *shadow, uintptr_t function, uintptr_t sp)
         set_count(shadow, count);
     }
     if (!count && shadow->kind != SHADOW_OWN) {
-        release_slot(atomic_load(&shadows.foreign), shadow);
-        shadow_current = shadow_own;
+        release_slot(shadow);
     }
 }
 

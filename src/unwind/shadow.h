@@ -58,7 +58,7 @@ struct shadow {
     uint32_t capacity;
     struct shadow_frame *frames;
     uintptr_t deepest; /* lowest sp of any entry so far; 0: sizes of this stack are not taken */
-    uint32_t peak;     /* the frame that stands deepest; 0: left, and told */
+    uint32_t peak;     /* the frame that stands deepest; 0: left, and told. Of a foreign stack: 1 */
     enum shadow_kind kind;
     uint32_t hashed; /* frames whose hash is good, `low` apart */
     struct stack extent;  /* of a foreign stack: proven to be mapped, up to its outermost frame */
