@@ -35,6 +35,8 @@ static struct stack_growth *growth_of(struct depths *depths, uint32_t thread)
     depths->last = depths->growth_count++;
     depths->growths[depths->last].thread = thread;
     depths->growths[depths->last].count = 0;
+    depths->growths[depths->last].seen = 0;
+    depths->growths[depths->last].stride = 1;
     return &depths->growths[depths->last];
 }
 
@@ -44,12 +46,16 @@ void depths_add_peak(struct depths *depths, const struct stack_peak *peak)
 
     if (growth->count && peak->bytes <= growth->peaks[growth->count - 1].bytes)
         return;
+    if (growth->count && (growth->seen - 1) % growth->stride)
+        growth->count--; /* it was there as the last one only */
     if (growth->count == STACK_PEAKS_MAX) {
         for (uint32_t i = 0; i < STACK_PEAKS_MAX / 2; i++)
-            growth->peaks[i] = growth->peaks[2 * i + 1];
+            growth->peaks[i] = growth->peaks[2 * i];
         growth->count = STACK_PEAKS_MAX / 2;
+        growth->stride *= 2;
     }
     growth->peaks[growth->count++] = *peak;
+    growth->seen++;
 }
 
 void depths_add_layer(struct depths *depths, const struct stack_layer *layer)

@@ -11,6 +11,7 @@
 
 struct stack_growth {
     uint32_t thread, count;
+    uint64_t seen, stride; /* kept: every stride-th of those seen, and the last */
     struct stack_peak peaks[STACK_PEAKS_MAX]; /* time and bytes rise */
 };
 
@@ -26,7 +27,7 @@ void depths_release(struct depths *depths);
 size_t depths_memory_bytes(const struct depths *depths);
 
 /* A new maximum of a thread; smaller ones than the last are none. When there is no more room every
- * second one goes; the last stays. */
+ * second one goes, and of those to come as many; the last stays. */
 void depths_add_peak(struct depths *depths, const struct stack_peak *peak);
 /* Each function of a thread comes once. */
 void depths_add_layer(struct depths *depths, const struct stack_layer *layer);
