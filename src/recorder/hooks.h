@@ -112,7 +112,8 @@ static inline __attribute__((always_inline)) void record_free(struct thread *thr
 }
 
 /* ---- Sampling ----
- * There is a filter (sampled.h) where allocations are sampled, and none where all are recorded. A
+ * There is a filter (sampled.h) where allocations are sampled, and none where all are recorded (but
+ * for one that lets nothing pass while the program has paused the recording: pause.h). A
  * hook is one branch on that, and where they are what is not sampled goes straight on to the real
  * function. The rest is done by two more functions, one for each case, which the hook jumps to:
  * tail calls, so that their frames lie where the hook's would and their caller is the program. (In
@@ -127,10 +128,17 @@ static inline __attribute__((always_inline)) bool sampling_passes(size_t size)
     return likely(thread && !thread->inside) && thread_passes(thread, size);
 }
 
-/* The same for the release of a block. */
-static inline __attribute__((always_inline)) bool sampling_passes_free(const void *block)
+/* NULL: everything is recorded. */
+static inline __attribute__((always_inline)) const uint8_t *sampling_filter(void)
 {
-    return likely(!sampled_maybe(block));
+    return __atomic_load_n(&sampled_filter, __ATOMIC_RELAXED);
+}
+
+/* The same for the release of a block. */
+static inline __attribute__((always_inline)) bool sampling_passes_free(const uint8_t *filter,
+                                                                       const void *block)
+{
+    return likely(!sampled_maybe(filter, block));
 }
 
 /* Is there anything to it but the real call? */
@@ -145,6 +153,9 @@ static inline __attribute__((always_inline)) bool sampling_is_direct(void)
     struct thread *thread_ = thread_current;                                                       \
     INSIDE(thread_, HOOK_FRAME())
 
+/* Before anyone can free a block that is sampled; true too where all are recorded. False: it is lost
+ * for want of memory, and counted. */
+bool sampled_remember(struct thread *thread, void *block);
 /* The call returned `block` for an allocation that is sampled. */
 void sampled_allocation(struct thread *thread, uintptr_t frame, const struct unwind_start *start,
                         unsigned kind, void *block, size_t size, unsigned align_log2);
