@@ -101,6 +101,7 @@ const struct field schema_thread_fields[] = {
     THREAD_ADDED("free_time_ns", free_time),
     THREAD_ADDED("stack_deepest_bytes", stack_deepest_bytes),
     THREAD_ADDED("stack_touched_bytes", stack_touched_bytes),
+    THREAD_ADDED("pool_count", pool_count),
 };
 const size_t schema_thread_field_count = COUNT(schema_thread_fields);
 

@@ -99,16 +99,24 @@ record_allocation(struct thread *thread, uintptr_t frame, const struct unwind_st
 
 extern bool hooks_free_stacks;
 
+/* `kind`: of a free without its path, `kind_at`: with it. */
+static inline __attribute__((always_inline)) void
+record_free_as(struct thread *thread, uintptr_t frame, const struct unwind_start *start,
+               void *block, unsigned kind, unsigned kind_at)
+{
+    if (unlikely(hooks_free_stacks))
+        record_remembering(thread, frame, thread->free_memory, start, kind_at, (uintptr_t)block, 0,
+                           0, 0);
+    else
+        record_short(thread, frame, kind, (uintptr_t)block);
+}
+
 static inline __attribute__((always_inline)) void record_free(struct thread *thread,
                                                               uintptr_t frame,
                                                               const struct unwind_start *start,
                                                               void *block, unsigned newest)
 {
-    if (unlikely(hooks_free_stacks))
-        record_remembering(thread, frame, thread->free_memory, start, WIRE_FREE_AT | newest,
-                           (uintptr_t)block, 0, 0, 0);
-    else
-        record_short(thread, frame, WIRE_FREE | newest, (uintptr_t)block);
+    record_free_as(thread, frame, start, block, WIRE_FREE | newest, WIRE_FREE_AT | newest);
 }
 
 /* ---- Sampling ----
@@ -159,6 +167,8 @@ bool sampled_remember(struct thread *thread, void *block);
 /* The call returned `block` for an allocation that is sampled. */
 void sampled_allocation(struct thread *thread, uintptr_t frame, const struct unwind_start *start,
                         unsigned kind, void *block, size_t size, unsigned align_log2);
+/* Was the block recorded? It is not any more. *newest: WIRE_NEWEST or 0. */
+bool sampled_forget(struct thread *thread, void *block, unsigned *newest);
 /* Before the real free of what may be a sampled block. */
 void sampled_free(struct thread *thread, uintptr_t frame, const struct unwind_start *start,
                   void *block);

@@ -130,10 +130,10 @@ API void api_pool_free(const void *block)
     if (!thread)
         return;
     struct unwind_start start = UNWIND_START_HERE();
-    if (sampling_filter())
-        sampled_free(thread, frame, &start, (void *)block);
-    else
-        record_free(thread, frame, &start, (void *)block, 0);
+    unsigned newest = 0;
+    if (!sampling_filter() || sampled_forget(thread, (void *)block, &newest))
+        record_free_as(thread, frame, &start, (void *)block, WIRE_POOL_FREE | newest,
+                       WIRE_POOL_FREE_AT | newest);
 }
 
 __attribute__((visibility("default"))) const struct tidemark_recorder tidemark_recorder_1 = {

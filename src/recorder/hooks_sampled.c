@@ -29,6 +29,14 @@ static bool was_recorded(void *block)
     return !thread_sample_bytes ? block != NULL : sampled_remove((uintptr_t)block);
 }
 
+bool sampled_forget(struct thread *thread, void *block, unsigned *newest)
+{
+    bool is_newest = thread->newest && thread->newest == (uintptr_t)block &&
+                     thread->newest_until == thread->until_sample;
+    *newest = is_newest ? WIRE_NEWEST : 0;
+    return was_recorded(block);
+}
+
 void sampled_allocation(struct thread *thread, uintptr_t frame, const struct unwind_start *start,
                         unsigned kind, void *block, size_t size, unsigned align_log2)
 {
@@ -39,10 +47,9 @@ void sampled_allocation(struct thread *thread, uintptr_t frame, const struct unw
 void sampled_free(struct thread *thread, uintptr_t frame, const struct unwind_start *start,
                   void *block)
 {
-    bool newest =
-        thread->newest == (uintptr_t)block && thread->newest_until == thread->until_sample;
-    if (was_recorded(block))
-        record_free(thread, frame, start, block, newest ? WIRE_NEWEST : 0);
+    unsigned newest;
+    if (sampled_forget(thread, block, &newest))
+        record_free(thread, frame, start, block, newest);
 }
 
 void *sampled_realloc(struct thread *thread, uintptr_t frame, const struct unwind_start *start,

@@ -121,6 +121,7 @@ struct thread_metrics {
      * touched. stack_node: the call path that stood deepest (0: not known) */
     uint64_t stack_deepest_bytes, stack_touched_bytes;
     uint32_t stack_node;
+    uint64_t pool_count; /* its calls that cut a block from a pool: with the kinds above, alloc_count */
     char name[16]; /* as the kernel knows it; "": not known */
 };
 

@@ -173,6 +173,7 @@ static const struct member thread_members[] = {
     THREAD(calloc_count),
     THREAD(aligned_count),
     THREAD(new_count),
+    THREAD(pool_count),
     THREAD(realloc_count),
     THREAD(live_bytes),
     THREAD(peak_bytes),

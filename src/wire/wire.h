@@ -57,7 +57,7 @@ enum wire_chunk_kind {
 enum {
     WIRE_LONG = 0x80,
     WIRE_FAILED = 0x40,
-    /* On a free of a sampled recording: its thread has allocated nothing since the block. There the
+    /* On a free (a pool's too) of a sampled recording: its thread has allocated nothing since the block. There the
      * records alone cannot tell. */
     WIRE_NEWEST = 0x40,
     WIRE_KIND_MASK = 0x3f,
@@ -83,6 +83,7 @@ enum wire_kind {
     WIRE_REGION_END = 9,
     /* address: a block that holds other blocks from here on: it counts no more, nor will its free */
     WIRE_POOL_CHUNK = 10,
+    WIRE_POOL_FREE = 11, /* address: a block of WIRE_POOL */
 
     /* long; WIRE_FAILED: the call returned NULL and address is 0 */
     WIRE_MALLOC = 16 | WIRE_LONG,
@@ -95,7 +96,8 @@ enum wire_kind {
      * old block was freed (realloc to size 0; or the new one is not sampled). */
     WIRE_REALLOC_END = 21 | WIRE_LONG,
     WIRE_FREE_AT = 22 | WIRE_LONG, /* a free with its call path; size 0 */
-    WIRE_POOL = 23 | WIRE_LONG,    /* a block cut from a chunk; it ends as any other */
+    WIRE_POOL = 23 | WIRE_LONG,    /* a block of a pool: cut from a chunk, or from a mapping */
+    WIRE_POOL_FREE_AT = 24 | WIRE_LONG, /* its free with its call path; size 0 */
 
     WIRE_MMAP = 32 | WIRE_LONG,   /* address, length */
     WIRE_MUNMAP = 33 | WIRE_LONG, /* address, length; taken before the call. An mremap is both */
