@@ -67,6 +67,13 @@ struct replay_site {
     struct call_metrics metrics;
 };
 
+/* Of one call path in a region (a place in replay_regions()): metrics of the blocks that were
+ * allocated there in it, wherever they are freed; freed_… of what was freed in it. */
+struct replay_region_site {
+    uint32_t region, node;
+    struct call_metrics metrics;
+};
+
 /* Were calls timed? */
 static inline bool call_metrics_know_times(const struct call_metrics *metrics)
 {

@@ -154,13 +154,7 @@ struct replay_untold {
 };
 struct replay_untold replay_untold(const struct replay *replay);
 
-/* The call paths of regions, as replay_changed_blocks() tells those of the program. `region`: a
- * place in replay_regions(). Metrics are of the blocks that were allocated in the region; freed_…
- * of what was freed in it. */
-struct replay_region_site {
-    uint32_t region, node;
-    struct call_metrics metrics;
-};
+/* The call paths of regions, as replay_changed_blocks() tells those of the program. */
 typedef void replay_visit_regions(void *context, uint32_t first, struct replay_region_site *sites,
                                   size_t count);
 size_t replay_changed_region_blocks(struct replay *replay, replay_visit_regions *visit,

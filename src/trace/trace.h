@@ -43,6 +43,7 @@ enum trace_note_kind {
     /* Here the recording wrote a profile of what the replay knew: ticks, nanoseconds a tick (the
      * bits of a double). A replay is not changed by it. */
     TRACE_SNAPSHOT = 8,
+    TRACE_NAMED = 9, /* number, name: what the program calls a mark or a region */
 };
 enum { TRACE_NOTE_VALUES = 4, TRACE_NAME_BYTES = 64 };
 
@@ -100,6 +101,9 @@ int trace_writer_module(struct trace_writer *writer, const struct trace_module *
 #define TRACE_FACT_TICK_NS       "tick_ns"   /* "%a", as the last snapshot took it */
 #define TRACE_FACT_END_TICKS     "end_ticks" /* ticks at the last snapshot, decimal */
 #define TRACE_FACT_META          "meta."
+/* "marks.0", "marks.1" …: lines "TICKS KIND NAME" of TRACE_FACT_MARK_LINES marks each, in order. */
+#define TRACE_FACT_MARKS         "marks."
+enum { TRACE_FACT_MARK_LINES = 1024 };
 int trace_writer_fact(struct trace_writer *writer, const char *key, const char *value);
 
 /* What a profile has that does not come out of events (profile_supplement()), as bytes that the trace
