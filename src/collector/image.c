@@ -69,7 +69,8 @@ struct image {
     uint64_t next_sample_ns, sample_interval_ns, next_flush_ns, next_trace_ns;
     bool written; /* the profile exists */
     uint32_t next_name;   /* names of the program's told so far, + 1 */
-    size_t marks_in_trace; /* that the trace's facts tell of */
+    size_t marks_in_trace;   /* that the trace's facts tell of; and names */
+    uint32_t names_in_trace;
     uint32_t answered;    /* requests */
     struct image_entry entry; /* with a directory of jobs */
 
@@ -399,15 +400,33 @@ static void tell_trace_marks(struct image *image)
     while (image->marks_in_trace < count) {
         struct strbuf lines = STRBUF_INIT;
         char key[32];
-        first = image->marks_in_trace / TRACE_FACT_MARK_LINES * TRACE_FACT_MARK_LINES;
-        snprintf(key, sizeof key, TRACE_FACT_MARKS "%zu", first / TRACE_FACT_MARK_LINES);
-        size_t end = first + TRACE_FACT_MARK_LINES < count ? first + TRACE_FACT_MARK_LINES : count;
+        first = image->marks_in_trace / TRACE_FACT_LINES * TRACE_FACT_LINES;
+        snprintf(key, sizeof key, TRACE_FACT_MARKS "%zu", first / TRACE_FACT_LINES);
+        size_t end = first + TRACE_FACT_LINES < count ? first + TRACE_FACT_LINES : count;
         for (size_t i = first; i < end; i++)
-            strbuf_addf(&lines, "%llu %u %s\n", (unsigned long long)marks[i].ticks, marks[i].kind,
-                        replay_name_of(image->feed.replay, marks[i].name));
+            if (marks[i].name)
+                strbuf_addf(&lines, "%llu %s\n", (unsigned long long)marks[i].ticks,
+                            replay_name_of(image->feed.replay, marks[i].name));
         tracer_fact(image->feed.tracer, key, lines.data);
         strbuf_release(&lines);
         image->marks_in_trace = end;
+    }
+}
+
+static void tell_trace_names(struct image *image)
+{
+    uint32_t count = image->next_name, first;
+    while (image->names_in_trace < count) {
+        struct strbuf lines = STRBUF_INIT;
+        char key[32];
+        first = image->names_in_trace / TRACE_FACT_LINES * TRACE_FACT_LINES;
+        snprintf(key, sizeof key, TRACE_FACT_NAMES "%u", first / TRACE_FACT_LINES);
+        uint32_t end = first + TRACE_FACT_LINES < count ? first + TRACE_FACT_LINES : count;
+        for (uint32_t i = first ? first : 1; i < end; i++)
+            strbuf_addf(&lines, "%u %s\n", i, replay_name_of(image->feed.replay, i));
+        tracer_fact(image->feed.tracer, key, lines.data);
+        strbuf_release(&lines);
+        image->names_in_trace = end;
     }
 }
 
@@ -429,6 +448,8 @@ static int take_snapshot(struct image *image)
     if (image->feed.tracer) {
         tell_trace_moment(image, &moment);
         tell_trace_marks(image);
+        if (image->next_name > 1)
+            tell_trace_names(image);
     }
     if (status == 0 && image->looks)
         take_looks(image);
@@ -660,7 +681,6 @@ static void drain(struct image *image)
             look_last(image);
         if (is_asked(image))
             answer(image);
-        view_names(&image->view, &image->next_name, take_name, image); /* before who has them */
         size_t bytes = merge_pass(image->merge, false);
         uint64_t now_ns = clock_read().ns;
         sample_memory(image, now_ns);

@@ -135,7 +135,7 @@ struct stream {
     /* of --address: the block that it lies in */
     bool has_block;
     uint64_t block_address, block_bytes, block_ticks;
-    char *names[MARKS_NAMES]; /* by number; NULL: not told so far */
+    char *names[MARKS_NAMES]; /* by number; NULL: not told */
     struct style style;
     struct strbuf out;
 };
@@ -161,15 +161,37 @@ static int know_stream(struct stream *stream, uint32_t tid)
     return 0;
 }
 
-static int know_name(struct stream *stream, const struct trace_note *note)
+/* Lines of "NUMBER NAME". */
+static int know_names_of(struct stream *stream, const char *lines)
 {
-    uint64_t number = note->values[0];
+    const char *stop;
 
-    if (number >= MARKS_NAMES)
-        return 0;
-    free(stream->names[number]);
-    stream->names[number] = strdup(note->name);
-    return stream->names[number] ? 0 : no_memory();
+    for (; (stop = strchr(lines, '\n')); lines = stop + 1) {
+        char *end;
+        unsigned long number = strtoul(lines, &end, 10);
+        if (*end != ' ' || end > stop || number >= MARKS_NAMES)
+            continue;
+        free(stream->names[number]);
+        stream->names[number] = strndup(end + 1, (size_t)(stop - end - 1));
+        if (!stream->names[number])
+            return no_memory();
+    }
+    return 0;
+}
+
+static int know_names(struct stream *stream)
+{
+    const char *lines;
+    char key[32];
+    int error = 0;
+
+    for (unsigned piece = 0; !error; piece++) {
+        snprintf(key, sizeof key, TRACE_FACT_NAMES "%u", piece);
+        if (!(lines = trace_fact(stream->trace, key)))
+            return 0;
+        error = know_names_of(stream, lines);
+    }
+    return error;
 }
 
 /* What a mark says, or a region; "": nothing. */
@@ -530,8 +552,6 @@ static int show_notes(struct stream *stream, const struct trace_events *events, 
         const struct trace_note *note = &events->notes[*next].note;
         if (note->kind == TRACE_STREAM_BEGUN && note->values[0] == stream->tid_count)
             error = know_stream(stream, (uint32_t)note->values[1]);
-        if (note->kind == TRACE_NAMED)
-            error = know_name(stream, note);
         if (!error)
             error = show_note(stream, note, now);
     }
@@ -639,7 +659,9 @@ int events_show(FILE *out, const struct trace *trace, const struct events_option
     int error;
 
     rerun_clock(trace, &stream.clock);
-    error = take_limits(&stream);
+    error = know_names(&stream);
+    if (!error)
+        error = take_limits(&stream);
     if (!error)
         error = name_paths(&stream);
     if (!error)

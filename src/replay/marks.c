@@ -46,6 +46,8 @@ void marks_name(struct marks *marks, uint32_t number, const char *text)
 
 const char *marks_name_of(const struct marks *marks, uint32_t number)
 {
+    if (!number)
+        return "";
     return number < MARKS_NAMES && marks->names && marks->names[number] ? marks->names[number]
                                                                         : "?";
 }

@@ -45,7 +45,7 @@ void marks_add(struct marks *marks, const struct replay_mark *mark);
 /* A window begins: they are forgotten, their names are not. */
 void marks_restart(struct marks *marks);
 void marks_name(struct marks *marks, uint32_t number, const char *text);
-/* "?" if it was not told. */
+/* "?" if it was not told; of number 0, which is nobody's, "". */
 const char *marks_name_of(const struct marks *marks, uint32_t number);
 
 #endif

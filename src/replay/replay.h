@@ -143,7 +143,7 @@ void replay_stacks(const struct replay *replay,
                    void *context);
 /* Marks in the order of their records; the first MARKS_MAX. */
 const struct replay_mark *replay_marks(const struct replay *replay, size_t *count);
-const char *replay_name_of(const struct replay *replay, uint32_t number); /* "?": not told */
+const char *replay_name_of(const struct replay *replay, uint32_t number); /* "?": not told; 0: "" */
 
 /* Regions as of now, in the order of their first beginnings; malloc'd, the caller frees it. */
 struct replay_region *replay_regions(const struct replay *replay, size_t *count);

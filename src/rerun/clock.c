@@ -126,7 +126,7 @@ static bool next_piece(struct mark_walk *walk)
     return walk->at;
 }
 
-/* "TICKS KIND NAME"; what makes no sense ends the piece. */
+/* "TICKS NAME"; what makes no sense ends the piece. */
 static bool read_line(struct mark_walk *walk)
 {
     char *end;
@@ -135,9 +135,6 @@ static bool read_line(struct mark_walk *walk)
         return false;
     walk->ticks = strtoull(line, &end, 10);
     if (end == line || *end != ' ')
-        return false;
-    strtoul(end + 1, &end, 10);
-    if (*end != ' ')
         return false;
     walk->name = end + 1;
     walk->name_bytes = (size_t)(stop - walk->name);
