@@ -134,22 +134,22 @@ void tidemark_pool_free(const void *block);
  * caller's frame, and looked for afterwards. At most `bytes` are painted, and never beyond what is
  * surely stack: the thread's mapping, the limit (RLIMIT_STACK) and a safety distance bound it.
  *
- *     struct tidemark_stack_paint paint;
+ *     struct tidemark_painted_stack paint;
  *     tidemark_stack_paint(&paint, 1 << 20);
  *     work();
  *     uint64_t deepest = tidemark_stack_depth(&paint);
  *
  * Both calls by the same function of the same thread. These work without any profiler. */
-struct tidemark_stack_paint {
+struct tidemark_painted_stack {
     uintptr_t from; /* where the painted part begins … */
     uintptr_t down_to; /* … and its lowest address */
 };
 /* 0 or -errno: nothing is painted (on a stack whose bounds are not known, as a fiber's). */
-int tidemark_stack_paint(struct tidemark_stack_paint *paint, size_t bytes);
+int tidemark_stack_paint(struct tidemark_painted_stack *paint, size_t bytes);
 /* Bytes below the caller's frame at tidemark_stack_paint() that were written to since. As many as
  * were painted: at least so many. A function that leaves a gap in its frame unwritten may hide it:
  * exact to within that. TIDEMARK_UNKNOWN: nothing was painted. */
-uint64_t tidemark_stack_depth(const struct tidemark_stack_paint *paint);
+uint64_t tidemark_stack_depth(const struct tidemark_painted_stack *paint);
 
 /* Bytes of the calling thread's stack, in whole pages, that have ever been touched, from where the
  * stack begins; TIDEMARK_UNKNOWN if the kernel does not say. */

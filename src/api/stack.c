@@ -116,13 +116,13 @@ static size_t room_below(uintptr_t here)
     return here > low + GAP_BYTES ? here - low - GAP_BYTES : 0;
 }
 
-API __attribute__((noinline)) int tidemark_stack_paint(struct tidemark_stack_paint *paint,
+API __attribute__((noinline)) int tidemark_stack_paint(struct tidemark_painted_stack *paint,
                                                        size_t bytes)
 {
     int saved_errno = errno;
     uintptr_t here = (uintptr_t)__builtin_frame_address(0) + 2 * sizeof(uintptr_t);
     size_t room = room_below(here);
-    *paint = (struct tidemark_stack_paint){here, here};
+    *paint = (struct tidemark_painted_stack){here, here};
     errno = saved_errno;
     if (!room)
         return -ENOTSUP;
@@ -134,7 +134,8 @@ API __attribute__((noinline)) int tidemark_stack_paint(struct tidemark_stack_pai
     return 0;
 }
 
-API __attribute__((noinline)) uint64_t tidemark_stack_depth(const struct tidemark_stack_paint *paint)
+API __attribute__((noinline)) uint64_t
+tidemark_stack_depth(const struct tidemark_painted_stack *paint)
 {
     uintptr_t at = paint->down_to, end = paint->from - GAP_BYTES;
     if (paint->down_to >= paint->from)

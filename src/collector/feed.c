@@ -63,10 +63,7 @@ void feed_memory_sample(struct feed *feed, uint64_t ticks, uint64_t physical_byt
 
 void feed_name(struct feed *feed, uint32_t number, const char *name)
 {
-    struct trace_note note = {TRACE_NAMED, {number}, ""};
-    snprintf(note.name, sizeof note.name, "%s", name);
-    replay_name(feed->replay, number, note.name);
-    tell(feed, &note);
+    replay_name(feed->replay, number, name);
 }
 
 void feed_watch_peak(struct feed *feed, uint32_t tid)

@@ -161,37 +161,13 @@ static int know_stream(struct stream *stream, uint32_t tid)
     return 0;
 }
 
-/* Lines of "NUMBER NAME". */
-static int know_names_of(struct stream *stream, const char *lines)
+static int know_name(void *context, uint32_t number, const char *name)
 {
-    const char *stop;
+    struct stream *stream = context;
 
-    for (; (stop = strchr(lines, '\n')); lines = stop + 1) {
-        char *end;
-        unsigned long number = strtoul(lines, &end, 10);
-        if (*end != ' ' || end > stop || number >= MARKS_NAMES)
-            continue;
-        free(stream->names[number]);
-        stream->names[number] = strndup(end + 1, (size_t)(stop - end - 1));
-        if (!stream->names[number])
-            return no_memory();
-    }
-    return 0;
-}
-
-static int know_names(struct stream *stream)
-{
-    const char *lines;
-    char key[32];
-    int error = 0;
-
-    for (unsigned piece = 0; !error; piece++) {
-        snprintf(key, sizeof key, TRACE_FACT_NAMES "%u", piece);
-        if (!(lines = trace_fact(stream->trace, key)))
-            return 0;
-        error = know_names_of(stream, lines);
-    }
-    return error;
+    free(stream->names[number]);
+    stream->names[number] = strdup(name);
+    return stream->names[number] ? 0 : no_memory();
 }
 
 /* What a mark says, or a region; "": nothing. */
@@ -659,7 +635,7 @@ int events_show(FILE *out, const struct trace *trace, const struct events_option
     int error;
 
     rerun_clock(trace, &stream.clock);
-    error = know_names(&stream);
+    error = rerun_each_name(trace, know_name, &stream);
     if (!error)
         error = take_limits(&stream);
     if (!error)

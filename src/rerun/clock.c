@@ -204,3 +204,40 @@ int rerun_moment_resolve(const struct trace *trace, struct rerun_moment *moment)
     *moment = (struct rerun_moment){.kind = RERUN_TICKS, .value = ticks};
     return 0;
 }
+
+/* ---- Names --------------------------------------------------------------------------------- */
+
+enum { NAME_BYTES = 256 };
+
+/* Lines of "NUMBER NAME". */
+static int each_name_of(const char *lines,
+                        int (*visit)(void *context, uint32_t number, const char *name),
+                        void *context)
+{
+    const char *stop;
+    int error = 0;
+    for (; !error && (stop = strchr(lines, '\n')); lines = stop + 1) {
+        char *end, name[NAME_BYTES];
+        unsigned long number = strtoul(lines, &end, 10);
+        if (*end != ' ' || end > stop || number >= MARKS_NAMES)
+            continue;
+        snprintf(name, sizeof name, "%.*s", (int)(stop - end - 1), end + 1);
+        error = visit(context, (uint32_t)number, name);
+    }
+    return error;
+}
+
+int rerun_each_name(const struct trace *trace,
+                    int (*visit)(void *context, uint32_t number, const char *name), void *context)
+{
+    const char *lines;
+    char key[32];
+    int error = 0;
+    for (unsigned piece = 0; !error; piece++) {
+        snprintf(key, sizeof key, TRACE_FACT_NAMES "%u", piece);
+        if (!(lines = trace_fact(trace, key)))
+            break;
+        error = each_name_of(lines, visit, context);
+    }
+    return error;
+}

@@ -90,11 +90,18 @@ static int open_writer(struct rerun *rerun, const char *path)
     return 0;
 }
 
+static int give_name(void *context, uint32_t number, const char *name)
+{
+    replay_name(context, number, name);
+    return 0;
+}
+
 static void begin_replay(struct rerun *rerun)
 {
     struct trace_options options;
     trace_options(rerun->trace, &options);
     rerun->replay = replay_new(options.start_ticks, rerun->clock.first_tick_ns);
+    rerun_each_name(rerun->trace, give_name, rerun->replay);
     if (options.flags & TRACE_FREE_STACKS)
         replay_know_frees(rerun->replay);
     if (options.flags & TRACE_TIMED)

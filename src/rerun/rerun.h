@@ -72,6 +72,13 @@ void rerun_clock(const struct trace *trace, struct rerun_clock *clock);
 /* The time of a moment; of RERUN_EVENT that of its block's beginning. */
 uint64_t rerun_moment_ticks(const struct trace *trace, const struct rerun_moment *moment);
 
+/* ---- What the program says of itself ------------------------------------------------------------ */
+
+/* The names of its marks and regions, by number. `visit` returns 0 or an error, which ends it and is
+ * returned. */
+int rerun_each_name(const struct trace *trace,
+                    int (*visit)(void *context, uint32_t number, const char *name), void *context);
+
 /* ---- Profiles ------------------------------------------------------------------------------ */
 
 struct rerun_options {

@@ -76,10 +76,6 @@ static int play_note(struct trace_player *player, const struct trace_note *note)
         replay_thread_stack(player->replay, (uint32_t)values[0], values[1], values[2],
                             (uint32_t)values[3]);
         return 0;
-    case TRACE_NAMED:
-        replay_name(player->replay, values[0] < UINT32_MAX ? (uint32_t)values[0] : UINT32_MAX,
-                    note->name);
-        return 0;
     case TRACE_SNAPSHOT:
         return play_snapshot(player, note);
     default:

@@ -43,7 +43,6 @@ enum trace_note_kind {
     /* Here the recording wrote a profile of what the replay knew: ticks, nanoseconds a tick (the
      * bits of a double). A replay is not changed by it. */
     TRACE_SNAPSHOT = 8,
-    TRACE_NAMED = 9, /* number, name: what the program calls a mark or a region */
 };
 enum { TRACE_NOTE_VALUES = 4, TRACE_NAME_BYTES = 64 };
 
@@ -102,7 +101,7 @@ int trace_writer_module(struct trace_writer *writer, const struct trace_module *
 #define TRACE_FACT_END_TICKS     "end_ticks" /* ticks at the last snapshot, decimal */
 #define TRACE_FACT_META          "meta."
 /* "marks.0", "marks.1" …: lines "TICKS NAME" of the marks with names, in order, those of so many
- * marks in each; and "names.0" …: lines "NUMBER NAME" of TRACE_NAMED, likewise by number. */
+ * marks in each; and "names.0" …: lines "NUMBER NAME" of the names of marks and regions, by number. */
 #define TRACE_FACT_MARKS         "marks."
 #define TRACE_FACT_NAMES         "names."
 enum { TRACE_FACT_LINES = 1024 };

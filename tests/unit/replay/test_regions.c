@@ -92,8 +92,11 @@ static void write_events(void)
         struct event *event = &events[i];
         event->thread = thread;
         event->set = set_of(stack);
+        bool is_free = !places[place].live; /* a realloc under way may come back to where it was */
+        for (unsigned k = 0; k < THREADS; k++)
+            is_free &= in_realloc[k] != address;
         if (in_realloc[thread]) {
-            if (places[place].live)
+            if (!is_free)
                 address = in_realloc[thread];
             places[(address - 0x1000) / 4096].live = true;
             event->record = record_long(WIRE_REALLOC_END, ticks, address, size, detail);
@@ -113,13 +116,10 @@ static void write_events(void)
             event->record = record_short(WIRE_FREE, ticks, address);
             places[place].live = false;
         } else {
-            bool wanted = true; /* a realloc under way may come back to where it was */
-            for (unsigned k = 0; k < THREADS; k++)
-                wanted &= in_realloc[k] != address;
-            event->record = wanted ? record_long(below(4) ? WIRE_MALLOC : WIRE_POOL, ticks, address,
-                                                 size, detail)
-                                   : record_short(WIRE_VOID, ticks, 0);
-            places[place].live |= wanted;
+            event->record = is_free ? record_long(below(4) ? WIRE_MALLOC : WIRE_POOL, ticks, address,
+                                                  size, detail)
+                                    : record_short(WIRE_VOID, ticks, 0);
+            places[place].live |= is_free;
         }
     }
 }
