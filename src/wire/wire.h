@@ -57,8 +57,8 @@ enum wire_chunk_kind {
 enum {
     WIRE_LONG = 0x80,
     WIRE_FAILED = 0x40,
-    /* On a free (a pool's too) of a sampled recording: its thread has allocated nothing since the block. There the
-     * records alone cannot tell. */
+    /* On a free (a pool's too) of a sampled recording: its thread has allocated nothing since the
+     * block. There the records alone cannot tell. */
     WIRE_NEWEST = 0x40,
     WIRE_KIND_MASK = 0x3f,
 };
@@ -76,14 +76,15 @@ enum wire_kind {
      * WIRE_MALLOC to WIRE_FREE_AT, or WIRE_FREE; a realloc's is told after its end). Time: after
      * the call. Only with WIRE_FLAG_TIMED */
     WIRE_SPENT = 6,
+    /* 7 is nobody's: the golden traces have it as a kind that is not known. */
     /* The program says something about itself (tidemark/tidemark.h). address: the number of a name
      * ("Names"); of a mark, an enum wire_mark_kind << 32 with it; of an end, 0: the innermost */
-    WIRE_MARK = 7,
-    WIRE_REGION_BEGIN = 8,
-    WIRE_REGION_END = 9,
+    WIRE_MARK = 8,
+    WIRE_REGION_BEGIN = 9,
+    WIRE_REGION_END = 10,
     /* address: a block that holds other blocks from here on: it counts no more, nor will its free */
-    WIRE_POOL_CHUNK = 10,
-    WIRE_POOL_FREE = 11, /* address: a block of WIRE_POOL */
+    WIRE_POOL_CHUNK = 11,
+    WIRE_POOL_FREE = 12, /* address: a block of WIRE_POOL */
 
     /* long; WIRE_FAILED: the call returned NULL and address is 0 */
     WIRE_MALLOC = 16 | WIRE_LONG,
