@@ -9,9 +9,9 @@
  *
  * Link with -ltidemark-api (pkg-config tidemark, CMake Tidemark::tidemark). Where the program is not
  * recorded each call is a load and a branch and does nothing; what asks for a figure says that it is
- * not known. Under `tidemark record` marks, regions and pools go to the profile; counters are
- * answered by whoever counts: `tidemark record`, `tidemark count`, or libtidemark-count linked to
- * the program.
+ * not known. Under `tidemark record` marks, regions and pools go to the profile, and its collector
+ * answers for counters; a library that counts in the program itself may answer instead (it exports
+ * the table tidemark_counter_1).
  *
  * All functions may be called from any thread, before main and after exit. Those of "Marks and
  * regions" and of "Pools" may be called from signal handlers too. errno is kept. Names are UTF-8,
@@ -106,7 +106,7 @@ int tidemark_reset_peak(enum tidemark_scope scope);
  * was allocated (positive) or freed (negative) and what is current then. A realloc is two calls.
  * Within the call nothing is reported, so it may allocate. NULL: no more; a call under way in
  * another thread may still end. 0; -ENODATA: nobody counts; -ENOTSUP: whoever counts sees no single
- * changes (`tidemark record` alone does not: use `tidemark count` or link libtidemark-count). */
+ * changes in the program (`tidemark record` does not: the counting is done outside). */
 typedef void tidemark_change(void *context, int64_t change_bytes, uint64_t current_bytes);
 int tidemark_on_change(tidemark_change *callback, void *context);
 

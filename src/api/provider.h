@@ -1,5 +1,5 @@
 /* What libtidemark-api finds where somebody records or counts: a table that the recorder exports,
- * and one that libtidemark-count does. The api's functions refer to both weakly: the dynamic linker
+ * and one that a library may which counts in the program itself. The api's functions refer to both weakly: the dynamic linker
  * fills in their addresses when the library is preloaded or linked, and 0 otherwise.
  *
  * A table only grows, at its end, and `bytes` says how far it goes: an older or newer library is no
