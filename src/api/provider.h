@@ -1,6 +1,7 @@
 /* What libtidemark-api finds where somebody records or counts: a table that the recorder exports,
- * and one that a library may which counts in the program itself. The api's functions refer to both weakly: the dynamic linker
- * fills in their addresses when the library is preloaded or linked, and 0 otherwise.
+ * and one that a library may which counts in the program itself. The api's functions refer to both
+ * weakly: the dynamic linker fills in their addresses when the library is preloaded or linked, and
+ * 0 otherwise.
  *
  * A table only grows, at its end, and `bytes` says how far it goes: an older or newer library is no
  * danger. What is not in the header's words is said in tidemark/tidemark.h. */

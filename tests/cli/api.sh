@@ -33,6 +33,9 @@ try tidemark report --region nix p3.tmk
 sentence "no region 'nix'.*parallel"
 tidemark report --show regions p3.tmk | grep -c 'parallel (1 without an end)'
 
+query p3.tmk "SELECT name, alloc_count, alloc_bytes, live_count FROM regions ORDER BY name"
+query p3.tmk "SELECT count(*) FROM region_call_sites WHERE region = 'scratch' AND function = 'work'"
+
 echo "--- the trace knows the same"
 tidemark replay -o r3.tmk p3.tmt >/dev/null 2>&1
 regions p3.tmk >a
