@@ -270,7 +270,7 @@ int details_write(const struct details *details, struct profile_writer *profile)
     if (status == 0)
         status = profile_put_stacks(profile, details->stack_peaks, details->stack_peak_count,
                                     details->stack_layers, details->stack_layer_count);
-    return status == 0 ? write_curves(details, profile) : status;
+    if (status == 0)
         status = write_curves(details, profile);
     return status == 0 ? write_said(details, profile) : status;
 }

@@ -63,8 +63,6 @@ static const struct option_entry entries[] = {
     OPTION_GROUP("What to show"),
     {"show", 0, OPTION_CALL, "SECTION,…",
      "sites, functions, tree, memory, peaks, paths, sizes, lifetimes, reallocs, threads, stacks, globals, "
-     "residency or all (default: an overview)",
-     "sites, functions, tree, memory, peaks, paths, sizes, lifetimes, reallocs, threads, globals, "
      "residency, regions or all (default: an overview)",
      TO(report), false, take_show},
     {"functions", 0, OPTION_FLAG, NULL, "--show functions", TO(functions), false, NULL},

@@ -114,6 +114,8 @@ int profile_put_stacks(struct profile_writer *writer, const struct stack_peak *p
 {
     int error = replace_all(writer, STACK_PEAKS, peaks, peak_count);
     return error ? error : replace_all(writer, STACK_LAYERS, layers, layer_count);
+}
+
 int profile_put_marks(struct profile_writer *writer, const struct profile_mark *marks,
                       size_t count)
 {

@@ -895,6 +895,8 @@ EVENT void on_stack_peak(struct replay *replay, const struct wire_record *record
         count_malformed(replay);
     else
         depths_add_peak(&replay->depths, &peak);
+}
+
 /* ---- What the program says of itself ------------------------------------------------------- */
 
 EVENT void on_mark(struct replay *replay, const struct wire_record *record, enum mode mode)
@@ -956,8 +958,7 @@ EVENT void on_pool_chunk(struct replay *replay, const struct wire_record *record
     X(on_void) X(on_free) X(on_realloc_begin) X(on_thread_start) X(on_thread_end) X(on_lost)       \
     X(on_allocation) X(on_failure) X(on_realloc_end) X(on_realloc_failed) X(on_free_at) X(on_mmap) \
     X(on_mmap_failed) X(on_munmap) X(on_brk_grown) X(on_brk_shrunk) X(on_spent) X(on_stack)     \
-    X(on_stack_layer) X(on_stack_peak)
-    X(on_mmap_failed) X(on_munmap) X(on_brk_grown) X(on_brk_shrunk) X(on_spent) X(on_stack)                   \
+    X(on_stack_layer) X(on_stack_peak)                                                             \
     X(on_mark) X(on_region_begin) X(on_region_end) X(on_pool_chunk) X(on_pool_free)                     \
     X(on_pool_free_at)
 
@@ -990,8 +991,7 @@ HANDLERS(X)
     [WIRE_FREE_AT] = on_free_at_##mode, [WIRE_MMAP] = on_mmap_##mode,                              \
     [WIRE_MMAP | WIRE_FAILED] = on_mmap_failed_##mode, [WIRE_MUNMAP] = on_munmap_##mode,           \
     [WIRE_BRK] = on_brk_grown_##mode, [WIRE_BRK | WIRE_FAILED] = on_brk_shrunk_##mode,            \
-    [WIRE_SPENT] = on_spent_##mode, [WIRE_STACK] = on_stack_##mode,                      \
-    [WIRE_STACK_LAYER] = on_stack_layer_##mode, [WIRE_STACK_PEAK] = on_stack_peak_##mode
+    [WIRE_STACK_LAYER] = on_stack_layer_##mode, [WIRE_STACK_PEAK] = on_stack_peak_##mode,          \
     [WIRE_SPENT] = on_spent_##mode, [WIRE_STACK] = on_stack_##mode,                                \
     [WIRE_POOL] = on_allocation_##mode, [WIRE_POOL_CHUNK] = on_pool_chunk_##mode,                  \
     [WIRE_POOL_FREE] = on_pool_free_##mode, [WIRE_POOL_FREE_AT] = on_pool_free_at_##mode,          \
@@ -1482,6 +1482,8 @@ void replay_stacks(const struct replay *replay,
             visit_peak(context, &depths->growths[i].peaks[k]);
     for (size_t i = 0; i < depths->layer_count; i++)
         visit_layer(context, &depths->layers[i]);
+}
+
 /* ---- Marks and regions --------------------------------------------------------------------- */
 
 void replay_name(struct replay *replay, uint32_t number, const char *text)
