@@ -23,6 +23,8 @@ union row {
     struct profile_residency residency;
     struct detail_point point;
     struct profile_source source;
+    struct profile_mark mark;
+    struct profile_region region;
     struct profile_rank rank;
     struct profile_rank_step rank_step;
     struct profile_node_peak node_peak;
@@ -48,6 +50,8 @@ static const struct place places[DETAILS] = {
     [RESIDENCIES] = {offsetof(struct profile, residencies),
                      offsetof(struct profile, residency_count)},
     [SOURCES] = PLACE(source),
+    [MARKS] = PLACE(mark),
+    [REGIONS] = PLACE(region),
     [RANKS] = PLACE(rank),
     [RANK_STEPS] = PLACE(rank_step),
     [NODE_PEAKS] = PLACE(node_peak),

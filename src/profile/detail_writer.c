@@ -116,6 +116,18 @@ int profile_put_stacks(struct profile_writer *writer, const struct stack_peak *p
     return error ? error : replace_all(writer, STACK_LAYERS, layers, layer_count);
 }
 
+int profile_put_marks(struct profile_writer *writer, const struct profile_mark *marks,
+                      size_t count)
+{
+    return replace_all(writer, MARKS, marks, count);
+}
+
+int profile_put_regions(struct profile_writer *writer, const struct profile_region *regions,
+                        size_t count)
+{
+    return replace_all(writer, REGIONS, regions, count);
+}
+
 static int put_peak(struct profile_writer *writer, uint32_t id, const struct peak *peak)
 {
     struct detail_peak row = {id, *peak};

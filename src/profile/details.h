@@ -63,6 +63,8 @@ enum detail {
     RESIDENCIES,
     CURVES,
     SOURCES,
+    MARKS,
+    REGIONS,
     RANKS,
     RANK_STEPS,
     NODE_PEAKS,

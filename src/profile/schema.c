@@ -101,6 +101,7 @@ const struct field schema_thread_fields[] = {
     THREAD_ADDED("free_time_ns", free_time),
     THREAD_ADDED("stack_deepest_bytes", stack_deepest_bytes),
     THREAD_ADDED("stack_touched_bytes", stack_touched_bytes),
+    THREAD_ADDED("pool_count", pool_count),
 };
 const size_t schema_thread_field_count = COUNT(schema_thread_fields);
 
@@ -156,6 +157,7 @@ static const char fixed_tables[] =
     "PRIMARY KEY(location,depth)) WITHOUT ROWID;\n"
     "CREATE TABLE path_block(first INTEGER PRIMARY KEY,count INTEGER,body BLOB);\n"
     "CREATE TABLE site_block(first INTEGER PRIMARY KEY,count INTEGER,body BLOB);\n"
+    "CREATE TABLE region_site_block(first INTEGER PRIMARY KEY,count INTEGER,body BLOB);\n"
     "CREATE TABLE block_column(block TEXT,number INTEGER,name TEXT,"
     "PRIMARY KEY(block,number)) WITHOUT ROWID;\n";
 
@@ -212,6 +214,10 @@ static void name_columns(struct strbuf *sql)
     schema_name_column(sql, "site_block", 0, SCHEMA_SITE_PATH);
     for (size_t i = 0; i < schema_call_field_count; i++)
         schema_name_column(sql, "site_block", 1 + i, schema_call_fields[i].column);
+    schema_name_column(sql, "region_site_block", 0, SCHEMA_REGION);
+    schema_name_column(sql, "region_site_block", 1, SCHEMA_SITE_PATH);
+    for (size_t i = 0; i < schema_call_field_count; i++)
+        schema_name_column(sql, "region_site_block", 2 + i, schema_call_fields[i].column);
 }
 
 void schema_create(struct strbuf *sql)
@@ -234,6 +240,8 @@ void schema_create_rows(struct strbuf *sql)
     strbuf_add_string(sql, "CREATE TABLE path(id INTEGER PRIMARY KEY,parent INTEGER,"
                            "location INTEGER);\n");
     create_table(sql, "site", "path INTEGER PRIMARY KEY", schema_call_fields,
+                 schema_call_field_count);
+    create_table(sql, "region_site", "region INTEGER,path INTEGER", schema_call_fields,
                  schema_call_field_count);
     strbuf_add_string(sql, views);
     detail_create_rows(sql);

@@ -33,6 +33,7 @@ enum phase { PHASE_NEW = 0, PHASE_BEGINNING, PHASE_ON };
 struct state {
     _Atomic uint32_t phase;
     long pid; /* a vfork child shares our memory but not our end */
+    _Atomic uint32_t asking; /* a thread is in session_ask() */
 };
 static struct state *state;
 
@@ -297,6 +298,63 @@ bool session_collector_lives(void)
     return header && !(header->collector.__data.__lock & FUTEX_OWNER_DIED) &&
            !atomic_load_explicit(&header->stop, memory_order_relaxed) &&
            atomic_load_explicit(&header->session_state, memory_order_relaxed) != WIRE_SESSION_SAFE;
+}
+
+/* ---- Requests ---- */
+
+static bool wait_for_answer(struct wire_header *header, uint32_t number, unsigned patience_ms)
+{
+    enum { STEP_MS = 20 };
+    struct timespec step = {0, STEP_MS * 1000 * 1000};
+    for (unsigned waited_ms = 0; session_collector_lives(); waited_ms += STEP_MS) {
+        uint32_t answered = atomic_load_explicit(&header->answered, memory_order_acquire);
+        if (answered == number)
+            return true;
+        if (waited_ms >= patience_ms)
+            return false;
+        session_wake_collector();
+        syscall(SYS_futex, &header->answered, FUTEX_WAIT, answered, &step, NULL, 0);
+    }
+    return false;
+}
+
+static void read_answer(const struct wire_answer *from, struct session_answer *answer)
+{
+    *answer = (struct session_answer){
+        .current_bytes = atomic_load_explicit(&from->current_bytes, memory_order_relaxed),
+        .peak_bytes = atomic_load_explicit(&from->peak_bytes, memory_order_relaxed),
+        .total_bytes = atomic_load_explicit(&from->total_bytes, memory_order_relaxed),
+        .count = atomic_load_explicit(&from->count, memory_order_relaxed),
+        .live_count = atomic_load_explicit(&from->live_count, memory_order_relaxed)};
+}
+
+/* A request that was given up stays the collector's to answer: the number tells them apart. */
+static int ask(struct wire_header *header, enum wire_request request, uint32_t asker,
+               unsigned patience_ms, struct session_answer *answer)
+{
+    uint32_t number = atomic_load_explicit(&header->asked, memory_order_relaxed) + 1;
+    atomic_store_explicit(&header->request, request, memory_order_relaxed);
+    atomic_store_explicit(&header->asker, asker, memory_order_relaxed);
+    atomic_store(&header->asked, number);
+    if (wait_for_answer(header, number, patience_ms)) {
+        read_answer(&header->answer, answer);
+        return 0;
+    }
+    return session_collector_lives() ? -ETIMEDOUT : -ENODATA;
+}
+
+int session_ask(enum wire_request request, uint32_t asker, unsigned patience_ms,
+                struct session_answer *answer)
+{
+    int saved_errno = errno;
+    if (!session_is_on() || !session_collector_lives())
+        return -ENODATA;
+    while (atomic_exchange_explicit(&state->asking, 1, memory_order_acquire))
+        syscall(SYS_sched_yield);
+    int status = ask(shared_header(), request, asker, patience_ms, answer);
+    atomic_store_explicit(&state->asking, 0, memory_order_release);
+    errno = saved_errno;
+    return status;
 }
 
 /* ---- The end ---- */

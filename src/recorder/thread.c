@@ -19,6 +19,7 @@ __thread struct thread *thread_current;
 bool thread_real_nests;
 bool thread_timed, thread_real_watched;
 uint64_t thread_sample_bytes;
+bool thread_paused;
 uint32_t (*thread_capture)(struct unwind_memory *, const struct unwind_start *) = unwind_capture;
 
 /* Set while this thread is in thread_begin(): what that calls must not be recorded. */

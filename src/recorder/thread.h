@@ -79,13 +79,18 @@ static inline __attribute__((always_inline)) bool thread_passes(struct thread *t
     return true;
 }
 
-/* Is it sampled? Asked before the real call, once for each. */
+/* The program has paused the recording of new blocks (pause.h). */
+extern bool thread_paused;
+
+/* Is it recorded? Asked before the real call, once for each, where not everything is. */
 static inline bool thread_samples(struct thread *thread, size_t size)
 {
+    if (unlikely(!thread_sample_bytes)) /* paused, or until just now */
+        return !__atomic_load_n(&thread_paused, __ATOMIC_RELAXED);
     if (thread_passes(thread, size))
         return false;
     thread_draw(thread);
-    return true;
+    return !__atomic_load_n(&thread_paused, __ATOMIC_RELAXED);
 }
 
 /* Makes this thread ready, and the process if it is the first. NULL: not recording (for good, or

@@ -420,5 +420,7 @@ void write_detail(struct writer *writer)
     write_samples(writer);
     write_mappings(writer);
     write_residency(writer);
+    write_regions(writer);
+    write_marks(writer);
     write_sources(writer);
 }

@@ -30,6 +30,7 @@ enum report_section {
     REPORT_STACKS,
     REPORT_GLOBALS,
     REPORT_RESIDENCY,
+    REPORT_REGIONS,
     REPORT_SECTIONS
 };
 #define REPORT_SHOW_ALL ((1u << REPORT_SECTIONS) - 1)

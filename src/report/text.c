@@ -92,6 +92,19 @@ static void add_window(struct text *text)
     strbuf_release(&line);
 }
 
+static void add_cut(struct text *text)
+{
+    const char *region = profile_get(text->profile, PROFILE_META_REGION);
+    struct strbuf line = STRBUF_INIT;
+    if (!region)
+        return;
+    part_label(text, "region");
+    text_add_safe_string(&line, region);
+    strbuf_add_string(&line, ": only what was allocated in it");
+    part_wrapped(text, line.data);
+    strbuf_release(&line);
+}
+
 static void add_sampling(struct text *text)
 {
     struct strbuf line = STRBUF_INIT;
@@ -124,6 +137,11 @@ static void add_peak(struct text *text)
     const struct program_metrics *program = &text->profile->program;
     part_label(text, "peak");
     add_bytes(text, program->total.peak_bytes, program->total.at_peak_variance);
+    if (profile_get(text->profile, PROFILE_META_REGION)) { /* its own: its blocks are the program's */
+        strbuf_addf(&text->out, " requested, after %s\n",
+                    human_duration(program->total.peak_ticks).text);
+        return;
+    }
     strbuf_addf(&text->out, " %s%s blocks, after %s\n",
                 estimate_is(text->profile) ? "in ~" : "requested in ",
                 human_count(program->total.at_peak_count).text,
@@ -293,6 +311,7 @@ static void add_head(struct text *text)
         return;
     }
     add_window(text);
+    add_cut(text);
     add_sampling(text);
     if (estimate_is_empty(text->profile)) {
         add_unknown(text);
@@ -371,6 +390,10 @@ static bool has_residency(const struct profile *profile)
 {
     return profile->residency_count > 0;
 }
+static bool has_regions(const struct profile *profile)
+{
+    return profile->region_count > 0 || profile->mark_count > 0;
+}
 static bool always(const struct profile *profile)
 {
     return profile->site_count > 0;
@@ -393,6 +416,7 @@ static const struct {
     [REPORT_STACKS] = {section_stacks, has_stacks},
     [REPORT_GLOBALS] = {section_globals, has_globals},
     [REPORT_RESIDENCY] = {section_residency, has_residency},
+    [REPORT_REGIONS] = {section_regions, has_regions},
 };
 
 static void add_hint(struct text *text)
@@ -415,8 +439,11 @@ static int add_overview(struct text *text)
         return 0;
     overview_peaks(text);
     overview_ledger(text);
+    if (!profile_get(text->profile, PROFILE_META_REGION))
+        overview_regions(text);
     /* They are about the whole program: not where a part of it was asked for. */
-    bool whole = text->options->metric == REPORT_ALL_METRICS && !text->options->filter;
+    bool whole = text->options->metric == REPORT_ALL_METRICS && !text->options->filter &&
+                 !profile_get(text->profile, PROFILE_META_REGION);
     int error = whole ? add_insights(text) : 0;
     if (!error)
         error = section_sites(text);

@@ -36,6 +36,9 @@ void write_stacks(struct writer *writer);
 void write_globals(struct writer *writer);
 void write_samples(struct writer *writer);
 void write_mappings(struct writer *writer);
+/* json_regions.c */
+void write_regions(struct writer *writer);
+void write_marks(struct writer *writer);
 /* json_functions.c. 0 or -ENOMEM. */
 int write_functions(struct writer *writer);
 int write_tree(struct writer *writer);

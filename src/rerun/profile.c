@@ -90,11 +90,18 @@ static int open_writer(struct rerun *rerun, const char *path)
     return 0;
 }
 
+static int give_name(void *context, uint32_t number, const char *name)
+{
+    replay_name(context, number, name);
+    return 0;
+}
+
 static void begin_replay(struct rerun *rerun)
 {
     struct trace_options options;
     trace_options(rerun->trace, &options);
     rerun->replay = replay_new(options.start_ticks, rerun->clock.first_tick_ns);
+    rerun_each_name(rerun->trace, give_name, rerun->replay);
     if (options.flags & TRACE_FREE_STACKS)
         replay_know_frees(rerun->replay);
     if (options.flags & TRACE_TIMED)
@@ -427,14 +434,19 @@ static int find_border(struct rerun *rerun, const struct rerun_moment *moment, b
 static int find_window(struct rerun *rerun)
 {
     const struct rerun_options *options = rerun->options;
-    int error = 0;
-    rerun->has_window = options->from.kind || options->to.kind;
+    struct rerun_moment from = options->from, to = options->to;
+    int error = rerun_moment_resolve(rerun->trace, &from);
+    if (!error)
+        error = rerun_moment_resolve(rerun->trace, &to);
+    if (error)
+        return error;
+    rerun->has_window = from.kind || to.kind;
     rerun->from = (struct border){0, rerun->clock.start_ticks};
     rerun->to = (struct border){UINT64_MAX, UINT64_MAX};
-    if (options->from.kind)
-        error = find_border(rerun, &options->from, false, &rerun->from);
-    if (!error && options->to.kind)
-        error = find_border(rerun, &options->to, true, &rerun->to);
+    if (from.kind)
+        error = find_border(rerun, &from, false, &rerun->from);
+    if (!error && to.kind)
+        error = find_border(rerun, &to, true, &rerun->to);
     if (!error && (rerun->from.event > rerun->to.event || rerun->from.ticks > rerun->to.ticks))
         return rerun_fail(-EINVAL, "there is nothing to replay: the window ends before it begins");
     return error;

@@ -82,7 +82,7 @@ static struct thread_metrics detail_threads[] = {
     {4712,       MS,         990 * MS,   6237,         15 * MIB,   5233,       14 * MIB,
      3,          1500000,    UINT64_MAX, UINT64_MAX,   UINT64_MAX, UINT64_MAX, UINT64_MAX,
      UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX,   UINT64_MAX, UINT64_MAX, UINT64_MAX,
-     UINT64_MAX, UINT64_MAX, 0,          "log\033[31m"},
+     UINT64_MAX, UINT64_MAX, 0,          UINT64_MAX,   "log\033[31m"},
 };
 static struct exchange detail_exchanges[] = {
     {0, 1, 1200, 3 * MIB}, {1, 0, 4, 512}, {UINT32_MAX, UINT32_MAX, 9, 900}};
