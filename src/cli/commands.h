@@ -15,6 +15,10 @@ int cmd_at(int argc, char **argv);
 int cmd_blocks(int argc, char **argv);
 int cmd_events(int argc, char **argv);
 int cmd_job(int argc, char **argv);
+int cmd_diff(int argc, char **argv);
+int cmd_check(int argc, char **argv);
+int cmd_query(int argc, char **argv);
+int cmd_doctor(int argc, char **argv);
 int cmd_unpack(int argc, char **argv);
 
 #endif

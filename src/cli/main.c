@@ -31,6 +31,7 @@ static const struct command commands[] = {
     {"blocks", cmd_blocks, "list the blocks that are alive at a moment of a trace"},
     {"events", cmd_events, "print the events of a trace, filtered"},
     {"job", cmd_job, "show the ranks of an MPI job as one: imbalance, nodes, scaling"},
+    {"query", cmd_query, "ask a profile in SQL"},
     {"unpack", cmd_unpack, "turn a profile into a plain SQLite database"},
     {"help", cmd_help, "show this text, or how to use a command"},
     {"version", cmd_version, "show the version"},
