@@ -24,6 +24,7 @@ static const struct command commands[] = {
     {"report", cmd_report, "show a profile: peak, leaks, top call sites and their callers"},
     {"insight", cmd_insight, "say what is wrong with a program's use of memory, and what to do"},
     {"annotate", cmd_annotate, "show source with the figures of each line"},
+    {"diff", cmd_diff, "show what grew and what shrank between recordings"},
     {"serve", cmd_serve, "show profiles in the browser"},
     {"html", cmd_html, "write the web view of profiles as one HTML file"},
     {"replay", cmd_replay, "turn a trace into a profile again; or run it under other allocators"},
