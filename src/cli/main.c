@@ -25,6 +25,7 @@ static const struct command commands[] = {
     {"insight", cmd_insight, "say what is wrong with a program's use of memory, and what to do"},
     {"annotate", cmd_annotate, "show source with the figures of each line"},
     {"diff", cmd_diff, "show what grew and what shrank between recordings"},
+    {"check", cmd_check, "check a recording against a budget or an earlier one, for CI"},
     {"serve", cmd_serve, "show profiles in the browser"},
     {"html", cmd_html, "write the web view of profiles as one HTML file"},
     {"replay", cmd_replay, "turn a trace into a profile again; or run it under other allocators"},
