@@ -118,6 +118,7 @@ struct budget_verdict {
     double value, baseline; /* NAN: not known; baseline: of growth limits */
     double most;            /* what the value may be; of growth worked out from the baseline */
     char *why;              /* BUDGET_UNKNOWN: a sentence */
+    bool nothing_matches;   /* no call path is in the scope */
     struct budget_offender offenders[BUDGET_OFFENDERS];
     size_t offender_count;
 };

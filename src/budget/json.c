@@ -54,6 +54,7 @@ static void write_verdict(struct json *json, const struct budget_verdict *verdic
     json_string(json, "sentence", sentence.data);
     if (verdict->limit)
         write_limit(json, verdict->limit);
+    json_bool(json, "nothing_matches", verdict->nothing_matches);
     json_double(json, "value", verdict->value);
     json_double(json, "baseline", verdict->baseline);
     json_double(json, "most", verdict->most);

@@ -142,8 +142,13 @@ static int judge_measured(const struct judging *judging, struct budget_verdict *
     return error;
 }
 
+static bool has_any(const struct profile *profile, const bool *paths)
+{
+    return memchr(paths, true, profile->node_count) != NULL;
+}
+
 /* A pattern that nothing matches is a limit that no longer limits anything: mostly of a function that was
- * renamed. It is kept, by 0; text and JSON say so. */
+ * renamed. It is kept, by 0, and that is said. */
 static int judge(const struct judging *judging, const struct budget_limit *limit)
 {
     struct budget_check *check = judging->check;
@@ -152,6 +157,7 @@ static int judge(const struct judging *judging, const struct budget_limit *limit
     *verdict = (struct budget_verdict){
         .limit = limit, .value = NAN, .baseline = NAN, .most = limit->is_growth ? NAN : limit->most};
     int error = find_paths(judging, limit, &scoped);
+    verdict->nothing_matches = !error && scoped.paths && !has_any(check->profile, scoped.paths);
     if (!error && limit->is_growth && !check->baseline)
         error = unknown(verdict, "there is no --baseline");
     else if (!error)
@@ -241,6 +247,8 @@ void budget_add_verdict(struct strbuf *out, const struct budget_verdict *verdict
         return;
     }
     budget_add_amount(out, unit, verdict->value);
+    if (verdict->nothing_matches)
+        strbuf_add_string(out, ", nothing matches");
     if (limit->is_growth) {
         strbuf_add_string(out, ", before ");
         budget_add_amount(out, unit, verdict->baseline);
