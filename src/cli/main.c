@@ -35,6 +35,7 @@ static const struct command commands[] = {
     {"job", cmd_job, "show the ranks of an MPI job as one: imbalance, nodes, scaling"},
     {"query", cmd_query, "ask a profile in SQL"},
     {"unpack", cmd_unpack, "turn a profile into a plain SQLite database"},
+    {"doctor", cmd_doctor, "say what works on this machine, and what to do where it does not"},
     {"help", cmd_help, "show this text, or how to use a command"},
     {"version", cmd_version, "show the version"},
 };
