@@ -15,11 +15,16 @@ function lsan(pattern: string): Suppression {
     return { text: `leak:${pattern}`, matches: (frames) => frames.some((frame) => expression.test(frame.name) || expression.test(frame.file) || expression.test(frame.module)) };
 }
 
+/* As src/budget/suppressions.c has them. */
+const allocators = ["malloc", "calloc", "realloc", "reallocarray", "memalign", "aligned_alloc", "posix_memalign", "valloc", "_Znwm", "_Znam",
+    "_ZnwmSt11align_val_t", "_ZnamSt11align_val_t", "_ZnwmRKSt9nothrow_t", "_ZnamRKSt9nothrow_t"];
+
 interface Step { any?: true; fun?: RegExp; obj?: RegExp }
 
 function follows(steps: readonly Step[], frames: readonly Frame[]): boolean {
-    /* reached[s]: the first s steps fit the frames so far */
+    /* reached[s]: the first s steps fit the frames so far. Our paths begin where malloc was called. */
     let reached = new Set([0]);
+    for (let at = 0; steps[at]?.fun && allocators.some((name) => steps[at]!.fun!.test(name)); at++) reached.add(at + 1);
     const skip = (set: Set<number>) => {
         for (const at of set) if (steps[at]?.any) set.add(at + 1);
         return set;
