@@ -20,7 +20,11 @@ struct judging {
 static void add_what_is_missing(struct strbuf *out, const struct profile *profile)
 {
     const struct program_metrics *program = &profile->program;
-    if (!profile->has_program)
+    const char *end = profile_get(profile, PROFILE_META_END);
+    if (end && !strcmp(end, "exec"))
+        strbuf_add_string(out, "the program was replaced by another (exec), whose profile lies "
+                               "beside it");
+    else if (!profile->has_program)
         strbuf_add_string(out, "nothing was recorded");
     else if (profile->damage)
         strbuf_add_string(out, profile->damage);

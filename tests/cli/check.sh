@@ -90,6 +90,11 @@ grep -q 'peak of function renamed_since.*nothing matches' out && echo "a killed 
 head -c $(($(stat -c %s new.tmk) / 2)) new.tmk >cut.tmk
 tidemark check cut.tmk -b b.toml >out 2>&1
 echo "half a file: $?" | sed 's/: \(1\|125\)$/: not kept/'
+# A wrapper that becomes the program: its own profile says nothing of that one.
+tidemark record -q -o w.tmk sh -c 'exec "$VICTIMS/rebuilt_older"' >/dev/null
+try tidemark check w.tmk -b ample.toml
+grep -q 'not known.*replaced by another' out && echo "a wrapper is not checked for the program"
+try tidemark check w.rebuilt_older.*.tmk -b ample.toml
 # What is wrong.
 try tidemark check new.tmk
 sentence "against what"
