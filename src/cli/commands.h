@@ -20,6 +20,10 @@ int cmd_top(int argc, char **argv);
 int cmd_job(int argc, char **argv);
 int cmd_ps(int argc, char **argv);
 int cmd_maps(int argc, char **argv);
+int cmd_diff(int argc, char **argv);
+int cmd_check(int argc, char **argv);
+int cmd_query(int argc, char **argv);
+int cmd_doctor(int argc, char **argv);
 int cmd_unpack(int argc, char **argv);
 
 #endif

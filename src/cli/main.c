@@ -27,6 +27,8 @@ static const struct command commands[] = {
     {"annotate", cmd_annotate, "show source with the figures of each line"},
     {"plot", cmd_plot, "draw memory over time, call paths, ranks, sizes"},
     {"top", cmd_top, "watch a program that is being recorded"},
+    {"diff", cmd_diff, "show what grew and what shrank between recordings"},
+    {"check", cmd_check, "check a recording against a budget or an earlier one, for CI"},
     {"serve", cmd_serve, "show profiles in the browser"},
     {"html", cmd_html, "write the web view of profiles as one HTML file"},
     {"replay", cmd_replay, "turn a trace into a profile again; or run it under other allocators"},
@@ -36,7 +38,9 @@ static const struct command commands[] = {
     {"job", cmd_job, "show the ranks of an MPI job as one: imbalance, nodes, scaling"},
     {"ps", cmd_ps, "show how much memory the processes of this machine have"},
     {"maps", cmd_maps, "show what is mapped into a process and what it costs"},
+    {"query", cmd_query, "ask a profile in SQL"},
     {"unpack", cmd_unpack, "turn a profile into a plain SQLite database"},
+    {"doctor", cmd_doctor, "say what works on this machine, and what to do where it does not"},
     {"help", cmd_help, "show this text, or how to use a command"},
     {"version", cmd_version, "show the version"},
 };

@@ -121,7 +121,39 @@ function testProfile(world, kind) {
     });
 }
 
+/* What is compared here is what `tidemark diff` compares, function by function: the same names are matched,
+ * and the same sums made. */
+async function sameDifference(session, world, files, sort, query, options) {
+    const said = JSON.parse(execFileSync(world.tidemark, ["diff", "--json", "--sort", sort, ...options, ...files], { encoding: "utf8", maxBuffer: 1 << 29 }));
+    await session.go("compare", { other: "1", metric: said.metric, ...query });
+    const rows = await session.json("Functions before and after");
+    const sorted = (list) => list.map((each) => `${each.name ?? each.function} ${each.before} ${each.after}`).sort();
+    assert.deepEqual(sorted(rows), sorted(said.functions), `${said.metric} ${options.join(" ")}`);
+    return rows.length;
+}
+
+function testDifferences(world) {
+    test("differences are those of diff --json", async (t) => {
+        let compared = 0;
+        for (const [before, after] of [["threads", "again"], ["threads", "compiler"], ["fortran", "threads"]]) {
+            const files = [world.profiles[before], world.profiles[after]];
+            if (files.includes(null)) continue;
+            const server = await serve(world.tidemark, files);
+            const session = await Session.open(world.browser, server);
+            for (const sort of after === "compiler" ? ["peak"] : ["peak", "count"])
+                for (const [query, options] of [[{}, []], [{ inclusive: "1" }, ["--inclusive"]], [{ hide: "0" }, ["--no-hide-std"]], [{ hide: "0", inclusive: "1" }, ["--no-hide-std", "--inclusive"]]])
+                    compared += await sameDifference(session, world, files, sort, query, options);
+            session.noErrors();
+            await session.close();
+            await server.stop();
+        }
+        assert.ok(compared > 50);
+        t.diagnostic(`${compared} rows`);
+    });
+}
+
 export function testFigures(world) {
+    testDifferences(world);
     for (const kind of ["threads", "fortran", "empty", "compiler"]) testProfile(world, kind);
 
     test("figures beside lines of source are those of annotate --json", async () => {

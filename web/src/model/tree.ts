@@ -146,12 +146,17 @@ export class TreePasses {
     /* By key: with all that is asked for below it, each path once. Hidden frames have nothing, but where a path
      * has no other. */
     inclusiveByKey(column: ArrayLike<number>, wanted: Wanted, hide: boolean): Float64Array {
-        const { siteNode, lineKey, lineLibrary, keyCount } = this.tree;
-        const sums = this.inclusiveBy(lineKey, keyCount, column, wanted, hide);
+        return this.inclusiveListed(this.tree.lineKey, this.tree.keyCount, column, wanted, hide);
+    }
+
+    /* The same of functions that are grouped otherwise. */
+    inclusiveListed(groups: Uint32Array, groupCount: number, column: ArrayLike<number>, wanted: Wanted, hide: boolean): Float64Array {
+        const { siteNode, lineLibrary } = this.tree;
+        const sums = this.inclusiveBy(groups, groupCount, column, wanted, hide);
         if (!hide) return sums;
         const lines = this.exclusiveLines(true);
         for (let site = 0; site < siteNode.length; site++)
-            if (siteNode[site] && lineLibrary[lines[site]!] && (!wanted || wanted[site])) sums[lineKey[lines[site]!]!]! += column[site]!;
+            if (siteNode[site] && lineLibrary[lines[site]!] && (!wanted || wanted[site])) sums[groups[lines[site]!]!]! += column[site]!;
         return sums;
     }
 
