@@ -98,6 +98,15 @@ static int cmd_version(int argc, char **argv)
     return 0;
 }
 
+/* For completion: name and purpose, tab-separated. */
+static int dump_commands(void)
+{
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        if (commands[i].purpose)
+            printf("%s\t%s\n", commands[i].name, commands[i].purpose);
+    return 0;
+}
+
 static int cmd_help(int argc, char **argv)
 {
     if (argc < 2 || *argv[1] == '-' || !strcmp(argv[1], "help") || !strcmp(argv[1], "version")) {
@@ -119,6 +128,8 @@ int main(int argc, char **argv)
         print_usage(stderr);
         return OPTIONS_EXIT_FAILURE;
     }
+    if (!strcmp(name, "--dump-commands"))
+        return dump_commands();
     if (!strcmp(name, "--help") || !strcmp(name, "-h"))
         name = "help";
     if (!strcmp(name, "--version") || !strcmp(name, "-V"))
