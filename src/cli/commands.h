@@ -20,6 +20,8 @@ int cmd_top(int argc, char **argv);
 int cmd_job(int argc, char **argv);
 int cmd_ps(int argc, char **argv);
 int cmd_maps(int argc, char **argv);
+int cmd_export(int argc, char **argv);
+int cmd_import(int argc, char **argv);
 int cmd_unpack(int argc, char **argv);
 
 #endif

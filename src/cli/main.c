@@ -36,6 +36,7 @@ static const struct command commands[] = {
     {"job", cmd_job, "show the ranks of an MPI job as one: imbalance, nodes, scaling"},
     {"ps", cmd_ps, "show how much memory the processes of this machine have"},
     {"maps", cmd_maps, "show what is mapped into a process and what it costs"},
+    {"export", cmd_export, "write a profile in the format of another tool"},
     {"unpack", cmd_unpack, "turn a profile into a plain SQLite database"},
     {"help", cmd_help, "show this text, or how to use a command"},
     {"version", cmd_version, "show the version"},
