@@ -15,6 +15,9 @@ const struct export_format export_formats[] = {
     {"folded", ".folded", "flamegraph.pl, inferno, speedscope", METRIC, false, export_folded},
     {"speedscope", ".speedscope.json", "speedscope", METRIC, false, export_speedscope},
     {"callgrind", ".callgrind", "callgrind_annotate, KCachegrind", 0, false, export_callgrind},
+    {"massif", ".massif", "ms_print, massif-visualizer", 0, false, export_massif},
+    {"heaptrack", ".heaptrack", "heaptrack_print, heaptrack_gui", 0, false, export_heaptrack},
+    {"dhat", ".dhat.json", "dh_view.html of valgrind, Firefox Profiler", 0, false, export_dhat},
     {NULL, NULL, NULL, 0, false, NULL},
 };
 
