@@ -63,7 +63,7 @@ static const struct options_command command = {
     .purpose = "Writes a profile in the format of another tool, with the same sums.",
     .entries = entries,
     .epilogue = "Formats: pprof folded speedscope callgrind massif heaptrack dhat perfetto chrome\n"
-                "  heapprofile openmetrics csv jsonl dot svg sqlite; tidemark-export(1) has who "
+                "  openmetrics csv jsonl dot svg sqlite; tidemark-export(1) has who "
                 "reads them.\n"
                 "Examples:\n"
                 "  tidemark export --to pprof run.tmk && go tool pprof -http=: run.pb.gz\n"

@@ -92,7 +92,6 @@ int export_heaptrack(struct exporting *exporting);
 int export_dhat(struct exporting *exporting);
 int export_perfetto(struct exporting *exporting);
 int export_chrome(struct exporting *exporting);
-int export_heapprofile(struct exporting *exporting);
 int export_openmetrics(struct exporting *exporting);
 int export_csv(struct exporting *exporting);
 int export_jsonl(struct exporting *exporting);

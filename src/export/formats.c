@@ -18,6 +18,16 @@ const struct export_format export_formats[] = {
     {"massif", ".massif", "ms_print, massif-visualizer", 0, false, export_massif},
     {"heaptrack", ".heaptrack", "heaptrack_print, heaptrack_gui", 0, false, export_heaptrack},
     {"dhat", ".dhat.json", "dh_view.html of valgrind, Firefox Profiler", 0, false, export_dhat},
+    {"perfetto", ".perfetto-trace", "ui.perfetto.dev, trace_processor", 0, true, export_perfetto},
+    {"chrome", ".chrome.json", "chrome://tracing, Firefox Profiler, Perfetto", 0, false,
+     export_chrome},
+    {"openmetrics", ".om.txt", "Prometheus and what reads OpenMetrics", METRIC | INCLUSIVE, false,
+     export_openmetrics},
+    {"csv", ".csv", "spreadsheets, data tools", INCLUSIVE | ROWS, false, export_csv},
+    {"jsonl", ".jsonl", "jq, data tools", INCLUSIVE | ROWS, false, export_jsonl},
+    {"dot", ".dot", "Graphviz", METRIC, false, export_dot},
+    {"svg", ".svg", "browsers (Graphviz's dot draws it)", METRIC, false, export_svg},
+    {"sqlite", ".db", "sqlite3, DuckDB, pandas", 0, true, NULL},
     {NULL, NULL, NULL, 0, false, NULL},
 };
 
