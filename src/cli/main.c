@@ -37,6 +37,7 @@ static const struct command commands[] = {
     {"ps", cmd_ps, "show how much memory the processes of this machine have"},
     {"maps", cmd_maps, "show what is mapped into a process and what it costs"},
     {"export", cmd_export, "write a profile in the format of another tool"},
+    {"import", cmd_import, "make a profile of another tool's recording"},
     {"unpack", cmd_unpack, "turn a profile into a plain SQLite database"},
     {"help", cmd_help, "show this text, or how to use a command"},
     {"version", cmd_version, "show the version"},

@@ -249,8 +249,11 @@ static void write_cost(struct callgrind *callgrind, size_t at)
     const struct cost_key *key = &callgrind->keys[at];
     if (key->callee) {
         const struct function *callee = &callgrind->list[key->callee - 1];
-        write_name(callgrind, "cob", callee->object);
-        write_name(callgrind, "cfi", callee->file);
+        const struct function *caller = &callgrind->list[key->function - 1];
+        if (callee->object != caller->object)
+            write_name(callgrind, "cob", callee->object);
+        if (callee->file != caller->file)
+            write_name(callgrind, "cfi", callee->file);
         write_name(callgrind, "cfn", callee->name);
         fprintf(out, "calls=%llu %u\n", calls_of(callgrind, at), key->callee_line);
     }

@@ -73,6 +73,9 @@ int profile_writer_commit(struct profile_writer *writer);
 #define PROFILE_META_WINDOW_FROM "window_from_ns" /* integers: only what happened between them */
 #define PROFILE_META_WINDOW_TO   "window_to_ns"   /* (since the start) is in it */
 #define PROFILE_META_NAMED_LATER "named_later"    /* a sentence: names are not the recording's */
+/* Of profiles made of another tool's file; else absent. Metrics that it did not have are not known. */
+#define PROFILE_META_IMPORTED "imported_from"    /* "heaptrack", "massif", … */
+#define PROFILE_META_IMPORT_NOTE "import_note"   /* a sentence: what to know about its figures */
 #define PROFILE_META_NO_LEDGER "no_ledger"  /* a sentence: why what is resident is not known */
 int profile_put_text(struct profile_writer *writer, const char *key, const char *value);
 int profile_put_integer(struct profile_writer *writer, const char *key, int64_t value);
