@@ -173,8 +173,9 @@ static int settle_format(const struct arguments *arguments, const struct export_
     for (const struct export_format *known = export_formats; known->name && count < 64; known++)
         names[count++] = known->name;
     const char *nearest = options_nearest(arguments->to, names, count);
-    return options_usage_error(&command, "'%s' is not a format%s%s", arguments->to,
-                               nearest ? ", did you mean " : "", nearest ? nearest : "");
+    return options_usage_error(&command, "'%s' is not a format%s%s%s", arguments->to,
+                               nearest ? ", did you mean '" : "", nearest ? nearest : "",
+                               nearest ? "'?" : "");
 }
 
 /* Options that would change nothing are refused, so that nobody takes the result for what it is not.

@@ -291,6 +291,9 @@ static void write_costs(struct callgrind *callgrind)
             write_name(callgrind, "ob", function->object);
             write_name(callgrind, "fl", function->file);
             write_name(callgrind, "fn", function->name);
+            /* callgrind_annotate wants a line of its own of every function. */
+            if (callgrind->keys[order[i]].callee)
+                fprintf(callgrind->exporting->out, "%u 0\n", callgrind->keys[order[i]].line);
         }
         last = number;
         write_cost(callgrind, order[i]);

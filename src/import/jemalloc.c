@@ -176,15 +176,32 @@ static void take_mapping(struct jemalloc *jemalloc, struct text line)
 
 /* ---- Names --------------------------------------------------------------------------------- */
 
+static const struct mapping *mapping_of(const struct jemalloc *jemalloc, uint64_t address)
+{
+    for (size_t i = 0; i < jemalloc->mapping_count; i++)
+        if (address >= jemalloc->mappings[i].start && address < jemalloc->mappings[i].end)
+            return &jemalloc->mappings[i];
+    return NULL;
+}
+
+/* The allocator's own frames stand innermost and say nothing of the program. */
+static bool is_allocator(const struct jemalloc *jemalloc, uint64_t address)
+{
+    static const char *const names[] = {"/libjemalloc", "/libtcmalloc"};
+    const struct mapping *mapping = mapping_of(jemalloc, address);
+    for (size_t i = 0; mapping && i < sizeof names / sizeof *names; i++)
+        if (memmem(mapping->path.at, (size_t)(mapping->path.end - mapping->path.at), names[i],
+                   strlen(names[i])))
+            return true;
+    return false;
+}
+
 static uint32_t location_of(struct jemalloc *jemalloc, uint64_t address)
 {
     struct symbols_frame found[FRAMES_MAX];
     struct gather_named frames[FRAMES_MAX];
-    const struct mapping *mapping = NULL;
+    const struct mapping *mapping = mapping_of(jemalloc, address);
     size_t count = 0;
-    for (size_t i = 0; i < jemalloc->mapping_count && !mapping; i++)
-        if (address >= jemalloc->mappings[i].start && address < jemalloc->mappings[i].end)
-            mapping = &jemalloc->mappings[i];
     if (!mapping)
         return gather_location(jemalloc->gather, -1, address & INT64_MAX, NULL, 0);
     uint64_t own = address - mapping->bias;
@@ -227,10 +244,12 @@ static void add_stack(struct jemalloc *jemalloc, const struct stack *stack)
     uint32_t path = 0;
     double live = scale_of(jemalloc, stack->live_count, stack->live_bytes);
     double all = scale_of(jemalloc, stack->alloc_count, stack->alloc_bytes);
-    for (uint32_t i = stack->address_count; i-- > 0;)
-        path = gather_path(jemalloc->gather, path,
-                           location_of(jemalloc,
-                                       jemalloc->addresses[stack->first_address + i]));
+    const uint64_t *addresses = &jemalloc->addresses[stack->first_address];
+    uint32_t innermost = 0;
+    while (innermost + 1 < stack->address_count && is_allocator(jemalloc, addresses[innermost]))
+        innermost++;
+    for (uint32_t i = stack->address_count; i-- > innermost;)
+        path = gather_path(jemalloc->gather, path, location_of(jemalloc, addresses[i]));
     struct call_metrics *metrics = &gather_site(jemalloc->gather, path)->metrics;
     metrics->live_count = gather_sum(metrics->live_count, scaled(stack->live_count, live));
     metrics->live_bytes = gather_sum(metrics->live_bytes, scaled(stack->live_bytes, live));

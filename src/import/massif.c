@@ -272,7 +272,9 @@ int import_massif(struct gather *gather, const char *bytes, size_t count, struct
     struct massif massif = {.gather = gather, .why = why, .all = {bytes, bytes + count}};
     GATHER_KNOWS(gather, at_peak_bytes);
     int error = read_lines(&massif);
-    if (!error && gather->duration_ns == UINT64_MAX)
-        error = fail(&massif, "is the last, and there was no snapshot");
+    if (!error && gather->duration_ns == UINT64_MAX) {
+        strbuf_add_string(why, "the massif file holds no snapshot");
+        error = -EBADMSG;
+    }
     return error ? error : finish(&massif);
 }
