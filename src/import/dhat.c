@@ -122,7 +122,8 @@ static void take_points(struct dhat *dhat)
     uint64_t *stack = calloc(STACK_MAX, sizeof *stack);
     if (!stack)
         abort();
-    dhat->json.at = dhat->points.at;
+    if (dhat->points.at)
+        dhat->json.at = dhat->points.at;
     dhat->json.is_wrong |= !dhat->points.at;
     json_reader_array(&dhat->json);
     while (json_reader_item(&dhat->json, &first))

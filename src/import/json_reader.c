@@ -5,7 +5,7 @@
 
 static void pass_space(struct json_reader *json)
 {
-    while (json->at < json->end && strchr(" \t\r\n", *json->at) && *json->at)
+    while (!json->is_wrong && json->at < json->end && strchr(" \t\r\n", *json->at) && *json->at)
         json->at++;
 }
 
@@ -111,7 +111,10 @@ bool json_reader_string(struct json_reader *json)
             strbuf_add_char(&json->text, *json->at++);
         }
     }
-    return json->at++ < json->end || wrong(json);
+    if (json->at == json->end)
+        return wrong(json);
+    json->at++;
+    return true;
 }
 
 /* ---- The rest ------------------------------------------------------------------------------ */
