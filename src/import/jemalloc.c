@@ -244,7 +244,8 @@ static void add_stack(struct jemalloc *jemalloc, const struct stack *stack)
     uint32_t path = 0;
     double live = scale_of(jemalloc, stack->live_count, stack->live_bytes);
     double all = scale_of(jemalloc, stack->alloc_count, stack->alloc_bytes);
-    const uint64_t *addresses = &jemalloc->addresses[stack->first_address];
+    const uint64_t *addresses =
+        stack->address_count ? &jemalloc->addresses[stack->first_address] : NULL;
     uint32_t innermost = 0;
     while (innermost + 1 < stack->address_count && is_allocator(jemalloc, addresses[innermost]))
         innermost++;

@@ -70,10 +70,13 @@ static bool next_field(struct message *message, struct field *field)
 
 /* ---- The tables ---------------------------------------------------------------------------- */
 
+struct entry {
+    uint64_t id;
+    struct message message;
+    uint32_t made; /* what became of it; 0: nothing yet */
+};
 struct ids {
-    uint64_t *ids;
-    struct message *messages;
-    uint32_t *made; /* what became of it; 0: nothing yet */
+    struct entry *entries; /* sorted by id, once all are there */
     size_t count, capacity;
 };
 struct pprof {
@@ -82,6 +85,7 @@ struct pprof {
     struct message *strings;
     size_t string_count, string_capacity;
     struct ids mappings, locations, functions;
+    struct message executable; /* the first mapping */
     struct message types[TYPES_MAX];
     size_t type_count;
     size_t offsets[TYPES_MAX]; /* of the metric; SIZE_MAX: of no interest */
@@ -119,34 +123,27 @@ static uint64_t number_in(struct message message, unsigned number)
 
 static void add_id(struct ids *ids, struct message message)
 {
-    size_t capacity = ids->capacity, other = capacity;
-    ids->ids = grown(ids->ids, &capacity, ids->count, sizeof *ids->ids);
-    capacity = other;
-    ids->messages = grown(ids->messages, &capacity, ids->count, sizeof *ids->messages);
-    capacity = other;
-    ids->made = grown(ids->made, &capacity, ids->count, sizeof *ids->made);
-    ids->capacity = capacity;
-    ids->ids[ids->count] = number_in(message, 1);
-    ids->made[ids->count] = 0;
-    ids->messages[ids->count++] = message;
+    ids->entries = grown(ids->entries, &ids->capacity, ids->count, sizeof *ids->entries);
+    ids->entries[ids->count++] = (struct entry){number_in(message, 1), message, 0};
 }
 
-/* Ids rise by one from 1 in most files; SIZE_MAX: there is none. */
-static size_t find_id(const struct ids *ids, uint64_t id)
+static int by_id(const void *a, const void *b)
 {
-    if (id && id <= ids->count && ids->ids[id - 1] == id)
-        return (size_t)id - 1;
-    for (size_t i = 0; i < ids->count; i++)
-        if (ids->ids[i] == id)
-            return i;
-    return SIZE_MAX;
+    uint64_t left = ((const struct entry *)a)->id, right = ((const struct entry *)b)->id;
+    return left < right ? -1 : left > right;
 }
 
-static void release_ids(struct ids *ids)
+static void sort_ids(struct ids *ids)
 {
-    free(ids->ids);
-    free(ids->messages);
-    free(ids->made);
+    if (ids->count)
+        qsort(ids->entries, ids->count, sizeof *ids->entries, by_id);
+}
+
+/* NULL: there is none. */
+static struct entry *find_id(const struct ids *ids, uint64_t id)
+{
+    struct entry key = {.id = id};
+    return ids->count ? bsearch(&key, ids->entries, ids->count, sizeof key, by_id) : NULL;
 }
 
 static void string_at(const struct pprof *pprof, uint64_t index, const char **text, size_t *length)
@@ -205,12 +202,12 @@ static int settle_types(struct pprof *pprof)
 
 static int64_t module_of(struct pprof *pprof, uint64_t id, uint64_t *address)
 {
-    size_t at = id ? find_id(&pprof->mappings, id) : SIZE_MAX;
+    const struct entry *found = id ? find_id(&pprof->mappings, id) : NULL;
     const char *path;
     size_t length;
-    if (at == SIZE_MAX)
+    if (!found)
         return -1;
-    struct message mapping = pprof->mappings.messages[at];
+    struct message mapping = found->message;
     uint64_t start = number_in(mapping, 2), end = number_in(mapping, 3);
     uint64_t offset = number_in(mapping, 4);
     string_at(pprof, number_in(mapping, 5), &path, &length);
@@ -226,30 +223,30 @@ static int64_t module_of(struct pprof *pprof, uint64_t id, uint64_t *address)
 static void take_line(struct pprof *pprof, struct message line, struct gather_named *frame)
 {
     uint64_t number = number_in(line, 2);
-    size_t at = find_id(&pprof->functions, number_in(line, 1));
+    const struct entry *found = find_id(&pprof->functions, number_in(line, 1));
     *frame = (struct gather_named){.line = number <= UINT32_MAX ? (uint32_t)number : 0};
-    if (at == SIZE_MAX)
+    if (!found)
         return;
-    struct message function = pprof->functions.messages[at];
+    struct message function = found->message;
     string_at(pprof, number_in(function, 2), &frame->function, &frame->function_length);
     string_at(pprof, number_in(function, 4), &frame->file, &frame->file_length);
 }
 
 static uint32_t location_of(struct pprof *pprof, uint64_t id)
 {
-    size_t at = find_id(&pprof->locations, id);
+    struct entry *found = find_id(&pprof->locations, id);
     struct gather_named frames[FRAMES_MAX];
     size_t count = 0;
     struct field field;
-    if (at == SIZE_MAX || pprof->locations.made[at])
-        return at == SIZE_MAX ? 0 : pprof->locations.made[at];
-    struct message location = pprof->locations.messages[at];
+    if (!found || found->made)
+        return found ? found->made : 0;
+    struct message location = found->message;
     uint64_t address = number_in(location, 3);
     int64_t module = module_of(pprof, number_in(location, 2), &address);
     while (next_field(&location, &field))
         if (field.number == 4 && field.kind == 2 && count < FRAMES_MAX)
             take_line(pprof, field.bytes, &frames[count++]);
-    return pprof->locations.made[at] =
+    return found->made =
                gather_location(pprof->gather, module, address & INT64_MAX, frames, count);
 }
 
@@ -349,6 +346,11 @@ static int take_tables(struct pprof *pprof, struct message message)
         else if (field.kind == 0 && field.number == 10)
             pprof->duration_ns = field.value;
     }
+    pprof->executable = pprof->mappings.count ? pprof->mappings.entries[0].message
+                                              : (struct message){0};
+    sort_ids(&pprof->mappings);
+    sort_ids(&pprof->locations);
+    sort_ids(&pprof->functions);
     return message.is_wrong ? fail(pprof, "is cut off or damaged") : settle_types(pprof);
 }
 
@@ -371,7 +373,7 @@ static void finish(struct pprof *pprof)
     const char *path;
     size_t length;
     if (pprof->mappings.count) {
-        string_at(pprof, number_in(pprof->mappings.messages[0], 5), &path, &length);
+        string_at(pprof, number_in(pprof->executable, 5), &path, &length);
         const char *slash = path ? memrchr(path, '/', length) : NULL;
         gather_fact(pprof->gather, PROFILE_META_EXECUTABLE, path, length);
         if (slash)
@@ -403,8 +405,8 @@ int import_pprof(struct gather *gather, const char *bytes, size_t count, struct 
     if (!error)
         finish(&pprof);
     free(pprof.strings);
-    release_ids(&pprof.mappings);
-    release_ids(&pprof.locations);
-    release_ids(&pprof.functions);
+    free(pprof.mappings.entries);
+    free(pprof.locations.entries);
+    free(pprof.functions.entries);
     return error;
 }
