@@ -33,6 +33,8 @@ tidemark report massif.out.tmk | sed 's/ *$//' | sed -n '1,/imported/p'
 tidemark report --json massif.out.tmk | jq -c '.program | [.at_peak_bytes, .peak_ns, .alloc_count, .live_bytes]'
 tidemark export --to folded -o - massif.out.tmk
 tidemark insight massif.out.tmk | head -3
+try tidemark report --sort count massif.out.tmk
+sentence 'did not record it'
 
 echo "# jemalloc"
 cat >jemalloc.heap <<'M'
