@@ -1,6 +1,6 @@
-/* Any bytes as another tool's recording, by each of the formats: refused with a sentence, or a profile
- * whose paths lead to the root and whose figures are known or not, but never beyond what a file can say.
- * The first byte says which format. */
+/* Any bytes as another tool's recording, by each of the formats: refused with a sentence, or a
+ * profile whose paths lead to the root and whose figures are known or not, but never beyond what a
+ * file can say. The first byte says which format. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>

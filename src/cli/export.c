@@ -37,7 +37,8 @@ static const struct option_entry entries[] = {
     {"force", 0, OPTION_FLAG, NULL, "replace FILE if it is there", TO(force), false, NULL},
     OPTION_GROUP("What of it"),
     {"metric", 'm', OPTION_STRING, "METRIC",
-     "the figure of formats that have one: peak, leaked, bytes, count, temporary, … (default: peak)",
+     "the figure of formats that have one: peak, leaked, bytes, count, temporary, … (default: "
+     "peak)",
      TO(metric), false, NULL},
     {"rows", 0, OPTION_CHOICE, EXPORT_ROWS_CHOICE, "of csv and jsonl (default: functions)",
      TO(rows), false, NULL},
@@ -48,8 +49,8 @@ static const struct option_entry entries[] = {
     HIDE_STD_ENTRY(TO),
     SOURCE_PATH_ENTRY(add_source_path),
     OPTION_GROUP("Of traces and jobs"),
-    {"from", 0, OPTION_STRING, "MOMENT", "of a trace, only what happens from here: 12.5s, 30%, peak",
-     TO(from), false, NULL},
+    {"from", 0, OPTION_STRING, "MOMENT",
+     "of a trace, only what happens from here: 12.5s, 30%, peak", TO(from), false, NULL},
     {"until", 0, OPTION_STRING, "MOMENT", "and up to here", TO(until), false, NULL},
     {"rank", 0, OPTION_NUMBER, "N", "of a job, this rank (default: all of them as one)", TO(rank),
      false, NULL},
@@ -81,8 +82,9 @@ static int add_source_path(void *target, const char *value)
 static int complain_of_rank(uint64_t rank)
 {
     struct strbuf sentence = STRBUF_INIT;
-    strbuf_addf(&sentence, "there is no profile of rank %llu here: --rank is for a job's directory "
-                           "(tidemark job lists its ranks)",
+    strbuf_addf(&sentence,
+                "there is no profile of rank %llu here: --rank is for a job's directory "
+                "(tidemark job lists its ranks)",
                 (unsigned long long)rank);
     int status = output_complain("export", sentence.data);
     strbuf_release(&sentence);
@@ -149,7 +151,8 @@ static int write_it(const struct arguments *arguments, struct exported *exported
     bool to_stdout = !strcmp(name.data, "-");
     int status;
     if (to_stdout && !exported->format->write)
-        status = options_usage_error(&command, "a database cannot be written to stdout: give -o FILE");
+        status =
+            options_usage_error(&command, "a database cannot be written to stdout: give -o FILE");
     else if (to_stdout && exported->format->is_binary && isatty(STDOUT_FILENO))
         status = options_usage_error(&command, "%s is binary: give -o FILE, or a pipe",
                                      exported->format->name);
@@ -178,7 +181,8 @@ static int settle_format(const struct arguments *arguments, const struct export_
                                nearest ? "'?" : "");
 }
 
-/* Options that would change nothing are refused, so that nobody takes the result for what it is not.
+/* Options that would change nothing are refused, so that nobody takes the result for what it is
+ * not.
  */
 static int check_uses(const struct arguments *arguments, const struct export_format *format)
 {
@@ -212,9 +216,10 @@ static int settle(const struct arguments *arguments, struct exported *exported)
                                                 .filter = arguments->filter,
                                                 .paths = &arguments->paths};
     if (!exported->options.metric)
-        return options_usage_error(&command, "'%s' is no metric that adds up: peak, leaked, bytes, "
-                                             "count, temporary, slack, realloc, mmap, freed, or "
-                                             "one of doc/METRICS.md",
+        return options_usage_error(&command,
+                                   "'%s' is no metric that adds up: peak, leaked, bytes, "
+                                   "count, temporary, slack, realloc, mmap, freed, or "
+                                   "one of doc/METRICS.md",
                                    metric);
     return 0;
 }

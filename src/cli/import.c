@@ -27,9 +27,10 @@ static const struct option_entry entries[] = {
 static const struct options_command command = {
     .name = "import",
     .synopsis = "[options] FILE",
-    .purpose = "Reads what heaptrack, massif, DHAT, pprof, jemalloc or gperftools recorded and writes "
-               "a profile of it, for report, annotate, serve and html. What the other tool did not "
-               "record is shown as unknown.",
+    .purpose =
+        "Reads what heaptrack, massif, DHAT, pprof, jemalloc or gperftools recorded and writes "
+        "a profile of it, for report, annotate, serve and html. What the other tool did not "
+        "record is shown as unknown.",
     .entries = entries,
     .epilogue = "Examples:\n"
                 "  tidemark import heaptrack.server.1234.zst -o server.tmk\n"
@@ -59,12 +60,13 @@ int cmd_import(int argc, char **argv)
     if (operand < 0)
         return OPTIONS_EXIT_STATUS(operand);
     if (operand + 1 != argc)
-        return options_usage_error(&command, operand == argc ? "no file given"
-                                                             : "more than one file given");
+        return options_usage_error(&command,
+                                   operand == argc ? "no file given" : "more than one file given");
     struct importing importing = {.path = argv[operand]};
     if (arguments.from && !(importing.format = import_format_find(arguments.from)))
-        return options_usage_error(&command, "'%s' cannot be imported: heaptrack, massif, dhat, "
-                                             "pprof and jemalloc can",
+        return options_usage_error(&command,
+                                   "'%s' cannot be imported: heaptrack, massif, dhat, "
+                                   "pprof and jemalloc can",
                                    arguments.from);
     struct strbuf name = STRBUF_INIT;
     if (arguments.output)

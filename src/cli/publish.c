@@ -100,8 +100,8 @@ int publish(const struct publication *publication)
 void publish_default_name(struct strbuf *name, const char *source, const char *ending)
 {
     size_t length = strlen(source);
-    bool ended = length > 4 && (!strcmp(source + length - 4, ".tmk") ||
-                                !strcmp(source + length - 4, ".tmt"));
+    bool ended = length > 4 &&
+                 (!strcmp(source + length - 4, ".tmk") || !strcmp(source + length - 4, ".tmt"));
     length -= ended ? 4 : 0;
     while (length > 1 && source[length - 1] == '/')
         length--;

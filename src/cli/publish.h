@@ -1,5 +1,5 @@
-/* Files that a command writes for its user: whole or not at all, and never over what is there unless
- * that was asked for. */
+/* Files that a command writes for its user: whole or not at all, and never over what is there
+ * unless that was asked for. */
 #ifndef TIDEMARK_CLI_PUBLISH_H
 #define TIDEMARK_CLI_PUBLISH_H
 
@@ -11,8 +11,8 @@ struct publication {
     const char *command; /* "html" */
     const char *name;    /* of the file; "-": stdout */
     bool force;          /* replace what is there */
-    /* Writes it, to a stream or (`write_file`, where `write` is NULL) to a new file of that name. An exit
-     * status; what went wrong has been said. */
+    /* Writes it, to a stream or (`write_file`, where `write` is NULL) to a new file of that name.
+     * An exit status; what went wrong has been said. */
     int (*write)(FILE *out, void *context);
     int (*write_file)(const char *path, void *context);
     void *context;
@@ -20,7 +20,8 @@ struct publication {
 /* The exit status; on success "wrote NAME" is on stderr. */
 int publish(const struct publication *publication);
 
-/* The name of what is made of `source` where none was given: .tmk and .tmt make way for `ending`. */
+/* The name of what is made of `source` where none was given: .tmk and .tmt make way for `ending`.
+ */
 void publish_default_name(struct strbuf *name, const char *source, const char *ending);
 
 #endif

@@ -1,11 +1,11 @@
-/* Callgrind's format, version 1: all metrics as events, by function, file and line; inlined functions
- * are functions of their own. `calls=` counts the allocations that came by the call: how often it
- * was made at all is not known.
+/* Callgrind's format, version 1: all metrics as events, by function, file and line; inlined
+ * functions are functions of their own. `calls=` counts the allocations that came by the call: how
+ * often it was made at all is not known.
  *
- * Inclusive figures are sums over calls. A function that is on a path twice would have what it called
- * counted twice; so only its outermost frame counts as a caller, and not for what comes back to be its
- * own. A function's own figures and those of its calls are then its inclusive ones exactly, as
- * `tidemark report --inclusive` has them. */
+ * Inclusive figures are sums over calls. A function that is on a path twice would have what it
+ * called counted twice; so only its outermost frame counts as a caller, and not for what comes back
+ * to be its own. A function's own figures and those of its calls are then its inclusive ones
+ * exactly, as `tidemark report --inclusive` has them. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +14,8 @@
 
 /* The first is what callgrind_annotate sorts by; KCachegrind shows the first thirteen. */
 static const char *const first[] = {
-    "at_peak_bytes", "live_bytes",    "alloc_bytes", "alloc_count",   "temporary_count",
-    "at_peak_count", "live_count",    "free_bytes",  "realloc_count", "realloc_bytes",
+    "at_peak_bytes", "live_bytes",  "alloc_bytes", "alloc_count",   "temporary_count",
+    "at_peak_count", "live_count",  "free_bytes",  "realloc_count", "realloc_bytes",
     "slack_bytes",   "freed_bytes", "map_bytes"};
 enum { FIRST = sizeof first / sizeof *first };
 
@@ -37,7 +37,7 @@ struct callgrind {
     struct cost_key *keys; /* by number - 1 */
     uint64_t *values;      /* columns.count for each key */
     size_t key_capacity;
-    char **name_of;        /* by number - 1; NULL once it was written: then the number is enough */
+    char **name_of; /* by number - 1; NULL once it was written: then the number is enough */
     size_t name_capacity;
 };
 
@@ -132,8 +132,8 @@ static uint32_t function_number(struct callgrind *callgrind, struct frame frame)
     bool is_new;
     uint32_t number = export_intern(&callgrind->functions, (char *)key, sizeof key, &is_new);
     if (is_new) {
-        callgrind->list = grown(callgrind->list, &callgrind->list_capacity, number - 1,
-                                sizeof *callgrind->list);
+        callgrind->list =
+            grown(callgrind->list, &callgrind->list_capacity, number - 1, sizeof *callgrind->list);
         callgrind->list[number - 1] = function;
     }
     return number;
@@ -309,8 +309,7 @@ static void write_head(struct callgrind *callgrind)
     struct strbuf plain = STRBUF_INIT;
     export_add_plain(&plain, command ? command : export_title(profile), NULL, 0);
     fprintf(out, "# callgrind format\nversion: 1\ncreator: tidemark " TIDEMARK_VERSION "\n");
-    fprintf(out, "pid: %llu\n",
-            (unsigned long long)export_number(profile, PROFILE_META_PID));
+    fprintf(out, "pid: %llu\n", (unsigned long long)export_number(profile, PROFILE_META_PID));
     fprintf(out, "cmd: %s\npart: 1\n", plain.data);
     fprintf(out, "desc: Trigger: Program termination\n\npositions: line\n");
     for (size_t i = 0; i < callgrind->columns.count; i++)
@@ -321,9 +320,9 @@ static void write_head(struct callgrind *callgrind)
         fprintf(out, " %s", callgrind->columns.entries[i]->name);
     fprintf(out, "\nsummary:");
     for (size_t i = 0; i < callgrind->columns.count; i++)
-        fprintf(out, " %llu",
-                (unsigned long long)export_total(callgrind->exporting,
-                                                 callgrind->columns.entries[i]));
+        fprintf(
+            out, " %llu",
+            (unsigned long long)export_total(callgrind->exporting, callgrind->columns.entries[i]));
     fprintf(out, "\n");
     strbuf_release(&plain);
 }

@@ -1,5 +1,6 @@
-/* Trace Event JSON, for chrome://tracing, Perfetto and the Firefox Profiler: memory over time and the
- * live bytes of single call paths as counters, the peak as an instant. Times are microseconds. */
+/* Trace Event JSON, for chrome://tracing, Perfetto and the Firefox Profiler: memory over time and
+ * the live bytes of single call paths as counters, the peak as an instant. Times are microseconds.
+ */
 #include <stdlib.h>
 #include <string.h>
 #include "base/json.h"

@@ -1,6 +1,7 @@
-/* DHAT's JSON, version 2: a program point for each call path. What it wants and a profile does not have:
- * how many blocks a path had at its own peak (mbk), estimated by its mean size; and the lives of
- * blocks that were never freed, which are not in tl. Reads and writes were not counted (bkacc). */
+/* DHAT's JSON, version 2: a program point for each call path. What it wants and a profile does not
+ * have: how many blocks a path had at its own peak (mbk), estimated by its mean size; and the lives
+ * of blocks that were never freed, which are not in tl. Reads and writes were not counted (bkacc).
+ */
 #include <stdlib.h>
 #include <string.h>
 #include "base/json.h"

@@ -19,7 +19,7 @@ enum { NODES = 80, LEAST_PARTS = 200, EDGE_PARTS = 1000, LABEL_COLUMNS = 36 };
 struct edge {
     uint32_t from, to; /* keys of functions */
     uint64_t value;
-    size_t seen; /* the last site (+ 1) that had it */
+    size_t seen;    /* the last site (+ 1) that had it */
     bool is_direct; /* on some path there is nothing between */
 };
 struct dot {
@@ -94,7 +94,8 @@ static void add_edge(struct dot *dot, uint32_t from, uint32_t to, size_t site, u
 static void add_path(struct dot *dot, size_t site, const struct export_stack *stack)
 {
     const struct profile *profile = dot->exporting->profile;
-    uint64_t value = vocabulary_value(dot->exporting->options->metric, &profile->sites[site].metrics);
+    uint64_t value =
+        vocabulary_value(dot->exporting->options->metric, &profile->sites[site].metrics);
     uint32_t caller = UINT32_MAX;
     bool is_direct = true;
     for (size_t i = stack->count; value && i-- > 0;) {
@@ -194,12 +195,13 @@ static void write_graph(struct dot *dot)
                 exporting->options->metric->title);
     add_figure(&title, dot, dot->total);
     add_quoted(&label, title.data);
-    fprintf(dot->out,
-            "digraph tidemark {\n  label=\"%s\" labelloc=t fontname=\"sans-serif\" "
-            "nodesep=0.25 ranksep=0.4;\n"
-            "  node [shape=box style=\"filled,rounded\" fontname=\"sans-serif\" color=\"#888888\"];\n"
-            "  edge [fontname=\"sans-serif\" fontsize=8 color=\"#555555\" arrowsize=0.6];\n",
-            label.data);
+    fprintf(
+        dot->out,
+        "digraph tidemark {\n  label=\"%s\" labelloc=t fontname=\"sans-serif\" "
+        "nodesep=0.25 ranksep=0.4;\n"
+        "  node [shape=box style=\"filled,rounded\" fontname=\"sans-serif\" color=\"#888888\"];\n"
+        "  edge [fontname=\"sans-serif\" fontsize=8 color=\"#555555\" arrowsize=0.6];\n",
+        label.data);
     for (size_t i = 0; i < dot->functions.count; i++)
         if (dot->row_of[dot->functions.rows[i].key])
             write_node(dot, &dot->functions.rows[i]);
@@ -213,8 +215,8 @@ static void write_graph(struct dot *dot)
 static int write_dot(struct exporting *exporting, FILE *out)
 {
     struct dot dot = {.exporting = exporting, .out = out};
-    int error = functions_init(&dot.functions, exporting->profile, exporting->hidden,
-                               exporting->wanted);
+    int error =
+        functions_init(&dot.functions, exporting->profile, exporting->hidden, exporting->wanted);
     if (error)
         return error;
     dot.total = export_total(exporting, exporting->options->metric);

@@ -1,7 +1,8 @@
 /* A profile in the formats that others read: one file per format, one table of formats.
  *
  * Reads `struct profile` and nothing else. Sums of what is exported equal the profile's; where a
- * format wants a figure that a profile does not have, doc/EXPORT.md says what stands in its place. */
+ * format wants a figure that a profile does not have, doc/EXPORT.md says what stands in its place.
+ */
 #ifndef TIDEMARK_EXPORT_EXPORT_H
 #define TIDEMARK_EXPORT_EXPORT_H
 
@@ -39,7 +40,7 @@ struct export_format {
     bool is_binary;
     int (*write)(struct exporting *exporting); /* NULL: the database itself, by profile_unpack() */
 };
-extern const struct export_format export_formats[]; /* the last one's name is NULL */
+extern const struct export_format export_formats[];               /* the last one's name is NULL */
 const struct export_format *export_format_find(const char *name); /* NULL: there is none */
 
 /* By the report's name ("peak", "leaked") or that of the vocabulary ("alloc_bytes"). NULL: there is

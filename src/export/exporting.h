@@ -14,8 +14,8 @@ struct exporting {
     FILE *out;
     const struct profile *profile;
     const struct export_options *options;
-    bool *hidden;   /* by line: not shown */
-    bool *wanted;   /* by node; NULL: all */
+    bool *hidden; /* by line: not shown */
+    bool *wanted; /* by node; NULL: all */
     struct strbuf *why;
 };
 
@@ -55,8 +55,12 @@ struct export_stack {
     struct frame *frames;
     size_t count, capacity;
 };
-#define EXPORT_STACK_INIT {NULL, 0, 0}
-void export_stack_take(struct export_stack *stack, const struct exporting *exporting, uint32_t node);
+#define EXPORT_STACK_INIT                                                                          \
+    {                                                                                              \
+        NULL, 0, 0                                                                                 \
+    }
+void export_stack_take(struct export_stack *stack, const struct exporting *exporting,
+                       uint32_t node);
 void export_stack_release(struct export_stack *stack);
 
 /* Adds the file as --source-path maps it; nothing where none is known. */
@@ -78,7 +82,8 @@ const char *export_title(const struct profile *profile);
 /* A number of the meta table; 0: not there. */
 uint64_t export_number(const struct profile *profile, const char *key);
 
-/* Numbers for strings, from 1; `is_new` may be NULL. Out of memory ends the process, as in strbuf. */
+/* Numbers for strings, from 1; `is_new` may be NULL. Out of memory ends the process, as in strbuf.
+ */
 uint32_t export_intern(struct intern *intern, const char *bytes, size_t count, bool *is_new);
 
 /* ---- Formats ------------------------------------------------------------------------------- */

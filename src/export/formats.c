@@ -45,8 +45,7 @@ const struct vocabulary_entry *export_metric_find(const char *name)
         if (!strcmp(metrics[i].name, name))
             name = metrics[i].column;
     const struct vocabulary_entry *entry = vocabulary_find(name);
-    bool adds_up =
-        entry && entry->merge == VOCABULARY_SUM && entry->unit != VOCABULARY_VARIANCE;
+    bool adds_up = entry && entry->merge == VOCABULARY_SUM && entry->unit != VOCABULARY_VARIANCE;
     return adds_up ? entry : NULL;
 }
 
@@ -60,8 +59,10 @@ static int check(struct exporting *exporting, const struct export_format *format
         return export_fail(exporting, -ENODATA,
                            "the profile has no figures yet: its recording has only just begun");
     if (format->uses & METRIC && !vocabulary_is_recorded(metric, &profile->program.total))
-        return export_fail(exporting, -ENODATA, "%s was not recorded in this profile: choose "
-                                                "another --metric", metric->name);
+        return export_fail(exporting, -ENODATA,
+                           "%s was not recorded in this profile: choose "
+                           "another --metric",
+                           metric->name);
     return 0;
 }
 
@@ -89,8 +90,7 @@ static int finish(struct exporting *exporting)
 int export_write(FILE *out, const struct profile *profile, const struct export_format *format,
                  const struct export_options *options, struct strbuf *why)
 {
-    struct exporting exporting = {
-        .out = out, .profile = profile, .options = options, .why = why};
+    struct exporting exporting = {.out = out, .profile = profile, .options = options, .why = why};
     int error = check(&exporting, format);
     if (!error)
         error = prepare(&exporting);

@@ -1,17 +1,17 @@
 /* heaptrack's data file, format 3: what heaptrack_print and heaptrack_gui read, who replay events.
  *
- * A profile has sums and no events, so events are made up that have the profile's sums, path by path:
- * blocks and bytes in all, at the peak, never freed, temporary. Sizes are means, two a group:
+ * A profile has sums and no events, so events are made up that have the profile's sums, path by
+ * path: blocks and bytes in all, at the peak, never freed, temporary. Sizes are means, two a group:
  *
  *   before   others   + x  -   or, if temporary, + x - x      nothing else is alive
  *   rise     kept     + k                                     alive at the peak and never freed
- *            peak     + p                                     alive at the peak: the level is the peak
- *   fall     peak     - p
- *   end      late     + l                                     never freed, born after the peak
+ *            peak     + p                                     alive at the peak: the level is the
+ * peak fall     peak     - p end      late     + l                                     never freed,
+ * born after the peak
  *
- * How many blocks are `kept` is not known; as many are as can be, with as many bytes. heaptrack calls a
- * block temporary when it is freed by the first event after its allocation, so others are parted
- * from their end by that of an empty block, which changes nothing else. */
+ * How many blocks are `kept` is not known; as many are as can be, with as many bytes. heaptrack
+ * calls a block temporary when it is freed by the first event after its allocation, so others are
+ * parted from their end by that of an empty block, which changes nothing else. */
 #include <stdlib.h>
 #include <string.h>
 #include "export/exporting.h"
@@ -75,8 +75,8 @@ static uint32_t ip_number(struct heaptrack *heaptrack, uint32_t code_index, bool
     const struct profile *profile = heaptrack->exporting->profile;
     const struct profile_code *code = &profile->codes[code_index];
     bool is_new;
-    uint32_t number = export_intern(&heaptrack->ips, (char *)&code_index, sizeof code_index,
-                                    &is_new);
+    uint32_t number =
+        export_intern(&heaptrack->ips, (char *)&code_index, sizeof code_index, &is_new);
     if (!is_new)
         return number;
     struct strbuf text = STRBUF_INIT;
@@ -152,15 +152,15 @@ static uint64_t less(uint64_t a, uint64_t b)
     return a > b ? a - b : 0;
 }
 
-/* Of what was alive at the peak and what was never freed, the blocks that are both, at most. Where the
- * one has more blocks and the other more bytes, one block at least is not. */
+/* Of what was alive at the peak and what was never freed, the blocks that are both, at most. Where
+ * the one has more blocks and the other more bytes, one block at least is not. */
 static void divide(struct site *site, const struct call_metrics *metrics)
 {
     uint64_t peak = metrics->at_peak_count, live = metrics->live_count;
     uint64_t peak_bytes = metrics->at_peak_bytes, live_bytes = metrics->live_bytes;
     uint64_t kept = least(peak, live);
-    if (kept && ((peak <= live && peak_bytes > live_bytes) ||
-                 (live <= peak && live_bytes > peak_bytes)))
+    if (kept &&
+        ((peak <= live && peak_bytes > live_bytes) || (live <= peak && live_bytes > peak_bytes)))
         kept--;
     uint64_t kept_bytes = kept ? least(peak_bytes, live_bytes) : 0;
     uint64_t born = metrics->alloc_count + metrics->realloc_count;

@@ -1,7 +1,8 @@
 /* Massif's output: the heap over time, and who held it at its peak and at the other peaks.
  *
- *   time     snapshots: the highest requested bytes of an interval each, and each peak at its moment
- *   tree     from the allocating call outwards (callers below), as far as a part holds 1 % of it
+ *   time     snapshots: the highest requested bytes of an interval each, and each peak at its
+ * moment tree     from the allocating call outwards (callers below), as far as a part holds 1 % of
+ * it
  *
  * Extra bytes and stacks are not known over time and stand as 0, which the header says. */
 #include <errno.h>
@@ -70,8 +71,8 @@ static struct group *groups_of(const struct profile *profile, struct part *parts
     *group_count = 0;
     qsort_r(parts, count, sizeof *parts, by_frame, (void *)profile);
     for (size_t i = 0; i < count && !parts[i].is_over; i++) {
-        bool is_same = i && frame_key(profile, parts[i].frame) ==
-                                frame_key(profile, parts[i - 1].frame);
+        bool is_same =
+            i && frame_key(profile, parts[i].frame) == frame_key(profile, parts[i - 1].frame);
         struct group *group = &groups[*group_count - is_same];
         *group_count += !is_same;
         if (!group->count)
@@ -133,8 +134,8 @@ static void write_rest(struct exporting *exporting, const struct group *groups, 
             count == 1 ? "" : "all ");
 }
 
-/* Massif's lines say how many lines of the next level follow: those above the threshold, and one for
- * all others. */
+/* Massif's lines say how many lines of the next level follow: those above the threshold, and one
+ * for all others. */
 static void write_below(struct exporting *exporting, struct group *groups, size_t count,
                         unsigned depth, uint64_t threshold, size_t above)
 {
@@ -211,8 +212,8 @@ static void begin_snapshot(struct massif *massif, uint64_t time_ns, uint64_t byt
     fprintf(massif->exporting->out,
             "#-----------\nsnapshot=%u\n#-----------\ntime=%llu\nmem_heap_B=%llu\n"
             "mem_heap_extra_B=0\nmem_stacks_B=0\nheap_tree=%s\n",
-            massif->number++, (unsigned long long)(time_ns / 1000000),
-            (unsigned long long)bytes, tree);
+            massif->number++, (unsigned long long)(time_ns / 1000000), (unsigned long long)bytes,
+            tree);
 }
 
 static void write_peak(struct massif *massif, uint64_t time_ns, uint64_t bytes, struct part *parts,
@@ -237,8 +238,9 @@ static void write_other_peak(struct massif *massif, const struct peak *peak)
     for (size_t i = above; i < group_count; i++)
         rest += groups[i].bytes;
     begin_snapshot(massif, peak->ticks, peak->bytes, "detailed");
-    fprintf(exporting->out, "n%zu: %llu (heap allocation functions) malloc/new/new[], "
-                            "--alloc-fns, etc.\n",
+    fprintf(exporting->out,
+            "n%zu: %llu (heap allocation functions) malloc/new/new[], "
+            "--alloc-fns, etc.\n",
             above + (rest > 0), (unsigned long long)peak->bytes);
     write_below(exporting, groups, above, 1, threshold, above);
     if (rest)
@@ -314,8 +316,7 @@ int export_massif(struct exporting *exporting)
     struct strbuf plain = STRBUF_INIT;
     export_add_plain(&plain, command ? command : export_title(profile), NULL, 0);
     fprintf(exporting->out,
-            "desc: tidemark " TIDEMARK_VERSION
-            ": requested bytes; extra and stacks are not in it\n"
+            "desc: tidemark " TIDEMARK_VERSION ": requested bytes; extra and stacks are not in it\n"
             "cmd: %s\ntime_unit: ms\n",
             plain.data);
     write_snapshots(&massif);

@@ -1,6 +1,6 @@
-/* OpenMetrics text, for Prometheus (a textfile collector, a push gateway): the program's sums, and the
- * metric that was asked for by function, the largest ones. All are gauges: of a run that is over nothing
- * counts on. Units are bytes and seconds, as the format wants them. */
+/* OpenMetrics text, for Prometheus (a textfile collector, a push gateway): the program's sums, and
+ * the metric that was asked for by function, the largest ones. All are gauges: of a run that is
+ * over nothing counts on. Units are bytes and seconds, as the format wants them. */
 #include <stdlib.h>
 #include <string.h>
 #include "export/exporting.h"
@@ -154,10 +154,10 @@ static void write_largest(struct openmetrics *openmetrics, const struct function
     if (!values)
         abort();
     for (size_t i = 0; i < functions->count; i++) {
-        const struct merged_metrics *of = options->inclusive ? &functions->rows[i].inclusive
-                                                             : &functions->rows[i].exclusive;
-        values[i] = (struct value){
-            of->paths ? vocabulary_value(options->metric, &of->metrics) : 0, &functions->rows[i]};
+        const struct merged_metrics *of =
+            options->inclusive ? &functions->rows[i].inclusive : &functions->rows[i].exclusive;
+        values[i] = (struct value){of->paths ? vocabulary_value(options->metric, &of->metrics) : 0,
+                                   &functions->rows[i]};
     }
     qsort(values, functions->count, sizeof *values, by_falling_value);
     family_name(&family, options->inclusive ? "function_inclusive_" : "function_",
@@ -173,8 +173,8 @@ int export_openmetrics(struct exporting *exporting)
 {
     struct openmetrics openmetrics = {.exporting = exporting, .labels = STRBUF_INIT};
     struct functions functions;
-    int error = functions_init(&functions, exporting->profile, exporting->hidden,
-                               exporting->wanted);
+    int error =
+        functions_init(&functions, exporting->profile, exporting->hidden, exporting->wanted);
     if (error)
         return error;
     add_label(&openmetrics.labels, "program", export_title(exporting->profile));

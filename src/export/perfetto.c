@@ -1,5 +1,5 @@
-/* A Perfetto trace, for ui.perfetto.dev and trace_processor: memory over time as counter tracks, the
- * live bytes of single call paths as tracks of their own, and two heap profiles with their call
+/* A Perfetto trace, for ui.perfetto.dev and trace_processor: memory over time as counter tracks,
+ * the live bytes of single call paths as tracks of their own, and two heap profiles with their call
  * stacks: what was allocated and freed, and what was alive at the peak.
  *
  * Times are nanoseconds since the start of the recording. */
@@ -408,10 +408,8 @@ int export_perfetto(struct exporting *exporting)
 {
     const struct profile *profile = exporting->profile;
     uint64_t peak_ns = profile->program.total.peak_ticks;
-    struct perfetto perfetto = {.exporting = exporting,
-                                .packet = STRBUF_INIT,
-                                .part = STRBUF_INIT,
-                                .inner = STRBUF_INIT};
+    struct perfetto perfetto = {
+        .exporting = exporting, .packet = STRBUF_INIT, .part = STRBUF_INIT, .inner = STRBUF_INIT};
     perfetto.has_mapping = calloc(profile->module_count + 1, sizeof *perfetto.has_mapping);
     if (!perfetto.has_mapping)
         abort();

@@ -1,5 +1,5 @@
-/* pprof's profile.proto, packed with gzip: a sample for each call path, with all its figures at once,
- * so that -sample_index, -base and -diff_base choose among them. */
+/* pprof's profile.proto, packed with gzip: a sample for each call path, with all its figures at
+ * once, so that -sample_index, -base and -diff_base choose among them. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -268,8 +268,7 @@ static void add_sample(struct pprof *pprof, size_t site, struct export_stack *st
     struct strbuf locations = STRBUF_INIT, values = STRBUF_INIT;
     if (take_values(pprof, site, &values)) {
         export_stack_take(stack, pprof->exporting, pprof->exporting->profile->sites[site].path);
-        bool hidden_only =
-            stack->count == 1 && pprof->exporting->hidden[stack->frames[0].line];
+        bool hidden_only = stack->count == 1 && pprof->exporting->hidden[stack->frames[0].line];
         for (size_t i = 0; i < stack->count; i++) {
             if (i && stack->frames[i].code == stack->frames[i - 1].code &&
                 stack->frames[i].line > stack->frames[i - 1].line)
@@ -320,8 +319,7 @@ static void add_all(struct pprof *pprof)
     add_type(pprof, PROFILE_PERIOD_TYPE, "space", "bytes");
     proto_number(&pprof->message, PROFILE_PERIOD,
                  profile->sample_bytes ? profile->sample_bytes : 1);
-    proto_number(&pprof->message, PROFILE_TIME_NANOS,
-                 export_number(profile, PROFILE_META_START));
+    proto_number(&pprof->message, PROFILE_TIME_NANOS, export_number(profile, PROFILE_META_START));
     proto_number(&pprof->message, PROFILE_DURATION_NANOS,
                  export_number(profile, PROFILE_META_DURATION));
     add_comments(pprof);
@@ -331,10 +329,8 @@ static void add_all(struct pprof *pprof)
 
 int export_pprof(struct exporting *exporting)
 {
-    struct pprof pprof = {.exporting = exporting,
-                          .message = STRBUF_INIT,
-                          .part = STRBUF_INIT,
-                          .inner = STRBUF_INIT};
+    struct pprof pprof = {
+        .exporting = exporting, .message = STRBUF_INIT, .part = STRBUF_INIT, .inner = STRBUF_INIT};
     struct strbuf packed = STRBUF_INIT;
     pprof.resident = export_resident(exporting, NULL);
     pprof.has_location = calloc(exporting->profile->code_count + 1, sizeof(bool));

@@ -7,8 +7,8 @@
 #include "views/top_down.h"
 
 /* What is shown if nobody chose a metric: by names in the vocabulary. */
-static const char *const usual[] = {"at_peak_bytes", "live_bytes",  "alloc_bytes",
-                                    "alloc_count",   "temporary_count"};
+static const char *const usual[] = {"at_peak_bytes", "live_bytes", "alloc_bytes", "alloc_count",
+                                    "temporary_count"};
 enum { USUAL = sizeof usual / sizeof *usual };
 
 struct speedscope {
@@ -45,8 +45,7 @@ static void list_frame(struct speedscope *speedscope, const struct top_down_node
         return;
     speedscope->frame_of[node->key] = ++speedscope->frame_count;
     json_object(json, NULL);
-    export_add_key_name(&text, profile, node->key, (struct frame){node->code, node->line}, NULL,
-                        0);
+    export_add_key_name(&text, profile, node->key, (struct frame){node->code, node->line}, NULL, 0);
     json_string(json, "name", text.data);
     strbuf_reset(&text);
     export_add_file(&text, speedscope->exporting, profile->lines[node->line].file);
@@ -169,8 +168,7 @@ int export_speedscope(struct exporting *exporting)
     int error = 0;
     for (size_t i = 0; i < speedscope.count && !error; i++)
         error = top_down_init(&speedscope.trees[i], exporting->profile,
-                              speedscope.metrics[i]->offset, exporting->hidden,
-                              exporting->wanted);
+                              speedscope.metrics[i]->offset, exporting->hidden, exporting->wanted);
     if (!error)
         error = write_all(&speedscope);
     for (size_t i = 0; i < speedscope.count; i++)

@@ -1,5 +1,5 @@
-/* Tables: functions, call paths or the timeline as CSV (RFC 4180, a line of names first) or JSON Lines
- * (an object a row). What is not known is an empty field, or null. Columns are named as in
+/* Tables: functions, call paths or the timeline as CSV (RFC 4180, a line of names first) or JSON
+ * Lines (an object a row). What is not known is an empty field, or null. Columns are named as in
  * doc/METRICS.md. */
 #include <stdlib.h>
 #include <string.h>
@@ -120,8 +120,8 @@ static int write_functions(struct sheet *sheet)
 {
     struct functions functions;
     const struct exporting *exporting = sheet->exporting;
-    int error = functions_init(&functions, exporting->profile, exporting->hidden,
-                               exporting->wanted);
+    int error =
+        functions_init(&functions, exporting->profile, exporting->hidden, exporting->wanted);
     if (error)
         return error;
     for (size_t i = 0; i < functions.count; i++)

@@ -1,4 +1,5 @@
-/* gzip, of what is in memory: what the server sends, pages that hold it, and formats that are packed. */
+/* gzip, of what is in memory: what the server sends, pages that hold it, and formats that are
+ * packed. */
 #ifndef TIDEMARK_GZIP_GZIP_H
 #define TIDEMARK_GZIP_GZIP_H
 

@@ -1,5 +1,5 @@
-/* DHAT's JSON, version 2, of valgrind or of dhat-rs: a program point is a call path. Sizes and single
- * frees it does not say. */
+/* DHAT's JSON, version 2, of valgrind or of dhat-rs: a program point is a call path. Sizes and
+ * single frees it does not say. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -150,8 +150,7 @@ static void take_unit(struct dhat *dhat)
     static const struct {
         const char *name;
         uint64_t ns;
-    } units[] = {{"ns", 1},          {"µs", 1000},       {"us", 1000},
-                 {"ms", 1000000},    {"s", 1000000000}};
+    } units[] = {{"ns", 1}, {"µs", 1000}, {"us", 1000}, {"ms", 1000000}, {"s", 1000000000}};
     if (!json_reader_string(&dhat->json))
         return;
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
@@ -180,9 +179,9 @@ static void take_member(struct dhat *dhat)
         if (json_reader_unsigned(&dhat->json, &number))
             gather_number_fact(dhat->gather, PROFILE_META_PID, number);
     } else if (!strcmp(key, "mode")) {
-        dhat->is_heap = json_reader_string(&dhat->json) &&
-                        (!strcmp(dhat->json.text.data, "heap") ||
-                         !strcmp(dhat->json.text.data, "rust-heap"));
+        dhat->is_heap =
+            json_reader_string(&dhat->json) &&
+            (!strcmp(dhat->json.text.data, "heap") || !strcmp(dhat->json.text.data, "rust-heap"));
     } else {
         json_reader_skip(&dhat->json);
     }

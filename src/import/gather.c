@@ -71,8 +71,8 @@ void gather_knows(struct gather *gather, size_t offset)
 
 static void add_fact(struct gather *gather, const char *key, char *value, bool is_number)
 {
-    gather->facts = grown(gather->facts, &gather->fact_capacity, gather->fact_count,
-                          sizeof *gather->facts);
+    gather->facts =
+        grown(gather->facts, &gather->fact_capacity, gather->fact_count, sizeof *gather->facts);
     struct gather_fact *fact = &gather->facts[gather->fact_count++];
     *fact = (struct gather_fact){strdup(key), value, is_number};
     if (!fact->key || !fact->value)
@@ -109,8 +109,8 @@ static uint32_t string_number(struct gather *gather, const char *text, size_t le
         return 0;
     uint32_t number = number_of(&gather->strings, text, length, &is_new);
     if (is_new) {
-        gather->texts = grown(gather->texts, &gather->text_capacity, number - 1,
-                              sizeof *gather->texts);
+        gather->texts =
+            grown(gather->texts, &gather->text_capacity, number - 1, sizeof *gather->texts);
         gather->texts[number - 1] = STRBUF_INIT;
         strbuf_add(&gather->texts[number - 1], text, strnlen(text, length));
     }
@@ -134,11 +134,8 @@ int64_t gather_module(struct gather *gather, const char *path, size_t length, ui
     if (is_new) {
         gather->module_list = grown(gather->module_list, &gather->module_capacity, number - 1,
                                     sizeof *gather->module_list);
-        gather->module_list[number - 1] = (struct profile_module){.id = (int64_t)number - 1,
-                                                                  .start = start,
-                                                                  .end = end,
-                                                                  .bias = bias,
-                                                                  .quality = 3};
+        gather->module_list[number - 1] = (struct profile_module){
+            .id = (int64_t)number - 1, .start = start, .end = end, .bias = bias, .quality = 3};
         /* The path, until it is written: strings move while they are gathered. */
         gather->module_list[number - 1].build_id_bytes = text;
     }
@@ -149,8 +146,8 @@ int64_t gather_module(struct gather *gather, const char *path, size_t length, ui
 
 static void add_frame(struct gather *gather, const struct gather_frame *frame)
 {
-    gather->frames = grown(gather->frames, &gather->frame_capacity, gather->frame_count,
-                           sizeof *gather->frames);
+    gather->frames =
+        grown(gather->frames, &gather->frame_capacity, gather->frame_count, sizeof *gather->frames);
     gather->frames[gather->frame_count++] = *frame;
 }
 
@@ -188,8 +185,8 @@ uint32_t gather_path(struct gather *gather, uint32_t parent, uint32_t location)
     bool is_new;
     uint32_t number = number_of(&gather->paths, key, sizeof key, &is_new);
     if (is_new) {
-        gather->path_list = grown(gather->path_list, &gather->path_capacity, number,
-                                  sizeof *gather->path_list);
+        gather->path_list =
+            grown(gather->path_list, &gather->path_capacity, number, sizeof *gather->path_list);
         gather->path_list[number] = (struct gather_path){.parent = parent, .location = location};
     }
     return number;
@@ -199,8 +196,8 @@ struct gather_site *gather_site(struct gather *gather, uint32_t path)
 {
     struct gather_path *of = &gather->path_list[path];
     if (!of->site) {
-        gather->sites = grown(gather->sites, &gather->site_capacity, gather->site_count,
-                              sizeof *gather->sites);
+        gather->sites =
+            grown(gather->sites, &gather->site_capacity, gather->site_count, sizeof *gather->sites);
         gather->sites[gather->site_count++] =
             (struct gather_site){.path = path, .metrics = gather->blank};
         of->site = (uint32_t)gather->site_count;
@@ -305,13 +302,14 @@ static int put_location(struct gather *gather, struct profile_writer *writer, ui
                                            .file = text_of(gather, frame->file),
                                            .line = frame->line};
     }
-    int error = profile_put_location(writer, &(struct profile_location){
-                                                 .id = number,
-                                                 .module_id = of->module,
-                                                 .address = of->address,
-                                                 .frames = frames,
-                                                 .frame_count = of->frame_count ? of->frame_count : 1,
-                                             });
+    int error =
+        profile_put_location(writer, &(struct profile_location){
+                                         .id = number,
+                                         .module_id = of->module,
+                                         .address = of->address,
+                                         .frames = frames,
+                                         .frame_count = of->frame_count ? of->frame_count : 1,
+                                     });
     free(frames);
     return error;
 }

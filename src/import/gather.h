@@ -1,6 +1,6 @@
-/* A profile being gathered from another tool's file: what is the same is kept once, paths are a tree,
- * and what the format says of a path is added to its metrics. Inside the room. Out of memory ends the
- * process, as in strbuf. */
+/* A profile being gathered from another tool's file: what is the same is kept once, paths are a
+ * tree, and what the format says of a path is added to its metrics. Inside the room. Out of memory
+ * ends the process, as in strbuf. */
 #ifndef TIDEMARK_IMPORT_GATHER_H
 #define TIDEMARK_IMPORT_GATHER_H
 
@@ -28,7 +28,8 @@ struct gather_site {
 };
 
 struct gather {
-    struct call_metrics blank; /* of a site that nothing is known of yet: 0 where the format says it */
+    struct call_metrics
+        blank; /* of a site that nothing is known of yet: 0 where the format says it */
     struct intern strings, modules, locations, paths;
     struct strbuf *texts; /* of strings, by number - 1 */
     size_t text_capacity;
@@ -38,11 +39,11 @@ struct gather {
         int64_t module;
         uint64_t address;
         uint32_t first_frame, frame_count; /* into frames */
-    } *location_list;
+    } * location_list;
     size_t location_capacity;
     struct gather_frame {
         uint32_t function, file, line; /* numbers of strings; 0: none */
-    } *frames;
+    } * frames;
     size_t frame_count, frame_capacity;
     struct gather_path *path_list; /* [0] is the root */
     size_t path_capacity;
@@ -53,17 +54,19 @@ struct gather {
     struct gather_fact {
         char *key, *value;
         bool is_number;
-    } *facts;
+    } * facts;
     size_t fact_count, fact_capacity;
-    struct program_metrics program; /* total is made of the sites, but for peak_* where it is known */
-    uint64_t duration_ns;           /* UINT64_MAX: not known */
-    bool names_from_files;          /* names that are not in it may come from files it names */
+    struct program_metrics
+        program;           /* total is made of the sites, but for peak_* where it is known */
+    uint64_t duration_ns;  /* UINT64_MAX: not known */
+    bool names_from_files; /* names that are not in it may come from files it names */
 };
 
 struct gather *gather_new(void);
 void gather_free(struct gather *gather); /* NULL is allowed */
 
-/* Says that the format has these metrics of each path: they begin at 0. `offset`: in call_metrics. */
+/* Says that the format has these metrics of each path: they begin at 0. `offset`: in call_metrics.
+ */
 void gather_knows(struct gather *gather, size_t offset);
 #define GATHER_KNOWS(gather, field) gather_knows(gather, offsetof(struct call_metrics, field))
 

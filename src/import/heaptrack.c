@@ -1,5 +1,5 @@
-/* heaptrack's data files, versions 1 to 3: its events are replayed. They name no block, only what kind
- * of block it was (size and call path): lifetimes and reallocations are not known. */
+/* heaptrack's data files, versions 1 to 3: its events are replayed. They name no block, only what
+ * kind of block it was (size and call path): lifetimes and reallocations are not known. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,7 @@ struct heaptrack {
     struct info {
         uint64_t size;
         uint32_t path;
-    } *infos; /* by index */
+    } * infos; /* by index */
     size_t info_count, info_capacity;
     uint64_t time_ns, live, live_count, peak_live, peak_count, peak_number, last_info;
     uint64_t page_bytes;
@@ -68,7 +68,8 @@ static int take_string(struct heaptrack *heaptrack, struct text line)
 }
 
 /* A string by its index; 0 is none. False: there is none of that number. */
-static bool string_at(struct heaptrack *heaptrack, uint64_t index, const char **text, size_t *length)
+static bool string_at(struct heaptrack *heaptrack, uint64_t index, const char **text,
+                      size_t *length)
 {
     *text = NULL;
     *length = 0;
@@ -128,9 +129,8 @@ static int take_trace(struct heaptrack *heaptrack, struct text line)
         ip > heaptrack->ip_count || parent > heaptrack->trace_count)
         return fail(heaptrack, "holds a call path of frames that are not there");
     ROOM(heaptrack->paths, heaptrack->trace_count, heaptrack->trace_capacity);
-    heaptrack->paths[heaptrack->trace_count] =
-        gather_path(heaptrack->gather, parent ? heaptrack->paths[parent - 1] : 0,
-                    heaptrack->locations[ip - 1]);
+    heaptrack->paths[heaptrack->trace_count] = gather_path(
+        heaptrack->gather, parent ? heaptrack->paths[parent - 1] : 0, heaptrack->locations[ip - 1]);
     heaptrack->trace_count++;
     return 0;
 }
@@ -295,8 +295,7 @@ static int take_command(struct heaptrack *heaptrack, struct text line)
     const char *slash = memrchr(line.at, '/', first);
     const char *name = slash ? slash + 1 : line.at;
     gather_fact(heaptrack->gather, PROFILE_META_COMMAND, line.at, length);
-    gather_fact(heaptrack->gather, PROFILE_META_PROGRAM, name,
-                first - (size_t)(name - line.at));
+    gather_fact(heaptrack->gather, PROFILE_META_PROGRAM, name, first - (size_t)(name - line.at));
     return 0;
 }
 

@@ -1,6 +1,6 @@
-/* Heap dumps of jemalloc (prof.dump, heap_v2) and of gperftools (HEAPPROFILE): what is alive, and what was
- * ever allocated, by stacks of addresses. The files at these addresses are listed, but not what code is
- * in them: names come from the files that are on this machine now.
+/* Heap dumps of jemalloc (prof.dump, heap_v2) and of gperftools (HEAPPROFILE): what is alive, and
+ * what was ever allocated, by stacks of addresses. The files at these addresses are listed, but not
+ * what code is in them: names come from the files that are on this machine now.
  *
  *   jemalloc    @ 0x1 0x2            gperftools    1: 8 [ 2: 16] @ 0x1 0x2
  *                 t*: 1: 8 [2: 16]
@@ -37,7 +37,7 @@ struct jemalloc {
         uint64_t live_count, live_bytes, alloc_count, alloc_bytes;
         uint32_t first_address, address_count;
         bool has_figures;
-    } *stacks;
+    } * stacks;
     size_t stack_count, stack_capacity;
     uint64_t *addresses;
     size_t address_count, address_capacity;
@@ -111,8 +111,7 @@ static int take_stack_line(struct jemalloc *jemalloc, struct text line)
     text_skip_spaces(&line);
     if (jemalloc->is_gperftools) {
         begin_stack(jemalloc);
-        int error = take_figures(jemalloc, &line,
-                                 &jemalloc->stacks[jemalloc->stack_count - 1]);
+        int error = take_figures(jemalloc, &line, &jemalloc->stacks[jemalloc->stack_count - 1]);
         text_skip_spaces(&line);
         if (!error && !text_skip(&line, "@"))
             error = fail(jemalloc, "holds no stack");
@@ -161,8 +160,8 @@ static void take_mapping(struct jemalloc *jemalloc, struct text line)
     jemalloc->mappings = grown(jemalloc->mappings, &jemalloc->mapping_capacity,
                                jemalloc->mapping_count, sizeof *jemalloc->mappings);
     struct mapping *mapping = &jemalloc->mappings[jemalloc->mapping_count++];
-    *mapping = (struct mapping){start, end, offset > start ? 0 : start - offset,
-                                {slash, line.end}, -1};
+    *mapping =
+        (struct mapping){start, end, offset > start ? 0 : start - offset, {slash, line.end}, -1};
     char *path = strndup(slash, (size_t)(line.end - slash));
     struct stat status;
     if (!path)
@@ -208,12 +207,12 @@ static uint32_t location_of(struct jemalloc *jemalloc, uint64_t address)
     if (mapping->handle >= 0)
         count = symbols_resolve(jemalloc->symbols, mapping->handle, own - 1, found, FRAMES_MAX);
     for (size_t i = 0; i < count; i++)
-        frames[i] = (struct gather_named){
-            .function = found[i].function,
-            .function_length = found[i].function ? strlen(found[i].function) : 0,
-            .file = found[i].file,
-            .file_length = found[i].file ? strlen(found[i].file) : 0,
-            .line = found[i].line};
+        frames[i] = (struct gather_named){.function = found[i].function,
+                                          .function_length =
+                                              found[i].function ? strlen(found[i].function) : 0,
+                                          .file = found[i].file,
+                                          .file_length = found[i].file ? strlen(found[i].file) : 0,
+                                          .line = found[i].line};
     int64_t module = gather_module(jemalloc->gather, mapping->path.at,
                                    (size_t)(mapping->path.end - mapping->path.at), mapping->start,
                                    mapping->end, mapping->bias);
@@ -234,7 +233,7 @@ static double scale_of(const struct jemalloc *jemalloc, uint64_t count, uint64_t
 static uint64_t scaled(uint64_t value, double scale)
 {
     double product = (double)value * scale;
-    return scale <= 1          ? value & INT64_MAX
+    return scale <= 1         ? value & INT64_MAX
            : product < 9.2e18 ? (uint64_t)(product + 0.5)
                               : (uint64_t)INT64_MAX - 1;
 }

@@ -11,7 +11,7 @@ enum { JSON_READER_DEEPEST = 256 };
 
 struct json_reader {
     const char *begin, *at, *end;
-    bool is_wrong; /* it is no JSON from `at` on; every question is answered by no */
+    bool is_wrong;      /* it is no JSON from `at` on; every question is answered by no */
     struct strbuf text; /* of the last string or key */
 };
 

@@ -1,6 +1,6 @@
-/* Massif's output: the snapshot with the peak's tree, and the levels of all. Trees run from the allocating
- * call outwards; what a node has more than those below it was cut off there by massif's threshold.
- * Who allocated and freed how much in all, and what was never freed, it does not say. */
+/* Massif's output: the snapshot with the peak's tree, and the levels of all. Trees run from the
+ * allocating call outwards; what a node has more than those below it was cut off there by massif's
+ * threshold. Who allocated and freed how much in all, and what was never freed, it does not say. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -241,7 +241,8 @@ static int finish(struct massif *massif)
     static const char instructions[] =
         "massif's time is not in milliseconds: what is shown as 1 ns is one of its units "
         "(instructions or bytes)";
-    static const char no_tree[] = "the massif file has no detailed snapshot: there are no call paths";
+    static const char no_tree[] =
+        "the massif file has no detailed snapshot: there are no call paths";
     gather->program.total.peak_bytes = massif->highest;
     gather->program.total.peak_ticks = massif->highest_time;
     if (massif->best.tree.at && massif->best.heap < massif->highest) {

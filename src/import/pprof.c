@@ -1,5 +1,5 @@
-/* pprof's profile.proto, of heaps: Go's, tcmalloc's, jemalloc's by jeprof, and our own. Its sample types
- * say which metrics there are. */
+/* pprof's profile.proto, of heaps: Go's, tcmalloc's, jemalloc's by jeprof, and our own. Its sample
+ * types say which metrics there are. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -246,8 +246,7 @@ static uint32_t location_of(struct pprof *pprof, uint64_t id)
     while (next_field(&location, &field))
         if (field.number == 4 && field.kind == 2 && count < FRAMES_MAX)
             take_line(pprof, field.bytes, &frames[count++]);
-    return found->made =
-               gather_location(pprof->gather, module, address & INT64_MAX, frames, count);
+    return found->made = gather_location(pprof->gather, module, address & INT64_MAX, frames, count);
 }
 
 /* ---- Samples ------------------------------------------------------------------------------- */
@@ -346,8 +345,8 @@ static int take_tables(struct pprof *pprof, struct message message)
         else if (field.kind == 0 && field.number == 10)
             pprof->duration_ns = field.value;
     }
-    pprof->executable = pprof->mappings.count ? pprof->mappings.entries[0].message
-                                              : (struct message){0};
+    pprof->executable =
+        pprof->mappings.count ? pprof->mappings.entries[0].message : (struct message){0};
     sort_ids(&pprof->mappings);
     sort_ids(&pprof->locations);
     sort_ids(&pprof->functions);

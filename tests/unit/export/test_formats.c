@@ -1,6 +1,6 @@
-/* Random profiles in every format that goes to a stream: each is written without a complaint, in the same
- * bytes twice, and folded stacks add up whatever is hidden, recursive or without a name. Prints its
- * seed; SEED=n repeats it. */
+/* Random profiles in every format that goes to a stream: each is written without a complaint, in
+ * the same bytes twice, and folded stacks add up whatever is hidden, recursive or without a name.
+ * Prints its seed; SEED=n repeats it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,8 +14,12 @@
 
 enum { CODES = 12, NODES = 60, SITES = 30 };
 
-static const char *const names[] = {"main",   "run(int)", "operator new(unsigned long)", "a;b \"c\"\n",
-                                    "std::vector<int>::push_back(int&&)", "f\\g"};
+static const char *const names[] = {"main",
+                                    "run(int)",
+                                    "operator new(unsigned long)",
+                                    "a;b \"c\"\n",
+                                    "std::vector<int>::push_back(int&&)",
+                                    "f\\g"};
 
 static void add_code(struct profile_builder *builder, uint32_t module)
 {

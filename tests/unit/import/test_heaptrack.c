@@ -1,5 +1,5 @@
-/* heaptrack's events against a plain account of random ones: blocks kept in a list, sums made anew at each
- * peak. Prints its seed; SEED=n repeats it. */
+/* heaptrack's events against a plain account of random ones: blocks kept in a list, sums made anew
+ * at each peak. Prints its seed; SEED=n repeats it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -88,9 +88,9 @@ static void random_events(void **state)
         write_names(&file, &account);
         for (int i = 0; i < EVENTS; i++)
             add_event(&file, &account);
-        assert_int_equal(import_bytes(&gather, file.data, file.length,
-                                      import_format_find("heaptrack"), &why),
-                         0);
+        assert_int_equal(
+            import_bytes(&gather, file.data, file.length, import_format_find("heaptrack"), &why),
+            0);
         compare(gather, &account);
         gather_free(gather);
         strbuf_release(&file);

@@ -1,4 +1,5 @@
-/* JSON token by token: what is right is read, what is wrong is noticed and nothing is read behind it. */
+/* JSON token by token: what is right is read, what is wrong is noticed and nothing is read behind
+ * it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
