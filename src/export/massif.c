@@ -22,7 +22,9 @@ struct part {
 };
 struct massif {
     struct exporting *exporting;
-    unsigned number; /* of the next snapshot */
+    unsigned number;  /* of the next snapshot */
+    uint64_t last_ns; /* of the one before: time never goes back … */
+    uint64_t end_ns;  /* … nor beyond the end, where the last interval's does */
 };
 
 /* ---- The tree ------------------------------------------------------------------------------ */
@@ -209,6 +211,11 @@ static struct part *parts_of(struct exporting *exporting, const struct peak *pea
 static void begin_snapshot(struct massif *massif, uint64_t time_ns, uint64_t bytes,
                            const char *tree)
 {
+    if (time_ns > massif->end_ns)
+        time_ns = massif->end_ns;
+    if (time_ns < massif->last_ns)
+        time_ns = massif->last_ns;
+    massif->last_ns = time_ns;
     fprintf(massif->exporting->out,
             "#-----------\nsnapshot=%u\n#-----------\ntime=%llu\nmem_heap_B=%llu\n"
             "mem_heap_extra_B=0\nmem_stacks_B=0\nheap_tree=%s\n",
@@ -312,7 +319,10 @@ int export_massif(struct exporting *exporting)
 {
     const struct profile *profile = exporting->profile;
     const char *command = profile_get(profile, PROFILE_META_COMMAND);
-    struct massif massif = {.exporting = exporting};
+    struct massif massif = {.exporting = exporting,
+                            .end_ns = export_number(profile, PROFILE_META_DURATION)};
+    if (!massif.end_ns)
+        massif.end_ns = UINT64_MAX;
     struct strbuf plain = STRBUF_INIT;
     export_add_plain(&plain, command ? command : export_title(profile), NULL, 0);
     fprintf(exporting->out,

@@ -63,6 +63,16 @@ try tidemark export --to folded -o missing/out run.tmk
 sentence 'missing/out'
 ls -d ./*.folded.* missing 2>/dev/null
 
+echo "# of a job, and of a rank"
+"$MAKE_JOB" run4 4
+for rank in 0 3; do
+    export_to folded --rank $rank -o - run4 | awk '{ sum += $NF } END { print sum }' >sum
+    tidemark report --json run4/rank-0000$rank.tmk | jq .program.at_peak_bytes | cmp - sum && echo "rank $rank"
+done
+tidemark job -o all.tmk run4 >/dev/null 2>&1
+export_to folded -o - run4 | awk '{ sum += $NF } END { print sum }' >sum
+tidemark report --json all.tmk | jq .program.at_peak_bytes | cmp - sum && echo "all"
+
 echo "# what is refused"
 refused() {
     try tidemark export "$@"
