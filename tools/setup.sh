@@ -54,6 +54,10 @@ tmux            tests drive tidemark top in it
 git             recorded as a real program
 curl            recorded as a real program
 gdb             recorded as a real program
+heaptrack       reads our exports, and makes files to import
+protobuf-compiler takes our protobuf exports apart
+graphviz        draws our call graphs
+python3-prometheus-client reads our OpenMetrics
 qemu-user       runs the unwinder'"'"'s tests for aarch64, which these four make:
 clang           (Debian'"'"'s gcc for aarch64 would replace gcc-multilib)
 binutils-aarch64-linux-gnu

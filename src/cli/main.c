@@ -39,6 +39,8 @@ static const struct command commands[] = {
     {"ps", cmd_ps, "show how much memory the processes of this machine have"},
     {"maps", cmd_maps, "show what is mapped into a process and what it costs"},
     {"query", cmd_query, "ask a profile in SQL"},
+    {"export", cmd_export, "write a profile in the format of another tool"},
+    {"import", cmd_import, "make a profile of another tool's recording"},
     {"unpack", cmd_unpack, "turn a profile into a plain SQLite database"},
     {"doctor", cmd_doctor, "say what works on this machine, and what to do where it does not"},
     {"help", cmd_help, "show this text, or how to use a command"},

@@ -333,7 +333,9 @@ static bool is_trace(const char *path)
 static int replay(struct opening *opening, struct trace *trace, const char *path, const char *made)
 {
     struct progress told = {.what = "replaying"};
-    struct rerun_options options = {.progress = isatty(STDERR_FILENO) ? tell_events : NULL,
+    struct rerun_options options = {.from = opening->options->from,
+                                    .to = opening->options->to,
+                                    .progress = isatty(STDERR_FILENO) ? tell_events : NULL,
                                     .context = &told};
     struct rerun_result result;
     int error = rerun_profile(trace, &options, made, &result);

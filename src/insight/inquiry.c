@@ -407,7 +407,9 @@ static void ask_all(struct inquiry *inquiry)
         inquiry->run_ns = profile->bucket_count * profile->bucket_ns;
     for (size_t i = 0; i < rule_count; i++) {
         inquiry->rule = rules[i].id;
-        if (profile->has_program)
+        if (facts_imported_from(profile))
+            inquiry_silent(inquiry, "the profile is another tool's recording, with what that kept");
+        else if (profile->has_program)
             rules[i].ask(inquiry);
         else
             inquiry_silent(inquiry, "nothing was saved: there are no figures");

@@ -77,6 +77,9 @@ int profile_writer_commit(struct profile_writer *writer);
 #define PROFILE_META_UNTOLD_REGIONS "untold_regions" /* beginnings of regions beyond all limits; */
 #define PROFILE_META_UNMATCHED_ENDS "unmatched_ends" /* ends of regions without a beginning */
 #define PROFILE_META_REGION "region" /* the profile was cut: what is in it is of this region */
+/* Of profiles made of another tool's file; else absent. Metrics that it did not have are not known. */
+#define PROFILE_META_IMPORTED "imported_from"    /* "heaptrack", "massif", … */
+#define PROFILE_META_IMPORT_NOTE "import_note"   /* a sentence: what to know about its figures */
 #define PROFILE_META_NO_LEDGER "no_ledger"  /* a sentence: why what is resident is not known */
 int profile_put_text(struct profile_writer *writer, const char *key, const char *value);
 int profile_put_integer(struct profile_writer *writer, const char *key, int64_t value);

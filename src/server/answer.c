@@ -6,7 +6,7 @@
 #include <strings.h>
 #include "base/json.h"
 #include "server/assets.h"
-#include "server/gzip.h"
+#include "gzip/gzip.h"
 #include "server/http.h"
 
 static const char policy[] =

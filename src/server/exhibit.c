@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 #include "base/hash.h"
-#include "server/gzip.h"
+#include "gzip/gzip.h"
 
 enum {
     LEAST_SECONDS = 1,      /* between two readings … */

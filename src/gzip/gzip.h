@@ -1,7 +1,7 @@
-/* gzip in memory: resources and the web bundle are kept packed, and handed out as they are to every
- * browser there is. */
-#ifndef TIDEMARK_SERVER_GZIP_H
-#define TIDEMARK_SERVER_GZIP_H
+/* gzip, of what is in memory: what the server sends, pages that hold it, and formats that are
+ * packed. */
+#ifndef TIDEMARK_GZIP_GZIP_H
+#define TIDEMARK_GZIP_GZIP_H
 
 #include <stddef.h>
 #include "base/strbuf.h"

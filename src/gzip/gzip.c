@@ -1,5 +1,5 @@
 /* See gzip.h. */
-#include "server/gzip.h"
+#include "gzip/gzip.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -1,0 +1,13 @@
+tidemark_unit_test(import text tm_profile tm_base)
+tidemark_unit_test(import json_reader tm_base)
+tidemark_unit_test(import heaptrack tm_profile tm_base)
+
+# The corpus of fuzz/fuzz_import.c, once through. With clang the fuzzer itself is
+#   clang -fsanitize=fuzzer,address,undefined -D_GNU_SOURCE -DTIDEMARK_VERSION='""' \
+#         $(printf -- '-I BUILD/rooms/%s ' base replay profile gzip symbols import) fuzz/fuzz_import.c \
+#         src/import/*.c … (or the rooms' libraries of an asan build)
+file(GLOB corpus CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/fuzz/corpus/import/*)
+add_executable(fuzz_import_corpus ${CMAKE_SOURCE_DIR}/fuzz/fuzz_import.c
+    ${CMAKE_SOURCE_DIR}/fuzz/run_corpus.c)
+target_link_libraries(fuzz_import_corpus PRIVATE tm_import tm_profile tm_base)
+add_test(NAME fuzz/import COMMAND fuzz_import_corpus ${corpus})
