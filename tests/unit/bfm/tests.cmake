@@ -1,0 +1,2 @@
+tidemark_unit_test(bfm model)
+target_sources(test_bfm_model PRIVATE unit/bfm/model.c)
