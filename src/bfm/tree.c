@@ -15,6 +15,9 @@
 #define REGION_MOST  ((size_t)1 << 30)
 /* Huge pages are used once a heap has passed this: small programs stay small. */
 #define HUGE_FROM ((size_t)32 << 20)
+/* So much is populated at one go, 16 pages, once the heap has this size. */
+#define POPULATE_BYTES ((size_t)64 << 10)
+#define POPULATE_FROM  ((size_t)1 << 20)
 /* Pages for records are cut from the top eight at a time, so that the stretch before the next multiple
  * of 8 KiB is lost to records once in eight times. */
 #define SPARE_PAGES 8
@@ -176,8 +179,35 @@ static bool grow(struct heap *heap, size_t need)
     return true;
 }
 
+static bool in_huge_pages(const struct region *region, uintptr_t address)
+{
+    return address >= region->huge_from && address < region->huge_end;
+}
+
+/* Pages that the top is about to give are made resident in groups, which costs less than a fault for
+ * each: not while the heap is small, and not for blocks so large that they may never be filled. */
+static void populate(struct heap *heap, uintptr_t to)
+{
+    const struct region *region = heap->top_region;
+    uintptr_t from = heap->populated > heap->top ? heap->populated : heap->top, end;
+
+    if (to <= heap->populated)
+        return;
+    heap->populated = to;
+    if (to - from > POPULATE_BYTES || heap->reserved_bytes - (region->end - to) < POPULATE_FROM ||
+        in_huge_pages(region, to))
+        return;
+    from = round_up(from, PAGE_BYTES / 2);
+    end = round_up(to, PAGE_BYTES / 2) + POPULATE_BYTES;
+    if (end > region->end)
+        return;
+    os_populate((void *)from, end - from);
+    heap->populated = end;
+}
+
 static void move_top(struct heap *heap, uintptr_t to)
 {
+    populate(heap, to);
     heap->top = to;
     if (to > heap->top_used)
         heap->top_used = to;
