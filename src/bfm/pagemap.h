@@ -38,6 +38,12 @@ static inline bool page_dirty(uintptr_t address)
     return leaf_of(address)->dirty[page / 64] >> page % 64 & 1;
 }
 
+static inline void mark_page(struct heap *heap, uintptr_t address)
+{
+    if (unlikely(!page_dirty(address)))
+        mark_dirty(heap, address, address + 1);
+}
+
 /* The first page in [start, end) that is dirty (clean), as an address; `end` if none. Looks at no
  * more than (end - start) / 512 KiB + 2 words. */
 uintptr_t next_dirty(uintptr_t start, uintptr_t end);

@@ -38,8 +38,9 @@ static void offer(struct heap *heap, uintptr_t start, size_t size)
     tag_write(chunk, size, 0);
     *chunk_footer(start + size) = size;
     ((struct chunk *)(start + size))->tag |= CHUNK_PREV_FREE;
-    mark_dirty(heap, start, start + (size < sizeof *chunk ? size : sizeof *chunk));
-    mark_dirty(heap, start + size - CHUNK_TAG, start + size);
+    mark_page(heap, start);
+    mark_page(heap, start + (size < sizeof *chunk ? size : sizeof *chunk) - 1);
+    mark_page(heap, start + size - CHUNK_TAG);
     if (size >= TREE_MIN)
         bins_insert(heap, chunk);
 }
@@ -80,7 +81,7 @@ static void release(struct heap *heap, uintptr_t start, size_t size, bool prev_f
 
 static void write_fence(struct heap *heap, uintptr_t at, uint64_t flags)
 {
-    mark_dirty(heap, at, at + CHUNK_TAG);
+    mark_page(heap, at);
     tag_write((struct chunk *)at, 0, CHUNK_USED | CHUNK_FENCE | flags);
 }
 
@@ -197,9 +198,9 @@ static void populate(struct heap *heap, uintptr_t to)
     if (to - from > POPULATE_BYTES || heap->reserved_bytes - (region->end - to) < POPULATE_FROM ||
         in_huge_pages(region, to))
         return;
-    from = round_up(from, PAGE_BYTES / 2);
-    end = round_up(to, PAGE_BYTES / 2) + POPULATE_BYTES;
-    if (end > region->end)
+    from = round_down(from, PAGE_BYTES);
+    end = from + POPULATE_BYTES;
+    if (end < to || end > region->end)
         return;
     os_populate((void *)from, end - from);
     heap->populated = end;
@@ -228,7 +229,7 @@ static struct chunk *cut_top(struct heap *heap, size_t need, size_t align)
     start = round_up(heap->top + CHUNK_TAG, align) - CHUNK_TAG;
     if (start != heap->top) {
         /* Its neighbour's tag is written below; `offer` marks in it that the chunk before is free. */
-        mark_dirty(heap, start, start + CHUNK_TAG);
+        mark_page(heap, start);
         tag_write((struct chunk *)start, need, CHUNK_USED);
         offer(heap, heap->top, start - heap->top);
     } else {
@@ -512,7 +513,7 @@ uintptr_t tree_take_page(struct heap *heap)
     }
     if (page) {
         heap->record_pages++;
-        mark_dirty(heap, page, page + PAGE_BYTES);
+        mark_page(heap, page);
     }
     lock_give(&heap->lock);
     return page;
