@@ -91,23 +91,31 @@ static struct span top_span(const struct heap *heap, size_t keep)
     uintptr_t start = round_up(heap->top + keep, PAGE_BYTES);
     uintptr_t end = round_down(heap->top_used + PAGE_BYTES - 1, PAGE_BYTES);
 
-    return (struct span){start, start, end > start ? end : start};
+    return (struct span){start, heap->top_cursor > start ? heap->top_cursor : start, end};
 }
 
-static bool purge_top(struct heap *heap, size_t keep, bool split)
+static void purge_top(struct heap *heap)
 {
-    struct span span = top_span(heap, keep);
-    bool done = purge(heap, &span, split);
+    struct span span = top_span(heap, STEP_BYTES);
 
-    /* In front of the cursor all is clean, or a part of a huge page that stays. */
-    if (done)
-        heap->top_used = round_up(heap->top + keep, PAGE_BYTES);
-    return done;
+    if (purge(heap, &span, false))
+        heap->top_stamp_ms = PURGED;
+    heap->top_cursor = span.cursor;
+}
+
+static void trim_top(struct heap *heap, size_t keep)
+{
+    struct span span;
+
+    heap->top_cursor = 0;
+    span = top_span(heap, keep);
+    while (!purge(heap, &span, true))
+        ;
 }
 
 static bool is_old(const struct heap *heap, uint64_t stamp_ms)
 {
-    return heap->now_ms - stamp_ms >= options.decay_ms;
+    return stamp_ms != PURGED && heap->now_ms - stamp_ms >= options.decay_ms;
 }
 
 void age_step(struct heap *heap)
@@ -119,7 +127,7 @@ void age_step(struct heap *heap)
     if (oldest && is_old(heap, oldest->stamp_ms))
         purge_chunk(heap, oldest, false);
     else if (heap->top_used > heap->top + STEP_BYTES && is_old(heap, heap->top_stamp_ms))
-        purge_top(heap, STEP_BYTES, false);
+        purge_top(heap);
 }
 
 /* Chunks that are no longer in the list by age may hold parts of huge pages: all are looked at. */
@@ -139,13 +147,15 @@ static void trim_bin(struct heap *heap, struct rb_node *node)
 
 size_t age_trim(struct heap *heap, size_t keep)
 {
-    size_t before = heap->purged_bytes;
+    size_t before, given;
 
     lock_take(&heap->lock);
+    before = heap->purged_bytes;
     for (unsigned bin = bin_of(2 * PAGE_BYTES); bin < BIN_COUNT; bin++)
         trim_bin(heap, heap->bins[bin]);
-    while (heap->top && !purge_top(heap, keep, true))
-        ;
+    if (heap->top)
+        trim_top(heap, keep);
+    given = heap->purged_bytes - before;
     lock_give(&heap->lock);
-    return heap->purged_bytes - before;
+    return given;
 }

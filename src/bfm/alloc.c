@@ -69,7 +69,7 @@ static void *take_small(struct heap *heap, unsigned code)
     return cache_refill(cache, code);
 }
 
-/* At most 130 turns; runs of pages that are known to be zero are left alone. */
+/* At most 4098 turns; runs of pages that are known to be zero are left alone. */
 static void clear_dirty(void *block, size_t bytes, const struct dirt *dirt)
 {
     uintptr_t at = (uintptr_t)block, end = at + bytes;

@@ -7,8 +7,6 @@
 
 /* How many kept mappings are looked at for a new block. */
 enum { KEPT_TRIES = 16 };
-/* Asking for huge pages pays once the program is that large. */
-#define HUGE_FROM ((size_t)32 << 20)
 /* A step is LARGE_STEP for each such piece of what is kept, so that a program that frees gigabytes and
  * does little else afterwards gives them back all the same. */
 #define KEPT_MUCH ((size_t)256 << 20)

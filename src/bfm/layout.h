@@ -35,9 +35,12 @@
 
 /* Requests up to here come from buckets: 64 pointers. */
 #define SMALL_MAX ((size_t)512)
-/* Requests from here on get a mapping of their own. Below, a block's pages are at most 129: what
- * bounds every loop over the pages of one block. */
-#define LARGE_MIN ((size_t)1 << 20)
+/* Requests from here on get a mapping of their own. Below, a block's pages are at most 4097, in 66
+ * words of the page map: what bounds every loop over the pages of one block. */
+#define LARGE_MIN ((size_t)32 << 20)
+
+/* Huge pages are used once there is so much: see doc/BFM.md. */
+#define HUGE_FROM ((size_t)512 << 20)
 
 #define LEAF_SHIFT 30
 #define LEAF_PAGES ((size_t)1 << (LEAF_SHIFT - PAGE_SHIFT))
@@ -160,7 +163,8 @@ struct heap {
     /* The tree component. */
     uintptr_t top, top_end;     /* the top is [top, top_end); both 0 without a region */
     uintptr_t top_used;         /* the top from here on was never used */
-    uint64_t top_stamp_ms;      /* when something was last joined to the top */
+    uint64_t top_stamp_ms;      /* when something was last joined to the top; PURGED */
+    uintptr_t top_cursor;       /* pages before it have been purged since */
     uintptr_t populated;        /* the kernel was asked for pages up to here */
     uintptr_t spare, spare_end; /* pages for records that were cut from the top together */
     struct chunk *oldest, *newest; /* free chunks from AGED_MIN on, by when they became free */

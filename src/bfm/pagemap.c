@@ -52,7 +52,7 @@ static uint64_t word_mask(size_t page, size_t last)
     return mask;
 }
 
-/* A word covers 512 KiB: three turns for the largest block of a tree component. */
+/* A word covers 512 KiB: 66 turns for the largest block of a tree component. */
 void mark_dirty(struct heap *heap, uintptr_t start, uintptr_t end)
 {
     size_t page = start >> PAGE_SHIFT, last = (end - 1) >> PAGE_SHIFT;

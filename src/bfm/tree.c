@@ -1,5 +1,6 @@
 /* Chunks: cut, joined, and turned into pages for records and back. */
 #include "bfm/tree.h"
+#include <string.h>
 #include "bfm/age.h"
 #include "bfm/bins.h"
 #include "bfm/chunk.h"
@@ -13,11 +14,11 @@
 #define REGION_FIRST ((size_t)64 << 20)
 #define REGION_SMALL ((size_t)4 << 20)
 #define REGION_MOST  ((size_t)1 << 30)
-/* Huge pages are used once a heap has passed this: small programs stay small. */
-#define HUGE_FROM ((size_t)32 << 20)
 /* So much is populated at one go, 16 pages, once the heap has this size. */
 #define POPULATE_BYTES ((size_t)64 << 10)
 #define POPULATE_FROM  ((size_t)1 << 20)
+/* Larger blocks may never be filled: their pages come when they are touched. */
+#define POPULATE_MOST  ((size_t)16 << 10)
 /* Pages for records are cut from the top eight at a time, so that the stretch before the next multiple
  * of 8 KiB is lost to records once in eight times. */
 #define SPARE_PAGES 8
@@ -55,6 +56,7 @@ static void join_top(struct heap *heap, uintptr_t start)
 {
     heap->top = start;
     heap->top_stamp_ms = heap->now_ms;
+    heap->top_cursor = 0;
 }
 
 /* [start, start + size) is free from now on: joined with what is free beside it, or with the top. */
@@ -187,20 +189,26 @@ static bool in_huge_pages(const struct region *region, uintptr_t address)
 
 /* Pages that the top is about to give are made resident in groups, which costs less than a fault for
  * each: not while the heap is small, and not for blocks so large that they may never be filled. */
-static void populate(struct heap *heap, uintptr_t to)
+static bool populates(const struct heap *heap, uintptr_t address)
 {
     const struct region *region = heap->top_region;
+
+    return heap->reserved_bytes - (region->end - address) >= POPULATE_FROM &&
+           !in_huge_pages(region, address);
+}
+
+static void populate(struct heap *heap, uintptr_t to)
+{
     uintptr_t from = heap->populated > heap->top ? heap->populated : heap->top, end;
 
     if (to <= heap->populated)
         return;
     heap->populated = to;
-    if (to - from > POPULATE_BYTES || heap->reserved_bytes - (region->end - to) < POPULATE_FROM ||
-        in_huge_pages(region, to))
+    if (to - heap->top > POPULATE_MOST || !populates(heap, to))
         return;
     from = round_down(from, PAGE_BYTES);
     end = from + POPULATE_BYTES;
-    if (end < to || end > region->end)
+    if (end < to || end > heap->top_region->end)
         return;
     os_populate((void *)from, end - from);
     heap->populated = end;
@@ -275,8 +283,9 @@ static struct chunk *find_chunk(const struct heap *heap, size_t need, size_t ali
 
 static void note_dirt(struct dirt *dirt, uintptr_t start, uintptr_t end)
 {
-    *dirt = (struct dirt){.first_page = round_down(start, PAGE_BYTES)};
-    for (uintptr_t page = dirt->first_page; page < end; page += PAGE_BYTES) { /* at most 130 turns */
+    dirt->first_page = round_down(start, PAGE_BYTES);
+    memset(dirt->bits, 0, ((end - dirt->first_page) >> PAGE_SHIFT) / 8 + 8);
+    for (uintptr_t page = dirt->first_page; page < end; page += PAGE_BYTES) { /* at most 4098 turns */
         size_t index = (page - dirt->first_page) >> PAGE_SHIFT;
         dirt->bits[index / 64] |= (uint64_t)page_dirty(page) << index % 64;
     }
@@ -490,6 +499,8 @@ static bool fill_spare(struct heap *heap)
     move_top(heap, page + bytes + CHUNK_TAG);
     heap->spare = page;
     heap->spare_end = page + bytes;
+    if (populates(heap, page))
+        os_populate((void *)page, bytes);
     if (start < page) {
         write_fence(heap, page - CHUNK_TAG, 0);
         if (start < page - CHUNK_TAG)

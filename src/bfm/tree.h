@@ -2,7 +2,7 @@
  * equals, joined as soon as they are free. It takes the heap's lock itself.
  *
  * One operation does: at most five searches and three insertions or removals in trees of n free chunks; at
- * most 129 bits set in the page map; at most one new region (five system calls); at most one step of
+ * most 66 words of the page map changed; at most one new region (five system calls); at most one step of
  * purging (age.h). */
 #ifndef TIDEMARK_BFM_TREE_H
 #define TIDEMARK_BFM_TREE_H
@@ -12,7 +12,7 @@
 /* Which pages of a new block may hold something else than zeros. */
 struct dirt {
     uintptr_t first_page;
-    uint64_t bits[4];
+    uint64_t bits[LARGE_MIN / PAGE_BYTES / 64 + 1];
 };
 
 /* `bytes` < LARGE_MIN, `align` a power of two with bytes + align <= LARGE_MIN; `dirt` may be NULL.

@@ -155,5 +155,5 @@ size_t model_size(uint64_t random)
         return random % 8 * 4096 + random % 3 * 8;
     if (kind < 63)
         return random % 300000;
-    return random % 3000000;
+    return random % 64 ? random % 3000000 : 32000000 + random % 4000000;
 }
