@@ -187,6 +187,17 @@ static int in_child(void (*run)(void), char *said, size_t room)
     return status;
 }
 
+static rlim_t own_addresses(void)
+{
+    unsigned long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+
+    if (!file || fscanf(file, "%lu", &pages) != 1)
+        _exit(4);
+    fclose(file);
+    return (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE);
+}
+
 static void until_the_limit(void)
 {
     static void *blocks[200000];
@@ -196,7 +207,7 @@ static void until_the_limit(void)
 
     bfm_free(bfm_malloc(1));
     getrlimit(RLIMIT_AS, &limit);
-    limit.rlim_cur = (rlim_t)300 << 20;
+    limit.rlim_cur = own_addresses() + ((rlim_t)150 << 20);
     setrlimit(RLIMIT_AS, &limit);
     while (count < 200000) {
         errno = 0;
