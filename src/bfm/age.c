@@ -4,6 +4,7 @@
 #include "bfm/chunk.h"
 #include "bfm/options.h"
 #include "bfm/os.h"
+#include "bfm/pace.h"
 #include "bfm/pagemap.h"
 
 /* One step gives back at most this much of small pages: 16 µs. */
@@ -15,11 +16,6 @@
 struct span {
     uintptr_t start, cursor, end;
 };
-
-static bool is_huge(const struct region *region, uintptr_t address)
-{
-    return address >= region->huge_from && address < region->huge_end;
-}
 
 static size_t discard(struct heap *heap, uintptr_t from, uintptr_t to)
 {
@@ -55,7 +51,7 @@ static bool purge(struct heap *heap, struct span *span, bool split)
     from = next_dirty(span->cursor, look);
     if (from == look) {
         span->cursor = look;
-    } else if (!split && is_huge(region_of(from), from)) {
+    } else if (!split && region_is_huge(region_of(from), from)) {
         purge_huge(heap, span, from);
     } else {
         to = look - from > STEP_BYTES ? from + STEP_BYTES : look;

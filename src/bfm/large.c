@@ -114,6 +114,14 @@ static struct large *find_kept(size_t bytes)
     return best;
 }
 
+/* As the tree component found; who does not know thinks so from half a gigabyte on. */
+static bool huge_pays(void)
+{
+    const struct pace *pace = &bfm_default_heap.pace;
+
+    return pace->huge_ns ? pace->huge_ns <= pace->small_ns : used_bytes >= (size_t)512 << 20;
+}
+
 static uintptr_t map(size_t bytes, size_t align)
 {
     uintptr_t start = (uintptr_t)os_map(bytes, align);
@@ -122,7 +130,7 @@ static uintptr_t map(size_t bytes, size_t align)
         os_unmap((void *)start, bytes);
         return 0;
     }
-    if (start && options.huge_pages && bytes >= 2 * SLOT_BYTES && used_bytes + bytes >= HUGE_FROM)
+    if (start && options.huge_pages && huge_pays())
         os_use_huge_pages((void *)start, bytes, true);
     return start;
 }

@@ -39,8 +39,8 @@
  * words of the page map: what bounds every loop over the pages of one block. */
 #define LARGE_MIN ((size_t)32 << 20)
 
-/* Huge pages are used once there is so much: see doc/BFM.md. */
-#define HUGE_FROM ((size_t)512 << 20)
+/* Huge pages are thought of once a heap has this size: small programs stay small. */
+#define HUGE_FROM ((size_t)32 << 20)
 
 #define LEAF_SHIFT 30
 #define LEAF_PAGES ((size_t)1 << (LEAF_SHIFT - PAGE_SHIFT))
@@ -91,7 +91,7 @@ struct region {
     uintptr_t start, end;
     struct heap *heap;
     struct region *next;
-    uintptr_t huge_from, huge_end; /* huge pages were asked for; 0, 0: nowhere */
+    uint64_t huge_slots[8]; /* where huge pages were asked for, by 2 MiB */
 };
 
 /* Whoever owns a page's block may read its `code` and record without a lock; all is written under
@@ -158,6 +158,16 @@ struct arena {
     size_t free_bytes;              /* of its records, under the lock */
 };
 
+/* How long the program takes to fill 2 MiB of the top: see pace.h. */
+struct pace {
+    uint64_t small_ns, huge_ns; /* 0: not known */
+    uint64_t entered_ns;        /* processor time when the top came into its slot; 0: not known */
+    uintptr_t slot_next;        /* the slot after it */
+    uintptr_t stretch_end;      /* up to here it is decided */
+    unsigned small_stretch, huge_stretch; /* in slots */
+    bool huge;                  /* the stretch is */
+};
+
 struct heap {
     struct lock lock;
     /* The tree component. */
@@ -166,6 +176,7 @@ struct heap {
     uint64_t top_stamp_ms;      /* when something was last joined to the top; PURGED */
     uintptr_t top_cursor;       /* pages before it have been purged since */
     uintptr_t populated;        /* the kernel was asked for pages up to here */
+    struct pace pace;
     uintptr_t spare, spare_end; /* pages for records that were cut from the top together */
     struct chunk *oldest, *newest; /* free chunks from AGED_MIN on, by when they became free */
     uint64_t bin_summary;

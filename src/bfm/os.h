@@ -28,7 +28,10 @@ void os_move_back(void *start, size_t bytes, size_t old_bytes, void *to);
 /* Monotonic, to a few milliseconds. */
 uint64_t os_now_ms(void);
 
-/* 16 bytes nobody can guess, or what comes nearest. */
+/* Processor time of this process. A system call. */
+uint64_t os_cpu_ns(void);
+
+/* A number nobody can guess, or what comes nearest. */
 uint64_t os_random(void);
 
 size_t os_page_bytes(void);

@@ -7,6 +7,7 @@
 #include "bfm/large.h"
 #include "bfm/options.h"
 #include "bfm/os.h"
+#include "bfm/pace.h"
 #include "bfm/pagemap.h"
 
 /* How much is reserved at first and at most at one go; independent heaps begin smaller. Reserving
@@ -109,25 +110,6 @@ static uintptr_t reserve(size_t *bytes, size_t least)
     }
 }
 
-/* The last 2 MiB stay small pages: a region that is given up is closed by a tag at its end, and that
- * must not cost a huge page. */
-static void advise_pages(struct heap *heap, struct region *region)
-{
-    size_t before = heap->reserved_bytes;
-    uintptr_t from = region->start + (before < HUGE_FROM ? HUGE_FROM - before : 0);
-    uintptr_t end = region->end - SLOT_BYTES;
-
-    if (!options.huge_pages || from >= end) {
-        from = region->end;
-    } else {
-        region->huge_from = from;
-        region->huge_end = end;
-        os_use_huge_pages((void *)from, end - from, true);
-    }
-    if (options.huge_always && from > region->start)
-        os_use_huge_pages((void *)region->start, from - region->start, false);
-}
-
 static void index_region(struct region *region, struct region *value)
 {
     for (uintptr_t at = region->start; at < region->end; at += SLOT_BYTES) /* at most 512 turns */
@@ -148,7 +130,8 @@ static struct region *region_open(struct heap *heap, size_t need)
     }
     *region = (struct region){.start = start, .end = start + bytes, .heap = heap, .next = heap->regions};
     index_region(region, region);
-    advise_pages(heap, region);
+    if (options.huge_always)
+        os_use_huge_pages((void *)start, bytes, false);
     heap->regions = region;
     heap->reserved_bytes += bytes;
     heap->now_ms = os_now_ms();
@@ -178,25 +161,22 @@ static bool grow(struct heap *heap, size_t need)
     heap->top = region->start + CHUNK_TAG;
     heap->top_used = heap->top;
     heap->populated = region->start;
+    heap->pace.slot_next = heap->pace.stretch_end = heap->pace.entered_ns = 0;
     heap->top_end = region->end - CHUNK_TAG;
     return true;
 }
 
-static bool in_huge_pages(const struct region *region, uintptr_t address)
-{
-    return address >= region->huge_from && address < region->huge_end;
-}
-
-/* Pages that the top is about to give are made resident in groups, which costs less than a fault for
- * each: not while the heap is small, and not for blocks so large that they may never be filled. */
 static bool populates(const struct heap *heap, uintptr_t address)
 {
     const struct region *region = heap->top_region;
 
     return heap->reserved_bytes - (region->end - address) >= POPULATE_FROM &&
-           !in_huge_pages(region, address);
+           !region_is_huge(region, address);
 }
 
+/* Pages that the top is about to give are made resident in groups, which costs less than a fault for
+ * each: not while the heap is small, and not for blocks so large that they may never be filled. Not
+ * beyond the slot: the next may become a huge page. */
 static void populate(struct heap *heap, uintptr_t to)
 {
     uintptr_t from = heap->populated > heap->top ? heap->populated : heap->top, end;
@@ -208,7 +188,9 @@ static void populate(struct heap *heap, uintptr_t to)
         return;
     from = round_down(from, PAGE_BYTES);
     end = from + POPULATE_BYTES;
-    if (end < to || end > heap->top_region->end)
+    if (end > round_up(from + 1, SLOT_BYTES))
+        end = round_up(from + 1, SLOT_BYTES);
+    if (end < to)
         return;
     os_populate((void *)from, end - from);
     heap->populated = end;
@@ -216,6 +198,9 @@ static void populate(struct heap *heap, uintptr_t to)
 
 static void move_top(struct heap *heap, uintptr_t to)
 {
+    if (to >> SLOT_SHIFT != heap->top >> SLOT_SHIFT &&
+        heap->reserved_bytes - (heap->top_region->end - to) >= HUGE_FROM)
+        pace_enter(heap, to);
     populate(heap, to);
     heap->top = to;
     if (to > heap->top_used)
@@ -499,7 +484,7 @@ static bool fill_spare(struct heap *heap)
     move_top(heap, page + bytes + CHUNK_TAG);
     heap->spare = page;
     heap->spare_end = page + bytes;
-    if (populates(heap, page))
+    if (populates(heap, page) && !region_is_huge(heap->top_region, page + bytes - 1))
         os_populate((void *)page, bytes);
     if (start < page) {
         write_fence(heap, page - CHUNK_TAG, 0);
