@@ -44,6 +44,16 @@ static inline void mark_page(struct heap *heap, uintptr_t address)
         mark_dirty(heap, address, address + 1);
 }
 
+/* Most ranges are of few pages, and have been used before. */
+static inline void mark_range(struct heap *heap, uintptr_t start, uintptr_t end)
+{
+    size_t first = leaf_page(start), last = leaf_page(end - 1);
+
+    if (first / 64 != last / 64 ||
+        unlikely(~leaf_of(start)->dirty[first / 64] >> first % 64 << (63 - last % 64 + first % 64)))
+        mark_dirty(heap, start, end);
+}
+
 /* The first page in [start, end) that is dirty (clean), as an address; `end` if none. Looks at no
  * more than (end - start) / 512 KiB + 2 words. */
 uintptr_t next_dirty(uintptr_t start, uintptr_t end);

@@ -290,7 +290,7 @@ void *tree_alloc(struct heap *heap, size_t bytes, size_t align, struct dirt *dir
     if (chunk) {
         if (dirt)
             note_dirt(dirt, (uintptr_t)chunk, (uintptr_t)chunk + need);
-        mark_dirty(heap, (uintptr_t)chunk, (uintptr_t)chunk + need);
+        mark_range(heap, (uintptr_t)chunk, (uintptr_t)chunk + need);
         heap->tree_used += need;
     }
     lock_give(&heap->lock);
@@ -369,7 +369,7 @@ static bool extend(struct heap *heap, struct chunk *chunk, size_t need)
         if (all != need)
             offer(heap, start + need, all - need);
     }
-    mark_dirty(heap, start, start + need);
+    mark_range(heap, start, start + need);
     tag_write(chunk, need, flags);
     return true;
 }
