@@ -18,6 +18,7 @@ libdw-dev       elfutils: function names and lines from DWARF
 libelf-dev      elfutils: ELF files
 libiberty-dev   C++ and Rust names made readable
 libmicrohttpd-dev the server of the web view
+libncurses-dev  tidemark top draws with it
 zlib1g-dev      what it sends is packed
 gzip            and the web view itself
 scdoc           man pages
@@ -48,6 +49,8 @@ perl            recorded as a real program
 ghostscript     recorded as a real program
 redis-tools     recorded as a real program: redis-server, without the service
 chromium        tests look at the web view
+gnuplot-nox     pictures by tidemark plot
+tmux            tests drive tidemark top in it
 git             recorded as a real program
 curl            recorded as a real program
 gdb             recorded as a real program

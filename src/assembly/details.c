@@ -75,6 +75,20 @@ static void take_exchange(void *context, const struct exchange *exchange)
     *(struct exchange *)NEXT(taking->details, exchange, 1) = *exchange;
 }
 
+static void take_stack_peak(void *context, const struct stack_peak *peak)
+{
+    const struct taking *taking = context;
+    struct stack_peak *taken = NEXT(taking->details, stack_peak, 1);
+    *taken = *peak;
+    taken->ticks = clock_moment_ns(taking->scale, peak->ticks);
+}
+
+static void take_stack_layer(void *context, const struct stack_layer *layer)
+{
+    const struct taking *taking = context;
+    *(struct stack_layer *)NEXT(taking->details, stack_layer, 1) = *layer;
+}
+
 static void take_curve(void *context, const struct curve *curve)
 {
     const struct taking *taking = context;
@@ -103,6 +117,7 @@ void details_take(struct details *details, struct replay *replay, struct clock_s
     replay_distributions(replay, take_row, &taking);
     merge_bins(details);
     replay_exchanges(replay, take_exchange, &taking);
+    replay_stacks(replay, take_stack_peak, take_stack_layer, &taking);
     replay_changed_curves(replay, take_curve, &taking);
     take_peaks(&taking, replay);
 }
@@ -128,6 +143,9 @@ int details_write(const struct details *details, struct profile_writer *profile)
         status = profile_put_peaks(profile, details->peaks, details->peak_count);
     if (status == 0)
         status = profile_put_exchanges(profile, details->exchanges, details->exchange_count);
+    if (status == 0)
+        status = profile_put_stacks(profile, details->stack_peaks, details->stack_peak_count,
+                                    details->stack_layers, details->stack_layer_count);
     return status == 0 ? write_curves(details, profile) : status;
 }
 
@@ -135,6 +153,8 @@ void details_release(struct details *details)
 {
     free(details->distributions);
     free(details->exchanges);
+    free(details->stack_peaks);
+    free(details->stack_layers);
     free(details->curves);
     free(details->points);
     *details = (struct details){0};

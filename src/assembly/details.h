@@ -19,6 +19,10 @@ struct details {
     size_t curve_count, curve_room;
     struct curve_point *points;
     size_t point_count, point_room;
+    struct stack_peak *stack_peaks;
+    size_t stack_peak_count, stack_peak_room;
+    struct stack_layer *stack_layers;
+    size_t stack_layer_count, stack_layer_room;
     struct peak peaks[PEAKS_MAX];
     size_t peak_count;
 };

@@ -61,7 +61,7 @@ static int take_columns(void *target, const char *value)
 static const struct option_entry entries[] = {
     OPTION_GROUP("What to show"),
     {"show", 0, OPTION_CALL, "SECTION,…",
-     "sites, functions, tree, memory, peaks, paths, sizes, lifetimes, reallocs, threads, globals, "
+     "sites, functions, tree, memory, peaks, paths, sizes, lifetimes, reallocs, threads, stacks, globals, "
      "residency or all (default: an overview)",
      TO(report), false, take_show},
     {"functions", 0, OPTION_FLAG, NULL, "--show functions", TO(functions), false, NULL},

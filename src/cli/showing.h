@@ -1,4 +1,4 @@
-/* What serve and html are given: profiles, directories of jobs, traces. Of the latter two a profile
+/* What serve, html and plot are given: profiles, directories of jobs, traces. Of the latter two a profile
  * is made, in a directory that nobody else can read and that goes when the process does. */
 #ifndef TIDEMARK_CLI_SHOWING_H
 #define TIDEMARK_CLI_SHOWING_H

@@ -26,6 +26,8 @@ union row {
     struct profile_rank rank;
     struct profile_rank_step rank_step;
     struct profile_node_peak node_peak;
+    struct stack_peak stack_peak;
+    struct stack_layer stack_layer;
 };
 
 /* Where the rows of a table go, if they go there as they are. */
@@ -49,6 +51,8 @@ static const struct place places[DETAILS] = {
     [RANKS] = PLACE(rank),
     [RANK_STEPS] = PLACE(rank_step),
     [NODE_PEAKS] = PLACE(node_peak),
+    [STACK_PEAKS] = PLACE(stack_peak),
+    [STACK_LAYERS] = PLACE(stack_layer),
 };
 
 /* ---- Values -------------------------------------------------------------------------------- */

@@ -217,6 +217,24 @@ static const struct detail_column node_peak_columns[] = {
     FIELD("limit_bytes", limit_bytes, DETAIL_MAYBE),
     FIELD("cgroup_peak_bytes", cgroup_peak_bytes, DETAIL_MAYBE),
 };
+
+#undef ROW
+#define ROW struct stack_peak
+static const struct detail_column stack_peak_columns[] = {
+    FIELD("thread", thread, DETAIL_THREAD),
+    FIELD("time_ns", ticks, DETAIL_PLAIN),
+    FIELD("bytes", bytes, DETAIL_PLAIN),
+    FIELD("path", node, DETAIL_NODE),
+};
+
+#undef ROW
+#define ROW struct stack_layer
+static const struct detail_column stack_layer_columns[] = {
+    FIELD("thread", thread, DETAIL_THREAD),
+    FIELD("path", node, DETAIL_NODE),
+    FIELD("bytes", bytes, DETAIL_PLAIN),
+    FIELD("frames", frames, DETAIL_PLAIN),
+};
 #undef ROW
 
 _Static_assert(COUNT(residency_columns) <= DETAIL_BLOCK_COLUMNS &&
@@ -254,6 +272,10 @@ const struct detail_table detail_tables[DETAILS] = {
                              "rank INTEGER PRIMARY KEY"),
     [NODE_PEAKS] = TABLE("nodes", ",PRIMARY KEY(id))", "id", node_peak_columns,
                          struct profile_node_peak),
+    [STACK_PEAKS] = TABLE("stack_peak", ")", "thread,bytes", stack_peak_columns,
+                          struct stack_peak),
+    [STACK_LAYERS] = TABLE("stack_layer", ")", "thread,bytes DESC,path", stack_layer_columns,
+                           struct stack_layer),
 };
 /* clang-format on */
 

@@ -66,6 +66,8 @@ enum detail {
     RANKS,
     RANK_STEPS,
     NODE_PEAKS,
+    STACK_PEAKS,
+    STACK_LAYERS,
     DETAILS
 };
 extern const struct detail_table detail_tables[DETAILS];

@@ -132,6 +132,8 @@ int profile_put_distributions(struct profile_writer *writer, const struct distri
                               size_t count);
 int profile_put_peaks(struct profile_writer *writer, const struct peak *peaks, size_t count);
 int profile_put_exchanges(struct profile_writer *writer, const struct exchange *rows, size_t count);
+int profile_put_stacks(struct profile_writer *writer, const struct stack_peak *peaks,
+                       size_t peak_count, const struct stack_layer *layers, size_t layer_count);
 /* Replaces one path's curve; without points it goes. -EINVAL: more than 4096 points. */
 int profile_put_curve(struct profile_writer *writer, const struct curve *curve);
 
@@ -364,6 +366,10 @@ struct profile {
     struct profile_rank_step *rank_steps; /* by rank, step */
     size_t node_peak_count;
     struct profile_node_peak *node_peaks; /* by id */
+    size_t stack_peak_count;
+    struct stack_peak *stack_peaks; /* by thread, bytes */
+    size_t stack_layer_count;
+    struct stack_layer *stack_layers; /* by thread, bytes descending */
     struct profile_private *own; /* the reader's */
 };
 
@@ -378,6 +384,10 @@ void profile_free(struct profile *profile);
  * counts are 0 then. For who has taken what is needed of them, and wants the rest. */
 void profile_drop_paths(struct profile *profile);
 const char *profile_get(const struct profile *profile, const char *key); /* NULL: not there */
+
+/* A number that changes with every commit to a profile that is being written (those go to the log
+ * beside it), and when it is finished or replaced. 0: it is not there. */
+uint64_t profile_signature(const char *path);
 
 /* Writes the relational database of a profile, finished or not, to `to` (must not exist): call
  * paths and sites as rows, with the views, and all else that is in it. -EINVAL: it is one. */

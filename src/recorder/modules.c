@@ -165,6 +165,13 @@ void modules_saw_code(uintptr_t ip)
     signals_restore(signals);
 }
 
+/* While modules are being taken out it may give another's, and then for a moment only. */
+uintptr_t modules_start(uintptr_t ip)
+{
+    struct module *module = modules ? find(ip) : NULL;
+    return module ? (uintptr_t)module->entry.start : 0;
+}
+
 void modules_log_again(void)
 {
     if (!modules)

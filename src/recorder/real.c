@@ -257,6 +257,10 @@ bool real_init(void)
     FIND(exit_now, "_exit");
     FIND(quick_exit, "quick_exit");
     FIND(dlclose, "dlclose");
+    FIND(longjmp, "longjmp");
+    FIND(_longjmp, "_longjmp");
+    FIND(siglongjmp, "siglongjmp");
+    FIND(__longjmp_chk, "__longjmp_chk");
     void *found = real_find("malloc"); /* last: it says that the others are there */
     add_module(found);
     /* operator new[] ends in a jump to operator new: then the caller that we see is our own hook. */

@@ -19,6 +19,7 @@
 #include "base/ticks.h"
 #include "recorder/check.h"
 #include "recorder/hooks.h"
+#include "recorder/instrument.h"
 #include "recorder/modules.h"
 #include "recorder/real.h"
 #include "recorder/sampled.h"
@@ -159,6 +160,8 @@ static const struct unwind_host host = {
     .map_nodes = shared_map_nodes,
     .publish_nodes = shared_publish_nodes,
     .saw_code = modules_saw_code,
+    .module_of = modules_start,
+    .map_kept = private_map_kept,
 };
 
 /* Registered before the program registers any, so they run after all of its own. */
@@ -208,6 +211,14 @@ static bool begin_in_child(void)
     return follow && join(session_name, true);
 }
 
+/* How to unwind, if that is wanted. */
+static enum unwind_mode mode_of(uint32_t stacks)
+{
+    return stacks == WIRE_STACKS_FP     ? UNWIND_FP
+           : stacks == WIRE_STACKS_NONE ? UNWIND_NONE
+                                        : UNWIND_CFI;
+}
+
 static bool begin_common(struct wire_header *header, bool forked)
 {
     thread_sample_bytes = header->sample_bytes;
@@ -223,8 +234,9 @@ static bool begin_common(struct wire_header *header, bool forked)
         hide_from_children();
     atomic_store(&header->start_ticks, ticks_now());
     atomic_store(&header->node_count, 1);
-    unwind_init(&host, (enum unwind_mode)header->stacks, header->max_depth);
-    check_begin(header->stacks);
+    unwind_init(&host, mode_of(header->stacks), header->max_depth);
+    instrument_begin(&host, (enum wire_stacks)header->stacks, header->max_depth);
+    check_begin(mode_of(header->stacks));
     if (forked)
         modules_log_again();
     return true;
@@ -317,6 +329,7 @@ void session_end(int status)
     struct wire_header *header = shared_header();
     int saved_errno = errno;
     check_end();
+    instrument_end();
     atomic_store(&header->end_status, status);
     atomic_store(&header->end_kind, WIRE_END_EXIT);
     if (header->flags & (WIRE_FLAG_EXIT_WAITS | WIRE_FLAG_EXIT_LOOKED))

@@ -41,6 +41,8 @@ struct thread {
     uintptr_t deepest; /* stack pointer of the deepest event on the thread's own stack */
     uint64_t spent;    /* where calls are timed: ticks of the last real call */
 
+    struct shadow *shadow; /* its stack, where function hooks tell of it (instrument.h) */
+
     /* where allocations are sampled */
     uint64_t until_sample; /* bytes; what is larger, or as large, is sampled */
     uint64_t random;       /* state of draw_random() */
@@ -155,6 +157,11 @@ static inline uint64_t cursor_advance(struct thread *thread, uint64_t bytes)
 
 /* An event deeper in the stack than any before, or on another stack: notes which. */
 void thread_deeper(struct thread *thread, uintptr_t sp, uint32_t node);
+
+/* The same where `bytes` is known: so much of the thread's own stack is in use at `sp`. */
+void thread_stack_is(struct thread *thread, uintptr_t sp, uint64_t bytes, uint32_t node);
+/* All states of threads that there are, those of ended ones too. */
+void thread_each(void (*visit)(struct thread *thread, void *context), void *context);
 
 /* Room for a record (void until its first word is written: the collector clears what it has read)
  * and the time. Between this and record_publish() the collector waits for us: no calls in between.

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "replay/curves.h"
+#include "replay/depths.h"
 #include "replay/distributions.h"
 #include "replay/exchange.h"
 #include "replay/live.h"
@@ -63,6 +64,7 @@ struct replay {
     uint32_t alloc_rest, free_rest; /* of the timeline, as a thread's */
     record_handler *const *handlers;
     struct mapped mapped;
+    struct depths depths;
 };
 
 /* ---- Weights ------------------------------------------------------------------------------- */
@@ -687,10 +689,46 @@ EVENT void on_stack(struct replay *replay, const struct wire_record *record, enu
                      wire_detail_node(record->detail));
 }
 
+/* The thread that a record of stacks is about; UINT32_MAX: it is not known. */
+static uint32_t thread_with(const struct replay *replay, uint32_t tid)
+{
+    const struct thread *thread = replay->running;
+
+    if (thread->metrics.tid != tid)
+        thread = threads_find(&replay->threads, tid);
+    return thread ? thread_number(replay, thread) : UINT32_MAX;
+}
+
+EVENT void on_stack_layer(struct replay *replay, const struct wire_record *record, enum mode mode)
+{
+    struct stack_layer layer = {thread_with(replay, (uint32_t)(record->size_bytes >> 32)),
+                                wire_detail_node(record->detail), address_of(record),
+                                (uint32_t)record->size_bytes};
+
+    take_time(replay, record->ticks, mode);
+    if (layer.thread == UINT32_MAX || layer.bytes >= MAX_STACK_BYTES)
+        count_malformed(replay);
+    else
+        depths_add_layer(&replay->depths, &layer);
+}
+
+EVENT void on_stack_peak(struct replay *replay, const struct wire_record *record, enum mode mode)
+{
+    struct stack_peak peak = {thread_with(replay, (uint32_t)record->size_bytes),
+                              wire_detail_node(record->detail), record->ticks, address_of(record)};
+
+    take_time(replay, record->ticks, mode);
+    if (peak.thread == UINT32_MAX || peak.bytes >= MAX_STACK_BYTES)
+        count_malformed(replay);
+    else
+        depths_add_peak(&replay->depths, &peak);
+}
+
 #define HANDLERS(X)                                                                                \
     X(on_void) X(on_free) X(on_realloc_begin) X(on_thread_start) X(on_thread_end) X(on_lost)       \
     X(on_allocation) X(on_failure) X(on_realloc_end) X(on_realloc_failed) X(on_free_at) X(on_mmap) \
-    X(on_mmap_failed) X(on_munmap) X(on_brk_grown) X(on_brk_shrunk) X(on_spent) X(on_stack)
+    X(on_mmap_failed) X(on_munmap) X(on_brk_grown) X(on_brk_shrunk) X(on_spent) X(on_stack)     \
+    X(on_stack_layer) X(on_stack_peak)
 
 #define X(handler)                                                                                 \
     static void handler##_EVERY(struct replay *replay, const struct wire_record *record)           \
@@ -721,7 +759,8 @@ HANDLERS(X)
     [WIRE_FREE_AT] = on_free_at_##mode, [WIRE_MMAP] = on_mmap_##mode,                              \
     [WIRE_MMAP | WIRE_FAILED] = on_mmap_failed_##mode, [WIRE_MUNMAP] = on_munmap_##mode,           \
     [WIRE_BRK] = on_brk_grown_##mode, [WIRE_BRK | WIRE_FAILED] = on_brk_shrunk_##mode,            \
-    [WIRE_SPENT] = on_spent_##mode, [WIRE_STACK] = on_stack_##mode
+    [WIRE_SPENT] = on_spent_##mode, [WIRE_STACK] = on_stack_##mode,                      \
+    [WIRE_STACK_LAYER] = on_stack_layer_##mode, [WIRE_STACK_PEAK] = on_stack_peak_##mode
 static record_handler *const handlers[][256] = {
     [EVERY] = {TABLE(EVERY)},
     [SAMPLED] = {TABLE(SAMPLED), [WIRE_FREE | WIRE_NEWEST] = on_free_SAMPLED,
@@ -974,6 +1013,7 @@ void replay_free(struct replay *replay)
     if (!replay)
         return;
     mapped_release(&replay->mapped);
+    depths_release(&replay->depths);
     distributions_free(replay->distributions);
     exchanges_release(&replay->exchanges);
     curves_release(&replay->curves);
@@ -1173,6 +1213,20 @@ void replay_exchanges(const struct replay *replay,
         exchanges_visit(&replay->exchanges, visit, context);
 }
 
+void replay_stacks(const struct replay *replay,
+                   void (*visit_peak)(void *context, const struct stack_peak *peak),
+                   void (*visit_layer)(void *context, const struct stack_layer *layer),
+                   void *context)
+{
+    const struct depths *depths = &replay->depths;
+
+    for (size_t i = 0; i < depths->growth_count; i++)
+        for (uint32_t k = 0; k < depths->growths[i].count; k++)
+            visit_peak(context, &depths->growths[i].peaks[k]);
+    for (size_t i = 0; i < depths->layer_count; i++)
+        visit_layer(context, &depths->layers[i]);
+}
+
 /* ---- Live blocks --------------------------------------------------------------------------- */
 
 static void visit_block(const struct replay *replay, const struct live_block *block,
@@ -1258,7 +1312,7 @@ size_t replay_memory_bytes(const struct replay *replay)
     return sizeof(*replay) + live_table_memory_bytes(&replay->live) +
            live_table_memory_bytes(&replay->owed) + sites_memory_bytes(&replay->sites) +
            threads_memory_bytes(&replay->threads) + curves_memory_bytes(&replay->curves) +
-           exchanges_memory_bytes(&replay->exchanges) +
+           exchanges_memory_bytes(&replay->exchanges) + depths_memory_bytes(&replay->depths) +
            distributions_memory_bytes(replay->distributions) +
            REPLAY_TIMELINE_BUCKETS * sizeof(struct timeline_bucket);
 }

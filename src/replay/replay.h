@@ -126,6 +126,12 @@ void replay_changed_curves(struct replay *replay,
 void replay_exchanges(const struct replay *replay,
                       void (*visit)(void *context, const struct exchange *exchange), void *context);
 
+/* How the threads' stacks grew, thread by thread, then what stood on them at their deepest. */
+void replay_stacks(const struct replay *replay,
+                   void (*visit_peak)(void *context, const struct stack_peak *peak),
+                   void (*visit_layer)(void *context, const struct stack_layer *layer),
+                   void *context);
+
 /* Every block that is alive, in no order. The blocks of reallocs under way are among them. */
 struct replay_block {
     uint64_t address, size_bytes, birth_ticks;

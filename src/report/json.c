@@ -373,7 +373,8 @@ static const struct {
     {"meta", write_meta},           {"program", write_program},
     {"modules", write_modules},     {"threads", write_threads},
     {"peaks", write_peaks},         {"distributions", write_distributions},
-    {"exchanges", write_exchanges}, {"globals", write_globals},
+    {"exchanges", write_exchanges}, {"stacks", write_stacks},
+    {"globals", write_globals},
     {"samples", write_samples},     {"mappings", write_mappings},
 };
 

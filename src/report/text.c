@@ -355,6 +355,10 @@ static bool has_threads(const struct profile *profile)
 {
     return profile->thread_count > 1;
 }
+static bool has_stacks(const struct profile *profile)
+{
+    return profile->stack_peak_count > 0;
+}
 static bool has_globals(const struct profile *profile)
 {
     return profile->section_count > 0 || profile->variable_count > 0;
@@ -386,6 +390,7 @@ static const struct {
     [REPORT_LIFETIMES] = {section_lifetimes, has_distributions},
     [REPORT_REALLOCS] = {section_reallocs, has_reallocs},
     [REPORT_THREADS] = {section_threads, has_threads},
+    [REPORT_STACKS] = {section_stacks, has_stacks},
     [REPORT_GLOBALS] = {section_globals, has_globals},
     [REPORT_RESIDENCY] = {section_residency, has_residency},
 };

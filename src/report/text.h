@@ -69,6 +69,7 @@ int section_sizes(struct text *text);
 int section_lifetimes(struct text *text);
 int section_reallocs(struct text *text);
 int section_threads(struct text *text);
+int section_stacks(struct text *text);
 int section_globals(struct text *text);
 int section_residency(struct text *text);
 

@@ -305,6 +305,7 @@ HAS(peaks, peak_count)
 HAS(curves, curve_count)
 HAS(distributions, distribution_count)
 HAS(exchanges, exchange_count)
+HAS(stacks, stack_peak_count)
 HAS(samples, sample_count)
 HAS(mappings, mapping_count)
 HAS(residency, residency_count)
@@ -337,6 +338,7 @@ static const struct resource {
     {"peaks", has_peaks, write_part, NULL, NULL},
     {"distributions", has_distributions, write_part, NULL, NULL},
     {"exchanges", has_exchanges, write_part, NULL, NULL},
+    {"stacks", has_stacks, write_part, NULL, NULL},
     {"globals", has_globals, write_part, NULL, NULL},
     {"samples", has_samples, write_part, NULL, NULL},
     {"mappings", has_mappings, write_part, NULL, NULL},

@@ -303,6 +303,8 @@ bool lives_moves_time(unsigned kind, uint64_t address)
     case WIRE_BRK:
     case WIRE_BRK | WIRE_FAILED:
     case WIRE_STACK:
+    case WIRE_STACK_LAYER:
+    case WIRE_STACK_PEAK:
         return true;
     default:
         return false;

@@ -265,6 +265,8 @@ static void walk_other(struct flow *flow, uint32_t stream, const struct wire_rec
     case WIRE_VOID:
     case WIRE_SPENT:
     case WIRE_STACK:
+    case WIRE_STACK_LAYER:
+    case WIRE_STACK_PEAK:
         break;
     default:
         flow->left_out->nonsense++;

@@ -22,7 +22,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define WIRE_MAGIC           0x345458414d444954ull /* changes with the layout */
+#define WIRE_MAGIC           0x355458414d444954ull /* changes with the layout */
 #define WIRE_CHUNK_BYTES     (1u << 20)
 #define WIRE_MAX_CHUNKS      16384u /* 16 GiB */
 #define WIRE_RINGS_PER_CHUNK (WIRE_CHUNK_BYTES / sizeof(struct wire_ring))
@@ -96,6 +96,13 @@ enum wire_kind {
      * that any event was seen at, in bytes; size: bytes of its pages ever touched, 0: not known;
      * node: the call path that stood deepest. At the thread's end, or whenever it is known */
     WIRE_STACK = 35 | WIRE_LONG,
+    /* Part of a thread's stack when that was deepest: the frames of one function. address: their
+     * bytes, with what of code without hooks lies between them and their callers; size: thread id
+     * << 32 | frames; node: the function, as a path of one frame */
+    WIRE_STACK_LAYER = 36 | WIRE_LONG,
+    /* A thread's stack was deeper than ever before at the entry of a function, and has just left
+     * that point: address: its bytes; size: thread id; node: the path, 0 if it is not known */
+    WIRE_STACK_PEAK = 37 | WIRE_LONG,
 };
 
 #define WIRE_ADDRESS_MASK 0x00ffffffffffffffull
@@ -236,7 +243,13 @@ enum wire_flags {
     WIRE_FLAG_TIMED = 8,       /* calls of the allocator are timed (WIRE_SPENT) */
     WIRE_FLAG_EXIT_LOOKED = 16, /* the program's exit waits until it was looked at through /proc */
 };
-enum wire_stacks { WIRE_STACKS_UNWIND = 0, WIRE_STACKS_FP = 1, WIRE_STACKS_NONE = 2 };
+enum wire_stacks {
+    WIRE_STACKS_AUTO = 0, /* by unwinding, or by function hooks where that fails */
+    WIRE_STACKS_UNWIND = 1,
+    WIRE_STACKS_FP = 2,
+    WIRE_STACKS_NONE = 3,
+    WIRE_STACKS_INSTRUMENT = 4, /* by function hooks where there are any */
+};
 
 enum wire_session_state {
     WIRE_SESSION_RUNNING = 0,
@@ -285,6 +298,7 @@ struct wire_header {
     _Atomic uint32_t end_kind;   /* enum wire_end_kind */
     _Atomic int32_t end_status;
     _Atomic uint32_t exit_waiting;     /* the program is in its exit and waits */
+    _Atomic uint32_t instrumented;     /* 1: function hooks were called: sizes of stacks are exact */
     _Atomic uint64_t private_bytes;    /* memory that the recorder mapped for itself */
     _Atomic uint64_t lost_events;      /* not recorded at all: no ring could be had */
     _Atomic uint64_t start_ticks;

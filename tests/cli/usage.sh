@@ -17,7 +17,7 @@ try tidemark recrod true
 sentence "record"
 try tidemark
 echo "says how: $(cat out err | grep -c 'record')" | sed 's/: [1-9][0-9]*$/: yes/'
-for command in "" record report insight annotate at blocks events diff check query unpack doctor; do
+for command in "" record count report insight annotate plot top at blocks events diff check query ps maps unpack doctor; do
     try tidemark $command --help
     [ -s out ] && [ ! -s err ] && echo "help for '$command' on stdout"
     awk 'length($0) > 400 { print "a very long line" }' out

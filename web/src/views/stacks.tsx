@@ -1,14 +1,18 @@
 /* Stacks: how deep each thread's went, how much of it was ever touched, and where it was deepest. */
-import { useMemo } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import type { JSX } from "preact";
 import { shortName } from "../model/profile.ts";
-import { duration } from "../model/units.ts";
+import { bytes, duration } from "../model/units.ts";
 import { go, link, state } from "../state/state.ts";
 import { Table, type Column } from "../widgets/table.tsx";
 import { NotRecorded, Ready, useLoaded } from "../widgets/states.tsx";
 import type { Thread } from "./threads.tsx";
 import type { ViewProps } from "./registry.ts";
 
+/* What function hooks told of a thread's stack: doc/REPORT-JSON.md, "stacks". */
+type Layer = { bytes: number; frames: number; function?: string | null; file?: string | null; line?: number | null };
+type Exact = { thread: number | null; bytes: number; time_ns: number; path: { node?: number; function?: string } | null;
+    growth: [number, number][]; functions: Layer[] };
 type Row = Thread & { index: number };
 
 export function StacksView({ profile }: ViewProps): JSX.Element {
@@ -30,8 +34,43 @@ function Stacks({ threads, profile }: ViewProps & { threads: Row[] }): JSX.Eleme
     ], [threads, profile]);
     return (
         <>
-            <p class="dim pad">A stack's extent is seen when the thread allocates or frees; what it did deeper in between is not ({duration(profile.durationNs)} were recorded). Pages that were touched and are resident show it where they are known. The deepest moment of each thread is kept, not its stack over time.</p>
+            <p class="dim pad">{profile.has("stacks") ? "In the table below, a" : "A"} stack's extent is seen when the thread allocates or frees; what it did deeper in between is not ({duration(profile.durationNs)} were recorded). Pages that were touched and are resident show it where they are known. The deepest moment of each thread is kept, not its stack over time.</p>
+            {profile.has("stacks") && <ExactStacks profile={profile} threads={threads} />}
             <Table name="stacks" label="Stacks of threads" rows={threads} columns={columns} sort={state.value.sort || "-deepest"} onSort={(next) => go({ sort: next }, "replace")} rowKey={(row) => row.index} />
         </>
     );
+}
+
+/* To the byte, by function: the deepest thread's, or the one that is chosen. */
+function ExactStacks({ profile, threads }: ViewProps & { threads: Row[] }): JSX.Element {
+    const loaded = useLoaded(async () => (await profile.json<{ stacks: Exact[] }>("stacks")).stacks, [profile]);
+    const [chosen, choose] = useState<number | null>(null);
+    return <Ready of={loaded}>{(stacks) => {
+        const deepest = stacks.reduce((best, each) => (each.bytes > best.bytes ? each : best), stacks[0]!);
+        const stack = stacks.find((each) => each.thread === chosen) ?? deepest;
+        const nameOf = (each: Exact): string => { const thread = each.thread === null ? undefined : threads[each.thread]; return thread ? `${thread.name ?? ""} ${thread.tid}`.trim() : "?"; };
+        return (
+            <section class="pad">
+                <p>
+                    <label>To the byte, by function: <select value={String(stack.thread)} onChange={(event) => choose(Number(event.currentTarget.value))}>
+                        {stacks.map((each) => <option value={String(each.thread)}>{nameOf(each)}: {bytes(each.bytes)}</option>)}
+                    </select></label>
+                    {" "}{bytes(stack.bytes)} at most, after {duration(stack.time_ns)}
+                    {stack.path?.function && <> in <a href={link({ view: "flame", node: stack.path.node ?? -1 })}>{shortName(stack.path.function)}</a></>}
+                    {stack.growth.length > 1 && <span class="dim">; it grew {stack.growth.length} times, from {bytes(stack.growth[0]![1])} after {duration(stack.growth[0]![0])}</span>}
+                </p>
+                {stack.functions.length > 0 ? <Table name="stack-functions" label="Functions on the stack when it was deepest" rows={stack.functions} columns={layerColumns(stack)}
+                    sort={"-bytes"} onSort={() => undefined} rowKey={(row) => `${row.function ?? ""}${row.file ?? ""}${row.line ?? 0}`} />
+                    : <p class="dim">What stood on it then is not known: the thread was ended by force, or still stood there at the end.</p>}
+            </section>
+        );
+    }}</Ready>;
+}
+
+function layerColumns(stack: Exact): Column<Layer>[] {
+    return [
+        { id: "bytes", title: "bytes", hint: "Of the function's frames, with what without hooks lies above them", width: "130px", unit: "bytes", number: (row) => row.bytes, fill: (row) => row.bytes / Math.max(1, stack.bytes) },
+        { id: "frames", title: "frames", width: "100px", number: (row) => row.frames, show: (row) => String(row.frames) },
+        { id: "function", title: "function", width: "minmax(240px, 3fr)", text: (row) => row.function ?? "", show: (row) => row.function ? shortName(row.function) : <span class="dim">?</span> },
+    ];
 }
