@@ -58,10 +58,12 @@ void budget_updated(struct strbuf *out, const struct budget_check *check, double
     strbuf_add(out, budget->text + at, budget->text_bytes - at);
 }
 
+/* Without what is resident: of small programs it differs by more than any headroom from run to run, as their
+ * libraries' pages come and go. */
 void budget_first(struct strbuf *out, const struct profile *profile, double headroom)
 {
     static const enum budget_metric listed[] = {BUDGET_PEAK, BUDGET_LIVE, BUDGET_ALLOCATIONS,
-                                                BUDGET_TEMPORARY, BUDGET_RESIDENT};
+                                                BUDGET_TEMPORARY};
     const char *program = profile_get(profile, PROFILE_META_PROGRAM);
     bool plain = program && *program;
     for (const char *at = program; plain && *at; at++)

@@ -2,8 +2,7 @@
 #include "cli/commands.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +15,7 @@
 #include "base/term.h"
 #include "budget/budget.h"
 #include "cli/output.h"
+#include "cli/whole_file.h"
 #include "profile/profile.h"
 
 enum { USUAL_MOST_COLUMNS = 120, SUPPRESSIONS_BYTES_MAX = 4 << 20, EXIT_EXCEEDED = 1 };
@@ -107,32 +107,21 @@ __attribute__((format(printf, 1, 2))) static int complain(const char *format, ..
 
 /* ---- Files --------------------------------------------------------------------------------- */
 
-/* Beside its place first, so that there is always a whole one. 0 or an exit status. */
-static int write_file(const char *path, const char *bytes, size_t count, mode_t mode)
+/* What is there steps aside. 0 or an exit status. */
+static int write_file(const char *path, const char *bytes, size_t count, bool is_private)
 {
-    struct strbuf temporary = STRBUF_INIT;
-    strbuf_addf(&temporary, "%s.XXXXXX", path);
-    int fd = mkostemp(temporary.data, O_CLOEXEC), error = fd < 0 ? -errno : 0;
-    for (size_t done = 0; !error && done < count;) {
-        ssize_t wrote = write(fd, bytes + done, count - done);
-        if (wrote < 0 && errno != EINTR)
-            error = -errno;
-        done += wrote > 0 ? (size_t)wrote : 0;
-    }
-    mode_t mask = umask(0);
-    umask(mask);
-    if (!error && (fchmod(fd, mode & ~mask) || fsync(fd)))
-        error = -errno;
-    if (fd >= 0 && close(fd) && !error)
+    struct whole_file file;
+    int status = whole_file_open(&file, "check", path, true);
+    if (status)
+        return status;
+    int error = fwrite(bytes, 1, count, file.out) == count && !fflush(file.out) ? 0 : -errno;
+    if (!error && is_private && fchmod(fileno(file.out), S_IRUSR | S_IWUSR))
         error = -errno;
     if (!error)
         error = old_file_keep(path, NULL);
-    if (!error && rename(temporary.data, path))
-        error = -errno;
-    if (error && fd >= 0)
-        unlink(temporary.data);
-    strbuf_release(&temporary);
-    return error ? complain("cannot write %s: %s", path, strerror(-error)) : 0;
+    if (error)
+        status = whole_file_complain_of("check", "cannot write", path, -error);
+    return whole_file_close(&file, status);
 }
 
 typedef int write_check(FILE *out, const struct budget_check *check);
@@ -148,7 +137,7 @@ static int write_format(const char *path, write_check *write, const struct budge
     if (out)
         fclose(out);
     int status = error ? complain("cannot write %s: %s", path, strerror(-error))
-                       : write_file(path, bytes, count, 0666);
+                       : write_file(path, bytes, count, false);
     free(bytes);
     return status;
 }
@@ -215,7 +204,7 @@ static int copy_baseline(const struct checking *checking)
     int error = regular_file_read(&file, checking->file, SIZE_MAX / 2);
     if (error)
         return complain("cannot read %s: %s", checking->file, strerror(-error));
-    int status = write_file(to, file.bytes, file.count, 0600);
+    int status = write_file(to, file.bytes, file.count, true);
     free(file.bytes);
     if (!status)
         printf("%s is the recording now.\n", to);
@@ -234,7 +223,7 @@ static int update_budget(const struct checking *checking, const struct budget_ch
         budget_updated(&text, check, checking->headroom, &changed);
     else
         budget_first(&text, checking->profile, checking->headroom);
-    int status = !check || changed ? write_file(path, text.data, text.length, 0666) : 0;
+    int status = !check || changed ? write_file(path, text.data, text.length, false) : 0;
     if (!status && !check)
         printf("%s is a first budget: what was measured and %.3g %% more.\n", path,
                100 * checking->headroom);
