@@ -9,9 +9,9 @@
 #include "base/options.h"
 #include "cli/moments.h"
 #include "cli/output.h"
-#include "cli/publish.h"
 #include "cli/showing.h"
 #include "cli/source_path.h"
+#include "cli/whole_file.h"
 #include "export/export.h"
 #include "present/match.h"
 
@@ -115,9 +115,8 @@ struct exported {
     struct export_options options;
 };
 
-static int write_stream(FILE *out, void *context)
+static int write_stream(FILE *out, const struct exported *exported)
 {
-    struct exported *exported = context;
     struct strbuf why = STRBUF_INIT;
     struct profile *profile;
     if (profile_read(&profile, exported->path))
@@ -129,35 +128,44 @@ static int write_stream(FILE *out, void *context)
     return status;
 }
 
-static int write_database(const char *path, void *context)
+/* A database makes its own file, in the place of the one that was opened. */
+static int write_database(const struct exported *exported, const char *path)
 {
-    struct exported *exported = context;
+    unlink(path);
     return profile_unpack(exported->path, path) ? output_complain("export", profile_error()) : 0;
 }
 
-static int write_it(const struct arguments *arguments, struct exported *exported, const char *given)
+static int write_file(const struct exported *exported, const char *name, bool force)
 {
+    struct whole_file file;
+    int status = whole_file_open(&file, "export", name, force);
+    if (status)
+        return status;
+    status = exported->format->write ? write_stream(file.out, exported)
+                                     : write_database(exported, file.temporary.data);
+    return whole_file_close(&file, status);
+}
+
+static int write_it(const struct arguments *arguments, const struct exported *exported,
+                    const char *given)
+{
+    const struct export_format *format = exported->format;
     struct strbuf name = STRBUF_INIT;
     if (arguments->output)
         strbuf_add_string(&name, arguments->output);
     else
-        publish_default_name(&name, given, exported->format->ending);
-    struct publication publication = {.command = "export",
-                                      .name = name.data,
-                                      .force = arguments->force,
-                                      .write = exported->format->write ? write_stream : NULL,
-                                      .write_file = write_database,
-                                      .context = exported};
-    bool to_stdout = !strcmp(name.data, "-");
+        whole_file_default_name(&name, given, format->ending);
     int status;
-    if (to_stdout && !exported->format->write)
+    if (strcmp(name.data, "-"))
+        status = write_file(exported, name.data, arguments->force);
+    else if (!format->write)
         status =
             options_usage_error(&command, "a database cannot be written to stdout: give -o FILE");
-    else if (to_stdout && exported->format->is_binary && isatty(STDOUT_FILENO))
-        status = options_usage_error(&command, "%s is binary: give -o FILE, or a pipe",
-                                     exported->format->name);
+    else if (format->is_binary && isatty(STDOUT_FILENO))
+        status =
+            options_usage_error(&command, "%s is binary: give -o FILE, or a pipe", format->name);
     else
-        status = publish(&publication);
+        status = write_stream(stdout, exported);
     strbuf_release(&name);
     return status;
 }

@@ -59,18 +59,6 @@ static int complain(const char *sentence)
     return output_complain("html", sentence);
 }
 
-static void default_output(struct strbuf *name, const char *profile)
-{
-    size_t length = strlen(profile);
-    bool ended = length > 4 && (!strcmp(profile + length - 4, ".tmk") ||
-                                !strcmp(profile + length - 4, ".tmt"));
-    length -= ended ? 4 : 0;
-    while (length > 1 && profile[length - 1] == '/')
-        length--;
-    strbuf_add(name, profile, length);
-    strbuf_add_string(name, ".html");
-}
-
 static int write_to(FILE *out, const struct html_options *options, const char *name)
 {
     struct strbuf why = STRBUF_INIT;
@@ -112,7 +100,7 @@ int cmd_html(int argc, char **argv)
     if (arguments.output)
         strbuf_add_string(&name, arguments.output);
     else
-        default_output(&name, argv[operand]);
+        whole_file_default_name(&name, argv[operand], ".html");
     if (!status)
         status = strcmp(name.data, "-") ? write_file(&options, name.data, arguments.force)
                                         : write_to(stdout, &options, "to stdout");

@@ -3,9 +3,10 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 #include "base/options.h"
 #include "cli/output.h"
-#include "cli/publish.h"
+#include "cli/whole_file.h"
 #include "import/import.h"
 
 struct arguments {
@@ -37,20 +38,26 @@ static const struct options_command command = {
                 "  tidemark import massif.out.1234 && tidemark report massif.out.1234.tmk\n",
 };
 
-struct importing {
-    const char *path;
-    const struct import_format *format;
-};
-
-static int write_profile(const char *path, void *context)
+/* A profile makes its own file, in the place of the one that was opened. */
+static int import_to(const char *path, const struct import_format *format, const char *to)
 {
-    struct importing *importing = context;
     struct strbuf why = STRBUF_INIT;
     const struct import_format *as;
-    int error = import_file(importing->path, importing->format, path, &as, &why);
+    unlink(to);
+    int error = import_file(path, format, to, &as, &why);
     int status = error ? output_complain("import", why.length ? why.data : strerror(-error)) : 0;
     strbuf_release(&why);
     return status;
+}
+
+static int write_profile(const char *path, const struct import_format *format, const char *name,
+                         bool force)
+{
+    struct whole_file file;
+    int status = whole_file_open(&file, "import", name, force);
+    if (status)
+        return status;
+    return whole_file_close(&file, import_to(path, format, file.temporary.data));
 }
 
 int cmd_import(int argc, char **argv)
@@ -62,8 +69,8 @@ int cmd_import(int argc, char **argv)
     if (operand + 1 != argc)
         return options_usage_error(&command,
                                    operand == argc ? "no file given" : "more than one file given");
-    struct importing importing = {.path = argv[operand]};
-    if (arguments.from && !(importing.format = import_format_find(arguments.from)))
+    const struct import_format *format = NULL;
+    if (arguments.from && !(format = import_format_find(arguments.from)))
         return options_usage_error(&command,
                                    "'%s' cannot be imported: heaptrack, massif, dhat, "
                                    "pprof and jemalloc can",
@@ -72,13 +79,8 @@ int cmd_import(int argc, char **argv)
     if (arguments.output)
         strbuf_add_string(&name, arguments.output);
     else
-        publish_default_name(&name, argv[operand], ".tmk");
-    struct publication publication = {.command = "import",
-                                      .name = name.data,
-                                      .force = arguments.force,
-                                      .write_file = write_profile,
-                                      .context = &importing};
-    int status = publish(&publication);
+        whole_file_default_name(&name, argv[operand], ".tmk");
+    int status = write_profile(argv[operand], format, name.data, arguments.force);
     strbuf_release(&name);
     return status;
 }

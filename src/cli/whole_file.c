@@ -81,3 +81,15 @@ int whole_file_close(struct whole_file *file, int status)
     strbuf_release(&file->temporary);
     return status;
 }
+
+void whole_file_default_name(struct strbuf *name, const char *source, const char *ending)
+{
+    size_t length = strlen(source);
+    bool ended = length > 4 && (!strcmp(source + length - 4, ".tmk") ||
+                                !strcmp(source + length - 4, ".tmt"));
+    length -= ended ? 4 : 0;
+    while (length > 1 && source[length - 1] == '/')
+        length--;
+    strbuf_add(name, source, length);
+    strbuf_add_string(name, ending);
+}

@@ -19,6 +19,9 @@ int whole_file_open(struct whole_file *file, const char *command, const char *na
 /* `status` is of the writing: other than 0, and the file does not appear. Says "wrote NAME". */
 int whole_file_close(struct whole_file *file, int status);
 
+/* The name of what is made of `source` where none was given: .tmk and .tmt make way for `ending`. */
+void whole_file_default_name(struct strbuf *name, const char *source, const char *ending);
+
 /* "WHAT NAME: the error", as these say it. Returns the exit status for it. */
 int whole_file_complain_of(const char *command, const char *what, const char *name, int error);
 

@@ -56,7 +56,7 @@ exchanged imported run.tmk back.tmk alloc_count alloc_bytes live_count live_byte
 
 echo "# nothing is overwritten, nothing half is left"
 try tidemark export --to folded run.tmk
-sentence 'run.folded is there already'
+sentence 'will not replace run.folded'
 try tidemark export --to folded --force run.tmk
 sentence 'wrote run.folded'
 try tidemark export --to folded -o missing/out run.tmk
