@@ -5,8 +5,8 @@
 #include "bfm/os.h"
 
 /* Stretches in slots. What paid is asked for at longer and longer stretches; what did not is tried again
- * after 32 MiB, 128 MiB and then every 512. */
-enum { TRIAL = 2, HUGE_MOST = 16, SMALL_FIRST = 16, SMALL_MOST = 256 };
+ * after 128 MiB and then every 512. */
+enum { TRIAL = 2, HUGE_MOST = 16, SMALL_FIRST = 64, SMALL_MOST = 256 };
 
 static void note_time(struct heap *heap, uintptr_t slot, uint64_t now_ns)
 {
