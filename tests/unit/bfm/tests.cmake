@@ -24,3 +24,7 @@ if(NOT TIDEMARK_SANITIZE)
     add_test(NAME unit/bfm/names COMMAND bfm_names)
     set_tests_properties(unit/bfm/names PROPERTIES ENVIRONMENT "LD_PRELOAD=$<TARGET_FILE:libbfm>")
 endif()
+
+# libbfm.a brings the names of bfm.h and no others.
+add_test(NAME unit/bfm/archive COMMAND sh -c
+    "test -n \"$(nm -g --defined-only '$<TARGET_FILE:bfm>' | grep ' T bfm_malloc$')\" && ! nm -g --defined-only '$<TARGET_FILE:bfm>' | grep -E ' [A-Z] ' | grep -v ' bfm_'")
