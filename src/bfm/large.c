@@ -3,6 +3,7 @@
 #include <string.h>
 #include "bfm/options.h"
 #include "bfm/os.h"
+#include "bfm/pace.h"
 #include "bfm/pagemap.h"
 
 /* How many kept mappings are looked at for a new block. */
@@ -10,10 +11,13 @@ enum { KEPT_TRIES = 16 };
 /* A step is LARGE_STEP for each such piece of what is kept, so that a program that frees gigabytes and
  * does little else afterwards gives them back all the same. */
 #define KEPT_MUCH ((size_t)256 << 20)
+/* So much in use that huge pages are asked for without a trial. */
+#define HUGE_SURE ((size_t)512 << 20)
 
 static struct lock lock;
 static struct large *kept, *kept_oldest; /* newest first */
-static size_t kept_bytes, used_bytes; /* kept: what may be resident of it */
+static size_t kept_bytes; /* what may be resident of it */
+static _Atomic size_t used_bytes;
 static _Atomic bool anything_kept;
 
 void large_lock(void)
@@ -114,12 +118,12 @@ static struct large *find_kept(size_t bytes)
     return best;
 }
 
-/* As the tree component found; who does not know thinks so from half a gigabyte on. */
+/* As the tree component found; if it has not tried, from HUGE_SURE on. */
 static bool huge_pays(void)
 {
-    const struct pace *pace = &bfm_default_heap.pace;
+    int verdict = atomic_load_explicit(&bfm_huge_verdict, memory_order_relaxed);
 
-    return pace->huge_ns ? pace->huge_ns <= pace->small_ns : used_bytes >= (size_t)512 << 20;
+    return verdict ? verdict > 0 : atomic_load_explicit(&used_bytes, memory_order_relaxed) >= HUGE_SURE;
 }
 
 static uintptr_t map(size_t bytes, size_t align)

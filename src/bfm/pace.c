@@ -5,8 +5,15 @@
 #include "bfm/os.h"
 
 /* Stretches in slots. What paid is asked for at longer and longer stretches; what did not is tried again
- * after 32 MiB, 128 MiB and then every 512. */
-enum { TRIAL = 2, HUGE_MOST = 16, SMALL_FIRST = 16, SMALL_MOST = 256 };
+ * after 128 MiB and then every 512. */
+enum { TRIAL = 2, HUGE_MOST = 16, SMALL_FIRST = 64, SMALL_MOST = 256 };
+
+_Atomic int bfm_huge_verdict;
+
+static bool pays(const struct pace *pace)
+{
+    return pace->huge_ns <= pace->small_ns;
+}
 
 static void note_time(struct heap *heap, uintptr_t slot, uint64_t now_ns)
 {
@@ -15,11 +22,8 @@ static void note_time(struct heap *heap, uintptr_t slot, uint64_t now_ns)
     uint64_t took_ns = now_ns - pace->entered_ns;
 
     *average = *average ? (*average * 7 + took_ns) / 8 : took_ns;
-}
-
-static bool pays(const struct pace *pace)
-{
-    return pace->huge_ns <= pace->small_ns;
+    if (pace->huge_ns)
+        atomic_store_explicit(&bfm_huge_verdict, pays(pace) ? 1 : -1, memory_order_relaxed);
 }
 
 /* How many slots the next stretch has, and of which kind. */

@@ -12,6 +12,9 @@
  * lock. */
 void pace_enter(struct heap *heap, uintptr_t to);
 
+/* What was found out last, for who has not the lock: > 0 they pay, < 0 they do not, 0 unknown. */
+extern _Atomic int bfm_huge_verdict;
+
 static inline bool region_is_huge(const struct region *region, uintptr_t address)
 {
     size_t slot = (address - region->start) >> SLOT_SHIFT;

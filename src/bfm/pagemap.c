@@ -1,5 +1,6 @@
 /* Leaves of the page map, and runs of bits in them. */
 #include "bfm/pagemap.h"
+#include "bfm/options.h"
 #include "bfm/os.h"
 
 _Atomic(struct leaf *) bfm_leaves[LEAF_COUNT];
@@ -13,6 +14,8 @@ static bool cover_leaf(size_t index)
     leaf = os_map(sizeof *leaf, 1);
     if (!leaf)
         return false;
+    if (options.huge_always) /* sparsely used: huge pages would make it large */
+        os_use_huge_pages(leaf, sizeof *leaf, false);
     /* Two heaps may want the same leaf at once: the second throws its own away. */
     if (!atomic_compare_exchange_strong(&bfm_leaves[index], &none, leaf))
         os_unmap(leaf, sizeof *leaf);

@@ -16,3 +16,15 @@ file(GLOB corpus CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/fuzz/corpus/bfm/*)
 add_executable(fuzz_bfm_corpus ${CMAKE_SOURCE_DIR}/fuzz/fuzz_bfm.c ${CMAKE_SOURCE_DIR}/fuzz/run_corpus.c)
 target_link_libraries(fuzz_bfm_corpus PRIVATE tm_bfm)
 add_test(NAME fuzz/bfm COMMAND fuzz_bfm_corpus ${corpus})
+
+# The sanitizers bring a malloc of their own.
+if(NOT TIDEMARK_SANITIZE)
+    add_executable(bfm_names unit/bfm/names.c)
+    target_compile_options(bfm_names PRIVATE -fno-builtin -Wno-deprecated-declarations)
+    add_test(NAME unit/bfm/names COMMAND bfm_names)
+    set_tests_properties(unit/bfm/names PROPERTIES ENVIRONMENT "LD_PRELOAD=$<TARGET_FILE:libbfm>")
+endif()
+
+# libbfm.a brings the names of bfm.h and no others.
+add_test(NAME unit/bfm/archive COMMAND sh -c
+    "test -n \"$(nm -g --defined-only '$<TARGET_FILE:bfm>' | grep ' T bfm_malloc$')\" && ! nm -g --defined-only '$<TARGET_FILE:bfm>' | grep -E ' [A-Z] ' | grep -v ' bfm_'")
