@@ -35,6 +35,10 @@ struct rerun {
     bool has_window;
     bool has_begun;          /* the window */
     struct border from, to;  /* `to` is not included */
+    /* Readings of the window that stand before its events. */
+    struct trace_note *early;
+    size_t early_count, early_room;
+    bool is_short_of_memory;
     uint64_t last_ticks;     /* of the recording's last snapshot; 0: not known */
     bool is_complete;        /* it has been written … */
     uint64_t written_events; /* … after so many events */
@@ -336,10 +340,45 @@ static int play_part(struct rerun *rerun, const struct trace_events *events, uin
     return error;
 }
 
+static int keep_early(struct rerun *rerun, const struct trace_note *note)
+{
+    if (rerun->early_count == rerun->early_room) {
+        size_t room = rerun->early_room ? 2 * rerun->early_room : 16;
+        struct trace_note *more = realloc(rerun->early, room * sizeof *more);
+        if (!more)
+            return -ENOMEM;
+        rerun->early = more;
+        rerun->early_room = room;
+    }
+    rerun->early[rerun->early_count++] = *note;
+    return 0;
+}
+
+/* A reading of the process stands where it was made, and events are merged later than they happen: it
+ * stands before events that were before it. So what readings a window has is said by their times, not
+ * by its events; and a thread whose end stands in it may end behind it. */
+static bool is_of_window(void *context, const struct trace_note *note)
+{
+    struct rerun *rerun = context;
+    if (note->kind == TRACE_STREAM_ENDED)
+        return note->values[1] <= rerun->to.ticks;
+    if (note->kind != TRACE_SAMPLE)
+        return true;
+    if (note->values[0] < rerun->from.ticks || note->values[0] > rerun->to.ticks)
+        return false;
+    if (!rerun->has_begun && keep_early(rerun, note))
+        rerun->is_short_of_memory = true;
+    return rerun->has_begun;
+}
+
 static void begin_window(struct rerun *rerun)
 {
     rerun->has_begun = true;
     replay_restart(rerun->replay, rerun->from.ticks, rerun->clock.first_tick_ns);
+    for (size_t i = 0; i < rerun->early_count; i++) {
+        const uint64_t *values = rerun->early[i].values;
+        replay_memory_sample(rerun->replay, values[0], values[1], values[2], values[3]);
+    }
 }
 
 /* What is before the window decides what is alive in it. */
@@ -402,7 +441,7 @@ static int play_all(struct rerun *rerun, unsigned threads)
     ahead_end(ahead);
     if (rerun->has_window && !rerun->has_begun)
         begin_window(rerun);
-    return status == 1 ? 0 : status;
+    return status != 1 ? status : rerun->is_short_of_memory ? -ENOMEM : 0;
 }
 
 /* ---- The window ---------------------------------------------------------------------------- */
@@ -459,6 +498,7 @@ static int replay_and_write(struct rerun *rerun)
     rerun->player = (struct trace_player){
         .replay = rerun->replay,
         .lenient = true,
+        .is_wanted = rerun->has_window ? is_of_window : NULL,
         .snapshot = rerun->has_window ? NULL : on_snapshot,
         .context = rerun};
     int error = list_sightings(rerun);
@@ -486,6 +526,7 @@ static int finish(struct rerun *rerun, const char *path, int error)
 static void release(struct rerun *rerun)
 {
     replay_free(rerun->replay);
+    free(rerun->early);
     free(rerun->sightings);
     profile_free(rerun->supplement);
     trace_origins_release(&rerun->origins);

@@ -228,6 +228,8 @@ struct trace_player {
     struct replay *replay;
     uint32_t streams; /* that have begun */
     bool lenient;     /* streams that nothing told of begin by themselves, with thread id 0 */
+    /* NULL, or asked of each note: false leaves it out. */
+    bool (*is_wanted)(void *context, const struct trace_note *note);
     /* NULL, or called for each TRACE_SNAPSHOT. 0 or an error that ends the playing. */
     int (*snapshot)(void *context, uint64_t ticks, double tick_ns);
     void *context;
