@@ -371,16 +371,17 @@ static bool collect_sites(struct inquiry *inquiry)
     const struct profile *profile = inquiry->profile;
     struct frame_groups groups;
     inquiry->hidden = frames_of_libraries(profile);
-    inquiry->sites = calloc(profile->site_count + 1, sizeof *inquiry->sites);
     inquiry->order = calloc(profile->site_count + 1, sizeof *inquiry->order);
     inquiry->site_of_node = malloc((profile->node_count + 1) * sizeof *inquiry->site_of_node);
-    if (!inquiry->hidden || !inquiry->sites || !inquiry->order || !inquiry->site_of_node ||
+    if (!inquiry->hidden || !inquiry->order || !inquiry->site_of_node ||
         frame_groups_init(&groups, profile, inquiry->hidden, NULL))
         return false;
     memset(inquiry->site_of_node, 0xff, (profile->node_count + 1) * sizeof *inquiry->site_of_node);
-    merge_sites(inquiry, &groups);
+    inquiry->sites = calloc(groups.count + 1, sizeof *inquiry->sites);
+    if (inquiry->sites)
+        merge_sites(inquiry, &groups);
     frame_groups_release(&groups);
-    return true;
+    return inquiry->sites;
 }
 
 /* ---- All of it ----------------------------------------------------------------------------- */
