@@ -119,6 +119,9 @@ export function testInteraction(world) {
         assert.match(svg.text, /^<svg [\s\S]*Table::fill[\s\S]*<\/svg>$/);
         const png = await session.saved(session.button("PNG"), true);
         assert.equal(png.text.subarray(1, 4).toString("latin1"), "PNG");
+        const csv = await session.saved(session.button("CSV"));
+        assert.match(csv.text, /^frame,parent,depth,function,place,module,value,self\n0,,0,all,,,\d+/);
+        assert.match(csv.text, /Table::fill/);
         const plain = await box.locator("canvas").screenshot();
         await page.getByLabel("Colour").selectOption("life");
         await session.settle();
@@ -139,6 +142,58 @@ export function testInteraction(world) {
         };
         assert.equal(await depth({ metric: "alloc_bytes" }), 13);
         assert.equal(await depth({ metric: "alloc_bytes", collapse: "1" }), 1);
+        session.noErrors();
+    });
+
+    test("call tree: the context menu focuses, leads to the source, hides and copies; the graph as PNG", async (t) => {
+        const session = await open(t), { page } = session;
+        await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+        const nodes = page.locator("g.node"), fill = nodes.filter({ hasText: "Table::fill" }).first();
+        const choose = async (item) => {
+            await session.go("tree");
+            await fill.locator("text").first().click({ button: "right" });
+            await page.getByRole("menuitem", { name: item }).click();
+            await session.settle();
+        };
+        await choose("Focus on this function");
+        const key = hashOf(await session.state()).get("fn");
+        assert.ok(Number(key) >= 0);
+        await choose("Source");
+        assert.match(await session.state(), /^#\/source/);
+        assert.match(await session.text(".split, .main"), /threads\.cpp/);
+        await choose("Copy name");
+        assert.equal(await page.evaluate(() => navigator.clipboard.readText()), "Table::fill(int)");
+        await session.go("tree");
+        const before = await nodes.count();
+        await choose("Hide it here");
+        assert.equal(await page.locator(`#n${key}`).count(), 0);
+        assert.ok((await nodes.count()) < before);
+        assert.match(await session.text("[data-hidden]"), /1 hidden/);
+        for (const [as, label] of [["table", "inclusive"], ["down", "Call tree"]]) {
+            await session.go("tree", { opt: `as:${as},hidden:${key}` });
+            assert.ok(!(await session.json(label)).some((row) => /Table::fill/.test(Object.values(row).join(" "))), as);
+        }
+        await session.go("tree", { opt: `hidden:${key}` });
+        await session.press("show again");
+        assert.equal(await nodes.count(), before);
+        const png = await session.saved(session.button("PNG"), true);
+        assert.equal(png.text.subarray(1, 4).toString("latin1"), "PNG");
+        assert.ok(png.text.length > 2000, "something is drawn");
+        session.noErrors();
+    });
+
+    test("summary: the separate peaks are the report's; stacks: the deepest call path, from the inside out", async (t) => {
+        const session = await open(t), { page } = session;
+        const said = report(world.tidemark, world.profiles.threads);
+        const rows = page.locator("table[aria-label='Separate peaks'] tr");
+        assert.equal(await rows.count(), said.peaks.length);
+        for (const [at, peak] of said.peaks.entries()) assert.equal(await rows.nth(at).locator("td").first().getAttribute("title"), exact(peak.bytes, "bytes"));
+        const deep = said.threads.findIndex((each) => each.stack_deepest_path?.function);
+        assert.ok(deep >= 0);
+        await session.go("stacks", { thread: String(deep) });
+        const frames = await page.locator("[data-deepest] li").allInnerTexts();
+        assert.ok(frames.length > 5 && frames.some((each) => each.startsWith("descend ")) && frames.some((each) => each.startsWith("work ")), frames.join("; "));
+        assert.ok(frames.findIndex((each) => each.startsWith("descend ")) < frames.findIndex((each) => each.startsWith("work ")));
         session.noErrors();
     });
 
@@ -319,7 +374,7 @@ export function testInteraction(world) {
 
     test("charts are saved as PNG, SVG and CSV", async (t) => {
         const session = await open(t), { page } = session;
-        for (const [view, title] of [["timeline", "Levels"], ["sizes", "Sizes asked for"], ["sizes", "Size × lifetime"], ["globals", "Variables by"]]) {
+        for (const [view, title] of [["summary", "Memory over time"], ["summary", "Where resident memory is"], ["timeline", "Levels"], ["sizes", "Sizes asked for"], ["sizes", "Size × lifetime"], ["globals", "Variables by"]]) {
             await session.go(view);
             await page.reload(); /* Chromium asks before a page's eleventh download. */
             await session.settle();

@@ -48,12 +48,14 @@ export interface GraphOptions {
     up: number; /* calls outwards from the focus that are drawn */
     down: number;
     most: number; /* functions */
+    hidden?: ReadonlySet<number>; /* keys that are left out, and all calls to and from them */
 }
 export interface CallGraph { keys: number[]; edges: Edge[]; left: number }
 
 /* `exclusive`: of what is shown (hidden frames have none), so that functions without a call are there. */
 export function pruneGraph(edges: readonly Edge[], inclusive: ArrayLike<number>, exclusive: ArrayLike<number>, options: GraphOptions): CallGraph {
-    const big = edges.filter((edge) => inclusive[edge.from]! >= options.least && inclusive[edge.to]! >= options.least && edge.value >= options.least / 4);
+    const isHidden = (key: number) => !!options.hidden?.has(key);
+    const big = edges.filter((edge) => !isHidden(edge.from) && !isHidden(edge.to) && inclusive[edge.from]! >= options.least && inclusive[edge.to]! >= options.least && edge.value >= options.least / 4);
     let chosen = new Set<number>();
     if (options.focus >= 0) {
         chosen.add(options.focus);
@@ -61,7 +63,7 @@ export function pruneGraph(edges: readonly Edge[], inclusive: ArrayLike<number>,
         grow(chosen, options.focus, options.up, big, (edge) => [edge.to, edge.from]);
     } else {
         for (const edge of big) chosen.add(edge.from).add(edge.to);
-        for (let key = 0; key < exclusive.length; key++) if (exclusive[key]! > 0 && inclusive[key]! >= options.least) chosen.add(key);
+        for (let key = 0; key < exclusive.length; key++) if (!isHidden(key) && exclusive[key]! > 0 && inclusive[key]! >= options.least) chosen.add(key);
     }
     const sorted = [...chosen].sort((a, b) => inclusive[b]! - inclusive[a]!);
     const left = Math.max(0, sorted.length - options.most);

@@ -1,11 +1,12 @@
 /* Stacks: how deep each thread's went, how much of it was ever touched, and where it was deepest. */
 import { useMemo, useState } from "preact/hooks";
 import type { JSX } from "preact";
-import { shortName } from "../model/profile.ts";
+import { baseName, shortName } from "../model/profile.ts";
 import { bytes, duration } from "../model/units.ts";
 import { go, link, state } from "../state/state.ts";
 import { Table, type Column } from "../widgets/table.tsx";
-import { NotRecorded, Ready, useLoaded } from "../widgets/states.tsx";
+import { Plot, type PlotSeries } from "../widgets/plot.tsx";
+import { Card, NotRecorded, Ready, useLoaded } from "../widgets/states.tsx";
 import type { Thread } from "./threads.tsx";
 import type { ViewProps } from "./registry.ts";
 
@@ -32,11 +33,21 @@ function Stacks({ threads, profile }: ViewProps & { threads: Row[] }): JSX.Eleme
         { id: "where", title: "deepest in", width: "minmax(240px, 3fr)", text: (row) => row.stack_deepest_path?.function ?? "",
           show: (row) => row.stack_deepest_path?.function ? <a href={link({ view: "flame", node: row.stack_deepest_path.node ?? -1 })}>{shortName(row.stack_deepest_path.function)}</a> : <span class="dim">not known</span> },
     ], [threads, profile]);
+    const rank = (each: Row) => (each.stack_deepest_path?.node ? 2 ** 50 : 0) + (each.stack_deepest_bytes ?? -1); /* where a path is known, first */
+    const deepest = threads.reduce((best, each) => (rank(each) > rank(best) ? each : best), threads[0]!);
+    const chosen = threads[state.value.thread] ?? deepest;
     return (
         <>
-            <p class="dim pad">{profile.has("stacks") ? "In the table below, a" : "A"} stack's extent is seen when the thread allocates or frees; what it did deeper in between is not ({duration(profile.durationNs)} were recorded). Pages that were touched and are resident show it where they are known. The deepest moment of each thread is kept, not its stack over time.</p>
+            <p class="dim pad">{profile.has("stacks") ? "In the table below, a" : "A"} stack's extent is seen when the thread allocates or frees; what it did deeper in between is not ({duration(profile.durationNs)} were recorded). Pages that were touched and are resident show it where they are known. Of each thread the deepest moment is kept{profile.has("stacks") ? ", and how it came to that" : "; over time all stacks together are known, from the looks at the process"}.</p>
             {profile.has("stacks") && <ExactStacks profile={profile} threads={threads} />}
-            <Table name="stacks" label="Stacks of threads" rows={threads} columns={columns} sort={state.value.sort || "-deepest"} onSort={(next) => go({ sort: next }, "replace")} rowKey={(row) => row.index} />
+            <div style={{ flex: "1 1 50%", minHeight: "150px", display: "flex", flexDirection: "column" }}>
+                <Table name="stacks" label="Stacks of threads" rows={threads} columns={columns} sort={state.value.sort || "-deepest"} onSort={(next) => go({ sort: next }, "replace")} rowKey={(row) => row.index}
+                    selected={chosen.index} onSelect={(row) => go({ thread: row.index }, "replace")} />
+            </div>
+            <div class="split" style={{ flex: "0 1 auto", maxHeight: "60%", overflow: "auto" }}>
+                <DeepestPath profile={profile} of={chosen} />
+                <OverTime profile={profile} of={chosen} />
+            </div>
         </>
     );
 }
@@ -73,4 +84,39 @@ function layerColumns(stack: Exact): Column<Layer>[] {
         { id: "frames", title: "frames", width: "100px", number: (row) => row.frames, show: (row) => String(row.frames) },
         { id: "function", title: "function", width: "minmax(240px, 3fr)", text: (row) => row.function ?? "", show: (row) => row.function ? shortName(row.function) : <span class="dim">?</span> },
     ];
+}
+
+/* The whole call path at which the thread's stack was seen deepest, innermost frame first. */
+function DeepestPath({ profile, of }: ViewProps & { of: Row }): JSX.Element {
+    const node = of.stack_deepest_path?.node ?? -1;
+    const loaded = useLoaded(() => profile.callTree(), [profile]);
+    return (
+        <Card title={`Deepest call path of thread ${of.tid} ${of.name ?? ""}`} tools={of.stack_deepest_bytes === null ? undefined : <span class="dim">{bytes(of.stack_deepest_bytes)}</span>}>
+            {node <= 0 ? <p class="dim">Not known: no event of this thread says at which call its stack was deepest.</p> : <Ready of={loaded}>{({ tree, passes, names }) => (
+                <ol data-deepest style={{ margin: 0, paddingLeft: "2.6em" }}>{(node < tree.nodeCount ? passes.path(node) : []).map((line, at) => {
+                    const file = names.file(tree.lineFile[line]!);
+                    return <li key={at} class="nowrap" title={names.ofLine(line)}>{shortName(names.ofLine(line))} {file
+                        ? <a href={link({ view: "source", file, line: tree.lineNumber[line]! })}>{baseName(names.place(line))}</a> : <span class="dim">{names.place(line)}</span>}</li>;
+                })}</ol>)}</Ready>}
+        </Card>
+    );
+}
+
+/* Where hooks were in the functions: the thread's stack, each time it was deeper than before. Else the resident
+ * bytes of all stacks at each look that made a ledger. */
+function OverTime({ profile, of }: ViewProps & { of: Row }): JSX.Element {
+    const exact = useLoaded(async () => (profile.has("stacks") ? (await profile.json<{ stacks: Exact[] }>("stacks")).stacks : []), [profile]);
+    const growth = (exact.state === "there" ? exact.value : []).find((each) => each.thread === of.index)?.growth;
+    const data = useMemo(() => {
+        const looks = (profile.summary.samples ?? []).filter((each) => each.ledger?.["stack_bytes"] !== undefined);
+        const series = (title: string, values: number[]): PlotSeries[] => [{ title, tone: "data-6", values, format: (value) => bytes(value), points: true, binary: true, stepped: !!growth?.length }];
+        return growth?.length ? { x: growth.map(([time]) => time), series: series(`thread ${of.tid}, deepest so far`, growth.map(([, size]) => size)) }
+            : { x: looks.map((each) => each.time_ns), series: series("all stacks, resident", looks.map((each) => each.ledger!["stack_bytes"]!)) };
+    }, [profile, growth, of]);
+    return (
+        <Card title={growth?.length ? `Stack of thread ${of.tid} over time` : "All stacks over time"}>
+            {data.x.length ? <Plot name="stacks-over-time" label={growth?.length ? "The thread's deepest stack so far" : "Resident bytes of all stacks at each look"} x={data.x} formatX={(value) => duration(value)} series={data.series} height={170} range={[0, Math.max(1, profile.durationNs)]} />
+                : <p class="dim">Not known: {profile.window ? "looks at the process are of the whole run" : "the process was not looked at (--no-looks)"}.</p>}
+        </Card>
+    );
 }

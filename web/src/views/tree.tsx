@@ -12,10 +12,10 @@ import { focusKey, shownColumn, shownMetric, wantedSites } from "../state/profil
 import { go, state } from "../state/state.ts";
 import { theme } from "../state/theme.ts";
 import { getOption, withOptions } from "../state/url.ts";
-import { saveText } from "../widgets/save.ts";
+import { savePicture, saveText } from "../widgets/save.ts";
 import { Table, type Column } from "../widgets/table.tsx";
 import { Ready, useLoaded } from "../widgets/states.tsx";
-import { showMenu } from "../widgets/tooltip.tsx";
+import { showMenu, type MenuItem } from "../widgets/tooltip.tsx";
 import { functionMenu } from "./functions.tsx";
 import type { ViewProps } from "./registry.ts";
 
@@ -56,6 +56,19 @@ async function layOut(dot: string): Promise<string> {
     });
 }
 
+/* Functions that are not drawn, by hand. */
+function hiddenKeys(): ReadonlySet<number> {
+    return new Set((getOption(state.value, "hidden") ?? "").split(".").filter((text) => /^\d+$/.test(text)).map(Number));
+}
+const withHidden = (keys: Iterable<number>) => withOptions(state.value, { hidden: [...keys].join(".") || undefined });
+
+/* What one can do with a function here: as everywhere, and to have it out of the way. */
+function treeMenu(key: number, name: string): MenuItem[] {
+    const items = functionMenu(key, name);
+    items.splice(-1, 0, { title: "Hide it here", run: () => go({ opt: withHidden([...hiddenKeys(), key]) }) });
+    return items;
+}
+
 const numberOption = (name: string, usual: number) => Number(getOption(state.value, name) ?? usual);
 
 function Graph({ profile, calls, metric }: ViewProps & { calls: Calls; metric: string }): JSX.Element {
@@ -63,10 +76,11 @@ function Graph({ profile, calls, metric }: ViewProps & { calls: Calls; metric: s
     const { fn, search } = state.value;
     const unit = profile.unitOf(metric);
     const up = numberOption("up", 4), down = numberOption("down", 6);
-    const usual = useMemo(() => usualShare(edges, inclusive, exclusive, total, { focus: fn, up, down, most: 120 }), [edges, fn, up, down]);
+    const hiding = getOption(state.value, "hidden") ?? "", hidden = useMemo(hiddenKeys, [hiding]);
+    const usual = useMemo(() => usualShare(edges, inclusive, exclusive, total, { focus: fn, up, down, most: 120, hidden }), [edges, fn, up, down, hidden]);
     const least = numberOption("least", usual);
     const dark = theme.value === "dark";
-    const graph = useMemo(() => pruneGraph(edges, inclusive, exclusive, { focus: fn, least: (total * least) / 100, up, down, most: 120 }), [edges, fn, least, up, down]);
+    const graph = useMemo(() => pruneGraph(edges, inclusive, exclusive, { focus: fn, least: (total * least) / 100, up, down, most: 120, hidden }), [edges, fn, least, up, down, hidden]);
     const dot = useMemo(() => toDot(graph, { name: (key) => shortName(of.names.ofKey(key)), value: (value) => format(value, unit), total, inclusive, exclusive, focus: fn, dark }), [graph, dark]);
     const svg = useLoaded(() => layOut(dot), [dot]);
     const choose = (name: string, title: string, values: readonly number[], usual: number, suffix = "") => (
@@ -81,6 +95,7 @@ function Graph({ profile, calls, metric }: ViewProps & { calls: Calls; metric: s
             <div class="bar-row">
                 <b>{profile.titleOf(metric)}</b>
                 {choice("graph", "graph")}{choice("down", "tree table")}{choice("table", "callers and callees")}
+                {hidden.size > 0 && <span data-hidden title={[...hidden].map((key) => of.names.ofKey(key)).join("\n")}>{hidden.size} hidden <button class="plain" onClick={() => go({ opt: withHidden([]) })}>show again</button></span>}
                 {drawn && <>{choose("least", "at least", shares, usual, " %")}{fn >= 0 && <>{choose("up", "callers", [0, 1, 2, 4, 8, 30], 4)}{choose("down", "callees", [0, 1, 2, 4, 6, 12, 30], 6)}</>}
                     <span class="dim">double click: focus · right click: more · wheel: zoom · drag: move · 0: all of it</span></>}
             </div>
@@ -88,6 +103,7 @@ function Graph({ profile, calls, metric }: ViewProps & { calls: Calls; metric: s
                 : as === "down" ? <Down profile={profile} of={of} metric={metric} />
                 : <Ready of={svg}>{(text) => <Picture svg={text} of={of} find={search} middle={fn >= 0 ? fn : (graph.keys[0] ?? -1)} />}</Ready>}
             {drawn && <div class="bar-row dim"><span>{graph.keys.length} functions, {graph.edges.length} calls{graph.left ? `; ${graph.left} more are not drawn` : ""}</span><span style={{ flex: 1 }} />
+                <button class="plain" onClick={() => svg.state === "there" && void savePicture("calls.png", svg.value)}>PNG</button>
                 <button class="plain" onClick={() => svg.state === "there" && saveText("calls.svg", "image/svg+xml", svg.value)}>SVG</button>
                 <button class="plain" onClick={() => saveText("calls.dot", "text/vnd.graphviz", dot)}>DOT</button></div>}
         </>
@@ -166,7 +182,7 @@ function Picture({ svg, of, find, middle }: { svg: string; of: CallTree; find: s
                 const key = keyOf(event.target);
                 if (key < 0) return;
                 event.preventDefault();
-                showMenu(event.clientX, event.clientY, functionMenu(key, of.names.ofKey(key)));
+                showMenu(event.clientX, event.clientY, treeMenu(key, of.names.ofKey(key)));
             }}>
             <div ref={box} style={{ transformOrigin: "0 0", transform: `translate(${moved.x}px, ${moved.y}px) scale(${moved.zoom})`, width: "max-content" }} />
         </div>
@@ -192,7 +208,8 @@ function DownTable({ of, flame, children_, unit, title }: { of: CallTree; flame:
         setChosen(0);
     }, [flame]);
     const { names } = of, total = flame.frames[0]!.value;
-    const rows = useMemo(() => downRows(flame, children_, turned), [flame, turned]);
+    const hiding = getOption(state.value, "hidden") ?? "";
+    const rows = useMemo(() => withoutHidden(downRows(flame, children_, turned), flame, hiddenKeys()), [flame, turned, hiding]);
     const wanted = state.value.search.toLowerCase();
     const turn = (row: DownRow) => row.open !== null && setTurned(new Map(turned).set(row.at, !row.open));
     const name = (row: DownRow) => (row.at ? names.ofLine(flame.frames[row.at]!.line) : "all");
@@ -209,8 +226,19 @@ function DownTable({ of, flame, children_, unit, title }: { of: CallTree; flame:
     ];
     return <Table name="call-tree" label="Call tree" ordered rows={rows} columns={columns} sort="" onSort={() => {}} rowKey={(row) => row.at} selected={chosen} onSelect={(row) => setChosen(row.at)}
         branch={(row) => row} onToggle={turn} onOpen={turn}
-        onMenu={(row, x, y) => row.at && showMenu(x, y, functionMenu(flame.frames[row.at]!.key, name(row)))}
+        onMenu={(row, x, y) => row.at && showMenu(x, y, treeMenu(flame.frames[row.at]!.key, name(row)))}
         foot={<span>→ and ← open and close{flame.cut ? `; below ${share(0.0002)} of the whole nothing is opened` : ""}</span>} />;
+}
+
+/* Rows without those of functions that are hidden, and what is below them. */
+function withoutHidden(rows: DownRow[], flame: Flame, hidden: ReadonlySet<number>): DownRow[] {
+    let below = Infinity; /* the level of a hidden row whose children are passed over */
+    return rows.filter((row) => {
+        if (row.level > below) return false;
+        const out = row.at > 0 && hidden.has(flame.frames[row.at]!.key);
+        below = out ? row.level : Infinity;
+        return !out;
+    });
 }
 
 interface Call { key: number; name: string; value: number; inclusive: number; exclusive: number }
@@ -219,7 +247,8 @@ function Butterfly({ calls, unit, search }: { calls: Calls; unit: Unit; search: 
     const { of, edges, inclusive, exclusive, total } = calls;
     const { fn, sort } = state.value;
     const row = (key: number, value: number): Call => ({ key, name: of.names.ofKey(key), value, inclusive: inclusive[key]!, exclusive: exclusive[key]! });
-    const fits = (each: Call) => each.name.toLowerCase().includes(search.toLowerCase());
+    const hidden = hiddenKeys();
+    const fits = (each: Call) => !hidden.has(each.key) && each.name.toLowerCase().includes(search.toLowerCase());
     const callers = useMemo(() => edges.filter((edge) => edge.to === fn).map((edge) => row(edge.from, edge.value)), [calls, fn]);
     const callees = useMemo(() => edges.filter((edge) => edge.from === fn).map((edge) => row(edge.to, edge.value)), [calls, fn]);
     const all = useMemo(() => (fn >= 0 ? [] : [...inclusive].flatMap((value, key) => (value > 0 ? [row(key, value)] : []))), [calls, fn]);
@@ -231,7 +260,7 @@ function Butterfly({ calls, unit, search }: { calls: Calls; unit: Unit; search: 
     ];
     const table = (name: string, title: string, rows: readonly Call[]) => (
         <Table name={name} label={title} rows={rows.filter(fits)} columns={columns(title)} sort={sort || "-value"} onSort={(next) => go({ sort: next }, "replace")} rowKey={(each) => each.key}
-            onOpen={(each) => go({ fn: each.key })} onMenu={(each, x, y) => showMenu(x, y, functionMenu(each.key, each.name))} empty="None." foot={<span>double click: its callers and callees</span>} />);
+            onOpen={(each) => go({ fn: each.key })} onMenu={(each, x, y) => showMenu(x, y, treeMenu(each.key, each.name))} empty="None." foot={<span>double click: its callers and callees</span>} />);
     if (fn < 0) return table("functions", "inclusive", all);
     return (
         <>
