@@ -124,7 +124,7 @@ function Ledger({ of }: { of: Profile }): JSX.Element | null {
     return (
         <Card title={`Where resident memory is (${sample.why})`} tools={<a href={link({ view: "resident" })}>resident</a>}>
             <LedgerBar ledger={ledger} />
-            <dl class="facts" style={{ marginTop: "6px" }}>
+            <dl class="facts" data-ledger style={{ marginTop: "6px" }}>
                 {ledgerParts.filter(([name]) => ledger[name] !== undefined && (ledger[name] !== 0 || name === "unexplained_bytes")).map(([name, title, tone]) => (
                     <><dt><span class="swatch" style={{ display: "inline-block", width: "10px", height: "10px", background: `var(--${tone})` }} /> {title}</dt>
                         <dd title={exact(ledger[name]!, "bytes")}>{format(ledger[name]!, "bytes")} <span class="dim">{whole ? share(ledger[name]! / whole) : ""}</span></dd></>))}
