@@ -175,14 +175,21 @@ function Scaling(): JSX.Element {
     const jobs = profileNames.value.map((_, at) => profileAt(at)).filter((each): each is Profile => !!each?.has("ranks"));
     const loaded = useLoaded(() => Promise.all(jobs.map(async (profile) => {
         const peaks = (await loadJob(profile)).ranks.flatMap((rank) => (rank.beside || rank.peak_bytes === null ? [] : [rank.peak_bytes]));
-        return { ranks: peaks.length, most: Math.max(...peaks), mean: peaks.reduce((a, b) => a + b, 0) / peaks.length };
+        const sum = peaks.reduce((a, b) => a + b, 0);
+        return { index: profile.index, name: profileNames.value[profile.index]?.name ?? "", ranks: peaks.length, most: peaks.reduce((a, b) => Math.max(a, b), 0), mean: peaks.length ? sum / peaks.length : 0, sum };
     })), [jobs.length]);
     if (jobs.length < 2) return <></>;
     return (
         <Ready of={loaded}>{(sizes) => {
-            const sorted = sizes.slice().sort((a, b) => a.ranks - b.ranks);
-            return <div class="pad"><Card title="Memory of a rank over the jobs that are open"><table><thead><tr><th class="number">ranks</th><th class="number">highest</th><th class="number">mean</th></tr></thead>
-                <tbody>{sorted.map((each) => <tr key={each.ranks}><td class="number">{each.ranks}</td><td class="number">{bytes(each.most)}</td><td class="number">{bytes(each.mean)}</td></tr>)}</tbody></table></Card></div>;
+            const sorted = sizes.filter((each) => each.ranks > 0).sort((a, b) => a.ranks - b.ranks), first = sorted[0];
+            if (!first) return <></>;
+            const highest = sorted.reduce((best, each) => Math.max(best, each.most), 1);
+            return <div class="pad"><Card title="Memory of a rank over the jobs that are open"><table aria-label="Scaling" style={{ width: "100%" }}>
+                <thead><tr><th style={{ textAlign: "left" }}>job</th><th class="number">ranks</th><th style={{ width: "24%" }}><span class="dim">highest rank's</span></th><th class="number">high-water mark</th><th class="number">mean of a rank's</th><th class="number" title="The mean against that of the job with fewest ranks: with a problem of one size it should fall as ranks are added">mean, of the smallest job's</th><th class="number">of all ranks together</th></tr></thead>
+                <tbody>{sorted.map((each) => <tr key={each.index} style={each.index === state.value.profile ? { fontWeight: 600 } : {}}><td class="nowrap">{each.name}</td><td class="number">{each.ranks}</td>
+                    <td style={{ padding: "0 8px" }}><div style={{ height: "10px", width: `${(100 * each.most) / highest}%`, background: "var(--data-1)" }} /></td>
+                    <td class="number" title={exact(each.most, "bytes")}>{bytes(each.most)}</td><td class="number" title={exact(Math.round(each.mean), "bytes")}>{bytes(each.mean)}</td>
+                    <td class="number">{each === first ? "" : share(each.mean / first.mean)}</td><td class="number" title={exact(each.sum, "bytes")}>{bytes(each.sum)}</td></tr>)}</tbody></table></Card></div>;
         }}</Ready>
     );
 }
