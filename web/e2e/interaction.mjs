@@ -270,6 +270,32 @@ export function testInteraction(world) {
         session.noErrors();
     });
 
+    /* Until the suite's program says something of itself, what a server would say of it. */
+    test("timeline: marks and regions; a region's time is a range for every view", async (t) => {
+        const session = await open(t), { page } = session;
+        const ms = 1e6, headers = { "Tidemark-Generation": "1" };
+        const region = { name: "assemble", entered_count: 3, unended_count: 0, open_count: 0, time_ns: 5 * ms, first_ns: 2 * ms, last_ns: 9 * ms, peak_bytes: 4096, peak_ns: 3 * ms,
+            left_bytes: 64, program_peak_bytes: 8192, program_peak_ns: 4 * ms, total: { alloc_bytes: 12345, alloc_count: 67 } };
+        const mark = { time_ns: 4 * ms, kind: "mark", name: "matrix ready", tid: null, live_bytes: 777, live_count: 5 };
+        await page.route("**/api/v1/p/0/summary", async (route) => {
+            const response = await route.fetch(), json = await response.json();
+            await route.fulfill({ response, json: { ...json, resources: [...json.resources, "marks", "regions"] } });
+        });
+        await page.route("**/api/v1/p/0/marks", (route) => route.fulfill({ headers, json: { marks: [mark] } }));
+        await page.route("**/api/v1/p/0/regions", (route) => route.fulfill({ headers, json: { regions: [region] } }));
+        await page.reload();
+        await session.go("timeline");
+        assert.equal((await session.json("Marks"))[0].live_bytes, 777);
+        assert.match(await session.text(".scroll[aria-label=Marks]"), /matrix ready[\s\S]*not known/);
+        assert.equal((await session.json("Regions"))[0].alloc_bytes, 12345);
+        await session.rows("Regions").first().click();
+        await session.settle();
+        const range = hashOf(await session.state());
+        assert.deepEqual([range.get("from"), range.get("to")], [String(2 * ms), String(9 * ms)]);
+        await session.accessible("marks and regions");
+        session.noErrors();
+    });
+
     test("source: a line has all metrics, its call stacks, sizes and lifetimes", async (t) => {
         const session = await open(t), { page } = session;
         await session.go("source", { file: "threads.cpp", line: String(await lineOf("realloc(block, size)")), metric: "alloc_bytes" });

@@ -44,7 +44,7 @@ export const views: readonly View[] = [
     { id: "sizes", title: "Sizes and lifetimes", group: "How", show: SizesView, has: (profile) => profile.has("distributions") },
     { id: "realloc", title: "Realloc", group: "How", show: ReallocView, has: (profile) => !!profile.summary.program?.["realloc_count"] },
     { id: "threads", title: "Threads", group: "How", show: ThreadsView, has: (profile) => profile.has("threads"), threads: true },
-    { id: "stacks", title: "Stacks", group: "What else", show: StacksView, has: (profile) => profile.has("threads") },
+    { id: "stacks", title: "Stacks", group: "What else", show: StacksView, has: (profile) => profile.has("threads"), threads: true },
     { id: "globals", title: "Globals and TLS", group: "What else", show: GlobalsView, has: (profile) => profile.has("globals") },
     { id: "resident", title: "Resident", group: "What else", show: ResidentView, has: (profile) => profile.has("samples") || !!profile.summary.samples?.length },
     { id: "leaks", title: "Leaks", group: "What else", show: LeaksView, has: hasSites },

@@ -38,7 +38,7 @@ function Stacks({ threads, profile }: ViewProps & { threads: Row[] }): JSX.Eleme
     const chosen = threads[state.value.thread] ?? deepest;
     return (
         <>
-            <p class="dim pad">{profile.has("stacks") ? "In the table below, a" : "A"} stack's extent is seen when the thread allocates or frees; what it did deeper in between is not ({duration(profile.durationNs)} were recorded). Pages that were touched and are resident show it where they are known. Of each thread the deepest moment is kept; over time all stacks together are known, from the looks at the process.</p>
+            <p class="dim pad">{profile.has("stacks") ? "In the table below, a" : "A"} stack's extent is seen when the thread allocates or frees; what it did deeper in between is not ({duration(profile.durationNs)} were recorded). Pages that were touched and are resident show it where they are known. Of each thread the deepest moment is kept{profile.has("stacks") ? ", and how it came to that" : "; over time all stacks together are known, from the looks at the process"}.</p>
             {profile.has("stacks") && <ExactStacks profile={profile} threads={threads} />}
             <div style={{ flex: "1 1 50%", minHeight: "150px", display: "flex", flexDirection: "column" }}>
                 <Table name="stacks" label="Stacks of threads" rows={threads} columns={columns} sort={state.value.sort || "-deepest"} onSort={(next) => go({ sort: next }, "replace")} rowKey={(row) => row.index}
@@ -46,7 +46,7 @@ function Stacks({ threads, profile }: ViewProps & { threads: Row[] }): JSX.Eleme
             </div>
             <div class="split" style={{ flex: "0 1 auto", maxHeight: "60%", overflow: "auto" }}>
                 <DeepestPath profile={profile} of={chosen} />
-                <OverTime profile={profile} />
+                <OverTime profile={profile} of={chosen} />
             </div>
         </>
     );
@@ -102,16 +102,20 @@ function DeepestPath({ profile, of }: ViewProps & { of: Row }): JSX.Element {
     );
 }
 
-/* Resident bytes of all stacks at each look that made a ledger. */
-function OverTime({ profile }: ViewProps): JSX.Element {
+/* Where hooks were in the functions: the thread's stack, each time it was deeper than before. Else the resident
+ * bytes of all stacks at each look that made a ledger. */
+function OverTime({ profile, of }: ViewProps & { of: Row }): JSX.Element {
+    const exact = useLoaded(async () => (profile.has("stacks") ? (await profile.json<{ stacks: Exact[] }>("stacks")).stacks : []), [profile]);
+    const growth = (exact.state === "there" ? exact.value : []).find((each) => each.thread === of.index)?.growth;
     const data = useMemo(() => {
         const looks = (profile.summary.samples ?? []).filter((each) => each.ledger?.["stack_bytes"] !== undefined);
-        const series: PlotSeries[] = [{ title: "stacks, resident", tone: "data-6", values: looks.map((each) => each.ledger!["stack_bytes"]!), format: (value) => bytes(value), points: true, binary: true }];
-        return { x: looks.map((each) => each.time_ns), series };
-    }, [profile]);
+        const series = (title: string, values: number[]): PlotSeries[] => [{ title, tone: "data-6", values, format: (value) => bytes(value), points: true, binary: true, stepped: !!growth?.length }];
+        return growth?.length ? { x: growth.map(([time]) => time), series: series(`thread ${of.tid}, deepest so far`, growth.map(([, size]) => size)) }
+            : { x: looks.map((each) => each.time_ns), series: series("all stacks, resident", looks.map((each) => each.ledger!["stack_bytes"]!)) };
+    }, [profile, growth, of]);
     return (
-        <Card title="All stacks over time">
-            {data.x.length ? <Plot name="stacks-over-time" label="Resident bytes of all stacks at each look" x={data.x} formatX={(value) => duration(value)} series={data.series} height={170} range={[0, Math.max(1, profile.durationNs)]} />
+        <Card title={growth?.length ? `Stack of thread ${of.tid} over time` : "All stacks over time"}>
+            {data.x.length ? <Plot name="stacks-over-time" label={growth?.length ? "The thread's deepest stack so far" : "Resident bytes of all stacks at each look"} x={data.x} formatX={(value) => duration(value)} series={data.series} height={170} range={[0, Math.max(1, profile.durationNs)]} />
                 : <p class="dim">Not known: {profile.window ? "looks at the process are of the whole run" : "the process was not looked at (--no-looks)"}.</p>}
         </Card>
     );

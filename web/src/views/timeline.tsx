@@ -2,7 +2,7 @@
 import { useMemo } from "preact/hooks";
 import type { JSX } from "preact";
 import { numbers, whole, type ColumnsDocument } from "../data/columns.ts";
-import type { Peak, Sample } from "../data/types.ts";
+import type { Mark, Peak, Region, Sample } from "../data/types.ts";
 import { levelAt, readCurves, type Curves } from "../model/curves.ts";
 import { shortName, type CallTree, type Profile } from "../model/profile.ts";
 import { bytes, count, duration, exact, format } from "../model/units.ts";
@@ -10,6 +10,7 @@ import { wantedSites } from "../state/profiles.ts";
 import { go, link, state } from "../state/state.ts";
 import { getOption, withOptions } from "../state/url.ts";
 import { Plot, type PlotSeries } from "../widgets/plot.tsx";
+import { Table, type Column } from "../widgets/table.tsx";
 import { Card, NotRecorded, Ready, useLoaded } from "../widgets/states.tsx";
 import type { Thread } from "./threads.tsx";
 import type { ViewProps } from "./registry.ts";
@@ -62,7 +63,14 @@ function Timelines({ profile, timeline }: ViewProps & { timeline: Timeline }): J
         { title: "allocations", tone: "data-3", values: perSecond(timeline.column("alloc_count"), timeline.bucketNs), format: (value) => `${count(value)}/s`, scale: "calls", stepped: true },
     ], [timeline]);
     const peaks = profile.summary.peaks ?? [];
-    const marks = useMemo(() => peaks.map((peak) => ({ x: peak.time_ns, title: bytes(peak.bytes) })), [profile]);
+    const said = useLoaded(async () => ({
+        marks: profile.has("marks") ? ((await profile.json<{ marks: Mark[] | null }>("marks")).marks ?? []) : [],
+        regions: profile.has("regions") ? ((await profile.json<{ regions: Region[] | null }>("regions")).regions ?? []) : [],
+    }), [profile]);
+    const { marks: points, regions } = said.state === "there" ? said.value : nothingSaid;
+    const marks = useMemo(() => [...peaks.map((peak) => ({ x: peak.time_ns, title: bytes(peak.bytes) })), ...points.map((mark) => ({ x: mark.time_ns, title: markTitle(mark) }))]
+        .sort((a, b) => a.x - b.x), [profile, points]);
+    const bands = useMemo(() => regions.filter((region) => region.entered_count > 0).map((region) => ({ from: region.first_ns, to: region.last_ns, title: region.name })), [regions]);
     const at = Number(getOption(state.value, "at") ?? -1);
     const pick = (x: number) => go({ opt: withOptions(state.value, { at: String(Math.max(0, Math.round(x))) }) }, "replace");
     return (
@@ -70,8 +78,10 @@ function Timelines({ profile, timeline }: ViewProps & { timeline: Timeline }): J
             <p class="dim" style={{ margin: 0 }}>Drag to choose a range for all views, double click for all of it; Ctrl-wheel zooms, Shift-wheel moves; click a moment to see who held memory then.
                 {range && <> <button onClick={() => setRange(-1, -1)}>all of the run</button></>}</p>
             <Card title="Levels (highest in each interval)">
-                <Plot name="memory" label="Memory over time" x={timeline.x} formatX={duration} series={levels} height={260} range={range} onRange={setRange} onPick={pick} marks={marks} />
+                <Plot name="memory" label="Memory over time" x={timeline.x} formatX={duration} series={levels} height={260} range={range} onRange={setRange} onPick={pick} marks={marks} bands={bands} />
             </Card>
+            {regions.length > 0 && <RegionsCard profile={profile} regions={regions} setRange={setRange} />}
+            {points.length > 0 && <MarksCard marks={points} pick={pick} />}
             {profile.has("at") && at >= 0 && <MomentCard profile={profile} at={at} />}
             {profile.has("curves") && <CurvesCard profile={profile} end={end} range={range} setRange={setRange} at={at} pick={pick} />}
             <Card title="Rates">
@@ -79,6 +89,53 @@ function Timelines({ profile, timeline }: ViewProps & { timeline: Timeline }): J
             </Card>
             {peaks.length > 0 && <PeaksCard peaks={peaks} />}
         </div>
+    );
+}
+
+const nothingSaid = { marks: [] as Mark[], regions: [] as Region[] };
+const markTitle = (mark: Mark) => (mark.kind === "mark" ? (mark.name ?? "mark") : mark.name ? `${mark.kind} ${mark.name}` : mark.kind);
+
+/* What each region asked for; a click makes the time in which it was entered the range of every view. */
+function RegionsCard({ profile, regions, setRange }: ViewProps & { regions: Region[]; setRange: (from: number, to: number) => void }): JSX.Element {
+    const columns = useMemo<Column<Region>[]>(() => [
+        { id: "name", title: "region", width: "minmax(140px, 2fr)", text: (row) => row.name },
+        { id: "entered_count", title: "entered", width: "80px", number: (row) => row.entered_count },
+        { id: "time_ns", title: "time in it", hint: "Of all threads that were in it", width: "96px", unit: "ns", number: (row) => row.time_ns },
+        { id: "peak_bytes", title: "its peak", hint: "Most bytes alive at once of what was asked for in it", width: "96px", unit: "bytes", number: (row) => row.peak_bytes },
+        { id: "left_bytes", title: "left", hint: "Alive when it ended, of what was asked for in it", width: "96px", unit: "bytes", number: (row) => row.left_bytes },
+        { id: "program_peak_bytes", title: "program's peak in it", width: "112px", unit: "bytes", number: (row) => row.program_peak_bytes },
+        { id: "alloc_bytes", title: "asked for", width: "96px", unit: "bytes", number: (row) => row.total["alloc_bytes"] ?? null },
+        { id: "alloc_count", title: "calls", width: "80px", number: (row) => row.total["alloc_count"] ?? null },
+        { id: "first_ns", title: "first", width: "80px", unit: "ns", number: (row) => row.first_ns },
+        { id: "last_ns", title: "last", width: "80px", unit: "ns", number: (row) => row.last_ns },
+    ], [regions]);
+    return (
+        <Card title={regions.length === 1 ? "One region" : `${regions.length} regions`}>
+            <p class="dim" style={{ marginTop: 0 }}>A click chooses the time from a region's first entry to its last exit for every view{profile.window ? "" : `; what threads did in it, by call path: tidemark report --region NAME`}.</p>
+            <div style={{ height: `${Math.min(9, regions.length) * 22 + 72}px`, display: "flex", flexDirection: "column" }}>
+                <Table name="regions" label="Regions" rows={regions} columns={columns} sort={getOption(state.value, "regions") ?? "-alloc_bytes"} onSort={(sort) => go({ opt: withOptions(state.value, { regions: sort }) }, "replace")}
+                    rowKey={(row) => row.name} onSelect={(row) => row.entered_count > 0 && setRange(row.first_ns, row.last_ns)} />
+            </div>
+        </Card>
+    );
+}
+
+function MarksCard({ marks, pick }: { marks: Mark[]; pick: (x: number) => void }): JSX.Element {
+    const columns = useMemo<Column<Mark & { at: number }>[]>(() => [
+        { id: "time_ns", title: "at", width: "100px", unit: "ns", number: (row) => row.time_ns },
+        { id: "name", title: "mark", width: "minmax(140px, 2fr)", text: markTitle },
+        { id: "live_bytes", title: "live bytes", width: "110px", unit: "bytes", number: (row) => row.live_bytes },
+        { id: "live_count", title: "live blocks", width: "110px", number: (row) => row.live_count },
+        { id: "tid", title: "thread", width: "90px", number: (row) => row.tid, show: (row) => (row.tid === null ? "not known" : String(row.tid)) },
+    ], [marks]);
+    const rows = useMemo(() => marks.map((mark, at) => ({ ...mark, at })), [marks]);
+    return (
+        <Card title={marks.length === 1 ? "One mark" : `${exact(marks.length, "count")} marks`}>
+            <div style={{ height: `${Math.min(9, marks.length) * 22 + 72}px`, display: "flex", flexDirection: "column" }}>
+                <Table name="marks" label="Marks" rows={rows} columns={columns} sort={getOption(state.value, "marks") ?? "time_ns"} onSort={(sort) => go({ opt: withOptions(state.value, { marks: sort }) }, "replace")}
+                    rowKey={(row) => row.at} onSelect={(row) => pick(row.time_ns)} />
+            </div>
+        </Card>
     );
 }
 

@@ -33,6 +33,7 @@ export interface PlotProps {
     onRange?: (from: number, to: number) => void;
     onPick?: (x: number) => void;
     marks?: readonly { x: number; title: string }[];
+    bands?: readonly { from: number; to: number; title: string }[]; /* stretches of x, as strips at the bottom */
 }
 
 const binarySteps = Array.from({ length: 50 }, (_, at) => 2 ** at);
@@ -90,6 +91,7 @@ export function Plot(props: PlotProps): JSX.Element {
                 draw: [(self) => {
                     const { context, marks } = { context: self.ctx, marks: latest.current.marks ?? [] };
                     context.save();
+                    drawBands(self, latest.current.bands ?? [], ink);
                     context.strokeStyle = colour("line-strong");
                     context.setLineDash([4, 4]);
                     context.fillStyle = ink;
@@ -144,6 +146,8 @@ export function Plot(props: PlotProps): JSX.Element {
         made.setScale("x", { min: low, max: high });
     }, [props.range?.[0], props.range?.[1]]);
 
+    useEffect(() => plot.current?.redraw(false, false), [props.marks, props.bands]);
+
     const onKey = (event: KeyboardEvent) => {
         const { range, onRange, x } = props;
         if (!onRange) return;
@@ -166,6 +170,27 @@ export function Plot(props: PlotProps): JSX.Element {
             <SaveChart name={props.name} canvas={() => box.current?.querySelector("canvas")} svg={() => plotToSvg(plot.current!, props)} csv={csv} />
         </div>
     );
+}
+
+/* Strips above the axis, one row for each, as many as there is room for; they go on beyond what is shown. */
+function drawBands(plot: uPlot, bands: NonNullable<PlotProps["bands"]>, ink: string): void {
+    const { ctx, bbox } = plot, scale = devicePixelRatio, row = 14 * scale;
+    const room = Math.floor((0.6 * bbox.height) / row);
+    ctx.font = `${10.5 * scale}px sans-serif`;
+    ctx.textAlign = "left";
+    ctx.textBaseline = "middle";
+    bands.slice(0, room).forEach((band, at) => {
+        const left = Math.max(bbox.left, plot.valToPos(band.from, "x", true)), right = Math.min(bbox.left + bbox.width, plot.valToPos(band.to, "x", true));
+        if (right < bbox.left || left > bbox.left + bbox.width) return;
+        const top = bbox.top + bbox.height - (at + 1) * row;
+        ctx.globalAlpha = 0.35;
+        ctx.fillStyle = colour(`data-${3 + (at % 5)}`);
+        ctx.fillRect(left, top, Math.max(2 * scale, right - left), row - 2 * scale);
+        ctx.globalAlpha = 1;
+        ctx.fillStyle = ink;
+        ctx.fillText(band.title, left + 4 * scale, top + row / 2 - scale);
+    });
+    ctx.textBaseline = "alphabetic";
 }
 
 /* The range that is shown, moved by so much; it stays within what there is. */
