@@ -6,7 +6,8 @@
 #
 # Facts that change what is expected: slack=N, up to N allocations more than counted (threads that the
 # end of the process took by surprise); unfollowed=1: some of it was not recorded, so profiles may say
-# less; unrecorded=1: there may be no profile at all, and a sentence says so.
+# less; misses_frees=1: a free's record may be cut off; within_NAME=N: so many of the blocks are asked
+# for by the function NAME; unrecorded=1: there may be no profile at all, and a sentence says so.
 set -u
 name=$1
 shift
@@ -68,12 +69,23 @@ for profile in "$work"/*.tmk "$work"/*.tmk.old*; do
     wrong=$(sqlite3 "$work/db" "
         SELECT lost_events || ' events lost' FROM program WHERE lost_events > 0
         UNION ALL SELECT late_events || ' events late' FROM program WHERE late_events > 0
-        UNION ALL SELECT replaced_blocks || ' frees missed' FROM program WHERE replaced_blocks > 0
+        UNION ALL SELECT replaced_blocks || ' frees missed' FROM program
+            WHERE replaced_blocks > 0 AND NOT $(fact misses_frees)
         UNION ALL SELECT 'live is not allocated - freed' FROM program
             WHERE live_bytes <> alloc_bytes + realloc_bytes - free_bytes
         UNION ALL SELECT 'the call paths do not add up'
             WHERE (SELECT coalesce(sum(alloc_bytes), 0) FROM site) <> (SELECT alloc_bytes FROM program)")
     [ -z "$wrong" ] || [ "$(fact may_lose)" != 0 ] || say "$(basename "$profile"): $wrong"
+    for function in $(sed -n 's/^within_\(.*\)=.*/\1/p' "$work/facts" 2>/dev/null | sort -u); do
+        sqlite3 "$work/db" "SELECT '$function=' || coalesce(sum(alloc_count), 0) FROM site
+            JOIN path AS leaf ON leaf.id = site.path JOIN path ON path.id = leaf.parent
+            JOIN location_frame ON location_frame.location = path.location
+            JOIN function ON function.id = location_frame.function WHERE function.name = '$function'"
+    done >>"$work/within"
+done
+for function in $(sed -n 's/^within_\(.*\)=.*/\1/p' "$work/facts" 2>/dev/null | sort -u); do
+    said=$(awk -F = -v name="$function" '$1 == name { sum += $2 } END { print sum + 0 }' "$work/within")
+    [ "$said" = "$(fact "within_$function")" ] || say "$function called for $said blocks, not $(fact "within_$function")"
 done
 slack=$(fact slack)
 expect() { # WHAT SAID COUNTED

@@ -5,7 +5,6 @@
 
 #include "../victims/victim.h"
 #include <errno.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -13,7 +12,7 @@
 
 /* Raised after the call returned: a process that is killed has made as many or, by thread, one more. */
 struct torture_counts {
-    _Atomic unsigned long long allocations, frees, failures;
+    unsigned long long allocations, frees, failures; /* atomically */
 };
 static struct torture_counts *torture_counts;
 
@@ -33,7 +32,8 @@ extern "C" {
 VICTIM void *torture_counted(size_t bytes)
 {
     void *block = keep(malloc(bytes));
-    atomic_fetch_add(block ? &torture_counts->allocations : &torture_counts->failures, 1);
+    __atomic_fetch_add(block ? &torture_counts->allocations : &torture_counts->failures, 1,
+                       __ATOMIC_SEQ_CST);
     return block;
 }
 
@@ -42,7 +42,7 @@ static inline void torture_freed(void *block)
 {
     if (block) {
         free(block);
-        atomic_fetch_add(&torture_counts->frees, 1);
+        __atomic_fetch_add(&torture_counts->frees, 1, __ATOMIC_SEQ_CST);
     }
 }
 
@@ -53,9 +53,9 @@ static inline void torture_freed(void *block)
 /* Tells run.sh. Once per family of forked processes: by the eldest. */
 static inline void torture_tell(void)
 {
-    victim_fact("allocations", atomic_load(&torture_counts->allocations));
-    victim_fact("frees", atomic_load(&torture_counts->frees));
-    victim_fact("failures", atomic_load(&torture_counts->failures));
+    victim_fact("allocations", __atomic_load_n(&torture_counts->allocations, __ATOMIC_SEQ_CST));
+    victim_fact("frees", __atomic_load_n(&torture_counts->frees, __ATOMIC_SEQ_CST));
+    victim_fact("failures", __atomic_load_n(&torture_counts->failures, __ATOMIC_SEQ_CST));
 }
 
 /* Blocks in a few sizes, most of them freed at once. */
