@@ -65,7 +65,7 @@ static int start_child(struct job *job, char **argv, const char *library)
         got = read(failure[0], &error, sizeof error);
     while (got < 0 && errno == EINTR);
     close(failure[0]);
-    collector_prepare_files();
+    collector_prepare_limits();
     if (got != sizeof error) {
         collector_own_child(job->collector, job->child);
         return 0;

@@ -511,8 +511,17 @@ static void sleep_until_asked(struct image *image, uint64_t ns, bool asked)
     atomic_store(&header->asleep, 0);
 }
 
+/* Has the program taken the memory that it was sent? It cannot without a descriptor or address space
+ * to spare, and then runs on unrecorded: a profile without events would claim that it did nothing. */
+static bool has_joined(const struct image *image)
+{
+    return atomic_load(&image->view.header->start_ticks) != 0;
+}
+
 static void flush_if_due(struct image *image, uint64_t now_ns)
 {
+    if (!has_joined(image))
+        return;
     if (image->flushing && atomic_load(&image->flushed))
         flush_collect(image);
     if (image->flushing || now_ns < image->next_flush_ns)
@@ -630,6 +639,13 @@ static void complete(struct image *image)
     flush_collect(image);
     say_lost(image);
     image_entry_note_events(&image->entry, image->feed.replay, &image->view);
+    if (!has_joined(image)) {
+        fail(image,
+             "process %d (%s) is not recorded: it had no descriptor or no address space left for the "
+             "memory that it shares with the collector (ulimit -n, -v), or was killed before",
+             (int)image->pid, image->program);
+        return;
+    }
     if (is_stub(image)) {
         image_entry_discard(&image->entry);
         return;
