@@ -185,7 +185,7 @@ static int find_range(struct dl_phdr_info *info, size_t size, void *context)
     return 0;
 }
 
-/* Our own module, malloc's, and every operator that is in neither. */
+/* Our own module, malloc's (and that of a malloc ahead of us), every operator that is in none of them. */
 static struct range allocators[32];
 static uint32_t allocator_count;
 
@@ -261,8 +261,13 @@ bool real_init(void)
     FIND(_longjmp, "_longjmp");
     FIND(siglongjmp, "siglongjmp");
     FIND(__longjmp_chk, "__longjmp_chk");
-    void *found = real_find("malloc"); /* last: it says that the others are there */
+    struct search allocator = find("malloc"); /* last: it says that the others are there */
+    void *found = allocator.found ? allocator.found : allocator.before;
     add_module(found);
+    /* One ahead of us that hands on to us (another profiler, the program's own): what operator new
+     * asks of it comes to us from there, and is the operator's business all the same. */
+    if (allocator.before)
+        add_module(allocator.before);
     /* operator new[] ends in a jump to operator new: then the caller that we see is our own hook. */
     add_module((void *)real_init);
     __atomic_store_n((void **)&real.malloc, found, __ATOMIC_RELEASE);
