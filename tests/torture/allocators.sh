@@ -2,7 +2,7 @@
 # Programs with a malloc of their own: in the program, around the C library's, linked statically, preloaded,
 # bound past ours (RTLD_DEEPBIND), or beside an LD_AUDIT library. All run as they do bare.
 . "$(dirname "$0")/lib.sh"
-here=$(cd "$(dirname "$0")" && pwd)
+here=$SOURCE/tests/torture
 need cc
 compile() { cc -D_GNU_SOURCE -g -O1 -fno-builtin -pthread "$@" || fail "cannot compile: $*"; }
 

@@ -1,5 +1,4 @@
 /* An LD_AUDIT library: it has a name space, and with it a malloc, of its own. */
-#define _GNU_SOURCE
 #include <link.h>
 #include <stdlib.h>
 

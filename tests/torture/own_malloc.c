@@ -1,6 +1,5 @@
 /* A program with a malloc of its own, of which Tidemark sees nothing (known limit): it runs as ever.
  * WRAPS: one that hands on to the next malloc there is, as wrappers do: its blocks are seen once. */
-#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
