@@ -26,7 +26,7 @@ for compiler in gcc clang; do
 done
 if command -v go >/dev/null; then
     printf 'package main\nimport "fmt"\nfunc main() { fmt.Println("go") }\n' >static.go
-    CGO_ENABLED=0 GOCACHE=$work/cache GOFLAGS=-mod=mod go build -o static_go static.go && refused ./static_go 'static'
+    CGO_ENABLED=0 GOCACHE=$work/cache GOPATH=$work/gopath GOFLAGS=-mod=mod go build -o static_go static.go && refused ./static_go 'static'
 fi
 [ $tried -gt 0 ] || skip "none of the compilers is installed"
 echo "$tried programs refused"
