@@ -1,4 +1,4 @@
-# diffutils grep sed gawk: compares, searches, edits
+# diffutils grep sed: compares, searches, edits
 numbers 50000 >a
 sed 's/7/8/' a >b
 same diff diff -u a b

@@ -7,5 +7,5 @@ same log git --no-pager log -p --stat
 same blame git --no-pager blame f1
 same repack git repack -q -a -d -f --depth=50 --window=50 --threads=2
 same fsck git fsck --full
-same clone git clone -q --bare . ../clone
+same clone sh -c 'rm -rf ../clone; git clone -q --bare . ../clone'
 cd ..
