@@ -83,7 +83,7 @@ cut_at_every() { # FILE BYTES: names of copies, one at a time, in `cut`
     size=$(stat -c %s "$1")
     step=$2
     # Some dozens of a large file; every one with TORTURE_LONG.
-    [ -n "${TORTURE_LONG:-}" ] || while [ $((size / step)) -gt 40 ]; do step=$((step * 2)); done
+    [ -n "${TORTURE_LONG:-}" ] || while [ $((size / step)) -gt 24 ]; do step=$((step * 2)); done
     for ((at = 0; at < size; at += step)); do echo $at; done
 }
 unchanged() { # WHAT FILE ORIGINAL
