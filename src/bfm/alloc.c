@@ -18,7 +18,12 @@
 #include "bfm/tree.h"
 
 #define SLOW   __attribute__((noinline, cold))
-#define CALLER __builtin_return_address(0)
+/* Of a function that the program calls, or that such a one jumps to. The frame's address has at it the
+ * caller's frame pointer and then its return address, on x86-64 and aarch64. */
+#define CALLER                                                                                     \
+    (&(const struct caller){__builtin_return_address(0),                                           \
+                            (const void *const *)__builtin_frame_address(0) + 2,                   \
+                            ((const void *const *)__builtin_frame_address(0))[0]})
 
 /* What a call wants; `align` is a power of two, at least ALIGN. */
 struct want {
@@ -57,7 +62,8 @@ static void *take_uncached(struct arena *arena, unsigned code)
     return block;
 }
 
-static void *take_small(struct heap *heap, unsigned code)
+/* With its mark. */
+static void *take_slot(struct heap *heap, unsigned code)
 {
     struct cache *cache = bfm_cache;
     struct stack *stack = &cache->stack[code];
@@ -66,7 +72,18 @@ static void *take_small(struct heap *heap, unsigned code)
         return take_uncached(heap->common, code);
     if (stack->top != stack->base)
         return *--stack->top;
+    if (stack->top != cache_floor(cache, code))
+        return slot_marked(cache_pop_marked(cache, code));
     return cache_refill(cache, code);
+}
+
+static void *take_small(struct heap *heap, unsigned code, size_t bytes)
+{
+    void *slot = take_slot(heap, code), *block = slot_block(slot);
+
+    if (unlikely(slot_is_marked(slot)))
+        events_note(BFM_SAMPLE_TAKEN, block, bfm_class_bytes[code], bytes);
+    return block;
 }
 
 /* At most 4098 turns; runs of pages that are known to be zero are left alone. */
@@ -114,7 +131,7 @@ static void *take_any(struct heap *heap, struct want want)
     if (want.bytes <= SMALL_MAX)
         code = aligned_code(want.bytes, want.align);
     if (code) {
-        block = take_small(heap, code);
+        block = take_small(heap, code, want.bytes);
         if (block && want.zero)
             memset(block, 0, bfm_class_bytes[code]);
         return block;
@@ -165,7 +182,7 @@ static void *take(struct heap *heap, struct want want)
     return block ? block : fail();
 }
 
-static SLOW void *take_told(struct heap *heap, struct want want, const void *caller)
+static SLOW void *take_told(struct heap *heap, struct want want, const struct caller *caller)
 {
     struct events events;
     bool outermost = events_begin(&events);
@@ -176,7 +193,7 @@ static SLOW void *take_told(struct heap *heap, struct want want, const void *cal
     return block;
 }
 
-static void *take_and_tell(struct heap *heap, struct want want, const void *caller)
+static void *take_and_tell(struct heap *heap, struct want want, const struct caller *caller)
 {
     return events_wanted() ? take_told(heap, want, caller) : take(heap, want);
 }
@@ -232,7 +249,10 @@ static void give_small(struct record *record, void *block)
     }
     if (stack->top == stack->limit)
         cache_flush(cache, record->code);
-    *stack->top++ = block;
+    if (unlikely(record->marked))
+        cache_push_marked(cache, record->code, block);
+    else
+        *stack->top++ = block;
 }
 
 /* In use, and not merely a pointer into our memory: with `check` now, else when it goes home. */
@@ -279,6 +299,8 @@ static void give(void *block)
     if (unlikely(options.check))
         before_free(&place, block);
     if (place.kind == BLOCK_SMALL) {
+        if (place.record->marked)
+            events_note(BFM_SAMPLE_RETURNED, block, bfm_class_bytes[place.record->code], 0);
         give_small(place.record, block);
         return;
     }
@@ -290,7 +312,7 @@ static void give(void *block)
         give_large((struct large *)place.record);
 }
 
-static SLOW void give_told(void *block, const void *caller)
+static SLOW void give_told(void *block, const struct caller *caller)
 {
     struct events events;
     bool outermost = events_begin(&events);
@@ -327,7 +349,7 @@ void bfm_free(void *block)
 
 /* ---- realloc ---- */
 
-static void *move(struct heap *heap, void *block, size_t held, size_t bytes, const void *caller)
+static void *move(struct heap *heap, void *block, size_t held, size_t bytes, const struct caller *caller)
 {
     void *moved = take_and_tell(heap, (struct want){bytes, ALIGN, false}, caller);
 
@@ -338,7 +360,7 @@ static void *move(struct heap *heap, void *block, size_t held, size_t bytes, con
     return moved;
 }
 
-static void *resize_tree(struct heap *heap, void *block, size_t bytes, const void *caller)
+static void *resize_tree(struct heap *heap, void *block, size_t bytes, const struct caller *caller)
 {
     if (bytes > SMALL_MAX && bytes < LARGE_MIN - ALIGN && tree_resize(heap, block, bytes)) {
         events_note(BFM_BLOCK_RESIZED, block, chunk_need(bytes) - CHUNK_TAG, bytes);
@@ -347,7 +369,7 @@ static void *resize_tree(struct heap *heap, void *block, size_t bytes, const voi
     return move(heap, block, tree_usable(block), bytes, caller);
 }
 
-static void *resize_large(struct large *large, size_t bytes, const void *caller)
+static void *resize_large(struct large *large, size_t bytes, const struct caller *caller)
 {
     size_t usable = large->bytes;
     void *block = (void *)large->start, *moved;
@@ -364,7 +386,7 @@ static void *resize_large(struct large *large, size_t bytes, const void *caller)
     return moved;
 }
 
-static void *resize(void *block, size_t bytes, const void *caller)
+static void *resize(void *block, size_t bytes, const struct caller *caller)
 {
     struct place place = place_of(block);
     size_t usable;
@@ -379,12 +401,15 @@ static void *resize(void *block, size_t bytes, const void *caller)
         return resize_large((struct large *)place.record, bytes, caller);
     /* A small block stays while it would get no smaller class. */
     usable = bfm_class_bytes[place.record->code];
-    if (bytes <= usable && class_code(bytes) == place.record->code)
+    if (bytes <= usable && class_code(bytes) == place.record->code) {
+        if (unlikely(place.record->marked))
+            events_note(BFM_SAMPLE_RESIZED, block, usable, bytes);
         return block;
+    }
     return move(place.heap, block, usable, bytes, caller);
 }
 
-static SLOW void *resize_told(void *block, size_t bytes, const void *caller)
+static SLOW void *resize_told(void *block, size_t bytes, const struct caller *caller)
 {
     struct events events;
     bool outermost = events_begin(&events);
@@ -419,7 +444,7 @@ void *bfm_reallocarray(void *block, size_t count, size_t bytes)
 
 /* ---- alignment ---- */
 
-static void *take_aligned(struct heap *heap, size_t align, size_t bytes, const void *caller)
+static void *take_aligned(struct heap *heap, size_t align, size_t bytes, const struct caller *caller)
 {
     return take_and_tell(heap, (struct want){bytes, align < ALIGN ? ALIGN : align, false}, caller);
 }

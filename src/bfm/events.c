@@ -24,16 +24,37 @@ void events_add(enum bfm_event_kind kind, const void *address, size_t bytes, siz
             .bytes = bytes, .block_bytes = block_bytes};
 }
 
-void events_end(struct events *events, const void *caller)
+static bool is_return(const struct bfm_event *event)
+{
+    return event->kind == BFM_RECORD_RETURNED || event->kind == BFM_BLOCK_RETURNED ||
+           event->kind == BFM_SAMPLE_RETURNED;
+}
+
+static void tell(const struct listener *listener, struct events *events, unsigned count, bool returns,
+                 const struct caller *caller)
+{
+    for (unsigned i = 0; i < count; i++) {
+        struct bfm_event *event = &events->event[i];
+        if (is_return(event) != returns)
+            continue;
+        event->caller = caller->address;
+        event->caller_stack = caller->stack;
+        event->caller_frame = caller->frame;
+        listener->hook(event, listener->context);
+    }
+}
+
+/* What is returned first: a block that moves is not told of twice at once. */
+void events_end(struct events *events, const struct caller *caller)
 {
     const struct listener *listener = atomic_load_explicit(&bfm_listener, memory_order_acquire);
     int saved = errno;
     unsigned count = events->count;
 
     events->count = EVENTS_MOST; /* full: what the hook does is not noted */
-    for (unsigned i = 0; listener && i < count; i++) {
-        events->event[i].caller = caller;
-        listener->hook(&events->event[i], listener->context);
+    if (listener) {
+        tell(listener, events, count, true, caller);
+        tell(listener, events, count, false, caller);
     }
     bfm_events = NULL;
     errno = saved;

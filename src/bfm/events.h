@@ -21,6 +21,11 @@ struct listener {
     void *context;
 };
 
+/* The program's frame that made a call, as it is when the call returns. */
+struct caller {
+    const void *address, *stack, *frame;
+};
+
 extern _Atomic(const struct listener *) bfm_listener; /* NULL: nobody */
 extern _Thread_local struct events *bfm_events;       /* of the operation under way */
 
@@ -31,7 +36,7 @@ static inline bool events_wanted(void)
 
 /* Between the two, events_note() collects for this thread; within another pair it does nothing. */
 bool events_begin(struct events *events);
-void events_end(struct events *events, const void *caller);
+void events_end(struct events *events, const struct caller *caller);
 
 void events_add(enum bfm_event_kind kind, const void *address, size_t bytes, size_t block_bytes);
 
