@@ -193,14 +193,14 @@ static SLOW void *take_told(struct heap *heap, struct want want, const struct ca
     return block;
 }
 
-static void *take_and_tell(struct heap *heap, struct want want, const struct caller *caller)
-{
-    return events_wanted() ? take_told(heap, want, caller) : take(heap, want);
-}
+/* (HEAP, WANT, CALLER): the last is only found out when somebody wants to hear of it. */
+#define TAKE(heap, want, caller)                                                                   \
+    (events_wanted() ? take_told(heap, want, caller) : take(heap, want))
+#define WANT(...) ((struct want){__VA_ARGS__})
 
 static __attribute__((noinline)) void *malloc_slow(size_t bytes)
 {
-    return take_and_tell(&bfm_default_heap, (struct want){bytes, ALIGN, false}, CALLER);
+    return TAKE(&bfm_default_heap, WANT(bytes, ALIGN, false), CALLER);
 }
 
 void *bfm_malloc(size_t bytes)
@@ -218,7 +218,7 @@ void *bfm_malloc(size_t bytes)
 
 static __attribute__((noinline)) void *calloc_slow(size_t bytes)
 {
-    return take_and_tell(&bfm_default_heap, (struct want){bytes, ALIGN, true}, CALLER);
+    return TAKE(&bfm_default_heap, WANT(bytes, ALIGN, true), CALLER);
 }
 
 void *bfm_calloc(size_t count, size_t bytes)
@@ -351,7 +351,7 @@ void bfm_free(void *block)
 
 static void *move(struct heap *heap, void *block, size_t held, size_t bytes, const struct caller *caller)
 {
-    void *moved = take_and_tell(heap, (struct want){bytes, ALIGN, false}, caller);
+    void *moved = TAKE(heap, WANT(bytes, ALIGN, false), caller);
 
     if (!moved)
         return NULL;
@@ -376,8 +376,10 @@ static void *resize_large(struct large *large, size_t bytes, const struct caller
 
     if (bytes < LARGE_MIN)
         return move(large->heap, block, usable, bytes, caller);
-    if (round_up(bytes, os_page_bytes()) == usable)
+    if (round_up(bytes, os_page_bytes()) == usable) {
+        events_note(BFM_BLOCK_RESIZED, block, usable, bytes);
         return block;
+    }
     moved = large_resize(large, bytes);
     if (!moved)
         return fail();
@@ -423,7 +425,7 @@ static SLOW void *resize_told(void *block, size_t bytes, const struct caller *ca
 void *bfm_realloc(void *block, size_t bytes)
 {
     if (!block)
-        return take_and_tell(&bfm_default_heap, (struct want){bytes, ALIGN, false}, CALLER);
+        return TAKE(&bfm_default_heap, WANT(bytes, ALIGN, false), CALLER);
     if (!bytes) {
         bfm_free(block);
         return NULL;
@@ -446,7 +448,7 @@ void *bfm_reallocarray(void *block, size_t count, size_t bytes)
 
 static void *take_aligned(struct heap *heap, size_t align, size_t bytes, const struct caller *caller)
 {
-    return take_and_tell(heap, (struct want){bytes, align < ALIGN ? ALIGN : align, false}, caller);
+    return TAKE(heap, WANT(bytes, align < ALIGN ? ALIGN : align, false), caller);
 }
 
 /* The next power of two; 0: there is none. */
@@ -523,7 +525,7 @@ bfm_heap *bfm_heap_create(void)
 
 void *bfm_heap_malloc(bfm_heap *heap, size_t bytes)
 {
-    return take_and_tell((struct heap *)heap, (struct want){bytes, ALIGN, false}, CALLER);
+    return TAKE((struct heap *)heap, WANT(bytes, ALIGN, false), CALLER);
 }
 
 void *bfm_heap_calloc(bfm_heap *heap, size_t count, size_t bytes)
@@ -532,7 +534,7 @@ void *bfm_heap_calloc(bfm_heap *heap, size_t count, size_t bytes)
 
     if (__builtin_mul_overflow(count, bytes, &all))
         return fail();
-    return take_and_tell((struct heap *)heap, (struct want){all, ALIGN, true}, CALLER);
+    return TAKE((struct heap *)heap, WANT(all, ALIGN, true), CALLER);
 }
 
 void *bfm_heap_memalign(bfm_heap *heap, size_t align, size_t bytes)

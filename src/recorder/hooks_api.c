@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include "api/provider.h"
 #include "recorder/names.h"
+#include "recorder/pages.h"
 #include "recorder/pause.h"
 #include "recorder/session.h"
 
@@ -102,11 +103,12 @@ API int api_reset_peak(enum tidemark_scope scope)
 
 /* ---- Pools ---- */
 
-/* The block itself goes out of the set of samples: what becomes of it is no event any more. */
+/* Not where pages are recorded: there a pool's chunk stays the block that it is.
+ * The block itself goes out of the set of samples: what becomes of it is no event any more. */
 API void api_pool_chunk(const void *chunk)
 {
     uintptr_t frame = HOOK_FRAME();
-    struct thread *thread = chunk ? hook_enter(frame) : NULL;
+    struct thread *thread = chunk && !PAGES ? hook_enter(frame) : NULL;
     if (thread && (!thread_sample_bytes || sampled_remove((uintptr_t)chunk)))
         record_short(thread, frame, WIRE_POOL_CHUNK, (uintptr_t)chunk);
 }
@@ -114,7 +116,7 @@ API void api_pool_chunk(const void *chunk)
 API void api_pool_alloc(const void *block, size_t size)
 {
     uintptr_t frame = HOOK_FRAME();
-    struct thread *thread = block ? hook_enter(frame) : NULL;
+    struct thread *thread = block && !PAGES ? hook_enter(frame) : NULL;
     if (!thread)
         return;
     struct unwind_start start = UNWIND_START_HERE();
@@ -126,7 +128,7 @@ API void api_pool_alloc(const void *block, size_t size)
 API void api_pool_free(const void *block)
 {
     uintptr_t frame = HOOK_FRAME();
-    struct thread *thread = block ? hook_enter(frame) : NULL;
+    struct thread *thread = block && !PAGES ? hook_enter(frame) : NULL;
     if (!thread)
         return;
     struct unwind_start start = UNWIND_START_HERE();
