@@ -61,6 +61,20 @@ static inline bool call_metrics_know_frees(const struct call_metrics *metrics)
     return metrics->freed_count != UINT64_MAX;
 }
 
+/* a + b; UINT64_MAX: not known, for one of them is not. */
+static inline uint64_t metric_sum(uint64_t a, uint64_t b)
+{
+    return a == UINT64_MAX || b == UINT64_MAX ? UINT64_MAX : a + b;
+}
+/* Blocks ever made here, and their requested bytes; UINT64_MAX: not known. */
+static inline uint64_t call_metrics_blocks(const struct call_metrics *metrics)
+{
+    return metric_sum(metrics->alloc_count, metrics->realloc_count);
+}
+static inline uint64_t call_metrics_bytes(const struct call_metrics *metrics)
+{
+    return metric_sum(metrics->alloc_bytes, metrics->realloc_bytes);
+}
 /* What happened in all is not known, only what is alive and was: of recordings of pages. */
 static inline void call_metrics_forget_calls(struct call_metrics *metrics)
 {
