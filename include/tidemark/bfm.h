@@ -120,9 +120,9 @@ struct bfm_event {
     const void *caller_stack, *caller_frame; /* stack and frame pointer there, to unwind from */
 };
 
-/* Runs in the thread whose call made the event, at the end of that call, while no lock is held: it may
- * allocate and free; what it does makes no events. It must return. Of one call the returns are told
- * first. */
+/* Runs in the thread whose call made the event, while no lock is held: it may
+ * allocate and free; what it does makes no events. It must return. That a block is returned is told
+ * before anyone else can get it, all else at the end of the call. */
 typedef void bfm_hook(const struct bfm_event *event, void *context);
 
 /* NULL: none. 0, or -ENOMEM. An event that is under way may still reach the old hook. */

@@ -185,11 +185,11 @@ static void *take(struct heap *heap, struct want want)
 static SLOW void *take_told(struct heap *heap, struct want want, const struct caller *caller)
 {
     struct events events;
-    bool outermost = events_begin(&events);
+    bool outermost = events_begin(&events, caller);
     void *block = take(heap, want);
 
     if (outermost)
-        events_end(&events, caller);
+        events_end(&events);
     return block;
 }
 
@@ -315,11 +315,11 @@ static void give(void *block)
 static SLOW void give_told(void *block, const struct caller *caller)
 {
     struct events events;
-    bool outermost = events_begin(&events);
+    bool outermost = events_begin(&events, caller);
 
     give(block);
     if (outermost)
-        events_end(&events, caller);
+        events_end(&events);
 }
 
 static __attribute__((noinline)) void free_slow(void *block)
@@ -380,12 +380,13 @@ static void *resize_large(struct large *large, size_t bytes, const struct caller
         events_note(BFM_BLOCK_RESIZED, block, usable, bytes);
         return block;
     }
+    events_note(BFM_BLOCK_RETURNED, block, usable, 0); /* its addresses may be another's at once */
     moved = large_resize(large, bytes);
-    if (!moved)
-        return fail();
-    events_note(BFM_BLOCK_RETURNED, block, usable, 0);
-    events_note(BFM_BLOCK_TAKEN, moved, round_up(bytes, os_page_bytes()), bytes);
-    return moved;
+    if (moved)
+        events_note(BFM_BLOCK_TAKEN, moved, round_up(bytes, os_page_bytes()), bytes);
+    else
+        events_note(BFM_BLOCK_TAKEN, block, usable, usable);
+    return moved ? moved : fail();
 }
 
 static void *resize(void *block, size_t bytes, const struct caller *caller)
@@ -414,11 +415,11 @@ static void *resize(void *block, size_t bytes, const struct caller *caller)
 static SLOW void *resize_told(void *block, size_t bytes, const struct caller *caller)
 {
     struct events events;
-    bool outermost = events_begin(&events);
+    bool outermost = events_begin(&events, caller);
     void *moved = resize(block, bytes, caller);
 
     if (outermost)
-        events_end(&events, caller);
+        events_end(&events);
     return moved;
 }
 

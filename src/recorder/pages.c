@@ -1,5 +1,5 @@
-/* See pages.h. Runs inside the profiled program, at the end of a call of BFM's that holds no lock: no
- * malloc, no stdio, errno kept by BFM. */
+/* See pages.h. Runs inside the profiled program, in a call of BFM's that holds no lock: no malloc, no
+ * stdio, errno kept by BFM. */
 #include "recorder/pages.h"
 
 #include <stddef.h>
