@@ -425,6 +425,70 @@ static void weights_are_those_of_the_definition(void **state)
     }
 }
 
+/* ---- Pages ---- */
+
+static void page_blocks_stand_for_their_record(void **state)
+{
+    (void)state;
+    for (uint64_t usable = 16; usable <= 512; usable += 16)
+        for (uint64_t size = usable - 15; size <= usable; size++) {
+            uint64_t blocks = 8192 / usable;
+            struct weight weight = weight_of_page_block(size, usable - size);
+            assert_int_equal(weight.count, blocks << WEIGHT_SHIFT);
+            assert_int_equal(weight.bytes, blocks * size);
+            assert_int_equal(weight.slack_bytes, blocks * (usable - size));
+        }
+    /* More than 512 usable bytes is itself, whatever was asked for. */
+    struct weight large = weight_of_page_block(100, 413);
+    assert_int_equal(large.count, 1 << WEIGHT_SHIFT);
+    assert_int_equal(large.bytes, 100);
+    assert_int_equal(large.variance, 0);
+    /* A record that makes no sense is no division by zero. */
+    assert_int_equal(weight_of_page_block(0, 0).count, 1 << WEIGHT_SHIFT);
+}
+
+static void put(struct replay *of, struct wire_record record)
+{
+    char bytes[32];
+    size_t count = record_write(bytes, &record);
+
+    replay_records(of, 0, bytes, count);
+}
+
+static void of_pages_levels_are_known_and_nothing_else(void **state)
+{
+    struct replay *of = replay_new(0, 1.0);
+    struct program_metrics program;
+    size_t count;
+    uint64_t bucket_ticks;
+
+    (void)state;
+    replay_pages(of);
+    assert_false(replay_knows_calls(of));
+    replay_thread_begin(of, 1, 0);
+    put(of, record_long(WIRE_MALLOC, 10, 0x1000, 40, wire_detail(1, 8, 0)));
+    put(of, record_long(WIRE_MALLOC, 20, 0x2000, 5000, wire_detail(2, 8, 0)));
+    put(of, record_long(WIRE_MALLOC, 30, 0x3000, 30, wire_detail(3, 2, 0)));
+    put(of, record_short(WIRE_REALLOC_BEGIN, 40, 0x3000));
+    put(of, record_long(WIRE_REALLOC_END, 41, 0x3000, 20, wire_detail(2, 12, 0)));
+    put(of, record_short(WIRE_FREE, 50, 0x1000));
+    put(of, record_short(WIRE_FREE, 60, 0x9000));
+    replay_program(of, &program);
+    assert_int_equal(program.total.peak_bytes, 170 * 40 + 5000 + 256 * 30);
+    assert_int_equal(program.total.at_peak_count, 170 + 1 + 256);
+    assert_int_equal(program.total.live_bytes, 5000 + 256 * 20);
+    assert_int_equal(program.total.live_count, 1 + 256);
+    assert_true(program.total.live_variance > 0);
+    assert_int_equal(program.foreign_frees, 0);
+    assert_true(program.total.alloc_count == UINT64_MAX && program.total.alloc_bytes == UINT64_MAX);
+    assert_true(program.total.free_count == UINT64_MAX && program.total.realloc_count == UINT64_MAX);
+    assert_true(program.total.size_max == UINT64_MAX && program.total.lifetime_max == UINT64_MAX);
+    assert_true(program.total.temporary_count == UINT64_MAX);
+    replay_timeline(of, &count, &bucket_ticks);
+    assert_true(count > 0);
+    replay_free(of);
+}
+
 static int sample_often(void **state)
 {
     (void)state;
@@ -450,6 +514,8 @@ int main(void)
         cmocka_unit_test(what_is_freed_leaves_nothing),
         cmocka_unit_test(frees_of_others_are_not_foreign),
         cmocka_unit_test(weights_are_those_of_the_definition),
+        cmocka_unit_test(page_blocks_stand_for_their_record),
+        cmocka_unit_test(of_pages_levels_are_known_and_nothing_else),
     };
     const char *given = getenv("SEED");
     unsigned long seed = given ? strtoul(given, NULL, 10)
