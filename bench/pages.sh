@@ -1,0 +1,18 @@
+#!/bin/sh
+# What BFM's tracer costs and what it is worth: netbuild (bench/alloc) on BFM, plain and recorded by
+# `tidemark record --allocator=bfm --events=pages`, turn by turn: time and instructions; and what is
+# estimated of each call path beside the exact profile. Fails if a call path above 1 % of the peak is off by
+# more than 5 %, or the median of the rounds slows by more than 3 %. Two minutes on a quiet machine.
+#
+#   BIN=build/release/bin sh bench/pages.sh [--rounds=N] [--shapes=N]
+set -eu
+
+root=$(cd "$(dirname "$0")/.." && pwd)
+bin=$(cd "${BIN:-$root/build/release/bin}" && pwd)
+work=$root/build/bench
+mkdir -p "$work"
+(cd "$root/bench/alloc" &&
+    "${CC:-cc}" -std=gnu17 -O2 -g -Wall -Wextra -D_GNU_SOURCE -fno-builtin-malloc -fno-builtin-free \
+        -I"$root/src" -pthread -Wl,-z,now -o "$work/bench_alloc" block.c latency.c main.c memory.c \
+        netbuild.c patterns.c stress.c streams.c threads.c)
+exec python3 "$root/bench/pages.py" "$bin" "$work" "$root" "$@"
