@@ -11,7 +11,7 @@ import type { ViewProps } from "./registry.ts";
 
 export interface Thread {
     tid: number; name: string | null; start_ns: number; end_ns: number | null;
-    alloc_count: number; alloc_bytes: number; free_count: number; free_bytes: number; waits: number; wait_ns: number;
+    alloc_count: number | null; alloc_bytes: number | null; free_count: number | null; free_bytes: number | null; waits: number; wait_ns: number;
     malloc_count: number | null; calloc_count: number | null; aligned_count: number | null; new_count: number | null; realloc_count: number | null;
     live_bytes: number | null; peak_bytes: number | null; peak_ns: number | null;
     freed_elsewhere_count: number | null; freed_elsewhere_bytes: number | null; alloc_time_ns: number | null; free_time_ns: number | null;
@@ -41,13 +41,13 @@ export function ThreadsView({ profile }: ViewProps): JSX.Element {
 function Threads({ threads, exchanges }: ViewProps & { threads: Indexed[]; exchanges: Exchange[] | null }): JSX.Element {
     const { search, sort, thread } = state.value;
     const rows = useMemo(() => threads.filter((each) => `${each.name ?? ""} ${each.tid}`.toLowerCase().includes(search.toLowerCase())), [threads, search]);
-    const most = threads.reduce((best, each) => Math.max(best, each.alloc_bytes), 1);
+    const most = threads.reduce((best, each) => Math.max(best, each.alloc_bytes ?? 0), 1);
     const columns = useMemo<Column<Indexed>[]>(() => [
         { id: "tid", title: "Thread", width: "80px", number: (row) => row.tid, show: (row) => String(row.tid) },
         { id: "name", title: "Name", width: "minmax(110px, 1fr)", text: (row) => row.name ?? "" },
         ...numberColumns.filter(([name]) => threads.some((each) => each[name] !== null)).map(([name, title, unit, hint]): Column<Indexed> => ({
             id: name, title, hint, width: "96px", unit, number: (row) => row[name] as number | null,
-            ...(name === "alloc_bytes" ? { fill: (row: Indexed) => row.alloc_bytes / most } : {}) })),
+            ...(name === "alloc_bytes" ? { fill: (row: Indexed) => (row.alloc_bytes ?? 0) / most } : {}) })),
         { id: "start_ns", title: "began", width: "80px", unit: "ns", number: (row) => row.start_ns },
         { id: "end_ns", title: "ended", width: "80px", unit: "ns", number: (row) => row.end_ns },
     ], [threads]);

@@ -57,11 +57,11 @@ function Timelines({ profile, timeline }: ViewProps & { timeline: Timeline }): J
         if (alive) series.push({ title: "threads", tone: "data-6", values: alive, format: (value) => (Number.isInteger(value) ? count(value) : ""), scale: "threads", hidden: true, stepped: true });
         return series;
     }, [timeline, alive]);
-    const rates = useMemo<PlotSeries[]>(() => [
+    const rates = useMemo<PlotSeries[]>(() => ([
         { title: "asked for", tone: "data-1", values: perSecond(timeline.column("alloc_bytes"), timeline.bucketNs), format: (value) => `${bytes(value)}/s`, binary: true, stepped: true, filled: true },
         { title: "freed", tone: "data-2", values: perSecond(timeline.column("free_bytes"), timeline.bucketNs), format: (value) => `${bytes(value)}/s`, binary: true, stepped: true },
         { title: "allocations", tone: "data-3", values: perSecond(timeline.column("alloc_count"), timeline.bucketNs), format: (value) => `${count(value)}/s`, scale: "calls", stepped: true },
-    ], [timeline]);
+    ] satisfies PlotSeries[]).filter(({ values }) => values.some((value) => !Number.isNaN(value))), [timeline]);
     const peaks = profile.summary.peaks ?? [];
     const said = useLoaded(async () => ({
         marks: profile.has("marks") ? ((await profile.json<{ marks: Mark[] | null }>("marks")).marks ?? []) : [],
@@ -84,9 +84,9 @@ function Timelines({ profile, timeline }: ViewProps & { timeline: Timeline }): J
             {points.length > 0 && <MarksCard marks={points} pick={pick} />}
             {profile.has("at") && at >= 0 && <MomentCard profile={profile} at={at} />}
             {profile.has("curves") && <CurvesCard profile={profile} end={end} range={range} setRange={setRange} at={at} pick={pick} />}
-            <Card title="Rates">
+            {rates.length > 0 && <Card title="Rates">
                 <Plot name="rates" label="Allocation rates over time" x={timeline.x} formatX={duration} series={rates} height={180} range={range} onRange={setRange} />
-            </Card>
+            </Card>}
             {peaks.length > 0 && <PeaksCard peaks={peaks} />}
         </div>
     );
