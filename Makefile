@@ -1,7 +1,7 @@
 # The front door: everything else is CMake and ctest. `make` alone says what there is.
 .POSIX:
 .DEFAULT_GOAL = help
-.PHONY: help demo build check check-asan check-tsan bench install clean
+.PHONY: help demo build check check-asan check-tsan check-world bench install clean
 
 PREFIX = /usr/local
 JOBS = $$(nproc)
@@ -12,6 +12,7 @@ help:
 	@echo 'make demo     install what is missing, build, profile g++ on examples/heavy.cpp, show the report'
 	@echo 'make build    build (release) into build/release'
 	@echo 'make check    every test; the units again under AddressSanitizer and ThreadSanitizer'
+	@echo 'make check-world  forty real programs of Debian'"'"'s under record (installs them; doc/WORLD.md)'
 	@echo 'make bench    the benchmarks'
 	@echo 'make install  into PREFIX (now $(PREFIX)); DESTDIR works'
 	@echo 'make clean    remove build/'
@@ -48,6 +49,12 @@ check-tsan:
 	cmake --preset tsan
 	cmake --build --preset tsan -j $(JOBS)
 	$(CTEST) --preset tsan -j $(JOBS) -R '^unit/.*(ring|merge|shared|thread)'
+
+check-world:
+	@tools/setup.sh build test
+	cmake --preset release -DBUILD_TESTING=ON
+	cmake --build --preset release -j $(JOBS)
+	@INSTALL=1 tests/world/run.sh
 
 bench:
 	@tools/setup.sh build test

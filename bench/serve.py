@@ -28,6 +28,7 @@ class Server:
         self.headers = {"Authorization": "Bearer " + urllib.parse.parse_qs(url.query)["token"][0],
                         "Accept-Encoding": "gzip"}
         self.connection = http.client.HTTPConnection(url.hostname, url.port)
+        self.opened = self.memory("VmRSS")
 
     def ask(self, target):
         begin = time.monotonic()
@@ -89,7 +90,7 @@ def settle(server):
 
 def report_memory(server, cpu):
     print(f"CPU until all is packed {cpu:.2f} s")
-    print(f"memory                 {server.memory('VmHWM'):.0f} MB at most, then {server.memory('VmRSS'):.0f} MB"
+    print(f"memory                 {server.opened:.0f} MB opened (the profile unpacked), {server.memory('VmHWM'):.0f} MB at most, then {server.memory('VmRSS'):.0f} MB"
           f" ({server.memory('RssAnon'):.0f} its own)")
 
 

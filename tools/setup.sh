@@ -18,6 +18,7 @@ libdw-dev       elfutils: function names and lines from DWARF
 libelf-dev      elfutils: ELF files
 libiberty-dev   C++ and Rust names made readable
 libmicrohttpd-dev the server of the web view
+libncurses-dev  tidemark top draws with it
 zlib1g-dev      what it sends is packed
 gzip            and the web view itself
 scdoc           man pages
@@ -38,6 +39,8 @@ mpich           MPI victims run under MPICH, which may be there beside the other
 libmpich-dev    and are built with it
 libunwind8      the oracle of call paths: every capture is compared (50 kB)
 valgrind        the oracle: allocation counts and peaks
+libxml2-utils   xmllint: tests look into JUnit reports
+meson           tests build the example of a memory budget with it
 libgoogle-perftools-dev  programs linked with tcmalloc
 libjemalloc-dev programs linked with jemalloc
 libmimalloc2.0  an allocator to compare with others
@@ -46,9 +49,15 @@ perl            recorded as a real program
 ghostscript     recorded as a real program
 redis-tools     recorded as a real program: redis-server, without the service
 chromium        tests look at the web view
+gnuplot-nox     pictures by tidemark plot
+tmux            tests drive tidemark top in it
 git             recorded as a real program
 curl            recorded as a real program
 gdb             recorded as a real program
+heaptrack       reads our exports, and makes files to import
+protobuf-compiler takes our protobuf exports apart
+graphviz        draws our call graphs
+python3-prometheus-client reads our OpenMetrics
 qemu-user       runs the unwinder'"'"'s tests for aarch64, which these four make:
 clang           (Debian'"'"'s gcc for aarch64 would replace gcc-multilib)
 binutils-aarch64-linux-gnu

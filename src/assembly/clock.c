@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <time.h>
 #include "base/ticks.h"
+#include "replay/metrics.h"
 
 static uint64_t monotonic_ns(void)
 {
@@ -41,4 +42,15 @@ double clock_tick_ns(struct clock_reading from, struct clock_reading to)
 {
     bool earlier = beginning.ticks && beginning.ticks < from.ticks;
     return rate(earlier ? beginning : from, to);
+}
+
+void clock_metrics_to_ns(struct clock_scale scale, struct call_metrics *metrics)
+{
+    metrics->lifetime_min = clock_span_ns(scale, metrics->lifetime_min);
+    metrics->lifetime_max = clock_span_ns(scale, metrics->lifetime_max);
+    metrics->lifetime_sum = clock_span_ns(scale, metrics->lifetime_sum);
+    metrics->freed_lifetime_sum = clock_span_ns(scale, metrics->freed_lifetime_sum);
+    metrics->peak_ticks = clock_moment_ns(scale, metrics->peak_ticks);
+    metrics->alloc_time = clock_span_ns(scale, metrics->alloc_time);
+    metrics->free_time = clock_span_ns(scale, metrics->free_time);
 }

@@ -28,6 +28,10 @@ static inline uint64_t clock_span_ns(struct clock_scale scale, uint64_t ticks)
     return ticks == UINT64_MAX ? ticks : (uint64_t)((double)ticks * scale.tick_ns + 0.5);
 }
 
+struct call_metrics;
+/* All times in them. */
+void clock_metrics_to_ns(struct clock_scale scale, struct call_metrics *metrics);
+
 /* 0 for what lies before the start. */
 static inline uint64_t clock_moment_ns(struct clock_scale scale, uint64_t ticks)
 {

@@ -75,6 +75,20 @@ static void take_exchange(void *context, const struct exchange *exchange)
     *(struct exchange *)NEXT(taking->details, exchange, 1) = *exchange;
 }
 
+static void take_stack_peak(void *context, const struct stack_peak *peak)
+{
+    const struct taking *taking = context;
+    struct stack_peak *taken = NEXT(taking->details, stack_peak, 1);
+    *taken = *peak;
+    taken->ticks = clock_moment_ns(taking->scale, peak->ticks);
+}
+
+static void take_stack_layer(void *context, const struct stack_layer *layer)
+{
+    const struct taking *taking = context;
+    *(struct stack_layer *)NEXT(taking->details, stack_layer, 1) = *layer;
+}
+
 static void take_curve(void *context, const struct curve *curve)
 {
     const struct taking *taking = context;
@@ -96,13 +110,107 @@ static void take_peaks(const struct taking *taking, struct replay *replay)
         details->peaks[i].ticks = clock_moment_ns(taking->scale, details->peaks[i].ticks);
 }
 
+/* ---- Marks and regions ---- */
+
+static void *need(void *memory)
+{
+    if (!memory)
+        abort();
+    return memory;
+}
+
+/* Stands for the name until `names` does not move any more. */
+static const char *take_name(const struct taking *taking, const struct replay *replay,
+                             uint32_t number)
+{
+    struct strbuf *names = &taking->details->names;
+    size_t offset = names->length;
+    strbuf_add_string(names, replay_name_of(replay, number));
+    strbuf_add_char(names, '\0');
+    return (const char *)offset;
+}
+
+static void take_marks(const struct taking *taking, const struct replay *replay)
+{
+    struct details *details = taking->details;
+    const struct replay_mark *marks = replay_marks(replay, &details->mark_count);
+    details->marks = need(malloc(details->mark_count * sizeof *details->marks + 1));
+    for (size_t i = 0; i < details->mark_count; i++)
+        details->marks[i] =
+            (struct profile_mark){.id = (uint32_t)i,
+                                  .time_ns = clock_moment_ns(taking->scale, marks[i].ticks),
+                                  .kind = (int)marks[i].kind,
+                                  .name = take_name(taking, replay, marks[i].name),
+                                  .thread = marks[i].thread,
+                                  .live_bytes = marks[i].live_bytes,
+                                  .live_count = marks[i].live_count};
+}
+
+static struct profile_region region_of(const struct taking *taking, const struct replay *replay,
+                                       uint32_t id, const struct replay_region *region)
+{
+    return (struct profile_region){
+        .id = id,
+        .name = take_name(taking, replay, region->name),
+        .entered_count = region->entered_count,
+        .unended_count = region->unended_count,
+        .open_count = region->open_count,
+        .time_ns = clock_span_ns(taking->scale, region->time_ticks),
+        .first_ns = clock_moment_ns(taking->scale, region->first_ticks),
+        .last_ns = clock_moment_ns(taking->scale, region->last_ticks),
+        .peak_bytes = region->peak_bytes,
+        .peak_ns = clock_moment_ns(taking->scale, region->peak_ticks),
+        .left_bytes = region->left_bytes,
+        .program_peak_bytes = region->program_peak_bytes,
+        .program_peak_ns = clock_moment_ns(taking->scale, region->program_peak_ticks),
+    };
+}
+
+static void take_regions(const struct taking *taking, const struct replay *replay)
+{
+    struct details *details = taking->details;
+    struct replay_region *regions = replay_regions(replay, &details->region_count);
+    details->regions = need(malloc(details->region_count * sizeof *details->regions + 1));
+    for (size_t i = 0; i < details->region_count; i++)
+        details->regions[i] = region_of(taking, replay, (uint32_t)i, &regions[i]);
+    free(regions);
+}
+
+static void take_region_block(void *context, uint32_t first, struct replay_region_site *sites,
+                              size_t count)
+{
+    const struct taking *taking = context;
+    struct details *details = taking->details;
+    struct details_block *block = NEXT(details, region_block, 1);
+    for (size_t i = 0; i < count; i++)
+        clock_metrics_to_ns(taking->scale, &sites[i].metrics);
+    *block = (struct details_block){.first = first, .count = count,
+                                    .body = details->bodies.length};
+    profile_encode_region_sites(&details->bodies, sites, count);
+    block->body_bytes = details->bodies.length - block->body;
+}
+
+static void name_all(struct details *details)
+{
+    for (size_t i = 0; i < details->mark_count; i++)
+        details->marks[i].name = details->names.data + (size_t)details->marks[i].name;
+    for (size_t i = 0; i < details->region_count; i++)
+        details->regions[i].name = details->names.data + (size_t)details->regions[i].name;
+}
+
 void details_take(struct details *details, struct replay *replay, struct clock_scale scale)
 {
     struct taking taking = {details, scale};
-    *details = (struct details){0};
+    *details = (struct details){.names = STRBUF_INIT, .bodies = STRBUF_INIT};
+    take_marks(&taking, replay);
+    take_regions(&taking, replay);
+    name_all(details);
+    replay_changed_region_blocks(replay, take_region_block, &taking);
+    details->untold = replay_untold(replay);
     replay_distributions(replay, take_row, &taking);
     merge_bins(details);
     replay_exchanges(replay, take_exchange, &taking);
+    replay_stacks(replay, take_stack_peak, take_stack_layer, &taking);
     replay_changed_curves(replay, take_curve, &taking);
     take_peaks(&taking, replay);
 }
@@ -120,6 +228,37 @@ static int write_curves(const struct details *details, struct profile_writer *pr
     return status;
 }
 
+static int write_untold(const struct details *details, struct profile_writer *profile)
+{
+    const struct {
+        const char *key;
+        uint64_t count;
+    } facts[] = {{PROFILE_META_UNTOLD_MARKS, details->untold.marks},
+                 {PROFILE_META_UNTOLD_REGIONS, details->untold.regions},
+                 {PROFILE_META_UNMATCHED_ENDS, details->untold.ends}};
+    int status = 0;
+    for (size_t i = 0; i < sizeof facts / sizeof *facts && status == 0; i++)
+        if (facts[i].count)
+            status = profile_put_integer(profile, facts[i].key, (int64_t)facts[i].count);
+    return status;
+}
+
+/* Nothing at all of programs that say nothing of themselves. */
+static int write_said(const struct details *details, struct profile_writer *profile)
+{
+    int status = 0;
+    if (details->mark_count)
+        status = profile_put_marks(profile, details->marks, details->mark_count);
+    if (details->region_count && status == 0)
+        status = profile_put_regions(profile, details->regions, details->region_count);
+    for (size_t i = 0; i < details->region_block_count && status == 0; i++) {
+        const struct details_block *block = &details->region_blocks[i];
+        status = profile_put_region_sites(profile, block->first, block->count,
+                                          details->bodies.data + block->body, block->body_bytes);
+    }
+    return status == 0 ? write_untold(details, profile) : status;
+}
+
 int details_write(const struct details *details, struct profile_writer *profile)
 {
     int status =
@@ -128,14 +267,26 @@ int details_write(const struct details *details, struct profile_writer *profile)
         status = profile_put_peaks(profile, details->peaks, details->peak_count);
     if (status == 0)
         status = profile_put_exchanges(profile, details->exchanges, details->exchange_count);
-    return status == 0 ? write_curves(details, profile) : status;
+    if (status == 0)
+        status = profile_put_stacks(profile, details->stack_peaks, details->stack_peak_count,
+                                    details->stack_layers, details->stack_layer_count);
+    if (status == 0)
+        status = write_curves(details, profile);
+    return status == 0 ? write_said(details, profile) : status;
 }
 
 void details_release(struct details *details)
 {
     free(details->distributions);
     free(details->exchanges);
+    free(details->stack_peaks);
+    free(details->stack_layers);
     free(details->curves);
     free(details->points);
-    *details = (struct details){0};
+    free(details->marks);
+    free(details->regions);
+    free(details->region_blocks);
+    strbuf_release(&details->names);
+    strbuf_release(&details->bodies);
+    *details = (struct details){.names = STRBUF_INIT, .bodies = STRBUF_INIT};
 }

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "assembly/clock.h"
+#include "base/strbuf.h"
 #include "profile/profile.h"
 #include "replay/replay.h"
 
@@ -19,8 +20,24 @@ struct details {
     size_t curve_count, curve_room;
     struct curve_point *points;
     size_t point_count, point_room;
+    struct stack_peak *stack_peaks;
+    size_t stack_peak_count, stack_peak_room;
+    struct stack_layer *stack_layers;
+    size_t stack_layer_count, stack_layer_room;
     struct peak peaks[PEAKS_MAX];
     size_t peak_count;
+    struct profile_mark *marks; /* their names lie in `names`, from offset (size_t)name on */
+    struct profile_region *regions; /* likewise */
+    size_t mark_count, region_count;
+    struct strbuf names;
+    /* The call paths of regions that have changed, in blocks of REPLAY_BLOCK_SITES. */
+    struct details_block {
+        uint32_t first;
+        size_t count, body, body_bytes; /* in `bodies` */
+    } *region_blocks;
+    size_t region_block_count, region_block_room;
+    struct strbuf bodies;
+    struct replay_untold untold;
 };
 
 /* Out of memory ends the process, as it does the replay. By the thread that replays. */

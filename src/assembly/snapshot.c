@@ -28,17 +28,6 @@ static void make_room(void *array, size_t count, size_t more, size_t *room, size
 
 /* ---- Ticks become nanoseconds ---- */
 
-static void metrics_to_ns(const struct taking *taking, struct call_metrics *metrics)
-{
-    metrics->lifetime_min = clock_span_ns(taking->scale, metrics->lifetime_min);
-    metrics->lifetime_max = clock_span_ns(taking->scale, metrics->lifetime_max);
-    metrics->lifetime_sum = clock_span_ns(taking->scale, metrics->lifetime_sum);
-    metrics->freed_lifetime_sum = clock_span_ns(taking->scale, metrics->freed_lifetime_sum);
-    metrics->peak_ticks = clock_moment_ns(taking->scale, metrics->peak_ticks);
-    metrics->alloc_time = clock_span_ns(taking->scale, metrics->alloc_time);
-    metrics->free_time = clock_span_ns(taking->scale, metrics->free_time);
-}
-
 static void thread_to_ns(const struct taking *taking, struct thread_metrics *thread)
 {
     thread->start_ticks = clock_moment_ns(taking->scale, thread->start_ticks);
@@ -79,7 +68,7 @@ static void take_block(void *context, uint32_t first, struct replay_site *sites,
                                      .body = snapshot->bodies.length,
                                      .paths = snapshot->path_count};
     for (size_t i = 0; i < count; i++) {
-        metrics_to_ns(taking, &sites[i].metrics);
+        clock_metrics_to_ns(taking->scale, &sites[i].metrics);
         add_to_sums(block, &sites[i]);
         snapshot->paths[snapshot->path_count++] = sites[i].node;
     }
@@ -102,7 +91,7 @@ static int take_rest(const struct taking *taking, struct replay *replay)
     struct snapshot *snapshot = taking->snapshot;
     uint64_t bucket_ticks;
     replay_program(replay, &snapshot->program);
-    metrics_to_ns(taking, &snapshot->program.total);
+    clock_metrics_to_ns(taking->scale, &snapshot->program.total);
     snapshot->thread_count = replay_thread_count(replay);
     snapshot->threads = malloc(snapshot->thread_count * sizeof *snapshot->threads + 1);
     const struct timeline_bucket *buckets =

@@ -48,7 +48,7 @@ static const struct options_command command = {
                 "  tidemark at run.tmt 12.5s --json | jq .functions[0]\n",
 };
 
-static int show(const char *path, const struct rerun_moment *moment, struct arguments *arguments)
+static int show(const char *path, struct rerun_moment *moment, struct arguments *arguments)
 {
     struct holders holders;
     struct trace *trace = moments_open("at", path);
@@ -56,6 +56,10 @@ static int show(const char *path, const struct rerun_moment *moment, struct argu
 
     if (!trace)
         return status;
+    if (moments_resolve("at", trace, moment)) {
+        trace_close(trace);
+        return status;
+    }
     if (holders_init(&holders, trace, moment)) {
         output_complain("at", moment_error());
     } else {

@@ -84,6 +84,10 @@ static int show(const char *path, struct arguments *arguments)
 
     if (!trace)
         return OPTIONS_EXIT_FAILURE;
+    if (moments_resolve("blocks", trace, &arguments->blocks.at)) {
+        trace_close(trace);
+        return OPTIONS_EXIT_FAILURE;
+    }
     struct term_pager pager = moments_pager(&arguments->common, &arguments->blocks.style);
     if (isatty(STDERR_FILENO) && !pager.pid) {
         arguments->blocks.progress = show_progress;

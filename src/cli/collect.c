@@ -91,7 +91,7 @@ static void collect_alone(const struct collector_options *options, int ready, pi
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     leave_descriptors(ready);
-    collector_prepare_files();
+    collector_prepare_limits();
     int pidfd = (int)syscall(SYS_pidfd_open, starter, 0);
     if (collector_open(&collector, options, NULL) < 0)
         _exit(OPTIONS_EXIT_FAILURE);
@@ -147,7 +147,7 @@ int cmd_collect(int argc, char **argv)
     if (options.job && job_place_prepare(options.job) < 0)
         fprintf(stderr, "tidemark: this process is not recorded: %s\n", profile_error());
     leave_stderr();
-    collector_prepare_files();
+    collector_prepare_limits();
     struct collector_options wanted = record_collector_options(&options);
     wanted.exit_waits = true;
     /* A terminal's signals are not for us (we are a session of our own); a service manager's are:

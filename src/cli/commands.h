@@ -4,6 +4,7 @@
 #define TIDEMARK_CLI_COMMANDS_H
 
 int cmd_record(int argc, char **argv);
+int cmd_count(int argc, char **argv);
 int cmd_collect(int argc, char **argv); /* for the recorder's own use, not listed */
 int cmd_report(int argc, char **argv);
 int cmd_insight(int argc, char **argv);
@@ -14,7 +15,17 @@ int cmd_replay(int argc, char **argv);
 int cmd_at(int argc, char **argv);
 int cmd_blocks(int argc, char **argv);
 int cmd_events(int argc, char **argv);
+int cmd_plot(int argc, char **argv);
+int cmd_top(int argc, char **argv);
 int cmd_job(int argc, char **argv);
+int cmd_ps(int argc, char **argv);
+int cmd_maps(int argc, char **argv);
+int cmd_diff(int argc, char **argv);
+int cmd_check(int argc, char **argv);
+int cmd_query(int argc, char **argv);
+int cmd_doctor(int argc, char **argv);
+int cmd_export(int argc, char **argv);
+int cmd_import(int argc, char **argv);
 int cmd_unpack(int argc, char **argv);
 
 #endif

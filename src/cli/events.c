@@ -116,6 +116,11 @@ int cmd_events(int argc, char **argv)
     trace = moments_open("events", argv[operand]);
     if (!trace)
         return OPTIONS_EXIT_FAILURE;
+    if (moments_resolve("events", trace, &arguments.events.from) ||
+        moments_resolve("events", trace, &arguments.events.to)) {
+        trace_close(trace);
+        return OPTIONS_EXIT_FAILURE;
+    }
     struct term_pager pager = moments_pager(&arguments.common, &arguments.events.style);
     arguments.events.shown = &shown;
     status = moments_close("events", &pager, events_show(pager.out, trace, &arguments.events));

@@ -2,16 +2,13 @@
 #include "cli/commands.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include "base/options.h"
 #include "cli/output.h"
 #include "cli/showing.h"
 #include "cli/source_path.h"
+#include "cli/whole_file.h"
 #include "server/html.h"
 
 struct arguments {
@@ -62,85 +59,22 @@ static int complain(const char *sentence)
     return output_complain("html", sentence);
 }
 
-static int complain_of(const char *what, const char *name, int error)
-{
-    struct strbuf sentence = STRBUF_INIT;
-    strbuf_addf(&sentence, "%s %s: %s", what, name, strerror(error));
-    int status = complain(sentence.data);
-    strbuf_release(&sentence);
-    return status;
-}
-
-static void default_output(struct strbuf *name, const char *profile)
-{
-    size_t length = strlen(profile);
-    bool ended = length > 4 && (!strcmp(profile + length - 4, ".tmk") ||
-                                !strcmp(profile + length - 4, ".tmt"));
-    length -= ended ? 4 : 0;
-    while (length > 1 && profile[length - 1] == '/')
-        length--;
-    strbuf_add(name, profile, length);
-    strbuf_add_string(name, ".html");
-}
-
-/* The whole or nothing: written beside, and then put in its place. */
-static int publish(const char *temporary, const char *name, bool force)
-{
-    if (force ? rename(temporary, name) : link(temporary, name)) {
-        int error = errno;
-        unlink(temporary);
-        if (error != EEXIST)
-            return complain_of("cannot write", name, error);
-        struct strbuf sentence = STRBUF_INIT;
-        strbuf_addf(&sentence, "%s is there already: choose another name with -o, or --force",
-                    name);
-        int status = complain(sentence.data);
-        strbuf_release(&sentence);
-        return status;
-    }
-    if (!force)
-        unlink(temporary);
-    return 0;
-}
-
 static int write_to(FILE *out, const struct html_options *options, const char *name)
 {
     struct strbuf why = STRBUF_INIT;
     int error = html_write(out, options, &why);
     int status = !error       ? 0
                  : why.length ? complain(why.data)
-                              : complain_of("cannot write", name, -error);
+                              : whole_file_complain_of("html", "cannot write", name, -error);
     strbuf_release(&why);
     return status;
 }
 
 static int write_file(const struct html_options *options, const char *name, bool force)
 {
-    if (!force && !access(name, F_OK))
-        return complain_of("will not replace", name, EEXIST);
-    struct strbuf temporary = STRBUF_INIT;
-    strbuf_addf(&temporary, "%s.XXXXXX", name);
-    int fd = mkstemp(temporary.data);
-    FILE *out = fd >= 0 ? fdopen(fd, "w") : NULL;
-    if (!out) {
-        int status = complain_of("cannot write", name, errno);
-        strbuf_release(&temporary);
-        return status;
-    }
-    mode_t mask = umask(0);
-    umask(mask);
-    int status = fchmod(fd, 0666 & ~mask) ? complain_of("cannot write", name, errno)
-                                          : write_to(out, options, name);
-    if (fclose(out) && !status)
-        status = complain_of("cannot write", name, errno);
-    if (status)
-        unlink(temporary.data);
-    else
-        status = publish(temporary.data, name, force);
-    if (!status)
-        fprintf(stderr, "tidemark html: wrote %s\n", name);
-    strbuf_release(&temporary);
-    return status;
+    struct whole_file file;
+    int status = whole_file_open(&file, "html", name, force);
+    return status ? status : whole_file_close(&file, write_to(file.out, options, name));
 }
 
 int cmd_html(int argc, char **argv)
@@ -166,7 +100,7 @@ int cmd_html(int argc, char **argv)
     if (arguments.output)
         strbuf_add_string(&name, arguments.output);
     else
-        default_output(&name, argv[operand]);
+        whole_file_default_name(&name, argv[operand], ".html");
     if (!status)
         status = strcmp(name.data, "-") ? write_file(&options, name.data, arguments.force)
                                         : write_to(stdout, &options, "to stdout");

@@ -30,6 +30,11 @@ int moments_parse(const struct options_command *command, const char *text,
                : 0;
 }
 
+int moments_resolve(const char *command, const struct trace *trace, struct rerun_moment *moment)
+{
+    return rerun_moment_resolve(trace, moment) ? output_complain(command, rerun_error()) : 0;
+}
+
 struct trace *moments_open(const char *command, const char *path)
 {
     struct trace *trace;

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,16 +17,14 @@
 #include "base/options.h"
 #include "base/strbuf.h"
 #include "cli/collect.h"
+#include "cli/launch.h"
 #include "cli/record_options.h"
 #include "collector/collector.h"
 #include "collector/job_place.h"
 #include "process/launcher.h"
-#include "process/program.h"
 #include "profile/profile.h"
 #include "report/report.h"
 #include "wire/wire.h"
-
-enum { EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
 
 struct job {
     struct collector *collector;
@@ -38,56 +35,18 @@ struct job {
     int wait_status;
 };
 
-/* ---- The preload library ---- */
-
-/* Beside us: BINDIR/../lib/libtidemark.so, or in a directory of its own there. */
-static bool find_library(char path[PATH_MAX])
-{
-    static const char *const places[] = {"../lib/libtidemark.so",
-                                         "../" TIDEMARK_LIBDIR "/libtidemark.so"};
-    char self[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 64);
-    if (length < 0)
-        return false;
-    self[length] = '\0';
-    char *slash = strrchr(self, '/');
-    for (size_t i = 0; slash && i < sizeof places / sizeof *places; i++) {
-        strcpy(slash + 1, places[i]);
-        if (realpath(self, path) && access(path, R_OK) == 0)
-            return true;
-    }
-    return false;
-}
-
-static void prepend_preload(const char *library)
-{
-    const char *before = getenv("LD_PRELOAD");
-    struct strbuf value = STRBUF_INIT;
-    strbuf_add_string(&value, library);
-    if (before && *before)
-        strbuf_addf(&value, ":%s", before);
-    setenv("LD_PRELOAD", value.data, 1);
-    strbuf_release(&value);
-}
-
 /* ---- Starting ---- */
-
-static int say_cannot(const char *program, int error)
-{
-    fprintf(stderr, "tidemark record: cannot run '%s': %s\n", program, strerror(error));
-    return error == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
-}
 
 static void run_child(struct job *job, char **argv, const char *library, int failure)
 {
-    prepend_preload(library);
+    launch_preload(library);
     setenv(WIRE_SESSION_VARIABLE, collector_name(job->collector), 1);
     sigprocmask(SIG_SETMASK, &job->old_mask, NULL);
     execvp(argv[0], argv);
     int error = errno;
     if (write(failure, &error, sizeof error) != sizeof error)
         _exit(OPTIONS_EXIT_FAILURE);
-    _exit(EXIT_NOT_FOUND);
+    _exit(LAUNCH_EXIT_NOT_FOUND);
 }
 
 /* 0, or the exit status for a program that could not be started. */
@@ -106,13 +65,13 @@ static int start_child(struct job *job, char **argv, const char *library)
         got = read(failure[0], &error, sizeof error);
     while (got < 0 && errno == EINTR);
     close(failure[0]);
-    collector_prepare_files();
+    collector_prepare_limits();
     if (got != sizeof error) {
         collector_own_child(job->collector, job->child);
         return 0;
     }
     waitpid(job->child, NULL, 0);
-    return say_cannot(argv[0], error);
+    return launch_say_cannot("record", argv[0], error);
 }
 
 /* ---- Standing in for it ---- */
@@ -185,23 +144,6 @@ static void run_to_end(struct job *job, bool quiet)
             told = true;
         }
     }
-}
-
-/* Ends as the program has ended. */
-static int end_like(int status)
-{
-    if (!WIFSIGNALED(status))
-        return WEXITSTATUS(status);
-    int number = WTERMSIG(status);
-    struct rlimit no_core = {0, 0};
-    setrlimit(RLIMIT_CORE, &no_core); /* the program's own core is enough */
-    signal(number, SIG_DFL);
-    sigset_t only;
-    sigemptyset(&only);
-    sigaddset(&only, number);
-    sigprocmask(SIG_UNBLOCK, &only, NULL);
-    raise(number);
-    return 128 + number;
 }
 
 /* ---- The summary ---- */
@@ -295,37 +237,7 @@ static int conclude(struct job *job, const struct record_options *options, const
     say_errors(job->collector);
     int status = job->wait_status;
     collector_close(job->collector);
-    return end_like(status);
-}
-
-/* ---- The command ---- */
-
-static int exit_status_for(enum program_kind kind)
-{
-    switch (kind) {
-    case PROGRAM_NOT_FOUND:
-    case PROGRAM_NO_INTERPRETER:
-        return EXIT_NOT_FOUND;
-    case PROGRAM_NOT_EXECUTABLE:
-    case PROGRAM_DIRECTORY:
-    case PROGRAM_BROKEN:
-        return EXIT_NOT_EXECUTABLE;
-    default:
-        return OPTIONS_EXIT_FAILURE;
-    }
-}
-
-/* A sentence for programs that the recorder cannot be loaded into; 0 if it can. */
-static int refuse_unrecordable(const char *name)
-{
-    struct program program;
-    program_classify(&program, name, getenv("PATH"));
-    if (program.kind == PROGRAM_DYNAMIC)
-        return 0;
-    int status = exit_status_for(program.kind);
-    fprintf(stderr, "tidemark record: %s%s\n",
-            status == OPTIONS_EXIT_FAILURE ? "cannot record: " : "", program.detail);
-    return status;
+    return launch_end_like(status);
 }
 
 /* ---- A rank of a job ---- */
@@ -355,10 +267,10 @@ static int become_rank(const struct record_options *options, const struct launch
         return OPTIONS_EXIT_FAILURE;
     }
     announce(options, rank);
-    prepend_preload(library);
+    launch_preload(library);
     setenv(WIRE_SESSION_VARIABLE, name, 1);
     execvp(argv[0], argv);
-    return say_cannot(argv[0], errno);
+    return launch_say_cannot("record", argv[0], errno);
 }
 
 int cmd_record(int argc, char **argv)
@@ -371,15 +283,12 @@ int cmd_record(int argc, char **argv)
         return options_usage_error(&record_command, "no program given");
     int refused = record_options_check(&options);
     if (refused == 0)
-        refused = refuse_unrecordable(argv[operand]);
+        refused = launch_refuse("record", argv[operand]);
     if (refused != 0)
         return refused;
     char library[PATH_MAX];
-    if (!find_library(library)) {
-        fputs("tidemark record: libtidemark.so is not beside this program (../lib); is the "
-              "installation whole?\n", stderr);
+    if (!launch_find_library("record", "libtidemark.so", library))
         return OPTIONS_EXIT_FAILURE;
-    }
     if (options.job && job_place_prepare(options.job) < 0) {
         fprintf(stderr, "tidemark record: %s\n", profile_error());
         return OPTIONS_EXIT_FAILURE;

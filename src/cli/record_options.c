@@ -34,9 +34,10 @@ static const struct option_entry entries[] = {
     OPTION_GROUP("What is recorded"),
     {"follow", 0, OPTION_SWITCH, NULL,
      "record children too, each in its own profile (default: yes)", TO(follow), false, NULL},
-    {"stacks", 0, OPTION_CHOICE, "unwind|fp|none",
-     "how call paths are found: by unwind tables, by frame pointers, only the caller "
-     "(default: unwind)",
+    {"stacks", 0, OPTION_CHOICE, "auto|unwind|fp|none|instrument",
+     "how call paths are found: by unwind tables, by frame pointers, only the caller, by the hooks "
+     "of -finstrument-functions; auto: by unwind tables, or by hooks where that fails (default: "
+     "auto)",
      TO(stacks), false, NULL},
     {"free-stacks", 0, OPTION_SWITCH, NULL,
      "call paths of frees too: the report shows where memory is freed (default: no)",

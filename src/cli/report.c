@@ -18,6 +18,7 @@ struct arguments {
     uint64_t top, depth, width;
     int sort, colour; /* sort: 0 is "all", then the metrics */
     bool json, pager, functions, tree;
+    const char *region;
 };
 
 static int complain(const char *sentence);
@@ -61,8 +62,8 @@ static int take_columns(void *target, const char *value)
 static const struct option_entry entries[] = {
     OPTION_GROUP("What to show"),
     {"show", 0, OPTION_CALL, "SECTION,…",
-     "sites, functions, tree, memory, peaks, paths, sizes, lifetimes, reallocs, threads, globals, "
-     "residency or all (default: an overview)",
+     "sites, functions, tree, memory, peaks, paths, sizes, lifetimes, reallocs, threads, stacks, globals, "
+     "residency, regions or all (default: an overview)",
      TO(report), false, take_show},
     {"functions", 0, OPTION_FLAG, NULL, "--show functions", TO(functions), false, NULL},
     {"inclusive", 'i', OPTION_FLAG, NULL, "functions with all that is asked for below them",
@@ -79,6 +80,9 @@ static const struct option_entry entries[] = {
      "callers in each line of descent; 0: none (default: 3, on request 6)", TO(depth), false, NULL},
     {"filter", 'f', OPTION_STRING, "REGEX",
      "only call paths with a function, file or module that matches", TO(report.filter), false,
+     NULL},
+    {"region", 'r', OPTION_STRING, "NAME",
+     "only what was allocated in this region of the program (tidemark-api(3))", TO(region), false,
      NULL},
     HIDE_STD_ENTRY(REPORT),
     OPTION_GROUP("How to show it"),
@@ -152,6 +156,10 @@ int cmd_report(int argc, char **argv)
     struct profile *profile;
     if (profile_read(&profile, argv[operand]))
         return complain(profile_error());
+    if (arguments.region && profile_cut_region(profile, arguments.region)) {
+        profile_free(profile);
+        return complain(profile_error());
+    }
     const char *missing = report_metric_missing(profile, arguments.report.metric);
     int status = missing ? complain(missing) : show(profile, &arguments);
     profile_free(profile);

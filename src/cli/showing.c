@@ -14,10 +14,9 @@
 #include <time.h>
 #include <unistd.h>
 #include "base/alive.h"
-#include "base/options.h"
 #include "base/strbuf.h"
-#include "base/text.h"
 #include "cli/job_choice.h"
+#include "cli/output.h"
 #include "job/job.h"
 #include "job/profile.h"
 #include "job/run.h"
@@ -38,11 +37,7 @@ struct opening {
 
 static int complain(const struct showing_options *options, const char *sentence)
 {
-    struct strbuf safe = STRBUF_INIT;
-    text_add_safe_string(&safe, sentence);
-    fprintf(stderr, "tidemark %s: %s\n", options->command, safe.data);
-    strbuf_release(&safe);
-    return OPTIONS_EXIT_FAILURE;
+    return output_complain(options->command, sentence);
 }
 
 static int complain_of(const struct showing_options *options, const char *what, const char *name,
@@ -338,7 +333,9 @@ static bool is_trace(const char *path)
 static int replay(struct opening *opening, struct trace *trace, const char *path, const char *made)
 {
     struct progress told = {.what = "replaying"};
-    struct rerun_options options = {.progress = isatty(STDERR_FILENO) ? tell_events : NULL,
+    struct rerun_options options = {.from = opening->options->from,
+                                    .to = opening->options->to,
+                                    .progress = isatty(STDERR_FILENO) ? tell_events : NULL,
                                     .context = &told};
     struct rerun_result result;
     int error = rerun_profile(trace, &options, made, &result);

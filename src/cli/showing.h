@@ -1,10 +1,11 @@
-/* What serve and html are given: profiles, directories of jobs, traces. Of the latter two a profile
+/* What serve, html and plot are given: profiles, directories of jobs, traces. Of the latter two a profile
  * is made, in a directory that nobody else can read and that goes when the process does. */
 #ifndef TIDEMARK_CLI_SHOWING_H
 #define TIDEMARK_CLI_SHOWING_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include "rerun/rerun.h"
 #include "server/shown.h"
 #include "trace/trace.h"
 
@@ -23,6 +24,7 @@ struct showing_options {
     const char *command; /* "serve" */
     const char *id;      /* of a job, where a directory has several; or NULL */
     bool ranks;          /* the profiles of a job's ranks too */
+    struct rerun_moment from, to; /* of traces only what happens between them */
 };
 
 /* 0, or an exit status, with a sentence on stderr. To be released in any case. */

@@ -2,9 +2,9 @@
 #include "cli/commands.h"
 
 #include <stdio.h>
-#include <string.h>
 #include "base/options.h"
 #include "base/strbuf.h"
+#include "cli/whole_file.h"
 #include "profile/profile.h"
 
 static const struct option_entry entries[] = {OPTION_GROUP_END};
@@ -22,15 +22,6 @@ static const struct options_command command = {
         "  tidemark unpack run.tmk && sqlite3 run.db 'SELECT * FROM top_functions LIMIT 10'\n",
 };
 
-static void default_output(struct strbuf *name, const char *profile)
-{
-    size_t length = strlen(profile);
-    if (length > 4 && !strcmp(profile + length - 4, ".tmk"))
-        length -= 4;
-    strbuf_add(name, profile, length);
-    strbuf_add_string(name, ".db");
-}
-
 int cmd_unpack(int argc, char **argv)
 {
     int operand = options_parse(&command, argc, argv, NULL);
@@ -44,7 +35,7 @@ int cmd_unpack(int argc, char **argv)
     if (operand + 1 < argc)
         strbuf_add_string(&output, argv[operand + 1]);
     else
-        default_output(&output, argv[operand]);
+        whole_file_default_name(&output, argv[operand], ".db");
     int error = profile_unpack(argv[operand], output.data);
     if (error)
         fprintf(stderr, "tidemark unpack: %s\n", profile_error());

@@ -95,14 +95,36 @@ static int listen_as(const char *name)
     return error;
 }
 
-void collector_prepare_files(void)
+static void raise_limit(int resource)
 {
     struct rlimit limit;
-    signal(SIGXFSZ, SIG_IGN);
-    if (getrlimit(RLIMIT_FSIZE, &limit) < 0)
+    if (getrlimit(resource, &limit) < 0)
         return;
     limit.rlim_cur = limit.rlim_max;
-    setrlimit(RLIMIT_FSIZE, &limit);
+    setrlimit(resource, &limit);
+}
+
+/* Threads get stacks as large as `ulimit -s` says, which may be far too little for us. */
+static void prepare_stacks(void)
+{
+    const size_t least = 1 << 20;
+    size_t bytes;
+    pthread_attr_t usual;
+    if (pthread_getattr_default_np(&usual) != 0)
+        return;
+    if (pthread_attr_getstacksize(&usual, &bytes) == 0 && bytes < least &&
+        pthread_attr_setstacksize(&usual, least) == 0)
+        pthread_setattr_default_np(&usual);
+    pthread_attr_destroy(&usual);
+}
+
+void collector_prepare_limits(void)
+{
+    signal(SIGXFSZ, SIG_IGN);
+    raise_limit(RLIMIT_FSIZE);
+    raise_limit(RLIMIT_NOFILE); /* hundreds of processes, a few each */
+    raise_limit(RLIMIT_STACK);
+    prepare_stacks();
 }
 
 int collector_open(struct collector **out, const struct collector_options *options,

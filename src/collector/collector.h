@@ -44,8 +44,9 @@ struct collector_options {
 struct collector;
 
 /* For a process that is to collect and from which no program will be started any more: a file that
- * may not grow fails to instead of ending us, and may grow as far as our hard limit lets it. */
-void collector_prepare_files(void);
+ * may not grow fails to instead of ending us; files, descriptors and stacks may be as large and as many
+ * as our hard limits let them, whatever the program is limited to. */
+void collector_prepare_limits(void);
 
 /* Listens under the session's name (an abstract Unix socket); NULL: makes up a name. 0 or -errno. */
 int collector_open(struct collector **out, const struct collector_options *options,

@@ -61,6 +61,16 @@ void feed_memory_sample(struct feed *feed, uint64_t ticks, uint64_t physical_byt
                    TRACE_SAMPLE, {ticks, physical_bytes, virtual_bytes, tool_bytes}, ""});
 }
 
+void feed_name(struct feed *feed, uint32_t number, const char *name)
+{
+    replay_name(feed->replay, number, name);
+}
+
+void feed_watch_peak(struct feed *feed, uint32_t tid)
+{
+    replay_watch_peak(feed->replay, tid);
+}
+
 void feed_snapshot(struct feed *feed, uint64_t ticks, double tick_ns)
 {
     struct trace_note note = {TRACE_SNAPSHOT, {ticks}, ""};

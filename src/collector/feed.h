@@ -28,6 +28,10 @@ void feed_runs(struct feed *feed, const struct replay_run *runs, size_t count,
 void feed_lost(struct feed *feed, uint64_t events);
 void feed_memory_sample(struct feed *feed, uint64_t ticks, uint64_t physical_bytes,
                         uint64_t virtual_bytes, uint64_t tool_bytes);
+/* The trace has names as facts. */
+void feed_name(struct feed *feed, uint32_t number, const char *name);
+/* Changes nothing that a profile says: not for the trace. */
+void feed_watch_peak(struct feed *feed, uint32_t tid);
 /* A profile was written of what was fed so far, with this many nanoseconds a tick: for the trace. */
 void feed_snapshot(struct feed *feed, uint64_t ticks, double tick_ns);
 

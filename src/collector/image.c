@@ -68,6 +68,10 @@ struct image {
     bool looked;         /* for the last time */
     uint64_t next_sample_ns, sample_interval_ns, next_flush_ns, next_trace_ns;
     bool written; /* the profile exists */
+    uint32_t next_name;   /* names of the program's told so far, + 1 */
+    size_t marks_in_trace;   /* that the trace's facts tell of; and names */
+    uint32_t names_in_trace;
+    uint32_t answered;    /* requests */
     struct image_entry entry; /* with a directory of jobs */
 
     /* a flush under way, on a thread of its own */
@@ -381,6 +385,51 @@ static void tell_trace_moment(struct image *image, const struct snapshot_moment 
     tell_trace_tick(image, TRACE_FACT_TICK_NS, moment->scale.tick_ns);
 }
 
+/* ---- What the program says of itself ---- */
+
+static void take_name(void *context, uint32_t number, const char *name)
+{
+    struct image *image = context;
+    feed_name(&image->feed, number, name);
+}
+
+static void tell_trace_marks(struct image *image)
+{
+    size_t count, first;
+    const struct replay_mark *marks = replay_marks(image->feed.replay, &count);
+    while (image->marks_in_trace < count) {
+        struct strbuf lines = STRBUF_INIT;
+        char key[32];
+        first = image->marks_in_trace / TRACE_FACT_LINES * TRACE_FACT_LINES;
+        snprintf(key, sizeof key, TRACE_FACT_MARKS "%zu", first / TRACE_FACT_LINES);
+        size_t end = first + TRACE_FACT_LINES < count ? first + TRACE_FACT_LINES : count;
+        for (size_t i = first; i < end; i++)
+            if (marks[i].name)
+                strbuf_addf(&lines, "%llu %s\n", (unsigned long long)marks[i].ticks,
+                            replay_name_of(image->feed.replay, marks[i].name));
+        tracer_fact(image->feed.tracer, key, lines.data);
+        strbuf_release(&lines);
+        image->marks_in_trace = end;
+    }
+}
+
+static void tell_trace_names(struct image *image)
+{
+    uint32_t count = image->next_name, first;
+    while (image->names_in_trace < count) {
+        struct strbuf lines = STRBUF_INIT;
+        char key[32];
+        first = image->names_in_trace / TRACE_FACT_LINES * TRACE_FACT_LINES;
+        snprintf(key, sizeof key, TRACE_FACT_NAMES "%u", first / TRACE_FACT_LINES);
+        uint32_t end = first + TRACE_FACT_LINES < count ? first + TRACE_FACT_LINES : count;
+        for (uint32_t i = first ? first : 1; i < end; i++)
+            strbuf_addf(&lines, "%u %s\n", i, replay_name_of(image->feed.replay, i));
+        tracer_fact(image->feed.tracer, key, lines.data);
+        strbuf_release(&lines);
+        image->names_in_trace = end;
+    }
+}
+
 static int take_snapshot(struct image *image)
 {
     struct clock_reading now = clock_read();
@@ -391,12 +440,17 @@ static int take_snapshot(struct image *image)
     uint64_t wait_ticks, lost_events;
     view_refresh(&image->view); /* what was replayed has its nodes in chunks that may be new */
     moment.node_count = view_node_count(&image->view);
+    view_names(&image->view, &image->next_name, take_name, image);
     merge_tell_stacks(image->merge);
     merge_tell_waits(image->merge, &moment.waits, &wait_ticks, &lost_events);
     moment.wait_ns = clock_span_ns(moment.scale, wait_ticks);
     int status = snapshot_take(&image->snapshot, image->feed.replay, &moment);
-    if (image->feed.tracer)
+    if (image->feed.tracer) {
         tell_trace_moment(image, &moment);
+        tell_trace_marks(image);
+        if (image->next_name > 1)
+            tell_trace_names(image);
+    }
     if (status == 0 && image->looks)
         take_looks(image);
     return status;
@@ -500,19 +554,35 @@ static void sample_memory(struct image *image, uint64_t now_ns)
 
 /* ---- The thread ---- */
 
+/* The program has made a request. */
+static bool is_asked(const struct image *image)
+{
+    return atomic_load(&image->view.header->asked) != image->answered;
+}
+
 /* `asked`: a thread may have asked already. */
 static void sleep_until_asked(struct image *image, uint64_t ns, bool asked)
 {
     struct wire_header *header = image->view.header;
     struct timespec patience = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
     atomic_store(&header->asleep, 1);
-    if (!atomic_load(&image->ended) && !(asked && merge_is_asked(image->merge)))
+    if (!atomic_load(&image->ended) && !(asked && merge_is_asked(image->merge)) &&
+        !is_asked(image))
         syscall(SYS_futex, &header->asleep, FUTEX_WAIT, 1, &patience, NULL, 0);
     atomic_store(&header->asleep, 0);
 }
 
+/* Has the program taken the memory that it was sent? It cannot without a descriptor or address space
+ * to spare, and then runs on unrecorded: a profile without events would claim that it did nothing. */
+static bool has_joined(const struct image *image)
+{
+    return atomic_load(&image->view.header->start_ticks) != 0;
+}
+
 static void flush_if_due(struct image *image, uint64_t now_ns)
 {
+    if (!has_joined(image))
+        return;
     if (image->flushing && atomic_load(&image->flushed))
         flush_collect(image);
     if (image->flushing || now_ns < image->next_flush_ns)
@@ -542,6 +612,70 @@ static void look_last(struct image *image)
     tell_session(image, WIRE_SESSION_LOOKED);
 }
 
+/* ---- Requests ---- */
+
+/* All that the program did before it asked. */
+static void replay_until_now(struct image *image)
+{
+    enum { PASSES = 1000 };
+    struct timespec pause = {0, 100 * 1000};
+    uint64_t now = ticks_now();
+    for (int pass = 0; pass < PASSES; pass++) {
+        merge_pass(image->merge, false);
+        if (merge_reached(image->merge) >= now || atomic_load(&image->ended))
+            return;
+        if (pass > 10)
+            nanosleep(&pause, NULL);
+    }
+}
+
+static void answer_counters(struct image *image, uint32_t asker)
+{
+    struct wire_answer *answer = &image->view.header->answer;
+    struct replay_counters counters = {0};
+    replay_counters(image->feed.replay, asker, &counters); /* of an unknown thread: it has none */
+    atomic_store_explicit(&answer->current_bytes, counters.current_bytes, memory_order_relaxed);
+    atomic_store_explicit(&answer->peak_bytes, counters.peak_bytes, memory_order_relaxed);
+    atomic_store_explicit(&answer->total_bytes, counters.total_bytes, memory_order_relaxed);
+    atomic_store_explicit(&answer->count, counters.count, memory_order_relaxed);
+    atomic_store_explicit(&answer->live_count, counters.live_count, memory_order_relaxed);
+}
+
+/* The look, and the profile as it is now. */
+static void answer_snapshot(struct image *image)
+{
+    if (image->looks && !image->looked)
+        looks_mark(image->looks, clock_read().ns);
+    flush_collect(image);
+    flush_begin(image);
+    image->next_flush_ns = clock_read().ns + FLUSH_NS;
+    flush_collect(image);
+    if (image->feed.tracer)
+        tracer_flush(image->feed.tracer);
+}
+
+static void answer(struct image *image)
+{
+    struct wire_header *header = image->view.header;
+    uint32_t asked = atomic_load(&header->asked);
+    uint32_t asker = atomic_load_explicit(&header->asker, memory_order_relaxed);
+    replay_until_now(image);
+    switch (atomic_load_explicit(&header->request, memory_order_relaxed)) {
+    case WIRE_REQUEST_COUNTERS:
+        answer_counters(image, asker);
+        break;
+    case WIRE_REQUEST_RESET_PEAK:
+        feed_watch_peak(&image->feed, asker);
+        break;
+    case WIRE_REQUEST_SNAPSHOT:
+        answer_snapshot(image);
+        break;
+    }
+    image->answered = asked;
+    atomic_store_explicit(&header->answered, asked, memory_order_release);
+    syscall(SYS_futex, &header->answered, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+}
+
 static bool is_leaving(const struct image *image)
 {
     return atomic_load(&image->view.header->exit_waiting);
@@ -554,6 +688,8 @@ static void drain(struct image *image)
     while (!atomic_load(&image->ended) && !(is_leaving(image) && image->options.exit_waits)) {
         if (is_leaving(image))
             look_last(image);
+        if (is_asked(image))
+            answer(image);
         size_t bytes = merge_pass(image->merge, false);
         uint64_t now_ns = clock_read().ns;
         sample_memory(image, now_ns);
@@ -630,6 +766,13 @@ static void complete(struct image *image)
     flush_collect(image);
     say_lost(image);
     image_entry_note_events(&image->entry, image->feed.replay, &image->view);
+    if (!has_joined(image)) {
+        fail(image,
+             "process %d (%s) is not recorded: it had no descriptor or no address space left for the "
+             "memory that it shares with the collector (ulimit -n, -v), or was killed before",
+             (int)image->pid, image->program);
+        return;
+    }
     if (is_stub(image)) {
         image_entry_discard(&image->entry);
         return;
@@ -746,6 +889,7 @@ static bool begin(struct image *image)
                                  &image->feed);
     process_meter_open(&image->meter, image->pid);
     image->sample_interval_ns = 1000000;
+    image->next_name = 1;
     image->next_flush_ns = image->start.ns + FLUSH_NS;
     send_welcome(image->socket, image->merge ? image->view.fd : -1, image->merge ? 0 : ENOMEM);
     if (!image->merge)

@@ -298,15 +298,28 @@ void looks_see(struct looks *looks, uint64_t resident_bytes, uint64_t now_ns)
     begin(looks);
 }
 
-void looks_finish(struct looks *looks, uint64_t now_ns)
+/* A look that somebody waits for. True: over the pages too. */
+static bool look_at_once(struct looks *looks, enum profile_sample_why why, uint64_t now_ns)
 {
     looks_settle(looks);
     uint64_t blocks = replay_live_count(looks->feed->replay);
     bool over_pages =
         blocks <= LAST_LOOK_BLOCKS && cost_ns(blocks, looks->peak_bytes) <= LAST_LOOK_NS;
-    prepare(looks, PROFILE_SAMPLE_END, over_pages, now_ns);
+    prepare(looks, why, over_pages, now_ns);
     look_take(&looks->now);
     keep(looks);
+    return over_pages;
+}
+
+void looks_mark(struct looks *looks, uint64_t now_ns)
+{
+    if (!looks->denied)
+        look_at_once(looks, PROFILE_SAMPLE_MARK, now_ns);
+}
+
+void looks_finish(struct looks *looks, uint64_t now_ns)
+{
+    bool over_pages = look_at_once(looks, PROFILE_SAMPLE_END, now_ns);
     if (!over_pages && !*looks->complaint)
         complain(looks, "the program ended with more live blocks than are looked at: their pages "
                         "are known as of the last peak looked at, if there was one");

@@ -4,6 +4,7 @@
  *                             (if the kernel forbids it: nothing more before the end)
  *   new resident peaks        when the resident set has outgrown the last peak looked at by 5 %, as
  *                             long as all looks together stay below 1 % of the run
+ *   snapshots                 while the program waits for one: all of it
  *   the end                   while the program waits for it in its exit: all of it
  *
  * A look at a running program is made on a thread of its own from a copy of the live blocks; only
@@ -31,6 +32,8 @@ void looks_free(struct looks *looks);
 
 /* After a reading of the resident set: begins or ends a look if it is time to. */
 void looks_see(struct looks *looks, uint64_t resident_bytes, uint64_t now_ns);
+/* One that the program asks for, and waits for; returns when it is over. */
+void looks_mark(struct looks *looks, uint64_t now_ns);
 /* The last one, at a process that waits or that we are about to leave; returns when it is over. */
 void looks_finish(struct looks *looks, uint64_t now_ns);
 

@@ -37,6 +37,7 @@ struct merge {
     uint32_t cursor_count;
     struct cursor **heap; /* rings with records, the earliest first */
     uint32_t heap_count;
+    uint64_t reached; /* the watermark of the last pass */
     uint64_t damaged_rings;
     bool crowded; /* a ring was more than half full in the last pass */
     struct batch *batch;
@@ -363,7 +364,13 @@ size_t merge_pass(struct merge *merge, bool final)
     if (!adopt_rings(merge))
         return 0;
     uint64_t watermark = look_at_rings(merge);
+    merge->reached = watermark;
     return replay_until(merge, final ? UINT64_MAX : watermark);
+}
+
+uint64_t merge_reached(const struct merge *merge)
+{
+    return merge->reached;
 }
 
 uint64_t merge_damaged_rings(const struct merge *merge)

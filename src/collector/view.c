@@ -94,6 +94,8 @@ void view_close(struct view *view)
     unmap_all(view->data_chunks, view->data_chunk_count);
     unmap_all(view->node_chunks, view->node_chunk_count);
     unmap_all(view->module_chunks, view->module_chunk_count);
+    if (view->names)
+        munmap((void *)view->names, WIRE_CHUNK_BYTES);
     pthread_mutex_unlock(&view->header->collector);
     munmap(view->header, WIRE_CHUNK_BYTES);
     close(view->fd);
@@ -117,7 +119,7 @@ static bool chunk_add(struct view *view, uint32_t index)
 {
     void *chunk;
     uint8_t kind = atomic_load_explicit(&view->header->chunk_kind[index], memory_order_relaxed);
-    if (kind < WIRE_CHUNK_RINGS || kind > WIRE_CHUNK_MODULES)
+    if (kind < WIRE_CHUNK_RINGS || kind > WIRE_CHUNK_NAMES)
         return true; /* nonsense: not ours to use */
     if (!(chunk = chunk_map(view, index)))
         return false;
@@ -128,8 +130,14 @@ static bool chunk_add(struct view *view, uint32_t index)
         return append(view, &view->data_chunks, &view->data_chunk_count, chunk);
     case WIRE_CHUNK_NODES:
         return append(view, &view->node_chunks, &view->node_chunk_count, chunk);
-    default:
+    case WIRE_CHUNK_MODULES:
         return append(view, &view->module_chunks, &view->module_chunk_count, chunk);
+    default:
+        if (view->names) /* one at most, or it is nonsense */
+            munmap(chunk, WIRE_CHUNK_BYTES);
+        else
+            view->names = chunk;
+        return true;
     }
 }
 
@@ -211,6 +219,22 @@ void view_modules(const struct view *view, size_t *cursor,
             return;
         visit(context, module);
         *cursor += bytes;
+    }
+}
+
+void view_names(const struct view *view, uint32_t *next,
+                void (*visit)(void *context, uint32_t number, const char *name), void *context)
+{
+    uint64_t told = atomic_load_explicit(&view->header->name_count, memory_order_acquire);
+    uint32_t count = view->names ? (uint32_t)least(told, WIRE_NAMES) : 0;
+    for (; *next < count; ++*next) {
+        char name[WIRE_NAME_BYTES];
+        memcpy(name, view->names[*next].text, sizeof name - 1);
+        name[sizeof name - 1] = '\0';
+        for (char *at = name; *at; at++)
+            if ((unsigned char)*at < ' ' || *at == 0x7f)
+                *at = '?';
+        visit(context, *next, name);
     }
 }
 

@@ -18,6 +18,7 @@ struct view {
     char **data_chunks;
     struct wire_node **node_chunks;
     char **module_chunks;
+    const struct wire_name *names; /* NULL: there are none */
     size_t ring_chunk_count, data_chunk_count, node_chunk_count, module_chunk_count;
 };
 
@@ -52,6 +53,11 @@ void view_leave_nodes(const struct view *view, uint32_t count);
  * that do not make sense end the log. */
 void view_modules(const struct view *view, size_t *cursor,
                   void (*visit)(void *context, const struct wire_module *module), void *context);
+
+/* Calls visit for each name published from number *next on (1 at first), and moves it. Bytes that would
+ * not print are '?'. */
+void view_names(const struct view *view, uint32_t *next,
+                void (*visit)(void *context, uint32_t number, const char *name), void *context);
 
 /* The view as a writer of profiles sees it; the view must stay where it is. */
 struct origins view_origins(struct view *view);

@@ -371,16 +371,17 @@ static bool collect_sites(struct inquiry *inquiry)
     const struct profile *profile = inquiry->profile;
     struct frame_groups groups;
     inquiry->hidden = frames_of_libraries(profile);
-    inquiry->sites = calloc(profile->site_count + 1, sizeof *inquiry->sites);
     inquiry->order = calloc(profile->site_count + 1, sizeof *inquiry->order);
     inquiry->site_of_node = malloc((profile->node_count + 1) * sizeof *inquiry->site_of_node);
-    if (!inquiry->hidden || !inquiry->sites || !inquiry->order || !inquiry->site_of_node ||
+    if (!inquiry->hidden || !inquiry->order || !inquiry->site_of_node ||
         frame_groups_init(&groups, profile, inquiry->hidden, NULL))
         return false;
     memset(inquiry->site_of_node, 0xff, (profile->node_count + 1) * sizeof *inquiry->site_of_node);
-    merge_sites(inquiry, &groups);
+    inquiry->sites = calloc(groups.count + 1, sizeof *inquiry->sites);
+    if (inquiry->sites)
+        merge_sites(inquiry, &groups);
     frame_groups_release(&groups);
-    return true;
+    return inquiry->sites;
 }
 
 /* ---- All of it ----------------------------------------------------------------------------- */
@@ -407,7 +408,9 @@ static void ask_all(struct inquiry *inquiry)
         inquiry->run_ns = profile->bucket_count * profile->bucket_ns;
     for (size_t i = 0; i < rule_count; i++) {
         inquiry->rule = rules[i].id;
-        if (profile->has_program)
+        if (facts_imported_from(profile))
+            inquiry_silent(inquiry, "the profile is another tool's recording, with what that kept");
+        else if (profile->has_program)
             rules[i].ask(inquiry);
         else
             inquiry_silent(inquiry, "nothing was saved: there are no figures");

@@ -42,10 +42,7 @@ void job_note(struct job_text *text, const char *string)
 
 void job_figure(struct job_text *text, const char *figure, size_t columns)
 {
-    size_t width = text_width(figure);
-    if (width < columns)
-        strbuf_add_repeated(&text->out, " ", columns - width);
-    strbuf_add_string(&text->out, figure);
+    text_add_right(&text->out, figure, columns);
 }
 
 void job_bytes(struct job_text *text, uint64_t bytes, size_t columns)

@@ -23,6 +23,7 @@ enum events_kind {
     KIND_CALLOC,
     KIND_ALIGNED,
     KIND_NEW,
+    KIND_POOL,
     KIND_REALLOC,
     KIND_FREE,
     KIND_MMAP,
@@ -30,12 +31,14 @@ enum events_kind {
     KIND_BRK,
     KIND_THREAD,
     KIND_SAMPLE,
+    KIND_MARK,
+    KIND_REGION,
     KIND_LOST,
     KINDS
 };
-static const char *const kind_words[KINDS] = {"malloc",  "calloc", "aligned", "new",
-                                              "realloc", "free",   "mmap",    "munmap",
-                                              "brk",     "thread", "sample",  "lost"};
+static const char *const kind_words[KINDS] = {
+    "malloc", "calloc", "aligned", "new",    "pool",   "realloc", "free", "mmap",
+    "munmap", "brk",    "thread",  "sample", "mark",   "region",  "lost"};
 
 int events_kinds_parse(const char *list, uint32_t *kinds, char *wrong, size_t wrong_bytes)
 {
@@ -94,6 +97,22 @@ static struct record_kind kind_of(unsigned kind)
         return (struct record_kind){"thread-start", KIND_THREAD, false, false, false};
     case WIRE_THREAD_END:
         return (struct record_kind){"thread-end", KIND_THREAD, false, false, false};
+    case WIRE_POOL:
+        return (struct record_kind){"pool", KIND_POOL, true, true, true};
+    case WIRE_POOL_CHUNK:
+        return (struct record_kind){"pool-chunk", KIND_POOL, false, false, true};
+    case WIRE_POOL_FREE:
+    case WIRE_POOL_FREE | WIRE_NEWEST:
+        return (struct record_kind){"pool-free", KIND_FREE, false, false, true};
+    case WIRE_POOL_FREE_AT:
+    case WIRE_POOL_FREE_AT | WIRE_NEWEST:
+        return (struct record_kind){"pool-free", KIND_FREE, false, true, true};
+    case WIRE_MARK:
+        return (struct record_kind){"mark", KIND_MARK, false, false, false};
+    case WIRE_REGION_BEGIN:
+        return (struct record_kind){"region-begin", KIND_REGION, false, false, false};
+    case WIRE_REGION_END:
+        return (struct record_kind){"region-end", KIND_REGION, false, false, false};
     case WIRE_LOST:
         return (struct record_kind){"lost", KIND_LOST, false, false, false};
     default:
@@ -116,6 +135,7 @@ struct stream {
     /* of --address: the block that it lies in */
     bool has_block;
     uint64_t block_address, block_bytes, block_ticks;
+    char *names[MARKS_NAMES]; /* by number; NULL: not told */
     struct style style;
     struct strbuf out;
 };
@@ -139,6 +159,35 @@ static int know_stream(struct stream *stream, uint32_t tid)
     stream->tids = tids;
     tids[stream->tid_count++] = tid;
     return 0;
+}
+
+static int know_name(void *context, uint32_t number, const char *name)
+{
+    struct stream *stream = context;
+
+    free(stream->names[number]);
+    stream->names[number] = strdup(name);
+    return stream->names[number] ? 0 : no_memory();
+}
+
+/* What a mark says, or a region; "": nothing. */
+static const char *said(const struct stream *stream, const struct wire_record *record)
+{
+    static const char *const instead[WIRE_MARK_KINDS] = {
+        [WIRE_MARK_PAUSED] = "recording paused", [WIRE_MARK_RESUMED] = "recording resumed"};
+    uint64_t address = record->kind_address & WIRE_ADDRESS_MASK, kind = address >> 32;
+    uint32_t number = (uint32_t)address;
+
+    if (kind < WIRE_MARK_KINDS && instead[kind])
+        return instead[kind];
+    if (!number)
+        return "";
+    return number < MARKS_NAMES && stream->names[number] ? stream->names[number] : "?";
+}
+
+static bool says(struct record_kind what)
+{
+    return what.kind == KIND_MARK || what.kind == KIND_REGION;
 }
 
 /* ---- What is wanted ------------------------------------------------------------------------ */
@@ -277,6 +326,8 @@ static void text_record(struct stream *stream, uint64_t number, uint32_t tid,
     if (what.has_path)
         add_frames(stream, node_of(stream, record),
                    NUMBER + TIME + THREAD + KIND + ADDRESS + SIZE + 7);
+    else if (says(what))
+        strbuf_addf(out, "%s\n", said(stream, record));
     else if (what.kind == KIND_LOST)
         strbuf_addf(out, "%llu events were lost\n",
                     (unsigned long long)(record->kind_address & WIRE_ADDRESS_MASK));
@@ -343,6 +394,8 @@ static void json_record(struct stream *stream, uint64_t number, uint32_t tid,
         json_bool(&json, "failed", failed);
     if (what.has_address && !failed)
         json_unsigned(&json, "address", record->kind_address & WIRE_ADDRESS_MASK);
+    if (says(what))
+        json_string(&json, "name", said(stream, record));
     if (what.kind == KIND_LOST)
         json_unsigned(&json, "events", record->kind_address & WIRE_ADDRESS_MASK);
     if (what.has_size) {
@@ -582,7 +635,9 @@ int events_show(FILE *out, const struct trace *trace, const struct events_option
     int error;
 
     rerun_clock(trace, &stream.clock);
-    error = take_limits(&stream);
+    error = rerun_each_name(trace, know_name, &stream);
+    if (!error)
+        error = take_limits(&stream);
     if (!error)
         error = name_paths(&stream);
     if (!error)
@@ -592,6 +647,8 @@ int events_show(FILE *out, const struct trace *trace, const struct events_option
     profile_free(stream.profile);
     free(stream.hidden);
     free(stream.wanted);
+    for (size_t i = 0; i < MARKS_NAMES; i++)
+        free(stream.names[i]);
     free(stream.tids);
     strbuf_release(&stream.out);
     return error;

@@ -138,6 +138,16 @@ bool facts_add_window(struct strbuf *out, const struct profile *profile)
     return true;
 }
 
+const char *facts_imported_from(const struct profile *profile)
+{
+    static const char *const tools[] = {"heaptrack", "massif", "dhat", "pprof", "jemalloc"};
+    const char *tool = profile_get(profile, PROFILE_META_IMPORTED);
+    for (size_t i = 0; tool && i < sizeof tools / sizeof *tools; i++)
+        if (!strcmp(tool, tools[i]))
+            return tools[i];
+    return tool ? "another tool" : NULL;
+}
+
 const char *facts_of_what_is_left(const struct profile *profile)
 {
     return !profile->complete                                 ? "alive now"
@@ -155,6 +165,7 @@ void facts_add_losses(struct strbuf *out, const struct profile *profile)
     }
     add_sentence(out, profile, PROFILE_META_MISSING);
     add_sentence(out, profile, PROFILE_META_NAMED_LATER);
+    add_sentence(out, profile, PROFILE_META_IMPORT_NOTE);
     add_counted(out, program->lost_events, "event was not recorded: counts are lower bounds",
                 "events were not recorded: counts are lower bounds");
     add_counted(out, program->late_events, "event came too late for its place in time",

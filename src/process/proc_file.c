@@ -29,16 +29,21 @@ int proc_open(pid_t pid, const char *file)
     return fd >= 0 ? fd : proc_error(errno);
 }
 
-int proc_read_at(const char *path, size_t max, struct strbuf *content)
+int proc_read_fd(int fd, size_t max, struct strbuf *content)
 {
     char part[4096];
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return proc_error(errno);
     ssize_t got;
     while ((got = read(fd, part, sizeof part)) > 0 && content->length < max)
         strbuf_add(content, part, (size_t)got);
-    int error = got < 0 ? proc_error(errno) : 0;
+    return got < 0 ? proc_error(errno) : 0;
+}
+
+int proc_read_at(const char *path, size_t max, struct strbuf *content)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return proc_error(errno);
+    int error = proc_read_fd(fd, max, content);
     close(fd);
     return error;
 }

@@ -26,6 +26,7 @@ int proc_open(pid_t pid, const char *file);
 
 /* Adds a file without a size to `content`: reads until the end or `max` bytes. */
 int proc_read(pid_t pid, const char *file, size_t max, struct strbuf *content);
+int proc_read_fd(int fd, size_t max, struct strbuf *content);
 int proc_read_at(const char *path, size_t max, struct strbuf *content);
 
 /* The threads of a process; `visit` may stop it with a number other than 0. */

@@ -28,7 +28,7 @@ static uint64_t sum_or_unknown(uint64_t a, uint64_t b)
     return sum;
 }
 
-static void add_bytes(struct smaps_bytes *to, const struct smaps_bytes *bytes)
+void smaps_add(struct smaps_bytes *to, const struct smaps_bytes *bytes)
 {
     uint64_t *sums = (uint64_t *)to;
     const uint64_t *fields = (const uint64_t *)bytes;
@@ -52,6 +52,9 @@ static const struct field {
     {"Rss", offsetof(struct smaps_bytes, rss)},
     {"Pss", offsetof(struct smaps_bytes, pss)},
     {"Pss_Dirty", NOT_WANTED},
+    {"Pss_Anon", offsetof(struct smaps_bytes, pss_anonymous)},
+    {"Pss_File", offsetof(struct smaps_bytes, pss_file)},
+    {"Pss_Shmem", offsetof(struct smaps_bytes, pss_shared_memory)},
     {"Shared_Clean", offsetof(struct smaps_bytes, shared)},
     {"Shared_Dirty", offsetof(struct smaps_bytes, shared)},
     {"Private_Clean", offsetof(struct smaps_bytes, uss)},
@@ -569,8 +572,8 @@ void smaps_sum(const struct smaps *smaps, struct smaps_totals *totals)
     *totals = (struct smaps_totals){.count = smaps->count};
     for (size_t i = 0; i < smaps->count; i++) {
         const struct smaps_mapping *mapping = &smaps->mappings[i];
-        add_bytes(&totals->all, &mapping->bytes);
-        add_bytes(&totals->kinds[mapping->kind], &mapping->bytes);
+        smaps_add(&totals->all, &mapping->bytes);
+        smaps_add(&totals->kinds[mapping->kind], &mapping->bytes);
         totals->kind_counts[mapping->kind]++;
     }
 }

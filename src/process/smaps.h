@@ -38,7 +38,12 @@ struct smaps_bytes {
     uint64_t huge;    /* of rss: transparent huge pages, anonymous, of files and of shared memory */
     uint64_t hugetlb; /* from the huge page pool; in none of the above but size */
     uint64_t locked;  /* of pss: mlocked */
+    /* pss by what the pages are. The sum over a process has them (Linux 5.4), a mapping has not. */
+    uint64_t pss_anonymous, pss_file, pss_shared_memory;
 };
+
+/* Adds field by field; a sum with something unknown in it is unknown. */
+void smaps_add(struct smaps_bytes *to, const struct smaps_bytes *bytes);
 
 /* ---- Mappings ------------------------------------------------------------------------------ */
 
@@ -147,8 +152,7 @@ struct smaps_totals {
 void smaps_sum(const struct smaps *smaps, struct smaps_totals *totals);
 
 /* The sum alone, as the kernel makes it (Linux 4.14: smaps_rollup, a third of
- * the cost or less), or
- * from smaps where it does not. `size` is known in the latter case only. */
+ * the cost or less), or from smaps where it does not. `size` is known in the latter case only. */
 int smaps_rollup(pid_t pid, struct smaps_bytes *bytes);
 int smaps_rollup_fd(int fd, struct smaps_bytes *bytes);
 

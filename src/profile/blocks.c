@@ -12,28 +12,55 @@ enum { METRICS = sizeof(struct call_metrics) / sizeof(uint64_t) };
 
 /* ---- Encoding ------------------------------------------------------------------------------ */
 
-static void take_column(uint64_t *column, const struct replay_site *sites, size_t count,
-                        size_t offset)
+/* Column after column, of rows of `bytes` each with their metrics at `metrics`. */
+static void take_metrics(uint64_t *numbers, const void *rows, size_t count, size_t bytes,
+                         size_t metrics)
 {
-    for (size_t row = 0; row < count; row++)
-        memcpy(&column[row], (const char *)&sites[row].metrics + offset, sizeof *column);
+    for (size_t i = 0; i < METRICS; i++)
+        for (size_t row = 0; row < count; row++)
+            memcpy(&numbers[i * count + row],
+                   (const char *)rows + row * bytes + metrics + schema_call_fields[i].offset,
+                   sizeof *numbers);
+}
+
+static void encode(struct strbuf *out, const uint64_t *numbers, size_t columns, size_t count)
+{
+    const uint64_t *at[2 + METRICS];
+    for (size_t i = 0; i < columns; i++)
+        at[i] = numbers + i * count;
+    columns_encode(out, at, columns, count);
+}
+
+static uint64_t *room_for(size_t columns, size_t count)
+{
+    uint64_t *numbers = malloc(columns * count * sizeof *numbers); /* too much for a stack */
+    if (!numbers)
+        abort();
+    return numbers;
+}
+
+void profile_encode_region_sites(struct strbuf *out, const struct replay_region_site *sites,
+                                 size_t count)
+{
+    uint64_t *numbers = room_for(2 + METRICS, count);
+    for (size_t row = 0; row < count; row++) {
+        numbers[row] = sites[row].region;
+        numbers[count + row] = sites[row].node;
+    }
+    take_metrics(numbers + 2 * count, sites, count, sizeof *sites,
+                 offsetof(struct replay_region_site, metrics));
+    encode(out, numbers, 2 + METRICS, count);
+    free(numbers);
 }
 
 void profile_encode_sites(struct strbuf *out, const struct replay_site *sites, size_t count)
 {
-    const uint64_t *columns[1 + METRICS];
-    uint64_t *numbers = malloc((1 + METRICS) * count * sizeof *numbers); /* too much for a stack */
-    if (!numbers)
-        abort();
+    uint64_t *numbers = room_for(1 + METRICS, count);
     for (size_t row = 0; row < count; row++)
         numbers[row] = sites[row].node;
-    columns[0] = numbers;
-    for (size_t i = 0; i < METRICS; i++) {
-        uint64_t *column = numbers + (1 + i) * count;
-        take_column(column, sites, count, schema_call_fields[i].offset);
-        columns[1 + i] = column;
-    }
-    columns_encode(out, columns, 1 + METRICS, count);
+    take_metrics(numbers + count, sites, count, sizeof *sites,
+                 offsetof(struct replay_site, metrics));
+    encode(out, numbers, 1 + METRICS, count);
     free(numbers);
 }
 

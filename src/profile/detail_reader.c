@@ -23,9 +23,13 @@ union row {
     struct profile_residency residency;
     struct detail_point point;
     struct profile_source source;
+    struct profile_mark mark;
+    struct profile_region region;
     struct profile_rank rank;
     struct profile_rank_step rank_step;
     struct profile_node_peak node_peak;
+    struct stack_peak stack_peak;
+    struct stack_layer stack_layer;
 };
 
 /* Where the rows of a table go, if they go there as they are. */
@@ -46,9 +50,13 @@ static const struct place places[DETAILS] = {
     [RESIDENCIES] = {offsetof(struct profile, residencies),
                      offsetof(struct profile, residency_count)},
     [SOURCES] = PLACE(source),
+    [MARKS] = PLACE(mark),
+    [REGIONS] = PLACE(region),
     [RANKS] = PLACE(rank),
     [RANK_STEPS] = PLACE(rank_step),
     [NODE_PEAKS] = PLACE(node_peak),
+    [STACK_PEAKS] = PLACE(stack_peak),
+    [STACK_LAYERS] = PLACE(stack_layer),
 };
 
 /* ---- Values -------------------------------------------------------------------------------- */

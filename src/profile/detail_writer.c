@@ -109,6 +109,25 @@ int profile_put_exchanges(struct profile_writer *writer, const struct exchange *
     return replace_all(writer, EXCHANGES, rows, count);
 }
 
+int profile_put_stacks(struct profile_writer *writer, const struct stack_peak *peaks,
+                       size_t peak_count, const struct stack_layer *layers, size_t layer_count)
+{
+    int error = replace_all(writer, STACK_PEAKS, peaks, peak_count);
+    return error ? error : replace_all(writer, STACK_LAYERS, layers, layer_count);
+}
+
+int profile_put_marks(struct profile_writer *writer, const struct profile_mark *marks,
+                      size_t count)
+{
+    return replace_all(writer, MARKS, marks, count);
+}
+
+int profile_put_regions(struct profile_writer *writer, const struct profile_region *regions,
+                        size_t count)
+{
+    return replace_all(writer, REGIONS, regions, count);
+}
+
 static int put_peak(struct profile_writer *writer, uint32_t id, const struct peak *peak)
 {
     struct detail_peak row = {id, *peak};

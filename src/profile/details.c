@@ -164,6 +164,36 @@ static const struct detail_column source_columns[] = {
 _Static_assert(offsetof(ROW, bytes) == offsetof(ROW, text) + sizeof(char *), "see DETAIL_BYTES");
 
 #undef ROW
+#define ROW struct profile_mark
+static const struct detail_column mark_columns[] = {
+    FIELD("id", id, DETAIL_SMALL),
+    FIELD("time_ns", time_ns, DETAIL_PLAIN),
+    FIELD("kind", kind, DETAIL_KIND, .limit = PROFILE_MARK_KINDS),
+    FIELD("name", name, DETAIL_NAME),
+    FIELD("thread", thread, DETAIL_THREAD),
+    FIELD("live_bytes", live_bytes, DETAIL_PLAIN),
+    FIELD("live_count", live_count, DETAIL_PLAIN),
+};
+
+#undef ROW
+#define ROW struct profile_region
+static const struct detail_column region_columns[] = {
+    FIELD("id", id, DETAIL_SMALL),
+    FIELD("name", name, DETAIL_NAME),
+    FIELD("entered_count", entered_count, DETAIL_PLAIN),
+    FIELD("unended_count", unended_count, DETAIL_PLAIN),
+    FIELD("open_count", open_count, DETAIL_PLAIN),
+    FIELD("time_ns", time_ns, DETAIL_PLAIN),
+    FIELD("first_ns", first_ns, DETAIL_PLAIN),
+    FIELD("last_ns", last_ns, DETAIL_PLAIN),
+    FIELD("peak_bytes", peak_bytes, DETAIL_PLAIN),
+    FIELD("peak_ns", peak_ns, DETAIL_PLAIN),
+    FIELD("left_bytes", left_bytes, DETAIL_MAYBE),
+    FIELD("program_peak_bytes", program_peak_bytes, DETAIL_PLAIN),
+    FIELD("program_peak_ns", program_peak_ns, DETAIL_PLAIN),
+};
+
+#undef ROW
 #define ROW struct profile_rank
 static const struct detail_column rank_columns[] = {
     FIELD("id", id, DETAIL_SMALL),
@@ -217,6 +247,24 @@ static const struct detail_column node_peak_columns[] = {
     FIELD("limit_bytes", limit_bytes, DETAIL_MAYBE),
     FIELD("cgroup_peak_bytes", cgroup_peak_bytes, DETAIL_MAYBE),
 };
+
+#undef ROW
+#define ROW struct stack_peak
+static const struct detail_column stack_peak_columns[] = {
+    FIELD("thread", thread, DETAIL_THREAD),
+    FIELD("time_ns", ticks, DETAIL_PLAIN),
+    FIELD("bytes", bytes, DETAIL_PLAIN),
+    FIELD("path", node, DETAIL_NODE),
+};
+
+#undef ROW
+#define ROW struct stack_layer
+static const struct detail_column stack_layer_columns[] = {
+    FIELD("thread", thread, DETAIL_THREAD),
+    FIELD("path", node, DETAIL_NODE),
+    FIELD("bytes", bytes, DETAIL_PLAIN),
+    FIELD("frames", frames, DETAIL_PLAIN),
+};
 #undef ROW
 
 _Static_assert(COUNT(residency_columns) <= DETAIL_BLOCK_COLUMNS &&
@@ -248,12 +296,18 @@ const struct detail_table detail_tables[DETAILS] = {
                          "path INTEGER PRIMARY KEY"),
     [SOURCES] = TABLE("source", ",PRIMARY KEY(path))", "path", source_columns,
                       struct profile_source),
+    [MARKS] = TABLE("mark", ",PRIMARY KEY(id))", "id", mark_columns, struct profile_mark),
+    [REGIONS] = TABLE("region", ",PRIMARY KEY(id))", "id", region_columns, struct profile_region),
     [RANKS] = TABLE("ranks", ",PRIMARY KEY(id))", "id", rank_columns, struct profile_rank),
     [RANK_STEPS] = IN_BLOCKS("rank_timeline", ",PRIMARY KEY(rank,step)) WITHOUT ROWID",
                              "rank,step", rank_step_columns, struct profile_rank_step,
                              "rank INTEGER PRIMARY KEY"),
     [NODE_PEAKS] = TABLE("nodes", ",PRIMARY KEY(id))", "id", node_peak_columns,
                          struct profile_node_peak),
+    [STACK_PEAKS] = TABLE("stack_peak", ")", "thread,bytes", stack_peak_columns,
+                          struct stack_peak),
+    [STACK_LAYERS] = TABLE("stack_layer", ")", "thread,bytes DESC,path", stack_layer_columns,
+                           struct stack_layer),
 };
 /* clang-format on */
 
@@ -335,6 +389,12 @@ static const char *const section_names[PROFILE_SECTIONS] = {
     [PROFILE_SECTION_RODATA] = ".rodata", [PROFILE_SECTION_RELRO] = ".data.rel.ro",
     [PROFILE_SECTION_TDATA] = ".tdata",   [PROFILE_SECTION_TBSS] = ".tbss",
 };
+static const char *const mark_names[] = {
+    [PROFILE_MARK_NAMED] = "mark",
+    [PROFILE_MARK_PAUSED] = "paused",
+    [PROFILE_MARK_RESUMED] = "resumed",
+    [PROFILE_MARK_SNAPSHOT] = "snapshot",
+};
 static const char *const why_names[] = {
     [PROFILE_SAMPLE_START] = "start",
     [PROFILE_SAMPLE_RESIDENT_PEAK] = "resident peak",
@@ -393,12 +453,26 @@ static const char views[] =
     "CREATE VIEW thread_exchanges AS SELECT owner.tid AS owner_tid, owner.name AS owner,"
     " freer.tid AS freer_tid, freer.name AS freer, count, bytes FROM exchange"
     " LEFT JOIN thread AS owner ON owner.id = exchange.owner"
-    " LEFT JOIN thread AS freer ON freer.id = exchange.freer;\n";
+    " LEFT JOIN thread AS freer ON freer.id = exchange.freer;\n"
+    "CREATE VIEW marks AS SELECT mark.id AS mark, time_ns / 1e9 AS seconds, mark_names.name AS kind,"
+    " mark.name, thread.tid, mark.live_bytes, mark.live_count FROM mark"
+    " JOIN mark_names USING (kind) LEFT JOIN thread ON thread.id = mark.thread;\n"
+    "CREATE VIEW region_call_sites AS SELECT region.name AS region, path_name.function, path_name.file,"
+    " path_name.line, region_site.* FROM region_site JOIN region ON region.id = region_site.region"
+    " LEFT JOIN path_name ON path_name.path = region_site.path;\n"
+    "CREATE VIEW regions AS SELECT region.name, entered_count, unended_count, open_count,"
+    " region.time_ns / 1e9 AS seconds, sum(alloc_count) AS alloc_count,"
+    " sum(alloc_bytes) AS alloc_bytes, sum(free_count) AS free_count,"
+    " sum(temporary_count) AS temporary_count, sum(live_count) AS live_count,"
+    " sum(live_bytes) AS live_bytes, region.peak_bytes, region.left_bytes,"
+    " region.program_peak_bytes FROM region LEFT JOIN region_site ON region_site.region = region.id"
+    " GROUP BY region.id;\n";
 
 void detail_create_views(struct strbuf *sql)
 {
     create_names(sql, "distribution_names", "kind", distribution_names, COUNT(distribution_names));
     create_names(sql, "section_names", "section", section_names, COUNT(section_names));
+    create_names(sql, "mark_names", "kind", mark_names, COUNT(mark_names));
     create_names(sql, "sample_names", "why", why_names, COUNT(why_names));
     create_ledger(sql);
     strbuf_add_string(sql, views);

@@ -63,9 +63,13 @@ enum detail {
     RESIDENCIES,
     CURVES,
     SOURCES,
+    MARKS,
+    REGIONS,
     RANKS,
     RANK_STEPS,
     NODE_PEAKS,
+    STACK_PEAKS,
+    STACK_LAYERS,
     DETAILS
 };
 extern const struct detail_table detail_tables[DETAILS];

@@ -73,6 +73,13 @@ int profile_writer_commit(struct profile_writer *writer);
 #define PROFILE_META_WINDOW_FROM "window_from_ns" /* integers: only what happened between them */
 #define PROFILE_META_WINDOW_TO   "window_to_ns"   /* (since the start) is in it */
 #define PROFILE_META_NAMED_LATER "named_later"    /* a sentence: names are not the recording's */
+#define PROFILE_META_UNTOLD_MARKS   "untold_marks"   /* integers: marks beyond 65536; */
+#define PROFILE_META_UNTOLD_REGIONS "untold_regions" /* beginnings of regions beyond all limits; */
+#define PROFILE_META_UNMATCHED_ENDS "unmatched_ends" /* ends of regions without a beginning */
+#define PROFILE_META_REGION "region" /* the profile was cut: what is in it is of this region */
+/* Of profiles made of another tool's file; else absent. Metrics that it did not have are not known. */
+#define PROFILE_META_IMPORTED "imported_from"    /* "heaptrack", "massif", … */
+#define PROFILE_META_IMPORT_NOTE "import_note"   /* a sentence: what to know about its figures */
 #define PROFILE_META_NO_LEDGER "no_ledger"  /* a sentence: why what is resident is not known */
 int profile_put_text(struct profile_writer *writer, const char *key, const char *value);
 int profile_put_integer(struct profile_writer *writer, const char *key, int64_t value);
@@ -132,8 +139,40 @@ int profile_put_distributions(struct profile_writer *writer, const struct distri
                               size_t count);
 int profile_put_peaks(struct profile_writer *writer, const struct peak *peaks, size_t count);
 int profile_put_exchanges(struct profile_writer *writer, const struct exchange *rows, size_t count);
+int profile_put_stacks(struct profile_writer *writer, const struct stack_peak *peaks,
+                       size_t peak_count, const struct stack_layer *layers, size_t layer_count);
 /* Replaces one path's curve; without points it goes. -EINVAL: more than 4096 points. */
 int profile_put_curve(struct profile_writer *writer, const struct curve *curve);
+
+/* What the program said of itself (replay/marks.h). Each call replaces all of its kind. */
+struct profile_mark {
+    uint32_t id; /* 0 …, in the order of the records */
+    uint64_t time_ns;
+    int kind;    /* enum wire_mark_kind: 0 a mark, 1 paused, 2 resumed, 3 snapshot */
+    const char *name;
+    uint32_t thread; /* index */
+    uint64_t live_bytes, live_count; /* of the program, then */
+};
+enum { PROFILE_MARK_NAMED = 0, PROFILE_MARK_PAUSED, PROFILE_MARK_RESUMED, PROFILE_MARK_SNAPSHOT,
+       PROFILE_MARK_KINDS };
+struct profile_region {
+    uint32_t id; /* 0 …, in the order of their first beginnings */
+    const char *name;
+    uint64_t entered_count, unended_count, open_count;
+    uint64_t time_ns, first_ns, last_ns;
+    uint64_t peak_bytes, peak_ns;
+    uint64_t left_bytes; /* UINT64_MAX: no thread has left it */
+    uint64_t program_peak_bytes, program_peak_ns;
+};
+int profile_put_marks(struct profile_writer *writer, const struct profile_mark *marks,
+                      size_t count);
+int profile_put_regions(struct profile_writer *writer, const struct profile_region *regions,
+                        size_t count);
+/* Metrics of (region, call path), as those of sites; `region` is a region's id. */
+void profile_encode_region_sites(struct strbuf *out, const struct replay_region_site *sites,
+                                 size_t count);
+int profile_put_region_sites(struct profile_writer *writer, uint32_t first, size_t count,
+                             const void *body, size_t bytes);
 
 /* The largest variables of a module, and what its sections hold in all. A call replaces what there
  * is of the modules in it; the rows of a module stand together. */
@@ -358,12 +397,26 @@ struct profile {
         const char *path, *text;
         size_t bytes;
     } * sources; /* by path */
+    size_t mark_count;
+    struct profile_mark *marks; /* by id; thread UINT32_MAX: not known */
+    size_t region_count;
+    struct profile_region *regions; /* by id */
+    size_t region_site_count;
+    struct profile_region_site {
+        uint32_t region; /* index into regions */
+        uint32_t path;   /* index into nodes */
+        struct call_metrics metrics;
+    } * region_sites; /* by region, path */
     size_t rank_count; /* of a job */
     struct profile_rank *ranks; /* by id */
     size_t rank_step_count;
     struct profile_rank_step *rank_steps; /* by rank, step */
     size_t node_peak_count;
     struct profile_node_peak *node_peaks; /* by id */
+    size_t stack_peak_count;
+    struct stack_peak *stack_peaks; /* by thread, bytes */
+    size_t stack_layer_count;
+    struct stack_layer *stack_layers; /* by thread, bytes descending */
     struct profile_private *own; /* the reader's */
 };
 
@@ -374,10 +427,23 @@ int profile_read(struct profile **out, const char *path);
  * number of profiles. */
 int profile_read_meta(struct profile **out, const char *path);
 void profile_free(struct profile *profile);
-/* Gives back what there is by the hundred thousand: nodes, sites, curves and residencies; their
- * counts are 0 then. For who has taken what is needed of them, and wants the rest. */
+/* Makes it one of a region: its sites are the region's, its totals their sums, its peak the region's
+ * own. What is not known by region (timeline, sizes, lifetimes, curves, peaks, threads, residency)
+ * is not there any more. -ENOENT with a sentence: there is no such region. */
+int profile_cut_region(struct profile *profile, const char *name);
+
+/* The sums of a region's call paths, with its own peak. */
+void profile_region_total(const struct profile *profile, uint32_t region,
+                          struct call_metrics *total);
+
+/* Gives back what there is by the hundred thousand: nodes, sites (those of regions too), curves and
+ * residencies; their counts are 0 then. For who has taken what is needed of them, and wants the rest. */
 void profile_drop_paths(struct profile *profile);
 const char *profile_get(const struct profile *profile, const char *key); /* NULL: not there */
+
+/* A number that changes with every commit to a profile that is being written (those go to the log
+ * beside it), and when it is finished or replaced. 0: it is not there. */
+uint64_t profile_signature(const char *path);
 
 /* Writes the relational database of a profile, finished or not, to `to` (must not exist): call
  * paths and sites as rows, with the views, and all else that is in it. -EINVAL: it is one. */

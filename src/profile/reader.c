@@ -391,6 +391,12 @@ static struct profile_site *add_site(struct reader *reader, uint64_t path)
     return site;
 }
 
+void reading_metrics(struct reader *reader, sqlite3_stmt *row, int column,
+                     struct call_metrics *metrics)
+{
+    read_fields(reader, row, column, metrics, schema_call_fields, schema_call_field_count);
+}
+
 static void read_site(struct reader *reader, sqlite3_stmt *row)
 {
     struct profile_site *site = add_site(reader, reading_number(reader, row, 0));
@@ -614,6 +620,8 @@ static void read_tables(struct reader *reader)
     read_fielded(reader, "timeline", "ORDER BY bucket", "bucket", schema_bucket_fields,
                  schema_bucket_field_count, read_bucket);
     detail_read(reader);
+    if (!reader->no_memory)
+        reading_region_sites(reader);
 }
 
 static uint64_t meta_number(const struct profile *profile, const char *key)
@@ -790,6 +798,7 @@ void profile_free(struct profile *profile)
     free(profile->meta);
     free(profile->nodes);
     free(profile->sites);
+    free(profile->region_sites);
     free(profile->codes);
     free(profile->lines);
     free(profile->functions);
@@ -812,6 +821,7 @@ void profile_drop_paths(struct profile *profile)
 {
     drop(&profile->nodes, &profile->node_count);
     drop(&profile->sites, &profile->site_count);
+    drop(&profile->region_sites, &profile->region_site_count);
     drop(&profile->curves, &profile->curve_count);
     drop(&profile->residencies, &profile->residency_count);
     if (!profile->own)

@@ -27,14 +27,14 @@ struct string_block {
     char bytes[];
 };
 
-enum array { META, SITES, LINES, THREADS, BUCKETS };
+enum array { META, SITES, LINES, THREADS, BUCKETS, REGION_SITES, ARRAYS };
 
 struct profile_private {
     struct string_block *strings;
     struct ids nodes, codes, functions, files, modules, samples, peaks;
     struct ids newer_samples;     /* left out, for a reason that we do not know */
     const char **file_paths;      /* by index of files */
-    size_t capacity[BUCKETS + 1]; /* of the public arrays that have no ids */
+    size_t capacity[ARRAYS];      /* of the public arrays that have no ids */
     size_t detail_capacity[DETAILS];
     size_t point_count, point_capacity;
     struct curve_point *points; /* of all curves, one after the other */
@@ -97,6 +97,13 @@ void reading_rows(struct reader *reader, const char *sql, read_row *read);
 /* key: see blocks_begin_keyed(), or NULL. */
 typedef void read_block(struct reader *reader, const struct blocks *blocks);
 void reading_blocks(struct reader *reader, const char *table, const char *key, read_block *read);
+
+/* The metrics of a row, from `column` on. */
+void reading_metrics(struct reader *reader, struct sqlite3_stmt *row, int column,
+                     struct call_metrics *metrics);
+
+/* Those of regions; nodes and regions have been read. */
+void reading_region_sites(struct reader *reader);
 
 /* Reads all tables of details.h; nodes, modules and threads have been read. */
 void detail_read(struct reader *reader);

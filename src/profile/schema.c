@@ -14,32 +14,32 @@
         column, offsetof(struct call_metrics, field), kind                                         \
     }
 const struct field schema_call_fields[] = {
-    CALL("alloc_count", alloc_count, FIELD_PLAIN),
-    CALL("alloc_bytes", alloc_bytes, FIELD_PLAIN),
-    CALL("realloc_count", realloc_count, FIELD_PLAIN),
-    CALL("realloc_bytes", realloc_bytes, FIELD_PLAIN),
-    CALL("realloc_moved", realloc_moved, FIELD_PLAIN),
-    CALL("free_count", free_count, FIELD_PLAIN),
-    CALL("free_bytes", free_bytes, FIELD_PLAIN),
-    CALL("failed_count", failed_count, FIELD_PLAIN),
-    CALL("zero_count", zero_count, FIELD_PLAIN),
-    CALL("aligned_count", aligned_count, FIELD_PLAIN),
-    CALL("temporary_count", temporary_count, FIELD_PLAIN),
-    CALL("slack_bytes", slack_bytes, FIELD_PLAIN),
+    CALL("alloc_count", alloc_count, FIELD_NONE),
+    CALL("alloc_bytes", alloc_bytes, FIELD_NONE),
+    CALL("realloc_count", realloc_count, FIELD_NONE),
+    CALL("realloc_bytes", realloc_bytes, FIELD_NONE),
+    CALL("realloc_moved", realloc_moved, FIELD_NONE),
+    CALL("free_count", free_count, FIELD_NONE),
+    CALL("free_bytes", free_bytes, FIELD_NONE),
+    CALL("failed_count", failed_count, FIELD_NONE),
+    CALL("zero_count", zero_count, FIELD_NONE),
+    CALL("aligned_count", aligned_count, FIELD_NONE),
+    CALL("temporary_count", temporary_count, FIELD_NONE),
+    CALL("slack_bytes", slack_bytes, FIELD_NONE),
     CALL("size_min", size_min, FIELD_NONE),
-    CALL("size_max", size_max, FIELD_PLAIN),
+    CALL("size_max", size_max, FIELD_NONE),
     CALL("lifetime_min_ns", lifetime_min, FIELD_NONE),
-    CALL("lifetime_max_ns", lifetime_max, FIELD_PLAIN),
-    CALL("lifetime_sum_ns", lifetime_sum, FIELD_PLAIN),
-    CALL("live_count", live_count, FIELD_PLAIN),
-    CALL("live_bytes", live_bytes, FIELD_PLAIN),
-    CALL("live_slack_bytes", live_slack_bytes, FIELD_PLAIN),
-    CALL("peak_bytes", peak_bytes, FIELD_PLAIN),
-    CALL("peak_ns", peak_ticks, FIELD_PLAIN),
-    CALL("at_peak_bytes", at_peak_bytes, FIELD_PLAIN),
-    CALL("at_peak_count", at_peak_count, FIELD_PLAIN),
-    CALL("map_count", map_count, FIELD_PLAIN),
-    CALL("map_bytes", map_bytes, FIELD_PLAIN),
+    CALL("lifetime_max_ns", lifetime_max, FIELD_NONE),
+    CALL("lifetime_sum_ns", lifetime_sum, FIELD_NONE),
+    CALL("live_count", live_count, FIELD_NONE),
+    CALL("live_bytes", live_bytes, FIELD_NONE),
+    CALL("live_slack_bytes", live_slack_bytes, FIELD_NONE),
+    CALL("peak_bytes", peak_bytes, FIELD_NONE),
+    CALL("peak_ns", peak_ticks, FIELD_NONE),
+    CALL("at_peak_bytes", at_peak_bytes, FIELD_NONE),
+    CALL("at_peak_count", at_peak_count, FIELD_NONE),
+    CALL("map_count", map_count, FIELD_NONE),
+    CALL("map_bytes", map_bytes, FIELD_NONE),
     CALL("freed_count", freed_count, FIELD_ADDED),
     CALL("freed_bytes", freed_bytes, FIELD_ADDED),
     CALL("freed_elsewhere_count", freed_elsewhere_count, FIELD_ADDED),
@@ -55,15 +55,17 @@ const size_t schema_call_field_count = COUNT(schema_call_fields);
 _Static_assert(COUNT(schema_call_fields) * sizeof(uint64_t) == sizeof(struct call_metrics),
                "every metric has a column");
 
-#define PROGRAM(field)                                                                             \
+#define PROGRAM(field, kind)                                                                       \
     {                                                                                              \
-#field, offsetof(struct program_metrics, field), FIELD_PLAIN                               \
+#field, offsetof(struct program_metrics, field), kind                                      \
     }
 const struct field schema_program_fields[] = {
-    PROGRAM(live_peak_count), PROGRAM(foreign_frees),    PROGRAM(replaced_blocks),
-    PROGRAM(unmap_count),     PROGRAM(unmap_bytes),      PROGRAM(brk_count),
-    PROGRAM(brk_bytes),       PROGRAM(events),           PROGRAM(late_events),
-    PROGRAM(lost_events),     PROGRAM(malformed_events),
+    PROGRAM(live_peak_count, FIELD_NONE), PROGRAM(foreign_frees, FIELD_PLAIN),
+    PROGRAM(replaced_blocks, FIELD_PLAIN), PROGRAM(unmap_count, FIELD_NONE),
+    PROGRAM(unmap_bytes, FIELD_NONE),      PROGRAM(brk_count, FIELD_NONE),
+    PROGRAM(brk_bytes, FIELD_NONE),        PROGRAM(events, FIELD_PLAIN),
+    PROGRAM(late_events, FIELD_PLAIN),     PROGRAM(lost_events, FIELD_PLAIN),
+    PROGRAM(malformed_events, FIELD_PLAIN),
 };
 const size_t schema_program_field_count = COUNT(schema_program_fields);
 _Static_assert(COUNT(schema_program_fields) * sizeof(uint64_t) + sizeof(struct call_metrics) ==
@@ -101,6 +103,7 @@ const struct field schema_thread_fields[] = {
     THREAD_ADDED("free_time_ns", free_time),
     THREAD_ADDED("stack_deepest_bytes", stack_deepest_bytes),
     THREAD_ADDED("stack_touched_bytes", stack_touched_bytes),
+    THREAD_ADDED("pool_count", pool_count),
 };
 const size_t schema_thread_field_count = COUNT(schema_thread_fields);
 
@@ -156,6 +159,7 @@ static const char fixed_tables[] =
     "PRIMARY KEY(location,depth)) WITHOUT ROWID;\n"
     "CREATE TABLE path_block(first INTEGER PRIMARY KEY,count INTEGER,body BLOB);\n"
     "CREATE TABLE site_block(first INTEGER PRIMARY KEY,count INTEGER,body BLOB);\n"
+    "CREATE TABLE region_site_block(first INTEGER PRIMARY KEY,count INTEGER,body BLOB);\n"
     "CREATE TABLE block_column(block TEXT,number INTEGER,name TEXT,"
     "PRIMARY KEY(block,number)) WITHOUT ROWID;\n";
 
@@ -212,6 +216,10 @@ static void name_columns(struct strbuf *sql)
     schema_name_column(sql, "site_block", 0, SCHEMA_SITE_PATH);
     for (size_t i = 0; i < schema_call_field_count; i++)
         schema_name_column(sql, "site_block", 1 + i, schema_call_fields[i].column);
+    schema_name_column(sql, "region_site_block", 0, SCHEMA_REGION);
+    schema_name_column(sql, "region_site_block", 1, SCHEMA_SITE_PATH);
+    for (size_t i = 0; i < schema_call_field_count; i++)
+        schema_name_column(sql, "region_site_block", 2 + i, schema_call_fields[i].column);
 }
 
 void schema_create(struct strbuf *sql)
@@ -234,6 +242,8 @@ void schema_create_rows(struct strbuf *sql)
     strbuf_add_string(sql, "CREATE TABLE path(id INTEGER PRIMARY KEY,parent INTEGER,"
                            "location INTEGER);\n");
     create_table(sql, "site", "path INTEGER PRIMARY KEY", schema_call_fields,
+                 schema_call_field_count);
+    create_table(sql, "region_site", "region INTEGER,path INTEGER", schema_call_fields,
                  schema_call_field_count);
     strbuf_add_string(sql, views);
     detail_create_rows(sql);

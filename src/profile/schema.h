@@ -38,6 +38,8 @@ extern const size_t schema_call_field_count, schema_program_field_count, schema_
 #define SCHEMA_PATH_DISTANCE "parent_distance" /* id - parent */
 #define SCHEMA_PATH_LOCATION "location"
 #define SCHEMA_SITE_PATH     "path"
+/* The same of a region: this, then as those of sites. */
+#define SCHEMA_REGION        "region"
 
 /* The statements that make a recorded database, call paths and sites in blocks. */
 void schema_create(struct strbuf *sql);

@@ -224,7 +224,8 @@ static int check_tables(struct source *source, const char *path)
     strbuf_add_string(&sql,
                       "SELECT count(*) FROM sqlite_schema WHERE lower(name) IN ('meta','module',"
                       "'file','function','location','location_frame','path','site','path_block',"
-                      "'site_block','block_column','program','thread','timeline'");
+                      "'site_block','region_site','region_site_block','block_column','program',"
+                      "'thread','timeline'");
     detail_names(&sql);
     strbuf_add_string(&sql, ") AND (type <> 'table' OR sql NOT LIKE 'CREATE TABLE %'"
                             " OR sql LIKE '% AS %(%' OR sql LIKE '%GENERATED%')");

@@ -76,6 +76,23 @@ static int write_paths(struct unpacking *unpacking, const struct blocks *blocks,
     return error;
 }
 
+static int write_region_sites(struct unpacking *unpacking, const struct blocks *blocks,
+                              sqlite3_stmt *row)
+{
+    const uint64_t *region = blocks_column(blocks, SCHEMA_REGION);
+    const uint64_t *path = blocks_column(blocks, SCHEMA_SITE_PATH);
+    int error = region && path ? 0 : fail_damaged(unpacking);
+    for (size_t i = 0; i < blocks->columns.rows && !error; i++) {
+        struct call_metrics metrics;
+        blocks_metrics(blocks, i, &metrics);
+        sqlite3_bind_int64(row, 1, (int64_t)region[i]);
+        sqlite3_bind_int64(row, 2, (int64_t)path[i]);
+        schema_bind(row, 3, &metrics, schema_call_fields, schema_call_field_count);
+        error = insert(unpacking, row);
+    }
+    return error;
+}
+
 static int write_sites(struct unpacking *unpacking, const struct blocks *blocks, sqlite3_stmt *row)
 {
     const uint64_t *path = blocks_column(blocks, SCHEMA_SITE_PATH);
@@ -191,6 +208,7 @@ static int replace_tables(struct unpacking *unpacking)
     strbuf_add_string(&sql, "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;"
                             "PRAGMA cache_size=-16384; BEGIN;"
                             "DROP TABLE IF EXISTS path_block; DROP TABLE IF EXISTS site_block;"
+                            "DROP TABLE IF EXISTS region_site_block;"
                             "DROP TABLE IF EXISTS block_column;");
     if (has_column(unpacking, "thread", "tid"))
         schema_complete_threads(&sql, has_column, unpacking);
@@ -216,6 +234,9 @@ static int write_all_rows(struct unpacking *unpacking)
     if (!error)
         error = write_table(unpacking, "site_block", NULL, "site", 1 + schema_call_field_count,
                             write_sites);
+    if (!error && has_column(unpacking, "region_site_block", "first"))
+        error = write_table(unpacking, "region_site_block", NULL, "region_site",
+                            2 + schema_call_field_count, write_region_sites);
     if (!error)
         error = write_all_details(unpacking);
     return error ? error : run(unpacking, "COMMIT");

@@ -45,6 +45,7 @@ enum statement {
     DROP_FRAMES,
     PUT_PATHS,
     PUT_SITES,
+    PUT_REGION_SITES,
     PUT_PROGRAM,
     PUT_THREAD,
     PUT_BUCKET,
@@ -235,6 +236,7 @@ static int prepare(struct profile_writer *writer)
         [DROP_FRAMES] = {"DELETE FROM location_frame WHERE location=?", 0},
         [PUT_PATHS] = {"path_block", 3},
         [PUT_SITES] = {"site_block", 3},
+        [PUT_REGION_SITES] = {"region_site_block", 3},
         [DROP_BUCKETS] = {"DELETE FROM timeline", 0},
         [BEGIN] = {"BEGIN", 0},
         [COMMIT] = {"COMMIT", 0},
@@ -493,6 +495,12 @@ int profile_put_sites(struct profile_writer *writer, uint32_t first, size_t coun
                       size_t bytes)
 {
     return put_block(writer, PUT_SITES, first, count, body, bytes);
+}
+
+int profile_put_region_sites(struct profile_writer *writer, uint32_t first, size_t count,
+                             const void *body, size_t bytes)
+{
+    return put_block(writer, PUT_REGION_SITES, first, count, body, bytes);
 }
 
 int profile_put_program(struct profile_writer *writer, const struct program_metrics *metrics)

@@ -99,20 +99,29 @@ record_allocation(struct thread *thread, uintptr_t frame, const struct unwind_st
 
 extern bool hooks_free_stacks;
 
+/* `kind`: of a free without its path, `kind_at`: with it. */
+static inline __attribute__((always_inline)) void
+record_free_as(struct thread *thread, uintptr_t frame, const struct unwind_start *start,
+               void *block, unsigned kind, unsigned kind_at)
+{
+    if (unlikely(hooks_free_stacks))
+        record_remembering(thread, frame, thread->free_memory, start, kind_at, (uintptr_t)block, 0,
+                           0, 0);
+    else
+        record_short(thread, frame, kind, (uintptr_t)block);
+}
+
 static inline __attribute__((always_inline)) void record_free(struct thread *thread,
                                                               uintptr_t frame,
                                                               const struct unwind_start *start,
                                                               void *block, unsigned newest)
 {
-    if (unlikely(hooks_free_stacks))
-        record_remembering(thread, frame, thread->free_memory, start, WIRE_FREE_AT | newest,
-                           (uintptr_t)block, 0, 0, 0);
-    else
-        record_short(thread, frame, WIRE_FREE | newest, (uintptr_t)block);
+    record_free_as(thread, frame, start, block, WIRE_FREE | newest, WIRE_FREE_AT | newest);
 }
 
 /* ---- Sampling ----
- * There is a filter (sampled.h) where allocations are sampled, and none where all are recorded. A
+ * There is a filter (sampled.h) where allocations are sampled, and none where all are recorded (but
+ * for one that lets nothing pass while the program has paused the recording: pause.h). A
  * hook is one branch on that, and where they are what is not sampled goes straight on to the real
  * function. The rest is done by two more functions, one for each case, which the hook jumps to:
  * tail calls, so that their frames lie where the hook's would and their caller is the program. (In
@@ -127,10 +136,17 @@ static inline __attribute__((always_inline)) bool sampling_passes(size_t size)
     return likely(thread && !thread->inside) && thread_passes(thread, size);
 }
 
-/* The same for the release of a block. */
-static inline __attribute__((always_inline)) bool sampling_passes_free(const void *block)
+/* NULL: everything is recorded. */
+static inline __attribute__((always_inline)) const uint8_t *sampling_filter(void)
 {
-    return likely(!sampled_maybe(block));
+    return __atomic_load_n(&sampled_filter, __ATOMIC_RELAXED);
+}
+
+/* The same for the release of a block. */
+static inline __attribute__((always_inline)) bool sampling_passes_free(const uint8_t *filter,
+                                                                       const void *block)
+{
+    return likely(!sampled_maybe(filter, block));
 }
 
 /* Is there anything to it but the real call? */
@@ -145,9 +161,14 @@ static inline __attribute__((always_inline)) bool sampling_is_direct(void)
     struct thread *thread_ = thread_current;                                                       \
     INSIDE(thread_, HOOK_FRAME())
 
+/* Before anyone can free a block that is sampled; true too where all are recorded. False: it is lost
+ * for want of memory, and counted. */
+bool sampled_remember(struct thread *thread, void *block);
 /* The call returned `block` for an allocation that is sampled. */
 void sampled_allocation(struct thread *thread, uintptr_t frame, const struct unwind_start *start,
                         unsigned kind, void *block, size_t size, unsigned align_log2);
+/* Was the block recorded? It is not any more. *newest: WIRE_NEWEST or 0. */
+bool sampled_forget(struct thread *thread, void *block, unsigned *newest);
 /* Before the real free of what may be a sampled block. */
 void sampled_free(struct thread *thread, uintptr_t frame, const struct unwind_start *start,
                   void *block);

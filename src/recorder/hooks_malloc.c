@@ -134,16 +134,18 @@ HOOK_BODY void *realloc_inside(void *old, size_t size)
     return real.realloc(old, size);
 }
 
-static inline __attribute__((always_inline)) void *sample_realloc(void *old, size_t size)
+static inline __attribute__((always_inline)) void *sample_realloc(const uint8_t *filter,
+                                                                    void *old, size_t size)
 {
-    if (unlikely(!sampling_passes_free(old) || !sampling_passes(size)))
+    if (unlikely(!sampling_passes_free(filter, old) || !sampling_passes(size)))
         return realloc_sampled(old, size);
     return likely(!thread_real_nests) ? real.realloc(old, size) : realloc_inside(old, size);
 }
 
 HOOK void *realloc(void *old, size_t size)
 {
-    return likely(!sampled_filter) ? realloc_recorded(old, size) : sample_realloc(old, size);
+    const uint8_t *filter = sampling_filter();
+    return likely(!filter) ? realloc_recorded(old, size) : sample_realloc(filter, old, size);
 }
 
 /* A product that overflows fails without a call, and is recorded in any case. */
@@ -164,7 +166,8 @@ HOOK void *reallocarray(void *old, size_t count, size_t size)
     size_t bytes;
     if (unlikely(__builtin_mul_overflow(count, size, &bytes)))
         return reallocarray_overflows();
-    return likely(!sampled_filter) ? realloc_recorded(old, bytes) : sample_realloc(old, bytes);
+    const uint8_t *filter = sampling_filter();
+    return likely(!filter) ? realloc_recorded(old, bytes) : sample_realloc(filter, old, bytes);
 }
 
 /* Calls what ends the block's life, as the allocator's own business if need be. */
@@ -215,9 +218,10 @@ HOOK void *reallocarray(void *old, size_t count, size_t size)
     }                                                                                              \
     HOOK void name parameters                                                                      \
     {                                                                                              \
-        if (likely(!sampled_filter))                                                               \
+        const uint8_t *filter = sampling_filter();                                                 \
+        if (likely(!filter))                                                                       \
             name##_recorded arguments;                                                             \
-        else if (unlikely(!sampling_passes_free(block)))                                           \
+        else if (unlikely(!sampling_passes_free(filter, block)))                                   \
             name##_sampled arguments;                                                              \
         else if (likely(sampling_is_direct()))                                                     \
             call;                                                                                  \

@@ -174,9 +174,10 @@ NEW_OPERATORS(X)
     HOOK void symbol parameters                                                                    \
     {                                                                                              \
         void(*call) parameters = __atomic_load_n(&operators.field, __ATOMIC_RELAXED);              \
-        if (likely(!sampled_filter))                                                               \
+        const uint8_t *filter = sampling_filter();                                                 \
+        if (likely(!filter))                                                                       \
             symbol##_recorded arguments;                                                           \
-        else if (unlikely(!call || !sampling_passes_free(block)))                                  \
+        else if (unlikely(!call || !sampling_passes_free(filter, block)))                          \
             symbol##_sampled arguments;                                                            \
         else if (likely(sampling_is_direct()))                                                     \
             call arguments;                                                                        \

@@ -1,4 +1,4 @@
-/* What hooks do for a sampled block (hooks.h, "Sampling"). Runs inside the profiled
+/* What hooks do where not every block is recorded (hooks.h, "Sampling"). Runs inside the profiled
  * program: no malloc of our own, no stdio, errno as the real function left it. */
 #include "recorder/hooks.h"
 
@@ -10,8 +10,10 @@ static size_t recorded_size(size_t size)
 }
 
 /* The block may be freed by others as soon as its hook returns: it enters the set before. */
-static bool remember(struct thread *thread, void *block)
+bool sampled_remember(struct thread *thread, void *block)
 {
+    if (!thread_sample_bytes)
+        return true;
     if (!sampled_add((uintptr_t)block)) {
         record_count_lost(thread);
         return false;
@@ -21,36 +23,49 @@ static bool remember(struct thread *thread, void *block)
     return true;
 }
 
+/* Where all blocks are recorded but for those of a pause, the replay knows which. */
+static bool was_recorded(void *block)
+{
+    return !thread_sample_bytes ? block != NULL : sampled_remove((uintptr_t)block);
+}
+
+bool sampled_forget(struct thread *thread, void *block, unsigned *newest)
+{
+    bool is_newest = thread->newest && thread->newest == (uintptr_t)block &&
+                     thread->newest_until == thread->until_sample;
+    *newest = is_newest ? WIRE_NEWEST : 0;
+    return was_recorded(block);
+}
+
 void sampled_allocation(struct thread *thread, uintptr_t frame, const struct unwind_start *start,
                         unsigned kind, void *block, size_t size, unsigned align_log2)
 {
-    if (!block || remember(thread, block))
+    if (!block || sampled_remember(thread, block))
         record_allocation(thread, frame, start, kind, block, recorded_size(size), align_log2);
 }
 
 void sampled_free(struct thread *thread, uintptr_t frame, const struct unwind_start *start,
                   void *block)
 {
-    bool newest =
-        thread->newest == (uintptr_t)block && thread->newest_until == thread->until_sample;
-    if (sampled_remove((uintptr_t)block))
-        record_free(thread, frame, start, block, newest ? WIRE_NEWEST : 0);
+    unsigned newest;
+    if (sampled_forget(thread, block, &newest))
+        record_free(thread, frame, start, block, newest);
 }
 
 void *sampled_realloc(struct thread *thread, uintptr_t frame, const struct unwind_start *start,
                       void *old, size_t size)
 {
     bool sampled = thread_samples(thread, size);
-    bool old_sampled = sampled_remove((uintptr_t)old);
+    bool old_sampled = was_recorded(old);
     if (!sampled && !old_sampled)
         return CALL_REAL(thread, frame, real.realloc(old, size));
     record_short(thread, frame, WIRE_REALLOC_BEGIN, (uintptr_t)old);
     void *block = CALL_REAL(thread, frame, real.realloc(old, size));
     bool failed = !block && size;
     size = recorded_size(size);
-    if (failed && old_sampled && !sampled_add((uintptr_t)old))
+    if (failed && old_sampled && thread_sample_bytes && !sampled_add((uintptr_t)old))
         record_count_lost(thread);
-    if (block && sampled && remember(thread, block))
+    if (block && sampled && sampled_remember(thread, block))
         record_long(thread, frame, start, WIRE_REALLOC_END, (uintptr_t)block, size,
                     slack_of(thread, frame, block, size), 0);
     else if (block)

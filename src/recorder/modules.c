@@ -165,6 +165,13 @@ void modules_saw_code(uintptr_t ip)
     signals_restore(signals);
 }
 
+/* While modules are being taken out it may give another's, and then for a moment only. */
+uintptr_t modules_start(uintptr_t ip)
+{
+    struct module *module = modules ? find(ip) : NULL;
+    return module ? (uintptr_t)module->entry.start : 0;
+}
+
 void modules_log_again(void)
 {
     if (!modules)
@@ -208,20 +215,31 @@ static void forget(uint32_t index)
     *module = modules->module[--modules->count];
 }
 
+static void forget_unseen(const struct survey *survey)
+{
+    modules->unloads = survey->unloads;
+    atomic_fetch_add(&modules->version, 1);
+    for (uint32_t i = survey->count; i-- > 0;)
+        if (!survey->seen[i])
+            forget(i);
+    atomic_fetch_add(&modules->version, 1);
+}
+
+/* The loader is asked without the lock, as above. So another thread may have taken modules out before
+ * we have the lock, and others stand where we saw them: then it is asked again. (Without this two
+ * dlclose at once forgot what was still loaded, or more than there was, and crashed.) */
 void modules_check_gone(void)
 {
     if (!shared_header() || !modules)
         return;
-    struct survey survey = {.count = modules->count};
-    dl_iterate_phdr(survey_one, &survey);
-    if (survey.unloads == modules->unloads)
-        return;
-    lock_take(&modules->lock);
-    modules->unloads = survey.unloads;
-    atomic_fetch_add(&modules->version, 1);
-    for (uint32_t i = survey.count; i-- > 0;)
-        if (!survey.seen[i])
-            forget(i);
-    atomic_fetch_add(&modules->version, 1);
-    lock_release(&modules->lock);
+    for (bool done = false; !done;) {
+        uint32_t version = atomic_load_explicit(&modules->version, memory_order_acquire);
+        struct survey survey = {.count = modules->count};
+        dl_iterate_phdr(survey_one, &survey);
+        lock_take(&modules->lock);
+        done = atomic_load_explicit(&modules->version, memory_order_relaxed) == version;
+        if (done && survey.unloads != modules->unloads)
+            forget_unseen(&survey);
+        lock_release(&modules->lock);
+    }
 }

@@ -7,6 +7,8 @@
 /* Code at ip is about to appear in a call path: logs its module if that is new. Holds no lock of
  * ours while it asks the loader. */
 void modules_saw_code(uintptr_t ip);
+/* Where the module begins that holds ip, if it was logged; 0: it was not. */
+uintptr_t modules_start(uintptr_t ip);
 /* Something may have been unloaded: forgets, for log and unwinder, what is no longer there. */
 void modules_check_gone(void);
 /* In the child of a fork: the new session's log gets all that is known. */

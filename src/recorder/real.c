@@ -106,8 +106,8 @@ struct search {
     const char *name;
     uint32_t hash;
     bool behind_us; /* our own module has been passed */
-    void *found, *before;
-    size_t size; /* of the function found */
+    void *found, *before; /* the first behind us, the first ahead of us */
+    size_t found_bytes, before_bytes;
 };
 
 static bool module_is_ours(const struct dl_phdr_info *info)
@@ -139,10 +139,12 @@ static int search_module(struct dl_phdr_info *info, size_t size, void *context)
     uintptr_t address = table.bias + symbol->st_value;
     if (ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC)
         address = (uintptr_t)((void *(*)(void))address)();
-    void **slot = search->behind_us ? &search->found : &search->before;
-    if (!*slot) {
-        *slot = (void *)address;
-        search->size = symbol->st_size;
+    if (search->behind_us) {
+        search->found = (void *)address;
+        search->found_bytes = symbol->st_size;
+    } else if (!search->before) {
+        search->before = (void *)address;
+        search->before_bytes = symbol->st_size;
     }
     return search->found != NULL;
 }
@@ -185,7 +187,7 @@ static int find_range(struct dl_phdr_info *info, size_t size, void *context)
     return 0;
 }
 
-/* Our own module, malloc's, and every operator that is in neither. */
+/* Our own module, malloc's (and that of a malloc ahead of us), every operator that is in none of them. */
 static struct range allocators[32];
 static uint32_t allocator_count;
 
@@ -214,13 +216,38 @@ static void add_module(void *function)
         add_range(range);
 }
 
+static void add_function(void *function, size_t bytes)
+{
+    uintptr_t address = (uintptr_t)function;
+    if (address)
+        add_range((struct range){address, address, address + bytes + 1});
+}
+
+/* The program may bring some of the operators itself (groff: plain new and delete). The C++ library's
+ * others, which we stand in front of, call these, and these call malloc: one allocation, which would
+ * otherwise be recorded twice. */
+static void add_operators_ahead(void)
+{
+    static const char *const called[] = {"_Znwm", "_Znam", "_ZdlPv", "_ZdaPv", "_ZnwmSt11align_val_t",
+                                         "_ZdlPvSt11align_val_t", "_ZdaPvSt11align_val_t"};
+    static bool known;
+    if (__atomic_exchange_n(&known, true, __ATOMIC_RELAXED))
+        return;
+    for (size_t i = 0; i < sizeof called / sizeof *called; i++) {
+        struct search search = find(called[i]);
+        add_function(search.before, search.before_bytes);
+    }
+}
+
 void *real_find_operator(const char *name)
 {
     struct search search = find(name);
-    uintptr_t address = (uintptr_t)(search.found ? search.found : search.before);
-    if (address)
-        add_range((struct range){address, address, address + search.size + 1});
-    return (void *)address;
+    add_operators_ahead();
+    if (search.found)
+        add_function(search.found, search.found_bytes);
+    else
+        add_function(search.before, search.before_bytes);
+    return search.found ? search.found : search.before;
 }
 
 /* The C library is where _exit lives: malloc in the same segment is its own. */
@@ -257,8 +284,17 @@ bool real_init(void)
     FIND(exit_now, "_exit");
     FIND(quick_exit, "quick_exit");
     FIND(dlclose, "dlclose");
-    void *found = real_find("malloc"); /* last: it says that the others are there */
+    FIND(longjmp, "longjmp");
+    FIND(_longjmp, "_longjmp");
+    FIND(siglongjmp, "siglongjmp");
+    FIND(__longjmp_chk, "__longjmp_chk");
+    struct search allocator = find("malloc"); /* last: it says that the others are there */
+    void *found = allocator.found ? allocator.found : allocator.before;
     add_module(found);
+    /* One ahead of us that hands on to us (another profiler, the program's own): what operator new
+     * asks of it comes to us from there, and is the operator's business all the same. */
+    if (allocator.before)
+        add_module(allocator.before);
     /* operator new[] ends in a jump to operator new: then the caller that we see is our own hook. */
     add_module((void *)real_init);
     __atomic_store_n((void **)&real.malloc, found, __ATOMIC_RELEASE);

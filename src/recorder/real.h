@@ -36,6 +36,12 @@ struct real {
     void (*exit_now)(int); /* _exit */
     void (*quick_exit)(int);
     int (*dlclose)(void *);
+
+    /* of <setjmp.h>; the last one where programs are fortified */
+    void (*longjmp)(void *environment, int value);
+    void (*_longjmp)(void *environment, int value);
+    void (*siglongjmp)(void *environment, int value);
+    void (*__longjmp_chk)(void *environment, int value);
 };
 extern struct real real;
 

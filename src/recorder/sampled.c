@@ -51,6 +51,21 @@ bool sampled_begin(void)
     return table != NULL;
 }
 
+uint8_t *sampled_filter_full(void)
+{
+    static uint8_t *full; /* of two that arrive at once the loser's stays unused */
+    uint8_t *made = __atomic_load_n(&full, __ATOMIC_ACQUIRE);
+    if (made)
+        return made;
+    int saved_errno = errno;
+    made = private_map_kept(SAMPLED_COUNTERS);
+    errno = saved_errno;
+    for (size_t i = 0; made && i < SAMPLED_COUNTERS; i++)
+        made[i] = COUNTER_FULL;
+    __atomic_store_n(&full, made, __ATOMIC_RELEASE);
+    return made;
+}
+
 static size_t home(const struct table *table, uintptr_t address)
 {
     return hash_u64(address >> 4) >> table->shift;
@@ -178,7 +193,7 @@ bool sampled_add(uintptr_t address)
 /* free(NULL): an empty slot would answer to 0. */
 bool sampled_remove(uintptr_t address)
 {
-    if (!address || !sampled_maybe((const void *)address) || !is_there(address))
+    if (!address || !sampled_maybe(sampled->filter, (const void *)address) || !is_there(address))
         return false;
     lock_take(&sampled->lock);
     bool removed = take_out(address);

@@ -20,8 +20,12 @@
 
 #define SAMPLED_COUNTERS 65536u
 
-/* NULL: nothing is sampled, everything recorded. */
+/* NULL: nothing is sampled, everything recorded. It may come and go (recorder/pause.h), so a hook
+ * reads it once. */
 extern uint8_t *sampled_filter __attribute__((visibility("hidden")));
+
+/* A filter that lets nothing pass: every call goes the way of a sample's. NULL: no memory. */
+uint8_t *sampled_filter_full(void);
 
 /* Readies the set, empty; again in the child of a fork. False: no memory. */
 bool sampled_begin(void);
@@ -39,10 +43,10 @@ static inline size_t sampled_counter(uintptr_t address)
     return (address >> 4 ^ address >> 20) % SAMPLED_COUNTERS;
 }
 
-/* False: it is certainly no sampled block. Only with a filter. */
-static inline bool sampled_maybe(const void *block)
+/* False: it is certainly no sampled block. */
+static inline bool sampled_maybe(const uint8_t *filter, const void *block)
 {
-    return __atomic_load_n(&sampled_filter[sampled_counter((uintptr_t)block)], __ATOMIC_RELAXED);
+    return __atomic_load_n(&filter[sampled_counter((uintptr_t)block)], __ATOMIC_RELAXED);
 }
 
 #endif

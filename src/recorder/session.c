@@ -19,6 +19,7 @@
 #include "base/ticks.h"
 #include "recorder/check.h"
 #include "recorder/hooks.h"
+#include "recorder/instrument.h"
 #include "recorder/modules.h"
 #include "recorder/real.h"
 #include "recorder/sampled.h"
@@ -32,6 +33,7 @@ enum phase { PHASE_NEW = 0, PHASE_BEGINNING, PHASE_ON };
 struct state {
     _Atomic uint32_t phase;
     long pid; /* a vfork child shares our memory but not our end */
+    _Atomic uint32_t asking; /* a thread is in session_ask() */
 };
 static struct state *state;
 
@@ -159,6 +161,8 @@ static const struct unwind_host host = {
     .map_nodes = shared_map_nodes,
     .publish_nodes = shared_publish_nodes,
     .saw_code = modules_saw_code,
+    .module_of = modules_start,
+    .map_kept = private_map_kept,
 };
 
 /* Registered before the program registers any, so they run after all of its own. */
@@ -208,6 +212,14 @@ static bool begin_in_child(void)
     return follow && join(session_name, true);
 }
 
+/* How to unwind, if that is wanted. */
+static enum unwind_mode mode_of(uint32_t stacks)
+{
+    return stacks == WIRE_STACKS_FP     ? UNWIND_FP
+           : stacks == WIRE_STACKS_NONE ? UNWIND_NONE
+                                        : UNWIND_CFI;
+}
+
 static bool begin_common(struct wire_header *header, bool forked)
 {
     thread_sample_bytes = header->sample_bytes;
@@ -223,8 +235,9 @@ static bool begin_common(struct wire_header *header, bool forked)
         hide_from_children();
     atomic_store(&header->start_ticks, ticks_now());
     atomic_store(&header->node_count, 1);
-    unwind_init(&host, (enum unwind_mode)header->stacks, header->max_depth);
-    check_begin(header->stacks);
+    unwind_init(&host, mode_of(header->stacks), header->max_depth);
+    instrument_begin(&host, (enum wire_stacks)header->stacks, header->max_depth);
+    check_begin(mode_of(header->stacks));
     if (forked)
         modules_log_again();
     return true;
@@ -287,6 +300,63 @@ bool session_collector_lives(void)
            atomic_load_explicit(&header->session_state, memory_order_relaxed) != WIRE_SESSION_SAFE;
 }
 
+/* ---- Requests ---- */
+
+static bool wait_for_answer(struct wire_header *header, uint32_t number, unsigned patience_ms)
+{
+    enum { STEP_MS = 20 };
+    struct timespec step = {0, STEP_MS * 1000 * 1000};
+    for (unsigned waited_ms = 0; session_collector_lives(); waited_ms += STEP_MS) {
+        uint32_t answered = atomic_load_explicit(&header->answered, memory_order_acquire);
+        if (answered == number)
+            return true;
+        if (waited_ms >= patience_ms)
+            return false;
+        session_wake_collector();
+        syscall(SYS_futex, &header->answered, FUTEX_WAIT, answered, &step, NULL, 0);
+    }
+    return false;
+}
+
+static void read_answer(const struct wire_answer *from, struct session_answer *answer)
+{
+    *answer = (struct session_answer){
+        .current_bytes = atomic_load_explicit(&from->current_bytes, memory_order_relaxed),
+        .peak_bytes = atomic_load_explicit(&from->peak_bytes, memory_order_relaxed),
+        .total_bytes = atomic_load_explicit(&from->total_bytes, memory_order_relaxed),
+        .count = atomic_load_explicit(&from->count, memory_order_relaxed),
+        .live_count = atomic_load_explicit(&from->live_count, memory_order_relaxed)};
+}
+
+/* A request that was given up stays the collector's to answer: the number tells them apart. */
+static int ask(struct wire_header *header, enum wire_request request, uint32_t asker,
+               unsigned patience_ms, struct session_answer *answer)
+{
+    uint32_t number = atomic_load_explicit(&header->asked, memory_order_relaxed) + 1;
+    atomic_store_explicit(&header->request, request, memory_order_relaxed);
+    atomic_store_explicit(&header->asker, asker, memory_order_relaxed);
+    atomic_store(&header->asked, number);
+    if (wait_for_answer(header, number, patience_ms)) {
+        read_answer(&header->answer, answer);
+        return 0;
+    }
+    return session_collector_lives() ? -ETIMEDOUT : -ENODATA;
+}
+
+int session_ask(enum wire_request request, uint32_t asker, unsigned patience_ms,
+                struct session_answer *answer)
+{
+    int saved_errno = errno;
+    if (!session_is_on() || !session_collector_lives())
+        return -ENODATA;
+    while (atomic_exchange_explicit(&state->asking, 1, memory_order_acquire))
+        syscall(SYS_sched_yield);
+    int status = ask(shared_header(), request, asker, patience_ms, answer);
+    atomic_store_explicit(&state->asking, 0, memory_order_release);
+    errno = saved_errno;
+    return status;
+}
+
 /* ---- The end ---- */
 
 static bool may_exit(const struct wire_header *header)
@@ -317,6 +387,7 @@ void session_end(int status)
     struct wire_header *header = shared_header();
     int saved_errno = errno;
     check_end();
+    instrument_end();
     atomic_store(&header->end_status, status);
     atomic_store(&header->end_kind, WIRE_END_EXIT);
     if (header->flags & (WIRE_FLAG_EXIT_WAITS | WIRE_FLAG_EXIT_LOOKED))

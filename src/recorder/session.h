@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include "wire/wire.h"
 
 /* Connects this process image to its collector and readies unwinder and module log. Called with
  * hooks disabled for this thread. False: this process is not recorded. */
@@ -24,6 +25,14 @@ void session_will_quick_exit(int status);
 
 /* Wakes the collector if it sleeps. */
 void session_wake_collector(void);
+/* Asks the collector for something and waits for its answer, or `patience_ms`. One thread after the
+ * other; not from signal handlers. 0; -ENODATA: not recorded (any more); -ETIMEDOUT. Keeps errno. */
+struct session_answer {
+    uint64_t current_bytes, peak_bytes, total_bytes, count, live_count;
+};
+int session_ask(enum wire_request request, uint32_t asker, unsigned patience_ms,
+                struct session_answer *answer);
+
 /* False once the collector is dead or has told us to stop. */
 bool session_collector_lives(void);
 

@@ -250,6 +250,16 @@ void shared_publish_nodes(uint32_t count)
     }
 }
 
+/* ---- Names ---- */
+
+struct wire_name *shared_map_names(void)
+{
+    lock_take(&shared->lock);
+    struct wire_name *chunk = (void *)chunk_new(WIRE_CHUNK_NAMES);
+    lock_release(&shared->lock);
+    return chunk;
+}
+
 /* ---- Modules ---- */
 
 struct wire_module *shared_log_module(const struct wire_module *entry, const char *path)

@@ -20,6 +20,9 @@ struct wire_ring *shared_take_ring(uint32_t tid, char **data, uint32_t *index);
 struct wire_node *shared_map_nodes(uint32_t index);
 void shared_publish_nodes(uint32_t count);
 
+/* The chunk of names, made when first asked for; NULL: there is no room. One caller at a time. */
+struct wire_name *shared_map_names(void);
+
 /* Appends to the module log; `entry` is complete but for entry_bytes. NULL: no room. */
 struct wire_module *shared_log_module(const struct wire_module *entry, const char *path);
 

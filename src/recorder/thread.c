@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include "base/hash.h"
 #include "recorder/draw.h"
+#include "recorder/instrument.h"
 #include "recorder/session.h"
 #include "recorder/shared.h"
 #include "unwind/lock.h"
@@ -18,6 +19,7 @@ __thread struct thread *thread_current;
 bool thread_real_nests;
 bool thread_timed, thread_real_watched;
 uint64_t thread_sample_bytes;
+bool thread_paused;
 uint32_t (*thread_capture)(struct unwind_memory *, const struct unwind_start *) = unwind_capture;
 
 /* Set while this thread is in thread_begin(): what that calls must not be recorded. */
@@ -43,9 +45,16 @@ void thread_deeper(struct thread *thread, uintptr_t sp, uint32_t node)
 {
     uintptr_t base = thread->memory ? unwind_own_stack(thread->memory, sp) : 0;
     if (!base)
-        return; /* a signal handler's, a fiber's; or it is not known which one is ours */
+        base = instrument_own_stack(sp);
+    if (base)
+        thread_stack_is(thread, sp, base - sp, node);
+    /* else a signal handler's, a fiber's; or it is not known which one is ours */
+}
+
+void thread_stack_is(struct thread *thread, uintptr_t sp, uint64_t bytes, uint32_t node)
+{
     thread->deepest = sp;
-    atomic_store_explicit(&thread->ring->deepest_bytes, base - sp, memory_order_relaxed);
+    atomic_store_explicit(&thread->ring->deepest_bytes, bytes, memory_order_relaxed);
     atomic_store_explicit(&thread->ring->deepest_node, node, memory_order_relaxed);
 }
 
@@ -77,6 +86,7 @@ static void thread_end(void *value)
         return;
     int saved_errno = errno;
     struct wire_ring *ring = thread->ring; /* the record may find the collector gone */
+    instrument_end_thread(thread);
     record_stack(thread);
     record_thread(thread, WIRE_THREAD_END);
     atomic_store_explicit(&ring->state, WIRE_RING_ENDING, memory_order_release);
@@ -116,6 +126,14 @@ static struct thread *thread_of_ring(uint32_t index)
     return &(*batch)[index % BATCH];
 }
 
+void thread_each(void (*visit)(struct thread *thread, void *context), void *context)
+{
+    for (uint32_t i = 0; table && i < BATCHES && table->batch[i]; i++)
+        for (uint32_t k = 0; k < BATCH; k++)
+            if (table->batch[i][k].ring)
+                visit(&table->batch[i][k], context);
+}
+
 void thread_draw(struct thread *thread)
 {
     thread->until_sample = draw_bytes(&thread->random, thread_sample_bytes);
@@ -151,6 +169,7 @@ static struct thread *thread_new(void)
         .cursor = atomic_load_explicit(&ring->head, memory_order_relaxed),
         .memory = memory,
         .free_memory = free_memory,
+        .shadow = thread->shadow,
         .deepest = UINTPTR_MAX,
         .random = hash_u64(ticks_now()) ^ hash_u64((uintptr_t)&thread_current) ^
                   (uint64_t)atomic_load_explicit(&ring->tid, memory_order_relaxed) << 40,

@@ -41,6 +41,8 @@ struct thread {
     uintptr_t deepest; /* stack pointer of the deepest event on the thread's own stack */
     uint64_t spent;    /* where calls are timed: ticks of the last real call */
 
+    struct shadow *shadow; /* its stack, where function hooks tell of it (instrument.h) */
+
     /* where allocations are sampled */
     uint64_t until_sample; /* bytes; what is larger, or as large, is sampled */
     uint64_t random;       /* state of draw_random() */
@@ -77,13 +79,18 @@ static inline __attribute__((always_inline)) bool thread_passes(struct thread *t
     return true;
 }
 
-/* Is it sampled? Asked before the real call, once for each. */
+/* The program has paused the recording of new blocks (pause.h). */
+extern bool thread_paused;
+
+/* Is it recorded? Asked before the real call, once for each, where not everything is. */
 static inline bool thread_samples(struct thread *thread, size_t size)
 {
+    if (unlikely(!thread_sample_bytes)) /* paused, or until just now */
+        return !__atomic_load_n(&thread_paused, __ATOMIC_RELAXED);
     if (thread_passes(thread, size))
         return false;
     thread_draw(thread);
-    return true;
+    return !__atomic_load_n(&thread_paused, __ATOMIC_RELAXED);
 }
 
 /* Makes this thread ready, and the process if it is the first. NULL: not recording (for good, or
@@ -155,6 +162,11 @@ static inline uint64_t cursor_advance(struct thread *thread, uint64_t bytes)
 
 /* An event deeper in the stack than any before, or on another stack: notes which. */
 void thread_deeper(struct thread *thread, uintptr_t sp, uint32_t node);
+
+/* The same where `bytes` is known: so much of the thread's own stack is in use at `sp`. */
+void thread_stack_is(struct thread *thread, uintptr_t sp, uint64_t bytes, uint32_t node);
+/* All states of threads that there are, those of ended ones too. */
+void thread_each(void (*visit)(struct thread *thread, void *context), void *context);
 
 /* Room for a record (void until its first word is written: the collector clears what it has read)
  * and the time. Between this and record_publish() the collector waits for us: no calls in between.

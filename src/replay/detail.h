@@ -85,4 +85,22 @@ struct exchange {
     uint64_t count, bytes;
 };
 
+/* ---- Stacks, of threads whose functions call hooks ---- */
+
+/* A moment at which a thread's stack was deeper than ever before: `bytes` at the entry of the function
+ * that the path ends in (node 0: not known). A thread's last one is the deepest that it ever was; of
+ * those before it STACK_PEAKS_MAX / 2 at least are kept. */
+#define STACK_PEAKS_MAX 64
+struct stack_peak {
+    uint32_t thread, node;
+    uint64_t ticks, bytes;
+};
+
+/* What the frames of one function took of a thread's stack when that was deepest. node: the
+ * function, as a path of one frame. */
+struct stack_layer {
+    uint32_t thread, node;
+    uint64_t bytes, frames;
+};
+
 #endif

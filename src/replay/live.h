@@ -80,4 +80,14 @@ static inline struct live_block *live_table_find(const struct live_table *table,
     return NULL;
 }
 
+/* Empties the slot of `address` (not 0) if it has one. */
+static inline bool live_table_drop(struct live_table *table, uint64_t address)
+{
+    struct live_block *slot = table->count ? live_table_find(table, address) : NULL;
+
+    if (slot)
+        live_table_remove(table, slot);
+    return slot;
+}
+
 #endif

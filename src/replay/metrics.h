@@ -67,6 +67,13 @@ struct replay_site {
     struct call_metrics metrics;
 };
 
+/* Of one call path in a region (a place in replay_regions()): metrics of the blocks that were
+ * allocated there in it, wherever they are freed; freed_… of what was freed in it. */
+struct replay_region_site {
+    uint32_t region, node;
+    struct call_metrics metrics;
+};
+
 /* Were calls timed? */
 static inline bool call_metrics_know_times(const struct call_metrics *metrics)
 {
@@ -121,6 +128,7 @@ struct thread_metrics {
      * touched. stack_node: the call path that stood deepest (0: not known) */
     uint64_t stack_deepest_bytes, stack_touched_bytes;
     uint32_t stack_node;
+    uint64_t pool_count; /* its calls that cut a block from a pool: with the kinds above, alloc_count */
     char name[16]; /* as the kernel knows it; "": not known */
 };
 

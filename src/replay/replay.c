@@ -13,12 +13,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include "replay/curves.h"
+#include "replay/depths.h"
 #include "replay/distributions.h"
 #include "replay/exchange.h"
 #include "replay/live.h"
 #include "replay/mapped.h"
+#include "replay/marks.h"
 #include "replay/peaks.h"
 #include "replay/region.h"
+#include "replay/regions.h"
 #include "replay/sites.h"
 #include "replay/threads.h"
 #include "replay/timeline.h"
@@ -63,6 +66,13 @@ struct replay {
     uint32_t alloc_rest, free_rest; /* of the timeline, as a thread's */
     record_handler *const *handlers;
     struct mapped mapped;
+    struct depths depths;
+    struct regions regions;
+    struct marks marks;
+    struct live_table chunks; /* of pools, by address: their frees are no events */
+    bool is_watched;          /* the program's level, or a thread's, is watched for its peak */
+    bool watches_all;
+    uint64_t watched_peak_bytes;
 };
 
 /* ---- Weights ------------------------------------------------------------------------------- */
@@ -120,6 +130,19 @@ static inline struct peaks_view peaks_view(struct replay *replay)
     return (struct peaks_view){&replay->sites, &replay->curves};
 }
 
+/* What is looked at only while somebody wants it. */
+static void watch_levels(struct replay *replay)
+{
+    struct thread *thread = replay->running;
+
+    if (replay->regions.open_count)
+        regions_see_level(&replay->regions, replay->live_bytes, replay->last_ticks);
+    if (replay->live_bytes > replay->watched_peak_bytes)
+        replay->watched_peak_bytes = replay->live_bytes;
+    if (thread && thread->metrics.live_bytes > thread->watched_peak_bytes)
+        thread->watched_peak_bytes = thread->metrics.live_bytes;
+}
+
 EVENT void see_levels(struct replay *replay, enum mode mode)
 {
     struct timeline_bucket *bucket = timeline_current(&replay->timeline);
@@ -135,11 +158,84 @@ EVENT void see_levels(struct replay *replay, enum mode mode)
         replay->peak_ticks = replay->last_ticks;
         replay->sites.peak_number++;
     }
+    if (__builtin_expect(replay->regions.open_count || replay->is_watched, 0))
+        watch_levels(replay);
+}
+
+/* ---- Cuts of regions -------------------------------------------------------------------------
+ * What happens to the call path of a label happens to its cuts too. None of it happens to programs
+ * without regions. */
+
+#define EACH_CUT(replay, label)                                                                    \
+    (struct cut cut = cut_first(&(replay)->regions, &(replay)->sites, label); cut_is_there(&cut);   \
+     cut_next(&cut))
+
+static void crest_cuts(struct replay *replay, uint32_t label)
+{
+    for EACH_CUT(replay, label)
+        site_crest(&replay->regions.cuts, cut.site, replay->last_ticks);
+}
+
+static __attribute__((noinline)) void end_life_in_cuts(struct replay *replay, uint32_t label,
+                                                       struct weight weight, uint64_t lifetime,
+                                                       uint64_t lifetime_sum)
+{
+    struct sites *cuts = &replay->regions.cuts;
+
+    for EACH_CUT(replay, label) {
+        site_ended(cuts, cut.site, weight, lifetime, lifetime_sum);
+        cut.region->live_bytes -= weight.bytes;
+        if (cuts->samples)
+            cuts->samples[cut.site].live_variance -= weight.variance;
+    }
+}
+
+/* What a birth is besides its weight. */
+struct birth {
+    uint64_t size_bytes;
+    bool aligned, reallocated, moved;
+};
+
+static __attribute__((noinline)) void begin_life_in_cuts(struct replay *replay, uint32_t label,
+                                                         struct weight weight, struct birth birth)
+{
+    struct sites *cuts = &replay->regions.cuts;
+
+    for EACH_CUT(replay, label) {
+        struct site_hot *hot = site_change(cuts, cut.site);
+        struct site_cold *cold = &cuts->cold[cut.site];
+        *(birth.reallocated ? &cold->realloc_count : &hot->alloc_count) += weight.count;
+        *(birth.reallocated ? &cold->realloc_bytes : &hot->alloc_bytes) += weight.bytes;
+        cold->realloc_moved += birth.moved ? weight.count : 0;
+        cold->aligned_count += birth.aligned ? weight.count : 0;
+        cold->zero_count += birth.size_bytes == 0 ? weight.count : 0;
+        site_born(cuts, cut.site, birth.size_bytes, weight);
+        region_grew(cut.region, weight.bytes, replay->last_ticks);
+        if (cuts->samples) {
+            cuts->samples[cut.site].count++;
+            cuts->samples[cut.site].alloc_variance += birth.reallocated ? 0 : weight.variance;
+            cuts->samples[cut.site].live_variance += weight.variance;
+        }
+    }
+}
+
+/* The label of what the running thread does at a site; outside all regions the site itself. */
+static inline uint32_t label_here(struct replay *replay, uint32_t site)
+{
+    uint32_t context = replay->running->context;
+
+    return __builtin_expect(context != REGIONS_OUTSIDE, 0)
+               ? regions_label(&replay->regions, &replay->sites, context, site)
+               : site;
 }
 
 /* All that one step does to a call path is done. */
-static inline void look_at_site(struct replay *replay, uint32_t site)
+static inline void look_at_site(struct replay *replay, uint32_t site_or_label)
 {
+    uint32_t site = regions_site(&replay->regions, site_or_label);
+
+    if (__builtin_expect(site != site_or_label, 0))
+        crest_cuts(replay, site_or_label);
     site_crest(&replay->sites, site, replay->last_ticks);
     if (site_left_band(&replay->sites, site))
         curves_note(&replay->curves, &replay->sites, site, replay->last_ticks);
@@ -192,18 +288,22 @@ EVENT void end_life(struct replay *replay, const struct live_block *block, uint6
     struct timeline_bucket *bucket = timeline_current(&replay->timeline);
     struct weight weight = weigh_block(replay, block, mode);
     uint64_t lifetime = lifetime_of(block, ticks);
+    uint64_t lifetime_sum = lifetimes_of(weight, lifetime, mode);
+    uint32_t site = regions_site(&replay->regions, block->site);
     struct thread *owner = owner_of(replay, block);
 
     bucket->free_count += whole_blocks(weight, &replay->free_rest, mode);
     bucket->free_bytes += weight.bytes;
     replay->live_count -= weight.count;
     replay->live_bytes -= weight.bytes;
-    site_ended(&replay->sites, block->site, weight, lifetime, lifetimes_of(weight, lifetime, mode));
+    site_ended(&replay->sites, site, weight, lifetime, lifetime_sum);
+    if (__builtin_expect(site != block->site, 0))
+        end_life_in_cuts(replay, block->site, weight, lifetime, lifetime_sum);
     distributions_ended(replay->distributions, block->size_bytes, lifetime, weight.count);
     if (owner)
         thread_ended(owner, weight.bytes);
     if (mode == SAMPLED)
-        replay->sites.samples[block->site].live_variance -= weight.variance;
+        replay->sites.samples[site].live_variance -= weight.variance;
 }
 
 EVENT void exchange(struct replay *replay, struct thread *owner, struct weight weight,
@@ -336,17 +436,19 @@ EVENT struct weight weigh_record(const struct replay *replay, const struct wire_
     return weigh(replay, counted_size(record), wire_detail_slack(record->detail), mode);
 }
 
-EVENT void begin_life(struct replay *replay, const struct wire_record *record, uint32_t site,
-                      struct weight weight, enum mode mode)
+/* Returns the site, or its label in the regions that the thread is in. */
+EVENT uint32_t begin_life(struct replay *replay, const struct wire_record *record, uint32_t site,
+                          struct weight weight, bool reallocated, bool moved, enum mode mode)
 {
     uint64_t size = counted_size(record);
+    uint32_t label = label_here(replay, site);
     struct thread *thread = replay->running;
     struct timeline_bucket *bucket = timeline_current(&replay->timeline);
     struct live_block block = {
         .address = address_of(record),
         .size_bytes = size,
         .birth_ticks = record->ticks,
-        .site = site,
+        .site = label,
         .slack_bytes = wire_detail_slack(record->detail),
     };
 
@@ -367,9 +469,13 @@ EVENT void begin_life(struct replay *replay, const struct wire_record *record, u
         replay->sites.cold[site].zero_count += weight.count;
     if (has_own_alignment(record))
         replay->sites.cold[site].aligned_count += weight.count;
+    if (__builtin_expect(label != site, 0))
+        begin_life_in_cuts(replay, label, weight,
+                           (struct birth){size, has_own_alignment(record), reallocated, moved});
     thread->newest_address = place_block(replay, &block, mode) ? block.address : 0;
     thread_crest(thread, replay->last_ticks);
-    thread_spends_on(thread, SPENT_ON_ALLOC, site);
+    thread_spends_on(thread, SPENT_ON_ALLOC, label);
+    return label;
 }
 
 /* ---- Records ------------------------------------------------------------------------------- */
@@ -401,8 +507,7 @@ EVENT void allocate(struct replay *replay, const struct wire_record *record, enu
     hot->alloc_bytes += weight.bytes;
     if (mode == SAMPLED)
         replay->sites.samples[site].alloc_variance += weight.variance;
-    begin_life(replay, record, site, weight, mode);
-    look_at_site(replay, site);
+    look_at_site(replay, begin_life(replay, record, site, weight, false, false, mode));
     see_levels(replay, mode);
 }
 
@@ -413,17 +518,23 @@ EVENT void on_allocation(struct replay *replay, const struct wire_record *record
         return;
     }
     take_time(replay, record->ticks, mode);
+    if (__builtin_expect(replay->chunks.count, 0) && wire_kind(record->kind_address) != WIRE_POOL)
+        live_table_drop(&replay->chunks, address_of(record)); /* its free was missed */
     allocate(replay, record, mode);
 }
 
 static void fail(struct replay *replay, const struct wire_record *record, uint64_t count)
 {
-    uint32_t site = site_of(replay, record);
+    uint32_t site = site_of(replay, record), label = label_here(replay, site);
 
     take_time(replay, record->ticks, mode_of(replay));
     site_change(&replay->sites, site);
     replay->sites.cold[site].failed_count += count;
-    thread_spends_on(replay->running, SPENT_ON_ALLOC, site);
+    for EACH_CUT(replay, label) {
+        site_change(&replay->regions.cuts, cut.site);
+        replay->regions.cuts.cold[cut.site].failed_count += count;
+    }
+    thread_spends_on(replay->running, SPENT_ON_ALLOC, label);
 }
 
 EVENT void on_failure(struct replay *replay, const struct wire_record *record, enum mode mode)
@@ -437,6 +548,16 @@ EVENT void on_mmap_failed(struct replay *replay, const struct wire_record *recor
     fail(replay, record, mode == EVERY ? 1 : 1u << WEIGHT_SHIFT);
 }
 
+static inline void count_temporary(struct replay *replay, uint32_t label, uint64_t count)
+{
+    uint32_t site = regions_site(&replay->regions, label);
+
+    replay->sites.hot[site].temporary_count += count;
+    if (__builtin_expect(site != label, 0))
+        for EACH_CUT(replay, label)
+            replay->regions.cuts.hot[cut.site].temporary_count += count;
+}
+
 /* Ends a block by a free of the running thread. `newest`: its owner has allocated nothing since. */
 EVENT void free_block(struct replay *replay, const struct live_block *block, uint64_t ticks,
                       bool newest, enum mode mode)
@@ -446,7 +567,7 @@ EVENT void free_block(struct replay *replay, const struct live_block *block, uin
     look_at_site(replay, block->site);
     thread_spends_on(replay->running, SPENT_ON_FREE, block->site);
     if (newest && owner_of(replay, block) == replay->running)
-        replay->sites.hot[block->site].temporary_count += weigh_block(replay, block, mode).count;
+        count_temporary(replay, block->site, weigh_block(replay, block, mode).count);
     see_levels(replay, mode);
 }
 
@@ -459,14 +580,33 @@ EVENT bool was_newest(struct replay *replay, const struct wire_record *record,
     return mode == EVERY ? newest : wire_kind(record->kind_address) & WIRE_NEWEST;
 }
 
-EVENT void on_free(struct replay *replay, const struct wire_record *record, enum mode mode)
+/* Does a free, or the beginning of a realloc, mean a pool's chunk? It is none any more. */
+EVENT bool ends_chunk(struct replay *replay, const struct wire_record *record)
+{
+    return __builtin_expect(replay->chunks.count, 0) && address_of(record) &&
+           live_table_drop(&replay->chunks, address_of(record));
+}
+
+EVENT void free_of(struct replay *replay, const struct wire_record *record, enum mode mode)
 {
     struct live_block block;
 
-    take_time(replay, record->ticks, mode);
-    thread_spends_on(replay->running, SPENT_ON_FREE, SPENT_NO_SITE);
     if (address_of(record) && take_block(replay, address_of(record), record->ticks, &block, mode))
         free_block(replay, &block, record->ticks, was_newest(replay, record, &block, mode), mode);
+}
+
+EVENT void on_free(struct replay *replay, const struct wire_record *record, enum mode mode)
+{
+    take_time(replay, record->ticks, mode);
+    thread_spends_on(replay->running, SPENT_ON_FREE, SPENT_NO_SITE);
+    if (!ends_chunk(replay, record))
+        free_of(replay, record, mode);
+}
+
+EVENT void on_pool_free(struct replay *replay, const struct wire_record *record, enum mode mode)
+{
+    take_time(replay, record->ticks, mode);
+    free_of(replay, record, mode);
 }
 
 /* Counts a freed block where it was freed. A thread that is not known any more is no other one. */
@@ -477,22 +617,37 @@ static void credit_freeing_path(struct replay *replay, const struct wire_record 
     const struct thread *owner = owner_of(replay, block);
     struct weight weight = weigh_block(replay, block, mode_of(replay));
 
-    site_freed(&replay->sites, site, weight,
-               lifetimes_of(weight, lifetime_of(block, record->ticks), mode_of(replay)),
-               owner && owner != replay->running);
+    uint64_t lifetimes = lifetimes_of(weight, lifetime_of(block, record->ticks), mode_of(replay));
+    bool elsewhere = owner && owner != replay->running;
+
+    site_freed(&replay->sites, site, weight, lifetimes, elsewhere);
+    for EACH_CUT(replay, label_here(replay, site))
+        site_freed(&replay->regions.cuts, cut.site, weight, lifetimes, elsewhere);
 }
 
-EVENT void on_free_at(struct replay *replay, const struct wire_record *record, enum mode mode)
+EVENT void free_at(struct replay *replay, const struct wire_record *record, enum mode mode)
 {
     struct live_block block;
 
-    take_time(replay, record->ticks, mode);
-    thread_spends_on(replay->running, SPENT_ON_FREE, SPENT_NO_SITE);
     if (!address_of(record) || !take_block(replay, address_of(record), record->ticks, &block, mode))
         return;
     if (replay->sites.freed)
         credit_freeing_path(replay, record, &block);
     free_block(replay, &block, record->ticks, was_newest(replay, record, &block, mode), mode);
+}
+
+EVENT void on_free_at(struct replay *replay, const struct wire_record *record, enum mode mode)
+{
+    take_time(replay, record->ticks, mode);
+    thread_spends_on(replay->running, SPENT_ON_FREE, SPENT_NO_SITE);
+    if (!ends_chunk(replay, record))
+        free_at(replay, record, mode);
+}
+
+EVENT void on_pool_free_at(struct replay *replay, const struct wire_record *record, enum mode mode)
+{
+    take_time(replay, record->ticks, mode);
+    free_at(replay, record, mode);
 }
 
 EVENT void on_realloc_begin(struct replay *replay, const struct wire_record *record, enum mode mode)
@@ -503,7 +658,8 @@ EVENT void on_realloc_begin(struct replay *replay, const struct wire_record *rec
     take_time(replay, record->ticks, mode);
     pending->old = address ? REALLOC_OLD_UNKNOWN : REALLOC_OLD_NONE;
     pending->block.address = address;
-    if (address && take_block(replay, address, record->ticks, &pending->block, mode)) {
+    if (address && !ends_chunk(replay, record) &&
+        take_block(replay, address, record->ticks, &pending->block, mode)) {
         pending->old = REALLOC_OLD_LIVE;
         pending->newest = forget_newest(replay, &pending->block);
         pending->births = pending->newest ? owner_of(replay, &pending->block)->births : 0;
@@ -559,7 +715,8 @@ EVENT void end_old(struct replay *replay, const struct wire_record *record,
 EVENT void reallocate(struct replay *replay, const struct wire_record *record,
                       const struct pending_realloc *pending, enum mode mode)
 {
-    uint32_t site = site_of(replay, record);
+    uint32_t site = site_of(replay, record), label;
+    bool moved = address_of(record) != pending->block.address;
     struct site_cold *cold = &replay->sites.cold[site];
     struct weight weight = weigh_record(replay, record, mode);
 
@@ -569,11 +726,11 @@ EVENT void reallocate(struct replay *replay, const struct wire_record *record,
                               counted_size(record), weight.count);
     cold->realloc_count += weight.count;
     cold->realloc_bytes += weight.bytes;
-    cold->realloc_moved += address_of(record) != pending->block.address ? weight.count : 0;
-    begin_life(replay, record, site, weight, mode);
+    cold->realloc_moved += moved ? weight.count : 0;
+    label = begin_life(replay, record, site, weight, true, moved, mode);
     if (pending->old == REALLOC_OLD_LIVE)
         look_at_site(replay, pending->block.site);
-    look_at_site(replay, site);
+    look_at_site(replay, label);
     see_levels(replay, mode);
 }
 
@@ -609,6 +766,8 @@ EVENT void on_realloc_end(struct replay *replay, const struct wire_record *recor
 EVENT void on_thread_start(struct replay *replay, const struct wire_record *record, enum mode mode)
 {
     take_time(replay, record->ticks, mode);
+    if (replay->running->announced) /* another thread is over, whether it said so or not */
+        regions_thread_ends(&replay->regions, replay->running, replay->last_ticks);
     threads_announce(&replay->threads, replay->stream, (uint32_t)address_of(record), record->ticks);
     replay->running = threads_of_stream(&replay->threads, replay->stream);
 }
@@ -617,6 +776,7 @@ EVENT void on_thread_end(struct replay *replay, const struct wire_record *record
 {
     take_time(replay, record->ticks, mode);
     replay->running->metrics.end_ticks = record->ticks;
+    regions_thread_ends(&replay->regions, replay->running, replay->last_ticks);
 }
 
 EVENT void on_lost(struct replay *replay, const struct wire_record *record, enum mode mode)
@@ -633,6 +793,11 @@ EVENT void on_mmap(struct replay *replay, const struct wire_record *record, enum
     site_change(&replay->sites, site);
     replay->sites.cold[site].map_count++;
     replay->sites.cold[site].map_bytes += record->size_bytes;
+    for EACH_CUT(replay, label_here(replay, site)) {
+        site_change(&replay->regions.cuts, cut.site);
+        replay->regions.cuts.cold[cut.site].map_count++;
+        replay->regions.cuts.cold[cut.site].map_bytes += record->size_bytes;
+    }
     mapped_add(&replay->mapped, record->kind_address & WIRE_ADDRESS_MASK, record->size_bytes);
 }
 
@@ -656,6 +821,18 @@ EVENT void on_brk_shrunk(struct replay *replay, const struct wire_record *record
     take_time(replay, record->ticks, mode);
 }
 
+static void spend(struct replay *replay, uint32_t label, bool freed, uint64_t ticks)
+{
+    struct site_hot *hot =
+        site_change(&replay->sites, regions_site(&replay->regions, label));
+
+    *(freed ? &hot->free_time : &hot->alloc_time) += ticks;
+    for EACH_CUT(replay, label) {
+        hot = site_change(&replay->regions.cuts, cut.site);
+        *(freed ? &hot->free_time : &hot->alloc_time) += ticks;
+    }
+}
+
 /* The call that the thread's last record was of took so long; never longer than time itself. */
 EVENT void on_spent(struct replay *replay, const struct wire_record *record, enum mode mode)
 {
@@ -670,10 +847,8 @@ EVENT void on_spent(struct replay *replay, const struct wire_record *record, enu
         return;
     }
     *(freed ? &thread->metrics.free_time : &thread->metrics.alloc_time) += ticks;
-    if (thread->spent_site != SPENT_NO_SITE) {
-        struct site_hot *hot = site_change(&replay->sites, thread->spent_site);
-        *(freed ? &hot->free_time : &hot->alloc_time) += ticks;
-    }
+    if (thread->spent_site != SPENT_NO_SITE)
+        spend(replay, thread->spent_site, freed, ticks);
     thread->spent_on = SPENT_ON_NOTHING;
 }
 
@@ -687,10 +862,105 @@ EVENT void on_stack(struct replay *replay, const struct wire_record *record, enu
                      wire_detail_node(record->detail));
 }
 
+/* The thread that a record of stacks is about; UINT32_MAX: it is not known. */
+static uint32_t thread_with(const struct replay *replay, uint32_t tid)
+{
+    const struct thread *thread = replay->running;
+
+    if (thread->metrics.tid != tid)
+        thread = threads_find(&replay->threads, tid);
+    return thread ? thread_number(replay, thread) : UINT32_MAX;
+}
+
+EVENT void on_stack_layer(struct replay *replay, const struct wire_record *record, enum mode mode)
+{
+    struct stack_layer layer = {thread_with(replay, (uint32_t)(record->size_bytes >> 32)),
+                                wire_detail_node(record->detail), address_of(record),
+                                (uint32_t)record->size_bytes};
+
+    take_time(replay, record->ticks, mode);
+    if (layer.thread == UINT32_MAX || layer.bytes >= MAX_STACK_BYTES)
+        count_malformed(replay);
+    else
+        depths_add_layer(&replay->depths, &layer);
+}
+
+EVENT void on_stack_peak(struct replay *replay, const struct wire_record *record, enum mode mode)
+{
+    struct stack_peak peak = {thread_with(replay, (uint32_t)record->size_bytes),
+                              wire_detail_node(record->detail), record->ticks, address_of(record)};
+
+    take_time(replay, record->ticks, mode);
+    if (peak.thread == UINT32_MAX || peak.bytes >= MAX_STACK_BYTES)
+        count_malformed(replay);
+    else
+        depths_add_peak(&replay->depths, &peak);
+}
+
+/* ---- What the program says of itself ------------------------------------------------------- */
+
+EVENT void on_mark(struct replay *replay, const struct wire_record *record, enum mode mode)
+{
+    uint64_t said = address_of(record);
+
+    take_time(replay, record->ticks, mode);
+    if (said >> 32 >= WIRE_MARK_KINDS || (uint32_t)said >= MARKS_NAMES) {
+        count_malformed(replay);
+        return;
+    }
+    marks_add(&replay->marks,
+              &(struct replay_mark){.ticks = record->ticks,
+                                    .name = (uint32_t)said,
+                                    .kind = (uint32_t)(said >> 32),
+                                    .thread = thread_number(replay, replay->running),
+                                    .live_bytes = replay->live_bytes,
+                                    .live_count = live_blocks(replay, mode)});
+}
+
+EVENT void on_region_begin(struct replay *replay, const struct wire_record *record, enum mode mode)
+{
+    take_time(replay, record->ticks, mode);
+    if (address_of(record) >= MARKS_NAMES)
+        count_malformed(replay);
+    else
+        regions_enter(&replay->regions, &replay->sites, replay->running,
+                      (uint32_t)address_of(record), replay->last_ticks, replay->live_bytes);
+}
+
+EVENT void on_region_end(struct replay *replay, const struct wire_record *record, enum mode mode)
+{
+    take_time(replay, record->ticks, mode);
+    if (address_of(record) >= MARKS_NAMES)
+        count_malformed(replay);
+    else
+        regions_leave(&replay->regions, replay->running, (uint32_t)address_of(record),
+                      replay->last_ticks);
+}
+
+/* The block's life as one is over: its path has it among those that were freed. A pool's memory that
+ * is no block (a mapping) is none of our business. */
+EVENT void on_pool_chunk(struct replay *replay, const struct wire_record *record, enum mode mode)
+{
+    uint64_t address = address_of(record);
+    struct live_block block;
+
+    take_time(replay, record->ticks, mode);
+    if (!address || !live_table_find(&replay->live, address) ||
+        !take_block(replay, address, record->ticks, &block, mode))
+        return;
+    if (mode == EVERY)
+        live_table_place(&replay->chunks, address)->address = address;
+    forget_newest(replay, &block);
+    free_block(replay, &block, record->ticks, false, mode);
+}
+
 #define HANDLERS(X)                                                                                \
     X(on_void) X(on_free) X(on_realloc_begin) X(on_thread_start) X(on_thread_end) X(on_lost)       \
     X(on_allocation) X(on_failure) X(on_realloc_end) X(on_realloc_failed) X(on_free_at) X(on_mmap) \
-    X(on_mmap_failed) X(on_munmap) X(on_brk_grown) X(on_brk_shrunk) X(on_spent) X(on_stack)
+    X(on_mmap_failed) X(on_munmap) X(on_brk_grown) X(on_brk_shrunk) X(on_spent) X(on_stack)     \
+    X(on_stack_layer) X(on_stack_peak)                                                             \
+    X(on_mark) X(on_region_begin) X(on_region_end) X(on_pool_chunk) X(on_pool_free)                     \
+    X(on_pool_free_at)
 
 #define X(handler)                                                                                 \
     static void handler##_EVERY(struct replay *replay, const struct wire_record *record)           \
@@ -721,11 +991,18 @@ HANDLERS(X)
     [WIRE_FREE_AT] = on_free_at_##mode, [WIRE_MMAP] = on_mmap_##mode,                              \
     [WIRE_MMAP | WIRE_FAILED] = on_mmap_failed_##mode, [WIRE_MUNMAP] = on_munmap_##mode,           \
     [WIRE_BRK] = on_brk_grown_##mode, [WIRE_BRK | WIRE_FAILED] = on_brk_shrunk_##mode,            \
-    [WIRE_SPENT] = on_spent_##mode, [WIRE_STACK] = on_stack_##mode
+    [WIRE_STACK_LAYER] = on_stack_layer_##mode, [WIRE_STACK_PEAK] = on_stack_peak_##mode,          \
+    [WIRE_SPENT] = on_spent_##mode, [WIRE_STACK] = on_stack_##mode,                                \
+    [WIRE_POOL] = on_allocation_##mode, [WIRE_POOL_CHUNK] = on_pool_chunk_##mode,                  \
+    [WIRE_POOL_FREE] = on_pool_free_##mode, [WIRE_POOL_FREE_AT] = on_pool_free_at_##mode,          \
+    [WIRE_MARK] = on_mark_##mode, [WIRE_REGION_BEGIN] = on_region_begin_##mode,                    \
+    [WIRE_REGION_END] = on_region_end_##mode
 static record_handler *const handlers[][256] = {
     [EVERY] = {TABLE(EVERY)},
     [SAMPLED] = {TABLE(SAMPLED), [WIRE_FREE | WIRE_NEWEST] = on_free_SAMPLED,
-                 [WIRE_FREE_AT | WIRE_NEWEST] = on_free_at_SAMPLED},
+                 [WIRE_FREE_AT | WIRE_NEWEST] = on_free_at_SAMPLED,
+                 [WIRE_POOL_FREE | WIRE_NEWEST] = on_pool_free_SAMPLED,
+                 [WIRE_POOL_FREE_AT | WIRE_NEWEST] = on_pool_free_at_SAMPLED},
 };
 
 /* ---- Cursors ------------------------------------------------------------------------------- */
@@ -775,7 +1052,7 @@ static inline void ask_for_site_of_block(const struct replay *replay, const stru
     struct live_block *block = address ? live_table_find(&replay->live, address) : NULL;
 
     if (block)
-        site_prefetch(&replay->sites, block->site);
+        site_prefetch(&replay->sites, regions_site(&replay->regions, block->site));
 }
 
 static inline void ask_for_site(const struct replay *replay, struct cursor *near)
@@ -865,6 +1142,7 @@ struct replay *replay_new(uint64_t start_ticks, double tick_ns)
     replay->handlers = handlers[EVERY];
     live_table_init(&replay->live, FIRST_LIVE_LOG2);
     live_table_init(&replay->owed, FIRST_OWED_LOG2);
+    live_table_init(&replay->chunks, FIRST_OWED_LOG2);
     sites_init(&replay->sites);
     timeline_init(&replay->timeline, start_ticks, tick_ns);
     peaks_init(&replay->peaks);
@@ -890,30 +1168,43 @@ static void each_live_block(struct replay *replay,
                 visit(&threads->all[i].pending[k].block, context);
 }
 
+struct keep {
+    const struct regions *regions;
+    bool *sites, *labels;
+};
+
 static void keep_site(struct live_block *block, void *context)
 {
-    bool *keep = context;
+    struct keep *keep = context;
 
-    keep[block->site] = true;
+    keep->sites[regions_site(keep->regions, block->site)] = true;
+    if (block->site & REGIONS_LABEL)
+        keep->labels[block->site & ~REGIONS_LABEL] = true;
 }
 
 static void renumber_block(struct live_block *block, void *context)
 {
     const uint32_t *numbers = context;
 
-    block->site = numbers[block->site];
+    if (!(block->site & REGIONS_LABEL)) /* labels keep their numbers */
+        block->site = numbers[block->site];
 }
 
 static void restart_sites(struct replay *replay, uint64_t start_ticks)
 {
-    bool *keep = replay_calloc(replay->sites.count + (size_t)1, sizeof(*keep));
+    struct regions *regions = &replay->regions;
+    struct keep keep = {regions, replay_calloc(replay->sites.count + (size_t)1, sizeof(bool)),
+                        replay_calloc(regions->label_count + (size_t)1, sizeof(bool))};
     uint32_t *numbers;
 
-    each_live_block(replay, keep_site, keep);
-    numbers = sites_restart(&replay->sites, keep, start_ticks);
+    each_live_block(replay, keep_site, &keep);
+    numbers = sites_restart(&replay->sites, keep.sites, start_ticks);
     each_live_block(replay, renumber_block, numbers);
+    regions_restart(regions, keep.labels, numbers, &replay->threads, start_ticks,
+                    replay->live_bytes);
     free(numbers);
-    free(keep);
+    free(keep.labels);
+    free(keep.sites);
 }
 
 static void forget_newest_blocks(struct threads *threads)
@@ -955,6 +1246,7 @@ void replay_restart(struct replay *replay, uint64_t start_ticks, double tick_ns)
     forget_newest_blocks(&replay->threads);
     restart_details(replay, start_ticks, tick_ns);
     threads_restart(&replay->threads, start_ticks);
+    marks_restart(&replay->marks);
     replay->program = (struct program_metrics){.replaced_blocks = owed};
     replay->alloc_rest = replay->free_rest = 0;
     if (replay->last_ticks < start_ticks)
@@ -966,6 +1258,7 @@ void replay_restart(struct replay *replay, uint64_t start_ticks, double tick_ns)
         begin_interval(replay, mode_of(replay));
     replay->peak_bytes = replay->live_bytes;
     replay->peak_ticks = start_ticks;
+    replay->running = NULL; /* whoever it was */
     see_levels(replay, mode_of(replay));
 }
 
@@ -974,12 +1267,16 @@ void replay_free(struct replay *replay)
     if (!replay)
         return;
     mapped_release(&replay->mapped);
+    depths_release(&replay->depths);
     distributions_free(replay->distributions);
     exchanges_release(&replay->exchanges);
     curves_release(&replay->curves);
     threads_release(&replay->threads);
     timeline_release(&replay->timeline);
     sites_release(&replay->sites);
+    regions_release(&replay->regions);
+    marks_release(&replay->marks);
+    live_table_release(&replay->chunks);
     live_table_release(&replay->owed);
     live_table_release(&replay->live);
     free(replay);
@@ -1173,6 +1470,135 @@ void replay_exchanges(const struct replay *replay,
         exchanges_visit(&replay->exchanges, visit, context);
 }
 
+void replay_stacks(const struct replay *replay,
+                   void (*visit_peak)(void *context, const struct stack_peak *peak),
+                   void (*visit_layer)(void *context, const struct stack_layer *layer),
+                   void *context)
+{
+    const struct depths *depths = &replay->depths;
+
+    for (size_t i = 0; i < depths->growth_count; i++)
+        for (uint32_t k = 0; k < depths->growths[i].count; k++)
+            visit_peak(context, &depths->growths[i].peaks[k]);
+    for (size_t i = 0; i < depths->layer_count; i++)
+        visit_layer(context, &depths->layers[i]);
+}
+
+/* ---- Marks and regions --------------------------------------------------------------------- */
+
+void replay_name(struct replay *replay, uint32_t number, const char *text)
+{
+    marks_name(&replay->marks, number, text);
+}
+
+const char *replay_name_of(const struct replay *replay, uint32_t number)
+{
+    return marks_name_of(&replay->marks, number);
+}
+
+const struct replay_mark *replay_marks(const struct replay *replay, size_t *count)
+{
+    *count = replay->marks.count;
+    return replay->marks.all;
+}
+
+struct replay_region *replay_regions(const struct replay *replay, size_t *count)
+{
+    struct replay_region *all = replay_calloc(replay->regions.count + (size_t)1, sizeof(*all));
+
+    *count = replay->regions.count;
+    if (*count)
+        regions_list(&replay->regions, &replay->threads, replay->last_ticks, all);
+    return all;
+}
+
+struct replay_untold replay_untold(const struct replay *replay)
+{
+    return (struct replay_untold){replay->regions.lost, replay->regions.unmatched,
+                                  replay->marks.lost};
+}
+
+static void copy_cut(const struct regions *regions, uint32_t cut, struct replay_region_site *out)
+{
+    const struct region_cut *key = &regions->cut_keys[regions->cuts.cold[cut].node];
+
+    out->region = key->region;
+    out->node = key->node;
+    site_metrics(&regions->cuts, cut, &out->metrics);
+}
+
+size_t replay_changed_region_blocks(struct replay *replay, replay_visit_regions *visit,
+                                    void *context)
+{
+    struct regions *regions = &replay->regions;
+    struct replay_region_site *block;
+    size_t visited = 0;
+
+    if (!regions->cuts.count)
+        return 0;
+    block = replay_calloc(REPLAY_BLOCK_SITES, sizeof(*block));
+    regions->cuts.peak_number = replay->sites.peak_number;
+    for (uint32_t first = 0; first < regions->cuts.count; first += REPLAY_BLOCK_SITES) {
+        uint32_t rest = regions->cuts.count - first;
+        uint32_t count = rest < REPLAY_BLOCK_SITES ? rest : REPLAY_BLOCK_SITES;
+        if (!settle_block(&regions->cuts, first, first + count))
+            continue;
+        for (uint32_t i = 0; i < count; i++)
+            copy_cut(regions, first + i, &block[i]);
+        visit(context, first, block, count);
+        visited++;
+    }
+    free(block);
+    return visited;
+}
+
+/* ---- What the program asks ----------------------------------------------------------------- */
+
+static void count_of_program(const struct replay *replay, struct replay_counters *out)
+{
+    *out = (struct replay_counters){
+        .current_bytes = replay->live_bytes,
+        .peak_bytes = replay->watches_all ? replay->watched_peak_bytes : replay->peak_bytes,
+        .live_count = live_blocks(replay, mode_of(replay)),
+    };
+    for (size_t i = 0; i < replay->threads.count; i++) {
+        out->total_bytes += replay->threads.all[i].metrics.alloc_bytes;
+        out->count += replay->threads.all[i].metrics.alloc_count;
+    }
+}
+
+bool replay_counters(const struct replay *replay, uint32_t tid, struct replay_counters *out)
+{
+    const struct thread *thread = tid ? threads_find(&replay->threads, tid) : NULL;
+
+    if (!tid)
+        count_of_program(replay, out);
+    else if (thread)
+        *out = (struct replay_counters){
+            .current_bytes = thread->metrics.live_bytes,
+            .peak_bytes = thread->is_watched ? thread->watched_peak_bytes
+                                             : thread->metrics.peak_bytes,
+            .total_bytes = thread->metrics.alloc_bytes,
+            .count = thread->metrics.alloc_count,
+            .live_count = UINT64_MAX,
+        };
+    return !tid || thread;
+}
+
+void replay_watch_peak(struct replay *replay, uint32_t tid)
+{
+    struct thread *thread = tid ? threads_find(&replay->threads, tid) : NULL;
+
+    replay->is_watched = true;
+    if (!tid) {
+        replay->watches_all = true;
+        replay->watched_peak_bytes = replay->live_bytes;
+    } else if (thread) {
+        thread->is_watched = true;
+        thread->watched_peak_bytes = thread->metrics.live_bytes;
+    }
+}
+
 /* ---- Live blocks --------------------------------------------------------------------------- */
 
 static void visit_block(const struct replay *replay, const struct live_block *block,
@@ -1184,7 +1610,7 @@ static void visit_block(const struct replay *replay, const struct live_block *bl
         .address = block->address,
         .size_bytes = block->size_bytes,
         .birth_ticks = block->birth_ticks,
-        .node = replay->sites.cold[block->site].node,
+        .node = replay->sites.cold[regions_site(&replay->regions, block->site)].node,
         .owner = owner == LIVE_NO_OWNER ? UINT32_MAX : owner,
     };
 
@@ -1256,9 +1682,10 @@ uint64_t replay_last_ticks(const struct replay *replay)
 size_t replay_memory_bytes(const struct replay *replay)
 {
     return sizeof(*replay) + live_table_memory_bytes(&replay->live) +
-           live_table_memory_bytes(&replay->owed) + sites_memory_bytes(&replay->sites) +
+           live_table_memory_bytes(&replay->owed) + live_table_memory_bytes(&replay->chunks) +
+           regions_memory_bytes(&replay->regions) + sites_memory_bytes(&replay->sites) +
            threads_memory_bytes(&replay->threads) + curves_memory_bytes(&replay->curves) +
-           exchanges_memory_bytes(&replay->exchanges) +
+           exchanges_memory_bytes(&replay->exchanges) + depths_memory_bytes(&replay->depths) +
            distributions_memory_bytes(replay->distributions) +
            REPLAY_TIMELINE_BUCKETS * sizeof(struct timeline_bucket);
 }

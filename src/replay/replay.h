@@ -12,6 +12,11 @@
  *   freed at the younger's birth, by no thread), and one free of the address is owed. A free or
  *   realloc older than the younger's birth settles that and touches nothing else. Whatever is not
  *   settled so means the block that lives at the address, however late it comes.
+ *   A block is of the regions that its thread was in when it was born, for ever (regions.h).
+ *   A block that becomes a pool's chunk (WIRE_POOL_CHUNK) is over; the next free or realloc of its
+ *   address is the chunk's, whatever else lives there, and changes nothing. A pool's block ends by
+ *   a pool's free only, or when its place is used again. Chunks are not followed in samples, whose
+ *   recorder tells no free of them.
  *   A free counts at the path it was made from if it ended a life: not if the block is unknown, not
  *   if it settles what was owed. A realloc that returned no block and ended a life is such a free.
  *   Births and lifetimes go by the records' own times; all else happens at the time of the newest
@@ -22,9 +27,11 @@
 #ifndef TIDEMARK_REPLAY_REPLAY_H
 #define TIDEMARK_REPLAY_REPLAY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include "replay/detail.h"
+#include "replay/marks.h"
 #include "replay/metrics.h"
 #include "wire/wire.h"
 
@@ -78,6 +85,9 @@ void replay_runs(struct replay *replay, const struct replay_run *runs, size_t co
  * threads stay known. free_count is alloc_count + realloc_count + alive at the start - live_count. */
 void replay_restart(struct replay *replay, uint64_t start_ticks, double tick_ns);
 
+/* The text of a name's number, cut at no length; before or after the records that have it. */
+void replay_name(struct replay *replay, uint32_t number, const char *text);
+
 /* What the recorder says it lost without a trace in any ring. */
 void replay_lost(struct replay *replay, uint64_t events);
 
@@ -125,6 +135,40 @@ void replay_changed_curves(struct replay *replay,
 
 void replay_exchanges(const struct replay *replay,
                       void (*visit)(void *context, const struct exchange *exchange), void *context);
+
+/* How the threads' stacks grew, thread by thread, then what stood on them at their deepest. */
+void replay_stacks(const struct replay *replay,
+                   void (*visit_peak)(void *context, const struct stack_peak *peak),
+                   void (*visit_layer)(void *context, const struct stack_layer *layer),
+                   void *context);
+/* Marks in the order of their records; the first MARKS_MAX. */
+const struct replay_mark *replay_marks(const struct replay *replay, size_t *count);
+const char *replay_name_of(const struct replay *replay, uint32_t number); /* "?": not told; 0: "" */
+
+/* Regions as of now, in the order of their first beginnings; malloc'd, the caller frees it. */
+struct replay_region *replay_regions(const struct replay *replay, size_t *count);
+/* What could not be told of them: beginnings beyond all limits; ends without a beginning; marks
+ * beyond MARKS_MAX. */
+struct replay_untold {
+    uint64_t regions, ends, marks;
+};
+struct replay_untold replay_untold(const struct replay *replay);
+
+/* The call paths of regions, as replay_changed_blocks() tells those of the program. */
+typedef void replay_visit_regions(void *context, uint32_t first, struct replay_region_site *sites,
+                                  size_t count);
+size_t replay_changed_region_blocks(struct replay *replay, replay_visit_regions *visit,
+                                    void *context);
+
+/* What the program asks about itself: of all of it (tid 0) or of a thread of it. False: there is no
+ * such thread. */
+struct replay_counters {
+    uint64_t current_bytes, peak_bytes, total_bytes, count;
+    uint64_t live_count; /* UINT64_MAX: not known (of threads) */
+};
+bool replay_counters(const struct replay *replay, uint32_t tid, struct replay_counters *out);
+/* From here on peak_bytes in there is the highest level since now. */
+void replay_watch_peak(struct replay *replay, uint32_t tid);
 
 /* Every block that is alive, in no order. The blocks of reallocs under way are among them. */
 struct replay_block {

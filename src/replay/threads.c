@@ -6,7 +6,7 @@
 #include "replay/region.h"
 #include "wire/wire.h"
 
-_Static_assert(offsetof(struct thread_metrics, realloc_count) <= UINT8_MAX, "offsets are a byte");
+_Static_assert(offsetof(struct thread_metrics, pool_count) <= UINT8_MAX, "offsets are a byte");
 
 static uint32_t add_thread(struct threads *threads, uint32_t tid, uint64_t ticks)
 {
@@ -59,8 +59,10 @@ void threads_know_times(struct threads *threads)
 
 void threads_release(struct threads *threads)
 {
-    for (size_t i = 0; i < threads->count; i++)
+    for (size_t i = 0; i < threads->count; i++) {
         free(threads->all[i].pending);
+        free(threads->all[i].frames);
+    }
     free(threads->all);
     free(threads->streams);
 }
@@ -77,6 +79,7 @@ const uint8_t thread_counters[256] = {
     [WIRE_ALIGNED] = offsetof(struct thread_metrics, aligned_count),
     [WIRE_NEW] = offsetof(struct thread_metrics, new_count),
     [WIRE_NEW_ARRAY] = offsetof(struct thread_metrics, new_count),
+    [WIRE_POOL] = offsetof(struct thread_metrics, pool_count),
     [WIRE_REALLOC_END] = offsetof(struct thread_metrics, realloc_count),
 };
 

@@ -28,6 +28,12 @@ struct pending_realloc {
 enum spent_on { SPENT_ON_NOTHING, SPENT_ON_ALLOC, SPENT_ON_FREE };
 #define SPENT_NO_SITE UINT32_MAX
 
+/* A beginning of a region without its end; `context`: the thread's before it (regions.h). */
+struct region_frame {
+    uint32_t region, context;
+    uint64_t ticks;
+};
+
 /* newest_address != 0  <=>  the block that lives there was born by this thread and nothing has been
  * born by this thread since. */
 struct thread {
@@ -41,6 +47,12 @@ struct thread {
     bool announced; /* its WIRE_THREAD_START was seen */
     enum spent_on spent_on;
     uint32_t spent_site;
+    uint32_t context; /* that its blocks are born in: 0 outside all regions */
+    struct region_frame *frames; /* the innermost last */
+    uint32_t frame_count, frame_room;
+    /* Since the program asked for it: the high-water mark of metrics.live_bytes. */
+    bool is_watched;
+    uint64_t watched_peak_bytes;
 };
 
 struct threads {

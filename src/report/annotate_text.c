@@ -59,14 +59,6 @@ static void choose_extra(struct text *text)
         }
 }
 
-static void add_right(struct strbuf *out, const char *string, size_t columns)
-{
-    size_t width = text_width(string);
-    if (width < columns)
-        strbuf_add_repeated(out, " ", columns - width);
-    strbuf_add_string(out, string);
-}
-
 /* "~" before what was estimated from a sample. */
 static struct human figure(const struct text *text, size_t metric, uint64_t value)
 {
@@ -85,7 +77,7 @@ static void add_figure(struct text *text, size_t metric, uint64_t value, bool st
         return;
     }
     style_begin(&text->out, &text->style, strong ? TONE_FIGURE : TONE_AREA);
-    add_right(&text->out, figure(text, metric, value).text, FIGURE_COLUMNS);
+    text_add_right(&text->out, figure(text, metric, value).text, FIGURE_COLUMNS);
     style_end(&text->out, &text->style);
 }
 
@@ -97,7 +89,7 @@ static void add_figures(struct text *text, const struct line_sums *sums)
     add_figure(text, metric, sums->exclusive[metric], true);
     add_figure(text, metric, inclusive, own);
     double total = (double)text->annotation->lines.totals[metric];
-    add_right(&text->out, inclusive ? human_percent((double)inclusive, total).text : "",
+    text_add_right(&text->out, inclusive ? human_percent((double)inclusive, total).text : "",
               SHARE_COLUMNS);
     for (size_t i = 0; i < text->extra_count; i++)
         add_figure(text, text->extra[i], sums->inclusive[text->extra[i]], false);
@@ -106,12 +98,12 @@ static void add_figures(struct text *text, const struct line_sums *sums)
 static void add_heading(struct text *text, const char *last)
 {
     struct strbuf line = STRBUF_INIT;
-    add_right(&line, "exclusive", FIGURE_COLUMNS);
-    add_right(&line, "inclusive", FIGURE_COLUMNS);
-    add_right(&line, "share", SHARE_COLUMNS);
+    text_add_right(&line, "exclusive", FIGURE_COLUMNS);
+    text_add_right(&line, "inclusive", FIGURE_COLUMNS);
+    text_add_right(&line, "share", SHARE_COLUMNS);
     for (size_t i = 0; i < text->extra_count; i++)
-        add_right(&line, metrics[text->extra[i]].name, FIGURE_COLUMNS);
-    add_right(&line, last, text->number_columns + 1);
+        text_add_right(&line, metrics[text->extra[i]].name, FIGURE_COLUMNS);
+    text_add_right(&line, last, text->number_columns + 1);
     strbuf_add_char(&line, '\n');
     style_add(&text->out, &text->style, TONE_DIM, line.data);
     strbuf_release(&line);
@@ -135,7 +127,7 @@ static void add_number(struct text *text, uint32_t number)
     char digits[16] = "?";
     if (number)
         snprintf(digits, sizeof digits, "%u", number);
-    add_right(&gutter, digits, text->number_columns + 1);
+    text_add_right(&gutter, digits, text->number_columns + 1);
     strbuf_add_string(&gutter, style_sign(&text->style, " │ ", " | "));
     style_add(&text->out, &text->style,
               number && number == text->annotation->wanted ? TONE_TITLE : TONE_DIM, gutter.data);

@@ -12,7 +12,9 @@ const char *const report_section_names[REPORT_SECTIONS] = {
     [REPORT_PEAKS] = "peaks",       [REPORT_PATHS] = "paths",
     [REPORT_SIZES] = "sizes",       [REPORT_LIFETIMES] = "lifetimes",
     [REPORT_REALLOCS] = "reallocs", [REPORT_THREADS] = "threads",
+    [REPORT_STACKS] = "stacks",
     [REPORT_GLOBALS] = "globals",   [REPORT_RESIDENCY] = "residency",
+    [REPORT_REGIONS] = "regions",
 };
 
 static bool is_word(const char *word, size_t length, const char *name)

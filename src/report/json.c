@@ -173,6 +173,7 @@ static const struct member thread_members[] = {
     THREAD(calloc_count),
     THREAD(aligned_count),
     THREAD(new_count),
+    THREAD(pool_count),
     THREAD(realloc_count),
     THREAD(live_bytes),
     THREAD(peak_bytes),
@@ -373,8 +374,10 @@ static const struct {
     {"meta", write_meta},           {"program", write_program},
     {"modules", write_modules},     {"threads", write_threads},
     {"peaks", write_peaks},         {"distributions", write_distributions},
-    {"exchanges", write_exchanges}, {"globals", write_globals},
+    {"exchanges", write_exchanges}, {"stacks", write_stacks},
+    {"globals", write_globals},
     {"samples", write_samples},     {"mappings", write_mappings},
+    {"regions", write_regions},     {"marks", write_marks},
 };
 
 bool report_json_part(struct json *json, const struct profile *profile, const bool *hidden,

@@ -144,6 +144,66 @@ void write_exchanges(struct writer *writer)
     json_end(&writer->json);
 }
 
+static void write_layers(struct writer *writer, uint32_t thread)
+{
+    const struct profile *profile = writer->profile;
+    json_array(&writer->json, "functions");
+    for (size_t i = 0; i < profile->stack_layer_count; i++) {
+        const struct stack_layer *layer = &profile->stack_layers[i];
+        if (layer->thread != thread)
+            continue;
+        json_object(&writer->json, NULL);
+        json_unsigned(&writer->json, "bytes", layer->bytes);
+        json_unsigned(&writer->json, "frames", layer->frames);
+        write_path(writer, layer->node);
+        json_end(&writer->json);
+    }
+    json_end(&writer->json);
+}
+
+/* One thread's stack: rows [first, end) of its maxima. */
+static void write_stack(struct writer *writer, size_t first, size_t end)
+{
+    const struct stack_peak *peaks = writer->profile->stack_peaks;
+    const struct stack_peak *deepest = &peaks[end - 1];
+    json_object(&writer->json, NULL);
+    write_unsigned_if(writer, deepest->thread != UINT32_MAX, "thread", deepest->thread);
+    json_unsigned(&writer->json, "bytes", deepest->bytes);
+    json_unsigned(&writer->json, "time_ns", deepest->ticks);
+    if (deepest->node) {
+        json_object(&writer->json, "path");
+        write_path(writer, deepest->node);
+        json_end(&writer->json);
+    } else {
+        json_null(&writer->json, "path");
+    }
+    json_array(&writer->json, "growth");
+    for (size_t i = first; i < end; i++) {
+        json_array(&writer->json, NULL);
+        json_unsigned(&writer->json, NULL, peaks[i].ticks);
+        json_unsigned(&writer->json, NULL, peaks[i].bytes);
+        json_end(&writer->json);
+    }
+    json_end(&writer->json);
+    write_layers(writer, deepest->thread);
+    json_end(&writer->json);
+}
+
+/* By position in "threads". */
+void write_stacks(struct writer *writer)
+{
+    const struct profile *profile = writer->profile;
+    if (!begin_rows(writer, "stacks", profile->stack_peak_count))
+        return;
+    for (size_t first = 0, end; first < profile->stack_peak_count; first = end) {
+        for (end = first + 1; end < profile->stack_peak_count &&
+                              profile->stack_peaks[end].thread == profile->stack_peaks[first].thread;)
+            end++;
+        write_stack(writer, first, end);
+    }
+    json_end(&writer->json);
+}
+
 /* ---- Globals ------------------------------------------------------------------------------- */
 
 static const char *const section_names[PROFILE_SECTIONS] = {
@@ -355,9 +415,12 @@ void write_detail(struct writer *writer)
     write_curves(writer);
     write_distributions(writer);
     write_exchanges(writer);
+    write_stacks(writer);
     write_globals(writer);
     write_samples(writer);
     write_mappings(writer);
     write_residency(writer);
+    write_regions(writer);
+    write_marks(writer);
     write_sources(writer);
 }

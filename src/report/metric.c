@@ -44,5 +44,8 @@ const char *report_metric_missing(const struct profile *profile, int metric)
     if (metric == REPORT_ALL_METRICS || !profile->has_program ||
         metric_is_known(&metrics[metric], &profile->program.total))
         return NULL;
-    return metrics[metric].missing;
+    return metrics[metric].missing
+               ? metrics[metric].missing
+               : "this profile does not know that: the tool that it was imported from did not "
+                 "record it";
 }

@@ -18,7 +18,8 @@ struct metric {
     bool usual;          /* shown without --sort */
     size_t variance;     /* of the metric, in struct call_metrics; 0: there is none */
     bool exact;          /* even where allocations were sampled */
-    const char *missing; /* the sentence where it was not recorded; NULL: it always is */
+    const char *missing; /* the sentence where it was not recorded; NULL: it always is but in
+                            profiles that were imported */
 };
 
 enum { METRIC_COUNT = 13 };

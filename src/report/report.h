@@ -27,8 +27,10 @@ enum report_section {
     REPORT_LIFETIMES,
     REPORT_REALLOCS,
     REPORT_THREADS,
+    REPORT_STACKS,
     REPORT_GLOBALS,
     REPORT_RESIDENCY,
+    REPORT_REGIONS,
     REPORT_SECTIONS
 };
 #define REPORT_SHOW_ALL ((1u << REPORT_SECTIONS) - 1)
@@ -65,8 +67,8 @@ struct report_options {
 int report_text(FILE *out, const struct profile *profile, const struct report_options *options);
 int report_json(FILE *out, const struct profile *profile, const struct report_options *options);
 /* Members of that document, in an object of another one that is open: those of "meta" (up to
- * "sampled"), "program", "modules", "threads", "peaks", "distributions", "exchanges", "globals",
- * "samples" or "mappings". `hidden`: by index of profile->lines, frames that no path is listed
+ * "sampled"), "program", "modules", "threads", "peaks", "distributions", "exchanges", "stacks",
+ * "globals", * "samples" or "mappings". `hidden`: by index of profile->lines, frames that no path is listed
  * under. False: there is no such part. */
 bool report_json_part(struct json *json, const struct profile *profile, const bool *hidden,
                       const char *part);

@@ -47,6 +47,16 @@ static void add_mapped(struct strbuf *out, const struct source_paths *paths, siz
     strbuf_add_string(out, rest);
 }
 
+void source_paths_apply(const struct source_paths *paths, const char *path, struct strbuf *out)
+{
+    for (size_t i = paths ? paths->count : 0; i-- > 0;)
+        if (is_below(path, paths->pairs[i].from, paths->pairs[i].from_length)) {
+            add_mapped(out, paths, i, path);
+            return;
+        }
+    strbuf_add_string(out, path);
+}
+
 /* A path that is not absolute was so in the directory of the program or of its compiler: the former
  * is known. */
 static void add_recorded(struct strbuf *out, const struct profile *profile, const char *path)

@@ -25,6 +25,9 @@ struct source_paths {
 };
 /* 0, or -EINVAL: not OLD=NEW (OLD not empty), -ENOSPC: too many. `pair` must live on. */
 int source_paths_add(struct source_paths *paths, const char *pair);
+/* Adds the path as the last pair that fits has it, whether or not there is a file; unchanged where none
+ * fits. `paths` may be NULL. */
+void source_paths_apply(const struct source_paths *paths, const char *path, struct strbuf *out);
 
 enum source_origin { SOURCE_ORIGIN_NONE = 0, SOURCE_ORIGIN_EMBEDDED, SOURCE_ORIGIN_DISK };
 

@@ -92,6 +92,19 @@ static void add_window(struct text *text)
     strbuf_release(&line);
 }
 
+static void add_cut(struct text *text)
+{
+    const char *region = profile_get(text->profile, PROFILE_META_REGION);
+    struct strbuf line = STRBUF_INIT;
+    if (!region)
+        return;
+    part_label(text, "region");
+    text_add_safe_string(&line, region);
+    strbuf_add_string(&line, ": only what was allocated in it");
+    part_wrapped(text, line.data);
+    strbuf_release(&line);
+}
+
 static void add_sampling(struct text *text)
 {
     struct strbuf line = STRBUF_INIT;
@@ -119,15 +132,46 @@ static void add_bytes(struct text *text, uint64_t bytes, uint64_t variance)
     strbuf_release(&figure);
 }
 
+static bool known(uint64_t value)
+{
+    return value != UINT64_MAX;
+}
+
+static uint64_t or_none(uint64_t value)
+{
+    return known(value) ? value : 0;
+}
+
+/* Profiles made of another tool's file lack what that did not record. */
+static bool add_unless_known(struct text *text, const char *label, uint64_t value)
+{
+    const char *tool = facts_imported_from(text->profile);
+    if (known(value))
+        return false;
+    part_label(text, label);
+    strbuf_addf(&text->out, "not known%s%s\n", tool ? ": not recorded by " : "", tool ? tool : "");
+    return true;
+}
+
 static void add_peak(struct text *text)
 {
     const struct program_metrics *program = &text->profile->program;
+    if (add_unless_known(text, "peak", program->total.peak_bytes))
+        return;
     part_label(text, "peak");
     add_bytes(text, program->total.peak_bytes, program->total.at_peak_variance);
-    strbuf_addf(&text->out, " %s%s blocks, after %s\n",
-                estimate_is(text->profile) ? "in ~" : "requested in ",
-                human_count(program->total.at_peak_count).text,
-                human_duration(program->total.peak_ticks).text);
+    if (profile_get(text->profile, PROFILE_META_REGION)) { /* its own: its blocks are the program's */
+        strbuf_addf(&text->out, " requested, after %s\n",
+                    human_duration(program->total.peak_ticks).text);
+        return;
+    }
+    if (known(program->total.at_peak_count))
+        strbuf_addf(&text->out, " %s%s blocks",
+                    estimate_is(text->profile) ? "in ~" : "requested in ",
+                    human_count(program->total.at_peak_count).text);
+    if (known(program->total.peak_ticks))
+        strbuf_addf(&text->out, ", after %s", human_duration(program->total.peak_ticks).text);
+    strbuf_add_char(&text->out, '\n');
 }
 
 static void add_resident(struct text *text)
@@ -146,51 +190,75 @@ static void add_resident(struct text *text)
 /* Of a sample, smallest and largest are those that it holds. */
 static void add_mean(struct strbuf *line, const struct call_metrics *total, const char *about)
 {
-    uint64_t blocks = total->alloc_count + total->realloc_count;
+    uint64_t blocks = or_none(total->alloc_count) + or_none(total->realloc_count);
     if (!blocks || total->size_min == UINT64_MAX)
         return;
-    uint64_t bytes = total->alloc_bytes + total->realloc_bytes;
+    uint64_t bytes = or_none(total->alloc_bytes) + or_none(total->realloc_bytes);
     strbuf_addf(line, "%s to %s%s", human_bytes(total->size_min).text,
                 human_bytes(total->size_max).text, *about ? " in the sample" : "");
     strbuf_addf(line, ", mean %s%s", about, human_bytes(bytes / blocks).text);
+}
+
+static void add_allocations(struct text *text, const char *about)
+{
+    const struct call_metrics *total = &text->profile->program.total;
+    struct strbuf line = STRBUF_INIT;
+    const struct profile *profile = text->profile;
+    if (add_unless_known(text, "allocations", total->alloc_count))
+        return;
+    strbuf_add_string(&line, estimate_count(profile, total->alloc_count).text);
+    if (known(total->alloc_bytes)) {
+        strbuf_add_string(&line, " of ");
+        estimate_add_bytes(&line, profile, total->alloc_bytes, total->alloc_variance,
+                           text->style.utf8);
+        strbuf_add_string(&line, " in all");
+    }
+    uint64_t born = total->alloc_count + or_none(total->realloc_count);
+    if (known(total->temporary_count))
+        strbuf_addf(&line, "; %s%s temporary (%s)", total->temporary_count ? about : "",
+                    human_count(total->temporary_count).text,
+                    human_percent((double)total->temporary_count, (double)born).text);
+    if (or_none(total->failed_count))
+        strbuf_addf(&line, "; %s failed", estimate_count(profile, total->failed_count).text);
+    part_label(text, "allocations");
+    part_wrapped(text, line.data);
+    strbuf_release(&line);
+}
+
+static void add_frees(struct text *text, const char *about)
+{
+    const struct call_metrics *total = &text->profile->program.total;
+    struct strbuf line = STRBUF_INIT;
+    const struct profile *profile = text->profile;
+    if (add_unless_known(text, "frees", total->free_count))
+        return;
+    /* A realloc ends the old block's life too: those are counted as reallocs only. */
+    uint64_t reallocs = or_none(total->realloc_count);
+    uint64_t freed = total->free_count > reallocs ? total->free_count - reallocs : 0;
+    strbuf_add_string(&line, estimate_count(profile, freed).text);
+    if (reallocs)
+        strbuf_addf(&line, "; %s reallocs, %s%s of which moved the block",
+                    estimate_count(profile, reallocs).text, about,
+                    human_count(total->realloc_moved).text);
+    part_label(text, "frees");
+    part_wrapped(text, line.data);
+    strbuf_release(&line);
 }
 
 static void add_counts(struct text *text)
 {
     const struct call_metrics *total = &text->profile->program.total;
     struct strbuf line = STRBUF_INIT;
-    const struct profile *profile = text->profile;
-    const char *about = estimate_is(profile) ? "~" : "";
-    strbuf_addf(&line, "%s of ", estimate_count(profile, total->alloc_count).text);
-    estimate_add_bytes(&line, profile, total->alloc_bytes, total->alloc_variance, text->style.utf8);
-    strbuf_addf(&line, " in all; %s%s temporary (%s)", total->temporary_count ? about : "",
-                human_count(total->temporary_count).text,
-                human_percent((double)total->temporary_count,
-                              (double)(total->alloc_count + total->realloc_count))
-                    .text);
-    if (total->failed_count)
-        strbuf_addf(&line, "; %s failed", estimate_count(profile, total->failed_count).text);
-    part_label(text, "allocations");
-    part_wrapped(text, line.data);
-    strbuf_reset(&line);
-    /* A realloc ends the old block's life too: those are counted as reallocs only. */
-    uint64_t freed =
-        total->free_count > total->realloc_count ? total->free_count - total->realloc_count : 0;
-    strbuf_add_string(&line, estimate_count(profile, freed).text);
-    if (total->realloc_count)
-        strbuf_addf(&line, "; %s reallocs, %s%s of which moved the block",
-                    estimate_count(profile, total->realloc_count).text, about,
-                    human_count(total->realloc_moved).text);
-    part_label(text, "frees");
-    part_wrapped(text, line.data);
-    strbuf_reset(&line);
+    const char *about = estimate_is(text->profile) ? "~" : "";
+    add_allocations(text, about);
+    add_frees(text, about);
     add_mean(&line, total, about);
     if (line.length) {
         part_label(text, "block sizes");
         part_wrapped(text, line.data);
     }
     strbuf_reset(&line);
-    if (total->free_count && total->lifetime_min != UINT64_MAX) {
+    if (or_none(total->free_count) && total->lifetime_min != UINT64_MAX) {
         strbuf_addf(&line, "%s to ", human_duration(total->lifetime_min).text);
         strbuf_addf(&line, "%s%s, ", human_duration(total->lifetime_max).text,
                     *about ? " in the sample" : "");
@@ -205,6 +273,8 @@ static void add_counts(struct text *text)
 static void add_leaks(struct text *text)
 {
     const struct call_metrics *total = &text->profile->program.total;
+    if (add_unless_known(text, facts_of_what_is_left(text->profile), total->live_bytes))
+        return;
     part_label(text, facts_of_what_is_left(text->profile));
     if (!total->live_count) {
         style_add(&text->out, &text->style, TONE_GOOD, "nothing");
@@ -222,7 +292,7 @@ static void add_leaks(struct text *text)
 static void add_mapped(struct text *text)
 {
     const struct program_metrics *program = &text->profile->program;
-    if (!program->total.map_count && !program->brk_count)
+    if (!or_none(program->total.map_count) && !or_none(program->brk_count))
         return;
     struct strbuf line = STRBUF_INIT;
     strbuf_addf(&line, "%s by %s calls of mmap", human_bytes(program->total.map_bytes).text,
@@ -253,7 +323,12 @@ static void add_loss(struct text *text)
     struct strbuf warnings = STRBUF_INIT;
     facts_add_warnings(&warnings, text->profile);
     const char *label = "loss";
-    if (!warnings.length) {
+    if (facts_imported_from(text->profile)) {
+        part_label(text, "imported");
+        strbuf_addf(&text->out, "from %s: what that did not record is not known here\n",
+                    facts_imported_from(text->profile));
+        label = "";
+    } else if (!warnings.length) {
         part_label(text, label);
         style_add(&text->out, &text->style, TONE_GOOD, "none");
         strbuf_addf(&text->out, ": all of %s events%s are in this profile\n",
@@ -293,6 +368,7 @@ static void add_head(struct text *text)
         return;
     }
     add_window(text);
+    add_cut(text);
     add_sampling(text);
     if (estimate_is_empty(text->profile)) {
         add_unknown(text);
@@ -341,7 +417,7 @@ static bool has_distributions(const struct profile *profile)
 }
 static bool has_reallocs(const struct profile *profile)
 {
-    return profile->program.total.realloc_count > 0;
+    return or_none(profile->program.total.realloc_count) > 0;
 }
 static bool has_peaks(const struct profile *profile)
 {
@@ -355,6 +431,10 @@ static bool has_threads(const struct profile *profile)
 {
     return profile->thread_count > 1;
 }
+static bool has_stacks(const struct profile *profile)
+{
+    return profile->stack_peak_count > 0;
+}
 static bool has_globals(const struct profile *profile)
 {
     return profile->section_count > 0 || profile->variable_count > 0;
@@ -366,6 +446,10 @@ static bool has_samples(const struct profile *profile)
 static bool has_residency(const struct profile *profile)
 {
     return profile->residency_count > 0;
+}
+static bool has_regions(const struct profile *profile)
+{
+    return profile->region_count > 0 || profile->mark_count > 0;
 }
 static bool always(const struct profile *profile)
 {
@@ -386,8 +470,10 @@ static const struct {
     [REPORT_LIFETIMES] = {section_lifetimes, has_distributions},
     [REPORT_REALLOCS] = {section_reallocs, has_reallocs},
     [REPORT_THREADS] = {section_threads, has_threads},
+    [REPORT_STACKS] = {section_stacks, has_stacks},
     [REPORT_GLOBALS] = {section_globals, has_globals},
     [REPORT_RESIDENCY] = {section_residency, has_residency},
+    [REPORT_REGIONS] = {section_regions, has_regions},
 };
 
 static void add_hint(struct text *text)
@@ -410,8 +496,11 @@ static int add_overview(struct text *text)
         return 0;
     overview_peaks(text);
     overview_ledger(text);
+    if (!profile_get(text->profile, PROFILE_META_REGION))
+        overview_regions(text);
     /* They are about the whole program: not where a part of it was asked for. */
-    bool whole = text->options->metric == REPORT_ALL_METRICS && !text->options->filter;
+    bool whole = text->options->metric == REPORT_ALL_METRICS && !text->options->filter &&
+                 !profile_get(text->profile, PROFILE_META_REGION);
     int error = whole ? add_insights(text) : 0;
     if (!error)
         error = section_sites(text);

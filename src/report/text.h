@@ -69,11 +69,14 @@ int section_sizes(struct text *text);
 int section_lifetimes(struct text *text);
 int section_reallocs(struct text *text);
 int section_threads(struct text *text);
+int section_stacks(struct text *text);
 int section_globals(struct text *text);
 int section_residency(struct text *text);
+int section_regions(struct text *text);
 
 /* Short forms for the overview: nothing where there is nothing to say. */
 void overview_ledger(struct text *text);
 void overview_peaks(struct text *text);
+void overview_regions(struct text *text);
 
 #endif

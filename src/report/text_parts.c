@@ -59,9 +59,7 @@ void part_path(struct text *text, uint32_t node, size_t used, bool strong)
 
 void part_cell(struct text *text, const char *figure, size_t columns)
 {
-    size_t width = text_width(figure);
-    strbuf_add_repeated(&text->out, " ", columns > width ? columns - width : 0);
-    strbuf_add_string(&text->out, figure);
+    text_add_right(&text->out, figure, columns);
 }
 
 void part_figure(struct text *text, const char *figure, size_t columns)

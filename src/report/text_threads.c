@@ -41,6 +41,7 @@ static void add_details(struct text *text, const struct thread_metrics *thread)
     add_kind(&line, "calloc", thread->calloc_count);
     add_kind(&line, "aligned", thread->aligned_count);
     add_kind(&line, "new", thread->new_count);
+    add_kind(&line, "pool", thread->pool_count);
     add_kind(&line, "realloc", thread->realloc_count);
     add_kind(&line, "freed", thread->free_count);
     strbuf_addf(&line, "%slived from %s to ", line.length ? "; " : "",

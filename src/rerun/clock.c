@@ -1,6 +1,7 @@
 /* Times of a trace, and moments as people name them. */
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/human.h"
@@ -62,15 +63,13 @@ int rerun_moment_parse(const char *text, struct rerun_moment *moment)
         moment->kind = RERUN_PERCENT;
     else if (parse_event(text, &moment->value))
         moment->kind = RERUN_EVENT;
-    else if (!strncmp(text, "mark:", 5))
-        return rerun_fail(-EINVAL, "'%s': marks are not recorded yet; name a time (12.5s), a part of "
-                                   "the run (73%%), 'peak' or an event (#123456)",
-                          text);
+    else if (!strncmp(text, "mark:", 5) && text[5])
+        *moment = (struct rerun_moment){.kind = RERUN_MARK, .name = text + 5};
     else if (human_parse_duration(text, &moment->value) == 0)
         moment->kind = RERUN_TIME;
     else
-        return rerun_fail(-EINVAL, "'%s' is no moment: a time (12.5s), a part of the run (73%%), 'peak' "
-                                   "or an event (#123456)",
+        return rerun_fail(-EINVAL, "'%s' is no moment: a time (12.5s), a part of the run (73%%), "
+                                   "'peak', a mark (mark:NAME) or an event (#123456)",
                           text);
     return 0;
 }
@@ -91,6 +90,8 @@ uint64_t rerun_moment_ticks(const struct trace *trace, const struct rerun_moment
     switch (moment->kind) {
     case RERUN_TIME:
         return ticks_of_ns(&clock, moment->value);
+    case RERUN_TICKS:
+        return moment->value;
     case RERUN_PERCENT:
         return clock.start_ticks +
                (uint64_t)(moment->part * (double)(clock.end_ticks - clock.start_ticks) + 0.5);
@@ -103,4 +104,140 @@ uint64_t rerun_moment_ticks(const struct trace *trace, const struct rerun_moment
     default:
         return clock.start_ticks;
     }
+}
+
+/* ---- Marks --------------------------------------------------------------------------------- */
+
+/* Goes through the marks that the trace's facts tell of. */
+struct mark_walk {
+    const struct trace *trace;
+    size_t piece;
+    const char *at; /* in the piece; NULL: none is begun */
+    uint64_t ticks;
+    const char *name;
+    size_t name_bytes;
+};
+
+static bool next_piece(struct mark_walk *walk)
+{
+    char key[32];
+    snprintf(key, sizeof key, TRACE_FACT_MARKS "%zu", walk->piece++);
+    walk->at = trace_fact(walk->trace, key);
+    return walk->at;
+}
+
+/* "TICKS NAME"; what makes no sense ends the piece. */
+static bool read_line(struct mark_walk *walk)
+{
+    char *end;
+    const char *line = walk->at, *stop = strchr(line, '\n');
+    if (!stop)
+        return false;
+    walk->ticks = strtoull(line, &end, 10);
+    if (end == line || *end != ' ')
+        return false;
+    walk->name = end + 1;
+    walk->name_bytes = (size_t)(stop - walk->name);
+    walk->at = stop + 1;
+    return walk->name <= stop;
+}
+
+static bool next_mark(struct mark_walk *walk)
+{
+    while (!walk->at || !read_line(walk))
+        if (!next_piece(walk))
+            return false;
+    return true;
+}
+
+static bool find_mark(const struct trace *trace, const char *name, size_t bytes, uint64_t number,
+                      uint64_t *ticks)
+{
+    struct mark_walk walk = {.trace = trace};
+    while (next_mark(&walk)) {
+        if (walk.name_bytes != bytes || memcmp(walk.name, name, bytes) || --number)
+            continue;
+        *ticks = walk.ticks;
+        return true;
+    }
+    return false;
+}
+
+/* The number behind the last '#', 0: there is none. */
+static uint64_t number_behind(const char *name, size_t *bytes)
+{
+    const char *sign = strrchr(name, '#');
+    char *end;
+    if (!sign || sign[1] < '1' || sign[1] > '9')
+        return 0;
+    uint64_t number = strtoull(sign + 1, &end, 10);
+    *bytes = (size_t)(sign - name);
+    return *end ? 0 : number;
+}
+
+static int no_such_mark(const struct trace *trace, const char *name)
+{
+    struct mark_walk walk = {.trace = trace};
+    char names[160];
+    size_t used = 0;
+    while (used < 100 && next_mark(&walk))
+        used += (size_t)snprintf(names + used, sizeof names - used, "%s%.*s", used ? ", " : "",
+                                 (int)(walk.name_bytes < 59 ? walk.name_bytes : 59), walk.name);
+    return used ? rerun_fail(-ENOENT, "there is no mark '%s' in the trace: it has %s", name, names)
+                : rerun_fail(-ENOENT,
+                             "there is no mark '%s' in the trace: the program has made none "
+                             "(tidemark-api(3) tells how)",
+                             name);
+}
+
+int rerun_moment_resolve(const struct trace *trace, struct rerun_moment *moment)
+{
+    size_t bytes;
+    uint64_t number, ticks;
+    if (moment->kind != RERUN_MARK)
+        return 0;
+    if (!find_mark(trace, moment->name, strlen(moment->name), 1, &ticks)) {
+        number = number_behind(moment->name, &bytes);
+        if (!number || !find_mark(trace, moment->name, bytes, number, &ticks))
+            return no_such_mark(trace, moment->name);
+    }
+    *moment = (struct rerun_moment){.kind = RERUN_TICKS, .value = ticks};
+    return 0;
+}
+
+/* ---- Names --------------------------------------------------------------------------------- */
+
+enum { NAME_BYTES = 256 };
+
+/* Lines of "NUMBER NAME". */
+static int each_name_of(const char *lines,
+                        int (*visit)(void *context, uint32_t number, const char *name),
+                        void *context)
+{
+    const char *stop;
+    int error = 0;
+    for (; !error && (stop = strchr(lines, '\n')); lines = stop + 1) {
+        char *end, name[NAME_BYTES];
+        unsigned long number = strtoul(lines, &end, 10);
+        if (*end != ' ' || end > stop || number >= MARKS_NAMES)
+            continue;
+        snprintf(name, sizeof name, "%.*s", (int)(stop - end - 1), end + 1);
+        error = visit(context, (uint32_t)number, name);
+    }
+    return error;
+}
+
+int rerun_each_name(const struct trace *trace,
+                    int (*visit)(void *context, uint32_t number, const char *name), void *context)
+{
+    const char *lines;
+    char key[32];
+    int error = 0;
+    for (unsigned piece = 0; !error; piece++) {
+        snprintf(key, sizeof key, TRACE_FACT_NAMES "%u", piece);
+        if (!(lines = trace_fact(trace, key)))
+            break;
+        error = each_name_of(lines, visit, context);
+    }
+    return error;
 }

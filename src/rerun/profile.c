@@ -35,6 +35,10 @@ struct rerun {
     bool has_window;
     bool has_begun;          /* the window */
     struct border from, to;  /* `to` is not included */
+    /* Readings of the window that stand before its events. */
+    struct trace_note *early;
+    size_t early_count, early_room;
+    bool is_short_of_memory;
     uint64_t last_ticks;     /* of the recording's last snapshot; 0: not known */
     bool is_complete;        /* it has been written … */
     uint64_t written_events; /* … after so many events */
@@ -90,11 +94,18 @@ static int open_writer(struct rerun *rerun, const char *path)
     return 0;
 }
 
+static int give_name(void *context, uint32_t number, const char *name)
+{
+    replay_name(context, number, name);
+    return 0;
+}
+
 static void begin_replay(struct rerun *rerun)
 {
     struct trace_options options;
     trace_options(rerun->trace, &options);
     rerun->replay = replay_new(options.start_ticks, rerun->clock.first_tick_ns);
+    rerun_each_name(rerun->trace, give_name, rerun->replay);
     if (options.flags & TRACE_FREE_STACKS)
         replay_know_frees(rerun->replay);
     if (options.flags & TRACE_TIMED)
@@ -336,10 +347,45 @@ static int play_part(struct rerun *rerun, const struct trace_events *events, uin
     return error;
 }
 
+static int keep_early(struct rerun *rerun, const struct trace_note *note)
+{
+    if (rerun->early_count == rerun->early_room) {
+        size_t room = rerun->early_room ? 2 * rerun->early_room : 16;
+        struct trace_note *more = realloc(rerun->early, room * sizeof *more);
+        if (!more)
+            return -ENOMEM;
+        rerun->early = more;
+        rerun->early_room = room;
+    }
+    rerun->early[rerun->early_count++] = *note;
+    return 0;
+}
+
+/* A reading of the process stands where it was made, and events are merged later than they happen: it
+ * stands before events that were before it. So what readings a window has is said by their times, not
+ * by its events; and a thread whose end stands in it may end behind it. */
+static bool is_of_window(void *context, const struct trace_note *note)
+{
+    struct rerun *rerun = context;
+    if (note->kind == TRACE_STREAM_ENDED)
+        return note->values[1] <= rerun->to.ticks;
+    if (note->kind != TRACE_SAMPLE)
+        return true;
+    if (note->values[0] < rerun->from.ticks || note->values[0] > rerun->to.ticks)
+        return false;
+    if (!rerun->has_begun && keep_early(rerun, note))
+        rerun->is_short_of_memory = true;
+    return rerun->has_begun;
+}
+
 static void begin_window(struct rerun *rerun)
 {
     rerun->has_begun = true;
     replay_restart(rerun->replay, rerun->from.ticks, rerun->clock.first_tick_ns);
+    for (size_t i = 0; i < rerun->early_count; i++) {
+        const uint64_t *values = rerun->early[i].values;
+        replay_memory_sample(rerun->replay, values[0], values[1], values[2], values[3]);
+    }
 }
 
 /* What is before the window decides what is alive in it. */
@@ -402,7 +448,7 @@ static int play_all(struct rerun *rerun, unsigned threads)
     ahead_end(ahead);
     if (rerun->has_window && !rerun->has_begun)
         begin_window(rerun);
-    return status == 1 ? 0 : status;
+    return status != 1 ? status : rerun->is_short_of_memory ? -ENOMEM : 0;
 }
 
 /* ---- The window ---------------------------------------------------------------------------- */
@@ -427,14 +473,19 @@ static int find_border(struct rerun *rerun, const struct rerun_moment *moment, b
 static int find_window(struct rerun *rerun)
 {
     const struct rerun_options *options = rerun->options;
-    int error = 0;
-    rerun->has_window = options->from.kind || options->to.kind;
+    struct rerun_moment from = options->from, to = options->to;
+    int error = rerun_moment_resolve(rerun->trace, &from);
+    if (!error)
+        error = rerun_moment_resolve(rerun->trace, &to);
+    if (error)
+        return error;
+    rerun->has_window = from.kind || to.kind;
     rerun->from = (struct border){0, rerun->clock.start_ticks};
     rerun->to = (struct border){UINT64_MAX, UINT64_MAX};
-    if (options->from.kind)
-        error = find_border(rerun, &options->from, false, &rerun->from);
-    if (!error && options->to.kind)
-        error = find_border(rerun, &options->to, true, &rerun->to);
+    if (from.kind)
+        error = find_border(rerun, &from, false, &rerun->from);
+    if (!error && to.kind)
+        error = find_border(rerun, &to, true, &rerun->to);
     if (!error && (rerun->from.event > rerun->to.event || rerun->from.ticks > rerun->to.ticks))
         return rerun_fail(-EINVAL, "there is nothing to replay: the window ends before it begins");
     return error;
@@ -459,6 +510,7 @@ static int replay_and_write(struct rerun *rerun)
     rerun->player = (struct trace_player){
         .replay = rerun->replay,
         .lenient = true,
+        .is_wanted = rerun->has_window ? is_of_window : NULL,
         .snapshot = rerun->has_window ? NULL : on_snapshot,
         .context = rerun};
     int error = list_sightings(rerun);
@@ -486,6 +538,7 @@ static int finish(struct rerun *rerun, const char *path, int error)
 static void release(struct rerun *rerun)
 {
     replay_free(rerun->replay);
+    free(rerun->early);
     free(rerun->sightings);
     profile_free(rerun->supplement);
     trace_origins_release(&rerun->origins);

@@ -44,14 +44,21 @@ enum rerun_moment_kind {
     RERUN_PERCENT, /* "73%" of the recording's time, in `part` as 0 to 1 */
     RERUN_PEAK,    /* "peak": when the live bytes were highest, the first time */
     RERUN_EVENT,   /* "#123456": events are numbered from 0 */
+    RERUN_MARK,    /* "mark:NAME", the first one of that name, "mark:NAME#3" the third: `name` is the
+                      text's, until rerun_moment_resolve() */
+    RERUN_TICKS,   /* of the recording's clock, in `value` */
 };
 struct rerun_moment {
     enum rerun_moment_kind kind;
     uint64_t value;
     double part;
+    const char *name;
 };
 /* -EINVAL, with a sentence: it is no moment. */
 int rerun_moment_parse(const char *text, struct rerun_moment *moment);
+/* Makes of a mark its time. -ENOENT with a sentence: the trace has no such mark. Other moments stay.
+ * Before all else that takes a moment. */
+int rerun_moment_resolve(const struct trace *trace, struct rerun_moment *moment);
 
 /* How ticks of the trace become nanoseconds, and how long the recording was, as far as the trace
  * says: what the recording's last profile was made with; of one that was cut off, the best there is. */
@@ -64,6 +71,13 @@ void rerun_clock(const struct trace *trace, struct rerun_clock *clock);
 
 /* The time of a moment; of RERUN_EVENT that of its block's beginning. */
 uint64_t rerun_moment_ticks(const struct trace *trace, const struct rerun_moment *moment);
+
+/* ---- What the program says of itself ------------------------------------------------------------ */
+
+/* The names of its marks and regions, by number. `visit` returns 0 or an error, which ends it and is
+ * returned. */
+int rerun_each_name(const struct trace *trace,
+                    int (*visit)(void *context, uint32_t number, const char *name), void *context);
 
 /* ---- Profiles ------------------------------------------------------------------------------ */
 

@@ -32,6 +32,28 @@ static const char *header(struct MHD_Connection *connection, const char *name)
     return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
 }
 
+struct header_count {
+    const char *name;
+    size_t count;
+};
+
+static enum MHD_Result count_header(void *context, enum MHD_ValueKind kind, const char *name,
+                                    const char *value)
+{
+    struct header_count *search = context;
+    (void)kind, (void)value;
+    search->count += !strcasecmp(name, search->name);
+    return MHD_YES;
+}
+
+/* A request with two of these means one thing to us and another to a proxy before us: RFC 9112, 3.2. */
+static bool is_said_twice(struct MHD_Connection *connection, const char *name)
+{
+    struct header_count search = {name, 0};
+    MHD_get_connection_values(connection, MHD_HEADER_KIND, count_header, &search);
+    return search.count > 1;
+}
+
 static bool bears_token(const struct server *server, struct MHD_Connection *connection)
 {
     static const char scheme[] = "Bearer ";
@@ -66,6 +88,9 @@ enum access access_of(const struct server *server, struct MHD_Connection *connec
 {
     const char *host = header(connection, MHD_HTTP_HEADER_HOST);
     const char *origin = header(connection, MHD_HTTP_HEADER_ORIGIN);
+    if (is_said_twice(connection, MHD_HTTP_HEADER_HOST) ||
+        is_said_twice(connection, MHD_HTTP_HEADER_ORIGIN))
+        return ACCESS_UNCLEAR;
     if (!host_is_ours(server, host))
         return ACCESS_WRONG_HOST;
     if ((origin && !route_origin_is(origin, host)) || comes_from_elsewhere(connection, route))

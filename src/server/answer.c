@@ -6,7 +6,7 @@
 #include <strings.h>
 #include "base/json.h"
 #include "server/assets.h"
-#include "server/gzip.h"
+#include "gzip/gzip.h"
 #include "server/http.h"
 
 static const char policy[] =
@@ -406,6 +406,8 @@ static enum MHD_Result send_on(const struct server *server, struct MHD_Connectio
 static enum MHD_Result refuse(struct MHD_Connection *connection, enum access access)
 {
     switch (access) {
+    case ACCESS_UNCLEAR:
+        return send_problem(connection, 400, "a request has one Host, and at most one Origin");
     case ACCESS_WRONG_HOST:
         return send_problem(connection, 403,
                             "the name in Host is none of this machine's; --host allows one more");
@@ -464,6 +466,8 @@ enum MHD_Result answer(void *context, struct MHD_Connection *connection, const c
         return MHD_YES;
     }
     enum access access = access_of(server, connection, &request->route);
+    if (access == ACCESS_NEW || access == ACCESS_GRANTED)
+        clients_serve(&server->clients, request->client);
     if (access == ACCESS_NEW)
         return send_on(server, connection, &request->route);
     if (access != ACCESS_GRANTED)

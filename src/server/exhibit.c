@@ -7,10 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include "base/hash.h"
-#include "server/gzip.h"
+#include "gzip/gzip.h"
 
 enum {
     LEAST_SECONDS = 1,      /* between two readings … */
@@ -62,37 +61,6 @@ static double seconds_now(void)
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
-/* ---- What the file looks like from outside ------------------------------------------------- */
-
-struct look {
-    uint64_t device, inode, bytes, seconds, nanoseconds;
-};
-
-static bool look_at(const char *path, struct look *look)
-{
-    struct stat of;
-    *look = (struct look){0};
-    if (stat(path, &of))
-        return false;
-    *look = (struct look){of.st_dev, of.st_ino, (uint64_t)of.st_size, (uint64_t)of.st_mtim.tv_sec,
-                          (uint64_t)of.st_mtim.tv_nsec};
-    return true;
-}
-
-/* Changes with every commit: those of a live profile go to the log beside it. 0: it is not there.
- */
-static uint64_t signature_of(const char *path)
-{
-    struct look looks[2];
-    struct strbuf log = STRBUF_INIT;
-    if (!look_at(path, &looks[0]))
-        return 0;
-    strbuf_addf(&log, "%s-wal", path);
-    look_at(log.data, &looks[1]);
-    strbuf_release(&log);
-    return hash_bytes(looks, sizeof looks) | 1;
 }
 
 /* ---- Versions ------------------------------------------------------------------------------ */
@@ -372,7 +340,7 @@ static int read_first(struct exhibit *exhibit)
 {
     struct exhibit_version *version;
     double begin = seconds_now();
-    int error = read_version(exhibit, signature_of(exhibit->shown->path), &version);
+    int error = read_version(exhibit, profile_signature(exhibit->shown->path), &version);
     pthread_mutex_lock(&exhibit->lock);
     if (error)
         snprintf(exhibit->error, sizeof exhibit->error, "%s", profile_error());
@@ -458,7 +426,7 @@ void exhibit_refresh(struct exhibit *exhibit)
 {
     if (!is_read(exhibit))
         return;
-    uint64_t signature = signature_of(exhibit->shown->path);
+    uint64_t signature = profile_signature(exhibit->shown->path);
     if (!may_read(exhibit, signature))
         return;
     struct exhibit_version *version;

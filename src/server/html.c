@@ -16,7 +16,7 @@
 #include "base/json.h"
 #include "present/names.h"
 #include "server/assets.h"
-#include "server/gzip.h"
+#include "gzip/gzip.h"
 #include "server/resources.h"
 #include "server/sha256.h"
 

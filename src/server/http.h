@@ -1,8 +1,9 @@
 /* What the files of the server share. server.c opens and closes, access.c decides who may ask,
- * answer.c answers, listeners.c tells of new versions. Inside the room.
+ * answer.c answers, clients.c looks after connections, listeners.c tells of new versions. Inside the
+ * room.
  *
  * Requests are answered by a pool of threads of libmicrohttpd's; what they share is read-only but
- * for exhibits and listeners, which have locks of their own. */
+ * for exhibits, clients and listeners, which have locks of their own. */
 #ifndef TIDEMARK_SERVER_HTTP_H
 #define TIDEMARK_SERVER_HTTP_H
 
@@ -10,6 +11,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include "server/clients.h"
 #include "server/exhibit.h"
 #include "server/router.h"
 #include "server/server.h"
@@ -17,8 +19,13 @@
 
 enum {
     SERVER_THREADS = 4,
-    SERVER_CONNECTIONS = 256,
-    SERVER_TIMEOUT_S = 30,           /* a connection without a byte for so long is closed */
+    SERVER_CONNECTIONS = 256, /* beyond, some have to go: clients.h */
+    SERVER_STRANGERS = 64,    /* of one address: connections that have not asked for anything */
+    SERVER_HEADER_S = 10,     /* for a whole request to come */
+    SERVER_TIMEOUT_S = 30,    /* a connection without a byte for so long is closed */
+    /* Places of libmicrohttpd's, divided among its threads: each could hold all, and those that are
+     * being ended. A thread without a place accepts nobody. */
+    SERVER_PLACES = SERVER_THREADS * (SERVER_CONNECTIONS + 64),
     SERVER_REQUEST_BYTES = 16 << 10, /* line and headers */
     SERVER_LISTENERS = 64,
     SECRET_BYTES = 16,
@@ -32,6 +39,7 @@ struct request {
     struct listener *listener;
     struct window *window; /* a reference */
     struct waiter waiter;
+    struct client *client; /* NULL: not looked after */
     bool begun; /* its headers were seen */
 };
 
@@ -50,6 +58,7 @@ struct server {
     size_t exhibit_count;
     struct windows *windows; /* NULL: no trace is shown */
     struct MHD_Daemon *daemon;
+    struct clients clients;
     char address[256]; /* bound to, literal */
     bool is_ipv6;
     uint16_t port;
@@ -69,6 +78,7 @@ struct server {
 enum access {
     ACCESS_GRANTED,
     ACCESS_NEW, /* by the token in the URL: the cookie is set, and the token goes */
+    ACCESS_UNCLEAR, /* it says twice for whom it is, or from whom */
     ACCESS_NO_TOKEN,
     ACCESS_WRONG_TOKEN,
     ACCESS_WRONG_HOST,

@@ -162,6 +162,9 @@ static void *watch(void *context)
         while (!server->closing &&
                !pthread_cond_timedwait(&server->woken, &server->lock, &until))
             continue; /* woken for another reason */
+        pthread_mutex_unlock(&server->lock);
+        clients_sweep(&server->clients);
+        pthread_mutex_lock(&server->lock);
         if (!server->listener_count)
             continue;
         pthread_mutex_unlock(&server->lock);

@@ -305,9 +305,12 @@ HAS(peaks, peak_count)
 HAS(curves, curve_count)
 HAS(distributions, distribution_count)
 HAS(exchanges, exchange_count)
+HAS(stacks, stack_peak_count)
 HAS(samples, sample_count)
 HAS(mappings, mapping_count)
 HAS(residency, residency_count)
+HAS(regions, region_count)
+HAS(marks, mark_count)
 HAS(sources, source_count)
 HAS(ranks, rank_count)
 HAS(rank_timeline, rank_step_count)
@@ -337,9 +340,12 @@ static const struct resource {
     {"peaks", has_peaks, write_part, NULL, NULL},
     {"distributions", has_distributions, write_part, NULL, NULL},
     {"exchanges", has_exchanges, write_part, NULL, NULL},
+    {"stacks", has_stacks, write_part, NULL, NULL},
     {"globals", has_globals, write_part, NULL, NULL},
     {"samples", has_samples, write_part, NULL, NULL},
     {"mappings", has_mappings, write_part, NULL, NULL},
+    {"regions", has_regions, write_part, NULL, NULL},
+    {"marks", has_marks, write_part, NULL, NULL},
     {"sources", has_sources, write_sources, NULL, NULL},
     {"ranks", has_ranks, summary_write_ranks, NULL, NULL},
     {"rank_timeline", has_rank_timeline, NULL, resources_add_rank_timeline, NULL},

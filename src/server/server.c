@@ -70,7 +70,7 @@ static int listen_at(struct server *server, struct strbuf *why)
     int fd = socket(address.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd >= 0 && server->options.port)
         setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int));
-    if (fd < 0 || bind(fd, &address.any, length) || listen(fd, 64) ||
+    if (fd < 0 || bind(fd, &address.any, length) || listen(fd, SOMAXCONN) ||
         getsockname(fd, &address.any, &length)) {
         int error = errno;
         strbuf_addf(why, "cannot listen at %s, port %u: %s", text, server->options.port,
@@ -92,10 +92,15 @@ static int listen_at(struct server *server, struct strbuf *why)
 /* The first that is seen of a request: its target as it was sent, nothing decoded. */
 static void *begin_request(void *context, const char *target, struct MHD_Connection *connection)
 {
-    (void)context, (void)connection;
+    struct server *server = context;
     struct request *request = calloc(1, sizeof *request);
-    if (request)
-        route_parse(&request->route, target);
+    if (!request)
+        return NULL;
+    route_parse(&request->route, target);
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    request->client = info ? info->socket_context : NULL;
+    clients_begin(&server->clients, request->client);
     return request;
 }
 
@@ -109,8 +114,29 @@ static void end_request(void *context, struct MHD_Connection *connection, void *
         listeners_remove(server, request->listener);
     if (request && request->window)
         windows_release(server->windows, request->window);
+    if (request)
+        clients_end(&server->clients, request->client);
     free(request);
     *request_at = NULL;
+}
+
+/* Connections, before their first request and after their last. */
+static void note_connection(void *context, struct MHD_Connection *connection, void **client_at,
+                            enum MHD_ConnectionNotificationCode what)
+{
+    struct server *server = context;
+    if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
+        if (*client_at)
+            clients_remove(&server->clients, *client_at);
+        *client_at = NULL;
+        return;
+    }
+    const union MHD_ConnectionInfo *fd =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    const union MHD_ConnectionInfo *address =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    if (fd && address)
+        *client_at = clients_add(&server->clients, fd->connect_fd, address->client_addr);
 }
 
 /* Nothing that comes with a target is decoded: our own have no need of it. */
@@ -133,10 +159,11 @@ static int start_daemon(struct server *server, int fd, struct strbuf *why)
             MHD_USE_ERROR_LOG,
         0, NULL, NULL, answer, server, MHD_OPTION_EXTERNAL_LOGGER, ignore_log, NULL,
         MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_THREAD_POOL_SIZE, (unsigned)SERVER_THREADS,
-        MHD_OPTION_CONNECTION_LIMIT, (unsigned)SERVER_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned)SERVER_PLACES, MHD_OPTION_CONNECTION_TIMEOUT,
         (unsigned)SERVER_TIMEOUT_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         (size_t)SERVER_REQUEST_BYTES, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_URI_LOG_CALLBACK,
         begin_request, server, MHD_OPTION_NOTIFY_COMPLETED, end_request, server,
+        MHD_OPTION_NOTIFY_CONNECTION, note_connection, server,
         MHD_OPTION_UNESCAPE_CALLBACK, leave_as_it_is, NULL, MHD_OPTION_END);
     if (server->daemon)
         return 0;
@@ -182,6 +209,7 @@ int server_start(struct server **out, const struct server_options *options, stru
     server->options = *options;
     pthread_mutex_init(&server->lock, NULL);
     pthread_cond_init(&server->woken, NULL);
+    clients_init(&server->clients);
     int error = make_secrets(server, why);
     int fd = error ? error : listen_at(server, why);
     error = fd < 0 ? fd : open_exhibits(server, why);
@@ -214,6 +242,7 @@ void server_stop(struct server *server)
     for (size_t i = 0; i < server->exhibit_count; i++)
         exhibit_close(server->exhibits[i]);
     free(server->exhibits);
+    clients_release(&server->clients);
     pthread_cond_destroy(&server->woken);
     pthread_mutex_destroy(&server->lock);
     free(server);

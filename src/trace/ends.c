@@ -59,6 +59,9 @@ bool ends_guess(struct ends_reallocs *reallocs, uint32_t stream, unsigned kind,
     switch (kind) {
     case WIRE_FREE:
     case WIRE_FREE_AT:
+    case WIRE_POOL_FREE:
+    case WIRE_POOL_FREE_AT:
+    case WIRE_POOL_CHUNK:
         if (taken)
             *life = *taken;
         return taken != NULL;

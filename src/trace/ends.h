@@ -59,15 +59,14 @@ static inline unsigned ends_kind(uint64_t kind_address, bool sampled)
 {
     unsigned kind = wire_kind(kind_address);
 
-    if (sampled && (kind == (WIRE_FREE | WIRE_NEWEST) || kind == (WIRE_FREE_AT | WIRE_NEWEST)))
-        kind &= ~(unsigned)WIRE_NEWEST;
-    return kind;
+    return sampled ? lives_kind_of_sample(kind) : kind;
 }
 
 /* Does a record of that kind end or take the life at its address? */
 static inline bool ends_takes(unsigned kind, uint64_t address)
 {
-    return address && (kind == WIRE_FREE || kind == WIRE_FREE_AT || kind == WIRE_REALLOC_BEGIN);
+    return address && (kind == WIRE_FREE || kind == WIRE_FREE_AT || kind == WIRE_REALLOC_BEGIN ||
+                       kind == WIRE_POOL_FREE || kind == WIRE_POOL_FREE_AT || kind == WIRE_POOL_CHUNK);
 }
 
 /* True: the record ends `*life`. `taken`: what it takes as far as entries and births tell, NULL:

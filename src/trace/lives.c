@@ -12,6 +12,7 @@ void lives_init(struct lives *lives, uint64_t start_ticks, uint64_t sample_bytes
     memset(lives, 0, sizeof *lives);
     live_table_init(&lives->live, FIRST_LIVE_LOG2);
     live_table_init(&lives->owed, FIRST_OWED_LOG2);
+    live_table_init(&lives->chunks, FIRST_OWED_LOG2);
     lives->sample_bytes = sample_bytes;
     lives->now = start_ticks;
     lives->map.slots = replay_calloc(NODE_MAP_SLOTS, sizeof *lives->map.slots);
@@ -22,6 +23,7 @@ void lives_release(struct lives *lives)
 {
     live_table_release(&lives->live);
     live_table_release(&lives->owed);
+    live_table_release(&lives->chunks);
     for (size_t i = 0; i < lives->stream_count; i++)
         free(lives->streams[i].pending);
     free(lives->streams);
@@ -32,6 +34,7 @@ void lives_release(struct lives *lives)
 size_t lives_memory_bytes(const struct lives *lives)
 {
     return live_table_memory_bytes(&lives->live) + live_table_memory_bytes(&lives->owed) +
+           live_table_memory_bytes(&lives->chunks) +
            NODE_MAP_SLOTS * sizeof *lives->map.slots + lives->net_room * sizeof *lives->net;
 }
 
@@ -191,6 +194,13 @@ static void take_time(struct lives *lives, uint64_t ticks)
         lives->now = ticks;
 }
 
+/* A free, or a beginning of a realloc, of a pool's chunk: it is none any more. */
+static bool ends_chunk(struct lives *lives, const struct wire_record *record)
+{
+    return lives->chunks.count && address_of(record) &&
+           live_table_drop(&lives->chunks, address_of(record));
+}
+
 static void allocate(struct lives *lives, const struct wire_record *record, uint32_t serial)
 {
     uint64_t size = record->size_bytes < LIVE_MAX_SIZE ? record->size_bytes : LIVE_MAX_SIZE;
@@ -217,6 +227,19 @@ static uint32_t end_by_free(struct lives *lives, const struct wire_record *recor
     return live_block_owner(&block);
 }
 
+static uint32_t begin_chunk(struct lives *lives, const struct wire_record *record)
+{
+    uint64_t address = address_of(record);
+    uint32_t serial;
+
+    if (!address || !live_table_find(&lives->live, address))
+        return LIVES_NO_SERIAL;
+    serial = end_by_free(lives, record);
+    if (serial != LIVES_NO_SERIAL && !lives->sample_bytes)
+        live_table_place(&lives->chunks, address)->address = address;
+    return serial;
+}
+
 static struct lives_pending *push_pending(struct lives_stream *stream)
 {
     if (stream->pending_count == stream->pending_room) {
@@ -235,7 +258,7 @@ static uint32_t begin_realloc(struct lives *lives, struct lives_stream *stream,
     uint64_t address = address_of(record);
 
     pending->old = address ? LIVES_OLD_UNKNOWN : LIVES_OLD_NONE;
-    if (!address || !take_block(lives, address, record->ticks, &pending->block))
+    if (!address || ends_chunk(lives, record) || !take_block(lives, address, record->ticks, &pending->block))
         return LIVES_NO_SERIAL;
     pending->old = LIVES_OLD_LIVE;
     return live_block_owner(&pending->block);
@@ -283,7 +306,14 @@ bool lives_moves_time(unsigned kind, uint64_t address)
     case WIRE_ALIGNED:
     case WIRE_NEW:
     case WIRE_NEW_ARRAY:
+    case WIRE_POOL:
         return address != 0;
+    case WIRE_MARK:
+    case WIRE_REGION_BEGIN:
+    case WIRE_REGION_END:
+    case WIRE_POOL_CHUNK:
+    case WIRE_POOL_FREE:
+    case WIRE_POOL_FREE_AT:
     case WIRE_FREE:
     case WIRE_FREE_AT:
     case WIRE_REALLOC_BEGIN:
@@ -303,6 +333,8 @@ bool lives_moves_time(unsigned kind, uint64_t address)
     case WIRE_BRK:
     case WIRE_BRK | WIRE_FAILED:
     case WIRE_STACK:
+    case WIRE_STACK_LAYER:
+    case WIRE_STACK_PEAK:
         return true;
     default:
         return false;
@@ -317,24 +349,36 @@ uint32_t lives_record(struct lives *lives, uint32_t stream, const struct wire_re
 
     lives->has_taken = false;
     lives->ended_count = 0;
-    if (lives->sample_bytes &&
-        (kind == (WIRE_FREE | WIRE_NEWEST) || kind == (WIRE_FREE_AT | WIRE_NEWEST)))
-        kind &= ~(unsigned)WIRE_NEWEST;
+    if (lives->sample_bytes)
+        kind = lives_kind_of_sample(kind);
     switch (kind) {
     case WIRE_MALLOC:
     case WIRE_CALLOC:
     case WIRE_ALIGNED:
     case WIRE_NEW:
     case WIRE_NEW_ARRAY:
+    case WIRE_POOL:
         if (!address_of(record))
             return met;
         take_time(lives, record->ticks);
+        if (lives->chunks.count && kind != WIRE_POOL)
+            live_table_drop(&lives->chunks, address_of(record));
         allocate(lives, record, serial);
         break;
     case WIRE_FREE:
     case WIRE_FREE_AT:
         take_time(lives, record->ticks);
+        if (!ends_chunk(lives, record))
+            met = end_by_free(lives, record);
+        break;
+    case WIRE_POOL_FREE:
+    case WIRE_POOL_FREE_AT:
+        take_time(lives, record->ticks);
         met = end_by_free(lives, record);
+        break;
+    case WIRE_POOL_CHUNK:
+        take_time(lives, record->ticks);
+        met = begin_chunk(lives, record);
         break;
     case WIRE_REALLOC_BEGIN:
         take_time(lives, record->ticks);

@@ -42,7 +42,7 @@ struct lives_stream {
 };
 
 struct lives {
-    struct live_table live, owed;
+    struct live_table live, owed, chunks; /* of pools, as the replay has them */
     struct lives_stream *streams;
     size_t stream_count;
     uint64_t sample_bytes;
@@ -73,6 +73,17 @@ void lives_begin_block(struct lives *lives);
  * none does. */
 uint32_t lives_record(struct lives *lives, uint32_t stream, const struct wire_record *record,
                       uint32_t serial);
+
+/* A sample's frees may carry a flag that says nothing of levels. */
+static inline unsigned lives_kind_of_sample(unsigned kind)
+{
+    unsigned plain = kind & ~(unsigned)WIRE_NEWEST;
+
+    return plain == WIRE_FREE || plain == WIRE_FREE_AT || plain == WIRE_POOL_FREE ||
+                   plain == WIRE_POOL_FREE_AT
+               ? plain
+               : kind;
+}
 
 /* Does a record of that kind move the time on? */
 bool lives_moves_time(unsigned kind, uint64_t address);

@@ -75,16 +75,23 @@ static inline enum op_class op_class_of(unsigned kind)
     case WIRE_ALIGNED:
     case WIRE_NEW:
     case WIRE_NEW_ARRAY:
+    case WIRE_POOL:
     case WIRE_REALLOC_END:
         return kind & WIRE_FAILED ? OP_PLAIN : OP_BIRTH;
     case WIRE_FREE:
     case WIRE_REALLOC_BEGIN:
     case WIRE_FREE_AT:
+    case WIRE_POOL_CHUNK:
+    case WIRE_POOL_FREE:
+    case WIRE_POOL_FREE_AT:
         return OP_FREE;
     case WIRE_SPENT:
     case WIRE_LOST:
     case WIRE_THREAD_START:
     case WIRE_THREAD_END:
+    case WIRE_MARK:
+    case WIRE_REGION_BEGIN:
+    case WIRE_REGION_END:
         return OP_VALUE;
     case WIRE_VOID:
         return OP_RAW;

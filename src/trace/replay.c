@@ -58,6 +58,8 @@ static int play_note(struct trace_player *player, const struct trace_note *note)
 {
     const uint64_t *values = note->values;
 
+    if (player->is_wanted && !player->is_wanted(player->context, note))
+        return 0;
     switch (note->kind) {
     case TRACE_STREAM_BEGUN:
     case TRACE_STREAM_ENDED:

@@ -100,6 +100,11 @@ int trace_writer_module(struct trace_writer *writer, const struct trace_module *
 #define TRACE_FACT_TICK_NS       "tick_ns"   /* "%a", as the last snapshot took it */
 #define TRACE_FACT_END_TICKS     "end_ticks" /* ticks at the last snapshot, decimal */
 #define TRACE_FACT_META          "meta."
+/* "marks.0", "marks.1" …: lines "TICKS NAME" of the marks with names, in order, those of so many
+ * marks in each; and "names.0" …: lines "NUMBER NAME" of the names of marks and regions, by number. */
+#define TRACE_FACT_MARKS         "marks."
+#define TRACE_FACT_NAMES         "names."
+enum { TRACE_FACT_LINES = 1024 };
 int trace_writer_fact(struct trace_writer *writer, const char *key, const char *value);
 
 /* What a profile has that does not come out of events (profile_supplement()), as bytes that the trace
@@ -228,6 +233,8 @@ struct trace_player {
     struct replay *replay;
     uint32_t streams; /* that have begun */
     bool lenient;     /* streams that nothing told of begin by themselves, with thread id 0 */
+    /* NULL, or asked of each note: false leaves it out. */
+    bool (*is_wanted)(void *context, const struct trace_note *note);
     /* NULL, or called for each TRACE_SNAPSHOT. 0 or an error that ends the playing. */
     int (*snapshot)(void *context, uint64_t ticks, double tick_ns);
     void *context;

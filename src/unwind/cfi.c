@@ -537,16 +537,33 @@ static int run(const struct fde *fde, uintptr_t pc, struct cfi_row *row)
     return error;
 }
 
-int cfi_find_row(const struct cfi_module *module, uintptr_t pc, struct cfi_row *row)
+static int find_entry(const struct cfi_module *module, uintptr_t pc, struct fde *fde)
 {
     struct header header;
-    struct fde fde;
     int error = read_header(module, &header);
-    if (error == 0) {
-        error = header.count ? search_table(module, &header, pc, &fde)
-                             : search_all(module, header.frames, pc, &fde);
+    if (error != 0) {
+        return error;
     }
+    return header.count ? search_table(module, &header, pc, fde)
+                        : search_all(module, header.frames, pc, fde);
+}
+
+int cfi_find_row(const struct cfi_module *module, uintptr_t pc, struct cfi_row *row)
+{
+    struct fde fde;
+    int error = find_entry(module, pc, &fde);
     return error == 0 ? run(&fde, pc, row) : error;
+}
+
+int cfi_find_function(const struct cfi_module *module, uintptr_t pc, uintptr_t *lo, uintptr_t *hi)
+{
+    struct fde fde;
+    int error = find_entry(module, pc, &fde);
+    if (error == 0) {
+        *lo = fde.lo;
+        *hi = fde.hi;
+    }
+    return error;
 }
 
 struct cfi_cursor cfi_expression(int64_t address)

@@ -42,6 +42,9 @@ struct cfi_row {
 /* 0, -ENOENT: no entry covers pc, -EINVAL: damaged or beyond us. */
 int cfi_find_row(const struct cfi_module *module, uintptr_t pc, struct cfi_row *row);
 
+/* The code that the entry for pc covers. As above. */
+int cfi_find_function(const struct cfi_module *module, uintptr_t pc, uintptr_t *lo, uintptr_t *hi);
+
 /* A place in a buffer that is never read beyond its end: reads past it give 0 and set `bad`. */
 struct cfi_cursor {
     const uint8_t *at, *end;

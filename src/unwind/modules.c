@@ -1,11 +1,12 @@
 /* glibc >= 2.35 finds modules without a lock (_dl_find_object, made for unwinders and
  * async-signal-safe). Before that there is only dl_iterate_phdr, which takes the loader's lock: a
  * signal handler that allocates while its own thread is in dlopen could wait for ever there. */
-#if defined(__x86_64__)
 #include "unwind/modules.h"
 
-#include <dlfcn.h>
 #include <errno.h>
+
+#if defined(__x86_64__)
+#include <dlfcn.h>
 #include <link.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -109,11 +110,25 @@ int module_find_row(uintptr_t ip, bool exact, struct cfi_row *row)
     return find_module(pc, &module) ? cfi_find_row(&module, pc, row) : -ENOENT;
 }
 
+int module_find_function(uintptr_t pc, uintptr_t *lo, uintptr_t *hi)
+{
+    struct cfi_module module;
+    return find_module(pc, &module) ? cfi_find_function(&module, pc, lo, hi) : -ENOENT;
+}
+
 bool module_is_signal_return(uintptr_t ip)
 {
     static const uint8_t code[9] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
     return stack_word_readable(ip) && stack_word_readable(ip + 1) &&
            memcmp((const void *)ip, code, sizeof code) == 0;
+}
+
+#else
+
+int module_find_function(uintptr_t pc, uintptr_t *lo, uintptr_t *hi)
+{
+    (void)pc, (void)lo, (void)hi;
+    return -ENOENT;
 }
 
 #endif

@@ -205,6 +205,11 @@ uintptr_t unwind_own_stack(const struct unwind_memory *memory, uintptr_t sp)
     return stack->thread == arch_thread_pointer() && stack_covers(stack, sp) ? stack->hi : 0;
 }
 
+uint64_t unwind_failures(const struct unwind_memory *memory)
+{
+    return atomic_load_explicit(&memory->unwalkable, memory_order_relaxed);
+}
+
 /* ---- The rest --------------------------------------------------------------------------------------- */
 
 void unwind_code_gone(uintptr_t lo, uintptr_t hi)

@@ -32,6 +32,10 @@ struct unwind_host {
      * Called before the address is cached and without locks held; so two threads that meet a new
      * address at the same time may both call it, and a signal handler may call it inside a call. */
     void (*saw_code)(uintptr_t ip);
+    /* Where the module begins that holds an address which saw_code was told of; 0: not known. */
+    uintptr_t (*module_of)(uintptr_t ip);
+    /* As map_private, but the child of a fork has it as it was. */
+    void *(*map_kept)(size_t bytes);
 };
 
 /* Once per process image, before any capture; again in the child of a fork, with everything that
@@ -64,6 +68,9 @@ uint32_t unwind_capture(struct unwind_memory *memory, const struct unwind_start 
 /* Where the stack that sp lies on begins (its highest address), if that is the thread's own; 0: it
  * is another one, or no capture has looked at it yet. */
 uintptr_t unwind_own_stack(const struct unwind_memory *memory, uintptr_t sp);
+
+/* Captures with this memory so far that could not be walked to the end. */
+uint64_t unwind_failures(const struct unwind_memory *memory);
 
 /* The frames of a path, innermost first, a mark possibly last; returns how many, `max` at most. For
  * checks and tests. */

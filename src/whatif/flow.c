@@ -265,6 +265,16 @@ static void walk_other(struct flow *flow, uint32_t stream, const struct wire_rec
     case WIRE_VOID:
     case WIRE_SPENT:
     case WIRE_STACK:
+    case WIRE_STACK_LAYER:
+    case WIRE_STACK_PEAK:
+    case WIRE_MARK:
+    case WIRE_REGION_BEGIN:
+    case WIRE_REGION_END:
+    /* Pools are the program's own: the allocator is asked for their chunks, which live on. */
+    case WIRE_POOL:
+    case WIRE_POOL_CHUNK:
+    case WIRE_POOL_FREE:
+    case WIRE_POOL_FREE_AT:
         break;
     default:
         flow->left_out->nonsense++;

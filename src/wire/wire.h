@@ -22,7 +22,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define WIRE_MAGIC           0x345458414d444954ull /* changes with the layout */
+#define WIRE_MAGIC           0x355458414d444954ull /* changes with the layout */
 #define WIRE_CHUNK_BYTES     (1u << 20)
 #define WIRE_MAX_CHUNKS      16384u /* 16 GiB */
 #define WIRE_RINGS_PER_CHUNK (WIRE_CHUNK_BYTES / sizeof(struct wire_ring))
@@ -38,6 +38,7 @@ enum wire_chunk_kind {
     WIRE_CHUNK_RING_DATA, /* the records of as many rings as fit */
     WIRE_CHUNK_NODES,
     WIRE_CHUNK_MODULES,
+    WIRE_CHUNK_NAMES, /* one at most */
 };
 
 /* ---- Events --------------------------------------------------------------------------------
@@ -56,8 +57,8 @@ enum wire_chunk_kind {
 enum {
     WIRE_LONG = 0x80,
     WIRE_FAILED = 0x40,
-    /* On a free of a sampled recording: its thread has allocated nothing since the block. There the
-     * records alone cannot tell. */
+    /* On a free (a pool's too) of a sampled recording: its thread has allocated nothing since the
+     * block. There the records alone cannot tell. */
     WIRE_NEWEST = 0x40,
     WIRE_KIND_MASK = 0x3f,
 };
@@ -75,6 +76,15 @@ enum wire_kind {
      * WIRE_MALLOC to WIRE_FREE_AT, or WIRE_FREE; a realloc's is told after its end). Time: after
      * the call. Only with WIRE_FLAG_TIMED */
     WIRE_SPENT = 6,
+    /* 7 is nobody's: the golden traces have it as a kind that is not known. */
+    /* The program says something about itself (tidemark/tidemark.h). address: the number of a name
+     * ("Names"); of a mark, an enum wire_mark_kind << 32 with it; of an end, 0: the innermost */
+    WIRE_MARK = 8,
+    WIRE_REGION_BEGIN = 9,
+    WIRE_REGION_END = 10,
+    /* address: a block that holds other blocks from here on: it counts no more, nor will its free */
+    WIRE_POOL_CHUNK = 11,
+    WIRE_POOL_FREE = 12, /* address: a block of WIRE_POOL */
 
     /* long; WIRE_FAILED: the call returned NULL and address is 0 */
     WIRE_MALLOC = 16 | WIRE_LONG,
@@ -87,6 +97,8 @@ enum wire_kind {
      * old block was freed (realloc to size 0; or the new one is not sampled). */
     WIRE_REALLOC_END = 21 | WIRE_LONG,
     WIRE_FREE_AT = 22 | WIRE_LONG, /* a free with its call path; size 0 */
+    WIRE_POOL = 23 | WIRE_LONG,    /* a block of a pool: cut from a chunk, or from a mapping */
+    WIRE_POOL_FREE_AT = 24 | WIRE_LONG, /* its free with its call path; size 0 */
 
     WIRE_MMAP = 32 | WIRE_LONG,   /* address, length */
     WIRE_MUNMAP = 33 | WIRE_LONG, /* address, length; taken before the call. An mremap is both */
@@ -96,6 +108,13 @@ enum wire_kind {
      * that any event was seen at, in bytes; size: bytes of its pages ever touched, 0: not known;
      * node: the call path that stood deepest. At the thread's end, or whenever it is known */
     WIRE_STACK = 35 | WIRE_LONG,
+    /* Part of a thread's stack when that was deepest: the frames of one function. address: their
+     * bytes, with what of code without hooks lies between them and their callers; size: thread id
+     * << 32 | frames; node: the function, as a path of one frame */
+    WIRE_STACK_LAYER = 36 | WIRE_LONG,
+    /* A thread's stack was deeper than ever before at the entry of a function, and has just left
+     * that point: address: its bytes; size: thread id; node: the path, 0 if it is not known */
+    WIRE_STACK_PEAK = 37 | WIRE_LONG,
 };
 
 #define WIRE_ADDRESS_MASK 0x00ffffffffffffffull
@@ -137,6 +156,20 @@ static inline uint32_t wire_detail_slack(uint64_t detail)
 static inline unsigned wire_detail_align_log2(uint64_t detail)
 {
     return (unsigned)(detail >> 56);
+}
+
+/* Marks that the recorder makes of its own accord have the name that the program gave, or none. */
+enum wire_mark_kind {
+    WIRE_MARK_NAMED = 0,
+    WIRE_MARK_PAUSED,   /* no blocks are recorded from here on … */
+    WIRE_MARK_RESUMED,  /* … up to here */
+    WIRE_MARK_SNAPSHOT, /* the program waits to be looked at */
+    WIRE_MARK_KINDS
+};
+
+static inline uint64_t wire_mark(enum wire_mark_kind kind, uint32_t name)
+{
+    return (uint64_t)kind << 32 | name;
 }
 
 /* ---- Rings ---------------------------------------------------------------------------------
@@ -226,6 +259,31 @@ struct wire_module {
     char path[];                 /* as the loader calls it, NUL-ended; "" is the main program */
 };
 
+/* ---- Names ---------------------------------------------------------------------------------
+ * Those that the program gives to marks and regions, in a chunk of their own; numbers are places in
+ * it. Each text is there once. Written by the recorder before name_count covers it; number 0 is
+ * nobody's: of what has no name, and of what found no room. */
+#define WIRE_NAME_BYTES 60u /* with its NUL */
+struct wire_name {
+    uint32_t hash; /* the recorder's own */
+    char text[WIRE_NAME_BYTES];
+};
+#define WIRE_NAMES (WIRE_CHUNK_BYTES / sizeof(struct wire_name))
+
+/* ---- Requests ------------------------------------------------------------------------------
+ * A thread of the program asks, and sleeps on `answered` until it is its number or the collector is
+ * gone. One thread at a time: the recorder sees to that. What the thread has recorded before it asked
+ * has been replayed when the answer is given. */
+enum wire_request {
+    WIRE_REQUEST_COUNTERS = 0,
+    WIRE_REQUEST_RESET_PEAK,
+    WIRE_REQUEST_SNAPSHOT, /* look at the process, bring the profile up to date */
+};
+
+struct wire_answer {
+    _Atomic uint64_t current_bytes, peak_bytes, total_bytes, count, live_count;
+};
+
 /* ---- Header -------------------------------------------------------------------------------- */
 
 enum wire_on_full { WIRE_ON_FULL_WAIT = 0, WIRE_ON_FULL_DROP = 1 };
@@ -236,7 +294,13 @@ enum wire_flags {
     WIRE_FLAG_TIMED = 8,       /* calls of the allocator are timed (WIRE_SPENT) */
     WIRE_FLAG_EXIT_LOOKED = 16, /* the program's exit waits until it was looked at through /proc */
 };
-enum wire_stacks { WIRE_STACKS_UNWIND = 0, WIRE_STACKS_FP = 1, WIRE_STACKS_NONE = 2 };
+enum wire_stacks {
+    WIRE_STACKS_AUTO = 0, /* by unwinding, or by function hooks where that fails */
+    WIRE_STACKS_UNWIND = 1,
+    WIRE_STACKS_FP = 2,
+    WIRE_STACKS_NONE = 3,
+    WIRE_STACKS_INSTRUMENT = 4, /* by function hooks where there are any */
+};
 
 enum wire_session_state {
     WIRE_SESSION_RUNNING = 0,
@@ -277,14 +341,21 @@ struct wire_header {
     _Atomic uint32_t asleep; /* futex: 1 while the collector sleeps; a thread whose ring is a
                                 quarter full sets it to 0 and wakes it */
     _Atomic uint32_t stop;   /* 1: record no more (the collector leaves) */
+    _Atomic uint32_t answered; /* futex: requests answered so far; see "Requests" */
+    struct wire_answer answer;
 
     /* written by the recorder */
     _Alignas(64) _Atomic uint32_t chunk_count;
     _Atomic uint32_t node_count; /* published path nodes, node 0 included */
     _Atomic uint32_t ring_count; /* ring headers in use or used */
+    _Atomic uint32_t name_count; /* published names, number 0 included */
+    _Atomic uint32_t asked;      /* requests so far; the last one is: */
+    _Atomic uint32_t request;    /* enum wire_request */
+    _Atomic uint32_t asker;      /* thread id; 0: of the process */
     _Atomic uint32_t end_kind;   /* enum wire_end_kind */
     _Atomic int32_t end_status;
     _Atomic uint32_t exit_waiting;     /* the program is in its exit and waits */
+    _Atomic uint32_t instrumented;     /* 1: function hooks were called: sizes of stacks are exact */
     _Atomic uint64_t private_bytes;    /* memory that the recorder mapped for itself */
     _Atomic uint64_t lost_events;      /* not recorded at all: no ring could be had */
     _Atomic uint64_t start_ticks;
@@ -297,6 +368,7 @@ struct wire_header {
 
 _Static_assert(sizeof(struct wire_header) <= WIRE_CHUNK_BYTES, "chunk 0 holds the header");
 _Static_assert(sizeof(struct wire_node) == 16, "nodes fill chunks without a rest");
+_Static_assert(sizeof(struct wire_name) == 64, "names fill their chunk without a rest");
 _Static_assert(sizeof(struct wire_ring) == 128, "ring headers: one cache line per writer");
 
 /* ---- Saying hello --------------------------------------------------------------------------

@@ -115,7 +115,7 @@ sentence "no moment"
 try tidemark at m.tmt yesterday
 sentence "is no moment"
 try tidemark at m.tmt mark:here
-sentence "marks"
+sentence "no mark .here"
 try tidemark at m.tmk peak
 sentence "is not a trace"
 try tidemark at none.tmt peak

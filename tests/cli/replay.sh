@@ -107,7 +107,7 @@ sentence "nowhere.tmt"
 try tidemark replay a.tmk
 sentence "not a trace"
 try tidemark replay --from mark:loop a.tmt
-sentence "marks are not recorded yet"
+sentence "no mark 'loop' in the trace"
 try tidemark replay --to later a.tmt
 sentence "no moment"
 

@@ -3,6 +3,7 @@ import concurrent.futures
 import gzip
 import http.client
 import json
+import select
 import socket
 import struct
 import subprocess
@@ -67,6 +68,9 @@ def access():
     problem("another origin", 403, ask("/api/v1/profiles", Origin="http://evil.example"))
     problem("a null origin", 403, ask("/api/v1/profiles", Origin="null"))
     print("our origin", ask("/api/v1/profiles", Origin=f"http://{url.hostname}:{url.port}")[0])
+    for name, value in ("Host", "evil.example"), ("Host", f"{url.hostname}:{url.port}"), ("Origin", "http://evil.example"):
+        print("two of", name, raw(f"GET / HTTP/1.1\r\nHost: {url.hostname}:{url.port}\r\nAuthorization: Bearer {token}\r\n"
+                                  f"Origin: http://{url.hostname}:{url.port}\r\n{name}: {value}\r\n\r\n".encode()))
     problem("another site", 403, ask("/api/v1/profiles", Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="no-cors"))
 
 
@@ -159,9 +163,50 @@ def many():
     print("one connection for several", connection.sock is not None and port == connection.sock.getsockname()[1])
 
 
+def drip(client):
+    """A header that never ends, a byte at a time, until the server has had enough of it."""
+    try:
+        client.sendall(f"GET / HTTP/1.1\r\nHost: {url.hostname}:{url.port}\r\nX: ".encode())
+        while not select.select([client], [], [], 0.2)[0]:
+            client.sendall(b"x")
+        return client.recv(64)[:4] != b"HTTP"
+    except OSError:
+        return True
+
+
+def crowd(count):
+    """Connections that have begun to ask and do not go on: half with a part of a header, half without."""
+    clients = [socket.create_connection(place, timeout=20) for _ in range(count)]
+    for client in clients[::2]:
+        client.sendall(b"GET / HTTP/1.1\r\nHost: ")
+    return clients
+
+
+def crowds():
+    kept = http.client.HTTPConnection(*place, timeout=20)
+    def by_kept():
+        kept.request("GET", "/api/v1/profiles", headers={"Authorization": f"Bearer {token}"})
+        answer = kept.getresponse()
+        answer.read()
+        return answer.status, kept.sock.getsockname()[1]
+    before = by_kept()
+    clients = crowd(300)
+    print("beside 300 half-open ones", {ask("/api/v1/profiles")[0] for _ in range(20)})
+    print("who was served before keeps its connection", by_kept() == before)
+    clients += crowd(100)
+    print("beside 400", {ask("/api/v1/p/0/summary")[0] for _ in range(20)}, by_kept() == before)
+    for client in clients:
+        client.close()
+
+
+dripping = socket.create_connection(place, timeout=60)
+pool = concurrent.futures.ThreadPoolExecutor(1)
+dripped = pool.submit(drip, dripping)
 access()
 headers()
 bodies()
 refusals()
 figures(sys.argv[2])
 many()
+print("a header that never ends", dripped.result())
+crowds()

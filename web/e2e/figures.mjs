@@ -48,7 +48,7 @@ function testProfile(world, kind) {
         for (const [term, metric, unit] of facts) assert.equal(await session.fact(term).getAttribute("title"), exact(program[metric], unit), term);
         const ledger = said.samples?.findLast((each) => each.ledger)?.ledger;
         if (ledger) {
-            const titles = await session.page.locator("[aria-label='Ledger of resident memory'] > div").evaluateAll((parts) => parts.map((part) => part.title.split(": ")[1]));
+            const titles = await session.page.locator("dl[data-ledger] dd:not(:last-child)").evaluateAll((parts) => parts.map((part) => part.title).filter((title) => title !== "0 B"));
             assert.deepEqual(titles.sort(), Object.values(ledger).filter((value) => value > 0).map((value) => exact(value, "bytes")).sort());
         }
         await sameFunctions(session, world, file, {}, [], "exclusive");
@@ -106,6 +106,12 @@ function testProfile(world, kind) {
             const rows = said.residency.filter((row) => row.sample === last);
             const shown = await session.json("Resident bytes of call paths");
             for (const name of ["resident_bytes", "untouched_bytes", "pinned_bytes", "live_bytes"]) assert.equal(sum(shown.map((row) => row[name])), sum(rows.map((row) => row[name])), name);
+            await session.go("flame", { metric: "resident_bytes" });
+            const resident = sum(rows.map((row) => row.resident_bytes));
+            if (resident) {
+                const { text } = await session.saved(session.button("folded stacks"));
+                assert.equal(sum(text.trim().split("\n").map((line) => Number(/ (\d+)$/.exec(line)[1]))), resident, "flame graph of resident bytes");
+            }
             await session.go("resident", { opt: "list:mappings" });
             assert.equal(sum((await session.json("Mappings")).map((row) => row.resident_bytes)), sum(said.mappings.filter((row) => row.sample === last).map((row) => row.resident_bytes)));
         }
@@ -115,7 +121,39 @@ function testProfile(world, kind) {
     });
 }
 
+/* What is compared here is what `tidemark diff` compares, function by function: the same names are matched,
+ * and the same sums made. */
+async function sameDifference(session, world, files, sort, query, options) {
+    const said = JSON.parse(execFileSync(world.tidemark, ["diff", "--json", "--sort", sort, ...options, ...files], { encoding: "utf8", maxBuffer: 1 << 29 }));
+    await session.go("compare", { other: "1", metric: said.metric, ...query });
+    const rows = await session.json("Functions before and after");
+    const sorted = (list) => list.map((each) => `${each.name ?? each.function} ${each.before} ${each.after}`).sort();
+    assert.deepEqual(sorted(rows), sorted(said.functions), `${said.metric} ${options.join(" ")}`);
+    return rows.length;
+}
+
+function testDifferences(world) {
+    test("differences are those of diff --json", async (t) => {
+        let compared = 0;
+        for (const [before, after] of [["threads", "again"], ["threads", "compiler"], ["fortran", "threads"]]) {
+            const files = [world.profiles[before], world.profiles[after]];
+            if (files.includes(null)) continue;
+            const server = await serve(world.tidemark, files);
+            const session = await Session.open(world.browser, server);
+            for (const sort of after === "compiler" ? ["peak"] : ["peak", "count"])
+                for (const [query, options] of [[{}, []], [{ inclusive: "1" }, ["--inclusive"]], [{ hide: "0" }, ["--no-hide-std"]], [{ hide: "0", inclusive: "1" }, ["--no-hide-std", "--inclusive"]]])
+                    compared += await sameDifference(session, world, files, sort, query, options);
+            session.noErrors();
+            await session.close();
+            await server.stop();
+        }
+        assert.ok(compared > 50);
+        t.diagnostic(`${compared} rows`);
+    });
+}
+
 export function testFigures(world) {
+    testDifferences(world);
     for (const kind of ["threads", "fortran", "empty", "compiler"]) testProfile(world, kind);
 
     test("figures beside lines of source are those of annotate --json", async () => {

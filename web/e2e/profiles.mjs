@@ -1,6 +1,6 @@
 /* The profiles that the suite looks at: recorded, or made with known numbers, when it runs. */
 import { execFileSync, spawn, spawnSync } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { join } from "node:path";
 
@@ -16,8 +16,15 @@ export function makeProfiles(tidemark, tools, work) {
         threads: record("threads.tmk", ["--embed-sources", "--timed"], [join(tools, "web_threads")]),
         again: record("again.tmk", ["--no-looks"], [join(tools, "web_threads")]),
         empty: record("empty.tmk", [], ["true"]),
+        traced: record("traced.tmk", ["--embed-sources", "--trace"], [join(tools, "web_threads")]), trace: at("traced.tmt"),
         many: at("many.tmk"), hostile: at("hostile.tmk"), fortran: null, compiler: null,
     };
+    /* three ranks, as a launcher would start them */
+    for (const rank of ["0", "1", "2"])
+        execFileSync(tidemark, ["record", "-q", `--job=${at("jobs")}`, "--job-id=three", join(tools, "web_threads")],
+            { stdio: ["ignore", "ignore", "inherit"], env: { ...process.env, OMPI_COMM_WORLD_RANK: rank, OMPI_COMM_WORLD_SIZE: "3", OMPI_COMM_WORLD_LOCAL_RANK: rank } });
+    made.job = at("jobs/three");
+    made.ranks = readdirSync(made.job).filter((name) => name.endsWith(".tmk")).sort().map((name) => join(made.job, name));
     made.sums = JSON.parse(execFileSync(join(tools, "web_make_profile"), ["many", made.many], { encoding: "utf8" }));
     execFileSync(join(tools, "web_make_profile"), ["hostile", made.hostile]);
     if (spawnSync("gfortran", ["-g", "-O0", "-J", work, "-o", at("field"), join(sources, "field.f90")]).status === 0)
@@ -32,7 +39,7 @@ export function report(tidemark, file, ...options) {
     return JSON.parse(execFileSync(tidemark, ["report", "--json", ...options, file], { encoding: "utf8", maxBuffer: 1 << 29 }));
 }
 
-/* A recording that goes on for `seconds`. */
-export function growing(tidemark, tools, file, seconds) {
-    return spawn(tidemark, ["record", "-q", "-o", file, join(tools, "web_growing"), String(seconds)], { stdio: "ignore" });
+/* A recording that goes on until its input is closed (or for ten minutes, should nobody do so). */
+export function growing(tidemark, tools, file) {
+    return spawn(tidemark, ["record", "-q", "-o", file, join(tools, "web_growing"), "600"], { stdio: ["pipe", "ignore", "ignore"] });
 }

@@ -11,8 +11,10 @@ import { testFile } from "./file.mjs";
 import { testFigures } from "./figures.mjs";
 import { testHostile } from "./hostile.mjs";
 import { testInteraction } from "./interaction.mjs";
+import { testJobs } from "./jobs.mjs";
 import { testLive } from "./live.mjs";
 import { testMany } from "./many.mjs";
+import { testTrace } from "./trace.mjs";
 import { testViews } from "./views.mjs";
 
 const [tidemark, tools] = process.argv.slice(2);
@@ -42,6 +44,8 @@ describe("the web view", { concurrency: false }, () => {
     testViews(world);
     testFigures(world);
     testInteraction(world);
+    testTrace(world);
+    testJobs(world);
     testFile(world);
     testHostile(world);
     testLive(world);

@@ -26,7 +26,7 @@ export class Session {
 
     static async open(browser, server, options = {}) {
         const context = await browser.newContext({ viewport: { width: 1280, height: 720 }, colorScheme: "light", acceptDownloads: true, ...options });
-        context.setDefaultTimeout(10000);
+        context.setDefaultTimeout(60000); /* nobody waits for it unless something is wrong */
         const page = await context.newPage();
         await useDist(page);
         const session = new Session(page, server.url.replace(/\/\?.*/, "/"));
@@ -46,9 +46,18 @@ export class Session {
     }
     async settle() {
         await this.page.waitForSelector(".main .view > *, .main [role=alert]");
-        await this.page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve, 0))));
-        await this.page.waitForFunction(() => !document.querySelector("[aria-busy=true]"));
-        await this.page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve, 30))));
+        await this.page.evaluate(() => new Promise((resolve, reject) => {
+            const began = Date.now();
+            let calm = 0; /* frames: what one thing brings may ask for the next */
+            const look = () => {
+                const busy = document.documentElement.hasAttribute("data-busy") || document.querySelector("[aria-busy=true]");
+                calm = busy ? 0 : calm + 1;
+                if (calm > 4) resolve();
+                else if (Date.now() - began > 60000) reject(new Error(`the page is busy for a minute at ${location.hash}`));
+                else requestAnimationFrame(() => setTimeout(look, 0));
+            };
+            requestAnimationFrame(() => setTimeout(look, 0));
+        }));
     }
     state() {
         return this.page.evaluate(() => location.hash);
@@ -77,6 +86,13 @@ export class Session {
     /* Titles (exact numbers) of what stands behind a term in a list of facts. */
     fact(term) {
         return this.page.locator("dt", { hasText: new RegExp(`^\\s*${term}\\s*$`) }).first().locator("xpath=following-sibling::dd[1]");
+    }
+    /* What is drawn is no longer this picture, now or soon. */
+    async looksOther(canvas, picture) {
+        for (let tries = 0; picture.equals(await canvas.screenshot()); tries++) {
+            assert.ok(tries < 300, "drawn anew");
+            await this.page.waitForTimeout(100);
+        }
     }
     rows(label) {
         return this.page.locator(`.scroll[aria-label="${label}"] .row`);

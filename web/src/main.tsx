@@ -4,13 +4,13 @@ import { useEffect, useRef } from "preact/hooks";
 import type { JSX } from "preact";
 import { isSingleFile, openEmbedded } from "./data/embedded.ts";
 import { openHttp } from "./data/http.ts";
-import { failure, profile, profileNames, startProfiles } from "./state/profiles.ts";
+import { failure, inRange, profile, profileNames, startProfiles, wholeJob } from "./state/profiles.ts";
 import { go, link, startState, state } from "./state/state.ts";
 import { startTheme, theme, toggleTheme } from "./state/theme.ts";
 import { Menu, Tooltip } from "./widgets/tooltip.tsx";
 import { Help, helpOpen } from "./widgets/help.tsx";
 import { Chips } from "./widgets/chips.tsx";
-import { views } from "./views/registry.ts";
+import { views, type View } from "./views/registry.ts";
 import type { Profile } from "./model/profile.ts";
 
 const keep = { view: "", sort: "", opt: "" };
@@ -22,7 +22,7 @@ function Navigation({ of }: { of: Profile | null }): JSX.Element {
     for (const view of views) {
         if (view.group !== group) rows.push(<div class="group" key={"/" + view.group}>{view.group}</div>);
         group = view.group;
-        const absent = of !== null && !view.has(of);
+        const absent = of !== null && !view.has((view.job && wholeJob.value) || of);
         rows.push(
             <a key={view.id} href={link({ ...keep, view: view.id })} class={absent ? "absent" : ""} aria-current={view.id === here ? "page" : undefined}
                 title={absent ? "Not recorded; the view says how it can be" : undefined}
@@ -33,6 +33,18 @@ function Navigation({ of }: { of: Profile | null }): JSX.Element {
                 }}>{view.title}</a>);
     }
     return <nav class="nav" aria-label="Views">{rows}</nav>;
+}
+
+/* Of a job: all of it, or one rank, in every view. */
+function RankChoice(): JSX.Element | null {
+    const { profile: job, rank } = state.value;
+    const ranks = profileNames.value.filter((each) => each.kind === "rank" && each.job === job);
+    if (!ranks.length) return null;
+    return (
+        <select aria-label="Rank" value={rank} onChange={(event) => go({ rank: Number(event.currentTarget.value), fn: -1, node: -1, thread: -1 })}>
+            <option value={-1}>all ranks</option>
+            {ranks.map((each) => <option key={each.rank_id} value={each.rank_id}>{each.name.slice(each.name.lastIndexOf(": ") + 1)}</option>)}
+        </select>);
 }
 
 function Head({ of }: { of: Profile | null }): JSX.Element {
@@ -54,14 +66,15 @@ function Head({ of }: { of: Profile | null }): JSX.Element {
         addEventListener("keydown", onKey);
         return () => removeEventListener("keydown", onKey);
     }, []);
-    const metrics = of?.summary.metrics.filter((metric) => metric.recorded && metric.merge === "sum" && metric.unit !== "variance") ?? [];
+    const metrics = of?.metrics.filter((metric) => metric.recorded && metric.merge === "sum" && metric.unit !== "variance") ?? [];
     return (
         <header class="head">
             {names.length > 1
-                ? <select aria-label="Profile" value={state.value.profile} onChange={(event) => go({ profile: Number(event.currentTarget.value), fn: -1, node: -1, thread: -1 })}>
+                ? <select aria-label="Profile" value={state.value.profile} onChange={(event) => go({ profile: Number(event.currentTarget.value), rank: -1, fn: -1, node: -1, thread: -1 })}>
                     {names.map((each, index) => <option key={index} value={index}>{each.name}</option>)}
                 </select>
                 : <span class="title nowrap" title={of?.summary.meta["command"]}>{of?.summary.meta["program"] ?? names[0]?.name ?? "Tidemark"}</span>}
+            <RankChoice />
             {of?.summary.state === "recording" && <span class="chip" title="The page follows the recording">recording…</span>}
             <label><span class="visually-hidden">Metric</span>
                 <select value={state.value.metric} onChange={(event) => go({ metric: event.currentTarget.value })}>
@@ -80,10 +93,19 @@ function Head({ of }: { of: Profile | null }): JSX.Element {
     );
 }
 
+/* The profile that a view shows: of a trace with a range chosen, what happened in the range, where that can
+ * be told. null: it is being replayed. */
+function shownIn(view: View, of: Profile | null): Profile | null {
+    if (!of || view.range === "shown" || view.range === "whole" || !inRange.value || inRange.value.failure) return of;
+    const part = inRange.value.profile;
+    return part && !view.has(part) && view.has(of) ? of : part;
+}
+
 function Page(): JSX.Element {
-    const of = profile.value;
     const view = views.find((each) => each.id === state.value.view) ?? views[0]!;
+    const of = view.job ? wholeJob.value : profile.value;
     const Show = view.show;
+    const shown = shownIn(view, of);
     useEffect(() => {
         document.title = `${of?.summary.meta["program"] ?? "Tidemark"} · ${view.title}`;
     }, [of, view]);
@@ -92,9 +114,11 @@ function Page(): JSX.Element {
             <Head of={of} />
             <Navigation of={of} />
             <main class="main" aria-label={view.title}>
-                <Chips of={of} view={view} />
+                <Chips of={shown ?? of} view={view} />
                 {failure.value && <div class="notice bad" role="alert">{failure.value}</div>}
-                {of && <div class="view" key={view.id}><Show profile={of} /></div>}
+                {inRange.value?.failure && <div class="notice bad" role="alert">The range could not be replayed: {inRange.value.failure}</div>}
+                {shown ? <div class="view" key={view.id}><Show profile={shown} /></div>
+                    : of && <div class="view" key="replay"><div class="empty" aria-busy="true">Replaying what happened in this range…</div></div>}
             </main>
             <Tooltip />
             <Menu />

@@ -88,6 +88,24 @@ static inline void check_mapping(const struct profile_mapping *got,
     assert_memory_equal(&got->count, &expected->count, 6 * sizeof(uint64_t));
 }
 
+/* Golden files are older and have none. */
+static inline void check_stacks(const struct profile *profile)
+{
+    SAME(profile->stack_peak_count, ITEMS(detail_stack_peaks));
+    for (size_t i = 0; i < ITEMS(detail_stack_peaks); i++) {
+        SAME(profile->stack_peaks[i].thread, detail_stack_peaks[i].thread);
+        SAME(profile->stack_peaks[i].ticks, detail_stack_peaks[i].ticks);
+        SAME(profile->stack_peaks[i].bytes, detail_stack_peaks[i].bytes);
+        SAME(profile->stack_peaks[i].node != 0, detail_stack_peaks[i].node != 0);
+    }
+    SAME(profile->stack_layer_count, ITEMS(detail_stack_layers));
+    for (size_t i = 0; i < ITEMS(detail_stack_layers); i++) {
+        SAME(profile->stack_layers[i].thread, detail_stack_layers[i].thread);
+        SAME(profile->stack_layers[i].bytes, detail_stack_layers[i].bytes);
+        SAME(profile->stack_layers[i].frames, detail_stack_layers[i].frames);
+    }
+}
+
 static inline void check_details(const struct profile *profile, bool in_rows)
 {
     assert_null(profile->damage);
@@ -137,6 +155,7 @@ static inline void check_no_details(const struct profile *profile)
     SAME(profile->peak_count, 0);
     SAME(profile->curve_count, 0);
     SAME(profile->exchange_count, 0);
+    SAME(profile->stack_peak_count + profile->stack_layer_count, 0);
     SAME(profile->variable_count, 0);
     SAME(profile->section_count, 0);
     SAME(profile->sample_count, 0);

@@ -36,6 +36,10 @@ static const struct exchange detail_exchanges[] = {
     {1, 0, 10, INT64_MAX},
     {UINT32_MAX, UINT32_MAX, 1, 8},
 };
+static const struct stack_peak detail_stack_peaks[] = {
+    {0, 3, 100, 4000}, {0, 0, 5000000, 70000}, {1, 5, 0, INT64_MAX}};
+static const struct stack_layer detail_stack_layers[] = {
+    {0, 3, 69000, 1000}, {0, 5, 1000, 1}, {1, 10, INT64_MAX, 1}};
 static const struct curve_point detail_points[] = {
     {0, 0}, {100, 16384}, {100, 0}, {5000000, INT64_MAX}, {5000001, UINT64_MAX}, {900000000, 1},
 };
@@ -169,6 +173,9 @@ static inline int details_write(struct profile_writer *writer)
         error = profile_put_peaks(writer, detail_peaks, ITEMS(detail_peaks));
     if (!error)
         error = profile_put_exchanges(writer, detail_exchanges, ITEMS(detail_exchanges));
+    if (!error)
+        error = profile_put_stacks(writer, detail_stack_peaks, ITEMS(detail_stack_peaks),
+                                   detail_stack_layers, ITEMS(detail_stack_layers));
     for (size_t i = 0; i < ITEMS(detail_curves) && !error; i++)
         error = profile_put_curve(writer, &detail_curves[i]);
     if (!error)

@@ -25,6 +25,7 @@ static void check_file(const char *path, bool in_rows)
 {
     struct profile *profile = read_profile(path);
     check_details(profile, in_rows);
+    check_stacks(profile);
     profile_free(profile);
 }
 
@@ -65,9 +66,11 @@ static void what_is_written_again_replaces(void **state)
     assert_int_equal(profile_put_peaks(writer, NULL, 0), 0);
     assert_int_equal(profile_put_distributions(writer, NULL, 0), 0);
     assert_int_equal(profile_put_exchanges(writer, NULL, 0), 0);
+    assert_int_equal(profile_put_stacks(writer, NULL, 0, NULL, 0), 0);
     assert_int_equal(profile_writer_finish(writer, true), 0);
     struct profile *profile = read_profile(path);
     assert_null(profile->damage);
+    SAME(profile->stack_peak_count + profile->stack_layer_count, 0);
     SAME(profile->peak_count + profile->distribution_count + profile->exchange_count, 0);
     SAME(profile->residency_count, ITEMS(detail_residencies));
     profile_free(profile);

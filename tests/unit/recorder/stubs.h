@@ -12,6 +12,7 @@
 #include "collector/merge.h"
 #include "collector/tracer.h"
 #include "collector/view.h"
+#include "recorder/instrument.h"
 #include "recorder/session.h"
 #include "recorder/shared.h"
 #include "recorder/thread.h"
@@ -42,6 +43,12 @@ uintptr_t unwind_own_stack(const struct unwind_memory *memory, uintptr_t sp)
     (void)memory, (void)sp;
     return 0;
 }
+uintptr_t instrument_own_stack(uintptr_t sp)
+{
+    (void)sp;
+    return 0;
+}
+void instrument_end_thread(struct thread *thread) { (void)thread; }
 uint32_t unwind_capture(struct unwind_memory *memory, const struct unwind_start *start)
 {
     (void)memory;

@@ -20,6 +20,7 @@ static uint64_t seed;
 
 /* As in thread.c. */
 uint64_t thread_sample_bytes;
+bool thread_paused;
 void thread_draw(struct thread *thread)
 {
     thread->until_sample = draw_bytes(&thread->random, thread_sample_bytes);

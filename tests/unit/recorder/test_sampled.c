@@ -164,7 +164,7 @@ static void a_full_counter_stays_and_does_no_harm(void **state)
         assert_true(sampled_add(0x70 + i * step));
     for (uintptr_t i = 1; i <= SAME; i++)
         assert_true(sampled_remove(0x70 + i * step));
-    assert_true(sampled_maybe((void *)0x70));
+    assert_true(sampled_maybe(sampled_filter, (void *)0x70));
     assert_false(sampled_remove(0x70 + step));
     sampled_filter[sampled_counter(0x70)] = 0;
 }
@@ -202,9 +202,9 @@ static void no_block_is_not_in_the_set(void **state)
     (void)state;
     assert_int_equal(sampled_counter(block), sampled_counter(0));
     assert_true(sampled_add(block));
-    assert_true(sampled_maybe(NULL));
+    assert_true(sampled_maybe(sampled_filter, NULL));
     assert_false(sampled_remove(0));
-    assert_true(sampled_maybe((void *)block));
+    assert_true(sampled_maybe(sampled_filter, (void *)block));
     assert_true(sampled_remove(block));
     assert_true(filter_is_empty());
 }

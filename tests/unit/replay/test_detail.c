@@ -506,6 +506,51 @@ static void a_stack_larger_than_an_address_space_is_nonsense(void **state)
     assert_int_equal(replay_thread(replay, 0)->stack_touched_bytes, UINT64_MAX);
 }
 
+struct stacks_seen {
+    struct stack_peak peaks[200];
+    struct stack_layer layers[8];
+    size_t peak_count, layer_count;
+};
+static void note_stack_peak(void *context, const struct stack_peak *peak)
+{
+    struct stacks_seen *seen = context;
+    seen->peaks[seen->peak_count++] = *peak;
+}
+static void note_stack_layer(void *context, const struct stack_layer *layer)
+{
+    struct stacks_seen *seen = context;
+    seen->layers[seen->layer_count++] = *layer;
+}
+
+/* 500 maxima, with smaller ones in between that are none. */
+static void of_many_stack_peaks_the_last_stays_and_some_of_each_time(void **state)
+{
+    static struct stacks_seen seen;
+    uint64_t last = 0;
+    (void)state;
+    seen = (struct stacks_seen){0};
+    for (uint64_t i = 1; i <= 500; i++) {
+        feed(ONE, record_long(WIRE_STACK_PEAK, ++ticks, i * 16, 11, wire_detail(P, 0, 0)));
+        feed(ONE, record_long(WIRE_STACK_PEAK, ++ticks, i * 8, 11, wire_detail(Q, 0, 0)));
+    }
+    feed(ONE, record_long(WIRE_STACK_LAYER, ++ticks, 8000, 11ull << 32 | 3, wire_detail(P, 0, 0)));
+    replay_stacks(replay, note_stack_peak, note_stack_layer, &seen);
+    assert_in_range(seen.peak_count, STACK_PEAKS_MAX / 2, STACK_PEAKS_MAX);
+    assert_int_equal(seen.peaks[seen.peak_count - 1].bytes, 8000);
+    for (size_t i = 0; i < seen.peak_count; i++) {
+        assert_int_equal(seen.peaks[i].thread, 0);
+        assert_int_equal(seen.peaks[i].node, P);
+        assert_in_range(seen.peaks[i].bytes, last + 1, last + 16 * 32);
+        last = seen.peaks[i].bytes;
+    }
+    assert_int_equal(seen.layer_count, 1);
+    assert_int_equal(seen.layers[0].bytes, 8000);
+    assert_int_equal(seen.layers[0].frames, 3);
+    feed(ONE, record_long(WIRE_STACK_PEAK, ++ticks, 9000, 98, wire_detail(P, 0, 0))); /* nobody's */
+    feed(ONE, record_long(WIRE_STACK_PEAK, ++ticks, 1ull << 47, 11, wire_detail(P, 0, 0)));
+    assert_int_equal(program().malformed_events, 2);
+}
+
 static void time_spent_belongs_to_the_last_call(void **state)
 {
     (void)state;
@@ -611,6 +656,7 @@ int main(void)
         RULE(the_arena_of_curves_is_bounded),
         RULE(names_and_stacks_go_to_the_youngest_thread_of_an_id),
         RULE(a_stack_larger_than_an_address_space_is_nonsense),
+        RULE(of_many_stack_peaks_the_last_stays_and_some_of_each_time),
         RULE(time_spent_belongs_to_the_last_call),
         RULE(time_spent_is_not_known_where_calls_are_not_timed),
         RULE(a_free_with_a_call_path_is_timed_too),

@@ -5,6 +5,7 @@ tidemark_unit_test(replay detail)
 tidemark_unit_test(replay random)
 tidemark_unit_test(replay sample m)
 tidemark_unit_test(replay restart)
+tidemark_unit_test(replay regions)
 target_sources(test_replay_random PRIVATE unit/replay/brute.c unit/replay/history.c)
 target_sources(test_replay_restart PRIVATE unit/replay/brute.c)
 

@@ -82,10 +82,14 @@ static struct thread_metrics detail_threads[] = {
     {4712,       MS,         990 * MS,   6237,         15 * MIB,   5233,       14 * MIB,
      3,          1500000,    UINT64_MAX, UINT64_MAX,   UINT64_MAX, UINT64_MAX, UINT64_MAX,
      UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX,   UINT64_MAX, UINT64_MAX, UINT64_MAX,
-     UINT64_MAX, UINT64_MAX, 0,          "log\033[31m"},
+     UINT64_MAX, UINT64_MAX, 0,          UINT64_MAX,   "log\033[31m"},
 };
 static struct exchange detail_exchanges[] = {
     {0, 1, 1200, 3 * MIB}, {1, 0, 4, 512}, {UINT32_MAX, UINT32_MAX, 9, 900}};
+
+static struct stack_peak detail_stack_peaks[] = {
+    {0, 0, 2 * MS, 4000}, {0, 1, 300 * MS, 66000}, {1, 0, 400 * MS, 9000}};
+static struct stack_layer detail_stack_layers[] = {{0, 1, 64000, 40}, {0, 2, 2000, 1}};
 
 static struct profile_variable detail_variables[] = {
     {0, "solver::table", "_ZN6solver5tableE", 4 * MIB, PROFILE_SECTION_BSS,
@@ -190,6 +194,8 @@ static void detail_add(struct profile *to)
     PUT(peak, detail_peaks);
     PUT(curve, detail_curves);
     PUT(exchange, detail_exchanges);
+    PUT(stack_peak, detail_stack_peaks);
+    PUT(stack_layer, detail_stack_layers);
     PUT(variable, detail_variables);
     PUT(section, detail_sections);
     PUT(sample, detail_samples);
@@ -208,6 +214,8 @@ static void detail_remove(struct profile *from)
     from->peaks = NULL;
     from->curves = NULL;
     from->exchanges = NULL;
+    from->stack_peaks = NULL;
+    from->stack_layers = NULL;
     from->variables = NULL;
     from->sections = NULL;
     from->samples = NULL;
@@ -215,6 +223,7 @@ static void detail_remove(struct profile *from)
     from->residencies = NULL;
     from->sources = NULL;
     from->distribution_count = from->peak_count = from->curve_count = 0;
+    from->stack_peak_count = from->stack_layer_count = 0;
     from->exchange_count = from->variable_count = from->section_count = 0;
     from->sample_count = from->mapping_count = from->residency_count = 0;
     from->source_count = 0;

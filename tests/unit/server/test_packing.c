@@ -10,7 +10,7 @@
 #include <time.h>
 #include <cmocka.h>
 #include "server/assets.h"
-#include "server/gzip.h"
+#include "gzip/gzip.h"
 #include "server/sha256.h"
 
 static void there_and_back(void **state)

@@ -1,6 +1,6 @@
 tidemark_unit_test(server columns_document tm_base)
 tidemark_unit_test(server router)
-tidemark_unit_test(server packing)
+tidemark_unit_test(server packing tm_gzip)
 tidemark_unit_test(server resources tm_report tm_views tm_profile tm_base)
 target_compile_definitions(test_server_resources PRIVATE
     GOLDEN_DIR="${CMAKE_SOURCE_DIR}/tests/golden")

@@ -101,7 +101,9 @@ static inline struct wire_record odd_record(struct author *author, unsigned stre
         WIRE_MMAP | WIRE_FAILED, WIRE_MUNMAP, WIRE_BRK, WIRE_BRK | WIRE_FAILED, WIRE_STACK,
         WIRE_MALLOC | WIRE_FAILED, WIRE_CALLOC | WIRE_FAILED, WIRE_REALLOC_END,
         WIRE_REALLOC_END | WIRE_FAILED, WIRE_FREE, WIRE_FREE_AT, WIRE_FREE | WIRE_NEWEST,
-        WIRE_MALLOC, WIRE_NEW_ARRAY, 7, 39 | WIRE_LONG,
+        WIRE_MALLOC, WIRE_NEW_ARRAY, 7, 39 | WIRE_LONG, WIRE_POOL, WIRE_POOL_CHUNK, WIRE_POOL_FREE,
+        WIRE_POOL_FREE_AT, WIRE_POOL_FREE | WIRE_NEWEST, WIRE_MARK, WIRE_REGION_BEGIN,
+        WIRE_REGION_END,
     };
     unsigned kind = kinds[below(author, sizeof kinds / sizeof *kinds)];
     uint64_t address = chance(author, 30) ? 0 : 0x7f0000000000 + 16 * below(author, 600);
@@ -110,6 +112,8 @@ static inline struct wire_record odd_record(struct author *author, unsigned stre
         address = 0;
     if (kind == WIRE_SPENT || kind == WIRE_LOST || kind == WIRE_THREAD_START)
         address = below(author, 3000);
+    if (kind == WIRE_MARK || kind == WIRE_REGION_BEGIN || kind == WIRE_REGION_END)
+        address = below(author, 8) | below(author, 5) / 4 << 32;
     author->pending[stream] = 0;
     return (struct wire_record){(uint64_t)kind << 56 | address, some_ticks(author),
                                 below(author, 1ull << below(author, 63)),

@@ -53,13 +53,26 @@ static inline void host_saw_code(uintptr_t ip)
     codes_seen++;
 }
 
+static inline uintptr_t host_module_of(uintptr_t ip)
+{
+    (void)ip;
+    return 1;
+}
+
+static inline void *host_map_kept(size_t bytes)
+{
+    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return at == MAP_FAILED ? NULL : at;
+}
+
 static inline void host_give_back(void *given, size_t bytes)
 {
     madvise(given, bytes, MADV_DONTNEED);
 }
 
 static const struct unwind_host host = {host_map_private, host_give_back, host_map_nodes,
-                                        host_publish_nodes, host_saw_code};
+                                        host_publish_nodes, host_saw_code, host_module_of,
+                                        host_map_kept};
 
 static inline void begin_unwind(enum unwind_mode mode, uint32_t max_depth)
 {

@@ -10,6 +10,7 @@ tidemark_unit_test(unwind paths)
 target_link_libraries(test_unwind_paths PRIVATE Threads::Threads)
 target_compile_options(test_unwind_paths PRIVATE -O2 -fno-optimize-sibling-calls)
 tidemark_unit_test(unwind rare)
+tidemark_unit_test(unwind shadow)
 
 # The walks, in a program as it is usually linked, and in one with holes between its segments.
 add_executable(test_unwind_walk_holes unit/unwind/test_walk.c)

@@ -36,17 +36,14 @@ function find(document: ColumnsDocument, name: string) {
 /* Whole numbers below 2^32, as they are. */
 export function whole(document: ColumnsDocument, name: string): Uint32Array {
     const { values } = find(document, name);
-    return values instanceof Uint32Array ? values : Uint32Array.from(values as Uint8Array);
+    return values instanceof Uint32Array ? values : new Uint32Array(values as Uint8Array);
 }
 
 /* Unknown: -1. */
 export function indices(document: ColumnsDocument, name: string): Int32Array {
     const { values, none } = find(document, name);
-    const result = new Int32Array(values.length);
-    for (let i = 0; i < values.length; i++) {
-        const value = Number(values[i]);
-        result[i] = value === none ? -1 : value;
-    }
+    const result = values instanceof BigUint64Array ? Int32Array.from(values, Number) : new Int32Array(values);
+    if (none !== null) for (let i = 0; i < values.length; i++) if (values[i] === none) result[i] = -1;
     return result;
 }
 
@@ -54,11 +51,8 @@ export function indices(document: ColumnsDocument, name: string): Int32Array {
 export function numbers(document: ColumnsDocument, name: string): Float64Array {
     const { values, none } = find(document, name);
     if (values instanceof Float64Array) return values;
-    const result = new Float64Array(values.length);
-    for (let i = 0; i < values.length; i++) {
-        const value = Number(values[i]);
-        result[i] = none !== null && value === none ? NaN : value;
-    }
+    const result = values instanceof BigUint64Array ? Float64Array.from(values, Number) : new Float64Array(values);
+    if (none !== null) for (let i = 0; i < result.length; i++) if (result[i] === none) result[i] = NaN;
     return result;
 }
 

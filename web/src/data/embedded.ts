@@ -25,6 +25,7 @@ export async function openEmbedded(): Promise<DataSource> {
     return {
         profiles,
         asks: false,
+        summary: async (profile) => ({ summary: await json(`p/${profile}/summary`), generation: "" }),
         json: (profile, name) => json(`p/${profile}/${name}`),
         binary: async (profile, name) => unpack(find("data-name", `p/${profile}/${name}`)),
         watch: () => () => {},

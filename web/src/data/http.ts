@@ -1,5 +1,5 @@
 /* Resources from `tidemark serve`. */
-import { MissingResource, type DataSource } from "./source.ts";
+import { MissingResource, Outdated, type DataSource } from "./source.ts";
 
 const root = "/api/v1";
 
@@ -14,11 +14,14 @@ async function problem(response: Response): Promise<Error> {
     return response.status === 404 ? new MissingResource(sentence) : new Error(sentence);
 }
 
-async function get(url: string): Promise<Response> {
+const generationOf = (response: Response) => response.headers.get("Tidemark-Generation") ?? "";
+
+async function get(url: string, stop?: AbortSignal): Promise<Response> {
     let response: Response;
     try {
-        response = await fetch(url, { credentials: "same-origin" });
-    } catch {
+        response = await fetch(url, { credentials: "same-origin", ...(stop ? { signal: stop } : {}) });
+    } catch (error) {
+        if (stop?.aborted) throw error;
         throw new Error("The server does not answer. Is `tidemark serve` still running?");
     }
     if (!response.ok) throw await problem(response);
@@ -28,11 +31,20 @@ async function get(url: string): Promise<Response> {
 export async function openHttp(): Promise<DataSource> {
     const profiles = ((await (await get(`${root}/profiles`)).json()) as { profiles: { name: string; file: string }[] }).profiles;
     const url = (profile: number, name: string) => `${root}/p/${profile}/${name}`;
+    const getOf = async (profile: number, name: string, generation: string, stop?: AbortSignal) => {
+        const response = await get(url(profile, name), stop);
+        if (generationOf(response) && generationOf(response) !== generation) throw new Outdated("The profile has grown meanwhile.");
+        return response;
+    };
     return {
         profiles,
         asks: true,
-        json: async (profile, name) => (await get(url(profile, name))).json(),
-        binary: async (profile, name) => (await get(url(profile, name))).arrayBuffer(),
+        summary: async (profile) => {
+            const response = await get(url(profile, "summary"));
+            return { summary: await response.json(), generation: generationOf(response) };
+        },
+        json: async (profile, name, generation, stop) => (await getOf(profile, name, generation, stop)).json(),
+        binary: async (profile, name, generation) => (await getOf(profile, name, generation)).arrayBuffer(),
         watch(profile, changed) {
             const events = new EventSource(`${root}/live`);
             events.addEventListener("changed", (event) => {

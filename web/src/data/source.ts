@@ -1,6 +1,8 @@
 /* Where resources of profiles come from (doc/API.md names them and says what is in them): from the
  * server, or from the file that this page is. Everything else in the page goes through this. */
 
+import type { Summary } from "./types.ts";
+
 /* A profile as the list of them names it. */
 export interface ProfileEntry {
     name: string;
@@ -13,9 +15,12 @@ export interface ProfileEntry {
 export interface DataSource {
     /* Titles of the profiles that there are. */
     readonly profiles: readonly ProfileEntry[];
-    /* Rejects with a sentence for people where a resource cannot be had. */
-    json<T>(profile: number, name: string): Promise<T>;
-    binary(profile: number, name: string): Promise<ArrayBuffer>;
+    /* What a profile is now, and its generation. Rejects with a sentence for people, as all of these do. */
+    summary(profile: number): Promise<{ summary: Summary; generation: string }>;
+    /* Of that generation: numbers of another one mean something else. Rejects with Outdated where there is
+     * a newer one. */
+    json<T>(profile: number, name: string, generation: string, stop?: AbortSignal): Promise<T>;
+    binary(profile: number, name: string, generation: string): Promise<ArrayBuffer>;
     /* Calls when the profile has grown (it is still being recorded). Returns how to stop. */
     watch(profile: number, changed: () => void): () => void;
     /* Is there a server to ask things that are made on request (traces)? */
@@ -23,3 +28,4 @@ export interface DataSource {
 }
 
 export class MissingResource extends Error {}
+export class Outdated extends Error {}

@@ -1,37 +1,40 @@
-/* Two recordings of what may be two builds: matched by names, never by numbers or addresses. */
+/* Two recordings of what may be two builds: matched by names (identity.ts), never by numbers or addresses. */
 import type { Flame, FlameFrame } from "./flame.ts";
+import type { CallTree } from "./profile.ts";
 
-export interface Pair { name: string; before: number; after: number }
+export interface Pair { identity: number; name: string; before: number; after: number }
 
-/* Functions of both by name. `a` and `b`: values by key, with the names of the keys. */
-export function pairFunctions(a: Float64Array, nameA: (key: number) => string, b: Float64Array, nameB: (key: number) => string, scale: number): Pair[] {
-    const pairs = new Map<string, Pair>();
-    const add = (values: Float64Array, name: (key: number) => string, side: "before" | "after", factor: number) =>
-        values.forEach((value, key) => {
-            if (!(value > 0)) return;
-            const called = name(key);
-            let pair = pairs.get(called);
-            if (!pair) pairs.set(called, (pair = { name: called, before: 0, after: 0 }));
-            pair[side] += value * factor;
-        });
-    add(a, nameA, "before", 1);
-    add(b, nameB, "after", scale);
-    return [...pairs.values()];
+/* What functions of one of the two have, by identity. */
+export function valuesOf(of: CallTree, byLine: Uint32Array, byKey: Uint32Array, count: number, column: ArrayLike<number>, inclusive: boolean, hide: boolean): Float64Array {
+    if (inclusive) return of.passes.inclusiveListed(byLine, count, column, null, hide);
+    const sums = new Float64Array(count);
+    of.passes.exclusiveByKey(column, null, hide).forEach((value, key) => { sums[byKey[key]!]! += value; });
+    return sums;
+}
+
+/* Functions of both, by identity. */
+export function pairFunctions(names: readonly string[], a: Float64Array, b: Float64Array, scale: number): Pair[] {
+    const pairs: Pair[] = [];
+    names.forEach((name, identity) => {
+        const before = a[identity]!, after = b[identity]! * scale;
+        if (before > 0 || after > 0) pairs.push({ identity, name, before: before > 0 ? before : 0, after: after > 0 ? after : 0 });
+    });
+    return pairs;
 }
 
 export interface DiffFlame extends Flame { before: Float64Array; after: Float64Array; names: string[]; places: string[] }
 
-interface Node { name: string; place: string; before: number; after: number; children: Map<string, Node> }
+interface Node { name: string; place: string; before: number; after: number; children: Map<number, Node> }
 
-function addFlame(root: Node, flame: Flame, name: (line: number) => string, place: (line: number) => string, side: "before" | "after", factor: number): void {
+function addFlame(root: Node, flame: Flame, namer: Namer, side: "before" | "after", factor: number): void {
     const nodes: Node[] = [];
     flame.frames.forEach((frame, at) => {
         let node = root;
         if (at > 0) {
-            const called = name(frame.line);
+            const identity = namer.identity(frame.line);
             const above = nodes[frame.parent]!;
-            let found = above.children.get(called);
-            if (!found) above.children.set(called, (found = { name: called, place: place(frame.line), before: 0, after: 0, children: new Map() }));
+            let found = above.children.get(identity);
+            if (!found) above.children.set(identity, (found = { name: namer.name(identity), place: namer.place(frame.line), before: 0, after: 0, children: new Map() }));
             node = found;
         }
         node[side] += frame.value * factor;
@@ -42,8 +45,8 @@ function addFlame(root: Node, flame: Flame, name: (line: number) => string, plac
 /* One tree of both: as wide as the larger of the two, so that what went and what came can be seen. */
 export function diffFlames(a: Flame, namesA: Namer, b: Flame, namesB: Namer, scale: number): DiffFlame {
     const root: Node = { name: "all", place: "", before: 0, after: 0, children: new Map() };
-    addFlame(root, a, namesA.name, namesA.place, "before", 1);
-    addFlame(root, b, namesB.name, namesB.place, "after", scale);
+    addFlame(root, a, namesA, "before", 1);
+    addFlame(root, b, namesB, "after", scale);
     const frames: FlameFrame[] = [], before: number[] = [], after: number[] = [], names: string[] = [], places: string[] = [];
     let deepest = 0;
     const widths = new Map<Node, number>();
@@ -72,7 +75,7 @@ export function diffFlames(a: Flame, namesA: Namer, b: Flame, namesB: Namer, sca
     place(root, -1, 0, 0);
     return { frames, depth: deepest, cut: a.cut + b.cut, before: Float64Array.from(before), after: Float64Array.from(after), names, places };
 }
-export interface Namer { name: (line: number) => string; place: (line: number) => string }
+export interface Namer { identity: (line: number) => number; name: (identity: number) => string; place: (line: number) => string }
 
 /* From blue (less) over the ground to orange (more): told apart without colour vision. */
 export function differenceColour(before: number, after: number, dark: boolean): string {

@@ -41,38 +41,32 @@ class Paths {
         let room = 1 << 16;
         let lines = new Uint32Array(room);
         let used = 0;
-        const buffer: number[] = [];
         for (const site of sites) {
-            buffer.length = 0;
+            const begin = used;
             for (let node = siteNode[site]!; node; node = parent[node]!) {
-                const first = codeFirstLine[code[node]!]!;
-                const end = first + codeLineCount[code[node]!]!;
-                for (let line = first; line < end; line++) {
+                const first = codeFirstLine[code[node]!]!, count = codeLineCount[code[node]!]!;
+                if (used + count + 2 > room) {
+                    room = 2 * Math.max(room, used + count + 2);
+                    const grown = new Uint32Array(room);
+                    grown.set(lines);
+                    lines = grown;
+                }
+                for (let line = first; line < first + count; line++) {
                     if (options.hide && lineLibrary[line] === 1) continue;
-                    if (options.collapse && buffer.length &&
-                        lineKey[buffer[buffer.length - 1]!] === lineKey[line])
-                        buffer[buffer.length - 1] = line;
-                    else buffer.push(line);
+                    if (options.collapse && used > begin && lineKey[lines[used - 1]!] === lineKey[line]) lines[used - 1] = line;
+                    else lines[used++] = line;
                 }
             }
-            if (!buffer.length) buffer.push(exclusive[site]!);
-            if (!options.inverted) buffer.reverse();
-            if (used + buffer.length > room) {
-                room = Math.max(2 * room, used + buffer.length);
+            if (used + 2 > room) {
+                room *= 2;
                 const grown = new Uint32Array(room);
                 grown.set(lines);
                 lines = grown;
             }
-            this.offset[site] = used;
-            for (const line of buffer) lines[used++] = line;
-            /* an end mark, so that a path's length need not be kept */
-            if (used === room) {
-                const grown = new Uint32Array(2 * room);
-                grown.set(lines);
-                lines = grown;
-                room *= 2;
-            }
-            lines[used++] = 0xffffffff;
+            if (used === begin) lines[used++] = exclusive[site]!;
+            if (!options.inverted) lines.subarray(begin, used).reverse();
+            this.offset[site] = begin;
+            lines[used++] = 0xffffffff; /* an end mark, so that a path's length need not be kept */
         }
         this.lines = lines;
     }
@@ -94,7 +88,7 @@ export function buildFlame(tree: Tree, passes: TreePasses, column: ArrayLike<num
     const root: FlameFrame = { key: -1, line: -1, parent: -1, depth: 0, start: 0, value: total, self: 0, more: [] };
     const flame: Flame = { frames: [root], depth: 0, cut: 0 };
     const ranges: [number, number][] = [[0, sites]]; /* by frame: its sites in `order` */
-    const least = total * options.least;
+    const least = total * options.least, work = new Grouping(tree.keyCount, sites);
     for (let at = 0; at < flame.frames.length; at++) {
         const frame = flame.frames[at]!;
         const [begin, end] = ranges[at]!;
@@ -103,43 +97,74 @@ export function buildFlame(tree: Tree, passes: TreePasses, column: ArrayLike<num
             if (begin !== end) flame.cut++;
             continue;
         }
-        openFrame(tree, paths, column, options.more ?? [], flame, ranges, order, at, begin, end);
+        openFrame(tree, paths, column, options.more ?? [], flame, ranges, order, work, at, begin, end);
     }
     for (const frame of flame.frames) flame.depth = Math.max(flame.depth, frame.depth);
     return flame;
 }
 
+/* What openFrame() works with, made once for all frames. */
+class Grouping {
+    readonly slot: Int32Array; /* by key: its group while a frame is opened; -1: none */
+    readonly group: Uint32Array; /* by place in `order` */
+    readonly sorted: Uint32Array; /* sites, to be put back into `order` */
+
+    constructor(keyCount: number, sites: number) {
+        this.slot = new Int32Array(keyCount).fill(-1);
+        this.group = new Uint32Array(sites);
+        this.sorted = new Uint32Array(sites);
+    }
+}
+interface Group { key: number; line: number; value: number; count: number; place: number }
+const NO_GROUP = 0xffffffff;
+
 /* Gives a frame its children: groups its sites by their next line's function. */
 function openFrame(tree: Tree, paths: Paths, column: ArrayLike<number>, more: readonly ArrayLike<number>[], flame: Flame,
-                   ranges: [number, number][], order: Uint32Array, at: number, begin: number,
+                   ranges: [number, number][], order: Uint32Array, work: Grouping, at: number, begin: number,
                    end: number): void {
-    const frame = flame.frames[at]!;
-    const groups = new Map<number, { line: number; value: number; sites: number[] }>();
+    const frame = flame.frames[at]!, depth = frame.depth;
+    const { lineKey } = tree, { lines, offset } = paths, { slot, group, sorted } = work;
+    const groups: Group[] = [];
     let self = 0;
     for (let i = begin; i < end; i++) {
-        const site = order[i]!;
-        const line = paths.lines[paths.offset[site]! + frame.depth]!;
-        const value = column[site]!;
+        const site = order[i]!, line = lines[offset[site]! + depth]!, value = column[site]!;
         if (line === 0xffffffff) {
             self += value;
+            group[i] = NO_GROUP;
             continue;
         }
-        const key = tree.lineKey[line]!;
-        let group = groups.get(key);
-        if (!group) groups.set(key, (group = { line, value: 0, sites: [] }));
-        group.value += value;
-        group.sites.push(site);
+        const key = lineKey[line]!;
+        let number = slot[key]!;
+        if (number < 0) {
+            number = slot[key] = groups.length;
+            groups.push({ key, line, value: 0, count: 0, place: 0 });
+        }
+        const found = groups[number]!;
+        found.value += value;
+        found.count++;
+        group[i] = number;
     }
     frame.self = self;
-    const sorted = [...groups].sort((a, b) => b[1].value - a[1].value || a[0] - b[0]);
-    let start = frame.start;
+    const bySize = [...groups].sort((a, b) => b.value - a.value || a.key - b.key);
     let place = begin;
-    for (const [key, group] of sorted) {
-        const from = place;
-        for (const site of group.sites) order[place++] = site;
-        flame.frames.push({ key, line: group.line, parent: at, depth: frame.depth + 1, start,
-                            value: group.value, self: 0, more: more.map((each) => group.sites.reduce((sum, site) => sum + (each[site]! || 0), 0)) });
-        ranges.push([from, place]);
-        start += group.value;
+    for (const each of bySize) {
+        slot[each.key] = -1;
+        each.place = place;
+        place += each.count;
     }
+    for (let i = begin; i < end; i++) if (group[i] !== NO_GROUP) sorted[groups[group[i]!]!.place++] = order[i]!;
+    order.set(sorted.subarray(begin, place), begin);
+    let start = frame.start;
+    for (const { key, line, value, count, place: to } of bySize) {
+        const from = to - count;
+        flame.frames.push({ key, line, parent: at, depth: depth + 1, start, value, self: 0, more: more.map((each) => sumOf(each, order, from, to)) });
+        ranges.push([from, to]);
+        start += value;
+    }
+}
+
+function sumOf(column: ArrayLike<number>, order: Uint32Array, from: number, to: number): number {
+    let sum = 0;
+    for (let i = from; i < to; i++) sum += column[order[i]!]! || 0;
+    return sum;
 }

@@ -25,6 +25,8 @@ export async function functionRows(profile: Profile, of: CallTree, columns: read
         if (derived) for (const part of [...derived.of, ...(derived.by ?? [])]) needed.add(part);
         else needed.add(name);
     }
+    /* all on their way at once */
+    await Promise.all([...needed].filter((name) => !more.has(name) && profile.metric(name)?.recorded).map((name) => profile.column(name)));
     const byMetric = new Map<string, Float64Array>();
     for (const name of needed)
         if (more.has(name) || profile.metric(name)?.recorded) byMetric.set(name, await sums(profile, of, name, wanted, inclusive, hide, more));

@@ -48,12 +48,14 @@ export interface GraphOptions {
     up: number; /* calls outwards from the focus that are drawn */
     down: number;
     most: number; /* functions */
+    hidden?: ReadonlySet<number>; /* keys that are left out, and all calls to and from them */
 }
 export interface CallGraph { keys: number[]; edges: Edge[]; left: number }
 
 /* `exclusive`: of what is shown (hidden frames have none), so that functions without a call are there. */
 export function pruneGraph(edges: readonly Edge[], inclusive: ArrayLike<number>, exclusive: ArrayLike<number>, options: GraphOptions): CallGraph {
-    const big = edges.filter((edge) => inclusive[edge.from]! >= options.least && inclusive[edge.to]! >= options.least && edge.value >= options.least / 4);
+    const isHidden = (key: number) => !!options.hidden?.has(key);
+    const big = edges.filter((edge) => !isHidden(edge.from) && !isHidden(edge.to) && inclusive[edge.from]! >= options.least && inclusive[edge.to]! >= options.least && edge.value >= options.least / 4);
     let chosen = new Set<number>();
     if (options.focus >= 0) {
         chosen.add(options.focus);
@@ -61,7 +63,7 @@ export function pruneGraph(edges: readonly Edge[], inclusive: ArrayLike<number>,
         grow(chosen, options.focus, options.up, big, (edge) => [edge.to, edge.from]);
     } else {
         for (const edge of big) chosen.add(edge.from).add(edge.to);
-        for (let key = 0; key < exclusive.length; key++) if (exclusive[key]! > 0 && inclusive[key]! >= options.least) chosen.add(key);
+        for (let key = 0; key < exclusive.length; key++) if (!isHidden(key) && exclusive[key]! > 0 && inclusive[key]! >= options.least) chosen.add(key);
     }
     const sorted = [...chosen].sort((a, b) => inclusive[b]! - inclusive[a]!);
     const left = Math.max(0, sorted.length - options.most);
@@ -69,6 +71,17 @@ export function pruneGraph(edges: readonly Edge[], inclusive: ArrayLike<number>,
     if (options.focus >= 0 && !keys.includes(options.focus)) keys[keys.length - 1] = options.focus;
     chosen = new Set(keys);
     return { keys, edges: big.filter((edge) => chosen.has(edge.from) && chosen.has(edge.to)), left };
+}
+
+/* The share, in percent of `total`, below which functions are left out so that what is drawn can be read. */
+export const shares = [0.1, 0.3, 1, 3, 10] as const;
+const READABLE = 36;
+
+export function usualShare(edges: readonly Edge[], inclusive: ArrayLike<number>, exclusive: ArrayLike<number>, total: number, options: Omit<GraphOptions, "least">): number {
+    return [1, 3].find((share) => {
+        const { keys, left } = pruneGraph(edges, inclusive, exclusive, { ...options, least: (total * share) / 100 });
+        return keys.length + left <= READABLE;
+    }) ?? 10;
 }
 
 /* Adds what can be reached from `from` in so many steps. */
@@ -103,9 +116,10 @@ function escapeDot(text: string): string {
 
 export function toDot(graph: CallGraph, style: DotStyle): string {
     const ink = style.dark ? "#e6e9ec" : "#16191d", line = style.dark ? "#77818d" : "#8a93a0";
+    /* Graphviz knows how wide Arial's letters are; of other fonts it guesses, and names stick out of boxes */
     const lines = ["digraph calls {", `  graph [bgcolor="transparent", nodesep=0.25, ranksep=0.45];`,
-                   `  node [shape=box, style=filled, fontname="sans-serif", fontsize=11, height=0.3, fontcolor="${ink}", color="${line}"];`,
-                   `  edge [fontname="sans-serif", fontsize=9, fontcolor="${ink}", color="${line}", arrowsize=0.6];`];
+                   `  node [shape=box, style=filled, fontname="Arial", fontsize=11, height=0.3, margin="0.14,0.06", fontcolor="${ink}", color="${line}"];`,
+                   `  edge [fontname="Arial", fontsize=9, fontcolor="${ink}", color="${line}", arrowsize=0.6];`];
     for (const key of graph.keys) {
         const weight = style.total ? style.inclusive[key]! / style.total : 0;
         const fill = style.dark ? `0.57 ${(0.15 + 0.5 * weight).toFixed(3)} ${(0.2 + 0.3 * weight).toFixed(3)}` : `0.57 ${(0.04 + 0.4 * weight).toFixed(3)} 1.0`;

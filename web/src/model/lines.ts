@@ -33,6 +33,7 @@ export class Lines {
         this.file = Int32Array.from(files);
         this.number = Uint32Array.from(numbers);
         this.groupCount = files.length;
+        of.passes.expect([[this.groups, this.groupCount], [this.fileGroups, of.names.fileCount + 1]], false);
     }
 
     inclusive(column: ArrayLike<number>, wanted: Wanted): Float64Array {

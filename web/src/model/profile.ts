@@ -1,7 +1,7 @@
 /* One profile as the views see it: resources are fetched when they are first needed and kept; columns
  * become the call tree and the metrics of its sites. */
 import { indices, numbers, readColumns, Strings, whole, type ColumnsDocument } from "../data/columns.ts";
-import type { DataSource } from "../data/source.ts";
+import { Outdated, type DataSource } from "../data/source.ts";
 import type { Derived, Metric, Summary } from "../data/types.ts";
 import { TreePasses, type Tree, type Wanted } from "./tree.ts";
 import type { Unit } from "./units.ts";
@@ -65,6 +65,19 @@ export class Names {
                 if (modules[key] === -1) modules[key] = codeModule[code]!;
             }
         return (this.#modules = modules);
+    }
+
+    /* By module: its place among those with most code in call paths, for colours that stay as they are
+     * whatever part of the profile is shown. */
+    #places: Uint32Array | null = null;
+    placeOfModule(module: number): number {
+        if (!this.#places) {
+            const codes = new Uint32Array(this.moduleCount);
+            for (const each of this.tree.codeModule) if (each >= 0) codes[each]!++;
+            this.#places = new Uint32Array(this.moduleCount);
+            [...codes.keys()].sort((a, b) => codes[b]! - codes[a]! || a - b).forEach((each, place) => { this.#places![each] = place; });
+        }
+        return this.#places[module] ?? 0;
     }
 
     /* What a key is called: as the text report calls it. */
@@ -148,18 +161,41 @@ export interface CallTree { tree: Tree; passes: TreePasses; names: Names }
 export const RANGE = "range_bytes";
 const WORKED = 16;
 
+/* What happened in a part of a trace's time, replayed by the server (doc/API.md, "window"). */
+export interface Window { of: Profile; from: number; to: number }
+
 export class Profile {
     readonly index: number;
     readonly summary: Summary;
-    readonly generation: number; /* a new Profile is made for every new one */
+    readonly window: Window | null; /* null: all of the run */
     readonly #source: DataSource;
+    readonly #generation: string; /* a new Profile is made for every new one */
+    readonly #outdated: () => void;
     readonly #kept = new Map<string, Promise<unknown>>();
 
-    constructor(source: DataSource, index: number, summary: Summary, generation: number) {
+    /* `outdated` is called when the source has a newer generation: what is asked of this one then never
+     * comes, a new Profile is to take its place. */
+    constructor(source: DataSource, index: number, summary: Summary, generation: string, outdated: () => void, window: Window | null = null) {
         this.#source = source;
         this.index = index;
         this.summary = summary;
-        this.generation = generation;
+        this.#generation = generation;
+        this.#outdated = outdated;
+        this.window = window;
+    }
+    async windowOf(from: number, to: number, stop: AbortSignal): Promise<Profile> {
+        const summary = await this.#source.json<Summary>(this.index, `window/${from}-${to}/summary`, this.#generation, stop);
+        return new Profile(this.#source, this.index, summary, this.#generation, this.#outdated, { of: this, from, to });
+    }
+    #name(name: string): string {
+        return this.window ? `window/${this.window.from}-${this.window.to}/${name}` : name;
+    }
+    #ask<T>(asked: Promise<T>): Promise<T> {
+        return asked.catch((error: unknown) => {
+            if (!(error instanceof Outdated)) throw error;
+            this.#outdated();
+            return new Promise<T>(() => {});
+        });
     }
 
     #keep<T>(name: string, make: () => Promise<T>): Promise<T> {
@@ -176,13 +212,18 @@ export class Profile {
         return this.summary.resources.includes(resource);
     }
     json<T>(name: string): Promise<T> {
-        return this.#keep(name, () => this.#source.json<T>(this.index, name));
+        if (this.window && name.startsWith("source/")) return this.window.of.json(name); /* files have its numbers, too */
+        return this.#keep(name, () => this.#ask(this.#source.json<T>(this.index, this.#name(name), this.#generation)));
     }
     columns(name: string): Promise<ColumnsDocument> {
-        return this.#keep(name, async () => readColumns(await this.#source.binary(this.index, name)));
+        return this.#keep(name, async () => readColumns(await this.#ask(this.#source.binary(this.index, this.#name(name), this.#generation))));
+    }
+    /* Of call paths: those of the vocabulary, and what was resident when the process was last looked at. */
+    get metrics(): readonly Metric[] {
+        return this.has("residency") ? [...this.summary.metrics, residentMetric] : this.summary.metrics;
     }
     metric(name: string): Metric | undefined {
-        return this.summary.metrics.find((metric) => metric.name === name);
+        return this.metrics.find((metric) => metric.name === name);
     }
     derived(name: string): Derived | undefined {
         return this.summary.derived.find((derived) => derived.name === name);
@@ -213,11 +254,12 @@ export class Profile {
 
     /* A metric by site; unknown: NaN. */
     column(name: string): Promise<Float64Array> {
-        return this.#keep(`= ${name}`, async () => numbers(await this.columns(`columns/${name}`), name));
+        return this.#keep(`= ${name}`, async () => (name === RESIDENT ? residentColumn(this) : numbers(await this.columns(`columns/${name}`), name)));
     }
 
     callTree(): Promise<CallTree> {
         return this.#keep("= tree", async () => {
+            if (this.window) return partOf(await this.window.of.callTree(), whole(await this.columns("sites"), "node"));
             const [code, paths, sites] = await Promise.all([this.columns("code"), this.columns("paths"), this.columns("sites")]);
             const codeModule = indices(code, "code_module");
             const first = whole(code, "code_first_line"), lineCount = whole(code, "code_line_count");
@@ -237,6 +279,33 @@ export class Profile {
             return { tree, passes: new TreePasses(tree), names: new Names(tree, code) };
         });
     }
+}
+
+/* The call tree of a window: its nodes are those of the whole run, and so functions, lines and files keep
+ * the numbers that they have there. */
+function partOf({ tree: all, names }: CallTree, siteNode: Uint32Array): CallTree {
+    const tree: Tree = { ...all, siteNode };
+    checkTree(tree);
+    return { tree, passes: new TreePasses(tree), names };
+}
+
+/* A figure that is looked at, not recorded: resident bytes of call paths at the last look that saw them. */
+export const RESIDENT = "resident_bytes";
+const residentMetric: Metric = { name: RESIDENT, title: "resident", help: "Bytes of live blocks that were in memory at the last look at the process",
+                                 unit: "bytes", merge: "sum", recorded: true };
+
+async function residentColumn(profile: Profile): Promise<Float64Array> {
+    const [{ tree }, document] = await Promise.all([profile.callTree(), profile.columns("residency")]);
+    const sample = whole(document, "sample"), node = whole(document, "node"), bytes = numbers(document, RESIDENT);
+    const last = sample.reduce((a, b) => Math.max(a, b), 0);
+    const siteOf = new Map<number, number>();
+    tree.siteNode.forEach((at, site) => siteOf.set(at, site));
+    const column = new Float64Array(tree.siteNode.length);
+    for (let row = 0; row < node.length; row++) {
+        const site = siteOf.get(node[row]!);
+        if (site !== undefined && sample[row] === last) column[site]! += bytes[row]!;
+    }
+    return column;
 }
 
 /* The passes run without asking; so what would lead them astray is refused here. */

@@ -5,21 +5,26 @@
 export interface Suppression { text: string; matches: (frames: readonly Frame[]) => boolean }
 export interface Frame { name: string; file: string; module: string }
 
-function glob(pattern: string, anchored: boolean): RegExp {
+function glob(pattern: string, begins = true, ends = true): RegExp {
     const body = pattern.slice(0, 2000).replace(/[.+^${}()|[\]\\]/g, "\\$&").replaceAll("*", ".*").replaceAll("?", ".");
-    return new RegExp(anchored ? `^${body}$` : body.replace(/\\\^/g, "^"), "s");
+    return new RegExp(`${begins ? "^" : ""}${body}${ends ? "$" : ""}`, "s");
 }
 
 function lsan(pattern: string): Suppression {
-    const expression = glob(pattern.replace(/^\^/, "").replace(/\$$/, ""), pattern.startsWith("^") && pattern.endsWith("$"));
+    const expression = glob(pattern.replace(/^\^/, "").replace(/\$$/, ""), pattern.startsWith("^"), pattern.endsWith("$"));
     return { text: `leak:${pattern}`, matches: (frames) => frames.some((frame) => expression.test(frame.name) || expression.test(frame.file) || expression.test(frame.module)) };
 }
+
+/* As src/budget/suppressions.c has them. */
+const allocators = ["malloc", "calloc", "realloc", "reallocarray", "memalign", "aligned_alloc", "posix_memalign", "valloc", "_Znwm", "_Znam",
+    "_ZnwmSt11align_val_t", "_ZnamSt11align_val_t", "_ZnwmRKSt9nothrow_t", "_ZnamRKSt9nothrow_t"];
 
 interface Step { any?: true; fun?: RegExp; obj?: RegExp }
 
 function follows(steps: readonly Step[], frames: readonly Frame[]): boolean {
-    /* reached[s]: the first s steps fit the frames so far */
+    /* reached[s]: the first s steps fit the frames so far. Our paths begin where malloc was called. */
     let reached = new Set([0]);
+    for (let at = 0; steps[at]?.fun && allocators.some((name) => steps[at]!.fun!.test(name)); at++) reached.add(at + 1);
     const skip = (set: Set<number>) => {
         for (const at of set) if (steps[at]?.any) set.add(at + 1);
         return set;
@@ -43,7 +48,7 @@ function valgrind(lines: readonly string[]): Suppression | null {
     const kind = lines[1] ?? "";
     if (!/:Leak$/.test(kind)) return null;
     const steps = lines.slice(2).flatMap((line): Step[] =>
-        line === "..." ? [{ any: true }] : line.startsWith("fun:") ? [{ fun: glob(line.slice(4), true) }] : line.startsWith("obj:") ? [{ obj: glob(line.slice(4), true) }] : []);
+        line === "..." ? [{ any: true }] : line.startsWith("fun:") ? [{ fun: glob(line.slice(4)) }] : line.startsWith("obj:") ? [{ obj: glob(line.slice(4)) }] : []);
     return steps.length ? { text: lines[0] ?? "", matches: (frames) => follows(steps, frames) } : null;
 }
 

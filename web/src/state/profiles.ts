@@ -1,7 +1,6 @@
 /* The profiles that are open, and what the page's state selects of them. */
 import { computed, effect, signal } from "@preact/signals";
 import type { DataSource } from "../data/source.ts";
-import type { Summary } from "../data/types.ts";
 import { rangeLevels } from "../model/curves.ts";
 import { Profile, RANGE, type CallTree } from "../model/profile.ts";
 import type { Unit } from "../model/units.ts";
@@ -15,12 +14,20 @@ export const profileNames = signal<DataSource["profiles"]>([]);
 export const asksServer = signal(false);
 
 const watched = new Set<number>();
-let generation = 0;
+const loading = new Map<number, number>(); /* by profile: the last reading of it that began */
 
 async function load(index: number): Promise<void> {
+    const turn = (loading.get(index) ?? 0) + 1;
+    loading.set(index, turn);
     try {
-        const summary = await source.json<Summary>(index, "summary");
-        open.value = new Map(open.peek()).set(index, new Profile(source, index, summary, ++generation));
+        const { summary, generation } = await source.summary(index);
+        if (loading.get(index) !== turn) return;
+        let asked = false;
+        const outdated = () => {
+            if (!asked && loading.get(index) === turn) void load(index);
+            asked = true;
+        };
+        open.value = new Map(open.peek()).set(index, new Profile(source, index, summary, generation, outdated));
         failure.value = null;
         if (summary.state === "recording" && !watched.has(index)) {
             watched.add(index);
@@ -45,17 +52,83 @@ export function wantProfile(index: number): void {
     if (!open.peek().has(index)) void load(index);
 }
 
-export const profile = computed(() => open.value.get(state.value.profile) ?? null);
+/* The number of a rank's own profile, if it is served or in the file; -1: it is not. */
+export function profileOfRank(job: number, rank: number): number {
+    return profileNames.value.findIndex((each) => each.kind === "rank" && each.job === job && each.rank_id === rank);
+}
+
+/* The number of the profile that is shown: of a job with one rank chosen, the rank's. */
+export const shownIndex = computed(() => {
+    const { profile: index, rank } = state.value;
+    const own = rank >= 0 ? profileOfRank(index, rank) : -1;
+    return own >= 0 ? own : index;
+});
+export const profile = computed(() => open.value.get(shownIndex.value) ?? null);
+/* All of the job, whichever rank is chosen. */
+export const wholeJob = computed(() => open.value.get(state.value.profile) ?? null);
 /* That with which it is compared. */
 export const other = computed(() => (state.value.other < 0 ? null : (open.value.get(state.value.other) ?? null)));
+
+/* The range of time that is chosen, in whole ns of the profile; null: all of it, or none that makes sense. */
+const range = computed<string | null>(() => {
+    const { from, to } = state.value, of = profile.value;
+    if ((from < 0 && to < 0) || !of?.has("window")) return null;
+    const low = Math.round(Math.max(0, from)), high = to < 0 ? Math.ceil(of.durationNs) : Math.round(to);
+    return high > low ? `${low}-${high}` : null;
+});
+
+/* Of a trace: the profile of what happened in the range; null: no range, or no trace. */
+export interface RangeProfile { of: Profile; range: string; profile: Profile | null; failure: string | null }
+const replayed = signal<RangeProfile | null>(null);
+const WINDOWS = 8;
+const REST_MS = 200; /* a range that is still being dragged is not asked for */
+
+function followRange(): void {
+    const known = new Map<string, Profile>();
+    let last: Profile | null = null;
+    effect(() => {
+        const of = profile.value, wanted = range.value;
+        if (of !== last) known.clear();
+        last = of;
+        if (!of || !wanted) {
+            replayed.value = null;
+            return;
+        }
+        replayed.value = { of, range: wanted, profile: known.get(wanted) ?? null, failure: null };
+        if (known.has(wanted)) return;
+        const stop = new AbortController();
+        const timer = setTimeout(() => {
+            const [from, to] = wanted.split("-").map(Number) as [number, number];
+            of.windowOf(from, to, stop.signal).then((window) => {
+                known.set(wanted, window);
+                if (known.size > WINDOWS) known.delete(known.keys().next().value!);
+                if (!stop.signal.aborted) replayed.value = { of, range: wanted, profile: window, failure: null };
+            }, (error: unknown) => {
+                if (!stop.signal.aborted) replayed.value = { of, range: wanted, profile: null, failure: error instanceof Error ? error.message : String(error) };
+            });
+        }, REST_MS);
+        return () => {
+            clearTimeout(timer);
+            stop.abort();
+        };
+    });
+}
+
+/* What a trace says of the range that is chosen; null: nothing is chosen, or this is no trace (a range shows
+ * in levels of call paths, then: `rangeShown`). */
+export const inRange = computed<RangeProfile | null>(() => {
+    const now = replayed.value;
+    return now && now.of === profile.value && now.range === range.value ? now : null;
+});
 
 export function startProfiles(from: DataSource): void {
     source = from;
     profileNames.value = from.profiles;
     asksServer.value = from.asks;
+    followRange();
     const asked = new Set<number>();
     effect(() => {
-        for (const index of [state.value.profile, state.value.other])
+        for (const index of [state.value.profile, shownIndex.value, state.value.other])
             if (index >= 0 && index < from.profiles.length && !asked.has(index)) {
                 asked.add(index);
                 void load(index);
@@ -82,7 +155,7 @@ export interface Shown { metric: string; title: string; unit: Unit; column: Floa
 /* Is a range chosen, and is there something to say of it by call path? A metric that somebody has chosen is
  * of the whole run: metrics are not kept over time. */
 export function rangeShown(of: Profile): boolean {
-    return (state.value.from >= 0 || state.value.to >= 0) && of.has("curves") && of.has("timeline") && !state.value.metric;
+    return !of.window && (state.value.from >= 0 || state.value.to >= 0) && of.has("curves") && of.has("timeline") && !state.value.metric;
 }
 
 /* What views of call paths show: the metric, or the levels at the highest moment of the range. */

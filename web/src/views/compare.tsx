@@ -1,8 +1,9 @@
 /* Before and after: what grew and what shrank, by function, by call path and over time. */
 import { useMemo } from "preact/hooks";
 import type { JSX } from "preact";
-import { differenceColour, diffFlames, pairFunctions, type DiffFlame, type Pair } from "../model/compare.ts";
+import { differenceColour, diffFlames, pairFunctions, valuesOf, type DiffFlame, type Pair } from "../model/compare.ts";
 import { buildFlame } from "../model/flame.ts";
+import { identities } from "../model/identity.ts";
 import { shortName, type Profile } from "../model/profile.ts";
 import { bytes, duration, exact, format, share, type Unit } from "../model/units.ts";
 import { metricOr, other, profileNames } from "../state/profiles.ts";
@@ -24,7 +25,7 @@ export function CompareView({ profile }: ViewProps): JSX.Element {
     return (
         <>
             <div class="bar-row">
-                <label>before <select style={{ margin: "0 8px 0 4px" }} aria-label="Before" value={state.value.profile} onChange={(event) => go({ profile: Number(event.currentTarget.value), fn: -1, node: -1 })}>
+                <label>before <select style={{ margin: "0 8px 0 4px" }} aria-label="Before" value={profile.index} onChange={(event) => go({ profile: Number(event.currentTarget.value), rank: -1, fn: -1, node: -1 })}>
                     {names.map((each, at) => <option key={at} value={at}>{each.name}</option>)}</select></label>
                 <label>after <select style={{ margin: "0 8px 0 4px" }} aria-label="After" value={state.value.other} onChange={(event) => go({ other: Number(event.currentTarget.value) })}>
                     <option value={-1}>choose…</option>{names.map((each, at) => <option key={at} value={at}>{each.name}</option>)}</select></label>
@@ -52,11 +53,14 @@ function Comparison({ before, after }: { before: Profile; after: Profile }): JSX
     const loaded = useLoaded(async () => {
         if (!after.metric(metric)?.recorded) throw new Error(`“${before.titleOf(metric)}” was not recorded in ${profileNames.value[after.index]?.name}.`);
         const [a, b, columnA, columnB] = await Promise.all([before.callTree(), after.callTree(), before.column(metric), after.column(metric)]);
-        const values = (of: typeof a, column: Float64Array) => (inclusive ? of.passes.inclusiveByKey(column, null, hide) : of.passes.exclusiveByKey(column, null, hide));
-        const pairs = pairFunctions(values(a, columnA), (key) => a.names.ofKey(key), values(b, columnB), (key) => b.names.ofKey(key), scale);
+        const executable = (profile: Profile) => String(profile.summary.meta["executable"] ?? "");
+        const { names, byKey, byLine } = identities({ tree: a, executable: executable(before) }, { tree: b, executable: executable(after) });
+        const pairs = pairFunctions(names, valuesOf(a, byLine[0], byKey[0], names.length, columnA, inclusive, hide),
+            valuesOf(b, byLine[1], byKey[1], names.length, columnB, inclusive, hide), scale);
         const options = { hide, collapse: state.value.collapse, inverted: false, least: 0.0005, most: 30_000 };
-        const flame = shown === "flame" ? diffFlames(buildFlame(a.tree, a.passes, columnA, null, options), { name: (line) => a.names.ofLine(line), place: (line) => a.names.place(line) },
-            buildFlame(b.tree, b.passes, columnB, null, options), { name: (line) => b.names.ofLine(line), place: (line) => b.names.place(line) }, scale) : null;
+        const namer = (of: typeof a, lines: Uint32Array) => ({ identity: (line: number) => lines[line]!, name: (identity: number) => names[identity]!, place: (line: number) => of.names.place(line) });
+        const flame = shown === "flame" ? diffFlames(buildFlame(a.tree, a.passes, columnA, null, options), namer(a, byLine[0]),
+            buildFlame(b.tree, b.passes, columnB, null, options), namer(b, byLine[1]), scale) : null;
         const sum = (column: Float64Array) => column.reduce((total, value) => total + (value || 0), 0);
         return { pairs, flame, totalBefore: sum(columnA), totalAfter: sum(columnB) * scale };
     }, [before, after, metric, hide, inclusive, scale, shown, state.value.collapse]);
@@ -95,7 +99,7 @@ function Pairs({ pairs, unit }: { pairs: Pair[]; unit: Unit }): JSX.Element {
           show: (row) => (!row.before ? "new" : !row.after ? "gone" : share((row.after - row.before) / row.before)) },
         { id: "name", title: "function", width: "minmax(240px, 1fr)", text: (row) => row.name, show: (row) => shortName(row.name) },
     ], [unit]);
-    return <Table name="compare" label="Functions before and after" rows={rows} columns={columns} sort={sort || "-delta"} onSort={(next) => go({ sort: next }, "replace")} rowKey={(row) => row.name} empty="Neither has anything of this metric." />;
+    return <Table name="compare" label="Functions before and after" rows={rows} columns={columns} sort={sort || "-delta"} onSort={(next) => go({ sort: next }, "replace")} rowKey={(row) => String(row.identity)} empty="Neither has anything of this metric." />;
 }
 
 function Difference({ flame, unit }: { flame: DiffFlame; unit: Unit }): JSX.Element {

@@ -2,6 +2,7 @@
 import { useMemo } from "preact/hooks";
 import type { JSX } from "preact";
 import { buildFlame, type Flame } from "../model/flame.ts";
+import { isStriped, moduleColour } from "../model/palette.ts";
 import { baseName, shortName, type CallTree } from "../model/profile.ts";
 import { duration, exact, format, share } from "../model/units.ts";
 import { focusKey, profileNames, shownColumn, shownMetric, wantedSites } from "../state/profiles.ts";
@@ -10,6 +11,7 @@ import { theme } from "../state/theme.ts";
 import { getOption, withOptions } from "../state/url.ts";
 import { flameToSvg, Icicle } from "../widgets/icicle.tsx";
 import { saveCanvas, saveText } from "../widgets/save.ts";
+import { csvCell } from "../widgets/save_chart.tsx";
 import { Ready, useLoaded } from "../widgets/states.tsx";
 import { showMenu } from "../widgets/tooltip.tsx";
 import { functionMenu } from "./functions.tsx";
@@ -17,16 +19,6 @@ import type { ViewProps } from "./registry.ts";
 
 const lifeColumns = ["lifetime_sum_ns", "free_count", "alloc_count", "realloc_count"];
 
-const palettes = {
-    light: ["#a6cee8", "#f5c59b", "#a5dcc5", "#e8c3dc", "#cfe6f7", "#f7dc9b", "#dfd691", "#ccd0d6", "#c9bfe6", "#f2b8ad"],
-    dark: ["#24577c", "#7a4520", "#1d6650", "#70425e", "#31708f", "#7b5c14", "#625a18", "#4a525b", "#4d4280", "#7d3d30"],
-};
-
-/* The same module has the same colour whatever else is shown. */
-function moduleColour(module: number, dark: boolean): string {
-    const palette = palettes[dark ? "dark" : "light"];
-    return palette[(module < 0 ? 7 : module) % palette.length]!;
-}
 
 /* From short-lived (light) to long-lived (dark; in the dark theme the other way): powers of ten of the mean
  * lifetime of blocks that were freed. */
@@ -84,11 +76,13 @@ function FlameGraph({ of, flame, metric, profile }: ViewProps & { of: CallTree; 
     const name = (at: number) => (at === 0 ? `all ${format(total, unit)}` : shortName(names.ofLine(flame.frames[at]!.line)));
     const byLife = getOption(state.value, "colour") === "life";
     const moduleOf = (at: number) => tree.codeModule[names.codeOfLine(flame.frames[at]!.line)]!;
+    const placeOf = (at: number) => (moduleOf(at) < 0 ? -1 : names.placeOfModule(moduleOf(at)));
     const fill = useMemo(() => (at: number) => {
         if (at === 0) return dark ? "#0f1113" : "#eceef1";
         const { more } = flame.frames[at]!;
-        return byLife && more.length ? lifeColour(more[0]!, more[1]!, dark) : moduleColour(moduleOf(at), dark);
+        return byLife && more.length ? lifeColour(more[0]!, more[1]!, dark) : moduleColour(placeOf(at), dark);
     }, [flame, dark, byLife]);
+    const striped = useMemo(() => (at: number) => at > 0 && !byLife && isStriped(placeOf(at)), [flame, byLife]);
     const found = useMemo(() => {
         if (!search) return null;
         const wanted = search.toLowerCase();
@@ -120,36 +114,44 @@ function FlameGraph({ of, flame, metric, profile }: ViewProps & { of: CallTree; 
     if (!total) return <div class="empty">No call path has any “{profile.titleOf(metric)}”{state.value.fn >= 0 || state.value.node >= 0 ? " in this focus" : ""}.</div>;
     return (
         <>
-            <Icicle flame={flame} label={`Flame graph of ${profile.titleOf(metric)}, ${flame.frames.length} frames`} name={name} fill={fill} tip={tip}
+            <Icicle flame={flame} label={`Flame graph of ${profile.titleOf(metric)}, ${flame.frames.length} frames`} name={name} fill={fill} striped={striped} tip={tip}
                 matches={found?.matches ?? null} zoom={zoom} upwards={getOption(state.value, "up") === "1"} epoch={theme.value}
                 onZoom={(at) => go({ opt: withOptions(state.value, { zoom: at ? String(at) : undefined }) })}
                 onMenu={(at, x, y) => at > 0 && showMenu(x, y, functionMenu(flame.frames[at]!.key, names.ofLine(flame.frames[at]!.line)))} />
             <div class="bar-row dim">
                 <span>{exact(flame.frames.length - 1, "count")} frames{flame.cut ? `; ${exact(flame.cut, "count")} too narrow to be opened further` : ""}</span>
                 {found && <span data-found title={exact(found.value, unit)}>search: <b>{format(found.value, unit)}</b> ({share(found.value / total)})</span>}
-                <Legend flame={flame} byLife={byLife} dark={dark} module={(at) => names.module(moduleOf(at)) ?? ""} fill={fill} />
+                <Legend flame={flame} byLife={byLife} dark={dark} module={(at) => names.module(moduleOf(at)) ?? ""} fill={fill} striped={striped} />
                 <span style={{ flex: 1 }} />
-                <button class="plain" onClick={() => saveText("flame.svg", "image/svg+xml", flameToSvg(flame, 1600, name, fill))}>SVG</button>
+                <span style={{ whiteSpace: "nowrap" }}><button class="plain" onClick={() => saveText("flame.svg", "image/svg+xml", flameToSvg(flame, 1600, name, fill, striped))}>SVG</button>
                 <button class="plain" onClick={() => saveCanvas("flame.png", document.querySelector<HTMLCanvasElement>(".icicle canvas")!)}>PNG</button>
-                <button class="plain" onClick={() => saveText("flame.folded", "text/plain", folded(flame, names.ofKey.bind(names)))}>folded stacks</button>
+                <button class="plain" onClick={() => saveText("flame.csv", "text/csv", flameToCsv(flame, of))}>CSV</button>
+                <button class="plain" onClick={() => saveText("flame.folded", "text/plain", folded(flame, names.ofKey.bind(names)))}>folded stacks</button></span>
             </div>
         </>
     );
 }
 
 /* What the colours mean: of modules those with most. */
-function Legend({ flame, byLife, dark, module, fill }: { flame: Flame; byLife: boolean; dark: boolean; module: (at: number) => string; fill: (at: number) => string }): JSX.Element {
+function Legend({ flame, byLife, dark, module, fill, striped }: { flame: Flame; byLife: boolean; dark: boolean; module: (at: number) => string; fill: (at: number) => string; striped: (at: number) => boolean }): JSX.Element {
     const modules = useMemo(() => {
-        const known = new Map<string, { tone: string; self: number }>();
+        const known = new Map<string, { tone: string; stripes: boolean; self: number }>();
         for (let at = 1; at < flame.frames.length && !byLife; at++) {
             const name = module(at), entry = known.get(name);
             if (entry) entry.self += flame.frames[at]!.self + 1;
-            else known.set(name, { tone: fill(at), self: flame.frames[at]!.self + 1 });
+            else known.set(name, { tone: fill(at), stripes: striped(at), self: flame.frames[at]!.self + 1 });
         }
-        return [...known].filter(([name]) => name).sort((a, b) => b[1].self - a[1].self).slice(0, 6).map(([name, { tone }]): [string, string] => [baseName(name), tone]);
+        return [...known].filter(([name]) => name).sort((a, b) => b[1].self - a[1].self).slice(0, 6).map(([name, { tone, stripes }]): [string, string] => [baseName(name), stripes ? `repeating-linear-gradient(90deg, #00000059 0 1.5px, ${tone} 1.5px 5px)` : tone]);
     }, [flame, byLife, fill]);
     const entries = byLife ? [...lifeSteps.map(([, title], at): [string, string] => [at < 8 ? `< ${title}` : title, lifeRamp[dark ? "dark" : "light"][at]!]), ["never freed", neverFreed[dark ? "dark" : "light"]] as [string, string]] : modules;
     return <span class="legend" style={{ padding: 0 }}>{entries.map(([title, tone]) => <span key={title}><span class="swatch" style={{ background: tone }} />{title}</span>)}</span>;
+}
+
+/* A row for each frame: its parent's number, what it is, and its figures. */
+function flameToCsv(flame: Flame, { names, tree }: CallTree): string {
+    const rows = flame.frames.map((frame, at) => at === 0 ? [0, "", 0, "all", "", "", frame.value, frame.self]
+        : [at, frame.parent, frame.depth, names.ofLine(frame.line), names.place(frame.line), names.module(tree.codeModule[names.codeOfLine(frame.line)]!) ?? "", frame.value, frame.self]);
+    return ["frame,parent,depth,function,place,module,value,self", ...rows.map((row) => row.map(csvCell).join(","))].join("\n") + "\n";
 }
 
 /* "main;solve;push_back 1234", as flame graph tools read it: every frame with something of its own, or

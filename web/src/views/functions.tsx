@@ -44,7 +44,7 @@ function FunctionsTable({ rows, columns, metric, search, sort, of }: { rows: Fun
         { id: "file", title: "File", width: "minmax(90px, 1fr)", text: (row) => row.file, show: (row) => baseName(row.file) },
         { id: "module", title: "Module", width: "minmax(90px, 0.7fr)", text: (row) => row.module, show: (row) => baseName(row.module) },
     ], [columns.join(), metric, most, profile]);
-    const available = [...profile.summary.metrics.filter((each) => each.recorded && each.merge === "sum" && each.unit !== "variance"), ...profile.summary.derived];
+    const available = [...profile.metrics.filter((each) => each.recorded && each.merge === "sum" && each.unit !== "variance"), ...profile.summary.derived];
     return (
         <>
             <div class="bar-row">

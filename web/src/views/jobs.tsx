@@ -6,7 +6,7 @@ import { numbers, whole } from "../data/columns.ts";
 import type { Profile } from "../model/profile.ts";
 import { baseName } from "../model/profile.ts";
 import { bytes, count, duration, exact, format, share } from "../model/units.ts";
-import { profileAt, profileNames, wantProfile } from "../state/profiles.ts";
+import { profileAt, profileNames, profileOfRank, wantProfile } from "../state/profiles.ts";
 import { go, link, state } from "../state/state.ts";
 import { getOption, withOptions } from "../state/url.ts";
 import { Bars, HeatMap, type HeatCell } from "../widgets/bars.tsx";
@@ -63,7 +63,7 @@ function JobPage({ profile, job }: ViewProps & { job: Job }): JSX.Element {
             <div class="pad"><Card title="Ranks × time: highest live bytes; click a rank to compare it with another"><RanksOverTime job={job} /></Card></div>
             <Sides profile={profile} job={job} />
             <Scaling />
-            <div style={{ height: "340px", display: "flex", flexDirection: "column" }}><RankTable job={job} /></div>
+            <div style={{ height: "340px", display: "flex", flexDirection: "column" }}><RankTable of={profile} job={job} /></div>
         </div>
     );
 }
@@ -74,8 +74,8 @@ function Distribution({ peaks }: { peaks: number[] }): JSX.Element {
         const width = (high - low) / bins || 1;
         const counts = new Array<number>(high > low ? bins : 1).fill(0);
         for (const peak of peaks) counts[Math.min(counts.length - 1, Math.floor((peak - low) / width))]!++;
-        return counts.map((value, at) => ({ label: bytes(low + at * width), value, tip: `${value} ranks from ${bytes(low + at * width)}` }));
-    }, [peaks.length]);
+        return counts.map((value, at) => ({ label: bytes(low + at * width), value, tip: `${value === 1 ? "1 rank" : `${value} ranks`} from ${bytes(low + at * width)} to ${bytes(low + (at + 1) * width)}` }));
+    }, [peaks.join()]);
     return peaks.length > 1 ? <Bars name="high-water-marks" label="Ranks by high-water mark" bars={bars} height={130} format={(value) => count(Math.round(value))} /> : <></>;
 }
 
@@ -132,15 +132,10 @@ function sides(job: Job): [number, number] {
     return [chosen("a", known[0]?.id ?? 0), chosen("b", known.at(-1)?.id ?? 0)];
 }
 
-/* The number of a rank's own profile, if it is served or in the file; -1: it is not. */
-function profileOfRank(job: Profile, rank: Rank): number {
-    return profileNames.value.findIndex((each) => each.kind === "rank" && each.job === job.index && each.rank_id === rank.id);
-}
-
 function Functions({ profile, ranks }: ViewProps & { ranks: readonly [Rank, Rank] }): JSX.Element {
-    const [a, b] = ranks.map((rank) => profileOfRank(profile, rank)) as [number, number];
+    const [a, b] = ranks.map((rank) => profileOfRank(profile.index, rank.id)) as [number, number];
     if (a < 0 || b < 0 || a === b) return <p class="dim">Which functions differ: serve both ranks' profiles and open Compare: {ranks.map((rank) => baseName(rank.file)).join(", ")}</p>;
-    return <p><a href={link({ view: "compare", profile: b, other: a, fn: -1, node: -1 })}>Which functions differ</a></p>;
+    return <p><a href={link({ view: "compare", profile: b, other: a, rank: -1, fn: -1, node: -1 })}>Which functions differ</a></p>;
 }
 
 function Sides({ profile, job }: ViewProps & { job: Job }): JSX.Element {
@@ -160,7 +155,7 @@ function Sides({ profile, job }: ViewProps & { job: Job }): JSX.Element {
         <select aria-label={`Rank ${name}`} value={value} onChange={(event) => go({ opt: withOptions(state.value, { [name]: event.currentTarget.value }) }, "replace")}>
             {job.ranks.map((rank) => <option key={rank.id} value={rank.id}>rank {rank.rank}{rank.beside ? ` (${baseName(rank.file)})` : ""}</option>)}</select>);
     const rows: [string, keyof Rank, "bytes" | "count" | "ns"][] = [["high-water mark", "peak_bytes", "bytes"], ["reached at", "peak_ns", "ns"], ["of it MPI's", "mpi_peak_bytes", "bytes"], ["resident at most", "resident_peak_bytes", "bytes"],
-        ["never freed", "live_bytes", "bytes"], ["asked for in all", "alloc_bytes", "bytes"], ["allocations", "alloc_count", "count"], ["ran for", "duration_ns", "ns"]];
+        ["never freed", "live_bytes", "bytes"], ["asked for, reallocations too", "alloc_bytes", "bytes"], ["allocations and reallocations", "alloc_count", "count"], ["ran for", "duration_ns", "ns"]];
     return (
         <div class="split">
             <Card title="Two ranks over their run time" tools={<>{choose("a", a)} {choose("b", b)}</>}><Plot name="two-ranks" label="Live bytes of two ranks" x={plot.x} formatX={share} series={plot.series} height={220} range={null} /></Card>
@@ -180,19 +175,26 @@ function Scaling(): JSX.Element {
     const jobs = profileNames.value.map((_, at) => profileAt(at)).filter((each): each is Profile => !!each?.has("ranks"));
     const loaded = useLoaded(() => Promise.all(jobs.map(async (profile) => {
         const peaks = (await loadJob(profile)).ranks.flatMap((rank) => (rank.beside || rank.peak_bytes === null ? [] : [rank.peak_bytes]));
-        return { ranks: peaks.length, most: Math.max(...peaks), mean: peaks.reduce((a, b) => a + b, 0) / peaks.length };
+        const sum = peaks.reduce((a, b) => a + b, 0);
+        return { index: profile.index, name: profileNames.value[profile.index]?.name ?? "", ranks: peaks.length, most: peaks.reduce((a, b) => Math.max(a, b), 0), mean: peaks.length ? sum / peaks.length : 0, sum };
     })), [jobs.length]);
     if (jobs.length < 2) return <></>;
     return (
         <Ready of={loaded}>{(sizes) => {
-            const sorted = sizes.slice().sort((a, b) => a.ranks - b.ranks);
-            return <div class="pad"><Card title="Memory of a rank over the jobs that are open"><table><thead><tr><th class="number">ranks</th><th class="number">highest</th><th class="number">mean</th></tr></thead>
-                <tbody>{sorted.map((each) => <tr key={each.ranks}><td class="number">{each.ranks}</td><td class="number">{bytes(each.most)}</td><td class="number">{bytes(each.mean)}</td></tr>)}</tbody></table></Card></div>;
+            const sorted = sizes.filter((each) => each.ranks > 0).sort((a, b) => a.ranks - b.ranks), first = sorted[0];
+            if (!first) return <></>;
+            const highest = sorted.reduce((best, each) => Math.max(best, each.most), 1);
+            return <div class="pad"><Card title="Memory of a rank over the jobs that are open"><table aria-label="Scaling" style={{ width: "100%" }}>
+                <thead><tr><th style={{ textAlign: "left" }}>job</th><th class="number">ranks</th><th style={{ width: "24%" }}><span class="dim">highest rank's</span></th><th class="number">high-water mark</th><th class="number">mean of a rank's</th><th class="number" title="The mean against that of the job with fewest ranks: with a problem of one size it should fall as ranks are added">mean, of the smallest job's</th><th class="number">of all ranks together</th></tr></thead>
+                <tbody>{sorted.map((each) => <tr key={each.index} style={each.index === state.value.profile ? { fontWeight: 600 } : {}}><td class="nowrap">{each.name}</td><td class="number">{each.ranks}</td>
+                    <td style={{ padding: "0 8px" }}><div style={{ height: "10px", width: `${(100 * each.most) / highest}%`, background: "var(--data-1)" }} /></td>
+                    <td class="number" title={exact(each.most, "bytes")}>{bytes(each.most)}</td><td class="number" title={exact(Math.round(each.mean), "bytes")}>{bytes(each.mean)}</td>
+                    <td class="number">{each === first ? "" : share(each.mean / first.mean)}</td><td class="number" title={exact(each.sum, "bytes")}>{bytes(each.sum)}</td></tr>)}</tbody></table></Card></div>;
         }}</Ready>
     );
 }
 
-function RankTable({ job }: { job: Job }): JSX.Element {
+function RankTable({ of, job }: { of: Profile; job: Job }): JSX.Element {
     const most = job.ranks.reduce((best, rank) => Math.max(best, rank.peak_bytes ?? 0), 1);
     const node = (id: number) => job.nodes.find((each) => each.id === id)?.name ?? "";
     const columns: Column<Rank>[] = [
@@ -200,11 +202,11 @@ function RankTable({ job }: { job: Job }): JSX.Element {
         { id: "peak_bytes", title: "high-water mark", width: "130px", unit: "bytes", number: (row) => row.peak_bytes, fill: (row) => (row.peak_bytes ?? 0) / most },
         { id: "peak_ns", title: "at", width: "90px", unit: "ns", number: (row) => row.peak_ns }, { id: "mpi_peak_bytes", title: "of it MPI's", width: "110px", unit: "bytes", number: (row) => row.mpi_peak_bytes },
         { id: "resident_peak_bytes", title: "resident", width: "100px", unit: "bytes", number: (row) => row.resident_peak_bytes }, { id: "live_bytes", title: "never freed", width: "100px", unit: "bytes", number: (row) => row.live_bytes },
-        { id: "alloc_count", title: "allocations", width: "100px", number: (row) => row.alloc_count }, { id: "duration_ns", title: "ran", width: "90px", unit: "ns", number: (row) => row.duration_ns },
+        { id: "alloc_count", title: "calls", hint: "Allocations and reallocations", width: "100px", number: (row) => row.alloc_count }, { id: "duration_ns", title: "ran", width: "90px", unit: "ns", number: (row) => row.duration_ns },
         { id: "node", title: "node", width: "minmax(100px, 1fr)", text: (row) => node(row.node) }, { id: "state", title: "state", width: "100px", text: (row) => row.state },
         { id: "file", title: "file", width: "minmax(120px, 1fr)", text: (row) => row.file, show: (row) => baseName(row.file) },
     ];
     const wanted = state.value.search.toLowerCase();
     return <Table name="ranks" label="Ranks" rows={job.ranks.filter((rank) => `${rank.rank} ${rank.file} ${node(rank.node)} ${rank.state}`.toLowerCase().includes(wanted))} columns={columns} sort={state.value.sort || "rank"}
-        onSort={(sort) => go({ sort }, "replace")} rowKey={(row) => row.id} foot={<span>{duration(job.ranks.reduce((sum, rank) => sum + (rank.duration_ns ?? 0), 0))} of run time in all</span>} />;
+        onSort={(sort) => go({ sort }, "replace")} rowKey={(row) => row.id} selected={state.value.rank} onSelect={(row) => profileOfRank(of.index, row.id) >= 0 && go({ rank: row.id, fn: -1, node: -1, thread: -1 }, "replace")} foot={<span>A click chooses a rank for all views · {duration(job.ranks.reduce((sum, rank) => sum + (rank.duration_ns ?? 0), 0))} of run time in all</span>} />;
 }

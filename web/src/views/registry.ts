@@ -26,7 +26,9 @@ export interface View {
     group: string;
     show: ComponentType<ViewProps>;
     has: (profile: Profile) => boolean;
-    range?: "shown" | "curves"; /* of time: the view shows it, or the levels in it; else it does nothing here */
+    range?: "shown" | "curves" | "whole"; /* of time: the view shows it, or the levels in it, or all of the run
+                                           * even of a trace; else it does nothing here but of a trace */
+    job?: boolean; /* the view shows all of a job where one rank is chosen */
     threads?: boolean; /* the view shows one thread where one is chosen */
 }
 
@@ -42,10 +44,10 @@ export const views: readonly View[] = [
     { id: "sizes", title: "Sizes and lifetimes", group: "How", show: SizesView, has: (profile) => profile.has("distributions") },
     { id: "realloc", title: "Realloc", group: "How", show: ReallocView, has: (profile) => !!profile.summary.program?.["realloc_count"] },
     { id: "threads", title: "Threads", group: "How", show: ThreadsView, has: (profile) => profile.has("threads"), threads: true },
-    { id: "stacks", title: "Stacks", group: "What else", show: StacksView, has: (profile) => profile.has("threads") },
+    { id: "stacks", title: "Stacks", group: "What else", show: StacksView, has: (profile) => profile.has("threads"), threads: true },
     { id: "globals", title: "Globals and TLS", group: "What else", show: GlobalsView, has: (profile) => profile.has("globals") },
     { id: "resident", title: "Resident", group: "What else", show: ResidentView, has: (profile) => profile.has("samples") || !!profile.summary.samples?.length },
     { id: "leaks", title: "Leaks", group: "What else", show: LeaksView, has: hasSites },
-    { id: "jobs", title: "Job", group: "Several", show: JobsView, has: (profile) => profile.has("ranks") },
-    { id: "compare", title: "Compare", group: "Several", show: CompareView, has: () => profileNames.value.length > 1 },
+    { id: "jobs", title: "Job", group: "Several", show: JobsView, has: (profile) => profile.has("ranks"), range: "whole", job: true },
+    { id: "compare", title: "Compare", group: "Several", show: CompareView, has: () => profileNames.value.length > 1, range: "whole" },
 ];

@@ -131,19 +131,16 @@ function Sizes({ profile, of }: ViewProps & { of: Distributions }): JSX.Element 
     );
 }
 
-/* Intervals of time are of one length; those in which nothing was born are not told. */
-function evenly(xs: readonly number[]): number[] {
-    let step = Infinity;
-    for (let at = 1; at < xs.length; at++) step = Math.min(step, xs[at]! - xs[at - 1]!);
-    const last = xs[xs.length - 1]!, first = xs[0]!;
-    if (!(step > 0) || (last - first) / step > 4096) return [...xs];
-    const known = new Set(xs), all = new Set<number>();
-    for (let x = first; x <= last + step / 2; x += step) {
-        const near = [...[x, Math.round(x)]].find((each) => known.has(each));
-        all.add(near ?? Math.round(x));
-    }
-    for (const x of xs) all.add(x);
-    return [...all].sort((a, b) => a - b);
+/* Intervals of time are of one length, but for rounding; those in which nothing was born are not told. */
+export function evenly(xs: readonly number[]): number[] {
+    let least = Infinity, steps = 0;
+    for (let at = 1; at < xs.length; at++) least = Math.min(least, xs[at]! - xs[at - 1]!);
+    for (let at = 1; at < xs.length; at++) steps += Math.round((xs[at]! - xs[at - 1]!) / least);
+    if (!(steps > 0) || steps > 4096) return [...xs];
+    const first = xs[0]!, step = (xs[xs.length - 1]! - first) / steps;
+    const all = Array.from({ length: steps + 1 }, (_, at) => Math.round(first + at * step));
+    for (const x of xs) all[Math.round((x - first) / step)] = x;
+    return all;
 }
 
 /* Call paths whose blocks may be in a cell: what is kept of each is the smallest and largest size and

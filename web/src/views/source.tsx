@@ -169,16 +169,19 @@ function Leading({ profile, metric, data, file, line }: ViewProps & { metric: st
     const loaded = useLoaded(async () => !group ? null : profile.work(["line", group, metric, focusKey()].join(), async () => {
         const sites = both(lines.sitesThrough(group), data.wanted)!;
         const needed = new Set(detail.flatMap((name) => { const derived = profile.derived(name); return derived ? [...derived.of, ...(derived.by ?? [])] : [name]; }));
+        await Promise.all([...needed].filter((name) => profile.metric(name)?.recorded).map((name) => profile.column(name)));
         const sums = new Map<string, number>();
         for (const name of needed) {
             if (!profile.metric(name)?.recorded) continue;
             const column = await profile.column(name);
             let sum = 0;
-            sites.forEach((wanted, site) => { if (wanted) sum += column[site]!; });
+            for (let site = 0; site < sites.length; site++) if (sites[site]) sum += column[site]!;
             sums.set(name, sum);
         }
         const column = data.column;
-        const order = [...sites.keys()].filter((site) => sites[site] && column[site]! > 0).sort((a, b) => column[b]! - column[a]!);
+        const through: number[] = [];
+        for (let site = 0; site < sites.length; site++) if (sites[site] && column[site]! > 0) through.push(site);
+        const order = through.sort((a, b) => column[b]! - column[a]!);
         const figures = detail.map((name) => { const derived = profile.derived(name); return { name, value: derived ? derive(derived, (part) => sums.get(part) ?? NaN, profile.durationNs) : (sums.get(name) ?? NaN) }; });
         return { figures, spread: await spreadOf(profile, sites), count: order.length, paths: order.slice(0, 8).map((site) => ({ node: of.tree.siteNode[site]!, value: column[site]! })) };
     }), [group, profile, metric, data]);

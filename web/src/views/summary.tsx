@@ -1,12 +1,14 @@
 /* What ran, how it ended, its peak, where resident memory is, what is wrong, and who asked for most. */
 import type { JSX } from "preact";
-import type { Insight, Sample, Top } from "../data/types.ts";
-import { baseName, shortName } from "../model/profile.ts";
+import type { Insight, Top, TopFunction } from "../data/types.ts";
+import { baseName, shortName, type Profile } from "../model/profile.ts";
 import { duration, exact, format, isKnown, share, type Unit } from "../model/units.ts";
 import { go, link } from "../state/state.ts";
 import { theme } from "../state/theme.ts";
 import { colour, useCanvas } from "../widgets/canvas.ts";
+import { csvCell, SaveChart } from "../widgets/save_chart.tsx";
 import { Card, Ready, useLoaded } from "../widgets/states.tsx";
+import { hideTip, showTip } from "../widgets/tooltip.tsx";
 import type { ViewProps } from "./registry.ts";
 
 const ledgerParts: readonly [string, string, string][] = [
@@ -29,7 +31,7 @@ export function SummaryView({ profile }: ViewProps): JSX.Element {
                     <dl class="facts">
                         <dt>Command</dt><dd class="mono">{summary.meta["command"] ?? summary.meta["program"]}</dd>
                         <dt>It</dt><dd class={summary.ended_well ? "" : "bad"}>{summary.end}</dd>
-                        <dt>Ran for</dt><dd title={exact(profile.durationNs, "ns")}>{duration(profile.durationNs)}</dd>
+                        <dt>{profile.window ? "This part took" : "Ran for"}</dt><dd title={exact(profile.durationNs, "ns")}>{duration(profile.durationNs)}</dd>
                         {summary.meta["start_unix_ns"] && <><dt>Began</dt><dd>{new Date(Number(summary.meta["start_unix_ns"]) / 1e6).toLocaleString()}</dd></>}
                         {summary.meta["host"] && <><dt>On</dt><dd>{summary.meta["host"]}, pid {summary.meta["pid"]}</dd></>}
                         {summary.meta["rank"] && <><dt>Rank</dt><dd>{summary.meta["rank"]}{summary.meta["ranks"] ? ` of ${summary.meta["ranks"]}` : ""}</dd></>}
@@ -39,10 +41,13 @@ export function SummaryView({ profile }: ViewProps): JSX.Element {
                 </Card>
                 {summary.spark && <Card title="Memory over time" tools={<a href={link({ view: "timeline" })}>timeline</a>}><Spark profile={profile} /></Card>}
                 </div>
+                <div style={{ display: "grid", gap: "10px", alignContent: "start", minWidth: 0 }}>
                 <Card title="How much">
                     {program ? <Figures profile={profile} /> : <p class="dim">Nothing was saved yet.</p>}
                 </Card>
-                <Ledger samples={summary.samples} />
+                <Peaks profile={profile} />
+                </div>
+                <Ledger of={profile} />
                 <Insights profile={profile} />
                 <TopFunctions profile={profile} />
             </div>
@@ -54,7 +59,7 @@ function Figures({ profile }: ViewProps): JSX.Element {
     const program = profile.summary.program!;
     const rows: [string, string, Unit][] = [
         ["Peak of live blocks", "peak_bytes", "bytes"], ["Resident at most", "resident_peak_bytes", "bytes"],
-        ["Never freed", "live_bytes", "bytes"], ["Asked for in all", "alloc_bytes", "bytes"], ["Allocations", "alloc_count", "count"],
+        [profile.window ? "Alive at its end" : "Never freed", "live_bytes", "bytes"], ["Asked for in all", "alloc_bytes", "bytes"], ["Allocations", "alloc_count", "count"],
         ["Reallocations", "realloc_count", "count"], ["Temporary", "temporary_count", "count"], ["Frees", "free_count", "count"],
         ["Wasted by rounding up", "slack_bytes", "bytes"], ["Threads at once", "threads_peak", "count"], ["Failed", "failed_count", "count"],
     ];
@@ -101,33 +106,84 @@ function Spark({ profile }: ViewProps): JSX.Element {
     return (
         <>
             <div class="chart" style={{ height: "110px" }}><canvas ref={canvas} role="img" aria-label={`Memory over time, at most ${format(most, "bytes")}`} /></div>
-            <div class="legend">
+            <SaveChart name="memory" canvas={() => canvas.current} csv={() => ["ns,live_bytes,resident_bytes", ...spark.requested.map((value, at) => [at * spark.step_ns, value ?? "", spark.physical[at] ?? ""].join(","))].join("\n") + "\n"}>
                 <span><span class="swatch" style={{ background: "var(--data-1)" }} />live blocks</span>
                 {spark.physical.some(isKnown) && <span><span class="swatch" style={{ background: "var(--data-2)" }} />resident</span>}
                 <span class="dim">up to {format(most, "bytes")} in {duration(spark.step_ns * spark.requested.length)}</span>
-            </div>
+            </SaveChart>
         </>
     );
 }
 
-function Ledger({ samples }: { samples: Sample[] | null }): JSX.Element | null {
-    const sample = samples?.filter((each) => each.ledger).at(-1);
+function Ledger({ of }: { of: Profile }): JSX.Element | null {
+    const sample = of.summary.samples?.filter((each) => each.ledger).at(-1);
+    if (of.window) return <Card title="Where resident memory is"><p class="dim">Not known of a part of the run: take the range off.</p></Card>;
     if (!sample?.ledger) return <Card title="Where resident memory is"><p class="dim">Not recorded: /proc was not looked at (--no-looks), or it could not be.</p></Card>;
     const { ledger } = sample;
     const whole = sample.resident_bytes ?? 0;
-    const positive = ledgerParts.filter(([name]) => (ledger[name] ?? 0) > 0);
-    const sum = positive.reduce((total, [name]) => total + ledger[name]!, 0);
     return (
         <Card title={`Where resident memory is (${sample.why})`} tools={<a href={link({ view: "resident" })}>resident</a>}>
-            <div role="img" aria-label="Ledger of resident memory" style={{ display: "flex", height: "22px", border: "1px solid var(--line)" }}>
-                {positive.map(([name, title, tone]) => <div key={name} title={`${title}: ${exact(ledger[name]!, "bytes")}`} style={{ width: `${(100 * ledger[name]!) / sum}%`, background: `var(--${tone})`, minWidth: "1px" }} />)}
-            </div>
-            <dl class="facts" style={{ marginTop: "6px" }}>
+            <LedgerBar ledger={ledger} />
+            <dl class="facts" data-ledger style={{ marginTop: "6px" }}>
                 {ledgerParts.filter(([name]) => ledger[name] !== undefined && (ledger[name] !== 0 || name === "unexplained_bytes")).map(([name, title, tone]) => (
                     <><dt><span class="swatch" style={{ display: "inline-block", width: "10px", height: "10px", background: `var(--${tone})` }} /> {title}</dt>
                         <dd title={exact(ledger[name]!, "bytes")}>{format(ledger[name]!, "bytes")} <span class="dim">{whole ? share(ledger[name]! / whole) : ""}</span></dd></>))}
                 <dt><b>resident</b></dt><dd title={exact(whole, "bytes")}><b>{format(whole, "bytes")}</b> at {duration(sample.time_ns)}</dd>
             </dl>
+        </Card>
+    );
+}
+
+function LedgerBar({ ledger }: { ledger: Record<string, number> }): JSX.Element {
+    const parts = ledgerParts.flatMap(([name, title, tone]) => ((ledger[name] ?? 0) > 0 ? [{ title, tone, bytes: ledger[name]! }] : []));
+    const sum = parts.reduce((total, each) => total + each.bytes, 0);
+    const canvas = useCanvas(({ context, width, height }) => {
+        let left = 0;
+        for (const { tone, bytes } of parts) {
+            const wide = Math.max(1, (bytes / sum) * width);
+            context.fillStyle = colour(tone);
+            context.fillRect(left, 0, wide, height);
+            left += (bytes / sum) * width;
+        }
+    }, [ledger, theme.value]);
+    const at = (event: MouseEvent) => {
+        const area = canvas.current!.getBoundingClientRect();
+        let rest = ((event.clientX - area.left) / area.width) * sum;
+        return parts.find((each) => (rest -= each.bytes) <= 0) ?? parts.at(-1);
+    };
+    return (
+        <>
+            <div class="chart" style={{ height: "22px", border: "1px solid var(--line)" }}><canvas ref={canvas} role="img" aria-label="Ledger of resident memory" onMouseLeave={hideTip}
+                onMouseMove={(event) => {
+                    const part = at(event);
+                    if (part) showTip(event.clientX, event.clientY, `${part.title}: ${exact(part.bytes, "bytes")}`);
+                }} /></div>
+            <SaveChart name="ledger" canvas={() => canvas.current} csv={() => ["part,bytes", ...ledgerParts.flatMap(([name, title]) => (ledger[name] === undefined ? [] : [`${csvCell(title)},${ledger[name]}`]))].join("\n") + "\n"} />
+        </>
+    );
+}
+
+/* The highest moments between which memory went down in good part, and who held most at each. */
+function Peaks({ profile }: ViewProps): JSX.Element | null {
+    const peaks = profile.summary.peaks;
+    if (!peaks?.length) return null;
+    const most = peaks.reduce((best, peak) => Math.max(best, peak.bytes), 1);
+    return (
+        <Card title={peaks.length === 1 ? "One peak" : `${peaks.length} separate peaks`} tools={<a href={link({ view: "timeline" })}>timeline</a>}>
+            <table aria-label="Separate peaks" style={{ width: "100%", tableLayout: "fixed", borderCollapse: "collapse" }}>
+                <tbody>{peaks.map((peak) => {
+                    const first = peak.shares?.[0];
+                    const name = first ? (first.function ?? `[${baseName(first.module ?? "?")}]`) : "";
+                    return (
+                        <tr key={peak.time_ns} style={peak.bytes === most ? { fontWeight: 600 } : {}}>
+                            <td class="number" style={{ width: "84px" }} title={exact(peak.bytes, "bytes")}>{format(peak.bytes, "bytes")}</td>
+                            <td class="nowrap dim" style={{ width: "8em", paddingLeft: "8px" }} title={`${exact(peak.time_ns, "ns")}; before it memory had fallen to ${exact(peak.valley_bytes, "bytes")}`}>after {duration(peak.time_ns)}</td>
+                            <td class="number dim nowrap" style={{ width: "5.4em" }}>{first ? share(first.bytes / peak.bytes) : ""}</td>
+                            <td class="nowrap" style={{ paddingLeft: "8px" }} title={first ? `${name} held most then: ${exact(first.bytes, "bytes")}` : "Who held most then is not known."}>
+                                {first ? <a href={link({ view: "flame", node: profile.window ? -1 : (first.node ?? -1) })}>{shortName(name)}</a> : <span class="dim">not known who held it</span>}</td>
+                        </tr>);
+                })}</tbody>
+            </table>
         </Card>
     );
 }
@@ -148,7 +204,7 @@ function Insights({ profile }: ViewProps): JSX.Element {
                                 <p class="mono" key={at}>{format(path.value, path.unit as Unit)} {path.frames.map((frame) => shortName(frame.function ?? "?")).join(" ← ")}{path.more ? " ← …" : ""}
                                     {path.frames[0]?.file && <> <a href={link({ view: "source", file: path.frames[0].file, line: path.frames[0].line ?? 0 })}>{baseName(path.frames[0].file)}:{path.frames[0].line}</a></>}</p>))}
                         </details>))}
-                    {not_asked.length > 0 && <details><summary class="dim">{not_asked.length} rules could not be asked</summary><dl class="facts">{not_asked.map((each) => <><dt>{each.id}</dt><dd>{each.why}</dd></>)}</dl></details>}
+                    {not_asked.length > 0 && <details><summary class="dim">{not_asked.length === 1 ? "1 rule" : `${not_asked.length} rules`} could not be asked</summary><dl class="facts">{not_asked.map((each) => <><dt>{each.id}</dt><dd>{each.why}</dd></>)}</dl></details>}
                 </>)}</Ready>
         </Card>
     );
@@ -156,6 +212,9 @@ function Insights({ profile }: ViewProps): JSX.Element {
 
 function TopFunctions({ profile }: ViewProps): JSX.Element {
     const loaded = useLoaded(() => profile.json<{ top: Top[] }>("top"), [profile]);
+    /* keys in this resource are the window's own: nobody else knows them */
+    const to = (metric: string, row: TopFunction) =>
+        profile.window ? { view: "functions", metric, fn: -1, search: row.function ?? baseName(row.module ?? "") } : { view: "flame", metric, fn: row.key };
     return (
         <Ready of={loaded}>{({ top }) => (
             <>{top.map((each) => {
@@ -169,10 +228,10 @@ function TopFunctions({ profile }: ViewProps): JSX.Element {
                                     <td class="number" style={{ width: "74px" }} title={exact(row.exclusive, unit)}>{format(row.exclusive, unit)}</td>
                                     <td class="number dim nowrap" style={{ width: "5.4em" }}>{each.total ? share(row.exclusive / each.total) : ""}</td>
                                     <td class="nowrap" style={{ paddingLeft: "8px" }} title={row.function ?? row.module ?? ""}>
-                                        <a href={link({ view: "flame", metric: each.metric, fn: row.key })} onClick={(event) => {
+                                        <a href={link(to(each.metric, row))} onClick={(event) => {
                                             if (event.ctrlKey || event.metaKey) return;
                                             event.preventDefault();
-                                            go({ view: "flame", metric: each.metric, fn: row.key });
+                                            go(to(each.metric, row));
                                         }}>{row.function ? shortName(row.function) : `[${baseName(row.module ?? "?")}]`}</a></td>
                                 </tr>))}</tbody>
                         </table>

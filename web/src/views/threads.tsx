@@ -56,7 +56,7 @@ function Threads({ threads, exchanges }: ViewProps & { threads: Indexed[]; excha
             <div style={{ flex: "1 1 50%", minHeight: "160px", display: "flex", flexDirection: "column" }}>
                 <Table name="threads" label="Threads" rows={rows} columns={columns} sort={sort || "-alloc_bytes"} onSort={(next) => go({ sort: next }, "replace")}
                     rowKey={(row) => row.index} selected={thread >= 0 ? thread : null} onSelect={(row) => go({ thread: row.index }, "replace")}
-                    foot={<span>{exact(threads.length, "count")} in all</span>} />
+                    foot={<span>{exact(threads.length, "count")} in all; a thread that is chosen shows its own figures here and its stack in Stacks. Call paths are kept for all threads together</span>} />
             </div>
             <div class="split" style={{ flex: "0 1 auto", maxHeight: "60%", overflow: "auto" }}>
                 {thread >= 0 && threads[thread] && <Calls of={threads[thread]} />}

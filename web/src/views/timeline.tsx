@@ -2,7 +2,7 @@
 import { useMemo } from "preact/hooks";
 import type { JSX } from "preact";
 import { numbers, whole, type ColumnsDocument } from "../data/columns.ts";
-import type { Peak } from "../data/types.ts";
+import type { Mark, Peak, Region, Sample } from "../data/types.ts";
 import { levelAt, readCurves, type Curves } from "../model/curves.ts";
 import { shortName, type CallTree, type Profile } from "../model/profile.ts";
 import { bytes, count, duration, exact, format } from "../model/units.ts";
@@ -10,7 +10,9 @@ import { wantedSites } from "../state/profiles.ts";
 import { go, link, state } from "../state/state.ts";
 import { getOption, withOptions } from "../state/url.ts";
 import { Plot, type PlotSeries } from "../widgets/plot.tsx";
+import { Table, type Column } from "../widgets/table.tsx";
 import { Card, NotRecorded, Ready, useLoaded } from "../widgets/states.tsx";
+import type { Thread } from "./threads.tsx";
 import type { ViewProps } from "./registry.ts";
 
 interface Timeline { x: Float64Array; bucketNs: number; column: (name: string) => Float64Array }
@@ -36,7 +38,9 @@ function Timelines({ profile, timeline }: ViewProps & { timeline: Timeline }): J
     const end = timeline.x.length * timeline.bucketNs;
     const range = useMemo<[number, number] | null>(() => (from < 0 && to < 0 ? null : [Math.max(0, from), to < 0 ? end : to]), [from, to, end]);
     const setRange = (low: number, high: number) =>
-        go(low < 0 && high < 0 ? { from: -1, to: -1 } : { from: Math.max(0, Math.round(low)), to: high >= end ? -1 : Math.round(high) }, "replace");
+        go((low < 0 && high < 0) || (low <= 0 && high >= end) ? { from: -1, to: -1 } : { from: Math.max(0, Math.round(low)), to: high >= end ? -1 : Math.round(high) }, "replace");
+    const threads = useLoaded(async () => (profile.has("threads") ? threadsOver(timeline, (await profile.json<{ threads: Thread[] }>("threads")).threads) : null), [profile, timeline]);
+    const alive = threads.state === "there" ? threads.value : null;
     const levels = useMemo<PlotSeries[]>(() => {
         const series: PlotSeries[] = [
             { title: "live blocks, bytes", tone: "data-1", values: timeline.column("requested_max"), format: bytes, binary: true, filled: true, stepped: true },
@@ -47,25 +51,37 @@ function Timelines({ profile, timeline }: ViewProps & { timeline: Timeline }): J
             if (values.some((value) => !Number.isNaN(value)))
                 series.push({ title, tone, values: fillGaps(values), format: bytes, binary: true, hidden });
         }
+        const unique = atLooks(timeline, profile.summary.samples ?? []);
+        if (unique) series.push({ title: "USS", tone: "data-4", values: unique, format: bytes, binary: true, points: true, hidden: true });
         series.push({ title: "live blocks, number", tone: "data-3", values: timeline.column("blocks_max"), format: count, scale: "count", hidden: true, stepped: true });
+        if (alive) series.push({ title: "threads", tone: "data-6", values: alive, format: (value) => (Number.isInteger(value) ? count(value) : ""), scale: "threads", hidden: true, stepped: true });
         return series;
-    }, [timeline]);
+    }, [timeline, alive]);
     const rates = useMemo<PlotSeries[]>(() => [
         { title: "asked for", tone: "data-1", values: perSecond(timeline.column("alloc_bytes"), timeline.bucketNs), format: (value) => `${bytes(value)}/s`, binary: true, stepped: true, filled: true },
         { title: "freed", tone: "data-2", values: perSecond(timeline.column("free_bytes"), timeline.bucketNs), format: (value) => `${bytes(value)}/s`, binary: true, stepped: true },
         { title: "allocations", tone: "data-3", values: perSecond(timeline.column("alloc_count"), timeline.bucketNs), format: (value) => `${count(value)}/s`, scale: "calls", stepped: true },
     ], [timeline]);
     const peaks = profile.summary.peaks ?? [];
-    const marks = useMemo(() => peaks.map((peak) => ({ x: peak.time_ns, title: bytes(peak.bytes) })), [profile]);
+    const said = useLoaded(async () => ({
+        marks: profile.has("marks") ? ((await profile.json<{ marks: Mark[] | null }>("marks")).marks ?? []) : [],
+        regions: profile.has("regions") ? ((await profile.json<{ regions: Region[] | null }>("regions")).regions ?? []) : [],
+    }), [profile]);
+    const { marks: points, regions } = said.state === "there" ? said.value : nothingSaid;
+    const marks = useMemo(() => [...peaks.map((peak) => ({ x: peak.time_ns, title: bytes(peak.bytes) })), ...points.map((mark) => ({ x: mark.time_ns, title: markTitle(mark) }))]
+        .sort((a, b) => a.x - b.x), [profile, points]);
+    const bands = useMemo(() => regions.filter((region) => region.entered_count > 0).map((region) => ({ from: region.first_ns, to: region.last_ns, title: region.name })), [regions]);
     const at = Number(getOption(state.value, "at") ?? -1);
     const pick = (x: number) => go({ opt: withOptions(state.value, { at: String(Math.max(0, Math.round(x))) }) }, "replace");
     return (
         <div class="pad" style={{ overflow: "auto", display: "grid", gap: "10px", alignContent: "start" }}>
-            <p class="dim" style={{ margin: 0 }}>Drag to choose a range for all views, double click for all of it, Ctrl-wheel to zoom; click a moment to see who held memory then.
+            <p class="dim" style={{ margin: 0 }}>Drag to choose a range for all views, double click for all of it; Ctrl-wheel zooms, Shift-wheel moves; click a moment to see who held memory then.
                 {range && <> <button onClick={() => setRange(-1, -1)}>all of the run</button></>}</p>
             <Card title="Levels (highest in each interval)">
-                <Plot name="memory" label="Memory over time" x={timeline.x} formatX={duration} series={levels} height={260} range={range} onRange={setRange} onPick={pick} marks={marks} />
+                <Plot name="memory" label="Memory over time" x={timeline.x} formatX={duration} series={levels} height={260} range={range} onRange={setRange} onPick={pick} marks={marks} bands={bands} />
             </Card>
+            {regions.length > 0 && <RegionsCard profile={profile} regions={regions} setRange={setRange} />}
+            {points.length > 0 && <MarksCard marks={points} pick={pick} />}
             {profile.has("at") && at >= 0 && <MomentCard profile={profile} at={at} />}
             {profile.has("curves") && <CurvesCard profile={profile} end={end} range={range} setRange={setRange} at={at} pick={pick} />}
             <Card title="Rates">
@@ -74,6 +90,74 @@ function Timelines({ profile, timeline }: ViewProps & { timeline: Timeline }): J
             {peaks.length > 0 && <PeaksCard peaks={peaks} />}
         </div>
     );
+}
+
+const nothingSaid = { marks: [] as Mark[], regions: [] as Region[] };
+const markTitle = (mark: Mark) => (mark.kind === "mark" ? (mark.name ?? "mark") : mark.name ? `${mark.kind} ${mark.name}` : mark.kind);
+
+/* What each region asked for; a click makes the time in which it was entered the range of every view. */
+function RegionsCard({ profile, regions, setRange }: ViewProps & { regions: Region[]; setRange: (from: number, to: number) => void }): JSX.Element {
+    const columns = useMemo<Column<Region>[]>(() => [
+        { id: "name", title: "region", width: "minmax(140px, 2fr)", text: (row) => row.name },
+        { id: "entered_count", title: "entered", width: "80px", number: (row) => row.entered_count },
+        { id: "time_ns", title: "time in it", hint: "Of all threads that were in it", width: "96px", unit: "ns", number: (row) => row.time_ns },
+        { id: "peak_bytes", title: "its peak", hint: "Most bytes alive at once of what was asked for in it", width: "96px", unit: "bytes", number: (row) => row.peak_bytes },
+        { id: "left_bytes", title: "left", hint: "Alive when it ended, of what was asked for in it", width: "96px", unit: "bytes", number: (row) => row.left_bytes },
+        { id: "program_peak_bytes", title: "program's peak in it", width: "112px", unit: "bytes", number: (row) => row.program_peak_bytes },
+        { id: "alloc_bytes", title: "asked for", width: "96px", unit: "bytes", number: (row) => row.total["alloc_bytes"] ?? null },
+        { id: "alloc_count", title: "calls", width: "80px", number: (row) => row.total["alloc_count"] ?? null },
+        { id: "first_ns", title: "first", width: "80px", unit: "ns", number: (row) => row.first_ns },
+        { id: "last_ns", title: "last", width: "80px", unit: "ns", number: (row) => row.last_ns },
+    ], [regions]);
+    return (
+        <Card title={regions.length === 1 ? "One region" : `${regions.length} regions`}>
+            <p class="dim" style={{ marginTop: 0 }}>A click chooses the time from a region's first entry to its last exit for every view{profile.window ? "" : `; what threads did in it, by call path: tidemark report --region NAME`}.</p>
+            <div style={{ height: `${Math.min(9, regions.length) * 22 + 72}px`, display: "flex", flexDirection: "column" }}>
+                <Table name="regions" label="Regions" rows={regions} columns={columns} sort={getOption(state.value, "regions") ?? "-alloc_bytes"} onSort={(sort) => go({ opt: withOptions(state.value, { regions: sort }) }, "replace")}
+                    rowKey={(row) => row.name} onSelect={(row) => row.entered_count > 0 && setRange(row.first_ns, row.last_ns)} />
+            </div>
+        </Card>
+    );
+}
+
+function MarksCard({ marks, pick }: { marks: Mark[]; pick: (x: number) => void }): JSX.Element {
+    const columns = useMemo<Column<Mark & { at: number }>[]>(() => [
+        { id: "time_ns", title: "at", width: "100px", unit: "ns", number: (row) => row.time_ns },
+        { id: "name", title: "mark", width: "minmax(140px, 2fr)", text: markTitle },
+        { id: "live_bytes", title: "live bytes", width: "110px", unit: "bytes", number: (row) => row.live_bytes },
+        { id: "live_count", title: "live blocks", width: "110px", number: (row) => row.live_count },
+        { id: "tid", title: "thread", width: "90px", number: (row) => row.tid, show: (row) => (row.tid === null ? "not known" : String(row.tid)) },
+    ], [marks]);
+    const rows = useMemo(() => marks.map((mark, at) => ({ ...mark, at })), [marks]);
+    return (
+        <Card title={marks.length === 1 ? "One mark" : `${exact(marks.length, "count")} marks`}>
+            <div style={{ height: `${Math.min(9, marks.length) * 22 + 72}px`, display: "flex", flexDirection: "column" }}>
+                <Table name="marks" label="Marks" rows={rows} columns={columns} sort={getOption(state.value, "marks") ?? "time_ns"} onSort={(sort) => go({ opt: withOptions(state.value, { marks: sort }) }, "replace")}
+                    rowKey={(row) => row.at} onSelect={(row) => pick(row.time_ns)} />
+            </div>
+        </Card>
+    );
+}
+
+/* Threads that lived in each interval, however little of it. */
+export function threadsOver(timeline: Pick<Timeline, "x" | "bucketNs">, threads: readonly Pick<Thread, "start_ns" | "end_ns">[]): Float64Array {
+    const length = timeline.x.length, change = new Float64Array(length + 1);
+    for (const { start_ns, end_ns } of threads) {
+        const first = Math.floor(Math.max(0, start_ns) / timeline.bucketNs), last = end_ns === null ? length - 1 : Math.floor(end_ns / timeline.bucketNs);
+        if (first >= length || last < first) continue;
+        change[first]!++;
+        change[Math.min(length, last + 1)]!--;
+    }
+    let alive = 0;
+    return Float64Array.from({ length }, (_, at) => (alive += change[at]!));
+}
+
+/* What /proc said at the few looks at the process; null: nothing. */
+function atLooks(timeline: Timeline, samples: readonly Sample[]): (number | null)[] | null {
+    const values = new Array<number | null>(timeline.x.length).fill(null);
+    for (const sample of samples)
+        if (sample.unique_bytes !== null && values.length) values[Math.min(values.length - 1, Math.max(0, Math.floor(sample.time_ns / timeline.bucketNs)))] = sample.unique_bytes;
+    return values.some((value) => value !== null) ? values : null;
 }
 
 /* Readings of /proc come now and then: between two of them the line goes on. */

@@ -5,17 +5,17 @@ import type { JSX } from "preact";
 import { assetUrl } from "../data/embedded.ts";
 import { childrenOf, downRows, type DownRow } from "../model/down.ts";
 import { buildFlame, type Flame } from "../model/flame.ts";
-import { callEdges, pruneGraph, toDot, type Edge } from "../model/graph.ts";
+import { callEdges, pruneGraph, shares, toDot, usualShare, type Edge } from "../model/graph.ts";
 import { baseName, shortName, type CallTree } from "../model/profile.ts";
 import { exact, format, share, type Unit } from "../model/units.ts";
 import { focusKey, shownColumn, shownMetric, wantedSites } from "../state/profiles.ts";
 import { go, state } from "../state/state.ts";
 import { theme } from "../state/theme.ts";
 import { getOption, withOptions } from "../state/url.ts";
-import { saveText } from "../widgets/save.ts";
+import { savePicture, saveText } from "../widgets/save.ts";
 import { Table, type Column } from "../widgets/table.tsx";
 import { Ready, useLoaded } from "../widgets/states.tsx";
-import { showMenu } from "../widgets/tooltip.tsx";
+import { showMenu, type MenuItem } from "../widgets/tooltip.tsx";
 import { functionMenu } from "./functions.tsx";
 import type { ViewProps } from "./registry.ts";
 
@@ -56,15 +56,31 @@ async function layOut(dot: string): Promise<string> {
     });
 }
 
+/* Functions that are not drawn, by hand. */
+function hiddenKeys(): ReadonlySet<number> {
+    return new Set((getOption(state.value, "hidden") ?? "").split(".").filter((text) => /^\d+$/.test(text)).map(Number));
+}
+const withHidden = (keys: Iterable<number>) => withOptions(state.value, { hidden: [...keys].join(".") || undefined });
+
+/* What one can do with a function here: as everywhere, and to have it out of the way. */
+function treeMenu(key: number, name: string): MenuItem[] {
+    const items = functionMenu(key, name);
+    items.splice(-1, 0, { title: "Hide it here", run: () => go({ opt: withHidden([...hiddenKeys(), key]) }) });
+    return items;
+}
+
 const numberOption = (name: string, usual: number) => Number(getOption(state.value, name) ?? usual);
 
 function Graph({ profile, calls, metric }: ViewProps & { calls: Calls; metric: string }): JSX.Element {
     const { of, edges, inclusive, exclusive, total } = calls;
     const { fn, search } = state.value;
     const unit = profile.unitOf(metric);
-    const least = numberOption("least", 1), up = numberOption("up", 4), down = numberOption("down", 6);
+    const up = numberOption("up", 4), down = numberOption("down", 6);
+    const hiding = getOption(state.value, "hidden") ?? "", hidden = useMemo(hiddenKeys, [hiding]);
+    const usual = useMemo(() => usualShare(edges, inclusive, exclusive, total, { focus: fn, up, down, most: 120, hidden }), [edges, fn, up, down, hidden]);
+    const least = numberOption("least", usual);
     const dark = theme.value === "dark";
-    const graph = useMemo(() => pruneGraph(edges, inclusive, exclusive, { focus: fn, least: (total * least) / 100, up, down, most: 120 }), [edges, fn, least, up, down]);
+    const graph = useMemo(() => pruneGraph(edges, inclusive, exclusive, { focus: fn, least: (total * least) / 100, up, down, most: 120, hidden }), [edges, fn, least, up, down, hidden]);
     const dot = useMemo(() => toDot(graph, { name: (key) => shortName(of.names.ofKey(key)), value: (value) => format(value, unit), total, inclusive, exclusive, focus: fn, dark }), [graph, dark]);
     const svg = useLoaded(() => layOut(dot), [dot]);
     const choose = (name: string, title: string, values: readonly number[], usual: number, suffix = "") => (
@@ -79,13 +95,15 @@ function Graph({ profile, calls, metric }: ViewProps & { calls: Calls; metric: s
             <div class="bar-row">
                 <b>{profile.titleOf(metric)}</b>
                 {choice("graph", "graph")}{choice("down", "tree table")}{choice("table", "callers and callees")}
-                {drawn && <>{choose("least", "at least", [0.1, 0.3, 1, 3, 10], 1, " %")}{fn >= 0 && <>{choose("up", "callers", [0, 1, 2, 4, 8, 30], 4)}{choose("down", "callees", [0, 1, 2, 4, 6, 12, 30], 6)}</>}
-                    <span class="dim">double click: focus · right click: more · wheel: zoom · drag: move</span></>}
+                {hidden.size > 0 && <span data-hidden title={[...hidden].map((key) => of.names.ofKey(key)).join("\n")}>{hidden.size} hidden <button class="plain" onClick={() => go({ opt: withHidden([]) })}>show again</button></span>}
+                {drawn && <>{choose("least", "at least", shares, usual, " %")}{fn >= 0 && <>{choose("up", "callers", [0, 1, 2, 4, 8, 30], 4)}{choose("down", "callees", [0, 1, 2, 4, 6, 12, 30], 6)}</>}
+                    <span class="dim">double click: focus · right click: more · wheel: zoom · drag: move · 0: all of it</span></>}
             </div>
             {as === "table" ? <Butterfly calls={calls} unit={unit} search={search} />
                 : as === "down" ? <Down profile={profile} of={of} metric={metric} />
-                : <Ready of={svg}>{(text) => <Picture svg={text} of={of} find={search} />}</Ready>}
+                : <Ready of={svg}>{(text) => <Picture svg={text} of={of} find={search} middle={fn >= 0 ? fn : (graph.keys[0] ?? -1)} />}</Ready>}
             {drawn && <div class="bar-row dim"><span>{graph.keys.length} functions, {graph.edges.length} calls{graph.left ? `; ${graph.left} more are not drawn` : ""}</span><span style={{ flex: 1 }} />
+                <button class="plain" onClick={() => svg.state === "there" && void savePicture("calls.png", svg.value)}>PNG</button>
                 <button class="plain" onClick={() => svg.state === "there" && saveText("calls.svg", "image/svg+xml", svg.value)}>SVG</button>
                 <button class="plain" onClick={() => saveText("calls.dot", "text/vnd.graphviz", dot)}>DOT</button></div>}
         </>
@@ -97,17 +115,30 @@ const keyOf = (target: EventTarget | null) => {
     return node ? Number(node.id.slice(1)) : -1;
 };
 
-function Picture({ svg, of, find }: { svg: string; of: CallTree; find: string }): JSX.Element {
+const SMALLEST = 0.75; /* of letters that can be read, at first */
+
+/* `middle`: the function that is in sight at first, where not all are. */
+function Picture({ svg, of, find, middle }: { svg: string; of: CallTree; find: string; middle: number }): JSX.Element {
     const box = useRef<HTMLDivElement>(null);
     const [moved, setMoved] = useState({ x: 0, y: 0, zoom: 1 });
+    const size = useRef({ width: 1, height: 1 });
+    const fit = (smallest: number) => {
+        const { width, height } = size.current, room = box.current!.parentElement!;
+        const zoom = Math.max(smallest, Math.min(1.25, (room.clientWidth - 8) / width, (room.clientHeight - 8) / height));
+        const place = (length: number, whole: number, at: number) => (length * zoom <= whole ? (whole - length * zoom) / 2 : Math.min(4, Math.max(whole - length * zoom - 4, whole / 2 - at * zoom)));
+        const node = box.current!.querySelector(`#n${middle}`)?.getBoundingClientRect(), all = box.current!.firstElementChild?.getBoundingClientRect();
+        const scale = all && all.width ? width / all.width : 1;
+        const at = node && all ? { x: (node.left + node.width / 2 - all.left) * scale, y: (node.top + node.height / 2 - all.top) * scale } : { x: 0, y: 0 };
+        setMoved({ zoom, x: place(width, room.clientWidth, at.x), y: height * zoom <= room.clientHeight ? 4 : place(height, room.clientHeight, at.y) });
+    };
     useEffect(() => {
         const parsed = new DOMParser().parseFromString(svg, "image/svg+xml").documentElement;
         parsed.querySelectorAll("script, foreignObject, image").forEach((each) => each.remove());
         parsed.querySelectorAll("a").forEach((each) => each.replaceWith(...each.childNodes)); /* Graphviz hangs tooltips on links */
-        const width = parseFloat(parsed.getAttribute("width") ?? "0") * (4 / 3);
+        const pixels = (name: string) => Math.max(1, parseFloat(parsed.getAttribute(name) ?? "0") * (4 / 3));
+        size.current = { width: pixels("width"), height: pixels("height") };
         box.current!.replaceChildren(document.importNode(parsed, true));
-        const room = box.current!.parentElement!.clientWidth;
-        setMoved({ x: Math.max(0, (room - Math.min(width, room)) / 2), y: 4, zoom: width > room ? Math.max(0.25, room / width) : 1 });
+        fit(SMALLEST);
     }, [svg]);
     useEffect(() => {
         const wanted = find.toLowerCase();
@@ -131,6 +162,8 @@ function Picture({ svg, of, find }: { svg: string; of: CallTree; find: string })
                 const steps: Record<string, [number, number]> = { ArrowLeft: [60, 0], ArrowRight: [-60, 0], ArrowUp: [0, 60], ArrowDown: [0, -60] };
                 const step = steps[event.key];
                 if (step) setMoved((now) => ({ ...now, x: now.x + step[0], y: now.y + step[1] }));
+                else if (event.key === "0") fit(0.05);
+                else if (event.key === "1") fit(1);
                 else if (event.key === "+" || event.key === "-") setMoved((now) => ({ ...now, zoom: now.zoom * (event.key === "+" ? 1.2 : 0.83) }));
                 else return;
                 event.preventDefault();
@@ -149,7 +182,7 @@ function Picture({ svg, of, find }: { svg: string; of: CallTree; find: string })
                 const key = keyOf(event.target);
                 if (key < 0) return;
                 event.preventDefault();
-                showMenu(event.clientX, event.clientY, functionMenu(key, of.names.ofKey(key)));
+                showMenu(event.clientX, event.clientY, treeMenu(key, of.names.ofKey(key)));
             }}>
             <div ref={box} style={{ transformOrigin: "0 0", transform: `translate(${moved.x}px, ${moved.y}px) scale(${moved.zoom})`, width: "max-content" }} />
         </div>
@@ -175,7 +208,8 @@ function DownTable({ of, flame, children_, unit, title }: { of: CallTree; flame:
         setChosen(0);
     }, [flame]);
     const { names } = of, total = flame.frames[0]!.value;
-    const rows = useMemo(() => downRows(flame, children_, turned), [flame, turned]);
+    const hiding = getOption(state.value, "hidden") ?? "";
+    const rows = useMemo(() => withoutHidden(downRows(flame, children_, turned), flame, hiddenKeys()), [flame, turned, hiding]);
     const wanted = state.value.search.toLowerCase();
     const turn = (row: DownRow) => row.open !== null && setTurned(new Map(turned).set(row.at, !row.open));
     const name = (row: DownRow) => (row.at ? names.ofLine(flame.frames[row.at]!.line) : "all");
@@ -192,8 +226,19 @@ function DownTable({ of, flame, children_, unit, title }: { of: CallTree; flame:
     ];
     return <Table name="call-tree" label="Call tree" ordered rows={rows} columns={columns} sort="" onSort={() => {}} rowKey={(row) => row.at} selected={chosen} onSelect={(row) => setChosen(row.at)}
         branch={(row) => row} onToggle={turn} onOpen={turn}
-        onMenu={(row, x, y) => row.at && showMenu(x, y, functionMenu(flame.frames[row.at]!.key, name(row)))}
+        onMenu={(row, x, y) => row.at && showMenu(x, y, treeMenu(flame.frames[row.at]!.key, name(row)))}
         foot={<span>→ and ← open and close{flame.cut ? `; below ${share(0.0002)} of the whole nothing is opened` : ""}</span>} />;
+}
+
+/* Rows without those of functions that are hidden, and what is below them. */
+function withoutHidden(rows: DownRow[], flame: Flame, hidden: ReadonlySet<number>): DownRow[] {
+    let below = Infinity; /* the level of a hidden row whose children are passed over */
+    return rows.filter((row) => {
+        if (row.level > below) return false;
+        const out = row.at > 0 && hidden.has(flame.frames[row.at]!.key);
+        below = out ? row.level : Infinity;
+        return !out;
+    });
 }
 
 interface Call { key: number; name: string; value: number; inclusive: number; exclusive: number }
@@ -202,7 +247,8 @@ function Butterfly({ calls, unit, search }: { calls: Calls; unit: Unit; search: 
     const { of, edges, inclusive, exclusive, total } = calls;
     const { fn, sort } = state.value;
     const row = (key: number, value: number): Call => ({ key, name: of.names.ofKey(key), value, inclusive: inclusive[key]!, exclusive: exclusive[key]! });
-    const fits = (each: Call) => each.name.toLowerCase().includes(search.toLowerCase());
+    const hidden = hiddenKeys();
+    const fits = (each: Call) => !hidden.has(each.key) && each.name.toLowerCase().includes(search.toLowerCase());
     const callers = useMemo(() => edges.filter((edge) => edge.to === fn).map((edge) => row(edge.from, edge.value)), [calls, fn]);
     const callees = useMemo(() => edges.filter((edge) => edge.from === fn).map((edge) => row(edge.to, edge.value)), [calls, fn]);
     const all = useMemo(() => (fn >= 0 ? [] : [...inclusive].flatMap((value, key) => (value > 0 ? [row(key, value)] : []))), [calls, fn]);
@@ -214,7 +260,7 @@ function Butterfly({ calls, unit, search }: { calls: Calls; unit: Unit; search: 
     ];
     const table = (name: string, title: string, rows: readonly Call[]) => (
         <Table name={name} label={title} rows={rows.filter(fits)} columns={columns(title)} sort={sort || "-value"} onSort={(next) => go({ sort: next }, "replace")} rowKey={(each) => each.key}
-            onOpen={(each) => go({ fn: each.key })} onMenu={(each, x, y) => showMenu(x, y, functionMenu(each.key, each.name))} empty="None." foot={<span>double click: its callers and callees</span>} />);
+            onOpen={(each) => go({ fn: each.key })} onMenu={(each, x, y) => showMenu(x, y, treeMenu(each.key, each.name))} empty="None." foot={<span>double click: its callers and callees</span>} />);
     if (fn < 0) return table("functions", "inclusive", all);
     return (
         <>

@@ -21,9 +21,10 @@ export function Bars({ name, label, bars, height, format, onPick, picked }: {
         context.fillStyle = ink;
         context.textAlign = "right";
         context.textBaseline = "middle";
-        for (let tick = 0; tick <= 2; tick++) {
-            const y = 6 + ((tall - foot - 6) * tick) / 2;
-            context.fillText(format(most * (1 - tick / 2)), left - 6, y);
+        const ticks = Number.isInteger(most) && most % 2 ? [0, 1] : [0, 0.5, 1]; /* no tick at half a block */
+        for (const tick of most > 9 ? [0, 0.5, 1] : ticks) {
+            const y = 6 + (tall - foot - 6) * tick;
+            context.fillText(format(most * (1 - tick)), left - 6, y);
             context.fillStyle = line;
             context.fillRect(left, Math.round(y), width - left, 1);
             context.fillStyle = ink;
@@ -95,7 +96,10 @@ export function HeatMap({ name, label, cells, columns, rows, height, tip, onPick
             /* counts go by order of magnitude: a linear scale shows the largest cell and nothing else */
             const part = linear ? cell.value / most : Math.log(1 + cell.value) / Math.log(1 + most);
             context.fillStyle = heat(most > 1 ? 0.08 + 0.92 * part : 1, dark);
-            context.fillRect(left + cell.x * w, tall - foot - (cell.y + 1) * h, Math.max(1, w - 0.5), Math.max(1, h - 0.5));
+            /* on whole pixels: else seams make a pattern that is not in the data */
+            const x0 = Math.round(left + cell.x * w), x1 = Math.round(left + (cell.x + 1) * w), gap = w > 6 ? 1 : 0;
+            const y0 = Math.round(tall - foot - (cell.y + 1) * h), y1 = Math.round(tall - foot - cell.y * h);
+            context.fillRect(x0, y0, Math.max(1, x1 - x0 - gap), Math.max(1, y1 - y0 - (h > 6 ? 1 : 0)));
         }
         context.fillStyle = colour("dim");
         context.font = "11px sans-serif";
@@ -106,7 +110,10 @@ export function HeatMap({ name, label, cells, columns, rows, height, tip, onPick
         context.textAlign = "center";
         context.textBaseline = "alphabetic";
         const across = Math.max(1, Math.ceil(56 / w));
-        columns.forEach((column, at) => at % across === 0 && context.fillText(column, left + (at + 0.5) * w, tall - 5));
+        columns.forEach((column, at) => {
+            const x = left + (at + 0.5) * w, half = context.measureText(column).width / 2;
+            if (at % across === 0 && x + half <= width) context.fillText(column, x, tall - 5);
+        });
     }, [cells, height, theme.value, columns, rows]);
     const find = (event: MouseEvent): HeatCell | undefined => {
         const box = canvas.current!.getBoundingClientRect();

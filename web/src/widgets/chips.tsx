@@ -3,13 +3,19 @@ import type { JSX } from "preact";
 import { shortName, type Profile } from "../model/profile.ts";
 import { rangeLevels } from "../model/curves.ts";
 import { bytes, duration } from "../model/units.ts";
-import { rangeShown } from "../state/profiles.ts";
+import { profileNames, profileOfRank, rangeShown } from "../state/profiles.ts";
 import type { View } from "../views/registry.ts";
 import { go, state } from "../state/state.ts";
 import { useLoaded } from "./states.tsx";
 
 /* What a view makes of a range of time, or of a thread: most numbers are kept for the whole run, of all threads. */
 function RangeNote({ of, view }: { of: Profile; view: View }): JSX.Element | null {
+    if (of.window)
+        return <span class="dim">Exact, from the trace: what happened in this range. Blocks from before it are alive in it; times in this view count from its beginning.</span>;
+    return <LevelsNote of={of} view={view} />;
+}
+
+function LevelsNote({ of, view }: { of: Profile; view: View }): JSX.Element | null {
     const { from, to } = state.value;
     const shown = view.range === "curves" && rangeShown(of);
     const levels = useLoaded(async () => (shown ? of.work(`range ${from} ${to}`, async () => rangeLevels(of, await of.callTree(), from, to)) : null), [of, shown, from, to]);
@@ -33,13 +39,17 @@ export function Chips({ of, view }: { of: Profile | null; view: View }): JSX.Ele
     }
     if (from >= 0 || to >= 0) chips.push([`time ${duration(Math.max(0, from))} to ${to < 0 ? "the end" : duration(to)}`, () => go({ from: -1, to: -1 })]);
     if (thread >= 0) chips.push([`thread ${thread}`, () => go({ thread: -1 })]);
-    if (rank >= 0) chips.push([`rank ${rank}`, () => go({ rank: -1 })]);
+    if (rank >= 0) {
+        const own = profileOfRank(state.value.profile, rank);
+        chips.push([own >= 0 ? profileNames.value[own]!.name : `rank ${rank}, whose profile is not here`, () => go({ rank: -1, fn: -1, node: -1, thread: -1 })]);
+    }
     if (!chips.length) return null;
     return (
         <div class="chips" aria-label="Focus">
             {chips.map(([text, off]) => (
                 <span class="chip nowrap" key={text} title={text}>{text} <button class="plain" aria-label={`Take off: ${text}`} onClick={off}>✕</button></span>))}
             {of && (from >= 0 || to >= 0) && <RangeNote of={of} view={view} />}
+            {rank >= 0 && view.job && <span class="dim">This view shows all of the job.</span>}
             {of && thread >= 0 && !view.threads && <span class="dim">This view shows all threads: what it shows is not kept by thread.</span>}
         </div>
     );

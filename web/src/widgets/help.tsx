@@ -11,7 +11,8 @@ const keys: readonly [string, string][] = [
     ["↑ ↓ PgUp PgDn Home End", "rows of a table; frames of the flame graph (also ← →)"],
     ["Enter", "open what is selected; zoom into the frame"], ["→ ←", "open and close a row of the tree table"],
     ["Ctrl-C", "copy the selected row, exact numbers"],
-    ["+ − and arrows", "zoom and move the call graph"], ["Ctrl-wheel, drag", "zoom a timeline, choose a range for all views; double click: all of it"],
+    ["+ − 0 and arrows", "zoom and move the call graph, or a timeline; 0: all of it"],
+    ["Ctrl-wheel, Shift-wheel, drag", "zoom and move a timeline, choose a range for all views; double click: all of it"],
     ["double click, right click", "open; what one can do with a function"],
 ];
 
@@ -22,7 +23,7 @@ export function Help(): JSX.Element | null {
         if (open && !dialog.current?.open) dialog.current?.showModal();
     }, [open]);
     if (!open) return null;
-    const metrics = profile.value?.summary.metrics.filter((metric) => metric.recorded && metric.unit !== "variance") ?? [];
+    const metrics = profile.value?.metrics.filter((metric) => metric.recorded && metric.unit !== "variance") ?? [];
     return (
         <dialog ref={dialog} aria-label="Help" onClose={() => { helpOpen.value = false; }}>
             <h2>Keys</h2>

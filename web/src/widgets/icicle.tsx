@@ -2,6 +2,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { ComponentChildren, JSX } from "preact";
 import type { Flame } from "../model/flame.ts";
+import { textColour } from "../model/palette.ts";
 import { useCanvas, colour } from "./canvas.ts";
 import { hideTip, showTip } from "./tooltip.tsx";
 
@@ -10,6 +11,7 @@ export interface IcicleProps {
     label: string; /* for screen readers */
     name: (at: number) => string;
     fill: (at: number) => string; /* CSS colour */
+    striped?: (at: number) => boolean;
     tip: (at: number) => ComponentChildren;
     matches: Uint8Array | null; /* by frame: found by the search; null: nothing is searched */
     zoom: number; /* the frame that fills the width */
@@ -21,13 +23,7 @@ export interface IcicleProps {
 
 const rowHeight = 18;
 
-function textColour(background: string): string {
-    const match = /^#(..)(..)(..)/.exec(background);
-    if (!match) return "#000";
-    const [r, g, b] = match.slice(1).map((hex) => parseInt(hex, 16) / 255) as [number, number, number];
-    const linear = (c: number) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
-    return 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b) > 0.32 ? "#000000" : "#ffffff";
-}
+const stripe = { ink: "#000000", alpha: 0.28, width: 1.5, step: 5 };
 
 export function Icicle(props: IcicleProps): JSX.Element {
     const { flame, zoom } = props;
@@ -90,6 +86,12 @@ export function Icicle(props: IcicleProps): JSX.Element {
                 const fill = at === 0 ? sunk : faded ? sunk : props.fill(at);
                 context.fillStyle = fill;
                 context.fillRect(x, y, w, rowHeight - 1);
+                if (!faded && w > stripe.step && props.striped?.(at)) {
+                    context.fillStyle = stripe.ink;
+                    context.globalAlpha = stripe.alpha;
+                    for (let line = x + 1; line < x + w - 1; line += stripe.step) context.fillRect(line, y, stripe.width, rowHeight - 1);
+                    context.globalAlpha = 1;
+                }
                 if (props.matches?.[at]) {
                     context.fillStyle = markColour;
                     context.fillRect(x, y + rowHeight - 4, w, 3);
@@ -168,17 +170,19 @@ export function Icicle(props: IcicleProps): JSX.Element {
 }
 
 /* The picture as SVG: what is at least half a pixel wide at `width`. */
-export function flameToSvg(flame: Flame, width: number, name: (at: number) => string, fill: (at: number) => string): string {
+export function flameToSvg(flame: Flame, width: number, name: (at: number) => string, fill: (at: number) => string, striped: (at: number) => boolean = () => false): string {
     const escape = (text: string) => text.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`).replace(/[\u0000-\u0008\u000b-\u001f]/g, "\ufffd");
     const scale = flame.frames[0]!.value ? width / flame.frames[0]!.value : 0;
-    const parts = [`<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${(flame.depth + 1) * rowHeight}" font-family="sans-serif" font-size="12">`];
+    const parts = [`<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${(flame.depth + 1) * rowHeight}" font-family="sans-serif" font-size="12">`,
+        `<defs><pattern id="stripes" width="${stripe.step}" height="4" patternUnits="userSpaceOnUse"><rect width="${stripe.width}" height="4" fill="${stripe.ink}" opacity="${stripe.alpha}"/></pattern></defs>`];
     flame.frames.forEach((frame, at) => {
         const w = frame.value * scale;
         if (w < 0.5) return;
         const x = frame.start * scale, y = frame.depth * rowHeight;
         const title = escape(name(at));
         const shown = Math.floor((w - 6) / 6.6);
-        parts.push(`<g><title>${title}</title><rect x="${x.toFixed(2)}" y="${y}" width="${w.toFixed(2)}" height="${rowHeight - 1}" fill="${fill(at)}"/>` +
+        const area = `x="${x.toFixed(2)}" y="${y}" width="${w.toFixed(2)}" height="${rowHeight - 1}"`;
+        parts.push(`<g><title>${title}</title><rect ${area} fill="${fill(at)}"/>` + (striped(at) ? `<rect ${area} fill="url(#stripes)"/>` : "") +
             (shown > 2 ? `<text x="${(x + 3).toFixed(2)}" y="${y + 13}" fill="${textColour(fill(at))}">${escape(name(at).slice(0, shown))}</text>` : "") + "</g>");
     });
     parts.push("</svg>");

@@ -17,6 +17,7 @@ export interface PlotSeries {
     stepped?: boolean;
     dashed?: boolean;
     hidden?: boolean;
+    points?: boolean; /* known at single moments: a mark at each, a line from one to the next */
     binary?: boolean; /* ticks at powers of two: bytes */
     own?: ArrayLike<number | null>; /* what the legend says, where `values` are sums (stacked areas) */
 }
@@ -32,6 +33,7 @@ export interface PlotProps {
     onRange?: (from: number, to: number) => void;
     onPick?: (x: number) => void;
     marks?: readonly { x: number; title: string }[];
+    bands?: readonly { from: number; to: number; title: string }[]; /* stretches of x, as strips at the bottom */
 }
 
 const binarySteps = Array.from({ length: 50 }, (_, at) => 2 ** at);
@@ -72,7 +74,7 @@ export function Plot(props: PlotProps): JSX.Element {
                     label: each.title, stroke: colour(each.tone), width: 1.5, scale: each.scale ?? "y", show: !each.hidden,
                     ...(each.filled ? { fill: colour(each.tone) + (each.own ? "" : "30") } : {}), ...(each.dashed ? { dash: [4, 3] } : {}),
                     ...(each.stepped ? { paths: uPlot.paths.stepped!({ align: 1 }) } : {}),
-                    points: { show: false }, spanGaps: false,
+                    points: each.points ? { show: true, size: 7, fill: colour(each.tone) } : { show: false }, spanGaps: !!each.points,
                     value: (_, value, __, index) => {
                         const shown = each.own && index !== null && index !== undefined ? each.own[index] : value;
                         return shown === null || shown === undefined ? "–" : each.format(shown);
@@ -89,6 +91,7 @@ export function Plot(props: PlotProps): JSX.Element {
                 draw: [(self) => {
                     const { context, marks } = { context: self.ctx, marks: latest.current.marks ?? [] };
                     context.save();
+                    drawBands(self, latest.current.bands ?? [], ink);
                     context.strokeStyle = colour("line-strong");
                     context.setLineDash([4, 4]);
                     context.fillStyle = ink;
@@ -120,9 +123,11 @@ export function Plot(props: PlotProps): JSX.Element {
         made.over.addEventListener("dblclick", () => latest.current.onRange?.(-1, -1));
         made.over.addEventListener("click", click);
         made.over.addEventListener("wheel", (event) => {
-            if (!latest.current.onRange || !(event.ctrlKey || event.metaKey)) return;
-            event.preventDefault();
             const { min, max } = made.scales["x"]!;
+            const sideways = event.shiftKey ? event.deltaY || event.deltaX : Math.abs(event.deltaX) > Math.abs(event.deltaY) ? event.deltaX : 0;
+            if (!latest.current.onRange || !(event.ctrlKey || event.metaKey || sideways)) return;
+            event.preventDefault();
+            if (!event.ctrlKey && !event.metaKey) return latest.current.onRange(...panned(latest.current, (sideways / made.over.clientWidth) * (max! - min!)));
             const at = made.posToVal(event.offsetX, "x"), factor = event.deltaY > 0 ? 1.25 : 0.8;
             latest.current.onRange(at - (at - min!) * factor, at + (max! - at) * factor);
         }, { passive: false });
@@ -141,6 +146,18 @@ export function Plot(props: PlotProps): JSX.Element {
         made.setScale("x", { min: low, max: high });
     }, [props.range?.[0], props.range?.[1]]);
 
+    useEffect(() => plot.current?.redraw(false, false), [props.marks, props.bands]);
+
+    const onKey = (event: KeyboardEvent) => {
+        const { range, onRange, x } = props;
+        if (!onRange) return;
+        const [low, high] = range ?? [x[0] ?? 0, x[x.length - 1] ?? 1], span = high - low;
+        if (event.key === "ArrowLeft" || event.key === "ArrowRight") onRange(...panned(props, (event.key === "ArrowLeft" ? -0.1 : 0.1) * span));
+        else if (event.key === "+" || event.key === "-") onRange(low + (event.key === "+" ? 0.1 : -0.125) * span, high - (event.key === "+" ? 0.1 : -0.125) * span);
+        else if (event.key === "0") onRange(-1, -1);
+        else return;
+        event.preventDefault();
+    };
     const csv = () => {
         const lines = [["ns", ...props.series.map((each) => csvCell(each.title))].join(",")];
         for (let at = 0; at < props.x.length; at++)
@@ -149,10 +166,39 @@ export function Plot(props: PlotProps): JSX.Element {
     };
     return (
         <div class="chart">
-            <div ref={box} role="img" aria-label={props.label} />
+            {props.onRange ? <div ref={box} role="group" tabIndex={0} aria-label={`${props.label}: arrows move, + and - zoom, 0 shows all`} onKeyDown={onKey} /> : <div ref={box} role="img" aria-label={props.label} />}
             <SaveChart name={props.name} canvas={() => box.current?.querySelector("canvas")} svg={() => plotToSvg(plot.current!, props)} csv={csv} />
         </div>
     );
+}
+
+/* Strips above the axis, one row for each, as many as there is room for; they go on beyond what is shown. */
+function drawBands(plot: uPlot, bands: NonNullable<PlotProps["bands"]>, ink: string): void {
+    const { ctx, bbox } = plot, scale = devicePixelRatio, row = 14 * scale;
+    const room = Math.floor((0.6 * bbox.height) / row);
+    ctx.font = `${10.5 * scale}px sans-serif`;
+    ctx.textAlign = "left";
+    ctx.textBaseline = "middle";
+    bands.slice(0, room).forEach((band, at) => {
+        const left = Math.max(bbox.left, plot.valToPos(band.from, "x", true)), right = Math.min(bbox.left + bbox.width, plot.valToPos(band.to, "x", true));
+        if (right < bbox.left || left > bbox.left + bbox.width) return;
+        const top = bbox.top + bbox.height - (at + 1) * row;
+        ctx.globalAlpha = 0.35;
+        ctx.fillStyle = colour(`data-${3 + (at % 5)}`);
+        ctx.fillRect(left, top, Math.max(2 * scale, right - left), row - 2 * scale);
+        ctx.globalAlpha = 1;
+        ctx.fillStyle = ink;
+        ctx.fillText(band.title, left + 4 * scale, top + row / 2 - scale);
+    });
+    ctx.textBaseline = "alphabetic";
+}
+
+/* The range that is shown, moved by so much; it stays within what there is. */
+function panned({ range, x }: PlotProps, by: number): [number, number] {
+    const first = x[0] ?? 0, last = x[x.length - 1] ?? 1;
+    const [low, high] = range ?? [first, last];
+    const to = Math.min(Math.max(low + by, first), Math.max(first, last - (high - low)));
+    return [to, to + (high - low)];
 }
 
 /* What the plot shows now, drawn once more: uPlot itself draws on canvases only. */

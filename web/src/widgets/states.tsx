@@ -4,17 +4,33 @@ import type { ComponentChildren, JSX } from "preact";
 
 export type Loaded<T> = { state: "waiting" } | { state: "there"; value: T } | { state: "failed"; why: string };
 
+/* How many things are awaited: <html data-busy> says that there are any (the end-to-end suite waits for it
+ * to go). */
+let awaited = 0;
+
+function await_(by: 1 | -1): void {
+    awaited += by;
+    document.documentElement.toggleAttribute("data-busy", awaited > 0);
+}
+
 /* The value of a promise. While another one is awaited the last value stays: nothing jumps. */
 export function useLoaded<T>(load: () => Promise<T>, inputs: readonly unknown[]): Loaded<T> {
     const [loaded, setLoaded] = useState<Loaded<T>>({ state: "waiting" });
     useEffect(() => {
         let wanted = true;
-        load().then(
-            (value) => wanted && setLoaded({ state: "there", value }),
-            (error: unknown) => wanted && setLoaded({ state: "failed", why: error instanceof Error ? error.message : String(error) }));
-        return () => {
+        const end = () => {
+            if (wanted) await_(-1);
             wanted = false;
         };
+        const settle = (next: Loaded<T>) => {
+            if (wanted) setLoaded(next);
+            end();
+        };
+        await_(1);
+        load().then(
+            (value) => settle({ state: "there", value }),
+            (error: unknown) => settle({ state: "failed", why: error instanceof Error ? error.message : String(error) }));
+        return end;
     }, inputs as unknown[]);
     return loaded;
 }

@@ -2,6 +2,7 @@
  * keys, bars in cells, and CSV or JSON of all of it. */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { ComponentChildren, JSX } from "preact";
+import { orderOf } from "../model/order.ts";
 import { exact, format, isKnown, type Known, type Unit } from "../model/units.ts";
 import { saveText } from "./save.ts";
 import { csvCell } from "./save_chart.tsx";
@@ -54,13 +55,14 @@ export function sortRows<Row>(rows: readonly Row[], columns: readonly Column<Row
 
 /* Of hundreds of thousands: numbers are asked for once. What is not known is the least. */
 function sortByNumber<Row>(rows: readonly Row[], number: (row: Row) => Known, descending: boolean): Row[] {
-    const keys = Float64Array.from(rows, (row) => {
-        const value = number(row);
-        return isKnown(value) ? value : -Infinity;
-    });
-    const order = Uint32Array.from(rows, (_, at) => at);
-    order.sort(descending ? (a, b) => (keys[b]! === keys[a]! ? 0 : keys[b]! - keys[a]!) : (a, b) => (keys[a]! === keys[b]! ? 0 : keys[a]! - keys[b]!));
-    return Array.from(order, (at) => rows[at]!);
+    const keys = new Float64Array(rows.length);
+    for (let at = 0; at < rows.length; at++) {
+        const value = number(rows[at]!);
+        keys[at] = isKnown(value) ? value : -Infinity;
+    }
+    const order = orderOf(keys, descending), sorted = new Array<Row>(rows.length);
+    for (let at = 0; at < order.length; at++) sorted[at] = rows[order[at]!]!;
+    return sorted;
 }
 
 /* Long lists stay sorted while one looks at something else. */

@@ -1,0 +1,54 @@
+/* Any bytes as a file of times and sizes: refused with a sentence, or samples that every way of
+ * drawing can draw. */
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include "plot/plot.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void must(int holds)
+{
+    if (!holds)
+        abort();
+}
+
+static void draw(const struct plot_run *run, struct strbuf *why)
+{
+    struct chart chart = {0};
+    struct strbuf out = STRBUF_INIT;
+    struct plot_options options = {.relative = run->sample_count % 2};
+    if (!plot_chart(&chart, run, 1, &options, why)) {
+        plot_svg(&out, &chart);
+        must(strncmp(out.data, "<svg ", 5) == 0 && !strstr(out.data, "nan"));
+        plot_gnuplot(&out, &chart);
+        plot_terminal(&out, &chart, &(struct style){.utf8 = true, .columns = 60}, 8);
+        must(!strchr(out.data, '\033'));
+    }
+    strbuf_release(&out);
+    chart_release(&chart);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct plot_run run = {.path = "fuzz"};
+    struct strbuf why = STRBUF_INIT;
+    char *bytes = malloc(size ? size : 1); /* its own block, so that sanitizers see its ends */
+    if (size)
+        memcpy(bytes, data, size);
+    if (plot_samples_parse(&run, bytes, size, "fuzz", &why) == 0) {
+        must(run.sample_count > 0);
+        for (size_t i = 0; i < run.sample_count; i++)
+            for (size_t j = 0; j < run.samples[i].count; j++)
+                must(isfinite(run.samples[i].points[j].x));
+        draw(&run, &why);
+    } else {
+        must(why.length > 0);
+    }
+    plot_run_close(&run);
+    strbuf_release(&why);
+    free(bytes);
+    return 0;
+}

@@ -1,0 +1,63 @@
+/* Memory over time, ready to plot: the interface of malloc_count's class MemProfile (Timo Bingmann,
+ * 2013), with libtidemark-malloc-count underneath.
+ *
+ *     MemProfile profile("memprofile.txt", 0.1, 1024);
+ *
+ * While it lives, heap and stack are written, relative to what they were when it was made: a line of
+ * seconds and bytes whenever 0.1 s have passed or memory has changed by more than 1024 bytes, with
+ * the maximum since the line before. With a function's name lines read "func=NAME ts=SECONDS
+ * mem=BYTES" and are added to the file, so that several profiles share it.
+ *
+ *     gnuplot> plot "memprofile.txt" using 1:2 with lines
+ *
+ * One at a time, as malloc_count has one callback. Threads may allocate meanwhile; stack is that of
+ * the thread that made the object. */
+#ifndef TIDEMARK_MEMPROFILE_H
+#define TIDEMARK_MEMPROFILE_H
+
+#include <stddef.h>
+#include "malloc_count.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What the class is made of, for C programs too. `stack_base`: where stack is counted from. NULL if
+ * the file cannot be written: a sentence is on standard error, and the others take NULL. */
+struct tidemark_memprofile;
+extern struct tidemark_memprofile *tidemark_memprofile_open(const char *filepath,
+                                                            double time_resolution,
+                                                            size_t size_resolution,
+                                                            const char *funcname,
+                                                            const void *stack_base);
+/* An empty line: a break in gnuplot's curve. */
+extern void tidemark_memprofile_insertnull(struct tidemark_memprofile *profile);
+/* Writes the last line and ends it. */
+extern void tidemark_memprofile_close(struct tidemark_memprofile *profile);
+
+#ifdef __cplusplus
+}
+
+class MemProfile
+{
+public:
+    /* Seconds, bytes. */
+    explicit MemProfile(const char *filepath, double time_resolution = 0.1,
+                        size_t size_resolution = 1024, const char *funcname = NULL)
+        : profile_(tidemark_memprofile_open(filepath, time_resolution, size_resolution, funcname,
+                                            __builtin_frame_address(0)))
+    {
+    }
+    ~MemProfile() { tidemark_memprofile_close(profile_); }
+
+    void insertnull() { tidemark_memprofile_insertnull(profile_); }
+
+private:
+    MemProfile(const MemProfile &);
+    MemProfile &operator=(const MemProfile &);
+
+    struct tidemark_memprofile *profile_;
+};
+#endif
+
+#endif

@@ -1,0 +1,187 @@
+/* Tidemark, from inside a program: tell the profile what the program is doing, and ask how much
+ * memory it has.
+ *
+ *     tidemark_region_begin("assemble");         every figure of the profile can be cut by region
+ *     ...
+ *     tidemark_region_end("assemble");
+ *     tidemark_mark("matrix ready");             a named moment: on the timeline, and for
+ *                                                tidemark at FILE.tmt mark:'matrix ready'
+ *
+ * Link with -ltidemark-api (pkg-config tidemark, CMake Tidemark::tidemark). Where the program is not
+ * recorded each call is a load and a branch and does nothing; what asks for a figure says that it is
+ * not known. Under `tidemark record` marks, regions and pools go to the profile, and its collector
+ * answers for counters; a library that counts in the program itself may answer instead (it exports
+ * the table tidemark_counter_1).
+ *
+ * All functions may be called from any thread, before main and after exit. Those of "Marks and
+ * regions" and of "Pools" may be called from signal handlers too. errno is kept. Names are UTF-8,
+ * copied, and cut after TIDEMARK_NAME_BYTES; equal texts are one name. There is room for 16,000
+ * names; all beyond are called "(more names)". tidemark-api(3) has examples. */
+#ifndef TIDEMARK_TIDEMARK_H
+#define TIDEMARK_TIDEMARK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TIDEMARK_NAME_BYTES 59
+
+/* A figure that nobody knows. Never 0. */
+#define TIDEMARK_UNKNOWN UINT64_MAX
+
+/* ---- Marks and regions ---------------------------------------------------------------------- */
+
+/* A moment with a name. Names may come again: they are numbered. */
+void tidemark_mark(const char *name);
+
+/* A region is a stretch of one thread's work with a name. What the thread allocates in it is the
+ * region's, for ever: when it is freed later, in the region or outside it, in this thread or
+ * another, that is counted there too. Regions nest; a block belongs to all of those that its thread
+ * was in. Other threads that a region starts are not in it by that.
+ *
+ * An end closes the innermost open region of that name in this thread, and with it those that were
+ * begun in it and are still open (a longjmp has left them): these count as not ended. NULL closes
+ * the innermost, whichever it is. An end without a beginning in this thread changes nothing and is
+ * counted. A thread's end closes its regions, as not ended. The child of a fork starts without any.
+ * A name that is open already may be begun again (recursion): its blocks and its time count once. */
+void tidemark_region_begin(const char *name);
+void tidemark_region_end(const char *name);
+
+/* ---- Recording ------------------------------------------------------------------------------ */
+
+/* 1: this process is being recorded with call paths (tidemark record); else 0. */
+int tidemark_is_recording(void);
+
+/* Between these no thread's new blocks are recorded. They nest. Blocks that were recorded before
+ * are followed on: their release is recorded; a realloc of one ends its recorded life. Marks and
+ * regions are recorded all the same. */
+void tidemark_pause(void);
+void tidemark_resume(void);
+
+/* Makes a mark, and has the process looked at now: what is resident, by kind and by call path, goes
+ * into the profile under this name, and the profile on disk is brought up to date. Waits until the
+ * look is over, 10 s at most. 0; -ENODATA: not recorded; -ETIMEDOUT. Not from signal handlers. */
+int tidemark_snapshot(const char *name);
+
+/* ---- Counters ------------------------------------------------------------------------------- */
+
+enum tidemark_scope {
+    TIDEMARK_PROCESS = 0,
+    TIDEMARK_THREAD = 1, /* the calling thread: of the blocks that it allocated, whoever freed some */
+};
+
+/* In bytes as requested, exactly; TIDEMARK_UNKNOWN where that is not known. */
+struct tidemark_counters {
+    size_t struct_bytes;    /* sizeof(struct tidemark_counters), set by the caller */
+    uint64_t current_bytes; /* allocated and not freed */
+    uint64_t peak_bytes;    /* most that this was at once, since the start or the last reset */
+    uint64_t total_bytes;   /* of all allocations and reallocations ever */
+    uint64_t count;         /* of these */
+    uint64_t live_count;    /* blocks allocated and not freed */
+};
+#define TIDEMARK_COUNTERS_INIT                                                                     \
+    {                                                                                              \
+        sizeof(struct tidemark_counters), TIDEMARK_UNKNOWN, TIDEMARK_UNKNOWN, TIDEMARK_UNKNOWN,    \
+            TIDEMARK_UNKNOWN, TIDEMARK_UNKNOWN                                                     \
+    }
+
+/* 0; -ENODATA: nobody counts, and all figures are TIDEMARK_UNKNOWN; -ETIMEDOUT; -EINVAL. Where the
+ * process is recorded the collector answers, which takes some ten microseconds (of a sample,
+ * `tidemark record --sample`, the figures are estimates). Not from signal handlers. */
+int tidemark_read_counters(enum tidemark_scope scope, struct tidemark_counters *counters);
+
+/* One figure of the process; TIDEMARK_UNKNOWN where nobody counts. */
+uint64_t tidemark_current(void);
+uint64_t tidemark_peak(void);
+uint64_t tidemark_total(void);
+uint64_t tidemark_count(void);
+
+/* From here on peak_bytes is the most since now. Of the profile it changes nothing. 0 or as above. */
+int tidemark_reset_peak(enum tidemark_scope scope);
+
+/* Called after every change of the process's current_bytes, in the thread that made it, with what
+ * was allocated (positive) or freed (negative) and what is current then. A realloc is two calls.
+ * Within the call nothing is reported, so it may allocate. NULL: no more; a call under way in
+ * another thread may still end. 0; -ENODATA: nobody counts; -ENOTSUP: whoever counts sees no single
+ * changes in the program (`tidemark record` does not: the counting is done outside). */
+typedef void tidemark_change(void *context, int64_t change_bytes, uint64_t current_bytes);
+int tidemark_on_change(tidemark_change *callback, void *context);
+
+/* Writes one line with the process's counters to a file descriptor:
+ * "tidemark ### current 4,096, peak 1,052,672, total 2,105,344, count 12". 0 or -errno. */
+int tidemark_print_status(int fd);
+
+/* ---- Pools ---------------------------------------------------------------------------------- */
+
+/* For allocators of the program's own, which cut blocks from larger pieces. Announced blocks are
+ * allocations of the profile, with their call paths and a kind of their own ("pool"), released by
+ * tidemark_pool_free().
+ *
+ * A piece that comes from malloc is a block already: tidemark_pool_chunk() says that it is a pool's
+ * from now on. It counts no more then, only what is cut from it does, and so nothing counts twice;
+ * its own free() later is no event. Pieces from mmap need not be announced. */
+void tidemark_pool_chunk(const void *chunk);
+void tidemark_pool_alloc(const void *block, size_t bytes);
+/* Before the pool can give the block's place to another thread. NULL: nothing. */
+void tidemark_pool_free(const void *block);
+
+/* ---- Stacks --------------------------------------------------------------------------------- */
+
+/* How deep the calling thread's stack goes between two points: a pattern is painted below the
+ * caller's frame, and looked for afterwards. At most `bytes` are painted, and never beyond what is
+ * surely stack: the thread's mapping, the limit (RLIMIT_STACK) and a safety distance bound it.
+ *
+ *     struct tidemark_painted_stack paint;
+ *     tidemark_stack_paint(&paint, 1 << 20);
+ *     work();
+ *     uint64_t deepest = tidemark_stack_depth(&paint);
+ *
+ * Both calls by the same function of the same thread. These work without any profiler. */
+struct tidemark_painted_stack {
+    uintptr_t from; /* where the painted part begins … */
+    uintptr_t down_to; /* … and its lowest address */
+};
+/* 0 or -errno: nothing is painted (on a stack whose bounds are not known, as a fiber's). */
+int tidemark_stack_paint(struct tidemark_painted_stack *paint, size_t bytes);
+/* Bytes below the caller's frame at tidemark_stack_paint() that were written to since. As many as
+ * were painted: at least so many. A function that leaves a gap in its frame unwritten may hide it:
+ * exact to within that. TIDEMARK_UNKNOWN: nothing was painted. */
+uint64_t tidemark_stack_depth(const struct tidemark_painted_stack *paint);
+
+/* Bytes of the calling thread's stack, in whole pages, that have ever been touched, from where the
+ * stack begins; TIDEMARK_UNKNOWN if the kernel does not say. */
+uint64_t tidemark_stack_touched(void);
+
+#ifdef __cplusplus
+} /* extern "C" */
+
+namespace tidemark {
+
+/* tidemark_region_begin() and _end() of a scope. Not for a scope that longjmp leaves. The name must
+ * live as long. */
+class region {
+    const char *name_;
+
+public:
+    explicit region(const char *name) : name_(name) { tidemark_region_begin(name); }
+    ~region() { tidemark_region_end(name_); }
+    region(const region &) = delete;
+    region &operator=(const region &) = delete;
+};
+
+/* tidemark_pause() and _resume() of a scope. */
+class pause {
+public:
+    pause() { tidemark_pause(); }
+    ~pause() { tidemark_resume(); }
+    pause(const pause &) = delete;
+    pause &operator=(const pause &) = delete;
+};
+
+} // namespace tidemark
+#endif
+
+#endif

@@ -1,0 +1,199 @@
+/* libtidemark-api: see tidemark/tidemark.h and provider.h. Each function is a load, a branch that the
+ * processor foresees, and where somebody records a jump: no frame of ours stands in call paths.
+ * There is no state here but the line that prints. */
+#include "api/provider.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#define API __attribute__((visibility("default")))
+
+#define likely(condition) __builtin_expect(!!(condition), 1)
+
+/* All members so far are of the first version; one that comes later is asked for in `bytes` too. */
+static inline const struct tidemark_recorder *recorder(void)
+{
+    return &tidemark_recorder_1;
+}
+static inline const struct tidemark_counter *counter(void)
+{
+    return &tidemark_counter_1;
+}
+
+/* ---- Marks and regions ---- */
+
+API void tidemark_mark(const char *name)
+{
+    if (likely(!recorder()))
+        return;
+    recorder()->mark(name);
+}
+
+API void tidemark_region_begin(const char *name)
+{
+    if (likely(!recorder()))
+        return;
+    recorder()->region_begin(name);
+}
+
+API void tidemark_region_end(const char *name)
+{
+    if (likely(!recorder()))
+        return;
+    recorder()->region_end(name);
+}
+
+/* ---- Recording ---- */
+
+API int tidemark_is_recording(void)
+{
+    return recorder() ? recorder()->is_recording() : 0;
+}
+
+API void tidemark_pause(void)
+{
+    if (likely(!recorder()))
+        return;
+    recorder()->pause();
+}
+
+API void tidemark_resume(void)
+{
+    if (likely(!recorder()))
+        return;
+    recorder()->resume();
+}
+
+API int tidemark_snapshot(const char *name)
+{
+    return recorder() ? recorder()->snapshot(name) : -ENODATA;
+}
+
+/* ---- Counters: who counts in the program itself is asked first, it needs no round trip ---- */
+
+/* What a caller of an older version has no room for stays here. */
+static int fill(int (*read)(enum tidemark_scope, struct tidemark_counters *),
+                enum tidemark_scope scope, struct tidemark_counters *counters)
+{
+    struct tidemark_counters all = TIDEMARK_COUNTERS_INIT;
+    size_t given = counters->struct_bytes;
+    int status = read ? read(scope, &all) : -ENODATA;
+    if (given > sizeof all)
+        given = sizeof all;
+    all.struct_bytes = counters->struct_bytes;
+    __builtin_memcpy(counters, &all, given);
+    return status;
+}
+
+API int tidemark_read_counters(enum tidemark_scope scope, struct tidemark_counters *counters)
+{
+    if (!counters || counters->struct_bytes < offsetof(struct tidemark_counters, live_count) ||
+        (scope != TIDEMARK_PROCESS && scope != TIDEMARK_THREAD))
+        return -EINVAL;
+    if (counter())
+        return fill(counter()->read_counters, scope, counters);
+    return fill(recorder() ? recorder()->read_counters : NULL, scope, counters);
+}
+
+static struct tidemark_counters of_process(void)
+{
+    struct tidemark_counters counters = TIDEMARK_COUNTERS_INIT;
+    if (counter() || recorder())
+        tidemark_read_counters(TIDEMARK_PROCESS, &counters);
+    return counters;
+}
+
+API uint64_t tidemark_current(void)
+{
+    return likely(!counter() && !recorder()) ? TIDEMARK_UNKNOWN : of_process().current_bytes;
+}
+
+API uint64_t tidemark_peak(void)
+{
+    return likely(!counter() && !recorder()) ? TIDEMARK_UNKNOWN : of_process().peak_bytes;
+}
+
+API uint64_t tidemark_total(void)
+{
+    return likely(!counter() && !recorder()) ? TIDEMARK_UNKNOWN : of_process().total_bytes;
+}
+
+API uint64_t tidemark_count(void)
+{
+    return likely(!counter() && !recorder()) ? TIDEMARK_UNKNOWN : of_process().count;
+}
+
+API int tidemark_reset_peak(enum tidemark_scope scope)
+{
+    if (scope != TIDEMARK_PROCESS && scope != TIDEMARK_THREAD)
+        return -EINVAL;
+    if (counter())
+        return counter()->reset_peak(scope);
+    return recorder() ? recorder()->reset_peak(scope) : -ENODATA;
+}
+
+API int tidemark_on_change(tidemark_change *callback, void *context)
+{
+    if (counter())
+        return counter()->on_change(callback, context);
+    return recorder() && recorder()->is_recording() ? -ENOTSUP : -ENODATA;
+}
+
+/* "1,234,567", or "?" where it is not known; in the last bytes of `room`. */
+static const char *grouped(uint64_t number, char room[32])
+{
+    char *at = room + 31;
+    unsigned digits = 0;
+    *at = '\0';
+    if (number == TIDEMARK_UNKNOWN)
+        return "?";
+    do {
+        if (digits && digits % 3 == 0)
+            *--at = ',';
+        *--at = (char)('0' + number % 10);
+        digits++;
+    } while (number /= 10);
+    return at;
+}
+
+API int tidemark_print_status(int fd)
+{
+    struct tidemark_counters now = of_process();
+    char line[192], room[4][32];
+    int saved_errno = errno;
+    int bytes = snprintf(line, sizeof line,
+                         "tidemark ### current %s, peak %s, total %s, count %s\n",
+                         grouped(now.current_bytes, room[0]), grouped(now.peak_bytes, room[1]),
+                         grouped(now.total_bytes, room[2]), grouped(now.count, room[3]));
+    ssize_t written;
+    do
+        written = write(fd, line, (size_t)bytes);
+    while (written < 0 && errno == EINTR);
+    int status = written == bytes ? 0 : written < 0 ? -errno : -EIO;
+    errno = saved_errno;
+    return status;
+}
+
+/* ---- Pools ---- */
+
+API void tidemark_pool_chunk(const void *chunk)
+{
+    if (likely(!recorder()))
+        return;
+    recorder()->pool_chunk(chunk);
+}
+
+API void tidemark_pool_alloc(const void *block, size_t bytes)
+{
+    if (likely(!recorder()))
+        return;
+    recorder()->pool_alloc(block, bytes);
+}
+
+API void tidemark_pool_free(const void *block)
+{
+    if (likely(!recorder()))
+        return;
+    recorder()->pool_free(block);
+}

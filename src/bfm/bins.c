@@ -1,0 +1,131 @@
+/* Best fit: the bin by a bitmap, the chunk in it by a search tree. */
+#include "bfm/bins.h"
+#include "bfm/chunk.h"
+
+unsigned bin_of(size_t size)
+{
+    unsigned log;
+
+    if (size < BIN_EXACT_END)
+        return (unsigned)(size / ALIGN);
+    log = 63 - (unsigned)__builtin_clzll(size);
+    return BIN_EXACT + (log - 14) * 16 + (unsigned)(size >> (log - 4) & 15);
+}
+
+static void mark_filled(struct heap *heap, unsigned bin)
+{
+    heap->bin_bits[bin / 64] |= (uint64_t)1 << bin % 64;
+    heap->bin_summary |= (uint64_t)1 << bin / 64;
+}
+
+static void mark_empty(struct heap *heap, unsigned bin)
+{
+    heap->bin_bits[bin / 64] &= ~((uint64_t)1 << bin % 64);
+    if (!heap->bin_bits[bin / 64])
+        heap->bin_summary &= ~((uint64_t)1 << bin / 64);
+}
+
+/* The first bin from `bin` on that has chunks; BIN_COUNT when all are empty. */
+static unsigned next_filled(const struct heap *heap, unsigned bin)
+{
+    uint64_t bits;
+    unsigned word = bin / 64;
+
+    if (bin >= BIN_COUNT)
+        return BIN_COUNT;
+    bits = heap->bin_bits[word] & ~(uint64_t)0 << bin % 64;
+    if (!bits) {
+        uint64_t words = heap->bin_summary & ~(uint64_t)1 << word;
+        if (!words)
+            return BIN_COUNT;
+        word = (unsigned)__builtin_ctzll(words);
+        bits = heap->bin_bits[word];
+    }
+    return word * 64 + (unsigned)__builtin_ctzll(bits);
+}
+
+static void age_begin(struct heap *heap, struct chunk *chunk)
+{
+    chunk->stamp_ms = heap->now_ms;
+    chunk->cursor = 0;
+    chunk->newer = NULL;
+    chunk->older = heap->newest;
+    if (heap->newest)
+        heap->newest->newer = chunk;
+    else
+        heap->oldest = chunk;
+    heap->newest = chunk;
+}
+
+void bins_aged(struct heap *heap, struct chunk *chunk)
+{
+    if (chunk->stamp_ms == PURGED)
+        return;
+    chunk->stamp_ms = PURGED;
+    if (chunk->older)
+        chunk->older->newer = chunk->newer;
+    else
+        heap->oldest = chunk->newer;
+    if (chunk->newer)
+        chunk->newer->older = chunk->older;
+    else
+        heap->newest = chunk->older;
+}
+
+void bins_insert(struct heap *heap, struct chunk *chunk)
+{
+    size_t size = chunk_size(chunk);
+    unsigned bin = bin_of(size);
+    struct rb_node **link = &heap->bins[bin], *parent = NULL;
+
+    while (*link) { /* down one level each turn */
+        const struct chunk *other = chunk_of_node(parent = *link);
+        size_t other_size = chunk_size(other);
+        bool before = size < other_size || (size == other_size && chunk < other);
+        link = before ? &parent->left : &parent->right;
+    }
+    if (!parent)
+        mark_filled(heap, bin);
+    rb_insert(&heap->bins[bin], parent, link, &chunk->node);
+    if (size >= AGED_MIN)
+        age_begin(heap, chunk);
+}
+
+void bins_remove(struct heap *heap, struct chunk *chunk)
+{
+    size_t size = chunk_size(chunk);
+    unsigned bin = bin_of(size);
+
+    rb_remove(&heap->bins[bin], &chunk->node);
+    if (!heap->bins[bin])
+        mark_empty(heap, bin);
+    if (size >= AGED_MIN)
+        bins_aged(heap, chunk);
+}
+
+static struct chunk *first_fit(struct rb_node *node, size_t need)
+{
+    struct chunk *best = NULL;
+
+    while (node) { /* down one level each turn */
+        struct chunk *chunk = chunk_of_node(node);
+        if (chunk_size(chunk) >= need) {
+            best = chunk;
+            node = node->left;
+        } else {
+            node = node->right;
+        }
+    }
+    return best;
+}
+
+struct chunk *bins_best(const struct heap *heap, size_t need)
+{
+    unsigned bin = bin_of(need), next;
+    struct chunk *best = first_fit(heap->bins[bin], need);
+
+    if (best)
+        return best;
+    next = next_filled(heap, bin + 1);
+    return next == BIN_COUNT ? NULL : first_fit(heap->bins[next], 0);
+}

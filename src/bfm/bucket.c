@@ -1,0 +1,279 @@
+/* Records: white lists, black lists, bits. */
+#include "bfm/bucket.h"
+#include "bfm/classes.h"
+#include "bfm/events.h"
+#include "bfm/options.h"
+#include "bfm/os.h"
+#include "bfm/pagemap.h"
+#include "bfm/tree.h"
+
+/* ---- lists ---- */
+
+static void list_push(struct record_list *list, struct record *record)
+{
+    record->prev = NULL;
+    record->next = list->first;
+    if (list->first)
+        list->first->prev = record;
+    list->first = record;
+}
+
+static void list_remove(struct record_list *list, struct record *record)
+{
+    if (record->prev)
+        record->prev->next = record->next;
+    else
+        list->first = record->next;
+    if (record->next)
+        record->next->prev = record->prev;
+}
+
+/* ---- bits ---- */
+
+static uint64_t *free_word(struct record *record, unsigned word)
+{
+    uintptr_t page = record_page(record);
+
+    return word < 4 ? &record->free_bits[word] : &leaf_of(page)->tiny[leaf_page(page)][word - 4];
+}
+
+static unsigned word_count(unsigned code)
+{
+    return (bfm_class_blocks[code] + 63u) / 64;
+}
+
+static void bits_fill(struct record *record)
+{
+    unsigned blocks = bfm_class_blocks[record->code];
+
+    for (unsigned word = 0; word < word_count(record->code); word++) {
+        unsigned rest = blocks - word * 64;
+        *free_word(record, word) = rest >= 64 ? ~(uint64_t)0 : ((uint64_t)1 << rest) - 1;
+    }
+}
+
+/* A generator for the option `random`; under the arena's lock, and no two arenas are alike. */
+static unsigned draw(struct arena *arena, unsigned below)
+{
+    static _Thread_local uint64_t state;
+
+    if (!state)
+        state = os_random() ^ (uintptr_t)arena;
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return (unsigned)((state >> 32) % below);
+}
+
+/* Takes up to `want` blocks: at most 8 words are looked at, and one turn a block. Stored from the end
+ * of `blocks` backwards. */
+static unsigned take_lowest(struct record *record, void **blocks, unsigned want)
+{
+    uintptr_t page = record_page(record);
+    size_t bytes = bfm_class_bytes[record->code];
+    unsigned got = 0;
+
+    for (unsigned word = 0; word < word_count(record->code) && got < want; word++) {
+        uint64_t *bits = free_word(record, word), left = *bits;
+        for (; left && got < want; left &= left - 1) {
+            size_t index = word * 64 + (unsigned)__builtin_ctzll(left);
+            blocks[want - ++got] = (void *)(page + index * bytes);
+        }
+        *bits = left;
+    }
+    return got;
+}
+
+/* One block, any of them: a word drawn, then a bit of it. */
+static unsigned take_random(struct arena *arena, struct record *record, void **blocks, unsigned want)
+{
+    unsigned words = word_count(record->code), first = draw(arena, words);
+
+    for (unsigned i = 0; i < words; i++) {
+        unsigned word = (first + i) % words;
+        uint64_t *bits = free_word(record, word), left = *bits;
+        if (!left)
+            continue;
+        for (unsigned skip = draw(arena, (unsigned)__builtin_popcountll(left)); skip; skip--)
+            left &= left - 1;
+        left &= -left;
+        *bits &= ~left;
+        blocks[want - 1] = (void *)(record_page(record) +
+            (word * 64 + (size_t)__builtin_ctzll(left)) * bfm_class_bytes[record->code]);
+        return 1;
+    }
+    return 0;
+}
+
+/* ---- records ---- */
+
+static struct record *record_open(struct arena *arena, unsigned code)
+{
+    uintptr_t page = tree_take_page(arena->heap);
+    struct record *record;
+
+    if (!page)
+        return NULL;
+    record = record_of(page);
+    record->arena = arena;
+    record->page_low = (uint32_t)(page >> PAGE_SHIFT);
+    record->page_high = (uint8_t)(page >> PAGE_SHIFT >> 32);
+    record->code = (uint8_t)code;
+    record->free_count = bfm_class_blocks[code];
+    bits_fill(record);
+    atomic_store_explicit(&leaf_of(page)->kind[leaf_page(page)], KIND_RECORD, memory_order_relaxed);
+    leaf_of(page)->code[leaf_page(page)] = arena->heap->independent ? 0 : (uint8_t)code;
+    list_push(&arena->white[code], record);
+    arena->record_count++;
+    arena->free_bytes += (size_t)record->free_count * bfm_class_bytes[code];
+    events_note(BFM_RECORD_TAKEN, (void *)page, PAGE_BYTES, bfm_class_bytes[code]);
+    return record;
+}
+
+static void record_close(struct arena *arena, struct record *record)
+{
+    uintptr_t page = record_page(record);
+
+    list_remove(&arena->white[record->code], record);
+    arena->record_count--;
+    arena->free_bytes -= (size_t)record->free_count * bfm_class_bytes[record->code];
+    leaf_of(page)->code[leaf_page(page)] = 0;
+    atomic_store_explicit(&leaf_of(page)->kind[leaf_page(page)], KIND_NONE, memory_order_relaxed);
+    events_note(BFM_RECORD_RETURNED, (void *)page, PAGE_BYTES, bfm_class_bytes[record->code]);
+    tree_give_page(arena->heap, page);
+}
+
+static unsigned take_from(struct arena *arena, struct record *record, void **blocks, unsigned want)
+{
+    unsigned got = options.random ? take_random(arena, record, blocks, want)
+                                  : take_lowest(record, blocks, want);
+
+    record->free_count -= (uint16_t)got;
+    arena->free_bytes -= (size_t)got * bfm_class_bytes[record->code];
+    if (!record->free_count) {
+        list_remove(&arena->white[record->code], record);
+        list_push(&arena->black[record->code], record);
+    }
+    return got;
+}
+
+unsigned bucket_take(struct arena *arena, unsigned code, void **blocks, unsigned want)
+{
+    unsigned got = 0;
+
+    while (got < want) { /* a white record has a free block: at most `want` turns */
+        struct record *record = arena->white[code].first;
+        if (!record && !(record = record_open(arena, code)))
+            break;
+        got += take_from(arena, record, blocks, want - got);
+    }
+    if (got && got < want) /* they are at the end; only when memory is short */
+        for (unsigned i = 0; i < got; i++)
+            blocks[i] = blocks[want - got + i];
+    return got;
+}
+
+static bool is_empty(const struct record *record)
+{
+    return record->free_count == bfm_class_blocks[record->code];
+}
+
+/* Turned white: to the front. Wholly free: back to the tree component, unless it is the only white
+ * one of its class, which a program at the edge would fetch again at once: so a record that is wholly
+ * free is always alone in its list. */
+static void after_put(struct arena *arena, struct record *record)
+{
+    struct record_list *white = &arena->white[record->code];
+
+    if (record->free_count == 1) {
+        if (white->first && is_empty(white->first))
+            record_close(arena, white->first);
+        list_remove(&arena->black[record->code], record);
+        list_push(white, record);
+    }
+    if (is_empty(record) && (record->next || record->prev))
+        record_close(arena, record);
+}
+
+static uint64_t locate(const struct record *record, const void *block, unsigned *word)
+{
+    size_t offset = (uintptr_t)block & (PAGE_BYTES - 1);
+    unsigned index = class_index(record->code, offset);
+
+    if (index * (size_t)bfm_class_bytes[record->code] != offset ||
+        index >= bfm_class_blocks[record->code])
+        os_fatal("free of a pointer into a block, not to its start", block);
+    *word = index / 64;
+    return (uint64_t)1 << index % 64;
+}
+
+void bucket_put(struct arena *arena, struct record *record, void *block)
+{
+    unsigned word;
+    uint64_t bit = locate(record, block, &word), *bits = free_word(record, word);
+
+    if (*bits & bit)
+        os_fatal("free of a block that is free already", block);
+    *bits |= bit;
+    record->free_count++;
+    arena->free_bytes += bfm_class_bytes[record->code];
+    after_put(arena, record);
+}
+
+bool bucket_is_used(const struct record *record, const void *block)
+{
+    unsigned word;
+    uint64_t bit = locate(record, block, &word);
+
+    return !(*free_word((struct record *)record, word) & bit);
+}
+
+/* ---- arenas ---- */
+
+void arena_push(struct arena *arena, void *block)
+{
+    struct block *node = block, *first = atomic_load_explicit(&arena->remote, memory_order_relaxed);
+
+    /* Another turn means that another thread pushed. */
+    do {
+        node->next = first;
+    } while (!atomic_compare_exchange_weak_explicit(&arena->remote, &first, node,
+                                                    memory_order_release, memory_order_relaxed));
+}
+
+/* The whole list is taken at one go, so that no block can come back under a hand that reaches for
+ * it; what is not put now waits in `pending`. */
+void arena_drain(struct arena *arena, size_t most)
+{
+    while (most--) {
+        struct block *block = arena->pending;
+        if (!block && atomic_load_explicit(&arena->remote, memory_order_relaxed))
+            block = atomic_exchange_explicit(&arena->remote, NULL, memory_order_acquire);
+        if (!block)
+            return;
+        arena->pending = block->next;
+        if (options.zero)
+            block->next = NULL;
+        bucket_put(arena, record_of((uintptr_t)block), block);
+    }
+}
+
+void arena_enter(struct arena *arena)
+{
+    lock_take(&arena->lock);
+    arena_drain(arena, DRAIN_MOST);
+}
+
+void arena_leave(struct arena *arena)
+{
+    lock_give(&arena->lock);
+}
+
+void arena_trim(struct arena *arena)
+{
+    for (unsigned code = 1; code < CLASS_CODES; code++) {
+        struct record *record = arena->white[code].first;
+        if (record && is_empty(record))
+            record_close(arena, record);
+    }
+}

@@ -1,0 +1,142 @@
+/* Moving blocks between stacks and arenas. */
+#include "bfm/cache.h"
+#include "bfm/bucket.h"
+#include "bfm/tree.h"
+
+_Thread_local struct cache *bfm_cache __attribute__((tls_model("initial-exec"))) = &bfm_no_cache;
+struct cache bfm_no_cache;
+struct cache bfm_late_cache;
+
+/* Pages wait to be purged even when nothing but buckets is used: one refill in 16 sees to it. */
+enum { REFILLS_PER_TICK = 16 };
+
+static unsigned depth_of(unsigned code)
+{
+    size_t depth = CACHE_STACK_BYTES / bfm_class_bytes[code];
+
+    return depth < CACHE_DEPTH_FIRST ? CACHE_DEPTH_FIRST
+                                     : depth > CACHE_DEPTH ? CACHE_DEPTH : (unsigned)depth;
+}
+
+static unsigned first_depth(unsigned code)
+{
+    size_t depth = CACHE_FIRST_BYTES / bfm_class_bytes[code];
+
+    return depth < 2 ? 2 : depth > CACHE_DEPTH_FIRST ? CACHE_DEPTH_FIRST : (unsigned)depth;
+}
+
+size_t cache_bytes(void)
+{
+    size_t slots = 0;
+
+    for (unsigned code = 1; code < CLASS_CODES; code++)
+        slots += depth_of(code);
+    return sizeof(struct cache) + slots * sizeof(void *);
+}
+
+void cache_init(struct cache *cache, struct arena *arena)
+{
+    void **slot = cache->slots;
+
+    cache->arena = arena;
+    cache->room_bytes = CACHE_GROW_BYTES;
+    for (unsigned code = 1; code < CLASS_CODES; code++) {
+        struct stack *stack = &cache->stack[code];
+        stack->base = stack->top = slot;
+        stack->limit = slot + first_depth(code);
+        cache->most[code] = slot += depth_of(code);
+    }
+}
+
+static void grow(struct cache *cache, unsigned code)
+{
+    struct stack *stack = &cache->stack[code];
+    size_t depth = (size_t)(stack->limit - stack->base), most = (size_t)(cache->most[code] - stack->base);
+    size_t next = depth * 2, bytes;
+
+    if (next > most)
+        next = most;
+    bytes = (next - depth) * bfm_class_bytes[code];
+    if (bytes > cache->room_bytes)
+        return;
+    cache->room_bytes -= bytes;
+    stack->limit = stack->base + next;
+}
+
+void *cache_refill(struct cache *cache, unsigned code)
+{
+    struct arena *arena = cache->arena;
+    struct stack *stack = &cache->stack[code];
+    void *blocks[CACHE_DEPTH];
+    unsigned want, got;
+
+    grow(cache, code);
+    want = (unsigned)(stack->limit - stack->base) / 2;
+    arena_enter(arena);
+    got = bucket_take(arena, code, blocks, want);
+    arena_leave(arena);
+    if (++cache->refills % REFILLS_PER_TICK == 0)
+        tree_tick(arena->heap);
+    if (!got)
+        return NULL;
+    for (unsigned i = 0; i + 1 < got; i++)
+        *stack->top++ = blocks[i];
+    return blocks[got - 1];
+}
+
+/* Sends blocks home: to their arena if its lock can be had at once, else to its list. A run of blocks
+ * of one arena takes its lock once. */
+static void send_home(void **blocks, size_t count)
+{
+    struct arena *inside = NULL;
+    size_t drain = DRAIN_MOST; /* of one arena, whatever number of arenas there are */
+
+    for (size_t i = 0; i < count; i++) {
+        struct record *record = record_of((uintptr_t)blocks[i]);
+        struct arena *arena = record->arena;
+        if (arena != inside) {
+            if (inside)
+                arena_leave(inside);
+            inside = lock_try(&arena->lock) ? arena : NULL;
+            if (inside) {
+                arena_drain(inside, drain);
+                drain = 0;
+            }
+        }
+        if (inside)
+            bucket_put(inside, record, blocks[i]);
+        else
+            arena_push(arena, blocks[i]);
+    }
+    if (inside)
+        arena_leave(inside);
+}
+
+void block_go_home(void *block)
+{
+    send_home(&block, 1);
+}
+
+void cache_flush(struct cache *cache, unsigned code)
+{
+    struct stack *stack = &cache->stack[code];
+    size_t held, count;
+
+    held = (size_t)(stack->top - stack->base);
+    count = held / 2;
+    send_home(stack->base, count);
+    for (size_t i = count; i < held; i++)
+        stack->base[i - count] = stack->base[i];
+    stack->top -= count;
+    if (++cache->refills % REFILLS_PER_TICK == 0)
+        tree_tick(cache->arena->heap);
+}
+
+void cache_flush_all(struct cache *cache)
+{
+    for (unsigned code = 1; code < CLASS_CODES; code++) {
+        struct stack *stack = &cache->stack[code];
+        send_home(stack->base, (size_t)(stack->top - stack->base));
+        stack->top = stack->base;
+    }
+}

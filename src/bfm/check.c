@@ -1,0 +1,271 @@
+/* bfm_check(): everything that must hold, looked at. It reads each structure by another way than the
+ * one that made it: chunks by walking the regions, trees by walking the trees, and then the sums. */
+#include "bfm/bins.h"
+#include "bfm/chunk.h"
+#include "bfm/classes.h"
+#include "bfm/heap.h"
+#include "bfm/pagemap.h"
+#include "tidemark/bfm.h"
+
+/* What the walk through regions and the walk through trees must agree on. */
+struct sums {
+    size_t free_chunks, free_bytes; /* of those that belong into trees */
+    size_t aged;                    /* of them, those that belong into the list by age */
+    size_t used_bytes;
+    size_t taken_pages;
+    size_t dirty_pages;
+};
+
+#define MUST(condition, sentence) \
+    do { \
+        if (!(condition)) \
+            return sentence; \
+    } while (0)
+
+/* ---- regions ---- */
+
+static const char *check_free_chunk(const struct chunk *chunk, struct sums *sums)
+{
+    size_t size = chunk_size(chunk);
+
+    MUST(*chunk_footer((uintptr_t)chunk + size) == size, "a free chunk's two sizes differ");
+    MUST(!(chunk->tag & CHUNK_FLAGS), "a free chunk says that its neighbour is free");
+    if (size < TREE_MIN)
+        return NULL;
+    sums->free_chunks++;
+    sums->free_bytes += size;
+    sums->aged += size >= AGED_MIN && chunk->stamp_ms != PURGED;
+    return NULL;
+}
+
+/* From an area's first page to its fence or the top; *end is where the next page begins. */
+static const char *check_area(const struct heap *heap, const struct region *region, uintptr_t page,
+                              uintptr_t *end, struct sums *sums)
+{
+    uintptr_t at = page + CHUNK_TAG;
+    bool prev_free = false;
+
+    while (at != heap->top) {
+        const struct chunk *chunk = (const struct chunk *)at;
+        const char *wrong = NULL;
+        MUST(at < region->end && at % ALIGN == CHUNK_TAG, "a chunk ends where none can");
+        MUST(tag_good(chunk), "a tag was overwritten");
+        MUST(!(chunk->tag & CHUNK_PREV_FREE) == !prev_free, "a tag is wrong about what is before it");
+        if (chunk->tag & CHUNK_FENCE) {
+            *end = at + CHUNK_TAG;
+            MUST(*end % PAGE_BYTES == 0, "an area ends within a page");
+            MUST(*end == region->end || page_taken(*end), "two areas touch");
+            return NULL;
+        }
+        MUST(chunk_size(chunk) >= ALIGN, "a chunk of no size");
+        MUST(!page_taken(at), "a chunk in a page of a record");
+        if (chunk->tag & CHUNK_USED)
+            sums->used_bytes += chunk_size(chunk);
+        else if (prev_free)
+            wrong = "two free chunks touch";
+        else
+            wrong = check_free_chunk(chunk, sums);
+        MUST(!wrong, wrong);
+        prev_free = !(chunk->tag & CHUNK_USED);
+        at += chunk_size(chunk);
+    }
+    MUST(!prev_free, "a free chunk touches the top");
+    MUST(heap->top <= heap->top_end && heap->top_end == region->end - CHUNK_TAG, "the top is elsewhere");
+    *end = region->end;
+    return NULL;
+}
+
+static const char *check_taken(const struct heap *heap, uintptr_t page, struct sums *sums)
+{
+    bool spare = page >= heap->spare && page < heap->spare_end;
+    const struct leaf *leaf = leaf_of(page);
+    bool record = leaf->kind[leaf_page(page)] == KIND_RECORD;
+
+    MUST(spare != record, "a page is neither a record nor spare, or both");
+    MUST(record || !leaf->code[leaf_page(page)], "a page without a record has a class");
+    sums->taken_pages += record;
+    return NULL;
+}
+
+static const char *check_region(const struct heap *heap, const struct region *region,
+                                struct sums *sums)
+{
+    for (uintptr_t page = region->start; page < region->end;) {
+        const char *wrong;
+        MUST(region_of(page) == region, "the page map knows another region");
+        if (page_taken(page)) {
+            wrong = check_taken(heap, page, sums);
+            page += PAGE_BYTES;
+        } else {
+            wrong = check_area(heap, region, page, &page, sums);
+        }
+        MUST(!wrong, wrong);
+    }
+    for (uintptr_t page = region->start; page < region->end; page += PAGE_BYTES)
+        sums->dirty_pages += page_dirty(page);
+    return NULL;
+}
+
+/* ---- trees ---- */
+
+struct walk {
+    const struct chunk *before;
+    unsigned bin;
+    const char *wrong;
+    struct sums sums;
+};
+
+/* Returns the number of black nodes on the way down; recursion is as deep as the tree. */
+static unsigned walk_tree(struct walk *walk, const struct rb_node *node, const struct rb_node *parent)
+{
+    const struct chunk *chunk = node ? chunk_of_node(node) : NULL;
+    unsigned left, right;
+
+    if (!node || walk->wrong)
+        return 1;
+    if (rb_parent(node) != parent)
+        walk->wrong = "a node has another parent";
+    if (!rb_is_black(node) && (!parent || !rb_is_black(parent)))
+        walk->wrong = "two red nodes in a row";
+    left = walk_tree(walk, node->left, node);
+    if (walk->before && (chunk_size(walk->before) > chunk_size(chunk) ||
+                         (chunk_size(walk->before) == chunk_size(chunk) && walk->before >= chunk)))
+        walk->wrong = "a tree is out of order";
+    walk->before = chunk;
+    if (bin_of(chunk_size(chunk)) != walk->bin || chunk->tag & CHUNK_USED || !tag_good(chunk))
+        walk->wrong = "a chunk is in a bin where it does not belong";
+    walk->sums.free_chunks++;
+    walk->sums.free_bytes += chunk_size(chunk);
+    right = walk_tree(walk, node->right, node);
+    if (left != right)
+        walk->wrong = "a tree has ways of different black lengths";
+    return left + rb_is_black(node);
+}
+
+static const char *check_bins(const struct heap *heap, const struct sums *sums)
+{
+    struct walk walk = {0};
+
+    for (unsigned bin = 0; bin < BIN_COUNT; bin++) {
+        bool filled = heap->bin_bits[bin / 64] >> bin % 64 & 1;
+        MUST(filled == (heap->bins[bin] != NULL), "a bin's bit is wrong");
+        MUST(!filled || heap->bin_summary >> bin / 64 & 1, "a word's bit is wrong");
+        walk.bin = bin;
+        walk.before = NULL;
+        walk_tree(&walk, heap->bins[bin], NULL);
+        MUST(!walk.wrong, walk.wrong);
+    }
+    MUST(walk.sums.free_chunks == sums->free_chunks, "trees and regions differ in free chunks");
+    MUST(walk.sums.free_bytes == sums->free_bytes, "trees and regions differ in free bytes");
+    return NULL;
+}
+
+static const char *check_ages(const struct heap *heap, const struct sums *sums)
+{
+    const struct chunk *before = NULL;
+    size_t count = 0;
+
+    for (const struct chunk *chunk = heap->oldest; chunk; before = chunk, chunk = chunk->newer) {
+        MUST(chunk->older == before, "the list by age has a wrong link");
+        MUST(!before || before->stamp_ms <= chunk->stamp_ms, "the list by age is out of order");
+        count++;
+    }
+    MUST(heap->newest == before, "the list by age ends elsewhere");
+    MUST(count == sums->aged, "the list by age lacks chunks");
+    return NULL;
+}
+
+/* ---- records ---- */
+
+static unsigned count_bits(struct record *record)
+{
+    uintptr_t page = record_page(record);
+    const uint64_t *tiny = leaf_of(page)->tiny[leaf_page(page)];
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < bfm_class_blocks[record->code]; i++) {
+        uint64_t word = i < 256 ? record->free_bits[i / 64] : tiny[i / 64 - 4];
+        count += word >> i % 64 & 1;
+    }
+    return count;
+}
+
+static const char *check_record(const struct heap *heap, const struct arena *arena,
+                                struct record *record, unsigned code, bool white)
+{
+    uintptr_t page = record_page(record);
+    struct leaf *leaf = leaf_of(page);
+
+    MUST(record_of(page) == record && record->arena == arena, "a record is another's");
+    MUST(record->code == code, "a record is in another class's list");
+    MUST(page_taken(page) && leaf->kind[leaf_page(page)] == KIND_RECORD, "a record's page is none");
+    MUST(leaf->code[leaf_page(page)] == (heap->independent ? 0 : code), "the page map's class is wrong");
+    MUST(record->free_count == count_bits(record), "a record's free blocks do not add up");
+    MUST(white == (record->free_count > 0), "a record is in the list of the other colour");
+    MUST(record->free_count < bfm_class_blocks[code] || (!record->next && !record->prev),
+         "a record is wholly free and was not given back");
+    return NULL;
+}
+
+static const char *check_list(const struct heap *heap, const struct arena *arena, unsigned code,
+                              bool white, size_t *records, size_t *free_bytes)
+{
+    const struct record_list *list = white ? &arena->white[code] : &arena->black[code];
+    struct record *before = NULL;
+
+    for (struct record *record = list->first; record; before = record, record = record->next) {
+        const char *wrong = check_record(heap, arena, record, code, white);
+        MUST(!wrong, wrong);
+        MUST(record->prev == before, "a list of records has a wrong link");
+        *free_bytes += (size_t)record->free_count * bfm_class_bytes[code];
+        ++*records;
+    }
+    return NULL;
+}
+
+static const char *check_arena(const struct heap *heap, const struct arena *arena, size_t *records)
+{
+    size_t free_bytes = 0, count = 0;
+
+    for (unsigned code = 1; code < CLASS_CODES; code++) {
+        const char *wrong = check_list(heap, arena, code, true, &count, &free_bytes);
+        if (!wrong)
+            wrong = check_list(heap, arena, code, false, &count, &free_bytes);
+        MUST(!wrong, wrong);
+    }
+    MUST(count == arena->record_count, "an arena's records do not add up");
+    MUST(free_bytes == arena->free_bytes, "an arena's free bytes do not add up");
+    *records += count;
+    return NULL;
+}
+
+static const char *check_heap(const struct heap *heap)
+{
+    struct sums sums = {0};
+    size_t records = 0;
+    const char *wrong = NULL;
+
+    for (const struct region *region = heap->regions; region && !wrong; region = region->next)
+        wrong = check_region(heap, region, &sums);
+    if (!wrong)
+        wrong = check_bins(heap, &sums);
+    if (!wrong)
+        wrong = check_ages(heap, &sums);
+    for (const struct arena *arena = heap->arenas; arena && !wrong; arena = arena->next_all)
+        wrong = check_arena(heap, arena, &records);
+    MUST(!wrong, wrong);
+    MUST(records == heap->record_pages && records == sums.taken_pages, "pages of records are lost");
+    MUST(sums.used_bytes == heap->tree_used, "the bytes in use do not add up");
+    MUST(sums.dirty_pages == heap->dirty_pages, "the dirty pages do not add up");
+    return NULL;
+}
+
+const char *bfm_check(bfm_heap *which)
+{
+    const char *wrong;
+
+    heaps_lock();
+    wrong = check_heap(which ? (struct heap *)which : &bfm_default_heap);
+    heaps_unlock();
+    return wrong;
+}

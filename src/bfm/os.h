@@ -1,0 +1,48 @@
+/* All that BFM asks of the operating system, and its last words. errno stays as it was. */
+#ifndef TIDEMARK_BFM_OS_H
+#define TIDEMARK_BFM_OS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Zeroed memory that costs nothing until it is touched; `align` is a power of two, at least the
+ * system's page. NULL when there is none (RLIMIT_AS, the number of mappings, overcommit). */
+void *os_map(size_t bytes, size_t align);
+void os_unmap(void *start, size_t bytes);
+
+/* The range reads as zeros and is resident no more; false when the system refuses (locked memory):
+ * then nothing has changed. The price is about 65 µs a MiB of small pages, 6 of a huge one. */
+bool os_discard(void *start, size_t bytes);
+
+void os_use_huge_pages(void *start, size_t bytes, bool use);
+
+/* Makes pages resident ahead of their use, cheaper than one by one; where it cannot, nothing. */
+void os_populate(void *start, size_t bytes);
+
+/* mremap that may move; NULL leaves the old mapping as it is. */
+void *os_remap(void *start, size_t old_bytes, size_t new_bytes);
+/* Undoes it: the addresses were left a moment ago. */
+void os_move_back(void *start, size_t bytes, size_t old_bytes, void *to);
+
+/* Monotonic, to a few milliseconds. */
+uint64_t os_now_ms(void);
+
+/* Processor time of this process. A system call. */
+uint64_t os_cpu_ns(void);
+
+/* A number nobody can guess, or what comes nearest. */
+uint64_t os_random(void);
+
+size_t os_page_bytes(void);
+
+/* Memory of BFM's own, zeroed, never given back: what descriptors are made of. Thread-safe. */
+void *os_meta(size_t bytes);
+void os_meta_lock(void);
+void os_meta_unlock(void);
+
+/* "BFM: WHAT (ADDRESS)" on stderr, then abort(). */
+_Noreturn void os_fatal(const char *what, const void *address);
+void os_say(const char *text);
+
+#endif

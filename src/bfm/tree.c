@@ -1,0 +1,558 @@
+/* Chunks: cut, joined, and turned into pages for records and back. */
+#include "bfm/tree.h"
+#include <string.h>
+#include "bfm/age.h"
+#include "bfm/bins.h"
+#include "bfm/chunk.h"
+#include "bfm/large.h"
+#include "bfm/options.h"
+#include "bfm/os.h"
+#include "bfm/pace.h"
+#include "bfm/pagemap.h"
+
+/* How much is reserved at first and at most at one go; independent heaps begin smaller. Reserving
+ * costs addresses only, but RLIMIT_AS counts them. */
+#define REGION_FIRST ((size_t)64 << 20)
+#define REGION_SMALL ((size_t)4 << 20)
+#define REGION_MOST  ((size_t)1 << 30)
+/* So much is populated at one go, 16 pages, once the heap has this size. */
+#define POPULATE_BYTES ((size_t)64 << 10)
+#define POPULATE_FROM  ((size_t)1 << 20)
+/* Larger blocks may never be filled: their pages come when they are touched. */
+#define POPULATE_MOST  ((size_t)16 << 10)
+/* Pages for records are cut from the top eight at a time, so that the stretch before the next multiple
+ * of 8 KiB is lost to records once in eight times. */
+#define SPARE_PAGES 8
+/* A chunk of 8 KiB contains a page only if it lies so; one of 16 KiB always does. */
+static const size_t page_tries[] = {PAGE_BYTES - 2 * CHUNK_TAG, PAGE_BYTES * 5 / 4,
+                                    PAGE_BYTES * 3 / 2, PAGE_BYTES * 7 / 4, PAGE_BYTES * 2};
+enum { PAGE_TRIES = sizeof page_tries / sizeof *page_tries };
+
+uint64_t bfm_secret;
+
+/* ---- free chunks ---- */
+
+/* Writes a free chunk's tags and offers it; both neighbours are in use. */
+static void offer(struct heap *heap, uintptr_t start, size_t size)
+{
+    struct chunk *chunk = (struct chunk *)start;
+
+    tag_write(chunk, size, 0);
+    *chunk_footer(start + size) = size;
+    ((struct chunk *)(start + size))->tag |= CHUNK_PREV_FREE;
+    mark_page(heap, start);
+    mark_page(heap, start + (size < sizeof *chunk ? size : sizeof *chunk) - 1);
+    mark_page(heap, start + size - CHUNK_TAG);
+    if (size >= TREE_MIN)
+        bins_insert(heap, chunk);
+}
+
+static void withdraw(struct heap *heap, struct chunk *chunk)
+{
+    if (chunk_size(chunk) >= TREE_MIN)
+        bins_remove(heap, chunk);
+}
+
+static void join_top(struct heap *heap, uintptr_t start)
+{
+    heap->top = start;
+    heap->top_stamp_ms = heap->now_ms;
+    heap->top_cursor = 0;
+}
+
+/* [start, start + size) is free from now on: joined with what is free beside it, or with the top. */
+static void release(struct heap *heap, uintptr_t start, size_t size, bool prev_free)
+{
+    uintptr_t end = start + size;
+
+    /* Wherever the joined chunk begins: whoever frees this block again finds no tag. */
+    ((struct chunk *)start)->tag = 0;
+    if (prev_free) {
+        start -= *chunk_footer(start);
+        withdraw(heap, (struct chunk *)start);
+    }
+    if (end == heap->top) {
+        join_top(heap, start);
+        return;
+    }
+    if (!(((struct chunk *)end)->tag & CHUNK_USED)) {
+        withdraw(heap, (struct chunk *)end);
+        end += chunk_size((struct chunk *)end);
+    }
+    offer(heap, start, end - start);
+}
+
+static void write_fence(struct heap *heap, uintptr_t at, uint64_t flags)
+{
+    mark_page(heap, at);
+    tag_write((struct chunk *)at, 0, CHUNK_USED | CHUNK_FENCE | flags);
+}
+
+/* ---- regions and the top ---- */
+
+static size_t region_bytes(const struct heap *heap)
+{
+    size_t bytes = heap->reserved_bytes / 2, first = heap->independent ? REGION_SMALL : REGION_FIRST;
+
+    return bytes < first ? first : bytes > REGION_MOST ? REGION_MOST : round_down(bytes, SLOT_BYTES);
+}
+
+/* Half as much each time: at most ten turns. */
+static uintptr_t reserve(size_t *bytes, size_t least)
+{
+    for (;; *bytes = round_up(*bytes / 2, SLOT_BYTES)) {
+        uintptr_t start;
+        if (*bytes < least)
+            *bytes = least;
+        start = (uintptr_t)os_map(*bytes, SLOT_BYTES);
+        if (start || *bytes == least)
+            return start;
+    }
+}
+
+static void index_region(struct region *region, struct region *value)
+{
+    for (uintptr_t at = region->start; at < region->end; at += SLOT_BYTES) /* at most 512 turns */
+        leaf_of(at)->region[at >> SLOT_SHIFT & (LEAF_SLOTS - 1)] = value;
+}
+
+static struct region *region_open(struct heap *heap, size_t need)
+{
+    size_t bytes = region_bytes(heap);
+    struct region *region = os_meta(sizeof *region);
+    uintptr_t start = region ? reserve(&bytes, round_up(need + PAGE_BYTES, SLOT_BYTES)) : 0;
+
+    if (!start)
+        return NULL;
+    if (!pagemap_cover(start, start + bytes)) {
+        os_unmap((void *)start, bytes);
+        return NULL;
+    }
+    *region = (struct region){.start = start, .end = start + bytes, .heap = heap, .next = heap->regions};
+    index_region(region, region);
+    if (options.huge_always)
+        os_use_huge_pages((void *)start, bytes, false);
+    heap->regions = region;
+    heap->reserved_bytes += bytes;
+    heap->now_ms = os_now_ms();
+    return region;
+}
+
+/* The top becomes a chunk like any other, and its region's last area is closed. */
+static void retire_top(struct heap *heap)
+{
+    size_t size = heap->top_end - heap->top;
+
+    if (!heap->top)
+        return;
+    write_fence(heap, heap->top_end, 0);
+    if (size)
+        offer(heap, heap->top, size);
+}
+
+static bool grow(struct heap *heap, size_t need)
+{
+    struct region *region = region_open(heap, need);
+
+    if (!region)
+        return false;
+    retire_top(heap);
+    heap->top_region = region;
+    heap->top = region->start + CHUNK_TAG;
+    heap->top_used = heap->top;
+    heap->populated = region->start;
+    heap->pace.slot_next = heap->pace.stretch_end = heap->pace.entered_ns = 0;
+    heap->top_end = region->end - CHUNK_TAG;
+    return true;
+}
+
+static bool populates(const struct heap *heap, uintptr_t address)
+{
+    const struct region *region = heap->top_region;
+
+    return heap->reserved_bytes - (region->end - address) >= POPULATE_FROM &&
+           !region_is_huge(region, address);
+}
+
+/* Pages that the top is about to give are made resident in groups, which costs less than a fault for
+ * each: not while the heap is small, and not for blocks so large that they may never be filled. Not
+ * beyond the slot: the next may become a huge page. */
+static void populate(struct heap *heap, uintptr_t to)
+{
+    uintptr_t from = heap->populated > heap->top ? heap->populated : heap->top, end;
+
+    if (to <= heap->populated)
+        return;
+    heap->populated = to;
+    if (to - heap->top > POPULATE_MOST || !populates(heap, to))
+        return;
+    from = round_down(from, PAGE_BYTES);
+    end = from + POPULATE_BYTES;
+    if (end > round_up(from + 1, SLOT_BYTES))
+        end = round_up(from + 1, SLOT_BYTES);
+    if (end < to)
+        return;
+    os_populate((void *)from, end - from);
+    heap->populated = end;
+}
+
+static void move_top(struct heap *heap, uintptr_t to)
+{
+    if (to >> SLOT_SHIFT != heap->top >> SLOT_SHIFT &&
+        heap->reserved_bytes - (heap->top_region->end - to) >= HUGE_FROM)
+        pace_enter(heap, to);
+    populate(heap, to);
+    heap->top = to;
+    if (to > heap->top_used)
+        heap->top_used = to;
+}
+
+static bool top_holds(struct heap *heap, size_t need)
+{
+    return heap->top_end - heap->top >= need || grow(heap, need);
+}
+
+/* A chunk whose payload is aligned, from the top. Its front becomes a free chunk. */
+static struct chunk *cut_top(struct heap *heap, size_t need, size_t align)
+{
+    uintptr_t start;
+
+    if (!top_holds(heap, need + align))
+        return NULL;
+    start = round_up(heap->top + CHUNK_TAG, align) - CHUNK_TAG;
+    if (start != heap->top) {
+        /* Its neighbour's tag is written below; `offer` marks in it that the chunk before is free. */
+        mark_page(heap, start);
+        tag_write((struct chunk *)start, need, CHUNK_USED);
+        offer(heap, heap->top, start - heap->top);
+    } else {
+        tag_write((struct chunk *)start, need, CHUNK_USED);
+    }
+    move_top(heap, start + need);
+    return (struct chunk *)start;
+}
+
+/* ---- blocks ---- */
+
+static bool holds_aligned(const struct chunk *chunk, size_t need, size_t align)
+{
+    uintptr_t start = round_up((uintptr_t)chunk + CHUNK_TAG, align) - CHUNK_TAG;
+
+    return start + need <= (uintptr_t)chunk + chunk_size(chunk);
+}
+
+/* Takes [start, start + need) out of a free chunk; what is before and behind stays free. */
+static struct chunk *carve(struct heap *heap, struct chunk *chunk, uintptr_t start, size_t need)
+{
+    uintptr_t first = (uintptr_t)chunk, end = first + chunk_size(chunk);
+
+    withdraw(heap, chunk);
+    tag_write((struct chunk *)start, need, CHUNK_USED);
+    if (end == start + need)
+        ((struct chunk *)end)->tag &= ~CHUNK_PREV_FREE;
+    else
+        offer(heap, start + need, end - start - need);
+    if (start != first)
+        offer(heap, first, start - first);
+    return (struct chunk *)start;
+}
+
+static struct chunk *find_chunk(const struct heap *heap, size_t need, size_t align)
+{
+    struct chunk *chunk = bins_best(heap, need);
+
+    if (chunk && !holds_aligned(chunk, need, align))
+        chunk = bins_best(heap, need + align);
+    return chunk;
+}
+
+static void note_dirt(struct dirt *dirt, uintptr_t start, uintptr_t end)
+{
+    dirt->first_page = round_down(start, PAGE_BYTES);
+    memset(dirt->bits, 0, ((end - dirt->first_page) >> PAGE_SHIFT) / 8 + 8);
+    for (uintptr_t page = dirt->first_page; page < end; page += PAGE_BYTES) { /* at most 4098 turns */
+        size_t index = (page - dirt->first_page) >> PAGE_SHIFT;
+        dirt->bits[index / 64] |= (uint64_t)page_dirty(page) << index % 64;
+    }
+}
+
+void *tree_alloc(struct heap *heap, size_t bytes, size_t align, struct dirt *dirt)
+{
+    size_t need = chunk_need(bytes);
+    struct chunk *chunk;
+
+    lock_take(&heap->lock);
+    chunk = find_chunk(heap, need, align);
+    if (chunk)
+        chunk = carve(heap, chunk, round_up((uintptr_t)chunk_payload(chunk), align) - CHUNK_TAG, need);
+    else
+        chunk = cut_top(heap, need, align);
+    if (chunk) {
+        if (dirt)
+            note_dirt(dirt, (uintptr_t)chunk, (uintptr_t)chunk + need);
+        mark_range(heap, (uintptr_t)chunk, (uintptr_t)chunk + need);
+        heap->tree_used += need;
+    }
+    lock_give(&heap->lock);
+    return chunk ? chunk_payload(chunk) : NULL;
+}
+
+static struct chunk *used_chunk(const void *block)
+{
+    struct chunk *chunk = chunk_of(block);
+
+    if ((uintptr_t)block % ALIGN || !tag_good(chunk))
+        os_fatal("free of a pointer that is no block, or of one whose front was overwritten", block);
+    if (!(chunk->tag & CHUNK_USED))
+        os_fatal("free of a block that is free already", block);
+    if (chunk->tag & CHUNK_FENCE)
+        os_fatal("free of a pointer that is no block", block);
+    return chunk;
+}
+
+/* Once an operation: one that gives back many pages purges no more than one that gives back one.
+ * Every 64th looks at the clock. */
+static void tick(struct heap *heap)
+{
+    if (++heap->op_count % 64 == 0) {
+        heap->now_ms = os_now_ms();
+        large_step(heap->now_ms);
+    }
+    age_step(heap);
+}
+
+void tree_tick(struct heap *heap)
+{
+    if (!lock_try(&heap->lock))
+        return;
+    tick(heap);
+    lock_give(&heap->lock);
+}
+
+void tree_free(struct heap *heap, void *block)
+{
+    struct chunk *chunk;
+    size_t size;
+
+    lock_take(&heap->lock);
+    chunk = used_chunk(block);
+    size = chunk_size(chunk);
+    heap->tree_used -= size;
+    release(heap, (uintptr_t)chunk, size, chunk->tag & CHUNK_PREV_FREE);
+    tick(heap);
+    lock_give(&heap->lock);
+}
+
+size_t tree_usable(const void *block)
+{
+    return chunk_size(used_chunk(block)) - CHUNK_TAG;
+}
+
+/* Makes the chunk longer by what is free behind it; false: it is too short even so. */
+static bool extend(struct heap *heap, struct chunk *chunk, size_t need)
+{
+    uintptr_t start = (uintptr_t)chunk, end = start + chunk_size(chunk);
+    uint64_t flags = chunk->tag & CHUNK_FLAGS;
+
+    if (end == heap->top) {
+        if (heap->top_end - start < need)
+            return false;
+        move_top(heap, start + need);
+    } else {
+        struct chunk *next = (struct chunk *)end;
+        size_t all = end - start + chunk_size(next);
+        if (next->tag & CHUNK_USED || all < need)
+            return false;
+        withdraw(heap, next);
+        next = (struct chunk *)(start + all);
+        next->tag &= ~CHUNK_PREV_FREE;
+        if (all != need)
+            offer(heap, start + need, all - need);
+    }
+    mark_range(heap, start, start + need);
+    tag_write(chunk, need, flags);
+    return true;
+}
+
+static void shorten(struct heap *heap, struct chunk *chunk, size_t need)
+{
+    size_t size = chunk_size(chunk);
+
+    tag_write(chunk, need, chunk->tag & CHUNK_FLAGS);
+    release(heap, (uintptr_t)chunk + need, size - need, false);
+}
+
+bool tree_resize(struct heap *heap, void *block, size_t bytes)
+{
+    size_t need = chunk_need(bytes), size;
+    struct chunk *chunk;
+    bool fits = true;
+
+    lock_take(&heap->lock);
+    chunk = used_chunk(block);
+    size = chunk_size(chunk);
+    if (need < size)
+        shorten(heap, chunk, need);
+    else if (need > size)
+        fits = extend(heap, chunk, need);
+    if (fits)
+        heap->tree_used += need - size;
+    lock_give(&heap->lock);
+    return fits;
+}
+
+/* ---- pages for records ---- */
+
+static bool in_area(const struct region *region, uintptr_t page)
+{
+    return page >= region->start && page < region->end && !page_taken(page);
+}
+
+/* Where a chunk can give a whole page and leave a well-formed rest on either side; 0: nowhere.
+ *
+ *   chunk:          start                                            end
+ *   left area        └── free chunk ──┤fence│ page │8│── free chunk ──┘
+ *
+ * The fence needs the 8 bytes before the page, the area behind begins with 8 idle ones. */
+static uintptr_t page_in(uintptr_t start, uintptr_t end, bool begins_area, bool ends_area)
+{
+    uintptr_t page = round_up(start + CHUNK_TAG, PAGE_BYTES);
+
+    if (begins_area)
+        page = start - CHUNK_TAG; /* an area begins with a page */
+    if (end >= page + PAGE_BYTES + CHUNK_TAG)
+        return page;
+    return ends_area && end == page + PAGE_BYTES - CHUNK_TAG ? page : 0;
+}
+
+static uintptr_t page_of_chunk(const struct chunk *chunk)
+{
+    uintptr_t start = (uintptr_t)chunk, end = start + chunk_size(chunk), page = start - CHUNK_TAG;
+    bool begins = page % PAGE_BYTES == 0 && !in_area(region_of(start), page - PAGE_BYTES);
+
+    return page_in(start, end, begins, ((struct chunk *)end)->tag & CHUNK_FENCE);
+}
+
+/* Cuts a page out of a free chunk. */
+static void carve_page(struct heap *heap, struct chunk *chunk, uintptr_t page)
+{
+    uintptr_t start = (uintptr_t)chunk, end = start + chunk_size(chunk);
+    uintptr_t behind = page + PAGE_BYTES + CHUNK_TAG;
+
+    withdraw(heap, chunk);
+    page_take(page);
+    if (start < page) {
+        write_fence(heap, page - CHUNK_TAG, 0);
+        if (start < page - CHUNK_TAG)
+            offer(heap, start, page - CHUNK_TAG - start);
+    }
+    if (behind < end)
+        offer(heap, behind, end - behind);
+    else if (behind == end)
+        ((struct chunk *)end)->tag &= ~CHUNK_PREV_FREE;
+}
+
+static struct chunk *find_page(const struct heap *heap, uintptr_t *page)
+{
+    for (int i = 0; i < PAGE_TRIES; i++) {
+        struct chunk *chunk = bins_best(heap, page_tries[i]);
+        if (!chunk)
+            return NULL;
+        *page = page_of_chunk(chunk);
+        if (*page)
+            return chunk;
+    }
+    return NULL;
+}
+
+/* Cuts SPARE_PAGES pages from the top. */
+static bool fill_spare(struct heap *heap)
+{
+    uintptr_t start, page;
+    size_t bytes = SPARE_PAGES * PAGE_BYTES;
+
+    if (!top_holds(heap, bytes + 2 * PAGE_BYTES))
+        return false;
+    start = heap->top;
+    page = round_up(start, PAGE_BYTES);
+    if (start - CHUNK_TAG == heap->top_region->start)
+        page = start - CHUNK_TAG;
+    else if (start % PAGE_BYTES == CHUNK_TAG && page_taken(start - CHUNK_TAG - PAGE_BYTES))
+        page = start - CHUNK_TAG;
+    for (uintptr_t at = page; at < page + bytes; at += PAGE_BYTES)
+        page_take(at);
+    move_top(heap, page + bytes + CHUNK_TAG);
+    heap->spare = page;
+    heap->spare_end = page + bytes;
+    if (populates(heap, page) && !region_is_huge(heap->top_region, page + bytes - 1))
+        os_populate((void *)page, bytes);
+    if (start < page) {
+        write_fence(heap, page - CHUNK_TAG, 0);
+        if (start < page - CHUNK_TAG)
+            offer(heap, start, page - CHUNK_TAG - start);
+    }
+    return true;
+}
+
+uintptr_t tree_take_page(struct heap *heap)
+{
+    uintptr_t page = 0;
+    struct chunk *chunk;
+
+    lock_take(&heap->lock);
+    chunk = find_page(heap, &page);
+    if (chunk) {
+        carve_page(heap, chunk, page);
+    } else if (heap->spare < heap->spare_end || fill_spare(heap)) {
+        page = heap->spare;
+        heap->spare += PAGE_BYTES;
+    }
+    if (page) {
+        heap->record_pages++;
+        mark_page(heap, page);
+    }
+    lock_give(&heap->lock);
+    return page;
+}
+
+/* The page becomes an area of its own, and joins the areas beside it. */
+static void page_to_area(struct heap *heap, uintptr_t page)
+{
+    const struct region *region = region_of(page);
+    uintptr_t start = page + CHUNK_TAG, end = page + PAGE_BYTES - CHUNK_TAG;
+    bool prev_free = false;
+
+    page_leave(page);
+    if (in_area(region, page - PAGE_BYTES)) {
+        start = page - CHUNK_TAG; /* the fence */
+        prev_free = ((struct chunk *)start)->tag & CHUNK_PREV_FREE;
+    }
+    if (in_area(region, page + PAGE_BYTES))
+        end = page + PAGE_BYTES + CHUNK_TAG;
+    else
+        write_fence(heap, end, 0);
+    release(heap, start, end - start, prev_free);
+}
+
+void tree_give_page(struct heap *heap, uintptr_t page)
+{
+    lock_take(&heap->lock);
+    heap->record_pages--;
+    page_to_area(heap, page);
+    lock_give(&heap->lock);
+}
+
+void tree_release(struct heap *heap)
+{
+    for (struct region *region = heap->regions; region; region = region->next) {
+        for (uintptr_t page = region->start; page < region->end; page += PAGE_BYTES) {
+            size_t index = leaf_page(page);
+            page_leave(page);
+            leaf_of(page)->code[index] = 0;
+            atomic_store_explicit(&leaf_of(page)->kind[index], KIND_NONE, memory_order_relaxed);
+        }
+        mark_clean(heap, region->start, region->end);
+        index_region(region, NULL);
+        os_unmap((void *)region->start, region->end - region->start);
+    }
+}

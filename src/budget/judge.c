@@ -1,0 +1,264 @@
+/* Verdicts: each limit measured, and whether the recording can be trusted at all. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "budget/measure.h"
+#include "budget/offenders.h"
+#include "present/facts.h"
+#include "present/frames.h"
+
+struct judging {
+    struct budget_check *check;
+    bool *hidden, *hidden_baseline; /* NULL: no baseline */
+    bool *leaks, *leaks_baseline;   /* NULL: nothing is suppressed */
+};
+
+/* ---- The recording ------------------------------------------------------------------------- */
+
+/* A sentence, or nothing. Figures of such a recording are too small: it would pass for the wrong reason. */
+static void add_what_is_missing(struct strbuf *out, const struct profile *profile)
+{
+    const struct program_metrics *program = &profile->program;
+    const char *end = profile_get(profile, PROFILE_META_END);
+    if (end && !strcmp(end, "exec"))
+        strbuf_add_string(out, "the program was replaced by another (exec), whose profile lies "
+                               "beside it");
+    else if (!profile->has_program)
+        strbuf_add_string(out, "nothing was recorded");
+    else if (profile->damage)
+        strbuf_add_string(out, profile->damage);
+    else if (profile->being_written)
+        strbuf_add_string(out, "the program is still being recorded");
+    else if (!profile->complete)
+        strbuf_add_string(out, "the recording did not come to its end");
+    else if (program->lost_events || program->malformed_events)
+        strbuf_addf(out, "%llu events were lost",
+                    (unsigned long long)(program->lost_events + program->malformed_events));
+}
+
+static int judge_recording(struct budget_check *check, const struct profile *profile,
+                           const char *file, bool allow_loss)
+{
+    struct strbuf missing = STRBUF_INIT;
+    add_what_is_missing(&missing, profile);
+    if (missing.length && !allow_loss) {
+        struct strbuf why = STRBUF_INIT;
+        strbuf_addf(&why, "%s is not whole: %s", file, missing.data);
+        check->verdicts[check->count++] = (struct budget_verdict){
+            .state = BUDGET_UNKNOWN, .value = NAN, .baseline = NAN, .most = NAN,
+            .why = strbuf_detach(&why)};
+        check->unknown++;
+    }
+    strbuf_release(&missing);
+    return 0;
+}
+
+/* ---- Limits -------------------------------------------------------------------------------- */
+
+struct scoped {
+    bool *paths, *baseline_paths; /* NULL: all */
+};
+
+static int find_paths(const struct judging *judging, const struct budget_limit *limit,
+                      struct scoped *scoped)
+{
+    bool all;
+    *scoped = (struct scoped){0};
+    scoped->paths =
+        budget_scope_paths(judging->check->profile, limit, judging->hidden, &all);
+    if (!scoped->paths && !all)
+        return -ENOMEM;
+    if (!limit->is_growth || all)
+        return 0;
+    scoped->baseline_paths = budget_scope_paths(judging->check->baseline, limit,
+                                                judging->hidden_baseline, &all);
+    return scoped->baseline_paths ? 0 : -ENOMEM;
+}
+
+static int unknown(struct budget_verdict *verdict, const char *why)
+{
+    verdict->state = BUDGET_UNKNOWN;
+    verdict->why = strdup(why);
+    return verdict->why ? 0 : -ENOMEM;
+}
+
+static void set_most(struct budget_verdict *verdict)
+{
+    const struct budget_limit *limit = verdict->limit;
+    verdict->most = limit->most;
+    if (limit->is_growth)
+        verdict->most =
+            verdict->baseline + limit->most * (limit->is_share ? verdict->baseline : 1);
+}
+
+/* Suppressed leaks do not count. To be freed. */
+static bool *and_leaks(const struct profile *profile, const bool *paths, const bool *leaks)
+{
+    bool *both = malloc(profile->node_count + 1);
+    for (size_t i = 0; both && i < profile->node_count; i++)
+        both[i] = (!paths || paths[i]) && (!leaks || leaks[i]);
+    return both;
+}
+
+static int find_grown(const struct judging *judging, struct budget_verdict *verdict,
+                      const struct scoped *scoped)
+{
+    const struct budget_check *check = judging->check;
+    bool leak = budget_is_leak(verdict->limit->metric);
+    bool *before = and_leaks(check->baseline, scoped->baseline_paths,
+                             leak ? judging->leaks_baseline : NULL);
+    bool *after = and_leaks(check->profile, scoped->paths, leak ? judging->leaks : NULL);
+    const struct difference_run runs[2] = {
+        {check->baseline, check->baseline_file, DIFFERENCE_BEFORE, before},
+        {check->profile, check->file, DIFFERENCE_AFTER, after}};
+    int error = before && after ? budget_find_grown(verdict, runs) : -ENOMEM;
+    free(before);
+    free(after);
+    return error;
+}
+
+static int judge_measured(const struct judging *judging, struct budget_verdict *verdict,
+                          const struct scoped *scoped)
+{
+    struct budget_check *check = judging->check;
+    const struct budget_limit *limit = verdict->limit;
+    struct budget_measured now =
+        budget_measure(check->profile, limit, scoped->paths, judging->leaks), then = {NAN, NULL};
+    verdict->value = now.value;
+    if (isnan(now.value))
+        return unknown(verdict, now.why);
+    if (limit->is_growth) {
+        then = budget_measure(check->baseline, limit, scoped->baseline_paths,
+                              judging->leaks_baseline);
+        verdict->baseline = then.value;
+        if (isnan(then.value))
+            return unknown(verdict, "the baseline does not know it");
+    }
+    set_most(verdict);
+    if (verdict->value <= verdict->most)
+        return 0;
+    verdict->state = BUDGET_EXCEEDED;
+    int error = limit->is_growth ? find_grown(judging, verdict, scoped) : 0;
+    if (!error && !verdict->offender_count)
+        error = budget_find_offenders(verdict, check->profile, judging->hidden, scoped->paths,
+                                      judging->leaks);
+    return error;
+}
+
+static bool has_any(const struct profile *profile, const bool *paths)
+{
+    return memchr(paths, true, profile->node_count) != NULL;
+}
+
+/* A pattern that nothing matches is a limit that no longer limits anything: mostly of a function that was
+ * renamed. It is kept, by 0, and that is said. */
+static int judge(const struct judging *judging, const struct budget_limit *limit)
+{
+    struct budget_check *check = judging->check;
+    struct budget_verdict *verdict = &check->verdicts[check->count++];
+    struct scoped scoped;
+    *verdict = (struct budget_verdict){
+        .limit = limit, .value = NAN, .baseline = NAN, .most = limit->is_growth ? NAN : limit->most};
+    int error = find_paths(judging, limit, &scoped);
+    verdict->nothing_matches = !error && scoped.paths && !has_any(check->profile, scoped.paths);
+    if (!error && limit->is_growth && !check->baseline)
+        error = unknown(verdict, "there is no --baseline");
+    else if (!error)
+        error = judge_measured(judging, verdict, &scoped);
+    free(scoped.paths);
+    free(scoped.baseline_paths);
+    check->exceeded += verdict->state == BUDGET_EXCEEDED;
+    check->unknown += verdict->state == BUDGET_UNKNOWN;
+    return error;
+}
+
+static int prepare(struct judging *judging)
+{
+    struct budget_check *check = judging->check;
+    judging->hidden = frames_of_libraries(check->profile);
+    if (!judging->hidden)
+        return -ENOMEM;
+    if (check->baseline && !(judging->hidden_baseline = frames_of_libraries(check->baseline)))
+        return -ENOMEM;
+    if (!check->suppressions || !check->suppressions->count)
+        return 0;
+    /* The baseline first: what is said of use is of the profile. */
+    if (check->baseline &&
+        !(judging->leaks_baseline = suppressions_leave(check->suppressions, check->baseline)))
+        return -ENOMEM;
+    for (size_t i = 0; i < check->suppressions->count; i++)
+        check->suppressions->list[i].used_bytes = check->suppressions->list[i].used_blocks = 0;
+    judging->leaks = suppressions_leave(check->suppressions, check->profile);
+    return judging->leaks ? 0 : -ENOMEM;
+}
+
+int budget_judge(struct budget_check *check, const struct budget *budget,
+                 const struct profile *profile, const char *file, const struct profile *baseline,
+                 const char *baseline_file, struct suppressions *suppressions, bool allow_loss)
+{
+    *check = (struct budget_check){.budget = budget,
+                                   .file = file,
+                                   .baseline_file = baseline_file,
+                                   .profile = profile,
+                                   .baseline = baseline,
+                                   .suppressions = suppressions};
+    struct judging judging = {.check = check};
+    check->verdicts = calloc(budget->count + 2, sizeof *check->verdicts);
+    int error = check->verdicts ? prepare(&judging) : -ENOMEM;
+    if (!error)
+        error = judge_recording(check, profile, file, allow_loss);
+    if (!error && baseline)
+        error = judge_recording(check, baseline, baseline_file, allow_loss);
+    for (size_t i = 0; i < budget->count && !error; i++)
+        error = judge(&judging, &budget->limits[i]);
+    free(judging.hidden);
+    free(judging.hidden_baseline);
+    free(judging.leaks);
+    free(judging.leaks_baseline);
+    if (error)
+        budget_check_release(check);
+    return error;
+}
+
+void budget_check_release(struct budget_check *check)
+{
+    for (size_t i = 0; check->verdicts && i < check->count; i++) {
+        for (size_t j = 0; j < check->verdicts[i].offender_count; j++)
+            budget_offender_release(&check->verdicts[i].offenders[j]);
+        free(check->verdicts[i].why);
+    }
+    free(check->verdicts);
+    *check = (struct budget_check){0};
+}
+
+/* ---- In words ------------------------------------------------------------------------------ */
+
+void budget_add_verdict(struct strbuf *out, const struct budget_verdict *verdict, bool utf8)
+{
+    const struct budget_limit *limit = verdict->limit;
+    if (!limit) {
+        strbuf_add_string(out, verdict->why);
+        return;
+    }
+    enum budget_unit unit = limit->is_share && !limit->is_growth
+                                ? BUDGET_UNIT_SHARE
+                                : budget_metric_unit(limit->metric);
+    budget_add_limit(out, limit, utf8);
+    strbuf_add_string(out, ": ");
+    if (verdict->state == BUDGET_UNKNOWN) {
+        strbuf_add_string(out, verdict->why);
+        return;
+    }
+    budget_add_amount(out, unit, verdict->value);
+    if (verdict->nothing_matches)
+        strbuf_add_string(out, ", nothing matches");
+    if (limit->is_growth) {
+        strbuf_add_string(out, ", before ");
+        budget_add_amount(out, unit, verdict->baseline);
+        if (verdict->state == BUDGET_EXCEEDED) {
+            strbuf_add_string(out, ", at most ");
+            budget_add_amount(out, unit, verdict->most);
+        }
+    }
+}

@@ -1,0 +1,105 @@
+/* What a limit is about, in numbers. */
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include "budget/measure.h"
+#include "present/facts.h"
+
+uint64_t budget_site_value(const struct profile_site *site, enum budget_metric metric)
+{
+    const struct call_metrics *metrics = &site->metrics;
+    switch (metric) {
+    case BUDGET_PEAK:
+        return metrics->at_peak_bytes;
+    case BUDGET_LIVE:
+        return metrics->live_bytes;
+    case BUDGET_LIVE_BLOCKS:
+        return metrics->live_count;
+    case BUDGET_ALLOCATIONS:
+    case BUDGET_RATE:
+        return metrics->alloc_count;
+    case BUDGET_BYTES:
+        return metrics->alloc_bytes;
+    case BUDGET_TEMPORARY:
+        return metrics->temporary_count;
+    case BUDGET_REALLOCATIONS:
+        return metrics->realloc_count;
+    case BUDGET_LARGEST:
+        return metrics->alloc_count + metrics->realloc_count ? metrics->size_max : 0;
+    default:
+        return 0;
+    }
+}
+
+bool budget_is_leak(enum budget_metric metric)
+{
+    return metric == BUDGET_LIVE || metric == BUDGET_LIVE_BLOCKS;
+}
+
+static double sum(const struct profile *profile, enum budget_metric metric, const bool *wanted,
+                  const bool *leaks)
+{
+    double value = 0;
+    for (size_t i = 0; i < profile->site_count; i++) {
+        const struct profile_site *site = &profile->sites[i];
+        if ((wanted && !wanted[site->path]) ||
+            (leaks && budget_is_leak(metric) && !leaks[site->path]))
+            continue;
+        double of = (double)budget_site_value(site, metric);
+        value = metric == BUDGET_LARGEST ? fmax(value, of) : value + of;
+    }
+    return value;
+}
+
+/* The most that blocks of these paths had resident in any of the looks at the process. */
+static struct budget_measured resident_of_paths(const struct profile *profile, const bool *wanted)
+{
+    double most = NAN, now = 0;
+    for (size_t i = 0; i < profile->residency_count; i++) {
+        const struct profile_residency *row = &profile->residencies[i];
+        if (i && row->sample != row[-1].sample)
+            now = 0;
+        now += wanted[row->path] ? (double)row->resident_bytes : 0;
+        most = fmax(most, now); /* fmax passes over NAN */
+    }
+    return (struct budget_measured){
+        most, "the recording does not say what of each call path is resident"};
+}
+
+static struct budget_measured resident(const struct profile *profile, const bool *wanted)
+{
+    uint64_t bytes;
+    if (wanted)
+        return resident_of_paths(profile, wanted);
+    if (facts_resident_peak(profile, &bytes))
+        return (struct budget_measured){(double)bytes, NULL};
+    return (struct budget_measured){NAN, "the recording does not say what was resident"};
+}
+
+static struct budget_measured rate(const struct profile *profile, const bool *wanted)
+{
+    double seconds = (double)facts_number(profile, PROFILE_META_DURATION) / 1e9;
+    if (!(seconds > 0))
+        return (struct budget_measured){NAN, "the recording does not say how long it took"};
+    return (struct budget_measured){sum(profile, BUDGET_RATE, wanted, NULL) / seconds, NULL};
+}
+
+struct budget_measured budget_measure(const struct profile *profile,
+                                      const struct budget_limit *limit, const bool *wanted,
+                                      const bool *leaks)
+{
+    if (limit->metric == BUDGET_RESIDENT)
+        return resident(profile, wanted);
+    if (limit->metric == BUDGET_RATE)
+        return rate(profile, wanted);
+    /* The high-water mark is the program's; paths have their share of it. */
+    if (limit->metric == BUDGET_PEAK && !wanted)
+        return (struct budget_measured){(double)profile->program.total.peak_bytes, NULL};
+    double value = sum(profile, limit->metric, wanted, leaks);
+    if (limit->metric == BUDGET_TEMPORARY && limit->is_share && !limit->is_growth) {
+        double all = sum(profile, BUDGET_ALLOCATIONS, wanted, NULL) +
+                     sum(profile, BUDGET_REALLOCATIONS, wanted, NULL);
+        value = all > 0 ? value / all : 0;
+    }
+    return (struct budget_measured){value, NULL};
+}

@@ -1,0 +1,12 @@
+/* What of a call path counts for a limit. Inside the room. */
+#ifndef TIDEMARK_BUDGET_MEASURE_H
+#define TIDEMARK_BUDGET_MEASURE_H
+
+#include "budget/budget.h"
+
+/* 0 for what is not said by call path there (BUDGET_RESIDENT). */
+uint64_t budget_site_value(const struct profile_site *site, enum budget_metric metric);
+/* Is it about blocks that suppressions excuse? */
+bool budget_is_leak(enum budget_metric metric);
+
+#endif

@@ -1,0 +1,230 @@
+/* The call paths that have most of what is too much; of growth those that grew most. */
+#include "budget/offenders.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "budget/measure.h"
+#include "difference/difference.h"
+#include "present/frames.h"
+
+enum { LOOKED_AT = 64 }; /* sites, of which those that look alike are joined */
+
+/* ---- One ----------------------------------------------------------------------------------- */
+
+static int add_frame(struct budget_offender *to, const char *function, const char *file,
+                     uint32_t line)
+{
+    struct budget_frame *frame = &to->frames[to->frame_count];
+    *frame = (struct budget_frame){strdup(function), file ? strdup(file) : NULL, line};
+    if (!frame->function || (file && !frame->file)) {
+        free(frame->function);
+        free(frame->file);
+        return -ENOMEM;
+    }
+    to->frame_count++;
+    return 0;
+}
+
+void budget_offender_release(struct budget_offender *offender)
+{
+    for (size_t i = 0; i < offender->frame_count; i++) {
+        free(offender->frames[i].function);
+        free(offender->frames[i].file);
+    }
+    offender->frame_count = 0;
+}
+
+static bool is_alike(const struct budget_offender *a, const struct budget_offender *b)
+{
+    if (a->frame_count != b->frame_count)
+        return false;
+    for (size_t i = 0; i < a->frame_count; i++)
+        if (a->frames[i].line != b->frames[i].line ||
+            strcmp(a->frames[i].function, b->frames[i].function))
+            return false;
+    return true;
+}
+
+/* ---- Of one recording ---------------------------------------------------------------------- */
+
+struct ranked {
+    double value;
+    uint32_t path;
+};
+
+static int by_falling_value(const void *a, const void *b)
+{
+    const struct ranked *left = a, *right = b;
+    if (left->value != right->value)
+        return left->value < right->value ? 1 : -1;
+    return left->path < right->path ? -1 : left->path > right->path;
+}
+
+static uint32_t largest_sample(const struct profile *profile)
+{
+    const struct profile_sample *most = NULL;
+    for (size_t i = 0; i < profile->sample_count; i++)
+        if (!most || profile->samples[i].resident_bytes > most->resident_bytes)
+            most = &profile->samples[i];
+    return most ? most->id : 0;
+}
+
+static size_t rank_resident(const struct profile *profile, const bool *wanted,
+                            struct ranked *ranked)
+{
+    size_t count = 0;
+    uint32_t sample = largest_sample(profile);
+    for (size_t i = 0; i < profile->residency_count; i++) {
+        const struct profile_residency *row = &profile->residencies[i];
+        if (row->sample == sample && row->resident_bytes && (!wanted || wanted[row->path]))
+            ranked[count++] = (struct ranked){(double)row->resident_bytes, row->path};
+    }
+    return count;
+}
+
+static size_t rank_sites(const struct profile *profile, enum budget_metric metric,
+                         const bool *wanted, const bool *leaks, struct ranked *ranked)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < profile->site_count; i++) {
+        const struct profile_site *site = &profile->sites[i];
+        uint64_t value = budget_site_value(site, metric);
+        if (!value || (wanted && !wanted[site->path]) ||
+            (leaks && budget_is_leak(metric) && !leaks[site->path]))
+            continue;
+        ranked[count++] = (struct ranked){(double)value, site->path};
+    }
+    return count;
+}
+
+static int fill(struct budget_offender *offender, const struct profile *profile,
+                const bool *hidden, struct ranked of)
+{
+    struct frame_walk walk;
+    struct frame frame = frame_walk_begin(&walk, profile, hidden, of.path);
+    struct strbuf name = STRBUF_INIT;
+    int error = 0;
+    *offender = (struct budget_offender){.value = of.value, .before = NAN};
+    do {
+        uint32_t line;
+        const char *file = frame_file(profile, frame, &line);
+        strbuf_reset(&name);
+        frame_add_name(&name, profile, frame);
+        error = add_frame(offender, name.data, file, line);
+    } while (!error && offender->frame_count < BUDGET_FRAMES && frame_walk_next(&walk, &frame));
+    strbuf_release(&name);
+    return error;
+}
+
+static void join(struct budget_offender *offenders, size_t *count, enum budget_metric metric)
+{
+    struct budget_offender *last = &offenders[*count - 1];
+    for (size_t i = 0; i + 1 < *count; i++) {
+        if (!is_alike(&offenders[i], last))
+            continue;
+        offenders[i].value = metric == BUDGET_LARGEST ? fmax(offenders[i].value, last->value)
+                                                      : offenders[i].value + last->value;
+        budget_offender_release(last);
+        --*count;
+        return;
+    }
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const struct budget_offender *left = a, *right = b;
+    return left->value < right->value ? 1 : left->value > right->value ? -1 : 0;
+}
+
+static int keep_largest(struct budget_verdict *verdict, struct budget_offender *offenders,
+                        size_t count)
+{
+    qsort(offenders, count, sizeof *offenders, by_value);
+    for (size_t i = 0; i < count; i++)
+        if (i < BUDGET_OFFENDERS)
+            verdict->offenders[verdict->offender_count++] = offenders[i];
+        else
+            budget_offender_release(&offenders[i]);
+    return 0;
+}
+
+int budget_find_offenders(struct budget_verdict *verdict, const struct profile *profile,
+                          const bool *hidden, const bool *wanted, const bool *leaks)
+{
+    enum budget_metric metric = verdict->limit->metric;
+    size_t most = profile->site_count + profile->residency_count + 1, count, made = 0;
+    struct ranked *ranked = calloc(most, sizeof *ranked);
+    struct budget_offender *offenders = calloc(LOOKED_AT, sizeof *offenders);
+    int error = ranked && offenders ? 0 : -ENOMEM;
+    if (!error) {
+        count = metric == BUDGET_RESIDENT ? rank_resident(profile, wanted, ranked)
+                                          : rank_sites(profile, metric, wanted, leaks, ranked);
+        qsort(ranked, count, sizeof *ranked, by_falling_value);
+        for (size_t i = 0; i < count && i < LOOKED_AT && !error; i++) {
+            error = fill(&offenders[made++], profile, hidden, ranked[i]);
+            join(offenders, &made, metric);
+        }
+        keep_largest(verdict, offenders, made);
+    }
+    free(ranked);
+    free(offenders);
+    return error;
+}
+
+/* ---- Of growth ----------------------------------------------------------------------------- */
+
+/* Where it stands in REPORT_METRIC_CHOICE; -1: call paths are not compared by it. */
+static int report_metric_of(enum budget_metric metric)
+{
+    switch (metric) {
+    case BUDGET_PEAK:
+        return 0;
+    case BUDGET_LIVE:
+    case BUDGET_LIVE_BLOCKS:
+        return 1;
+    case BUDGET_ALLOCATIONS:
+    case BUDGET_RATE:
+        return 2;
+    case BUDGET_BYTES:
+        return 3;
+    case BUDGET_TEMPORARY:
+        return 4;
+    case BUDGET_REALLOCATIONS:
+        return 6;
+    default:
+        return -1;
+    }
+}
+
+static int take_grown(struct budget_verdict *verdict, const struct difference *difference,
+                      const struct difference_path *path)
+{
+    struct budget_offender *offender = &verdict->offenders[verdict->offender_count++];
+    struct difference_frame frame;
+    *offender = (struct budget_offender){difference_of(&path->figure), path->figure.before, 0, {{0}}};
+    for (uint32_t node = path->node;
+         offender->frame_count < BUDGET_FRAMES && difference_frame_next(difference, &node, &frame);)
+        if (add_frame(offender, frame.function, frame.file,
+                      frame.line[1] ? frame.line[1] : frame.line[0]))
+            return -ENOMEM;
+    return 0;
+}
+
+int budget_find_grown(struct budget_verdict *verdict, const struct difference_run runs[2])
+{
+    struct difference difference;
+    struct difference_options options = {report_metric_of(verdict->limit->metric),
+                                         DIFFERENCE_AS_IS, false, true};
+    if (options.metric < 0)
+        return 0;
+    int error = difference_make(&difference, runs, 2, &options);
+    if (error)
+        return error;
+    for (size_t i = 0; i < difference.path_count && i < BUDGET_OFFENDERS && !error; i++)
+        if (difference_of(&difference.paths[i].figure) > 0)
+            error = take_grown(verdict, &difference, &difference.paths[i]);
+    difference_release(&difference);
+    return error;
+}

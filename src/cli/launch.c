@@ -1,0 +1,95 @@
+/* See launch.h. */
+#include "cli/launch.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "base/options.h"
+#include "base/strbuf.h"
+#include "process/program.h"
+
+static int exit_status_for(enum program_kind kind)
+{
+    switch (kind) {
+    case PROGRAM_NOT_FOUND:
+    case PROGRAM_NO_INTERPRETER:
+        return LAUNCH_EXIT_NOT_FOUND;
+    case PROGRAM_NOT_EXECUTABLE:
+    case PROGRAM_DIRECTORY:
+    case PROGRAM_BROKEN:
+        return LAUNCH_EXIT_NOT_EXECUTABLE;
+    default:
+        return OPTIONS_EXIT_FAILURE;
+    }
+}
+
+int launch_refuse(const char *command, const char *name)
+{
+    struct program program;
+    program_classify(&program, name, getenv("PATH"));
+    if (program.kind == PROGRAM_DYNAMIC)
+        return 0;
+    int status = exit_status_for(program.kind);
+    bool ours = status == OPTIONS_EXIT_FAILURE;
+    fprintf(stderr, "tidemark %s: %s%s%s%s\n", command, ours ? "cannot " : "", ours ? command : "",
+            ours ? ": " : "", program.detail);
+    return status;
+}
+
+/* BINDIR/../lib, or a directory of the library's own there. */
+bool launch_find_library(const char *command, const char *library, char path[PATH_MAX])
+{
+    static const char *const places[] = {"../lib/", "../" TIDEMARK_LIBDIR "/"};
+    char self[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 128);
+    self[length < 0 ? 0 : length] = '\0';
+    char *slash = strrchr(self, '/');
+    for (size_t i = 0; slash && i < sizeof places / sizeof *places; i++) {
+        strcpy(slash + 1, places[i]);
+        strcat(slash + 1, library);
+        if (realpath(self, path) && access(path, R_OK) == 0)
+            return true;
+    }
+    fprintf(stderr,
+            "tidemark %s: %s is not beside this program (../lib); is the installation whole?\n",
+            command, library);
+    return false;
+}
+
+void launch_preload(const char *path)
+{
+    const char *before = getenv("LD_PRELOAD");
+    struct strbuf value = STRBUF_INIT;
+    strbuf_add_string(&value, path);
+    if (before && *before)
+        strbuf_addf(&value, ":%s", before);
+    setenv("LD_PRELOAD", value.data, 1);
+    strbuf_release(&value);
+}
+
+int launch_say_cannot(const char *command, const char *program, int error)
+{
+    fprintf(stderr, "tidemark %s: cannot run '%s': %s\n", command, program, strerror(error));
+    return error == ENOENT ? LAUNCH_EXIT_NOT_FOUND : LAUNCH_EXIT_NOT_EXECUTABLE;
+}
+
+int launch_end_like(int wait_status)
+{
+    if (!WIFSIGNALED(wait_status))
+        return WEXITSTATUS(wait_status);
+    int number = WTERMSIG(wait_status);
+    struct rlimit no_core = {0, 0};
+    setrlimit(RLIMIT_CORE, &no_core); /* the program's own core is enough */
+    signal(number, SIG_DFL);
+    sigset_t only;
+    sigemptyset(&only);
+    sigaddset(&only, number);
+    sigprocmask(SIG_UNBLOCK, &only, NULL);
+    raise(number);
+    return 128 + number;
+}

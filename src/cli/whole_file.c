@@ -1,0 +1,95 @@
+/* See whole_file.h. */
+#include "cli/whole_file.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "cli/output.h"
+
+int whole_file_complain_of(const char *command, const char *what, const char *name, int error)
+{
+    struct strbuf sentence = STRBUF_INIT;
+    strbuf_addf(&sentence, "%s %s: %s", what, name, strerror(error));
+    int status = output_complain(command, sentence.data);
+    strbuf_release(&sentence);
+    return status;
+}
+
+static int complain_cannot(const struct whole_file *file, int error)
+{
+    return whole_file_complain_of(file->command, "cannot write", file->name, error);
+}
+
+/* As any program makes files: mkstemp's mode is for its owner alone. */
+static int set_mode(int fd)
+{
+    mode_t mask = umask(0);
+    umask(mask);
+    return fchmod(fd, 0666 & ~mask);
+}
+
+int whole_file_open(struct whole_file *file, const char *command, const char *name, bool force)
+{
+    *file = (struct whole_file){command, name, force, NULL, STRBUF_INIT};
+    if (!force && !access(name, F_OK))
+        return whole_file_complain_of(command, "will not replace", name, EEXIST);
+    strbuf_addf(&file->temporary, "%s.XXXXXX", name);
+    int fd = mkstemp(file->temporary.data);
+    file->out = fd >= 0 ? fdopen(fd, "w") : NULL;
+    if (!file->out || set_mode(fd)) {
+        int status = complain_cannot(file, errno);
+        if (file->out)
+            return whole_file_close(file, status);
+        strbuf_release(&file->temporary);
+        return status;
+    }
+    return 0;
+}
+
+static int publish(const struct whole_file *file)
+{
+    const char *temporary = file->temporary.data;
+    if (file->force ? rename(temporary, file->name) : link(temporary, file->name)) {
+        int error = errno;
+        unlink(temporary);
+        if (error != EEXIST)
+            return complain_cannot(file, error);
+        struct strbuf sentence = STRBUF_INIT;
+        strbuf_addf(&sentence, "%s is there already: choose another name with -o, or --force",
+                    file->name);
+        int status = output_complain(file->command, sentence.data);
+        strbuf_release(&sentence);
+        return status;
+    }
+    if (!file->force)
+        unlink(temporary);
+    return 0;
+}
+
+int whole_file_close(struct whole_file *file, int status)
+{
+    if (fclose(file->out) && !status)
+        status = complain_cannot(file, errno);
+    if (status)
+        unlink(file->temporary.data);
+    else
+        status = publish(file);
+    if (!status)
+        fprintf(stderr, "tidemark %s: wrote %s\n", file->command, file->name);
+    strbuf_release(&file->temporary);
+    return status;
+}
+
+void whole_file_default_name(struct strbuf *name, const char *source, const char *ending)
+{
+    size_t length = strlen(source);
+    bool ended = length > 4 && (!strcmp(source + length - 4, ".tmk") ||
+                                !strcmp(source + length - 4, ".tmt"));
+    length -= ended ? 4 : 0;
+    while (length > 1 && source[length - 1] == '/')
+        length--;
+    strbuf_add(name, source, length);
+    strbuf_add_string(name, ending);
+}

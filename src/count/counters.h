@@ -1,0 +1,141 @@
+/* The hot path: what one call of the program's changes. Runs inside other programs: no malloc, no
+ * stdio, errno kept; signal handlers may interrupt any of it and allocate too, so each figure is
+ * changed by one instruction. */
+#ifndef TIDEMARK_COUNT_COUNTERS_H
+#define TIDEMARK_COUNT_COUNTERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/single_threaded.h>
+#include "count/ledger.h"
+#include "count/state.h"
+#include "unwind/arch.h"
+
+extern struct count_state count_state;
+extern __thread struct count_slot *count_slot_current;
+
+/* Bytes that a thread keeps to itself: fewer than this, more than minus this. 0: none. */
+extern int64_t count_step_bytes;
+/* The step stays 0: peaks are exact, and current_bytes is current at any time. Set before threads.
+ */
+extern bool count_exact;
+/* The real allocator calls functions that we hook. */
+extern bool count_real_nests;
+
+/* Called after every change, in the thread that made it; NULL: nobody wants to know. `size` is what
+ * was allocated or freed; a realloc is a free and then an allocation, of which current_bytes has
+ * both already: `ahead` is by how much it is ahead of this change. */
+extern void (*count_observer)(bool allocated, size_t size, size_t ahead);
+
+/* Makes this thread a slot; NULL: there are too many threads. */
+struct count_slot *count_slot_begin(void);
+/* Adds to the level that all threads share. */
+void count_share(int64_t bytes);
+/* The same with a thread's pending bytes. */
+void count_drain(struct count_slot *slot);
+
+static inline struct count_slot *count_slot_of_thread(void)
+{
+    struct count_slot *slot = count_slot_current;
+    return likely(slot) ? slot : count_slot_begin();
+}
+
+/* ---- One instruction each ---- */
+
+static inline void count_add(uint64_t *figure, uint64_t amount)
+{
+#if defined(__x86_64__)
+    __asm__ volatile("addq %1, %0" : "+m"(*figure) : "er"(amount) : "cc");
+#else
+    __atomic_fetch_add(figure, amount, __ATOMIC_RELAXED);
+#endif
+}
+
+/* Adds and gives the sum, for figures that only one thread changes. */
+static inline int64_t count_sum(int64_t *figure, int64_t amount)
+{
+#if defined(__x86_64__)
+    int64_t before = amount;
+    __asm__ volatile("xaddq %0, %1" : "+r"(before), "+m"(*figure)::"cc");
+    return before + amount;
+#else
+    return __atomic_add_fetch(figure, amount, __ATOMIC_RELAXED);
+#endif
+}
+
+static inline void count_raise_peak(int64_t level)
+{
+    int64_t *peak = &count_state.peak_bytes;
+    int64_t seen = __atomic_load_n(peak, __ATOMIC_RELAXED);
+    if (likely(level <= seen))
+        return;
+#if defined(__x86_64__)
+    if (likely(__libc_single_threaded)) { /* no lock: only a handler could come in between */
+        bool done = false;
+        for (; !done && level > seen;)
+            __asm__ volatile("cmpxchgq %3, %1"
+                             : "+a"(seen), "+m"(*peak), "=@ccz"(done)
+                             : "r"(level));
+        return;
+    }
+#endif
+    while (level > seen && !__atomic_compare_exchange_n(peak, &seen, level, true, __ATOMIC_RELAXED,
+                                                        __ATOMIC_RELAXED))
+        ;
+}
+
+/* ---- Changes ---- */
+
+static inline __attribute__((always_inline)) void count_level(struct count_slot *slot,
+                                                              int64_t bytes)
+{
+    if (likely(__libc_single_threaded)) {
+        count_raise_peak(count_sum(&count_state.current_bytes, bytes));
+        return;
+    }
+    int64_t step = count_step_bytes;
+    if (step == 0) {
+        count_share(bytes);
+        return;
+    }
+    int64_t pending = count_sum(&slot->pending_bytes, bytes);
+    if (unlikely(pending >= step || pending <= -step))
+        count_drain(slot);
+}
+
+/* A block is there that was not. */
+static inline __attribute__((always_inline)) void
+count_birth(struct count_slot *slot, enum count_kind kind, void *block, size_t size)
+{
+    if (unlikely(!slot || !ledger_put(block, size))) {
+        __atomic_fetch_add(&count_state.lost, 1, __ATOMIC_RELAXED);
+        return;
+    }
+    slot->last = block;
+    count_add(&slot->calls[kind], 1);
+    count_add(&slot->requested_bytes, size);
+    count_level(slot, (int64_t)size);
+    if (unlikely(count_observer))
+        count_observer(true, size, 0);
+}
+
+/* A block of so many bytes is gone, or about to go, and no longer in the ledger. */
+static inline __attribute__((always_inline)) void count_gone(struct count_slot *slot, uint64_t size)
+{
+    count_add(&slot->calls[COUNT_FREE], 1);
+    count_level(slot, -(int64_t)size);
+    if (unlikely(count_observer))
+        count_observer(false, size, 0);
+}
+
+/* Before a block goes. */
+static inline __attribute__((always_inline)) void count_death(void *block)
+{
+    uint64_t size = ledger_take(block);
+    struct count_slot *slot = count_slot_of_thread();
+    /* Not of ours: part of a call that is counted already, or never seen. */
+    if (likely(size != LEDGER_UNKNOWN && slot))
+        count_gone(slot, size);
+}
+
+#endif

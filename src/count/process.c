@@ -1,0 +1,219 @@
+/* libtidemark-count.so: the process around the counters. Under `tidemark count` its state lies in a
+ * file of the command's directory from the first constructor on, so that it is there however the
+ * process ends; preloaded by hand, it prints one line at exit. The child of a fork counts anew,
+ * from what it has inherited. Runs inside other programs: no malloc, no stdio, errno kept. */
+#include "count/counters.h"
+#include "count/line.h"
+#include "recorder/real.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define HOOK __attribute__((visibility("default")))
+
+static const char *directory, *output; /* the variables' values */
+static char directory_text[512], output_text[512];
+static bool said;
+
+/* ---- The state's place ---- */
+
+static size_t used_bytes(void)
+{
+    return __builtin_offsetof(struct count_state, slots) +
+           count_state.slots_used * sizeof(struct count_slot);
+}
+
+/* Puts a mapping where the state is, with what is in it. */
+static bool move_state(int file)
+{
+    size_t used = used_bytes();
+    int flags = MAP_FIXED | (file < 0 ? MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE : MAP_SHARED);
+    void *copy = mmap(NULL, used, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (copy == MAP_FAILED)
+        return false;
+    memcpy(copy, &count_state, used);
+    bool moved = mmap(&count_state, sizeof count_state, PROT_READ | PROT_WRITE, flags, file, 0) !=
+                 MAP_FAILED;
+    if (moved)
+        memcpy(&count_state, copy, used);
+    munmap(copy, used);
+    return moved;
+}
+
+/* DIRECTORY/PID-N: N counts what this process has become by exec. */
+static int create_file(uint32_t *serial)
+{
+    for (*serial = 0; *serial < 10000; ++*serial) {
+        struct line name = {0};
+        line_add(&name, directory);
+        line_add(&name, "/");
+        line_add_number(&name, getpid());
+        line_add(&name, "-");
+        line_add_number(&name, *serial);
+        int file = open(name.text, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+        if (file >= 0 || errno != EEXIST)
+            return file;
+    }
+    return -1;
+}
+
+static void move_state_to_file(void)
+{
+    uint32_t serial;
+    int file = create_file(&serial);
+    if (file < 0)
+        return;
+    if (ftruncate(file, sizeof count_state) == 0 && move_state(file))
+        count_state.serial = serial;
+    close(file);
+}
+
+static void copy_name(char *to, const char *from, size_t bytes)
+{
+    size_t length = strnlen(from, bytes - 1);
+    memcpy(to, from, length);
+    memset(to + length, 0, bytes - length);
+}
+
+static void identify(void)
+{
+    count_state.pid = (int32_t)getpid();
+    count_state.parent = (int32_t)getppid();
+    copy_name(count_state.program, program_invocation_short_name, sizeof count_state.program);
+    count_state.bytes = sizeof count_state;
+    if (directory)
+        move_state_to_file();
+    __atomic_store_n(&count_state.magic, COUNT_MAGIC, __ATOMIC_RELEASE);
+}
+
+/* ---- fork ---- */
+
+static void clear_slots(void)
+{
+    struct count_slot *mine = count_slot_current;
+    for (uint32_t i = 0; i < count_state.slots_used; i++) {
+        struct count_slot *slot = &count_state.slots[i];
+        slot->pending_bytes = 0;
+        slot->requested_bytes = 0;
+        memset(slot->calls, 0, sizeof slot->calls);
+    }
+    if (mine)
+        mine->thread = (int32_t)syscall(SYS_gettid);
+}
+
+/* In the child, which has one thread. The parent's file is mapped here too: away from it first.
+ * What the parent's other threads did at that moment is in the copy or not: current is of then. */
+static void forked(void)
+{
+    int saved_errno = errno;
+    struct count_figures figures;
+    if (directory && !move_state(-1))
+        return;
+    count_figures_of(&figures, &count_state);
+    clear_slots();
+    count_state.current_bytes = count_state.peak_bytes = figures.current_bytes;
+    count_state.at_start_bytes = figures.current_bytes;
+    count_state.peak_error_bytes = 0;
+    count_state.lost = 0;
+    count_state.threads = count_slot_current != NULL;
+    count_state.forked = 1;
+    count_step_bytes = 0;
+    said = false;
+    identify();
+    errno = saved_errno;
+}
+
+/* ---- Beginning and end ---- */
+
+static const char *variable(const char *name, char *copy, size_t bytes)
+{
+    const char *value = getenv(name);
+    if (!value || !*value || strlen(value) >= bytes)
+        return NULL;
+    strcpy(copy, value); /* the program may change its environment */
+    return copy;
+}
+
+/* Programs close their standard error before they are quite done (the GNU tools check it so): the
+ * line goes to a duplicate. One that closes this too may have given its number to another file. */
+static int duplicate = -1;
+static struct stat duplicate_is;
+
+static void duplicate_stderr(void)
+{
+    duplicate = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 200);
+    if (duplicate >= 0 && fstat(duplicate, &duplicate_is) < 0)
+        duplicate = -1;
+}
+
+static int line_descriptor(void)
+{
+    struct stat now;
+    bool same = duplicate >= 0 && fstat(duplicate, &now) == 0 &&
+                now.st_dev == duplicate_is.st_dev && now.st_ino == duplicate_is.st_ino;
+    return same ? duplicate : STDERR_FILENO;
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+    int saved_errno = errno;
+    const char *peak = getenv(COUNT_PEAK_VARIABLE);
+    count_exact = peak && strcmp(peak, "exact") == 0;
+    directory = variable(COUNT_DIRECTORY_VARIABLE, directory_text, sizeof directory_text);
+    output = variable(COUNT_OUTPUT_VARIABLE, output_text, sizeof output_text);
+    identify();
+    if (!directory)
+        duplicate_stderr();
+    pthread_atfork(NULL, NULL, forked);
+    errno = saved_errno;
+}
+
+/* Once for each process, and not by the child of a vfork, which has its parent's memory. */
+static void say(void)
+{
+    if (directory || said || count_state.pid != (int32_t)getpid())
+        return;
+    int saved_errno = errno;
+    struct count_figures figures;
+    struct line line = {0};
+    said = true;
+    count_figures_of(&figures, &count_state);
+    line_add_process(&line, &count_state, &figures, "exiting");
+    line_add(&line, "\n");
+    int file = output ? open(output, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666) : -1;
+    line_write(&line, file >= 0 ? file : line_descriptor());
+    if (file >= 0)
+        close(file);
+    errno = saved_errno;
+}
+
+__attribute__((destructor)) static void end(void)
+{
+    say();
+}
+
+static void __attribute__((noreturn)) end_now(int status)
+{
+    say();
+    if (real.exit_now || (real_init() && real.exit_now))
+        ((void (*)(int))real.exit_now)(status);
+    for (;;)
+        syscall(SYS_exit_group, status);
+}
+
+HOOK void _exit(int status)
+{
+    end_now(status);
+}
+
+HOOK void _Exit(int status)
+{
+    end_now(status);
+}

@@ -1,0 +1,92 @@
+/* What is counted, as it lies in memory: of the program's own process, and under `tidemark count`
+ * of a file that all of its processes leave, however they end. Written by the preloaded library,
+ * read by the command, which believes nothing in it.
+ *
+ *   state │ header │ level │ slots[0] slots[1] … slots[COUNT_SLOTS - 1] │
+ *
+ * A slot is one thread's, then another's: its figures add up over its owners. Figures of the
+ * process are sums over slots, and
+ *
+ *   level.current + Σ slots.pending_bytes = bytes requested and not freed = current, exactly.
+ *
+ * The peak is the maximum of level.current. While a process has one thread, and wherever the step
+ * is 0, that is the maximum of current. Otherwise a thread keeps up to `step` bytes to itself
+ * before it adds them to the level that all share, so that the peak is known to within slots ×
+ * step, which is at most a 2048th of it (COUNT_STEP_SHIFT) and stands in peak_error_bytes. */
+#ifndef TIDEMARK_COUNT_STATE_H
+#define TIDEMARK_COUNT_STATE_H
+
+#include <stdint.h>
+
+#define COUNT_DIRECTORY_VARIABLE "TIDEMARK_COUNT_DIRECTORY" /* where the files go: DIR/PID-N */
+#define COUNT_OUTPUT_VARIABLE    "TIDEMARK_COUNT_OUTPUT"    /* the line is added to this file */
+#define COUNT_PEAK_VARIABLE      "TIDEMARK_COUNT_PEAK"      /* "exact": step 0 */
+
+#define COUNT_MAGIC 0x31544e4f434d4454ull /* "TDMCONT1" */
+
+enum {
+    COUNT_SLOTS = 65536,   /* threads at a time; of those beyond it calls are lost and counted */
+    COUNT_STEP_SHIFT = 11, /* slots × step ≤ peak / 2048 */
+    COUNT_NAME_BYTES = 64,
+};
+
+enum count_kind {
+    COUNT_MALLOC, /* malloc, realloc(NULL, n), operator new */
+    COUNT_CALLOC,
+    COUNT_REALLOC, /* realloc and reallocarray of a block */
+    COUNT_ALIGNED, /* memalign, aligned_alloc, posix_memalign, valloc, pvalloc, aligned new */
+    COUNT_FREE,    /* of blocks; free(NULL) is nothing */
+    COUNT_FAILED,  /* of all of these: answered with NULL or an error */
+    COUNT_KINDS
+};
+
+/* Two cache lines, so that threads do not meet. Its owner writes it, and its signal handlers. */
+struct count_slot {
+    int32_t thread; /* the owner's, alive or gone; 0: never used */
+    uint32_t padding;
+    uint64_t calls[COUNT_KINDS];
+    uint64_t requested_bytes; /* by all allocations, ever */
+    int64_t pending_bytes;    /* of current: not in the level yet */
+    const void *last;         /* the block that was counted last; of no meaning elsewhere */
+    uint64_t reserved[6];
+};
+
+struct count_state {
+    uint64_t magic; /* written last */
+    uint64_t bytes; /* of the state */
+    int32_t pid, parent;
+    uint32_t serial; /* of the images that this process has been, by exec */
+    uint32_t forked; /* counts from a fork on */
+    char program[COUNT_NAME_BYTES];
+    uint64_t lost;       /* calls that could not be counted */
+    uint32_t threads;    /* that have called any of it */
+    uint32_t slots_used; /* slots[0 … slots_used - 1] */
+    char to_line[16];
+
+    /* a cache line that all threads share */
+    int64_t current_bytes;
+    int64_t peak_bytes;
+    int64_t peak_error_bytes; /* 0: exact */
+    int64_t at_start_bytes;   /* of current: inherited at the fork */
+    uint64_t reserved[4];
+
+    struct count_slot slots[COUNT_SLOTS];
+};
+
+_Static_assert(sizeof(struct count_slot) == 128, "two cache lines");
+_Static_assert(__builtin_offsetof(struct count_state, current_bytes) % 64 == 0,
+               "a line of its own");
+_Static_assert(__builtin_offsetof(struct count_state, slots) % 64 == 0, "slots begin on a line");
+
+/* The sums over slots. */
+struct count_figures {
+    uint64_t calls[COUNT_KINDS];
+    uint64_t requested_bytes;
+    int64_t current_bytes, peak_bytes, peak_error_bytes, at_start_bytes;
+    uint64_t threads, lost;
+};
+
+/* Of a state that may be changing meanwhile. */
+void count_figures_of(struct count_figures *figures, const struct count_state *state);
+
+#endif

@@ -1,0 +1,447 @@
+/* See difference.h. */
+#include "difference/difference.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "difference/tree.h"
+#include "present/facts.h"
+#include "present/frames.h"
+#include "report/metric.h"
+
+struct difference_private {
+    struct identities identities;
+    struct calls sites;
+    struct difference_tree tree;
+    double *by_function, *variance_by_function; /* by identity, run */
+};
+
+/* ---- Figures ------------------------------------------------------------------------------- */
+
+/* The 99.5 % quantile of Student's t: abramowitz & stegun, table 26.10. */
+static double student(size_t degrees)
+{
+    static const double table[] = {0,     63.66, 9.925, 5.841, 4.604, 4.032, 3.707, 3.499,
+                                   3.355, 3.250, 3.169, 3.106, 3.055, 3.012, 2.977, 2.947,
+                                   2.921, 2.898, 2.878, 2.861, 2.845, 2.831, 2.819, 2.807,
+                                   2.797, 2.787, 2.779, 2.771, 2.763, 2.756, 2.750};
+    return degrees < sizeof table / sizeof *table ? table[degrees] : 2.75;
+}
+static const double normal = 2.576;
+
+struct groups {
+    double sum[2], squares[2], variance[2]; /* squares: of the distances from the mean */
+    size_t count[2];
+};
+
+static struct groups groups_of(const struct difference_run *runs, size_t run_count,
+                               const double *values, const double *variances)
+{
+    struct groups groups = {0};
+    for (size_t i = 0; i < run_count; i++) {
+        groups.sum[runs[i].group] += values[i];
+        groups.variance[runs[i].group] += variances ? variances[i] : 0;
+        groups.count[runs[i].group]++;
+    }
+    for (size_t i = 0; i < run_count; i++) {
+        int of = runs[i].group;
+        double distance = values[i] - groups.sum[of] / (double)groups.count[of];
+        groups.squares[of] += distance * distance;
+    }
+    return groups;
+}
+
+static double noise_of_runs(const struct groups *groups)
+{
+    double before = (double)groups->count[0], after = (double)groups->count[1];
+    size_t runs = groups->count[0] + groups->count[1];
+    if (runs < 3)
+        return NAN;
+    double pooled = (groups->squares[0] + groups->squares[1]) / (double)(runs - 2);
+    return student(runs - 2) * sqrt(pooled * (1 / before + 1 / after));
+}
+
+static double noise_of_samples(const struct groups *groups)
+{
+    double variance = 0;
+    for (int i = 0; i < 2; i++)
+        variance += groups->variance[i] / (double)(groups->count[i] * groups->count[i]);
+    return normal * sqrt(variance);
+}
+
+static struct difference_figure figure_with(const struct difference_run *runs, size_t run_count,
+                                            const double *values, const double *variances)
+{
+    struct groups groups = groups_of(runs, run_count, values, variances);
+    struct difference_figure figure = {groups.sum[0] / (double)groups.count[0],
+                                       groups.sum[1] / (double)groups.count[1],
+                                       noise_of_runs(&groups)};
+    if (variances)
+        figure.noise = fmax(figure.noise, noise_of_samples(&groups)); /* fmax passes over NAN */
+    return figure;
+}
+
+struct difference_figure difference_figure_of(const struct difference_run *runs, size_t run_count,
+                                              const double *values)
+{
+    for (size_t i = 0; i < run_count; i++)
+        if (isnan(values[i]))
+            return (struct difference_figure){NAN, NAN, NAN};
+    return figure_with(runs, run_count, values, NULL);
+}
+
+bool difference_counts(const struct difference_figure *figure)
+{
+    double size = fabs(difference_of(figure));
+    return size > 0 && !(size <= figure->noise);
+}
+
+/* ---- Scales -------------------------------------------------------------------------------- */
+
+static double measure(const struct profile *profile, enum difference_norm norm)
+{
+    if (norm == DIFFERENCE_PER_COUNT)
+        return (double)profile->program.total.alloc_count;
+    return (double)facts_number(profile, PROFILE_META_DURATION);
+}
+
+/* So that all runs are as long as those before were on average; 1 where that cannot be. */
+static void set_scales(struct difference *difference)
+{
+    double sum = 0, count = 0;
+    for (size_t i = 0; i < difference->run_count; i++) {
+        difference->scale[i] = 1;
+        if (difference->runs[i].group == DIFFERENCE_BEFORE) {
+            sum += measure(difference->runs[i].profile, difference->options.norm);
+            count++;
+        }
+    }
+    for (size_t i = 0; i < difference->run_count && difference->options.norm; i++) {
+        double of = measure(difference->runs[i].profile, difference->options.norm);
+        if (of > 0 && sum > 0)
+            difference->scale[i] = sum / count / of;
+    }
+}
+
+static void scale_tree(struct difference *difference)
+{
+    struct difference_tree *tree = &difference->own->tree;
+    for (size_t i = 0; i < tree->leaf_count * tree->run_count; i++) {
+        double scale = difference->scale[i % tree->run_count];
+        tree->values[i] *= scale;
+        if (tree->variances)
+            tree->variances[i] *= scale * scale;
+    }
+}
+
+/* ---- Functions ----------------------------------------------------------------------------- */
+
+static uint32_t function_of(const struct difference_private *own, uint32_t node)
+{
+    return own->sites.sites[own->tree.nodes[node].site].function;
+}
+
+/* Adds a leaf's figures to every function on its way that was not seen on it yet; exclusive: to
+ * the first only. */
+static void add_leaf(struct difference_private *own, uint32_t leaf, bool inclusive,
+                     uint32_t *stamps)
+{
+    size_t runs = own->tree.run_count, from = (own->tree.nodes[leaf].leaf - 1) * runs;
+    for (uint32_t node = leaf; node; node = own->tree.nodes[node].parent) {
+        uint32_t function = function_of(own, node);
+        if (stamps[function] == leaf)
+            continue;
+        stamps[function] = leaf;
+        for (size_t i = 0; i < runs; i++) {
+            own->by_function[function * runs + i] += own->tree.values[from + i];
+            if (own->variance_by_function)
+                own->variance_by_function[function * runs + i] += own->tree.variances[from + i];
+        }
+        if (!inclusive)
+            return;
+    }
+}
+
+static int sum_functions(struct difference *difference)
+{
+    struct difference_private *own = difference->own;
+    size_t cells = own->identities.count * own->tree.run_count;
+    uint32_t *stamps = calloc(own->identities.count + 1, sizeof *stamps);
+    own->by_function = calloc(cells + 1, sizeof *own->by_function);
+    if (own->tree.variances)
+        own->variance_by_function = calloc(cells + 1, sizeof *own->variance_by_function);
+    bool complete =
+        stamps && own->by_function && (own->variance_by_function || !own->tree.variances);
+    for (uint32_t i = 1; complete && i < own->tree.node_count; i++)
+        if (own->tree.nodes[i].leaf)
+            add_leaf(own, i, difference->options.inclusive, stamps);
+    free(stamps);
+    return complete ? 0 : -ENOMEM;
+}
+
+/* ---- Lists --------------------------------------------------------------------------------- */
+
+static struct difference_figure figure_at(const struct difference *difference,
+                                          const double *values, const double *variances, size_t at)
+{
+    size_t from = at * difference->run_count;
+    return figure_with(difference->runs, difference->run_count, values + from,
+                       variances ? variances + from : NULL);
+}
+
+static int by_growth(double a, double b)
+{
+    return a > b ? -1 : a < b;
+}
+
+static int functions_by_growth(const void *a, const void *b)
+{
+    const struct difference_function *left = a, *right = b;
+    int order = by_growth(difference_of(&left->figure), difference_of(&right->figure));
+    return order ? order : left->identity < right->identity ? -1 : 1;
+}
+
+static int paths_by_growth(const void *a, const void *b)
+{
+    const struct difference_path *left = a, *right = b;
+    int order = by_growth(difference_of(&left->figure), difference_of(&right->figure));
+    return order ? order : left->node < right->node ? -1 : 1;
+}
+
+static int list_functions(struct difference *difference)
+{
+    const struct difference_private *own = difference->own;
+    difference->functions =
+        calloc(own->identities.count + 1, sizeof *difference->functions);
+    if (!difference->functions)
+        return -ENOMEM;
+    for (uint32_t i = 1; i < own->identities.count; i++) {
+        struct difference_figure figure =
+            figure_at(difference, own->by_function, own->variance_by_function, i);
+        if (figure.before > 0 || figure.after > 0)
+            difference->functions[difference->function_count++] =
+                (struct difference_function){i, figure};
+    }
+    qsort(difference->functions, difference->function_count, sizeof *difference->functions,
+          functions_by_growth);
+    return 0;
+}
+
+static int list_paths(struct difference *difference)
+{
+    const struct difference_tree *tree = &difference->own->tree;
+    difference->paths = calloc(tree->leaf_count + 1, sizeof *difference->paths);
+    if (!difference->paths)
+        return -ENOMEM;
+    for (uint32_t i = 1; i < tree->node_count; i++)
+        if (tree->nodes[i].leaf)
+            difference->paths[difference->path_count++] = (struct difference_path){
+                i, figure_at(difference, tree->values, tree->variances, tree->nodes[i].leaf - 1)};
+    qsort(difference->paths, difference->path_count, sizeof *difference->paths, paths_by_growth);
+    return 0;
+}
+
+static void sum_all(struct difference *difference)
+{
+    const struct difference_tree *tree = &difference->own->tree;
+    double values[DIFFERENCE_RUNS_MAX] = {0}, variances[DIFFERENCE_RUNS_MAX] = {0};
+    for (size_t i = 0; i < tree->leaf_count * tree->run_count; i++) {
+        values[i % tree->run_count] += tree->values[i];
+        variances[i % tree->run_count] += tree->variances ? tree->variances[i] : 0;
+    }
+    difference->total = figure_with(difference->runs, difference->run_count, values,
+                                    tree->variances ? variances : NULL);
+}
+
+/* ---- Making -------------------------------------------------------------------------------- */
+
+static bool is_sampled(const struct difference *difference)
+{
+    for (size_t i = 0; i < difference->run_count; i++)
+        if (difference->runs[i].profile->sample_bytes)
+            return true;
+    return false;
+}
+
+static int pass_over(struct difference *difference, bool *const *hidden)
+{
+    struct difference_private *own = difference->own;
+    int error = 0;
+    for (size_t i = 0; i < difference->run_count && !error; i++)
+        error = tree_say_calls(&own->sites, &own->identities, i, &difference->runs[i], hidden[i]);
+    if (!error)
+        error = calls_align(&own->sites);
+    for (size_t i = 0; i < difference->run_count && !error; i++)
+        error = tree_add_run(&own->tree, &own->sites, &own->identities, i, &difference->runs[i],
+                             hidden[i], difference->options.metric, is_sampled(difference));
+    return error;
+}
+
+static int name_and_pass(struct difference *difference)
+{
+    const struct profile *profiles[DIFFERENCE_RUNS_MAX];
+    bool *hidden[DIFFERENCE_RUNS_MAX] = {0};
+    int error = 0;
+    for (size_t i = 0; i < difference->run_count; i++) {
+        const struct profile *profile = profiles[i] = difference->runs[i].profile;
+        hidden[i] = difference->options.hide_std ? frames_of_libraries(profile)
+                                                 : calloc(profile->line_count + 1, 1);
+        error = hidden[i] ? error : -ENOMEM;
+    }
+    if (!error)
+        error = identities_init(&difference->own->identities, profiles, difference->run_count);
+    if (!error)
+        error = pass_over(difference, hidden);
+    for (size_t i = 0; i < difference->run_count; i++)
+        free(hidden[i]);
+    return error;
+}
+
+int difference_make(struct difference *difference, const struct difference_run *runs,
+                    size_t run_count, const struct difference_options *options)
+{
+    *difference = (struct difference){.options = *options, .run_count = run_count, .runs = runs};
+    difference->own = calloc(1, sizeof *difference->own);
+    if (!difference->own)
+        return -ENOMEM;
+    difference->own->tree.run_count = run_count;
+    set_scales(difference);
+    int error = name_and_pass(difference);
+    if (!error) {
+        scale_tree(difference);
+        sum_all(difference);
+        error = sum_functions(difference);
+    }
+    if (!error)
+        error = list_functions(difference);
+    if (!error)
+        error = list_paths(difference);
+    if (error)
+        difference_release(difference);
+    return error;
+}
+
+void difference_release(struct difference *difference)
+{
+    if (difference->own) {
+        identities_release(&difference->own->identities);
+        calls_release(&difference->own->sites);
+        tree_release(&difference->own->tree);
+        free(difference->own->by_function);
+        free(difference->own->variance_by_function);
+    }
+    free(difference->own);
+    free(difference->functions);
+    free(difference->paths);
+    *difference = (struct difference){0};
+}
+
+/* ---- Asking -------------------------------------------------------------------------------- */
+
+const char *difference_function_name(const struct difference *difference, uint32_t identity)
+{
+    return difference->own->identities.of[identity].name;
+}
+
+const char *difference_function_file(const struct difference *difference, uint32_t identity)
+{
+    return difference->own->identities.of[identity].file;
+}
+
+double difference_function_value(const struct difference *difference, uint32_t identity, size_t run)
+{
+    return difference->own->by_function[identity * difference->run_count + run];
+}
+
+double difference_path_value(const struct difference *difference, uint32_t node, size_t run)
+{
+    const struct difference_tree *tree = &difference->own->tree;
+    return tree->values[(tree->nodes[node].leaf - 1) * tree->run_count + run];
+}
+
+bool difference_frame_next(const struct difference *difference, uint32_t *node,
+                           struct difference_frame *frame)
+{
+    const struct difference_private *own = difference->own;
+    if (!*node)
+        return false;
+    const struct call_site *site = &own->sites.sites[own->tree.nodes[*node].site];
+    *node = own->tree.nodes[*node].parent;
+    if (!site->function)
+        return false;
+    *frame = (struct difference_frame){own->identities.of[site->function].name,
+                                       own->identities.of[site->function].file,
+                                       {site->line[0], site->line[1]}};
+    return true;
+}
+
+/* ---- Whole runs ---------------------------------------------------------------------------- */
+
+enum {
+    TOTAL_PEAK,
+    TOTAL_RESIDENT,
+    TOTAL_LEFT,
+    TOTAL_LEFT_COUNT,
+    TOTAL_COUNT,
+    TOTAL_BYTES,
+    TOTAL_TEMPORARY,
+    TOTAL_REALLOCS,
+    TOTAL_DURATION,
+};
+
+static double total_of(const struct profile *profile, int which)
+{
+    const struct call_metrics *total = &profile->program.total;
+    uint64_t resident;
+    switch (which) {
+    case TOTAL_PEAK:
+        return (double)total->peak_bytes;
+    case TOTAL_RESIDENT:
+        return facts_resident_peak(profile, &resident) ? (double)resident : NAN;
+    case TOTAL_LEFT:
+        return (double)total->live_bytes;
+    case TOTAL_LEFT_COUNT:
+        return (double)total->live_count;
+    case TOTAL_COUNT:
+        return (double)total->alloc_count;
+    case TOTAL_BYTES:
+        return (double)total->alloc_bytes;
+    case TOTAL_TEMPORARY:
+        return (double)total->temporary_count;
+    case TOTAL_REALLOCS:
+        return (double)total->realloc_count;
+    default:
+        return profile_get(profile, PROFILE_META_DURATION)
+                   ? (double)facts_number(profile, PROFILE_META_DURATION)
+                   : NAN;
+    }
+}
+
+void difference_totals(const struct difference *difference,
+                       struct difference_total totals[DIFFERENCE_TOTALS])
+{
+    static const struct {
+        const char *name, *title;
+        int unit;
+    } table[DIFFERENCE_TOTALS] = {
+        [TOTAL_PEAK] = {"peak_bytes", "peak", DIFFERENCE_BYTES},
+        [TOTAL_RESIDENT] = {"resident_peak_bytes", "resident peak", DIFFERENCE_BYTES},
+        [TOTAL_LEFT] = {"live_bytes", "alive at the end", DIFFERENCE_BYTES},
+        [TOTAL_LEFT_COUNT] = {"live_count", "blocks at the end", DIFFERENCE_COUNT},
+        [TOTAL_COUNT] = {"alloc_count", "allocations", DIFFERENCE_COUNT},
+        [TOTAL_BYTES] = {"alloc_bytes", "bytes allocated", DIFFERENCE_BYTES},
+        [TOTAL_TEMPORARY] = {"temporary_count", "temporary", DIFFERENCE_COUNT},
+        [TOTAL_REALLOCS] = {"realloc_count", "reallocations", DIFFERENCE_COUNT},
+        [TOTAL_DURATION] = {"duration_ns", "duration", DIFFERENCE_NS},
+    };
+    for (int i = 0; i < DIFFERENCE_TOTALS; i++) {
+        double values[DIFFERENCE_RUNS_MAX];
+        for (size_t j = 0; j < difference->run_count; j++)
+            values[j] = (i == TOTAL_DURATION ? 1 : difference->scale[j]) *
+                        total_of(difference->runs[j].profile, i);
+        totals[i] = (struct difference_total){
+            table[i].name, table[i].title, (int)table[i].unit,
+            difference_figure_of(difference->runs, difference->run_count, values)};
+    }
+}

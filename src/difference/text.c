@@ -1,0 +1,396 @@
+/* The difference for people: whole runs, then what grew and what shrank by function and by call path. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/human.h"
+#include "base/text.h"
+#include "difference/difference.h"
+#include "present/facts.h"
+#include "present/frames.h"
+#include "present/names.h"
+#include "report/metric.h"
+
+enum { FIGURE = 11, LABEL = 19, CHANGE = 9, GAP = 2 };
+
+struct writing {
+    struct strbuf out;
+    const struct difference *difference;
+    const struct difference_show *show;
+    bool noise; /* is it known? Then it has a column */
+};
+
+/* ---- Cells --------------------------------------------------------------------------------- */
+
+static void add_cell(struct strbuf *out, const char *text, size_t columns)
+{
+    size_t width = text_width(text);
+    strbuf_add_repeated(out, " ", width < columns ? columns - width : 1);
+    strbuf_add_string(out, text);
+}
+
+static struct human human_of(int unit, double value)
+{
+    struct human unknown = {"-"};
+    uint64_t whole = value < 0x1p63 ? (uint64_t)(value + 0.5) : 1ull << 63;
+    if (isnan(value))
+        return unknown;
+    return unit == DIFFERENCE_BYTES   ? human_bytes(whole)
+           : unit == DIFFERENCE_COUNT ? human_count(whole)
+                                      : human_duration(whole);
+}
+
+static struct human signed_of(const struct writing *writing, int unit, double value)
+{
+    struct human plain = human_of(unit, fabs(value)), out;
+    if (isnan(value) || fabs(value) < 0.5)
+        return isnan(value) ? plain : (struct human){"0"};
+    snprintf(out.text, sizeof out.text, "%s%.24s",
+             value > 0 ? "+" : style_sign(&writing->show->style, "−", "-"), plain.text);
+    return out;
+}
+
+static struct human change_of(const struct writing *writing, const struct difference_figure *figure)
+{
+    struct human out = {"-"};
+    double difference = difference_of(figure), percent = 100 * difference / figure->before;
+    if (isnan(difference) || fabs(difference) < 0.5)
+        return difference == 0 ? (struct human){"="} : out;
+    if (figure->before <= 0)
+        return (struct human){"new"};
+    if (figure->after <= 0)
+        return (struct human){"gone"};
+    const char *sign = percent > 0 ? "+" : style_sign(&writing->show->style, "−", "-");
+    if (fabs(percent) >= 1000)
+        snprintf(out.text, sizeof out.text, "x %.3g", figure->after / figure->before);
+    else
+        snprintf(out.text, sizeof out.text, "%s%.*f %%", sign, fabs(percent) < 100, fabs(percent));
+    return out;
+}
+
+static void add_noise(struct writing *writing, int unit, double noise)
+{
+    struct human text;
+    snprintf(text.text, sizeof text.text, "%s%.24s",
+             isnan(noise) ? "" : style_sign(&writing->show->style, "±", "+-"),
+             human_of(unit, noise).text);
+    if (writing->noise)
+        add_cell(&writing->out, text.text, FIGURE);
+}
+
+/* The four or five figures of a row; what is no more than noise is dim. */
+static void add_figures(struct writing *writing, int unit, const struct difference_figure *figure)
+{
+    struct strbuf *out = &writing->out;
+    const struct style *style = &writing->show->style;
+    double difference = difference_of(figure);
+    bool counts = difference_counts(figure);
+    style_begin(out, style, !counts ? TONE_DIM : difference > 0 ? TONE_WARNING : TONE_GOOD);
+    add_cell(out, signed_of(writing, unit, difference).text, FIGURE);
+    add_cell(out, change_of(writing, figure).text, CHANGE);
+    style_end(out, style);
+    add_cell(out, human_of(unit, figure->before).text, FIGURE);
+    add_cell(out, human_of(unit, figure->after).text, FIGURE);
+    add_noise(writing, unit, figure->noise);
+}
+
+static size_t figure_columns(const struct writing *writing)
+{
+    return 3 * FIGURE + CHANGE + (writing->noise ? FIGURE : 0);
+}
+
+static void add_heading(struct writing *writing, size_t indent)
+{
+    struct strbuf *out = &writing->out;
+    style_begin(out, &writing->show->style, TONE_DIM);
+    strbuf_add_repeated(out, " ", indent);
+    add_cell(out, "difference", FIGURE);
+    add_cell(out, "change", CHANGE);
+    add_cell(out, "before", FIGURE);
+    add_cell(out, "after", FIGURE);
+    if (writing->noise)
+        add_cell(out, "noise", FIGURE);
+    style_end(out, &writing->show->style);
+    strbuf_add_char(out, '\n');
+}
+
+static int metric_unit(const struct difference *difference)
+{
+    switch (metrics[difference->options.metric].unit) {
+    case METRIC_UNIT_BYTES:
+        return DIFFERENCE_BYTES;
+    case METRIC_UNIT_COUNT:
+        return DIFFERENCE_COUNT;
+    default:
+        return DIFFERENCE_NS;
+    }
+}
+
+/* ---- The head ------------------------------------------------------------------------------ */
+
+static size_t runs_of(const struct difference *difference, int group)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < difference->run_count; i++)
+        count += difference->runs[i].group == group;
+    return count;
+}
+
+static void add_run(struct writing *writing, const struct difference_run *run, double scale)
+{
+    struct strbuf end = STRBUF_INIT;
+    facts_add_end(&end, run->profile);
+    text_add_safe_string(&writing->out, run->name);
+    strbuf_addf(&writing->out, ": %s", end.data);
+    if (writing->difference->options.norm)
+        strbuf_addf(&writing->out, ", times %.4g", scale);
+    strbuf_add_char(&writing->out, '\n');
+    strbuf_release(&end);
+}
+
+static void add_runs(struct writing *writing, int group, const char *label)
+{
+    const struct difference *difference = writing->difference;
+    for (size_t i = 0; i < difference->run_count; i++) {
+        if (difference->runs[i].group != group)
+            continue;
+        style_begin(&writing->out, &writing->show->style, TONE_DIM);
+        strbuf_addf(&writing->out, "  %-8s", label);
+        style_end(&writing->out, &writing->show->style);
+        add_run(writing, &difference->runs[i], difference->scale[i]);
+        label = "";
+    }
+}
+
+static void add_note(struct writing *writing, const char *sentence)
+{
+    strbuf_add_string(&writing->out, "  ");
+    style_begin(&writing->out, &writing->show->style, TONE_DIM);
+    text_add_wrapped(&writing->out, sentence, 2, writing->show->style.columns);
+    style_end(&writing->out, &writing->show->style);
+    strbuf_add_char(&writing->out, '\n');
+}
+
+static void add_warnings(struct writing *writing)
+{
+    const struct difference *difference = writing->difference;
+    for (size_t i = 0; i < difference->run_count; i++) {
+        struct strbuf losses = STRBUF_INIT, sentence = STRBUF_INIT;
+        facts_add_losses(&losses, difference->runs[i].profile);
+        losses.data[strcspn(losses.data, "\n")] = losses.length ? 0 : losses.data[0];
+        if (losses.length) {
+            strbuf_addf(&sentence, "%s: %s", difference->runs[i].name, losses.data);
+            add_note(writing, sentence.data);
+        }
+        strbuf_release(&losses);
+        strbuf_release(&sentence);
+    }
+}
+
+static void add_head(struct writing *writing)
+{
+    static const char *const per[] = {
+        "", "Every run is multiplied so that it has as many allocations as those before.",
+        "Every run is multiplied so that it takes as long as those before."};
+    const struct difference *difference = writing->difference;
+    style_add(&writing->out, &writing->show->style, TONE_TITLE, "Difference");
+    strbuf_add_char(&writing->out, '\n');
+    add_runs(writing, DIFFERENCE_BEFORE, "before");
+    add_runs(writing, DIFFERENCE_AFTER, "after");
+    if (difference->options.norm)
+        add_note(writing, per[difference->options.norm]);
+    if (!writing->noise)
+        add_note(writing, "Noise is not known: give several runs, tidemark diff OLD OLD OLD -- NEW "
+                          "NEW NEW.");
+    else if (runs_of(difference, 0) + runs_of(difference, 1) > 2)
+        add_note(writing, "Means of the runs; noise is what the difference may be by chance, with "
+                          "99 %.");
+    add_warnings(writing);
+}
+
+static void add_totals(struct writing *writing)
+{
+    struct difference_total totals[DIFFERENCE_TOTALS];
+    difference_totals(writing->difference, totals);
+    strbuf_add_char(&writing->out, '\n');
+    add_heading(writing, LABEL);
+    for (int i = 0; i < DIFFERENCE_TOTALS; i++) {
+        strbuf_addf(&writing->out, "  %-*s", LABEL - 2, totals[i].title);
+        add_figures(writing, totals[i].unit, &totals[i].figure);
+        strbuf_add_char(&writing->out, '\n');
+    }
+}
+
+/* ---- Lists --------------------------------------------------------------------------------- */
+
+static void add_function(struct writing *writing, size_t at)
+{
+    const struct difference_function *function = &writing->difference->functions[at];
+    const char *file = difference_function_file(writing->difference, function->identity);
+    struct strbuf place = STRBUF_INIT;
+    add_figures(writing, metric_unit(writing->difference), &function->figure);
+    strbuf_add_repeated(&writing->out, " ", GAP);
+    if (file)
+        name_add_place(&place, name_base(file), 0, writing->show->style.columns / 5);
+    frame_add_columns(&writing->out, &writing->show->style,
+                      difference_function_name(writing->difference, function->identity),
+                      place.data, figure_columns(writing) + GAP, false);
+    strbuf_release(&place);
+}
+
+/* "mesh.c:40", where it has moved "mesh.c:38→40". */
+static void add_place(struct strbuf *out, const struct style *style,
+                      const struct difference_frame *frame)
+{
+    uint32_t before = frame->line[DIFFERENCE_BEFORE], after = frame->line[DIFFERENCE_AFTER];
+    if (!frame->file)
+        return;
+    name_add_place(out, name_base(frame->file), 0, style->columns / 5);
+    if (before && after && before != after)
+        strbuf_addf(out, ":%u%s%u", before, style_sign(style, "→", "->"), after);
+    else if (before || after)
+        strbuf_addf(out, ":%u", after ? after : before);
+}
+
+static void add_frame(struct writing *writing, const struct difference_frame *frame, bool caller)
+{
+    const struct style *style = &writing->show->style;
+    struct strbuf place = STRBUF_INIT;
+    size_t used = figure_columns(writing) + GAP;
+    if (caller) {
+        strbuf_add_repeated(&writing->out, " ", used);
+        strbuf_addf(&writing->out, "%s ", style_sign(style, "↑", "^"));
+        used += 2;
+    }
+    add_place(&place, style, frame);
+    frame_add_columns(&writing->out, style, frame->function, place.data, used, false);
+    strbuf_release(&place);
+}
+
+static void add_path(struct writing *writing, size_t at)
+{
+    const struct difference_path *path = &writing->difference->paths[at];
+    struct difference_frame frame;
+    uint32_t node = path->node;
+    add_figures(writing, metric_unit(writing->difference), &path->figure);
+    strbuf_add_repeated(&writing->out, " ", GAP);
+    difference_frame_next(writing->difference, &node, &frame);
+    add_frame(writing, &frame, false);
+    size_t callers = 0;
+    while (callers < writing->show->depth &&
+           difference_frame_next(writing->difference, &node, &frame)) {
+        add_frame(writing, &frame, true);
+        callers++;
+    }
+    if (callers == writing->show->depth && callers &&
+        difference_frame_next(writing->difference, &node, &frame)) {
+        strbuf_add_repeated(&writing->out, " ", figure_columns(writing) + GAP);
+        strbuf_addf(&writing->out, "%s\n", style_sign(&writing->show->style, "↑ …", "^ ..."));
+    }
+}
+
+struct list {
+    const char *what; /* "functions" */
+    size_t count;
+    const struct difference_figure *(*figure)(const struct difference *, size_t);
+    void (*add)(struct writing *, size_t);
+};
+
+static const struct difference_figure *function_figure(const struct difference *of, size_t at)
+{
+    return &of->functions[at].figure;
+}
+
+static const struct difference_figure *path_figure(const struct difference *of, size_t at)
+{
+    return &of->paths[at].figure;
+}
+
+struct direction {
+    size_t rows, noisy;
+    double rest;
+};
+
+/* The rows of one direction, from the end where they begin. */
+static struct direction add_direction(struct writing *writing, const struct list *list, bool grown)
+{
+    struct direction seen = {0};
+    for (size_t i = 0; i < list->count; i++) {
+        size_t at = grown ? i : list->count - 1 - i;
+        const struct difference_figure *figure = list->figure(writing->difference, at);
+        double difference = difference_of(figure);
+        if (grown ? difference <= 0 : difference >= 0)
+            break;
+        if (!difference_counts(figure))
+            seen.noisy++;
+        else if (seen.rows++ < writing->show->top)
+            list->add(writing, at);
+        else
+            seen.rest += difference;
+    }
+    return seen;
+}
+
+static void add_rest(struct writing *writing, const struct list *list,
+                     const struct direction *seen)
+{
+    int unit = metric_unit(writing->difference);
+    struct strbuf sentence = STRBUF_INIT;
+    if (seen->rows > writing->show->top) {
+        add_cell(&writing->out, signed_of(writing, unit, seen->rest).text, FIGURE);
+        strbuf_add_repeated(&writing->out, " ", figure_columns(writing) - FIGURE + GAP);
+        strbuf_addf(&writing->out, "%zu more (--top)\n", seen->rows - writing->show->top);
+    }
+    if (seen->noisy) {
+        strbuf_addf(&sentence, "%zu %s differ by no more than noise", seen->noisy, list->what);
+        add_note(writing, sentence.data);
+    }
+    strbuf_release(&sentence);
+}
+
+static void add_list(struct writing *writing, const struct list *list, bool grown)
+{
+    const struct difference *difference = writing->difference;
+    const struct metric *metric = &metrics[difference->options.metric];
+    struct strbuf title = STRBUF_INIT, out = STRBUF_INIT;
+    strbuf_addf(&title, "%c%s: %s by %s%s", metric->title[0], metric->title + 1,
+                grown ? "grown" : "shrunk", list->what,
+                difference->options.inclusive && list->figure == function_figure ? ", inclusive"
+                                                                                 : "");
+    struct strbuf kept = writing->out;
+    writing->out = out;
+    struct direction seen = add_direction(writing, list, grown);
+    add_rest(writing, list, &seen);
+    out = writing->out;
+    writing->out = kept;
+    if (out.length) {
+        strbuf_add_char(&writing->out, '\n');
+        style_add(&writing->out, &writing->show->style, TONE_TITLE, title.data);
+        strbuf_add_char(&writing->out, '\n');
+        if (seen.rows)
+            add_heading(writing, 0);
+        strbuf_add(&writing->out, out.data, out.length);
+    }
+    strbuf_release(&title);
+    strbuf_release(&out);
+}
+
+int difference_text(FILE *out, const struct difference *difference,
+                    const struct difference_show *show)
+{
+    struct writing writing = {STRBUF_INIT, difference, show, !isnan(difference->total.noise)};
+    const struct list functions = {"function", difference->function_count, function_figure,
+                                   add_function},
+                      paths = {"call path", difference->path_count, path_figure, add_path};
+    add_head(&writing);
+    add_totals(&writing);
+    add_list(&writing, &functions, true);
+    add_list(&writing, &paths, true);
+    add_list(&writing, &functions, false);
+    add_list(&writing, &paths, false);
+    int error = fwrite(writing.out.data, 1, writing.out.length, out) == writing.out.length ? 0
+                                                                                          : -errno;
+    strbuf_release(&writing.out);
+    return error ? error : fflush(out) ? -errno : 0;
+}

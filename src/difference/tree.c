@@ -1,0 +1,262 @@
+/* See tree.h. Both passes over a profile walk its nodes in order, parents first, and know of each where its
+ * path stands: the innermost frame that is not hidden, its line, and (in the second) the tree's node. */
+#include "difference/tree.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/hash.h"
+#include "report/metric.h"
+#include "views/functions.h"
+
+struct standing {
+    uint32_t function; /* identity; 0: no frame yet */
+    uint32_t line;
+    uint32_t node;
+};
+
+struct pass {
+    const struct profile *profile;
+    const bool *hidden;
+    const uint32_t *by_key;
+    int group;
+    struct calls *say; /* the first pass; else */
+    const struct calls *sites;
+    struct difference_tree *tree;
+};
+
+/* ---- The tree ------------------------------------------------------------------------------ */
+
+static uint32_t *slot_of(const struct difference_tree *tree, uint32_t parent, uint32_t site)
+{
+    size_t at = hash_u64((uint64_t)parent << 32 | site) & (tree->slot_count - 1);
+    while (tree->slots[at] && (tree->nodes[tree->slots[at]].parent != parent ||
+                               tree->nodes[tree->slots[at]].site != site))
+        at = (at + 1) & (tree->slot_count - 1);
+    return &tree->slots[at];
+}
+
+static int grow_nodes(struct difference_tree *tree)
+{
+    size_t capacity = tree->node_capacity ? 2 * tree->node_capacity : 1024;
+    struct tree_node *nodes = realloc(tree->nodes, capacity * sizeof *nodes);
+    if (!nodes)
+        return -ENOMEM;
+    tree->nodes = nodes;
+    uint32_t *slots = realloc(tree->slots, 2 * capacity * sizeof *slots);
+    if (!slots)
+        return -ENOMEM;
+    tree->slots = slots;
+    tree->node_capacity = capacity;
+    tree->slot_count = 2 * capacity;
+    memset(slots, 0, tree->slot_count * sizeof *slots);
+    if (!tree->node_count)
+        tree->nodes[tree->node_count++] = (struct tree_node){0, UINT32_MAX, 0};
+    for (uint32_t i = 1; i < tree->node_count; i++)
+        *slot_of(tree, tree->nodes[i].parent, tree->nodes[i].site) = i;
+    return 0;
+}
+
+/* 0: out of memory. */
+static uint32_t child_of(struct difference_tree *tree, uint32_t parent, uint32_t site)
+{
+    if (tree->node_count == tree->node_capacity && grow_nodes(tree))
+        return 0;
+    uint32_t *slot = slot_of(tree, parent, site);
+    if (!*slot) {
+        tree->nodes[tree->node_count] = (struct tree_node){parent, site, 0};
+        *slot = (uint32_t)tree->node_count++;
+    }
+    return *slot;
+}
+
+static double *grown(double *figures, size_t from, size_t to)
+{
+    double *more = realloc(figures, to * sizeof *more);
+    for (size_t i = from; more && i < to; i++)
+        more[i] = 0;
+    return more;
+}
+
+static int grow_leaves(struct difference_tree *tree, bool sampled)
+{
+    size_t capacity = tree->leaf_capacity ? 2 * tree->leaf_capacity : 1024;
+    size_t from = tree->leaf_capacity * tree->run_count, to = capacity * tree->run_count;
+    double *values = grown(tree->values, from, to);
+    if (!values)
+        return -ENOMEM;
+    tree->values = values;
+    if (sampled) {
+        double *variances = grown(tree->variances, from, to);
+        if (!variances)
+            return -ENOMEM;
+        tree->variances = variances;
+    }
+    tree->leaf_capacity = capacity;
+    return 0;
+}
+
+/* The leaf's place in the figures of a run. */
+static int leaf_of(struct difference_tree *tree, uint32_t node, bool sampled, size_t *leaf)
+{
+    if (!tree->nodes[node].leaf) {
+        if (tree->leaf_count == tree->leaf_capacity && grow_leaves(tree, sampled))
+            return -ENOMEM;
+        tree->nodes[node].leaf = (uint32_t)++tree->leaf_count;
+    }
+    *leaf = tree->nodes[node].leaf - 1;
+    return 0;
+}
+
+void tree_release(struct difference_tree *tree)
+{
+    free(tree->nodes);
+    free(tree->slots);
+    free(tree->values);
+    free(tree->variances);
+    *tree = (struct difference_tree){0};
+}
+
+/* ---- Passes -------------------------------------------------------------------------------- */
+
+/* Where the path stands calls `callee`, or allocates (0). */
+static int step(const struct pass *pass, struct standing *at, uint32_t callee, uint32_t line)
+{
+    if (pass->say) {
+        if (calls_add(pass->say, pass->group, at->function, callee, at->line))
+            return -ENOMEM;
+    } else {
+        uint32_t site = calls_find(pass->sites, pass->group, at->function, callee, at->line);
+        at->node = child_of(pass->tree, at->node, site);
+        if (!at->node)
+            return -ENOMEM;
+    }
+    at->function = callee;
+    at->line = line;
+    return 0;
+}
+
+static uint32_t identity_at(const struct pass *pass, uint32_t code, uint32_t line)
+{
+    return pass->by_key[function_key(pass->profile, code, line)];
+}
+
+/* A node's frames, the outermost inlined one first. */
+static int walk_node(const struct pass *pass, struct standing *at, uint32_t node)
+{
+    uint32_t location = pass->profile->nodes[node].location;
+    const struct profile_code *code = &pass->profile->codes[location];
+    int error = 0;
+    for (uint32_t i = code->line_count; i-- && !error;) {
+        uint32_t line = code->first_line + i;
+        if (!pass->hidden[line])
+            error = step(pass, at, identity_at(pass, location, line),
+                         pass->profile->lines[line].line);
+    }
+    return error;
+}
+
+/* A path without a frame that is shown stands for its innermost one. */
+static int end_path(const struct pass *pass, struct standing at, uint32_t node, uint32_t *leaf)
+{
+    int error = 0;
+    if (!at.function) {
+        uint32_t location = node ? pass->profile->nodes[node].location : 0;
+        uint32_t line = pass->profile->codes[location].first_line;
+        error = step(pass, &at, identity_at(pass, location, line),
+                     node ? pass->profile->lines[line].line : 0);
+    }
+    if (!error)
+        error = step(pass, &at, 0, 0);
+    *leaf = at.node;
+    return error;
+}
+
+/* Which nodes lie on a path that counts. */
+static bool *nodes_on_ways(const struct difference_run *run)
+{
+    const struct profile *profile = run->profile;
+    bool *on_way = calloc(profile->node_count + 1, sizeof *on_way);
+    for (size_t i = 0; on_way && i < profile->site_count; i++)
+        if (!run->wanted || run->wanted[profile->sites[i].path])
+            on_way[profile->sites[i].path] = true;
+    for (size_t i = profile->node_count; on_way && i-- > 1;)
+        if (on_way[i])
+            on_way[profile->nodes[i].parent] = true;
+    return on_way;
+}
+
+typedef int at_site(void *context, const struct profile_site *site, uint32_t leaf);
+
+static int walk(const struct pass *pass, const struct difference_run *run, at_site *visit,
+                void *context)
+{
+    const struct profile *profile = pass->profile;
+    struct standing *standing = calloc(profile->node_count + 1, sizeof *standing);
+    bool *on_way = nodes_on_ways(run);
+    int error = standing && on_way ? 0 : -ENOMEM;
+    for (uint32_t i = 1; i < profile->node_count && !error; i++) {
+        if (!on_way[i])
+            continue;
+        standing[i] = standing[profile->nodes[i].parent];
+        error = walk_node(pass, &standing[i], i);
+    }
+    for (size_t i = 0; i < profile->site_count && !error; i++) {
+        const struct profile_site *site = &profile->sites[i];
+        uint32_t leaf;
+        if (run->wanted && !run->wanted[site->path])
+            continue;
+        error = end_path(pass, standing[site->path], site->path, &leaf);
+        if (!error && visit)
+            error = visit(context, site, leaf);
+    }
+    free(standing);
+    free(on_way);
+    return error;
+}
+
+int tree_say_calls(struct calls *sites, const struct identities *identities,
+                   size_t number, const struct difference_run *run, const bool *hidden)
+{
+    struct pass pass = {run->profile, hidden, identities->by_key[number], run->group, sites,
+                        NULL,         NULL};
+    return walk(&pass, run, NULL, NULL);
+}
+
+struct adding {
+    struct difference_tree *tree;
+    size_t number;
+    const struct metric *metric;
+    double bytes2; /* of a unit of variance; 0: nothing was sampled */
+    bool sampled;
+};
+
+static int add_site(void *context, const struct profile_site *site, uint32_t node)
+{
+    const struct adding *adding = context;
+    uint64_t value = metric_of(adding->metric, &site->metrics);
+    size_t leaf;
+    if (!value)
+        return 0;
+    if (leaf_of(adding->tree, node, adding->sampled, &leaf))
+        return -ENOMEM;
+    size_t at = leaf * adding->tree->run_count + adding->number;
+    adding->tree->values[at] += (double)value;
+    if (adding->sampled)
+        adding->tree->variances[at] +=
+            adding->bytes2 * (double)metric_variance(adding->metric, &site->metrics);
+    return 0;
+}
+
+int tree_add_run(struct difference_tree *tree, const struct calls *sites,
+                 const struct identities *identities, size_t number,
+                 const struct difference_run *run, const bool *hidden, int metric, bool sampled)
+{
+    struct pass pass = {run->profile, hidden, identities->by_key[number], run->group, NULL, sites,
+                        tree};
+    double interval = (double)run->profile->sample_bytes;
+    struct adding adding = {tree, number, &metrics[metric], interval * interval / 1024, sampled};
+    if (!tree->node_capacity && grow_nodes(tree))
+        return -ENOMEM;
+    return walk(&pass, run, add_site, &adding);
+}

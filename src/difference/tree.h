@@ -1,0 +1,36 @@
+/* The call paths of all runs as one tree. A node is a call site on a way from the root; a leaf is one that
+ * allocates, and has a figure for each run. Inside the room. */
+#ifndef TIDEMARK_DIFFERENCE_TREE_H
+#define TIDEMARK_DIFFERENCE_TREE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "difference/calls.h"
+#include "difference/difference.h"
+#include "difference/identity.h"
+
+struct difference_tree {
+    struct tree_node {
+        uint32_t parent; /* smaller than its own */
+        uint32_t site;   /* index into the call sites */
+        uint32_t leaf;   /* index + 1 into the figures; 0: none */
+    } * nodes;           /* [0] is the root */
+    size_t node_count, leaf_count, run_count;
+    double *values;    /* by leaf, run */
+    double *variances; /* likewise, in bytes^2; NULL: nothing was sampled */
+    /* its own */
+    size_t node_capacity, leaf_capacity, slot_count;
+    uint32_t *slots;
+};
+
+/* Says the calls on the paths that count of one run: before they are put in line. 0 or -ENOMEM. */
+int tree_say_calls(struct calls *sites, const struct identities *identities,
+                   size_t number, const struct difference_run *run, const bool *hidden);
+/* Adds the run's paths. `sampled`: variances are kept. */
+int tree_add_run(struct difference_tree *tree, const struct calls *sites,
+                 const struct identities *identities, size_t number,
+                 const struct difference_run *run, const bool *hidden, int metric, bool sampled);
+void tree_release(struct difference_tree *tree);
+
+#endif

@@ -1,0 +1,106 @@
+/* The table of formats: a new one is an entry here and a file beside. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "export/exporting.h"
+#include "present/match.h"
+#include "report/metric.h"
+
+#define METRIC    EXPORT_USES_METRIC
+#define INCLUSIVE EXPORT_USES_INCLUSIVE
+#define ROWS      EXPORT_USES_ROWS
+
+const struct export_format export_formats[] = {
+    {"pprof", ".pb.gz", "go tool pprof, pprof, Grafana, Polar Signals", METRIC, true, export_pprof},
+    {"folded", ".folded", "flamegraph.pl, inferno, speedscope", METRIC, false, export_folded},
+    {"speedscope", ".speedscope.json", "speedscope", METRIC, false, export_speedscope},
+    {"callgrind", ".callgrind", "callgrind_annotate, KCachegrind", 0, false, export_callgrind},
+    {"massif", ".massif", "ms_print, massif-visualizer", 0, false, export_massif},
+    {"heaptrack", ".heaptrack", "heaptrack_print, heaptrack_gui", 0, false, export_heaptrack},
+    {"dhat", ".dhat.json", "dh_view.html of valgrind, Firefox Profiler", 0, false, export_dhat},
+    {"perfetto", ".perfetto-trace", "ui.perfetto.dev, trace_processor", 0, true, export_perfetto},
+    {"chrome", ".chrome.json", "chrome://tracing, Firefox Profiler, Perfetto", 0, false,
+     export_chrome},
+    {"openmetrics", ".om.txt", "Prometheus and what reads OpenMetrics", METRIC | INCLUSIVE, false,
+     export_openmetrics},
+    {"csv", ".csv", "spreadsheets, data tools", INCLUSIVE | ROWS, false, export_csv},
+    {"jsonl", ".jsonl", "jq, data tools", INCLUSIVE | ROWS, false, export_jsonl},
+    {"dot", ".dot", "Graphviz", METRIC, false, export_dot},
+    {"svg", ".svg", "browsers (Graphviz's dot draws it)", METRIC, false, export_svg},
+    {"sqlite", ".db", "sqlite3, DuckDB, pandas", 0, true, NULL},
+    {NULL, NULL, NULL, 0, false, NULL},
+};
+
+const struct export_format *export_format_find(const char *name)
+{
+    for (const struct export_format *format = export_formats; format->name; format++)
+        if (!strcmp(format->name, name))
+            return format;
+    return NULL;
+}
+
+const struct vocabulary_entry *export_metric_find(const char *name)
+{
+    for (size_t i = 0; i < METRIC_COUNT; i++)
+        if (!strcmp(metrics[i].name, name))
+            name = metrics[i].column;
+    const struct vocabulary_entry *entry = vocabulary_find(name);
+    bool adds_up = entry && entry->merge == VOCABULARY_SUM && entry->unit != VOCABULARY_VARIANCE;
+    return adds_up ? entry : NULL;
+}
+
+/* ---- Writing ------------------------------------------------------------------------------- */
+
+static int check(struct exporting *exporting, const struct export_format *format)
+{
+    const struct profile *profile = exporting->profile;
+    const struct vocabulary_entry *metric = exporting->options->metric;
+    if (!profile->has_program)
+        return export_fail(exporting, -ENODATA,
+                           "the profile has no figures yet: its recording has only just begun");
+    if (format->uses & METRIC && !vocabulary_is_recorded(metric, &profile->program.total))
+        return export_fail(exporting, -ENODATA,
+                           "%s was not recorded in this profile: choose "
+                           "another --metric",
+                           metric->name);
+    return 0;
+}
+
+static int prepare(struct exporting *exporting)
+{
+    const struct profile *profile = exporting->profile;
+    exporting->hidden = exporting->options->hide_std
+                            ? frames_of_libraries(profile)
+                            : calloc(profile->line_count + 1, sizeof(bool));
+    if (!exporting->hidden)
+        return -ENOMEM;
+    return exporting->options->filter
+               ? match_paths(profile, exporting->options->filter, &exporting->wanted)
+               : 0;
+}
+
+static int finish(struct exporting *exporting)
+{
+    if (!fflush(exporting->out) && !ferror(exporting->out))
+        return 0;
+    int error = errno ? errno : EIO;
+    return export_fail(exporting, -error, "cannot write: %s", strerror(error));
+}
+
+int export_write(FILE *out, const struct profile *profile, const struct export_format *format,
+                 const struct export_options *options, struct strbuf *why)
+{
+    struct exporting exporting = {.out = out, .profile = profile, .options = options, .why = why};
+    int error = check(&exporting, format);
+    if (!error)
+        error = prepare(&exporting);
+    if (!error)
+        error = format->write(&exporting);
+    if (!error)
+        error = finish(&exporting);
+    if (error && !why->length)
+        strbuf_add_string(why, strerror(-error));
+    free(exporting.hidden);
+    free(exporting.wanted);
+    return error;
+}

@@ -1,0 +1,392 @@
+/* heaptrack's data files, versions 1 to 3: its events are replayed. They name no block, only what
+ * kind of block it was (size and call path): lifetimes and reallocations are not known. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "import/formats.h"
+#include "import/text.h"
+
+enum { VERSION_MAX = 3 };
+
+struct heaptrack {
+    struct gather *gather;
+    struct strbuf *why;
+    struct text all;
+    size_t line_number;
+    uint64_t version;
+    struct text *strings; /* by index - 1; they lie in the file */
+    size_t string_count, string_capacity;
+    uint32_t *locations; /* by ip index - 1 */
+    size_t ip_count, ip_capacity;
+    uint32_t *paths; /* by trace index - 1 */
+    size_t trace_count, trace_capacity;
+    struct info {
+        uint64_t size;
+        uint32_t path;
+    } * infos; /* by index */
+    size_t info_count, info_capacity;
+    uint64_t time_ns, live, live_count, peak_live, peak_count, peak_number, last_info;
+    uint64_t page_bytes;
+    uint64_t alloc_count, alloc_bytes, free_count; /* since the last moment */
+};
+
+#define ROOM(array, count, capacity)                                                               \
+    do {                                                                                           \
+        if ((count) == (capacity)) {                                                               \
+            (capacity) = (capacity) ? 2 * (capacity) : 1024;                                       \
+            (array) = realloc((array), (capacity) * sizeof *(array));                              \
+            if (!(array))                                                                          \
+                abort();                                                                           \
+        }                                                                                          \
+    } while (0)
+
+static int fail(struct heaptrack *heaptrack, const char *what)
+{
+    strbuf_reset(heaptrack->why);
+    strbuf_addf(heaptrack->why, "line %zu of the heaptrack file %s", heaptrack->line_number, what);
+    return -EBADMSG;
+}
+
+/* ---- Names --------------------------------------------------------------------------------- */
+
+/* From version 3 on strings have their length before them, and may hold line ends. */
+static int take_string(struct heaptrack *heaptrack, struct text line)
+{
+    uint64_t length = (uint64_t)(line.end - line.at);
+    if (heaptrack->version >= 3) {
+        if (!text_number(&line, 16, &length) || !text_skip(&line, " "))
+            return fail(heaptrack, "holds a string without its length");
+        if (length > (uint64_t)(heaptrack->all.end - line.at))
+            return fail(heaptrack, "holds a string that is longer than the file");
+        line.end = line.at + length;
+        if (line.end > heaptrack->all.at)
+            heaptrack->all.at = line.end + (line.end < heaptrack->all.end);
+    }
+    ROOM(heaptrack->strings, heaptrack->string_count, heaptrack->string_capacity);
+    heaptrack->strings[heaptrack->string_count++] = line;
+    return 0;
+}
+
+/* A string by its index; 0 is none. False: there is none of that number. */
+static bool string_at(struct heaptrack *heaptrack, uint64_t index, const char **text,
+                      size_t *length)
+{
+    *text = NULL;
+    *length = 0;
+    if (index > heaptrack->string_count)
+        return false;
+    if (index) {
+        *text = heaptrack->strings[index - 1].at;
+        *length = (size_t)(heaptrack->strings[index - 1].end - *text);
+    }
+    return true;
+}
+
+static bool take_frame(struct heaptrack *heaptrack, struct text *line, struct gather_named *frame,
+                       int *error)
+{
+    uint64_t function, file = 0, number = 0;
+    if (!text_number(line, 16, &function))
+        return false;
+    text_number(line, 16, &file);
+    text_number(line, 16, &number);
+    if (!string_at(heaptrack, function, &frame->function, &frame->function_length) ||
+        !string_at(heaptrack, file, &frame->file, &frame->file_length))
+        *error = fail(heaptrack, "names a string that is not there");
+    frame->line = number <= UINT32_MAX ? (uint32_t)number : 0;
+    return !*error;
+}
+
+static int take_ip(struct heaptrack *heaptrack, struct text line)
+{
+    uint64_t address, module_index = 0;
+    const char *module;
+    size_t module_length;
+    struct gather_named frames[64];
+    size_t count = 0;
+    int error = 0;
+    if (!text_number(&line, 16, &address))
+        return fail(heaptrack, "holds an instruction pointer without an address");
+    text_number(&line, 16, &module_index);
+    if (!string_at(heaptrack, module_index, &module, &module_length))
+        return fail(heaptrack, "names a module that is not there");
+    while (count < sizeof frames / sizeof *frames &&
+           take_frame(heaptrack, &line, &frames[count], &error))
+        count++;
+    if (error)
+        return error;
+    int64_t number = gather_module(heaptrack->gather, module, module_length, 0, 0, 0);
+    ROOM(heaptrack->locations, heaptrack->ip_count, heaptrack->ip_capacity);
+    heaptrack->locations[heaptrack->ip_count++] =
+        gather_location(heaptrack->gather, number, address, frames, count);
+    return 0;
+}
+
+static int take_trace(struct heaptrack *heaptrack, struct text line)
+{
+    uint64_t ip, parent;
+    if (!text_number(&line, 16, &ip) || !text_number(&line, 16, &parent) || !ip ||
+        ip > heaptrack->ip_count || parent > heaptrack->trace_count)
+        return fail(heaptrack, "holds a call path of frames that are not there");
+    ROOM(heaptrack->paths, heaptrack->trace_count, heaptrack->trace_capacity);
+    heaptrack->paths[heaptrack->trace_count] = gather_path(
+        heaptrack->gather, parent ? heaptrack->paths[parent - 1] : 0, heaptrack->locations[ip - 1]);
+    heaptrack->trace_count++;
+    return 0;
+}
+
+static int take_info(struct heaptrack *heaptrack, struct text line)
+{
+    uint64_t size, trace;
+    if (!text_number(&line, 16, &size) || !text_number(&line, 16, &trace) ||
+        trace > heaptrack->trace_count || size > INT64_MAX)
+        return fail(heaptrack, "holds an allocation of a call path that is not there");
+    ROOM(heaptrack->infos, heaptrack->info_count, heaptrack->info_capacity);
+    heaptrack->infos[heaptrack->info_count++] =
+        (struct info){size, trace ? heaptrack->paths[trace - 1] : 0};
+    return 0;
+}
+
+/* ---- Events -------------------------------------------------------------------------------- */
+
+/* A site's share of the highest level is copied before the site next changes. */
+static struct gather_site *site_to_change(struct heaptrack *heaptrack, uint32_t path)
+{
+    struct gather_site *site = gather_site(heaptrack->gather, path);
+    if (site->peak_number != heaptrack->peak_number) {
+        site->metrics.at_peak_bytes = site->metrics.live_bytes;
+        site->metrics.at_peak_count = site->metrics.live_count;
+        site->peak_number = heaptrack->peak_number;
+    }
+    return site;
+}
+
+static void raise_peak(struct heaptrack *heaptrack)
+{
+    if (heaptrack->live <= heaptrack->peak_live)
+        return;
+    heaptrack->peak_live = heaptrack->live;
+    heaptrack->peak_number++;
+    heaptrack->gather->program.total.peak_ticks = heaptrack->time_ns;
+    gather_moment(heaptrack->gather, &(struct gather_moment){.time_ns = heaptrack->time_ns,
+                                                             .requested_bytes = heaptrack->live,
+                                                             .resident_bytes = UINT64_MAX});
+    /* Only the last of a moment counts. */
+    struct gather *gather = heaptrack->gather;
+    size_t count = gather->moment_count;
+    if (count > 1 && gather->moments[count - 2].time_ns == heaptrack->time_ns &&
+        gather->moments[count - 2].resident_bytes == UINT64_MAX &&
+        !gather->moments[count - 2].alloc_count) {
+        gather->moments[count - 2] = gather->moments[count - 1];
+        gather->moment_count--;
+    }
+}
+
+static int take_allocation(struct heaptrack *heaptrack, struct text line)
+{
+    uint64_t index;
+    if (!text_number(&line, 16, &index) || index >= heaptrack->info_count)
+        return fail(heaptrack, "allocates what was not announced");
+    const struct info *info = &heaptrack->infos[index];
+    struct call_metrics *metrics = &site_to_change(heaptrack, info->path)->metrics;
+    metrics->alloc_count++;
+    metrics->alloc_bytes = gather_sum(metrics->alloc_bytes, info->size);
+    metrics->live_count++;
+    metrics->live_bytes = gather_sum(metrics->live_bytes, info->size);
+    if (info->size < metrics->size_min)
+        metrics->size_min = info->size;
+    if (metrics->size_max == UINT64_MAX || info->size > metrics->size_max)
+        metrics->size_max = info->size;
+    if (metrics->live_bytes > metrics->peak_bytes) {
+        metrics->peak_bytes = metrics->live_bytes;
+        metrics->peak_ticks = heaptrack->time_ns;
+    }
+    heaptrack->live = gather_sum(heaptrack->live, info->size);
+    heaptrack->live_count++;
+    if (heaptrack->live_count > heaptrack->peak_count)
+        heaptrack->peak_count = heaptrack->live_count;
+    heaptrack->last_info = index;
+    heaptrack->alloc_count++;
+    heaptrack->alloc_bytes = gather_sum(heaptrack->alloc_bytes, info->size);
+    heaptrack->gather->program.events++;
+    raise_peak(heaptrack);
+    return 0;
+}
+
+static int take_free(struct heaptrack *heaptrack, struct text line)
+{
+    uint64_t index;
+    if (!text_number(&line, 16, &index) || index >= heaptrack->info_count)
+        return fail(heaptrack, "frees what was not announced");
+    const struct info *info = &heaptrack->infos[index];
+    bool is_temporary = heaptrack->last_info == index;
+    heaptrack->last_info = UINT64_MAX;
+    if (!info->size && !info->path)
+        return 0; /* our own export parts events by the end of a block of nothing */
+    struct call_metrics *metrics = &site_to_change(heaptrack, info->path)->metrics;
+    if (!metrics->live_count || metrics->live_bytes < info->size)
+        return fail(heaptrack, "frees more than was allocated");
+    metrics->live_count--;
+    metrics->live_bytes -= info->size;
+    metrics->free_count++;
+    metrics->free_bytes = gather_sum(metrics->free_bytes, info->size);
+    metrics->temporary_count += is_temporary;
+    heaptrack->live -= info->size < heaptrack->live ? info->size : heaptrack->live;
+    heaptrack->live_count -= heaptrack->live_count > 0;
+    heaptrack->free_count++;
+    heaptrack->gather->program.events++;
+    return 0;
+}
+
+/* What has happened since the last moment. */
+static void end_moment(struct heaptrack *heaptrack, uint64_t resident)
+{
+    gather_moment(heaptrack->gather, &(struct gather_moment){
+                                         .time_ns = heaptrack->time_ns,
+                                         .requested_bytes = heaptrack->live,
+                                         .resident_bytes = resident,
+                                         .alloc_count = heaptrack->alloc_count,
+                                         .alloc_bytes = heaptrack->alloc_bytes,
+                                         .free_count = heaptrack->free_count,
+                                     });
+    heaptrack->alloc_count = heaptrack->alloc_bytes = heaptrack->free_count = 0;
+}
+
+static int take_time(struct heaptrack *heaptrack, struct text line)
+{
+    uint64_t ms;
+    if (!text_number(&line, 16, &ms) || ms > INT64_MAX / 2000000)
+        return fail(heaptrack, "holds no time");
+    end_moment(heaptrack, UINT64_MAX);
+    if (ms * 1000000 > heaptrack->time_ns)
+        heaptrack->time_ns = ms * 1000000;
+    return 0;
+}
+
+static int take_resident(struct heaptrack *heaptrack, struct text line)
+{
+    uint64_t pages, bytes;
+    if (!text_number(&line, 16, &pages) ||
+        __builtin_mul_overflow(pages, heaptrack->page_bytes, &bytes) || bytes > INT64_MAX)
+        return fail(heaptrack, "holds no resident size");
+    end_moment(heaptrack, bytes);
+    return 0;
+}
+
+/* ---- Lines --------------------------------------------------------------------------------- */
+
+static int take_version(struct heaptrack *heaptrack, struct text line)
+{
+    uint64_t tool;
+    if (!text_number(&line, 16, &tool))
+        return fail(heaptrack, "holds no version");
+    if (!text_number(&line, 16, &heaptrack->version))
+        heaptrack->version = tool == 0x010200;
+    if (heaptrack->version < 1 || heaptrack->version > VERSION_MAX)
+        return fail(heaptrack, "says a version that is not known here: 1 to 3 are");
+    return 0;
+}
+
+static int take_command(struct heaptrack *heaptrack, struct text line)
+{
+    size_t length = (size_t)(line.end - line.at);
+    const char *space = memchr(line.at, ' ', length);
+    size_t first = space ? (size_t)(space - line.at) : length;
+    const char *slash = memrchr(line.at, '/', first);
+    const char *name = slash ? slash + 1 : line.at;
+    gather_fact(heaptrack->gather, PROFILE_META_COMMAND, line.at, length);
+    gather_fact(heaptrack->gather, PROFILE_META_PROGRAM, name, first - (size_t)(name - line.at));
+    return 0;
+}
+
+static int take_system(struct heaptrack *heaptrack, struct text line)
+{
+    uint64_t bytes;
+    if (text_number(&line, 16, &bytes) && bytes && bytes <= 1 << 30)
+        heaptrack->page_bytes = bytes;
+    return 0;
+}
+
+static const struct {
+    char mode;
+    int (*take)(struct heaptrack *heaptrack, struct text line);
+} modes[] = {
+    {'+', take_allocation}, {'-', take_free},    {'t', take_trace},  {'i', take_ip},
+    {'a', take_info},       {'s', take_string},  {'c', take_time},   {'R', take_resident},
+    {'v', take_version},    {'X', take_command}, {'I', take_system},
+};
+
+static int take_line(struct heaptrack *heaptrack, struct text line)
+{
+    if (line.at == line.end || *line.at == '#')
+        return 0;
+    char mode = *line.at++;
+    if (line.at < line.end && *line.at == ' ')
+        line.at++;
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++)
+        if (modes[i].mode == mode && (heaptrack->version || mode == 'v' || mode == 'X'))
+            return modes[i].take(heaptrack, line);
+    return heaptrack->version ? 0 : fail(heaptrack, "comes before the version");
+}
+
+/* ---- All of it ----------------------------------------------------------------------------- */
+
+static void know(struct gather *gather)
+{
+    GATHER_KNOWS(gather, alloc_count);
+    GATHER_KNOWS(gather, alloc_bytes);
+    GATHER_KNOWS(gather, free_count);
+    GATHER_KNOWS(gather, free_bytes);
+    GATHER_KNOWS(gather, temporary_count);
+    GATHER_KNOWS(gather, live_count);
+    GATHER_KNOWS(gather, live_bytes);
+    GATHER_KNOWS(gather, at_peak_count);
+    GATHER_KNOWS(gather, at_peak_bytes);
+    GATHER_KNOWS(gather, peak_bytes);
+    GATHER_KNOWS(gather, peak_ticks);
+}
+
+static int read_lines(struct heaptrack *heaptrack)
+{
+    struct text line;
+    int error = 0;
+    while (!error && text_line(&heaptrack->all, &line)) {
+        heaptrack->line_number++;
+        error = take_line(heaptrack, line);
+    }
+    return error;
+}
+
+static void finish(struct heaptrack *heaptrack)
+{
+    struct gather *gather = heaptrack->gather;
+    end_moment(heaptrack, UINT64_MAX);
+    for (size_t i = 0; i < gather->site_count; i++)
+        site_to_change(heaptrack, gather->sites[i].path);
+    gather->program.total.peak_bytes = heaptrack->peak_live;
+    gather->program.live_peak_count = heaptrack->peak_count;
+    gather->duration_ns = heaptrack->time_ns;
+}
+
+bool import_is_heaptrack(const char *bytes, size_t count)
+{
+    return count > 4 && !memcmp(bytes, "v 1", 3) && memchr(bytes, '\n', count < 64 ? count : 64);
+}
+
+int import_heaptrack(struct gather *gather, const char *bytes, size_t count, struct strbuf *why)
+{
+    struct heaptrack heaptrack = {.gather = gather,
+                                  .why = why,
+                                  .all = {bytes, bytes + count},
+                                  .last_info = UINT64_MAX,
+                                  .page_bytes = 4096};
+    know(gather);
+    int error = read_lines(&heaptrack);
+    if (!error)
+        finish(&heaptrack);
+    free(heaptrack.strings);
+    free(heaptrack.locations);
+    free(heaptrack.paths);
+    free(heaptrack.infos);
+    return error;
+}

@@ -1,0 +1,51 @@
+/* What the drop-in libraries share. They live in programs that link them; the part that runs inside
+ * malloc is in observe.c and memprofile.c (no malloc that would be told of, no stdio), the rest is
+ * called by the program like any library. */
+#ifndef TIDEMARK_MALLOC_COUNT_INTERFACE_H
+#define TIDEMARK_MALLOC_COUNT_INTERFACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- observe.c ---- */
+
+/* Called after each change in the thread that made it, never within itself. `current`: bytes then;
+ * of a realloc's first half, without the new block. */
+typedef void observer(bool allocated, size_t size, size_t current);
+void observe(observer *observer); /* NULL: no more */
+/* The same, also for changes that an observer makes. At the start, and NULL at the end. */
+void observe_all(observer *observer);
+
+/* A function and its cookie, which are changed and read together. */
+struct callback {
+    void (*call)(void); /* NULL: none */
+    void *cookie;
+    unsigned version; /* odd: being changed */
+};
+void callback_set(struct callback *callback, void (*call)(void), void *cookie);
+struct callback callback_get(const struct callback *callback);
+
+/* ---- memprofile.c ---- */
+
+struct tidemark_memprofile;
+
+/* How a profile learns what is current, and what else a line has behind seconds and bytes. */
+struct memprofile_source {
+    size_t (*current)(void);
+    /* Adds to a line, NULL: nothing. At most 100 bytes; returns how many. */
+    size_t (*details)(char *line, size_t bytes);
+};
+
+struct tidemark_memprofile *memprofile_open(const char *path, double time_resolution,
+                                            size_t size_resolution, const char *function,
+                                            const void *stack_base,
+                                            const struct memprofile_source *source);
+/* Something has changed: writes a line if it is time to. */
+void memprofile_changed(struct tidemark_memprofile *profile, size_t current);
+/* An empty line, behind one of what has been so far. */
+void memprofile_break(struct tidemark_memprofile *profile);
+double memprofile_seconds(const struct tidemark_memprofile *profile);
+void memprofile_close(struct tidemark_memprofile *profile);
+
+#endif

@@ -1,0 +1,14 @@
+/* The database that is asked, and its extra table. Inside the room. */
+#ifndef TIDEMARK_QUERY_DATABASE_H
+#define TIDEMARK_QUERY_DATABASE_H
+
+#include <sqlite3.h>
+
+struct query {
+    sqlite3 *database;
+};
+
+/* Keeps the sentence and returns `error`. */
+int query_fail(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

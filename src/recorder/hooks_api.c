@@ -1,0 +1,153 @@
+/* What libtidemark-api finds in us (api/provider.h): the program speaks of itself. Runs inside the
+ * profiled program: no malloc of our own, no stdio, errno kept. */
+#include "recorder/hooks.h"
+
+#include <errno.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "api/provider.h"
+#include "recorder/names.h"
+#include "recorder/pause.h"
+#include "recorder/session.h"
+
+/* The table's functions are called by pointer, and their frames are where captures start. */
+#define API __attribute__((noinline)) static
+
+/* A look at a large process takes seconds; an answer from the replay is behind what is in the rings. */
+enum { SNAPSHOT_MS = 10000, ANSWER_MS = 10000 };
+
+API int api_is_recording(void)
+{
+    return session_is_on() && session_collector_lives();
+}
+
+/* ---- Marks and regions ---- */
+
+static void mark(enum wire_mark_kind kind, const char *name)
+{
+    uintptr_t frame = HOOK_FRAME();
+    struct thread *thread = hook_enter(frame);
+    if (thread)
+        record_short(thread, frame, WIRE_MARK, (uintptr_t)wire_mark(kind, name ? names_number(name) : 0));
+}
+
+API void api_mark(const char *name)
+{
+    mark(WIRE_MARK_NAMED, name ? name : "");
+}
+
+API void api_region_begin(const char *name)
+{
+    uintptr_t frame = HOOK_FRAME();
+    struct thread *thread = hook_enter(frame);
+    if (thread)
+        record_short(thread, frame, WIRE_REGION_BEGIN, names_number(name));
+}
+
+API void api_region_end(const char *name)
+{
+    uintptr_t frame = HOOK_FRAME();
+    struct thread *thread = hook_enter(frame);
+    if (thread)
+        record_short(thread, frame, WIRE_REGION_END, name ? names_number(name) : 0);
+}
+
+/* ---- Recording ---- */
+
+API void api_pause(void)
+{
+    if (pause_begin())
+        mark(WIRE_MARK_PAUSED, NULL);
+}
+
+API void api_resume(void)
+{
+    if (pause_end())
+        mark(WIRE_MARK_RESUMED, NULL);
+}
+
+API int api_snapshot(const char *name)
+{
+    struct session_answer nothing;
+    mark(WIRE_MARK_SNAPSHOT, name ? name : "");
+    return session_ask(WIRE_REQUEST_SNAPSHOT, 0, SNAPSHOT_MS, &nothing);
+}
+
+/* ---- Counters ---- */
+
+static uint32_t asker(enum tidemark_scope scope)
+{
+    return scope == TIDEMARK_THREAD ? (uint32_t)syscall(SYS_gettid) : 0;
+}
+
+API int api_read_counters(enum tidemark_scope scope, struct tidemark_counters *counters)
+{
+    struct session_answer answer;
+    int status = session_ask(WIRE_REQUEST_COUNTERS, asker(scope), ANSWER_MS, &answer);
+    if (status)
+        return status;
+    counters->current_bytes = answer.current_bytes;
+    counters->peak_bytes = answer.peak_bytes;
+    counters->total_bytes = answer.total_bytes;
+    counters->count = answer.count;
+    counters->live_count = answer.live_count;
+    return 0;
+}
+
+API int api_reset_peak(enum tidemark_scope scope)
+{
+    struct session_answer nothing;
+    return session_ask(WIRE_REQUEST_RESET_PEAK, asker(scope), ANSWER_MS, &nothing);
+}
+
+/* ---- Pools ---- */
+
+/* The block itself goes out of the set of samples: what becomes of it is no event any more. */
+API void api_pool_chunk(const void *chunk)
+{
+    uintptr_t frame = HOOK_FRAME();
+    struct thread *thread = chunk ? hook_enter(frame) : NULL;
+    if (thread && (!thread_sample_bytes || sampled_remove((uintptr_t)chunk)))
+        record_short(thread, frame, WIRE_POOL_CHUNK, (uintptr_t)chunk);
+}
+
+API void api_pool_alloc(const void *block, size_t size)
+{
+    uintptr_t frame = HOOK_FRAME();
+    struct thread *thread = block ? hook_enter(frame) : NULL;
+    if (!thread)
+        return;
+    struct unwind_start start = UNWIND_START_HERE();
+    bool all = !sampling_filter();
+    if (all || (thread_samples(thread, size) && sampled_remember(thread, (void *)block)))
+        record_long(thread, frame, &start, WIRE_POOL, (uintptr_t)block, size, 0, 0);
+}
+
+API void api_pool_free(const void *block)
+{
+    uintptr_t frame = HOOK_FRAME();
+    struct thread *thread = block ? hook_enter(frame) : NULL;
+    if (!thread)
+        return;
+    struct unwind_start start = UNWIND_START_HERE();
+    unsigned newest = 0;
+    if (!sampling_filter() || sampled_forget(thread, (void *)block, &newest))
+        record_free_as(thread, frame, &start, (void *)block, WIRE_POOL_FREE | newest,
+                       WIRE_POOL_FREE_AT | newest);
+}
+
+__attribute__((visibility("default"))) const struct tidemark_recorder tidemark_recorder_1 = {
+    .bytes = sizeof tidemark_recorder_1,
+    .is_recording = api_is_recording,
+    .mark = api_mark,
+    .region_begin = api_region_begin,
+    .region_end = api_region_end,
+    .pause = api_pause,
+    .resume = api_resume,
+    .snapshot = api_snapshot,
+    .read_counters = api_read_counters,
+    .reset_peak = api_reset_peak,
+    .pool_chunk = api_pool_chunk,
+    .pool_alloc = api_pool_alloc,
+    .pool_free = api_pool_free,
+};

@@ -1,0 +1,94 @@
+/* top as lines, for pipes and files: one look after another. */
+#include <errno.h>
+#include <stdio.h>
+#include <time.h>
+#include "base/human.h"
+#include "base/text.h"
+#include "present/facts.h"
+#include "present/names.h"
+#include "top/model.h"
+
+static void add_row(struct strbuf *out, const struct top_row *row,
+                    const struct top_options *options)
+{
+    struct strbuf growth = STRBUF_INIT, rate = STRBUF_INIT;
+    top_add_growth(&growth, row->growth_bytes);
+    top_add_rate(&rate, row->rate);
+    top_add_field(out, human_bytes(row->live_bytes).text);
+    top_add_field(out, growth.data);
+    top_add_field(out, rate.data);
+    top_add_field(out, human_count(row->alloc_count).text);
+    strbuf_add_string(out, "  ");
+    size_t room = options->style.columns > TOP_FIGURES * TOP_FIGURE + 30
+                      ? options->style.columns - TOP_FIGURES * TOP_FIGURE - 2
+                      : 30;
+    size_t place = text_width(row->place);
+    place = place > room / 2 ? room / 2 : place;
+    name_add_short(out, row->name, room - place - 2);
+    if (place) {
+        strbuf_add_string(out, "  ");
+        text_add_cut(out, row->place, place);
+    }
+    strbuf_add_char(out, '\n');
+    strbuf_release(&growth);
+    strbuf_release(&rate);
+}
+
+static void add_look(struct strbuf *out, struct top_model *model)
+{
+    strbuf_addf(out, "%s  ", human_duration(model->duration_ns).text);
+    top_add_state(out, model);
+    if (!model->profile->being_written) {
+        strbuf_add_string(out, "; ");
+        facts_add_end(out, model->profile);
+    }
+    strbuf_add_char(out, '\n');
+    top_model_sort(model, model->options->sort, false);
+    if (model->row_count) {
+        top_add_field(out, "live");
+        top_add_field(out, "growth");
+        top_add_field(out, "rate");
+        top_add_field(out, "allocations");
+        strbuf_add_string(out, "  call site\n");
+    }
+    for (size_t i = 0; i < model->row_count && i < model->options->rows; i++)
+        add_row(out, &model->rows[i], model->options);
+}
+
+static int write_look(struct top_model *model)
+{
+    struct strbuf out = STRBUF_INIT;
+    add_look(&out, model);
+    fwrite(out.data, 1, out.length, stdout);
+    strbuf_release(&out);
+    return fflush(stdout) ? -errno : 0;
+}
+
+static void pause_for(uint64_t ns)
+{
+    struct timespec left = {.tv_sec = (time_t)(ns / 1000000000),
+                            .tv_nsec = (long)(ns % 1000000000)};
+    while (nanosleep(&left, &left) && errno == EINTR)
+        ;
+}
+
+int top_plain(const struct top_options *options, struct strbuf *why)
+{
+    struct top_model model;
+    int error = 0;
+    top_model_init(&model, options);
+    for (uint64_t look = 0; !error && (!options->count || look < options->count); look++) {
+        if (look)
+            pause_for(options->interval_ns);
+        int changed = top_model_look(&model, why);
+        error = changed < 0 ? changed : write_look(&model);
+        if (!error && !model.profile->being_written)
+            break;
+    }
+    top_model_release(&model);
+    if (error == -EPIPE)
+        error = 0;
+    if (error && !why->length)
+        strbuf_addf(why, "cannot write: errno %d", -error);
+    return error;
+}

@@ -1,0 +1,25 @@
+# heaptrack's format, read by heaptrack_print; and heaptrack's recordings, read by us.
+. "$HERE/lib.sh"
+[ -x /usr/bin/python3 ] || skip "no python3"
+command -v heaptrack_print >/dev/null || skip "no heaptrack_print"
+exchanged() { /usr/bin/python3 "$HERE/exchanged.py" "$@"; }
+
+for victim in basic cxx_new realloc; do
+    echo "# $victim"
+    tidemark record -q -o $victim.tmk "$VICTIMS/$victim" >/dev/null 2>&1
+    tidemark export --to heaptrack $victim.tmk 2>/dev/null
+    heaptrack_print $victim.heaptrack >printed 2>said || cat said
+    exchanged heaptrack $victim.tmk printed
+    tidemark import $victim.heaptrack -o $victim.back.tmk 2>/dev/null
+    exchanged imported $victim.tmk $victim.back.tmk alloc_count alloc_bytes live_count live_bytes \
+        at_peak_bytes at_peak_count peak_bytes temporary_count free_count 'realloc_count?' 'slack_bytes?'
+done
+grep -q '^victim_' printed && echo "with names"
+
+echo "# what heaptrack recorded"
+command -v heaptrack >/dev/null && heaptrack -o real "$VICTIMS/basic" >/dev/null 2>&1
+file=$(ls real.* 2>/dev/null | head -1)
+[ -n "$file" ] || { echo "calls"; exit; } # it cannot record here
+heaptrack_print "$file" >printed 2>/dev/null
+tidemark import "$file" -o real.tmk 2>/dev/null
+exchanged heaptrack real.tmk printed 2>/dev/null | grep calls

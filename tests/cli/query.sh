@@ -1,0 +1,61 @@
+# SQL on a profile: what can be asked, the formats, and that nothing but reading is allowed.
+. "$HERE/lib.sh"
+
+tidemark record -q -o q.tmk "$VICTIMS/basic" 1 >/dev/null
+try tidemark query q.tmk
+for view in functions top_functions call_paths timeline ledger; do
+    grep -qx "$view" out || echo "not listed: $view"
+done
+# Functions are the report's.
+tidemark query -j q.tmk "SELECT function, at_peak_bytes, inclusive_at_peak_bytes AS inclusive
+    FROM functions WHERE inclusive_at_peak_bytes > 0 ORDER BY function" >q.json
+tidemark report --json --functions --top 1000 q.tmk >r.json
+python3 - <<'END'
+import json
+asked = {f["function"]: (f["at_peak_bytes"], f["inclusive"]) for f in json.load(open("q.json"))}
+rows = json.load(open("r.json"))["functions"]["rows"]
+said = {f["function"]: (f["exclusive"]["at_peak_bytes"], f["inclusive"]["at_peak_bytes"])
+        for f in rows if f["inclusive"]["at_peak_bytes"]}
+print("as the report has it:", asked == said and len(said) > 2)
+END
+try tidemark query q.tmk "SELECT function, alloc_count AS n, freed_count FROM functions
+    WHERE function IN ('victim_calloc', 'victim_sizes') ORDER BY n DESC"
+cat out
+try tidemark query -f csv q.tmk "SELECT 'a,\"b\"' AS \"x,y\", 1.5 AS z, NULL AS n, x'00ff' AS b"
+tr -d '\r' <out
+try tidemark query -f json q.tmk "SELECT 1 AS a, 'x' AS b; SELECT NULL AS c"
+jq -c . out
+try tidemark query -f jsonl q.tmk "SELECT value AS v FROM json_each('[1,2]')"
+cat out
+echo "SELECT sum(alloc_count) = (SELECT alloc_count FROM program) AS adds_up FROM functions" |
+    tidemark query q.tmk -
+# Only reading.
+cp q.tmk before.tmk
+for sql in "DELETE FROM site" "CREATE TABLE x(y)" "CREATE TEMP TABLE x(y)" "ATTACH 'x.db' AS x" "VACUUM INTO 'x.db'" \
+    "PRAGMA journal_mode=WAL" "INSERT INTO functions(function) VALUES('x')" "DROP VIEW ledger" "BEGIN" \
+    "PRAGMA writable_schema=1; UPDATE sqlite_schema SET sql=''" "SELECT load_extension('x')"; do
+    try tidemark query q.tmk "$sql"
+    sentence "only|read|authorized"
+done
+cmp q.tmk before.tmk && [ ! -e x.db ] && echo "nothing was written"
+# Also what was unpacked, and a recording that goes on or was killed.
+tidemark unpack q.tmk
+tidemark query -f csv q.db "SELECT count(*) > 5 AS many FROM functions" | tr -d '\r'
+mkdir empty
+TMPDIR=$PWD/empty tidemark query -f csv q.tmk "SELECT 1 AS one" | tr -d '\r'
+ls empty
+try tidemark query q.tmk "SELEKT 1"
+sentence "syntax"
+try tidemark query q.tmk "SELECT nix FROM site"
+sentence "no such column"
+try tidemark query q.tmk ";"
+sentence "no statement"
+try tidemark query q.tmk a b
+sentence "quote"
+try tidemark query
+sentence "no profile"
+try tidemark query "$HERE/query.sh" "SELECT 1"
+sentence "no tidemark profile"
+TMPDIR=/nowhere try tidemark query q.tmk "SELECT 1"
+sentence "TMPDIR"
+tidemark query -f csv q.tmk "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT * FROM c" | head -1 | tr -d '\r'

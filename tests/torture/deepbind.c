@@ -1,0 +1,27 @@
+/* Loads a library with RTLD_DEEPBIND, whose malloc is then the C library's and not ours, and passes
+ * blocks both ways: frees of blocks that were never seen, and blocks whose free is not. */
+#include "torture.h"
+#include <dlfcn.h>
+
+int main(int argc, char **argv)
+{
+    CHECK(argc == 2);
+    for (int round = 0; round < 20; round++) {
+        void *handle = dlopen(argv[1], RTLD_NOW | RTLD_DEEPBIND);
+        CHECK(handle);
+        void *(*give)(size_t) = (void *(*)(size_t))dlsym(handle, "deep_gives");
+        void (*take)(void *) = (void (*)(void *))dlsym(handle, "deep_takes");
+        CHECK(give && take);
+        for (int i = 0; i < 100; i++) {
+            free(keep(give(50)));
+            take(torture_counted(60));
+            torture_freed(torture_counted(70));
+        }
+        CHECK(!dlclose(handle));
+    }
+    /* What the library freed seems alive until its address is seen again. */
+    victim_fact("allocations", torture_counts->allocations);
+    victim_fact("misses_frees", 1);
+    puts("deepbind: done");
+    return 0;
+}

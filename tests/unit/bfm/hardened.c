@@ -1,0 +1,106 @@
+/* One misuse of a block, by its name: run with BFM_OPTIONS, expected to end by SIGABRT, or not. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "tidemark/bfm.h"
+
+static void *volatile keep;
+
+static void twice(void)
+{
+    keep = bfm_malloc(100);
+    bfm_free(keep);
+    bfm_free(keep);
+}
+
+static void inside(void)
+{
+    keep = bfm_malloc(100);
+    bfm_free((char *)keep + 16);
+}
+
+static void behind(void)
+{
+    size_t bytes = 101;
+
+    keep = bfm_malloc(bytes);
+    ((volatile char *)keep)[bytes] = 1;
+    bfm_free(keep);
+}
+
+static void behind_tree(void)
+{
+    size_t bytes = 3001;
+
+    keep = bfm_malloc(bytes);
+    ((volatile char *)keep)[bytes] = 1;
+    bfm_free(keep);
+}
+
+/* What is freed reads as zeros: 1 if not. Reading it is the misuse. */
+static void stale(void)
+{
+    volatile unsigned char *block = keep = bfm_malloc(200);
+
+    memset(keep, 0xee, 200);
+    bfm_free(keep);
+    for (int i = 0; i < 200; i++)
+        if (block[i])
+            exit(1);
+}
+
+/* Blocks in order: 1. */
+static void ordered(void)
+{
+    int steps = 0;
+    char *last = bfm_malloc(64);
+
+    for (int i = 0; i < 100; i++) {
+        char *block = bfm_malloc(64);
+        steps += block == last + 64;
+        last = block;
+    }
+    exit(steps > 60);
+}
+
+/* Nothing wrong, with every call there is: must pass. */
+static void right(void)
+{
+    for (size_t bytes = 0; bytes < 3000000; bytes = bytes * 2 + 7) {
+        char *block = bfm_calloc(1, bytes);
+        memset(block, 7, bytes);
+        if (bfm_malloc_usable_size(block) < bytes)
+            exit(1);
+        block = bfm_realloc(block, bytes + 5000);
+        for (size_t i = 0; i < bytes; i++)
+            if (block[i] != 7)
+                exit(2);
+        block[bytes + 4999] = 1;
+        bfm_free(block);
+        block = bfm_memalign(256, bytes);
+        memset(block, 7, bytes);
+        bfm_free(block);
+    }
+    if (bfm_check(NULL)) {
+        puts(bfm_check(NULL));
+        exit(3);
+    }
+}
+
+static const struct {
+    const char *name;
+    void (*run)(void);
+} misuses[] = {
+    {"twice", twice}, {"inside", inside}, {"behind", behind}, {"behind-tree", behind_tree},
+    {"stale", stale}, {"ordered", ordered}, {"right", right},
+};
+
+int main(int argc, char **argv)
+{
+    for (unsigned i = 0; argc > 1 && i < sizeof misuses / sizeof *misuses; i++)
+        if (!strcmp(misuses[i].name, argv[1])) {
+            misuses[i].run();
+            return 0;
+        }
+    return 100;
+}

@@ -1,0 +1,28 @@
+#!/bin/sh
+# What BFM_OPTIONS notices, and what goes unnoticed without: each misuse in a process of its own.
+hardened=$1
+failed=0
+ulimit -c 0
+
+expect() { # STATUS OPTIONS MISUSE
+    BFM_OPTIONS=$2 "$hardened" "$3" 2>said
+    status=$?
+    [ $status = "$1" ] || { echo "$3 with BFM_OPTIONS=$2: exit status $status, not $1"; cat said; failed=1; }
+    [ "$1" != 134 ] || grep -q '^BFM: ' said || { echo "$3: nothing was said"; failed=1; }
+}
+
+expect 134 check twice
+expect 134 check inside
+expect 134 canary behind
+expect 134 canary behind-tree
+expect 0 zero stale
+expect 0 random ordered
+expect 1 '' ordered
+for options in '' check canary random zero canary,zero,random no-huge decay=0 decay=never,cache=0; do
+    expect 0 "$options" right
+done
+expect 0 nonsense,decay=x right
+grep -q '"nonsense" is not understood' said && grep -q '"decay=x" is not understood' said ||
+    { echo "unknown options are passed over in silence"; failed=1; }
+rm -f said
+exit $failed

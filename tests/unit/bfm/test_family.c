@@ -1,0 +1,355 @@
+/* What the C library promises of its malloc family, of ours: sizes, alignments, errno, limits. And
+ * the event hook. What ends a process happens in one of its own. */
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+#include "tidemark/bfm.h"
+
+/* Values that the compiler cannot see through. */
+static volatile size_t huge_bytes = SIZE_MAX, half = SIZE_MAX / 2 + 1;
+
+static void nothing_is_something(void **unused)
+{
+    void *first = bfm_malloc(0), *second = bfm_malloc(0);
+
+    (void)unused;
+    assert_non_null(first);
+    assert_non_null(second);
+    assert_ptr_not_equal(first, second);
+    bfm_free(first);
+    bfm_free(second);
+    bfm_free(NULL);
+    assert_int_equal(bfm_malloc_usable_size(NULL), 0);
+}
+
+static void too_much_is_enomem(void **unused)
+{
+    void *block = bfm_malloc(100), *aligned = block;
+
+    (void)unused;
+    errno = 0;
+    assert_null(bfm_malloc(huge_bytes));
+    assert_int_equal(errno, ENOMEM);
+    errno = 0;
+    assert_null(bfm_malloc(half));
+    assert_int_equal(errno, ENOMEM);
+    errno = 0;
+    assert_null(bfm_calloc(half, 2));
+    assert_int_equal(errno, ENOMEM);
+    errno = 0;
+    assert_null(bfm_calloc(2, half));
+    assert_int_equal(errno, ENOMEM);
+    errno = 0;
+    assert_null(bfm_reallocarray(block, half, 3));
+    assert_int_equal(errno, ENOMEM);
+    errno = 0;
+    assert_null(bfm_realloc(block, huge_bytes - 64));
+    assert_int_equal(errno, ENOMEM);
+    errno = 0;
+    assert_null(bfm_memalign(64, huge_bytes - 32));
+    assert_int_equal(errno, ENOMEM);
+    errno = 0;
+    assert_null(bfm_memalign(half, 1));
+    assert_true(errno == ENOMEM || errno == EINVAL);
+    errno = 0;
+    assert_null(bfm_memalign(half + 1, 1));
+    assert_int_equal(errno, EINVAL);
+    errno = 0;
+    assert_null(bfm_pvalloc(huge_bytes - 100));
+    assert_int_equal(errno, ENOMEM);
+    errno = 7;
+    assert_int_equal(bfm_posix_memalign(&aligned, 64, huge_bytes - 1000), ENOMEM);
+    assert_int_equal(errno, 7);
+    assert_ptr_equal(aligned, block);
+    assert_int_equal(bfm_posix_memalign(&aligned, 24, 8), EINVAL);
+    assert_int_equal(bfm_posix_memalign(&aligned, 4, 8), EINVAL);
+    assert_int_equal(bfm_posix_memalign(&aligned, 0, 8), EINVAL);
+    /* The block has survived all that. */
+    memset(block, 1, 100);
+    bfm_free(block);
+}
+
+static void alignment_costs_no_more_than_it_must(void **unused)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    unsigned char *block;
+
+    (void)unused;
+    for (size_t align = 1; align <= (size_t)1 << 22; align *= 2)
+        for (size_t bytes = 1; bytes < (size_t)3 << 20; bytes = bytes * 5 / 2 + 3) {
+            block = bfm_memalign(align, bytes);
+            assert_non_null(block);
+            assert_int_equal((uintptr_t)block % (align < 16 ? 16 : align), 0);
+            assert_true(bfm_malloc_usable_size(block) >= bytes);
+            /* Not a block and its alignment: within a class, a tag, or a page. */
+            if (bytes > 512 && bytes + align < (size_t)1 << 20)
+                assert_true(bfm_malloc_usable_size(block) <= bytes + 32);
+            block[0] = block[bytes - 1] = 1;
+            bfm_free(block);
+        }
+    block = bfm_valloc(10);
+    assert_int_equal((uintptr_t)block % page, 0);
+    bfm_free(block);
+    block = bfm_pvalloc(10);
+    assert_true(bfm_malloc_usable_size(block) >= page);
+    bfm_free(block);
+    assert_null(bfm_check(NULL));
+}
+
+static void free_keeps_errno(void **unused)
+{
+    (void)unused;
+    for (size_t bytes = 1; bytes < (size_t)300 << 20; bytes *= 7) {
+        void *block = bfm_malloc(bytes);
+        errno = 99;
+        bfm_free(block);
+        assert_int_equal(errno, 99);
+    }
+}
+
+static void realloc_keeps_what_was_there(void **unused)
+{
+    unsigned char *block = NULL;
+    size_t held = 0;
+
+    (void)unused;
+    assert_null(bfm_realloc(bfm_malloc(40), 0));
+    for (size_t bytes = 1; bytes < (size_t)100 << 20; bytes = bytes * 3 / 2 + 1) {
+        block = bfm_realloc(block, bytes);
+        assert_non_null(block);
+        for (size_t i = 0; i < held; i += 1 + i / 64)
+            assert_int_equal(block[i], (unsigned char)(i * 31));
+        for (size_t i = held; i < bytes; i++)
+            block[i] = (unsigned char)(i * 31);
+        held = bytes;
+    }
+    for (size_t bytes = held; bytes; bytes /= 3) {
+        block = bfm_realloc(block, bytes);
+        for (size_t i = 0; i < bytes; i += 1 + i / 64)
+            assert_int_equal(block[i], (unsigned char)(i * 31));
+        /* What was cut off can be used again. */
+        assert_true(bfm_malloc_usable_size(block) <= bytes + 8192);
+    }
+    bfm_free(block);
+    assert_null(bfm_check(NULL));
+}
+
+static void memory_that_was_freed_is_cleared_by_calloc(void **unused)
+{
+    (void)unused;
+    for (size_t bytes = 8; bytes < (size_t)100 << 20; bytes = bytes * 3 + 1) {
+        unsigned char *block = bfm_malloc(bytes);
+        memset(block, 0xff, bytes);
+        bfm_free(block);
+        block = bfm_calloc(1, bytes);
+        for (size_t i = 0; i < bytes; i++)
+            if (block[i])
+                fail_msg("byte %zu of %zu is not zero", i, bytes);
+        bfm_free(block);
+    }
+}
+
+/* ---- in a process of its own ---- */
+
+/* The child's status as waitpid says it, and what it said on stderr. */
+static int in_child(void (*run)(void), char *said, size_t room)
+{
+    int status = -1, ends[2];
+    ssize_t got;
+    size_t have = 0;
+    pid_t child;
+
+    if (pipe(ends))
+        abort();
+    fflush(NULL);
+    child = fork();
+    if (child == 0) {
+        dup2(ends[1], 2);
+        run();
+        _exit(0);
+    }
+    close(ends[1]);
+    while (room > 1 && (got = read(ends[0], said + have, room - 1 - have)) > 0)
+        have += (size_t)got;
+    if (room)
+        said[have] = 0;
+    close(ends[0]);
+    waitpid(child, &status, 0);
+    return status;
+}
+
+static rlim_t own_addresses(void)
+{
+    unsigned long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+
+    if (!file || fscanf(file, "%lu", &pages) != 1)
+        _exit(4);
+    fclose(file);
+    return (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE);
+}
+
+static void until_the_limit(void)
+{
+    static void *blocks[200000];
+    struct rlimit limit;
+    struct bfm_statistics statistics = {.size = sizeof statistics};
+    size_t count = 0, size = 24;
+
+    bfm_free(bfm_malloc(1));
+    getrlimit(RLIMIT_AS, &limit);
+    limit.rlim_cur = own_addresses() + ((rlim_t)150 << 20);
+    setrlimit(RLIMIT_AS, &limit);
+    while (count < 200000) {
+        errno = 0;
+        blocks[count] = count % 2 ? bfm_malloc(size) : bfm_calloc(1, size);
+        if (!blocks[count])
+            break;
+        memset(blocks[count++], 5, size < 4000 ? size : 4000);
+        size = size * 5 % 70001 + 24;
+    }
+    if (errno != ENOMEM || count < 3000 || bfm_check(NULL))
+        _exit(1);
+    /* What is freed can be had again. */
+    for (size_t i = 0; i < count; i += 2)
+        bfm_free(blocks[i]);
+    for (size_t i = 0; i < 100; i++)
+        if (!(blocks[i * 2] = bfm_malloc(500 + i * 10)))
+            _exit(2);
+    for (size_t i = 0; i < count; i++)
+        if (i % 2 || i < 200)
+            bfm_free(blocks[i]);
+    bfm_statistics(NULL, &statistics);
+    if (bfm_check(NULL) || statistics.tree_used || statistics.large_used)
+        _exit(3);
+}
+
+static void without_memory_nothing_breaks(void **unused)
+{
+    (void)unused;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    skip(); /* their shadow is larger than any limit */
+#endif
+    assert_int_equal(in_child(until_the_limit, NULL, 0), 0);
+}
+
+static void free_twice(void)
+{
+    void *block = bfm_malloc(5000);
+
+    bfm_free(bfm_malloc(6000));
+    bfm_free(block);
+    bfm_free(block);
+}
+
+static void free_foreign(void)
+{
+    static char mine[64];
+
+    bfm_free(bfm_malloc(10));
+    bfm_free(mine + 16);
+}
+
+static void free_inside(void)
+{
+    char *block = bfm_malloc(5000);
+
+    memset(block, 'x', 5000);
+    bfm_free(block + 64);
+}
+
+static void wrong_frees_end_the_program(void **unused)
+{
+    static void (*const runs[])(void) = {free_twice, free_foreign, free_inside};
+    char said[256];
+
+    (void)unused;
+    for (unsigned i = 0; i < 3; i++) {
+        int status = in_child(runs[i], said, sizeof said);
+        assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+        assert_non_null(strstr(said, "BFM: "));
+    }
+}
+
+/* ---- events ---- */
+
+struct heard {
+    unsigned of_kind[6];
+    long records;
+    size_t block_bytes;
+    const void *caller;
+};
+
+static void hear(const struct bfm_event *event, void *context)
+{
+    struct heard *heard = context;
+
+    heard->of_kind[event->kind]++;
+    heard->records += event->kind == BFM_RECORD_TAKEN;
+    heard->records -= event->kind == BFM_RECORD_RETURNED;
+    if (event->kind == BFM_BLOCK_TAKEN)
+        heard->block_bytes = event->block_bytes;
+    heard->caller = event->caller;
+    /* A hook may allocate: that makes no events. */
+    bfm_free(bfm_malloc(3000));
+}
+
+static void the_hook_hears_what_changes_hands(void **unused)
+{
+    enum { BLOCKS = 20000 };
+    static void *blocks[BLOCKS];
+    struct bfm_statistics before = {.size = sizeof before}, after = before;
+    struct heard heard = {{0}, 0, 0, NULL};
+
+    (void)unused;
+    bfm_statistics(NULL, &before);
+    assert_int_equal(bfm_set_hook(hear, &heard), 0);
+    for (unsigned i = 0; i < BLOCKS; i++)
+        blocks[i] = bfm_malloc(100);
+    bfm_statistics(NULL, &after);
+    assert_int_equal(heard.records * 8192, (long)(after.records - before.records));
+    assert_true(heard.records > BLOCKS / 80 && heard.records < BLOCKS / 60);
+    assert_int_equal(heard.of_kind[BFM_BLOCK_TAKEN], 0);
+    for (unsigned i = 0; i < BLOCKS; i++)
+        bfm_free(blocks[i]);
+    bfm_statistics(NULL, &after);
+    assert_int_equal(heard.records * 8192, (long)(after.records - before.records));
+    blocks[0] = bfm_malloc(7777);
+    assert_int_equal(heard.of_kind[BFM_BLOCK_TAKEN], 1);
+    assert_int_equal(heard.block_bytes, 7777);
+    blocks[0] = bfm_realloc(blocks[0], 8000);
+    assert_int_equal(heard.of_kind[BFM_BLOCK_RESIZED] + heard.of_kind[BFM_BLOCK_RETURNED], 1);
+    bfm_free(blocks[0]);
+    blocks[0] = bfm_malloc((size_t)50 << 20);
+    assert_int_equal(heard.block_bytes, (size_t)50 << 20);
+    assert_non_null(heard.caller);
+    bfm_free(blocks[0]);
+    assert_int_equal(heard.of_kind[BFM_BLOCK_TAKEN], heard.of_kind[BFM_BLOCK_RETURNED]);
+    assert_int_equal(bfm_set_hook(NULL, NULL), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_is_something),
+        cmocka_unit_test(too_much_is_enomem),
+        cmocka_unit_test(alignment_costs_no_more_than_it_must),
+        cmocka_unit_test(free_keeps_errno),
+        cmocka_unit_test(realloc_keeps_what_was_there),
+        cmocka_unit_test(memory_that_was_freed_is_cleared_by_calloc),
+        cmocka_unit_test(without_memory_nothing_breaks),
+        cmocka_unit_test(wrong_frees_end_the_program),
+        cmocka_unit_test(the_hook_hears_what_changes_hands),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

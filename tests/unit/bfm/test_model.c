@@ -1,0 +1,193 @@
+/* Streams of calls against the model: random ones, and ones made to hurt. TIDEMARK_TEST_SEED=n repeats
+ * one run. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+#include <cmocka.h>
+#include "model.h"
+
+static struct model model;
+static uint64_t state;
+
+static uint64_t next(void)
+{
+    uint64_t z = state += 0x9E3779B97F4A7C15ull;
+
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
+    return z ^ (z >> 31);
+}
+
+static void one_call(struct model *on, unsigned slots, size_t (*size)(uint64_t))
+{
+    unsigned slot = next() % slots;
+
+    switch (next() % 16) {
+    case 0: case 1: case 2: case 3: case 4:
+        model_malloc(on, slot, size(next()));
+        break;
+    case 5:
+        model_calloc(on, slot, size(next()));
+        break;
+    case 6: case 7:
+        model_realloc(on, slot, size(next()));
+        break;
+    case 8:
+        model_memalign(on, slot, (size_t)16 << next() % 10, size(next()));
+        break;
+    default:
+        model_free(on, slot);
+    }
+}
+
+static void random_calls(struct model *on, unsigned slots, unsigned calls, size_t (*size)(uint64_t))
+{
+    for (unsigned i = 0; i < calls; i++) {
+        one_call(on, slots, size);
+        if (i % (calls / 40) == 0)
+            model_verify(on);
+    }
+    model_verify(on);
+}
+
+static size_t tree_size(uint64_t random)
+{
+    return 513 + random % 6000;
+}
+
+static size_t small_size(uint64_t random)
+{
+    return random % 513;
+}
+
+/* Around what is cut into pages for records. */
+static size_t page_size(uint64_t random)
+{
+    return 8192 - 64 + random % 96 + random / 128 % 3 * 8192;
+}
+
+static void random_streams(void **unused)
+{
+    (void)unused;
+    random_calls(&model, MODEL_BLOCKS, 40000, model_size);
+    random_calls(&model, 100, 20000, model_size);
+    model_free_all(&model);
+    random_calls(&model, MODEL_BLOCKS, 40000, tree_size);
+    random_calls(&model, MODEL_BLOCKS, 60000, small_size);
+    random_calls(&model, 500, 20000, page_size);
+    model_free_all(&model);
+    model_verify(&model);
+}
+
+static void every_step_is_sound(void **unused)
+{
+    (void)unused;
+    for (unsigned i = 0; i < 1500; i++) {
+        one_call(&model, 60, i % 3 ? model_size : page_size);
+        model_verify(&model);
+    }
+    model_free_all(&model);
+}
+
+/* Every second block freed, then ones that are a little larger: nothing fits. */
+static void checkerboards(void **unused)
+{
+    (void)unused;
+    for (size_t bytes = 24; bytes < 9000; bytes = bytes * 3 / 2) {
+        for (unsigned i = 0; i < MODEL_BLOCKS; i++)
+            model_malloc(&model, i, bytes + i / 256);
+        for (unsigned i = 0; i < MODEL_BLOCKS; i += 2)
+            model_free(&model, i);
+        model_verify(&model);
+        for (unsigned i = 0; i < MODEL_BLOCKS; i += 2)
+            model_malloc(&model, i, bytes + i / 128);
+        model_verify(&model);
+        for (unsigned i = MODEL_BLOCKS; i--;)
+            model_free(&model, i * 37 % MODEL_BLOCKS);
+        model_verify(&model);
+    }
+}
+
+/* Pages move between records and chunks while both are in use. */
+static void pages_change_hands(void **unused)
+{
+    (void)unused;
+    for (unsigned round = 0; round < 12; round++) {
+        for (unsigned i = 0; i < MODEL_BLOCKS; i++)
+            model_malloc(&model, i, (i + round) % 2 ? 500 : 700 + next() % 9000);
+        for (unsigned i = round % 2; i < MODEL_BLOCKS; i += 2)
+            model_free(&model, i);
+        model_verify(&model);
+    }
+    model_free_all(&model);
+    model_verify(&model);
+}
+
+static void independent_heaps(void **unused)
+{
+    static struct model other;
+
+    (void)unused;
+    for (int round = 0; round < 3; round++) {
+        other.heap = bfm_heap_create();
+        assert_non_null(other.heap);
+        random_calls(&other, 1000, 8000, model_size);
+        random_calls(&model, 1000, 4000, model_size);
+        if (round == 0)
+            model_free_all(&other);
+        bfm_heap_destroy(other.heap);
+        other = (struct model){0};
+        model_verify(&model);
+    }
+    model_free_all(&model);
+}
+
+/* calloc knows which pages are zero; purging changes that. */
+static void zeros_stay_zeros(void **unused)
+{
+    (void)unused;
+    for (int round = 0; round < 8; round++) {
+        random_calls(&model, 300, 1500, model_size);
+        bfm_malloc_trim(round % 2 ? 0 : 1 << 20);
+        for (unsigned i = 0; i < 300; i++)
+            if (!model.blocks[i].at)
+                model_calloc(&model, i, model_size(next()));
+        model_verify(&model);
+    }
+    model_free_all(&model);
+}
+
+static void all_comes_back(void **unused)
+{
+    struct bfm_statistics statistics = {.size = sizeof statistics};
+
+    (void)unused;
+    random_calls(&model, MODEL_BLOCKS, 20000, model_size);
+    model_free_all(&model);
+    bfm_malloc_trim(0);
+    assert_int_equal(bfm_statistics(NULL, &statistics), 0);
+    assert_int_equal(statistics.tree_used, 0);
+    assert_int_equal(statistics.records, 0);
+    assert_int_equal(statistics.large_used, 0);
+    assert_int_equal(statistics.large_kept, 0);
+    assert_in_range(statistics.dirty, 0, 300000);
+    assert_null(bfm_check(NULL));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_step_is_sound), cmocka_unit_test(random_streams),
+        cmocka_unit_test(checkerboards),       cmocka_unit_test(pages_change_hands),
+        cmocka_unit_test(independent_heaps),   cmocka_unit_test(zeros_stay_zeros),
+        cmocka_unit_test(all_comes_back),
+    };
+    const char *given = getenv("TIDEMARK_TEST_SEED");
+
+    state = given ? strtoull(given, NULL, 0) : (uint64_t)time(NULL) * 1000003 + (uint64_t)getpid();
+    printf("TIDEMARK_TEST_SEED=%llu\n", (unsigned long long)state);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

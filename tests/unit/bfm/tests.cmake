@@ -1,0 +1,30 @@
+tidemark_unit_test(bfm model)
+target_sources(test_bfm_model PRIVATE unit/bfm/model.c)
+tidemark_unit_test(bfm parts)
+tidemark_unit_test(bfm thread)
+tidemark_unit_test(bfm family)
+
+add_executable(bfm_hardened unit/bfm/hardened.c)
+target_link_libraries(bfm_hardened PRIVATE tm_bfm)
+add_test(NAME unit/bfm/hardened COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/unit/bfm/hardened.sh
+    $<TARGET_FILE:bfm_hardened>)
+
+# The corpus of fuzz/fuzz_bfm.c, once through. With clang the fuzzer itself is
+#   clang -fsanitize=fuzzer,address,undefined -D_GNU_SOURCE -I include -I BUILD/rooms/bfm \
+#         fuzz/fuzz_bfm.c $(ls src/bfm/*.c | grep -v family)
+file(GLOB corpus CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/fuzz/corpus/bfm/*)
+add_executable(fuzz_bfm_corpus ${CMAKE_SOURCE_DIR}/fuzz/fuzz_bfm.c ${CMAKE_SOURCE_DIR}/fuzz/run_corpus.c)
+target_link_libraries(fuzz_bfm_corpus PRIVATE tm_bfm)
+add_test(NAME fuzz/bfm COMMAND fuzz_bfm_corpus ${corpus})
+
+# The sanitizers bring a malloc of their own.
+if(NOT TIDEMARK_SANITIZE)
+    add_executable(bfm_names unit/bfm/names.c)
+    target_compile_options(bfm_names PRIVATE -fno-builtin -Wno-deprecated-declarations)
+    add_test(NAME unit/bfm/names COMMAND bfm_names)
+    set_tests_properties(unit/bfm/names PROPERTIES ENVIRONMENT "LD_PRELOAD=$<TARGET_FILE:libbfm>")
+endif()
+
+# libbfm.a brings the names of bfm.h and no others.
+add_test(NAME unit/bfm/archive COMMAND sh -c
+    "test -n \"$(nm -g --defined-only '$<TARGET_FILE:bfm>' | grep ' T bfm_malloc$')\" && ! nm -g --defined-only '$<TARGET_FILE:bfm>' | grep -E ' [A-Z] ' | grep -v ' bfm_'")

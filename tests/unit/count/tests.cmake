@@ -1,0 +1,6 @@
+if(NOT TARGET tm_count)
+    return()
+endif()
+tidemark_unit_test(count ledger)
+target_sources(test_count_ledger PRIVATE ${CMAKE_SOURCE_DIR}/src/count/ledger.c)
+tidemark_unit_test(count line)

@@ -1,0 +1,165 @@
+/* Figures of random call trees against those of views/functions, which counts in another way; a rebuild that moves
+ * every function changes nothing; and what noise is. The seed is printed. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <cmocka.h>
+#include "difference/difference.h"
+#include "random_profile.h"
+#include "views/functions.h"
+
+static const struct random_size size = {12, 3, 40, 300, 80, 6};
+
+/* Names by number; functions of a file lie a hundred lines apart. */
+static struct profile *named_profile(uint64_t seed, uint32_t moved_by)
+{
+    static char names[16][8];
+    random_state = seed;
+    struct profile *profile = random_profile(size);
+    for (uint32_t i = 1; i < profile->function_count; i++) {
+        snprintf(names[i], sizeof names[i], "f%u", i);
+        profile->functions[i].name = names[i];
+    }
+    for (uint32_t i = 0; i < profile->module_count; i++)
+        profile->modules[i].path = i == 0 ? "/lib/a.so" : i == 1 ? "/lib/b.so" : "/lib/c.so";
+    for (size_t i = 0; i < profile->line_count; i++)
+        if (profile->lines[i].function)
+            profile->lines[i].line = 100 * profile->lines[i].function + random_below(9) +
+                                     moved_by * profile->lines[i].function;
+    for (size_t i = 0; i < profile->site_count; i++)
+        profile->program.total.at_peak_bytes += profile->sites[i].metrics.at_peak_bytes;
+    return profile;
+}
+
+static struct difference compare(const struct difference_run *runs, size_t count, bool inclusive)
+{
+    struct difference difference;
+    struct difference_options options = {0, DIFFERENCE_AS_IS, inclusive, false};
+    assert_int_equal(difference_make(&difference, runs, count, &options), 0);
+    return difference;
+}
+
+static double value_of(const struct difference *difference, const char *name, size_t run)
+{
+    for (size_t i = 0; i < difference->function_count; i++)
+        if (!strcmp(difference_function_name(difference, difference->functions[i].identity), name))
+            return difference_function_value(difference, difference->functions[i].identity, run);
+    return 0;
+}
+
+static void check_run(const struct difference *difference, const struct profile *profile,
+                      size_t run, bool inclusive)
+{
+    struct functions functions;
+    double sum = 0;
+    assert_int_equal(functions_init(&functions, profile, NULL, NULL), 0);
+    for (size_t i = 0; i < functions.count; i++) {
+        const struct function_row *row = &functions.rows[i];
+        uint32_t index;
+        double value = (double)(inclusive ? row->inclusive : row->exclusive).metrics.at_peak_bytes;
+        if (function_key_kind(profile, row->key, &index) == FUNCTION_KEY_FUNCTION)
+            assert_true(value_of(difference, profile->functions[index].name, run) == value);
+    }
+    for (size_t i = 0; i < difference->path_count; i++)
+        sum += difference_path_value(difference, difference->paths[i].node, run);
+    assert_true(sum == (double)profile->program.total.at_peak_bytes);
+    functions_release(&functions);
+}
+
+static void figures_are_those_of_functions(void **state)
+{
+    (void)state;
+    uint64_t seed = (uint64_t)time(NULL) * 1000;
+    printf("seed %llu\n", (unsigned long long)seed);
+    for (int round = 0; round < 200; round++) {
+        struct profile *a = named_profile(seed + (uint64_t)round, 0);
+        struct profile *b = named_profile(seed + 7919 + (uint64_t)round, 0);
+        const struct difference_run runs[] = {{a, "a", 0, NULL}, {b, "b", 1, NULL}};
+        bool inclusive = round & 1;
+        struct difference difference = compare(runs, 2, inclusive);
+        check_run(&difference, a, 0, inclusive);
+        check_run(&difference, b, 1, inclusive);
+        assert_true(difference.total.before == (double)a->program.total.at_peak_bytes);
+        assert_true(difference.total.after == (double)b->program.total.at_peak_bytes);
+        difference_release(&difference);
+        random_profile_free(a);
+        random_profile_free(b);
+    }
+}
+
+/* Each function moves by another number of lines. */
+static void a_rebuild_that_moves_functions_changes_nothing(void **state)
+{
+    (void)state;
+    uint64_t seed = (uint64_t)time(NULL) * 1000;
+    printf("seed %llu\n", (unsigned long long)seed);
+    for (int round = 0; round < 200; round++) {
+        struct profile *a = named_profile(seed + (uint64_t)round, 0);
+        struct profile *b = named_profile(seed + (uint64_t)round, 13);
+        const struct difference_run runs[] = {{a, "a", 0, NULL}, {b, "b", 1, NULL}};
+        struct difference difference = compare(runs, 2, false);
+        assert_true(difference.path_count > 5);
+        for (size_t i = 0; i < difference.path_count; i++)
+            assert_true(difference_of(&difference.paths[i].figure) == 0);
+        difference_release(&difference);
+        random_profile_free(a);
+        random_profile_free(b);
+    }
+}
+
+static void noise_is_students(void **state)
+{
+    (void)state;
+    const struct difference_run runs[] = {{.group = 0}, {.group = 0}, {.group = 0},
+                                          {.group = 1}, {.group = 1}, {.group = 1}};
+    const double near[] = {10, 11, 12, 12, 13, 14}, far[] = {10, 11, 12, 22, 23, 24};
+    struct difference_figure figure = difference_figure_of(runs, 6, near);
+    assert_true(figure.before == 11 && figure.after == 13);
+    /* both have a variance of 1: 4.604 x sqrt(1 x 2/3) */
+    assert_true(fabs(figure.noise - 4.604 * sqrt(2.0 / 3)) < 1e-9);
+    assert_false(difference_counts(&figure));
+    figure = difference_figure_of(runs, 6, far);
+    assert_true(difference_counts(&figure));
+    /* One run each: not known, and any difference counts. */
+    const struct difference_run two[] = {{.group = 0}, {.group = 1}};
+    figure = difference_figure_of(two, 2, (const double[]){5, 6});
+    assert_true(isnan(figure.noise) && difference_counts(&figure));
+    figure = difference_figure_of(two, 2, (const double[]){5, 5});
+    assert_false(difference_counts(&figure));
+    figure = difference_figure_of(two, 2, (const double[]){NAN, 5});
+    assert_true(isnan(figure.before) && isnan(figure.after) && !difference_counts(&figure));
+}
+
+/* Error bars of samples are noise even of single runs. */
+static void a_sample_is_noisy(void **state)
+{
+    (void)state;
+    struct profile *a = named_profile(1, 0), *b = named_profile(1, 0);
+    a->sample_bytes = b->sample_bytes = 1024;
+    double variance = 0;
+    for (size_t i = 0; i < a->site_count; i++)
+        variance += 2 * 1024 * (double)a->sites[i].metrics.at_peak_variance;
+    const struct difference_run runs[] = {{a, "a", 0, NULL}, {b, "b", 1, NULL}};
+    struct difference difference = compare(runs, 2, false);
+    assert_true(fabs(difference.total.noise / (2.576 * sqrt(variance)) - 1) < 1e-9);
+    difference_release(&difference);
+    random_profile_free(a);
+    random_profile_free(b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(figures_are_those_of_functions),
+        cmocka_unit_test(a_rebuild_that_moves_functions_changes_nothing),
+        cmocka_unit_test(noise_is_students),
+        cmocka_unit_test(a_sample_is_noisy),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

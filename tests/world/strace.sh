@@ -1,0 +1,2 @@
+# strace: traces a program, and is recorded itself
+same count strace -qq -f -e trace=%file -o /dev/null cat "$SOURCE/LICENSE"
