@@ -24,6 +24,7 @@ for command in "" $(cat commands); do
     [ -s out ] && [ ! -s err ] || echo "no help for '$command' on stdout"
     [ "$(wc -L <out)" -le 80 ] || echo "wider than a screen: '$command'"
     [ "$(wc -l <out)" -le 42 ] || echo "longer than a screen: '$command'"
+    [ "$command" ] || continue
     tidemark $command --help=all >all || echo "status $? of '$command --help=all'"
     [ "$(wc -l <all)" -ge "$(grep -vc 'help=all' out)" ] || echo "all is less than some: '$command'"
 done
