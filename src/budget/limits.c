@@ -8,7 +8,7 @@
 #include "base/human.h"
 #include "base/regular.h"
 #include "budget/budget.h"
-#include "budget/toml.h"
+#include "base/toml.h"
 
 #define USUAL_TOLERANCE 0.05
 

@@ -1,9 +1,8 @@
-tidemark_unit_test(budget toml)
 tidemark_unit_test(budget suppressions)
 
 # The corpora of fuzz/fuzz_toml.c and fuzz_suppressions.c, once through. With clang the fuzzers are
-#   clang -fsanitize=fuzzer,address,undefined -D_GNU_SOURCE -I BUILD/rooms/{budget,base} fuzz/fuzz_toml.c \
-#         src/budget/toml.c src/base/{strbuf,text}.c -lm
+#   clang -fsanitize=fuzzer,address,undefined -D_GNU_SOURCE -I BUILD/rooms/base fuzz/fuzz_toml.c \
+#         src/base/{toml,strbuf,text}.c -lm
 #   clang -fsanitize=fuzzer,address,undefined -D_GNU_SOURCE -I BUILD/rooms/{budget,base,profile,replay} \
 #         fuzz/fuzz_suppressions.c src/budget/suppressions.c src/base/strbuf.c
 foreach(what toml suppressions)
