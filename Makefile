@@ -1,7 +1,7 @@
 # The front door: everything else is CMake and ctest. `make` alone says what there is.
 .POSIX:
 .DEFAULT_GOAL = help
-.PHONY: help demo build check check-asan check-tsan check-world bench install clean
+.PHONY: help demo build check check-asan check-tsan check-world bench install uninstall clean
 
 PREFIX = /usr/local
 JOBS = $$(nproc)
@@ -15,6 +15,7 @@ help:
 	@echo 'make check-world  forty real programs of Debian'"'"'s under record (installs them; doc/WORLD.md)'
 	@echo 'make bench    the benchmarks'
 	@echo 'make install  into PREFIX (now $(PREFIX)); DESTDIR works'
+	@echo 'make uninstall  what make install put there is taken away again'
 	@echo 'make clean    remove build/'
 
 # What needs no tests leaves them out: no test packages are asked for.
@@ -65,6 +66,9 @@ bench:
 
 install: build
 	cmake --install build/release --prefix $(PREFIX)
+
+uninstall:
+	cmake --build build/release --target uninstall
 
 clean:
 	rm -rf build
