@@ -266,26 +266,17 @@ static enum MHD_Result send_from(struct server *server, struct MHD_Connection *c
     return result;
 }
 
-/* ---- Windows of a trace -------------------------------------------------------------------- */
+/* ---- Parts: windows of a trace, regions of a profile --------------------------------------- */
 
-/* Called again when the window has been made. */
-static enum MHD_Result send_window(struct server *server, struct MHD_Connection *connection,
-                                   struct request *request, const struct trace *trace)
+/* Called again when the part has been made. */
+static enum MHD_Result send_part(struct server *server, struct MHD_Connection *connection,
+                                 struct request *request, const struct window_part *part,
+                                 const char *name)
 {
-    uint64_t from, to;
-    const char *name;
     struct strbuf why = STRBUF_INIT;
     enum MHD_Result result = MHD_YES;
-    if (!route_window(request->route.name, &from, &to, &name))
-        return send_problem(connection, 404,
-                            "a window is FROM-TO, in ns, FROM not above TO, and behind it a "
-                            "resource's name");
-    if (!trace || !server->windows)
-        return send_problem(connection, 404,
-                            "only a trace can be cut: serve the .tmt of a recording made with "
-                            "--trace");
     if (!request->window)
-        request->window = windows_take(server->windows, trace, from, to);
+        request->window = windows_take(server->windows, part);
     if (!request->window || request->waiter.is_gone)
         return MHD_NO;
     request->waiter.connection = connection;
@@ -293,6 +284,8 @@ static enum MHD_Result send_window(struct server *server, struct MHD_Connection 
     case WINDOW_AWAITED:
         break;
     case WINDOW_READY:
+        if (part->region) /* whose profile may still grow */
+            exhibit_refresh(window_exhibit(request->window));
         result = send_from(server, connection, request, window_exhibit(request->window), name);
         break;
     case WINDOW_FAILED:
@@ -306,6 +299,37 @@ static enum MHD_Result send_window(struct server *server, struct MHD_Connection 
     return result;
 }
 
+static enum MHD_Result send_window(struct server *server, struct MHD_Connection *connection,
+                                   struct request *request, const struct shown *shown)
+{
+    struct window_part part = {.of = shown};
+    const char *name;
+    if (!route_window(request->route.name, &part.from_ns, &part.to_ns, &name))
+        return send_problem(connection, 404,
+                            "a window is FROM-TO, in ns, FROM not above TO, and behind it a "
+                            "resource's name");
+    if (!shown->trace)
+        return send_problem(connection, 404,
+                            "only a trace can be cut: serve the .tmt of a recording made with "
+                            "--trace");
+    return send_part(server, connection, request, &part, name);
+}
+
+static enum MHD_Result send_region(struct server *server, struct MHD_Connection *connection,
+                                   struct request *request, struct exhibit *exhibit)
+{
+    uint64_t region;
+    const char *name;
+    if (!route_region(request->route.name, &region, &name))
+        return send_problem(connection, 404,
+                            "a region is its place in `regions`, from 0 on, and behind it a "
+                            "resource's name");
+    if (region >= exhibit_region_count(exhibit))
+        return send_problem(connection, 404, "this profile has no region of that number");
+    struct window_part part = {.of = exhibit_shown(exhibit), .region = (size_t)region + 1};
+    return send_part(server, connection, request, &part, name);
+}
+
 static enum MHD_Result send_resource(struct server *server, struct MHD_Connection *connection,
                                      struct request *request)
 {
@@ -314,10 +338,12 @@ static enum MHD_Result send_resource(struct server *server, struct MHD_Connectio
         return send_problem(connection, 404, "there is no profile of that number");
     struct exhibit *exhibit = server->exhibits[route->profile];
     if (!strncmp(route->name, "window/", strlen("window/")))
-        return send_window(server, connection, request, exhibit_shown(exhibit)->trace);
+        return send_window(server, connection, request, exhibit_shown(exhibit));
     exhibit_refresh(exhibit);
     if (exhibit_need(exhibit))
         return send_problem(connection, 500, profile_error());
+    if (!strncmp(route->name, "region/", strlen("region/")))
+        return send_region(server, connection, request, exhibit);
     return send_from(server, connection, request, exhibit, route->name);
 }
 

@@ -32,8 +32,8 @@ enum {
     SECRET_TEXT = 2 * SECRET_BYTES + 1,
 };
 
-/* A request, from its first line to its end; the exhibit's listener while it is one, and the window of
- * a trace that it asks for. */
+/* A request, from its first line to its end; the exhibit's listener while it is one, and the part of
+ * what is shown that it asks for. */
 struct request {
     struct route route;
     struct listener *listener;
@@ -56,7 +56,7 @@ struct server {
     struct server_options options;
     struct exhibit **exhibits;
     size_t exhibit_count;
-    struct windows *windows; /* NULL: no trace is shown */
+    struct windows *windows;
     struct MHD_Daemon *daemon;
     struct clients clients;
     char address[256]; /* bound to, literal */

@@ -135,6 +135,18 @@ bool route_window(const char *text, uint64_t *from, uint64_t *to, const char **n
     return true;
 }
 
+bool route_region(const char *text, uint64_t *region, const char **name)
+{
+    static const char prefix[] = "region/";
+    if (strncmp(text, prefix, strlen(prefix)))
+        return false;
+    text += strlen(prefix);
+    if (!route_number(&text, region) || *text++ != '/' || !*text)
+        return false;
+    *name = text;
+    return true;
+}
+
 /* ---- Who may ask --------------------------------------------------------------------------- */
 
 /* The host without its port, and an IPv6 address without brackets. False: it is none. */

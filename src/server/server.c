@@ -216,7 +216,7 @@ int server_start(struct server **out, const struct server_options *options, stru
     if (error && fd >= 0)
         close(fd);
     snprintf(server->cookie, sizeof server->cookie, "tidemark-%u", server->port);
-    if (!error && options->directory)
+    if (!error)
         error = windows_begin(&server->windows, options->directory, options->paths);
     if (!error)
         error = start_daemon(server, fd, why);

@@ -17,8 +17,7 @@ enum stage { STAGE_IDLE, STAGE_MAKING, STAGE_READY, STAGE_FAILED };
 
 struct window {
     struct window *next;
-    const struct trace *trace;
-    uint64_t from_ns, to_ns;
+    struct window_part part;
     enum stage stage;
     unsigned references;
     uint64_t asked; /* the how-many-th question it was that asked for it last */
@@ -76,37 +75,38 @@ static void drop_surplus(struct windows *windows)
     }
 }
 
-static struct window *find(const struct windows *windows, const struct trace *trace,
-                           uint64_t from_ns, uint64_t to_ns)
+static bool is_same(const struct window_part *a, const struct window_part *b)
+{
+    return a->of == b->of && a->region == b->region && a->from_ns == b->from_ns &&
+           a->to_ns == b->to_ns;
+}
+
+static struct window *find(const struct windows *windows, const struct window_part *part)
 {
     struct window *at = windows->first;
-    while (at && (at->trace != trace || at->from_ns != from_ns || at->to_ns != to_ns))
+    while (at && !is_same(&at->part, part))
         at = at->next;
     return at;
 }
 
-static struct window *add(struct windows *windows, const struct trace *trace, uint64_t from_ns,
-                          uint64_t to_ns)
+static struct window *add(struct windows *windows, const struct window_part *part)
 {
     struct window *window = calloc(1, sizeof *window);
     if (!window)
         return NULL;
-    window->trace = trace;
-    window->from_ns = from_ns;
-    window->to_ns = to_ns;
+    window->part = *part;
     window->next = windows->first;
     windows->first = window;
     windows->count++;
     return window;
 }
 
-struct window *windows_take(struct windows *windows, const struct trace *trace, uint64_t from_ns,
-                            uint64_t to_ns)
+struct window *windows_take(struct windows *windows, const struct window_part *part)
 {
     pthread_mutex_lock(&windows->lock);
-    struct window *window = find(windows, trace, from_ns, to_ns);
+    struct window *window = find(windows, part);
     if (!window)
-        window = add(windows, trace, from_ns, to_ns);
+        window = add(windows, part);
     if (window) {
         if (window->stage == STAGE_FAILED && !window->references)
             window->stage = STAGE_IDLE; /* what went wrong may have passed */
@@ -233,13 +233,28 @@ static bool is_wanted(void *context)
     return wanted;
 }
 
-/* 0, -ECANCELED, or another error with a sentence in window->error. */
-static int make(struct windows *windows, struct window *window)
+static int open_exhibit(const struct windows *windows, struct window *window)
+{
+    int error = exhibit_open(&window->exhibit, &window->shown, windows->paths);
+    if (error)
+        snprintf(window->error, sizeof window->error, "%s", profile_error());
+    return error;
+}
+
+static int cut(const struct windows *windows, struct window *window)
+{
+    const struct window_part *part = &window->part;
+    window->shown =
+        (struct shown){.path = part->of->path, .is_part = true, .region = part->region};
+    return open_exhibit(windows, window);
+}
+
+static int replay(struct windows *windows, struct window *window)
 {
     struct making making = {windows, window};
     struct rerun_options options = {
-        .from = {.kind = RERUN_TIME, .value = window->from_ns},
-        .to = {.kind = RERUN_TIME, .value = window->to_ns},
+        .from = {.kind = RERUN_TIME, .value = window->part.from_ns},
+        .to = {.kind = RERUN_TIME, .value = window->part.to_ns},
         .is_wanted = is_wanted,
         .context = &making,
     };
@@ -249,17 +264,21 @@ static int make(struct windows *windows, struct window *window)
                 (unsigned long long)windows->made++);
     free(window->path);
     window->path = strbuf_detach(&path);
-    window->shown = (struct shown){.path = window->path};
-    int error = rerun_profile((struct trace *)window->trace, &options, window->path, &result);
+    window->shown = (struct shown){.path = window->path, .is_part = true};
+    int error = rerun_profile((struct trace *)window->part.of->trace, &options, window->path, &result);
     if (error) {
         snprintf(window->error, sizeof window->error, "%s", rerun_error());
         return error;
     }
-    error = exhibit_open(&window->exhibit, &window->shown, windows->paths);
-    if (error)
-        snprintf(window->error, sizeof window->error, "%s", profile_error());
+    error = open_exhibit(windows, window);
     unlink(window->path);
     return error;
+}
+
+/* 0, -ECANCELED, or another error with a sentence in window->error. */
+static int make(struct windows *windows, struct window *window)
+{
+    return window->part.region ? cut(windows, window) : replay(windows, window);
 }
 
 /* Of those that someone waits for the one that was asked for first. Under the lock. */

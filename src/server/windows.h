@@ -1,5 +1,5 @@
-/* Parts of traces that pages ask for: each is replayed into a profile of its own, one at a time,
- * and kept while there is room.
+/* Parts that pages ask for, made one at a time and kept while there is room: a range of a trace's time
+ * is replayed into a profile of its own, a region of a profile is cut out of it.
  *
  *   request ─ take ─▶ window ─ await ─▶ ready: its exhibit answers
  *                                    └▶ not yet: the connection sleeps; whoever makes windows wakes it
@@ -13,24 +13,27 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "server/exhibit.h"
-#include "trace/trace.h"
 
 enum { WINDOWS_KEPT = 8 };
 
 struct windows;
 struct window;
 
-/* `directory`: for files that live for a moment. All arguments must live on. 0 or -errno. */
+/* `directory`: for files that live for a moment; NULL: no trace is asked of. All arguments must live on. 0 or -errno. */
 int windows_begin(struct windows **out, const char *directory, const struct source_paths *paths);
 /* Ends what is under way and wakes everyone: they are told WINDOW_CLOSED. */
 void windows_close(struct windows *windows);
 /* When no request is under way any more. NULL is allowed. */
 void windows_free(struct windows *windows);
 
-/* A reference to that part of a trace, from and to included, in ns since the recording's start. To
- * be released. NULL: out of memory. */
-struct window *windows_take(struct windows *windows, const struct trace *trace, uint64_t from_ns,
-                            uint64_t to_ns);
+/* What it is a part of must live on. */
+struct window_part {
+    const struct shown *of;
+    size_t region;           /* as in struct shown; 0: a range of the trace's time … */
+    uint64_t from_ns, to_ns; /* … both included, since the recording's start */
+};
+/* A reference to it. To be released. NULL: out of memory. */
+struct window *windows_take(struct windows *windows, const struct window_part *part);
 void windows_release(struct windows *windows, struct window *window);
 /* One more for the same. */
 void windows_hold(struct windows *windows, struct window *window);
