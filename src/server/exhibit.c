@@ -124,7 +124,7 @@ static int read_version(struct exhibit *exhibit, uint64_t signature, struct exhi
         return error;
     }
     version->resources.trace = exhibit->shown->trace;
-    version->resources.has_parts = !exhibit->shown->is_part;
+    version->resources.has_regions = !exhibit->shown->region;
     pthread_mutex_init(&version->making, NULL);
     pthread_cond_init(&version->idle, NULL);
     version->references = 1;

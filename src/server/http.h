@@ -15,7 +15,7 @@
 #include "server/exhibit.h"
 #include "server/router.h"
 #include "server/server.h"
-#include "server/windows.h"
+#include "server/parts.h"
 
 enum {
     SERVER_THREADS = 4,
@@ -37,7 +37,7 @@ enum {
 struct request {
     struct route route;
     struct listener *listener;
-    struct window *window; /* a reference */
+    struct part *part; /* a reference */
     struct waiter waiter;
     struct client *client; /* NULL: not looked after */
     bool begun; /* its headers were seen */
@@ -56,7 +56,7 @@ struct server {
     struct server_options options;
     struct exhibit **exhibits;
     size_t exhibit_count;
-    struct windows *windows;
+    struct parts *parts;
     struct MHD_Daemon *daemon;
     struct clients clients;
     char address[256]; /* bound to, literal */

@@ -22,7 +22,7 @@ struct resources {
     /* NULL, or the trace that the profile was made of. To be set by whoever has opened it; must
      * outlive this. */
     const struct trace *trace;
-    bool has_parts;    /* whoever serves it serves each of its regions, too; to be set as `trace` is */
+    bool has_regions;  /* each of its regions can be asked for, too; to be set as `trace` is */
     size_t node_count; /* of the profile, even when its paths have been given back */
 };
 

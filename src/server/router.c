@@ -124,10 +124,10 @@ bool route_number(const char **text, uint64_t *number)
 
 bool route_window(const char *text, uint64_t *from, uint64_t *to, const char **name)
 {
-    static const char window[] = "window/";
-    if (strncmp(text, window, strlen(window)))
+    static const char prefix[] = "window/";
+    if (strncmp(text, prefix, strlen(prefix)))
         return false;
-    text += strlen(window);
+    text += strlen(prefix);
     if (!route_number(&text, from) || *text++ != '-' || !route_number(&text, to) ||
         *text++ != '/' || !*text || *from > *to)
         return false;
