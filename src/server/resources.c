@@ -435,6 +435,15 @@ int resources_make(const struct resources *resources, const char *name, struct s
     return make_json(resources, name, write_source, out);
 }
 
+bool resources_is_shared(const char *name)
+{
+    static const char *const shared[] = {"code", "paths", "modules", "regions", "marks", "sources"};
+    for (size_t i = 0; i < sizeof shared / sizeof *shared; i++)
+        if (!strcmp(name, shared[i]))
+            return true;
+    return false;
+}
+
 void resources_list(const struct resources *resources,
                     void (*visit)(void *context, const char *name), void *context)
 {

@@ -43,6 +43,9 @@ int resources_make(const struct resources *resources, const char *name, struct s
  * (from_disk) on disk? */
 bool resources_has_text(const struct resources *resources, uint32_t file, bool from_disk);
 
+/* Is it the same for each region of a profile as for the whole? */
+bool resources_is_shared(const char *name);
+
 /* All names but those of source texts and of what a trace is asked, in the order in which documents list them; `visit` is told
  * those that the profile has. */
 void resources_list(const struct resources *resources,
