@@ -195,7 +195,7 @@ static void leave_out_the_rest(struct profile *profile)
     profile->peak_count = profile->curve_count = profile->exchange_count = 0;
     profile->sample_count = profile->mapping_count = profile->residency_count = 0;
     profile->variable_count = profile->section_count = 0;
-    profile->stack_peak_count = profile->stack_layer_count = 0;
+    profile->stack_peak_count = profile->stack_layer_count = profile->mark_count = 0;
     struct program_metrics *program = &profile->program;
     program->live_peak_count = UINT64_MAX;
     program->unmap_count = program->unmap_bytes = UINT64_MAX;

@@ -437,7 +437,7 @@ int resources_make(const struct resources *resources, const char *name, struct s
 
 bool resources_is_shared(const char *name)
 {
-    static const char *const shared[] = {"code", "paths", "modules", "regions", "marks", "sources"};
+    static const char *const shared[] = {"code", "paths", "modules", "regions", "sources"};
     for (size_t i = 0; i < sizeof shared / sizeof *shared; i++)
         if (!strcmp(name, shared[i]))
             return true;
