@@ -1,7 +1,8 @@
 /* A program with regions for the tests of the web view: one function asks in both regions and outside
  * of them, one region is within the other, two threads are in one at once. "load" keeps 100 blocks of
  * 1,000 bytes; "solve" makes 600 of 500 bytes in two threads and keeps none, and reallocates in "step",
- * which it has within. */
+ * which it has within. `web_regions N` enters N more, "more 0" and so on, with a block of 10 bytes in each. */
+#include <cstdio>
 #include <cstdlib>
 #include <thread>
 #include <vector>
@@ -42,7 +43,17 @@ static void solve()
         step();
 }
 
-int main()
+static void enter_more(int count)
+{
+    for (int i = 0; i < count; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "more %d", i);
+        tidemark::region region(name);
+        free(grab(10));
+    }
+}
+
+int main(int argc, char **argv)
 {
     kept[100] = grab(20000);
     load();
@@ -52,6 +63,7 @@ int main()
     for (std::thread &thread : threads)
         thread.join();
     tidemark_mark("solved");
+    enter_more(argc > 1 ? atoi(argv[1]) : 0);
     free(kept[100]);
     return kept[0] ? 0 : 1;
 }

@@ -17,6 +17,8 @@ export function makeProfiles(tidemark, tools, work) {
         again: record("again.tmk", ["--no-looks"], [join(tools, "web_threads")]),
         empty: record("empty.tmk", [], ["true"]),
         traced: record("traced.tmk", ["--embed-sources", "--trace"], [join(tools, "web_threads")]), trace: at("traced.tmt"),
+        regions: record("regions.tmk", ["--embed-sources", "--trace"], [join(tools, "web_regions")]), regionsTrace: at("regions.tmt"),
+        moreRegions: record("more_regions.tmk", [], [join(tools, "web_regions"), "40"]),
         many: at("many.tmk"), hostile: at("hostile.tmk"), fortran: null, compiler: null,
     };
     /* three ranks, as a launcher would start them */
