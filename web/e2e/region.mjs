@@ -133,13 +133,19 @@ export function testRegion(world) {
 
     test("a region in a range of a trace is what replay and report say of it", async (t) => {
         const session = await open(t, [world.profiles.regionsTrace]);
-        const { regions } = report(world.tidemark, world.profiles.regions, ...functions), solve = regions.find((each) => each.name === "solve");
-        const from = String(solve.first_ns + Math.floor((solve.last_ns - solve.first_ns) / 3)), to = String(solve.last_ns);
+        const solve = report(world.tidemark, world.profiles.regions).regions.find((each) => each.name === "solve");
+        /* from the 50th of the 100 blocks of "load" */
+        const events = execFileSync(world.tidemark, ["events", "--json", "--kind=malloc", "--min-size=1000", "--max-size=1000", world.profiles.regionsTrace], { encoding: "utf8" }).trim().split("\n").map((line) => JSON.parse(line));
+        assert.equal(events.length, 100);
+        const from = String(events[50].time_ns), to = String(solve.last_ns);
         const part = join(world.work, "region_part.tmk");
         execFileSync(world.tidemark, ["replay", "-q", `--from=${from}ns`, `--to=${to}ns`, "-o", part, world.profiles.regionsTrace]);
-        const said = report(world.tidemark, part, "--region", "solve", ...functions);
-        assert.ok(said.program.alloc_count > 0 && said.program.alloc_count < 600);
-        await isLike(session, said, { region: "solve", from, to }, "solve in the range");
+        for (const region of ["load", "solve"]) {
+            const said = report(world.tidemark, part, "--region", region, ...functions), whole = report(world.tidemark, world.profiles.regions, "--region", region);
+            assert.ok(said.program.alloc_count > 0 && said.program.alloc_count <= whole.program.alloc_count);
+            if (region === "load") assert.ok(said.program.alloc_count < 100);
+            await isLike(session, said, { region, from, to }, `${region} in the range`);
+        }
         await session.go("functions", { region: "solve", from: "0", to: String(Math.floor(solve.first_ns / 2)) });
         assert.match(await session.text(".view"), /no thread had been in this region when the window ended/);
         session.errors.splice(0); /* the browser says that this was a 404 */
