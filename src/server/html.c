@@ -146,7 +146,7 @@ static void write_sources(struct writing *writing)
 /* ---- Profiles and their regions ------------------------------------------------------------ */
 
 /* A page has nobody to ask for a region; all of them are in it where that costs little beside the whole
- * (1,000 call paths are some 100 KB). */
+ * (1,000 call paths are some 30 KB). */
 enum { REGIONS_HELD = 32, REGION_SITES_HELD = 20000 };
 
 static bool holds_regions(const struct profile *profile)
