@@ -41,6 +41,12 @@ export function report(tidemark, file, ...options) {
     return JSON.parse(execFileSync(tidemark, ["report", "--json", ...options, file], { encoding: "utf8", maxBuffer: 1 << 29 }));
 }
 
+/* When each block of a trace was asked for, in ns since the start: ranges between two of them hold something,
+ * however the machine was loaded. */
+export function allocationTimes(tidemark, trace, ...options) {
+    return execFileSync(tidemark, ["events", "--json", "--kind=malloc,new", ...options, trace], { encoding: "utf8", maxBuffer: 1 << 29 }).trim().split("\n").map((line) => JSON.parse(line).time_ns);
+}
+
 /* A recording that goes on until its input is closed (or for ten minutes, should nobody do so). */
 export function growing(tidemark, tools, file) {
     return spawn(tidemark, ["record", "-q", "-o", file, join(tools, "web_growing"), "600"], { stdio: ["pipe", "ignore", "ignore"] });

@@ -5,7 +5,7 @@ import { execFileSync } from "node:child_process";
 import { test } from "node:test";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { report } from "./profiles.mjs";
+import { allocationTimes, report } from "./profiles.mjs";
 import { serve } from "./serve.mjs";
 import { exact, Session } from "./session.mjs";
 import { views } from "./views.mjs";
@@ -23,8 +23,9 @@ async function isLike(session, said, state, where) {
     const rows = await session.json("Functions");
     for (const metric of metrics) assert.equal(rows.reduce((sum, row) => sum + row[metric], 0), said.program[metric], `${where}: ${metric}`);
     for (const each of said.functions.rows) {
-        const row = each.function && rows.find((other) => other.function === each.function);
-        if (row) for (const metric of metrics) assert.equal(row[metric], each.exclusive[metric], `${where}: ${each.function} ${metric}`);
+        if (!each.function) continue;
+        const row = rows.find((other) => other.function === each.function);
+        for (const metric of metrics) assert.equal(row?.[metric] ?? 0, each.exclusive[metric], `${where}: ${each.function} ${metric}`);
     }
     return rows;
 }
@@ -135,9 +136,9 @@ export function testRegion(world) {
         const session = await open(t, [world.profiles.regionsTrace]);
         const solve = report(world.tidemark, world.profiles.regions).regions.find((each) => each.name === "solve");
         /* from the 50th of the 100 blocks of "load" */
-        const events = execFileSync(world.tidemark, ["events", "--json", "--kind=malloc", "--min-size=1000", "--max-size=1000", world.profiles.regionsTrace], { encoding: "utf8" }).trim().split("\n").map((line) => JSON.parse(line));
-        assert.equal(events.length, 100);
-        const from = String(events[50].time_ns), to = String(solve.last_ns);
+        const times = allocationTimes(world.tidemark, world.profiles.regionsTrace, "--min-size=1000", "--max-size=1000");
+        assert.equal(times.length, 100);
+        const from = String(times[50]), to = String(solve.last_ns);
         const part = join(world.work, "region_part.tmk");
         execFileSync(world.tidemark, ["replay", "-q", `--from=${from}ns`, `--to=${to}ns`, "-o", part, world.profiles.regionsTrace]);
         for (const region of ["load", "solve"]) {
