@@ -10,8 +10,7 @@
  * Link with -ltidemark-api (pkg-config tidemark, CMake Tidemark::tidemark). Where the program is not
  * recorded each call is a load and a branch and does nothing; what asks for a figure says that it is
  * not known. Under `tidemark record` marks, regions and pools go to the profile, and its collector
- * answers for counters; a library that counts in the program itself may answer instead (it exports
- * the table tidemark_counter_1).
+ * answers for counters; `tidemark count` (libtidemark-count.so) counts in the program itself.
  *
  * All functions may be called from any thread, before main and after exit. Those of "Marks and
  * regions" and of "Pools" may be called from signal handlers too. errno is kept. Names are UTF-8,
@@ -73,7 +72,8 @@ enum tidemark_scope {
     TIDEMARK_THREAD = 1, /* the calling thread: of the blocks that it allocated, whoever freed some */
 };
 
-/* In bytes as requested, exactly; TIDEMARK_UNKNOWN where that is not known. */
+/* In bytes as requested, exactly; TIDEMARK_UNKNOWN where that is not known: of threads `tidemark
+ * count` knows total and count only, once there are two, the recorder all but live_count. */
 struct tidemark_counters {
     size_t struct_bytes;    /* sizeof(struct tidemark_counters), set by the caller */
     uint64_t current_bytes; /* allocated and not freed */
@@ -99,14 +99,16 @@ uint64_t tidemark_peak(void);
 uint64_t tidemark_total(void);
 uint64_t tidemark_count(void);
 
-/* From here on peak_bytes is the most since now. Of the profile it changes nothing. 0 or as above. */
+/* From here on peak_bytes is the most since now. Of the profile it changes nothing. 0, -ENOTSUP:
+ * this peak is not known, or as above. */
 int tidemark_reset_peak(enum tidemark_scope scope);
 
 /* Called after every change of the process's current_bytes, in the thread that made it, with what
  * was allocated (positive) or freed (negative) and what is current then. A realloc is two calls.
  * Within the call nothing is reported, so it may allocate. NULL: no more; a call under way in
  * another thread may still end. 0; -ENODATA: nobody counts; -ENOTSUP: whoever counts sees no single
- * changes in the program (`tidemark record` does not: the counting is done outside). */
+ * changes in the program (`tidemark record` does not: the counting is done outside), or threads
+ * have begun to count apart before anybody asked (link with the shared library). */
 typedef void tidemark_change(void *context, int64_t change_bytes, uint64_t current_bytes);
 int tidemark_on_change(tidemark_change *callback, void *context);
 

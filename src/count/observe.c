@@ -13,8 +13,8 @@ size_t count_current(void)
 
 int64_t count_reset_peak(void)
 {
-    int64_t peak = __atomic_exchange_n(&count_state.peak_bytes, (int64_t)count_current(),
-                                       __ATOMIC_SEQ_CST);
+    int64_t peak =
+        __atomic_exchange_n(&count_state.peak_bytes, (int64_t)count_current(), __ATOMIC_SEQ_CST);
     /* Between the two another thread may have gone higher. */
     count_raise_peak(__atomic_load_n(&count_state.current_bytes, __ATOMIC_SEQ_CST));
     return peak;
@@ -29,9 +29,12 @@ static void tell_observer(bool allocated, size_t size, size_t current)
     if (being_told || !told)
         return;
     int saved_errno = errno;
+    struct count_slot *slot = count_slot_current;
+    const void *last = slot->last; /* an operator new looks for its malloc's block there */
     being_told = true;
     told(allocated, size, current);
     being_told = false;
+    slot->last = last;
     errno = saved_errno;
 }
 

@@ -50,12 +50,14 @@ static bool settled_figures(struct count_figures *figures)
 static void read_process(struct tidemark_counters *counters)
 {
     struct count_figures figures;
-    bool exact = is_exact(), settled = settled_figures(&figures);
+    bool settled = settled_figures(&figures);
+    uint64_t current = count_current();
+    bool exact = is_exact(); /* after the reading: threads may just have begun to keep bytes */
     counters->total_bytes = figures.requested_bytes;
     counters->count = count_allocations(figures.calls);
     counters->live_count = known(figures.live_count);
     if (exact) { /* one figure each, whatever happens meanwhile */
-        counters->current_bytes = count_current();
+        counters->current_bytes = current;
         counters->peak_bytes = known(__atomic_load_n(&count_state.peak_bytes, __ATOMIC_RELAXED));
         if (counters->peak_bytes < counters->current_bytes)
             counters->peak_bytes = counters->current_bytes;

@@ -48,7 +48,7 @@ struct count_slot {
     uint64_t requested_bytes; /* by all allocations, ever */
     int64_t pending_bytes;    /* of current: not in the level yet */
     const void *last;         /* the block that was counted last; of no meaning elsewhere */
-    uint64_t adopted_count; /* realloc of blocks that were never seen: births among calls[COUNT_REALLOC] */
+    uint64_t adopted_count;   /* reallocs of blocks that were never seen: births all the same */
     /* What previous owners have counted here, of requested_bytes and of allocations. */
     uint64_t before_bytes, before_count;
     uint64_t reserved[3];
@@ -69,9 +69,9 @@ struct count_state {
     /* a cache line that all threads share */
     int64_t current_bytes;
     int64_t peak_bytes;
-    int64_t peak_error_bytes; /* 0: exact */
-    int64_t at_start_bytes;   /* of current: inherited at the fork */
-    int64_t at_start_count;   /* blocks of these */
+    int64_t peak_error_bytes;   /* 0: exact */
+    int64_t at_start_bytes;     /* of current: inherited at the fork */
+    int64_t at_start_count;     /* blocks of these */
     int64_t earlier_peak_bytes; /* the most of peaks that the program has reset (provide.c) */
     uint64_t reserved[2];
 

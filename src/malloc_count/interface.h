@@ -1,12 +1,13 @@
 /* What the drop-in libraries share. They live in programs that link them; the part that runs inside
- * malloc is in count/observe.c and memprofile.c (no malloc that would be told of, no stdio), the rest is
- * called by the program like any library. */
+ * malloc is in count/observe.c and memprofile.c (no malloc that would be told of, no stdio), the
+ * rest is called by the program like any library. */
 #ifndef TIDEMARK_MALLOC_COUNT_INTERFACE_H
 #define TIDEMARK_MALLOC_COUNT_INTERFACE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
 #include "count/observe.h"
 
 /* ---- memprofile.c ---- */
