@@ -431,6 +431,11 @@ void profile_free(struct profile *profile);
  * own. What is not known by region (timeline, sizes, lifetimes, curves, peaks, threads, residency)
  * is not there any more. -ENOENT with a sentence: there is no such region. */
 int profile_cut_region(struct profile *profile, const char *name);
+/* The same beside the profile: a copy whose sites are its own, to be freed, and which borrows all
+ * else. 0 or -ENOMEM. */
+int profile_view_region(struct profile *view, const struct profile *profile, uint32_t region);
+/* Index into regions; UINT32_MAX: there is no such region. */
+uint32_t profile_find_region(const struct profile *profile, const char *name);
 
 /* The sums of a region's call paths, with its own peak. */
 void profile_region_total(const struct profile *profile, uint32_t region,

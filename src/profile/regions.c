@@ -217,18 +217,39 @@ static int no_such_region(const struct profile *profile, const char *name)
     return error;
 }
 
-int profile_cut_region(struct profile *profile, const char *name)
+uint32_t profile_find_region(const struct profile *profile, const char *name)
 {
     uint32_t region = 0;
     while (region < profile->region_count && strcmp(profile->regions[region].name, name))
         region++;
-    if (region == profile->region_count)
-        return no_such_region(profile, name);
+    return region < profile->region_count ? region : UINT32_MAX;
+}
+
+static void cut(struct profile *profile, uint32_t region)
+{
     struct call_metrics total;
     profile_region_total(profile, region, &total);
     profile->program.total = total;
     take_sites(profile, region);
     leave_out_the_rest(profile);
+}
+
+int profile_view_region(struct profile *view, const struct profile *profile, uint32_t region)
+{
+    *view = *profile;
+    view->sites = calloc(profile->site_count + 1, sizeof *view->sites);
+    if (!view->sites)
+        return -ENOMEM;
+    cut(view, region);
+    return 0;
+}
+
+int profile_cut_region(struct profile *profile, const char *name)
+{
+    uint32_t region = profile_find_region(profile, name);
+    if (region == UINT32_MAX)
+        return no_such_region(profile, name);
+    cut(profile, region);
     struct profile_builder *builder = profile_builder_new(profile);
     profile_builder_fact(builder, PROFILE_META_REGION, profile->regions[region].name);
     return profile_builder_free(builder);
