@@ -74,12 +74,13 @@ static void release_scoped(struct scoped *scoped)
 
 static int find_region(const struct profile *profile, const char *name, struct scoped *scoped)
 {
-    uint32_t region = profile_find_region(profile, name);
+    uint32_t region;
+    bool is_there = profile_find_region(profile, name, &region) == 0;
     if (!profile->region_count)
         scoped->why = "the recording knows of no regions: has the program named any?";
     else if (facts_number(profile, PROFILE_META_UNTOLD_REGIONS))
         scoped->why = "the program has begun more regions than could be recorded";
-    if (scoped->why || region == UINT32_MAX)
+    if (scoped->why || !is_there)
         return 0;
     scoped->view = malloc(sizeof *scoped->view);
     scoped->profile = scoped->view;

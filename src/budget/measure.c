@@ -86,9 +86,12 @@ static struct budget_measured resident(const struct profile *profile, const bool
 /* Of the run; of a region those that threads were in it. */
 static double seconds_of(const struct profile *profile, const struct budget_limit *limit)
 {
+    uint32_t region;
     if (limit->scope != BUDGET_REGION)
         return (double)facts_number(profile, PROFILE_META_DURATION) / 1e9;
-    return (double)profile->regions[profile_find_region(profile, limit->pattern)].time_ns / 1e9;
+    if (profile_find_region(profile, limit->pattern, &region))
+        return 0;
+    return (double)profile->regions[region].time_ns / 1e9;
 }
 
 static struct budget_measured rate(const struct profile *profile, const struct budget_limit *limit,

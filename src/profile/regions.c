@@ -217,12 +217,12 @@ static int no_such_region(const struct profile *profile, const char *name)
     return error;
 }
 
-uint32_t profile_find_region(const struct profile *profile, const char *name)
+int profile_find_region(const struct profile *profile, const char *name, uint32_t *region)
 {
-    uint32_t region = 0;
-    while (region < profile->region_count && strcmp(profile->regions[region].name, name))
-        region++;
-    return region < profile->region_count ? region : UINT32_MAX;
+    *region = 0;
+    while (*region < profile->region_count && strcmp(profile->regions[*region].name, name))
+        ++*region;
+    return *region < profile->region_count ? 0 : no_such_region(profile, name);
 }
 
 static void cut(struct profile *profile, uint32_t region)
@@ -246,9 +246,10 @@ int profile_view_region(struct profile *view, const struct profile *profile, uin
 
 int profile_cut_region(struct profile *profile, const char *name)
 {
-    uint32_t region = profile_find_region(profile, name);
-    if (region == UINT32_MAX)
-        return no_such_region(profile, name);
+    uint32_t region;
+    int error = profile_find_region(profile, name, &region);
+    if (error)
+        return error;
     cut(profile, region);
     struct profile_builder *builder = profile_builder_new(profile);
     profile_builder_fact(builder, PROFILE_META_REGION, profile->regions[region].name);
