@@ -1,10 +1,11 @@
 # The front door: everything else is CMake and ctest. `make` alone says what there is.
 .POSIX:
 .DEFAULT_GOAL = help
-.PHONY: help demo build check check-asan check-tsan check-world bench install uninstall clean
+.PHONY: help demo build check check-asan check-tsan check-world fuzz bench install uninstall clean
 
 PREFIX = /usr/local
 JOBS = $$(nproc)
+SECONDS_EACH = 600
 TIDEMARK = build/release/bin/tidemark
 CTEST = ctest --output-on-failure --no-tests=error
 
@@ -13,6 +14,7 @@ help:
 	@echo 'make build    build (release) into build/release'
 	@echo 'make check    every test; the units again under AddressSanitizer and ThreadSanitizer'
 	@echo 'make check-world  forty real programs of Debian'"'"'s under record (installs them; doc/WORLD.md)'
+	@echo 'make fuzz     ten minutes of each fuzzer (doc/FUZZING.md)'
 	@echo 'make bench    the benchmarks'
 	@echo 'make install  into PREFIX (now $(PREFIX)); DESTDIR works'
 	@echo 'make uninstall  what make install put there is taken away again'
@@ -56,6 +58,12 @@ check-world:
 	cmake --preset release -DBUILD_TESTING=ON
 	cmake --build --preset release -j $(JOBS)
 	@INSTALL=1 tests/world/run.sh
+
+fuzz:
+	@tools/setup.sh build test
+	cmake --preset fuzz
+	cmake --build --preset fuzz -j $(JOBS)
+	@tools/fuzz.sh $(SECONDS_EACH)
 
 bench:
 	@tools/setup.sh build test

@@ -433,6 +433,11 @@ void profile_free(struct profile *profile);
 int profile_cut_region(struct profile *profile, const char *name);
 /* The same, by its place in profile->regions. -ENOENT: there are fewer. */
 int profile_cut_region_at(struct profile *profile, size_t region);
+/* The same beside the profile: a copy whose sites are its own, to be freed, and which borrows all
+ * else. 0 or -ENOMEM. */
+int profile_view_region(struct profile *view, const struct profile *profile, uint32_t region);
+/* *region: index into regions. 0, or -ENOENT with a sentence. */
+int profile_find_region(const struct profile *profile, const char *name, uint32_t *region);
 
 /* The sums of a region's call paths, with its own peak. */
 void profile_region_total(const struct profile *profile, uint32_t region,

@@ -219,13 +219,38 @@ static int no_such_region(const struct profile *profile, const char *name)
     return error;
 }
 
+int profile_find_region(const struct profile *profile, const char *name, uint32_t *region)
+{
+    *region = 0;
+    while (*region < profile->region_count && strcmp(profile->regions[*region].name, name))
+        ++*region;
+    return *region < profile->region_count ? 0 : no_such_region(profile, name);
+}
+
+static void cut(struct profile *profile, uint32_t region)
+{
+    struct call_metrics total;
+    profile_region_total(profile, region, &total);
+    profile->program.total = total;
+    take_sites(profile, region);
+    leave_out_the_rest(profile);
+}
+
+int profile_view_region(struct profile *view, const struct profile *profile, uint32_t region)
+{
+    *view = *profile;
+    view->sites = calloc(profile->site_count + 1, sizeof *view->sites);
+    if (!view->sites)
+        return -ENOMEM;
+    cut(view, region);
+    return 0;
+}
+
 int profile_cut_region(struct profile *profile, const char *name)
 {
-    size_t region = 0;
-    while (region < profile->region_count && strcmp(profile->regions[region].name, name))
-        region++;
-    return region == profile->region_count ? no_such_region(profile, name)
-                                           : profile_cut_region_at(profile, region);
+    uint32_t region;
+    int error = profile_find_region(profile, name, &region);
+    return error ? error : profile_cut_region_at(profile, region);
 }
 
 int profile_cut_region_at(struct profile *profile, size_t region)
@@ -233,11 +258,7 @@ int profile_cut_region_at(struct profile *profile, size_t region)
     if (region >= profile->region_count)
         return profile_fail(-ENOENT, "there is no region number %zu in this profile: it has %zu",
                             region, profile->region_count);
-    struct call_metrics total;
-    profile_region_total(profile, (uint32_t)region, &total);
-    profile->program.total = total;
-    take_sites(profile, (uint32_t)region);
-    leave_out_the_rest(profile);
+    cut(profile, (uint32_t)region);
     struct profile_builder *builder = profile_builder_new(profile);
     if (builder)
         profile_builder_fact(builder, PROFILE_META_REGION, profile->regions[region].name);

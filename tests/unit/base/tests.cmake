@@ -5,3 +5,6 @@ tidemark_unit_test(base options)
 tidemark_unit_test(base regular)
 tidemark_unit_test(base toml m)
 tidemark_unit_test(base defaults m)
+
+tidemark_fuzz(options LIBS tm_base)
+tidemark_fuzz(toml LIBS tm_base m)
