@@ -95,13 +95,20 @@ BFM_API const char *bfm_check(bfm_heap *heap);
 /* ---- the event hook ---- */
 
 /* Told when a page record (8 KiB of small blocks of one size) or a block of more than 512 bytes
- * changes hands: few events, from which the use of memory by call path can be estimated. */
+ * changes hands, and one small block of each record's worth: few events, from which the use of memory
+ * by call path can be estimated (doc/BFM.md, "Events"). */
 enum bfm_event_kind {
     BFM_RECORD_TAKEN = 1,   /* a record was fetched for a size; bytes: 8192, block_bytes: that size */
     BFM_RECORD_RETURNED,    /* all its blocks are free and it is another's */
     BFM_BLOCK_TAKEN,        /* bytes: usable, block_bytes: requested */
     BFM_BLOCK_RETURNED,     /* bytes: usable */
-    BFM_BLOCK_RESIZED       /* in place; as TAKEN */
+    BFM_BLOCK_RESIZED,      /* in place; as TAKEN */
+    /* One small block in 8192 / `bytes` is a sample for all of them, drawn when it comes from its
+     * record; from then on it is told of whenever the program gets it or frees it. Not of independent
+     * heaps. */
+    BFM_SAMPLE_TAKEN,       /* as BLOCK_TAKEN; at most 512 bytes */
+    BFM_SAMPLE_RETURNED,
+    BFM_SAMPLE_RESIZED
 };
 
 struct bfm_event {
@@ -110,10 +117,12 @@ struct bfm_event {
     size_t bytes;
     size_t block_bytes;
     const void *caller;     /* the return address of the call that did it, in its caller */
+    const void *caller_stack, *caller_frame; /* stack and frame pointer there, to unwind from */
 };
 
-/* Runs in the thread whose call made the event, at the end of that call, while no lock is held: it may
- * allocate and free; what it does makes no events. It must return. */
+/* Runs in the thread whose call made the event, while no lock is held: it may
+ * allocate and free; what it does makes no events. It must return. That a block is returned is told
+ * before anyone else can get it, all else at the end of the call. */
 typedef void bfm_hook(const struct bfm_event *event, void *context);
 
 /* NULL: none. 0, or -ENOMEM. An event that is under way may still reach the old hook. */

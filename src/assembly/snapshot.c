@@ -44,14 +44,16 @@ static void add_to_sums(struct snapshot_block *block, const struct replay_site *
 {
     const struct call_metrics *metrics = &site->metrics;
     bool know_frees = call_metrics_know_frees(metrics);
-    block->lifetime_ns += metrics->lifetime_sum;
+    bool know_calls = metrics->alloc_count != UINT64_MAX;
+    block->lifetime_ns += know_calls ? metrics->lifetime_sum : 0;
     block->freed_lifetime_ns += know_frees ? metrics->freed_lifetime_sum : 0;
     block->alloc_time_ns += call_metrics_know_times(metrics) ? metrics->alloc_time : 0;
     block->free_time_ns += call_metrics_know_times(metrics) ? metrics->free_time : 0;
     if (!site->node)
-        block->unattributed += metrics->alloc_count + metrics->realloc_count +
-                               metrics->failed_count + metrics->map_count +
-                               (know_frees ? metrics->freed_count : 0);
+        block->unattributed += (know_calls ? metrics->alloc_count + metrics->realloc_count +
+                                                 metrics->failed_count
+                                           : metrics->sample_count) +
+                               metrics->map_count + (know_frees ? metrics->freed_count : 0);
 }
 
 static void take_block(void *context, uint32_t first, struct replay_site *sites, size_t count)
@@ -100,8 +102,12 @@ static int take_rest(const struct taking *taking, struct replay *replay)
     snapshot->buckets = copy(buckets, snapshot->bucket_count, sizeof *buckets);
     if (!snapshot->threads || !snapshot->buckets)
         return -ENOMEM;
+    for (size_t i = 0; !replay_knows_calls(replay) && i < snapshot->bucket_count; i++)
+        timeline_bucket_forget_calls(&snapshot->buckets[i]);
     for (size_t i = 0; i < snapshot->thread_count; i++) {
         snapshot->threads[i] = *replay_thread(replay, i);
+        if (!replay_knows_calls(replay))
+            thread_metrics_forget_calls(&snapshot->threads[i]);
         thread_to_ns(taking, &snapshot->threads[i]);
     }
     return 0;

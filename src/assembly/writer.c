@@ -378,7 +378,8 @@ static int write_threads(struct writer *writer, const struct snapshot *snapshot)
 static int write_totals(struct writer *writer, const struct snapshot *snapshot)
 {
     struct program_metrics program = snapshot->program;
-    program.total.lifetime_sum = writer->total.lifetime_ns; /* rounded as its parts are */
+    if (program.total.alloc_count != UINT64_MAX)
+        program.total.lifetime_sum = writer->total.lifetime_ns; /* rounded as its parts are */
     if (call_metrics_know_frees(&program.total))
         program.total.freed_lifetime_sum = writer->total.freed_lifetime_ns;
     if (call_metrics_know_times(&program.total)) {
@@ -426,7 +427,8 @@ static bool has_globals(const struct module *module)
     const char *slash = strrchr(module->path, '/');
     const char *name = slash ? slash + 1 : module->path;
     return atomic_load_explicit(module->entry.died, memory_order_relaxed) == UINT32_MAX &&
-           strncmp(name, "libtidemark.so", 14) != 0;
+           strncmp(name, "libtidemark.so", 14) != 0 &&
+           strncmp(name, "libtidemark-bfm.so", 18) != 0;
 }
 
 void writer_read_globals(struct writer *writer, const struct origins *origins)

@@ -18,7 +18,12 @@
 #include "bfm/tree.h"
 
 #define SLOW   __attribute__((noinline, cold))
-#define CALLER __builtin_return_address(0)
+/* Of a function that the program calls, or that such a one jumps to. The frame's address has at it the
+ * caller's frame pointer and then its return address, on x86-64 and aarch64. */
+#define CALLER                                                                                     \
+    (&(const struct caller){__builtin_return_address(0),                                           \
+                            (const void *const *)__builtin_frame_address(0) + 2,                   \
+                            ((const void *const *)__builtin_frame_address(0))[0]})
 
 /* What a call wants; `align` is a power of two, at least ALIGN. */
 struct want {
@@ -57,7 +62,8 @@ static void *take_uncached(struct arena *arena, unsigned code)
     return block;
 }
 
-static void *take_small(struct heap *heap, unsigned code)
+/* With its mark. */
+static void *take_slot(struct heap *heap, unsigned code)
 {
     struct cache *cache = bfm_cache;
     struct stack *stack = &cache->stack[code];
@@ -66,7 +72,18 @@ static void *take_small(struct heap *heap, unsigned code)
         return take_uncached(heap->common, code);
     if (stack->top != stack->base)
         return *--stack->top;
+    if (stack->top != cache_floor(cache, code))
+        return slot_marked(cache_pop_marked(cache, code));
     return cache_refill(cache, code);
+}
+
+static void *take_small(struct heap *heap, unsigned code, size_t bytes)
+{
+    void *slot = take_slot(heap, code), *block = slot_block(slot);
+
+    if (unlikely(slot_is_marked(slot)))
+        events_note(BFM_SAMPLE_TAKEN, block, bfm_class_bytes[code], bytes);
+    return block;
 }
 
 /* At most 4098 turns; runs of pages that are known to be zero are left alone. */
@@ -114,7 +131,7 @@ static void *take_any(struct heap *heap, struct want want)
     if (want.bytes <= SMALL_MAX)
         code = aligned_code(want.bytes, want.align);
     if (code) {
-        block = take_small(heap, code);
+        block = take_small(heap, code, want.bytes);
         if (block && want.zero)
             memset(block, 0, bfm_class_bytes[code]);
         return block;
@@ -165,25 +182,25 @@ static void *take(struct heap *heap, struct want want)
     return block ? block : fail();
 }
 
-static SLOW void *take_told(struct heap *heap, struct want want, const void *caller)
+static SLOW void *take_told(struct heap *heap, struct want want, const struct caller *caller)
 {
     struct events events;
-    bool outermost = events_begin(&events);
+    bool outermost = events_begin(&events, caller);
     void *block = take(heap, want);
 
     if (outermost)
-        events_end(&events, caller);
+        events_end(&events);
     return block;
 }
 
-static void *take_and_tell(struct heap *heap, struct want want, const void *caller)
-{
-    return events_wanted() ? take_told(heap, want, caller) : take(heap, want);
-}
+/* (HEAP, WANT, CALLER): the last is only found out when somebody wants to hear of it. */
+#define TAKE(heap, want, caller)                                                                   \
+    (events_wanted() ? take_told(heap, want, caller) : take(heap, want))
+#define WANT(...) ((struct want){__VA_ARGS__})
 
 static __attribute__((noinline)) void *malloc_slow(size_t bytes)
 {
-    return take_and_tell(&bfm_default_heap, (struct want){bytes, ALIGN, false}, CALLER);
+    return TAKE(&bfm_default_heap, WANT(bytes, ALIGN, false), CALLER);
 }
 
 void *bfm_malloc(size_t bytes)
@@ -201,7 +218,7 @@ void *bfm_malloc(size_t bytes)
 
 static __attribute__((noinline)) void *calloc_slow(size_t bytes)
 {
-    return take_and_tell(&bfm_default_heap, (struct want){bytes, ALIGN, true}, CALLER);
+    return TAKE(&bfm_default_heap, WANT(bytes, ALIGN, true), CALLER);
 }
 
 void *bfm_calloc(size_t count, size_t bytes)
@@ -232,7 +249,10 @@ static void give_small(struct record *record, void *block)
     }
     if (stack->top == stack->limit)
         cache_flush(cache, record->code);
-    *stack->top++ = block;
+    if (unlikely(record->marked))
+        cache_push_marked(cache, record->code, block);
+    else
+        *stack->top++ = block;
 }
 
 /* In use, and not merely a pointer into our memory: with `check` now, else when it goes home. */
@@ -279,6 +299,8 @@ static void give(void *block)
     if (unlikely(options.check))
         before_free(&place, block);
     if (place.kind == BLOCK_SMALL) {
+        if (place.record->marked)
+            events_note(BFM_SAMPLE_RETURNED, block, bfm_class_bytes[place.record->code], 0);
         give_small(place.record, block);
         return;
     }
@@ -290,14 +312,14 @@ static void give(void *block)
         give_large((struct large *)place.record);
 }
 
-static SLOW void give_told(void *block, const void *caller)
+static SLOW void give_told(void *block, const struct caller *caller)
 {
     struct events events;
-    bool outermost = events_begin(&events);
+    bool outermost = events_begin(&events, caller);
 
     give(block);
     if (outermost)
-        events_end(&events, caller);
+        events_end(&events);
 }
 
 static __attribute__((noinline)) void free_slow(void *block)
@@ -327,9 +349,9 @@ void bfm_free(void *block)
 
 /* ---- realloc ---- */
 
-static void *move(struct heap *heap, void *block, size_t held, size_t bytes, const void *caller)
+static void *move(struct heap *heap, void *block, size_t held, size_t bytes, const struct caller *caller)
 {
-    void *moved = take_and_tell(heap, (struct want){bytes, ALIGN, false}, caller);
+    void *moved = TAKE(heap, WANT(bytes, ALIGN, false), caller);
 
     if (!moved)
         return NULL;
@@ -338,7 +360,7 @@ static void *move(struct heap *heap, void *block, size_t held, size_t bytes, con
     return moved;
 }
 
-static void *resize_tree(struct heap *heap, void *block, size_t bytes, const void *caller)
+static void *resize_tree(struct heap *heap, void *block, size_t bytes, const struct caller *caller)
 {
     if (bytes > SMALL_MAX && bytes < LARGE_MIN - ALIGN && tree_resize(heap, block, bytes)) {
         events_note(BFM_BLOCK_RESIZED, block, chunk_need(bytes) - CHUNK_TAG, bytes);
@@ -347,24 +369,27 @@ static void *resize_tree(struct heap *heap, void *block, size_t bytes, const voi
     return move(heap, block, tree_usable(block), bytes, caller);
 }
 
-static void *resize_large(struct large *large, size_t bytes, const void *caller)
+static void *resize_large(struct large *large, size_t bytes, const struct caller *caller)
 {
     size_t usable = large->bytes;
     void *block = (void *)large->start, *moved;
 
     if (bytes < LARGE_MIN)
         return move(large->heap, block, usable, bytes, caller);
-    if (round_up(bytes, os_page_bytes()) == usable)
+    if (round_up(bytes, os_page_bytes()) == usable) {
+        events_note(BFM_BLOCK_RESIZED, block, usable, bytes);
         return block;
+    }
+    events_note(BFM_BLOCK_RETURNED, block, usable, 0); /* its addresses may be another's at once */
     moved = large_resize(large, bytes);
-    if (!moved)
-        return fail();
-    events_note(BFM_BLOCK_RETURNED, block, usable, 0);
-    events_note(BFM_BLOCK_TAKEN, moved, round_up(bytes, os_page_bytes()), bytes);
-    return moved;
+    if (moved)
+        events_note(BFM_BLOCK_TAKEN, moved, round_up(bytes, os_page_bytes()), bytes);
+    else
+        events_note(BFM_BLOCK_TAKEN, block, usable, usable);
+    return moved ? moved : fail();
 }
 
-static void *resize(void *block, size_t bytes, const void *caller)
+static void *resize(void *block, size_t bytes, const struct caller *caller)
 {
     struct place place = place_of(block);
     size_t usable;
@@ -379,26 +404,29 @@ static void *resize(void *block, size_t bytes, const void *caller)
         return resize_large((struct large *)place.record, bytes, caller);
     /* A small block stays while it would get no smaller class. */
     usable = bfm_class_bytes[place.record->code];
-    if (bytes <= usable && class_code(bytes) == place.record->code)
+    if (bytes <= usable && class_code(bytes) == place.record->code) {
+        if (unlikely(place.record->marked))
+            events_note(BFM_SAMPLE_RESIZED, block, usable, bytes);
         return block;
+    }
     return move(place.heap, block, usable, bytes, caller);
 }
 
-static SLOW void *resize_told(void *block, size_t bytes, const void *caller)
+static SLOW void *resize_told(void *block, size_t bytes, const struct caller *caller)
 {
     struct events events;
-    bool outermost = events_begin(&events);
+    bool outermost = events_begin(&events, caller);
     void *moved = resize(block, bytes, caller);
 
     if (outermost)
-        events_end(&events, caller);
+        events_end(&events);
     return moved;
 }
 
 void *bfm_realloc(void *block, size_t bytes)
 {
     if (!block)
-        return take_and_tell(&bfm_default_heap, (struct want){bytes, ALIGN, false}, CALLER);
+        return TAKE(&bfm_default_heap, WANT(bytes, ALIGN, false), CALLER);
     if (!bytes) {
         bfm_free(block);
         return NULL;
@@ -419,9 +447,9 @@ void *bfm_reallocarray(void *block, size_t count, size_t bytes)
 
 /* ---- alignment ---- */
 
-static void *take_aligned(struct heap *heap, size_t align, size_t bytes, const void *caller)
+static void *take_aligned(struct heap *heap, size_t align, size_t bytes, const struct caller *caller)
 {
-    return take_and_tell(heap, (struct want){bytes, align < ALIGN ? ALIGN : align, false}, caller);
+    return TAKE(heap, WANT(bytes, align < ALIGN ? ALIGN : align, false), caller);
 }
 
 /* The next power of two; 0: there is none. */
@@ -498,7 +526,7 @@ bfm_heap *bfm_heap_create(void)
 
 void *bfm_heap_malloc(bfm_heap *heap, size_t bytes)
 {
-    return take_and_tell((struct heap *)heap, (struct want){bytes, ALIGN, false}, CALLER);
+    return TAKE((struct heap *)heap, WANT(bytes, ALIGN, false), CALLER);
 }
 
 void *bfm_heap_calloc(bfm_heap *heap, size_t count, size_t bytes)
@@ -507,7 +535,7 @@ void *bfm_heap_calloc(bfm_heap *heap, size_t count, size_t bytes)
 
     if (__builtin_mul_overflow(count, bytes, &all))
         return fail();
-    return take_and_tell((struct heap *)heap, (struct want){all, ALIGN, true}, CALLER);
+    return TAKE((struct heap *)heap, WANT(all, ALIGN, true), CALLER);
 }
 
 void *bfm_heap_memalign(bfm_heap *heap, size_t align, size_t bytes)

@@ -2,6 +2,7 @@
 #include "bfm/bucket.h"
 #include "bfm/classes.h"
 #include "bfm/events.h"
+#include "bfm/mark.h"
 #include "bfm/options.h"
 #include "bfm/os.h"
 #include "bfm/pagemap.h"
@@ -107,7 +108,17 @@ static unsigned take_random(struct arena *arena, struct record *record, void **b
 
 /* ---- records ---- */
 
-static struct record *record_open(struct arena *arena, unsigned code)
+static struct record_list *white_of(struct arena *arena, const struct record *record)
+{
+    return record->marked ? &arena->marked_white[record->code] : &arena->white[record->code];
+}
+
+static struct record_list *black_of(struct arena *arena, const struct record *record)
+{
+    return record->marked ? &arena->marked_black[record->code] : &arena->black[record->code];
+}
+
+static struct record *record_open(struct arena *arena, unsigned code, bool marked)
 {
     uintptr_t page = tree_take_page(arena->heap);
     struct record *record;
@@ -117,13 +128,14 @@ static struct record *record_open(struct arena *arena, unsigned code)
     record = record_of(page);
     record->arena = arena;
     record->page_low = (uint32_t)(page >> PAGE_SHIFT);
-    record->page_high = (uint8_t)(page >> PAGE_SHIFT >> 32);
+    record->page_high = page >> PAGE_SHIFT >> 32 & 0x7f;
+    record->marked = marked;
     record->code = (uint8_t)code;
     record->free_count = bfm_class_blocks[code];
     bits_fill(record);
     atomic_store_explicit(&leaf_of(page)->kind[leaf_page(page)], KIND_RECORD, memory_order_relaxed);
-    leaf_of(page)->code[leaf_page(page)] = arena->heap->independent ? 0 : (uint8_t)code;
-    list_push(&arena->white[code], record);
+    leaf_of(page)->code[leaf_page(page)] = marked || arena->heap->independent ? 0 : (uint8_t)code;
+    list_push(white_of(arena, record), record);
     arena->record_count++;
     arena->free_bytes += (size_t)record->free_count * bfm_class_bytes[code];
     events_note(BFM_RECORD_TAKEN, (void *)page, PAGE_BYTES, bfm_class_bytes[code]);
@@ -134,7 +146,7 @@ static void record_close(struct arena *arena, struct record *record)
 {
     uintptr_t page = record_page(record);
 
-    list_remove(&arena->white[record->code], record);
+    list_remove(white_of(arena, record), record);
     arena->record_count--;
     arena->free_bytes -= (size_t)record->free_count * bfm_class_bytes[record->code];
     leaf_of(page)->code[leaf_page(page)] = 0;
@@ -151,10 +163,25 @@ static unsigned take_from(struct arena *arena, struct record *record, void **blo
     record->free_count -= (uint16_t)got;
     arena->free_bytes -= (size_t)got * bfm_class_bytes[record->code];
     if (!record->free_count) {
-        list_remove(&arena->white[record->code], record);
-        list_push(&arena->black[record->code], record);
+        list_remove(white_of(arena, record), record);
+        list_push(black_of(arena, record), record);
     }
     return got;
+}
+
+/* One of them becomes a marked one, when its turn has come. */
+static void mark_one(struct arena *arena, unsigned code, void **blocks, unsigned count)
+{
+    unsigned place = marks_place(arena, code, count);
+    struct record *record = arena->marked_white[code].first;
+    void *marked, *plain;
+
+    if (place == count || (!record && !(record = record_open(arena, code, true))))
+        return;
+    take_from(arena, record, &marked, 1);
+    plain = blocks[count - 1 - place];
+    blocks[count - 1 - place] = slot_marked(marked);
+    bucket_put(arena, record_of((uintptr_t)plain), plain);
 }
 
 unsigned bucket_take(struct arena *arena, unsigned code, void **blocks, unsigned want)
@@ -163,13 +190,15 @@ unsigned bucket_take(struct arena *arena, unsigned code, void **blocks, unsigned
 
     while (got < want) { /* a white record has a free block: at most `want` turns */
         struct record *record = arena->white[code].first;
-        if (!record && !(record = record_open(arena, code)))
+        if (!record && !(record = record_open(arena, code, false)))
             break;
         got += take_from(arena, record, blocks, want - got);
     }
     if (got && got < want) /* they are at the end; only when memory is short */
         for (unsigned i = 0; i < got; i++)
             blocks[i] = blocks[want - got + i];
+    if (got && events_wanted() && !arena->heap->independent)
+        mark_one(arena, code, blocks, got);
     return got;
 }
 
@@ -183,12 +212,12 @@ static bool is_empty(const struct record *record)
  * free is always alone in its list. */
 static void after_put(struct arena *arena, struct record *record)
 {
-    struct record_list *white = &arena->white[record->code];
+    struct record_list *white = white_of(arena, record);
 
     if (record->free_count == 1) {
         if (white->first && is_empty(white->first))
             record_close(arena, white->first);
-        list_remove(&arena->black[record->code], record);
+        list_remove(black_of(arena, record), record);
         list_push(white, record);
     }
     if (is_empty(record) && (record->next || record->prev))
@@ -269,11 +298,16 @@ void arena_leave(struct arena *arena)
     lock_give(&arena->lock);
 }
 
+static void close_if_empty(struct arena *arena, struct record *record)
+{
+    if (record && is_empty(record))
+        record_close(arena, record);
+}
+
 void arena_trim(struct arena *arena)
 {
     for (unsigned code = 1; code < CLASS_CODES; code++) {
-        struct record *record = arena->white[code].first;
-        if (record && is_empty(record))
-            record_close(arena, record);
+        close_if_empty(arena, arena->white[code].first);
+        close_if_empty(arena, arena->marked_white[code].first);
     }
 }

@@ -10,7 +10,8 @@
 enum { DRAIN_MOST = 64 };
 
 /* Up to `want` blocks of a class into `blocks`, the lowest last; how many there were: fewer than
- * wanted only when there is no memory. */
+ * wanted only when there is no memory. They are used from the last on. At most one is marked, in its
+ * lowest bit too (mark.h). */
 unsigned bucket_take(struct arena *arena, unsigned code, void **blocks, unsigned want);
 
 /* `block` lies in `record`. Aborts when it is no block or free already. */

@@ -40,6 +40,8 @@ void cache_init(struct cache *cache, struct arena *arena)
 
     cache->arena = arena;
     cache->room_bytes = CACHE_GROW_BYTES;
+    cache->marked_uses = 0;
+    cache->most[0] = slot;
     for (unsigned code = 1; code < CLASS_CODES; code++) {
         struct stack *stack = &cache->stack[code];
         stack->base = stack->top = slot;
@@ -51,7 +53,8 @@ void cache_init(struct cache *cache, struct arena *arena)
 static void grow(struct cache *cache, unsigned code)
 {
     struct stack *stack = &cache->stack[code];
-    size_t depth = (size_t)(stack->limit - stack->base), most = (size_t)(cache->most[code] - stack->base);
+    void **floor = cache_floor(cache, code);
+    size_t depth = (size_t)(stack->limit - floor), most = (size_t)(cache->most[code] - floor);
     size_t next = depth * 2, bytes;
 
     if (next > most)
@@ -60,7 +63,68 @@ static void grow(struct cache *cache, unsigned code)
     if (bytes > cache->room_bytes)
         return;
     cache->room_bytes -= bytes;
-    stack->limit = stack->base + next;
+    stack->limit = floor + next;
+}
+
+static void push(struct stack *stack, void *slot)
+{
+    *stack->top++ = slot;
+    if (slot_is_marked(slot))
+        stack->base = stack->top;
+}
+
+/* After changes below the top: at most CACHE_DEPTH turns. */
+static void find_base(struct cache *cache, unsigned code)
+{
+    struct stack *stack = &cache->stack[code];
+    void **floor = cache_floor(cache, code);
+
+    for (stack->base = stack->top; stack->base != floor && !slot_is_marked(stack->base[-1]);)
+        stack->base--;
+}
+
+void *cache_pop_marked(struct cache *cache, unsigned code)
+{
+    struct stack *stack = &cache->stack[code];
+    void *block = slot_block(*--stack->top);
+
+    cache->marked_uses++;
+    find_base(cache, code);
+    return block;
+}
+
+/* The marked block on top changes places with one that is not and lies deeper; false: there is none. */
+static bool sink(struct cache *cache, unsigned code)
+{
+    struct stack *stack = &cache->stack[code];
+    void **floor = cache_floor(cache, code), *top = stack->top[-1];
+    size_t count = (size_t)(stack->top - floor) - 1;
+
+    for (size_t i = 0; i < count; i++) {
+        void **slot = &floor[(cache->refills + i) % count];
+        if (slot_is_marked(*slot))
+            continue;
+        stack->top[-1] = *slot;
+        *slot = top;
+        find_base(cache, code);
+        return true;
+    }
+    return false;
+}
+
+void cache_push_marked(struct cache *cache, unsigned code, void *block)
+{
+    struct stack *stack = &cache->stack[code];
+
+    push(stack, slot_marked(block));
+    if (cache->marked_uses < MARK_HOT)
+        return;
+    cache->marked_uses = 0;
+    if (sink(cache, code))
+        return;
+    stack->top--;
+    find_base(cache, code);
+    block_go_home(block);
 }
 
 void *cache_refill(struct cache *cache, unsigned code)
@@ -71,6 +135,7 @@ void *cache_refill(struct cache *cache, unsigned code)
     unsigned want, got;
 
     grow(cache, code);
+    cache->marked_uses = 0;
     want = (unsigned)(stack->limit - stack->base) / 2;
     arena_enter(arena);
     got = bucket_take(arena, code, blocks, want);
@@ -80,19 +145,20 @@ void *cache_refill(struct cache *cache, unsigned code)
     if (!got)
         return NULL;
     for (unsigned i = 0; i + 1 < got; i++)
-        *stack->top++ = blocks[i];
+        push(stack, blocks[i]);
     return blocks[got - 1];
 }
 
 /* Sends blocks home: to their arena if its lock can be had at once, else to its list. A run of blocks
  * of one arena takes its lock once. */
-static void send_home(void **blocks, size_t count)
+static void send_home(void **slots, size_t count)
 {
     struct arena *inside = NULL;
     size_t drain = DRAIN_MOST; /* of one arena, whatever number of arenas there are */
 
     for (size_t i = 0; i < count; i++) {
-        struct record *record = record_of((uintptr_t)blocks[i]);
+        void *block = slot_block(slots[i]);
+        struct record *record = record_of((uintptr_t)block);
         struct arena *arena = record->arena;
         if (arena != inside) {
             if (inside)
@@ -104,9 +170,9 @@ static void send_home(void **blocks, size_t count)
             }
         }
         if (inside)
-            bucket_put(inside, record, blocks[i]);
+            bucket_put(inside, record, block);
         else
-            arena_push(arena, blocks[i]);
+            arena_push(arena, block);
     }
     if (inside)
         arena_leave(inside);
@@ -120,14 +186,18 @@ void block_go_home(void *block)
 void cache_flush(struct cache *cache, unsigned code)
 {
     struct stack *stack = &cache->stack[code];
+    void **floor = cache_floor(cache, code);
     size_t held, count;
 
-    held = (size_t)(stack->top - stack->base);
+    held = (size_t)(stack->top - floor);
     count = held / 2;
-    send_home(stack->base, count);
+    send_home(floor, count);
     for (size_t i = count; i < held; i++)
-        stack->base[i - count] = stack->base[i];
+        floor[i - count] = floor[i];
     stack->top -= count;
+    cache->marked_uses = 0;
+    if (stack->base != floor)
+        find_base(cache, code);
     if (++cache->refills % REFILLS_PER_TICK == 0)
         tree_tick(cache->arena->heap);
 }
@@ -136,7 +206,8 @@ void cache_flush_all(struct cache *cache)
 {
     for (unsigned code = 1; code < CLASS_CODES; code++) {
         struct stack *stack = &cache->stack[code];
-        send_home(stack->base, (size_t)(stack->top - stack->base));
-        stack->top = stack->base;
+        void **floor = cache_floor(cache, code);
+        send_home(floor, (size_t)(stack->top - floor));
+        stack->top = stack->base = floor;
     }
 }

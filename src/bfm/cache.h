@@ -4,6 +4,9 @@
  *   base                    top             limit
  *    │ block │ block │ block │       │       │          base <= top <= limit
  *
+ * While there are marked blocks, `base` is above the topmost of them (mark.h), and the stack's true
+ * beginning is its floor: that which the others reach up to.
+ *
  * A thread that has no cache (not yet, not any more, or because BFM_OPTIONS says so) has one whose
  * stacks hold nothing: they are empty and full at once, so that the short way needs no test. */
 #ifndef TIDEMARK_BFM_CACHE_H
@@ -11,6 +14,7 @@
 
 #include "bfm/classes.h"
 #include "bfm/layout.h"
+#include "bfm/mark.h"
 
 /* A stack begins with room for 8 blocks or 1 KiB, at least 2, which is 22 KiB for all classes, and
  * doubles as it is used, up to 64 blocks or 4 KiB, at least 8; all together grow by at most 42 KiB:
@@ -29,7 +33,8 @@ struct cache {
     struct arena *arena;             /* NULL: this is no thread's */
     size_t room_bytes;               /* what stacks may still grow by */
     unsigned refills;
-    void **most[CLASS_CODES];        /* a stack's limit can grow to here */
+    unsigned marked_uses;            /* of marked blocks since the last refill or flush */
+    void **most[CLASS_CODES];        /* a stack's limit can grow to here, where the next one begins */
     void *slots[];
 };
 
@@ -40,8 +45,20 @@ extern struct cache bfm_late_cache; /* of threads that are ending */
 size_t cache_bytes(void);
 void cache_init(struct cache *cache, struct arena *arena);
 
-/* Half fills the stack of a class, which is empty, and returns one block; NULL: no memory. */
+static inline void **cache_floor(const struct cache *cache, unsigned code)
+{
+    return cache->most[code - 1];
+}
+
+/* Half fills the stack of a class, which is empty, and returns one block, with the lowest bit set if
+ * it is marked; NULL: no memory. */
 void *cache_refill(struct cache *cache, unsigned code);
+
+/* The topmost block, which is marked, without that bit. */
+void *cache_pop_marked(struct cache *cache, unsigned code);
+
+/* A marked block comes back. There is room. */
+void cache_push_marked(struct cache *cache, unsigned code, void *block);
 
 /* Makes room in a stack, which is full: the blocks that have been in it longest go home. */
 void cache_flush(struct cache *cache, unsigned code);

@@ -199,7 +199,8 @@ static const char *check_record(const struct heap *heap, const struct arena *are
     MUST(record_of(page) == record && record->arena == arena, "a record is another's");
     MUST(record->code == code, "a record is in another class's list");
     MUST(page_taken(page) && leaf->kind[leaf_page(page)] == KIND_RECORD, "a record's page is none");
-    MUST(leaf->code[leaf_page(page)] == (heap->independent ? 0 : code), "the page map's class is wrong");
+    MUST(leaf->code[leaf_page(page)] == (heap->independent || record->marked ? 0 : code),
+         "the page map's class is wrong");
     MUST(record->free_count == count_bits(record), "a record's free blocks do not add up");
     MUST(white == (record->free_count > 0), "a record is in the list of the other colour");
     MUST(record->free_count < bfm_class_blocks[code] || (!record->next && !record->prev),
@@ -208,15 +209,17 @@ static const char *check_record(const struct heap *heap, const struct arena *are
 }
 
 static const char *check_list(const struct heap *heap, const struct arena *arena, unsigned code,
-                              bool white, size_t *records, size_t *free_bytes)
+                              const struct record_list *list, size_t *records, size_t *free_bytes)
 {
-    const struct record_list *list = white ? &arena->white[code] : &arena->black[code];
+    bool marked = list == &arena->marked_white[code] || list == &arena->marked_black[code];
+    bool white = list == &arena->white[code] || list == &arena->marked_white[code];
     struct record *before = NULL;
 
     for (struct record *record = list->first; record; before = record, record = record->next) {
         const char *wrong = check_record(heap, arena, record, code, white);
         MUST(!wrong, wrong);
         MUST(record->prev == before, "a list of records has a wrong link");
+        MUST(record->marked == marked, "marked blocks among others, or others among them");
         *free_bytes += (size_t)record->free_count * bfm_class_bytes[code];
         ++*records;
     }
@@ -228,10 +231,12 @@ static const char *check_arena(const struct heap *heap, const struct arena *aren
     size_t free_bytes = 0, count = 0;
 
     for (unsigned code = 1; code < CLASS_CODES; code++) {
-        const char *wrong = check_list(heap, arena, code, true, &count, &free_bytes);
-        if (!wrong)
-            wrong = check_list(heap, arena, code, false, &count, &free_bytes);
-        MUST(!wrong, wrong);
+        const struct record_list *lists[] = {&arena->white[code], &arena->black[code],
+                                             &arena->marked_white[code], &arena->marked_black[code]};
+        for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+            const char *wrong = check_list(heap, arena, code, lists[i], &count, &free_bytes);
+            MUST(!wrong, wrong);
+        }
     }
     MUST(count == arena->record_count, "an arena's records do not add up");
     MUST(free_bytes == arena->free_bytes, "an arena's free bytes do not add up");

@@ -6,37 +6,52 @@
 _Atomic(const struct listener *) bfm_listener;
 _Thread_local struct events *bfm_events __attribute__((tls_model("initial-exec")));
 
-bool events_begin(struct events *events)
+bool events_begin(struct events *events, const struct caller *caller)
 {
-    events->count = 0;
     if (bfm_events)
         return false;
+    events->count = 0;
+    events->telling = false;
+    events->caller = caller;
     bfm_events = events;
     return true;
 }
 
-void events_add(enum bfm_event_kind kind, const void *address, size_t bytes, size_t block_bytes)
-{
-    struct events *events = bfm_events;
-
-    if (events && events->count < EVENTS_MOST)
-        events->event[events->count++] = (struct bfm_event){.kind = kind, .address = address,
-            .bytes = bytes, .block_bytes = block_bytes};
-}
-
-void events_end(struct events *events, const void *caller)
+static void tell(struct events *events, struct bfm_event *event)
 {
     const struct listener *listener = atomic_load_explicit(&bfm_listener, memory_order_acquire);
     int saved = errno;
-    unsigned count = events->count;
 
-    events->count = EVENTS_MOST; /* full: what the hook does is not noted */
-    for (unsigned i = 0; listener && i < count; i++) {
-        events->event[i].caller = caller;
-        listener->hook(&events->event[i], listener->context);
-    }
-    bfm_events = NULL;
+    if (!listener)
+        return;
+    event->caller = events->caller->address;
+    event->caller_stack = events->caller->stack;
+    event->caller_frame = events->caller->frame;
+    events->telling = true;
+    listener->hook(event, listener->context);
+    events->telling = false;
     errno = saved;
+}
+
+void events_add(enum bfm_event_kind kind, const void *address, size_t bytes, size_t block_bytes)
+{
+    struct bfm_event event = {.kind = kind, .address = address, .bytes = bytes,
+                              .block_bytes = block_bytes};
+    struct events *events = bfm_events;
+
+    if (!events || events->telling)
+        return;
+    if (kind == BFM_BLOCK_RETURNED || kind == BFM_SAMPLE_RETURNED)
+        tell(events, &event);
+    else if (events->count < EVENTS_MOST)
+        events->event[events->count++] = event;
+}
+
+void events_end(struct events *events)
+{
+    for (unsigned i = 0; i < events->count; i++)
+        tell(events, &events->event[i]);
+    bfm_events = NULL;
 }
 
 int bfm_set_hook(bfm_hook *hook, void *context)

@@ -67,9 +67,10 @@ enum record_kind { KIND_NONE, KIND_RECORD, KIND_LARGE };
 struct record {
     struct record *next, *prev; /* of its class and colour, in its arena */
     struct arena *arena;
-    uint32_t page_low; /* address >> PAGE_SHIFT, 40 bits */
-    uint8_t page_high;
-    uint8_t code;      /* class + 1 */
+    uint32_t page_low; /* address >> PAGE_SHIFT, 35 bits */
+    uint8_t page_high : 7;
+    uint8_t marked : 1; /* its blocks are: see mark.h */
+    uint8_t code;       /* class + 1 */
     uint16_t free_count;
     uint64_t free_bits[4];
 };
@@ -142,6 +143,13 @@ struct record_list {
     struct record *first;
 };
 
+/* When the next block of each class is marked (mark.h): so many blocks are handed out before it, and
+ * so many of its stratum after it. */
+struct marks {
+    uint64_t random; /* 0: nothing is drawn yet */
+    uint16_t before[CLASS_CODES], after[CLASS_CODES];
+};
+
 /* A bucket component. Its owner takes its lock at each refill, others try to and otherwise leave
  * their blocks on `remote`, so nobody waits to free. */
 struct arena {
@@ -149,6 +157,8 @@ struct arena {
     bool owned;              /* by a living thread; under the heap's threads_lock */
     struct heap *heap;
     struct record_list white[CLASS_CODES], black[CLASS_CODES];
+    struct record_list marked_white[CLASS_CODES], marked_black[CLASS_CODES];
+    struct marks marks;             /* under the lock */
     _Atomic(struct block *) remote; /* pushed by anyone, taken whole by who has the lock */
     struct block *pending;          /* taken from `remote`, not yet put: under the lock */
     struct arena *next_all;         /* never leaves the list */

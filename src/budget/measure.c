@@ -103,12 +103,19 @@ static struct budget_measured rate(const struct profile *profile, const struct b
     return (struct budget_measured){sum(profile, BUDGET_RATE, wanted, NULL) / seconds, NULL};
 }
 
+static bool is_of_calls(enum budget_metric metric)
+{
+    return metric != BUDGET_PEAK && metric != BUDGET_RESIDENT && !budget_is_leak(metric);
+}
+
 struct budget_measured budget_measure(const struct profile *profile,
                                       const struct budget_limit *limit, const bool *wanted,
                                       const bool *leaks)
 {
     if (limit->metric == BUDGET_RESIDENT)
         return resident(profile, wanted);
+    if (profile->pages && is_of_calls(limit->metric))
+        return (struct budget_measured){NAN, "--events=pages does not record what was allocated in all"};
     if (limit->metric == BUDGET_RATE)
         return rate(profile, limit, wanted);
     /* The high-water mark is the program's; paths have their share of it. */

@@ -37,9 +37,33 @@ struct job {
 
 /* ---- Starting ---- */
 
-static void run_child(struct job *job, char **argv, const char *library, int failure)
+/* What is preloaded: at most two. */
+struct libraries {
+    char recorder[PATH_MAX], allocator[PATH_MAX]; /* "": none of its own */
+};
+
+/* malloc is the recorder's, which goes on to that of the next library; or where pages are recorded,
+ * both are one. */
+static bool find_libraries(struct libraries *libraries, const struct record_options *options)
 {
-    launch_preload(library);
+    *libraries->allocator = '\0';
+    if (options->events)
+        return launch_find_library("record", "libtidemark-bfm.so", libraries->recorder);
+    return launch_find_library("record", "libtidemark.so", libraries->recorder) &&
+           (!options->allocator ||
+            launch_find_library("record", "libbfm.so", libraries->allocator));
+}
+
+static void preload(const struct libraries *libraries)
+{
+    if (*libraries->allocator)
+        launch_preload(libraries->allocator);
+    launch_preload(libraries->recorder);
+}
+
+static void run_child(struct job *job, char **argv, const struct libraries *libraries, int failure)
+{
+    preload(libraries);
     setenv(WIRE_SESSION_VARIABLE, collector_name(job->collector), 1);
     sigprocmask(SIG_SETMASK, &job->old_mask, NULL);
     execvp(argv[0], argv);
@@ -50,7 +74,7 @@ static void run_child(struct job *job, char **argv, const char *library, int fai
 }
 
 /* 0, or the exit status for a program that could not be started. */
-static int start_child(struct job *job, char **argv, const char *library)
+static int start_child(struct job *job, char **argv, const struct libraries *libraries)
 {
     int failure[2], error = 0;
     if (pipe2(failure, O_CLOEXEC) < 0 || (job->child = fork()) < 0) {
@@ -58,7 +82,7 @@ static int start_child(struct job *job, char **argv, const char *library)
         return OPTIONS_EXIT_FAILURE;
     }
     if (job->child == 0)
-        run_child(job, argv, library, failure[1]);
+        run_child(job, argv, libraries, failure[1]);
     close(failure[1]);
     ssize_t got;
     do
@@ -256,7 +280,7 @@ static void announce(const struct record_options *options, const struct launcher
  * does to its rank it does to the program itself: were we in between, a SIGKILL for the rank would
  * end us and leave the program. Returns the exit status for one that could not be started. */
 static int become_rank(const struct record_options *options, const struct launcher *rank,
-                       char **argv, const char *library)
+                       char **argv, const struct libraries *libraries)
 {
     char name[108];
     struct collector_options wanted = record_collector_options(options);
@@ -267,7 +291,7 @@ static int become_rank(const struct record_options *options, const struct launch
         return OPTIONS_EXIT_FAILURE;
     }
     announce(options, rank);
-    launch_preload(library);
+    preload(libraries);
     setenv(WIRE_SESSION_VARIABLE, name, 1);
     execvp(argv[0], argv);
     return launch_say_cannot("record", argv[0], errno);
@@ -286,8 +310,8 @@ int cmd_record(int argc, char **argv)
         refused = launch_refuse("record", argv[operand]);
     if (refused != 0)
         return refused;
-    char library[PATH_MAX];
-    if (!launch_find_library("record", "libtidemark.so", library))
+    struct libraries libraries;
+    if (!find_libraries(&libraries, &options))
         return OPTIONS_EXIT_FAILURE;
     if (options.job && job_place_prepare(options.job) < 0) {
         fprintf(stderr, "tidemark record: %s\n", profile_error());
@@ -296,7 +320,7 @@ int cmd_record(int argc, char **argv)
     struct launcher rank;
     launcher_of(&rank, getpid());
     if (options.job && rank.name)
-        return become_rank(&options, &rank, argv + operand, library);
+        return become_rank(&options, &rank, argv + operand, &libraries);
     struct job job = {.signals = -1};
     struct collector_options wanted = record_collector_options(&options);
     int status = watch_signals(&job);
@@ -306,7 +330,7 @@ int cmd_record(int argc, char **argv)
         fprintf(stderr, "tidemark record: cannot collect: %s\n", strerror(-status));
         return OPTIONS_EXIT_FAILURE;
     }
-    status = start_child(&job, argv + operand, library);
+    status = start_child(&job, argv + operand, &libraries);
     if (status != 0) {
         collector_close(job.collector);
         return status;

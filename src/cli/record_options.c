@@ -58,6 +58,14 @@ static const struct option_entry entries[] = {
      "record one allocation in every SIZE bytes on average, 512K say: costs next to nothing, and "
      "figures are estimates with error bars (default: record all)",
      TO(sample_bytes), false, NULL},
+    {"allocator", 0, OPTION_CHOICE, "own|bfm",
+     "the malloc that the program runs on: its own, or BFM, best fit with a bounded worst case "
+     "(default: own)",
+     TO(allocator), false, NULL},
+    {"events", 0, OPTION_CHOICE, "all|pages",
+     "with --allocator=bfm: every call, or only blocks of more than 512 bytes and one small block "
+     "for each 8 KiB of them: malloc is BFM's, unslowed; what is held is estimated (default: all)",
+     TO(events), false, NULL},
     OPTION_GROUP("When the collector cannot keep up"),
     {"on-full", 0, OPTION_CHOICE, "wait|drop",
      "a thread whose buffer is full waits, or drops events and counts them (default: wait)",
@@ -151,6 +159,25 @@ static int check_job(const struct record_options *options)
     return 0;
 }
 
+/* What goes with every call only. */
+static int check_pages(const struct record_options *options)
+{
+    const char *other = options->sample_bytes  ? "--sample draws from every call"
+                        : options->trace       ? "--trace keeps every call"
+                        : options->timed       ? "--timed times every call"
+                        : options->free_stacks ? "--free-stacks follows every free"
+                                               : NULL;
+    if (!options->events)
+        return 0;
+    if (!options->allocator)
+        return options_usage_error(&record_command, "--events=pages needs BFM, which tells of them: "
+                                   "give --allocator=bfm too");
+    if (other)
+        return options_usage_error(&record_command, "%s, --events=pages records few: choose one",
+                                   other);
+    return 0;
+}
+
 int record_options_check(const struct record_options *options)
 {
     enum trace_compression compression;
@@ -185,6 +212,9 @@ int record_options_check(const struct record_options *options)
     if (options->sample_bytes && options->timed)
         return options_usage_error(&record_command,
                                    "--timed times every call, --sample records few: choose one");
+    refused = check_pages(options);
+    if (refused != 0)
+        return refused;
     if (options->max_depth > UINT32_MAX)
         return options_usage_error(&record_command, "--max-depth is too large");
     return 0;
@@ -201,8 +231,14 @@ void record_options_from_environment(struct record_options *options)
     for (char *word = copy ? strtok(copy, " \t\n") : NULL; word && count < WORDS_MAX;
          word = strtok(NULL, " \t\n"))
         words[count++] = word;
-    if (options_parse(&record_command, count, words, options) < 0 ||
-        record_options_check(options) != 0) {
+    bool wrong = options_parse(&record_command, count, words, options) < 0 ||
+                 record_options_check(options) != 0;
+    if (!wrong && options->allocator) {
+        options_usage_error(&record_command, "a library that was preloaded by hand cannot change the "
+                            "allocator: preload libtidemark.so and libbfm.so, or libtidemark-bfm.so");
+        wrong = true;
+    }
+    if (wrong) {
         fprintf(stderr, "tidemark: recording as usual, without TIDEMARK_OPTIONS='%s'\n", text);
         *options = record_options_default();
     }

@@ -25,6 +25,8 @@ struct record_options {
     uint64_t ring_bytes;
     uint64_t exit_wait_ns;
     uint64_t sample_bytes; /* 0: not sampled */
+    int allocator;         /* 0: the program's own, 1: BFM */
+    int events;            /* 0: every call, 1: pages (wire.h) */
 };
 
 extern const struct options_command record_command;

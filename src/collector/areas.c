@@ -58,7 +58,8 @@ static bool is_ours(const struct smaps *smaps, size_t index)
     if (mapping->kind == SMAPS_BSS && index > 0)
         mapping--;
     const char *slash = strrchr(mapping->path, '/');
-    return slash && strncmp(slash + 1, "libtidemark.so", 14) == 0;
+    return slash && (strncmp(slash + 1, "libtidemark.so", 14) == 0 ||
+                     strncmp(slash + 1, "libtidemark-bfm.so", 18) == 0);
 }
 
 uint64_t areas_tool_rss(const struct smaps *smaps)

@@ -221,7 +221,8 @@ static void welcome(struct collector *collector, int fd, const struct ucred *pee
     pid_t parent = hello->reason == WIRE_HELLO_FORK ? (pid_t)hello->parent : 0;
     bool first = !collector->any;
     int pidfd = (int)syscall(SYS_pidfd_open, peer->pid, 0);
-    struct image *image = image_start(&collector->options, fd, peer->pid, parent, first);
+    struct image *image = image_start(&collector->options, fd, peer->pid, parent, hello->pages,
+                                      first);
     if (!image) {
         close(pidfd);
         return;

@@ -42,6 +42,7 @@
 
 struct image {
     struct collector_options options;
+    bool pages; /* are what it records (wire.h, "Pages") */
     int socket;
     pid_t pid, parent;
     bool first;
@@ -220,6 +221,10 @@ static void tell_description(struct image *image, take_fact *take)
     take(image, "on_full", image->options.drop ? "drop" : "wait", 0);
     if (image->options.sample_bytes)
         take(image, PROFILE_META_SAMPLE, NULL, (int64_t)image->options.sample_bytes);
+    if (image->pages) {
+        take(image, PROFILE_META_SAMPLE, NULL, WIRE_PAGE_BYTES);
+        take(image, PROFILE_META_PAGES, NULL, 1);
+    }
     if (image->options.free_stacks)
         take(image, PROFILE_META_FREE_STACKS, NULL, 1);
     if (image->options.timed)
@@ -842,6 +847,9 @@ static const char *unknown_blocks(const struct image *image)
     if (image->options.sample_bytes)
         return "recorded with --sample: what of the heap's pages belongs to live blocks cannot be "
                "told when most of them are not known";
+    if (image->pages)
+        return "recorded with --events=pages: what of the heap's pages belongs to live blocks cannot "
+               "be told when most of them are not known";
     return image->parent ? "the process was forked: which of the heap's pages belong to blocks that "
                            "it inherited is not known"
                          : NULL;
@@ -855,6 +863,8 @@ static void begin_replay(struct image *image, double tick_ns)
     if (image->options.timed)
         replay_know_times(replay);
     replay_sample(replay, image->options.sample_bytes);
+    if (image->pages)
+        replay_pages(replay);
     if (image->options.trace && take_place(image))
         begin_trace(image, tick_ns);
 }
@@ -931,8 +941,16 @@ static void image_free(struct image *image)
     free(image);
 }
 
+/* What else was asked for goes with recordings of every call only. */
+static void expect_pages(struct image *image)
+{
+    image->pages = true;
+    image->options.sample_bytes = 0;
+    image->options.free_stacks = image->options.timed = image->options.trace = false;
+}
+
 struct image *image_start(const struct collector_options *options, int socket, pid_t pid,
-                          pid_t parent, bool first)
+                          pid_t parent, bool pages, bool first)
 {
     struct image *image = calloc(1, sizeof *image);
     if (!image) {
@@ -940,6 +958,8 @@ struct image *image_start(const struct collector_options *options, int socket, p
         return NULL;
     }
     image->options = *options;
+    if (pages)
+        expect_pages(image);
     image->socket = socket;
     image->pid = pid;
     image->parent = parent;

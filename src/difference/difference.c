@@ -102,7 +102,9 @@ bool difference_counts(const struct difference_figure *figure)
 static double measure(const struct profile *profile, enum difference_norm norm)
 {
     if (norm == DIFFERENCE_PER_COUNT)
-        return (double)profile->program.total.alloc_count;
+        return profile->program.total.alloc_count == UINT64_MAX
+                   ? 0
+                   : (double)profile->program.total.alloc_count;
     return (double)facts_number(profile, PROFILE_META_DURATION);
 }
 
@@ -390,6 +392,11 @@ enum {
     TOTAL_DURATION,
 };
 
+static double known(uint64_t value)
+{
+    return value == UINT64_MAX ? NAN : (double)value;
+}
+
 static double total_of(const struct profile *profile, int which)
 {
     const struct call_metrics *total = &profile->program.total;
@@ -404,13 +411,13 @@ static double total_of(const struct profile *profile, int which)
     case TOTAL_LEFT_COUNT:
         return (double)total->live_count;
     case TOTAL_COUNT:
-        return (double)total->alloc_count;
+        return known(total->alloc_count);
     case TOTAL_BYTES:
-        return (double)total->alloc_bytes;
+        return known(total->alloc_bytes);
     case TOTAL_TEMPORARY:
-        return (double)total->temporary_count;
+        return known(total->temporary_count);
     case TOTAL_REALLOCS:
-        return (double)total->realloc_count;
+        return known(total->realloc_count);
     default:
         return profile_get(profile, PROFILE_META_DURATION)
                    ? (double)facts_number(profile, PROFILE_META_DURATION)

@@ -66,8 +66,9 @@ static void write_timeline(struct chrome *chrome)
         write_level(chrome, "resident", "bytes", at_ns, &bucket->physical);
         write_level(chrome, "virtual", "bytes", at_ns, &bucket->virt);
         write_level(chrome, "live blocks", "blocks", at_ns, &bucket->blocks);
-        write_counter(chrome, "allocations", "calls in the interval", (double)at_ns,
-                      bucket->alloc_count);
+        if (bucket->alloc_count != UINT64_MAX)
+            write_counter(chrome, "allocations", "calls in the interval", (double)at_ns,
+                          bucket->alloc_count);
     }
 }
 

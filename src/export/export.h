@@ -30,7 +30,9 @@ struct export_options {
 };
 
 /* Which options mean something to a format. */
-enum { EXPORT_USES_METRIC = 1, EXPORT_USES_INCLUSIVE = 2, EXPORT_USES_ROWS = 4 };
+enum { EXPORT_USES_METRIC = 1, EXPORT_USES_INCLUSIVE = 2, EXPORT_USES_ROWS = 4,
+       /* no option: it cannot do without what was allocated in all */
+       EXPORT_USES_CALLS = 8 };
 
 struct exporting;
 struct export_format {

@@ -9,6 +9,7 @@
 #define METRIC    EXPORT_USES_METRIC
 #define INCLUSIVE EXPORT_USES_INCLUSIVE
 #define ROWS      EXPORT_USES_ROWS
+#define CALLS     EXPORT_USES_CALLS
 
 const struct export_format export_formats[] = {
     {"pprof", ".pb.gz", "go tool pprof, pprof, Grafana, Polar Signals", METRIC, true, export_pprof},
@@ -16,8 +17,8 @@ const struct export_format export_formats[] = {
     {"speedscope", ".speedscope.json", "speedscope", METRIC, false, export_speedscope},
     {"callgrind", ".callgrind", "callgrind_annotate, KCachegrind", 0, false, export_callgrind},
     {"massif", ".massif", "ms_print, massif-visualizer", 0, false, export_massif},
-    {"heaptrack", ".heaptrack", "heaptrack_print, heaptrack_gui", 0, false, export_heaptrack},
-    {"dhat", ".dhat.json", "dh_view.html of valgrind, Firefox Profiler", 0, false, export_dhat},
+    {"heaptrack", ".heaptrack", "heaptrack_print, heaptrack_gui", CALLS, false, export_heaptrack},
+    {"dhat", ".dhat.json", "dh_view.html of valgrind, Firefox Profiler", CALLS, false, export_dhat},
     {"perfetto", ".perfetto-trace", "ui.perfetto.dev, trace_processor", 0, true, export_perfetto},
     {"chrome", ".chrome.json", "chrome://tracing, Firefox Profiler, Perfetto", 0, false,
      export_chrome},
@@ -85,6 +86,11 @@ static int check(struct exporting *exporting, const struct export_format *format
                            "%s was not recorded in this profile: choose "
                            "another --metric",
                            metric->name);
+    if (format->uses & CALLS && profile->pages)
+        return export_fail(exporting, -ENODATA,
+                           "%s files say what was allocated in all, which --events=pages does not "
+                           "record: choose another format, pprof or speedscope for example",
+                           format->name);
     return exporting->options->region ? check_region(exporting, format) : 0;
 }
 

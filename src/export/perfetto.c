@@ -184,6 +184,9 @@ static void write_timeline(struct perfetto *perfetto)
     write_level(perfetto, "resident", UNIT_BYTES, AT(physical));
     write_level(perfetto, "virtual", UNIT_BYTES, AT(virt));
     write_level(perfetto, "live blocks", UNIT_COUNT, AT(blocks));
+    const struct profile *profile = perfetto->exporting->profile;
+    if (profile->bucket_count && profile->buckets[0].alloc_count == UINT64_MAX)
+        return;
     write_rate(perfetto, "allocations per second", UNIT_COUNT, AT(alloc_count));
     write_rate(perfetto, "bytes allocated per second", UNIT_BYTES, AT(alloc_bytes));
 }
@@ -340,8 +343,8 @@ static bool add_sample(struct strbuf *dump, size_t site, const struct call_metri
                        bool at_peak)
 {
     struct strbuf made = STRBUF_INIT;
-    uint64_t blocks = metrics->alloc_count + metrics->realloc_count;
-    bool is_there = at_peak ? metrics->at_peak_bytes > 0 : blocks > 0;
+    uint64_t blocks = call_metrics_blocks(metrics);
+    bool is_there = at_peak ? metrics->at_peak_bytes > 0 : blocks > 0 && blocks != UINT64_MAX;
     if (!is_there)
         return false;
     proto_number(&made, SAMPLE_CALLSTACK, (uint64_t)site + 1);

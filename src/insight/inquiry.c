@@ -410,6 +410,9 @@ static void ask_all(struct inquiry *inquiry)
         inquiry->rule = rules[i].id;
         if (facts_imported_from(profile))
             inquiry_silent(inquiry, "the profile is another tool's recording, with what that kept");
+        else if (profile->pages && rules[i].of_calls)
+            inquiry_silent(inquiry, "not recorded: --events=pages knows what is held, not what was "
+                                    "allocated in all");
         else if (profile->has_program)
             rules[i].ask(inquiry);
         else

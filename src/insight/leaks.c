@@ -83,7 +83,7 @@ static struct growth growth_of(const struct inquiry *inquiry, const struct site 
             continue;
         growth.bytes += path->metrics.live_bytes;
         growth.blocks += path->metrics.live_count;
-        growth.made += blocks_of(&path->metrics);
+        growth.made = metric_sum(growth.made, blocks_of(&path->metrics));
         if (path->metrics.live_bytes > growth.largest_bytes) {
             growth.largest_bytes = path->metrics.live_bytes;
             growth.rise = rise;
@@ -122,7 +122,8 @@ static void report_growth(struct inquiry *inquiry, const struct site *site,
                   is_whole(inquiry->profile) ? "are never freed" : "are not freed so far");
     insight_add_bytes(insight, "live_bytes", growth.bytes);
     insight_add_count(insight, "live_count", growth.blocks);
-    insight_add_share(insight, "never_freed_share", share_of(growth.blocks, growth.made));
+    if (growth.made != UINT64_MAX)
+        insight_add_share(insight, "never_freed_share", share_of(growth.blocks, growth.made));
     insight_add_share(insight, "peak_share", insight->cost);
     insight_add_ratio(insight, "rise", growth.rise);
     if (inquiry->run_ns)

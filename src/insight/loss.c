@@ -29,6 +29,9 @@ static void title_loss(struct insight *insight, const struct profile *profile,
     else if (losses->replaced)
         insight_title(insight, "Frees were missed: %s allocation%s came where a block was alive",
                       human_exact(losses->replaced).text, losses->replaced == 1 ? "" : "s");
+    else if (profile->pages)
+        insight_title(insight, "Only large blocks and one small one for each %s were recorded: figures "
+                      "are estimates", human_bytes(losses->sample_bytes).text);
     else if (losses->sample_bytes)
         insight_title(insight,
                       "Only a sample was recorded, one allocation in %s: counts are "

@@ -37,6 +37,7 @@ struct inquiry {
 struct rule {
     const char *id;
     void (*ask)(struct inquiry *inquiry);
+    bool of_calls; /* asks what happened in all, which not every recording knows */
 };
 extern const struct rule rules[];
 extern const size_t rule_count;
@@ -109,11 +110,11 @@ void candidates_add(struct candidates *candidates, const struct site *site, uint
 /* Blocks ever made here. */
 static inline uint64_t blocks_of(const struct call_metrics *metrics)
 {
-    return metrics->alloc_count + metrics->realloc_count;
+    return call_metrics_blocks(metrics);
 }
 static inline uint64_t bytes_of(const struct call_metrics *metrics)
 {
-    return metrics->alloc_bytes + metrics->realloc_bytes;
+    return call_metrics_bytes(metrics);
 }
 static inline uint64_t mean_size(const struct call_metrics *metrics)
 {

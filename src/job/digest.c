@@ -168,8 +168,8 @@ static void take_figures(struct job_rank *rank, const struct profile *profile)
     rank->peak_ns = at_most(program->total.peak_ticks, INT64_MAX);
     rank->live_bytes = program->total.live_bytes;
     rank->live_count = program->total.live_count;
-    rank->alloc_bytes = program->total.alloc_bytes + program->total.realloc_bytes;
-    rank->alloc_count = program->total.alloc_count + program->total.realloc_count;
+    rank->alloc_bytes = call_metrics_bytes(&program->total);
+    rank->alloc_count = call_metrics_blocks(&program->total);
     rank->events = program->events;
     rank->lost_events = program->lost_events;
     if (!facts_resident_peak(profile, &rank->resident_peak_bytes))
@@ -261,8 +261,9 @@ static void add_to(struct taking *taking, uint32_t entry, const uint64_t figures
 static void take_site(struct taking *taking, struct job_rank *rank, const struct profile_site *site)
 {
     const struct call_metrics *metrics = &site->metrics;
+    uint64_t bytes = call_metrics_bytes(metrics);
     uint64_t figures[JOB_FIGURES] = {metrics->at_peak_bytes, metrics->live_bytes,
-                                     metrics->alloc_bytes + metrics->realloc_bytes};
+                                     bytes == UINT64_MAX ? 0 : bytes};
     struct frame_walk walk;
     if (!figures[0] && !figures[1] && !figures[2])
         return;

@@ -45,8 +45,8 @@ static void write_figures(struct json *json, const struct job_rank *rank)
     json_unsigned(json, "peak_ns", rank->peak_ns);
     json_unsigned(json, "live_bytes", rank->live_bytes);
     json_unsigned(json, "live_count", rank->live_count);
-    json_unsigned(json, "alloc_bytes", rank->alloc_bytes);
-    json_unsigned(json, "alloc_count", rank->alloc_count);
+    write_known(json, "alloc_bytes", rank->alloc_bytes);
+    write_known(json, "alloc_count", rank->alloc_count);
     json_unsigned(json, "lost_events", rank->lost_events);
     json_unsigned(json, "sample_bytes", rank->sample_bytes);
     json_unsigned(json, "mpi_peak_bytes", rank->mpi_peak_bytes);

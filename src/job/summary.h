@@ -62,7 +62,7 @@ struct job_rank {
     uint64_t start_unix_ns, duration_ns; /* 0: not known */
     uint64_t peak_bytes, peak_ns;        /* high-water mark of requested bytes, and when */
     uint64_t live_bytes, live_count;     /* at exit */
-    uint64_t alloc_bytes, alloc_count;   /* reallocations included */
+    uint64_t alloc_bytes, alloc_count;   /* reallocations included; JOB_UNKNOWN of pages */
     uint64_t events, lost_events;
     uint64_t mpi_peak_bytes; /* of peak_bytes, what MPI and what it calls held */
     /* from here on JOB_UNKNOWN where the recorder could not see it */

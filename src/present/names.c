@@ -208,6 +208,7 @@ bool name_is_library(const char *function, const char *linkage, const char *file
         "_Zda",          "_ZN10__cxxabiv1", NULL};
     static const char *const modules[] = {"libc.so",  "libc-",      "ld-linux",    "libstdc++.so",
                                           "libgcc_s", "libpthread", "libc++.so",   "libtidemark.so",
+                                          "libbfm.so", "libtidemark-bfm.so",
                                           "ld-2",     "ld-musl",    "libgfortran", NULL};
     /* What everybody calls a malloc that ends the program on failure, and its free, and what widely
      * used programs and libraries call theirs: the caller is the site. */

@@ -60,6 +60,9 @@ int profile_writer_commit(struct profile_writer *writer);
 #define PROFILE_META_SAMPLE                                                                        \
     "sample_bytes"                                /* integer: sampling interval; absent: every     \
                                                      allocation was recorded */
+/* integer 1, with a sampling interval of 8 KiB: what was recorded is one small block of each page
+ * record's worth, and all larger ones. What happened in all is not known, only what is held. */
+#define PROFILE_META_PAGES        "pages"
 #define PROFILE_META_FREE_STACKS  "free_stacks"   /* 1: frees came with call paths; else absent */
 /* Paths, one a line, of embedded sources that were newer than the module they belong to. */
 #define PROFILE_META_CHANGED_SOURCES "changed_sources"
@@ -350,6 +353,7 @@ struct profile {
     bool being_written; /* its writer lives: this is what was committed last */
     const char *damage; /* NULL, or a sentence about what could not be read: the rest is here */
     uint64_t sample_bytes; /* 0: every allocation was recorded */
+    bool pages;         /* the sample is of pages (PROFILE_META_PAGES) */
     bool has_program;   /* false: no metrics were committed yet, `program` is all zero */
     struct program_metrics program;
     size_t node_count;

@@ -651,6 +651,7 @@ static int read_with(struct reader *reader, void (*read)(struct reader *))
     profile->being_written = reader->source.being_written && !profile->complete;
     profile->bucket_ns = meta_number(profile, "bucket_ns");
     profile->sample_bytes = meta_number(profile, PROFILE_META_SAMPLE);
+    profile->pages = meta_number(profile, PROFILE_META_PAGES) == 1;
     return 0;
 }
 
@@ -758,6 +759,7 @@ static int read_supplement(struct reader *reader, size_t node_count, bool names_
     if (!reader->no_memory && !names_only)
         detail_read(reader);
     reader->profile->sample_bytes = meta_number(reader->profile, PROFILE_META_SAMPLE);
+    reader->profile->pages = meta_number(reader->profile, PROFILE_META_PAGES) == 1;
     return reader->no_memory ? profile_fail(-ENOMEM, "out of memory while reading %s", reader->path)
                              : 0;
 }

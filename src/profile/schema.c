@@ -76,6 +76,11 @@ _Static_assert(COUNT(schema_program_fields) * sizeof(uint64_t) + sizeof(struct c
     {                                                                                              \
         column, offsetof(struct thread_metrics, field), FIELD_PLAIN                                \
     }
+/* Not known of recordings of pages. */
+#define THREAD_CALLS(column, field)                                                                \
+    {                                                                                              \
+        column, offsetof(struct thread_metrics, field), FIELD_NONE                                 \
+    }
 #define THREAD_ADDED(column, field)                                                                \
     {                                                                                              \
         column, offsetof(struct thread_metrics, field), FIELD_ADDED                                \
@@ -83,10 +88,10 @@ _Static_assert(COUNT(schema_program_fields) * sizeof(uint64_t) + sizeof(struct c
 const struct field schema_thread_fields[] = {
     THREAD("start_ns", start_ticks),
     THREAD("end_ns", end_ticks),
-    THREAD("alloc_count", alloc_count),
-    THREAD("alloc_bytes", alloc_bytes),
-    THREAD("free_count", free_count),
-    THREAD("free_bytes", free_bytes),
+    THREAD_CALLS("alloc_count", alloc_count),
+    THREAD_CALLS("alloc_bytes", alloc_bytes),
+    THREAD_CALLS("free_count", free_count),
+    THREAD_CALLS("free_bytes", free_bytes),
     THREAD("waits", waits),
     THREAD("wait_ns", wait_ticks),
     THREAD_ADDED("malloc_count", malloc_count),
@@ -110,7 +115,7 @@ const size_t schema_thread_field_count = COUNT(schema_thread_fields);
 /* A level that was never sampled has min UINT64_MAX in the file's eyes: NULL (writer.c). */
 #define BUCKET(field)                                                                              \
     {                                                                                              \
-#field, offsetof(struct timeline_bucket, field), FIELD_PLAIN                               \
+#field, offsetof(struct timeline_bucket, field), FIELD_NONE                                \
     }
 #define LEVEL(level)                                                                               \
     {#level "_min", offsetof(struct timeline_bucket, level.min), FIELD_NONE},                      \

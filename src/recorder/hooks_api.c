@@ -8,6 +8,7 @@
 #include "api/provider.h"
 #include "base/probe.h"
 #include "recorder/names.h"
+#include "recorder/pages.h"
 #include "recorder/pause.h"
 #include "recorder/session.h"
 
@@ -107,11 +108,12 @@ API int api_reset_peak(enum tidemark_scope scope)
 
 /* ---- Pools ---- */
 
-/* The block itself goes out of the set of samples: what becomes of it is no event any more. */
+/* Not where pages are recorded: there a pool's chunk stays the block that it is.
+ * The block itself goes out of the set of samples: what becomes of it is no event any more. */
 API void api_pool_chunk(const void *chunk)
 {
     uintptr_t frame = HOOK_FRAME();
-    struct thread *thread = chunk ? hook_enter(frame) : NULL;
+    struct thread *thread = chunk && !PAGES ? hook_enter(frame) : NULL;
     if (thread && (!thread_sample_bytes || sampled_remove((uintptr_t)chunk)))
         record_short(thread, frame, WIRE_POOL_CHUNK, (uintptr_t)chunk);
 }
@@ -119,7 +121,7 @@ API void api_pool_chunk(const void *chunk)
 API void api_pool_alloc(const void *block, size_t size)
 {
     uintptr_t frame = HOOK_FRAME();
-    struct thread *thread = block ? hook_enter(frame) : NULL;
+    struct thread *thread = block && !PAGES ? hook_enter(frame) : NULL;
     if (!thread)
         return;
     struct unwind_start start = UNWIND_START_HERE();
@@ -131,7 +133,7 @@ API void api_pool_alloc(const void *block, size_t size)
 API void api_pool_free(const void *block)
 {
     uintptr_t frame = HOOK_FRAME();
-    struct thread *thread = block ? hook_enter(frame) : NULL;
+    struct thread *thread = block && !PAGES ? hook_enter(frame) : NULL;
     if (!thread)
         return;
     struct unwind_start start = UNWIND_START_HERE();

@@ -5,8 +5,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-bool hooks_free_stacks;
-
 /* Called by the loader before anything of ours has run: find the real functions first. */
 #define NEED_REAL()                                                                                \
     do {                                                                                           \

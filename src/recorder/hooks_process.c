@@ -33,6 +33,8 @@ HOOK void quick_exit(int status)
     __builtin_unreachable();
 }
 
+bool hooks_free_stacks;
+
 int dlclose(void *handle);
 HOOK int dlclose(void *handle)
 {

@@ -1,5 +1,6 @@
 /* Symbol lookup without dlsym; see real.h. Runs inside the profiled program: no malloc, no stdio. */
 #include "recorder/real.h"
+#include "recorder/pages.h"
 
 #include <elf.h>
 #include <link.h>
@@ -290,10 +291,11 @@ bool real_init(void)
     FIND(__longjmp_chk, "__longjmp_chk");
     struct search allocator = find("malloc"); /* last: it says that the others are there */
     void *found = allocator.found ? allocator.found : allocator.before;
-    add_module(found);
+    if (!PAGES) /* there malloc is our own */
+        add_module(found);
     /* One ahead of us that hands on to us (another profiler, the program's own): what operator new
      * asks of it comes to us from there, and is the operator's business all the same. */
-    if (allocator.before)
+    if (!PAGES && allocator.before)
         add_module(allocator.before);
     /* operator new[] ends in a jump to operator new: then the caller that we see is our own hook. */
     add_module((void *)real_init);

@@ -51,7 +51,8 @@ bool real_init(void);
 /* Whether the real malloc is the C library's own, which calls nothing that we hook. */
 bool real_is_libc(void);
 
-/* Whether `ip` is the allocator's own code: of the module that the real malloc lives in, or of an
+/* Whether `ip` is the allocator's own code: of the module that the real malloc lives in (of ours, where
+ * BFM is in it: pages.h), or of an
  * operator new or delete of another module. (Not all of that module: libstdc++ also makes the
  * exception that operator new throws.) */
 bool real_is_allocator(uintptr_t ip);

@@ -22,6 +22,7 @@
 #include "recorder/hooks.h"
 #include "recorder/instrument.h"
 #include "recorder/modules.h"
+#include "recorder/pages.h"
 #include "recorder/real.h"
 #include "recorder/sampled.h"
 #include "recorder/shared.h"
@@ -120,6 +121,7 @@ static bool join(const char *name, bool forked)
         .magic = WIRE_MAGIC,
         .reason = forked ? WIRE_HELLO_FORK : WIRE_HELLO_START,
         .parent = forked ? (uint32_t)getppid() : 0,
+        .pages = PAGES,
     };
     int memory = -1;
     if (send(fd, &hello, sizeof hello, MSG_NOSIGNAL) == sizeof hello)
@@ -161,7 +163,11 @@ static const struct unwind_host host = {
     .give_back = private_give_back,
     .map_nodes = shared_map_nodes,
     .publish_nodes = shared_publish_nodes,
+#ifdef TIDEMARK_PAGES
+    .saw_code = pages_saw_code,
+#else
     .saw_code = modules_saw_code,
+#endif
     .module_of = modules_start,
     .map_kept = private_map_kept,
 };
@@ -241,6 +247,10 @@ static bool begin_common(struct wire_header *header, bool forked)
     check_begin(mode_of(header->stacks));
     if (forked)
         modules_log_again();
+#ifdef TIDEMARK_PAGES
+    if (!forked && !pages_begin())
+        return false;
+#endif
     return true;
 }
 

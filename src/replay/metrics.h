@@ -61,6 +61,33 @@ static inline bool call_metrics_know_frees(const struct call_metrics *metrics)
     return metrics->freed_count != UINT64_MAX;
 }
 
+/* a + b; UINT64_MAX: not known, for one of them is not. */
+static inline uint64_t metric_sum(uint64_t a, uint64_t b)
+{
+    return a == UINT64_MAX || b == UINT64_MAX ? UINT64_MAX : a + b;
+}
+/* Blocks ever made here, and their requested bytes; UINT64_MAX: not known. */
+static inline uint64_t call_metrics_blocks(const struct call_metrics *metrics)
+{
+    return metric_sum(metrics->alloc_count, metrics->realloc_count);
+}
+static inline uint64_t call_metrics_bytes(const struct call_metrics *metrics)
+{
+    return metric_sum(metrics->alloc_bytes, metrics->realloc_bytes);
+}
+/* What happened in all is not known, only what is alive and was: of recordings of pages. */
+static inline void call_metrics_forget_calls(struct call_metrics *metrics)
+{
+    metrics->alloc_count = metrics->alloc_bytes = UINT64_MAX;
+    metrics->realloc_count = metrics->realloc_bytes = metrics->realloc_moved = UINT64_MAX;
+    metrics->free_count = metrics->free_bytes = UINT64_MAX;
+    metrics->failed_count = metrics->zero_count = metrics->aligned_count = UINT64_MAX;
+    metrics->temporary_count = metrics->slack_bytes = UINT64_MAX;
+    metrics->size_min = metrics->size_max = UINT64_MAX;
+    metrics->lifetime_min = metrics->lifetime_max = metrics->lifetime_sum = UINT64_MAX;
+    metrics->alloc_variance = UINT64_MAX;
+}
+
 /* Of one call path, with its number on the wire. */
 struct replay_site {
     uint32_t node;
@@ -107,14 +134,22 @@ struct timeline_bucket {
     struct timeline_level physical;  /* resident bytes of the program, the tool's own taken out */
     struct timeline_level virt;      /* virtual bytes, likewise */
     struct timeline_level tool;      /* resident bytes of the tool inside the program */
-    uint64_t alloc_count, alloc_bytes; /* allocations and reallocations in the interval */
+    /* allocations and reallocations in the interval; UINT64_MAX, all four: not known */
+    uint64_t alloc_count, alloc_bytes;
     uint64_t free_count, free_bytes;
 };
+
+static inline void timeline_bucket_forget_calls(struct timeline_bucket *bucket)
+{
+    bucket->alloc_count = bucket->alloc_bytes = UINT64_MAX;
+    bucket->free_count = bucket->free_bytes = UINT64_MAX;
+}
 
 struct thread_metrics {
     uint32_t tid;
     uint64_t start_ticks, end_ticks; /* end 0: still running at the end */
-    /* made by this thread; allocations and reallocations, and the blocks whose life they ended */
+    /* made by this thread; allocations and reallocations, and the blocks whose life they ended.
+     * UINT64_MAX, all four: not known */
     uint64_t alloc_count, alloc_bytes, free_count, free_bytes;
     uint64_t waits, wait_ticks; /* for the collector */
     /* From here on UINT64_MAX means not known (older files; calls that were not timed).
@@ -131,5 +166,14 @@ struct thread_metrics {
     uint64_t pool_count; /* its calls that cut a block from a pool: with the kinds above, alloc_count */
     char name[16]; /* as the kernel knows it; "": not known */
 };
+
+static inline void thread_metrics_forget_calls(struct thread_metrics *thread)
+{
+    thread->alloc_count = thread->alloc_bytes = UINT64_MAX;
+    thread->free_count = thread->free_bytes = UINT64_MAX;
+    thread->malloc_count = thread->calloc_count = thread->aligned_count = UINT64_MAX;
+    thread->new_count = thread->realloc_count = thread->pool_count = UINT64_MAX;
+    thread->freed_elsewhere_count = thread->freed_elsewhere_bytes = UINT64_MAX;
+}
 
 #endif

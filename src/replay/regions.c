@@ -127,6 +127,7 @@ static void begin(struct regions *regions, const struct sites *sites)
     if (sites->samples)
         sites_sample(&regions->cuts);
     regions->cuts.timed = sites->timed;
+    regions->cuts.levels_only = sites->levels_only;
 }
 
 static uint32_t region_of(struct regions *regions, uint32_t name, uint64_t now_ticks)

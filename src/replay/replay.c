@@ -63,6 +63,7 @@ struct replay {
     struct live_table owed;
     struct program_metrics program; /* but for `total`; live_peak_count as live_count */
     uint64_t sample_bytes;          /* 0: every allocation is in the records */
+    bool pages;                     /* the sample is of pages */
     uint32_t alloc_rest, free_rest; /* of the timeline, as a thread's */
     record_handler *const *handlers;
     struct mapped mapped;
@@ -82,6 +83,8 @@ EVENT struct weight weigh(const struct replay *replay, uint64_t size_bytes, uint
 {
     if (mode == EVERY)
         return (struct weight){1, size_bytes, slack_bytes, 0};
+    if (replay->pages)
+        return weight_of_page_block(size_bytes, slack_bytes);
     return weight_of_sample(replay->sample_bytes, size_bytes, slack_bytes);
 }
 
@@ -1292,6 +1295,13 @@ void replay_sample(struct replay *replay, uint64_t sample_bytes)
     sites_sample(&replay->sites);
 }
 
+void replay_pages(struct replay *replay)
+{
+    replay_sample(replay, WIRE_PAGE_BYTES);
+    replay->pages = true;
+    replay->sites.levels_only = true;
+}
+
 void replay_know_frees(struct replay *replay)
 {
     sites_know_frees(&replay->sites);
@@ -1389,6 +1399,11 @@ void replay_program(struct replay *replay, struct program_metrics *out)
         out->live_peak_count = out->total.live_count;
 }
 
+bool replay_knows_calls(const struct replay *replay)
+{
+    return !replay->pages;
+}
+
 size_t replay_thread_count(const struct replay *replay)
 {
     return replay->threads.count;
@@ -1442,6 +1457,8 @@ void replay_distributions(const struct replay *replay,
 {
     struct whole_rows whole = {visit, NULL, context};
 
+    if (replay->pages)
+        return;
     if (mode_of(replay) == SAMPLED)
         distributions_visit(replay->distributions, replay->timeline.shift, visit_whole_row, &whole);
     else
@@ -1464,6 +1481,8 @@ void replay_exchanges(const struct replay *replay,
 {
     struct whole_rows whole = {NULL, visit, context};
 
+    if (replay->pages)
+        return;
     if (mode_of(replay) == SAMPLED)
         exchanges_visit(&replay->exchanges, visit_whole_exchange, &whole);
     else

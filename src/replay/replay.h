@@ -55,6 +55,14 @@ void replay_know_times(struct replay *replay);
  * estimates of the peaks. Frees without a block are counted nowhere. */
 void replay_sample(struct replay *replay, uint64_t sample_bytes);
 
+/* The records are of pages (wire.h, "Pages"). Before the first of them. What is alive, and its peaks,
+ * are estimates as of a sample, with an interval of WIRE_PAGE_BYTES. What happened in all (counts and
+ * bytes of calls and frees, sizes, lifetimes, distributions, exchanges) is not known: UINT64_MAX, or no
+ * rows; but what replay_thread() and replay_timeline() give, which is nonsense then, is to be forgotten
+ * by who takes it (metrics.h). */
+void replay_pages(struct replay *replay);
+bool replay_knows_calls(const struct replay *replay);
+
 /* A thread begins to write events; returns the number of its stream for the calls below. A stream
  * (a ring of the wire) may serve one thread after the other: a second WIRE_THREAD_START in it begins
  * another thread, so numbers here are not indices of replay_thread(). Thread ids may come again. */

@@ -194,7 +194,7 @@ static void round_counts(const struct sites *sites, struct site_seed seed,
     out->free_count = lives - out->live_count;
 }
 
-void site_metrics(const struct sites *sites, uint32_t site, struct call_metrics *out)
+static void known_metrics(const struct sites *sites, uint32_t site, struct call_metrics *out)
 {
     const struct site_hot *hot = &sites->hot[site];
     const struct site_cold *cold = &sites->cold[site];
@@ -235,6 +235,13 @@ void site_metrics(const struct sites *sites, uint32_t site, struct call_metrics 
     sample_metrics(sites, site, behind, out);
     if (sites->samples)
         round_counts(sites, seed, out);
+}
+
+void site_metrics(const struct sites *sites, uint32_t site, struct call_metrics *out)
+{
+    known_metrics(sites, site, out);
+    if (sites->levels_only)
+        call_metrics_forget_calls(out);
 }
 
 bool site_settle(struct sites *sites, uint32_t site)
@@ -331,7 +338,7 @@ void sites_total(const struct sites *sites, struct call_metrics *out)
                                  .at_peak_variance = sampled};
     for (uint32_t site = 0; site < sites->count; site++) {
         struct call_metrics metrics;
-        site_metrics(sites, site, &metrics);
+        known_metrics(sites, site, &metrics);
         add_site(out, &metrics);
         if (sites->timed)
             add_times(out, &metrics);
@@ -340,4 +347,6 @@ void sites_total(const struct sites *sites, struct call_metrics *out)
         if (sites->samples)
             add_samples(out, &metrics);
     }
+    if (sites->levels_only)
+        call_metrics_forget_calls(out);
 }

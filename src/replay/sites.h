@@ -87,6 +87,7 @@ struct sites {
     uint32_t seed_count;
     uint32_t count;
     bool timed; /* how long calls took is told */
+    bool levels_only; /* what is alive is known, not what happened */
     uint64_t peak_number, crest_number;
     uint32_t **pages; /* by node: site number + 1, 0 if it has none; a page may be NULL */
     uint32_t page_count, pages_used;

@@ -2,6 +2,7 @@
 #include "replay/weight.h"
 
 #include <math.h>
+#include "wire/wire.h"
 
 struct weight weight_of_sample(uint64_t sample_bytes, uint64_t size_bytes, uint64_t slack_bytes)
 {
@@ -13,5 +14,21 @@ struct weight weight_of_sample(uint64_t sample_bytes, uint64_t size_bytes, uint6
         .bytes = (uint64_t)(size / p + 0.5),
         .slack_bytes = (uint64_t)((double)slack_bytes / p + 0.5),
         .variance = (uint64_t)(1024 * (1 - p) / (p * p) * part * part + 0.5),
+    };
+}
+
+struct weight weight_of_page_block(uint64_t size_bytes, uint64_t slack_bytes)
+{
+    uint64_t usable = size_bytes + slack_bytes, stands_for;
+    double part = (double)size_bytes / WIRE_PAGE_BYTES;
+
+    if (usable > WIRE_PAGE_BLOCK || !usable)
+        return (struct weight){1u << WEIGHT_SHIFT, size_bytes, slack_bytes, 0};
+    stands_for = WIRE_PAGE_BYTES / usable;
+    return (struct weight){
+        .count = stands_for << WEIGHT_SHIFT,
+        .bytes = size_bytes * stands_for,
+        .slack_bytes = slack_bytes * stands_for,
+        .variance = (uint64_t)(1024 * (double)(stands_for * (stands_for - 1)) * part * part + 0.5),
     };
 }

@@ -21,6 +21,10 @@ struct weight {
 /* Of a sampled block. */
 struct weight weight_of_sample(uint64_t sample_bytes, uint64_t size_bytes, uint64_t slack_bytes);
 
+/* Of a block of a recording of pages (wire.h, "Pages"). A small one stands for as many as a page
+ * record holds of its class, a large one for itself; the interval of the variance is the record. */
+struct weight weight_of_page_block(uint64_t size_bytes, uint64_t slack_bytes);
+
 static inline uint64_t weight_whole(uint64_t count)
 {
     return (count + (1u << (WEIGHT_SHIFT - 1))) >> WEIGHT_SHIFT;

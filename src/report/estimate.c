@@ -76,6 +76,12 @@ void estimate_add_unknown(struct strbuf *out, const struct profile *profile)
 void estimate_add_sentence(struct strbuf *out, const struct profile *profile)
 {
     uint64_t samples = profile->program.total.sample_count;
+    if (profile->pages) {
+        strbuf_addf(out, "blocks over 512 B and one small block for each %s of them; %s in all",
+                    human_bytes(profile->sample_bytes).text,
+                    human_exact(samples == UINT64_MAX ? 0 : samples).text);
+        return;
+    }
     strbuf_addf(out, "one allocation in every %s on average; %s sample%s",
                 human_bytes(profile->sample_bytes).text,
                 human_exact(samples == UINT64_MAX ? 0 : samples).text, samples == 1 ? "" : "s");

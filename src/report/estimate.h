@@ -36,7 +36,7 @@ bool estimate_is_empty(const struct profile *profile);
 /* "not known: nothing came into the sample; less than 1.50 MiB in all (95 %)" */
 void estimate_add_unknown(struct strbuf *out, const struct profile *profile);
 
-/* "one allocation in every 512 KiB on average; 1,234 samples" */
+/* "one allocation in every 512 KiB on average; 1,234 samples"; of pages, what those are */
 void estimate_add_sentence(struct strbuf *out, const struct profile *profile);
 
 #endif

@@ -84,6 +84,7 @@ static void write_sampling(struct writer *writer)
     }
     json_object(&writer->json, "sampled");
     json_unsigned(&writer->json, "interval_bytes", writer->profile->sample_bytes);
+    json_bool(&writer->json, "pages", writer->profile->pages);
     write_unsigned_if(writer, writer->profile->has_program, "samples",
                       writer->profile->program.total.sample_count);
     json_unsigned(&writer->json, "confidence_percent", 95);
@@ -241,10 +242,10 @@ static void write_timeline(struct writer *writer)
         write_level(writer, "physical", bucket->physical);
         write_level(writer, "virtual", bucket->virt);
         write_level(writer, "tool", bucket->tool);
-        json_unsigned(&writer->json, "alloc_count", bucket->alloc_count);
-        json_unsigned(&writer->json, "alloc_bytes", bucket->alloc_bytes);
-        json_unsigned(&writer->json, "free_count", bucket->free_count);
-        json_unsigned(&writer->json, "free_bytes", bucket->free_bytes);
+        write_unsigned_if(writer, bucket->alloc_count != UINT64_MAX, "alloc_count", bucket->alloc_count);
+        write_unsigned_if(writer, bucket->alloc_bytes != UINT64_MAX, "alloc_bytes", bucket->alloc_bytes);
+        write_unsigned_if(writer, bucket->free_count != UINT64_MAX, "free_count", bucket->free_count);
+        write_unsigned_if(writer, bucket->free_bytes != UINT64_MAX, "free_bytes", bucket->free_bytes);
         json_end(&writer->json);
     }
     json_end(&writer->json);

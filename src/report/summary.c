@@ -54,10 +54,13 @@ static void add_totals(struct summary *summary)
     strbuf_addf(&summary->out, " after %s", human_duration(total->peak_ticks).text);
     if (facts_resident_peak(summary->profile, &resident))
         strbuf_addf(&summary->out, "; resident %s", human_bytes(resident).text);
-    strbuf_addf(&summary->out, "\n  allocations  %s of ",
-                estimate_count(summary->profile, total->alloc_count).text);
-    add_bytes(summary, total->alloc_bytes, total->alloc_variance);
-    strbuf_addf(&summary->out, " in all\n  %-11s  ", facts_of_what_is_left(summary->profile));
+    if (total->alloc_count != UINT64_MAX) {
+        strbuf_addf(&summary->out, "\n  allocations  %s of ",
+                    estimate_count(summary->profile, total->alloc_count).text);
+        add_bytes(summary, total->alloc_bytes, total->alloc_variance);
+        strbuf_add_string(&summary->out, " in all");
+    }
+    strbuf_addf(&summary->out, "\n  %-11s  ", facts_of_what_is_left(summary->profile));
     if (total->live_count) {
         add_bytes(summary, total->live_bytes, total->live_variance);
         strbuf_addf(&summary->out, " in %s blocks",

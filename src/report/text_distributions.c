@@ -294,6 +294,10 @@ int section_reallocs(struct text *text)
 {
     const struct call_metrics *total = &text->profile->program.total;
     struct strbuf rest = STRBUF_INIT;
+    if (total->realloc_count == UINT64_MAX) {
+        part_title(text, "Reallocations", "not recorded");
+        return 0;
+    }
     strbuf_addf(&rest, "%s", human_exact(total->realloc_count).text);
     if (total->realloc_count)
         strbuf_addf(&rest, ", %s of them moved the block; sizes by powers of two",

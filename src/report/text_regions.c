@@ -26,15 +26,18 @@ static void add_region(struct text *text, uint32_t index)
     struct call_metrics total;
     uint64_t calls;
     profile_region_total(text->profile, index, &total);
-    calls = total.alloc_count + total.realloc_count;
+    calls = call_metrics_blocks(&total);
     part_cell(text, human_count(region->entered_count).text, TIMES);
     part_cell(text, human_duration(region->time_ns).text, CELL);
-    part_cell(text, estimate_count(text->profile, calls).text, CELL);
-    part_cell(text, human_bytes(total.alloc_bytes + total.realloc_bytes).text, CELL);
+    bool known = calls != UINT64_MAX;
+    part_cell(text, known ? estimate_count(text->profile, calls).text : "-", CELL);
+    part_cell(text, known ? human_bytes(call_metrics_bytes(&total)).text : "-", CELL);
     part_figure(text, human_bytes(region->peak_bytes).text, CELL);
     part_cell(text, human_bytes(total.live_bytes).text, CELL);
     part_cell(text,
-              calls ? human_percent((double)total.temporary_count, (double)calls).text : "-", CELL);
+              calls && known ? human_percent((double)total.temporary_count, (double)calls).text
+                             : "-",
+              CELL);
     strbuf_add_string(&text->out, "  ");
     text_add_safe_string(&text->out, region->name);
     if (region->unended_count)

@@ -76,8 +76,8 @@ static void add_thread(struct text *text, const struct thread_metrics *thread)
     part_cell(text, tid.data, TID);
     strbuf_add_char(&text->out, ' ');
     part_name(text, *name ? name : "-", name_columns(text));
-    part_figure(text, human_count(thread->alloc_count).text, CELL);
-    part_cell(text, human_bytes(thread->alloc_bytes).text, CELL);
+    part_figure(text, known_count(thread->alloc_count).text, CELL);
+    part_cell(text, known_bytes(thread->alloc_bytes).text, CELL);
     part_cell(text, known_bytes(thread->peak_bytes).text, CELL);
     part_cell(text, known_count(thread->freed_elsewhere_count).text, CELL);
     part_cell(text, known_bytes(thread->stack_deepest_bytes).text, CELL);
@@ -140,7 +140,10 @@ int section_threads(struct text *text)
     const struct profile *profile = text->profile;
     uint64_t *bytes = calloc(profile->thread_count + 1, sizeof *bytes);
     for (size_t i = 0; bytes && i < profile->thread_count; i++)
-        bytes[i] = profile->threads[i].alloc_bytes;
+        bytes[i] = profile->threads[i].alloc_bytes != UINT64_MAX ? profile->threads[i].alloc_bytes
+                   : profile->threads[i].peak_bytes != UINT64_MAX
+                       ? profile->threads[i].peak_bytes
+                       : 0;
     uint32_t *order = bytes ? order_values(bytes, profile->thread_count) : NULL;
     free(bytes);
     if (!order)

@@ -89,8 +89,8 @@ static struct top_row row_of(const struct top_model *model, size_t group)
         .group = group,
         .live_bytes = call->live_bytes,
         .live_count = call->live_count,
-        .alloc_count = call->alloc_count + call->realloc_count,
-        .alloc_bytes = call->alloc_bytes + call->realloc_bytes,
+        .alloc_count = call_metrics_blocks(call),
+        .alloc_bytes = call_metrics_bytes(call),
         .at_peak_bytes = call->at_peak_bytes,
     };
     row.name = owned(&safe);
@@ -114,7 +114,8 @@ static const struct top_before *before_of(const struct top_model *model, uint64_
 
 static double rate_between(const struct top_model *model, uint64_t now, uint64_t before)
 {
-    if (model->before_ns == UINT64_MAX || model->duration_ns <= model->before_ns)
+    if (model->before_ns == UINT64_MAX || model->duration_ns <= model->before_ns ||
+        now == UINT64_MAX)
         return NAN;
     /* An estimate may go back. */
     return now < before
@@ -172,8 +173,7 @@ static void keep_before(struct top_model *model)
     model->before_count = model->row_count;
     model->before_ns = model->duration_ns;
     model->before_live = model->profile->program.total.live_bytes;
-    model->before_allocs =
-        model->profile->program.total.alloc_count + model->profile->program.total.realloc_count;
+    model->before_allocs = call_metrics_blocks(&model->profile->program.total);
 }
 
 static int take(struct top_model *model, struct profile *profile, struct strbuf *why)
@@ -281,7 +281,17 @@ double top_model_growth(const struct top_model *model)
 double top_model_rate(const struct top_model *model)
 {
     const struct call_metrics *total = &model->profile->program.total;
-    return rate_between(model, total->alloc_count + total->realloc_count, model->before_allocs);
+    return rate_between(model, call_metrics_blocks(total), model->before_allocs);
+}
+
+struct human top_count(uint64_t count)
+{
+    return count == UINT64_MAX ? (struct human){"-"} : human_count(count);
+}
+
+struct human top_bytes(uint64_t bytes)
+{
+    return bytes == UINT64_MAX ? (struct human){"-"} : human_bytes(bytes);
 }
 
 void top_add_field(struct strbuf *out, const char *text)

@@ -5,13 +5,15 @@
 
 #include "profile/profile.h"
 #include "report/call_sites.h"
+#include "base/human.h"
+#include "replay/metrics.h"
 #include "top/top.h"
 
 struct top_row {
     uint64_t key;       /* names the site from one reading to the next */
     char *name, *place; /* safe; the place may be "" */
     size_t group;       /* into sites.groups */
-    uint64_t live_bytes, live_count, alloc_count, alloc_bytes, at_peak_bytes;
+    uint64_t live_bytes, live_count, alloc_count, alloc_bytes, at_peak_bytes; /* UINT64_MAX: unknown */
     double growth_bytes, rate; /* NAN: there is no look before */
 };
 
@@ -47,6 +49,9 @@ const struct top_row *top_model_find(const struct top_model *model, uint64_t key
 /* Of the program; NAN where there is no look before. */
 double top_model_growth(const struct top_model *model);
 double top_model_rate(const struct top_model *model);
+
+struct human top_count(uint64_t count); /* "-": not known */
+struct human top_bytes(uint64_t bytes);
 
 enum { TOP_FIGURE = 11, TOP_FIGURES = 4 }; /* columns of one; a row's */
 /* A figure of a row, or its title, at the right end of its column. */

@@ -17,7 +17,7 @@ static void add_row(struct strbuf *out, const struct top_row *row,
     top_add_field(out, human_bytes(row->live_bytes).text);
     top_add_field(out, growth.data);
     top_add_field(out, rate.data);
-    top_add_field(out, human_count(row->alloc_count).text);
+    top_add_field(out, top_count(row->alloc_count).text);
     strbuf_add_string(out, "  ");
     size_t room = options->style.columns > TOP_FIGURES * TOP_FIGURE + 30
                       ? options->style.columns - TOP_FIGURES * TOP_FIGURE - 2

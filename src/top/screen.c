@@ -178,9 +178,9 @@ static void add_row(struct strbuf *out, const struct screen *screen, const struc
     top_add_field(out, human_bytes(row->live_bytes).text);
     top_add_field(out, growth.data);
     top_add_field(out, rate.data);
-    top_add_field(out, screen->sort == TOP_BYTES  ? human_bytes(row->alloc_bytes).text
+    top_add_field(out, screen->sort == TOP_BYTES  ? top_bytes(row->alloc_bytes).text
                        : screen->sort == TOP_PEAK ? human_bytes(row->at_peak_bytes).text
-                                                  : human_count(row->alloc_count).text);
+                                                  : top_count(row->alloc_count).text);
     strbuf_add_string(out, "  ");
     strbuf_release(&growth);
     strbuf_release(&rate);
@@ -258,18 +258,18 @@ static void add_figures(struct strbuf *out, const struct top_model *model,
     }
     strbuf_addf(out, "\n  at peak   %s\n", human_bytes(row->at_peak_bytes).text);
     strbuf_addf(out, "  asked     for %2$s, in calls: %1$s, on average %3$s",
-                human_count(calls).text, human_bytes(row->alloc_bytes).text,
-                calls ? human_bytes(row->alloc_bytes / calls).text : "-");
+                top_count(calls).text, top_bytes(row->alloc_bytes).text,
+                calls && calls != UINT64_MAX ? human_bytes(row->alloc_bytes / calls).text : "-");
     if (!isnan(row->rate)) {
         strbuf_add_string(out, "; ");
         top_add_rate(out, row->rate);
     }
-    strbuf_addf(out, "\n  freed     blocks: %s", human_count(call->free_count).text);
-    if (call->free_count)
+    strbuf_addf(out, "\n  freed     blocks: %s", top_count(call->free_count).text);
+    if (call->free_count && call->free_count != UINT64_MAX)
         strbuf_addf(out, " after %s on average",
                     human_duration(call->lifetime_sum / call->free_count).text);
     strbuf_addf(out, "; freed at once: %s\n  paths     %s\n",
-                human_count(call->temporary_count).text,
+                top_count(call->temporary_count).text,
                 human_count(model->sites.groups[row->group].count).text);
 }
 

@@ -416,3 +416,8 @@ size_t paths_ips(uint32_t node, uintptr_t *ips, size_t max)
     }
     return count;
 }
+
+uint32_t paths_parent(uint32_t node)
+{
+    return node ? node_at(node)->parent : 0;
+}

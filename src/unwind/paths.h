@@ -25,5 +25,6 @@ uint32_t paths_child(uint32_t parent, uint64_t hash, uintptr_t ip);
 void paths_retire(uintptr_t lo, uintptr_t hi);
 
 size_t paths_ips(uint32_t node, uintptr_t *ips, size_t max);
+uint32_t paths_parent(uint32_t node);
 
 #endif

@@ -236,3 +236,8 @@ size_t unwind_path_ips(uint32_t node, uintptr_t *ips, size_t max)
 {
     return paths_ips(node, ips, max);
 }
+
+uint32_t unwind_path_caller(uint32_t node)
+{
+    return paths_parent(node);
+}

@@ -76,6 +76,9 @@ uint64_t unwind_failures(const struct unwind_memory *memory);
  * checks and tests. */
 size_t unwind_path_ips(uint32_t node, uintptr_t *ips, size_t max);
 
+/* The path without its innermost frame; 0: there was no other. */
+uint32_t unwind_path_caller(uint32_t node);
+
 /* Code in [lo, hi) has been unloaded: drops rules and remembered frames, retires the path nodes
  * that lead through it (their numbers stay valid, new captures get new numbers). */
 void unwind_code_gone(uintptr_t lo, uintptr_t hi);

@@ -22,7 +22,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define WIRE_MAGIC           0x355458414d444954ull /* changes with the layout */
+#define WIRE_MAGIC           0x365458414d444954ull /* changes with the layout */
 #define WIRE_CHUNK_BYTES     (1u << 20)
 #define WIRE_MAX_CHUNKS      16384u /* 16 GiB */
 #define WIRE_RINGS_PER_CHUNK (WIRE_CHUNK_BYTES / sizeof(struct wire_ring))
@@ -230,6 +230,16 @@ struct wire_ring {
  * old block's life is over, with it and size 0 if the call failed. Failed calls are drawn by the
  * size that they asked for. All other events are recorded in full. */
 
+/* ---- Pages ---------------------------------------------------------------------------------
+ *
+ * Where the recorder has BFM in it (src/recorder/pages.h) a block of more than WIRE_PAGE_BLOCK usable
+ * bytes (size and slack together) is recorded as ever, if by WIRE_MALLOC whatever the call was. Of
+ * smaller ones it is one in every WIRE_PAGE_BYTES / usable: of each class of sizes as many as fit into
+ * a page record of BFM's, without regard to who takes and frees them. A reallocation that moves a
+ * block is a free and an allocation. What becomes of other blocks is not told. */
+#define WIRE_PAGE_BYTES 8192u
+#define WIRE_PAGE_BLOCK 512u
+
 /* ---- Call paths ---------------------------------------------------------------------------- */
 
 /* One frame of a call path. Node 0 is the root and stands for "no path". Written once, by the
@@ -385,6 +395,8 @@ struct wire_hello {
     uint64_t magic;
     uint32_t reason; /* enum wire_hello_reason */
     uint32_t parent; /* pid of the parent of a fork, else 0 */
+    uint32_t pages;  /* 1: what is recorded are pages ("Pages") */
+    uint32_t reserved;
 };
 
 struct wire_welcome {

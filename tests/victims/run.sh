@@ -38,7 +38,7 @@ allocates() { # DATABASE FUNCTION: does it have allocations of its own in this p
     sqlite3 "$1" "SELECT count(*) FROM site JOIN path ON path.id = site.path
         JOIN location_frame USING (location) JOIN function ON function.id = location_frame.function
         WHERE function.name IN ('$2', '$2(void)', '$2()')
-        AND alloc_count > 0" | grep -qv '^0$'
+        AND coalesce(alloc_count, sample_count) > 0" | grep -qv '^0$'
 }
 
 sections=$(awk '$1 == "process" { print $2 ":" $3 }' "$expect")

@@ -283,7 +283,7 @@ static void wrong_frees_end_the_program(void **unused)
 /* ---- events ---- */
 
 struct heard {
-    unsigned of_kind[6];
+    unsigned of_kind[BFM_SAMPLE_RESIZED + 1];
     long records;
     size_t block_bytes;
     const void *caller;
@@ -337,6 +337,63 @@ static void the_hook_hears_what_changes_hands(void **unused)
     assert_int_equal(bfm_set_hook(NULL, NULL), 0);
 }
 
+/* Who keeps blocks is told from who takes and frees many in between: the samples that live are the
+ * keeper's, so many as its blocks fill records. */
+enum { KEPT = 40000, BETWEEN = 7 };
+
+struct holdings {
+    size_t samples[2]; /* of blocks of 40 bytes, and of 48, which are one class */
+};
+
+static void hold(const struct bfm_event *event, void *context)
+{
+    struct holdings *holdings = context;
+    static const void *lives[4096];
+    static unsigned char of[4096];
+    unsigned i = 0;
+
+    if (event->kind == BFM_SAMPLE_TAKEN) {
+        while (lives[i])
+            i++;
+        lives[i] = event->address;
+        of[i] = event->block_bytes == 48;
+        holdings->samples[of[i]]++;
+        assert_int_equal(event->bytes, 48);
+        assert_non_null(event->caller);
+        assert_non_null(event->caller_stack);
+    } else if (event->kind == BFM_SAMPLE_RETURNED) {
+        while (lives[i] != event->address)
+            assert_true(++i < 4096);
+        lives[i] = NULL;
+        holdings->samples[of[i]]--;
+    }
+}
+
+static void samples_are_their_owners(void **unused)
+{
+    static struct holdings holdings;
+    static void *kept[KEPT];
+    size_t blocks = 8192 / 48;
+
+    (void)unused;
+    assert_int_equal(bfm_set_hook(hold, &holdings), 0);
+    for (unsigned i = 0; i < KEPT; i++) {
+        void *between[BETWEEN];
+        for (unsigned k = 0; k < BETWEEN; k++)
+            between[k] = bfm_malloc(40);
+        kept[i] = bfm_malloc(48);
+        for (unsigned k = BETWEEN; k--;)
+            bfm_free(between[k]);
+    }
+    assert_in_range(holdings.samples[1] * blocks, KEPT * 97 / 100, KEPT * 103 / 100);
+    assert_in_range(holdings.samples[0], 0, 3);
+    for (unsigned i = 0; i < KEPT; i++)
+        bfm_free(kept[i]);
+    assert_int_equal(holdings.samples[1], 0);
+    assert_int_equal(bfm_set_hook(NULL, NULL), 0);
+    assert_null(bfm_check(NULL));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -349,6 +406,7 @@ int main(void)
         cmocka_unit_test(without_memory_nothing_breaks),
         cmocka_unit_test(wrong_frees_end_the_program),
         cmocka_unit_test(the_hook_hears_what_changes_hands),
+        cmocka_unit_test(samples_are_their_owners),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -160,6 +160,87 @@ static void zeros_stay_zeros(void **unused)
     model_free_all(&model);
 }
 
+/* What the hook was told of and still lives: addresses in a table with gaps. */
+enum { TOLD = 1 << 14 };
+static const void *told[TOLD];
+static unsigned told_samples, told_blocks;
+
+static unsigned told_at(const void *address)
+{
+    unsigned at = (unsigned)((uintptr_t)address / 16) * 0x9E3779B1u >> 18;
+
+    while (told[at] && told[at] != address)
+        at = (at + 1) % TOLD;
+    return at;
+}
+
+static void forget_told(unsigned at)
+{
+    told[at] = NULL;
+    for (unsigned i = (at + 1) % TOLD; told[i]; i = (i + 1) % TOLD) {
+        const void *address = told[i];
+        told[i] = NULL;
+        told[told_at(address)] = address;
+    }
+}
+
+static void hear(const struct bfm_event *event, void *unused)
+{
+    unsigned at = told_at(event->address);
+
+    (void)unused;
+    switch (event->kind) {
+    case BFM_SAMPLE_TAKEN:
+    case BFM_BLOCK_TAKEN:
+        if (told[at])
+            abort(); /* told twice */
+        told[at] = event->address;
+        ++*(event->kind == BFM_BLOCK_TAKEN ? &told_blocks : &told_samples);
+        break;
+    case BFM_SAMPLE_RETURNED:
+    case BFM_BLOCK_RETURNED:
+        if (!told[at])
+            abort(); /* not told when it was taken */
+        forget_told(at);
+        --*(event->kind == BFM_BLOCK_RETURNED ? &told_blocks : &told_samples);
+        break;
+    case BFM_SAMPLE_RESIZED:
+    case BFM_BLOCK_RESIZED:
+        if (!told[at])
+            abort();
+        break;
+    default:
+        break;
+    }
+}
+
+static void what_is_told_is_what_lives(void **unused)
+{
+    unsigned large = 0, expected = 0;
+
+    (void)unused;
+    assert_int_equal(bfm_set_hook(hear, NULL), 0);
+    for (int i = 0; i < 200; i++)
+        random_calls(&model, 60, 40, i % 3 ? small_size : model_size);
+    random_calls(&model, MODEL_BLOCKS, 60000, small_size);
+    random_calls(&model, MODEL_BLOCKS, 20000, model_size);
+    for (unsigned i = 0; i < MODEL_BLOCKS; i++)
+        if (model.blocks[i].at) {
+            size_t usable = bfm_malloc_usable_size(model.blocks[i].at);
+            large += usable > 512;
+            expected += usable <= 512 ? (unsigned)usable : 0;
+        }
+    assert_int_equal(told_blocks, large);
+    assert_true(told_samples * 8192 > expected / 2 && told_samples * 8192 < expected * 2);
+    model_free_all(&model);
+    assert_int_equal(told_blocks, 0);
+    assert_int_equal(told_samples, 0);
+    model_verify(&model);
+    assert_int_equal(bfm_set_hook(NULL, NULL), 0);
+    random_calls(&model, MODEL_BLOCKS, 20000, small_size);
+    model_free_all(&model);
+}
+
 static void all_comes_back(void **unused)
 {
     struct bfm_statistics statistics = {.size = sizeof statistics};
@@ -183,6 +264,7 @@ int main(void)
         cmocka_unit_test(every_step_is_sound), cmocka_unit_test(random_streams),
         cmocka_unit_test(checkerboards),       cmocka_unit_test(pages_change_hands),
         cmocka_unit_test(independent_heaps),   cmocka_unit_test(zeros_stay_zeros),
+        cmocka_unit_test(what_is_told_is_what_lives),
         cmocka_unit_test(all_comes_back),
     };
     const char *given = getenv("TIDEMARK_TEST_SEED");

@@ -249,12 +249,33 @@ static void what_others_free_is_used_again(void **unused)
     assert_null(bfm_check(NULL));
 }
 
+/* The same while events are told: each block that is taken is returned, whoever does it. */
+static _Atomic long told;
+
+static void hear(const struct bfm_event *event, void *unused)
+{
+    (void)unused;
+    told += event->kind == BFM_SAMPLE_TAKEN || event->kind == BFM_BLOCK_TAKEN;
+    told -= event->kind == BFM_SAMPLE_RETURNED || event->kind == BFM_BLOCK_RETURNED;
+}
+
+static void what_is_told_passes_between_threads(void **unused)
+{
+    assert_int_equal(bfm_set_hook(hear, NULL), 0);
+    blocks_pass_between_threads(unused);
+    children_of_a_fork_allocate(unused);
+    what_others_free_is_used_again(unused);
+    assert_int_equal(told, 0);
+    assert_int_equal(bfm_set_hook(NULL, NULL), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(blocks_pass_between_threads), cmocka_unit_test(threads_come_and_go),
         cmocka_unit_test(destructors_may_allocate),    cmocka_unit_test(children_of_a_fork_allocate),
         cmocka_unit_test(what_others_free_is_used_again),
+        cmocka_unit_test(what_is_told_passes_between_threads),
     };
     const char *given = getenv("TIDEMARK_TEST_SEED");
 
