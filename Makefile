@@ -1,10 +1,11 @@
 # The front door: everything else is CMake and ctest. `make` alone says what there is.
 .POSIX:
 .DEFAULT_GOAL = help
-.PHONY: help demo build check check-asan check-tsan check-world bench install clean
+.PHONY: help demo build check check-asan check-tsan check-world fuzz bench install uninstall clean
 
 PREFIX = /usr/local
 JOBS = $$(nproc)
+SECONDS_EACH = 600
 TIDEMARK = build/release/bin/tidemark
 CTEST = ctest --output-on-failure --no-tests=error
 
@@ -13,8 +14,10 @@ help:
 	@echo 'make build    build (release) into build/release'
 	@echo 'make check    every test; the units again under AddressSanitizer and ThreadSanitizer'
 	@echo 'make check-world  forty real programs of Debian'"'"'s under record (installs them; doc/WORLD.md)'
+	@echo 'make fuzz     ten minutes of each fuzzer (doc/FUZZING.md)'
 	@echo 'make bench    the benchmarks'
 	@echo 'make install  into PREFIX (now $(PREFIX)); DESTDIR works'
+	@echo 'make uninstall  what make install put there is taken away again'
 	@echo 'make clean    remove build/'
 
 # What needs no tests leaves them out: no test packages are asked for.
@@ -56,6 +59,12 @@ check-world:
 	cmake --build --preset release -j $(JOBS)
 	@INSTALL=1 tests/world/run.sh
 
+fuzz:
+	@tools/setup.sh build test
+	cmake --preset fuzz
+	cmake --build --preset fuzz -j $(JOBS)
+	@tools/fuzz.sh $(SECONDS_EACH)
+
 bench:
 	@tools/setup.sh build test
 	@tools/web.sh
@@ -65,6 +74,9 @@ bench:
 
 install: build
 	cmake --install build/release --prefix $(PREFIX)
+
+uninstall:
+	cmake --build build/release --target uninstall
 
 clean:
 	rm -rf build

@@ -1,10 +1,5 @@
-/* Fuzz target: the input is a module that begins with its .eh_frame_hdr; its first two bytes choose
- * the pc. For libFuzzer:
- *   clang -fsanitize=fuzzer,address -D_GNU_SOURCE -Isrc fuzz/fuzz_cfi.c src/unwind/{cfi,rare,stack,\
- *         modules}.c -o fuzz_cfi && ./fuzz_cfi fuzz/corpus/cfi
- * With FUZZ_REPLAY it has a main that replays files, and runs in ctest. */
+/* Any bytes as a module that begins with its .eh_frame_hdr; the first two choose the pc. */
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "unwind/rare.h"
@@ -48,30 +43,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     (void)data;
     (void)bytes;
     return 0;
-}
-#endif
-
-#ifdef FUZZ_REPLAY
-static int replay(const char *path)
-{
-    static uint8_t data[1 << 20];
-    FILE *file = fopen(path, "rb");
-    size_t bytes;
-    if (!file) {
-        perror(path);
-        return 1;
-    }
-    bytes = fread(data, 1, sizeof data, file);
-    fclose(file);
-    return LLVMFuzzerTestOneInput(data, bytes);
-}
-
-int main(int argc, char **argv)
-{
-    int failed = argc < 2;
-    for (int i = 1; i < argc; i++) {
-        failed |= replay(argv[i]);
-    }
-    return failed;
 }
 #endif

@@ -50,6 +50,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const char *rest;
     if (route.kind == ROUTE_RESOURCE && route_window(route.name, &from, &to, &rest))
         must(from <= to && rest > route.name && rest < route.name + strlen(route.name));
+    if (route.kind == ROUTE_RESOURCE && route_region(route.name, &from, &rest))
+        must(rest > route.name && rest < route.name + strlen(route.name));
     rest = text;
     if (route_number(&rest, &from))
         must(rest > text && rest <= text + 19 && from < UINT64_C(10000000000000000000));

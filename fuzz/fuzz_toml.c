@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "budget/toml.h"
+#include "base/toml.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -39,6 +39,7 @@ mpich           MPI victims run under MPICH, which may be there beside the other
 libmpich-dev    and are built with it
 libunwind8      the oracle of call paths: every capture is compared (50 kB)
 valgrind        the oracle: allocation counts and peaks
+systemtap-sdt-dev  SDT probes are built in where it is there
 libxml2-utils   xmllint: tests look into JUnit reports
 meson           tests build the example of a memory budget with it
 libgoogle-perftools-dev  programs linked with tcmalloc

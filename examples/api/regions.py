@@ -6,7 +6,7 @@ import contextlib
 import ctypes
 import os
 
-_library = ctypes.CDLL(os.environ.get("TIDEMARK_API", "libtidemark-api.so.1"))
+_library = ctypes.CDLL(os.environ.get("TIDEMARK_API", "libtidemark-api.so.0"))
 _library.tidemark_current.restype = ctypes.c_uint64
 UNKNOWN = 2**64 - 1
 

@@ -10,8 +10,7 @@
  * Link with -ltidemark-api (pkg-config tidemark, CMake Tidemark::tidemark). Where the program is not
  * recorded each call is a load and a branch and does nothing; what asks for a figure says that it is
  * not known. Under `tidemark record` marks, regions and pools go to the profile, and its collector
- * answers for counters; a library that counts in the program itself may answer instead (it exports
- * the table tidemark_counter_1).
+ * answers for counters; `tidemark count` (libtidemark-count.so) counts in the program itself.
  *
  * All functions may be called from any thread, before main and after exit. Those of "Marks and
  * regions" and of "Pools" may be called from signal handlers too. errno is kept. Names are UTF-8,
@@ -27,6 +26,16 @@
 extern "C" {
 #endif
 
+/* Not through the PLT, which would be half of what a call costs where nobody profiles. */
+#if defined(__has_attribute)
+#if __has_attribute(noplt)
+#define TIDEMARK_FUNCTION __attribute__((noplt))
+#endif
+#endif
+#ifndef TIDEMARK_FUNCTION
+#define TIDEMARK_FUNCTION
+#endif
+
 #define TIDEMARK_NAME_BYTES 59
 
 /* A figure that nobody knows. Never 0. */
@@ -35,7 +44,7 @@ extern "C" {
 /* ---- Marks and regions ---------------------------------------------------------------------- */
 
 /* A moment with a name. Names may come again: they are numbered. */
-void tidemark_mark(const char *name);
+TIDEMARK_FUNCTION void tidemark_mark(const char *name);
 
 /* A region is a stretch of one thread's work with a name. What the thread allocates in it is the
  * region's, for ever: when it is freed later, in the region or outside it, in this thread or
@@ -47,24 +56,24 @@ void tidemark_mark(const char *name);
  * the innermost, whichever it is. An end without a beginning in this thread changes nothing and is
  * counted. A thread's end closes its regions, as not ended. The child of a fork starts without any.
  * A name that is open already may be begun again (recursion): its blocks and its time count once. */
-void tidemark_region_begin(const char *name);
-void tidemark_region_end(const char *name);
+TIDEMARK_FUNCTION void tidemark_region_begin(const char *name);
+TIDEMARK_FUNCTION void tidemark_region_end(const char *name);
 
 /* ---- Recording ------------------------------------------------------------------------------ */
 
 /* 1: this process is being recorded with call paths (tidemark record); else 0. */
-int tidemark_is_recording(void);
+TIDEMARK_FUNCTION int tidemark_is_recording(void);
 
 /* Between these no thread's new blocks are recorded. They nest. Blocks that were recorded before
  * are followed on: their release is recorded; a realloc of one ends its recorded life. Marks and
  * regions are recorded all the same. */
-void tidemark_pause(void);
-void tidemark_resume(void);
+TIDEMARK_FUNCTION void tidemark_pause(void);
+TIDEMARK_FUNCTION void tidemark_resume(void);
 
 /* Makes a mark, and has the process looked at now: what is resident, by kind and by call path, goes
  * into the profile under this name, and the profile on disk is brought up to date. Waits until the
  * look is over, 10 s at most. 0; -ENODATA: not recorded; -ETIMEDOUT. Not from signal handlers. */
-int tidemark_snapshot(const char *name);
+TIDEMARK_FUNCTION int tidemark_snapshot(const char *name);
 
 /* ---- Counters ------------------------------------------------------------------------------- */
 
@@ -73,7 +82,8 @@ enum tidemark_scope {
     TIDEMARK_THREAD = 1, /* the calling thread: of the blocks that it allocated, whoever freed some */
 };
 
-/* In bytes as requested, exactly; TIDEMARK_UNKNOWN where that is not known. */
+/* In bytes as requested, exactly; TIDEMARK_UNKNOWN where that is not known: of threads `tidemark
+ * count` knows total and count only, once there are two, the recorder all but live_count. */
 struct tidemark_counters {
     size_t struct_bytes;    /* sizeof(struct tidemark_counters), set by the caller */
     uint64_t current_bytes; /* allocated and not freed */
@@ -91,28 +101,31 @@ struct tidemark_counters {
 /* 0; -ENODATA: nobody counts, and all figures are TIDEMARK_UNKNOWN; -ETIMEDOUT; -EINVAL. Where the
  * process is recorded the collector answers, which takes some ten microseconds (of a sample,
  * `tidemark record --sample`, the figures are estimates). Not from signal handlers. */
-int tidemark_read_counters(enum tidemark_scope scope, struct tidemark_counters *counters);
+TIDEMARK_FUNCTION int tidemark_read_counters(enum tidemark_scope scope,
+                                             struct tidemark_counters *counters);
 
 /* One figure of the process; TIDEMARK_UNKNOWN where nobody counts. */
-uint64_t tidemark_current(void);
-uint64_t tidemark_peak(void);
-uint64_t tidemark_total(void);
-uint64_t tidemark_count(void);
+TIDEMARK_FUNCTION uint64_t tidemark_current(void);
+TIDEMARK_FUNCTION uint64_t tidemark_peak(void);
+TIDEMARK_FUNCTION uint64_t tidemark_total(void);
+TIDEMARK_FUNCTION uint64_t tidemark_count(void);
 
-/* From here on peak_bytes is the most since now. Of the profile it changes nothing. 0 or as above. */
-int tidemark_reset_peak(enum tidemark_scope scope);
+/* From here on peak_bytes is the most since now. Of the profile it changes nothing. 0, -ENOTSUP:
+ * this peak is not known, or as above. */
+TIDEMARK_FUNCTION int tidemark_reset_peak(enum tidemark_scope scope);
 
 /* Called after every change of the process's current_bytes, in the thread that made it, with what
  * was allocated (positive) or freed (negative) and what is current then. A realloc is two calls.
  * Within the call nothing is reported, so it may allocate. NULL: no more; a call under way in
  * another thread may still end. 0; -ENODATA: nobody counts; -ENOTSUP: whoever counts sees no single
- * changes in the program (`tidemark record` does not: the counting is done outside). */
+ * changes in the program (`tidemark record` does not: the counting is done outside), or threads
+ * have begun to count apart before anybody asked (link with the shared library). */
 typedef void tidemark_change(void *context, int64_t change_bytes, uint64_t current_bytes);
-int tidemark_on_change(tidemark_change *callback, void *context);
+TIDEMARK_FUNCTION int tidemark_on_change(tidemark_change *callback, void *context);
 
 /* Writes one line with the process's counters to a file descriptor:
  * "tidemark ### current 4,096, peak 1,052,672, total 2,105,344, count 12". 0 or -errno. */
-int tidemark_print_status(int fd);
+TIDEMARK_FUNCTION int tidemark_print_status(int fd);
 
 /* ---- Pools ---------------------------------------------------------------------------------- */
 
@@ -123,10 +136,10 @@ int tidemark_print_status(int fd);
  * A piece that comes from malloc is a block already: tidemark_pool_chunk() says that it is a pool's
  * from now on. It counts no more then, only what is cut from it does, and so nothing counts twice;
  * its own free() later is no event. Pieces from mmap need not be announced. */
-void tidemark_pool_chunk(const void *chunk);
-void tidemark_pool_alloc(const void *block, size_t bytes);
+TIDEMARK_FUNCTION void tidemark_pool_chunk(const void *chunk);
+TIDEMARK_FUNCTION void tidemark_pool_alloc(const void *block, size_t bytes);
 /* Before the pool can give the block's place to another thread. NULL: nothing. */
-void tidemark_pool_free(const void *block);
+TIDEMARK_FUNCTION void tidemark_pool_free(const void *block);
 
 /* ---- Stacks --------------------------------------------------------------------------------- */
 
@@ -145,15 +158,15 @@ struct tidemark_painted_stack {
     uintptr_t down_to; /* … and its lowest address */
 };
 /* 0 or -errno: nothing is painted (on a stack whose bounds are not known, as a fiber's). */
-int tidemark_stack_paint(struct tidemark_painted_stack *paint, size_t bytes);
+TIDEMARK_FUNCTION int tidemark_stack_paint(struct tidemark_painted_stack *paint, size_t bytes);
 /* Bytes below the caller's frame at tidemark_stack_paint() that were written to since. As many as
  * were painted: at least so many. A function that leaves a gap in its frame unwritten may hide it:
  * exact to within that. TIDEMARK_UNKNOWN: nothing was painted. */
-uint64_t tidemark_stack_depth(const struct tidemark_painted_stack *paint);
+TIDEMARK_FUNCTION uint64_t tidemark_stack_depth(const struct tidemark_painted_stack *paint);
 
 /* Bytes of the calling thread's stack, in whole pages, that have ever been touched, from where the
  * stack begins; TIDEMARK_UNKNOWN if the kernel does not say. */
-uint64_t tidemark_stack_touched(void);
+TIDEMARK_FUNCTION uint64_t tidemark_stack_touched(void);
 
 #ifdef __cplusplus
 } /* extern "C" */

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/defaults.h"
 #include "base/human.h"
 #include "base/strbuf.h"
 #include "base/term.h"
@@ -65,7 +66,7 @@ static void parser_init(struct parser *parser, const struct options_command *com
         if (entry->letter)
             strbuf_addf(&letters, "%c%s", entry->letter, takes_value(entry) ? ":" : "");
     }
-    add_long(parser, "help", false, VALUE_HELP);
+    parser->longs[parser->long_count++] = (struct option){"help", optional_argument, NULL, VALUE_HELP};
     add_long(parser, "dump-options", false, VALUE_DUMP);
     snprintf(parser->letters, sizeof parser->letters, "%s", letters.data);
     strbuf_release(&letters);
@@ -271,7 +272,31 @@ static void add_option_help(struct strbuf *out, const struct option_entry *entry
     strbuf_release(&left);
 }
 
-void options_help(const struct options_command *command, FILE *out, size_t columns)
+/* Has the group that begins here anything to show? */
+static bool group_is_shown(const struct option_entry *title, bool all)
+{
+    for (const struct option_entry *entry = title + 1; is_option(entry); entry++)
+        if (all || !entry->rare)
+            return true;
+    return false;
+}
+
+static void add_help_of_help(struct strbuf *out, const struct option_entry *entries, bool all,
+                             size_t columns)
+{
+    size_t rare = 0;
+    for (; entries->kind != OPTION_END; entries++)
+        rare += entries->rare;
+    const struct option_entry help = {
+        .name = "help", .letter = 'h', .kind = OPTION_FLAG, .help = "show this text"};
+    const struct option_entry more = {
+        .name = "help=all", .kind = OPTION_FLAG, .help = "show the rarer options too"};
+    add_option_help(out, &help, columns);
+    if (rare && !all)
+        add_option_help(out, &more, columns);
+}
+
+void options_help(const struct options_command *command, FILE *out, size_t columns, bool all)
 {
     struct strbuf text = STRBUF_INIT;
     strbuf_addf(&text, "Usage: %s%s %s\n\n", program_of(command), command->name, command->synopsis);
@@ -280,16 +305,12 @@ void options_help(const struct options_command *command, FILE *out, size_t colum
     if (is_option(&command->entries[0]))
         strbuf_add_string(&text, "\nOptions:\n");
     for (const struct option_entry *entry = command->entries; entry->kind != OPTION_END; entry++) {
-        if (entry->hidden)
-            continue;
-        if (entry->kind == OPTION_TITLE)
+        if (entry->kind == OPTION_TITLE && group_is_shown(entry, all))
             strbuf_addf(&text, "\n%s:\n", entry->name);
-        else
+        else if (is_option(entry) && (all || !entry->rare))
             add_option_help(&text, entry, columns);
     }
-    static const struct option_entry help = {"help",           'h',        OPTION_FLAG, NULL,
-                                             "show this text", .offset = 0};
-    add_option_help(&text, &help, columns);
+    add_help_of_help(&text, command->entries, all, columns);
     if (command->epilogue)
         strbuf_addf(&text, "\n%s", command->epilogue);
     fputs(text.data, out);
@@ -300,7 +321,7 @@ void options_help(const struct options_command *command, FILE *out, size_t colum
 static void dump(const struct options_command *command)
 {
     for (const struct option_entry *entry = command->entries; entry->kind != OPTION_END; entry++) {
-        if (!is_option(entry) || entry->hidden)
+        if (!is_option(entry))
             continue;
         char letter[2] = {entry->letter, 0};
         printf("%s\t%s\t%s\t%s\n", letter, entry->name, entry->argument ? entry->argument : "",
@@ -326,6 +347,86 @@ static const struct option_entry *entry_of(const struct parser *parser, int code
     return entry;
 }
 
+static const struct option_entry *entry_named(const struct options_command *command,
+                                              const char *name)
+{
+    for (const struct option_entry *entry = command->entries; entry->kind != OPTION_END; entry++)
+        if (is_option(entry) && !strcmp(entry->name, name))
+            return entry;
+    return NULL;
+}
+
+static int complain_of_name(const struct options_command *command, const char *name,
+                            struct strbuf *why)
+{
+    const char *candidates[MAX_ENTRIES];
+    size_t count = 0;
+    for (const struct option_entry *entry = command->entries; entry->kind != OPTION_END; entry++)
+        if (is_option(entry))
+            candidates[count++] = entry->name;
+    const char *nearest = options_nearest(name, candidates, count);
+    strbuf_add_string(why, "no option '");
+    text_add_safe_string(why, name);
+    strbuf_addf(why, nearest ? "' for %s, did you mean '%s'?" : "' for %s", command->name, nearest);
+    return -EINVAL;
+}
+
+static int complain_of_value(const struct option_entry *entry, struct strbuf *why)
+{
+    strbuf_addf(why, "%s is %s", entry->name,
+                takes_value(entry) ? expectation(entry) : "true or false");
+    return -EINVAL;
+}
+
+int options_set(const struct options_command *command, void *target, const char *name,
+                const char *value, struct strbuf *why)
+{
+    const struct option_entry *entry = entry_named(command, name);
+    if (!entry)
+        return complain_of_name(command, name, why);
+    bool is_right = takes_value(entry) && entry->argument && set_value(entry, target, value, true) == 0;
+    return is_right ? 0 : complain_of_value(entry, why);
+}
+
+int options_switch(const struct options_command *command, void *target, const char *name, bool on,
+                   struct strbuf *why)
+{
+    const struct option_entry *entry = entry_named(command, name);
+    if (!entry)
+        return complain_of_name(command, name, why);
+    bool is_call = entry->kind == OPTION_CALL && !entry->argument;
+    if ((takes_value(entry) && !is_call) || (is_call && !on))
+        return complain_of_value(entry, why);
+    return set_value(entry, target, NULL, on) ? -EINVAL : 0;
+}
+
+bool options_repeats(const struct options_command *command, const char *name)
+{
+    const struct option_entry *entry = entry_named(command, name);
+    return entry && entry->kind == OPTION_CALL;
+}
+
+/* -1 or -2, as options_parse(). */
+static int help(const struct options_command *command, const char *how)
+{
+    if (how && strcmp(how, "all")) {
+        options_usage_error(command, "'%s' is not right for --help: expected all, or nothing", how);
+        return -2;
+    }
+    options_help(command, stdout, term_columns(stdout), how);
+    return -1;
+}
+
+static int take_defaults(const struct options_command *command, void *target)
+{
+    struct strbuf why = STRBUF_INIT;
+    int error = defaults_apply(command, target, &why);
+    if (error)
+        fprintf(stderr, "%s%s: %s\n", program_of(command), command->name, why.data);
+    strbuf_release(&why);
+    return error ? -2 : 0;
+}
+
 static int take(const struct parser *parser, int code, void *target)
 {
     bool on;
@@ -345,6 +446,8 @@ int options_parse(const struct options_command *command, int argc, char **argv, 
     parser_init(&parser, command);
     optind = 0; /* glibc: start afresh */
     opterr = 0;
+    if (take_defaults(command, target))
+        return -2;
     for (;;) {
         int code = getopt_long(argc, argv, parser.letters, parser.longs, NULL);
         int result = 0;
@@ -359,8 +462,7 @@ int options_parse(const struct options_command *command, int argc, char **argv, 
             return -2;
         case 'h':
         case VALUE_HELP:
-            options_help(command, stdout, term_columns(stdout));
-            return -1;
+            return help(command, code == 'h' ? NULL : optarg);
         case VALUE_DUMP:
             dump(command);
             return -1;

@@ -13,8 +13,9 @@
  *         "record", "[options] [--] PROGRAM [ARGS…]", "Records …", entries, .stop_at_operand =
  * true};
  *
- * --help (-h) and --dump-options (for completion: tab-separated, one option a line) are there
- * without being listed. Long options may be shortened as getopt_long allows. */
+ * --help (-h), --help=all (the rare options too) and --dump-options (for completion: tab-separated,
+ * one option a line) are there without being listed. Long options may be shortened as getopt_long
+ * allows. What the user's configuration says of the command (defaults.h) is set before. */
 #ifndef TIDEMARK_BASE_OPTIONS_H
 #define TIDEMARK_BASE_OPTIONS_H
 
@@ -22,6 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include "base/strbuf.h"
 
 #define OPTIONS_EXIT_FAILURE 125 /* our own failures, usage included; as env, timeout, chroot do   \
                                   */
@@ -46,7 +48,7 @@ struct option_entry {
     const char *argument; /* its name in --help; "a|b|c" for a choice; NULL for flags */
     const char *help;     /* lower case, no full stop, the default at the end: "(default: 10)" */
     size_t offset;        /* of the value in the target; OPTION_TO() */
-    bool hidden;          /* works but is not shown */
+    bool rare;            /* shown by --help=all only: --help shall fit a screen */
     int (*call)(void *target, const char *value);
 };
 
@@ -75,7 +77,17 @@ struct options_command {
 int options_parse(const struct options_command *command, int argc, char **argv, void *target);
 #define OPTIONS_EXIT_STATUS(result) ((result) == -1 ? 0 : OPTIONS_EXIT_FAILURE)
 
-void options_help(const struct options_command *command, FILE *out, size_t columns);
+/* Sets the option of that long name. 0, or -EINVAL with a sentence in `why` (which may be empty where an
+ * OPTION_CALL has said it already). */
+int options_set(const struct options_command *command, void *target, const char *name,
+                const char *value, struct strbuf *why);
+/* The same for those without a value; `on` false: only OPTION_SWITCH and OPTION_FLAG. */
+int options_switch(const struct options_command *command, void *target, const char *name, bool on,
+                   struct strbuf *why);
+/* May it be given several times? */
+bool options_repeats(const struct options_command *command, const char *name);
+
+void options_help(const struct options_command *command, FILE *out, size_t columns, bool all);
 /* "tidemark record: SENTENCE" and how to get help, on stderr. Returns OPTIONS_EXIT_FAILURE. */
 int options_usage_error(const struct options_command *command, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

@@ -38,12 +38,19 @@ const char *budget_metric_name(enum budget_metric metric); /* as in the file */
 enum budget_unit budget_metric_unit(enum budget_metric metric);
 
 /* What of the program it is about. A kind of scope is an entry of the table in scope.c. */
-enum budget_scope { BUDGET_PROGRAM = 0, BUDGET_FUNCTION, BUDGET_FILE, BUDGET_LIBRARY, BUDGET_SCOPES };
+enum budget_scope {
+    BUDGET_PROGRAM = 0,
+    BUDGET_FUNCTION,
+    BUDGET_FILE,
+    BUDGET_LIBRARY,
+    BUDGET_REGION, /* of the program's own (tidemark-api(3)), by its whole name */
+    BUDGET_SCOPES
+};
 const char *budget_scope_name(enum budget_scope scope);
 
 struct budget_limit {
     enum budget_scope scope;
-    const char *pattern; /* NULL: the program */
+    const char *pattern; /* NULL: the program; of regions a name */
     bool exclusive;      /* only what the function, file or library asks for itself */
     enum budget_metric metric;
     bool is_growth; /* against the baseline */
@@ -84,7 +91,8 @@ void budget_add_limit(struct strbuf *out, const struct budget_limit *limit, bool
 
 /* ---- Measuring ----------------------------------------------------------------------------- */
 
-/* Paths (by node) in the scope; NULL: out of memory. To be freed. Of the program: NULL with *all. */
+/* Paths (by node) in the scope; NULL: out of memory. To be freed. Of the program, and of a region's
+ * view (profile_view_region()): NULL with *all. */
 bool *budget_scope_paths(const struct profile *profile, const struct budget_limit *limit,
                          const bool *hidden, bool *all);
 
@@ -92,7 +100,7 @@ struct budget_measured {
     double value;    /* NAN: not known */
     const char *why; /* a sentence, where it is not known */
 };
-/* `wanted`: by node; NULL: all. `leaks`: by node, false where suppressed; NULL: none is. */
+/* Of a region: `profile` is its view. `wanted`: by node; NULL: all. `leaks`: by node, false where suppressed; NULL: none is. */
 struct budget_measured budget_measure(const struct profile *profile,
                                       const struct budget_limit *limit, const bool *wanted,
                                       const bool *leaks);

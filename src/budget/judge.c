@@ -56,24 +56,46 @@ static int judge_recording(struct budget_check *check, const struct profile *pro
 
 /* ---- Limits -------------------------------------------------------------------------------- */
 
+/* What a limit is about in one recording. */
 struct scoped {
-    bool *paths, *baseline_paths; /* NULL: all */
+    const struct profile *profile; /* NULL: it has no such region */
+    struct profile *view;          /* of a region, its own */
+    bool *paths;                   /* NULL: all */
+    const char *why;               /* a sentence: what of it is not known */
 };
 
-static int find_paths(const struct judging *judging, const struct budget_limit *limit,
-                      struct scoped *scoped)
+static void release_scoped(struct scoped *scoped)
+{
+    if (scoped->view)
+        free(scoped->view->sites);
+    free(scoped->view);
+    free(scoped->paths);
+}
+
+static int find_region(const struct profile *profile, const char *name, struct scoped *scoped)
+{
+    uint32_t region;
+    bool is_there = profile_find_region(profile, name, &region) == 0;
+    if (!profile->region_count)
+        scoped->why = "the recording knows of no regions: has the program named any?";
+    else if (facts_number(profile, PROFILE_META_UNTOLD_REGIONS))
+        scoped->why = "the program has begun more regions than could be recorded";
+    if (scoped->why || !is_there)
+        return 0;
+    scoped->view = malloc(sizeof *scoped->view);
+    scoped->profile = scoped->view;
+    return scoped->view ? profile_view_region(scoped->view, profile, region) : -ENOMEM;
+}
+
+static int find_paths(const struct profile *profile, const struct budget_limit *limit,
+                      const bool *hidden, struct scoped *scoped)
 {
     bool all;
-    *scoped = (struct scoped){0};
-    scoped->paths =
-        budget_scope_paths(judging->check->profile, limit, judging->hidden, &all);
-    if (!scoped->paths && !all)
-        return -ENOMEM;
-    if (!limit->is_growth || all)
-        return 0;
-    scoped->baseline_paths = budget_scope_paths(judging->check->baseline, limit,
-                                                judging->hidden_baseline, &all);
-    return scoped->baseline_paths ? 0 : -ENOMEM;
+    if (limit->scope == BUDGET_REGION)
+        return find_region(profile, limit->pattern, scoped);
+    scoped->profile = profile;
+    scoped->paths = budget_scope_paths(profile, limit, hidden, &all);
+    return scoped->paths || all ? 0 : -ENOMEM;
 }
 
 static int unknown(struct budget_verdict *verdict, const char *why)
@@ -102,53 +124,64 @@ static bool *and_leaks(const struct profile *profile, const bool *paths, const b
 }
 
 static int find_grown(const struct judging *judging, struct budget_verdict *verdict,
-                      const struct scoped *scoped)
+                      const struct scoped *then, const struct scoped *now)
 {
     const struct budget_check *check = judging->check;
     bool leak = budget_is_leak(verdict->limit->metric);
-    bool *before = and_leaks(check->baseline, scoped->baseline_paths,
-                             leak ? judging->leaks_baseline : NULL);
-    bool *after = and_leaks(check->profile, scoped->paths, leak ? judging->leaks : NULL);
+    if (!then->profile)
+        return 0;
+    bool *before = and_leaks(check->baseline, then->paths, leak ? judging->leaks_baseline : NULL);
+    bool *after = and_leaks(check->profile, now->paths, leak ? judging->leaks : NULL);
     const struct difference_run runs[2] = {
-        {check->baseline, check->baseline_file, DIFFERENCE_BEFORE, before},
-        {check->profile, check->file, DIFFERENCE_AFTER, after}};
+        {then->profile, check->baseline_file, DIFFERENCE_BEFORE, before},
+        {now->profile, check->file, DIFFERENCE_AFTER, after}};
     int error = before && after ? budget_find_grown(verdict, runs) : -ENOMEM;
     free(before);
     free(after);
     return error;
 }
 
-static int judge_measured(const struct judging *judging, struct budget_verdict *verdict,
-                          const struct scoped *scoped)
+static struct budget_measured measure(const struct budget_limit *limit, const struct scoped *scoped,
+                                      const bool *leaks)
 {
-    struct budget_check *check = judging->check;
+    if (scoped->why)
+        return (struct budget_measured){NAN, scoped->why};
+    if (!scoped->profile)
+        return (struct budget_measured){0, NULL};
+    return budget_measure(scoped->profile, limit, scoped->paths, leaks);
+}
+
+/* `then`: of growth. */
+static int judge_measured(const struct judging *judging, struct budget_verdict *verdict,
+                          const struct scoped *then, const struct scoped *now)
+{
     const struct budget_limit *limit = verdict->limit;
-    struct budget_measured now =
-        budget_measure(check->profile, limit, scoped->paths, judging->leaks), then = {NAN, NULL};
-    verdict->value = now.value;
-    if (isnan(now.value))
-        return unknown(verdict, now.why);
+    struct budget_measured measured = measure(limit, now, judging->leaks);
+    verdict->value = measured.value;
+    if (isnan(measured.value))
+        return unknown(verdict, measured.why);
     if (limit->is_growth) {
-        then = budget_measure(check->baseline, limit, scoped->baseline_paths,
-                              judging->leaks_baseline);
-        verdict->baseline = then.value;
-        if (isnan(then.value))
+        verdict->baseline = measure(limit, then, judging->leaks_baseline).value;
+        if (isnan(verdict->baseline))
             return unknown(verdict, "the baseline does not know it");
     }
     set_most(verdict);
     if (verdict->value <= verdict->most)
         return 0;
     verdict->state = BUDGET_EXCEEDED;
-    int error = limit->is_growth ? find_grown(judging, verdict, scoped) : 0;
+    int error = limit->is_growth ? find_grown(judging, verdict, then, now) : 0;
     if (!error && !verdict->offender_count)
-        error = budget_find_offenders(verdict, check->profile, judging->hidden, scoped->paths,
+        error = budget_find_offenders(verdict, now->profile, judging->hidden, now->paths,
                                       judging->leaks);
     return error;
 }
 
-static bool has_any(const struct profile *profile, const bool *paths)
+static bool has_none(const struct scoped *scoped)
 {
-    return memchr(paths, true, profile->node_count) != NULL;
+    if (scoped->why)
+        return false;
+    return !scoped->profile ||
+           (scoped->paths && !memchr(scoped->paths, true, scoped->profile->node_count));
 }
 
 /* A pattern that nothing matches is a limit that no longer limits anything: mostly of a function that was
@@ -157,17 +190,19 @@ static int judge(const struct judging *judging, const struct budget_limit *limit
 {
     struct budget_check *check = judging->check;
     struct budget_verdict *verdict = &check->verdicts[check->count++];
-    struct scoped scoped;
+    struct scoped now = {0}, then = {0};
     *verdict = (struct budget_verdict){
         .limit = limit, .value = NAN, .baseline = NAN, .most = limit->is_growth ? NAN : limit->most};
-    int error = find_paths(judging, limit, &scoped);
-    verdict->nothing_matches = !error && scoped.paths && !has_any(check->profile, scoped.paths);
+    int error = find_paths(check->profile, limit, judging->hidden, &now);
+    verdict->nothing_matches = !error && has_none(&now);
     if (!error && limit->is_growth && !check->baseline)
         error = unknown(verdict, "there is no --baseline");
-    else if (!error)
-        error = judge_measured(judging, verdict, &scoped);
-    free(scoped.paths);
-    free(scoped.baseline_paths);
+    else if (!error && limit->is_growth)
+        error = find_paths(check->baseline, limit, judging->hidden_baseline, &then);
+    if (!error && verdict->state != BUDGET_UNKNOWN)
+        error = judge_measured(judging, verdict, &then, &now);
+    release_scoped(&now);
+    release_scoped(&then);
     check->exceeded += verdict->state == BUDGET_EXCEEDED;
     check->unknown += verdict->state == BUDGET_UNKNOWN;
     return error;
@@ -252,7 +287,8 @@ void budget_add_verdict(struct strbuf *out, const struct budget_verdict *verdict
     }
     budget_add_amount(out, unit, verdict->value);
     if (verdict->nothing_matches)
-        strbuf_add_string(out, ", nothing matches");
+        strbuf_add_string(out, limit->scope == BUDGET_REGION ? ", there is no such region"
+                                                             : ", nothing matches");
     if (limit->is_growth) {
         strbuf_add_string(out, ", before ");
         budget_add_amount(out, unit, verdict->baseline);

@@ -8,7 +8,7 @@
 #include "base/human.h"
 #include "base/regular.h"
 #include "budget/budget.h"
-#include "budget/toml.h"
+#include "base/toml.h"
 
 #define USUAL_TOLERANCE 0.05
 
@@ -180,6 +180,14 @@ static int read_amount(const struct reading *reading, struct budget_limit *limit
     return 0;
 }
 
+/* Looks at resident memory find blocks, which they know by call path alone. */
+static int check_region(const struct reading *reading, const struct budget_limit *limit)
+{
+    if (limit->scope == BUDGET_REGION && limit->metric == BUDGET_RESIDENT)
+        return refuse(reading, "what is resident is not known by region: limit peak or live of it");
+    return 0;
+}
+
 /* `at`: the key that names the metric. */
 static int read_limit(const struct reading *reading, enum budget_scope scope, const char *pattern,
                       size_t at)
@@ -209,7 +217,17 @@ static int read_limit(const struct reading *reading, enum budget_scope scope, co
                                    .length = entry->length};
     if (pattern && !(limit->pattern = keep(reading->budget, pattern)))
         return -ENOMEM;
-    return read_amount(reading, limit);
+    int error = check_region(reading, limit);
+    return error ? error : read_amount(reading, limit);
+}
+
+static int read_exclusive(const struct reading *reading, enum budget_scope scope)
+{
+    if (scope == BUDGET_REGION)
+        return refuse(reading, "exclusive is of functions, files and libraries, not of regions");
+    return reading->entry->type == TOML_BOOLEAN
+               ? 0
+               : refuse(reading, "exclusive is true or false");
 }
 
 static int read_suppressions(const struct reading *reading)
@@ -260,16 +278,18 @@ static int read_entry(const struct reading *reading)
         if (strcmp(first, budget_scope_name((enum budget_scope)scope)))
             continue;
         if (entry->key_count <= at)
-            return refuse(reading, at == 1 ? "limits are expected in [program]"
-                                           : "a pattern is expected: [%s.\"name*\"]",
+            return refuse(reading,
+                          at == 1                 ? "limits are expected in [program]"
+                          : scope == BUDGET_REGION ? "a name is expected: [%s.\"name\"]"
+                                                   : "a pattern is expected: [%s.\"name*\"]",
                           first);
         const char *pattern = at == 2 ? entry->keys[1] : NULL;
         if (pattern && !strcmp(entry->keys[at], "exclusive") && entry->key_count == at + 1)
-            return entry->type == TOML_BOOLEAN ? 0 : refuse(reading, "exclusive is true or false");
+            return read_exclusive(reading, (enum budget_scope)scope);
         return read_limit(reading, (enum budget_scope)scope, pattern, at);
     }
     return refuse(reading, "'%.40s' is unknown: expected program, function, file, library, "
-                           "tolerance or suppressions",
+                           "region, tolerance or suppressions",
                   first);
 }
 

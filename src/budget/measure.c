@@ -5,7 +5,7 @@
 #include "budget/measure.h"
 #include "present/facts.h"
 
-uint64_t budget_site_value(const struct profile_site *site, enum budget_metric metric)
+static uint64_t value_of(const struct profile_site *site, enum budget_metric metric)
 {
     const struct call_metrics *metrics = &site->metrics;
     switch (metric) {
@@ -31,6 +31,13 @@ uint64_t budget_site_value(const struct profile_site *site, enum budget_metric m
     }
 }
 
+uint64_t budget_site_value(const struct profile_site *site, const struct budget_limit *limit)
+{
+    if (limit->scope == BUDGET_REGION && limit->metric == BUDGET_PEAK)
+        return site->metrics.peak_bytes;
+    return value_of(site, limit->metric);
+}
+
 bool budget_is_leak(enum budget_metric metric)
 {
     return metric == BUDGET_LIVE || metric == BUDGET_LIVE_BLOCKS;
@@ -45,7 +52,7 @@ static double sum(const struct profile *profile, enum budget_metric metric, cons
         if ((wanted && !wanted[site->path]) ||
             (leaks && budget_is_leak(metric) && !leaks[site->path]))
             continue;
-        double of = (double)budget_site_value(site, metric);
+        double of = (double)value_of(site, metric);
         value = metric == BUDGET_LARGEST ? fmax(value, of) : value + of;
     }
     return value;
@@ -76,9 +83,21 @@ static struct budget_measured resident(const struct profile *profile, const bool
     return (struct budget_measured){NAN, "the recording does not say what was resident"};
 }
 
-static struct budget_measured rate(const struct profile *profile, const bool *wanted)
+/* Of the run; of a region those that threads were in it. */
+static double seconds_of(const struct profile *profile, const struct budget_limit *limit)
 {
-    double seconds = (double)facts_number(profile, PROFILE_META_DURATION) / 1e9;
+    uint32_t region;
+    if (limit->scope != BUDGET_REGION)
+        return (double)facts_number(profile, PROFILE_META_DURATION) / 1e9;
+    if (profile_find_region(profile, limit->pattern, &region))
+        return 0;
+    return (double)profile->regions[region].time_ns / 1e9;
+}
+
+static struct budget_measured rate(const struct profile *profile, const struct budget_limit *limit,
+                                   const bool *wanted)
+{
+    double seconds = seconds_of(profile, limit);
     if (!(seconds > 0))
         return (struct budget_measured){NAN, "the recording does not say how long it took"};
     return (struct budget_measured){sum(profile, BUDGET_RATE, wanted, NULL) / seconds, NULL};
@@ -98,7 +117,7 @@ struct budget_measured budget_measure(const struct profile *profile,
     if (profile->pages && is_of_calls(limit->metric))
         return (struct budget_measured){NAN, "--events=pages does not record what was allocated in all"};
     if (limit->metric == BUDGET_RATE)
-        return rate(profile, wanted);
+        return rate(profile, limit, wanted);
     /* The high-water mark is the program's; paths have their share of it. */
     if (limit->metric == BUDGET_PEAK && !wanted)
         return (struct budget_measured){(double)profile->program.total.peak_bytes, NULL};

@@ -4,8 +4,9 @@
 
 #include "budget/budget.h"
 
-/* 0 for what is not said by call path there (BUDGET_RESIDENT). */
-uint64_t budget_site_value(const struct profile_site *site, enum budget_metric metric);
+/* 0 for what is not said by call path there (BUDGET_RESIDENT). What a path has of a region's peak is
+ * not known: it is the most that the path itself had there. */
+uint64_t budget_site_value(const struct profile_site *site, const struct budget_limit *limit);
 /* Is it about blocks that suppressions excuse? */
 bool budget_is_leak(enum budget_metric metric);
 

@@ -84,15 +84,15 @@ static size_t rank_resident(const struct profile *profile, const bool *wanted,
     return count;
 }
 
-static size_t rank_sites(const struct profile *profile, enum budget_metric metric,
+static size_t rank_sites(const struct profile *profile, const struct budget_limit *limit,
                          const bool *wanted, const bool *leaks, struct ranked *ranked)
 {
     size_t count = 0;
     for (size_t i = 0; i < profile->site_count; i++) {
         const struct profile_site *site = &profile->sites[i];
-        uint64_t value = budget_site_value(site, metric);
+        uint64_t value = budget_site_value(site, limit);
         if (!value || (wanted && !wanted[site->path]) ||
-            (leaks && budget_is_leak(metric) && !leaks[site->path]))
+            (leaks && budget_is_leak(limit->metric) && !leaks[site->path]))
             continue;
         ranked[count++] = (struct ranked){(double)value, site->path};
     }
@@ -159,8 +159,9 @@ int budget_find_offenders(struct budget_verdict *verdict, const struct profile *
     struct budget_offender *offenders = calloc(LOOKED_AT, sizeof *offenders);
     int error = ranked && offenders ? 0 : -ENOMEM;
     if (!error) {
-        count = metric == BUDGET_RESIDENT ? rank_resident(profile, wanted, ranked)
-                                          : rank_sites(profile, metric, wanted, leaks, ranked);
+        count = metric == BUDGET_RESIDENT
+                    ? rank_resident(profile, wanted, ranked)
+                    : rank_sites(profile, verdict->limit, wanted, leaks, ranked);
         qsort(ranked, count, sizeof *ranked, by_falling_value);
         for (size_t i = 0; i < count && i < LOOKED_AT && !error; i++) {
             error = fill(&offenders[made++], profile, hidden, ranked[i]);
@@ -176,11 +177,11 @@ int budget_find_offenders(struct budget_verdict *verdict, const struct profile *
 /* ---- Of growth ----------------------------------------------------------------------------- */
 
 /* Where it stands in REPORT_METRIC_CHOICE; -1: call paths are not compared by it. */
-static int report_metric_of(enum budget_metric metric)
+static int report_metric_of(const struct budget_limit *limit)
 {
-    switch (metric) {
-    case BUDGET_PEAK:
-        return 0;
+    switch (limit->metric) {
+    case BUDGET_PEAK: /* paths have no share of a region's */
+        return limit->scope == BUDGET_REGION ? -1 : 0;
     case BUDGET_LIVE:
     case BUDGET_LIVE_BLOCKS:
         return 1;
@@ -215,7 +216,7 @@ static int take_grown(struct budget_verdict *verdict, const struct difference *d
 int budget_find_grown(struct budget_verdict *verdict, const struct difference_run runs[2])
 {
     struct difference difference;
-    struct difference_options options = {report_metric_of(verdict->limit->metric),
+    struct difference_options options = {report_metric_of(verdict->limit),
                                          DIFFERENCE_AS_IS, false, true};
     if (options.metric < 0)
         return 0;

@@ -57,6 +57,7 @@ static const struct {
     [BUDGET_FUNCTION] = {"function", has_function},
     [BUDGET_FILE] = {"file", has_file},
     [BUDGET_LIBRARY] = {"library", has_library},
+    [BUDGET_REGION] = {"region", NULL}, /* of blocks, not of paths: a view of the profile has them */
 };
 
 const char *budget_scope_name(enum budget_scope scope)
@@ -100,7 +101,7 @@ static void mark_exclusive(const struct profile *profile, const bool *matches, c
 bool *budget_scope_paths(const struct profile *profile, const struct budget_limit *limit,
                          const bool *hidden, bool *all)
 {
-    *all = limit->scope == BUDGET_PROGRAM;
+    *all = !scopes[limit->scope].has;
     if (*all)
         return NULL;
     bool *matches = matching_lines(profile, limit);

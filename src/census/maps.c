@@ -140,7 +140,7 @@ static void find_stacks(struct maps *maps, pid_t pid)
 {
     uint64_t *pointers = NULL;
     size_t count = 0;
-    if (stacks_pointers(pid, &pointers, &count) != 0)
+    if (stacks_pointers(pid, NULL, 0, &pointers, &count) != 0)
         return;
     const struct smaps_hints hints = {.stack_pointers = pointers, .stack_pointer_count = count};
     smaps_classify(&maps->smaps, &hints);

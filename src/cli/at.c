@@ -40,7 +40,7 @@ static const struct options_command command = {
     .purpose =
         "Shows who holds memory at a moment of a recorded trace (tidemark record --trace): the "
         "functions, with what they hold and what they held at the peak. MOMENT is a time "
-        "(12.5s), a part of the run (73%), 'peak', or an event (#123456).",
+        "(12.5s), a part of the run (73%), 'peak', a mark (mark:NAME) or an event (#123456).",
     .entries = entries,
     .epilogue = "Examples:\n"
                 "  tidemark at run.tmt peak\n"

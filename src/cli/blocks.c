@@ -23,7 +23,7 @@ struct arguments {
 static const struct option_entry entries[] = {
     OPTION_GROUP("Which blocks"),
     {"at", 'a', OPTION_STRING, "MOMENT",
-     "alive then: 12.5s, 73%, peak, #123456 (an event's number) (default: the end)", TO(at), false,
+     "alive then: 12.5s, 73%, peak, mark:NAME, #123456 (an event) (default: the end)", TO(at), false,
      NULL},
     {"min-size", 0, OPTION_BYTES, "BYTES", "only those of so many bytes or more",
      TO(blocks.least_bytes), false, NULL},

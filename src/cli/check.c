@@ -63,9 +63,9 @@ static const struct option_entry entries[] = {
     {"junit", 0, OPTION_STRING, "FILE", "JUnit's XML into a file too", TO(junit), false, NULL},
     {"sarif", 0, OPTION_STRING, "FILE", "SARIF into a file too", TO(sarif), false, NULL},
     {"color", 0, OPTION_CHOICE, TERM_COLOUR_CHOICE,
-     "colour (default: auto; NO_COLOR is respected)", TO(colour), false, NULL},
+     "colour (default: auto; NO_COLOR is respected)", TO(colour), true, NULL},
     {"width", 'w', OPTION_NUMBER, "COLUMNS",
-     "as wide as this, 72 at least (default: the terminal, else 80)", TO(width), false, NULL},
+     "as wide as this, 72 at least (default: the terminal, else 80)", TO(width), true, NULL},
     OPTION_GROUP_END};
 
 static const struct options_command command = {

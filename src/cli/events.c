@@ -51,7 +51,7 @@ static int take_address(void *target, const char *value)
 static const struct option_entry entries[] = {
     OPTION_GROUP("Which events"),
     {"from", 0, OPTION_STRING, "MOMENT",
-     "only from here on: 12.5s, 73%, peak, #123456 (an event's number)", TO(from), false, NULL},
+     "only from here on: 12.5s, 73%, peak, mark:NAME, #123456 (an event)", TO(from), false, NULL},
     {"to", 0, OPTION_STRING, "MOMENT", "only up to here, it included", TO(to), false, NULL},
     {"kind", 'k', OPTION_CALL, "KIND,…", EVENTS_KIND_CHOICE, TO(events.kinds), false, take_kinds},
     {"thread", 0, OPTION_NUMBER, "TID", "only those of this thread", TO(events.tid), false, NULL},

@@ -19,7 +19,7 @@
 
 struct arguments {
     struct source_paths paths;
-    const char *to, *output, *metric, *filter, *id, *from, *until;
+    const char *to, *output, *metric, *filter, *region, *id, *from, *until;
     uint64_t rank;
     int rows;
     bool force, inclusive, hide_std;
@@ -46,6 +46,9 @@ static const struct option_entry entries[] = {
      TO(inclusive), false, NULL},
     {"filter", 'f', OPTION_STRING, "REGEX",
      "only call paths with a function, file or module that matches", TO(filter), false, NULL},
+    {"region", 'r', OPTION_STRING, "NAME",
+     "only what was allocated in this region of the program (tidemark-api(3))", TO(region), false,
+     NULL},
     HIDE_STD_ENTRY(TO),
     SOURCE_PATH_ENTRY(add_source_path),
     OPTION_GROUP("Of traces and jobs"),
@@ -199,6 +202,7 @@ static int check_uses(const struct arguments *arguments, const struct export_for
                               ? "inclusive"
                           : arguments->rows && !(format->uses & EXPORT_USES_ROWS) ? "rows"
                           : arguments->filter && !format->write                   ? "filter"
+                          : arguments->region && !format->write                   ? "region"
                                                                                   : NULL;
     return useless ? options_usage_error(&command, "--%s means nothing to %s: leave it out",
                                          useless, format->name)
@@ -222,6 +226,7 @@ static int settle(const struct arguments *arguments, struct exported *exported)
                                                 .inclusive = arguments->inclusive,
                                                 .hide_std = arguments->hide_std,
                                                 .filter = arguments->filter,
+                                                .region = arguments->region,
                                                 .paths = &arguments->paths};
     if (!exported->options.metric)
         return options_usage_error(&command,

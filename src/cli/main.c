@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/defaults.h"
 #include "base/options.h"
 #include "base/text.h"
 
@@ -73,13 +74,30 @@ static void print_usage(FILE *out)
           out);
 }
 
-static int complain_unknown(const char *name)
+static size_t list_shown(const char *names[COMMAND_COUNT])
 {
-    const char *names[COMMAND_COUNT];
     size_t count = 0;
     for (size_t i = 0; i < COMMAND_COUNT; i++)
         if (commands[i].purpose)
             names[count++] = commands[i].name;
+    return count;
+}
+
+static int load_defaults(const char *command)
+{
+    const char *names[COMMAND_COUNT];
+    struct strbuf why = STRBUF_INIT;
+    int error = defaults_load(names, list_shown(names), &why);
+    if (error)
+        fprintf(stderr, "tidemark %s: %s\n", command, why.data);
+    strbuf_release(&why);
+    return error;
+}
+
+static int complain_unknown(const char *name)
+{
+    const char *names[COMMAND_COUNT];
+    size_t count = list_shown(names);
     struct strbuf safe = STRBUF_INIT;
     text_add_safe_string(&safe, name);
     const char *nearest = options_nearest(name, names, count);
@@ -137,5 +155,9 @@ int main(int argc, char **argv)
     if (!strcmp(name, "--version") || !strcmp(name, "-V"))
         name = "version";
     const struct command *command = find(name);
-    return command ? command->run(argc - 1, argv + 1) : complain_unknown(name);
+    if (!command)
+        return complain_unknown(name);
+    if (command->run != cmd_help && command->run != cmd_version && load_defaults(name) < 0)
+        return OPTIONS_EXIT_FAILURE;
+    return command->run(argc - 1, argv + 1);
 }

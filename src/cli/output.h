@@ -16,11 +16,11 @@
 /* The same without JSON. */
 #define OUTPUT_LOOK_ENTRIES(TO)                                                                    \
     {"color", 0, OPTION_CHOICE, TERM_COLOUR_CHOICE,                                                \
-     "colour (default: auto; NO_COLOR is respected)", TO(colour), false, NULL},                    \
+     "colour (default: auto; NO_COLOR is respected)", TO(colour), true, NULL},                    \
     {"pager", 0, OPTION_SWITCH, NULL, "$PAGER or less, on a terminal (default: yes)", TO(pager),   \
-     false, NULL},                                                                                 \
+     true, NULL},                                                                                 \
     {"width", 'w', OPTION_NUMBER, "COLUMNS",                                                       \
-     "as wide as this, 72 at least (default: the terminal, else 80)", TO(width), false, NULL}
+     "as wide as this, 72 at least (default: the terminal, else 80)", TO(width), true, NULL}
 
 #define HIDE_STD_ENTRY(TO)                                                                         \
     {"hide-std", 0, OPTION_SWITCH, NULL,                                                           \

@@ -51,7 +51,7 @@ static const struct option_entry entries[] = {
     {"ranks", 0, OPTION_FLAG, NULL, "ranks of a job over time", TO(ranks), false, NULL},
     {"nodes", 0, OPTION_FLAG, NULL, "what each node's ranks held at once", TO(nodes), false, NULL},
     {"id", 0, OPTION_STRING, "ID", "the job of that id, where a directory has several", TO(id),
-     false, NULL},
+     true, NULL},
     {"sizes", 0, OPTION_FLAG, NULL, "how many blocks of which size", TO(sizes), false, NULL},
     {"lifetimes", 0, OPTION_FLAG, NULL, "how long blocks lived", TO(lifetimes), false, NULL},
     {"bytes", 0, OPTION_FLAG, NULL, "both by the bytes in the blocks, not by their number",
@@ -61,12 +61,12 @@ static const struct option_entry entries[] = {
      ".svg, .png (needs gnuplot), .gp (a script for gnuplot) or .txt (default: the terminal)",
      TO(output), false, NULL},
     {"terminal", 't', OPTION_FLAG, NULL, "with characters, on stdout", TO(terminal), false, NULL},
-    {"title", 0, OPTION_STRING, "TEXT", "instead of its own", TO(plot.title), false, NULL},
+    {"title", 0, OPTION_STRING, "TEXT", "instead of its own", TO(plot.title), true, NULL},
     {"color", 0, OPTION_CHOICE, TERM_COLOUR_CHOICE,
-     "on the terminal (default: auto; NO_COLOR is respected)", TO(colour), false, NULL},
+     "on the terminal (default: auto; NO_COLOR is respected)", TO(colour), true, NULL},
     {"width", 'w', OPTION_NUMBER, "COLUMNS", "of the text (default: the terminal, else 80)",
-     TO(width), false, NULL},
-    {"height", 0, OPTION_NUMBER, "ROWS", "of the plot in the text (default: 18)", TO(height), false,
+     TO(width), true, NULL},
+    {"height", 0, OPTION_NUMBER, "ROWS", "of the plot in the text (default: 18)", TO(height), true,
      NULL},
     {"force", 0, OPTION_FLAG, NULL, "replace FILE if it is there", TO(force), false, NULL},
     OPTION_GROUP_END};
@@ -85,7 +85,7 @@ static const struct options_command command = {
         "  tidemark plot before.tmk after.tmk --relative -o compared.svg\n"
         "  tidemark plot run.tmk --functions 6 --stacked -o functions.svg\n"
         "  tidemark plot runs/ -o ranks.svg\n"
-        "  tidemark plot map.txt hash.txt btree.txt -o containers.gp && gnuplot -p containers.gp\n",
+        "  tidemark plot map.txt btree.txt -o maps.gp && gnuplot -p maps.gp\n",
 };
 
 static int complain(const char *sentence)

@@ -25,7 +25,7 @@ static const struct option_entry entries[] = {
      TO(format), false, NULL},
     {"json", 'j', OPTION_FLAG, NULL, "--format json", TO(json), false, NULL},
     {"pager", 0, OPTION_SWITCH, NULL, "$PAGER or less, on a terminal (default: yes)", TO(pager),
-     false, NULL},
+     true, NULL},
     OPTION_GROUP_END};
 
 static const struct options_command command = {
@@ -40,8 +40,7 @@ static const struct options_command command = {
     .epilogue =
         "Examples:\n"
         "  tidemark query run.tmk\n"
-        "  tidemark query run.tmk 'SELECT function, inclusive_at_peak_bytes FROM functions\n"
-        "                          ORDER BY 2 DESC LIMIT 10'\n"
+        "  tidemark query run.tmk 'SELECT * FROM top_functions LIMIT 10'\n"
         "  tidemark query -f csv run.tmk 'SELECT * FROM timeline_seconds' > timeline.csv\n",
 };
 

@@ -51,7 +51,7 @@ static bool find_libraries(struct libraries *libraries, const struct record_opti
         return launch_find_library("record", "libtidemark-bfm.so", libraries->recorder);
     return launch_find_library("record", "libtidemark.so", libraries->recorder) &&
            (!options->allocator ||
-            launch_find_library("record", "libbfm.so", libraries->allocator));
+            launch_find_library("record", "libbfm.so.0", libraries->allocator));
 }
 
 static void preload(const struct libraries *libraries)

@@ -44,7 +44,7 @@ static const struct option_entry entries[] = {
     {"quiet", 'q', OPTION_FLAG, NULL, "say nothing but what is wrong", TO(quiet), false, NULL},
     OPTION_GROUP("Window"),
     {"from", 0, OPTION_STRING, "MOMENT",
-     "only what happens from here: 12.5s, 30%, peak, #123456 (an event's number)", TO(from), false,
+     "only what happens from here: 12.5s, 30%, peak, mark:NAME, #123456 (an event)", TO(from), false,
      NULL},
     {"to", 0, OPTION_STRING, "MOMENT", "only what happens up to here, it included", TO(to), false,
      NULL},

@@ -23,15 +23,15 @@ int replay_under_add(struct replay_under *under, const char *list);
      "bfm or the path of a library, and compare them",                                             \
      0, false, call_under},                                                                        \
     {"rounds", 0, OPTION_NUMBER, "N", "with --under: runs of each, by turns (default: 3)",         \
-     TO(under.rounds), false, NULL},                                                               \
+     TO(under.rounds), true, NULL},                                                               \
     {"order", 0, OPTION_CHOICE, WHATIF_ORDER_CHOICE,                                               \
-     "with --under: how far threads may get apart (default: near)", TO(under.order), false, NULL}, \
+     "with --under: how far threads may get apart (default: near)", TO(under.order), true, NULL}, \
     {"touch", 0, OPTION_CHOICE, WHATIF_TOUCH_CHOICE,                                               \
      "with --under: what of a block is written (default: all, each page once)", TO(under.touch),   \
-     false, NULL},                                                                                 \
+     true, NULL},                                                                                 \
     {"patience", 0, OPTION_DURATION, "TIME",                                                       \
      "with --under: an allocator from which no call comes back for so long hangs (default: 30s)",  \
-     TO(under.patience_ns), false, NULL}
+     TO(under.patience_ns), true, NULL}
 
 /* Runs and prints. The exit status. */
 int replay_under_run(struct replay_under *under, const char *path, bool json, int colour,

@@ -41,9 +41,9 @@ static const struct option_entry entries[] = {
     {"rows", 'r', OPTION_NUMBER, "N", "lines: call sites in a look (default: 5)", TO(rows), false,
      NULL},
     {"color", 0, OPTION_CHOICE, TERM_COLOUR_CHOICE, "colour (default: auto; NO_COLOR is respected)",
-     TO(colour), false, NULL},
+     TO(colour), true, NULL},
     {"width", 'w', OPTION_NUMBER, "COLUMNS", "of lines (default: the terminal, else 100)",
-     TO(width), false, NULL},
+     TO(width), true, NULL},
     OPTION_GROUP_END};
 
 static const struct options_command command = {

@@ -19,7 +19,7 @@ static const struct options_command command = {
     .entries = entries,
     .epilogue =
         "Example:\n"
-        "  tidemark unpack run.tmk && sqlite3 run.db 'SELECT * FROM top_functions LIMIT 10'\n",
+        "  tidemark unpack run.tmk && sqlite3 run.db 'SELECT * FROM top_functions'\n",
 };
 
 int cmd_unpack(int argc, char **argv)

@@ -14,9 +14,8 @@ void batch_flush(struct batch *batch, struct feed *feed)
 
 static struct replay_run *run_of(struct batch *batch, uint32_t thread)
 {
-    struct replay_run *last = &batch->runs[batch->run_count - 1];
-    if (batch->run_count > 0 && last->thread == thread)
-        return last;
+    if (batch->run_count > 0 && batch->runs[batch->run_count - 1].thread == thread)
+        return &batch->runs[batch->run_count - 1];
     batch->runs[batch->run_count] = (struct replay_run){thread, 0};
     return &batch->runs[batch->run_count++];
 }

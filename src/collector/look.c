@@ -38,6 +38,7 @@ void look_release(struct look *look)
 {
     live_list_release(&look->blocks);
     free(look->claims);
+    free(look->places);
     free(look->mappings);
     free(look->rows);
     free(look->threads);
@@ -98,7 +99,8 @@ static int classify(struct look *look)
         if (look->claims[i].owner == AREA_TOOL)
             tool[count++] = (struct smaps_hint){look->claims[i].start, look->claims[i].end,
                                                 SMAPS_TOOL};
-    if (look->over_pages && stacks_pointers(look->pid, &pointers, &pointer_count) < 0) {
+    if (look->over_pages && stacks_pointers(look->pid, look->places, look->place_count,
+                                           &pointers, &pointer_count) < 0) {
         pointers = NULL;
         pointer_count = 0;
     }
@@ -303,7 +305,7 @@ static void read_threads(struct look *look)
 static void read_stacks(struct look *look, struct pages *pages)
 {
     struct stacks stacks = STACKS_INIT;
-    if (stacks_read(&stacks, look->pid, &look->smaps, pages, NULL, 0) == 0)
+    if (stacks_read(&stacks, look->pid, &look->smaps, pages, look->places, look->place_count) == 0)
         for (size_t i = 0; i < stacks.count; i++) {
             struct look_thread *thread = thread_find(look, stacks.threads[i].tid);
             if (!thread || stacks.threads[i].evidence == STACKS_UNKNOWN)

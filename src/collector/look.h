@@ -16,6 +16,7 @@
 #include "collector/areas.h"
 #include "collector/live_list.h"
 #include "process/smaps.h"
+#include "process/stacks.h"
 #include "profile/profile.h"
 
 struct look_thread {
@@ -33,6 +34,8 @@ struct look {
     struct live_list blocks;
     struct area_claim *claims; /* malloc'd; the look's */
     size_t claim_count;
+    struct stacks_place *places; /* in threads' stacks, by thread; malloc'd; the look's */
+    size_t place_count;
 
     /* answered */
     struct profile_sample sample; /* id, why, time and what the replay knows are the caller's */

@@ -135,6 +135,28 @@ static void copy_claims(struct looks *looks, struct look *look)
     replay_mapped(looks->feed->replay, claim_mapped, look);
 }
 
+static int place_compare(const void *left, const void *right)
+{
+    const struct stacks_place *a = left, *b = right;
+    return (a->tid > b->tid) - (a->tid < b->tid);
+}
+
+/* Of a thread that runs the kernel does not say where its stack is. */
+static void copy_places(struct looks *looks, struct look *look)
+{
+    uint32_t count = view_ring_count(looks->view);
+    look->places = malloc((count + 1) * sizeof *look->places);
+    for (uint32_t i = 0; look->places && i < count; i++) {
+        struct wire_ring *ring = view_ring(looks->view, i);
+        if (atomic_load_explicit(&ring->state, memory_order_acquire) == WIRE_RING_ACTIVE)
+            look->places[look->place_count++] = (struct stacks_place){
+                (pid_t)atomic_load_explicit(&ring->tid, memory_order_relaxed),
+                atomic_load_explicit(&ring->thread_pointer, memory_order_relaxed)};
+    }
+    if (look->places)
+        qsort(look->places, look->place_count, sizeof *look->places, place_compare);
+}
+
 /* Without a look at the mappings. The recorder touches only part of the tables that it maps, and its
  * library has pages too. */
 static uint64_t tool_estimate(const struct looks *looks)
@@ -159,6 +181,7 @@ static void prepare(struct looks *looks, enum profile_sample_why why, bool over_
     look->at_threads = why == PROFILE_SAMPLE_END;
     look->row_limit = why == PROFILE_SAMPLE_END ? 0 : PEAK_ROWS;
     copy_claims(looks, look);
+    copy_places(looks, look);
     looks->tool_expected_bytes = tool_estimate(looks);
     look->cpu_ns = monotonic_ns() - begin_ns;
 }

@@ -13,6 +13,7 @@ int64_t count_step_bytes;
 bool count_exact;
 bool count_real_nests;
 void (*count_observer)(bool allocated, size_t size, size_t ahead);
+void (*count_corrected)(int64_t change_bytes);
 
 /* ---- Slots ---- */
 
@@ -38,8 +39,12 @@ static struct count_slot *slot_reuse(int32_t thread)
         struct count_slot *slot = &count_state.slots[at];
         int32_t owner = __atomic_load_n(&slot->thread, __ATOMIC_RELAXED);
         /* A thread of our number that is not us has ended. */
-        if (owner != 0 && (owner == thread || thread_is_gone(owner)) && claim(slot, owner, thread))
+        if (owner != 0 && (owner == thread || thread_is_gone(owner)) &&
+            claim(slot, owner, thread)) {
+            slot->before_bytes = slot->requested_bytes;
+            slot->before_count = count_allocations(slot->calls);
             return slot;
+        }
     }
     return NULL;
 }
@@ -73,8 +78,8 @@ static void fit_step(void)
         return;
     int64_t peak = __atomic_load_n(&count_state.peak_bytes, __ATOMIC_RELAXED);
     int64_t step = (peak >> COUNT_STEP_SHIFT) / slots;
-    __atomic_store_n(&count_step_bytes, step, __ATOMIC_RELAXED);
-    note_error(step * slots);
+    note_error(step * slots); /* first: who finds no error may trust the level (provide.c) */
+    __atomic_store_n(&count_step_bytes, step, __ATOMIC_RELEASE);
 }
 
 struct count_slot *count_slot_begin(void)

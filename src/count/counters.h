@@ -26,6 +26,8 @@ extern bool count_real_nests;
  * was allocated or freed; a realloc is a free and then an allocation, of which current_bytes has
  * both already: `ahead` is by how much it is ahead of this change. */
 extern void (*count_observer)(bool allocated, size_t size, size_t ahead);
+/* Likewise, where the size of the block that was counted last is put right (aligned new). */
+extern void (*count_corrected)(int64_t change_bytes);
 
 /* Makes this thread a slot; NULL: there are too many threads. */
 struct count_slot *count_slot_begin(void);

@@ -3,12 +3,29 @@
 
 #define READ(field) __atomic_load_n(&(field), __ATOMIC_RELAXED)
 
+uint64_t count_allocations(const uint64_t calls[COUNT_KINDS])
+{
+    uint64_t count = 0;
+    for (unsigned kind = COUNT_MALLOC; kind <= COUNT_ALIGNED; kind++)
+        count += READ(calls[kind]);
+    return count;
+}
+
+/* A realloc is neither a birth nor a death, but of a block that nobody knew. */
+static int64_t live_in(const struct count_slot *slot)
+{
+    uint64_t births = count_allocations(slot->calls) - READ(slot->calls[COUNT_REALLOC]) +
+                      READ(slot->adopted_count);
+    return (int64_t)(births - READ(slot->calls[COUNT_FREE]));
+}
+
 static void add_slot(struct count_figures *figures, const struct count_slot *slot)
 {
     for (unsigned kind = 0; kind < COUNT_KINDS; kind++)
         figures->calls[kind] += READ(slot->calls[kind]);
     figures->requested_bytes += READ(slot->requested_bytes);
     figures->current_bytes += READ(slot->pending_bytes);
+    figures->live_count += live_in(slot);
 }
 
 void count_figures_of(struct count_figures *figures, const struct count_state *state)
@@ -19,11 +36,15 @@ void count_figures_of(struct count_figures *figures, const struct count_state *s
         .peak_bytes = READ(state->peak_bytes),
         .peak_error_bytes = READ(state->peak_error_bytes),
         .at_start_bytes = READ(state->at_start_bytes),
+        .live_count = READ(state->at_start_count),
         .threads = READ(state->threads),
         .lost = READ(state->lost),
     };
     for (uint32_t i = 0; i < used && i < COUNT_SLOTS; i++)
         add_slot(figures, &state->slots[i]);
+    int64_t earlier = READ(state->earlier_peak_bytes);
+    if (figures->peak_bytes < earlier)
+        figures->peak_bytes = earlier;
     /* What is there now was there: a rest that no thread has drained counts for the peak too. */
     if (figures->peak_bytes < figures->current_bytes)
         figures->peak_bytes = figures->current_bytes;

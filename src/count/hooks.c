@@ -93,6 +93,7 @@ ALLOCATION_HOOK(int, posix_memalign, (void **out, size_t alignment, size_t size)
 static void reallocated(struct count_slot *slot, void *block, uint64_t old_size, size_t size)
 {
     if (old_size == LEDGER_UNKNOWN) {
+        count_add(&slot->adopted_count, 1);
         count_birth(slot, COUNT_REALLOC, block, size);
         return;
     }
@@ -246,6 +247,8 @@ static void count_new(enum count_kind kind, void *block, size_t size, uint64_t f
     ledger_put(block, size);
     count_add(&slot->requested_bytes, size - counted);
     count_level(slot, (int64_t)size - (int64_t)counted);
+    if (unlikely(count_corrected))
+        count_corrected((int64_t)size - (int64_t)counted);
 }
 
 #define NEW_OPERATOR(symbol, kind, parameters, arguments)                                          \

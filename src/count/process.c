@@ -5,6 +5,7 @@
 #include "count/counters.h"
 #include "count/line.h"
 #include "recorder/real.h"
+#include "tidemark/tidemark.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,6 +18,9 @@
 #include <unistd.h>
 
 #define HOOK __attribute__((visibility("default")))
+
+/* Of libtidemark-api, if the program has it. */
+extern __typeof__(tidemark_read_counters) tidemark_read_counters __attribute__((weak));
 
 static const char *directory, *output; /* the variables' values */
 static char directory_text[512], output_text[512];
@@ -101,7 +105,8 @@ static void clear_slots(void)
     for (uint32_t i = 0; i < count_state.slots_used; i++) {
         struct count_slot *slot = &count_state.slots[i];
         slot->pending_bytes = 0;
-        slot->requested_bytes = 0;
+        slot->requested_bytes = slot->before_bytes = 0;
+        slot->adopted_count = slot->before_count = 0;
         memset(slot->calls, 0, sizeof slot->calls);
     }
     if (mine)
@@ -120,6 +125,8 @@ static void forked(void)
     clear_slots();
     count_state.current_bytes = count_state.peak_bytes = figures.current_bytes;
     count_state.at_start_bytes = figures.current_bytes;
+    count_state.at_start_count = figures.live_count;
+    count_state.earlier_peak_bytes = 0;
     count_state.peak_error_bytes = 0;
     count_state.lost = 0;
     count_state.threads = count_slot_current != NULL;
@@ -165,7 +172,8 @@ __attribute__((constructor)) static void begin(void)
 {
     int saved_errno = errno;
     const char *peak = getenv(COUNT_PEAK_VARIABLE);
-    count_exact = peak && strcmp(peak, "exact") == 0;
+    /* A program that can ask for its peak wants it to the byte. */
+    count_exact = (peak && strcmp(peak, "exact") == 0) || tidemark_read_counters;
     directory = variable(COUNT_DIRECTORY_VARIABLE, directory_text, sizeof directory_text);
     output = variable(COUNT_OUTPUT_VARIABLE, output_text, sizeof output_text);
     identify();

@@ -48,7 +48,10 @@ struct count_slot {
     uint64_t requested_bytes; /* by all allocations, ever */
     int64_t pending_bytes;    /* of current: not in the level yet */
     const void *last;         /* the block that was counted last; of no meaning elsewhere */
-    uint64_t reserved[6];
+    uint64_t adopted_count;   /* reallocs of blocks that were never seen: births all the same */
+    /* What previous owners have counted here, of requested_bytes and of allocations. */
+    uint64_t before_bytes, before_count;
+    uint64_t reserved[3];
 };
 
 struct count_state {
@@ -66,9 +69,11 @@ struct count_state {
     /* a cache line that all threads share */
     int64_t current_bytes;
     int64_t peak_bytes;
-    int64_t peak_error_bytes; /* 0: exact */
-    int64_t at_start_bytes;   /* of current: inherited at the fork */
-    uint64_t reserved[4];
+    int64_t peak_error_bytes;   /* 0: exact */
+    int64_t at_start_bytes;     /* of current: inherited at the fork */
+    int64_t at_start_count;     /* blocks of these */
+    int64_t earlier_peak_bytes; /* the most of peaks that the program has reset (provide.c) */
+    uint64_t reserved[2];
 
     struct count_slot slots[COUNT_SLOTS];
 };
@@ -83,10 +88,14 @@ struct count_figures {
     uint64_t calls[COUNT_KINDS];
     uint64_t requested_bytes;
     int64_t current_bytes, peak_bytes, peak_error_bytes, at_start_bytes;
+    int64_t live_count; /* blocks */
     uint64_t threads, lost;
 };
 
-/* Of a state that may be changing meanwhile. */
+/* Allocations and reallocations of a slot, over all of its owners. */
+uint64_t count_allocations(const uint64_t calls[COUNT_KINDS]);
+
+/* Of a state that may be changing meanwhile. The peak is that of the whole run. */
 void count_figures_of(struct count_figures *figures, const struct count_state *state);
 
 #endif

@@ -9,6 +9,7 @@
 #include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "base/defaults.h"
 #include "base/human.h"
 #include "doctor/doctor.h"
 
@@ -138,12 +139,19 @@ static void look_at_debuginfod(struct doctor *doctor)
         dlclose(library);
 }
 
+static void look_at_defaults(struct doctor *doctor)
+{
+    for (size_t i = 0; defaults_file(i); i++)
+        doctor_add(doctor, "defaults", DOCTOR_OK, NULL, "%s is read", defaults_file(i));
+}
+
 void doctor_look_at_tools(struct doctor *doctor, const char *executable)
 {
     look_at_directory(doctor, "profiles", ".", DOCTOR_NOTE,
                       "give record -o FILE with another directory");
     look_at_directory(doctor, "temporary", temporary_directory(), DOCTOR_NOTE,
                       "set TMPDIR to a directory that you may write to");
+    look_at_defaults(doctor);
     look_at_debuginfod(doctor);
     look_at_mpi(doctor, executable);
     look_at_allocators(doctor);

@@ -123,7 +123,7 @@ static int write_all(struct dhat *dhat)
 {
     const struct profile *profile = dhat->exporting->profile;
     const char *command = profile_get(profile, PROFILE_META_COMMAND);
-    uint64_t peak_ns = profile->program.total.peak_ticks;
+    uint64_t peak_ns = dhat->exporting->peak_ns;
     struct json *json = &dhat->json;
     json_object(json, NULL);
     json_unsigned(json, "dhatFileVersion", 2);

@@ -191,8 +191,10 @@ static void write_graph(struct dot *dot)
 {
     struct exporting *exporting = dot->exporting;
     struct strbuf title = STRBUF_INIT, label = STRBUF_INIT;
-    strbuf_addf(&title, "%s: %s, ", export_title(exporting->profile),
-                exporting->options->metric->title);
+    strbuf_addf(&title, "%s: ", export_title(exporting->profile));
+    if (exporting->options->region)
+        strbuf_addf(&title, "in region %s, ", exporting->options->region);
+    strbuf_addf(&title, "%s, ", exporting->options->metric->title);
     add_figure(&title, dot, dot->total);
     add_quoted(&label, title.data);
     fprintf(

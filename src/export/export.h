@@ -25,6 +25,7 @@ struct export_options {
     bool inclusive;
     bool hide_std;
     const char *filter;               /* NULL: all call paths, else as report has it */
+    const char *region;               /* NULL: all; else only what was allocated in it */
     const struct source_paths *paths; /* NULL: files are where they were */
 };
 

@@ -12,7 +12,9 @@
 
 struct exporting {
     FILE *out;
-    const struct profile *profile;
+    const struct profile *profile; /* of a region: its view */
+    uint64_t peak_ns; /* when all paths had what at_peak_bytes says: of the program, not of a
+                         region; UINT64_MAX: not known */
     const struct export_options *options;
     bool *hidden; /* by line: not shown */
     bool *wanted; /* by node; NULL: all */

@@ -52,6 +52,28 @@ const struct vocabulary_entry *export_metric_find(const char *name)
 
 /* ---- Writing ------------------------------------------------------------------------------- */
 
+/* Over time regions are not known. */
+static int check_region(struct exporting *exporting, const struct export_format *format)
+{
+    if (format->uses & ROWS && exporting->options->rows == EXPORT_TIMELINE)
+        return export_fail(exporting, -ENODATA,
+                           "of a region there is no timeline: choose other --rows");
+    return 0;
+}
+
+/* To be released in any case. */
+static int take_region(struct exporting *exporting, struct profile *view)
+{
+    uint32_t region;
+    if (!exporting->options->region)
+        return 0;
+    if (profile_find_region(exporting->profile, exporting->options->region, &region))
+        return export_fail(exporting, -ENOENT, "%s", profile_error());
+    int error = profile_view_region(view, exporting->profile, region);
+    exporting->profile = view;
+    return error;
+}
+
 static int check(struct exporting *exporting, const struct export_format *format)
 {
     const struct profile *profile = exporting->profile;
@@ -69,7 +91,7 @@ static int check(struct exporting *exporting, const struct export_format *format
                            "%s files say what was allocated in all, which --events=pages does not "
                            "record: choose another format, pprof or speedscope for example",
                            format->name);
-    return 0;
+    return exporting->options->region ? check_region(exporting, format) : 0;
 }
 
 static int prepare(struct exporting *exporting)
@@ -96,8 +118,15 @@ static int finish(struct exporting *exporting)
 int export_write(FILE *out, const struct profile *profile, const struct export_format *format,
                  const struct export_options *options, struct strbuf *why)
 {
-    struct exporting exporting = {.out = out, .profile = profile, .options = options, .why = why};
+    struct exporting exporting = {.out = out,
+                                  .profile = profile,
+                                  .peak_ns = profile->program.total.peak_ticks,
+                                  .options = options,
+                                  .why = why};
+    struct profile view = {0};
     int error = check(&exporting, format);
+    if (!error)
+        error = take_region(&exporting, &view);
     if (!error)
         error = prepare(&exporting);
     if (!error)
@@ -108,5 +137,6 @@ int export_write(FILE *out, const struct profile *profile, const struct export_f
         strbuf_add_string(why, strerror(-error));
     free(exporting.hidden);
     free(exporting.wanted);
+    free(view.sites);
     return error;
 }

@@ -285,7 +285,7 @@ static void write_events(struct heaptrack *heaptrack, const struct site *sites, 
 {
     const struct profile *profile = heaptrack->exporting->profile;
     size_t count = profile->site_count;
-    uint64_t peak_ns = profile->program.total.peak_ticks;
+    uint64_t peak_ns = heaptrack->exporting->peak_ns;
     write_time(heaptrack, 0);
     for (size_t i = 0; i < count; i++)
         come_and_go(heaptrack, &sites[i]);

@@ -277,8 +277,8 @@ static void write_peaks(struct massif *massif, size_t *next, bool *had_highest, 
     const struct call_metrics *total = &profile->program.total;
     for (;;) {
         uint64_t peak_ns = *next < profile->peak_count ? profile->peaks[*next].ticks : UINT64_MAX;
-        bool is_highest = !*had_highest && total->peak_ticks <= peak_ns;
-        uint64_t at_ns = is_highest ? total->peak_ticks : peak_ns;
+        bool is_highest = !*had_highest && exporting->peak_ns <= peak_ns;
+        uint64_t at_ns = is_highest ? exporting->peak_ns : peak_ns;
         if (at_ns > until_ns || (!is_highest && peak_ns == UINT64_MAX))
             return;
         if (is_highest) {
@@ -286,7 +286,7 @@ static void write_peaks(struct massif *massif, size_t *next, bool *had_highest, 
             struct part *parts = parts_at_peak(exporting, &count);
             write_peak(massif, at_ns, sum_of(parts, count), parts, count, true);
             *had_highest = true;
-            *next += peak_ns == total->peak_ticks;
+            *next += peak_ns == exporting->peak_ns;
         } else {
             const struct peak *peak = &profile->peaks[(*next)++];
             if (!exporting->wanted && peak->bytes < total->peak_bytes)

@@ -181,6 +181,8 @@ int export_openmetrics(struct exporting *exporting)
     label_fact(&openmetrics, "pid", PROFILE_META_PID);
     label_fact(&openmetrics, "rank", PROFILE_META_RANK);
     label_fact(&openmetrics, "job", PROFILE_META_JOB);
+    if (exporting->options->region)
+        add_label(&openmetrics.labels, "region", exporting->options->region);
     write_program(&openmetrics);
     write_largest(&openmetrics, &functions);
     fputs("# EOF\n", exporting->out);

@@ -410,7 +410,7 @@ static void write_dump(struct perfetto *perfetto, const char *heap, uint64_t tim
 int export_perfetto(struct exporting *exporting)
 {
     const struct profile *profile = exporting->profile;
-    uint64_t peak_ns = profile->program.total.peak_ticks;
+    uint64_t peak_ns = exporting->peak_ns;
     struct perfetto perfetto = {
         .exporting = exporting, .packet = STRBUF_INIT, .part = STRBUF_INIT, .inner = STRBUF_INIT};
     perfetto.has_mapping = calloc(profile->module_count + 1, sizeof *perfetto.has_mapping);

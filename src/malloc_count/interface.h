@@ -1,6 +1,6 @@
 /* What the drop-in libraries share. They live in programs that link them; the part that runs inside
- * malloc is in observe.c and memprofile.c (no malloc that would be told of, no stdio), the rest is
- * called by the program like any library. */
+ * malloc is in count/observe.c and memprofile.c (no malloc that would be told of, no stdio), the
+ * rest is called by the program like any library. */
 #ifndef TIDEMARK_MALLOC_COUNT_INTERFACE_H
 #define TIDEMARK_MALLOC_COUNT_INTERFACE_H
 
@@ -8,23 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* ---- observe.c ---- */
-
-/* Called after each change in the thread that made it, never within itself. `current`: bytes then;
- * of a realloc's first half, without the new block. */
-typedef void observer(bool allocated, size_t size, size_t current);
-void observe(observer *observer); /* NULL: no more */
-/* The same, also for changes that an observer makes. At the start, and NULL at the end. */
-void observe_all(observer *observer);
-
-/* A function and its cookie, which are changed and read together. */
-struct callback {
-    void (*call)(void); /* NULL: none */
-    void *cookie;
-    unsigned version; /* odd: being changed */
-};
-void callback_set(struct callback *callback, void (*call)(void), void *cookie);
-struct callback callback_get(const struct callback *callback);
+#include "count/observe.h"
 
 /* ---- memprofile.c ---- */
 

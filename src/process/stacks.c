@@ -88,7 +88,25 @@ static int list_threads(struct stacks *stacks, pid_t pid)
     return error;
 }
 
-int stacks_pointers(pid_t pid, uint64_t **pointers, size_t *count)
+static int place_compare(const void *left, const void *right)
+{
+    const struct stacks_place *a = left, *b = right;
+    return (a->tid > b->tid) - (a->tid < b->tid);
+}
+
+/* An address in the thread's stack; 0: not known. */
+static uint64_t address_of(const struct stacks_thread *thread, const struct stacks_place *places,
+                           size_t count)
+{
+    const struct stacks_place key = {.tid = thread->tid};
+    if (thread->stack_pointer || !count)
+        return thread->stack_pointer;
+    const struct stacks_place *place = bsearch(&key, places, count, sizeof key, place_compare);
+    return place ? place->address : 0;
+}
+
+int stacks_pointers(pid_t pid, const struct stacks_place *places, size_t place_count,
+                    uint64_t **pointers, size_t *count)
 {
     struct stacks stacks = STACKS_INIT;
     int error = list_threads(&stacks, pid);
@@ -97,8 +115,9 @@ int stacks_pointers(pid_t pid, uint64_t **pointers, size_t *count)
     if (!error && !*pointers)
         error = -ENOMEM;
     for (size_t i = 0; !error && i < stacks.count; i++) {
-        if (stacks.threads[i].stack_pointer)
-            (*pointers)[(*count)++] = stacks.threads[i].stack_pointer;
+        uint64_t address = address_of(&stacks.threads[i], places, place_count);
+        if (address)
+            (*pointers)[(*count)++] = address;
     }
     stacks_release(&stacks);
     return error;
@@ -120,17 +139,6 @@ static void set_extent(struct stacks_thread *thread, uint64_t start, uint64_t en
     thread->evidence = evidence;
 }
 
-static bool set_known(struct stacks_thread *thread, const struct stacks_known *known, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (known[i].tid == thread->tid && known[i].start < known[i].end) {
-            set_extent(thread, known[i].start, known[i].end, STACKS_KNOWN);
-            return true;
-        }
-    }
-    return false;
-}
-
 /* mprotect() may have split it: all parts are named [stack] that hold the place where it began, so
  * only one is. */
 static bool set_main(struct stacks_thread *thread, const struct smaps *smaps)
@@ -145,9 +153,9 @@ static bool set_main(struct stacks_thread *thread, const struct smaps *smaps)
     return false;
 }
 
-/* The guards nearest to the stack pointer, of those that are no mappings of their own. */
+/* The guards nearest to an address, of those that are no mappings of their own. */
 struct guards {
-    uint64_t pointer, below_end, above_start; /* 0: none */
+    uint64_t address, below_end, above_start; /* 0: none */
 };
 
 static int note_guard(const struct pages_run *run, void *context)
@@ -155,7 +163,7 @@ static int note_guard(const struct pages_run *run, void *context)
     struct guards *guards = context;
     if (run->state != PAGES_GUARD)
         return 0;
-    if (run->start <= guards->pointer) {
+    if (run->start <= guards->address) {
         guards->below_end = run->end;
     } else if (!guards->above_start) {
         guards->above_start = run->start;
@@ -171,9 +179,9 @@ static bool guard_below(const struct smaps *smaps, const struct smaps_mapping *m
 }
 
 static int set_guarded(struct stacks_thread *thread, const struct smaps *smaps,
-                       const struct smaps_mapping *mapping, struct pages *pages)
+                       const struct smaps_mapping *mapping, struct pages *pages, uint64_t address)
 {
-    struct guards guards = {.pointer = thread->stack_pointer};
+    struct guards guards = {.address = address};
     const struct pages_range range = {mapping->start, mapping->end};
     int result = pages ? pages_visit(pages, &range, 1, note_guard, &guards) : 0;
     if (result < 0)
@@ -185,10 +193,10 @@ static int set_guarded(struct stacks_thread *thread, const struct smaps *smaps,
     return 0;
 }
 
-static int set_found(struct stacks_thread *thread, const struct smaps *smaps, struct pages *pages)
+static int set_found(struct stacks_thread *thread, const struct smaps *smaps, struct pages *pages,
+                     uint64_t address)
 {
-    const struct smaps_mapping *mapping =
-        thread->stack_pointer ? smaps_find(smaps, thread->stack_pointer) : NULL;
+    const struct smaps_mapping *mapping = address ? smaps_find(smaps, address) : NULL;
     if (!mapping)
         return 0;
     if (mapping->kind == SMAPS_MAIN_STACK ||
@@ -198,7 +206,7 @@ static int set_found(struct stacks_thread *thread, const struct smaps *smaps, st
     }
     if (mapping->writable &&
         (mapping->kind == SMAPS_THREAD_STACK || mapping->kind == SMAPS_ANONYMOUS))
-        return set_guarded(thread, smaps, mapping, pages);
+        return set_guarded(thread, smaps, mapping, pages, address);
     return 0;
 }
 
@@ -236,20 +244,21 @@ static int measure(struct stacks_thread *thread, struct pages *pages)
 }
 
 static int read_thread(struct stacks_thread *thread, pid_t pid, const struct smaps *smaps,
-                       struct pages *pages, const struct stacks_known *known, size_t known_count)
+                       struct pages *pages, uint64_t address)
 {
     int error = 0;
-    if (!set_known(thread, known, known_count) && (thread->tid != pid || !set_main(thread, smaps)))
-        error = set_found(thread, smaps, pages);
+    if (thread->tid != pid || !set_main(thread, smaps))
+        error = set_found(thread, smaps, pages, address);
     return error || !thread->evidence ? error : measure(thread, pages);
 }
 
 int stacks_read(struct stacks *stacks, pid_t pid, const struct smaps *smaps, struct pages *pages,
-                const struct stacks_known *known, size_t known_count)
+                const struct stacks_place *places, size_t place_count)
 {
     int error = list_threads(stacks, pid);
     for (size_t i = 0; !error && i < stacks->count; i++)
-        error = read_thread(&stacks->threads[i], pid, smaps, pages, known, known_count);
+        error = read_thread(&stacks->threads[i], pid, smaps, pages,
+                            address_of(&stacks->threads[i], places, place_count));
     if (error)
         stacks->count = 0;
     return error;

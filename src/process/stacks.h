@@ -6,9 +6,10 @@
  *
  * What can be known, and what not:
  *   - A thread's stack pointer is said by /proc/PID/task/TID/syscall while the thread waits in the
- *     kernel, to those who may trace it. Of a thread that runs it is not known.
+ *     kernel, to those who may trace it. Of a thread that runs it is not known: there any address
+ *     that lies in its stack, if the caller knows one (`places`), stands in for it.
  *   - The stack is the memory around the stack pointer. A thread on another stack (a signal
- * handler's, a fiber's) shows that one. What the caller knows (`known`) is believed first.
+ * handler's, a fiber's) shows that one.
  *   - The lower end is the guard area below. Without one the memory may be a heap that fibers live
  *     in: nothing is said about the extent then.
  *   - The upper end is that of the mapping, or the next guard. The kernel joins neighbours, so
@@ -32,15 +33,14 @@
 /* What an extent rests on. */
 enum stacks_evidence {
     STACKS_UNKNOWN = 0, /* no extent */
-    STACKS_KNOWN,       /* the caller said so */
     STACKS_MAIN,        /* the main thread's: the kernel names it, and it grows downwards */
     STACKS_NAMED,       /* the mapping's name says so, or that it grows downwards */
     STACKS_GUARDED,     /* holds the stack pointer and has a guard below: a guess, see above */
 };
 
-struct stacks_known {
+struct stacks_place {
     pid_t tid;
-    uint64_t start, end;
+    uint64_t address; /* 0: none */
 };
 
 struct stacks_thread {
@@ -63,13 +63,14 @@ struct stacks {
 #define STACKS_INIT ((struct stacks){0})
 
 /* Reads all threads' stack pointers, finds their extents in `smaps` (of the same process, read just
- * before or after) and what was touched by `pages` (NULL: unknown). `known` may be in any order. */
+ * before or after) and what was touched by `pages` (NULL: unknown). `places`: sorted by thread. */
 int stacks_read(struct stacks *stacks, pid_t pid, const struct smaps *smaps, struct pages *pages,
-                const struct stacks_known *known, size_t known_count);
+                const struct stacks_place *places, size_t place_count);
 void stacks_release(struct stacks *stacks); /* may be used again afterwards */
 
-/* The stack pointers, for smaps_classify(): malloc'd, only those that are known. */
-int stacks_pointers(pid_t pid, uint64_t **pointers, size_t *count);
+/* The stack pointers, or places, for smaps_classify(): malloc'd, only those that are known. */
+int stacks_pointers(pid_t pid, const struct stacks_place *places, size_t place_count,
+                    uint64_t **pointers, size_t *count);
 
 /* The stack pointer in a text of /proc/PID/task/TID/syscall; 0 if it says none. */
 uint64_t stacks_parse_syscall(const char *text);

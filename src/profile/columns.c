@@ -296,6 +296,8 @@ int columns_decode(struct columns *columns, const void *body, size_t bytes, size
     columns->rows = rows;
     if (!rows || rows > COLUMNS_MAX_ROWS)
         return -EBADMSG;
+    if (!bytes)
+        return 0; /* and `body` may be NULL */
     struct bytes from = {body, (const unsigned char *)body + bytes};
     int error = 0;
     while (from.at < from.end && !error)

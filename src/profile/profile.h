@@ -432,9 +432,16 @@ int profile_read(struct profile **out, const char *path);
 int profile_read_meta(struct profile **out, const char *path);
 void profile_free(struct profile *profile);
 /* Makes it one of a region: its sites are the region's, its totals their sums, its peak the region's
- * own. What is not known by region (timeline, sizes, lifetimes, curves, peaks, threads, residency)
- * is not there any more. -ENOENT with a sentence: there is no such region. */
+ * own. What is not known by region (timeline, sizes, lifetimes, curves, peaks, threads, stacks,
+ * residency, marks) is not there any more. -ENOENT with a sentence: there is no such region. */
 int profile_cut_region(struct profile *profile, const char *name);
+/* The same, by its place in profile->regions. -ENOENT: there are fewer. */
+int profile_cut_region_at(struct profile *profile, size_t region);
+/* The same beside the profile: a copy whose sites are its own, to be freed, and which borrows all
+ * else. 0 or -ENOMEM. */
+int profile_view_region(struct profile *view, const struct profile *profile, uint32_t region);
+/* *region: index into regions. 0, or -ENOENT with a sentence. */
+int profile_find_region(const struct profile *profile, const char *name, uint32_t *region);
 
 /* The sums of a region's call paths, with its own peak. */
 void profile_region_total(const struct profile *profile, uint32_t region,

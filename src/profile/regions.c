@@ -195,9 +195,11 @@ static void leave_out_the_rest(struct profile *profile)
     profile->peak_count = profile->curve_count = profile->exchange_count = 0;
     profile->sample_count = profile->mapping_count = profile->residency_count = 0;
     profile->variable_count = profile->section_count = 0;
-    profile->program.live_peak_count = 0;
-    profile->program.unmap_count = profile->program.unmap_bytes = 0;
-    profile->program.brk_count = profile->program.brk_bytes = 0;
+    profile->stack_peak_count = profile->stack_layer_count = profile->mark_count = 0;
+    struct program_metrics *program = &profile->program;
+    program->live_peak_count = UINT64_MAX;
+    program->unmap_count = program->unmap_bytes = UINT64_MAX;
+    program->brk_count = program->brk_bytes = UINT64_MAX;
 }
 
 static int no_such_region(const struct profile *profile, const char *name)
@@ -217,19 +219,48 @@ static int no_such_region(const struct profile *profile, const char *name)
     return error;
 }
 
-int profile_cut_region(struct profile *profile, const char *name)
+int profile_find_region(const struct profile *profile, const char *name, uint32_t *region)
 {
-    uint32_t region = 0;
-    while (region < profile->region_count && strcmp(profile->regions[region].name, name))
-        region++;
-    if (region == profile->region_count)
-        return no_such_region(profile, name);
+    *region = 0;
+    while (*region < profile->region_count && strcmp(profile->regions[*region].name, name))
+        ++*region;
+    return *region < profile->region_count ? 0 : no_such_region(profile, name);
+}
+
+static void cut(struct profile *profile, uint32_t region)
+{
     struct call_metrics total;
     profile_region_total(profile, region, &total);
     profile->program.total = total;
     take_sites(profile, region);
     leave_out_the_rest(profile);
+}
+
+int profile_view_region(struct profile *view, const struct profile *profile, uint32_t region)
+{
+    *view = *profile;
+    view->sites = calloc(profile->site_count + 1, sizeof *view->sites);
+    if (!view->sites)
+        return -ENOMEM;
+    cut(view, region);
+    return 0;
+}
+
+int profile_cut_region(struct profile *profile, const char *name)
+{
+    uint32_t region;
+    int error = profile_find_region(profile, name, &region);
+    return error ? error : profile_cut_region_at(profile, region);
+}
+
+int profile_cut_region_at(struct profile *profile, size_t region)
+{
+    if (region >= profile->region_count)
+        return profile_fail(-ENOENT, "there is no region number %zu in this profile: it has %zu",
+                            region, profile->region_count);
+    cut(profile, (uint32_t)region);
     struct profile_builder *builder = profile_builder_new(profile);
-    profile_builder_fact(builder, PROFILE_META_REGION, profile->regions[region].name);
+    if (builder)
+        profile_builder_fact(builder, PROFILE_META_REGION, profile->regions[region].name);
     return profile_builder_free(builder);
 }

@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "api/provider.h"
+#include "base/probe.h"
 #include "recorder/names.h"
 #include "recorder/pages.h"
 #include "recorder/pause.h"
@@ -34,11 +35,13 @@ static void mark(enum wire_mark_kind kind, const char *name)
 
 API void api_mark(const char *name)
 {
+    PROBE(mark, name);
     mark(WIRE_MARK_NAMED, name ? name : "");
 }
 
 API void api_region_begin(const char *name)
 {
+    PROBE(region_begin, name);
     uintptr_t frame = HOOK_FRAME();
     struct thread *thread = hook_enter(frame);
     if (thread)
@@ -47,6 +50,7 @@ API void api_region_begin(const char *name)
 
 API void api_region_end(const char *name)
 {
+    PROBE(region_end, name);
     uintptr_t frame = HOOK_FRAME();
     struct thread *thread = hook_enter(frame);
     if (thread)
@@ -70,6 +74,7 @@ API void api_resume(void)
 API int api_snapshot(const char *name)
 {
     struct session_answer nothing;
+    PROBE(snapshot, name);
     mark(WIRE_MARK_SNAPSHOT, name ? name : "");
     return session_ask(WIRE_REQUEST_SNAPSHOT, 0, SNAPSHOT_MS, &nothing);
 }

@@ -16,6 +16,7 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "base/probe.h"
 #include "base/ticks.h"
 #include "recorder/check.h"
 #include "recorder/hooks.h"
@@ -275,6 +276,7 @@ bool session_begin(void)
     }
     state->pid = syscall(SYS_getpid);
     atomic_store_explicit(&state->phase, PHASE_ON, memory_order_release);
+    PROBE(begin, forked);
     return true;
 }
 
@@ -396,6 +398,7 @@ void session_end(int status)
         return;
     struct wire_header *header = shared_header();
     int saved_errno = errno;
+    PROBE(end, status);
     check_end();
     instrument_end();
     atomic_store(&header->end_status, status);

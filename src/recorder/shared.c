@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "unwind/arch.h"
 #include "unwind/lock.h"
 
 enum { RING_CHUNKS = 512, NODE_CHUNKS = 4096 };
@@ -218,6 +219,7 @@ struct wire_ring *shared_take_ring(uint32_t tid, char **data, uint32_t *index)
     if (ring) {
         *data = ring_data_at(*index);
         atomic_store_explicit(&ring->tid, tid, memory_order_relaxed);
+        atomic_store_explicit(&ring->thread_pointer, arch_thread_pointer(), memory_order_relaxed);
         atomic_store_explicit(&ring->state, WIRE_RING_ACTIVE, memory_order_release);
     }
     lock_release(&shared->lock);

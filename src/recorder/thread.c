@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "base/hash.h"
+#include "base/probe.h"
 #include "recorder/draw.h"
 #include "recorder/instrument.h"
 #include "recorder/session.h"
@@ -236,11 +237,14 @@ static void record_wait(struct thread *thread, unsigned bytes)
         syscall(SYS_futex, &ring->space, FUTEX_WAIT, space, &patience, NULL, 0);
     }
     atomic_fetch_add_explicit(&ring->waits, 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&ring->wait_ticks, ticks_now() - since, memory_order_relaxed);
+    uint64_t waited = ticks_now() - since;
+    atomic_fetch_add_explicit(&ring->wait_ticks, waited, memory_order_relaxed);
+    PROBE(ring_full, waited);
 }
 
 static void count_lost(struct thread *thread, int64_t events)
 {
+    PROBE(lost, events);
     __atomic_fetch_add(&thread->lost, (uint64_t)events, __ATOMIC_RELAXED);
     atomic_fetch_add_explicit(&thread->ring->lost_events, (uint64_t)events, memory_order_relaxed);
 }

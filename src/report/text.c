@@ -297,8 +297,9 @@ static void add_mapped(struct text *text)
     struct strbuf line = STRBUF_INIT;
     strbuf_addf(&line, "%s by %s calls of mmap", human_bytes(program->total.map_bytes).text,
                 human_exact(program->total.map_count).text);
-    strbuf_addf(&line, ", %s given back by munmap",
-                program->unmap_bytes ? human_bytes(program->unmap_bytes).text : "nothing");
+    if (known(program->unmap_bytes))
+        strbuf_addf(&line, ", %s given back by munmap",
+                    program->unmap_bytes ? human_bytes(program->unmap_bytes).text : "nothing");
     part_label(text, "mapped");
     part_wrapped(text, line.data);
     strbuf_release(&line);

@@ -24,7 +24,8 @@ static struct rows rows_of(const struct profile *profile, uint32_t kind)
     while (first + rows.count < profile->distribution_count &&
            profile->distributions[first + rows.count].kind == kind)
         rows.count++;
-    rows.at += rows.count ? first : 0;
+    if (rows.count)
+        rows.at += first;
     return rows;
 }
 

@@ -179,19 +179,19 @@ static enum MHD_Result send_asset(struct MHD_Connection *connection, const char 
 
 /* ---- Resources ----------------------------------------------------------------------------- */
 
-/* A body while it is sent; the window that it is of stays as long. */
+/* A body while it is sent; the part that it is of stays as long. */
 struct sending {
     struct exhibit_body body;
     struct server *server;
-    struct window *window; /* NULL: it is of a whole profile */
+    struct part *part; /* NULL: it is of a whole profile */
 };
 
 static void end_sending(void *context)
 {
     struct sending *sending = context;
     exhibit_release(&sending->body);
-    if (sending->window)
-        windows_release(sending->server->windows, sending->window);
+    if (sending->part)
+        parts_release(sending->server->parts, sending->part);
     free(sending);
 }
 
@@ -202,13 +202,13 @@ static struct MHD_Response *packed_response(const struct request *request, struc
     struct sending *held = malloc(sizeof *held);
     struct MHD_Response *response = NULL;
     if (held) {
-        *held = (struct sending){*body, server, request->window};
+        *held = (struct sending){*body, server, request->part};
         response = MHD_create_response_from_buffer_with_free_callback_cls(
             body->packed_bytes, (void *)body->packed, end_sending, held);
     }
     if (response) {
-        if (request->window)
-            windows_hold(server->windows, request->window);
+        if (request->part)
+            parts_hold(server->parts, request->part);
         return response;
     }
     free(held);
@@ -266,44 +266,88 @@ static enum MHD_Result send_from(struct server *server, struct MHD_Connection *c
     return result;
 }
 
-/* ---- Windows of a trace -------------------------------------------------------------------- */
+/* ---- Parts: windows of a trace, regions of a profile --------------------------------------- */
 
-/* Called again when the window has been made. */
-static enum MHD_Result send_window(struct server *server, struct MHD_Connection *connection,
-                                   struct request *request, const struct trace *trace)
+/* Called again when the part has been made. */
+static enum MHD_Result send_part(struct server *server, struct MHD_Connection *connection,
+                                 struct request *request, const struct part_key *key,
+                                 const char *name)
 {
-    uint64_t from, to;
-    const char *name;
     struct strbuf why = STRBUF_INIT;
     enum MHD_Result result = MHD_YES;
-    if (!route_window(request->route.name, &from, &to, &name))
-        return send_problem(connection, 404,
-                            "a window is FROM-TO, in ns, FROM not above TO, and behind it a "
-                            "resource's name");
-    if (!trace || !server->windows)
-        return send_problem(connection, 404,
-                            "only a trace can be cut: serve the .tmt of a recording made with "
-                            "--trace");
-    if (!request->window)
-        request->window = windows_take(server->windows, trace, from, to);
-    if (!request->window || request->waiter.is_gone)
+    if (!request->part)
+        request->part = parts_take(server->parts, key);
+    if (!request->part || request->waiter.is_gone)
         return MHD_NO;
     request->waiter.connection = connection;
-    switch (windows_await(server->windows, request->window, &request->waiter, &why)) {
-    case WINDOW_AWAITED:
+    switch (parts_await(server->parts, request->part, &request->waiter, &why)) {
+    case PART_AWAITED:
         break;
-    case WINDOW_READY:
-        result = send_from(server, connection, request, window_exhibit(request->window), name);
+    case PART_READY:
+        if (!key->is_window) /* a region's profile may still grow */
+            exhibit_refresh(part_exhibit(request->part));
+        result = send_from(server, connection, request, part_exhibit(request->part), name);
         break;
-    case WINDOW_FAILED:
+    case PART_ABSENT:
+        result = send_problem(connection, 404, why.data);
+        break;
+    case PART_FAILED:
         result = send_problem(connection, 500, why.data);
         break;
-    case WINDOW_CLOSED:
+    case PART_CLOSED:
         result = send_problem(connection, 503, "the server is being ended");
         break;
     }
     strbuf_release(&why);
     return result;
+}
+
+/* "region/N/NAME": key->region and `*name`. False: it is none. */
+static bool take_region(struct part_key *key, const char **name)
+{
+    uint64_t region;
+    if (!route_region(*name, &region, name) || region > UINT32_MAX)
+        return false;
+    key->region = (size_t)region + 1;
+    return true;
+}
+
+static bool is_region(const char *name)
+{
+    return !strncmp(name, "region/", strlen("region/"));
+}
+
+static const char no_region[] = "a region is its place in `regions`, from 0 on, and behind it a "
+                                "resource's name";
+
+static enum MHD_Result send_window(struct server *server, struct MHD_Connection *connection,
+                                   struct request *request, const struct shown *shown)
+{
+    struct part_key key = {.of = shown, .is_window = true};
+    const char *name;
+    if (!route_window(request->route.name, &key.from_ns, &key.to_ns, &name))
+        return send_problem(connection, 404,
+                            "a window is FROM-TO, in ns, FROM not above TO, and behind it a "
+                            "resource's name");
+    if (is_region(name) && !take_region(&key, &name))
+        return send_problem(connection, 404, no_region);
+    if (!shown->trace)
+        return send_problem(connection, 404,
+                            "only a trace can be cut: serve the .tmt of a recording made with "
+                            "--trace");
+    return send_part(server, connection, request, &key, name);
+}
+
+static enum MHD_Result send_region(struct server *server, struct MHD_Connection *connection,
+                                   struct request *request, struct exhibit *exhibit)
+{
+    struct part_key key = {.of = exhibit_shown(exhibit)};
+    const char *name = request->route.name;
+    if (!take_region(&key, &name))
+        return send_problem(connection, 404, no_region);
+    if (key.region > exhibit_region_count(exhibit))
+        return send_problem(connection, 404, "this profile has no region of that number");
+    return send_part(server, connection, request, &key, name);
 }
 
 static enum MHD_Result send_resource(struct server *server, struct MHD_Connection *connection,
@@ -314,10 +358,12 @@ static enum MHD_Result send_resource(struct server *server, struct MHD_Connectio
         return send_problem(connection, 404, "there is no profile of that number");
     struct exhibit *exhibit = server->exhibits[route->profile];
     if (!strncmp(route->name, "window/", strlen("window/")))
-        return send_window(server, connection, request, exhibit_shown(exhibit)->trace);
+        return send_window(server, connection, request, exhibit_shown(exhibit));
     exhibit_refresh(exhibit);
     if (exhibit_need(exhibit))
         return send_problem(connection, 500, profile_error());
+    if (is_region(route->name))
+        return send_region(server, connection, request, exhibit);
     return send_from(server, connection, request, exhibit, route->name);
 }
 

@@ -99,10 +99,21 @@ static struct exhibit_version *hold_version(struct exhibit *exhibit)
     return version;
 }
 
+static int read_profile(struct profile **out, const struct shown *shown)
+{
+    int error = profile_read(out, shown->path);
+    if (error || !shown->region)
+        return error;
+    error = profile_cut_region_at(*out, shown->region - 1);
+    if (error)
+        profile_free(*out);
+    return error;
+}
+
 static int read_version(struct exhibit *exhibit, uint64_t signature, struct exhibit_version **out)
 {
     struct profile *profile;
-    int error = profile_read(&profile, exhibit->shown->path);
+    int error = read_profile(&profile, exhibit->shown);
     if (error)
         return error;
     struct exhibit_version *version = calloc(1, sizeof *version);
@@ -113,6 +124,7 @@ static int read_version(struct exhibit *exhibit, uint64_t signature, struct exhi
         return error;
     }
     version->resources.trace = exhibit->shown->trace;
+    version->resources.has_regions = !exhibit->shown->region;
     pthread_mutex_init(&version->making, NULL);
     pthread_cond_init(&version->idle, NULL);
     version->references = 1;
@@ -186,8 +198,8 @@ static struct cached *keep(struct exhibit_version *version, const char *name,
 static uint64_t tag_of(const struct exhibit_version *version, const char *name)
 {
     static const char tool[] = TIDEMARK_VERSION;
-    uint64_t parts[3] = {version->signature, hash_bytes(tool, sizeof tool),
-                         hash_bytes(name, strlen(name))};
+    uint64_t parts[4] = {version->signature, hash_bytes(tool, sizeof tool),
+                         hash_bytes(name, strlen(name)), version->exhibit->shown->region};
     return hash_bytes(parts, sizeof parts);
 }
 
@@ -261,6 +273,14 @@ bool exhibit_tag(struct exhibit *exhibit, const char *name, uint64_t *tag, uint6
     *generation = version->generation;
     release_version(version);
     return strncmp(name, "source/", 7);
+}
+
+size_t exhibit_region_count(struct exhibit *exhibit)
+{
+    struct exhibit_version *version = hold_version(exhibit);
+    size_t count = version->profile->region_count;
+    release_version(version);
+    return count;
 }
 
 /* ---- Packing all of a finished profile ----------------------------------------------------- */

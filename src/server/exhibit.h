@@ -37,6 +37,9 @@ struct exhibit_state {
 void exhibit_state(struct exhibit *exhibit, struct exhibit_state *out);
 const struct shown *exhibit_shown(const struct exhibit *exhibit);
 
+/* Of one that was read. */
+size_t exhibit_region_count(struct exhibit *exhibit);
+
 /* A resource, packed. Holds on to its version. */
 struct exhibit_body {
     const char *packed; /* gzip */

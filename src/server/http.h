@@ -15,7 +15,7 @@
 #include "server/exhibit.h"
 #include "server/router.h"
 #include "server/server.h"
-#include "server/windows.h"
+#include "server/parts.h"
 
 enum {
     SERVER_THREADS = 4,
@@ -32,12 +32,12 @@ enum {
     SECRET_TEXT = 2 * SECRET_BYTES + 1,
 };
 
-/* A request, from its first line to its end; the exhibit's listener while it is one, and the window of
- * a trace that it asks for. */
+/* A request, from its first line to its end; the exhibit's listener while it is one, and the part of
+ * what is shown that it asks for. */
 struct request {
     struct route route;
     struct listener *listener;
-    struct window *window; /* a reference */
+    struct part *part; /* a reference */
     struct waiter waiter;
     struct client *client; /* NULL: not looked after */
     bool begun; /* its headers were seen */
@@ -56,7 +56,7 @@ struct server {
     struct server_options options;
     struct exhibit **exhibits;
     size_t exhibit_count;
-    struct windows *windows; /* NULL: no trace is shown */
+    struct parts *parts;
     struct MHD_Daemon *daemon;
     struct clients clients;
     char address[256]; /* bound to, literal */

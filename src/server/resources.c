@@ -314,6 +314,11 @@ HAS(marks, mark_count)
 HAS(sources, source_count)
 HAS(ranks, rank_count)
 HAS(rank_timeline, rank_step_count)
+/* What is known of a program, but not of what one of its regions has asked for. */
+static bool is_whole(const struct profile *profile)
+{
+    return !profile_get(profile, PROFILE_META_REGION);
+}
 static bool has_globals(const struct profile *profile)
 {
     return profile->section_count || profile->variable_count;
@@ -327,7 +332,7 @@ static const struct resource {
     int (*make)(const struct resources *resources, struct strbuf *out); /* columns of more */
 } table[] = {
     {"summary", always, summary_write, NULL, NULL},
-    {"insights", always, write_insights, NULL, NULL},
+    {"insights", is_whole, write_insights, NULL, NULL},
     {"top", always, summary_write_top, NULL, NULL},
     {"timeline", has_timeline, NULL, add_timeline, NULL},
     {"code", always, NULL, NULL, resources_make_code},
@@ -336,7 +341,7 @@ static const struct resource {
     {"curves", has_curves, NULL, add_curves, NULL},
     {"residency", has_residency, NULL, add_residency, NULL},
     {"modules", always, write_part, NULL, NULL},
-    {"threads", always, write_part, NULL, NULL},
+    {"threads", is_whole, write_part, NULL, NULL},
     {"peaks", has_peaks, write_part, NULL, NULL},
     {"distributions", has_distributions, write_part, NULL, NULL},
     {"exchanges", has_exchanges, write_part, NULL, NULL},
@@ -355,7 +360,10 @@ static int make(const struct resources *resources, const struct resource *resour
                 struct strbuf *out, enum resource_type *type, struct strbuf *why)
 {
     if (!resource->is_there(resources->profile)) {
-        strbuf_addf(why, "this profile has no %s: they were not recorded, or there were none",
+        strbuf_addf(why,
+                    is_whole(resources->profile)
+                        ? "this profile has no %s: they were not recorded, or there were none"
+                        : "'%s' is known of the whole program only, not by region",
                     resource->name);
         return -ENODATA;
     }
@@ -425,6 +433,15 @@ int resources_make(const struct resources *resources, const char *name, struct s
         return -ENOENT;
     *type = RESOURCE_JSON;
     return make_json(resources, name, write_source, out);
+}
+
+bool resources_is_shared(const char *name)
+{
+    static const char *const shared[] = {"code", "paths", "modules", "regions", "sources"};
+    for (size_t i = 0; i < sizeof shared / sizeof *shared; i++)
+        if (!strcmp(name, shared[i]))
+            return true;
+    return false;
 }
 
 void resources_list(const struct resources *resources,

@@ -22,6 +22,7 @@ struct resources {
     /* NULL, or the trace that the profile was made of. To be set by whoever has opened it; must
      * outlive this. */
     const struct trace *trace;
+    bool has_regions;  /* each of its regions can be asked for, too; to be set as `trace` is */
     size_t node_count; /* of the profile, even when its paths have been given back */
 };
 
@@ -41,6 +42,9 @@ int resources_make(const struct resources *resources, const char *name, struct s
 /* Is there a text for that file which is what was compiled, as far as is known: in the profile, or
  * (from_disk) on disk? */
 bool resources_has_text(const struct resources *resources, uint32_t file, bool from_disk);
+
+/* Is it the same for each region of a profile as for the whole? */
+bool resources_is_shared(const char *name);
 
 /* All names but those of source texts and of what a trace is asked, in the order in which documents list them; `visit` is told
  * those that the profile has. */

@@ -124,12 +124,24 @@ bool route_number(const char **text, uint64_t *number)
 
 bool route_window(const char *text, uint64_t *from, uint64_t *to, const char **name)
 {
-    static const char window[] = "window/";
-    if (strncmp(text, window, strlen(window)))
+    static const char prefix[] = "window/";
+    if (strncmp(text, prefix, strlen(prefix)))
         return false;
-    text += strlen(window);
+    text += strlen(prefix);
     if (!route_number(&text, from) || *text++ != '-' || !route_number(&text, to) ||
         *text++ != '/' || !*text || *from > *to)
+        return false;
+    *name = text;
+    return true;
+}
+
+bool route_region(const char *text, uint64_t *region, const char **name)
+{
+    static const char prefix[] = "region/";
+    if (strncmp(text, prefix, strlen(prefix)))
+        return false;
+    text += strlen(prefix);
+    if (!route_number(&text, region) || *text++ != '/' || !*text)
         return false;
     *name = text;
     return true;

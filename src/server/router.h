@@ -36,6 +36,9 @@ bool route_number(const char **text, uint64_t *number);
 /* "window/FROM-TO/NAME": FROM not above TO, in ns; `*name` what stands behind. */
 bool route_window(const char *text, uint64_t *from, uint64_t *to, const char **name);
 
+/* "region/N/NAME": `*name` what stands behind. */
+bool route_region(const char *text, uint64_t *region, const char **name);
+
 /* Is this a Host (with or without port) that no stranger's name can stand for: localhost, a literal
  * address, or one of the `count` names? */
 bool route_host_is_ours(const char *host, const char *const *names, size_t count);

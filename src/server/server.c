@@ -112,8 +112,8 @@ static void end_request(void *context, struct MHD_Connection *connection, void *
     struct server *server = context;
     if (request && request->listener)
         listeners_remove(server, request->listener);
-    if (request && request->window)
-        windows_release(server->windows, request->window);
+    if (request && request->part)
+        parts_release(server->parts, request->part);
     if (request)
         clients_end(&server->clients, request->client);
     free(request);
@@ -216,8 +216,8 @@ int server_start(struct server **out, const struct server_options *options, stru
     if (error && fd >= 0)
         close(fd);
     snprintf(server->cookie, sizeof server->cookie, "tidemark-%u", server->port);
-    if (!error && options->directory)
-        error = windows_begin(&server->windows, options->directory, options->paths);
+    if (!error)
+        error = parts_begin(&server->parts, options->directory, options->paths);
     if (!error)
         error = start_daemon(server, fd, why);
     if (!error)
@@ -234,11 +234,11 @@ void server_stop(struct server *server)
     if (!server)
         return;
     listeners_end(server);
-    if (server->windows)
-        windows_close(server->windows);
+    if (server->parts)
+        parts_close(server->parts);
     if (server->daemon)
         MHD_stop_daemon(server->daemon);
-    windows_free(server->windows);
+    parts_free(server->parts);
     for (size_t i = 0; i < server->exhibit_count; i++)
         exhibit_close(server->exhibits[i]);
     free(server->exhibits);

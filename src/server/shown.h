@@ -25,6 +25,7 @@ struct shown {
     size_t job;       /* of a rank: the place of its job among what is shown … */
     uint32_t rank_id; /* … and its id in the job's `ranks` */
     const struct trace *trace; /* NULL: none */
+    size_t region;    /* 1 + the place of the region that it is cut to; 0: it is not cut */
 };
 
 const char *shown_name(const struct shown *shown);

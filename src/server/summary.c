@@ -176,6 +176,8 @@ int summary_write(struct json *json, const struct resources *resources, const ch
         json_string(json, NULL, "at");
         json_string(json, NULL, "window");
     }
+    if (resources->has_regions && profile->region_count)
+        json_string(json, NULL, "region");
     json_end(json);
     return 0;
 }

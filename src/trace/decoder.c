@@ -115,11 +115,11 @@ static bool decode_shape(struct decoder *decoder, unsigned flags, unsigned lane,
     struct model *model = decoder->model;
     struct model_guesses guesses = model_guess(model, lane);
     uint32_t number_of_path = told_path(decoder, &guesses);
-    struct model_path *path = &model->paths[number_of_path];
     uint64_t slack, align;
 
     if (number_of_path == MODEL_NONE)
         return damaged(decoder);
+    struct model_path *path = &model->paths[number_of_path];
     model_saw_path(model, lane, &guesses, number_of_path);
     if (!(flags & OP_SAME_SHAPE)) {
         path->size += number_unzigzag(number(decoder, COLUMN_SIZE_T));

@@ -216,6 +216,8 @@ struct wire_ring {
     _Alignas(64) _Atomic uint64_t tail;
     _Atomic uint32_t space; /* futex of a thread whose ring is full: it sets WIRE_SPACE_WANTED before
                                it sleeps, the collector clears that, counts up and wakes it */
+    /* written by the thread, once */
+    _Atomic uint64_t thread_pointer; /* glibc: lies in the thread's stack, but the main thread's */
 };
 
 /* ---- Sampling ------------------------------------------------------------------------------

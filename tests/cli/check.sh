@@ -82,6 +82,29 @@ cmp new.tmk old.tmk && ls old.tmk.old
 try tidemark check new.tmk -b scopes.toml -B old.tmk
 try tidemark check new.tmk -B fresh.tmk --update
 cmp new.tmk fresh.tmk && echo "the baseline"
+# Regions of the program's own: two threads, and then three, each with 100 blocks of 10,000 bytes.
+tidemark record -q -o two.tmk "$APIS/api_phases" 2 >/dev/null
+tidemark record -q -o three.tmk "$APIS/api_phases" 3 >/dev/null
+cat >regions.toml <<'END'
+[region.parallel]
+allocations = { max = 600, growth = 0 }
+bytes = 3090000
+live_blocks = "150"
+peak = { max = "10 MiB", growth = "200%" }
+largest = 9999
+rate = 1
+temporary = "50%"
+[region."scratch"]
+peak = 299
+live = 0
+[region.nobodys]
+peak = 0
+END
+try tidemark check -j three.tmk -b regions.toml -B two.tmk
+jq -c '.verdicts[] | [.state, .metric, .pattern, (if .metric == "rate" then .value > 1 elif .metric == "peak" then .value >= 0 else .value end), (if .metric == "peak" then null else .baseline end), .nothing_matches, .paths[0].frames[0].function]' out
+tidemark check three.tmk -b regions.toml -B two.tmk | grep 'nobodys'
+printf '[region.x]\npeak = 1\nlive = { growth = 0 }\n' >x.toml
+tidemark check new.tmk -b x.toml -B old.tmk | grep -c 'not known .*knows of no regions'
 # A recording that is not whole: events of a program that was too fast for what it was given.
 sh -c 'tidemark record -q -o k.tmk "$VICTIMS/endings" kill; :' >/dev/null 2>&1
 printf '[program]\npeak = "1 GiB"\n[function.renamed_since]\npeak = 0\n' >ample.toml
@@ -111,9 +134,15 @@ sentence "wrong.toml: line 2"
 printf '[program]\npeak = "5%%"\n' >wrong.toml
 try tidemark check new.tmk -b wrong.toml
 sentence "wrong.toml:2: of what"
-printf '[region.x]\npeak = 1\n' >wrong.toml
+printf '[thread.x]\npeak = 1\n' >wrong.toml
 try tidemark check new.tmk -b wrong.toml
-sentence "wrong.toml:2: 'region' is unknown"
+sentence "wrong.toml:2: 'thread' is unknown"
+printf '[region.x]\nresident = 1\n' >wrong.toml
+try tidemark check new.tmk -b wrong.toml
+sentence "wrong.toml:2: what is resident is not known by region"
+printf '[region.x]\nexclusive = true\npeak = 1\n' >wrong.toml
+try tidemark check new.tmk -b wrong.toml
+sentence "wrong.toml:2: exclusive is of functions"
 printf '# nothing\n' >wrong.toml
 try tidemark check new.tmk -b wrong.toml
 sentence "no limit"

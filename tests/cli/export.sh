@@ -73,6 +73,23 @@ tidemark job -o all.tmk run4 >/dev/null 2>&1
 export_to folded -o - run4 | awk '{ sum += $NF } END { print sum }' >sum
 tidemark report --json all.tmk | jq .program.at_peak_bytes | cmp - sum && echo "all"
 
+echo "# of a region"
+tidemark record -q -o phases.tmk "$APIS/api_phases" 3 >/dev/null 2>&1
+of_region() { tidemark report --json --region parallel phases.tmk | jq ".program.$1"; }
+for metric in at_peak_bytes live_bytes alloc_bytes temporary_count; do
+    export_to folded -r parallel -m $metric -o - phases.tmk | awk '{ sum += $NF } END { print sum }' >sum
+    of_region $metric | cmp - sum && echo "$metric"
+done
+export_to openmetrics -r parallel -o - phases.tmk | grep -E '^tidemark_(alloc_blocks|peak_bytes){.*region="parallel"} [0-9]+$' |
+    sed 's/.* //' >sums
+{ of_region alloc_count && of_region peak_bytes; } | cmp - sums && echo "openmetrics"
+export_to massif -r parallel -o - phases.tmk | sed -n 's/^n[0-9]*: \([0-9]*\) .*/\1/p' >sum
+of_region at_peak_bytes | cmp - sum && echo "massif"
+export_to csv -r parallel --rows paths -o - phases.tmk | wc -l
+export_to dhat -r scratch phases.tmk
+tidemark import phases.dhat.json -o scratch.tmk 2>/dev/null
+tidemark report --json scratch.tmk | jq -c '.program | [.alloc_count, .alloc_bytes, .live_bytes]'
+
 echo "# what is refused"
 refused() {
     try tidemark export "$@"
@@ -89,6 +106,10 @@ refused --to folded --from 1s run.tmk
 refused --to folded --rank 3 run.tmk
 refused --to folded --filter '(' run.tmk
 refused --to sqlite -o - run.tmk
+refused --to sqlite --region parallel phases.tmk
+refused --to csv --rows timeline --region parallel phases.tmk
+refused --to folded --region nix -o none phases.tmk
+refused --to folded --region nix -o none run.tmk
 refused --to folded nothing.tmk
 
 echo "# of a trace, and of a part of one"

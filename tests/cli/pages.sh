@@ -87,14 +87,14 @@ END
 # Wherever it is installed; and where it is not whole.
 mkdir -p else/where/bin else/where/lib
 cp "$BIN/tidemark" else/where/bin
-cp "$BIN"/../lib/libtidemark*.so "$BIN/../lib/libbfm.so" else/where/lib
+cp "$BIN"/../lib/libtidemark*.so "$BIN/../lib/libbfm.so.0" else/where/lib
 else/where/bin/tidemark record -q --allocator=bfm --events=pages -o m.tmk "$VICTIMS/basic" 1 >out
 query m.tmk "SELECT count(*) FROM meta WHERE key = 'pages'"
 else/where/bin/tidemark record -q --allocator=bfm -o m.tmk true
 echo "status $?"
-rm else/where/lib/libbfm.so else/where/lib/libtidemark-bfm.so
+rm else/where/lib/libbfm.so.0 else/where/lib/libtidemark-bfm.so
 try else/where/bin/tidemark record --allocator=bfm true
-sentence "libbfm.so is not beside"
+sentence "libbfm.so.0 is not beside"
 try else/where/bin/tidemark record --allocator=bfm --events=pages true
 sentence "libtidemark-bfm.so is not beside"
 

@@ -12,7 +12,7 @@ chmod 755 "$work"
 mkdir "$work/run"
 
 unset LD_PRELOAD TIDEMARK_OPTIONS TIDEMARK_SESSION
-export LC_ALL=C.UTF-8 NO_COLOR=1 HERE="$here" VICTIMS BIN
+export LC_ALL=C.UTF-8 NO_COLOR=1 TIDEMARK_CONFIG= HERE="$here" VICTIMS BIN
 export PATH="$BIN:$PATH"
 (cd "$work/run" && bash "$here/$name.sh") >"$work/out" 2>&1
 status=$?

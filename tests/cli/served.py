@@ -50,7 +50,7 @@ class Server:
     def missing(self, profile, prefix=""):
         """What is listed and cannot be had."""
         names = self.json(f"p/{profile}/{prefix}summary")["resources"]
-        return [name for name in names if name not in ("at", "window") and self.ask(f"p/{profile}/{prefix}{name}")[0] != 200]
+        return [name for name in names if name not in ("at", "window", "region") and self.ask(f"p/{profile}/{prefix}{name}")[0] != 200]
 
 
 if __name__ == "__main__":

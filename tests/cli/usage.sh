@@ -22,7 +22,11 @@ tidemark --dump-commands | cut -f 1 | grep -vx "help\|version" >commands
 for command in "" $(cat commands); do
     tidemark $command --help >out 2>err || echo "status $? of '$command'"
     [ -s out ] && [ ! -s err ] || echo "no help for '$command' on stdout"
-    awk 'length($0) > 400 { print "a very long line" }' out
+    [ "$(wc -L <out)" -le 80 ] || echo "wider than a screen: '$command'"
+    [ "$(wc -l <out)" -le 42 ] || echo "longer than a screen: '$command'"
+    [ "$command" ] || continue
+    tidemark $command --help=all >all || echo "status $? of '$command --help=all'"
+    [ "$(wc -l <all)" -ge "$(grep -vc 'help=all' out)" ] || echo "all is less than some: '$command'"
 done
 try tidemark --version
 grep -Ec '^tidemark [0-9]+\.[0-9]+' out

@@ -51,6 +51,12 @@ export function testLive(world) {
         await page.waitForFunction((before) => [...document.querySelectorAll(".row [title]")].some((cell) => Number(cell.title.replace(/[^0-9]/g, "")) > before), first);
         assert.ok((await bytes()) > first);
         assert.equal(await page.locator(".head input[type=search]").inputValue(), "take");
+        await session.go("functions", { region: "growing" });
+        const within = await bytes();
+        assert.ok(within > 0 && within < (await (async () => { await session.go("functions"); return bytes(); })()), "half of it is the region's");
+        await session.go("functions", { region: "growing" });
+        await page.waitForFunction((before) => [...document.querySelectorAll(".row [title]")].some((cell) => Number(cell.title.replace(/[^0-9]/g, "")) > before), within);
+        assert.equal(await page.locator(".main [role=alert]").count(), 0, "a region of what grows, too");
         child.stdin.end();
         await ended;
         await page.waitForFunction(() => !/recording/.test(document.querySelector(".head").textContent));

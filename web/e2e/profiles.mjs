@@ -17,6 +17,8 @@ export function makeProfiles(tidemark, tools, work) {
         again: record("again.tmk", ["--no-looks"], [join(tools, "web_threads")]),
         empty: record("empty.tmk", [], ["true"]),
         traced: record("traced.tmk", ["--embed-sources", "--trace"], [join(tools, "web_threads")]), trace: at("traced.tmt"),
+        regions: record("regions.tmk", ["--embed-sources", "--trace"], [join(tools, "web_regions")]), regionsTrace: at("regions.tmt"),
+        moreRegions: record("more_regions.tmk", [], [join(tools, "web_regions"), "40"]),
         many: at("many.tmk"), hostile: at("hostile.tmk"), fortran: null, compiler: null,
     };
     /* three ranks, as a launcher would start them */
@@ -37,6 +39,12 @@ export function makeProfiles(tidemark, tools, work) {
 
 export function report(tidemark, file, ...options) {
     return JSON.parse(execFileSync(tidemark, ["report", "--json", ...options, file], { encoding: "utf8", maxBuffer: 1 << 29 }));
+}
+
+/* When each block of a trace was asked for, in ns since the start: ranges between two of them hold something,
+ * however the machine was loaded. */
+export function allocationTimes(tidemark, trace, ...options) {
+    return execFileSync(tidemark, ["events", "--json", "--kind=malloc,new", ...options, trace], { encoding: "utf8", maxBuffer: 1 << 29 }).trim().split("\n").map((line) => JSON.parse(line).time_ns);
 }
 
 /* A recording that goes on until its input is closed (or for ten minutes, should nobody do so). */

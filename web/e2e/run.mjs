@@ -14,6 +14,7 @@ import { testInteraction } from "./interaction.mjs";
 import { testJobs } from "./jobs.mjs";
 import { testLive } from "./live.mjs";
 import { testMany } from "./many.mjs";
+import { testRegion } from "./region.mjs";
 import { testTrace } from "./trace.mjs";
 import { testViews } from "./views.mjs";
 
@@ -45,6 +46,7 @@ describe("the web view", { concurrency: false }, () => {
     testFigures(world);
     testInteraction(world);
     testTrace(world);
+    testRegion(world);
     testJobs(world);
     testFile(world);
     testHostile(world);

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { test } from "node:test";
 import { join } from "node:path";
-import { report } from "./profiles.mjs";
+import { allocationTimes, report } from "./profiles.mjs";
 import { serve } from "./serve.mjs";
 import { exact, Session } from "./session.mjs";
 import { views } from "./views.mjs";
@@ -14,7 +14,8 @@ export function testTrace(world) {
         const server = await serve(world.tidemark, [world.profiles.trace]);
         const session = await Session.open(world.browser, server), { page } = session;
         const run = report(world.tidemark, world.profiles.traced);
-        const [from, to] = [0.3, 0.6].map((share) => String(Math.floor(Number(run.meta.duration_ns) * share)));
+        const times = allocationTimes(world.tidemark, world.profiles.trace);
+        const [from, to] = [0.3, 0.6].map((share) => String(times[Math.floor(times.length * share)]));
         const part = join(world.work, "part.tmk");
         execFileSync(world.tidemark, ["replay", "-q", `--from=${from}ns`, `--to=${to}ns`, "-o", part, world.profiles.trace]);
         const said = report(world.tidemark, part, "--functions", "--top", "1000000");
@@ -26,7 +27,7 @@ export function testTrace(world) {
         for (const each of said.functions.rows) {
             if (!each.function) continue;
             const row = rows.find((other) => other.function === each.function);
-            for (const metric of ["at_peak_bytes", "live_bytes", "alloc_bytes", "alloc_count"]) assert.equal(row[metric], each.exclusive[metric], `${each.function} ${metric}`);
+            for (const metric of ["at_peak_bytes", "live_bytes", "alloc_bytes", "alloc_count"]) assert.equal(row?.[metric] ?? 0, each.exclusive[metric], `${each.function} ${metric}`);
         }
         await page.locator(".head select[aria-label=Metric], .head label select").first().selectOption("alloc_count");
         await session.settle();

@@ -4,28 +4,29 @@ import { useEffect, useRef } from "preact/hooks";
 import type { JSX } from "preact";
 import { isSingleFile, openEmbedded } from "./data/embedded.ts";
 import { openHttp } from "./data/http.ts";
-import { failure, inRange, profile, profileNames, startProfiles, wholeJob } from "./state/profiles.ts";
+import { failure, inPart, profile, profileNames, startProfiles, wholeJob } from "./state/profiles.ts";
 import { go, link, startState, state } from "./state/state.ts";
 import { startTheme, theme, toggleTheme } from "./state/theme.ts";
 import { Menu, Tooltip } from "./widgets/tooltip.tsx";
 import { Help, helpOpen } from "./widgets/help.tsx";
 import { Chips } from "./widgets/chips.tsx";
+import { useLoaded } from "./widgets/states.tsx";
 import { views, type View } from "./views/registry.ts";
 import type { Profile } from "./model/profile.ts";
 
 const keep = { view: "", sort: "", opt: "" };
 
 function Navigation({ of }: { of: Profile | null }): JSX.Element {
-    const here = state.value.view;
+    const { view: here, region } = state.value;
     const rows: JSX.Element[] = [];
     let group = "";
     for (const view of views) {
         if (view.group !== group) rows.push(<div class="group" key={"/" + view.group}>{view.group}</div>);
         group = view.group;
-        const absent = of !== null && !view.has((view.job && wholeJob.value) || of);
+        const absent = of !== null && !view.has((view.job && wholeJob.value) || of), elsewhere = !!region && !!view.notByRegion;
         rows.push(
-            <a key={view.id} href={link({ ...keep, view: view.id })} class={absent ? "absent" : ""} aria-current={view.id === here ? "page" : undefined}
-                title={absent ? "Not recorded; the view says how it can be" : undefined}
+            <a key={view.id} href={link({ ...keep, view: view.id })} class={absent || elsewhere ? "absent" : ""} aria-current={view.id === here ? "page" : undefined}
+                title={absent ? "Not recorded; the view says how it can be" : elsewhere ? view.notByRegion : undefined}
                 onClick={(event) => {
                     if (event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
                     event.preventDefault();
@@ -75,6 +76,7 @@ function Head({ of }: { of: Profile | null }): JSX.Element {
                 </select>
                 : <span class="title nowrap" title={of?.summary.meta["command"]}>{of?.summary.meta["program"] ?? names[0]?.name ?? "Tidemark"}</span>}
             <RankChoice />
+            <RegionChoice of={of} />
             {of?.summary.state === "recording" && <span class="chip" title="The page follows the recording">recording…</span>}
             <label><span class="visually-hidden">Metric</span>
                 <select value={state.value.metric} onChange={(event) => go({ metric: event.currentTarget.value })}>
@@ -93,19 +95,39 @@ function Head({ of }: { of: Profile | null }): JSX.Element {
     );
 }
 
-/* The profile that a view shows: of a trace with a range chosen, what happened in the range, where that can
- * be told. null: it is being replayed. */
-function shownIn(view: View, of: Profile | null): Profile | null {
-    if (!of || view.range === "shown" || view.range === "whole" || !inRange.value || inRange.value.failure) return of;
-    const part = inRange.value.profile;
-    return part && !view.has(part) && view.has(of) ? of : part;
+/* A region of the program, in every view that can tell. */
+function RegionChoice({ of }: { of: Profile | null }): JSX.Element | null {
+    const { region } = state.value;
+    const loaded = useLoaded(async () => (of?.has("region") ? (await of.regions()).map((each) => each.name) : []), [of]);
+    const names = loaded.state === "there" ? loaded.value : [];
+    if (!names.length) return null;
+    return (
+        <select aria-label="Region" title="Only what was asked for in a region that the program named" value={region} onChange={(event) => go({ region: event.currentTarget.value })}>
+            <option value="">all regions</option>
+            {names.map((each) => <option key={each} value={each}>{each}</option>)}
+            {region && !names.includes(region) && <option value={region}>{region}</option>}
+        </select>);
+}
+
+/* What a view shows of a profile: of a trace with a range chosen what happened in the range, where that can be
+ * told; of a region what was asked for in it. Or why there is nothing to see. */
+type Shown = { profile: Profile } | { waits: string } | { says: string; alarming: boolean };
+
+function shownIn(view: View, of: Profile): Shown {
+    const part = inPart.value;
+    if (!part || view.range === "shown" || view.range === "whole") return { profile: of };
+    if (part.region && view.notByRegion) return { says: view.notByRegion, alarming: false };
+    if (part.failure) return part.region ? { says: part.failure, alarming: true } : { profile: of };
+    if (!part.profile) return { waits: part.range === null ? "Cutting out what was asked for in this region…" : "Replaying what happened in this range…" };
+    return { profile: !part.region && !view.has(part.profile) && view.has(of) ? of : part.profile };
 }
 
 function Page(): JSX.Element {
     const view = views.find((each) => each.id === state.value.view) ?? views[0]!;
     const of = view.job ? wholeJob.value : profile.value;
     const Show = view.show;
-    const shown = shownIn(view, of);
+    const shown = of && shownIn(view, of);
+    const part = inPart.value;
     useEffect(() => {
         document.title = `${of?.summary.meta["program"] ?? "Tidemark"} · ${view.title}`;
     }, [of, view]);
@@ -114,11 +136,13 @@ function Page(): JSX.Element {
             <Head of={of} />
             <Navigation of={of} />
             <main class="main" aria-label={view.title}>
-                <Chips of={shown ?? of} view={view} />
+                <Chips of={shown && "profile" in shown ? shown.profile : of} view={view} />
                 {failure.value && <div class="notice bad" role="alert">{failure.value}</div>}
-                {inRange.value?.failure && <div class="notice bad" role="alert">The range could not be replayed: {inRange.value.failure}</div>}
-                {shown ? <div class="view" key={view.id}><Show profile={shown} /></div>
-                    : of && <div class="view" key="replay"><div class="empty" aria-busy="true">Replaying what happened in this range…</div></div>}
+                {part?.failure && !part.region && <div class="notice bad" role="alert">The range could not be replayed: {part.failure}</div>}
+                {shown && ("profile" in shown ? <div class="view" key={view.id}><Show profile={shown.profile} /></div>
+                    : "waits" in shown ? <div class="view" key="waits"><div class="empty" aria-busy="true">{shown.waits}</div></div>
+                    : <div class="view" key="says"><div class="empty"><p {...(shown.alarming ? { role: "alert", class: "bad" } : {})}><b>{shown.says}</b></p>
+                        <p><button onClick={() => go({ region: "" })}>show the whole program</button></p></div></div>)}
             </main>
             <Tooltip />
             <Menu />

@@ -26,6 +26,8 @@ static const struct option_entry entries[] = {
     {"bytes", 0, OPTION_BYTES, "SIZE", "bytes", OPTION_TO(struct target, bytes), false, NULL},
     {"time", 0, OPTION_DURATION, "TIME", "time", OPTION_TO(struct target, ns), false, NULL},
     {"mode", 0, OPTION_CHOICE, "wait|drop", "mode", OPTION_TO(struct target, choice), false, NULL},
+    OPTION_GROUP("Rare things"),
+    {"seldom", 0, OPTION_FLAG, NULL, "seldom", OPTION_TO(struct target, flag), true, NULL},
     OPTION_GROUP_END};
 
 static struct options_command command = {
@@ -88,14 +90,30 @@ static void help_lists_every_option(void **state)
     char *text = NULL;
     size_t bytes;
     FILE *out = open_memstream(&text, &bytes);
-    options_help(&command, out, 80);
+    options_help(&command, out, 80, false);
     fclose(out);
     assert_non_null(strstr(text, "Usage: tidemark test [options] FILE\n"));
     assert_non_null(strstr(text, "\nThings:\n  -f, --flag  "));
     assert_non_null(strstr(text, "--[no-]on"));
     assert_non_null(strstr(text, "--mode=wait|drop"));
     assert_non_null(strstr(text, "-h, --help"));
+    assert_non_null(strstr(text, "--help=all"));
+    assert_null(strstr(text, "--seldom"));
+    assert_null(strstr(text, "Rare things"));
     free(text);
+    out = open_memstream(&text, &bytes);
+    options_help(&command, out, 80, true);
+    fclose(out);
+    assert_non_null(strstr(text, "\nRare things:\n      --seldom"));
+    assert_null(strstr(text, "--help=all"));
+    free(text);
+}
+
+static void help_of_something_else_is_refused(void **state)
+{
+    (void)state;
+    struct target target = {0};
+    assert_int_equal(parse(&target, "--help=some"), -2);
 }
 
 static void the_nearest_is_near(void **state)
@@ -114,6 +132,7 @@ int main(void)
         cmocka_unit_test(wrong_ones_are_refused),
         cmocka_unit_test(options_after_an_operand_are_its_own_if_asked),
         cmocka_unit_test(help_lists_every_option),
+        cmocka_unit_test(help_of_something_else_is_refused),
         cmocka_unit_test(the_nearest_is_near),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

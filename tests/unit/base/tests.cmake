@@ -3,3 +3,8 @@ tidemark_unit_test(base text)
 tidemark_unit_test(base json)
 tidemark_unit_test(base options)
 tidemark_unit_test(base regular)
+tidemark_unit_test(base toml m)
+tidemark_unit_test(base defaults m)
+
+tidemark_fuzz(options LIBS tm_base)
+tidemark_fuzz(toml LIBS tm_base m)

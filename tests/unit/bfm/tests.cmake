@@ -9,13 +9,7 @@ target_link_libraries(bfm_hardened PRIVATE tm_bfm)
 add_test(NAME unit/bfm/hardened COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/unit/bfm/hardened.sh
     $<TARGET_FILE:bfm_hardened>)
 
-# The corpus of fuzz/fuzz_bfm.c, once through. With clang the fuzzer itself is
-#   clang -fsanitize=fuzzer,address,undefined -D_GNU_SOURCE -I include -I BUILD/rooms/bfm \
-#         fuzz/fuzz_bfm.c $(ls src/bfm/*.c | grep -v family)
-file(GLOB corpus CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/fuzz/corpus/bfm/*)
-add_executable(fuzz_bfm_corpus ${CMAKE_SOURCE_DIR}/fuzz/fuzz_bfm.c ${CMAKE_SOURCE_DIR}/fuzz/run_corpus.c)
-target_link_libraries(fuzz_bfm_corpus PRIVATE tm_bfm)
-add_test(NAME fuzz/bfm COMMAND fuzz_bfm_corpus ${corpus})
+tidemark_fuzz(bfm LIBS tm_bfm)
 
 # The sanitizers bring a malloc of their own.
 if(NOT TIDEMARK_SANITIZE)

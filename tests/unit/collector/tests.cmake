@@ -7,3 +7,5 @@ tidemark_unit_test(collector looks tm_replay tm_wire tm_process tm_base Threads:
 tidemark_unit_test(collector output_name tm_process tm_profile tm_base)
 set_tests_properties(unit/collector/merge unit/collector/view unit/collector/tracer PROPERTIES LABELS ring
     TIMEOUT 120)
+
+tidemark_fuzz(wire LIBS tm_collector tm_replay tm_wire tm_base Threads::Threads)

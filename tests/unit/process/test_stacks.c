@@ -220,7 +220,7 @@ static void stacks_are_as_deep_as_they_were_used(void **state)
     munmap(process, sizeof *process);
 }
 
-static void what_the_caller_knows_comes_first(void **state)
+static void a_place_stands_in_for_a_stack_pointer(void **state)
 {
     (void)state;
     struct process *process = process_new();
@@ -228,25 +228,23 @@ static void what_the_caller_knows_comes_first(void **state)
     victim_settle(victim, SHAPES); /* all but one, with main */
     struct smaps smaps = SMAPS_INIT;
     struct stacks stacks = STACKS_INIT;
-    struct stacks_known known[SHAPES];
+    const struct thread *running = &process->threads[RUNNING];
+    const struct stacks_place place = {running->tid, running->local};
     struct pages pages;
-    for (size_t i = 0; i < SHAPES; i++)
-        known[i] = (struct stacks_known){process->threads[i].tid, process->threads[i].start,
-                                         process->threads[i].end};
     assert_int_equal(smaps_read(&smaps, victim.pid), 0);
     assert_int_equal(pages_open(&pages, victim.pid), 0);
-    assert_int_equal(stacks_read(&stacks, victim.pid, &smaps, &pages, known, SHAPES), 0);
-    for (size_t i = 0; i < SHAPES; i++) {
-        const struct stacks_thread *found = thread_of(&stacks, known[i].tid);
-        assert_int_equal(found->evidence, STACKS_KNOWN);
-        assert_int_equal(found->start, known[i].start);
-        assert_int_equal(found->end, known[i].end);
-        check_use(found, process->threads[i].use_bytes);
-    }
+    assert_int_equal(stacks_read(&stacks, victim.pid, &smaps, &pages, &place, 1), 0);
+    const struct stacks_thread *found = thread_of(&stacks, running->tid);
+    assert_int_equal(found->evidence, STACKS_GUARDED);
+    assert_true(found->start - running->start <= 2 * process_page_bytes());
+    assert_true(found->end >= running->end);
+    assert_int_equal(found->stack_pointer, 0);
+    assert_int_equal(found->depth_bytes, PROCESS_UNKNOWN);
+    assert_true(found->touched_bytes >= running->use_bytes);
     /* without a page table the extent is known, its use is not */
-    assert_int_equal(stacks_read(&stacks, victim.pid, &smaps, NULL, known, SHAPES), 0);
-    assert_int_equal(thread_of(&stacks, known[0].tid)->end, known[0].end);
-    assert_int_equal(thread_of(&stacks, known[0].tid)->touched_bytes, PROCESS_UNKNOWN);
+    assert_int_equal(stacks_read(&stacks, victim.pid, &smaps, NULL, &place, 1), 0);
+    assert_int_equal(thread_of(&stacks, running->tid)->evidence, STACKS_GUARDED);
+    assert_int_equal(thread_of(&stacks, running->tid)->touched_bytes, PROCESS_UNKNOWN);
     pages_close(&pages);
     stacks_release(&stacks);
     smaps_release(&smaps);
@@ -264,7 +262,7 @@ static void stack_pointers_name_their_mappings(void **state)
     struct smaps_hints hints = {0};
     uint64_t *pointers;
     size_t count;
-    assert_int_equal(stacks_pointers(victim.pid, &pointers, &count), 0);
+    assert_int_equal(stacks_pointers(victim.pid, NULL, 0, &pointers, &count), 0);
     assert_int_equal(count, SHAPES); /* with main, without the one that runs */
     hints.stack_pointers = pointers;
     hints.stack_pointer_count = count;
@@ -327,7 +325,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stacks_are_as_deep_as_they_were_used),
-        cmocka_unit_test(what_the_caller_knows_comes_first),
+        cmocka_unit_test(a_place_stands_in_for_a_stack_pointer),
         cmocka_unit_test(stack_pointers_name_their_mappings),
         cmocka_unit_test(a_syscall_line_is_taken_apart),
         cmocka_unit_test(what_is_gone_is_said_so),

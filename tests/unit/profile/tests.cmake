@@ -14,20 +14,8 @@ foreach(tool make_golden bench_writer)
     target_link_libraries(${tool} PRIVATE tm_profile)
 endforeach()
 
-# The corpus of fuzz/fuzz_columns.c, once through. With clang the fuzzer itself is
-#   clang -fsanitize=fuzzer,address,undefined -D_GNU_SOURCE -I BUILD/rooms/{profile,base} \
-#         fuzz/fuzz_columns.c src/profile/columns.c src/base/strbuf.c
-file(GLOB corpus CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/fuzz/corpus/columns/*)
-add_executable(fuzz_columns_corpus ${CMAKE_SOURCE_DIR}/fuzz/fuzz_columns.c
-    ${CMAKE_SOURCE_DIR}/fuzz/run_corpus.c)
-target_link_libraries(fuzz_columns_corpus PRIVATE tm_profile)
-add_test(NAME fuzz/columns COMMAND fuzz_columns_corpus ${corpus})
+tidemark_fuzz(columns LIBS tm_profile)
 
-# The corpus of fuzz/fuzz_entry.c, once through. With clang the fuzzer itself is
-#   clang -fsanitize=fuzzer,address,undefined -D_GNU_SOURCE -I BUILD/rooms/{profile,base} \
-#         fuzz/fuzz_entry.c src/profile/{entry,error,alive}.c src/base/{strbuf,regular}.c -lsqlite3
-file(GLOB corpus CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/fuzz/corpus/entry/*)
-add_executable(fuzz_entry_corpus ${CMAKE_SOURCE_DIR}/fuzz/fuzz_entry.c
-    ${CMAKE_SOURCE_DIR}/fuzz/run_corpus.c)
-target_link_libraries(fuzz_entry_corpus PRIVATE tm_profile tm_base)
-add_test(NAME fuzz/entry COMMAND fuzz_entry_corpus ${corpus})
+tidemark_fuzz(entry LIBS tm_profile tm_base)
+tidemark_fuzz(profile LIBS tm_report tm_profile tm_base PkgConfig::SQLITE
+    DEFINITIONS GOLDEN_DIR="${CMAKE_SOURCE_DIR}/tests/golden")

@@ -165,6 +165,108 @@ static void embedded_text(void **state)
     strbuf_release(&text);
 }
 
+/* ---- A region ------------------------------------------------------------------------------ */
+
+/* The golden profile, as if what its first and third site asked for had been in the second of two
+ * regions. */
+static struct profile *with_regions(void)
+{
+    struct profile *of;
+    assert_int_equal(profile_read(&of, GOLDEN_DIR "/profile-v2-details.tmk"), 0);
+    assert_int_equal(of->region_count, 0);
+    of->region_count = of->region_site_count = 2;
+    of->regions = calloc(2, sizeof *of->regions);
+    of->regions[0].name = "first";
+    of->regions[1].name = "second";
+    of->regions[1].peak_bytes = 4711;
+    of->region_sites = calloc(2, sizeof *of->region_sites);
+    for (size_t i = 0; i < 2; i++)
+        of->region_sites[i] =
+            (struct profile_region_site){1, of->sites[2 * i].path, of->sites[2 * i].metrics};
+    return of;
+}
+
+static bool lists(const struct strbuf *summary, const char *name)
+{
+    char quoted[64];
+    snprintf(quoted, sizeof quoted, "\"%s\"", name);
+    return strstr(strstr(summary->data, "\"resources\":"), quoted);
+}
+
+static void a_region_has_what_was_asked_for_in_it(void **state)
+{
+    (void)state;
+    struct profile *of = with_regions();
+    struct resources part;
+    assert_int_equal(profile_cut_region_at(of, 1), 0);
+    assert_int_equal(resources_open(&part, of, NULL), 0);
+    struct strbuf sites = made(&part, "sites", RESOURCE_COLUMNS);
+    struct strbuf bytes = made(&part, "columns/alloc_bytes", RESOURCE_COLUMNS);
+    struct decoded node = decode(sites.data, sites.length, "node");
+    struct decoded column = decode(bytes.data, bytes.length, "alloc_bytes");
+    assert_int_equal(column.count, 2);
+    for (size_t i = 0; i < 2; i++) {
+        assert_true(decoded_at(&node, i) == profile->sites[2 * i].path);
+        assert_true(decoded_at(&column, i) == (double)profile->sites[2 * i].metrics.alloc_bytes);
+    }
+    struct strbuf summary = made(&part, "summary", RESOURCE_JSON);
+    assert_non_null(strstr(summary.data, "\"region\":\"second\""));
+    assert_non_null(strstr(summary.data, "\"peak_bytes\":4711,"));
+    strbuf_release(&sites);
+    strbuf_release(&bytes);
+    strbuf_release(&summary);
+    resources_close(&part);
+    profile_free(of);
+}
+
+static void what_is_unknown_of_a_region_is_not_nothing(void **state)
+{
+    (void)state;
+    static const char *const unknown[] = {"insights", "timeline",  "curves",    "residency",
+                                          "threads",  "peaks",     "stacks",    "distributions",
+                                          "exchanges", "globals",  "samples",   "mappings"};
+    struct profile *of = with_regions();
+    struct resources part;
+    assert_int_equal(profile_cut_region_at(of, 2), -ENOENT);
+    assert_int_equal(profile_cut_region_at(of, 0), 0);
+    assert_int_equal(resources_open(&part, of, NULL), 0);
+    struct strbuf summary = made(&part, "summary", RESOURCE_JSON);
+    for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++) {
+        struct strbuf out = STRBUF_INIT, why = STRBUF_INIT;
+        enum resource_type type;
+        assert_int_equal(resources_make(&part, unknown[i], &out, &type, &why), -ENODATA);
+        assert_non_null(strstr(why.data, "not by region"));
+        assert_false(lists(&summary, unknown[i]));
+        strbuf_release(&out);
+        strbuf_release(&why);
+    }
+    /* Nothing was asked for in it, and that is known; calls that end a mapping are not. */
+    assert_non_null(strstr(summary.data, "\"alloc_bytes\":0,"));
+    assert_non_null(strstr(summary.data, "\"unmap_bytes\":null,"));
+    assert_non_null(strstr(summary.data, "\"threads_peak\":null"));
+    assert_null(strstr(summary.data, "18446744073709551615"));
+    strbuf_release(&summary);
+    resources_close(&part);
+    profile_free(of);
+}
+
+static void regions_are_listed_where_they_can_be_asked_for(void **state)
+{
+    (void)state;
+    struct profile *of = with_regions();
+    struct resources whole;
+    for (int served = 0; served < 2; served++) {
+        assert_int_equal(resources_open(&whole, of, NULL), 0);
+        whole.has_regions = served;
+        struct strbuf summary = made(&whole, "summary", RESOURCE_JSON);
+        assert_true(lists(&summary, "regions"));
+        assert_int_equal(lists(&summary, "region"), served);
+        strbuf_release(&summary);
+        resources_close(&whole);
+    }
+    profile_free(of);
+}
+
 /* ---- A hostile one ------------------------------------------------------------------------- */
 
 enum { HOSTILE_NAME = 1 << 20 };
@@ -333,6 +435,9 @@ int main(void)
         cmocka_unit_test(what_is_listed_is_there),
         cmocka_unit_test(embedded_text),
         cmocka_unit_test(unknown_of_a_rank_is_null),
+        cmocka_unit_test(a_region_has_what_was_asked_for_in_it),
+        cmocka_unit_test(what_is_unknown_of_a_region_is_not_nothing),
+        cmocka_unit_test(regions_are_listed_where_they_can_be_asked_for),
         cmocka_unit_test(a_hostile_profile_stays_text),
         cmocka_unit_test(one_file_has_all_of_it),
     };

@@ -122,6 +122,35 @@ static void windows(void **state)
     assert_int_equal(route.kind, ROUTE_RESOURCE);
 }
 
+static void regions(void **state)
+{
+    (void)state;
+    uint64_t region = 0;
+    const char *name;
+    assert_true(route_region("region/0/summary", &region, &name));
+    assert_true(region == 0);
+    assert_string_equal(name, "summary");
+    assert_true(route_region("region/17/columns/live_bytes", &region, &name));
+    assert_true(region == 17);
+    assert_string_equal(name, "columns/live_bytes");
+    static const char *const none[] = {"",           "region/",     "region/1",    "region/1/",
+                                       "region/x/y", "region/-1/x", "region/01/x", "region//x",
+                                       "regions",    "region/1x/x", "regions/1/x", "Region/1/x",
+                                       "region/18446744073709551616/x"};
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+        if (route_region(none[i], &region, &name))
+            fail_msg("%s is taken", none[i]);
+    /* of a window, at its longest */
+    uint64_t from, to;
+    struct route route =
+        route_of("/api/v1/p/0/window/9999999999999999999-9999999999999999999/region/4294967294/"
+                 "columns/freed_lifetime_sum_ns");
+    assert_int_equal(route.kind, ROUTE_RESOURCE);
+    assert_true(route_window(route.name, &from, &to, &name));
+    assert_true(route_region(name, &region, &name));
+    assert_string_equal(name, "columns/freed_lifetime_sum_ns");
+}
+
 static void hosts(void **state)
 {
     (void)state;
@@ -164,6 +193,7 @@ int main(void)
         cmocka_unit_test(what_is_not),
         cmocka_unit_test(tokens_are_taken_out),
         cmocka_unit_test(windows),
+        cmocka_unit_test(regions),
         cmocka_unit_test(hosts),
         cmocka_unit_test(origins),
     };

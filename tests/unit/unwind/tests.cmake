@@ -54,12 +54,7 @@ if(CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64)
     target_link_options(test_unwind_step PRIVATE -Wl,-z,lazy)
 endif()
 
-# The fuzz target's corpus is replayed as an ordinary test.
-add_executable(fuzz_cfi_replay ${CMAKE_SOURCE_DIR}/fuzz/fuzz_cfi.c)
-target_compile_definitions(fuzz_cfi_replay PRIVATE FUZZ_REPLAY)
-target_link_libraries(fuzz_cfi_replay PRIVATE tm_unwind)
-file(GLOB seeds CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/fuzz/corpus/cfi/*)
-add_test(NAME fuzz/cfi COMMAND fuzz_cfi_replay ${seeds})
+tidemark_fuzz(cfi LIBS tm_unwind)
 
 # By hand: cmake --build BUILD --target bench_unwind
 include(${CMAKE_SOURCE_DIR}/bench/unwind.cmake)

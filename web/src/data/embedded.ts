@@ -25,7 +25,7 @@ export async function openEmbedded(): Promise<DataSource> {
     return {
         profiles,
         asks: false,
-        summary: async (profile) => ({ summary: await json(`p/${profile}/summary`), generation: "" }),
+        summary: async (profile, prefix = "") => ({ summary: await json(`p/${profile}/${prefix}summary`), generation: "" }),
         json: (profile, name) => json(`p/${profile}/${name}`),
         binary: async (profile, name) => unpack(find("data-name", `p/${profile}/${name}`)),
         watch: () => () => {},

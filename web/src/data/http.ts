@@ -39,8 +39,8 @@ export async function openHttp(): Promise<DataSource> {
     return {
         profiles,
         asks: true,
-        summary: async (profile) => {
-            const response = await get(url(profile, "summary"));
+        summary: async (profile, prefix = "", stop) => {
+            const response = await get(url(profile, `${prefix}summary`), stop);
             return { summary: await response.json(), generation: generationOf(response) };
         },
         json: async (profile, name, generation, stop) => (await getOf(profile, name, generation, stop)).json(),

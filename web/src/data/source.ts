@@ -15,8 +15,9 @@ export interface ProfileEntry {
 export interface DataSource {
     /* Titles of the profiles that there are. */
     readonly profiles: readonly ProfileEntry[];
-    /* What a profile is now, and its generation. Rejects with a sentence for people, as all of these do. */
-    summary(profile: number): Promise<{ summary: Summary; generation: string }>;
+    /* What a profile is now, or the part of it that a prefix of names stands for, and its generation. Rejects
+     * with a sentence for people, as all of these do. */
+    summary(profile: number, prefix?: string, stop?: AbortSignal): Promise<{ summary: Summary; generation: string }>;
     /* Of that generation: numbers of another one mean something else. Rejects with Outdated where there is
      * a newer one. */
     json<T>(profile: number, name: string, generation: string, stop?: AbortSignal): Promise<T>;

@@ -2,7 +2,7 @@
  * become the call tree and the metrics of its sites. */
 import { indices, numbers, readColumns, Strings, whole, type ColumnsDocument } from "../data/columns.ts";
 import { Outdated, type DataSource } from "../data/source.ts";
-import type { Derived, Metric, Summary } from "../data/types.ts";
+import type { Derived, Metric, Region, Summary } from "../data/types.ts";
 import { TreePasses, type Tree, type Wanted } from "./tree.ts";
 import type { Unit } from "./units.ts";
 
@@ -161,13 +161,21 @@ export interface CallTree { tree: Tree; passes: TreePasses; names: Names }
 export const RANGE = "range_bytes";
 const WORKED = 16;
 
-/* What happened in a part of a trace's time, replayed by the server (doc/API.md, "window"). */
-export interface Window { of: Profile; from: number; to: number }
+/* What happened in a part of a trace's time, replayed by the server (doc/API.md, "window"); what was asked for in
+ * a region (doc/API.md, "region"); or both. */
+export interface Span { from: number; to: number }
+export interface Part { of: Profile; window: Span | null; region: string }
+
+const isSame = (a: Summary, b: Summary) => a.meta["start_unix_ns"] === b.meta["start_unix_ns"] && a.counts["nodes"] === b.counts["nodes"];
+
+/* The same for a region as for the whole profile: there are no two of them. */
+const shared: readonly string[] = ["modules", "regions", "sources"];
 
 export class Profile {
     readonly index: number;
     readonly summary: Summary;
-    readonly window: Window | null; /* null: all of the run */
+    readonly part: Part | null; /* null: all of the run */
+    readonly #prefix: string; /* of its resources' names */
     readonly #source: DataSource;
     readonly #generation: string; /* a new Profile is made for every new one */
     readonly #outdated: () => void;
@@ -175,20 +183,47 @@ export class Profile {
 
     /* `outdated` is called when the source has a newer generation: what is asked of this one then never
      * comes, a new Profile is to take its place. */
-    constructor(source: DataSource, index: number, summary: Summary, generation: string, outdated: () => void, window: Window | null = null) {
+    constructor(source: DataSource, index: number, summary: Summary, generation: string, outdated: () => void, part: Part | null = null, prefix = "") {
         this.#source = source;
         this.index = index;
         this.summary = summary;
         this.#generation = generation;
         this.#outdated = outdated;
-        this.window = window;
+        this.part = part;
+        this.#prefix = prefix;
     }
-    async windowOf(from: number, to: number, stop: AbortSignal): Promise<Profile> {
-        const summary = await this.#source.json<Summary>(this.index, `window/${from}-${to}/summary`, this.#generation, stop);
-        return new Profile(this.#source, this.index, summary, this.#generation, this.#outdated, { of: this, from, to });
+    get window(): Span | null {
+        return this.part?.window ?? null;
     }
-    #name(name: string): string {
-        return this.window ? `window/${this.window.from}-${this.window.to}/${name}` : name;
+    /* The name of the region that it is of; "": of none. */
+    get region(): string {
+        return this.part?.region ?? "";
+    }
+    /* `region`: "" for all of the program. */
+    async partOf(window: Span | null, region: string, stop: AbortSignal): Promise<Profile> {
+        const place = region ? await this.#placeOf(region) : -1;
+        const prefix = `${window ? `window/${window.from}-${window.to}/` : ""}${region ? `region/${place}/` : ""}`;
+        const { summary, generation } = await this.#ask(this.#source.summary(this.index, prefix, stop));
+        if (!window && this.summary.state !== "recording" && !isSame(this.summary, summary)) {
+            setTimeout(this.#outdated, 1000); /* the file has been replaced by another recording */
+            return new Promise(() => {});
+        }
+        return new Profile(this.#source, this.index, summary, generation, this.#outdated, { of: this, window, region }, prefix);
+    }
+    /* What the program named; by their places views ask for them. */
+    async regions(): Promise<Region[]> {
+        return this.has("regions") ? ((await this.json<{ regions: Region[] | null }>("regions")).regions ?? []) : [];
+    }
+    async #placeOf(name: string): Promise<number> {
+        const regions = await this.regions(), place = regions.findIndex((each) => each.name === name);
+        if (place >= 0 && !this.has("region")) throw new Error("This file has of its regions only what they sum up to: they are too large. tidemark serve shows each in every view.");
+        if (place >= 0) return place;
+        if (this.has("ranks")) throw new Error("The profile of a job does not know the regions of its ranks: choose a rank.");
+        throw new Error(`There is no region “${name}” in this profile: ${regions.length ? `it has ${regions.slice(0, 8).map((each) => each.name).join(", ")}${regions.length > 8 ? " and more" : ""}` : "the program named none"}.`);
+    }
+    /* The whole that it is a region of, where both are of one generation. */
+    #whole(): Profile | null {
+        return this.part && !this.part.window && this.part.of.summary.state !== "recording" ? this.part.of : null;
     }
     #ask<T>(asked: Promise<T>): Promise<T> {
         return asked.catch((error: unknown) => {
@@ -212,11 +247,13 @@ export class Profile {
         return this.summary.resources.includes(resource);
     }
     json<T>(name: string): Promise<T> {
-        if (this.window && name.startsWith("source/")) return this.window.of.json(name); /* files have its numbers, too */
-        return this.#keep(name, () => this.#ask(this.#source.json<T>(this.index, this.#name(name), this.#generation)));
+        const whole = this.#whole();
+        if (whole && shared.includes(name)) return whole.json(name);
+        if (name.startsWith("source/") && (whole || this.part?.window)) return this.part!.of.json(name); /* files have its numbers, too */
+        return this.#keep(name, () => this.#ask(this.#source.json<T>(this.index, this.#prefix + name, this.#generation)));
     }
     columns(name: string): Promise<ColumnsDocument> {
-        return this.#keep(name, async () => readColumns(await this.#ask(this.#source.binary(this.index, this.#name(name), this.#generation))));
+        return this.#keep(name, async () => readColumns(await this.#ask(this.#source.binary(this.index, this.#prefix + name, this.#generation))));
     }
     /* Of call paths: those of the vocabulary, and what was resident when the process was last looked at. */
     get metrics(): readonly Metric[] {
@@ -259,7 +296,7 @@ export class Profile {
 
     callTree(): Promise<CallTree> {
         return this.#keep("= tree", async () => {
-            if (this.window) return partOf(await this.window.of.callTree(), whole(await this.columns("sites"), "node"));
+            if (this.part && (this.part.window || this.#whole())) return partOf(await this.part.of.callTree(), whole(await this.columns("sites"), "node"));
             const [code, paths, sites] = await Promise.all([this.columns("code"), this.columns("paths"), this.columns("sites")]);
             const codeModule = indices(code, "code_module");
             const first = whole(code, "code_first_line"), lineCount = whole(code, "code_line_count");
@@ -281,7 +318,7 @@ export class Profile {
     }
 }
 
-/* The call tree of a window: its nodes are those of the whole run, and so functions, lines and files keep
+/* The call tree of a part: its nodes are those of the whole run, and so functions, lines and files keep
  * the numbers that they have there. */
 function partOf({ tree: all, names }: CallTree, siteNode: Uint32Array): CallTree {
     const tree: Tree = { ...all, siteNode };

@@ -77,55 +77,76 @@ const range = computed<string | null>(() => {
     return high > low ? `${low}-${high}` : null;
 });
 
-/* Of a trace: the profile of what happened in the range; null: no range, or no trace. */
-export interface RangeProfile { of: Profile; range: string; profile: Profile | null; failure: string | null }
-const replayed = signal<RangeProfile | null>(null);
-const WINDOWS = 8;
+/* A part of a profile: what happened in a range of a trace's time, what was asked for in a region, or both.
+ * Neither profile nor failure: it is on its way. */
+export interface PartProfile { of: Profile; range: string | null; region: string; profile: Profile | null; failure: string | null }
+interface Choice { of: Profile | null; range: string | null; region: string }
+
+const PARTS = 8;
 const REST_MS = 200; /* a range that is still being dragged is not asked for */
 
-function followRange(): void {
-    const known = new Map<string, Profile>();
-    let last: Profile | null = null;
-    effect(() => {
-        const of = profile.value, wanted = range.value;
-        if (of !== last) known.clear();
-        last = of;
-        if (!of || !wanted) {
-            replayed.value = null;
-            return;
-        }
-        replayed.value = { of, range: wanted, profile: known.get(wanted) ?? null, failure: null };
-        if (known.has(wanted)) return;
-        const stop = new AbortController();
-        const timer = setTimeout(() => {
-            const [from, to] = wanted.split("-").map(Number) as [number, number];
-            of.windowOf(from, to, stop.signal).then((window) => {
-                known.set(wanted, window);
-                if (known.size > WINDOWS) known.delete(known.keys().next().value!);
-                if (!stop.signal.aborted) replayed.value = { of, range: wanted, profile: window, failure: null };
-            }, (error: unknown) => {
-                if (!stop.signal.aborted) replayed.value = { of, range: wanted, profile: null, failure: error instanceof Error ? error.message : String(error) };
-            });
-        }, REST_MS);
-        return () => {
-            clearTimeout(timer);
-            stop.abort();
-        };
+const sentence = (error: unknown) => (error instanceof Error ? error.message : String(error));
+
+/* Keeps up with what is wanted: the part that is; null: the whole. */
+function follow(wanted: () => Choice): { value: PartProfile | null; start: () => void } {
+    const had = signal<PartProfile | null>(null);
+    const start = () => {
+        const known = new Map<string, Profile>();
+        let last: Profile | null = null;
+        effect(() => {
+            const { of, range, region } = wanted();
+            if (of !== last) known.clear();
+            last = of;
+            if (!of || (range === null && !region)) {
+                had.value = null;
+                return;
+            }
+            const key = `${range ?? ""} ${region}`, before = had.peek();
+            /* of a profile that grows the last state is shown until the next is there */
+            const until = before?.of.index === of.index && before.range === range && before.region === region ? before.profile : null;
+            had.value = { of, range, region, profile: known.get(key) ?? until, failure: null };
+            if (known.has(key)) return;
+            const stop = new AbortController();
+            const timer = setTimeout(() => {
+                const [from, to] = (range ?? "0-0").split("-").map(Number) as [number, number];
+                of.partOf(range === null ? null : { from, to }, region, stop.signal).then((profile) => {
+                    known.set(key, profile);
+                    if (known.size > PARTS) known.delete(known.keys().next().value!);
+                    if (!stop.signal.aborted) had.value = { of, range, region, profile, failure: null };
+                }, (error: unknown) => {
+                    if (!stop.signal.aborted) had.value = { of, range, region, profile: null, failure: sentence(error) };
+                });
+            }, range === null ? 0 : REST_MS);
+            return () => {
+                clearTimeout(timer);
+                stop.abort();
+            };
+        });
+    };
+    /* what was had may be of another choice, for a moment */
+    const now = computed(() => {
+        const { of, range, region } = wanted(), part = had.value;
+        if (!of || (range === null && !region)) return null;
+        return part && part.of === of && part.range === range && part.region === region ? part : { of, range, region, profile: null, failure: null };
     });
+    return { get value() { return now.value; }, start };
 }
 
-/* What a trace says of the range that is chosen; null: nothing is chosen, or this is no trace (a range shows
- * in levels of call paths, then: `rangeShown`). */
-export const inRange = computed<RangeProfile | null>(() => {
-    const now = replayed.value;
-    return now && now.of === profile.value && now.range === range.value ? now : null;
-});
+/* What the state selects of the profile that is shown. Of a range of time only traces tell; in others it shows
+ * in levels of call paths (`rangeShown`). */
+const region = computed(() => state.value.region);
+export const inPart = follow(() => ({ of: profile.value, range: range.value, region: region.value }));
+/* A comparison is of whole runs, but may be of a region that both have. */
+const comparedRegion = computed(() => (state.value.view === "compare" && state.value.other >= 0 ? state.value.region : ""));
+const compared = (of: () => Profile | null) => follow(() => ({ of: of(), range: null, region: comparedRegion.value }));
+export const beforeInRegion = compared(() => profile.value);
+export const afterInRegion = compared(() => other.value);
 
 export function startProfiles(from: DataSource): void {
     source = from;
     profileNames.value = from.profiles;
     asksServer.value = from.asks;
-    followRange();
+    for (const each of [inPart, beforeInRegion, afterInRegion]) each.start();
     const asked = new Set<number>();
     effect(() => {
         for (const index of [state.value.profile, shownIndex.value, state.value.other])
@@ -155,7 +176,7 @@ export interface Shown { metric: string; title: string; unit: Unit; column: Floa
 /* Is a range chosen, and is there something to say of it by call path? A metric that somebody has chosen is
  * of the whole run: metrics are not kept over time. */
 export function rangeShown(of: Profile): boolean {
-    return !of.window && (state.value.from >= 0 || state.value.to >= 0) && of.has("curves") && of.has("timeline") && !state.value.metric;
+    return !of.part && (state.value.from >= 0 || state.value.to >= 0) && of.has("curves") && of.has("timeline") && !state.value.metric;
 }
 
 /* What views of call paths show: the metric, or the levels at the highest moment of the range. */

@@ -14,6 +14,7 @@ export interface ViewState {
     to: number; /* -1: the end */
     thread: number; /* index; -1: all */
     rank: number; /* -1: all */
+    region: string; /* that the program named; "": all of it */
     hide: boolean; /* frames of libraries */
     collapse: boolean; /* recursion as one frame */
     file: string; /* in the source view */
@@ -24,7 +25,7 @@ export interface ViewState {
 
 export const initial: Readonly<ViewState> = {
     view: "summary", profile: 0, other: -1, metric: "", inclusive: false, fn: -1, node: -1,
-    search: "", from: -1, to: -1, thread: -1, rank: -1, hide: true, collapse: false,
+    search: "", from: -1, to: -1, thread: -1, rank: -1, region: "", hide: true, collapse: false,
     file: "", line: 0, sort: "", opt: "",
 };
 

@@ -6,7 +6,7 @@ import { buildFlame } from "../model/flame.ts";
 import { identities } from "../model/identity.ts";
 import { shortName, type Profile } from "../model/profile.ts";
 import { bytes, duration, exact, format, share, type Unit } from "../model/units.ts";
-import { metricOr, other, profileNames } from "../state/profiles.ts";
+import { afterInRegion, beforeInRegion, metricOr, other, profileNames } from "../state/profiles.ts";
 import { go, state } from "../state/state.ts";
 import { theme } from "../state/theme.ts";
 import { getOption, withOptions } from "../state/url.ts";
@@ -30,9 +30,19 @@ export function CompareView({ profile }: ViewProps): JSX.Element {
                 <label>after <select style={{ margin: "0 8px 0 4px" }} aria-label="After" value={state.value.other} onChange={(event) => go({ other: Number(event.currentTarget.value) })}>
                     <option value={-1}>choose…</option>{names.map((each, at) => <option key={at} value={at}>{each.name}</option>)}</select></label>
             </div>
-            {with_ ? <Comparison before={profile} after={with_} /> : <div class="empty">Choose with which profile to compare.</div>}
+            {!with_ ? <div class="empty">Choose with which profile to compare.</div>
+                : state.value.region ? <InRegion /> : <Comparison before={profile} after={with_} />}
         </>
     );
+}
+
+/* Both cut to the region. */
+function InRegion(): JSX.Element {
+    const before = beforeInRegion.value, after = afterInRegion.value;
+    const failed = [before, after].find((each) => each?.failure);
+    if (failed) return <div class="empty"><p class="bad" role="alert"><b>{profileNames.value[failed.of.index]?.name}: {failed.failure}</b></p></div>;
+    if (!before?.profile || !after?.profile) return <div class="empty" aria-busy="true" />;
+    return <Comparison before={before.profile} after={after.profile} />;
 }
 
 const norms: readonly [string, string][] = [["", "as they are"], ["count", "per allocation"], ["time", "per second"]];
@@ -124,6 +134,7 @@ function Difference({ flame, unit }: { flame: DiffFlame; unit: Unit }): JSX.Elem
 function Overlay({ before, after }: { before: Profile; after: Profile }): JSX.Element {
     const byShare = getOption(state.value, "axis") === "share";
     const loaded = useLoaded(async () => {
+        if (before.region) throw new Error("Levels over time are kept of the whole program, not by region.");
         if (!before.has("timeline") || !after.has("timeline")) throw new Error("One of the two has no timeline.");
         const [a, b] = await Promise.all([before.columns("timeline"), after.columns("timeline")]);
         return { a: readTimeline(a), b: readTimeline(b) };

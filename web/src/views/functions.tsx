@@ -40,9 +40,9 @@ function FunctionsTable({ rows, columns, metric, search, sort, of }: { rows: Fun
             number: (row) => row.values[name], unit: profile.unitOf(name),
             ...(name === metric ? { fill: (row: FunctionRow) => (row.values[name] || 0) / most } : {}),
         })),
-        { id: "function", title: "Function", width: "minmax(180px, 3fr)", text: (row) => row.name, show: (row) => shortName(row.name) },
-        { id: "file", title: "File", width: "minmax(90px, 1fr)", text: (row) => row.file, show: (row) => baseName(row.file) },
-        { id: "module", title: "Module", width: "minmax(90px, 0.7fr)", text: (row) => row.module, show: (row) => baseName(row.module) },
+        { id: "function", title: "Function", width: "minmax(180px, 2fr)", text: (row) => row.name, show: (row) => shortName(row.name) },
+        { id: "file", title: "File", width: "minmax(100px, 1fr)", text: (row) => row.file, show: (row) => baseName(row.file) },
+        { id: "module", title: "Module", width: "minmax(100px, 0.9fr)", text: (row) => row.module, show: (row) => baseName(row.module) },
     ], [columns.join(), metric, most, profile]);
     const available = [...profile.metrics.filter((each) => each.recorded && each.merge === "sum" && each.unit !== "variance"), ...profile.summary.derived];
     return (

@@ -11,7 +11,7 @@ import type { ViewProps } from "./registry.ts";
 export function ReallocView({ profile }: ViewProps): JSX.Element {
     const loaded = useLoaded(() => loadDistributions(profile), [profile]);
     const program = profile.summary.program;
-    if (!program?.["realloc_count"]) return <NotRecorded what="The program made no reallocation." how="realloc() of a block that it had, that is: realloc(NULL, n) is an allocation." />;
+    if (!program?.["realloc_count"]) return <NotRecorded what={profile.region ? "Nothing was reallocated in this region." : "The program made no reallocation."} how="realloc() of a block that it had, that is: realloc(NULL, n) is an allocation." />;
     return (
         <div class="split">
             <Card title="In all" tools={<a href={link({ view: "functions", metric: "realloc_count" })}>functions</a>}>
@@ -22,7 +22,8 @@ export function ReallocView({ profile }: ViewProps): JSX.Element {
                     <dt>New sizes in all</dt><dd title={exact(program["realloc_bytes"], "bytes")}>{bytes(program["realloc_bytes"] ?? 0)}</dd>
                 </dl>
             </Card>
-            <Ready of={loaded}>{(distributions) => (distributions ? <Matrix of={distributions} /> : <></>)}</Ready>
+            <Ready of={loaded}>{(distributions) => (distributions ? <Matrix of={distributions} />
+                : profile.region ? <Card title="From which size to which"><p class="dim">Kept of the whole program, not by region.</p></Card> : <></>)}</Ready>
         </div>
     );
 }

@@ -30,23 +30,28 @@ export interface View {
                                            * even of a trace; else it does nothing here but of a trace */
     job?: boolean; /* the view shows all of a job where one rank is chosen */
     threads?: boolean; /* the view shows one thread where one is chosen */
+    notByRegion?: string; /* a sentence: what it shows is not known of a region */
 }
 
 const hasSites = (profile: Profile) => profile.has("sites");
 
 export const views: readonly View[] = [
     { id: "summary", title: "Summary", group: "", show: SummaryView, has: () => true },
-    { id: "timeline", title: "Timeline", group: "When", show: TimelineView, has: (profile) => profile.has("timeline"), range: "shown" },
+    { id: "timeline", title: "Timeline", group: "When", show: TimelineView, has: (profile) => profile.has("timeline"), range: "shown", notByRegion: "Levels over time are kept of the whole program, not by region." },
     { id: "functions", title: "Functions", group: "Where", show: FunctionsView, has: hasSites, range: "curves" },
     { id: "flame", title: "Flame graph", group: "Where", show: FlameView, has: hasSites, range: "curves" },
     { id: "tree", title: "Call tree", group: "Where", show: TreeView, has: hasSites, range: "curves" },
     { id: "source", title: "Source", group: "Where", show: SourceView, has: hasSites, range: "curves" },
     { id: "sizes", title: "Sizes and lifetimes", group: "How", show: SizesView, has: (profile) => profile.has("distributions") },
     { id: "realloc", title: "Realloc", group: "How", show: ReallocView, has: (profile) => !!profile.summary.program?.["realloc_count"] },
-    { id: "threads", title: "Threads", group: "How", show: ThreadsView, has: (profile) => profile.has("threads"), threads: true },
-    { id: "stacks", title: "Stacks", group: "What else", show: StacksView, has: (profile) => profile.has("threads"), threads: true },
-    { id: "globals", title: "Globals and TLS", group: "What else", show: GlobalsView, has: (profile) => profile.has("globals") },
-    { id: "resident", title: "Resident", group: "What else", show: ResidentView, has: (profile) => profile.has("samples") || !!profile.summary.samples?.length },
+    { id: "threads", title: "Threads", group: "How", show: ThreadsView, has: (profile) => profile.has("threads"), threads: true,
+      notByRegion: "What each thread asked for is kept of the whole program, not by region." },
+    { id: "stacks", title: "Stacks", group: "What else", show: StacksView, has: (profile) => profile.has("threads"), threads: true,
+      notByRegion: "Threads have stacks, regions have none of their own." },
+    { id: "globals", title: "Globals and TLS", group: "What else", show: GlobalsView, has: (profile) => profile.has("globals"),
+      notByRegion: "Globals and thread-local variables are the whole program's: nobody asks for them in a region." },
+    { id: "resident", title: "Resident", group: "What else", show: ResidentView, has: (profile) => profile.has("samples") || !!profile.summary.samples?.length,
+      notByRegion: "What is resident is looked at for the whole process, not by region." },
     { id: "leaks", title: "Leaks", group: "What else", show: LeaksView, has: hasSites },
     { id: "jobs", title: "Job", group: "Several", show: JobsView, has: (profile) => profile.has("ranks"), range: "whole", job: true },
     { id: "compare", title: "Compare", group: "Several", show: CompareView, has: () => profileNames.value.length > 1, range: "whole" },

@@ -3,11 +3,12 @@ import { useMemo } from "preact/hooks";
 import type { JSX } from "preact";
 import { shortName, type CallTree, type Profile } from "../model/profile.ts";
 import { bytes, count, duration, exact, share } from "../model/units.ts";
-import { wantedSites } from "../state/profiles.ts";
+import { focusKey, wantedSites } from "../state/profiles.ts";
 import { go, link, state } from "../state/state.ts";
 import { getOption, withOptions } from "../state/url.ts";
 import { Bars, HeatMap, type HeatCell } from "../widgets/bars.tsx";
 import { Card, NotRecorded, Ready, useLoaded } from "../widgets/states.tsx";
+import { SpreadCards, spreadOf } from "./spread.tsx";
 import type { ViewProps } from "./registry.ts";
 
 export type Row = [number, number, number]; /* x, count, bytes */
@@ -71,7 +72,23 @@ export function heatCells(cells: readonly Cell[], xs: readonly number[], ys: rea
 export function SizesView({ profile }: ViewProps): JSX.Element {
     const loaded = useLoaded(() => loadDistributions(profile), [profile]);
     return <Ready of={loaded}>{(distributions) => distributions ? <Sizes profile={profile} of={distributions} />
-        : <NotRecorded what="No distributions in this profile." how="They are recorded unless the profile is older than format 2, or nothing was allocated." />}</Ready>;
+        : profile.region ? <OfRegion profile={profile} /> : <NotRecorded what="No distributions in this profile." how="They are recorded unless the profile is older than format 2, or nothing was allocated." />}</Ready>;
+}
+
+/* What is known of single call paths is known of a region. */
+function OfRegion({ profile }: ViewProps): JSX.Element {
+    const loaded = useLoaded(() => profile.work(["spread", focusKey()].join(), async () => {
+        const of = await profile.callTree();
+        return spreadOf(profile, wantedSites(of) ?? new Uint8Array(of.tree.siteNode.length).fill(1));
+    }), [profile, focusKey()]);
+    return (
+        <div class="pad">
+            <Card title="Sizes and lifetimes in this region">
+                <p class="dim" style={{ marginTop: 0 }}>Single blocks are counted by size and lifetime for the whole program, not by region; of each call path in the region the smallest, the largest and the mean are known.</p>
+                <Ready of={loaded}>{(spread) => (spread.sizes || spread.lifetimes ? <SpreadCards of={spread} from="of this region" /> : <p class="dim">Nothing was allocated in it.</p>)}</Ready>
+            </Card>
+        </div>
+    );
 }
 
 function Sizes({ profile, of }: ViewProps & { of: Distributions }): JSX.Element {

@@ -39,11 +39,11 @@ function barsOf(of: Spread, unit: (value: number) => string): Bar[] {
     return bars;
 }
 
-export function SpreadCards({ of }: { of: Spreads }): JSX.Element | null {
+export function SpreadCards({ of, from = "from this line" }: { of: Spreads; from?: string }): JSX.Element | null {
     if (!of.sizes && !of.lifetimes) return null;
     const part = (title: string, name: string, each: Spread | null, unit: (value: number) => string) => each && (
         <div style={{ flex: "1 1 260px", minWidth: 0 }} {...{ [`data-${name}`]: "" }}>
             <div><b>{title}</b> {unit(each.low)}{each.high > each.low ? ` to ${unit(each.high)}` : ""} <span class="dim">(blocks by the mean of their call path)</span></div>
-            <Bars name={`line-${name}`} label={`${title} of blocks from this line`} bars={barsOf(each, unit)} height={74} format={count} /></div>);
+            <Bars name={`line-${name}`} label={`${title} of blocks ${from}`} bars={barsOf(each, unit)} height={74} format={count} /></div>);
     return <div style={{ display: "flex", flexWrap: "wrap", gap: "6px 16px" }}>{part("Sizes", "sizes", of.sizes, bytes)}{part("Lifetimes", "lifetimes", of.lifetimes, duration)}</div>;
 }

@@ -1,6 +1,6 @@
 /* What ran, how it ended, its peak, where resident memory is, what is wrong, and who asked for most. */
 import type { JSX } from "preact";
-import type { Insight, Top, TopFunction } from "../data/types.ts";
+import type { Insight, Region, Top, TopFunction } from "../data/types.ts";
 import { baseName, shortName, type Profile } from "../model/profile.ts";
 import { duration, exact, format, isKnown, share, type Unit } from "../model/units.ts";
 import { go, link } from "../state/state.ts";
@@ -39,11 +39,13 @@ export function SummaryView({ profile }: ViewProps): JSX.Element {
                         <dt>By</dt><dd>{summary.meta["tool"] ?? summary.tool}</dd>
                     </dl>
                 </Card>
+                {profile.region && <InRegion profile={profile} />}
                 {summary.spark && <Card title="Memory over time" tools={<a href={link({ view: "timeline" })}>timeline</a>}><Spark profile={profile} /></Card>}
                 </div>
                 <div style={{ display: "grid", gap: "10px", alignContent: "start", minWidth: 0 }}>
                 <Card title="How much">
                     {program ? <Figures profile={profile} /> : <p class="dim">Nothing was saved yet.</p>}
+                    {profile.region && <p class="dim">Resident memory and threads are known of the whole program only.</p>}
                 </Card>
                 <Peaks profile={profile} />
                 </div>
@@ -55,8 +57,25 @@ export function SummaryView({ profile }: ViewProps): JSX.Element {
     );
 }
 
+/* The region itself: what does not follow from its call paths. */
+function InRegion({ profile }: ViewProps): JSX.Element {
+    const loaded = useLoaded(async () => (await profile.regions()).find((each) => each.name === profile.region), [profile]);
+    const rows: [string, keyof Region & string, Unit, string][] = [
+        ["Entered", "entered_count", "count", "times"], ["Not left", "open_count", "count", "threads are in it"], ["Without an end", "unended_count", "count", "times"], ["Time in it", "time_ns", "ns", "of all threads"],
+        ["First", "first_ns", "ns", "after the start"], ["Last", "last_ns", "ns", "after the start"], ["Alive when it ended", "left_bytes", "bytes", ""], ["Program's peak meanwhile", "program_peak_bytes", "bytes", ""],
+    ];
+    return (
+        <Card title={`Region ${profile.region}`} tools={<a href={link({ view: "timeline" })}>timeline</a>}>
+            <Ready of={loaded}>{(region) => region && (
+                <dl class="facts">{rows.filter(([, name]) => region[name] || !["open_count", "unended_count"].includes(name)).map(([title, name, unit, of]) => (
+                    <><dt>{title}</dt><dd title={exact(region[name] as number | null, unit)}>{format(region[name] as number | null, unit)} <span class="dim">{of}</span></dd></>))}</dl>)}</Ready>
+        </Card>
+    );
+}
+
 function Figures({ profile }: ViewProps): JSX.Element {
     const program = profile.summary.program!;
+    const whole = ["resident_peak_bytes", "threads_peak"]; /* nobody knows them of a region */
     const rows: [string, string, Unit][] = [
         ["Peak of live blocks", "peak_bytes", "bytes"], ["Resident at most", "resident_peak_bytes", "bytes"],
         [profile.window ? "Alive at its end" : "Never freed", "live_bytes", "bytes"], ["Asked for in all", "alloc_bytes", "bytes"], ["Allocations", "alloc_count", "count"],
@@ -65,7 +84,7 @@ function Figures({ profile }: ViewProps): JSX.Element {
     ];
     return (
         <dl class="facts">
-            {rows.map(([title, name, unit]) => {
+            {rows.filter(([, name]) => !profile.region || !whole.includes(name)).map(([title, name, unit]) => {
                 const value = program[name];
                 return <><dt>{title}</dt><dd title={exact(value, unit)}>{format(value, unit)}
                     {name === "peak_bytes" && isKnown(program["peak_ns"]) && <span class="dim"> after {duration(program["peak_ns"])}</span>}
@@ -117,6 +136,7 @@ function Spark({ profile }: ViewProps): JSX.Element {
 
 function Ledger({ of }: { of: Profile }): JSX.Element | null {
     const sample = of.summary.samples?.filter((each) => each.ledger).at(-1);
+    if (of.region) return <Card title="Where resident memory is"><p class="dim">Known of the whole process only: take the region off.</p></Card>;
     if (of.window) return <Card title="Where resident memory is"><p class="dim">Not known of a part of the run: take the range off.</p></Card>;
     if (!sample?.ledger) return <Card title="Where resident memory is"><p class="dim">Not recorded: /proc was not looked at (--no-looks), or it could not be.</p></Card>;
     const { ledger } = sample;
@@ -189,6 +209,11 @@ function Peaks({ profile }: ViewProps): JSX.Element | null {
 }
 
 function Insights({ profile }: ViewProps): JSX.Element {
+    if (!profile.has("insights")) return <Card title="What to look at"><p class="dim">The rules are about whole programs: take the region off.</p></Card>;
+    return <Found profile={profile} />;
+}
+
+function Found({ profile }: ViewProps): JSX.Element {
     const loaded = useLoaded(() => profile.json<{ insights: Insight[]; not_asked: { id: string; why: string }[] }>("insights"), [profile]);
     return (
         <Card title="What to look at">

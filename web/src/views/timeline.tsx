@@ -70,7 +70,8 @@ function Timelines({ profile, timeline }: ViewProps & { timeline: Timeline }): J
     const { marks: points, regions } = said.state === "there" ? said.value : nothingSaid;
     const marks = useMemo(() => [...peaks.map((peak) => ({ x: peak.time_ns, title: bytes(peak.bytes) })), ...points.map((mark) => ({ x: mark.time_ns, title: markTitle(mark) }))]
         .sort((a, b) => a.x - b.x), [profile, points]);
-    const bands = useMemo(() => regions.filter((region) => region.entered_count > 0).map((region) => ({ from: region.first_ns, to: region.last_ns, title: region.name })), [regions]);
+    const chosen = state.value.region;
+    const bands = useMemo(() => regions.filter((region) => region.entered_count > 0 && (!chosen || region.name === chosen)).map((region) => ({ from: region.first_ns, to: region.last_ns, title: region.name })), [regions, chosen]);
     const at = Number(getOption(state.value, "at") ?? -1);
     const pick = (x: number) => go({ opt: withOptions(state.value, { at: String(Math.max(0, Math.round(x))) }) }, "replace");
     return (
@@ -98,7 +99,7 @@ const markTitle = (mark: Mark) => (mark.kind === "mark" ? (mark.name ?? "mark") 
 /* What each region asked for; a click makes the time in which it was entered the range of every view. */
 function RegionsCard({ profile, regions, setRange }: ViewProps & { regions: Region[]; setRange: (from: number, to: number) => void }): JSX.Element {
     const columns = useMemo<Column<Region>[]>(() => [
-        { id: "name", title: "region", width: "minmax(140px, 2fr)", text: (row) => row.name },
+        { id: "name", title: "region", width: "minmax(140px, 2fr)", text: (row) => row.name, ...(profile.has("region") ? { show: (row: Region) => <a href={link({ region: row.name })} title="Only what was asked for in it, in every view">{row.name}</a> } : {}) },
         { id: "entered_count", title: "entered", width: "80px", number: (row) => row.entered_count },
         { id: "time_ns", title: "time in it", hint: "Of all threads that were in it", width: "96px", unit: "ns", number: (row) => row.time_ns },
         { id: "peak_bytes", title: "its peak", hint: "Most bytes alive at once of what was asked for in it", width: "96px", unit: "bytes", number: (row) => row.peak_bytes },
@@ -111,7 +112,7 @@ function RegionsCard({ profile, regions, setRange }: ViewProps & { regions: Regi
     ], [regions]);
     return (
         <Card title={regions.length === 1 ? "One region" : `${regions.length} regions`}>
-            <p class="dim" style={{ marginTop: 0 }}>A click chooses the time from a region's first entry to its last exit for every view{profile.window ? "" : `; what threads did in it, by call path: tidemark report --region NAME`}.</p>
+            <p class="dim" style={{ marginTop: 0 }}>A click chooses the time from a region's first entry to its last exit for every view; {profile.has("region") ? "its name chooses what was asked for in it." : "what was asked for in it, by call path: tidemark serve, or tidemark report --region NAME."}</p>
             <div style={{ height: `${Math.min(9, regions.length) * 22 + 72}px`, display: "flex", flexDirection: "column" }}>
                 <Table name="regions" label="Regions" rows={regions} columns={columns} sort={getOption(state.value, "regions") ?? "-alloc_bytes"} onSort={(sort) => go({ opt: withOptions(state.value, { regions: sort }) }, "replace")}
                     rowKey={(row) => row.name} onSelect={(row) => row.entered_count > 0 && setRange(row.first_ns, row.last_ns)} />

@@ -20,14 +20,24 @@ function LevelsNote({ of, view }: { of: Profile; view: View }): JSX.Element | nu
     const shown = view.range === "curves" && rangeShown(of);
     const levels = useLoaded(async () => (shown ? of.work(`range ${from} ${to}`, async () => rangeLevels(of, await of.callTree(), from, to)) : null), [of, shown, from, to]);
     if (view.range === "shown") return null;
+    if (of.region) return <span class="dim">What was asked for in the region in all of the run: by region and time only a trace tells (record --trace).</span>;
     if (!shown)
         return <span class="dim">{view.range === "curves" && state.value.metric ? `“${of.titleOf(state.value.metric)}” is of the whole run: metrics are not kept over time.` : "This view shows the whole run: what it shows is not kept over time."}</span>;
     const value = levels.state === "there" ? levels.value : null;
     return <span class="dim">Bytes at the highest moment of this range{value ? `, ${duration(value.at)}: ${bytes(value.known)}${value.whole ? ` of ${bytes(value.whole)}` : ""}; paths that never held much have no curve` : ""}.</span>;
 }
 
+/* Of whom the figures are, where a region is chosen. */
+function RegionNote({ of, view }: { of: Profile; view: View }): JSX.Element | null {
+    const { metric } = state.value, whole = of.part?.of;
+    if (view.range === "shown") return <span class="dim">{view.notByRegion}</span>;
+    if (view.job) return <span class="dim">This view shows whole programs.</span>;
+    if (!of.region) return null;
+    return <span class="dim">What was asked for in this region, whoever freed it.{metric && !of.metric(metric)?.recorded && whole?.metric(metric)?.recorded ? ` “${whole.titleOf(metric)}” is not known by region: the view shows its own choice.` : ""}</span>;
+}
+
 export function Chips({ of, view }: { of: Profile | null; view: View }): JSX.Element | null {
-    const { fn, node, from, to, thread, rank } = state.value;
+    const { fn, node, from, to, thread, rank, region } = state.value;
     const needNames = fn >= 0 || node >= 0;
     const tree = useLoaded(async () => (of && needNames ? of.callTree() : null), [of, needNames]);
     const chips: [string, () => void][] = [];
@@ -43,11 +53,13 @@ export function Chips({ of, view }: { of: Profile | null; view: View }): JSX.Ele
         const own = profileOfRank(state.value.profile, rank);
         chips.push([own >= 0 ? profileNames.value[own]!.name : `rank ${rank}, whose profile is not here`, () => go({ rank: -1, fn: -1, node: -1, thread: -1 })]);
     }
+    if (region) chips.push([`region ${region}`, () => go({ region: "" })]);
     if (!chips.length) return null;
     return (
         <div class="chips" aria-label="Focus">
             {chips.map(([text, off]) => (
                 <span class="chip nowrap" key={text} title={text}>{text} <button class="plain" aria-label={`Take off: ${text}`} onClick={off}>✕</button></span>))}
+            {of && region && <RegionNote of={of} view={view} />}
             {of && (from >= 0 || to >= 0) && <RangeNote of={of} view={view} />}
             {rank >= 0 && view.job && <span class="dim">This view shows all of the job.</span>}
             {of && thread >= 0 && !view.threads && <span class="dim">This view shows all threads: what it shows is not kept by thread.</span>}

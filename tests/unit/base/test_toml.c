@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "budget/toml.h"
+#include "base/toml.h"
 
 /* "a/b/c=string", "…=#12", "…=!true" for each entry, one a line. */
 static void expect(const char *text, const char *want)

@@ -1,5 +1,5 @@
 /* See toml.h. Recursive descent, no deeper than keys may be. */
-#include "budget/toml.h"
+#include "base/toml.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -1,14 +1,15 @@
-/* A strict reader of the TOML that budgets are written in (toml.io, version 1.0): tables, dotted and quoted
- * keys, basic and literal strings, integers, floats, booleans, arrays, inline tables. Dates, strings of
- * several lines and arrays of tables are refused by name. Every complaint names its line.
+/* A strict reader of the TOML that budgets and defaults are written in (toml.io, version 1.0): tables,
+ * dotted and quoted keys, basic and literal strings, integers, floats, booleans, arrays, inline tables.
+ * Dates, strings of several lines and arrays of tables are refused by name. Every complaint names its
+ * line.
  *
  *   [function."parse*"]
  *   peak = { max = "64 MiB" }        one entry: function, parse*, peak, max = "64 MiB"
  *
  * Debian has no maintained TOML library in C, and a budget needs to know where its values stand, so that
  * `check --update` can replace them and leave comments alone. */
-#ifndef TIDEMARK_BUDGET_TOML_H
-#define TIDEMARK_BUDGET_TOML_H
+#ifndef TIDEMARK_BASE_TOML_H
+#define TIDEMARK_BASE_TOML_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,0 +1,200 @@
+/* See defaults.h. */
+#include "base/defaults.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/regular.h"
+#include "base/text.h"
+#include "base/toml.h"
+
+enum { FILES_MAX = 16 };
+
+struct file {
+    char *path;
+    struct toml toml;
+};
+
+static struct file files[FILES_MAX];
+static size_t file_count;
+
+/* ---- Files --------------------------------------------------------------------------------- */
+
+static void say(struct strbuf *why, const char *path, const char *sentence)
+{
+    text_add_safe_string(why, path);
+    strbuf_addf(why, ": %s", sentence);
+}
+
+/* "FILE:LINE: " */
+static void say_where(struct strbuf *why, const struct file *file, const struct toml_entry *entry)
+{
+    text_add_safe_string(why, file->path);
+    strbuf_addf(why, ":%u: ", entry->line);
+}
+
+/* Keeps the path, when there is such a file. */
+static int read_file(char *path, struct strbuf *why)
+{
+    struct regular_file text;
+    struct file *file = &files[file_count];
+    int error = file_count < FILES_MAX ? regular_file_read(&text, path, TOML_BYTES_MAX) : -E2BIG;
+    if (error) {
+        bool is_there = error != -ENOENT && error != -ENOTDIR;
+        if (is_there)
+            say(why, path, strerror(-error));
+        free(path);
+        return is_there ? -EINVAL : 0;
+    }
+    *file = (struct file){.path = path};
+    error = toml_parse(&file->toml, text.bytes, text.count);
+    free(text.bytes);
+    if (error)
+        say(why, path, error == -ENOMEM ? strerror(ENOMEM) : file->toml.error);
+    else
+        file_count++;
+    return error;
+}
+
+/* Takes the path. */
+static int read_in_directory(const char *directory, size_t length, struct strbuf *why)
+{
+    struct strbuf path = STRBUF_INIT;
+    if (!length || *directory != '/') /* as the specification has it: others are to be ignored */
+        return 0;
+    strbuf_add(&path, directory, length);
+    strbuf_add_string(&path, "/tidemark/config.toml");
+    return read_file(strbuf_detach(&path), why);
+}
+
+/* The first in the list counts most, so it comes last. */
+static int read_system(const char *list, struct strbuf *why)
+{
+    for (size_t end = strlen(list);;) {
+        size_t start = end;
+        while (start && list[start - 1] != ':')
+            start--;
+        int error = read_in_directory(list + start, end - start, why);
+        if (error || !start)
+            return error;
+        end = start - 1;
+    }
+}
+
+static const char *variable(const char *name)
+{
+    const char *value = getenv(name);
+    return value && *value ? value : NULL;
+}
+
+static int read_user(struct strbuf *why)
+{
+    const char *directory = variable("XDG_CONFIG_HOME"), *home = variable("HOME");
+    if (directory)
+        return read_in_directory(directory, strlen(directory), why);
+    if (!home)
+        return 0;
+    struct strbuf usual = STRBUF_INIT;
+    strbuf_addf(&usual, "%s/.config", home);
+    int error = read_in_directory(usual.data, usual.length, why);
+    strbuf_release(&usual);
+    return error;
+}
+
+static int read_named(const char *path, struct strbuf *why)
+{
+    size_t before = file_count;
+    int error = *path ? read_file(strdup(path), why) : 0;
+    if (!error && *path && file_count == before) {
+        say(why, path, "no such file; TIDEMARK_CONFIG names it");
+        error = -EINVAL;
+    }
+    return error;
+}
+
+static int check_section(const struct file *file, const struct toml_entry *entry,
+                         const char *const *commands, size_t count, struct strbuf *why)
+{
+    struct strbuf safe = STRBUF_INIT;
+    for (size_t i = 0; entry->key_count > 1 && i < count; i++)
+        if (!strcmp(entry->keys[0], commands[i]))
+            return 0;
+    say_where(why, file, entry);
+    text_add_safe_string(&safe, entry->keys[0]);
+    const char *nearest = options_nearest(entry->keys[0], commands, count);
+    if (entry->key_count < 2)
+        strbuf_addf(why, "'%s' stands in no section: write [record], say, above it", safe.data);
+    else if (nearest)
+        strbuf_addf(why, "no command '%s', did you mean [%s]?", safe.data, nearest);
+    else
+        strbuf_addf(why, "no command '%s': sections are called as commands are", safe.data);
+    strbuf_release(&safe);
+    return -EINVAL;
+}
+
+int defaults_load(const char *const *commands, size_t count, struct strbuf *why)
+{
+    const char *named = getenv("TIDEMARK_CONFIG"), *list = variable("XDG_CONFIG_DIRS");
+    int error = named ? read_named(named, why) : read_system(list ? list : "/etc/xdg", why);
+    if (!error && !named)
+        error = read_user(why);
+    for (size_t i = 0; !error && i < file_count; i++)
+        for (size_t j = 0; !error && j < files[i].toml.count; j++)
+            error = check_section(&files[i], &files[i].toml.entries[j], commands, count, why);
+    return error;
+}
+
+const char *defaults_file(size_t number)
+{
+    return number < file_count ? files[number].path : NULL;
+}
+
+/* ---- Options ------------------------------------------------------------------------------- */
+
+/* As on the command line. Strings live as long as the file's. */
+static char *as_text(struct toml_entry *entry)
+{
+    struct strbuf text = STRBUF_INIT;
+    if (entry->type == TOML_STRING)
+        return entry->string;
+    if (entry->type == TOML_INTEGER)
+        strbuf_addf(&text, "%lld", (long long)entry->integer);
+    else
+        strbuf_addf(&text, "%.15g", entry->number);
+    free(entry->string);
+    return entry->string = strbuf_detach(&text);
+}
+
+static int set(const struct options_command *command, void *target, struct toml_entry *entry,
+               struct strbuf *why)
+{
+    /* of an array each element has its number as one key more */
+    bool is_single = entry->key_count == 2;
+    if (entry->key_count > 3 || (!is_single && !options_repeats(command, entry->keys[1]))) {
+        strbuf_addf(why, "one value is expected");
+        return -EINVAL;
+    }
+    if (entry->type == TOML_BOOLEAN)
+        return options_switch(command, target, entry->keys[1], entry->boolean, why);
+    return options_set(command, target, entry->keys[1], as_text(entry), why);
+}
+
+int defaults_apply(const struct options_command *command, void *target, struct strbuf *why)
+{
+    for (size_t i = 0; i < file_count; i++)
+        for (size_t j = 0; j < files[i].toml.count; j++) {
+            struct toml_entry *entry = &files[i].toml.entries[j];
+            struct strbuf what = STRBUF_INIT;
+            int error = strcmp(entry->keys[0], command->name)
+                            ? 0
+                            : set(command, target, entry, &what);
+            if (error) {
+                say_where(why, &files[i], entry);
+                strbuf_addf(why, "%s", what.length ? what.data : "this is not right");
+            }
+            strbuf_release(&what);
+            if (error)
+                return error;
+        }
+    return 0;
+}

@@ -1,0 +1,151 @@
+/* libtidemark-count answers the functions of tidemark/tidemark.h that ask for counters: what it
+ * counts anyway, read in the program. What is not known exactly is not told: of a thread what of
+ * its blocks is alive, once another thread may have freed some (the ledger has no owners); of the
+ * process its peak, once threads have kept bytes to themselves (state.h). Runs inside other
+ * programs: no malloc, no stdio, errno kept. */
+#include "api/provider.h"
+#include "count/counters.h"
+#include "count/observe.h"
+
+#include <errno.h>
+
+enum { TRIES = 100 };
+
+/* Who asks once wants to know again: peaks stay exact if they are so far. */
+static bool is_exact(void)
+{
+    count_exact = true;
+    return !__atomic_load_n(&count_state.peak_error_bytes, __ATOMIC_ACQUIRE);
+}
+
+static bool all_is_counted(void)
+{
+    return !__atomic_load_n(&count_state.lost, __ATOMIC_RELAXED);
+}
+
+/* One thread has done all that was done here: what is the process's is its own. */
+static bool is_alone(void)
+{
+    return __atomic_load_n(&count_state.threads, __ATOMIC_RELAXED) <= 1 && !count_state.forked;
+}
+
+static uint64_t known(int64_t figure)
+{
+    return figure > 0 ? (uint64_t)figure : 0;
+}
+
+/* Of figures between which no thread has moved bytes from its slot to the level. */
+static bool settled_figures(struct count_figures *figures)
+{
+    for (int i = 0; i < TRIES; i++) {
+        int64_t level = __atomic_load_n(&count_state.current_bytes, __ATOMIC_ACQUIRE);
+        count_figures_of(figures, &count_state);
+        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+        if (level == __atomic_load_n(&count_state.current_bytes, __ATOMIC_RELAXED))
+            return true;
+    }
+    return false;
+}
+
+static void read_process(struct tidemark_counters *counters)
+{
+    struct count_figures figures;
+    bool settled = settled_figures(&figures);
+    uint64_t current = count_current();
+    bool exact = is_exact(); /* after the reading: threads may just have begun to keep bytes */
+    counters->total_bytes = figures.requested_bytes;
+    counters->count = count_allocations(figures.calls);
+    counters->live_count = known(figures.live_count);
+    if (exact) { /* one figure each, whatever happens meanwhile */
+        counters->current_bytes = current;
+        counters->peak_bytes = known(__atomic_load_n(&count_state.peak_bytes, __ATOMIC_RELAXED));
+        if (counters->peak_bytes < counters->current_bytes)
+            counters->peak_bytes = counters->current_bytes;
+    } else if (settled) {
+        counters->current_bytes = known(figures.current_bytes);
+    }
+}
+
+static void read_thread(struct tidemark_counters *counters)
+{
+    const struct count_slot *slot = count_slot_current;
+    if (!slot) { /* it has called nothing that is counted */
+        counters->current_bytes = counters->peak_bytes = counters->live_count = 0;
+        counters->total_bytes = counters->count = 0;
+        return;
+    }
+    if (is_alone()) {
+        read_process(counters);
+        return;
+    }
+    counters->total_bytes = slot->requested_bytes - slot->before_bytes;
+    counters->count = count_allocations(slot->calls) - slot->before_count;
+}
+
+static int read_counters(enum tidemark_scope scope, struct tidemark_counters *counters)
+{
+    if (!all_is_counted())
+        return 0; /* all stay as they are: TIDEMARK_UNKNOWN */
+    if (scope == TIDEMARK_THREAD)
+        read_thread(counters);
+    else
+        read_process(counters);
+    return 0;
+}
+
+/* The line at the end, and the command, have the peak of the whole run all the same. */
+static int reset_peak(enum tidemark_scope scope)
+{
+    if (!is_exact() || (scope == TIDEMARK_THREAD && !is_alone()))
+        return -ENOTSUP;
+    int64_t peak = count_reset_peak();
+    int64_t *earlier = &count_state.earlier_peak_bytes;
+    int64_t seen = __atomic_load_n(earlier, __ATOMIC_RELAXED);
+    while (peak > seen && !__atomic_compare_exchange_n(earlier, &seen, peak, true, __ATOMIC_RELAXED,
+                                                       __ATOMIC_RELAXED))
+        ;
+    return 0;
+}
+
+/* ---- Changes ---- */
+
+static struct callback callback;
+
+static void pass_on(int64_t change, size_t current)
+{
+    struct callback now = callback_get(&callback);
+    if (now.call)
+        ((tidemark_change *)now.call)(now.cookie, change, current);
+}
+
+static void changed(bool allocated, size_t size, size_t current)
+{
+    pass_on(allocated ? (int64_t)size : -(int64_t)size, current);
+}
+
+static void corrected(int64_t change_bytes)
+{
+    bool more = change_bytes > 0;
+    observe_change(more, (size_t)(more ? change_bytes : -change_bytes));
+}
+
+static int on_change(tidemark_change *call, void *context)
+{
+    if (call && !is_exact())
+        return -ENOTSUP;
+    observe(NULL); /* none in this thread while it changes */
+    __atomic_store_n(&count_corrected, NULL, __ATOMIC_RELEASE);
+    callback_set(&callback, (void (*)(void))call, context);
+    if (!call)
+        return 0;
+    __atomic_store_n(&count_corrected, corrected, __ATOMIC_RELEASE);
+    observe(changed);
+    return 0;
+}
+
+__attribute__((visibility("default"))) const struct tidemark_counter tidemark_counter_1 = {
+    .bytes = sizeof tidemark_counter_1,
+    .read_counters = read_counters,
+    .reset_peak = reset_peak,
+    .on_change = on_change,
+};

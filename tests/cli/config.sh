@@ -1,0 +1,46 @@
+# Defaults under XDG: the user's before the system's, the command line before both; what is wrong is said
+# with its place, and nothing is done.
+. "$HERE/lib.sh"
+unset TIDEMARK_CONFIG
+export XDG_CONFIG_HOME="$PWD/home" XDG_CONFIG_DIRS="$PWD/system"
+mkdir -p home/tidemark system/tidemark
+config=home/tidemark/config.toml
+
+echo "[record]
+output = 'system.tmk'
+quiet = true" >system/tidemark/config.toml
+try tidemark record true
+ls *.tmk
+wc -c <err
+echo "[record]
+output = 'user.tmk'
+[report]
+top = 1
+json = true" >$config
+try tidemark record true
+ls *.tmk
+try tidemark record -o line.tmk true
+ls *.tmk
+tidemark report line.tmk | jq -e '.program | length > 0'
+
+# Recorded by hand: the same defaults.
+rm -f ./*.tmk
+LD_PRELOAD="$(dirname "$BIN")/lib/libtidemark.so" ls / >/dev/null
+until_true test -s user.tmk && ls ./*.tmk
+
+tidemark doctor --no-try -w 400 >out
+for file in home/tidemark system/tidemark; do grep -c "$file/config.toml *is read" out; done
+
+for wrong in "[recrod]" "[record]
+rign = '1M'" "[record]
+ring = '1Q'" "[record]
+ring = 1M" "ring = '1M'"; do
+    printf '%s\nquiet = true\n' "$wrong" >$config
+    try tidemark record -o wrong.tmk touch ran
+    sentence 'config.toml:( line )?[12]:'
+    ls ran 2>/dev/null
+done
+tidemark help >/dev/null && tidemark help record >/dev/null && echo "help comes all the same"
+TIDEMARK_CONFIG= tidemark record -q -o none.tmk true && echo "none"
+TIDEMARK_CONFIG=nowhere try tidemark record -q -o none.tmk true
+sentence "nowhere"

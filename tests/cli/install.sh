@@ -1,0 +1,52 @@
+# Installed, moved elsewhere, and used from there: the command finds its library and its helpers, other
+# builds find ours by pkg-config and CMake. Taken away again, nothing of it is left.
+. "$HERE/lib.sh"
+build=$(dirname "$BIN")
+prefix="$PWD/first place"
+[ -w "$build" ] || skip "the build directory cannot be written to: cmake --install notes there what it did"
+
+# Beside what the developer may have installed from here.
+kept=
+[ -f "$build/install_manifest.txt" ] && kept=1 && cp "$build/install_manifest.txt" kept_manifest
+cmake --install "$build" --prefix "$prefix" >install.log || cat install.log
+mv "$build/install_manifest.txt" manifest
+[ -z "$kept" ] || mv kept_manifest "$build/install_manifest.txt"
+ls "$prefix"
+(cd "$prefix" && ls bin share include | grep -v tidemark-mpi)
+
+mv "$prefix" "$PWD/moved"
+prefix="$PWD/moved"
+export PATH="$prefix/bin:$PATH"
+try tidemark record -q --trace -o moved.tmk "$VICTIMS/basic"
+tidemark report moved.tmk | grep -ci "peak" | awk "{ print (\$1 > 0) }"
+tidemark replay --under=glibc,bfm --rounds 1 moved.tmt | grep -cE "^Memory|^Time"
+tidemark count "$VICTIMS/basic" 2>&1 | grep -c "basic.*exiting.*peak: "
+tidemark --version | grep -c '^tidemark [0-9]'
+(ls "$prefix"/share/man/man1/tidemark*.1* "$prefix"/share/man/man3/bfm* "$prefix"/share/man/man5/*) | wc -l | awk '{ print ($1 > 25) }'
+
+# Programs of others.
+libraries=$(dirname "$(find "$prefix" -name tidemark.pc)")
+cat >marked.c <<'EOF'
+#include <tidemark/tidemark.h>
+#include <stdlib.h>
+int main(void) { tidemark_mark("here"); free(malloc(3)); return tidemark_is_recording(); }
+EOF
+PKG_CONFIG_PATH="$libraries" pkg-config --exists tidemark && echo "pkg-config knows us"
+cat >CMakeLists.txt <<'EOF'
+cmake_minimum_required(VERSION 3.25)
+project(other C)
+find_package(Tidemark REQUIRED)
+add_executable(marked marked.c)
+target_link_libraries(marked Tidemark::tidemark)
+EOF
+cmake -B other -DCMAKE_PREFIX_PATH="$prefix" >cmake.log 2>&1 && cmake --build other >>cmake.log 2>&1 || cat cmake.log
+other/marked
+echo "status $?"
+try tidemark record -q -o marked.tmk other/marked
+
+# Taken away from where it was put, but for what is not ours.
+mv "$PWD/moved" "$PWD/first place"
+echo mine >"$PWD/first place/bin/mine"
+cmake -DMANIFEST="$PWD/manifest" -P "$HERE/../../cmake/uninstall.cmake" >uninstall.log 2>&1 || cat uninstall.log
+find "$PWD/first place" ! -type d | sed "s|$PWD/||"
+find "$PWD/first place" -name '*tidemark*'
