@@ -180,7 +180,9 @@ function drawBands(brush: Brush, bands: NonNullable<PlotProps["bands"]>, { left,
     brush.textBaseline = "alphabetic";
 }
 
-/* A line for each; words for those that weigh most, where they do not lie on those of others. */
+const WORD_ROWS = 3;
+
+/* A line for each; words for those that weigh most, in the first row where they do not lie on those of others. */
 function drawMarks(brush: Brush, marks: NonNullable<PlotProps["marks"]>, { left, top, width, height, scale, place }: Area): void {
     const seen = marks.map((mark) => ({ ...mark, at: place(mark.x) })).filter(({ at }) => at >= left && at <= left + width);
     brush.strokeStyle = colour("line-strong");
@@ -194,18 +196,15 @@ function drawMarks(brush: Brush, marks: NonNullable<PlotProps["marks"]>, { left,
     brush.stroke();
     brush.font = `${11 * scale}px sans-serif`;
     brush.textAlign = "left";
-    const taken: [number, number][] = [];
+    brush.fillStyle = colour("text");
+    const taken: { row: number; low: number; high: number }[] = [];
     for (const { at, title } of seen.sort((a, b) => (b.weight ?? 0) - (a.weight ?? 0))) {
         const words = brush.measureText(title).width, gap = 4 * scale;
-        const from = [at + gap, at - gap - words].find((start) => start >= left && start + words <= left + width && taken.every(([low, high]) => start + words + gap < low || start > high + gap));
-        if (from === undefined) continue;
-        taken.push([from, from + words]);
-        brush.globalAlpha = 0.8; /* lines of others do not go through words */
-        brush.fillStyle = colour("ground");
-        brush.fillRect(from - scale, top + 2 * scale, words + 2 * scale, 13 * scale);
-        brush.globalAlpha = 1;
-        brush.fillStyle = colour("text");
-        brush.fillText(title, from, top + 12 * scale);
+        const room = Array.from({ length: 2 * WORD_ROWS }, (_, turn) => ({ row: turn >> 1, low: turn & 1 ? at - gap - words : at + gap, high: turn & 1 ? at - gap : at + gap + words }))
+            .find(({ row, low, high }) => low >= left && high <= left + width && taken.every((each) => each.row !== row || high + gap < each.low || low > each.high + gap));
+        if (!room) continue;
+        taken.push(room);
+        brush.fillText(title, room.low, top + (12 + 14 * room.row) * scale);
     }
 }
 
