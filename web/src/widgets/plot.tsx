@@ -180,7 +180,7 @@ function drawBands(brush: Brush, bands: NonNullable<PlotProps["bands"]>, { left,
     brush.textBaseline = "alphabetic";
 }
 
-const WORD_ROWS = 3;
+const WORD_ROWS = 3, WORDS = 200; /* there may be thousands of moments, and room for some dozens of words */
 
 /* A line for each; words for those that weigh most, in the first row where they do not lie on those of others. */
 function drawMarks(brush: Brush, marks: NonNullable<PlotProps["marks"]>, { left, top, width, height, scale, place }: Area): void {
@@ -188,7 +188,7 @@ function drawMarks(brush: Brush, marks: NonNullable<PlotProps["marks"]>, { left,
     brush.strokeStyle = colour("line-strong");
     brush.lineWidth = scale;
     brush.beginPath();
-    for (const { at } of seen)
+    for (const at of new Set(seen.map((mark) => Math.round(mark.at))))
         for (let y = 0; y < height; y += 8 * scale) {
             brush.moveTo(at, top + y);
             brush.lineTo(at, top + Math.min(height, y + 4 * scale));
@@ -198,7 +198,7 @@ function drawMarks(brush: Brush, marks: NonNullable<PlotProps["marks"]>, { left,
     brush.textAlign = "left";
     brush.fillStyle = colour("text");
     const taken: { row: number; low: number; high: number }[] = [];
-    for (const { at, title } of seen.sort((a, b) => (b.weight ?? 0) - (a.weight ?? 0))) {
+    for (const { at, title } of seen.sort((a, b) => (b.weight ?? 0) - (a.weight ?? 0)).slice(0, WORDS)) {
         const words = brush.measureText(title).width, gap = 4 * scale;
         const room = Array.from({ length: 2 * WORD_ROWS }, (_, turn) => ({ row: turn >> 1, low: turn & 1 ? at - gap - words : at + gap, high: turn & 1 ? at - gap : at + gap + words }))
             .find(({ row, low, high }) => low >= left && high <= left + width && taken.every((each) => each.row !== row || high + gap < each.low || low > each.high + gap));
