@@ -60,15 +60,17 @@ export function SummaryView({ profile }: ViewProps): JSX.Element {
 /* The region itself: what does not follow from its call paths. */
 function InRegion({ profile }: ViewProps): JSX.Element {
     const loaded = useLoaded(async () => (await profile.regions()).find((each) => each.name === profile.region), [profile]);
-    const rows: [string, keyof Region & string, Unit, string][] = [
-        ["Entered", "entered_count", "count", "times"], ["Not left", "open_count", "count", "threads are in it"], ["Without an end", "unended_count", "count", "times"], ["Time in it", "time_ns", "ns", "of all threads"],
-        ["First", "first_ns", "ns", "after the start"], ["Last", "last_ns", "ns", "after the start"], ["Alive when it ended", "left_bytes", "bytes", ""], ["Program's peak meanwhile", "program_peak_bytes", "bytes", ""],
+    const since = profile.window ? "after the beginning of the range" : "after the start";
+    const rows: [string, keyof Region & string, Unit, string, string][] = [ /* behind the figure: behind 1, behind others */
+        ["Entered", "entered_count", "count", "time", "times"], ["In it at the end", "open_count", "count", "thread", "threads"], ["Without an end", "unended_count", "count", "time", "times"],
+        ["Time in it", "time_ns", "ns", "", "of all threads"], ["First", "first_ns", "ns", since, since], ["Last", "last_ns", "ns", since, since],
+        ["Alive when it ended", "left_bytes", "bytes", "", ""], ["Program's peak meanwhile", "program_peak_bytes", "bytes", "", ""],
     ];
     return (
         <Card title={`Region ${profile.region}`} tools={<a href={link({ view: "timeline" })}>timeline</a>}>
             <Ready of={loaded}>{(region) => region && (
-                <dl class="facts">{rows.filter(([, name]) => region[name] || !["open_count", "unended_count"].includes(name)).map(([title, name, unit, of]) => (
-                    <><dt>{title}</dt><dd title={exact(region[name] as number | null, unit)}>{format(region[name] as number | null, unit)} <span class="dim">{of}</span></dd></>))}</dl>)}</Ready>
+                <dl class="facts">{rows.filter(([, name]) => (region[name] as number | null) !== null && (region[name] || !["open_count", "unended_count"].includes(name))).map(([title, name, unit, one, many]) => (
+                    <><dt>{title}</dt><dd title={exact(region[name] as number | null, unit)}>{format(region[name] as number | null, unit)} <span class="dim">{region[name] === 1 ? one : many}</span></dd></>))}</dl>)}</Ready>
         </Card>
     );
 }
