@@ -18,22 +18,20 @@
 #include "collector/collector.h"
 #include "collector/job_place.h"
 #include "profile/profile.h"
+#include "wire/wire.h"
 
 struct collect_options {
-    const char *session;
     uint64_t ready_fd;
 };
 
 static const struct option_entry entries[] = {
-    {"session", 0, OPTION_STRING, "NAME", "name of the session",
-     OPTION_TO(struct collect_options, session), false, NULL},
     {"ready-fd", 0, OPTION_NUMBER, "N", "descriptor to say that it listens",
      OPTION_TO(struct collect_options, ready_fd), false, NULL},
     OPTION_GROUP_END};
 
 static const struct options_command command = {
     .name = "collect",
-    .synopsis = "--session NAME --ready-fd N",
+    .synopsis = "--ready-fd N",
     .purpose = "Collects for programs that were started with LD_PRELOAD=libtidemark.so.",
     .entries = entries,
 };
@@ -140,7 +138,8 @@ int cmd_collect(int argc, char **argv)
     int result = options_parse(&command, argc, argv, &collect);
     if (result < 0)
         return OPTIONS_EXIT_STATUS(result);
-    if (!collect.session)
+    const char *session = getenv(WIRE_SESSION_VARIABLE);
+    if (!session)
         return options_usage_error(&command, "this command is for the recorder's own use");
     struct record_options options;
     record_options_from_environment(&options);
@@ -153,7 +152,7 @@ int cmd_collect(int argc, char **argv)
     /* A terminal's signals are not for us (we are a session of our own); a service manager's are:
      * then what runs is left and completed. */
     struct collector *collector;
-    int status = collector_open(&collector, &wanted, collect.session);
+    int status = collector_open(&collector, &wanted, session);
     if (status < 0)
         return OPTIONS_EXIT_FAILURE;
     say_ready((int)collect.ready_fd);

@@ -48,7 +48,8 @@ struct collector;
  * as our hard limits let them, whatever the program is limited to. */
 void collector_prepare_limits(void);
 
-/* Listens under the session's name (an abstract Unix socket); NULL: makes up a name. 0 or -errno. */
+/* Listens under the session's name (an abstract Unix socket; `name` is NAME:KEY as in
+ * WIRE_SESSION_VARIABLE); NULL: makes up a name and a key. 0 or -errno. */
 int collector_open(struct collector **out, const struct collector_options *options,
                    const char *name);
 void collector_close(struct collector *collector);

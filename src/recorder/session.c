@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -70,7 +71,7 @@ static int connect_to(const char *name)
     if (fd < 0)
         return -1;
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    size_t bytes = strlen(name);
+    size_t bytes = strcspn(name, ":"); /* behind it is the key */
     memcpy(address.sun_path + 1, name, bytes); /* [0] is NUL: an abstract name */
     struct timeval patience = {.tv_sec = 60}; /* hundreds may be starting at once */
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
@@ -123,6 +124,9 @@ static bool join(const char *name, bool forked)
         .parent = forked ? (uint32_t)getppid() : 0,
         .pages = PAGES,
     };
+    const char *key = strchr(name, ':');
+    if (key && strlen(key + 1) == sizeof hello.key)
+        memcpy(hello.key, key + 1, sizeof hello.key);
     int memory = -1;
     if (send(fd, &hello, sizeof hello, MSG_NOSIGNAL) == sizeof hello)
         memory = receive_memory(fd);
@@ -198,8 +202,17 @@ static void hide_from_children(void)
     drop_variable("LD_PRELOAD");
 }
 
+/* A program that has privileges of its own (setuid) would write where its user says: the loader
+ * ignores LD_PRELOAD there, but it may be linked with us. */
+static bool is_privileged(void)
+{
+    return getauxval(AT_SECURE) != 0;
+}
+
 static bool begin_first(void)
 {
+    if (is_privileged())
+        return false;
     state = private_map(sizeof *state);
     if (!state || !real_init())
         return false;

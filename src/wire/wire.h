@@ -388,6 +388,10 @@ _Static_assert(sizeof(struct wire_ring) == 128, "ring headers: one cache line pe
  * sends a hello and receives a welcome with the memfd attached (SCM_RIGHTS). Who it is the
  * collector learns from the kernel (SO_PEERCRED), not from the message. */
 #define WIRE_SESSION_VARIABLE "TIDEMARK_SESSION"
+/* The variable holds NAME:KEY. Names of abstract sockets are public (/proc/net/unix), the environment
+ * of a process is not. A collector takes processes of its own user; root's, whose programs may become
+ * other users, takes those of others if they know the key. */
+enum { WIRE_KEY_BYTES = 32 }; /* hexadecimal digits, without NUL */
 
 enum wire_hello_reason { WIRE_HELLO_START = 0, WIRE_HELLO_FORK = 1 };
 
@@ -397,6 +401,7 @@ struct wire_hello {
     uint32_t parent; /* pid of the parent of a fork, else 0 */
     uint32_t pages;  /* 1: what is recorded are pages ("Pages") */
     uint32_t reserved;
+    char key[WIRE_KEY_BYTES]; /* of a session without one: 0 */
 };
 
 struct wire_welcome {
