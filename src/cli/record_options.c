@@ -66,6 +66,17 @@ static const struct option_entry entries[] = {
      "with --allocator=bfm: every call, or only blocks of more than 512 bytes and one small block "
      "for each 8 KiB of them: malloc is BFM's, unslowed; what is held is estimated (default: all)",
      TO(events), false, NULL},
+    OPTION_GROUP("When"),
+    {"for", 0, OPTION_DURATION, "TIME",
+     "recording ends after TIME, 30s say; the program goes on unrecorded", TO(for_ns), false, NULL},
+    {"until", 0, OPTION_STRING, "MARK",
+     "recording ends when the program reaches a mark (tidemark_mark) whose name matches; *, ? and "
+     "[…] match as in a shell",
+     TO(until), false, NULL},
+    {"start-on", 0, OPTION_STRING, "MARK",
+     "recording begins at such a mark; blocks from before are followed, and are no allocations of "
+     "the profile",
+     TO(start_on), false, NULL},
     OPTION_GROUP("When the collector cannot keep up"),
     {"on-full", 0, OPTION_CHOICE, "wait|drop",
      "a thread whose buffer is full waits, or drops events and counts them (default: wait)",
@@ -102,6 +113,7 @@ struct record_options record_options_default(void)
         .pack = usual.pack,
         .ring_bytes = usual.ring_bytes,
         .exit_wait_ns = (uint64_t)usual.exit_wait_ms * 1000000,
+        .for_ns = RECORD_UNLIMITED,
     };
 }
 
@@ -178,11 +190,27 @@ static int check_pages(const struct record_options *options)
     return 0;
 }
 
+static int check_window(const struct record_options *options)
+{
+    if (options->for_ns == 0)
+        return options_usage_error(&record_command, "--for=0 would record nothing");
+    if ((options->until && !*options->until) || (options->start_on && !*options->start_on))
+        return options_usage_error(&record_command, "--%s needs the name of a mark, or a pattern",
+                                   options->until && !*options->until ? "until" : "start-on");
+    if (options->start_on && options->trace)
+        return options_usage_error(&record_command,
+                                   "--trace keeps all events, --start-on forgets the first ones: "
+                                   "leave one out (tidemark replay --from mark:NAME cuts a trace)");
+    return 0;
+}
+
 int record_options_check(const struct record_options *options)
 {
     enum trace_compression compression;
     int level;
     int refused = check_job(options);
+    if (refused == 0)
+        refused = check_window(options);
     if (refused != 0)
         return refused;
     const char *wrong = output_name_check(options->output);
@@ -263,6 +291,9 @@ struct collector_options record_collector_options(const struct record_options *o
     wanted.max_depth = (uint32_t)options->max_depth;
     wanted.ring_bytes = (uint32_t)options->ring_bytes;
     wanted.sample_bytes = options->sample_bytes;
+    wanted.start_on = options->start_on;
+    wanted.until = options->until;
+    wanted.for_ns = options->for_ns == RECORD_UNLIMITED ? 0 : options->for_ns;
     wanted.exit_wait_ms = (uint32_t)(options->exit_wait_ns / 1000000);
     return wanted;
 }

@@ -17,8 +17,10 @@
 #include <time.h>
 #include <unistd.h>
 #include "assembly/clock.h"
+#include "base/human.h"
 #include "collector/image.h"
 #include "collector/output_name.h"
+#include "collector/window.h"
 #include "process/process.h"
 #include "wire/wire.h"
 
@@ -35,6 +37,8 @@ struct caller {
     uint64_t since_ns;
 };
 enum { CALLERS = 64 };
+/* In front of those of members and callers: for visitors, the caller's own, the window's. */
+enum { POLLS_OF_OURS = 3 };
 #define CALLER_PATIENCE_NS 60000000000u
 
 struct collector {
@@ -51,6 +55,8 @@ struct collector {
     pid_t own_child;
     bool any;
     struct pollfd *polls;
+    struct window window;
+    char over[96]; /* "" while it records */
 };
 
 /* ---- Opening ---- */
@@ -141,9 +147,12 @@ int collector_open(struct collector **out, const struct collector_options *optio
         snprintf(collector->name, sizeof collector->name, "%s", name);
     else
         make_name(collector->name, sizeof collector->name);
-    collector->socket = listen_as(collector->name);
+    int error = window_open(&collector->window, options->start_on, options->until, options->for_ns);
+    collector->options.window = &collector->window;
+    collector->socket = error < 0 ? error : listen_as(collector->name);
     if (collector->socket < 0) {
-        int error = collector->socket;
+        error = collector->socket;
+        window_close(&collector->window);
         free(collector);
         return error;
     }
@@ -186,7 +195,7 @@ static struct member *member_add(struct collector *collector)
     if (collector->member_count == collector->member_room) {
         size_t room = collector->member_room ? 2 * collector->member_room : 16;
         struct member *members = realloc(collector->members, room * sizeof *members);
-        struct pollfd *polls = realloc(collector->polls, (room + 2 + CALLERS) * sizeof *polls);
+        struct pollfd *polls = realloc(collector->polls, (room + POLLS_OF_OURS + CALLERS) * sizeof *polls);
         if (members)
             collector->members = members;
         if (polls)
@@ -360,6 +369,41 @@ void collector_detach(struct collector *collector)
     reap(collector, true);
 }
 
+/* ---- The window of the recording ---- */
+
+const char *collector_over(const struct collector *collector)
+{
+    return *collector->over ? collector->over : NULL;
+}
+
+static void say_how(struct collector *collector, enum window_end end)
+{
+    if (end == WINDOW_FOR)
+        snprintf(collector->over, sizeof collector->over, "after %s (--for)",
+                 human_duration(collector->window.for_ns).text);
+    else
+        snprintf(collector->over, sizeof collector->over, "at a mark (--until=%s)",
+                 collector->window.until);
+}
+
+/* Who calls from now on finds nobody. */
+static void see_window(struct collector *collector)
+{
+    struct window *window = &collector->window;
+    window_hear(window);
+    if (window_left_ms(window, clock_read().ns) == 0)
+        window_end(window, WINDOW_FOR);
+    enum window_end end = (enum window_end)atomic_load(&window->end);
+    if (end == WINDOW_GOES_ON || *collector->over)
+        return;
+    say_how(collector, end);
+    close(collector->socket);
+    collector->socket = -1;
+    while (collector->caller_count)
+        close(collector->callers[--collector->caller_count].fd);
+    collector_detach(collector);
+}
+
 /* ---- Waiting ---- */
 
 enum { ENDING_MS = 2, UNWATCHED_MS = 200, CALLER_MS = 1000 };
@@ -369,6 +413,8 @@ enum { ENDING_MS = 2, UNWATCHED_MS = 200, CALLER_MS = 1000 };
 static int shortened(const struct collector *collector, int timeout_ms)
 {
     int most = timeout_ms < 0 ? INT_MAX : timeout_ms;
+    int left = *collector->over ? -1 : window_left_ms(&collector->window, clock_read().ns);
+    most = left >= 0 && left < most ? left : most;
     if (collector->caller_count && most > CALLER_MS)
         most = CALLER_MS;
     for (size_t i = 0; i < collector->member_count; i++) {
@@ -392,33 +438,35 @@ static void see_unwatched(struct collector *collector)
 
 bool collector_wait(struct collector *collector, int extra_fd, int timeout_ms)
 {
-    struct pollfd small[2 + CALLERS], *polls = collector->polls ? collector->polls : small;
+    struct pollfd small[POLLS_OF_OURS + CALLERS], *polls = collector->polls ? collector->polls : small;
     size_t watched = collector->member_count, calling = collector->caller_count;
     polls[0] = (struct pollfd){.fd = collector->socket, .events = POLLIN};
     polls[1] = (struct pollfd){.fd = extra_fd, .events = POLLIN};
+    polls[2] = (struct pollfd){.fd = collector->window.wake, .events = POLLIN};
     for (size_t i = 0; i < watched; i++) {
         struct member *member = &collector->members[i];
         bool watch = !member->ending && image_pid(member->image) != collector->own_child;
-        polls[i + 2] = (struct pollfd){.fd = watch ? member->pidfd : -1, .events = POLLIN};
+        polls[i + POLLS_OF_OURS] = (struct pollfd){.fd = watch ? member->pidfd : -1, .events = POLLIN};
     }
     for (size_t i = 0; i < calling; i++)
-        polls[watched + 2 + i] =
+        polls[watched + POLLS_OF_OURS + i] =
             (struct pollfd){.fd = collector->callers[i].fd, .events = POLLIN};
-    int events = poll(polls, watched + 2 + calling, shortened(collector, timeout_ms));
+    int events = poll(polls, watched + POLLS_OF_OURS + calling, shortened(collector, timeout_ms));
     see_unwatched(collector);
     if (events <= 0) {
-        for (size_t i = 0; i < watched + 2 + calling; i++)
+        for (size_t i = 0; i < watched + POLLS_OF_OURS + calling; i++)
             polls[i].revents = 0; /* poll() has failed: they say nothing */
     }
     bool extra = polls[1].revents != 0;
     bool visitor = polls[0].revents != 0;
     for (size_t i = 0; i < watched; i++)
-        if (polls[i + 2].revents)
+        if (polls[i + POLLS_OF_OURS].revents)
             member_gone(&collector->members[i]);
-    hear_callers(collector, polls + watched + 2);
+    hear_callers(collector, polls + watched + POLLS_OF_OURS);
     if (visitor)
         accept_one(collector);
     reap(collector, false);
+    see_window(collector);
     return extra;
 }
 
@@ -436,7 +484,9 @@ void collector_close(struct collector *collector)
         free(collector->results[i].trace);
         free(collector->results[i].trace_error);
     }
-    close(collector->socket);
+    if (collector->socket >= 0)
+        close(collector->socket);
+    window_close(&collector->window);
     free(collector->members);
     free(collector->polls);
     free(collector->results);

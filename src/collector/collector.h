@@ -30,6 +30,9 @@ struct collector_options {
     uint32_t ring_bytes; /* a power of two */
     uint32_t exit_wait_ms;
     uint64_t sample_bytes; /* mean bytes between recorded allocations; 0: all are recorded */
+    const char *start_on, *until; /* patterns of marks between which is recorded (window.h); NULL */
+    uint64_t for_ns;              /* recording ends after this; 0: with the programs */
+    struct window *window;        /* collector_open() sets it */
 };
 
 #define COLLECTOR_OPTIONS_INIT                                                                     \
@@ -67,6 +70,9 @@ void collector_own_child(struct collector *collector, pid_t pid);
 void collector_tell_end(struct collector *collector, pid_t pid, enum image_end how, int status);
 /* Leaves everything that still runs. */
 void collector_detach(struct collector *collector);
+/* Recording has ended before the programs have (--for, --until): everything that still ran was left,
+ * and who comes now is not recorded. NULL: it has not; else how, "after 30 s (--for)". */
+const char *collector_over(const struct collector *collector);
 
 /* What has come out so far. */
 size_t collector_result_count(const struct collector *collector);

@@ -60,6 +60,7 @@ struct image {
     struct view view;
     struct origins origins; /* of the view */
     struct feed feed;
+    struct gate gate;
     struct merge *merge;
     struct writer *writer;
     struct clock_reading start;
@@ -73,6 +74,9 @@ struct image {
     size_t marks_in_trace;   /* that the trace's facts tell of; and names */
     uint32_t names_in_trace;
     uint32_t answered;    /* requests */
+    char *begun_on, *ended_on; /* marks that did; NULL */
+    uint64_t begun_ns;         /* after the program's start */
+    struct replay_counters before; /* what was alive then */
     struct image_entry entry; /* with a directory of jobs */
 
     /* a flush under way, on a thread of its own */
@@ -231,6 +235,30 @@ static void tell_description(struct image *image, take_fact *take)
         take(image, PROFILE_META_TIMED, NULL, 1);
 }
 
+/* Of --start-on, --until and --for. */
+static void tell_window(struct image *image, take_fact *take)
+{
+    struct window *window = image->options.window;
+    struct strbuf why = STRBUF_INIT;
+    if (image->begun_on) {
+        take(image, PROFILE_META_BEGUN_ON, image->begun_on, 0);
+        take(image, PROFILE_META_BEGUN_NS, NULL, (int64_t)image->begun_ns);
+        take(image, PROFILE_META_BEFORE_BLOCKS, NULL, (int64_t)image->before.live_count);
+        take(image, PROFILE_META_BEFORE_BYTES, NULL, (int64_t)image->before.current_bytes);
+    }
+    if (image->gate.state == GATE_BEFORE)
+        take(image, PROFILE_META_NEVER_BEGUN, window->start_on, 0);
+    if (image->ended_on)
+        strbuf_addf(&why, "at mark '%s' (--until)", image->ended_on);
+    else if (image->how == IMAGE_END_DETACHED && window && window->end == WINDOW_UNTIL)
+        strbuf_add_string(&why, "at a mark of another process (--until)");
+    else if (image->how == IMAGE_END_DETACHED && window && window->end == WINDOW_FOR)
+        strbuf_addf(&why, "after %s (--for)", human_duration(window->for_ns).text);
+    if (why.length)
+        take(image, PROFILE_META_ENDED_ON, why.data, 0);
+    strbuf_release(&why);
+}
+
 struct ending {
     enum image_end how;
     int status;
@@ -260,6 +288,7 @@ static void tell_end(struct image *image, take_fact *take)
 {
     struct ending ending = ending_of(image);
     take(image, PROFILE_META_END, end_names[ending.how], 0);
+    tell_window(image, take);
     if (has_status(ending))
         take(image, PROFILE_META_END_STATUS, NULL, ending.status);
     if (image->looks && looks_complaint(image->looks))
@@ -440,7 +469,7 @@ static int take_snapshot(struct image *image)
     struct clock_reading now = clock_read();
     struct snapshot_moment moment = {
         .scale = {image->start.ticks, clock_tick_ns(image->start, now)},
-        .now_ticks = now.ticks,
+        .now_ticks = image->gate.state == GATE_SHUT ? image->gate.ticks : now.ticks,
         .damaged_rings = merge_damaged_rings(image->merge)};
     uint64_t wait_ticks, lost_events;
     view_refresh(&image->view); /* what was replayed has its nodes in chunks that may be new */
@@ -533,7 +562,7 @@ static void finish_trace(struct image *image, struct tracer *tracer, bool has_pr
 static void sample_memory(struct image *image, uint64_t now_ns)
 {
     struct process_memory sample;
-    if (now_ns < image->next_sample_ns)
+    if (now_ns < image->next_sample_ns || image->gate.state == GATE_SHUT)
         return;
     if (process_meter_read(&image->meter, &sample) == 0) {
         struct wire_header *header = image->view.header;
@@ -586,7 +615,7 @@ static bool has_joined(const struct image *image)
 
 static void flush_if_due(struct image *image, uint64_t now_ns)
 {
-    if (!has_joined(image))
+    if (!has_joined(image) || image->gate.state == GATE_BEFORE)
         return;
     if (image->flushing && atomic_load(&image->flushed))
         flush_collect(image);
@@ -649,6 +678,8 @@ static void answer_counters(struct image *image, uint32_t asker)
 /* The look, and the profile as it is now. */
 static void answer_snapshot(struct image *image)
 {
+    if (image->gate.state == GATE_BEFORE)
+        return; /* nothing is recorded yet */
     if (image->looks && !image->looked)
         looks_mark(image->looks, clock_read().ns);
     flush_collect(image);
@@ -749,7 +780,7 @@ static void forget_events(struct image *image)
     tracer_free(image->feed.tracer);
     replay_free(image->feed.replay);
     image->merge = NULL;
-    image->feed = (struct feed){NULL, NULL};
+    image->feed = (struct feed){.replay = NULL};
 }
 
 static void write_last(struct image *image)
@@ -869,6 +900,68 @@ static void begin_replay(struct image *image, double tick_ns)
         begin_trace(image, tick_ns);
 }
 
+static struct looks *new_looks(struct image *image)
+{
+    return looks_new(image->pid, image->start.ns, unknown_blocks(image), &image->view,
+                     &image->feed);
+}
+
+/* ---- The window that is recorded ---- */
+
+static const char *name_of(void *context, uint32_t number)
+{
+    struct image *image = context;
+    if (number >= image->next_name) {
+        view_refresh(&image->view);
+        view_names(&image->view, &image->next_name, take_name, image);
+    }
+    return replay_name_of(image->feed.replay, number);
+}
+
+/* What was followed until now becomes what was there before. */
+static void begin_window(struct image *image, const char *mark, uint64_t ticks)
+{
+    double tick_ns = clock_tick_ns(image->start, clock_read());
+    struct clock_scale scale = {image->start.ticks, tick_ns};
+    image->begun_ns = clock_moment_ns(scale, ticks);
+    image->begun_on = strdup(mark);
+    replay_counters(image->feed.replay, 0, &image->before);
+    replay_restart(image->feed.replay, ticks, tick_ns);
+    image->start.ticks = ticks;
+    image->start.ns += image->begun_ns;
+    image->start_unix_ns += (int64_t)image->begun_ns;
+    image->next_flush_ns = image->start.ns + FLUSH_NS;
+    if (image->looks) {
+        looks_free(image->looks);
+        image->looks = new_looks(image);
+    }
+    window_begin(image->options.window, image->start.ns);
+}
+
+static void window_changed(void *context, const char *mark, uint64_t ticks)
+{
+    struct image *image = context;
+    if (image->gate.state == GATE_OPEN) {
+        begin_window(image, mark, ticks);
+        return;
+    }
+    image->ended_on = strdup(mark);
+    atomic_store(&image->view.header->stop, 1); /* nobody answers its questions any more */
+    window_end(image->options.window, WINDOW_UNTIL);
+}
+
+static void prepare_window(struct image *image)
+{
+    struct window *window = image->options.window;
+    gate_init(&image->gate, window);
+    image->gate.name_of = name_of;
+    image->gate.changed = window_changed;
+    image->gate.context = image;
+    image->feed.gate = &image->gate;
+    if (window && image->gate.state == GATE_OPEN)
+        window_begin(window, image->start.ns);
+}
+
 static void say_not_recorded(struct image *image, int error)
 {
     if (error == EFBIG)
@@ -895,8 +988,8 @@ static bool begin(struct image *image)
         begin_replay(image, clock_tick_ns(image->start, image->start));
     image->merge = image->feed.replay ? merge_new(&image->view, &image->feed) : NULL;
     if (image->merge && image->options.looks)
-        image->looks = looks_new(image->pid, image->start.ns, unknown_blocks(image), &image->view,
-                                 &image->feed);
+        image->looks = new_looks(image);
+    prepare_window(image);
     process_meter_open(&image->meter, image->pid);
     image->sample_interval_ns = 1000000;
     image->next_name = 1;
@@ -937,6 +1030,8 @@ static void image_free(struct image *image)
     free(image->directory);
     free(image->path);
     free(image->trace_path);
+    free(image->begun_on);
+    free(image->ended_on);
     free(image->program);
     free(image);
 }

@@ -71,6 +71,15 @@ bool facts_is_job(const struct profile *profile)
     return facts_number(profile, PROFILE_META_JOB_RANKS) > 0;
 }
 
+static void add_end_of_recording(struct strbuf *out, const struct profile *profile)
+{
+    strbuf_add_string(out, "ran on when recording ended");
+    if (!profile_get(profile, PROFILE_META_ENDED_ON))
+        return;
+    strbuf_add_char(out, ' ');
+    facts_add_text(out, profile, PROFILE_META_ENDED_ON);
+}
+
 void facts_add_end(struct strbuf *out, const struct profile *profile)
 {
     if (facts_is_job(profile)) {
@@ -92,7 +101,7 @@ void facts_add_end(struct strbuf *out, const struct profile *profile)
     else if (ended_by(profile, "exec"))
         strbuf_add_string(out, "replaced by another program (exec)");
     else if (ended_by(profile, "detached"))
-        strbuf_add_string(out, "ran on when recording ended");
+        add_end_of_recording(out, profile);
     else
         strbuf_add_string(out, "nobody saw how it ended");
 }
@@ -138,6 +147,27 @@ bool facts_add_window(struct strbuf *out, const struct profile *profile)
     return true;
 }
 
+bool facts_add_beginning(struct strbuf *out, const struct profile *profile)
+{
+    bool begun = profile_get(profile, PROFILE_META_BEGUN_ON);
+    if (begun) {
+        strbuf_add_string(out, "from mark '");
+        facts_add_text(out, profile, PROFILE_META_BEGUN_ON);
+        strbuf_addf(out,
+                    "' on, %s after the program's start; %s blocks (%s) from before are followed, but "
+                    "are no allocations of this profile",
+                    human_duration(facts_number(profile, PROFILE_META_BEGUN_NS)).text,
+                    human_exact(facts_number(profile, PROFILE_META_BEFORE_BLOCKS)).text,
+                    human_bytes(facts_number(profile, PROFILE_META_BEFORE_BYTES)).text);
+    } else if (profile_get(profile, PROFILE_META_NEVER_BEGUN)) {
+        strbuf_add_string(out, "the whole run: no mark '");
+        facts_add_text(out, profile, PROFILE_META_NEVER_BEGUN);
+        strbuf_add_string(out, "' ever came (--start-on)");
+        begun = true;
+    }
+    return begun;
+}
+
 const char *facts_imported_from(const struct profile *profile)
 {
     static const char *const tools[] = {"heaptrack", "massif", "dhat", "pprof", "jemalloc"};
@@ -152,6 +182,7 @@ const char *facts_of_what_is_left(const struct profile *profile)
 {
     return !profile->complete                                 ? "alive now"
            : profile_get(profile, PROFILE_META_WINDOW_FROM) ? "left at end"
+            : profile_get(profile, PROFILE_META_ENDED_ON)   ? "left at end"
                                                               : "never freed";
 }
 

@@ -27,6 +27,9 @@ bool facts_allocator_is_libc(const struct profile *profile);
 /* "10.0 s to 12.5 s of the recording: …"; false: the profile is of all of it. */
 bool facts_add_window(struct strbuf *out, const struct profile *profile);
 
+/* "from mark 'x' on, 1.2 s after the program's start; …"; false: from its start on. */
+bool facts_add_beginning(struct strbuf *out, const struct profile *profile);
+
 /* "heaptrack", … of a profile that was made of another tool's file; NULL: it was recorded. Safe. */
 const char *facts_imported_from(const struct profile *profile);
 

@@ -75,6 +75,12 @@ int profile_writer_commit(struct profile_writer *writer);
 #define PROFILE_META_MISSING_EVENTS "missing_events" /* integer: at least so many; in lost_events */
 #define PROFILE_META_WINDOW_FROM "window_from_ns" /* integers: only what happened between them */
 #define PROFILE_META_WINDOW_TO   "window_to_ns"   /* (since the start) is in it */
+#define PROFILE_META_BEGUN_ON  "begun_on"  /* name of the mark that recording began at (--start-on), */
+#define PROFILE_META_BEGUN_NS  "begun_ns"  /* integer: so long after the program's start; */
+#define PROFILE_META_BEFORE_BLOCKS "before_blocks" /* integers: alive then, and */
+#define PROFILE_META_BEFORE_BYTES  "before_bytes"  /* followed, but no allocations of the profile */
+#define PROFILE_META_NEVER_BEGUN "never_begun" /* that mark never came: the profile is of all */
+#define PROFILE_META_ENDED_ON  "ended_on"  /* why recording ended before the program did */
 #define PROFILE_META_NAMED_LATER "named_later"    /* a sentence: names are not the recording's */
 #define PROFILE_META_UNTOLD_MARKS   "untold_marks"   /* integers: marks beyond 65536; */
 #define PROFILE_META_UNTOLD_REGIONS "untold_regions" /* beginnings of regions beyond all limits; */

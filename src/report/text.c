@@ -89,6 +89,11 @@ static void add_window(struct text *text)
         part_label(text, "window");
         part_wrapped(text, line.data);
     }
+    strbuf_reset(&line);
+    if (facts_add_beginning(&line, text->profile)) {
+        part_label(text, "recorded");
+        part_wrapped(text, line.data);
+    }
     strbuf_release(&line);
 }
 

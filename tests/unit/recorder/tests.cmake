@@ -4,6 +4,7 @@
 set(recorder_parts ${CMAKE_SOURCE_DIR}/src/recorder/thread.c ${CMAKE_SOURCE_DIR}/src/recorder/shared.c)
 file(GLOB collector_parts CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/replay/*.c
     ${CMAKE_SOURCE_DIR}/src/collector/batch.c ${CMAKE_SOURCE_DIR}/src/collector/feed.c
+    ${CMAKE_SOURCE_DIR}/src/collector/window.c
     ${CMAKE_SOURCE_DIR}/src/collector/merge.c
     ${CMAKE_SOURCE_DIR}/src/collector/view.c)
 foreach(test ring thread)
