@@ -28,6 +28,7 @@ static const struct command commands[] = {
     {"annotate", cmd_annotate, "show source with the figures of each line"},
     {"plot", cmd_plot, "draw memory over time, call paths, ranks, sizes"},
     {"top", cmd_top, "watch a program that is being recorded"},
+    {"snapshot", cmd_snapshot, "have a profile written of what a recorded program is at now"},
     {"diff", cmd_diff, "show what grew and what shrank between recordings"},
     {"check", cmd_check, "check a recording against a budget or an earlier one, for CI"},
     {"serve", cmd_serve, "show profiles in the browser"},

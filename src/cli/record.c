@@ -34,6 +34,7 @@ struct job {
     bool ended;
     int wait_status;
     bool summed_up;
+    int snapshot_signal; /* not passed on; 0: none */
 };
 
 /* ---- Starting ---- */
@@ -209,6 +210,8 @@ static int watch_signals(struct job *job)
     sigaddset(&watched, SIGCHLD);
     for (size_t i = 0; i < sizeof forwarded / sizeof *forwarded; i++)
         sigaddset(&watched, forwarded[i]);
+    if (job->snapshot_signal)
+        sigaddset(&watched, job->snapshot_signal);
     sigprocmask(SIG_BLOCK, &watched, &job->old_mask);
     job->signals = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
     return job->signals < 0 ? -errno : 0;
@@ -230,6 +233,10 @@ static void see_child(struct job *job)
 static void pass_on(struct job *job, const struct signalfd_siginfo *signal)
 {
     int number = (int)signal->ssi_signo;
+    if (number == job->snapshot_signal) {
+        snapshot_on_signal(job->collector, number);
+        return;
+    }
     /* What the terminal sends goes to the whole foreground group: the program has it already. */
     bool from_terminal = signal->ssi_code == SI_KERNEL;
     if (number == SIGCHLD) {
@@ -301,7 +308,7 @@ static int become_rank(const struct record_options *options, const struct launch
     char name[108];
     struct collector_options wanted = record_collector_options(options);
     wanted.exit_waits = true;
-    int error = collect_in_background(&wanted, name, sizeof name);
+    int error = collect_in_background(&wanted, options->snapshot_signal, name, sizeof name);
     if (error) {
         fprintf(stderr, "tidemark record: cannot collect: %s\n", strerror(-error));
         return OPTIONS_EXIT_FAILURE;
@@ -338,6 +345,12 @@ int cmd_record(int argc, char **argv)
     if (options.job && rank.name)
         return become_rank(&options, &rank, argv + operand, &libraries);
     struct job job = {.signals = -1};
+        return become_rank(&options, &rank, argv + operand, library);
+    struct job job = {.signals = -1, .snapshot_signal = options.snapshot_signal};
+    const char *complaint =
+        triggers_complaint(options.triggers, options.trigger_count, getpid());
+    if (complaint && !options.quiet)
+        fprintf(stderr, "tidemark record: %s\n", complaint);
     struct collector_options wanted = record_collector_options(&options);
     int status = watch_signals(&job);
     if (status == 0)

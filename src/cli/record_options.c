@@ -1,5 +1,7 @@
 #include "cli/record_options.h"
 
+#include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +11,49 @@
 #define SAMPLE_MOST_BYTES (1u << 30)
 
 #define TO(field) OPTION_TO(struct record_options, field)
+
+/* "USR1", "SIGUSR1", "10". */
+static int take_signal(void *target, const char *value)
+{
+    struct record_options *options = target;
+    const char *name = strncmp(value, "SIG", 3) == 0 ? value + 3 : value;
+    char *end;
+    long number = strtol(value, &end, 10);
+    options->snapshot_signal = *value && !*end && number > 0 && number < NSIG ? (int)number : 0;
+    for (int i = 1; i < NSIG && !options->snapshot_signal; i++)
+        if (sigabbrev_np(i) && strcmp(sigabbrev_np(i), name) == 0)
+            options->snapshot_signal = i;
+    switch (options->snapshot_signal) {
+    case 0:
+        fprintf(stderr, "tidemark record: '%s' is no signal: --snapshot-signal takes USR1, say\n",
+                value);
+        return -EINVAL;
+    case SIGKILL:
+    case SIGSTOP:
+    case SIGCHLD:
+        fprintf(stderr,
+                "tidemark record: SIG%s cannot ask for snapshots: --snapshot-signal takes USR1, say\n",
+                sigabbrev_np(options->snapshot_signal));
+        return -EINVAL;
+    }
+    return 0;
+}
+
+static int take_trigger(void *target, const char *value)
+{
+    struct record_options *options = target;
+    char why[160];
+    if (options->trigger_count == TRIGGERS_MAX) {
+        fprintf(stderr, "tidemark record: --snapshot-at can be given %d times\n", TRIGGERS_MAX);
+        return -EINVAL;
+    }
+    if (trigger_parse(value, &options->triggers[options->trigger_count], why) < 0) {
+        fprintf(stderr, "tidemark record: --snapshot-at: %s\n", why);
+        return -EINVAL;
+    }
+    options->trigger_count++;
+    return 0;
+}
 
 static const struct option_entry entries[] = {
     OPTION_GROUP("Output"),
@@ -77,6 +122,13 @@ static const struct option_entry entries[] = {
      "recording begins at such a mark; blocks from before are followed, and are no allocations of "
      "the profile",
      TO(start_on), false, NULL},
+    OPTION_GROUP("Snapshots, into NAME.snap-1.tmk …"),
+    {"snapshot-at", 0, OPTION_CALL, "LEVEL",
+     "at rss=2G, requested=1G, rate=1G/s, cgroup=90% of its limit, or oom: before memory ends; can be "
+     "repeated",
+     0, false, take_trigger},
+    {"snapshot-signal", 0, OPTION_CALL, "SIGNAL",
+     "when tidemark gets SIGNAL, USR1 say; the program does not get it then", 0, false, take_signal},
     OPTION_GROUP("When the collector cannot keep up"),
     {"on-full", 0, OPTION_CHOICE, "wait|drop",
      "a thread whose buffer is full waits, or drops events and counts them (default: wait)",
@@ -291,6 +343,8 @@ struct collector_options record_collector_options(const struct record_options *o
     wanted.max_depth = (uint32_t)options->max_depth;
     wanted.ring_bytes = (uint32_t)options->ring_bytes;
     wanted.sample_bytes = options->sample_bytes;
+    memcpy(wanted.triggers, options->triggers, sizeof wanted.triggers);
+    wanted.trigger_count = options->trigger_count;
     wanted.start_on = options->start_on;
     wanted.until = options->until;
     wanted.for_ns = options->for_ns == RECORD_UNLIMITED ? 0 : options->for_ns;

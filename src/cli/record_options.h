@@ -29,6 +29,9 @@ struct record_options {
     int events;            /* 0: every call, 1: pages (wire.h) */
     const char *start_on, *until; /* marks; NULL */
     uint64_t for_ns;              /* RECORD_UNLIMITED: not given */
+    int snapshot_signal;          /* 0: none */
+    struct trigger triggers[TRIGGERS_MAX];
+    size_t trigger_count;
 };
 
 #define RECORD_UNLIMITED UINT64_MAX

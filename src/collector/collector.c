@@ -1,6 +1,7 @@
 #include "collector/collector.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
@@ -243,6 +244,35 @@ static void welcome(struct collector *collector, int fd, const struct ucred *pee
     collector->any = true;
 }
 
+/* ---- Snapshots ---- */
+
+/* Of process `pid`, or all; `fd` (taken over): who wants to be told, or -1. */
+static size_t snapshot_members(struct collector *collector, pid_t pid, const char *why, int fd)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < collector->member_count; i++) {
+        struct member *member = &collector->members[i];
+        if (member->ending || (pid && image_pid(member->image) != pid))
+            continue;
+        image_snapshot(member->image, why, fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 3));
+        count++;
+    }
+    return count;
+}
+
+void collector_snapshot(struct collector *collector, const char *why)
+{
+    snapshot_members(collector, 0, why, -1);
+}
+
+static void hear_snapshot(struct collector *collector, int fd, const struct wire_hello *hello)
+{
+    static const char none = WIRE_ANSWER_NONE;
+    if (!snapshot_members(collector, (pid_t)hello->parent, "asked for (tidemark snapshot)", fd))
+        send(fd, &none, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+    close(fd);
+}
+
 static void caller_drop(struct collector *collector, size_t index)
 {
     memmove(&collector->callers[index], &collector->callers[index + 1],
@@ -271,10 +301,14 @@ static void hear(struct collector *collector, size_t index)
     caller_drop(collector, index);
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 &&
         (peer.uid == geteuid() || geteuid() == 0) &&
-        recv(fd, &hello, sizeof hello, MSG_DONTWAIT) == sizeof hello && hello.magic == WIRE_MAGIC)
-        welcome(collector, fd, &peer, &hello);
-    else
+        recv(fd, &hello, sizeof hello, MSG_DONTWAIT) == sizeof hello && hello.magic == WIRE_MAGIC) {
+        if (hello.reason == WIRE_HELLO_SNAPSHOT)
+            hear_snapshot(collector, fd, &hello);
+        else
+            welcome(collector, fd, &peer, &hello);
+    } else {
         close(fd);
+    }
 }
 
 /* `polls` are those of the callers; a process that is welcomed may move them. */

@@ -24,7 +24,9 @@
 #include "collector/looks.h"
 #include "collector/merge.h"
 #include "collector/output_name.h"
+#include "collector/snapshots.h"
 #include "collector/tracer.h"
+#include "collector/triggers.h"
 #include "collector/view.h"
 #include "process/process.h"
 #include "profile/profile.h"
@@ -78,6 +80,9 @@ struct image {
     uint64_t begun_ns;         /* after the program's start */
     struct replay_counters before; /* what was alive then */
     struct image_entry entry; /* with a directory of jobs */
+    struct snapshots snapshots;
+    struct triggers *triggers; /* NULL: none are wanted */
+    uint64_t resident_bytes;   /* the program's, when it was last read; UINT64_MAX: it was not */
 
     /* a flush under way, on a thread of its own */
     pthread_t flusher;
@@ -89,6 +94,10 @@ struct image {
     struct sighting *sightings;
     int flush_status;
     char *flush_error;
+    /* that is written as a file of its own afterwards; `why` "": none */
+    struct snapshot_request request;
+    char *request_path, *request_error;
+    uint64_t request_ns; /* since the start */
 };
 
 static void fail(struct image *image, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -353,12 +362,25 @@ static bool writer_is_ready(struct image *image, bool patient)
     return true;
 }
 
+/* What was just committed, as a snapshot. */
+static void write_requested(struct image *image)
+{
+    int status = image->flush_status;
+    if (status == 0)
+        status = snapshots_write(&image->snapshots, image->writer, image->path, &image->request,
+                                 &image->request_path);
+    if (status < 0)
+        image->request_error = strdup(profile_error());
+}
+
 static void *flush_thread(void *context)
 {
     struct image *image = context;
     image->flush_status = writer_write(image->writer, &image->origins, &image->snapshot);
     if (image->flush_status < 0)
         image->flush_error = strdup(profile_error()); /* which is this thread's */
+    if (*image->request.why)
+        write_requested(image);
     atomic_store(&image->flushed, true);
     return NULL;
 }
@@ -375,6 +397,41 @@ static void release_snapshot(struct image *image)
     image->taken_count = 0;
 }
 
+/* The final profile lists them. */
+static void tell_snapshot(struct image *image)
+{
+    struct strbuf line = STRBUF_INIT;
+    char key[40];
+    snprintf(key, sizeof key, PROFILE_META_SNAPSHOT_OF "%zu", image->snapshots.written);
+    strbuf_addf(&line, "%llu\t%s\t%s", (unsigned long long)image->request_ns,
+                image->request.why, base_name(image->request_path));
+    writer_fact(image->writer, key, line.data);
+    writer_fact_number(image->writer, PROFILE_META_SNAPSHOTS, (int64_t)image->snapshots.written);
+    strbuf_release(&line);
+}
+
+/* It is no fault of the profile's. */
+static void tell_no_snapshot(struct image *image)
+{
+    if (!image->request_error)
+        image->request_error = strdup(strerror(ENOMEM));
+    fprintf(stderr, "tidemark: %s\n", image->request_error);
+    writer_fact(image->writer, PROFILE_META_SNAPSHOT_ERROR, image->request_error);
+}
+
+static void end_request(struct image *image)
+{
+    if (image->request_path)
+        tell_snapshot(image);
+    else
+        tell_no_snapshot(image);
+    snapshot_answer(&image->request, image->request_path, image->request_error);
+    free(image->request_path);
+    free(image->request_error);
+    image->request_path = image->request_error = NULL;
+    *image->request.why = 0;
+}
+
 static void flush_collect(struct image *image)
 {
     if (!image->flushing)
@@ -386,6 +443,8 @@ static void flush_collect(struct image *image)
         fail(image, "%s", image->flush_error ? image->flush_error : strerror(-image->flush_status));
     free(image->flush_error);
     image->flush_error = NULL;
+    if (*image->request.why)
+        end_request(image);
 }
 
 /* What was seen of the process since the last snapshot, for the one that is being written. */
@@ -495,6 +554,7 @@ static void flush_begin(struct image *image)
     if (!writer_is_ready(image, true) || take_snapshot(image) < 0)
         return;
     atomic_store(&image->flushed, false);
+    image->request_ns = image->snapshot.duration_ns;
     image->flushing = pthread_create(&image->flusher, NULL, flush_thread, image) == 0;
     if (!image->flushing)
         release_snapshot(image);
@@ -559,6 +619,22 @@ static void finish_trace(struct image *image, struct tracer *tracer, bool has_pr
 
 /* ---- /proc ---- */
 
+static void see_triggers(struct image *image, uint64_t now_ns)
+{
+    struct replay_counters counters = {0};
+    const struct trigger *trigger;
+    replay_counters(image->feed.replay, 0, &counters);
+    struct trigger_levels levels = {image->resident_bytes, counters.current_bytes,
+                                    counters.total_bytes};
+    while ((trigger = triggers_see(image->triggers, &levels, now_ns))) {
+        struct snapshot_request request = {.answer = -1, .urgent = trigger->kind == TRIGGER_OOM};
+        char name[64];
+        trigger_name(trigger, name);
+        snprintf(request.why, sizeof request.why, "%s", name);
+        snapshots_ask(&image->snapshots, &request);
+    }
+}
+
 static void sample_memory(struct image *image, uint64_t now_ns)
 {
     struct process_memory sample;
@@ -575,14 +651,20 @@ static void sample_memory(struct image *image, uint64_t now_ns)
             &image->feed, ticks_now(),
             sample.resident_bytes > tool ? sample.resident_bytes - tool : 0,
             sample.virtual_bytes > tool_virtual ? sample.virtual_bytes - tool_virtual : 0, tool);
+        image->resident_bytes =
+            sample.resident_bytes > tool ? sample.resident_bytes - tool : 0;
         if (image->looks && !image->looked)
             looks_see(image->looks, sample.resident_bytes, now_ns);
     }
+    if (image->triggers)
+        see_triggers(image, now_ns);
     /* 1 ms at first, then a thousandth of the run so far, at most ten times a second. */
     uint64_t age = now_ns - image->start.ns;
     image->sample_interval_ns = age / 1000 < 1000000     ? 1000000
                                 : age / 1000 > 100000000 ? 100000000
                                                          : age / 1000;
+    if (image->triggers && image->sample_interval_ns > triggers_patience_ns(image->triggers))
+        image->sample_interval_ns = triggers_patience_ns(image->triggers);
     image->next_sample_ns = now_ns + image->sample_interval_ns;
 }
 
@@ -601,7 +683,7 @@ static void sleep_until_asked(struct image *image, uint64_t ns, bool asked)
     struct timespec patience = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
     atomic_store(&header->asleep, 1);
     if (!atomic_load(&image->ended) && !(asked && merge_is_asked(image->merge)) &&
-        !is_asked(image))
+        !is_asked(image) && !atomic_load(&image->snapshots.any))
         syscall(SYS_futex, &header->asleep, FUTEX_WAIT, 1, &patience, NULL, 0);
     atomic_store(&header->asleep, 0);
 }
@@ -712,6 +794,36 @@ static void answer(struct image *image)
     syscall(SYS_futex, &header->answered, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 }
 
+/* ---- Snapshots ---- */
+
+static const char *begin_snapshot(struct image *image)
+{
+    if (!has_joined(image) || image->gate.state == GATE_BEFORE)
+        return "nothing of the process is recorded yet";
+    replay_until_now(image);
+    if (image->triggers)
+        see_triggers(image, clock_read().ns);
+    if (image->looks && !image->looked && !image->request.urgent)
+        looks_mark(image->looks, clock_read().ns);
+    flush_begin(image);
+    image->next_flush_ns = clock_read().ns + FLUSH_NS;
+    return image->flushing ? NULL : "its profile cannot be written";
+}
+
+/* The program does not wait for it, nor, while the file is written, does the merge. */
+static void begin_snapshot_if_asked(struct image *image)
+{
+    if (image->flushing && atomic_load(&image->flushed))
+        flush_collect(image);
+    if (image->flushing || !snapshots_take(&image->snapshots, &image->request))
+        return;
+    const char *why_not = begin_snapshot(image);
+    if (!why_not)
+        return;
+    snapshot_answer(&image->request, NULL, why_not);
+    *image->request.why = 0;
+}
+
 static bool is_leaving(const struct image *image)
 {
     return atomic_load(&image->view.header->exit_waiting);
@@ -726,6 +838,7 @@ static void drain(struct image *image)
             look_last(image);
         if (is_asked(image))
             answer(image);
+        begin_snapshot_if_asked(image);
         size_t bytes = merge_pass(image->merge, false);
         uint64_t now_ns = clock_read().ns;
         sample_memory(image, now_ns);
@@ -990,6 +1103,9 @@ static bool begin(struct image *image)
     if (image->merge && image->options.looks)
         image->looks = new_looks(image);
     prepare_window(image);
+    image->triggers =
+        triggers_new(image->options.triggers, image->options.trigger_count, image->pid);
+    image->resident_bytes = UINT64_MAX;
     process_meter_open(&image->meter, image->pid);
     image->sample_interval_ns = 1000000;
     image->next_name = 1;
@@ -1023,6 +1139,8 @@ static void *image_thread(void *context)
 
 static void image_free(struct image *image)
 {
+    snapshots_release(&image->snapshots);
+    triggers_free(image->triggers);
     image_entry_release(&image->entry);
     free(image->boot);
     free(image->executable);
@@ -1060,6 +1178,7 @@ struct image *image_start(const struct collector_options *options, int socket, p
     image->parent = parent;
     image->first = first;
     image->view.fd = -1;
+    snapshots_init(&image->snapshots);
     image->origins = view_origins(&image->view);
     describe(image);
     int error = pthread_create(&image->thread, NULL, image_thread, image);
@@ -1076,6 +1195,13 @@ pid_t image_pid(const struct image *image)
     return image->pid;
 }
 
+static void wake(struct image *image)
+{
+    struct wire_header *header = image->view.header;
+    atomic_store(&header->asleep, 0);
+    syscall(SYS_futex, &header->asleep, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
 void image_end(struct image *image, enum image_end how, int status)
 {
     if (atomic_load(&image->ended))
@@ -1085,11 +1211,18 @@ void image_end(struct image *image, enum image_end how, int status)
     atomic_store(&image->ended, true);
     if (!atomic_load(&image->ready))
         return; /* not asleep yet, or no more */
-    struct wire_header *header = image->view.header;
     if (how == IMAGE_END_DETACHED)
-        atomic_store(&header->stop, 1);
-    atomic_store(&header->asleep, 0);
-    syscall(SYS_futex, &header->asleep, FUTEX_WAKE, 1, NULL, NULL, 0);
+        atomic_store(&image->view.header->stop, 1);
+    wake(image);
+}
+
+void image_snapshot(struct image *image, const char *why, int answer)
+{
+    struct snapshot_request request = {.answer = answer};
+    snprintf(request.why, sizeof request.why, "%s", *why ? why : "asked for");
+    snapshots_ask(&image->snapshots, &request);
+    if (atomic_load(&image->ready))
+        wake(image);
 }
 
 bool image_is_done(const struct image *image)

@@ -96,7 +96,7 @@ static struct growth growth_of(const struct inquiry *inquiry, const struct site 
 static bool is_whole(const struct profile *profile)
 {
     return profile->complete && !profile_get(profile, PROFILE_META_WINDOW_FROM) &&
-           !profile_get(profile, PROFILE_META_ENDED_ON);
+           !profile_get(profile, PROFILE_META_ENDED_ON) && !facts_is_snapshot(profile);
 }
 
 static const char *growth_advice(const struct profile *profile)

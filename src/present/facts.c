@@ -80,6 +80,45 @@ static void add_end_of_recording(struct strbuf *out, const struct profile *profi
     facts_add_text(out, profile, PROFILE_META_ENDED_ON);
 }
 
+bool facts_is_snapshot(const struct profile *profile)
+{
+    return ended_by(profile, "snapshot");
+}
+
+static void add_snapshot(struct strbuf *out, const struct profile *profile)
+{
+    strbuf_add_string(out, "a snapshot: ");
+    facts_add_text(out, profile, PROFILE_META_SNAPSHOT);
+    strbuf_add_string(out, "; the program ran on");
+}
+
+static void add_snapshot_line(struct strbuf *out, const char *value)
+{
+    char *end;
+    uint64_t ns = strtoull(value, &end, 10);
+    const char *why = end + (*end == '\t');
+    size_t length = strcspn(why, "\t");
+    strbuf_addf(out, "%s  ", human_duration(ns).text);
+    text_add_safe(out, why, length);
+    strbuf_add_string(out, "  ");
+    text_add_safe_string(out, why[length] ? why + length + 1 : "");
+    strbuf_add_char(out, '\n');
+}
+
+bool facts_add_snapshots(struct strbuf *out, const struct profile *profile)
+{
+    uint64_t count = facts_number(profile, PROFILE_META_SNAPSHOTS);
+    const char *value = "";
+    for (uint64_t i = 1; i <= count && value; i++) {
+        char key[40];
+        snprintf(key, sizeof key, PROFILE_META_SNAPSHOT_OF "%llu", (unsigned long long)i);
+        value = profile_get(profile, key);
+        if (value)
+            add_snapshot_line(out, value);
+    }
+    return count > 0;
+}
+
 void facts_add_end(struct strbuf *out, const struct profile *profile)
 {
     if (facts_is_job(profile)) {
@@ -102,6 +141,8 @@ void facts_add_end(struct strbuf *out, const struct profile *profile)
         strbuf_add_string(out, "replaced by another program (exec)");
     else if (ended_by(profile, "detached"))
         add_end_of_recording(out, profile);
+    else if (facts_is_snapshot(profile))
+        add_snapshot(out, profile);
     else
         strbuf_add_string(out, "nobody saw how it ended");
 }
@@ -183,6 +224,7 @@ const char *facts_of_what_is_left(const struct profile *profile)
     return !profile->complete                                 ? "alive now"
            : profile_get(profile, PROFILE_META_WINDOW_FROM) ? "left at end"
             : profile_get(profile, PROFILE_META_ENDED_ON)   ? "left at end"
+           : facts_is_snapshot(profile)                     ? "alive then"
                                                               : "never freed";
 }
 
@@ -197,6 +239,7 @@ void facts_add_losses(struct strbuf *out, const struct profile *profile)
     add_sentence(out, profile, PROFILE_META_MISSING);
     add_sentence(out, profile, PROFILE_META_NAMED_LATER);
     add_sentence(out, profile, PROFILE_META_IMPORT_NOTE);
+    add_sentence(out, profile, PROFILE_META_SNAPSHOT_ERROR);
     add_counted(out, program->lost_events, "event was not recorded: counts are lower bounds",
                 "events were not recorded: counts are lower bounds");
     add_counted(out, program->late_events, "event came too late for its place in time",

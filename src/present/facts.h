@@ -27,6 +27,12 @@ bool facts_allocator_is_libc(const struct profile *profile);
 /* "10.0 s to 12.5 s of the recording: …"; false: the profile is of all of it. */
 bool facts_add_window(struct strbuf *out, const struct profile *profile);
 
+/* Of a snapshot why it was taken: "a snapshot: rss=2.00 GiB; the program ran on". And what snapshots
+ * were taken of a recording, one line each: "12.5 s  rss=2.00 GiB  server.snap-1.tmk". False: there
+ * are none. */
+bool facts_is_snapshot(const struct profile *profile);
+bool facts_add_snapshots(struct strbuf *out, const struct profile *profile);
+
 /* "from mark 'x' on, 1.2 s after the program's start; …"; false: from its start on. */
 bool facts_add_beginning(struct strbuf *out, const struct profile *profile);
 

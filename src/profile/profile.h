@@ -81,6 +81,10 @@ int profile_writer_commit(struct profile_writer *writer);
 #define PROFILE_META_BEFORE_BYTES  "before_bytes"  /* followed, but no allocations of the profile */
 #define PROFILE_META_NEVER_BEGUN "never_begun" /* that mark never came: the profile is of all */
 #define PROFILE_META_ENDED_ON  "ended_on"  /* why recording ended before the program did */
+#define PROFILE_META_SNAPSHOT "snapshot"  /* it is one: why it was taken, "rss=2.00 GiB" */
+#define PROFILE_META_SNAPSHOTS "snapshots" /* integer: so many were taken of the recording; each: */
+#define PROFILE_META_SNAPSHOT_OF "snapshot." /* its number: NS since the start, WHY and FILE, a tab between */
+#define PROFILE_META_SNAPSHOT_ERROR "snapshot_error" /* a sentence: why the last one failed */
 #define PROFILE_META_NAMED_LATER "named_later"    /* a sentence: names are not the recording's */
 #define PROFILE_META_UNTOLD_MARKS   "untold_marks"   /* integers: marks beyond 65536; */
 #define PROFILE_META_UNTOLD_REGIONS "untold_regions" /* beginnings of regions beyond all limits; */
@@ -309,6 +313,16 @@ int profile_put_source(struct profile_writer *writer, const char *path, const ch
 int profile_writer_finish(struct profile_writer *writer, bool pack);
 /* Leaves the database as last committed. Frees the writer. */
 void profile_writer_abandon(struct profile_writer *writer);
+
+/* What was committed last as a profile of its own, complete, with facts added or replaced: on disk
+ * (fsync) when this returns. A file that is there is never replaced: -EEXIST. 0 or -errno, with a
+ * sentence. The recording goes on. */
+struct profile_fact {
+    const char *key, *text; /* text NULL: a number */
+    int64_t number;
+};
+int profile_writer_copy(struct profile_writer *writer, const char *path,
+                        const struct profile_fact *facts, size_t count);
 
 /* ---- What does not come out of events ------------------------------------------------------ */
 

@@ -97,6 +97,18 @@ static void add_window(struct text *text)
     strbuf_release(&line);
 }
 
+static void add_snapshots(struct text *text)
+{
+    struct strbuf lines = STRBUF_INIT;
+    if (facts_add_snapshots(&lines, text->profile))
+        for (char *line = lines.data, *end; (end = strchr(line, '\n')); line = end + 1) {
+            *end = 0;
+            part_label(text, "snapshot");
+            part_wrapped(text, line);
+        }
+    strbuf_release(&lines);
+}
+
 static void add_cut(struct text *text)
 {
     const char *region = profile_get(text->profile, PROFILE_META_REGION);
@@ -374,6 +386,7 @@ static void add_head(struct text *text)
         return;
     }
     add_window(text);
+    add_snapshots(text);
     add_cut(text);
     add_sampling(text);
     if (estimate_is_empty(text->profile)) {

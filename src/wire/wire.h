@@ -389,7 +389,13 @@ _Static_assert(sizeof(struct wire_ring) == 128, "ring headers: one cache line pe
  * collector learns from the kernel (SO_PEERCRED), not from the message. */
 #define WIRE_SESSION_VARIABLE "TIDEMARK_SESSION"
 
-enum wire_hello_reason { WIRE_HELLO_START = 0, WIRE_HELLO_FORK = 1 };
+enum wire_hello_reason {
+    WIRE_HELLO_START = 0,
+    WIRE_HELLO_FORK = 1,
+    /* Nobody to be recorded: `tidemark snapshot` asks for snapshots of the process `parent`, or of all
+     * (0). Answered by messages, each WIRE_ANSWER_… and a text without NUL, until the socket is closed. */
+    WIRE_HELLO_SNAPSHOT = 2,
+};
 
 struct wire_hello {
     uint64_t magic;
@@ -398,6 +404,11 @@ struct wire_hello {
     uint32_t pages;  /* 1: what is recorded are pages ("Pages") */
     uint32_t reserved;
 };
+
+#define WIRE_ANSWER_PATH  '+' /* of a snapshot */
+#define WIRE_ANSWER_ERROR '-' /* a sentence */
+#define WIRE_ANSWER_NONE  '?' /* such a process is not recorded here */
+enum { WIRE_ANSWER_BYTES = 8192 };
 
 struct wire_welcome {
     uint64_t magic;
