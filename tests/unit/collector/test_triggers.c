@@ -198,7 +198,7 @@ static void distress_fires_before_memory_ends(void **state)
     assert_int_equal(fires(triggers, none, 14 * SECOND), 1);
     use(96, 9, 0);
     assert_int_equal(fires(triggers, none, 15 * SECOND), 1);
-    use(97, 9, 0);
+    use(96, 9, 0);
     assert_int_equal(fires(triggers, none, 60 * SECOND), 0);
     triggers_free(triggers);
 }
