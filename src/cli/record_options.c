@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "collector/output_name.h"
+#include "collector/thrift.h"
 #include "wire/wire.h"
 
 #define SAMPLE_MOST_BYTES (1u << 30)
@@ -37,6 +38,16 @@ static int take_signal(void *target, const char *value)
         return -EINVAL;
     }
     return 0;
+}
+
+static int take_budget(void *target, const char *value)
+{
+    struct record_options *options = target;
+    if (thrift_parse(value, &options->budget_millionths) == 0)
+        return 0;
+    fprintf(stderr, "tidemark record: '%s' is not right for --budget-cpu: expected a share such as 1%% or "
+            "0.5%%\n", value);
+    return -EINVAL;
 }
 
 static int take_trigger(void *target, const char *value)
@@ -111,6 +122,10 @@ static const struct option_entry entries[] = {
      "with --allocator=bfm: every call, or only blocks of more than 512 bytes and one small block "
      "for each 8 KiB of them: malloc is BFM's, unslowed; what is held is estimated (default: all)",
      TO(events), false, NULL},
+    {"budget-cpu", 0, OPTION_CALL, "PERCENT",
+     "recording costs at most so much of the program's processor time, 1% say: when it would cost "
+     "more, it goes on by samples, as coarse as need be",
+     0, false, take_budget},
     OPTION_GROUP("When"),
     {"for", 0, OPTION_DURATION, "TIME",
      "recording ends after TIME, 30s say; the program goes on unrecorded", TO(for_ns), false, NULL},
@@ -242,6 +257,22 @@ static int check_pages(const struct record_options *options)
     return 0;
 }
 
+static int check_budget(const struct record_options *options)
+{
+    if (!options->budget_millionths)
+        return 0;
+    if (options->sample_bytes)
+        return options_usage_error(&record_command, "--sample says how many are recorded, --budget-cpu "
+                                   "finds it out: choose one");
+    if (options->trace)
+        return options_usage_error(&record_command, "--trace keeps every event, whatever that costs: it "
+                                   "does not go with --budget-cpu");
+    if (options->timed)
+        return options_usage_error(&record_command, "--timed times every call, --budget-cpu may record "
+                                   "few: choose one");
+    return 0;
+}
+
 static int check_window(const struct record_options *options)
 {
     if (options->for_ns == 0)
@@ -263,6 +294,8 @@ int record_options_check(const struct record_options *options)
     int refused = check_job(options);
     if (refused == 0)
         refused = check_window(options);
+    if (refused == 0)
+        refused = check_budget(options);
     if (refused != 0)
         return refused;
     const char *wrong = output_name_check(options->output);
@@ -345,6 +378,7 @@ struct collector_options record_collector_options(const struct record_options *o
     wanted.sample_bytes = options->sample_bytes;
     memcpy(wanted.triggers, options->triggers, sizeof wanted.triggers);
     wanted.trigger_count = options->trigger_count;
+    wanted.budget_millionths = (uint32_t)options->budget_millionths;
     wanted.start_on = options->start_on;
     wanted.until = options->until;
     wanted.for_ns = options->for_ns == RECORD_UNLIMITED ? 0 : options->for_ns;

@@ -31,6 +31,7 @@ struct collector_options {
     uint32_t ring_bytes; /* a power of two */
     uint32_t exit_wait_ms;
     uint64_t sample_bytes; /* mean bytes between recorded allocations; 0: all are recorded */
+    uint32_t budget_millionths; /* of a processor, that recording may cost (thrift.h); 0: no limit */
     const char *start_on, *until; /* patterns of marks between which is recorded (window.h); NULL */
     uint64_t for_ns;              /* recording ends after this; 0: with the programs */
     struct window *window;        /* collector_open() sets it */

@@ -25,6 +25,7 @@
 #include "collector/merge.h"
 #include "collector/output_name.h"
 #include "collector/snapshots.h"
+#include "collector/thrift.h"
 #include "collector/tracer.h"
 #include "collector/triggers.h"
 #include "collector/view.h"
@@ -82,6 +83,11 @@ struct image {
     struct image_entry entry; /* with a directory of jobs */
     struct snapshots snapshots;
     struct triggers *triggers; /* NULL: none are wanted */
+    struct thrift thrift;
+    struct strbuf sample_changes; /* as the profile tells them */
+    clockid_t program_clock;
+    uint64_t replay_ns; /* processor time of passes that moved something */
+    _Atomic uint64_t flush_cpu_ns; /* of the last one */
     uint64_t resident_bytes;   /* the program's, when it was last read; UINT64_MAX: it was not */
 
     /* a flush under way, on a thread of its own */
@@ -214,6 +220,20 @@ static void tell_rank(struct image *image, take_fact *take)
         take(image, PROFILE_META_NODE, NULL, launcher->node);
 }
 
+/* What has become of --budget-cpu so far. */
+static void tell_budget(struct image *image, take_fact *take)
+{
+    const struct thrift_reading *last =
+        image->thrift.count ? &image->thrift.readings[image->thrift.count - 1] : NULL;
+    if (image->sample_changes.length) {
+        take(image, PROFILE_META_SAMPLE, NULL, WIRE_LEVEL_UNIT);
+        take(image, PROFILE_META_SAMPLE_CHANGES, image->sample_changes.data, 0);
+    }
+    if (last)
+        take(image, PROFILE_META_BUDGET_COST, NULL,
+             (int64_t)(last->recorder_ns + last->replay_ns));
+}
+
 static void tell_description(struct image *image, take_fact *take)
 {
     struct utsname machine;
@@ -232,6 +252,10 @@ static void tell_description(struct image *image, take_fact *take)
     take(image, "start_unix_ns", NULL, image->start_unix_ns);
     tell_rank(image, take);
     take(image, "on_full", image->options.drop ? "drop" : "wait", 0);
+    if (image->options.budget_millionths) {
+        take(image, PROFILE_META_BUDGET, NULL, image->options.budget_millionths);
+        tell_budget(image, take);
+    }
     if (image->options.sample_bytes)
         take(image, PROFILE_META_SAMPLE, NULL, (int64_t)image->options.sample_bytes);
     if (image->pages) {
@@ -298,6 +322,8 @@ static void tell_end(struct image *image, take_fact *take)
     struct ending ending = ending_of(image);
     take(image, PROFILE_META_END, end_names[ending.how], 0);
     tell_window(image, take);
+    if (image->options.budget_millionths)
+        tell_budget(image, take);
     if (has_status(ending))
         take(image, PROFILE_META_END_STATUS, NULL, ending.status);
     if (image->looks && looks_complaint(image->looks))
@@ -373,6 +399,13 @@ static void write_requested(struct image *image)
         image->request_error = strdup(profile_error());
 }
 
+static uint64_t thread_cpu_ns(void)
+{
+    struct timespec spent;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &spent);
+    return (uint64_t)spent.tv_sec * 1000000000u + (uint64_t)spent.tv_nsec;
+}
+
 static void *flush_thread(void *context)
 {
     struct image *image = context;
@@ -381,6 +414,7 @@ static void *flush_thread(void *context)
         image->flush_error = strdup(profile_error()); /* which is this thread's */
     if (*image->request.why)
         write_requested(image);
+    atomic_store(&image->flush_cpu_ns, thread_cpu_ns());
     atomic_store(&image->flushed, true);
     return NULL;
 }
@@ -432,11 +466,21 @@ static void end_request(struct image *image)
     *image->request.why = 0;
 }
 
+/* Where there is a budget, writing may have its share of it. */
+static void delay_flush(struct image *image)
+{
+    uint64_t due_ns = clock_read().ns +
+                      thrift_pause_ns(&image->thrift, atomic_load(&image->flush_cpu_ns));
+    if (image->thrift.millionths && due_ns > image->next_flush_ns)
+        image->next_flush_ns = due_ns;
+}
+
 static void flush_collect(struct image *image)
 {
     if (!image->flushing)
         return;
     pthread_join(image->flusher, NULL);
+    delay_flush(image);
     release_snapshot(image);
     image->flushing = false;
     if (image->flush_status < 0)
@@ -635,6 +679,43 @@ static void see_triggers(struct image *image, uint64_t now_ns)
     }
 }
 
+/* ---- What it costs ---- */
+
+static uint64_t program_cpu_ns(const struct image *image)
+{
+    struct timespec spent;
+    if (clock_gettime(image->program_clock, &spent) < 0)
+        return 0;
+    return (uint64_t)spent.tv_sec * 1000000000u + (uint64_t)spent.tv_nsec;
+}
+
+static void sample_more_coarsely(struct image *image, uint64_t now_ns)
+{
+    uint64_t bytes = wire_level_bytes(image->thrift.level);
+    atomic_store(&image->view.header->sample_level, image->thrift.level);
+    strbuf_addf(&image->sample_changes, "%s%llu %llu", image->sample_changes.length ? "\n" : "",
+                (unsigned long long)(now_ns > image->start.ns ? now_ns - image->start.ns : 0),
+                (unsigned long long)bytes);
+    if (image->looks)
+        looks_lose(image->looks,
+                   "recording was over its budget (--budget-cpu) and went on by samples: what of the "
+                   "heap's pages belongs to live blocks cannot be told");
+    if (image->writer)
+        tell_budget(image, fact_for_profile);
+}
+
+static void see_budget(struct image *image, uint64_t now_ns)
+{
+    struct clock_scale scale = {image->start.ticks, clock_tick_ns(image->start, clock_read())};
+    struct thrift_reading reading = {
+        .now_ns = now_ns,
+        .recorder_ns = clock_span_ns(scale, merge_cost_ticks(image->merge)),
+        .replay_ns = image->replay_ns,
+        .program_ns = program_cpu_ns(image)};
+    if (thrift_see(&image->thrift, &reading))
+        sample_more_coarsely(image, now_ns);
+}
+
 static void sample_memory(struct image *image, uint64_t now_ns)
 {
     struct process_memory sample;
@@ -653,9 +734,11 @@ static void sample_memory(struct image *image, uint64_t now_ns)
             sample.virtual_bytes > tool_virtual ? sample.virtual_bytes - tool_virtual : 0, tool);
         image->resident_bytes =
             sample.resident_bytes > tool ? sample.resident_bytes - tool : 0;
-        if (image->looks && !image->looked)
+        if (image->looks && !image->looked && !image->thrift.millionths)
             looks_see(image->looks, sample.resident_bytes, now_ns);
     }
+    if (image->thrift.millionths)
+        see_budget(image, now_ns);
     if (image->triggers)
         see_triggers(image, now_ns);
     /* 1 ms at first, then a thousandth of the run so far, at most ten times a second. */
@@ -663,6 +746,8 @@ static void sample_memory(struct image *image, uint64_t now_ns)
     image->sample_interval_ns = age / 1000 < 1000000     ? 1000000
                                 : age / 1000 > 100000000 ? 100000000
                                                          : age / 1000;
+    if (image->thrift.millionths)
+        image->sample_interval_ns = 100000000;
     if (image->triggers && image->sample_interval_ns > triggers_patience_ns(image->triggers))
         image->sample_interval_ns = triggers_patience_ns(image->triggers);
     image->next_sample_ns = now_ns + image->sample_interval_ns;
@@ -829,6 +914,18 @@ static bool is_leaving(const struct image *image)
     return atomic_load(&image->view.header->exit_waiting);
 }
 
+/* What following the events costs is limited; what looking for some costs does not depend on them. */
+static size_t pass(struct image *image)
+{
+    if (!image->thrift.millionths)
+        return merge_pass(image->merge, false);
+    uint64_t since_ns = thread_cpu_ns();
+    size_t bytes = merge_pass(image->merge, false);
+    if (bytes)
+        image->replay_ns += thread_cpu_ns() - since_ns;
+    return bytes;
+}
+
 static void drain(struct image *image)
 {
     uint64_t sleep_ns = SLEEP_MIN_NS;
@@ -839,7 +936,7 @@ static void drain(struct image *image)
         if (is_asked(image))
             answer(image);
         begin_snapshot_if_asked(image);
-        size_t bytes = merge_pass(image->merge, false);
+        size_t bytes = pass(image);
         uint64_t now_ns = clock_read().ns;
         sample_memory(image, now_ns);
         flush_if_due(image, now_ns);
@@ -979,7 +1076,8 @@ static int open_view(struct image *image)
     options->stacks = (uint32_t)image->options.stacks;
     options->max_depth = image->options.max_depth;
     options->exit_wait_ms = image->options.exit_wait_ms;
-    options->sample_bytes = image->options.sample_bytes;
+    options->sample_bytes =
+        image->options.budget_millionths ? WIRE_SAMPLE_ADAPTS : image->options.sample_bytes;
     int status = view_open(&image->view, options);
     free(options);
     return status;
@@ -1009,6 +1107,10 @@ static void begin_replay(struct image *image, double tick_ns)
     replay_sample(replay, image->options.sample_bytes);
     if (image->pages)
         replay_pages(replay);
+    if (image->options.budget_millionths)
+        replay_adapt(replay);
+    else
+        replay_sample(replay, image->options.sample_bytes);
     if (image->options.trace && take_place(image))
         begin_trace(image, tick_ns);
 }
@@ -1103,6 +1205,8 @@ static bool begin(struct image *image)
     if (image->merge && image->options.looks)
         image->looks = new_looks(image);
     prepare_window(image);
+    thrift_init(&image->thrift, image->options.budget_millionths);
+    clock_getcpuclockid(image->pid, &image->program_clock);
     image->triggers =
         triggers_new(image->options.triggers, image->options.trigger_count, image->pid);
     image->resident_bytes = UINT64_MAX;
@@ -1141,6 +1245,7 @@ static void image_free(struct image *image)
 {
     snapshots_release(&image->snapshots);
     triggers_free(image->triggers);
+    strbuf_release(&image->sample_changes);
     image_entry_release(&image->entry);
     free(image->boot);
     free(image->executable);
@@ -1179,6 +1284,7 @@ struct image *image_start(const struct collector_options *options, int socket, p
     image->first = first;
     image->view.fd = -1;
     snapshots_init(&image->snapshots);
+    image->sample_changes = STRBUF_INIT;
     image->origins = view_origins(&image->view);
     describe(image);
     int error = pthread_create(&image->thread, NULL, image_thread, image);

@@ -53,7 +53,7 @@ static struct losses losses_of(const struct profile *profile)
         .unattributed = facts_number(profile, PROFILE_META_UNATTRIBUTED),
         .replaced = program->replaced_blocks,
         .unwalkable = facts_number(profile, PROFILE_META_UNWALKABLE),
-        .sample_bytes = facts_number(profile, META_SAMPLE),
+        .sample_bytes = facts_sample_bytes(profile),
     };
 }
 

@@ -15,6 +15,59 @@ uint64_t facts_number(const struct profile *profile, const char *key)
     return number > 0 ? (uint64_t)number : 0;
 }
 
+/* ---- Sampling ---- */
+
+bool facts_next_sampling(const char **text, uint64_t *ns, uint64_t *bytes)
+{
+    char *end;
+    if (!*text || !**text)
+        return false;
+    *ns = strtoull(*text, &end, 10);
+    *bytes = strtoull(end, &end, 10);
+    *text = *end ? end + 1 : end;
+    return true;
+}
+
+uint64_t facts_sample_bytes(const struct profile *profile)
+{
+    const char *changes = profile_get(profile, PROFILE_META_SAMPLE_CHANGES);
+    uint64_t ns, bytes = 0, widest = 0;
+    while (facts_next_sampling(&changes, &ns, &bytes))
+        widest = bytes > widest ? bytes : widest;
+    return widest ? widest : profile->sample_bytes;
+}
+
+void facts_add_sampling(struct strbuf *out, const struct profile *profile)
+{
+    const char *changes = profile_get(profile, PROFILE_META_SAMPLE_CHANGES);
+    uint64_t ns, bytes;
+    bool first = true;
+    while (facts_next_sampling(&changes, &ns, &bytes)) {
+        strbuf_addf(out, first ? "exact until %s, then one allocation in every " : ", from %s on in every ",
+                    human_duration(ns).text);
+        strbuf_add_string(out, human_bytes(bytes).text);
+        first = false;
+    }
+    if (first)
+        strbuf_addf(out, "one allocation in every %s", human_bytes(profile->sample_bytes).text);
+    strbuf_add_string(out, " on average");
+    if (!first)
+        strbuf_addf(out, " (less than %s then came into no sample, 95 %%)",
+                    human_bytes(3 * facts_sample_bytes(profile)).text); /* e^-3 */
+}
+
+bool facts_add_budget(struct strbuf *out, const struct profile *profile)
+{
+    uint64_t budget = facts_number(profile, PROFILE_META_BUDGET);
+    if (!budget)
+        return false;
+    strbuf_addf(out, "%s of the program's processor time at most (--budget-cpu); %s were spent on events%s",
+                human_percent((double)budget, 1e6).text,
+                human_duration(facts_number(profile, PROFILE_META_BUDGET_COST)).text,
+                profile->sample_bytes ? "" : ", and everything was recorded");
+    return true;
+}
+
 void facts_add_text(struct strbuf *out, const struct profile *profile, const char *key)
 {
     const char *value = profile_get(profile, key);

@@ -85,6 +85,12 @@ int profile_writer_commit(struct profile_writer *writer);
 #define PROFILE_META_SNAPSHOTS "snapshots" /* integer: so many were taken of the recording; each: */
 #define PROFILE_META_SNAPSHOT_OF "snapshot." /* its number: NS since the start, WHY and FILE, a tab between */
 #define PROFILE_META_SNAPSHOT_ERROR "snapshot_error" /* a sentence: why the last one failed */
+#define PROFILE_META_BUDGET "budget_millionths" /* integer: of a processor, what recording might cost */
+#define PROFILE_META_BUDGET_COST "budget_cost_ns" /* integer: what it did, as far as it is limited */
+#define PROFILE_META_SAMPLE_CHANGES                                                                \
+    "sample_changes" /* with a budget: "NS BYTES" a line: since when (ns since the start) which        \
+                        sampling interval; before the first everything is recorded. sample_bytes is the \
+                        unit of variances then */
 #define PROFILE_META_NAMED_LATER "named_later"    /* a sentence: names are not the recording's */
 #define PROFILE_META_UNTOLD_MARKS   "untold_marks"   /* integers: marks beyond 65536; */
 #define PROFILE_META_UNTOLD_REGIONS "untold_regions" /* beginnings of regions beyond all limits; */

@@ -125,6 +125,11 @@ static void add_cut(struct text *text)
 static void add_sampling(struct text *text)
 {
     struct strbuf line = STRBUF_INIT;
+    if (facts_add_budget(&line, text->profile)) {
+        part_label(text, "cost");
+        part_wrapped(text, line.data);
+        strbuf_reset(&line);
+    }
     if (!estimate_is(text->profile))
         return;
     part_label(text, "sampled");

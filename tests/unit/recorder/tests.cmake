@@ -24,7 +24,8 @@ target_link_options(test_recorder_ring PRIVATE -fno-sanitize=all)
 # Sampling: the draw, and the set of what was sampled.
 add_executable(test_recorder_draw unit/recorder/test_draw.c)
 add_executable(test_recorder_sampled unit/recorder/test_sampled.c
-    ${CMAKE_SOURCE_DIR}/src/recorder/sampled.c ${CMAKE_SOURCE_DIR}/src/recorder/shared.c)
+    ${CMAKE_SOURCE_DIR}/src/recorder/sampled.c ${CMAKE_SOURCE_DIR}/src/recorder/followed.c
+    ${CMAKE_SOURCE_DIR}/src/recorder/shared.c)
 foreach(test draw sampled)
     foreach(room recorder unwind wire base)
         target_include_directories(test_recorder_${test} PRIVATE ${TIDEMARK_ROOMS_DIR}/${room})
