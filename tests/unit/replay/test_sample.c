@@ -438,8 +438,8 @@ static unsigned level_at(unsigned block)
 
 static double chance(unsigned block)
 {
-    uint64_t interval = wire_level_bytes(level_at(block));
-    return interval ? 1 - exp(-((double)changing_sizes[block] + 1) / (double)interval) : 1;
+    uint64_t bytes = wire_level_bytes(level_at(block));
+    return bytes ? 1 - exp(-((double)changing_sizes[block] + 1) / (double)bytes) : 1;
 }
 
 static void feed_changing(unsigned block, bool free_it)
@@ -453,13 +453,19 @@ static void feed_changing(unsigned block, bool free_it)
                          wire_detail(1, 0, align)));
 }
 
+static void begin_changing(void)
+{
+    replay = replay_new(0, 1.0);
+    replay_adapt(replay);
+    replay_thread_begin(replay, 1, 0);
+}
+
 /* Draws once; gives the estimate of the live bytes, and sees all of it go. */
 static double draw_changing(void)
 {
     static bool drawn[CHANGING];
     struct program_metrics program;
-    begin(0);
-    replay_adapt(replay);
+    begin_changing();
     for (unsigned i = 0; i < CHANGING; i++)
         if ((drawn[i] = uniform() < chance(i)))
             feed_changing(i, false);
@@ -500,8 +506,7 @@ static void what_is_recorded_before_a_change_is_exact(void **state)
 {
     struct program_metrics program;
     (void)state;
-    begin(0);
-    replay_adapt(replay);
+    begin_changing();
     feed(record_long(WIRE_MALLOC, 1 << 20, 0x10000, 1000, wire_detail(1, 24, wire_level_align(4, 0))));
     feed(record_long(WIRE_MALLOC, (1 << 20) + 1, 0x20000, 500, wire_detail(1, 4, wire_level_align(6, 0))));
     feed(record_long(WIRE_MALLOC, (1 << 20) + 2, 0x30000, 1, wire_detail(1, 7, wire_level_align(4, 1))));
