@@ -44,6 +44,7 @@ static const struct command commands[] = {
     {"export", cmd_export, "write a profile in the format of another tool"},
     {"import", cmd_import, "make a profile of another tool's recording"},
     {"unpack", cmd_unpack, "turn a profile into a plain SQLite database"},
+    {"bundle", cmd_bundle, "make a directory to record with where nothing is installed"},
     {"doctor", cmd_doctor, "say what works on this machine, and what to do where it does not"},
     {"help", cmd_help, "show this text, or how to use a command"},
     {"version", cmd_version, "show the version"},
