@@ -344,8 +344,6 @@ int cmd_record(int argc, char **argv)
     launcher_of(&rank, getpid());
     if (options.job && rank.name)
         return become_rank(&options, &rank, argv + operand, &libraries);
-    struct job job = {.signals = -1};
-        return become_rank(&options, &rank, argv + operand, library);
     struct job job = {.signals = -1, .snapshot_signal = options.snapshot_signal};
     const char *complaint =
         triggers_complaint(options.triggers, options.trigger_count, getpid());

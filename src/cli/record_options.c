@@ -143,7 +143,7 @@ static const struct option_entry entries[] = {
      "repeated",
      0, false, take_trigger},
     {"snapshot-signal", 0, OPTION_CALL, "SIGNAL",
-     "when tidemark gets SIGNAL, USR1 say; the program does not get it then", 0, false, take_signal},
+     "when tidemark gets SIGNAL, USR1 say; the program does not get it then", 0, true, take_signal},
     OPTION_GROUP("When the collector cannot keep up"),
     {"on-full", 0, OPTION_CHOICE, "wait|drop",
      "a thread whose buffer is full waits, or drops events and counts them (default: wait)",
@@ -245,6 +245,7 @@ static int check_pages(const struct record_options *options)
                         : options->trace       ? "--trace keeps every call"
                         : options->timed       ? "--timed times every call"
                         : options->free_stacks ? "--free-stacks follows every free"
+                        : options->budget_millionths ? "--budget-cpu starts with every call"
                                                : NULL;
     if (!options->events)
         return 0;

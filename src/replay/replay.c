@@ -87,7 +87,6 @@ EVENT struct weight weigh(const struct replay *replay, uint64_t size_bytes, uint
         return (struct weight){1, size_bytes, slack_bytes, 0};
     if (replay->pages)
         return weight_of_page_block(size_bytes, slack_bytes);
-    return weight_of_sample(replay->sample_bytes, size_bytes, slack_bytes);
     return replay->adapts ? weight_of_level(level, size_bytes, slack_bytes)
                           : weight_of_sample(replay->sample_bytes, size_bytes, slack_bytes);
 }
@@ -1332,6 +1331,8 @@ void replay_pages(struct replay *replay)
     replay_sample(replay, WIRE_PAGE_BYTES);
     replay->pages = true;
     replay->sites.levels_only = true;
+}
+
 void replay_adapt(struct replay *replay)
 {
     replay_sample(replay, WIRE_LEVEL_UNIT);

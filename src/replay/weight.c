@@ -31,6 +31,8 @@ struct weight weight_of_page_block(uint64_t size_bytes, uint64_t slack_bytes)
         .slack_bytes = slack_bytes * stands_for,
         .variance = (uint64_t)(1024 * (double)(stands_for * (stands_for - 1)) * part * part + 0.5),
     };
+}
+
 struct weight weight_of_level(unsigned level, uint64_t size_bytes, uint64_t slack_bytes)
 {
     if (level == 0)

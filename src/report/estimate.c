@@ -83,8 +83,6 @@ void estimate_add_sentence(struct strbuf *out, const struct profile *profile)
                     human_exact(samples == UINT64_MAX ? 0 : samples).text);
         return;
     }
-    strbuf_addf(out, "one allocation in every %s on average; %s sample%s",
-                human_bytes(profile->sample_bytes).text,
     facts_add_sampling(out, profile);
     strbuf_addf(out, "; %s sample%s",
                 human_exact(samples == UINT64_MAX ? 0 : samples).text, samples == 1 ? "" : "s");

@@ -98,9 +98,8 @@ static void write_sampling(struct writer *writer)
         return;
     }
     json_object(&writer->json, "sampled");
-    json_unsigned(&writer->json, "interval_bytes", writer->profile->sample_bytes);
-    json_bool(&writer->json, "pages", writer->profile->pages);
     json_unsigned(&writer->json, "interval_bytes", facts_sample_bytes(writer->profile));
+    json_bool(&writer->json, "pages", writer->profile->pages);
     write_changes(writer);
     write_unsigned_if(writer, writer->profile->has_program, "samples",
                       writer->profile->program.total.sample_count);
