@@ -26,6 +26,8 @@ int cmd_query(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_export(int argc, char **argv);
 int cmd_import(int argc, char **argv);
+int cmd_bundle(int argc, char **argv);
+int cmd_snapshot(int argc, char **argv);
 int cmd_unpack(int argc, char **argv);
 
 #endif

@@ -29,6 +29,10 @@ pid_t image_pid(const struct image *image);
 
 /* It has ended (or we leave): reads what is left, completes the profile. Returns at once. */
 void image_end(struct image *image, enum image_end how, int status);
+/* Asks for a snapshot: a profile of this moment, NAME.snap-N.tmk beside its own. `why` is copied.
+ * `answer`: -1, or a socket (taken over) that is told what came of it as wire.h says. Returns at once. By
+ * the thread that calls image_end(). */
+void image_snapshot(struct image *image, const char *why, int answer);
 /* Waits for that. The image is no more afterwards but for what is copied to `result`. */
 struct image_result {
     pid_t pid;

@@ -127,7 +127,8 @@ API void api_pool_alloc(const void *block, size_t size)
     struct unwind_start start = UNWIND_START_HERE();
     bool all = !sampling_filter();
     if (all || (thread_samples(thread, size) && sampled_remember(thread, (void *)block)))
-        record_long(thread, frame, &start, WIRE_POOL, (uintptr_t)block, size, 0, 0);
+        record_long(thread, frame, &start, WIRE_POOL, (uintptr_t)block, size, 0,
+                    all ? 0 : thread_aligned(thread, 0));
 }
 
 API void api_pool_free(const void *block)

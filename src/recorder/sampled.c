@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include "base/hash.h"
+#include "recorder/followed.h"
 #include "recorder/shared.h"
 #include "unwind/lock.h"
 
@@ -49,6 +50,14 @@ bool sampled_begin(void)
     if (table)
         __atomic_store_n(&sampled_filter, sampled->filter, __ATOMIC_RELEASE);
     return table != NULL;
+}
+
+bool sampled_follow(void)
+{
+    uint8_t *filter = followed_begin() ? sampled_filter_full() : NULL;
+    if (filter)
+        __atomic_store_n(&sampled_filter, filter, __ATOMIC_RELEASE);
+    return filter;
 }
 
 uint8_t *sampled_filter_full(void)
@@ -184,6 +193,8 @@ static bool take_out(uintptr_t address)
 
 bool sampled_add(uintptr_t address)
 {
+    if (followed_root)
+        return followed_add(address);
     lock_take(&sampled->lock);
     bool added = add(address);
     lock_release(&sampled->lock);
@@ -193,6 +204,8 @@ bool sampled_add(uintptr_t address)
 /* free(NULL): an empty slot would answer to 0. */
 bool sampled_remove(uintptr_t address)
 {
+    if (followed_root)
+        return followed_remove(address);
     if (!address || !sampled_maybe(sampled->filter, (const void *)address) || !is_there(address))
         return false;
     lock_take(&sampled->lock);

@@ -30,6 +30,9 @@ uint8_t *sampled_filter_full(void);
 /* Readies the set, empty; again in the child of a fork. False: no memory. */
 bool sampled_begin(void);
 
+/* Instead: the set may be of all blocks there are (followed.h). */
+bool sampled_follow(void);
+
 /* Before anyone can free the block. False: the set is full and there is no memory for a larger one.
  */
 bool sampled_add(uintptr_t address);

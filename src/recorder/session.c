@@ -243,7 +243,8 @@ static enum unwind_mode mode_of(uint32_t stacks)
 static bool begin_common(struct wire_header *header, bool forked)
 {
     thread_sample_bytes = header->sample_bytes;
-    if (thread_sample_bytes && !sampled_begin())
+    bool adapts = thread_sample_bytes == WIRE_SAMPLE_ADAPTS;
+    if (thread_sample_bytes && !(adapts ? sampled_follow() : sampled_begin()))
         return false;
     /* Lets the collector make all our threads pass a memory barrier; see wire.h, "Rings". */
     syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0);

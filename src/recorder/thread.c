@@ -135,9 +135,20 @@ void thread_each(void (*visit)(struct thread *thread, void *context), void *cont
                 visit(&table->batch[i][k], context);
 }
 
+/* The level that the collector wants from here on; what was drawn until now is of the one before. */
+static uint64_t adapted_bytes(struct thread *thread)
+{
+    uint32_t level = atomic_load_explicit(&shared_header()->sample_level, memory_order_relaxed);
+    thread->level = thread->drawn_level;
+    thread->drawn_level = level < WIRE_LEVELS ? (uint8_t)level : WIRE_LEVELS - 1;
+    return wire_level_bytes(thread->drawn_level);
+}
+
 void thread_draw(struct thread *thread)
 {
-    thread->until_sample = draw_bytes(&thread->random, thread_sample_bytes);
+    bool adapts = thread_sample_bytes == WIRE_SAMPLE_ADAPTS;
+    uint64_t bytes = adapts ? adapted_bytes(thread) : thread_sample_bytes;
+    thread->until_sample = bytes ? draw_bytes(&thread->random, bytes) : 0;
 }
 
 /* `used`: that of the thread that had the ring before; NULL if none had. */
@@ -172,6 +183,7 @@ static struct thread *thread_new(void)
         .free_memory = free_memory,
         .shadow = thread->shadow,
         .deepest = UINTPTR_MAX,
+        .cost_ticks = (uint64_t)atomic_load_explicit(&ring->cost, memory_order_relaxed) << 10,
         .random = hash_u64(ticks_now()) ^ hash_u64((uintptr_t)&thread_current) ^
                   (uint64_t)atomic_load_explicit(&ring->tid, memory_order_relaxed) << 40,
     };

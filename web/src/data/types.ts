@@ -27,7 +27,7 @@ export interface Summary {
     meta: Record<string, string>;
     state: "recording" | "complete" | "cut short";
     end: string; ended_well: boolean; warnings: string[]; losses: string[];
-    sampled: { interval_bytes: number; pages?: boolean; samples: number; confidence_percent: number } | null;
+    sampled: { interval_bytes: number; pages?: boolean; changes: { from_ns: number; interval_bytes: number }[]; samples: number; confidence_percent: number } | null;
     program: Record<string, number | null> | null;
     peaks: Peak[] | null; samples: Sample[] | null;
     spark: { step_ns: number; requested: (number | null)[]; physical: (number | null)[] } | null;

@@ -35,7 +35,9 @@ export function SummaryView({ profile }: ViewProps): JSX.Element {
                         {summary.meta["start_unix_ns"] && <><dt>Began</dt><dd>{new Date(Number(summary.meta["start_unix_ns"]) / 1e6).toLocaleString()}</dd></>}
                         {summary.meta["host"] && <><dt>On</dt><dd>{summary.meta["host"]}, pid {summary.meta["pid"]}</dd></>}
                         {summary.meta["rank"] && <><dt>Rank</dt><dd>{summary.meta["rank"]}{summary.meta["ranks"] ? ` of ${summary.meta["ranks"]}` : ""}</dd></>}
-                        {summary.sampled && <><dt>Sampled</dt><dd>{summary.sampled.pages ? "blocks over 512 B, and one small block for " : ""}each {format(summary.sampled.interval_bytes, "bytes")}; {exact(summary.sampled.samples, "count")} {summary.sampled.pages ? "blocks" : "samples"}: figures are estimates</dd></>}
+                        {summary.sampled && <><dt>Sampled</dt><dd>{summary.sampled.changes?.length
+                            ? `exact until ${format(summary.sampled.changes[0]!.from_ns, "ns")}, then each ${summary.sampled.changes.map((change, at) => (at ? `from ${format(change.from_ns, "ns")} on ` : "") + format(change.interval_bytes, "bytes")).join(", ")}`
+                            : `${summary.sampled.pages ? "blocks over 512 B, and one small block for " : ""}each ${format(summary.sampled.interval_bytes, "bytes")}`}; {exact(summary.sampled.samples, "count")} {summary.sampled.pages ? "blocks" : "samples"}: figures are estimates</dd></>}
                         <dt>By</dt><dd>{summary.meta["tool"] ?? summary.tool}</dd>
                     </dl>
                 </Card>
