@@ -24,7 +24,7 @@ enum { SANITIZED = 1 }; /* their shadow alone is more than any limit */
 enum { SANITIZED = 0 };
 #endif
 
-enum { SLOTS = 1 << 14, REFUSALS = 15, THREADS = 3 };
+enum { SLOTS = 1 << 16, REFUSALS = 9, THREADS = 3 };
 
 static uint64_t seed;
 
@@ -54,6 +54,7 @@ struct block {
 struct stream {
     uint64_t state;
     unsigned count, refused;
+    unsigned full[3]; /* refusals while there were blocks, by sizes asked for */
     struct block *blocks;
     bool alone; /* no other thread: bfm_check() is worth its time */
 };
@@ -123,6 +124,7 @@ static void *ask(struct stream *stream, size_t bytes)
 static void refused(struct stream *stream)
 {
     MUST(errno == ENOMEM);
+    stream->full[stream->refused % 3] += stream->count > 0;
     stream->refused++;
     if (stream->alone)
         MUST(!bfm_check(NULL));
@@ -185,10 +187,18 @@ static void *run(void *argument)
     return NULL;
 }
 
+/* So much more than there is now. */
 static void limit(int resource, size_t bytes)
 {
-    struct rlimit to = {bytes, bytes};
+    size_t pages[6] = {0};
+    FILE *file = fopen("/proc/self/statm", "r");
+    struct rlimit to;
 
+    MUST(file && fscanf(file, "%zu %zu %zu %zu %zu %zu", &pages[0], &pages[1], &pages[2], &pages[3],
+                        &pages[4], &pages[5]) == 6);
+    fclose(file);
+    bytes += pages[resource == RLIMIT_DATA ? 5 : 0] * (size_t)sysconf(_SC_PAGESIZE);
+    to = (struct rlimit){bytes, bytes};
     MUST(!setrlimit(resource, &to));
 }
 
@@ -201,12 +211,13 @@ static void run_threads(unsigned threads)
     unsigned started = 0;
 
     for (unsigned i = 0; i < threads; i++)
-        streams[i] = (struct stream){seed + i, 0, 0, room[i], threads == 1};
+        streams[i] = (struct stream){.state = seed + i, .blocks = room[i], .alone = threads == 1};
     for (unsigned i = 1; i < threads; i++)
         started += !pthread_create(&others[started], NULL, run, &streams[i]);
     run(&streams[0]);
     for (unsigned i = 0; i < started; i++)
         pthread_join(others[i], NULL);
+    MUST(streams[0].full[0] && (threads > 1 || streams[0].full[2]));
 }
 
 static void no_event(const struct bfm_event *event, void *unused)
@@ -222,6 +233,7 @@ static int child(int resource, size_t bytes, unsigned threads, bool told)
     alarm(100);
     if (told)
         MUST(!bfm_set_hook(no_event, NULL));
+    bfm_free(bfm_malloc(1)); /* it begins */
     limit(resource, bytes);
     run_threads(threads);
     MUST(!bfm_check(NULL));
@@ -247,8 +259,8 @@ static void survives(int resource, size_t bytes, unsigned threads, bool told)
     assert_int_equal(status, 0);
 }
 
-/* The page map's 12 MiB, and then little; a region. */
-static const size_t limits[] = {(size_t)28 << 20, (size_t)40 << 20, (size_t)110 << 20};
+/* Beyond the page map's first part. */
+static const size_t limits[] = {(size_t)20 << 20, (size_t)33 << 20, (size_t)80 << 20};
 
 static void addresses_run_out(void **unused)
 {
@@ -286,7 +298,7 @@ static void nothing_to_begin_with(void **unused)
     assert_true(pid >= 0);
     if (!pid) {
         alarm(60);
-        limit(RLIMIT_AS, 1 << 20); /* less than there is already */
+        limit(RLIMIT_AS, 1 << 20);
         for (size_t bytes = 1; bytes < (size_t)1 << 30; bytes *= 3) {
             errno = 0;
             void *block = bfm_malloc(bytes);
