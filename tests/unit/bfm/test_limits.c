@@ -82,7 +82,7 @@ static size_t size_of(struct stream *stream)
     if (stream->refused % 3 == 1)
         return 1 + random % 512;
     if (stream->refused % 3 == 2)
-        return 513 + random % 3000;
+        return 513 + random % 8000;
     switch (random % 16) {
     case 0:
         return 1 + random / 16 % 3000000;
