@@ -305,7 +305,9 @@ static void give(void *block)
         return;
     }
     if (events_wanted())
-        events_note(BFM_BLOCK_RETURNED, block, usable_of(&place, block), 0);
+        events_note(BFM_BLOCK_RETURNED, block,
+                    place.kind == BLOCK_TREE ? tree_usable_locked(place.heap, block)
+                                             : usable_of(&place, block), 0);
     if (place.kind == BLOCK_TREE)
         tree_free(place.heap, block);
     else

@@ -348,6 +348,16 @@ size_t tree_usable(const void *block)
     return chunk_size(used_chunk(block)) - CHUNK_TAG;
 }
 
+size_t tree_usable_locked(struct heap *heap, const void *block)
+{
+    size_t usable;
+
+    lock_take(&heap->lock);
+    usable = tree_usable(block);
+    lock_give(&heap->lock);
+    return usable;
+}
+
 /* Makes the chunk longer by what is free behind it; false: it is too short even so. */
 static bool extend(struct heap *heap, struct chunk *chunk, size_t need)
 {

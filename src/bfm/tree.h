@@ -22,6 +22,8 @@ void tree_free(struct heap *heap, void *block);
 
 /* Usable bytes. Aborts when `block` is none. */
 size_t tree_usable(const void *block);
+/* The same under the heap's lock: a neighbour that is freed meanwhile sets a flag beside the size. */
+size_t tree_usable_locked(struct heap *heap, const void *block);
 
 /* In place, or not at all. */
 bool tree_resize(struct heap *heap, void *block, size_t bytes);

@@ -3,6 +3,7 @@ target_sources(test_bfm_model PRIVATE unit/bfm/model.c)
 tidemark_unit_test(bfm parts)
 tidemark_unit_test(bfm thread)
 tidemark_unit_test(bfm family)
+tidemark_unit_test(bfm limits)
 
 add_executable(bfm_hardened unit/bfm/hardened.c)
 target_link_libraries(bfm_hardened PRIVATE tm_bfm)
