@@ -73,8 +73,7 @@ static const struct option_entry entries[] = {
      "(default: " OUTPUT_NAME_DEFAULT ")",
      TO(output), false, NULL},
     {"job", 0, OPTION_STRING, "DIR",
-     "for the ranks of an MPI job: a profile of each process into DIR/JOB, with an entry that says "
-     "which rank it is and how it ended, for tidemark job",
+     "profiles of an MPI job's ranks into DIR/JOB, for tidemark job",
      TO(job), false, NULL},
     {"job-id", 0, OPTION_STRING, "NAME", "with --job: the job's name (default: the launcher's)",
      TO(job_id), true, NULL},
@@ -91,9 +90,7 @@ static const struct option_entry entries[] = {
     {"follow", 0, OPTION_SWITCH, NULL,
      "record children too, each in its own profile (default: yes)", TO(follow), false, NULL},
     {"stacks", 0, OPTION_CHOICE, "auto|unwind|fp|none|instrument",
-     "how call paths are found: by unwind tables, by frame pointers, only the caller, by the hooks "
-     "of -finstrument-functions; auto: by unwind tables, or by hooks where that fails (default: "
-     "auto)",
+     "how call paths are found (default: auto: by unwind tables; by function hooks where that fails)",
      TO(stacks), false, NULL},
     {"free-stacks", 0, OPTION_SWITCH, NULL,
      "call paths of frees too: the report shows where memory is freed (default: no)",
@@ -103,7 +100,7 @@ static const struct option_entry entries[] = {
      true, NULL},
     {"embed-sources", 0, OPTION_SWITCH, NULL,
      "the source files of call paths go into the profile, for tidemark annotate (default: no)",
-     TO(embed_sources), false, NULL},
+     TO(embed_sources), true, NULL},
     {"looks", 0, OPTION_SWITCH, NULL,
      "look at what is resident, at peaks and at the end; the program's exit waits for the last look "
      "(default: yes)",
@@ -111,36 +108,30 @@ static const struct option_entry entries[] = {
     {"max-depth", 0, OPTION_NUMBER, "N", "keep the N innermost frames (default: all)",
      TO(max_depth), true, NULL},
     {"sample", 0, OPTION_BYTES, "SIZE",
-     "record one allocation in every SIZE bytes on average, 512K say: costs next to nothing, and "
-     "figures are estimates with error bars (default: record all)",
+     "record one allocation in every SIZE bytes, 512K say: figures are estimates (default: record all)",
      TO(sample_bytes), false, NULL},
     {"allocator", 0, OPTION_CHOICE, "own|bfm",
      "the malloc that the program runs on: its own, or BFM, best fit with a bounded worst case "
      "(default: own)",
-     TO(allocator), false, NULL},
+     TO(allocator), true, NULL},
     {"events", 0, OPTION_CHOICE, "all|pages",
      "with --allocator=bfm: every call, or only blocks of more than 512 bytes and one small block "
      "for each 8 KiB of them: malloc is BFM's, unslowed; what is held is estimated (default: all)",
-     TO(events), false, NULL},
+     TO(events), true, NULL},
     {"budget-cpu", 0, OPTION_CALL, "PERCENT",
-     "recording costs at most so much of the program's processor time, 1% say: when it would cost "
-     "more, it goes on by samples, as coarse as need be",
+     "cost so much of the program's CPU time at most, 1% say: exact while that will do, then by "
+     "samples",
      0, false, take_budget},
-    OPTION_GROUP("When"),
     {"for", 0, OPTION_DURATION, "TIME",
-     "recording ends after TIME, 30s say; the program goes on unrecorded", TO(for_ns), false, NULL},
+     "recording ends after TIME; the program goes on", TO(for_ns), false, NULL},
     {"until", 0, OPTION_STRING, "MARK",
-     "recording ends when the program reaches a mark (tidemark_mark) whose name matches; *, ? and "
-     "[…] match as in a shell",
+     "or at a mark (tidemark_mark) of that name; or pattern",
      TO(until), false, NULL},
     {"start-on", 0, OPTION_STRING, "MARK",
-     "recording begins at such a mark; blocks from before are followed, and are no allocations of "
-     "the profile",
+     "recording begins at such a mark",
      TO(start_on), false, NULL},
-    OPTION_GROUP("Snapshots, into NAME.snap-1.tmk …"),
     {"snapshot-at", 0, OPTION_CALL, "LEVEL",
-     "at rss=2G, requested=1G, rate=1G/s, cgroup=90% of its limit, or oom: before memory ends; can be "
-     "repeated",
+     "a profile of that moment at rss=2G, requested=1G, rate=1G/s, cgroup=90%, oom",
      0, false, take_trigger},
     {"snapshot-signal", 0, OPTION_CALL, "SIGNAL",
      "when tidemark gets SIGNAL, USR1 say; the program does not get it then", 0, true, take_signal},

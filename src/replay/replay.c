@@ -459,10 +459,10 @@ EVENT struct weight weigh_record(const struct replay *replay, const struct wire_
                  wire_detail_level(record->detail), mode);
 }
 
-static inline void set_owner(const struct replay *replay, struct live_block *block,
-                             uint32_t thread, unsigned level)
+EVENT void set_owner(const struct replay *replay, struct live_block *block, uint32_t thread,
+                     unsigned level, enum mode mode)
 {
-    if (__builtin_expect(replay->adapts, 0))
+    if (mode == SAMPLED && replay->adapts)
         thread = (thread < replay->owner_mask ? thread : replay->owner_mask) |
                  level << OWNER_LEVEL_SHIFT;
     live_block_set_owner(block, thread);
@@ -484,7 +484,8 @@ EVENT uint32_t begin_life(struct replay *replay, const struct wire_record *recor
         .slack_bytes = wire_detail_slack(record->detail),
     };
 
-    set_owner(replay, &block, thread_number(replay, thread), wire_detail_level(record->detail));
+    set_owner(replay, &block, thread_number(replay, thread), wire_detail_level(record->detail),
+              mode);
     bucket->alloc_count += whole_blocks(weight, &replay->alloc_rest, mode);
     bucket->alloc_bytes += weight.bytes;
     thread_born(thread, wire_kind(record->kind_address),

@@ -83,10 +83,9 @@ if [ "$(id -u)" = 0 ] && mkdir "$group" 2>/dev/null && echo 64M >"$group/$limit"
     [ -e "$usage" ] || usage=$group/memory.current
     while [ "$(cat "$usage")" -lt $((61 << 20)) ]; do say a 1 500000; done
     until_true taken oom 45
-    kill -KILL $recorder # whoever is killed now: it is on the disk
+    kill_hard $recorder # whoever is killed now: it is on the disk
     kill -KILL $(cat "$group/cgroup.procs")
     exec 3>&- 4<&-
-    wait $recorder 2>/dev/null
     until_true sh -c "! [ -s $group/cgroup.procs ]"
     taken 'cgroup=50.0 %' 30 && taken oom 45 && echo 'both are there'
 else
