@@ -91,47 +91,11 @@ print("texts" if found else "no text", "with the secret" if any(b"my secret" in 
 P
 done
 
-echo "== another user"
-[ "$(id -u)" = 0 ] && command -v setpriv >/dev/null || { sed -n '/^== another user/,$p' "$HERE/security.out" | tail -n +2; exit 0; }
-as() { setpriv --reuid="$1" --regid="$1" --clear-groups "${@:2}"; }
-cp "$STRANGER" stranger && chmod 755 stranger
-(tidemark record -q -o session.tmk sh -c 'echo $TIDEMARK_SESSION >session; while [ ! -e looked2 ]; do sleep 0.05; done' 2>err) &
-until_true test -s session
-grep -q "$(cut -d: -f1 session)" /proc/net/unix && echo "everybody knows the name of a session"
-grep -q "$(cut -d: -f2 session)" /proc/net/unix || echo "and nobody its key"
-as 65534 ./stranger "$(cut -d: -f1 session)"
-as 65534 ./stranger "$(cut -d: -f1 session):$(printf %032d 0)"
-as 65534 ./stranger "$(cat session)"
-touch looked2 && wait
-# By hand, where a collector is started by the program: arguments are public too.
-LD_PRELOAD="$BIN/../lib/libtidemark.so" TIDEMARK_OPTIONS="-o hand.tmk" sh -c '
-    echo $TIDEMARK_SESSION | cut -d: -f2 >key
-    cat /proc/[0-9]*/cmdline 2>/dev/null | tr "\0" "\n" >lines
-    setpriv --reuid=65534 --regid=65534 --clear-groups true
-    :'
-grep -c "$(cat key)" lines
-ls hand.true.*.tmk >/dev/null && echo "a program that becomes another user is recorded"
-# In a directory that all may write into, what is there already is somebody else's.
-mkdir shared bin lib && chmod 1777 shared && cp "$BIN/tidemark" bin && cp "$BIN/../lib/libtidemark.so" lib
-if as 65534 bin/tidemark --version >/dev/null 2>&1; then
-    for name in run.tmk run.tmk-wal; do
-        rm -f shared/*
-        as 1 sh -c "echo theirs >shared/$name; chmod 666 shared/$name"
-        as 65534 bin/tidemark record -q -o shared/run.tmk true >/dev/null 2>err
-        [ "$(cat shared/$name)" = theirs ] && echo "$name: not used"
-    done
-else
-    printf '%s\n' "run.tmk: not used" "run.tmk-wal: not used"
-fi
-# A setuid program that is linked with a library of ours writes nothing where its user says.
-printf '#include <stdlib.h>\nint main(void) { free(malloc(1000)); return 0; }\n' >linked.c
-for library in libtidemark-count.so libtidemark.so; do
-    cp "$BIN/../lib/$library" lib/ 2>/dev/null
-    cc -o linked linked.c -fno-builtin -Wl,--no-as-needed "$PWD/lib/$library" "-Wl,-rpath,$PWD/lib" && cp linked privileged && chmod 4755 privileged
-    mkdir -p "given.$library" && chmod 755 "given.$library"
-    env TIDEMARK_COUNT_OUTPUT="given.$library/root" TIDEMARK_OPTIONS="-o given.$library/root" ./linked >/dev/null 2>&1
-    echo "$library: $(ls "given.$library" | wc -l) file by its user"
-    rm -f "given.$library"/*
-    as 65534 env TIDEMARK_COUNT_OUTPUT="$PWD/given.$library/root" TIDEMARK_OPTIONS="-o $PWD/given.$library/root" ./privileged >/dev/null 2>&1
-    echo "$library: $(ls "given.$library" | wc -l) by a setuid program"
+echo "== a program that writes noise into the memory it shares with the collector harms its own profile only"
+for kind in any head any head any head; do
+    seed=$RANDOM
+    rm -f noise.tmk*
+    sh -c 'tidemark record -q -o noise.tmk python3 "$HERE/scribble.py" "$@"; echo $? >status' sh $kind $seed >/dev/null 2>err
+    tidemark report noise.tmk >out 2>&1 && [ "$(cat status)" = 137 ] || { echo "seed $kind $seed: $(cat status)"; head -3 out err; }
 done
+echo "done"
