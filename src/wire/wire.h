@@ -313,6 +313,7 @@ enum wire_session_state {
 enum wire_end_kind {
     WIRE_END_NONE = 0, /* the program said nothing: killed, or _exit by system call */
     WIRE_END_EXIT = 1, /* exit status in end_status */
+    WIRE_END_LEFT = 2, /* the recorder was told to leave: the program runs on without it */
 };
 
 /* Where the recorder's own memory lies that is not this file, so that nobody takes it for the
@@ -379,7 +380,8 @@ _Static_assert(sizeof(struct wire_ring) == 128, "ring headers: one cache line pe
  * collector learns from the kernel (SO_PEERCRED), not from the message. */
 #define WIRE_SESSION_VARIABLE "TIDEMARK_SESSION"
 
-enum wire_hello_reason { WIRE_HELLO_START = 0, WIRE_HELLO_FORK = 1 };
+/* WIRE_HELLO_ATTACH: the program ran before; what it allocated until now nobody knows. */
+enum wire_hello_reason { WIRE_HELLO_START = 0, WIRE_HELLO_FORK = 1, WIRE_HELLO_ATTACH = 2 };
 
 struct wire_hello {
     uint64_t magic;
