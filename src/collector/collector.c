@@ -232,7 +232,7 @@ static void welcome(struct collector *collector, int fd, const struct ucred *pee
     bool first = !collector->any;
     int pidfd = (int)syscall(SYS_pidfd_open, peer->pid, 0);
     struct image *image = image_start(&collector->options, fd, peer->pid, parent, hello->pages,
-                                      first);
+                                      first, hello->reason == WIRE_HELLO_ATTACH);
     if (!image) {
         close(pidfd);
         return;
@@ -397,6 +397,8 @@ static void reap(struct collector *collector, bool wait)
 {
     for (size_t i = 0; i < collector->member_count;) {
         struct member *member = &collector->members[i];
+        if (!member->ending && image_has_left(member->image))
+            member_end(member, IMAGE_END_DETACHED, 0);
         if (!(member->ending && (wait || image_is_done(member->image)))) {
             i++;
             continue;

@@ -49,12 +49,15 @@ struct image {
     int socket;
     pid_t pid, parent;
     bool first;
+    bool late;       /* it ran before we came, … */
+    uint64_t age_ns; /* … so long; 0: not known */
     char *program, *executable, *command, *directory, *path, *trace_path;
     struct launcher launcher;
     char *boot; /* NULL: not known */
     bool uses_mpi;
     pthread_t thread;
     _Atomic bool ready, ended, done; /* ready: `view` may be used by others */
+    _Atomic bool left; /* the recorder has left it */
     enum image_end how;
     int status;
     struct image_result result;
@@ -156,6 +159,14 @@ static char *program_name(const struct image *image)
     return strdup(*image->executable ? base_name(image->executable) : "unknown");
 }
 
+static uint64_t age_of(const struct image *image)
+{
+    uint64_t began_ns;
+    if (process_start_time(image->pid, &began_ns) < 0)
+        return 0;
+    return (uint64_t)image->start_unix_ns > began_ns ? (uint64_t)image->start_unix_ns - began_ns : 0;
+}
+
 static void describe(struct image *image)
 {
     image->executable = ask(process_executable, image->pid);
@@ -163,6 +174,7 @@ static void describe(struct image *image)
     image->directory = ask(process_directory, image->pid);
     image->program = program_name(image);
     image->start_unix_ns = unix_ns();
+    image->age_ns = image->late ? age_of(image) : 0;
     process_boot_id(&image->boot);
     job_place_identify(&image->launcher, image->pid);
     if (image->options.job)
@@ -251,6 +263,8 @@ static void tell_description(struct image *image, take_fact *take)
     take(image, "started_by", image->parent ? "fork" : "exec", 0);
     take(image, "start_unix_ns", NULL, image->start_unix_ns);
     tell_rank(image, take);
+    if (image->late)
+        take(image, PROFILE_META_ATTACHED, NULL, (int64_t)image->age_ns);
     take(image, "on_full", image->options.drop ? "drop" : "wait", 0);
     if (image->options.budget_millionths) {
         take(image, PROFILE_META_BUDGET, NULL, image->options.budget_millionths);
@@ -297,6 +311,11 @@ struct ending {
     int status;
 };
 
+static bool has_left(const struct image *image)
+{
+    return atomic_load(&image->view.header->end_kind) == WIRE_END_LEFT;
+}
+
 /* What nobody saw the program itself may have said. */
 static struct ending ending_of(const struct image *image)
 {
@@ -307,6 +326,8 @@ static struct ending ending_of(const struct image *image)
         ending.how = IMAGE_END_EXIT;
         ending.status = atomic_load(&header->end_status) & 0xff;
     }
+    if (header && ending.how == IMAGE_END_UNKNOWN && has_left(image))
+        ending.how = IMAGE_END_DETACHED;
     return ending;
 }
 
@@ -930,7 +951,8 @@ static void drain(struct image *image)
 {
     uint64_t sleep_ns = SLEEP_MIN_NS;
     /* A program that waits in its exit for its profile makes no more events. */
-    while (!atomic_load(&image->ended) && !(is_leaving(image) && image->options.exit_waits)) {
+    while (!atomic_load(&image->ended) && !has_left(image) &&
+           !(is_leaving(image) && image->options.exit_waits)) {
         if (is_leaving(image))
             look_last(image);
         if (is_asked(image))
@@ -1092,6 +1114,9 @@ static const char *unknown_blocks(const struct image *image)
     if (image->pages)
         return "recorded with --events=pages: what of the heap's pages belongs to live blocks cannot "
                "be told when most of them are not known";
+    if (image->late)
+        return "recorded from an attachment on: which of the heap's pages belong to blocks from before "
+               "is not known";
     return image->parent ? "the process was forked: which of the heap's pages belong to blocks that "
                            "it inherited is not known"
                          : NULL;
@@ -1226,6 +1251,7 @@ static void *image_thread(void *context)
     if (begin(image)) {
         atomic_store(&image->ready, true);
         drain(image);
+        atomic_store(&image->left, has_left(image));
         complete(image);
         end_entry(image);
         tell_session(image, WIRE_SESSION_SAFE);
@@ -1268,7 +1294,7 @@ static void expect_pages(struct image *image)
 }
 
 struct image *image_start(const struct collector_options *options, int socket, pid_t pid,
-                          pid_t parent, bool pages, bool first)
+                          pid_t parent, bool pages, bool first, bool late)
 {
     struct image *image = calloc(1, sizeof *image);
     if (!image) {
@@ -1282,6 +1308,7 @@ struct image *image_start(const struct collector_options *options, int socket, p
     image->pid = pid;
     image->parent = parent;
     image->first = first;
+    image->late = late;
     image->view.fd = -1;
     snapshots_init(&image->snapshots);
     image->sample_changes = STRBUF_INIT;
@@ -1329,6 +1356,11 @@ void image_snapshot(struct image *image, const char *why, int answer)
     snapshots_ask(&image->snapshots, &request);
     if (atomic_load(&image->ready))
         wake(image);
+}
+
+bool image_has_left(const struct image *image)
+{
+    return atomic_load(&image->left);
 }
 
 bool image_is_done(const struct image *image)

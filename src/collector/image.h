@@ -21,10 +21,10 @@ enum image_end {
 
 /* Begins to record the process at the other end of `socket` (taken over) and answers its hello.
  * `parent` is the pid of the process that it was forked from, 0 if it was executed. `pages`: what it
- * records are pages (wire.h). `first`: the
- * program that was asked for. NULL, with a sentence on stderr, if it cannot be. */
+ * records are pages (wire.h). `first`: the program that was asked for. `late`: it ran before, and what
+ * it allocated until now nobody knows. NULL, with a sentence on stderr, if it cannot be. */
 struct image *image_start(const struct collector_options *options, int socket, pid_t pid,
-                          pid_t parent, bool pages, bool first);
+                          pid_t parent, bool pages, bool first, bool late);
 pid_t image_pid(const struct image *image);
 
 /* It has ended (or we leave): reads what is left, completes the profile. Returns at once. */
@@ -48,5 +48,7 @@ struct image_result {
 };
 void image_join(struct image *image, struct image_result *result);
 bool image_is_done(const struct image *image);
+/* The recorder has left the process, which runs on: an end that nobody outside sees. */
+bool image_has_left(const struct image *image);
 
 #endif

@@ -331,6 +331,19 @@ static void add_modules(struct strbuf *out, const struct profile *profile, int q
     strbuf_release(&names);
 }
 
+static void add_attachment(struct strbuf *out, const struct profile *profile)
+{
+    uint64_t age_ns = facts_number(profile, PROFILE_META_ATTACHED);
+    if (!profile_get(profile, PROFILE_META_ATTACHED))
+        return;
+    strbuf_add_string(out, "attached ");
+    if (age_ns)
+        strbuf_addf(out, "%s after the program began", human_duration(age_ns).text);
+    else
+        strbuf_add_string(out, "while the program was running");
+    strbuf_add_string(out, ": all figures are of what was allocated since\n");
+}
+
 void facts_add_warnings(struct strbuf *out, const struct profile *profile)
 {
     if (facts_is_job(profile))
@@ -338,6 +351,7 @@ void facts_add_warnings(struct strbuf *out, const struct profile *profile)
                     "a job: figures are the sums of %llu ranks, at the peak each at its own "
                     "moment (tidemark job shows them one by one)\n",
                     (unsigned long long)facts_number(profile, PROFILE_META_JOB_RANKS));
+    add_attachment(out, profile);
     facts_add_losses(out, profile);
     add_counted(out, profile->program.foreign_frees,
                 "free of a block from before the recording (or from the parent of a fork)",

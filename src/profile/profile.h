@@ -99,6 +99,8 @@ int profile_writer_commit(struct profile_writer *writer);
 /* Of profiles made of another tool's file; else absent. Metrics that it did not have are not known. */
 #define PROFILE_META_IMPORTED "imported_from"    /* "heaptrack", "massif", … */
 #define PROFILE_META_IMPORT_NOTE "import_note"   /* a sentence: what to know about its figures */
+#define PROFILE_META_ATTACHED "attached_after_ns" /* integer: age of the program when recording began;
+                                                     absent: recorded from its beginning */
 #define PROFILE_META_NO_LEDGER "no_ledger"  /* a sentence: why what is resident is not known */
 int profile_put_text(struct profile_writer *writer, const char *key, const char *value);
 int profile_put_integer(struct profile_writer *writer, const char *key, int64_t value);

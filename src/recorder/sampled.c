@@ -41,6 +41,13 @@ static struct table *table_new(unsigned slots_log2)
     return table;
 }
 
+void sampled_renew(void)
+{
+    sampled = NULL;
+    sampled_filter = NULL;
+    followed_root = NULL;
+}
+
 bool sampled_begin(void)
 {
     if (!sampled && !(sampled = private_map(sizeof *sampled)))

@@ -52,4 +52,7 @@ static inline bool sampled_maybe(const uint8_t *filter, const void *block)
     return __atomic_load_n(&filter[sampled_counter((uintptr_t)block)], __ATOMIC_RELAXED);
 }
 
+/* The session's memory is gone, and with it the set. While nobody else runs. */
+void sampled_renew(void);
+
 #endif

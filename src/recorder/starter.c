@@ -133,7 +133,7 @@ static bool wait_until_ready(int fd)
     return status == 1 && read(fd, &byte, 1) == 1;
 }
 
-bool starter_start(char *name, size_t bytes)
+bool starter_start(char *name, size_t bytes, bool tell_children)
 {
     char path[PATH_MAX];
     int ends[2];
@@ -153,5 +153,5 @@ bool starter_start(char *name, size_t bytes)
             ;
     bool ready = child > 0 && wait_until_ready(ends[0]);
     close(ends[0]);
-    return ready && add_variable(WIRE_SESSION_VARIABLE, name);
+    return ready && (!tell_children || add_variable(WIRE_SESSION_VARIABLE, name));
 }

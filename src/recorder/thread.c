@@ -12,6 +12,7 @@
 #include "base/probe.h"
 #include "recorder/draw.h"
 #include "recorder/instrument.h"
+#include "recorder/patch.h"
 #include "recorder/session.h"
 #include "recorder/shared.h"
 #include "unwind/lock.h"
@@ -193,12 +194,61 @@ static struct thread *thread_new(void)
     return thread;
 }
 
+/* ---- Beginning again ---- */
+
+static _Atomic uint32_t uses;
+
+void thread_use_begin(void)
+{
+    atomic_fetch_add_explicit(&uses, 1, memory_order_acquire);
+}
+
+void thread_use_end(void)
+{
+    atomic_fetch_sub_explicit(&uses, 1, memory_order_release);
+}
+
+void thread_use_forget(void)
+{
+    atomic_store(&uses, 1);
+}
+
+void thread_hold(bool hold)
+{
+    thread_beginning = hold;
+}
+
+static void see_work(struct thread *thread, void *context)
+{
+    if (thread->hook_frame)
+        *(bool *)context = true;
+}
+
+static void take_ring(struct thread *thread, void *context)
+{
+    (void)context;
+    *thread = (struct thread){.inside = thread->inside};
+}
+
+bool thread_renew(void)
+{
+    bool at_work = atomic_load(&uses) != 0;
+    thread_each(see_work, &at_work);
+    if (at_work)
+        return false;
+    /* Threads go on pointing to their states, which stay as they are now: nobody's. */
+    thread_each(take_ring, NULL);
+    table = NULL;
+    return true;
+}
+
 struct thread *thread_begin(void)
 {
     if (thread_beginning || session_is_over())
         return NULL;
     int saved_errno = errno;
     uint64_t signals = signals_block(); /* a handler that jumped out would leave others waiting */
+    thread_use_begin();
     thread_beginning = true;
     struct thread *thread = NULL;
     if (session_is_on() || session_begin()) {
@@ -214,6 +264,7 @@ struct thread *thread_begin(void)
         }
     }
     thread_beginning = false;
+    thread_use_end();
     signals_restore(signals);
     errno = saved_errno;
     return thread;
@@ -307,6 +358,8 @@ bool record_make_room(struct thread *thread, unsigned bytes)
     if (!thread->ring) /* dropped by this hook's record before */
         return false;
     int saved_errno = errno;
+    if (patch_is_due())
+        patch_new();
     publish_for_another(thread);
     /* Once events are lost, a good part of the ring must be free before we go on: else the small
      * records of frees would slip in where those of their allocations did not fit. */

@@ -178,6 +178,19 @@ void thread_deeper(struct thread *thread, uintptr_t sp, uint32_t node);
 
 /* The same where `bytes` is known: so much of the thread's own stack is in use at `sp`. */
 void thread_stack_is(struct thread *thread, uintptr_t sp, uint64_t bytes, uint32_t node);
+/* For what uses the session's memory without being an event (which hook_frame shows): between these
+ * the session cannot be renewed (session.h). */
+void thread_use_begin(void);
+void thread_use_end(void);
+/* In the child of a fork, by thread_begin()'s thread: what other threads of the parent used. */
+void thread_use_forget(void);
+/* With every other thread of the process stopped, and none of them in our code: takes the rings away
+ * from all threads, which then take new ones. False, and nothing has changed: a thread is at work
+ * with its ring, or between the two above. */
+bool thread_renew(void);
+/* Calls of this thread that we hook are passed on while set. */
+void thread_hold(bool hold);
+
 /* All states of threads that there are, those of ended ones too. */
 void thread_each(void (*visit)(struct thread *thread, void *context), void *context);
 

@@ -349,6 +349,7 @@ enum wire_session_state {
 enum wire_end_kind {
     WIRE_END_NONE = 0, /* the program said nothing: killed, or _exit by system call */
     WIRE_END_EXIT = 1, /* exit status in end_status */
+    WIRE_END_LEFT = 2, /* the recorder was told to leave: the program runs on without it */
 };
 
 /* Where the recorder's own memory lies that is not this file, so that nobody takes it for the
@@ -423,6 +424,7 @@ enum { WIRE_KEY_BYTES = 32 }; /* hexadecimal digits, without NUL */
 enum wire_hello_reason {
     WIRE_HELLO_START = 0,
     WIRE_HELLO_FORK = 1,
+    WIRE_HELLO_ATTACH = 3, /* the program ran before; what it allocated until now nobody knows */
     /* Nobody to be recorded: `tidemark snapshot` asks for snapshots of the process `parent`, or of all
      * (0). Answered by messages, each WIRE_ANSWER_… and a text without NUL, until the socket is closed. */
     WIRE_HELLO_SNAPSHOT = 2,
