@@ -4,6 +4,7 @@
 #define TIDEMARK_CLI_COMMANDS_H
 
 int cmd_record(int argc, char **argv);
+int cmd_attach(int argc, char **argv);
 int cmd_count(int argc, char **argv);
 int cmd_collect(int argc, char **argv); /* for the recorder's own use, not listed */
 int cmd_report(int argc, char **argv);

@@ -21,6 +21,7 @@ struct command {
 
 static const struct command commands[] = {
     {"record", cmd_record, "run a program and record where its memory goes"},
+    {"attach", cmd_attach, "record a program that is running already, and leave it again"},
     {"count", cmd_count, "run a program and count its allocations: no stacks, next to no cost"},
     {"collect", cmd_collect, NULL},
     {"report", cmd_report, "show a profile: peak, leaks, top call sites and their callers"},
