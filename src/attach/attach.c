@@ -70,6 +70,9 @@ static int fail_seize(pid_t pid, int error)
     int scope = yama_scope();
     if (error == -ESRCH)
         return attach_fail(error, "process %d has ended", (int)pid);
+    if (error == -EBUSY)
+        return attach_fail(error, "process %d is being traced by another process: it can have one "
+                           "tracer", (int)pid);
     if (error == -ETIMEDOUT)
         return attach_fail(error, "process %d cannot be stopped: it waits in the kernel (state D)",
                            (int)pid);
@@ -169,10 +172,29 @@ static int list_threads(pid_t pid, pid_t **tids, size_t *count)
     return *count ? 0 : -ESRCH;
 }
 
+/* The kernel says EPERM of a thread that is ending, and of one that has a tracer, too. */
+static int seize(struct tracee *thread, pid_t pid, pid_t tid)
+{
+    char path[80], line[128], state = 'X';
+    long tracer = 0;
+    int status = tracee_seize(thread, pid, tid);
+    if (status != -EPERM)
+        return status;
+    snprintf(path, sizeof path, "/proc/%d/task/%d/status", (int)pid, (int)tid);
+    FILE *file = fopen(path, "re");
+    while (file && fgets(line, sizeof line, file)) {
+        sscanf(line, "State: %c", &state);
+        sscanf(line, "TracerPid: %ld", &tracer);
+    }
+    if (file)
+        fclose(file);
+    return tracer ? -EBUSY : state == 'X' || state == 'Z' ? -ESRCH : status;
+}
+
 /* One thread at a safe place, borrowed. The kernel lists the first one first. */
 static int try_thread(const struct host *host, pid_t tid, struct tracee *thread, bool *safe)
 {
-    int status = tracee_seize(thread, host->pid, tid);
+    int status = seize(thread, host->pid, tid);
     *safe = false;
     if (status < 0)
         return status;
@@ -314,18 +336,19 @@ static bool holds(const struct standstill *all, pid_t tid)
     return false;
 }
 
+/* 1: it stands; 0: it has ended (its process may list it for long). */
 static int stop_another(struct standstill *all, pid_t pid, pid_t tid)
 {
     struct tracee *threads = realloc(all->threads, (all->count + 1) * sizeof *threads);
     if (!threads)
         return -ENOMEM;
     all->threads = threads;
-    int status = tracee_seize(&threads[all->count], pid, tid);
+    int status = seize(&threads[all->count], pid, tid);
     if (status == 0) {
         all->count++;
         status = tracee_stop(&threads[all->count - 1]);
     }
-    return status == -ESRCH ? 0 : status; /* it has ended meanwhile */
+    return status == 0 ? 1 : status == -ESRCH ? 0 : status;
 }
 
 /* Until no thread is there that does not stand: those that run may make more. */
@@ -342,7 +365,8 @@ static int stop_all(struct standstill *all, pid_t pid)
             if (holds(all, tids[i]))
                 continue;
             status = stop_another(all, pid, tids[i]);
-            more = true;
+            more |= status > 0;
+            status = status > 0 ? 0 : status;
         }
         free(tids);
         if (status < 0)
