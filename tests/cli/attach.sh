@@ -130,15 +130,15 @@ echo "--- refusals"
 start attached 0 # SIGSTOP interrupts its threads, which is not our doing
 attach -o once.tmk
 try tidemark attach -q -o twice.tmk "$pid"
-sentence "process $pid is being recorded already"
+sentence "process [0-9]+ is being recorded already"
 ls twice.tmk 2>&1 | grep -c 'No such'
 detach
 try tidemark attach --detach "$pid"
-sentence "process $pid is not being recorded"
+sentence "process [0-9]+ is not being recorded"
 kill -STOP "$pid"
 until_true grep -q '^State:.T' "/proc/$pid/status"
 try tidemark attach "$pid"
-sentence "process $pid is stopped: let it go on"
+sentence "process [0-9]+ is stopped: let it go on"
 kill -CONT "$pid"
 finish
 tidemark record -q -o preloaded.tmk sleep 100 &
@@ -173,3 +173,24 @@ else
     echo "one sentence about process $sleeper is being traced by process"
 fi | sed "s/$sleeper/N/"
 kill_hard $sleeper
+
+echo "--- by the program itself"
+export TIDEMARK_OPTIONS="-q -o self.tmk"
+self=$APIS/api_attached_self
+try "$self" call
+cat out err
+calls self.tmk
+tidemark report --json self.tmk | jq -c '[.program.foreign_frees, .meta.end, .program.lost_events]'
+tidemark report --json self.tmk | jq -c '[.regions[] | [.name, .total.alloc_count]]'
+rm -f self.tmk
+
+echo "--- by signal"
+TIDEMARK_SIGNAL=USR2 "$self" wait >out 2>err &
+pid=$!
+until_true grep -q ready out
+kill -USR2 $pid
+wait $pid
+echo "status $?"
+cat out err
+calls self.tmk
+TIDEMARK_SIGNAL=NIX "$self" call 2>&1 >/dev/null
