@@ -48,7 +48,8 @@ uintptr_t tracee_sp(const struct tracee *tracee);
 
 /* `locate_errno`: the address of __errno_location there, 0 if it is not known. */
 int tracee_borrow(struct tracee *tracee, uintptr_t gadget, uintptr_t locate_errno);
-/* Calls a function with up to six arguments and waits for its end, however long that takes. -EFAULT:
+/* Calls a function with up to six arguments and waits for its end, however long that takes. It may not
+ * sleep by nanosleep, poll or the like, whose rest the kernel keeps in one place for a thread. -EFAULT:
  * it crashed, and the thread has been put back. */
 int tracee_call(struct tracee *tracee, uintptr_t function,
                 const uintptr_t arguments[TRACEE_ARGUMENTS], uintptr_t *result);

@@ -4,6 +4,7 @@
 #include "recorder/late.h"
 
 #include <errno.h>
+#include <linux/futex.h>
 #include <stdatomic.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -30,13 +31,15 @@ static int leave(int status)
 }
 
 /* What another thread is loading is complete within moments; what then still is not waits for the
- * next dlopen. */
+ * next dlopen. Not by nanosleep: the thread that we were sent may be in the middle of one, whose rest
+ * the kernel would forget (its restart block). */
 static void patch_all(void)
 {
     enum { TRIES = 100 };
     struct timespec pause = {0, 10 * 1000 * 1000};
+    uint32_t nobody = 0;
     for (int tries = 0; patch_on() > 0 && tries < TRIES; tries++)
-        syscall(SYS_nanosleep, &pause, NULL);
+        syscall(SYS_futex, &nobody, FUTEX_WAIT_PRIVATE, 0, &pause, NULL, 0);
 }
 
 HOOK int tidemark_late_begin(const char *session)
