@@ -174,6 +174,39 @@ else
 fi | sed "s/$sleeper/N/"
 kill_hard $sleeper
 
+# Programs that nothing can be loaded into, or that would die of it.
+refused() {
+    local process=$!
+    until_true test -s ready
+    try tidemark attach "$process"
+    sentence "$1"
+    kill_hard "$process"
+    rm -f ready
+}
+"$VICTIMS/../cli/cli_static" wait >ready &
+refused "a statically linked program"
+python3 -c '
+import ctypes, struct, time
+libc = ctypes.CDLL(None)
+allow = struct.pack("HBBI", 6, 0, 0, 0x7fff0000)
+rules = ctypes.create_string_buffer(allow)
+program = ctypes.create_string_buffer(struct.pack("HxxxxxxQ", 1, ctypes.addressof(rules)))
+libc.prctl(38, 1, 0, 0, 0)
+libc.prctl(22, 2, program, 0, 0)
+print("ready", flush=True)
+time.sleep(100)' >ready &
+refused "a seccomp filter of its own"
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+    sleep 100 &
+    process=$!
+    try setpriv --reuid 65534 --regid 65534 --clear-groups "$BIN/tidemark" attach $process
+    sentence "another user's"
+    kill_hard $process
+else
+    echo "status 126"
+    echo "one sentence about another user's"
+fi
+
 echo "--- by the program itself"
 export TIDEMARK_OPTIONS="-q -o self.tmk"
 self=$APIS/api_attached_self
