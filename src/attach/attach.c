@@ -21,7 +21,7 @@
 #include "attach/tracee.h"
 #include "wire/wire.h"
 
-enum { PATIENCE_MS = 10000, LIBC_DLOPEN_MODE = 0x80000000 };
+enum { PATIENCE_MS = 30000, LIBC_DLOPEN_MODE = 0x80000000 };
 
 static char error_text[1024];
 

@@ -148,6 +148,10 @@ static int check_place(pid_t pid, const char *library)
 int attach_check(pid_t pid, const char *library)
 {
     struct status status;
+#if !defined(__x86_64__)
+    return attach_fail(-ENOTSUP, "attaching is written for x86-64 only: start the program with "
+                       "tidemark record, or have it call tidemark_start()");
+#endif
     if (pid <= 0 || (kill(pid, 0) < 0 && errno == ESRCH) || !read_status(&status, pid))
         return attach_fail(-ESRCH, "there is no process %d", (int)pid);
     if (pid == getpid())

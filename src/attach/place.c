@@ -159,8 +159,12 @@ static bool scan_stack(const struct place *place, const struct tracee *thread)
 
 static bool is_creation(long number)
 {
-    return number == SYS_clone || number == SYS_clone3 || number == SYS_fork ||
-           number == SYS_vfork || number == SYS_execve || number == SYS_execveat;
+#if defined(SYS_fork)
+    if (number == SYS_fork || number == SYS_vfork)
+        return true;
+#endif
+    return number == SYS_clone || number == SYS_clone3 || number == SYS_execve ||
+           number == SYS_execveat;
 }
 
 bool place_is_outside(const struct place *place, const struct tracee *thread)

@@ -1,4 +1,5 @@
-/* See tracee.h. What depends on the processor is in the first part. */
+/* See tracee.h. What depends on the processor is in the first part. Where that is not written all calls
+ * say -ENOTSUP; attach_check() has said so before. */
 #include "attach/tracee.h"
 
 #include <elf.h>
@@ -17,13 +18,13 @@
 #include <unistd.h>
 #include "attach/memory.h"
 
+#if defined(__x86_64__)
+
 /* ---- x86-64 ---- */
 
 /* Values of the kernel's own (include/linux/errno.h): what a system call that a signal has interrupted
  * leaves for the way back, where it is decided whether it begins again. */
 enum { RESTART_SYS = 512, RESTART_NOINTR = 513, RESTART_NOHAND = 514, RESTART_BLOCK = 516 };
-
-#if defined(__x86_64__)
 
 enum { VECTOR_SET = NT_X86_XSTATE, VECTOR_BYTES = 64 << 10 };
 
@@ -112,13 +113,9 @@ uintptr_t tracee_sp(const struct tracee *tracee)
     return tracee->registers.rsp;
 }
 
-#else
-#error "attaching is written for x86-64"
-#endif
-
 /* ---- Stopping ---- */
 
-enum { STOP_PATIENCE_MS = 5000, STACK_BYTES = 512 << 10 };
+enum { STOP_PATIENCE_MS = 10000, STACK_BYTES = 512 << 10 };
 
 static void pause_ms(unsigned ms)
 {
@@ -405,3 +402,67 @@ void tracee_release(struct tracee *tracee)
     ptrace(PTRACE_DETACH, tracee->tid, NULL, NULL);
     tracee->stopped = tracee->borrowed = false;
 }
+
+#else
+
+int tracee_seize(struct tracee *tracee, pid_t pid, pid_t tid)
+{
+    *tracee = (struct tracee){.pid = pid, .tid = tid};
+    return -ENOTSUP;
+}
+
+int tracee_stop(struct tracee *tracee)
+{
+    (void)tracee;
+    return -ENOTSUP;
+}
+
+bool tracee_waits(const struct tracee *tracee, long *number)
+{
+    (void)tracee;
+    *number = -1;
+    return false;
+}
+
+uintptr_t tracee_ip(const struct tracee *tracee)
+{
+    (void)tracee;
+    return 0;
+}
+
+uintptr_t tracee_sp(const struct tracee *tracee)
+{
+    (void)tracee;
+    return 0;
+}
+
+int tracee_borrow(struct tracee *tracee, uintptr_t gadget, uintptr_t locate_errno)
+{
+    (void)tracee, (void)gadget, (void)locate_errno;
+    return -ENOTSUP;
+}
+
+int tracee_call(struct tracee *tracee, uintptr_t function,
+                const uintptr_t arguments[TRACEE_ARGUMENTS], uintptr_t *result)
+{
+    (void)tracee, (void)function, (void)arguments, (void)result;
+    return -ENOTSUP;
+}
+
+uintptr_t tracee_scratch(const struct tracee *tracee)
+{
+    (void)tracee;
+    return 0;
+}
+
+void tracee_give_back(struct tracee *tracee)
+{
+    (void)tracee;
+}
+
+void tracee_release(struct tracee *tracee)
+{
+    (void)tracee;
+}
+
+#endif

@@ -32,7 +32,10 @@ attach() {
     rm -f attach.err
     tidemark attach "$@" "$pid" 2>attach.err {to}>&- {from}<&- &
     attached=$!
-    until_true sh -c "grep -q 'being recorded' attach.err || ! kill -0 $attached" || cat attach.err
+    while ! grep -q 'being recorded' attach.err 2>/dev/null; do
+        kill -0 $attached 2>/dev/null || { cat attach.err; break; }
+        sleep 0.02
+    done
 }
 detach() {
     tidemark attach --detach "$pid"
