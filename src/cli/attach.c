@@ -31,9 +31,9 @@ struct attach_options {
 /* ---- Options: of record's those that make sense for one running process ---- */
 
 static const char *const shared_options[] = {
-    "output",      "quiet",   "pack",      "trace",  "compress", "follow", "stacks",
-    "free-stacks", "timed",   "embed-sources", "looks", "max-depth", "sample", "on-full",
-    "ring"};
+    "output", "quiet",         "pack",   "trace",     "compress", "follow",     "stacks", "free-stacks",
+    "timed",  "embed-sources", "looks",  "max-depth", "sample",   "budget-cpu", "for",    "until",
+    "start-on", "snapshot-at", "on-full", "ring"};
 
 static bool is_shared(const struct option_entry *entry)
 {
@@ -177,6 +177,9 @@ static bool run(struct collector *collector, struct operation *operation, int si
         else
             left = leave(collector, operation);
     }
+    /* The time is up, or the mark came: the recorder is still in front of the program's functions. */
+    if (collector_over(collector) && !left)
+        left = operate(collector, operation, run_end) == 0;
     return left;
 }
 
@@ -203,12 +206,15 @@ static void say_result(const struct image_result *result, bool quiet)
 static int conclude(struct collector *collector, bool quiet)
 {
     int status = 0;
+    const char *over = collector_over(collector);
     for (size_t i = 0; i < collector_result_count(collector); i++) {
         const struct image_result *result = collector_result(collector, i);
         say_result(result, quiet || !result->first);
         if (result->error)
             status = OPTIONS_EXIT_FAILURE;
     }
+    if (over && !quiet)
+        fprintf(stderr, "tidemark: recording ended %s; the program goes on\n", over);
     collector_close(collector);
     return status;
 }
