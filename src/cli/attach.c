@@ -45,6 +45,14 @@ static bool is_shared(const struct option_entry *entry)
     return false;
 }
 
+/* So that --help fits a screen. */
+static bool is_rare_here(const struct option_entry *entry)
+{
+    return entry->kind != OPTION_TITLE &&
+           (!strcmp(entry->name, "embed-sources") || !strcmp(entry->name, "start-on") ||
+            !strcmp(entry->name, "snapshot-at"));
+}
+
 static const struct option_entry *table(void)
 {
     static struct option_entry entries[MOST_OPTIONS] = {
@@ -54,8 +62,10 @@ static const struct option_entry *table(void)
     size_t count = 1;
     const struct option_entry *entry = record_command.entries;
     for (; entry->kind != OPTION_END && count + 1 < MOST_OPTIONS; entry++)
-        if (is_shared(entry))
-            entries[count++] = *entry;
+        if (is_shared(entry)) {
+            entries[count] = *entry;
+            entries[count++].rare |= is_rare_here(entry);
+        }
     entries[count] = (struct option_entry)OPTION_GROUP_END;
     return entries;
 }
