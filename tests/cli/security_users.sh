@@ -65,3 +65,4 @@ done
 cc -o linked linked.c -fno-builtin -Wl,--no-as-needed "$PWD/lib/libbfm.so" "-Wl,-rpath,$PWD/lib" && cp linked privileged && chmod 4755 privileged
 BFM_OPTIONS=nonsense ./linked 2>&1 | grep -c nonsense
 as 65534 env BFM_OPTIONS=nonsense ./privileged 2>&1 | grep -c nonsense
+true
