@@ -125,11 +125,13 @@ uint64_t os_cpu_ns(void)
 
 uint64_t os_random(void)
 {
-    const uint64_t *bytes = (const uint64_t *)getauxval(AT_RANDOM);
-    uint64_t mixed = (uint64_t)(uintptr_t)&bytes ^ os_now_ms();
+    const void *bytes = (const void *)getauxval(AT_RANDOM); /* 16, at any address */
+    uint64_t mixed = (uint64_t)(uintptr_t)&bytes ^ os_now_ms(), words[2];
 
-    if (bytes)
-        mixed ^= bytes[0] ^ bytes[1] << 1;
+    if (bytes) {
+        memcpy(words, bytes, sizeof words);
+        mixed ^= words[0] ^ words[1] << 1;
+    }
     mixed *= 0x9E3779B97F4A7C15ull;
     return mixed ^ mixed >> 29;
 }
