@@ -1,5 +1,5 @@
 /* Any bytes as the target of a request for a resource of a profile: there is none, or it is whole.
- * The profile is a golden one. */
+ * The profile is a golden one; of regions, what it knows of the first. */
 #include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -17,15 +17,17 @@ static void must(int holds)
         abort();
 }
 
-static const struct resources *golden(void)
+static const struct resources *golden(bool region)
 {
-    static struct resources resources;
-    static struct profile *profile;
-    if (!profile) {
-        must(profile_read(&profile, GOLDEN_DIR "/profile-v2-details.tmk") == 0);
-        must(resources_open(&resources, profile, NULL) == 0);
+    static struct resources resources[2];
+    static struct profile *profiles[2];
+    struct profile **profile = &profiles[region];
+    if (!*profile) {
+        must(profile_read(profile, GOLDEN_DIR "/profile-v2-details.tmk") == 0);
+        must(!region || !(*profile)->region_count || profile_cut_region_at(*profile, 0) == 0);
+        must(resources_open(&resources[region], *profile, NULL) == 0);
     }
-    return &resources;
+    return &resources[region];
 }
 
 /* Documents are an object each, or columns. */
@@ -36,11 +38,11 @@ static void check_document(const struct strbuf *out, enum resource_type type)
         must(out->data[0] == '{' || out->data[0] == '[');
 }
 
-static void make(const char *name)
+static void make(const char *name, bool region)
 {
     struct strbuf out = STRBUF_INIT, why = STRBUF_INIT;
     enum resource_type type;
-    int error = resources_make(golden(), name, &out, &type, &why);
+    int error = resources_make(golden(region), name, &out, &type, &why);
     must(error == 0 || error == -ENOENT || error == -ENODATA);
     if (!error)
         check_document(&out, type);
@@ -49,11 +51,20 @@ static void make(const char *name)
     strbuf_release(&why);
 }
 
+/* As the server does: of a window, or of a region of it. */
+static void follow(const char *name)
+{
+    uint64_t from, to, number;
+    const char *rest = name;
+    if (route_window(name, &from, &to, &rest))
+        name = rest;
+    bool region = route_region(name, &number, &rest);
+    make(region ? rest : name, region);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct route route;
-    uint64_t from, to;
-    const char *name;
     char *target = malloc(size + 1);
     if (!target)
         abort();
@@ -61,9 +72,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     target[size] = 0;
     route_parse(&route, target);
     if (route.kind == ROUTE_RESOURCE)
-        make(route_window(route.name, &from, &to, &name) ? name : route.name);
+        follow(route.name);
     else
-        make(target); /* names that the router would not let through */
+        make(target, false); /* names that the router would not let through */
     free(target);
     return 0;
 }

@@ -1,11 +1,14 @@
-/* Any bytes as a command line: its words end with NUL. What is taken is in the table, operands are
- * words of the line, and choices are among those that there are. What is printed is for nobody
+/* Any bytes as a command line: its words end with NUL; or, if they begin with "[", as a file of
+ * defaults. What is taken is in the table, operands are words of the line, and choices are among
+ * those that there are; what is wrong with a file is said. What is printed is for nobody
  * (-close_fd_mask=3). */
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include "base/options.h"
+#include <sys/mman.h>
+#include <unistd.h>
+#include "base/defaults.c" /* to forget what was read before */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -82,8 +85,41 @@ static void parse(const struct options_command *command, const char *text, size_
     free(line);
 }
 
+static void forget(void)
+{
+    while (file_count) {
+        free(files[--file_count].path);
+        toml_release(&files[file_count].toml);
+    }
+}
+
+static void configure(const uint8_t *data, size_t size)
+{
+    static const char *const sections[] = {"fuzz", "record"};
+    struct target target = {0};
+    struct strbuf why = STRBUF_INIT;
+    char path[64];
+    int file = memfd_create("config", MFD_CLOEXEC);
+    must(file >= 0 && write(file, data, size) == (ssize_t)size);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+    setenv("TIDEMARK_CONFIG", path, 1);
+    int error = defaults_load(sections, 2, &why);
+    if (!error)
+        error = defaults_apply(&commands[0], &target, &why);
+    must(!error == !why.length);
+    must(target.choice >= 0 && target.choice < 3);
+    must(!target.name || strlen(target.name) <= size);
+    strbuf_release(&why);
+    forget();
+    close(file);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    if (size && *data == '[') {
+        configure(data, size);
+        return 0;
+    }
     parse(&commands[0], (const char *)data, size);
     parse(&commands[1], (const char *)data, size);
     return 0;

@@ -48,7 +48,7 @@ static void load(void)
 
 static sqlite3 *open_copy(void)
 {
-    sqlite3 *database;
+    sqlite3 *database = NULL;
     unsigned char *copy = sqlite3_malloc64(golden_bytes);
     must(copy && sqlite3_open(":memory:", &database) == SQLITE_OK);
     memcpy(copy, golden, golden_bytes);

@@ -222,7 +222,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         must(program.chunk[i] != MAP_FAILED);
     }
     program.replay = replay_new(1000, 1.0);
-    struct feed feed = {program.replay, NULL};
+    struct feed feed = {.replay = program.replay};
     program.merge = merge_new(&program.view, &feed);
     must(program.replay && program.merge);
     play(&program, &input);

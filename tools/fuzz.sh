@@ -15,9 +15,10 @@ found=$build/found
 all=$(cd "$root/fuzz" && ls fuzz_*.c | sed 's/^fuzz_\(.*\)\.c$/\1/')
 export ASAN_OPTIONS=${ASAN_OPTIONS:-allocator_may_return_null=1:detect_stack_use_after_return=0}
 
-merge() { # TARGET: the smallest inputs that reach what the corpus does not, under their own names
+merge() { # TARGET: few small inputs that together reach what the corpus does not
     mkdir -p "$found/$1"
-    "$build/fuzz/fuzz_$1" -close_fd_mask=3 -merge=1 "$root/fuzz/corpus/$1" "$found/$1" 2>&1 |
+    "$build/fuzz/fuzz_$1" -close_fd_mask=3 -set_cover_merge=1 -use_counters=0 \
+        "$root/fuzz/corpus/$1" "$found/$1" 2>&1 |
         sed -n "s/^MERGE-OUTER: \([0-9]* new files.*added\)/$1: \1/p"
 }
 

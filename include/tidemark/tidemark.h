@@ -61,6 +61,16 @@ TIDEMARK_FUNCTION void tidemark_region_end(const char *name);
 
 /* ---- Recording ------------------------------------------------------------------------------ */
 
+/* Begins to record the process from here on, as `tidemark attach` would from outside: blocks from before
+ * are not known. The options are those of `tidemark record`, in TIDEMARK_OPTIONS; the recording lasts
+ * until the process ends, or `tidemark attach --detach` ends it. A program started with
+ * TIDEMARK_SIGNAL=USR2, say, does this when that signal comes (linked statically, only if it calls
+ * this function too). May be called wherever dlopen() may. 0; -EALREADY: it is being recorded;
+ * -ENOENT: no libtidemark.so beside libtidemark-api nor where the loader looks; -ECONNREFUSED: no
+ * collector could be started; -ESTALE: threads have not yet let go of a recording that is over;
+ * -EPERM: the program is setuid. */
+int tidemark_start(void);
+
 /* 1: this process is being recorded with call paths (tidemark record); else 0. */
 TIDEMARK_FUNCTION int tidemark_is_recording(void);
 

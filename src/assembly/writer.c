@@ -638,3 +638,9 @@ void writer_abandon(struct writer *writer)
     profile_writer_abandon(writer->profile);
     writer_free(writer);
 }
+
+int writer_copy(struct writer *writer, const char *path, const struct profile_fact *facts,
+                size_t count)
+{
+    return profile_writer_copy(writer->profile, path, facts, count);
+}

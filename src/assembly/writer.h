@@ -38,6 +38,10 @@ void writer_give_known(struct writer *writer, const struct profile *known);
 int writer_write(struct writer *writer, const struct origins *origins, const struct snapshot *snapshot);
 /* Marks the profile complete and packs it. Frees the writer either way. */
 int writer_finish(struct writer *writer, bool pack);
+/* What was written last as a profile of its own (profile_writer_copy()). */
+struct profile_fact;
+int writer_copy(struct writer *writer, const char *path, const struct profile_fact *facts,
+                size_t count);
 /* Leaves the profile as it was written last. Frees the writer. */
 void writer_abandon(struct writer *writer);
 

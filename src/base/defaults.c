@@ -49,10 +49,13 @@ static int read_file(char *path, struct strbuf *why)
     *file = (struct file){.path = path};
     error = toml_parse(&file->toml, text.bytes, text.count);
     free(text.bytes);
-    if (error)
-        say(why, path, error == -ENOMEM ? strerror(ENOMEM) : file->toml.error);
-    else
+    if (!error) {
         file_count++;
+        return 0;
+    }
+    say(why, path, error == -ENOMEM ? strerror(ENOMEM) : file->toml.error);
+    toml_release(&file->toml);
+    free(path);
     return error;
 }
 

@@ -30,7 +30,7 @@ size_t text_decode(const char *bytes, size_t count, uint32_t *code_point)
 }
 
 /* C0, C1, line separators and what reorders text ("Trojan Source", CVE-2021-42574). */
-static bool drives_terminal(uint32_t code_point)
+bool text_drives_terminal(uint32_t code_point)
 {
     return code_point < 0x20 || (code_point >= 0x7f && code_point < 0xa0) ||
            (code_point >= 0x200e && code_point <= 0x200f) ||
@@ -44,10 +44,10 @@ void text_add_safe(struct strbuf *out, const char *bytes, size_t count)
     while (count) {
         uint32_t code_point;
         size_t length = text_decode(bytes, count, &code_point);
-        if (!length || (length == 1 && drives_terminal(code_point))) {
+        if (!length || (length == 1 && text_drives_terminal(code_point))) {
             strbuf_addf(out, "\\x%02x", (unsigned char)*bytes);
             length = 1;
-        } else if (drives_terminal(code_point)) {
+        } else if (text_drives_terminal(code_point)) {
             strbuf_addf(out, "\\u{%04x}", (unsigned)code_point);
         } else {
             strbuf_add(out, bytes, length);

@@ -4,6 +4,7 @@
 #ifndef TIDEMARK_BASE_TEXT_H
 #define TIDEMARK_BASE_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include "base/strbuf.h"
@@ -14,6 +15,9 @@ void text_add_safe_string(struct strbuf *out, const char *string);
 
 /* Decodes one code point of at most `count` bytes; returns its length, 0 if it is not valid. */
 size_t text_decode(const char *bytes, size_t count, uint32_t *code_point);
+
+/* Would it do more to a terminal, or to the order of what stands there, than to be seen? */
+bool text_drives_terminal(uint32_t code_point);
 
 /* Columns that valid UTF-8 takes on a terminal: wide East Asian characters 2, combining marks 0. */
 size_t text_width(const char *string);

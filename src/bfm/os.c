@@ -125,13 +125,12 @@ uint64_t os_cpu_ns(void)
 
 uint64_t os_random(void)
 {
-    const void *bytes = (const void *)getauxval(AT_RANDOM); /* 16, at any address */
-    uint64_t mixed = (uint64_t)(uintptr_t)&bytes ^ os_now_ms(), words[2];
+    const void *bytes = (const void *)getauxval(AT_RANDOM);
+    uint64_t words[2] = {0}, mixed = (uint64_t)(uintptr_t)&bytes ^ os_now_ms();
 
-    if (bytes) {
-        memcpy(words, bytes, sizeof words);
-        mixed ^= words[0] ^ words[1] << 1;
-    }
+    if (bytes)
+        __builtin_memcpy(words, bytes, sizeof words); /* where they lie is not aligned */
+    mixed ^= words[0] ^ words[1] << 1;
     mixed *= 0x9E3779B97F4A7C15ull;
     return mixed ^ mixed >> 29;
 }

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,22 +19,20 @@
 #include "collector/collector.h"
 #include "collector/job_place.h"
 #include "profile/profile.h"
+#include "wire/wire.h"
 
 struct collect_options {
-    const char *session;
     uint64_t ready_fd;
 };
 
 static const struct option_entry entries[] = {
-    {"session", 0, OPTION_STRING, "NAME", "name of the session",
-     OPTION_TO(struct collect_options, session), false, NULL},
     {"ready-fd", 0, OPTION_NUMBER, "N", "descriptor to say that it listens",
      OPTION_TO(struct collect_options, ready_fd), false, NULL},
     OPTION_GROUP_END};
 
 static const struct options_command command = {
     .name = "collect",
-    .synopsis = "--session NAME --ready-fd N",
+    .synopsis = "--ready-fd N",
     .purpose = "Collects for programs that were started with LD_PRELOAD=libtidemark.so.",
     .entries = entries,
 };
@@ -41,9 +40,39 @@ static const struct options_command command = {
 /* A session whose first process never came: nothing to wait for. */
 enum { FIRST_PATIENCE_MS = 60000 };
 
+/* ---- Snapshots by signal ---- */
+
+void snapshot_on_signal(struct collector *collector, int number)
+{
+    char why[32];
+    snprintf(why, sizeof why, "SIG%s", sigabbrev_np(number));
+    collector_snapshot(collector, why);
+}
+
+/* -1: none is wanted, or there is no descriptor left. */
+static int watch_signal(int number)
+{
+    sigset_t watched;
+    if (!number)
+        return -1;
+    sigemptyset(&watched);
+    sigaddset(&watched, number);
+    sigprocmask(SIG_BLOCK, &watched, NULL);
+    return signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static void take_signals(struct collector *collector, int signals)
+{
+    struct signalfd_siginfo signal;
+    while (read(signals, &signal, sizeof signal) == sizeof signal)
+        snapshot_on_signal(collector, (int)signal.ssi_signo);
+}
+
+/* ---- Until all have ended ---- */
+
 /* `starter`: a pidfd of who started us and will be the first to come, or start those who do: as long
- * as it lives we wait. -1: not known. */
-static void run(struct collector *collector, int starter)
+ * as it lives we wait. -1: not known. `signals`: of watch_signal(). */
+static void run(struct collector *collector, int starter, int signals)
 {
     while (starter >= 0 && collector_active(collector) == 0 &&
            !collector_wait(collector, starter, -1))
@@ -51,7 +80,8 @@ static void run(struct collector *collector, int starter)
     if (collector_active(collector) == 0)
         collector_wait(collector, -1, FIRST_PATIENCE_MS);
     while (collector_active(collector) > 0)
-        collector_wait(collector, -1, 1000);
+        if (collector_wait(collector, signals, 1000))
+            take_signals(collector, signals);
 }
 
 static void say_ready(int fd)
@@ -84,7 +114,8 @@ static void leave_descriptors(int kept)
 }
 
 /* Never returns. `ready`: where the name goes. */
-static void collect_alone(const struct collector_options *options, int ready, pid_t starter)
+static void collect_alone(const struct collector_options *options, int snapshot_signal, int ready,
+                          pid_t starter)
 {
     struct collector *collector;
     sigset_t none;
@@ -92,6 +123,7 @@ static void collect_alone(const struct collector_options *options, int ready, pi
     sigprocmask(SIG_SETMASK, &none, NULL);
     leave_descriptors(ready);
     collector_prepare_limits();
+    int signals = watch_signal(snapshot_signal);
     int pidfd = (int)syscall(SYS_pidfd_open, starter, 0);
     if (collector_open(&collector, options, NULL) < 0)
         _exit(OPTIONS_EXIT_FAILURE);
@@ -99,12 +131,13 @@ static void collect_alone(const struct collector_options *options, int ready, pi
     bool told = write(ready, name, strlen(name) + 1) == (ssize_t)strlen(name) + 1;
     close(ready);
     if (told)
-        run(collector, pidfd);
+        run(collector, pidfd, signals);
     collector_close(collector);
     _exit(0);
 }
 
-int collect_in_background(const struct collector_options *options, char *name, size_t bytes)
+int collect_in_background(const struct collector_options *options, int snapshot_signal, char *name,
+                          size_t bytes)
 {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) < 0)
@@ -115,7 +148,7 @@ int collect_in_background(const struct collector_options *options, char *name, s
     if (child == 0) {
         setsid();
         if (fork() == 0)
-            collect_alone(options, ready, starter);
+            collect_alone(options, snapshot_signal, ready, starter);
         _exit(0);
     }
     int error = child < 0 ? -errno : 0;
@@ -140,7 +173,8 @@ int cmd_collect(int argc, char **argv)
     int result = options_parse(&command, argc, argv, &collect);
     if (result < 0)
         return OPTIONS_EXIT_STATUS(result);
-    if (!collect.session)
+    const char *session = getenv(WIRE_SESSION_VARIABLE);
+    if (!session)
         return options_usage_error(&command, "this command is for the recorder's own use");
     struct record_options options;
     record_options_from_environment(&options);
@@ -153,11 +187,12 @@ int cmd_collect(int argc, char **argv)
     /* A terminal's signals are not for us (we are a session of our own); a service manager's are:
      * then what runs is left and completed. */
     struct collector *collector;
-    int status = collector_open(&collector, &wanted, collect.session);
+    int status = collector_open(&collector, &wanted, session);
     if (status < 0)
         return OPTIONS_EXIT_FAILURE;
+    int signals = watch_signal(options.snapshot_signal);
     say_ready((int)collect.ready_fd);
-    run(collector, -1);
+    run(collector, -1, signals);
     collector_close(collector);
     return 0;
 }

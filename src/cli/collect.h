@@ -6,8 +6,12 @@
 #include "collector/collector.h"
 
 /* Starts one as a process that is nobody's child, in a session of its own, with nothing of the
- * caller's open; it ends when the last process that it records has. Writes the name to connect to.
- * 0 or -errno. */
-int collect_in_background(const struct collector_options *options, char *name, size_t bytes);
+ * caller's open; `snapshot_signal` (0: none) makes it take snapshots; it ends when
+ * the last process that it records has. Writes the name to connect to. 0 or -errno. */
+int collect_in_background(const struct collector_options *options, int snapshot_signal, char *name,
+                          size_t bytes);
+
+/* A signal has come that asks for snapshots. */
+void snapshot_on_signal(struct collector *collector, int number);
 
 #endif

@@ -4,6 +4,7 @@
 #define TIDEMARK_CLI_COMMANDS_H
 
 int cmd_record(int argc, char **argv);
+int cmd_attach(int argc, char **argv);
 int cmd_count(int argc, char **argv);
 int cmd_collect(int argc, char **argv); /* for the recorder's own use, not listed */
 int cmd_report(int argc, char **argv);
@@ -26,6 +27,8 @@ int cmd_query(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_export(int argc, char **argv);
 int cmd_import(int argc, char **argv);
+int cmd_bundle(int argc, char **argv);
+int cmd_snapshot(int argc, char **argv);
 int cmd_unpack(int argc, char **argv);
 
 #endif

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -41,14 +42,24 @@ int launch_refuse(const char *command, const char *name)
     return status;
 }
 
+/* Without /proc (a chroot that has none): as we were called, as the kernel keeps it. */
+bool launch_own_path(char path[PATH_MAX])
+{
+    ssize_t length = readlink("/proc/self/exe", path, PATH_MAX - 1);
+    const char *called = (const char *)getauxval(AT_EXECFN);
+    if (length >= 0) {
+        path[length] = '\0';
+        return true;
+    }
+    return called && realpath(called, path);
+}
+
 /* BINDIR/../lib, or a directory of the library's own there. */
 bool launch_find_library(const char *command, const char *library, char path[PATH_MAX])
 {
     static const char *const places[] = {"../lib/", "../" TIDEMARK_LIBDIR "/"};
-    char self[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 128);
-    self[length < 0 ? 0 : length] = '\0';
-    char *slash = strrchr(self, '/');
+    char self[2 * PATH_MAX] = "";
+    char *slash = launch_own_path(self) ? strrchr(self, '/') : NULL;
     for (size_t i = 0; slash && i < sizeof places / sizeof *places; i++) {
         strcpy(slash + 1, places[i]);
         strcat(slash + 1, library);

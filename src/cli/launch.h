@@ -10,6 +10,9 @@ enum { LAUNCH_EXIT_NOT_EXECUTABLE = 126, LAUNCH_EXIT_NOT_FOUND = 127 }; /* as en
 /* A sentence for programs that nothing can be preloaded into, and the exit status; 0 if it can. */
 int launch_refuse(const char *command, const char *program);
 
+/* Of this program's file; that of the loader, if it was told to run it. */
+bool launch_own_path(char path[PATH_MAX]);
+
 /* Where the library is: beside us. False, with a sentence, if it is not there. */
 bool launch_find_library(const char *command, const char *library, char path[PATH_MAX]);
 

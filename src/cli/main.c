@@ -21,6 +21,7 @@ struct command {
 
 static const struct command commands[] = {
     {"record", cmd_record, "run a program and record where its memory goes"},
+    {"attach", cmd_attach, "record a program that is running already, and leave it again"},
     {"count", cmd_count, "run a program and count its allocations: no stacks, next to no cost"},
     {"collect", cmd_collect, NULL},
     {"report", cmd_report, "show a profile: peak, leaks, top call sites and their callers"},
@@ -28,6 +29,7 @@ static const struct command commands[] = {
     {"annotate", cmd_annotate, "show source with the figures of each line"},
     {"plot", cmd_plot, "draw memory over time, call paths, ranks, sizes"},
     {"top", cmd_top, "watch a program that is being recorded"},
+    {"snapshot", cmd_snapshot, "have a profile written of what a recorded program is at now"},
     {"diff", cmd_diff, "show what grew and what shrank between recordings"},
     {"check", cmd_check, "check a recording against a budget or an earlier one, for CI"},
     {"serve", cmd_serve, "show profiles in the browser"},
@@ -43,6 +45,7 @@ static const struct command commands[] = {
     {"export", cmd_export, "write a profile in the format of another tool"},
     {"import", cmd_import, "make a profile of another tool's recording"},
     {"unpack", cmd_unpack, "turn a profile into a plain SQLite database"},
+    {"bundle", cmd_bundle, "make a directory to record with where nothing is installed"},
     {"doctor", cmd_doctor, "say what works on this machine, and what to do where it does not"},
     {"help", cmd_help, "show this text, or how to use a command"},
     {"version", cmd_version, "show the version"},

@@ -33,6 +33,8 @@ struct job {
     pid_t child;
     bool ended;
     int wait_status;
+    bool summed_up;
+    int snapshot_signal; /* not passed on; 0: none */
 };
 
 /* ---- Starting ---- */
@@ -96,78 +98,6 @@ static int start_child(struct job *job, char **argv, const struct libraries *lib
     }
     waitpid(job->child, NULL, 0);
     return launch_say_cannot("record", argv[0], error);
-}
-
-/* ---- Standing in for it ---- */
-
-static const int forwarded[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGUSR1,
-                                SIGUSR2, SIGALRM, SIGCONT, SIGTSTP, SIGWINCH};
-
-static int watch_signals(struct job *job)
-{
-    sigset_t watched;
-    sigemptyset(&watched);
-    sigaddset(&watched, SIGCHLD);
-    for (size_t i = 0; i < sizeof forwarded / sizeof *forwarded; i++)
-        sigaddset(&watched, forwarded[i]);
-    sigprocmask(SIG_BLOCK, &watched, &job->old_mask);
-    job->signals = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
-    return job->signals < 0 ? -errno : 0;
-}
-
-static void see_child(struct job *job)
-{
-    int status;
-    if (job->ended || waitpid(job->child, &status, WNOHANG) != job->child)
-        return;
-    job->ended = true;
-    job->wait_status = status;
-    if (WIFSIGNALED(status))
-        collector_tell_end(job->collector, job->child, IMAGE_END_SIGNAL, WTERMSIG(status));
-    else
-        collector_tell_end(job->collector, job->child, IMAGE_END_EXIT, WEXITSTATUS(status));
-}
-
-static void pass_on(struct job *job, const struct signalfd_siginfo *signal)
-{
-    int number = (int)signal->ssi_signo;
-    /* What the terminal sends goes to the whole foreground group: the program has it already. */
-    bool from_terminal = signal->ssi_code == SI_KERNEL;
-    if (number == SIGCHLD) {
-        see_child(job);
-        return;
-    }
-    if (!from_terminal && !job->ended && number != SIGWINCH)
-        kill(job->child, number);
-    if (number == SIGTSTP)
-        raise(SIGSTOP); /* the shell sees the job stopped; SIGCONT wakes both */
-    /* With the program gone, its children may be waited for no longer than the user likes. */
-    if (job->ended && (number == SIGINT || number == SIGTERM || number == SIGHUP))
-        collector_detach(job->collector);
-}
-
-static void take_signals(struct job *job)
-{
-    struct signalfd_siginfo signal;
-    while (read(job->signals, &signal, sizeof signal) == sizeof signal)
-        pass_on(job, &signal);
-}
-
-static void run_to_end(struct job *job, bool quiet)
-{
-    bool told = false;
-    int patience_ms = 1000;
-    while (!job->ended || collector_active(job->collector) > 0) {
-        if (collector_wait(job->collector, job->signals, job->ended && !told ? patience_ms : -1))
-            take_signals(job);
-        else if (job->ended && !told && !quiet && collector_running(job->collector) > 0) {
-            fprintf(stderr,
-                    "tidemark: the program has ended; %zu of its processes still run and are "
-                    "recorded (Ctrl-C leaves them)\n",
-                    collector_running(job->collector));
-            told = true;
-        }
-    }
 }
 
 /* ---- The summary ---- */
@@ -246,9 +176,12 @@ static void say_job(const struct collector *collector, const char *directory)
             count == 1 ? "" : "s", directory, directory);
 }
 
-static int conclude(struct job *job, const struct record_options *options, const char *program)
+/* When recording is over, which may be long before the program is. */
+static void sum_up(struct job *job, const struct record_options *options, const char *program)
 {
     const struct image_result *shown = main_result(job);
+    const char *over = collector_over(job->collector);
+    job->summed_up = true;
     if (!shown)
         fprintf(stderr,
                 "tidemark: '%s' was not recorded: it ran without the recorder (does it clear its "
@@ -259,6 +192,96 @@ static int conclude(struct job *job, const struct record_options *options, const
     else if (!options->quiet)
         say_summary(job->collector, shown);
     say_errors(job->collector);
+    if (over && !job->ended && !options->quiet)
+        fprintf(stderr, "tidemark: recording ended %s; the program goes on\n", over);
+    if (options->until && !over && !options->quiet)
+        fprintf(stderr, "tidemark: no mark '%s' came: recorded to the end\n", options->until);
+}
+
+/* ---- Standing in for it ---- */
+
+static const int forwarded[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGUSR1,
+                                SIGUSR2, SIGALRM, SIGCONT, SIGTSTP, SIGWINCH};
+
+static int watch_signals(struct job *job)
+{
+    sigset_t watched;
+    sigemptyset(&watched);
+    sigaddset(&watched, SIGCHLD);
+    for (size_t i = 0; i < sizeof forwarded / sizeof *forwarded; i++)
+        sigaddset(&watched, forwarded[i]);
+    if (job->snapshot_signal)
+        sigaddset(&watched, job->snapshot_signal);
+    sigprocmask(SIG_BLOCK, &watched, &job->old_mask);
+    job->signals = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
+    return job->signals < 0 ? -errno : 0;
+}
+
+static void see_child(struct job *job)
+{
+    int status;
+    if (job->ended || waitpid(job->child, &status, WNOHANG) != job->child)
+        return;
+    job->ended = true;
+    job->wait_status = status;
+    if (WIFSIGNALED(status))
+        collector_tell_end(job->collector, job->child, IMAGE_END_SIGNAL, WTERMSIG(status));
+    else
+        collector_tell_end(job->collector, job->child, IMAGE_END_EXIT, WEXITSTATUS(status));
+}
+
+static void pass_on(struct job *job, const struct signalfd_siginfo *signal)
+{
+    int number = (int)signal->ssi_signo;
+    if (number == job->snapshot_signal) {
+        snapshot_on_signal(job->collector, number);
+        return;
+    }
+    /* What the terminal sends goes to the whole foreground group: the program has it already. */
+    bool from_terminal = signal->ssi_code == SI_KERNEL;
+    if (number == SIGCHLD) {
+        see_child(job);
+        return;
+    }
+    if (!from_terminal && !job->ended && number != SIGWINCH)
+        kill(job->child, number);
+    if (number == SIGTSTP)
+        raise(SIGSTOP); /* the shell sees the job stopped; SIGCONT wakes both */
+    /* With the program gone, its children may be waited for no longer than the user likes. */
+    if (job->ended && (number == SIGINT || number == SIGTERM || number == SIGHUP))
+        collector_detach(job->collector);
+}
+
+static void take_signals(struct job *job)
+{
+    struct signalfd_siginfo signal;
+    while (read(job->signals, &signal, sizeof signal) == sizeof signal)
+        pass_on(job, &signal);
+}
+
+static void run_to_end(struct job *job, const struct record_options *options, const char *program)
+{
+    bool quiet = options->quiet, told = false;
+    int patience_ms = 1000;
+    while (!job->ended || collector_active(job->collector) > 0) {
+        if (collector_over(job->collector) && !job->summed_up)
+            sum_up(job, options, program);
+        if (collector_wait(job->collector, job->signals, job->ended && !told ? patience_ms : -1))
+            take_signals(job);
+        else if (job->ended && !told && !quiet && collector_running(job->collector) > 0) {
+            fprintf(stderr,
+                    "tidemark: the program has ended; %zu of its processes still run and are "
+                    "recorded (Ctrl-C leaves them)\n",
+                    collector_running(job->collector));
+            told = true;
+        }
+    }
+}
+
+static int conclude(struct job *job, const struct record_options *options, const char *program)
+{
+    if (!job->summed_up)
+        sum_up(job, options, program);
     int status = job->wait_status;
     collector_close(job->collector);
     return launch_end_like(status);
@@ -285,7 +308,7 @@ static int become_rank(const struct record_options *options, const struct launch
     char name[108];
     struct collector_options wanted = record_collector_options(options);
     wanted.exit_waits = true;
-    int error = collect_in_background(&wanted, name, sizeof name);
+    int error = collect_in_background(&wanted, options->snapshot_signal, name, sizeof name);
     if (error) {
         fprintf(stderr, "tidemark record: cannot collect: %s\n", strerror(-error));
         return OPTIONS_EXIT_FAILURE;
@@ -321,7 +344,11 @@ int cmd_record(int argc, char **argv)
     launcher_of(&rank, getpid());
     if (options.job && rank.name)
         return become_rank(&options, &rank, argv + operand, &libraries);
-    struct job job = {.signals = -1};
+    struct job job = {.signals = -1, .snapshot_signal = options.snapshot_signal};
+    const char *complaint =
+        triggers_complaint(options.triggers, options.trigger_count, getpid());
+    if (complaint && !options.quiet)
+        fprintf(stderr, "tidemark record: %s\n", complaint);
     struct collector_options wanted = record_collector_options(&options);
     int status = watch_signals(&job);
     if (status == 0)
@@ -335,6 +362,6 @@ int cmd_record(int argc, char **argv)
         collector_close(job.collector);
         return status;
     }
-    run_to_end(&job, options.quiet);
+    run_to_end(&job, &options, argv[operand]);
     return conclude(&job, &options, argv[operand]);
 }

@@ -1,14 +1,70 @@
 #include "cli/record_options.h"
 
+#include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "collector/output_name.h"
+#include "collector/thrift.h"
 #include "wire/wire.h"
 
 #define SAMPLE_MOST_BYTES (1u << 30)
 
 #define TO(field) OPTION_TO(struct record_options, field)
+
+/* "USR1", "SIGUSR1", "10". */
+static int take_signal(void *target, const char *value)
+{
+    struct record_options *options = target;
+    const char *name = strncmp(value, "SIG", 3) == 0 ? value + 3 : value;
+    char *end;
+    long number = strtol(value, &end, 10);
+    options->snapshot_signal = *value && !*end && number > 0 && number < NSIG ? (int)number : 0;
+    for (int i = 1; i < NSIG && !options->snapshot_signal; i++)
+        if (sigabbrev_np(i) && strcmp(sigabbrev_np(i), name) == 0)
+            options->snapshot_signal = i;
+    switch (options->snapshot_signal) {
+    case 0:
+        fprintf(stderr, "tidemark record: '%s' is no signal: --snapshot-signal takes USR1, say\n",
+                value);
+        return -EINVAL;
+    case SIGKILL:
+    case SIGSTOP:
+    case SIGCHLD:
+        fprintf(stderr,
+                "tidemark record: SIG%s cannot ask for snapshots: --snapshot-signal takes USR1, say\n",
+                sigabbrev_np(options->snapshot_signal));
+        return -EINVAL;
+    }
+    return 0;
+}
+
+static int take_budget(void *target, const char *value)
+{
+    struct record_options *options = target;
+    if (thrift_parse(value, &options->budget_millionths) == 0)
+        return 0;
+    fprintf(stderr, "tidemark record: '%s' is not right for --budget-cpu: expected a share such as 1%% or "
+            "0.5%%\n", value);
+    return -EINVAL;
+}
+
+static int take_trigger(void *target, const char *value)
+{
+    struct record_options *options = target;
+    char why[160];
+    if (options->trigger_count == TRIGGERS_MAX) {
+        fprintf(stderr, "tidemark record: --snapshot-at can be given %d times\n", TRIGGERS_MAX);
+        return -EINVAL;
+    }
+    if (trigger_parse(value, &options->triggers[options->trigger_count], why) < 0) {
+        fprintf(stderr, "tidemark record: --snapshot-at: %s\n", why);
+        return -EINVAL;
+    }
+    options->trigger_count++;
+    return 0;
+}
 
 static const struct option_entry entries[] = {
     OPTION_GROUP("Output"),
@@ -17,8 +73,7 @@ static const struct option_entry entries[] = {
      "(default: " OUTPUT_NAME_DEFAULT ")",
      TO(output), false, NULL},
     {"job", 0, OPTION_STRING, "DIR",
-     "for the ranks of an MPI job: a profile of each process into DIR/JOB, with an entry that says "
-     "which rank it is and how it ended, for tidemark job",
+     "profiles of an MPI job's ranks into DIR/JOB, for tidemark job",
      TO(job), false, NULL},
     {"job-id", 0, OPTION_STRING, "NAME", "with --job: the job's name (default: the launcher's)",
      TO(job_id), true, NULL},
@@ -35,9 +90,7 @@ static const struct option_entry entries[] = {
     {"follow", 0, OPTION_SWITCH, NULL,
      "record children too, each in its own profile (default: yes)", TO(follow), false, NULL},
     {"stacks", 0, OPTION_CHOICE, "auto|unwind|fp|none|instrument",
-     "how call paths are found: by unwind tables, by frame pointers, only the caller, by the hooks "
-     "of -finstrument-functions; auto: by unwind tables, or by hooks where that fails (default: "
-     "auto)",
+     "how call paths are found (default: auto: by unwind tables; by function hooks where that fails)",
      TO(stacks), false, NULL},
     {"free-stacks", 0, OPTION_SWITCH, NULL,
      "call paths of frees too: the report shows where memory is freed (default: no)",
@@ -47,7 +100,7 @@ static const struct option_entry entries[] = {
      true, NULL},
     {"embed-sources", 0, OPTION_SWITCH, NULL,
      "the source files of call paths go into the profile, for tidemark annotate (default: no)",
-     TO(embed_sources), false, NULL},
+     TO(embed_sources), true, NULL},
     {"looks", 0, OPTION_SWITCH, NULL,
      "look at what is resident, at peaks and at the end; the program's exit waits for the last look "
      "(default: yes)",
@@ -55,17 +108,33 @@ static const struct option_entry entries[] = {
     {"max-depth", 0, OPTION_NUMBER, "N", "keep the N innermost frames (default: all)",
      TO(max_depth), true, NULL},
     {"sample", 0, OPTION_BYTES, "SIZE",
-     "record one allocation in every SIZE bytes on average, 512K say: costs next to nothing, and "
-     "figures are estimates with error bars (default: record all)",
+     "record one allocation in every SIZE bytes, 512K say: figures are estimates (default: record all)",
      TO(sample_bytes), false, NULL},
     {"allocator", 0, OPTION_CHOICE, "own|bfm",
      "the malloc that the program runs on: its own, or BFM, best fit with a bounded worst case "
      "(default: own)",
-     TO(allocator), false, NULL},
+     TO(allocator), true, NULL},
     {"events", 0, OPTION_CHOICE, "all|pages",
      "with --allocator=bfm: every call, or only blocks of more than 512 bytes and one small block "
      "for each 8 KiB of them: malloc is BFM's, unslowed; what is held is estimated (default: all)",
-     TO(events), false, NULL},
+     TO(events), true, NULL},
+    {"budget-cpu", 0, OPTION_CALL, "PERCENT",
+     "cost so much of the program's CPU time at most, 1% say: exact while that will do, then by "
+     "samples",
+     0, false, take_budget},
+    {"for", 0, OPTION_DURATION, "TIME",
+     "recording ends after TIME; the program goes on", TO(for_ns), false, NULL},
+    {"until", 0, OPTION_STRING, "MARK",
+     "or at a mark (tidemark_mark) of that name; or pattern",
+     TO(until), false, NULL},
+    {"start-on", 0, OPTION_STRING, "MARK",
+     "recording begins at such a mark",
+     TO(start_on), false, NULL},
+    {"snapshot-at", 0, OPTION_CALL, "LEVEL",
+     "a profile of that moment at rss=2G, requested=1G, rate=1G/s, cgroup=90%, oom",
+     0, false, take_trigger},
+    {"snapshot-signal", 0, OPTION_CALL, "SIGNAL",
+     "when tidemark gets SIGNAL, USR1 say; the program does not get it then", 0, true, take_signal},
     OPTION_GROUP("When the collector cannot keep up"),
     {"on-full", 0, OPTION_CHOICE, "wait|drop",
      "a thread whose buffer is full waits, or drops events and counts them (default: wait)",
@@ -102,6 +171,7 @@ struct record_options record_options_default(void)
         .pack = usual.pack,
         .ring_bytes = usual.ring_bytes,
         .exit_wait_ns = (uint64_t)usual.exit_wait_ms * 1000000,
+        .for_ns = RECORD_UNLIMITED,
     };
 }
 
@@ -166,6 +236,7 @@ static int check_pages(const struct record_options *options)
                         : options->trace       ? "--trace keeps every call"
                         : options->timed       ? "--timed times every call"
                         : options->free_stacks ? "--free-stacks follows every free"
+                        : options->budget_millionths ? "--budget-cpu starts with every call"
                                                : NULL;
     if (!options->events)
         return 0;
@@ -178,11 +249,45 @@ static int check_pages(const struct record_options *options)
     return 0;
 }
 
+static int check_budget(const struct record_options *options)
+{
+    if (!options->budget_millionths)
+        return 0;
+    if (options->sample_bytes)
+        return options_usage_error(&record_command, "--sample says how many are recorded, --budget-cpu "
+                                   "finds it out: choose one");
+    if (options->trace)
+        return options_usage_error(&record_command, "--trace keeps every event, whatever that costs: it "
+                                   "does not go with --budget-cpu");
+    if (options->timed)
+        return options_usage_error(&record_command, "--timed times every call, --budget-cpu may record "
+                                   "few: choose one");
+    return 0;
+}
+
+static int check_window(const struct record_options *options)
+{
+    if (options->for_ns == 0)
+        return options_usage_error(&record_command, "--for=0 would record nothing");
+    if ((options->until && !*options->until) || (options->start_on && !*options->start_on))
+        return options_usage_error(&record_command, "--%s needs the name of a mark, or a pattern",
+                                   options->until && !*options->until ? "until" : "start-on");
+    if (options->start_on && options->trace)
+        return options_usage_error(&record_command,
+                                   "--trace keeps all events, --start-on forgets the first ones: "
+                                   "leave one out (tidemark replay --from mark:NAME cuts a trace)");
+    return 0;
+}
+
 int record_options_check(const struct record_options *options)
 {
     enum trace_compression compression;
     int level;
     int refused = check_job(options);
+    if (refused == 0)
+        refused = check_window(options);
+    if (refused == 0)
+        refused = check_budget(options);
     if (refused != 0)
         return refused;
     const char *wrong = output_name_check(options->output);
@@ -263,6 +368,12 @@ struct collector_options record_collector_options(const struct record_options *o
     wanted.max_depth = (uint32_t)options->max_depth;
     wanted.ring_bytes = (uint32_t)options->ring_bytes;
     wanted.sample_bytes = options->sample_bytes;
+    memcpy(wanted.triggers, options->triggers, sizeof wanted.triggers);
+    wanted.trigger_count = options->trigger_count;
+    wanted.budget_millionths = (uint32_t)options->budget_millionths;
+    wanted.start_on = options->start_on;
+    wanted.until = options->until;
+    wanted.for_ns = options->for_ns == RECORD_UNLIMITED ? 0 : options->for_ns;
     wanted.exit_wait_ms = (uint32_t)(options->exit_wait_ns / 1000000);
     return wanted;
 }

@@ -27,7 +27,15 @@ struct record_options {
     uint64_t sample_bytes; /* 0: not sampled */
     int allocator;         /* 0: the program's own, 1: BFM */
     int events;            /* 0: every call, 1: pages (wire.h) */
+    uint64_t budget_millionths; /* of a processor; 0: no limit */
+    const char *start_on, *until; /* marks; NULL */
+    uint64_t for_ns;              /* RECORD_UNLIMITED: not given */
+    int snapshot_signal;          /* 0: none */
+    struct trigger triggers[TRIGGERS_MAX];
+    size_t trigger_count;
 };
+
+#define RECORD_UNLIMITED UINT64_MAX
 
 extern const struct options_command record_command;
 

@@ -1,6 +1,7 @@
 #include "collector/collector.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
@@ -17,8 +18,10 @@
 #include <time.h>
 #include <unistd.h>
 #include "assembly/clock.h"
+#include "base/human.h"
 #include "collector/image.h"
 #include "collector/output_name.h"
+#include "collector/window.h"
 #include "process/process.h"
 #include "wire/wire.h"
 
@@ -35,6 +38,8 @@ struct caller {
     uint64_t since_ns;
 };
 enum { CALLERS = 64 };
+/* In front of those of members and callers: for visitors, the caller's own, the window's. */
+enum { POLLS_OF_OURS = 3 };
 #define CALLER_PATIENCE_NS 60000000000u
 
 struct collector {
@@ -51,18 +56,20 @@ struct collector {
     pid_t own_child;
     bool any;
     struct pollfd *polls;
+    struct window window;
+    char over[96]; /* "" while it records */
 };
 
 /* ---- Opening ---- */
 
 static void make_name(char *name, size_t bytes)
 {
-    unsigned char random[16];
+    unsigned char random[16 + WIRE_KEY_BYTES / 2];
     if (getrandom(random, sizeof random, 0) != sizeof random)
         memset(random, 0, sizeof random);
     int at = snprintf(name, bytes, "tidemark-");
     for (size_t i = 0; i < sizeof random; i++)
-        at += snprintf(name + at, bytes - (size_t)at, "%02x", random[i]);
+        at += snprintf(name + at, bytes - (size_t)at, "%s%02x", i == 16 ? ":" : "", random[i]);
 }
 
 /* For people to find: when, where, and which process of that second. */
@@ -81,7 +88,7 @@ static void make_session_id(char *id, size_t bytes)
 static int listen_as(const char *name)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    size_t bytes = strlen(name);
+    size_t bytes = strcspn(name, ":"); /* the key is not for everybody */
     if (bytes + 1 > sizeof address.sun_path)
         return -ENAMETOOLONG;
     memcpy(address.sun_path + 1, name, bytes);
@@ -141,9 +148,12 @@ int collector_open(struct collector **out, const struct collector_options *optio
         snprintf(collector->name, sizeof collector->name, "%s", name);
     else
         make_name(collector->name, sizeof collector->name);
-    collector->socket = listen_as(collector->name);
+    int error = window_open(&collector->window, options->start_on, options->until, options->for_ns);
+    collector->options.window = &collector->window;
+    collector->socket = error < 0 ? error : listen_as(collector->name);
     if (collector->socket < 0) {
-        int error = collector->socket;
+        error = collector->socket;
+        window_close(&collector->window);
         free(collector);
         return error;
     }
@@ -186,7 +196,7 @@ static struct member *member_add(struct collector *collector)
     if (collector->member_count == collector->member_room) {
         size_t room = collector->member_room ? 2 * collector->member_room : 16;
         struct member *members = realloc(collector->members, room * sizeof *members);
-        struct pollfd *polls = realloc(collector->polls, (room + 2 + CALLERS) * sizeof *polls);
+        struct pollfd *polls = realloc(collector->polls, (room + POLLS_OF_OURS + CALLERS) * sizeof *polls);
         if (members)
             collector->members = members;
         if (polls)
@@ -222,7 +232,7 @@ static void welcome(struct collector *collector, int fd, const struct ucred *pee
     bool first = !collector->any;
     int pidfd = (int)syscall(SYS_pidfd_open, peer->pid, 0);
     struct image *image = image_start(&collector->options, fd, peer->pid, parent, hello->pages,
-                                      first);
+                                      first, hello->reason == WIRE_HELLO_ATTACH);
     if (!image) {
         close(pidfd);
         return;
@@ -232,6 +242,35 @@ static void welcome(struct collector *collector, int fd, const struct ucred *pee
         abort();
     *member = (struct member){.image = image, .pidfd = pidfd};
     collector->any = true;
+}
+
+/* ---- Snapshots ---- */
+
+/* Of process `pid`, or all; `fd` (taken over): who wants to be told, or -1. */
+static size_t snapshot_members(struct collector *collector, pid_t pid, const char *why, int fd)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < collector->member_count; i++) {
+        struct member *member = &collector->members[i];
+        if (member->ending || (pid && image_pid(member->image) != pid))
+            continue;
+        image_snapshot(member->image, why, fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 3));
+        count++;
+    }
+    return count;
+}
+
+void collector_snapshot(struct collector *collector, const char *why)
+{
+    snapshot_members(collector, 0, why, -1);
+}
+
+static void hear_snapshot(struct collector *collector, int fd, const struct wire_hello *hello)
+{
+    static const char none = WIRE_ANSWER_NONE;
+    if (!snapshot_members(collector, (pid_t)hello->parent, "asked for (tidemark snapshot)", fd))
+        send(fd, &none, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+    close(fd);
 }
 
 static void caller_drop(struct collector *collector, size_t index)
@@ -252,6 +291,24 @@ static void accept_one(struct collector *collector)
     collector->callers[collector->caller_count++] = (struct caller){fd, clock_read().ns};
 }
 
+/* Without looking where they differ: how long it takes says nothing. */
+static bool knows_key(const struct collector *collector, const struct wire_hello *hello)
+{
+    const char *key = strchr(collector->name, ':');
+    if (!key || strlen(key + 1) != sizeof hello->key)
+        return false;
+    unsigned differ = 0;
+    for (size_t i = 0; i < sizeof hello->key; i++)
+        differ |= (unsigned)(key[1 + i] ^ hello->key[i]);
+    return differ == 0;
+}
+
+static bool may_join(const struct collector *collector, const struct ucred *peer,
+                     const struct wire_hello *hello)
+{
+    return peer->uid == geteuid() || (geteuid() == 0 && knows_key(collector, hello));
+}
+
 /* Its hello has come, or it has gone. */
 static void hear(struct collector *collector, size_t index)
 {
@@ -261,11 +318,15 @@ static void hear(struct collector *collector, size_t index)
     struct wire_hello hello;
     caller_drop(collector, index);
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 &&
-        (peer.uid == geteuid() || geteuid() == 0) &&
-        recv(fd, &hello, sizeof hello, MSG_DONTWAIT) == sizeof hello && hello.magic == WIRE_MAGIC)
-        welcome(collector, fd, &peer, &hello);
-    else
+        recv(fd, &hello, sizeof hello, MSG_DONTWAIT) == sizeof hello &&
+        hello.magic == WIRE_MAGIC && may_join(collector, &peer, &hello)) {
+        if (hello.reason == WIRE_HELLO_SNAPSHOT)
+            hear_snapshot(collector, fd, &hello);
+        else
+            welcome(collector, fd, &peer, &hello);
+    } else {
         close(fd);
+    }
 }
 
 /* `polls` are those of the callers; a process that is welcomed may move them. */
@@ -336,6 +397,8 @@ static void reap(struct collector *collector, bool wait)
 {
     for (size_t i = 0; i < collector->member_count;) {
         struct member *member = &collector->members[i];
+        if (!member->ending && image_has_left(member->image))
+            member_end(member, IMAGE_END_DETACHED, 0);
         if (!(member->ending && (wait || image_is_done(member->image)))) {
             i++;
             continue;
@@ -360,6 +423,41 @@ void collector_detach(struct collector *collector)
     reap(collector, true);
 }
 
+/* ---- The window of the recording ---- */
+
+const char *collector_over(const struct collector *collector)
+{
+    return *collector->over ? collector->over : NULL;
+}
+
+static void say_how(struct collector *collector, enum window_end end)
+{
+    if (end == WINDOW_FOR)
+        snprintf(collector->over, sizeof collector->over, "after %s (--for)",
+                 human_duration(collector->window.for_ns).text);
+    else
+        snprintf(collector->over, sizeof collector->over, "at a mark (--until=%s)",
+                 collector->window.until);
+}
+
+/* Who calls from now on finds nobody. */
+static void see_window(struct collector *collector)
+{
+    struct window *window = &collector->window;
+    window_hear(window);
+    if (window_left_ms(window, clock_read().ns) == 0)
+        window_end(window, WINDOW_FOR);
+    enum window_end end = (enum window_end)atomic_load(&window->end);
+    if (end == WINDOW_GOES_ON || *collector->over)
+        return;
+    say_how(collector, end);
+    close(collector->socket);
+    collector->socket = -1;
+    while (collector->caller_count)
+        close(collector->callers[--collector->caller_count].fd);
+    collector_detach(collector);
+}
+
 /* ---- Waiting ---- */
 
 enum { ENDING_MS = 2, UNWATCHED_MS = 200, CALLER_MS = 1000 };
@@ -369,6 +467,8 @@ enum { ENDING_MS = 2, UNWATCHED_MS = 200, CALLER_MS = 1000 };
 static int shortened(const struct collector *collector, int timeout_ms)
 {
     int most = timeout_ms < 0 ? INT_MAX : timeout_ms;
+    int left = *collector->over ? -1 : window_left_ms(&collector->window, clock_read().ns);
+    most = left >= 0 && left < most ? left : most;
     if (collector->caller_count && most > CALLER_MS)
         most = CALLER_MS;
     for (size_t i = 0; i < collector->member_count; i++) {
@@ -392,33 +492,35 @@ static void see_unwatched(struct collector *collector)
 
 bool collector_wait(struct collector *collector, int extra_fd, int timeout_ms)
 {
-    struct pollfd small[2 + CALLERS], *polls = collector->polls ? collector->polls : small;
+    struct pollfd small[POLLS_OF_OURS + CALLERS], *polls = collector->polls ? collector->polls : small;
     size_t watched = collector->member_count, calling = collector->caller_count;
     polls[0] = (struct pollfd){.fd = collector->socket, .events = POLLIN};
     polls[1] = (struct pollfd){.fd = extra_fd, .events = POLLIN};
+    polls[2] = (struct pollfd){.fd = collector->window.wake, .events = POLLIN};
     for (size_t i = 0; i < watched; i++) {
         struct member *member = &collector->members[i];
         bool watch = !member->ending && image_pid(member->image) != collector->own_child;
-        polls[i + 2] = (struct pollfd){.fd = watch ? member->pidfd : -1, .events = POLLIN};
+        polls[i + POLLS_OF_OURS] = (struct pollfd){.fd = watch ? member->pidfd : -1, .events = POLLIN};
     }
     for (size_t i = 0; i < calling; i++)
-        polls[watched + 2 + i] =
+        polls[watched + POLLS_OF_OURS + i] =
             (struct pollfd){.fd = collector->callers[i].fd, .events = POLLIN};
-    int events = poll(polls, watched + 2 + calling, shortened(collector, timeout_ms));
+    int events = poll(polls, watched + POLLS_OF_OURS + calling, shortened(collector, timeout_ms));
     see_unwatched(collector);
     if (events <= 0) {
-        for (size_t i = 0; i < watched + 2 + calling; i++)
+        for (size_t i = 0; i < watched + POLLS_OF_OURS + calling; i++)
             polls[i].revents = 0; /* poll() has failed: they say nothing */
     }
     bool extra = polls[1].revents != 0;
     bool visitor = polls[0].revents != 0;
     for (size_t i = 0; i < watched; i++)
-        if (polls[i + 2].revents)
+        if (polls[i + POLLS_OF_OURS].revents)
             member_gone(&collector->members[i]);
-    hear_callers(collector, polls + watched + 2);
+    hear_callers(collector, polls + watched + POLLS_OF_OURS);
     if (visitor)
         accept_one(collector);
     reap(collector, false);
+    see_window(collector);
     return extra;
 }
 
@@ -436,7 +538,9 @@ void collector_close(struct collector *collector)
         free(collector->results[i].trace);
         free(collector->results[i].trace_error);
     }
-    close(collector->socket);
+    if (collector->socket >= 0)
+        close(collector->socket);
+    window_close(&collector->window);
     free(collector->members);
     free(collector->polls);
     free(collector->results);

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 #include "collector/image.h"
+#include "collector/triggers.h"
 #include "trace/trace.h"
 
 struct collector_options {
@@ -30,6 +31,12 @@ struct collector_options {
     uint32_t ring_bytes; /* a power of two */
     uint32_t exit_wait_ms;
     uint64_t sample_bytes; /* mean bytes between recorded allocations; 0: all are recorded */
+    uint32_t budget_millionths; /* of a processor, that recording may cost (thrift.h); 0: no limit */
+    const char *start_on, *until; /* patterns of marks between which is recorded (window.h); NULL */
+    uint64_t for_ns;              /* recording ends after this; 0: with the programs */
+    struct window *window;        /* collector_open() sets it */
+    struct trigger triggers[TRIGGERS_MAX]; /* of snapshots */
+    size_t trigger_count;
 };
 
 #define COLLECTOR_OPTIONS_INIT                                                                     \
@@ -48,7 +55,8 @@ struct collector;
  * as our hard limits let them, whatever the program is limited to. */
 void collector_prepare_limits(void);
 
-/* Listens under the session's name (an abstract Unix socket); NULL: makes up a name. 0 or -errno. */
+/* Listens under the session's name (an abstract Unix socket; `name` is NAME:KEY as in
+ * WIRE_SESSION_VARIABLE); NULL: makes up a name and a key. 0 or -errno. */
 int collector_open(struct collector **out, const struct collector_options *options,
                    const char *name);
 void collector_close(struct collector *collector);
@@ -67,6 +75,11 @@ void collector_own_child(struct collector *collector, pid_t pid);
 void collector_tell_end(struct collector *collector, pid_t pid, enum image_end how, int status);
 /* Leaves everything that still runs. */
 void collector_detach(struct collector *collector);
+/* Has a snapshot taken of every process that runs; `why` is told of it. Returns at once. */
+void collector_snapshot(struct collector *collector, const char *why);
+/* Recording has ended before the programs have (--for, --until): everything that still ran was left,
+ * and who comes now is not recorded. NULL: it has not; else how, "after 30 s (--for)". */
+const char *collector_over(const struct collector *collector);
 
 /* What has come out so far. */
 size_t collector_result_count(const struct collector *collector);

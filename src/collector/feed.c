@@ -40,11 +40,52 @@ void feed_thread_stack(struct feed *feed, uint32_t tid, uint64_t deepest_bytes,
                    TRACE_THREAD_STACK, {tid, deepest_bytes, touched_bytes, node}, ""});
 }
 
-void feed_runs(struct feed *feed, const struct replay_run *runs, size_t count, const void *records)
+static void pass(struct feed *feed, const struct replay_run *runs, size_t count,
+                 const void *records)
 {
     replay_runs(feed->replay, runs, count, records);
     if (feed->tracer)
         tracer_runs(feed->tracer, runs, count, records);
+}
+
+/* A stretch of one thread, which a mark may cut into what is recorded and what is not. The mark that
+ * begins the recording is in it, and so is the one that ends it: it passes through the open gate. */
+static void pass_gated(struct feed *feed, struct replay_run run, const char *records)
+{
+    enum { MARK_BYTES = 16 };
+    struct gate *gate = feed->gate;
+    while (run.bytes && gate->state != GATE_SHUT) {
+        const char *mark;
+        uint64_t ticks;
+        struct replay_run part = {run.thread, gate_scan(gate, records, run.bytes, &mark, &ticks)};
+        struct replay_run alone = {run.thread, MARK_BYTES};
+        if (part.bytes)
+            pass(feed, &part, 1, records);
+        if (mark) {
+            bool begins = gate->state == GATE_BEFORE;
+            if (begins)
+                gate_turn(gate, mark, ticks);
+            pass(feed, &alone, 1, records + part.bytes);
+            if (!begins)
+                gate_turn(gate, mark, ticks);
+            part.bytes += MARK_BYTES;
+        }
+        records += part.bytes;
+        run.bytes -= part.bytes;
+    }
+}
+
+void feed_runs(struct feed *feed, const struct replay_run *runs, size_t count, const void *records)
+{
+    const char *at = records;
+    if (!gate_watches(feed->gate)) {
+        pass(feed, runs, count, records);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        pass_gated(feed, runs[i], at);
+        at += runs[i].bytes;
+    }
 }
 
 void feed_lost(struct feed *feed, uint64_t events)

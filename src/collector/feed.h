@@ -8,6 +8,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include "collector/window.h"
 #include "replay/replay.h"
 
 struct tracer;
@@ -15,6 +16,7 @@ struct tracer;
 struct feed {
     struct replay *replay;
     struct tracer *tracer; /* NULL: no trace is wanted */
+    struct gate *gate;     /* NULL: all that comes is recorded */
 };
 
 /* As their namesakes in replay.h. */

@@ -24,7 +24,10 @@
 #include "collector/looks.h"
 #include "collector/merge.h"
 #include "collector/output_name.h"
+#include "collector/snapshots.h"
+#include "collector/thrift.h"
 #include "collector/tracer.h"
+#include "collector/triggers.h"
 #include "collector/view.h"
 #include "process/process.h"
 #include "profile/profile.h"
@@ -46,12 +49,15 @@ struct image {
     int socket;
     pid_t pid, parent;
     bool first;
+    bool late;       /* it ran before we came, … */
+    uint64_t age_ns; /* … so long; 0: not known */
     char *program, *executable, *command, *directory, *path, *trace_path;
     struct launcher launcher;
     char *boot; /* NULL: not known */
     bool uses_mpi;
     pthread_t thread;
     _Atomic bool ready, ended, done; /* ready: `view` may be used by others */
+    _Atomic bool left; /* the recorder has left it */
     enum image_end how;
     int status;
     struct image_result result;
@@ -60,6 +66,7 @@ struct image {
     struct view view;
     struct origins origins; /* of the view */
     struct feed feed;
+    struct gate gate;
     struct merge *merge;
     struct writer *writer;
     struct clock_reading start;
@@ -73,7 +80,18 @@ struct image {
     size_t marks_in_trace;   /* that the trace's facts tell of; and names */
     uint32_t names_in_trace;
     uint32_t answered;    /* requests */
+    char *begun_on, *ended_on; /* marks that did; NULL */
+    uint64_t begun_ns;         /* after the program's start */
+    struct replay_counters before; /* what was alive then */
     struct image_entry entry; /* with a directory of jobs */
+    struct snapshots snapshots;
+    struct triggers *triggers; /* NULL: none are wanted */
+    struct thrift thrift;
+    struct strbuf sample_changes; /* as the profile tells them */
+    clockid_t program_clock;
+    uint64_t replay_ns; /* processor time of passes that moved something */
+    _Atomic uint64_t flush_cpu_ns; /* of the last one */
+    uint64_t resident_bytes;   /* the program's, when it was last read; UINT64_MAX: it was not */
 
     /* a flush under way, on a thread of its own */
     pthread_t flusher;
@@ -85,6 +103,10 @@ struct image {
     struct sighting *sightings;
     int flush_status;
     char *flush_error;
+    /* that is written as a file of its own afterwards; `why` "": none */
+    struct snapshot_request request;
+    char *request_path, *request_error;
+    uint64_t request_ns; /* since the start */
 };
 
 static void fail(struct image *image, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -137,6 +159,14 @@ static char *program_name(const struct image *image)
     return strdup(*image->executable ? base_name(image->executable) : "unknown");
 }
 
+static uint64_t age_of(const struct image *image)
+{
+    uint64_t began_ns;
+    if (process_start_time(image->pid, &began_ns) < 0)
+        return 0;
+    return (uint64_t)image->start_unix_ns > began_ns ? (uint64_t)image->start_unix_ns - began_ns : 0;
+}
+
 static void describe(struct image *image)
 {
     image->executable = ask(process_executable, image->pid);
@@ -144,6 +174,7 @@ static void describe(struct image *image)
     image->directory = ask(process_directory, image->pid);
     image->program = program_name(image);
     image->start_unix_ns = unix_ns();
+    image->age_ns = image->late ? age_of(image) : 0;
     process_boot_id(&image->boot);
     job_place_identify(&image->launcher, image->pid);
     if (image->options.job)
@@ -201,6 +232,20 @@ static void tell_rank(struct image *image, take_fact *take)
         take(image, PROFILE_META_NODE, NULL, launcher->node);
 }
 
+/* What has become of --budget-cpu so far. */
+static void tell_budget(struct image *image, take_fact *take)
+{
+    const struct thrift_reading *last =
+        image->thrift.count ? &image->thrift.readings[image->thrift.count - 1] : NULL;
+    if (image->sample_changes.length) {
+        take(image, PROFILE_META_SAMPLE, NULL, WIRE_LEVEL_UNIT);
+        take(image, PROFILE_META_SAMPLE_CHANGES, image->sample_changes.data, 0);
+    }
+    if (last)
+        take(image, PROFILE_META_BUDGET_COST, NULL,
+             (int64_t)(last->recorder_ns + last->replay_ns));
+}
+
 static void tell_description(struct image *image, take_fact *take)
 {
     struct utsname machine;
@@ -218,7 +263,13 @@ static void tell_description(struct image *image, take_fact *take)
     take(image, "started_by", image->parent ? "fork" : "exec", 0);
     take(image, "start_unix_ns", NULL, image->start_unix_ns);
     tell_rank(image, take);
+    if (image->late)
+        take(image, PROFILE_META_ATTACHED, NULL, (int64_t)image->age_ns);
     take(image, "on_full", image->options.drop ? "drop" : "wait", 0);
+    if (image->options.budget_millionths) {
+        take(image, PROFILE_META_BUDGET, NULL, image->options.budget_millionths);
+        tell_budget(image, take);
+    }
     if (image->options.sample_bytes)
         take(image, PROFILE_META_SAMPLE, NULL, (int64_t)image->options.sample_bytes);
     if (image->pages) {
@@ -231,10 +282,39 @@ static void tell_description(struct image *image, take_fact *take)
         take(image, PROFILE_META_TIMED, NULL, 1);
 }
 
+/* Of --start-on, --until and --for. */
+static void tell_window(struct image *image, take_fact *take)
+{
+    struct window *window = image->options.window;
+    struct strbuf why = STRBUF_INIT;
+    if (image->begun_on) {
+        take(image, PROFILE_META_BEGUN_ON, image->begun_on, 0);
+        take(image, PROFILE_META_BEGUN_NS, NULL, (int64_t)image->begun_ns);
+        take(image, PROFILE_META_BEFORE_BLOCKS, NULL, (int64_t)image->before.live_count);
+        take(image, PROFILE_META_BEFORE_BYTES, NULL, (int64_t)image->before.current_bytes);
+    }
+    if (image->gate.state == GATE_BEFORE)
+        take(image, PROFILE_META_NEVER_BEGUN, window->start_on, 0);
+    if (image->ended_on)
+        strbuf_addf(&why, "at mark '%s' (--until)", image->ended_on);
+    else if (image->how == IMAGE_END_DETACHED && window && window->end == WINDOW_UNTIL)
+        strbuf_add_string(&why, "at a mark of another process (--until)");
+    else if (image->how == IMAGE_END_DETACHED && window && window->end == WINDOW_FOR)
+        strbuf_addf(&why, "after %s (--for)", human_duration(window->for_ns).text);
+    if (why.length)
+        take(image, PROFILE_META_ENDED_ON, why.data, 0);
+    strbuf_release(&why);
+}
+
 struct ending {
     enum image_end how;
     int status;
 };
+
+static bool has_left(const struct image *image)
+{
+    return atomic_load(&image->view.header->end_kind) == WIRE_END_LEFT;
+}
 
 /* What nobody saw the program itself may have said. */
 static struct ending ending_of(const struct image *image)
@@ -246,6 +326,8 @@ static struct ending ending_of(const struct image *image)
         ending.how = IMAGE_END_EXIT;
         ending.status = atomic_load(&header->end_status) & 0xff;
     }
+    if (header && ending.how == IMAGE_END_UNKNOWN && has_left(image))
+        ending.how = IMAGE_END_DETACHED;
     return ending;
 }
 
@@ -260,6 +342,9 @@ static void tell_end(struct image *image, take_fact *take)
 {
     struct ending ending = ending_of(image);
     take(image, PROFILE_META_END, end_names[ending.how], 0);
+    tell_window(image, take);
+    if (image->options.budget_millionths)
+        tell_budget(image, take);
     if (has_status(ending))
         take(image, PROFILE_META_END_STATUS, NULL, ending.status);
     if (image->looks && looks_complaint(image->looks))
@@ -324,12 +409,33 @@ static bool writer_is_ready(struct image *image, bool patient)
     return true;
 }
 
+/* What was just committed, as a snapshot. */
+static void write_requested(struct image *image)
+{
+    int status = image->flush_status;
+    if (status == 0)
+        status = snapshots_write(&image->snapshots, image->writer, image->path, &image->request,
+                                 &image->request_path);
+    if (status < 0)
+        image->request_error = strdup(profile_error());
+}
+
+static uint64_t thread_cpu_ns(void)
+{
+    struct timespec spent;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &spent);
+    return (uint64_t)spent.tv_sec * 1000000000u + (uint64_t)spent.tv_nsec;
+}
+
 static void *flush_thread(void *context)
 {
     struct image *image = context;
     image->flush_status = writer_write(image->writer, &image->origins, &image->snapshot);
     if (image->flush_status < 0)
         image->flush_error = strdup(profile_error()); /* which is this thread's */
+    if (*image->request.why)
+        write_requested(image);
+    atomic_store(&image->flush_cpu_ns, thread_cpu_ns());
     atomic_store(&image->flushed, true);
     return NULL;
 }
@@ -346,17 +452,64 @@ static void release_snapshot(struct image *image)
     image->taken_count = 0;
 }
 
+/* The final profile lists them. */
+static void tell_snapshot(struct image *image)
+{
+    struct strbuf line = STRBUF_INIT;
+    char key[40];
+    snprintf(key, sizeof key, PROFILE_META_SNAPSHOT_OF "%zu", image->snapshots.written);
+    strbuf_addf(&line, "%llu\t%s\t%s", (unsigned long long)image->request_ns,
+                image->request.why, base_name(image->request_path));
+    writer_fact(image->writer, key, line.data);
+    writer_fact_number(image->writer, PROFILE_META_SNAPSHOTS, (int64_t)image->snapshots.written);
+    strbuf_release(&line);
+}
+
+/* It is no fault of the profile's. */
+static void tell_no_snapshot(struct image *image)
+{
+    if (!image->request_error)
+        image->request_error = strdup(strerror(ENOMEM));
+    fprintf(stderr, "tidemark: %s\n", image->request_error);
+    writer_fact(image->writer, PROFILE_META_SNAPSHOT_ERROR, image->request_error);
+}
+
+static void end_request(struct image *image)
+{
+    if (image->request_path)
+        tell_snapshot(image);
+    else
+        tell_no_snapshot(image);
+    snapshot_answer(&image->request, image->request_path, image->request_error);
+    free(image->request_path);
+    free(image->request_error);
+    image->request_path = image->request_error = NULL;
+    *image->request.why = 0;
+}
+
+/* Where there is a budget, writing may have its share of it. */
+static void delay_flush(struct image *image)
+{
+    uint64_t due_ns = clock_read().ns +
+                      thrift_pause_ns(&image->thrift, atomic_load(&image->flush_cpu_ns));
+    if (image->thrift.millionths && due_ns > image->next_flush_ns)
+        image->next_flush_ns = due_ns;
+}
+
 static void flush_collect(struct image *image)
 {
     if (!image->flushing)
         return;
     pthread_join(image->flusher, NULL);
+    delay_flush(image);
     release_snapshot(image);
     image->flushing = false;
     if (image->flush_status < 0)
         fail(image, "%s", image->flush_error ? image->flush_error : strerror(-image->flush_status));
     free(image->flush_error);
     image->flush_error = NULL;
+    if (*image->request.why)
+        end_request(image);
 }
 
 /* What was seen of the process since the last snapshot, for the one that is being written. */
@@ -440,7 +593,7 @@ static int take_snapshot(struct image *image)
     struct clock_reading now = clock_read();
     struct snapshot_moment moment = {
         .scale = {image->start.ticks, clock_tick_ns(image->start, now)},
-        .now_ticks = now.ticks,
+        .now_ticks = image->gate.state == GATE_SHUT ? image->gate.ticks : now.ticks,
         .damaged_rings = merge_damaged_rings(image->merge)};
     uint64_t wait_ticks, lost_events;
     view_refresh(&image->view); /* what was replayed has its nodes in chunks that may be new */
@@ -466,6 +619,7 @@ static void flush_begin(struct image *image)
     if (!writer_is_ready(image, true) || take_snapshot(image) < 0)
         return;
     atomic_store(&image->flushed, false);
+    image->request_ns = image->snapshot.duration_ns;
     image->flushing = pthread_create(&image->flusher, NULL, flush_thread, image) == 0;
     if (!image->flushing)
         release_snapshot(image);
@@ -530,10 +684,63 @@ static void finish_trace(struct image *image, struct tracer *tracer, bool has_pr
 
 /* ---- /proc ---- */
 
+static void see_triggers(struct image *image, uint64_t now_ns)
+{
+    struct replay_counters counters = {0};
+    const struct trigger *trigger;
+    replay_counters(image->feed.replay, 0, &counters);
+    struct trigger_levels levels = {image->resident_bytes, counters.current_bytes,
+                                    counters.total_bytes};
+    while ((trigger = triggers_see(image->triggers, &levels, now_ns))) {
+        struct snapshot_request request = {.answer = -1, .urgent = trigger->kind == TRIGGER_OOM};
+        char name[64];
+        trigger_name(trigger, name);
+        snprintf(request.why, sizeof request.why, "%s", name);
+        snapshots_ask(&image->snapshots, &request);
+    }
+}
+
+/* ---- What it costs ---- */
+
+static uint64_t program_cpu_ns(const struct image *image)
+{
+    struct timespec spent;
+    if (clock_gettime(image->program_clock, &spent) < 0)
+        return 0;
+    return (uint64_t)spent.tv_sec * 1000000000u + (uint64_t)spent.tv_nsec;
+}
+
+static void sample_more_coarsely(struct image *image, uint64_t now_ns)
+{
+    uint64_t bytes = wire_level_bytes(image->thrift.level);
+    atomic_store(&image->view.header->sample_level, image->thrift.level);
+    strbuf_addf(&image->sample_changes, "%s%llu %llu", image->sample_changes.length ? "\n" : "",
+                (unsigned long long)(now_ns > image->start.ns ? now_ns - image->start.ns : 0),
+                (unsigned long long)bytes);
+    if (image->looks)
+        looks_lose(image->looks,
+                   "recording was over its budget (--budget-cpu) and went on by samples: what of the "
+                   "heap's pages belongs to live blocks cannot be told");
+    if (image->writer)
+        tell_budget(image, fact_for_profile);
+}
+
+static void see_budget(struct image *image, uint64_t now_ns)
+{
+    struct clock_scale scale = {image->start.ticks, clock_tick_ns(image->start, clock_read())};
+    struct thrift_reading reading = {
+        .now_ns = now_ns,
+        .recorder_ns = clock_span_ns(scale, merge_cost_ticks(image->merge)),
+        .replay_ns = image->replay_ns,
+        .program_ns = program_cpu_ns(image)};
+    if (thrift_see(&image->thrift, &reading))
+        sample_more_coarsely(image, now_ns);
+}
+
 static void sample_memory(struct image *image, uint64_t now_ns)
 {
     struct process_memory sample;
-    if (now_ns < image->next_sample_ns)
+    if (now_ns < image->next_sample_ns || image->gate.state == GATE_SHUT)
         return;
     if (process_meter_read(&image->meter, &sample) == 0) {
         struct wire_header *header = image->view.header;
@@ -546,14 +753,24 @@ static void sample_memory(struct image *image, uint64_t now_ns)
             &image->feed, ticks_now(),
             sample.resident_bytes > tool ? sample.resident_bytes - tool : 0,
             sample.virtual_bytes > tool_virtual ? sample.virtual_bytes - tool_virtual : 0, tool);
-        if (image->looks && !image->looked)
+        image->resident_bytes =
+            sample.resident_bytes > tool ? sample.resident_bytes - tool : 0;
+        if (image->looks && !image->looked && !image->thrift.millionths)
             looks_see(image->looks, sample.resident_bytes, now_ns);
     }
+    if (image->thrift.millionths)
+        see_budget(image, now_ns);
+    if (image->triggers)
+        see_triggers(image, now_ns);
     /* 1 ms at first, then a thousandth of the run so far, at most ten times a second. */
     uint64_t age = now_ns - image->start.ns;
     image->sample_interval_ns = age / 1000 < 1000000     ? 1000000
                                 : age / 1000 > 100000000 ? 100000000
                                                          : age / 1000;
+    if (image->thrift.millionths)
+        image->sample_interval_ns = 100000000;
+    if (image->triggers && image->sample_interval_ns > triggers_patience_ns(image->triggers))
+        image->sample_interval_ns = triggers_patience_ns(image->triggers);
     image->next_sample_ns = now_ns + image->sample_interval_ns;
 }
 
@@ -572,7 +789,7 @@ static void sleep_until_asked(struct image *image, uint64_t ns, bool asked)
     struct timespec patience = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
     atomic_store(&header->asleep, 1);
     if (!atomic_load(&image->ended) && !(asked && merge_is_asked(image->merge)) &&
-        !is_asked(image))
+        !is_asked(image) && !atomic_load(&image->snapshots.any))
         syscall(SYS_futex, &header->asleep, FUTEX_WAIT, 1, &patience, NULL, 0);
     atomic_store(&header->asleep, 0);
 }
@@ -586,7 +803,7 @@ static bool has_joined(const struct image *image)
 
 static void flush_if_due(struct image *image, uint64_t now_ns)
 {
-    if (!has_joined(image))
+    if (!has_joined(image) || image->gate.state == GATE_BEFORE)
         return;
     if (image->flushing && atomic_load(&image->flushed))
         flush_collect(image);
@@ -649,6 +866,8 @@ static void answer_counters(struct image *image, uint32_t asker)
 /* The look, and the profile as it is now. */
 static void answer_snapshot(struct image *image)
 {
+    if (image->gate.state == GATE_BEFORE)
+        return; /* nothing is recorded yet */
     if (image->looks && !image->looked)
         looks_mark(image->looks, clock_read().ns);
     flush_collect(image);
@@ -681,21 +900,65 @@ static void answer(struct image *image)
     syscall(SYS_futex, &header->answered, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 }
 
+/* ---- Snapshots ---- */
+
+static const char *begin_snapshot(struct image *image)
+{
+    if (!has_joined(image) || image->gate.state == GATE_BEFORE)
+        return "nothing of the process is recorded yet";
+    replay_until_now(image);
+    if (image->triggers)
+        see_triggers(image, clock_read().ns);
+    if (image->looks && !image->looked && !image->request.urgent)
+        looks_mark(image->looks, clock_read().ns);
+    flush_begin(image);
+    image->next_flush_ns = clock_read().ns + FLUSH_NS;
+    return image->flushing ? NULL : "its profile cannot be written";
+}
+
+/* The program does not wait for it, nor, while the file is written, does the merge. */
+static void begin_snapshot_if_asked(struct image *image)
+{
+    if (image->flushing && atomic_load(&image->flushed))
+        flush_collect(image);
+    if (image->flushing || !snapshots_take(&image->snapshots, &image->request))
+        return;
+    const char *why_not = begin_snapshot(image);
+    if (!why_not)
+        return;
+    snapshot_answer(&image->request, NULL, why_not);
+    *image->request.why = 0;
+}
+
 static bool is_leaving(const struct image *image)
 {
     return atomic_load(&image->view.header->exit_waiting);
+}
+
+/* What following the events costs is limited; what looking for some costs does not depend on them. */
+static size_t pass(struct image *image)
+{
+    if (!image->thrift.millionths)
+        return merge_pass(image->merge, false);
+    uint64_t since_ns = thread_cpu_ns();
+    size_t bytes = merge_pass(image->merge, false);
+    if (bytes)
+        image->replay_ns += thread_cpu_ns() - since_ns;
+    return bytes;
 }
 
 static void drain(struct image *image)
 {
     uint64_t sleep_ns = SLEEP_MIN_NS;
     /* A program that waits in its exit for its profile makes no more events. */
-    while (!atomic_load(&image->ended) && !(is_leaving(image) && image->options.exit_waits)) {
+    while (!atomic_load(&image->ended) && !has_left(image) &&
+           !(is_leaving(image) && image->options.exit_waits)) {
         if (is_leaving(image))
             look_last(image);
         if (is_asked(image))
             answer(image);
-        size_t bytes = merge_pass(image->merge, false);
+        begin_snapshot_if_asked(image);
+        size_t bytes = pass(image);
         uint64_t now_ns = clock_read().ns;
         sample_memory(image, now_ns);
         flush_if_due(image, now_ns);
@@ -749,7 +1012,7 @@ static void forget_events(struct image *image)
     tracer_free(image->feed.tracer);
     replay_free(image->feed.replay);
     image->merge = NULL;
-    image->feed = (struct feed){NULL, NULL};
+    image->feed = (struct feed){.replay = NULL};
 }
 
 static void write_last(struct image *image)
@@ -835,7 +1098,8 @@ static int open_view(struct image *image)
     options->stacks = (uint32_t)image->options.stacks;
     options->max_depth = image->options.max_depth;
     options->exit_wait_ms = image->options.exit_wait_ms;
-    options->sample_bytes = image->options.sample_bytes;
+    options->sample_bytes =
+        image->options.budget_millionths ? WIRE_SAMPLE_ADAPTS : image->options.sample_bytes;
     int status = view_open(&image->view, options);
     free(options);
     return status;
@@ -850,6 +1114,9 @@ static const char *unknown_blocks(const struct image *image)
     if (image->pages)
         return "recorded with --events=pages: what of the heap's pages belongs to live blocks cannot "
                "be told when most of them are not known";
+    if (image->late)
+        return "recorded from an attachment on: which of the heap's pages belong to blocks from before "
+               "is not known";
     return image->parent ? "the process was forked: which of the heap's pages belong to blocks that "
                            "it inherited is not known"
                          : NULL;
@@ -865,8 +1132,74 @@ static void begin_replay(struct image *image, double tick_ns)
     replay_sample(replay, image->options.sample_bytes);
     if (image->pages)
         replay_pages(replay);
+    if (image->options.budget_millionths)
+        replay_adapt(replay);
+    else
+        replay_sample(replay, image->options.sample_bytes);
     if (image->options.trace && take_place(image))
         begin_trace(image, tick_ns);
+}
+
+static struct looks *new_looks(struct image *image)
+{
+    return looks_new(image->pid, image->start.ns, unknown_blocks(image), &image->view,
+                     &image->feed);
+}
+
+/* ---- The window that is recorded ---- */
+
+static const char *name_of(void *context, uint32_t number)
+{
+    struct image *image = context;
+    if (number >= image->next_name) {
+        view_refresh(&image->view);
+        view_names(&image->view, &image->next_name, take_name, image);
+    }
+    return replay_name_of(image->feed.replay, number);
+}
+
+/* What was followed until now becomes what was there before. */
+static void begin_window(struct image *image, const char *mark, uint64_t ticks)
+{
+    double tick_ns = clock_tick_ns(image->start, clock_read());
+    struct clock_scale scale = {image->start.ticks, tick_ns};
+    image->begun_ns = clock_moment_ns(scale, ticks);
+    image->begun_on = strdup(mark);
+    replay_counters(image->feed.replay, 0, &image->before);
+    replay_restart(image->feed.replay, ticks, tick_ns);
+    image->start.ticks = ticks;
+    image->start.ns += image->begun_ns;
+    image->start_unix_ns += (int64_t)image->begun_ns;
+    image->next_flush_ns = image->start.ns + FLUSH_NS;
+    if (image->looks) {
+        looks_free(image->looks);
+        image->looks = new_looks(image);
+    }
+    window_begin(image->options.window, image->start.ns);
+}
+
+static void window_changed(void *context, const char *mark, uint64_t ticks)
+{
+    struct image *image = context;
+    if (image->gate.state == GATE_OPEN) {
+        begin_window(image, mark, ticks);
+        return;
+    }
+    image->ended_on = strdup(mark);
+    atomic_store(&image->view.header->stop, 1); /* nobody answers its questions any more */
+    window_end(image->options.window, WINDOW_UNTIL);
+}
+
+static void prepare_window(struct image *image)
+{
+    struct window *window = image->options.window;
+    gate_init(&image->gate, window);
+    image->gate.name_of = name_of;
+    image->gate.changed = window_changed;
+    image->gate.context = image;
+    image->feed.gate = &image->gate;
+    if (window && image->gate.state == GATE_OPEN)
+        window_begin(window, image->start.ns);
 }
 
 static void say_not_recorded(struct image *image, int error)
@@ -895,8 +1228,13 @@ static bool begin(struct image *image)
         begin_replay(image, clock_tick_ns(image->start, image->start));
     image->merge = image->feed.replay ? merge_new(&image->view, &image->feed) : NULL;
     if (image->merge && image->options.looks)
-        image->looks = looks_new(image->pid, image->start.ns, unknown_blocks(image), &image->view,
-                                 &image->feed);
+        image->looks = new_looks(image);
+    prepare_window(image);
+    thrift_init(&image->thrift, image->options.budget_millionths);
+    clock_getcpuclockid(image->pid, &image->program_clock);
+    image->triggers =
+        triggers_new(image->options.triggers, image->options.trigger_count, image->pid);
+    image->resident_bytes = UINT64_MAX;
     process_meter_open(&image->meter, image->pid);
     image->sample_interval_ns = 1000000;
     image->next_name = 1;
@@ -913,6 +1251,7 @@ static void *image_thread(void *context)
     if (begin(image)) {
         atomic_store(&image->ready, true);
         drain(image);
+        atomic_store(&image->left, has_left(image));
         complete(image);
         end_entry(image);
         tell_session(image, WIRE_SESSION_SAFE);
@@ -930,6 +1269,9 @@ static void *image_thread(void *context)
 
 static void image_free(struct image *image)
 {
+    snapshots_release(&image->snapshots);
+    triggers_free(image->triggers);
+    strbuf_release(&image->sample_changes);
     image_entry_release(&image->entry);
     free(image->boot);
     free(image->executable);
@@ -937,6 +1279,8 @@ static void image_free(struct image *image)
     free(image->directory);
     free(image->path);
     free(image->trace_path);
+    free(image->begun_on);
+    free(image->ended_on);
     free(image->program);
     free(image);
 }
@@ -950,7 +1294,7 @@ static void expect_pages(struct image *image)
 }
 
 struct image *image_start(const struct collector_options *options, int socket, pid_t pid,
-                          pid_t parent, bool pages, bool first)
+                          pid_t parent, bool pages, bool first, bool late)
 {
     struct image *image = calloc(1, sizeof *image);
     if (!image) {
@@ -964,7 +1308,10 @@ struct image *image_start(const struct collector_options *options, int socket, p
     image->pid = pid;
     image->parent = parent;
     image->first = first;
+    image->late = late;
     image->view.fd = -1;
+    snapshots_init(&image->snapshots);
+    image->sample_changes = STRBUF_INIT;
     image->origins = view_origins(&image->view);
     describe(image);
     int error = pthread_create(&image->thread, NULL, image_thread, image);
@@ -981,6 +1328,13 @@ pid_t image_pid(const struct image *image)
     return image->pid;
 }
 
+static void wake(struct image *image)
+{
+    struct wire_header *header = image->view.header;
+    atomic_store(&header->asleep, 0);
+    syscall(SYS_futex, &header->asleep, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
 void image_end(struct image *image, enum image_end how, int status)
 {
     if (atomic_load(&image->ended))
@@ -990,11 +1344,23 @@ void image_end(struct image *image, enum image_end how, int status)
     atomic_store(&image->ended, true);
     if (!atomic_load(&image->ready))
         return; /* not asleep yet, or no more */
-    struct wire_header *header = image->view.header;
     if (how == IMAGE_END_DETACHED)
-        atomic_store(&header->stop, 1);
-    atomic_store(&header->asleep, 0);
-    syscall(SYS_futex, &header->asleep, FUTEX_WAKE, 1, NULL, NULL, 0);
+        atomic_store(&image->view.header->stop, 1);
+    wake(image);
+}
+
+void image_snapshot(struct image *image, const char *why, int answer)
+{
+    struct snapshot_request request = {.answer = answer};
+    snprintf(request.why, sizeof request.why, "%s", *why ? why : "asked for");
+    snapshots_ask(&image->snapshots, &request);
+    if (atomic_load(&image->ready))
+        wake(image);
+}
+
+bool image_has_left(const struct image *image)
+{
+    return atomic_load(&image->left);
 }
 
 bool image_is_done(const struct image *image)

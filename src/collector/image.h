@@ -21,14 +21,18 @@ enum image_end {
 
 /* Begins to record the process at the other end of `socket` (taken over) and answers its hello.
  * `parent` is the pid of the process that it was forked from, 0 if it was executed. `pages`: what it
- * records are pages (wire.h). `first`: the
- * program that was asked for. NULL, with a sentence on stderr, if it cannot be. */
+ * records are pages (wire.h). `first`: the program that was asked for. `late`: it ran before, and what it
+ * allocated until now nobody knows. NULL, with a sentence on stderr, if it cannot be. */
 struct image *image_start(const struct collector_options *options, int socket, pid_t pid,
-                          pid_t parent, bool pages, bool first);
+                          pid_t parent, bool pages, bool first, bool late);
 pid_t image_pid(const struct image *image);
 
 /* It has ended (or we leave): reads what is left, completes the profile. Returns at once. */
 void image_end(struct image *image, enum image_end how, int status);
+/* Asks for a snapshot: a profile of this moment, NAME.snap-N.tmk beside its own. `why` is copied.
+ * `answer`: -1, or a socket (taken over) that is told what came of it as wire.h says. Returns at once. By
+ * the thread that calls image_end(). */
+void image_snapshot(struct image *image, const char *why, int answer);
 /* Waits for that. The image is no more afterwards but for what is copied to `result`. */
 struct image_result {
     pid_t pid;
@@ -44,5 +48,7 @@ struct image_result {
 };
 void image_join(struct image *image, struct image_result *result);
 bool image_is_done(const struct image *image);
+/* The recorder has left the process, which runs on: an end that nobody outside sees. */
+bool image_has_left(const struct image *image);
 
 #endif

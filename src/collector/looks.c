@@ -83,6 +83,12 @@ struct looks *looks_new(pid_t pid, uint64_t start_ns, const char *no_ledger, str
     return looks;
 }
 
+void looks_lose(struct looks *looks, const char *no_ledger)
+{
+    looks->knows_all = false;
+    complain(looks, no_ledger);
+}
+
 /* ---- What a look is given ------------------------------------------------------------------ */
 
 static void copy_block(void *context, const struct replay_block *block)

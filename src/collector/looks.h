@@ -37,6 +37,9 @@ void looks_mark(struct looks *looks, uint64_t now_ns);
 /* The last one, at a process that waits or that we are about to leave; returns when it is over. */
 void looks_finish(struct looks *looks, uint64_t now_ns);
 
+/* From now on the replay does not know every block: no ledger any more, as with `no_ledger` above. */
+void looks_lose(struct looks *looks, const char *no_ledger);
+
 /* What of the resident set is the tool's own, as far as the last look could tell; before the first:
  * all that the recorder has mapped. */
 uint64_t looks_tool_bytes(const struct looks *looks);

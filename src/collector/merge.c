@@ -39,6 +39,8 @@ struct merge {
     uint32_t heap_count;
     uint64_t reached; /* the watermark of the last pass */
     uint64_t damaged_rings;
+    uint64_t cost_ticks; /* what the rings have told of it; */
+    uint32_t cost_seen;  /* their sum then, modulo 2^32 */
     bool crowded; /* a ring was more than half full in the last pass */
     struct batch *batch;
 };
@@ -388,6 +390,16 @@ void merge_tell_waits(struct merge *merge, uint64_t *waits, uint64_t *wait_ticks
         *wait_ticks += atomic_load_explicit(&ring->wait_ticks, memory_order_relaxed);
         *lost_events += atomic_load_explicit(&ring->lost_events, memory_order_relaxed);
     }
+}
+
+uint64_t merge_cost_ticks(struct merge *merge)
+{
+    uint32_t sum = 0;
+    for (uint32_t i = 0; i < merge->cursor_count; i++)
+        sum += atomic_load_explicit(&merge->cursors[i].ring->cost, memory_order_relaxed);
+    merge->cost_ticks += (uint64_t)(sum - merge->cost_seen) << 10;
+    merge->cost_seen = sum;
+    return merge->cost_ticks;
 }
 
 void merge_tell_stacks(struct merge *merge)

@@ -27,6 +27,9 @@ uint64_t merge_reached(const struct merge *merge);
  * anybody asleep to be woken. */
 bool merge_is_asked(const struct merge *merge);
 
+/* What the threads say that recording has cost them, in ticks; only grows. */
+uint64_t merge_cost_ticks(struct merge *merge);
+
 /* Rings whose contents made no sense and were given up. */
 uint64_t merge_damaged_rings(const struct merge *merge);
 /* Tells the replay how deep the stacks of threads are that still run. */

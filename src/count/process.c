@@ -141,7 +141,7 @@ static void forked(void)
 
 static const char *variable(const char *name, char *copy, size_t bytes)
 {
-    const char *value = getenv(name);
+    const char *value = secure_getenv(name); /* a setuid program writes where we say */
     if (!value || !*value || strlen(value) >= bytes)
         return NULL;
     strcpy(copy, value); /* the program may change its environment */
@@ -171,7 +171,7 @@ static int line_descriptor(void)
 __attribute__((constructor)) static void begin(void)
 {
     int saved_errno = errno;
-    const char *peak = getenv(COUNT_PEAK_VARIABLE);
+    const char *peak = secure_getenv(COUNT_PEAK_VARIABLE);
     /* A program that can ask for its peak wants it to the byte. */
     count_exact = (peak && strcmp(peak, "exact") == 0) || tidemark_read_counters;
     directory = variable(COUNT_DIRECTORY_VARIABLE, directory_text, sizeof directory_text);

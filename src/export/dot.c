@@ -124,13 +124,27 @@ static void add_paths(struct dot *dot)
 
 /* ---- Writing ------------------------------------------------------------------------------- */
 
-static void add_quoted(struct strbuf *out, const char *text)
+/* Graphviz takes strings up to 16 KiB; nobody reads one of 4. */
+enum { MOST_QUOTED_BYTES = 4096 };
+
+static void add_quoted(struct strbuf *out, const char *name)
 {
-    for (; *text; text++) {
+    struct strbuf plain = STRBUF_INIT;
+    export_add_plain(&plain, name, NULL, 0);
+    if (plain.length > MOST_QUOTED_BYTES) {
+        size_t kept = MOST_QUOTED_BYTES;
+        while (((unsigned char)plain.data[kept] & 0xc0) == 0x80)
+            kept--;
+        plain.data[kept] = '\0';
+    }
+    for (const char *text = plain.data; *text; text++) {
         if (*text == '"' || *text == '\\')
             strbuf_add_char(out, '\\');
-        strbuf_add_char(out, (unsigned char)*text < ' ' ? ' ' : *text);
+        strbuf_add_char(out, *text);
     }
+    if (plain.length > MOST_QUOTED_BYTES)
+        strbuf_add_string(out, "…");
+    strbuf_release(&plain);
 }
 
 static void add_figure(struct strbuf *out, const struct dot *dot, uint64_t value)

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/text.h"
 #include "present/facts.h"
 #include "present/names.h"
 #include "views/functions.h"
@@ -112,12 +113,19 @@ void export_add_file(struct strbuf *out, const struct exporting *exporting, cons
 
 void export_add_plain(struct strbuf *out, const char *text, const char *reserved, char instead)
 {
-    for (; *text; text++) {
-        unsigned char c = (unsigned char)*text;
-        if (c < ' ' || c == 0x7f)
+    for (size_t left = strlen(text), length; left; text += length, left -= length) {
+        uint32_t code_point;
+        length = text_decode(text, left, &code_point);
+        if (!length) {
+            strbuf_add_string(out, "\xef\xbf\xbd"); /* U+FFFD: there was something */
+            length = 1;
+        } else if (text_drives_terminal(code_point)) {
             strbuf_add_char(out, ' ');
-        else
-            strbuf_add_char(out, reserved && strchr(reserved, c) ? instead : *text);
+        } else if (length == 1 && reserved && strchr(reserved, *text)) {
+            strbuf_add_char(out, instead);
+        } else {
+            strbuf_add(out, text, length);
+        }
     }
 }
 

@@ -68,8 +68,8 @@ void export_stack_release(struct export_stack *stack);
 /* Adds the file as --source-path maps it; nothing where none is known. */
 void export_add_file(struct strbuf *out, const struct exporting *exporting, const char *file);
 
-/* The name of a frame on a line of text: control characters are spaces, and `reserved` (NULL: none)
- * become `instead`. */
+/* The name of a frame on a line of text: what could drive a terminal is a space, what is not UTF-8 is
+ * U+FFFD, and `reserved` (ASCII; NULL: none) become `instead`. */
 void export_add_line_name(struct strbuf *out, const struct profile *profile, struct frame frame,
                           const char *reserved, char instead);
 /* Any text likewise. */

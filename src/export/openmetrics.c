@@ -16,16 +16,16 @@ struct openmetrics {
 
 static void add_label(struct strbuf *out, const char *name, const char *value)
 {
+    struct strbuf plain = STRBUF_INIT;
+    export_add_plain(&plain, value, NULL, 0);
     strbuf_addf(out, "%s%s=\"", out->length ? "," : "", name);
-    for (; *value; value++) {
-        if (*value == '\n')
-            strbuf_add_string(out, "\\n");
-        else if (*value == '"' || *value == '\\')
-            strbuf_addf(out, "\\%c", *value);
-        else
-            strbuf_add_char(out, *value);
+    for (const char *at = plain.data; *at; at++) {
+        if (*at == '"' || *at == '\\')
+            strbuf_add_char(out, '\\');
+        strbuf_add_char(out, *at);
     }
     strbuf_add_char(out, '"');
+    strbuf_release(&plain);
 }
 
 static void label_fact(struct openmetrics *openmetrics, const char *name, const char *key)

@@ -16,9 +16,9 @@ struct sheet {
     struct export_columns metrics;
 };
 
-static void write_quoted(FILE *out, const char *text)
+static void put_quoted(FILE *out, const char *text)
 {
-    if (!strpbrk(text, ",\"\n\r")) {
+    if (!strpbrk(text, ",\"")) {
         fputs(text, out);
         return;
     }
@@ -29,6 +29,18 @@ static void write_quoted(FILE *out, const char *text)
         fputc(*text, out);
     }
     fputc('"', out);
+}
+
+/* A field of CSV that is not a number. Names are chosen by strangers, and a spreadsheet would run one
+ * that looks like a formula: an apostrophe says that it is text. */
+static void write_quoted(FILE *out, const char *text)
+{
+    struct strbuf plain = STRBUF_INIT;
+    if (*text && strchr("=+-@", *text))
+        strbuf_add_char(&plain, '\'');
+    export_add_plain(&plain, text, NULL, 0);
+    put_quoted(out, plain.data);
+    strbuf_release(&plain);
 }
 
 static void begin_row(struct sheet *sheet)

@@ -95,7 +95,8 @@ static struct growth growth_of(const struct inquiry *inquiry, const struct site 
 /* Is what is left at the end left for good? */
 static bool is_whole(const struct profile *profile)
 {
-    return profile->complete && !profile_get(profile, PROFILE_META_WINDOW_FROM);
+    return profile->complete && !profile_get(profile, PROFILE_META_WINDOW_FROM) &&
+           !profile_get(profile, PROFILE_META_ENDED_ON) && !facts_is_snapshot(profile);
 }
 
 static const char *growth_advice(const struct profile *profile)

@@ -46,6 +46,7 @@ static void title_loss(struct insight *insight, const struct profile *profile,
 static struct losses losses_of(const struct profile *profile)
 {
     const struct program_metrics *program = &profile->program;
+    bool changed = profile_get(profile, PROFILE_META_SAMPLE_CHANGES);
     return (struct losses){
         .lost = program->lost_events,
         .malformed = program->malformed_events,
@@ -53,7 +54,8 @@ static struct losses losses_of(const struct profile *profile)
         .unattributed = facts_number(profile, PROFILE_META_UNATTRIBUTED),
         .replaced = program->replaced_blocks,
         .unwalkable = facts_number(profile, PROFILE_META_UNWALKABLE),
-        .sample_bytes = facts_number(profile, META_SAMPLE),
+        .sample_bytes = changed ? facts_sample_bytes(profile)
+                                : facts_number(profile, META_SAMPLE),
     };
 }
 

@@ -15,6 +15,59 @@ uint64_t facts_number(const struct profile *profile, const char *key)
     return number > 0 ? (uint64_t)number : 0;
 }
 
+/* ---- Sampling ---- */
+
+bool facts_next_sampling(const char **text, uint64_t *ns, uint64_t *bytes)
+{
+    char *end;
+    if (!*text || !**text)
+        return false;
+    *ns = strtoull(*text, &end, 10);
+    *bytes = strtoull(end, &end, 10);
+    *text = *end ? end + 1 : end;
+    return true;
+}
+
+uint64_t facts_sample_bytes(const struct profile *profile)
+{
+    const char *changes = profile_get(profile, PROFILE_META_SAMPLE_CHANGES);
+    uint64_t ns, bytes = 0, widest = 0;
+    while (facts_next_sampling(&changes, &ns, &bytes))
+        widest = bytes > widest ? bytes : widest;
+    return widest ? widest : profile->sample_bytes;
+}
+
+void facts_add_sampling(struct strbuf *out, const struct profile *profile)
+{
+    const char *changes = profile_get(profile, PROFILE_META_SAMPLE_CHANGES);
+    uint64_t ns, bytes;
+    bool first = true;
+    while (facts_next_sampling(&changes, &ns, &bytes)) {
+        strbuf_addf(out, first ? "exact until %s, then one allocation in every " : ", from %s on in every ",
+                    human_duration(ns).text);
+        strbuf_add_string(out, human_bytes(bytes).text);
+        first = false;
+    }
+    if (first)
+        strbuf_addf(out, "one allocation in every %s", human_bytes(profile->sample_bytes).text);
+    strbuf_add_string(out, " on average");
+    if (!first)
+        strbuf_addf(out, " (less than %s then came into no sample, 95 %%)",
+                    human_bytes(3 * facts_sample_bytes(profile)).text); /* e^-3 */
+}
+
+bool facts_add_budget(struct strbuf *out, const struct profile *profile)
+{
+    uint64_t budget = facts_number(profile, PROFILE_META_BUDGET);
+    if (!budget)
+        return false;
+    strbuf_addf(out, "%s of the program's processor time at most (--budget-cpu); %s were spent on events%s",
+                human_percent((double)budget, 1e6).text,
+                human_duration(facts_number(profile, PROFILE_META_BUDGET_COST)).text,
+                profile->sample_bytes ? "" : ", and everything was recorded");
+    return true;
+}
+
 void facts_add_text(struct strbuf *out, const struct profile *profile, const char *key)
 {
     const char *value = profile_get(profile, key);
@@ -71,6 +124,54 @@ bool facts_is_job(const struct profile *profile)
     return facts_number(profile, PROFILE_META_JOB_RANKS) > 0;
 }
 
+static void add_end_of_recording(struct strbuf *out, const struct profile *profile)
+{
+    strbuf_add_string(out, "ran on when recording ended");
+    if (!profile_get(profile, PROFILE_META_ENDED_ON))
+        return;
+    strbuf_add_char(out, ' ');
+    facts_add_text(out, profile, PROFILE_META_ENDED_ON);
+}
+
+bool facts_is_snapshot(const struct profile *profile)
+{
+    return ended_by(profile, "snapshot");
+}
+
+static void add_snapshot(struct strbuf *out, const struct profile *profile)
+{
+    strbuf_add_string(out, "a snapshot: ");
+    facts_add_text(out, profile, PROFILE_META_SNAPSHOT);
+    strbuf_add_string(out, "; the program ran on");
+}
+
+static void add_snapshot_line(struct strbuf *out, const char *value)
+{
+    char *end;
+    uint64_t ns = strtoull(value, &end, 10);
+    const char *why = end + (*end == '\t');
+    size_t length = strcspn(why, "\t");
+    strbuf_addf(out, "%s  ", human_duration(ns).text);
+    text_add_safe(out, why, length);
+    strbuf_add_string(out, "  ");
+    text_add_safe_string(out, why[length] ? why + length + 1 : "");
+    strbuf_add_char(out, '\n');
+}
+
+bool facts_add_snapshots(struct strbuf *out, const struct profile *profile)
+{
+    uint64_t count = facts_number(profile, PROFILE_META_SNAPSHOTS);
+    const char *value = "";
+    for (uint64_t i = 1; i <= count && value; i++) {
+        char key[40];
+        snprintf(key, sizeof key, PROFILE_META_SNAPSHOT_OF "%llu", (unsigned long long)i);
+        value = profile_get(profile, key);
+        if (value)
+            add_snapshot_line(out, value);
+    }
+    return count > 0;
+}
+
 void facts_add_end(struct strbuf *out, const struct profile *profile)
 {
     if (facts_is_job(profile)) {
@@ -92,7 +193,9 @@ void facts_add_end(struct strbuf *out, const struct profile *profile)
     else if (ended_by(profile, "exec"))
         strbuf_add_string(out, "replaced by another program (exec)");
     else if (ended_by(profile, "detached"))
-        strbuf_add_string(out, "ran on when recording ended");
+        add_end_of_recording(out, profile);
+    else if (facts_is_snapshot(profile))
+        add_snapshot(out, profile);
     else
         strbuf_add_string(out, "nobody saw how it ended");
 }
@@ -138,6 +241,27 @@ bool facts_add_window(struct strbuf *out, const struct profile *profile)
     return true;
 }
 
+bool facts_add_beginning(struct strbuf *out, const struct profile *profile)
+{
+    bool begun = profile_get(profile, PROFILE_META_BEGUN_ON);
+    if (begun) {
+        strbuf_add_string(out, "from mark '");
+        facts_add_text(out, profile, PROFILE_META_BEGUN_ON);
+        strbuf_addf(out,
+                    "' on, %s after the program's start; %s blocks (%s) from before are followed, but "
+                    "are no allocations of this profile",
+                    human_duration(facts_number(profile, PROFILE_META_BEGUN_NS)).text,
+                    human_exact(facts_number(profile, PROFILE_META_BEFORE_BLOCKS)).text,
+                    human_bytes(facts_number(profile, PROFILE_META_BEFORE_BYTES)).text);
+    } else if (profile_get(profile, PROFILE_META_NEVER_BEGUN)) {
+        strbuf_add_string(out, "the whole run: no mark '");
+        facts_add_text(out, profile, PROFILE_META_NEVER_BEGUN);
+        strbuf_add_string(out, "' ever came (--start-on)");
+        begun = true;
+    }
+    return begun;
+}
+
 const char *facts_imported_from(const struct profile *profile)
 {
     static const char *const tools[] = {"heaptrack", "massif", "dhat", "pprof", "jemalloc"};
@@ -152,6 +276,8 @@ const char *facts_of_what_is_left(const struct profile *profile)
 {
     return !profile->complete                                 ? "alive now"
            : profile_get(profile, PROFILE_META_WINDOW_FROM) ? "left at end"
+            : profile_get(profile, PROFILE_META_ENDED_ON)   ? "left at end"
+           : facts_is_snapshot(profile)                     ? "alive then"
                                                               : "never freed";
 }
 
@@ -166,6 +292,7 @@ void facts_add_losses(struct strbuf *out, const struct profile *profile)
     add_sentence(out, profile, PROFILE_META_MISSING);
     add_sentence(out, profile, PROFILE_META_NAMED_LATER);
     add_sentence(out, profile, PROFILE_META_IMPORT_NOTE);
+    add_sentence(out, profile, PROFILE_META_SNAPSHOT_ERROR);
     add_counted(out, program->lost_events, "event was not recorded: counts are lower bounds",
                 "events were not recorded: counts are lower bounds");
     add_counted(out, program->late_events, "event came too late for its place in time",
@@ -204,6 +331,19 @@ static void add_modules(struct strbuf *out, const struct profile *profile, int q
     strbuf_release(&names);
 }
 
+static void add_attachment(struct strbuf *out, const struct profile *profile)
+{
+    uint64_t age_ns = facts_number(profile, PROFILE_META_ATTACHED);
+    if (!profile_get(profile, PROFILE_META_ATTACHED))
+        return;
+    strbuf_add_string(out, "attached ");
+    if (age_ns)
+        strbuf_addf(out, "%s after the program began", human_duration(age_ns).text);
+    else
+        strbuf_add_string(out, "while the program was running");
+    strbuf_add_string(out, ": all figures are of what was allocated since\n");
+}
+
 void facts_add_warnings(struct strbuf *out, const struct profile *profile)
 {
     if (facts_is_job(profile))
@@ -211,6 +351,7 @@ void facts_add_warnings(struct strbuf *out, const struct profile *profile)
                     "a job: figures are the sums of %llu ranks, at the peak each at its own "
                     "moment (tidemark job shows them one by one)\n",
                     (unsigned long long)facts_number(profile, PROFILE_META_JOB_RANKS));
+    add_attachment(out, profile);
     facts_add_losses(out, profile);
     add_counted(out, profile->program.foreign_frees,
                 "free of a block from before the recording (or from the parent of a fork)",

@@ -14,6 +14,17 @@ bool facts_ended_well(const struct profile *profile);
 /* Is it the profile of a whole job (tidemark job -o)? */
 bool facts_is_job(const struct profile *profile);
 
+/* The sampling interval: the widest, of a recording that went on by samples (--budget-cpu). 0: every
+ * allocation was recorded. */
+uint64_t facts_sample_bytes(const struct profile *profile);
+/* PROFILE_META_SAMPLE_CHANGES line by line: from *text (NULL: nothing) on, which moves; false: there is
+ * no more. */
+bool facts_next_sampling(const char **text, uint64_t *ns, uint64_t *bytes);
+/* "exact until 12.3 s, then one allocation in every 512 KiB on average". */
+void facts_add_sampling(struct strbuf *out, const struct profile *profile);
+/* "at most 1.0 % of the program's processor time (--budget-cpu)"; false: there was no limit. */
+bool facts_add_budget(struct strbuf *out, const struct profile *profile);
+
 /* A meta number; 0 if it is not there. */
 uint64_t facts_number(const struct profile *profile, const char *key);
 /* Terminal-safe text of a meta value, "?" if it is not there. */
@@ -26,6 +37,15 @@ bool facts_allocator_is_libc(const struct profile *profile);
 
 /* "10.0 s to 12.5 s of the recording: …"; false: the profile is of all of it. */
 bool facts_add_window(struct strbuf *out, const struct profile *profile);
+
+/* Of a snapshot why it was taken: "a snapshot: rss=2.00 GiB; the program ran on". And what snapshots
+ * were taken of a recording, one line each: "12.5 s  rss=2.00 GiB  server.snap-1.tmk". False: there
+ * are none. */
+bool facts_is_snapshot(const struct profile *profile);
+bool facts_add_snapshots(struct strbuf *out, const struct profile *profile);
+
+/* "from mark 'x' on, 1.2 s after the program's start; …"; false: from its start on. */
+bool facts_add_beginning(struct strbuf *out, const struct profile *profile);
 
 /* "heaptrack", … of a profile that was made of another tool's file; NULL: it was recorded. Safe. */
 const char *facts_imported_from(const struct profile *profile);

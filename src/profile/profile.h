@@ -75,6 +75,22 @@ int profile_writer_commit(struct profile_writer *writer);
 #define PROFILE_META_MISSING_EVENTS "missing_events" /* integer: at least so many; in lost_events */
 #define PROFILE_META_WINDOW_FROM "window_from_ns" /* integers: only what happened between them */
 #define PROFILE_META_WINDOW_TO   "window_to_ns"   /* (since the start) is in it */
+#define PROFILE_META_BEGUN_ON  "begun_on"  /* name of the mark that recording began at (--start-on), */
+#define PROFILE_META_BEGUN_NS  "begun_ns"  /* integer: so long after the program's start; */
+#define PROFILE_META_BEFORE_BLOCKS "before_blocks" /* integers: alive then, and */
+#define PROFILE_META_BEFORE_BYTES  "before_bytes"  /* followed, but no allocations of the profile */
+#define PROFILE_META_NEVER_BEGUN "never_begun" /* that mark never came: the profile is of all */
+#define PROFILE_META_ENDED_ON  "ended_on"  /* why recording ended before the program did */
+#define PROFILE_META_SNAPSHOT "snapshot"  /* it is one: why it was taken, "rss=2.00 GiB" */
+#define PROFILE_META_SNAPSHOTS "snapshots" /* integer: so many were taken of the recording; each: */
+#define PROFILE_META_SNAPSHOT_OF "snapshot." /* its number: NS since the start, WHY and FILE, a tab between */
+#define PROFILE_META_SNAPSHOT_ERROR "snapshot_error" /* a sentence: why the last one failed */
+#define PROFILE_META_BUDGET "budget_millionths" /* integer: of a processor, what recording might cost */
+#define PROFILE_META_BUDGET_COST "budget_cost_ns" /* integer: what it did, as far as it is limited */
+#define PROFILE_META_SAMPLE_CHANGES                                                                \
+    "sample_changes" /* with a budget: "NS BYTES" a line: since when (ns since the start) which        \
+                        sampling interval; before the first everything is recorded. sample_bytes is the \
+                        unit of variances then */
 #define PROFILE_META_NAMED_LATER "named_later"    /* a sentence: names are not the recording's */
 #define PROFILE_META_UNTOLD_MARKS   "untold_marks"   /* integers: marks beyond 65536; */
 #define PROFILE_META_UNTOLD_REGIONS "untold_regions" /* beginnings of regions beyond all limits; */
@@ -83,6 +99,8 @@ int profile_writer_commit(struct profile_writer *writer);
 /* Of profiles made of another tool's file; else absent. Metrics that it did not have are not known. */
 #define PROFILE_META_IMPORTED "imported_from"    /* "heaptrack", "massif", … */
 #define PROFILE_META_IMPORT_NOTE "import_note"   /* a sentence: what to know about its figures */
+#define PROFILE_META_ATTACHED "attached_after_ns" /* integer: age of the program when recording began;
+                                                     absent: recorded from its beginning */
 #define PROFILE_META_NO_LEDGER "no_ledger"  /* a sentence: why what is resident is not known */
 int profile_put_text(struct profile_writer *writer, const char *key, const char *value);
 int profile_put_integer(struct profile_writer *writer, const char *key, int64_t value);
@@ -303,6 +321,16 @@ int profile_put_source(struct profile_writer *writer, const char *path, const ch
 int profile_writer_finish(struct profile_writer *writer, bool pack);
 /* Leaves the database as last committed. Frees the writer. */
 void profile_writer_abandon(struct profile_writer *writer);
+
+/* What was committed last as a profile of its own, complete, with facts added or replaced: on disk
+ * (fsync) when this returns. A file that is there is never replaced: -EEXIST. 0 or -errno, with a
+ * sentence. The recording goes on. */
+struct profile_fact {
+    const char *key, *text; /* text NULL: a number */
+    int64_t number;
+};
+int profile_writer_copy(struct profile_writer *writer, const char *path,
+                        const struct profile_fact *facts, size_t count);
 
 /* ---- What does not come out of events ------------------------------------------------------ */
 

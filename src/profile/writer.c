@@ -723,3 +723,12 @@ void profile_writer_abandon(struct profile_writer *writer)
     if (writer)
         writer_free(writer);
 }
+
+int profile_writer_copy(struct profile_writer *writer, const char *path,
+                        const struct profile_fact *facts, size_t count)
+{
+    int error = writer->error ? writer->error
+                              : copy_as_profile(writer->database, path, facts, count);
+    return error ? profile_fail(error, "cannot write the snapshot %s: %s", path, strerror(-error))
+                 : 0;
+}

@@ -2,6 +2,7 @@
 #ifndef TIDEMARK_RECORDER_HOOKS_H
 #define TIDEMARK_RECORDER_HOOKS_H
 
+#include "recorder/followed.h"
 #include "recorder/real.h"
 #include "recorder/sampled.h"
 #include "recorder/thread.h"
@@ -153,6 +154,12 @@ static inline __attribute__((always_inline)) bool sampling_passes_free(const uin
 static inline __attribute__((always_inline)) bool sampling_is_direct(void)
 {
     return likely(!thread_real_nests) || !thread_current;
+}
+
+/* Where every free comes as far as this, most being of blocks that are not recorded (any more). */
+static inline __attribute__((always_inline)) bool sampling_leaves(const void *block)
+{
+    return followed_root && !followed_has((uintptr_t)block) && sampling_is_direct();
 }
 
 /* In a function of its own, of a thread that has its state: a real call that may call what we hook.

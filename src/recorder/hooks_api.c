@@ -25,12 +25,20 @@ API int api_is_recording(void)
 
 /* ---- Marks and regions ---- */
 
+static uint32_t number(const char *name)
+{
+    thread_use_begin();
+    uint32_t known = session_is_on() ? names_number(name) : 0;
+    thread_use_end();
+    return known;
+}
+
 static void mark(enum wire_mark_kind kind, const char *name)
 {
     uintptr_t frame = HOOK_FRAME();
     struct thread *thread = hook_enter(frame);
     if (thread)
-        record_short(thread, frame, WIRE_MARK, (uintptr_t)wire_mark(kind, name ? names_number(name) : 0));
+        record_short(thread, frame, WIRE_MARK, (uintptr_t)wire_mark(kind, name ? number(name) : 0));
 }
 
 API void api_mark(const char *name)
@@ -45,7 +53,7 @@ API void api_region_begin(const char *name)
     uintptr_t frame = HOOK_FRAME();
     struct thread *thread = hook_enter(frame);
     if (thread)
-        record_short(thread, frame, WIRE_REGION_BEGIN, names_number(name));
+        record_short(thread, frame, WIRE_REGION_BEGIN, number(name));
 }
 
 API void api_region_end(const char *name)
@@ -54,7 +62,7 @@ API void api_region_end(const char *name)
     uintptr_t frame = HOOK_FRAME();
     struct thread *thread = hook_enter(frame);
     if (thread)
-        record_short(thread, frame, WIRE_REGION_END, name ? names_number(name) : 0);
+        record_short(thread, frame, WIRE_REGION_END, name ? number(name) : 0);
 }
 
 /* ---- Recording ---- */
@@ -127,7 +135,8 @@ API void api_pool_alloc(const void *block, size_t size)
     struct unwind_start start = UNWIND_START_HERE();
     bool all = !sampling_filter();
     if (all || (thread_samples(thread, size) && sampled_remember(thread, (void *)block)))
-        record_long(thread, frame, &start, WIRE_POOL, (uintptr_t)block, size, 0, 0);
+        record_long(thread, frame, &start, WIRE_POOL, (uintptr_t)block, size, 0,
+                    all ? 0 : thread_aligned(thread, 0));
 }
 
 API void api_pool_free(const void *block)

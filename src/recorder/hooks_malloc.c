@@ -186,6 +186,10 @@ HOOK void *reallocarray(void *old, size_t count, size_t size)
 #define FREE_HOOK(name, parameters, arguments, call)                                               \
     HOOK_BODY void name##_sampled parameters                                                       \
     {                                                                                              \
+        if (sampling_leaves(block)) {                                                              \
+            call;                                                                                  \
+            return;                                                                                \
+        }                                                                                          \
         uintptr_t frame = HOOK_FRAME();                                                            \
         struct thread *thread = hook_enter(frame);                                                 \
         if (!thread) {                                                                             \

@@ -136,6 +136,10 @@ NEW_OPERATORS(X)
     void symbol parameters;                                                                        \
     HOOK_BODY void symbol##_sampled parameters                                                     \
     {                                                                                              \
+        if (sampling_leaves(block)) {                                                              \
+            OPERATOR(field, symbol) arguments;                                                     \
+            return;                                                                                \
+        }                                                                                          \
         uintptr_t frame = HOOK_FRAME();                                                            \
         void(*call) parameters = OPERATOR(field, symbol);                                          \
         struct thread *thread = hook_enter(frame);                                                 \

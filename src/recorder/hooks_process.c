@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "recorder/modules.h"
+#include "recorder/patch.h"
 #include "recorder/session.h"
 
 HOOK void _exit(int status)
@@ -40,9 +41,12 @@ HOOK int dlclose(void *handle)
 {
     int status = real.dlclose(handle);
     int saved_errno = errno;
+    thread_use_begin();
     if (session_is_on())
         modules_check_gone();
+    thread_use_end();
     hooks_new_forget();
+    patch_forget();
     errno = saved_errno;
     return status;
 }

@@ -9,6 +9,30 @@ static size_t recorded_size(size_t size)
     return size < WIRE_ADDRESS_MASK ? size : WIRE_ADDRESS_MASK;
 }
 
+/* ---- What it costs ----
+ * One call in sixteen is timed where the collector keeps an eye on that. One that took longer than any
+ * call of ours does was interrupted: that is not our cost. */
+enum { COST_TURNS = 16, COST_MOST_TICKS = 1 << 16 };
+
+static inline uint64_t cost_begins(struct thread *thread)
+{
+    if (thread_sample_bytes != WIRE_SAMPLE_ADAPTS || ++thread->cost_turn % COST_TURNS)
+        return 0;
+    return ticks_unfenced();
+}
+
+static inline void cost_ends(struct thread *thread, uint64_t since)
+{
+    uint64_t took = since ? ticks_unfenced() - since : 0;
+    if (!since || !thread->ring)
+        return;
+    thread->cost_ticks += COST_TURNS * (took < COST_MOST_TICKS ? took : COST_MOST_TICKS);
+    atomic_store_explicit(&thread->ring->cost, (uint32_t)(thread->cost_ticks >> 10),
+                          memory_order_relaxed);
+}
+
+/* ---- Which blocks are known ---- */
+
 /* The block may be freed by others as soon as its hook returns: it enters the set before. */
 bool sampled_remember(struct thread *thread, void *block)
 {
@@ -40,38 +64,48 @@ bool sampled_forget(struct thread *thread, void *block, unsigned *newest)
 void sampled_allocation(struct thread *thread, uintptr_t frame, const struct unwind_start *start,
                         unsigned kind, void *block, size_t size, unsigned align_log2)
 {
+    uint64_t since = cost_begins(thread);
     if (!block || sampled_remember(thread, block))
-        record_allocation(thread, frame, start, kind, block, recorded_size(size), align_log2);
+        record_allocation(thread, frame, start, kind, block, recorded_size(size),
+                          thread_aligned(thread, align_log2));
+    cost_ends(thread, since);
 }
 
 void sampled_free(struct thread *thread, uintptr_t frame, const struct unwind_start *start,
                   void *block)
 {
     unsigned newest;
+    uint64_t since = cost_begins(thread);
     if (sampled_forget(thread, block, &newest))
         record_free(thread, frame, start, block, newest);
+    cost_ends(thread, since);
 }
 
 void *sampled_realloc(struct thread *thread, uintptr_t frame, const struct unwind_start *start,
                       void *old, size_t size)
 {
+    uint64_t since = cost_begins(thread);
     bool sampled = thread_samples(thread, size);
     bool old_sampled = was_recorded(old);
     if (!sampled && !old_sampled)
         return CALL_REAL(thread, frame, real.realloc(old, size));
     record_short(thread, frame, WIRE_REALLOC_BEGIN, (uintptr_t)old);
+    cost_ends(thread, since);
     void *block = CALL_REAL(thread, frame, real.realloc(old, size));
     bool failed = !block && size;
+    unsigned aligned = thread_aligned(thread, 0);
+    since = since ? ticks_unfenced() : 0;
     size = recorded_size(size);
     if (failed && old_sampled && thread_sample_bytes && !sampled_add((uintptr_t)old))
         record_count_lost(thread);
     if (block && sampled && sampled_remember(thread, block))
         record_long(thread, frame, start, WIRE_REALLOC_END, (uintptr_t)block, size,
-                    slack_of(thread, frame, block, size), 0);
+                    slack_of(thread, frame, block, size), aligned);
     else if (block)
         record_long(thread, frame, start, WIRE_REALLOC_END, 0, size ? size : 1, 0, 0);
     else
         record_long(thread, frame, start, WIRE_REALLOC_END | (failed ? WIRE_FAILED : 0), 0,
-                    sampled ? size : 0, 0, 0);
+                    sampled ? size : 0, 0, aligned);
+    cost_ends(thread, since);
     return block;
 }

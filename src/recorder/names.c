@@ -23,6 +23,11 @@ struct names {
 };
 static struct names *names;
 
+void names_renew(void)
+{
+    names = NULL;
+}
+
 struct text {
     char bytes[WIRE_NAME_BYTES];
     size_t length;

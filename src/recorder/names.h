@@ -9,4 +9,7 @@
  * no memory. Only while recording. */
 uint32_t names_number(const char *text);
 
+/* The session's memory is gone, and with it all names. While nobody else runs. */
+void names_renew(void);
+
 #endif

@@ -9,6 +9,13 @@
 
 struct real real;
 
+static bool late;
+
+bool real_is_late(void)
+{
+    return late;
+}
+
 /* What one module's dynamic section says about its symbols. */
 struct symbol_table {
     uintptr_t bias;
@@ -122,6 +129,18 @@ static bool module_is_ours(const struct dl_phdr_info *info)
     return false;
 }
 
+static const ElfW(Sym) *find_symbol(const struct symbol_table *table, const char *name,
+                                    uint32_t hash)
+{
+    return table->gnu_hash ? find_gnu(table, name, hash) : find_sysv(table, name);
+}
+
+bool real_defines(const struct dl_phdr_info *module, const char *name)
+{
+    struct symbol_table table;
+    return symbol_table_open(&table, module) && find_symbol(&table, name, gnu_hash_of(name));
+}
+
 static int search_module(struct dl_phdr_info *info, size_t size, void *context)
 {
     (void)size;
@@ -133,8 +152,7 @@ static int search_module(struct dl_phdr_info *info, size_t size, void *context)
     }
     if (!symbol_table_open(&table, info))
         return 0;
-    const ElfW(Sym) *symbol = table.gnu_hash ? find_gnu(&table, search->name, search->hash)
-                                             : find_sysv(&table, search->name);
+    const ElfW(Sym) *symbol = find_symbol(&table, search->name, search->hash);
     if (!symbol)
         return 0;
     uintptr_t address = table.bias + symbol->st_value;
@@ -152,7 +170,7 @@ static int search_module(struct dl_phdr_info *info, size_t size, void *context)
 
 static struct search find(const char *name)
 {
-    struct search search = {.name = name, .hash = gnu_hash_of(name)};
+    struct search search = {.name = name, .hash = gnu_hash_of(name), .behind_us = late};
     dl_iterate_phdr(search_module, &search);
     return search;
 }
@@ -265,6 +283,9 @@ bool real_init(void)
 {
     if (real.malloc)
         return true;
+    /* What is preloaded comes before the C library, which it needs; what is loaded later after it. */
+    struct search libc = find("_exit");
+    late = libc.before && !libc.found;
     FIND(calloc, "calloc");
     FIND(realloc, "realloc");
     FIND(free, "free");
@@ -285,6 +306,7 @@ bool real_init(void)
     FIND(exit_now, "_exit");
     FIND(quick_exit, "quick_exit");
     FIND(dlclose, "dlclose");
+    FIND(dlopen, "dlopen");
     FIND(longjmp, "longjmp");
     FIND(_longjmp, "_longjmp");
     FIND(siglongjmp, "siglongjmp");

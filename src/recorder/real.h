@@ -6,6 +6,7 @@
 #ifndef TIDEMARK_RECORDER_REAL_H
 #define TIDEMARK_RECORDER_REAL_H
 
+#include <link.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -36,6 +37,7 @@ struct real {
     void (*exit_now)(int); /* _exit */
     void (*quick_exit)(int);
     int (*dlclose)(void *);
+    void *(*dlopen)(const char *, int);
 
     /* of <setjmp.h>; the last one where programs are fortified */
     void (*longjmp)(void *environment, int value);
@@ -47,6 +49,11 @@ extern struct real real;
 
 /* Fills `real`. Cheap to call again; false if the program has no malloc that we could call. */
 bool real_init(void);
+
+/* Whether we were loaded into a program that was running already (dlopen) and not before it began
+ * (LD_PRELOAD): then nobody was bound to our functions, and the real ones are the first in the
+ * loader's order, not those behind us. After real_init(). */
+bool real_is_late(void);
 
 /* Whether the real malloc is the C library's own, which calls nothing that we hook. */
 bool real_is_libc(void);
@@ -63,5 +70,7 @@ void *real_find_operator(const char *name);
  * loaded locally (a C++ plug-in of a C program brings its own libstdc++) come last. NULL if there
  * is none. Takes the loader's lock, which is recursive. */
 void *real_find(const char *name);
+/* Whether this module defines it, for others to bind to. */
+bool real_defines(const struct dl_phdr_info *module, const char *name);
 
 #endif

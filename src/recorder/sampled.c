@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include "base/hash.h"
+#include "recorder/followed.h"
 #include "recorder/shared.h"
 #include "unwind/lock.h"
 
@@ -40,6 +41,13 @@ static struct table *table_new(unsigned slots_log2)
     return table;
 }
 
+void sampled_renew(void)
+{
+    sampled = NULL;
+    sampled_filter = NULL;
+    followed_renew();
+}
+
 bool sampled_begin(void)
 {
     if (!sampled && !(sampled = private_map(sizeof *sampled)))
@@ -49,6 +57,14 @@ bool sampled_begin(void)
     if (table)
         __atomic_store_n(&sampled_filter, sampled->filter, __ATOMIC_RELEASE);
     return table != NULL;
+}
+
+bool sampled_follow(void)
+{
+    uint8_t *filter = followed_begin() ? sampled_filter_full() : NULL;
+    if (filter)
+        __atomic_store_n(&sampled_filter, filter, __ATOMIC_RELEASE);
+    return filter;
 }
 
 uint8_t *sampled_filter_full(void)
@@ -184,6 +200,8 @@ static bool take_out(uintptr_t address)
 
 bool sampled_add(uintptr_t address)
 {
+    if (followed_root)
+        return followed_add(address);
     lock_take(&sampled->lock);
     bool added = add(address);
     lock_release(&sampled->lock);
@@ -193,6 +211,8 @@ bool sampled_add(uintptr_t address)
 /* free(NULL): an empty slot would answer to 0. */
 bool sampled_remove(uintptr_t address)
 {
+    if (followed_root)
+        return followed_remove(address);
     if (!address || !sampled_maybe(sampled->filter, (const void *)address) || !is_there(address))
         return false;
     lock_take(&sampled->lock);

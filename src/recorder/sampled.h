@@ -30,6 +30,9 @@ uint8_t *sampled_filter_full(void);
 /* Readies the set, empty; again in the child of a fork. False: no memory. */
 bool sampled_begin(void);
 
+/* Instead: the set may be of all blocks there are (followed.h). */
+bool sampled_follow(void);
+
 /* Before anyone can free the block. False: the set is full and there is no memory for a larger one.
  */
 bool sampled_add(uintptr_t address);
@@ -48,5 +51,8 @@ static inline bool sampled_maybe(const uint8_t *filter, const void *block)
 {
     return __atomic_load_n(&filter[sampled_counter((uintptr_t)block)], __ATOMIC_RELAXED);
 }
+
+/* The session's memory is gone, and with it the set. While nobody else runs. */
+void sampled_renew(void);
 
 #endif

@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -22,6 +23,7 @@
 #include "recorder/hooks.h"
 #include "recorder/instrument.h"
 #include "recorder/modules.h"
+#include "recorder/names.h"
 #include "recorder/pages.h"
 #include "recorder/real.h"
 #include "recorder/sampled.h"
@@ -70,7 +72,7 @@ static int connect_to(const char *name)
     if (fd < 0)
         return -1;
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    size_t bytes = strlen(name);
+    size_t bytes = strcspn(name, ":"); /* behind it is the key */
     memcpy(address.sun_path + 1, name, bytes); /* [0] is NUL: an abstract name */
     struct timeval patience = {.tv_sec = 60}; /* hundreds may be starting at once */
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
@@ -112,17 +114,20 @@ static int receive_memory(int fd)
     return -1;
 }
 
-static bool join(const char *name, bool forked)
+static bool join(const char *name, enum wire_hello_reason reason)
 {
     int fd = connect_to(name);
     if (fd < 0)
         return false;
     struct wire_hello hello = {
         .magic = WIRE_MAGIC,
-        .reason = forked ? WIRE_HELLO_FORK : WIRE_HELLO_START,
-        .parent = forked ? (uint32_t)getppid() : 0,
+        .reason = reason,
+        .parent = reason == WIRE_HELLO_FORK ? (uint32_t)getppid() : 0,
         .pages = PAGES,
     };
+    const char *key = strchr(name, ':');
+    if (key && strlen(key + 1) == sizeof hello.key)
+        memcpy(hello.key, key + 1, sizeof hello.key);
     int memory = -1;
     if (send(fd, &hello, sizeof hello, MSG_NOSIGNAL) == sizeof hello)
         memory = receive_memory(fd);
@@ -198,25 +203,44 @@ static void hide_from_children(void)
     drop_variable("LD_PRELOAD");
 }
 
+/* A program that has privileges of its own (setuid) would write where its user says: the loader
+ * ignores LD_PRELOAD there, but it may be linked with us. */
+static bool is_privileged(void)
+{
+    return getauxval(AT_SECURE) != 0;
+}
+
+static void watch_exit(void)
+{
+    static bool watched;
+    if (watched)
+        return;
+    watched = true;
+    on_exit(on_exit_handler, NULL);
+    at_quick_exit(quick_exit_handler);
+}
+
 static bool begin_first(void)
 {
+    if (is_privileged())
+        return false;
     state = private_map(sizeof *state);
     if (!state || !real_init())
         return false;
     atomic_store(&state->phase, PHASE_BEGINNING);
     thread_real_nests = !real_is_libc();
-    if (!name_from_environment() && !starter_start(session_name, sizeof session_name))
+    if (!name_from_environment() && !starter_start(session_name, sizeof session_name, true))
         return false;
-    if (!join(session_name, false))
+    if (!join(session_name, WIRE_HELLO_START))
         return false;
-    on_exit(on_exit_handler, NULL);
-    at_quick_exit(quick_exit_handler);
+    watch_exit();
     return true;
 }
 
 static bool begin_in_child(void)
 {
-    return follow && join(session_name, true);
+    thread_use_forget();
+    return follow && join(session_name, WIRE_HELLO_FORK);
 }
 
 /* How to unwind, if that is wanted. */
@@ -227,10 +251,11 @@ static enum unwind_mode mode_of(uint32_t stacks)
                                         : UNWIND_CFI;
 }
 
-static bool begin_common(struct wire_header *header, bool forked)
+static bool begin_common(struct wire_header *header, bool begun_before)
 {
     thread_sample_bytes = header->sample_bytes;
-    if (thread_sample_bytes && !sampled_begin())
+    bool adapts = thread_sample_bytes == WIRE_SAMPLE_ADAPTS;
+    if (thread_sample_bytes && !(adapts ? sampled_follow() : sampled_begin()))
         return false;
     /* Lets the collector make all our threads pass a memory barrier; see wire.h, "Rings". */
     syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0);
@@ -238,17 +263,17 @@ static bool begin_common(struct wire_header *header, bool forked)
     hooks_free_stacks = header->flags & WIRE_FLAG_FREE_STACKS;
     thread_timed = header->flags & WIRE_FLAG_TIMED;
     thread_real_watched = thread_real_nests || thread_timed;
-    if (!forked && !follow)
+    if (!begun_before && !follow && !real_is_late())
         hide_from_children();
     atomic_store(&header->start_ticks, ticks_now());
     atomic_store(&header->node_count, 1);
     unwind_init(&host, mode_of(header->stacks), header->max_depth);
     instrument_begin(&host, (enum wire_stacks)header->stacks, header->max_depth);
     check_begin(mode_of(header->stacks));
-    if (forked)
+    if (begun_before)
         modules_log_again();
 #ifdef TIDEMARK_PAGES
-    if (!forked && !pages_begin())
+    if (!begun_before && !pages_begin())
         return false;
 #endif
     return true;
@@ -285,8 +310,90 @@ bool session_begin(void)
  * __libc_start_main registers its own exit handler, so ours comes after all destructors. */
 __attribute__((constructor)) static void session_constructor(void)
 {
-    if (!thread_current)
+    if (real_init() && real_is_late())
+        over = true; /* until somebody says otherwise: session_attach() */
+    else if (!thread_current)
         thread_begin();
+}
+
+/* ---- In a program that runs already ---- */
+
+/* A session that its collector has left is over, whether or not a thread has noticed. */
+static int may_attach(void)
+{
+    if (!real_init())
+        return -ENOSYS;
+    if (!real_is_late())
+        return -EEXIST;
+    if (!state)
+        return 0;
+    return session_is_on() && session_collector_lives() ? -EALREADY : -ESTALE;
+}
+
+static bool name_of(const char *name)
+{
+    if (!name)
+        return starter_start(session_name, sizeof session_name, false);
+    if (strlen(name) >= sizeof session_name)
+        return false;
+    strcpy(session_name, name);
+    return true;
+}
+
+int session_attach(const char *name)
+{
+    static bool before;
+    int status = may_attach();
+    if (status != 0)
+        return status;
+    thread_real_nests = !real_is_libc();
+    if (!name_of(name) || !join(session_name, WIRE_HELLO_ATTACH))
+        return -ECONNREFUSED;
+    struct state *made = private_map(sizeof *made);
+    if (!made || !begin_common(shared_header(), before))
+        return -ENOMEM;
+    before = true;
+    watch_exit();
+    made->pid = syscall(SYS_getpid);
+    atomic_store_explicit(&made->phase, PHASE_ON, memory_order_release);
+    __atomic_store_n(&state, made, __ATOMIC_RELEASE);
+    __atomic_store_n(&over, false, __ATOMIC_RELEASE);
+    PROBE(begin, 0);
+    return 0;
+}
+
+bool session_leave(void)
+{
+    struct wire_header *header = shared_header();
+    if (!header || !session_is_on())
+        return false;
+    session_stop();
+    atomic_store(&header->end_kind, WIRE_END_LEFT);
+    session_wake_collector();
+    return true;
+}
+
+int session_renew(void)
+{
+    if (!state)
+        return 0;
+    if (session_is_on() && session_collector_lives())
+        return -EALREADY;
+    if (!thread_renew())
+        return -EAGAIN;
+    over = true;
+    state = NULL;
+    names_renew();
+    sampled_renew();
+    shared_renew();
+    unwind_init(&host, UNWIND_NONE, 0); /* nothing in it may lead to what is gone */
+    return 0;
+}
+
+const void *session_state_word(void)
+{
+    struct wire_header *header = shared_header();
+    return header ? &header->session_state : NULL;
 }
 
 /* ---- While it runs ---- */
@@ -358,13 +465,15 @@ static int ask(struct wire_header *header, enum wire_request request, uint32_t a
 int session_ask(enum wire_request request, uint32_t asker, unsigned patience_ms,
                 struct session_answer *answer)
 {
-    int saved_errno = errno;
-    if (!session_is_on() || !session_collector_lives())
-        return -ENODATA;
-    while (atomic_exchange_explicit(&state->asking, 1, memory_order_acquire))
-        syscall(SYS_sched_yield);
-    int status = ask(shared_header(), request, asker, patience_ms, answer);
-    atomic_store_explicit(&state->asking, 0, memory_order_release);
+    int saved_errno = errno, status = -ENODATA;
+    thread_use_begin();
+    if (session_is_on() && session_collector_lives()) {
+        while (atomic_exchange_explicit(&state->asking, 1, memory_order_acquire))
+            syscall(SYS_sched_yield);
+        status = ask(shared_header(), request, asker, patience_ms, answer);
+        atomic_store_explicit(&state->asking, 0, memory_order_release);
+    }
+    thread_use_end();
     errno = saved_errno;
     return status;
 }

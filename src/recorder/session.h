@@ -23,6 +23,21 @@ void session_end(int status);
 /* The program has called quick_exit(status): session_end() follows after its handlers. */
 void session_will_quick_exit(int status);
 
+/* ---- Into a program that runs already, by the thread that was sent here (late.c) ---- */
+
+/* Connects to the session of that name; NULL: starts a collector. With this thread on hold. 0;
+ * -EALREADY: recorded; -EEXIST: we came with the program; -ESTALE: what is left of an earlier session
+ * must be renewed first; -ECONNREFUSED: no collector, or it sends us away. */
+int session_attach(const char *name);
+/* Ends the recording and lets the collector know. Hooks pass on what comes to them. False: there was
+ * nothing to end. */
+bool session_leave(void);
+/* Forgets a session that is over. Every other thread must be stopped, outside of our code. 0;
+ * -EALREADY: it is not over; -EAGAIN: a thread is in the middle of an event. */
+int session_renew(void);
+/* The word that turns to WIRE_SESSION_SAFE when the last session's profile is; NULL: none. */
+const void *session_state_word(void);
+
 /* Wakes the collector if it sleeps. */
 void session_wake_collector(void);
 /* Asks the collector for something and waits for its answer, or `patience_ms`. One thread after the

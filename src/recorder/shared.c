@@ -17,6 +17,8 @@ struct shared {
     struct wire_header *header;
     struct lock lock;
     char *last_chunk;                       /* where the next one is mapped from */
+    uint32_t chunk_count;
+    char *chunks[WIRE_MAX_CHUNKS]; /* all of them, for the day when they are given back */
     struct wire_ring *rings[RING_CHUNKS];   /* chunks of ring headers */
     char *ring_data[WIRE_MAX_CHUNKS];       /* chunks of ring data */
     uint32_t ring_count, ring_scan;
@@ -41,6 +43,7 @@ static size_t whole_pages(size_t bytes)
 /* Ours so far, in memory that a fork copies, as it does the mappings. */
 static struct {
     uint64_t start, bytes;
+    bool wiped; /* … or reads as zero there */
 } kept[WIRE_PRIVATE_RANGES];
 static _Atomic uint32_t kept_count;
 
@@ -51,13 +54,14 @@ static void publish_range(struct wire_header *header, uint32_t index)
     atomic_store_explicit(&range->bytes, kept[index].bytes, memory_order_release);
 }
 
-static void tell_range(void *memory, size_t bytes)
+static void tell_range(void *memory, size_t bytes, bool wiped)
 {
     struct wire_header *header = shared ? shared->header : NULL;
     uint32_t index = atomic_fetch_add_explicit(&kept_count, 1, memory_order_relaxed);
     if (index < WIRE_PRIVATE_RANGES) {
         kept[index].start = (uintptr_t)memory;
         kept[index].bytes = bytes;
+        kept[index].wiped = wiped;
     }
     if (!header)
         return;
@@ -80,18 +84,23 @@ static void tell_all_ranges(struct wire_header *header)
     atomic_store_explicit(&header->private_bytes, bytes, memory_order_relaxed);
 }
 
-void *private_map_kept(size_t bytes)
+static void *map_private(size_t bytes, bool wiped)
 {
     bytes = whole_pages(bytes);
     void *memory = map(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
     if (memory)
-        tell_range(memory, bytes);
+        tell_range(memory, bytes, wiped);
     return memory;
+}
+
+void *private_map_kept(size_t bytes)
+{
+    return map_private(bytes, false);
 }
 
 void *private_map(size_t bytes)
 {
-    void *memory = private_map_kept(bytes);
+    void *memory = map_private(bytes, true);
     if (!memory)
         return NULL;
     syscall(SYS_madvise, memory, whole_pages(bytes), MADV_WIPEONFORK);
@@ -127,7 +136,8 @@ struct wire_header *shared_open(int fd)
     }
     /* A child of a fork must not write into its parent's rings. */
     syscall(SYS_madvise, header, WIRE_CHUNK_BYTES, MADV_DONTFORK);
-    shared->last_chunk = (char *)header;
+    shared->last_chunk = shared->chunks[0] = (char *)header;
+    shared->chunk_count = 1;
     atomic_store(&header->chunk_kind[0], WIRE_CHUNK_HEADER);
     atomic_store(&header->chunk_count, 1);
     tell_all_ranges(header);
@@ -151,9 +161,35 @@ static char *chunk_new(enum wire_chunk_kind kind)
     char *chunk = (char *)both + WIRE_CHUNK_BYTES;
     syscall(SYS_madvise, chunk, WIRE_CHUNK_BYTES, MADV_DONTFORK);
     shared->last_chunk = chunk;
+    if (shared->chunk_count < WIRE_MAX_CHUNKS)
+        shared->chunks[shared->chunk_count++] = chunk;
     atomic_store_explicit(&header->chunk_kind[index], kind, memory_order_relaxed);
     atomic_store_explicit(&header->chunk_count, index + 1, memory_order_release);
     return chunk;
+}
+
+/* ---- Giving back ---- */
+
+/* Pages only: states of threads are still pointed to, and read as zero from now on. The ranges are
+ * nobody's to tell of any more. */
+static void give_back_private(void)
+{
+    uint32_t count = atomic_load(&kept_count), left = 0;
+    for (uint32_t i = 0; i < count && i < WIRE_PRIVATE_RANGES; i++) {
+        if (kept[i].wiped)
+            syscall(SYS_madvise, kept[i].start, kept[i].bytes, MADV_DONTNEED);
+        else
+            kept[left++] = kept[i];
+    }
+    atomic_store(&kept_count, left);
+}
+
+void shared_renew(void)
+{
+    for (uint32_t i = 0; shared && i < shared->chunk_count; i++)
+        syscall(SYS_munmap, shared->chunks[i], WIRE_CHUNK_BYTES);
+    shared = NULL;
+    give_back_private();
 }
 
 /* ---- Rings ---- */

@@ -12,6 +12,10 @@
 struct wire_header *shared_open(int fd);
 struct wire_header *shared_header(void); /* NULL before open and in the child of a fork */
 
+/* Gives back all memory of a session that is over, shared and private (but what private_map_kept()
+ * gave): it reads as zero, or is not there any more. Nobody may be using it. */
+void shared_renew(void);
+
 /* A ring that no living thread uses, set to active, with its data and number; NULL when memory or
  * chunks have run out. */
 struct wire_ring *shared_take_ring(uint32_t tid, char **data, uint32_t *index);

@@ -51,14 +51,19 @@ static bool collector_path(char path[PATH_MAX])
     return false;
 }
 
+/* "tidemark-NAME:KEY" and NUL. */
+enum { SESSION_BYTES = sizeof "tidemark-" + 32 + 1 + WIRE_KEY_BYTES };
+
 static void make_name(char *name)
 {
     static const char digits[] = "0123456789abcdef";
-    unsigned char random[16];
+    unsigned char random[16 + WIRE_KEY_BYTES / 2];
     if (syscall(SYS_getrandom, random, sizeof random, 0) != sizeof random)
         memset(random, 0, sizeof random);
     char *to = stpcpy(name, "tidemark-");
     for (size_t i = 0; i < sizeof random; i++) {
+        if (i == 16)
+            *to++ = ':';
         *to++ = digits[random[i] >> 4];
         *to++ = digits[random[i] & 15];
     }
@@ -105,14 +110,15 @@ static void become_collector(const char *path, const char *name, int ready)
         dup2(null, fd);
     if (null > 3)
         close(null);
-    char *kept[1024];
+    char *kept[1024], session[sizeof WIRE_SESSION_VARIABLE + SESSION_BYTES];
     size_t count = 0;
+    stpcpy(stpcpy(session, WIRE_SESSION_VARIABLE "="), name); /* arguments can be read by everybody */
+    kept[count++] = session;
     for (char **entry = environ; entry && *entry && count < 1023; entry++)
         if (strncmp(*entry, "LD_PRELOAD=", 11) != 0)
             kept[count++] = *entry;
     kept[count] = NULL;
-    char *arguments[] = {(char *)"tidemark", (char *)"collect", (char *)"--session",
-                         (char *)name,       (char *)"--ready-fd", (char *)"3", NULL};
+    char *arguments[] = {(char *)"tidemark", (char *)"collect", (char *)"--ready-fd", (char *)"3", NULL};
     syscall(SYS_execve, path, arguments, kept);
 }
 
@@ -127,11 +133,11 @@ static bool wait_until_ready(int fd)
     return status == 1 && read(fd, &byte, 1) == 1;
 }
 
-bool starter_start(char *name, size_t bytes)
+bool starter_start(char *name, size_t bytes, bool tell_children)
 {
     char path[PATH_MAX];
     int ends[2];
-    if (bytes < 48 || !collector_path(path) || pipe2(ends, O_CLOEXEC) < 0)
+    if (bytes < SESSION_BYTES || !collector_path(path) || pipe2(ends, O_CLOEXEC) < 0)
         return false;
     make_name(name);
     long child = fork_unseen();
@@ -147,5 +153,5 @@ bool starter_start(char *name, size_t bytes)
             ;
     bool ready = child > 0 && wait_until_ready(ends[0]);
     close(ends[0]);
-    return ready && add_variable(WIRE_SESSION_VARIABLE, name);
+    return ready && (!tell_children || add_variable(WIRE_SESSION_VARIABLE, name));
 }

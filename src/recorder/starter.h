@@ -6,8 +6,8 @@
 #include <stddef.h>
 
 /* Starts `tidemark collect`, found beside this library, as a process that is nobody's child that
- * the program could wait for, puts TIDEMARK_SESSION into the environment for children, and writes
- * the session's name. False: no collector could be started. */
-bool starter_start(char *name, size_t bytes);
+ * the program could wait for, puts TIDEMARK_SESSION into the environment for children if
+ * they are to be told, and writes the session's name. False: no collector could be started. */
+bool starter_start(char *name, size_t bytes, bool tell_children);
 
 #endif

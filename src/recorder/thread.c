@@ -12,6 +12,7 @@
 #include "base/probe.h"
 #include "recorder/draw.h"
 #include "recorder/instrument.h"
+#include "recorder/patch.h"
 #include "recorder/session.h"
 #include "recorder/shared.h"
 #include "unwind/lock.h"
@@ -135,9 +136,20 @@ void thread_each(void (*visit)(struct thread *thread, void *context), void *cont
                 visit(&table->batch[i][k], context);
 }
 
+/* The level that the collector wants from here on; what was drawn until now is of the one before. */
+static uint64_t adapted_bytes(struct thread *thread)
+{
+    uint32_t level = atomic_load_explicit(&shared_header()->sample_level, memory_order_relaxed);
+    thread->level = thread->drawn_level;
+    thread->drawn_level = level < WIRE_LEVELS ? (uint8_t)level : WIRE_LEVELS - 1;
+    return wire_level_bytes(thread->drawn_level);
+}
+
 void thread_draw(struct thread *thread)
 {
-    thread->until_sample = draw_bytes(&thread->random, thread_sample_bytes);
+    bool adapts = thread_sample_bytes == WIRE_SAMPLE_ADAPTS;
+    uint64_t bytes = adapts ? adapted_bytes(thread) : thread_sample_bytes;
+    thread->until_sample = bytes ? draw_bytes(&thread->random, bytes) : 0;
 }
 
 /* `used`: that of the thread that had the ring before; NULL if none had. */
@@ -172,6 +184,7 @@ static struct thread *thread_new(void)
         .free_memory = free_memory,
         .shadow = thread->shadow,
         .deepest = UINTPTR_MAX,
+        .cost_ticks = (uint64_t)atomic_load_explicit(&ring->cost, memory_order_relaxed) << 10,
         .random = hash_u64(ticks_now()) ^ hash_u64((uintptr_t)&thread_current) ^
                   (uint64_t)atomic_load_explicit(&ring->tid, memory_order_relaxed) << 40,
     };
@@ -181,12 +194,61 @@ static struct thread *thread_new(void)
     return thread;
 }
 
+/* ---- Beginning again ---- */
+
+static _Atomic uint32_t uses;
+
+void thread_use_begin(void)
+{
+    atomic_fetch_add_explicit(&uses, 1, memory_order_acquire);
+}
+
+void thread_use_end(void)
+{
+    atomic_fetch_sub_explicit(&uses, 1, memory_order_release);
+}
+
+void thread_use_forget(void)
+{
+    atomic_store(&uses, 1);
+}
+
+void thread_hold(bool hold)
+{
+    thread_beginning = hold;
+}
+
+static void see_work(struct thread *thread, void *context)
+{
+    if (thread->hook_frame)
+        *(bool *)context = true;
+}
+
+static void take_ring(struct thread *thread, void *context)
+{
+    (void)context;
+    *thread = (struct thread){.inside = thread->inside};
+}
+
+bool thread_renew(void)
+{
+    bool at_work = atomic_load(&uses) != 0;
+    thread_each(see_work, &at_work);
+    if (at_work)
+        return false;
+    /* Threads go on pointing to their states, which stay as they are now: nobody's. */
+    thread_each(take_ring, NULL);
+    table = NULL;
+    return true;
+}
+
 struct thread *thread_begin(void)
 {
     if (thread_beginning || session_is_over())
         return NULL;
     int saved_errno = errno;
     uint64_t signals = signals_block(); /* a handler that jumped out would leave others waiting */
+    thread_use_begin();
     thread_beginning = true;
     struct thread *thread = NULL;
     if (session_is_on() || session_begin()) {
@@ -202,6 +264,7 @@ struct thread *thread_begin(void)
         }
     }
     thread_beginning = false;
+    thread_use_end();
     signals_restore(signals);
     errno = saved_errno;
     return thread;
@@ -295,6 +358,8 @@ bool record_make_room(struct thread *thread, unsigned bytes)
     if (!thread->ring) /* dropped by this hook's record before */
         return false;
     int saved_errno = errno;
+    if (patch_is_due())
+        patch_new();
     publish_for_another(thread);
     /* Once events are lost, a good part of the ring must be free before we go on: else the small
      * records of frees would slip in where those of their allocations did not fit. */

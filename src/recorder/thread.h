@@ -48,6 +48,10 @@ struct thread {
     uint64_t random;       /* state of draw_random() */
     uintptr_t newest;      /* the block of the last sample … */
     uint64_t newest_until; /* … and until_sample then: unchanged, nothing was allocated since */
+    /* and where their interval adapts (wire.h): that of the sample being recorded, of until_sample */
+    uint8_t level, drawn_level;
+    uint32_t cost_turn;  /* calls since the one that was timed */
+    uint64_t cost_ticks; /* what recording has cost, about */
 };
 
 extern __thread struct thread *thread_current;
@@ -62,8 +66,8 @@ extern bool thread_timed, thread_real_watched;
  * costs the hot path no instruction. */
 extern uint32_t (*thread_capture)(struct unwind_memory *memory, const struct unwind_start *start);
 
-/* Mean bytes from one sampled allocation to the next; 0: every one is recorded. Set once by
- * session_begin(). */
+/* Mean bytes from one sampled allocation to the next; 0: every one is recorded; WIRE_SAMPLE_ADAPTS.
+ * Set once by session_begin(). */
 extern uint64_t thread_sample_bytes;
 
 /* Draws when this thread's next sample comes. */
@@ -91,6 +95,15 @@ static inline bool thread_samples(struct thread *thread, size_t size)
         return false;
     thread_draw(thread);
     return !__atomic_load_n(&thread_paused, __ATOMIC_RELAXED);
+}
+
+/* What a record says of the alignment of an allocation that is sampled, and of its interval. A handler
+ * that allocates between the draw and the record may change it to a later level, in the one call in
+ * which the level changes. */
+static inline unsigned thread_aligned(const struct thread *thread, unsigned align_log2)
+{
+    return thread_sample_bytes == WIRE_SAMPLE_ADAPTS ? wire_level_align(align_log2, thread->level)
+                                                     : align_log2;
 }
 
 /* Makes this thread ready, and the process if it is the first. NULL: not recording (for good, or
@@ -165,6 +178,19 @@ void thread_deeper(struct thread *thread, uintptr_t sp, uint32_t node);
 
 /* The same where `bytes` is known: so much of the thread's own stack is in use at `sp`. */
 void thread_stack_is(struct thread *thread, uintptr_t sp, uint64_t bytes, uint32_t node);
+/* For what uses the session's memory without being an event (which hook_frame shows): between these
+ * the session cannot be renewed (session.h). */
+void thread_use_begin(void);
+void thread_use_end(void);
+/* In the child of a fork, by thread_begin()'s thread: what other threads of the parent used. */
+void thread_use_forget(void);
+/* With every other thread of the process stopped, and none of them in our code: takes the rings away
+ * from all threads, which then take new ones. False, and nothing has changed: a thread is at work
+ * with its ring, or between the two above. */
+bool thread_renew(void);
+/* Calls of this thread that we hook are passed on while set. */
+void thread_hold(bool hold);
+
 /* All states of threads that there are, those of ended ones too. */
 void thread_each(void (*visit)(struct thread *thread, void *context), void *context);
 

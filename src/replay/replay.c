@@ -64,6 +64,8 @@ struct replay {
     struct program_metrics program; /* but for `total`; live_peak_count as live_count */
     uint64_t sample_bytes;          /* 0: every allocation is in the records */
     bool pages;                     /* the sample is of pages */
+    bool adapts;                    /* and each record says with which interval it was drawn */
+    uint32_t owner_mask;            /* of a block's owner; above it lies the level where it adapts */
     uint32_t alloc_rest, free_rest; /* of the timeline, as a thread's */
     record_handler *const *handlers;
     struct mapped mapped;
@@ -79,19 +81,31 @@ struct replay {
 /* ---- Weights ------------------------------------------------------------------------------- */
 
 EVENT struct weight weigh(const struct replay *replay, uint64_t size_bytes, uint64_t slack_bytes,
-                          enum mode mode)
+                          unsigned level, enum mode mode)
 {
     if (mode == EVERY)
         return (struct weight){1, size_bytes, slack_bytes, 0};
     if (replay->pages)
         return weight_of_page_block(size_bytes, slack_bytes);
-    return weight_of_sample(replay->sample_bytes, size_bytes, slack_bytes);
+    return replay->adapts ? weight_of_level(level, size_bytes, slack_bytes)
+                          : weight_of_sample(replay->sample_bytes, size_bytes, slack_bytes);
+}
+
+/* Where levels change an owner has three bits less, and they hold the block's. */
+enum { OWNER_LEVEL_SHIFT = 21 };
+_Static_assert(WIRE_LEVELS <= 8 && 8u << OWNER_LEVEL_SHIFT == LIVE_NO_OWNER + 1,
+               "the bits of an owner");
+
+static inline unsigned level_of(const struct replay *replay, const struct live_block *block)
+{
+    return replay->adapts ? live_block_owner(block) >> OWNER_LEVEL_SHIFT : 0;
 }
 
 EVENT struct weight weigh_block(const struct replay *replay, const struct live_block *block,
                                 enum mode mode)
 {
-    return weigh(replay, block->size_bytes, block->slack_bytes, mode);
+    return weigh(replay, block->size_bytes, block->slack_bytes,
+                 mode == EVERY ? 0 : level_of(replay, block), mode);
 }
 
 /* How many whole blocks a weight adds to a count, with the rest from before. */
@@ -278,10 +292,11 @@ static inline uint64_t lifetime_of(const struct live_block *block, uint64_t end_
 /* The thread that the block was born by; NULL: not known any more. */
 static inline struct thread *owner_of(struct replay *replay, const struct live_block *block)
 {
-    uint32_t owner = live_block_owner(block);
+    uint32_t owner = live_block_owner(block) & replay->owner_mask;
 
-    return owner < replay->threads.count && owner != LIVE_NO_OWNER ? &replay->threads.all[owner]
-                                                                    : NULL;
+    return owner < replay->threads.count && owner != replay->owner_mask
+               ? &replay->threads.all[owner]
+               : NULL;
 }
 
 /* A block that is in no table (any more) stops to be counted. */
@@ -427,16 +442,30 @@ static inline uint64_t counted_size(const struct wire_record *record)
     return record->size_bytes < LIVE_MAX_SIZE ? record->size_bytes : LIVE_MAX_SIZE;
 }
 
-static inline bool has_own_alignment(const struct wire_record *record)
+EVENT bool has_own_alignment(const struct replay *replay, const struct wire_record *record,
+                             enum mode mode)
 {
-    return wire_kind(record->kind_address) == WIRE_ALIGNED ||
-           wire_detail_align_log2(record->detail) > 4;
+    unsigned align_log2 = wire_detail_align_log2(record->detail);
+
+    if (mode == SAMPLED && replay->adapts)
+        align_log2 &= WIRE_LEVEL_ALIGN;
+    return wire_kind(record->kind_address) == WIRE_ALIGNED || align_log2 > 4;
 }
 
 EVENT struct weight weigh_record(const struct replay *replay, const struct wire_record *record,
                                  enum mode mode)
 {
-    return weigh(replay, counted_size(record), wire_detail_slack(record->detail), mode);
+    return weigh(replay, counted_size(record), wire_detail_slack(record->detail),
+                 wire_detail_level(record->detail), mode);
+}
+
+EVENT void set_owner(const struct replay *replay, struct live_block *block, uint32_t thread,
+                     unsigned level, enum mode mode)
+{
+    if (mode == SAMPLED && replay->adapts)
+        thread = (thread < replay->owner_mask ? thread : replay->owner_mask) |
+                 level << OWNER_LEVEL_SHIFT;
+    live_block_set_owner(block, thread);
 }
 
 /* Returns the site, or its label in the regions that the thread is in. */
@@ -455,7 +484,8 @@ EVENT uint32_t begin_life(struct replay *replay, const struct wire_record *recor
         .slack_bytes = wire_detail_slack(record->detail),
     };
 
-    live_block_set_owner(&block, thread_number(replay, thread));
+    set_owner(replay, &block, thread_number(replay, thread), wire_detail_level(record->detail),
+              mode);
     bucket->alloc_count += whole_blocks(weight, &replay->alloc_rest, mode);
     bucket->alloc_bytes += weight.bytes;
     thread_born(thread, wire_kind(record->kind_address),
@@ -470,11 +500,12 @@ EVENT uint32_t begin_life(struct replay *replay, const struct wire_record *recor
     }
     if (size == 0)
         replay->sites.cold[site].zero_count += weight.count;
-    if (has_own_alignment(record))
+    if (has_own_alignment(replay, record, mode))
         replay->sites.cold[site].aligned_count += weight.count;
     if (__builtin_expect(label != site, 0))
         begin_life_in_cuts(replay, label, weight,
-                           (struct birth){size, has_own_alignment(record), reallocated, moved});
+                           (struct birth){size, has_own_alignment(replay, record, mode), reallocated,
+                                          moved});
     thread->newest_address = place_block(replay, &block, mode) ? block.address : 0;
     thread_crest(thread, replay->last_ticks);
     thread_spends_on(thread, SPENT_ON_ALLOC, label);
@@ -1143,6 +1174,7 @@ struct replay *replay_new(uint64_t start_ticks, double tick_ns)
 
     replay->last_ticks = start_ticks;
     replay->handlers = handlers[EVERY];
+    replay->owner_mask = LIVE_NO_OWNER;
     live_table_init(&replay->live, FIRST_LIVE_LOG2);
     live_table_init(&replay->owed, FIRST_OWED_LOG2);
     live_table_init(&replay->chunks, FIRST_OWED_LOG2);
@@ -1300,6 +1332,13 @@ void replay_pages(struct replay *replay)
     replay_sample(replay, WIRE_PAGE_BYTES);
     replay->pages = true;
     replay->sites.levels_only = true;
+}
+
+void replay_adapt(struct replay *replay)
+{
+    replay_sample(replay, WIRE_LEVEL_UNIT);
+    replay->adapts = true;
+    replay->owner_mask = LIVE_NO_OWNER >> 3;
 }
 
 void replay_know_frees(struct replay *replay)
@@ -1624,13 +1663,13 @@ static void visit_block(const struct replay *replay, const struct live_block *bl
                         void (*visit)(void *context, const struct replay_block *block),
                         void *context)
 {
-    uint32_t owner = live_block_owner(block);
+    uint32_t owner = live_block_owner(block) & replay->owner_mask;
     struct replay_block out = {
         .address = block->address,
         .size_bytes = block->size_bytes,
         .birth_ticks = block->birth_ticks,
         .node = replay->sites.cold[regions_site(&replay->regions, block->site)].node,
-        .owner = owner == LIVE_NO_OWNER ? UINT32_MAX : owner,
+        .owner = owner == replay->owner_mask ? UINT32_MAX : owner,
     };
 
     visit(context, &out);

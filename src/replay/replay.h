@@ -62,6 +62,10 @@ void replay_sample(struct replay *replay, uint64_t sample_bytes);
  * by who takes it (metrics.h). */
 void replay_pages(struct replay *replay);
 bool replay_knows_calls(const struct replay *replay);
+/* The same as replay_sample() for records whose interval adapts (WIRE_SAMPLE_ADAPTS): each was drawn with that of its own
+ * level. While all are of level 0 everything is exact: no weight is but a block's own, no variance but
+ * 0. Variances are in squares of WIRE_LEVEL_UNIT. */
+void replay_adapt(struct replay *replay);
 
 /* A thread begins to write events; returns the number of its stream for the calls below. A stream
  * (a ring of the wire) may serve one thread after the other: a second WIRE_THREAD_START in it begins

@@ -32,3 +32,14 @@ struct weight weight_of_page_block(uint64_t size_bytes, uint64_t slack_bytes)
         .variance = (uint64_t)(1024 * (double)(stands_for * (stands_for - 1)) * part * part + 0.5),
     };
 }
+
+struct weight weight_of_level(unsigned level, uint64_t size_bytes, uint64_t slack_bytes)
+{
+    if (level == 0)
+        return (struct weight){1u << WEIGHT_SHIFT, size_bytes, slack_bytes, 0};
+    if (level >= WIRE_LEVELS) /* nonsense of a program that scribbles over its records */
+        level = WIRE_LEVELS - 1;
+    struct weight weight = weight_of_sample(wire_level_bytes(level), size_bytes, slack_bytes);
+    weight.variance <<= 4 * (level - 1); /* four times the interval each */
+    return weight;
+}

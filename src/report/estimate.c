@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include "present/facts.h"
 
 static double sigma_bytes(const struct profile *profile, uint64_t variance)
 {
@@ -59,7 +60,7 @@ struct human estimate_count(const struct profile *profile, uint64_t count)
 
 uint64_t estimate_unseen(const struct profile *profile)
 {
-    return 3 * profile->sample_bytes; /* e^-3 = 5 % */
+    return 3 * facts_sample_bytes(profile); /* e^-3 = 5 % */
 }
 
 bool estimate_is_empty(const struct profile *profile)
@@ -82,7 +83,7 @@ void estimate_add_sentence(struct strbuf *out, const struct profile *profile)
                     human_exact(samples == UINT64_MAX ? 0 : samples).text);
         return;
     }
-    strbuf_addf(out, "one allocation in every %s on average; %s sample%s",
-                human_bytes(profile->sample_bytes).text,
+    facts_add_sampling(out, profile);
+    strbuf_addf(out, "; %s sample%s",
                 human_exact(samples == UINT64_MAX ? 0 : samples).text, samples == 1 ? "" : "s");
 }

@@ -76,6 +76,21 @@ void write_metrics(struct writer *writer, const char *name, const struct call_me
     json_end(&writer->json);
 }
 
+/* Of a recording that was exact until it cost too much. */
+static void write_changes(struct writer *writer)
+{
+    const char *change = profile_get(writer->profile, PROFILE_META_SAMPLE_CHANGES);
+    uint64_t ns, bytes;
+    json_array(&writer->json, "changes");
+    while (facts_next_sampling(&change, &ns, &bytes)) {
+        json_object(&writer->json, NULL);
+        json_unsigned(&writer->json, "from_ns", ns);
+        json_unsigned(&writer->json, "interval_bytes", bytes);
+        json_end(&writer->json);
+    }
+    json_end(&writer->json);
+}
+
 static void write_sampling(struct writer *writer)
 {
     if (!estimate_is(writer->profile)) {
@@ -83,8 +98,9 @@ static void write_sampling(struct writer *writer)
         return;
     }
     json_object(&writer->json, "sampled");
-    json_unsigned(&writer->json, "interval_bytes", writer->profile->sample_bytes);
+    json_unsigned(&writer->json, "interval_bytes", facts_sample_bytes(writer->profile));
     json_bool(&writer->json, "pages", writer->profile->pages);
+    write_changes(writer);
     write_unsigned_if(writer, writer->profile->has_program, "samples",
                       writer->profile->program.total.sample_count);
     json_unsigned(&writer->json, "confidence_percent", 95);

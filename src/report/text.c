@@ -89,7 +89,24 @@ static void add_window(struct text *text)
         part_label(text, "window");
         part_wrapped(text, line.data);
     }
+    strbuf_reset(&line);
+    if (facts_add_beginning(&line, text->profile)) {
+        part_label(text, "recorded");
+        part_wrapped(text, line.data);
+    }
     strbuf_release(&line);
+}
+
+static void add_snapshots(struct text *text)
+{
+    struct strbuf lines = STRBUF_INIT;
+    if (facts_add_snapshots(&lines, text->profile))
+        for (char *line = lines.data, *end; (end = strchr(line, '\n')); line = end + 1) {
+            *end = 0;
+            part_label(text, "snapshot");
+            part_wrapped(text, line);
+        }
+    strbuf_release(&lines);
 }
 
 static void add_cut(struct text *text)
@@ -108,6 +125,11 @@ static void add_cut(struct text *text)
 static void add_sampling(struct text *text)
 {
     struct strbuf line = STRBUF_INIT;
+    if (facts_add_budget(&line, text->profile)) {
+        part_label(text, "cost");
+        part_wrapped(text, line.data);
+        strbuf_reset(&line);
+    }
     if (!estimate_is(text->profile))
         return;
     part_label(text, "sampled");
@@ -369,6 +391,7 @@ static void add_head(struct text *text)
         return;
     }
     add_window(text);
+    add_snapshots(text);
     add_cut(text);
     add_sampling(text);
     if (estimate_is_empty(text->profile)) {

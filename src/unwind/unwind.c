@@ -98,6 +98,7 @@ struct unwind_memory *unwind_memory_new(void)
     if (!memory->remembered || !memory->fresh) {
         return NULL;
     }
+    stack_note_main_thread(); /* loaded late, we were begun by any thread */
     memory->next = atomic_load(&unwind.memories);
     while (!atomic_compare_exchange_weak(&unwind.memories, &memory->next, memory)) {
     }
@@ -106,6 +107,7 @@ struct unwind_memory *unwind_memory_new(void)
 
 void unwind_memory_forget(struct unwind_memory *memory)
 {
+    stack_note_main_thread();
     memory->count = 0;
     atomic_store_explicit(&memory->valid_for, 0, memory_order_relaxed);
 }

@@ -158,6 +158,25 @@ static inline unsigned wire_detail_align_log2(uint64_t detail)
     return (unsigned)(detail >> 56);
 }
 
+/* Where the interval of samples changes (WIRE_SAMPLE_ADAPTS) alignments are at most 2^31, and the upper
+ * three bits say with which one the allocation was drawn: 0, every one is recorded; n, 512 KiB * 4^(n-1).
+ * At the highest one ten gigabytes a second make 300 samples. */
+#define WIRE_LEVELS      5u
+#define WIRE_LEVEL_ALIGN 31u
+#define WIRE_LEVEL_UNIT  (512u << 10)
+static inline unsigned wire_level_align(unsigned align_log2, unsigned level)
+{
+    return (align_log2 < WIRE_LEVEL_ALIGN ? align_log2 : WIRE_LEVEL_ALIGN) | level << 5;
+}
+static inline unsigned wire_detail_level(uint64_t detail)
+{
+    return (unsigned)(detail >> 61);
+}
+static inline uint64_t wire_level_bytes(unsigned level)
+{
+    return level ? (uint64_t)WIRE_LEVEL_UNIT << 2 * (level - 1) : 0;
+}
+
 /* Marks that the recorder makes of its own accord have the name that the program gave, or none. */
 enum wire_mark_kind {
     WIRE_MARK_NAMED = 0,
@@ -212,6 +231,8 @@ struct wire_ring {
     _Atomic uint64_t lost_events; /* not recorded: --on-full=drop; told in the stream as well */
     _Atomic uint64_t deepest_bytes; /* of its stack, at any event; 0: not known (WIRE_STACK) */
     _Atomic uint32_t deepest_node;  /* the call path there */
+    _Atomic uint32_t cost; /* of recording, in 1024 ticks, modulo 2^32; WIRE_SAMPLE_ADAPTS only. Goes on
+                              from thread to thread */
     /* written by the collector */
     _Alignas(64) _Atomic uint64_t tail;
     _Atomic uint32_t space; /* futex of a thread whose ring is full: it sets WIRE_SPACE_WANTED before
@@ -228,7 +249,12 @@ struct wire_ring {
  * its new block. If neither that nor the old one is recorded there is no trace of it; if only the
  * old one is, its WIRE_REALLOC_END has address 0: without WIRE_FAILED and with a size not 0 if the
  * old block's life is over, with it and size 0 if the call failed. Failed calls are drawn by the
- * size that they asked for. All other events are recorded in full. */
+ * size that they asked for. All other events are recorded in full.
+ *
+ * WIRE_SAMPLE_ADAPTS: the interval is none at first, so that all is recorded, and then what the
+ * collector says in sample_level. A thread goes by a new one from its next sample on; since what was
+ * drawn before does not depend on it, each allocation's chance is that of the level in its record. */
+#define WIRE_SAMPLE_ADAPTS UINT64_MAX
 
 /* ---- Pages ---------------------------------------------------------------------------------
  *
@@ -323,6 +349,7 @@ enum wire_session_state {
 enum wire_end_kind {
     WIRE_END_NONE = 0, /* the program said nothing: killed, or _exit by system call */
     WIRE_END_EXIT = 1, /* exit status in end_status */
+    WIRE_END_LEFT = 2, /* the recorder was told to leave: the program runs on without it */
 };
 
 /* Where the recorder's own memory lies that is not this file, so that nobody takes it for the
@@ -344,7 +371,7 @@ struct wire_header {
     uint32_t max_depth;        /* 0: no limit */
     uint32_t exit_wait_ms;     /* longest wait at exit */
     uint64_t sample_bytes;     /* mean bytes from one recorded allocation to the next ("Sampling");
-                                  0: every one is recorded */
+                                  0: every one is recorded; or WIRE_SAMPLE_ADAPTS */
     pthread_mutex_t collector; /* robust, held by the collector while it lives: the kernel marks it
                                   when the collector dies, whoever's child it was */
 
@@ -354,6 +381,7 @@ struct wire_header {
                                 quarter full sets it to 0 and wakes it */
     _Atomic uint32_t stop;   /* 1: record no more (the collector leaves) */
     _Atomic uint32_t answered; /* futex: requests answered so far; see "Requests" */
+    _Atomic uint32_t sample_level; /* WIRE_SAMPLE_ADAPTS: below WIRE_LEVELS; never falls */
     struct wire_answer answer;
 
     /* written by the recorder */
@@ -388,8 +416,19 @@ _Static_assert(sizeof(struct wire_ring) == 128, "ring headers: one cache line pe
  * sends a hello and receives a welcome with the memfd attached (SCM_RIGHTS). Who it is the
  * collector learns from the kernel (SO_PEERCRED), not from the message. */
 #define WIRE_SESSION_VARIABLE "TIDEMARK_SESSION"
+/* The variable holds NAME:KEY. Names of abstract sockets are public (/proc/net/unix), the environment
+ * of a process is not. A collector takes processes of its own user; root's, whose programs may become
+ * other users, takes those of others if they know the key. */
+enum { WIRE_KEY_BYTES = 32 }; /* hexadecimal digits, without NUL */
 
-enum wire_hello_reason { WIRE_HELLO_START = 0, WIRE_HELLO_FORK = 1 };
+enum wire_hello_reason {
+    WIRE_HELLO_START = 0,
+    WIRE_HELLO_FORK = 1,
+    /* Nobody to be recorded: `tidemark snapshot` asks for snapshots of the process `parent`, or of all
+     * (0). Answered by messages, each WIRE_ANSWER_… and a text without NUL, until the socket is closed. */
+    WIRE_HELLO_SNAPSHOT = 2,
+    WIRE_HELLO_ATTACH = 3, /* it ran before; what it allocated until now nobody knows */
+};
 
 struct wire_hello {
     uint64_t magic;
@@ -397,7 +436,13 @@ struct wire_hello {
     uint32_t parent; /* pid of the parent of a fork, else 0 */
     uint32_t pages;  /* 1: what is recorded are pages ("Pages") */
     uint32_t reserved;
+    char key[WIRE_KEY_BYTES]; /* of a session without one: 0 */
 };
+
+#define WIRE_ANSWER_PATH  '+' /* of a snapshot */
+#define WIRE_ANSWER_ERROR '-' /* a sentence */
+#define WIRE_ANSWER_NONE  '?' /* such a process is not recorded here */
+enum { WIRE_ANSWER_BYTES = 8192 };
 
 struct wire_welcome {
     uint64_t magic;

@@ -169,14 +169,15 @@ def run_block(name, number, note, block, directory):
         return
     shown = [line[2:] for line in block.splitlines() if line.startswith("$ ")]
     script = "\n".join(shown).replace("/tmp/weather", f"{directory}/weather").replace("300000", "30000")
-    script = script.replace("mpirun -n 8", "mpirun --oversubscribe -n 4")
+    script = script.replace("mpirun -n 8", "mpirun -n 4")
     state = f"{directory}/where"
     if os.path.exists(state):
         with open(state) as file:
             script = f"cd '{file.read().strip()}'\n" + script
     done = subprocess.run(["bash", "-c", f"trap 'pwd >{state}' EXIT\n{script}"], cwd=directory, capture_output=True, text=True,
                           stdin=subprocess.DEVNULL,
-                          env={**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"})
+                          env={**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+                               "OMPI_MCA_rmaps_base_oversubscribe": "1"})
     where = f"{name}, block {number} ({shown[-1][:50]})"
     if done.returncode != status:
         complain(where, f"status {done.returncode}, not {status}: {(done.stdout + done.stderr)[-1500:]}")

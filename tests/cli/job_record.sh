@@ -125,6 +125,6 @@ PMI_SIZE=1 PMI_RANK=0 timeout 60 tidemark record -q --job=runs/k python3 -c '
 import os, socket
 mute = [socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) for i in range(100)]
 for one in mute:
-    one.connect("\0" + os.environ["TIDEMARK_SESSION"])
+    one.connect("\0" + os.environ["TIDEMARK_SESSION"].split(":")[0])
 os.execvp(os.environ["VICTIMS"] + "/basic", ["basic", "1"])'
 until_true sh -c 'ls runs/k/*/rank-00000.basic.*.entry >/dev/null' && echo "recorded"

@@ -74,6 +74,9 @@ export function testRegion(world) {
         }
         await session.go("timeline", { region: "solve" });
         assert.match(await session.text(".chips"), /not by region/);
+        const { text: svg } = await session.saved(page.locator(".card", { hasText: "Levels" }).getByRole("button", { name: "SVG", exact: true }));
+        assert.match(svg, />solve<\/text>/, "what stands in the chart is in the picture");
+        assert.ok(svg.includes(">solved</text>") && !svg.includes(">load</text>"));
         await session.go("sizes", { region: "solve" });
         assert.match(await session.text(".view"), /500 B to 4.88 KiB/);
         await session.go("flame", { region: "load" });

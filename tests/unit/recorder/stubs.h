@@ -13,6 +13,7 @@
 #include "collector/tracer.h"
 #include "collector/view.h"
 #include "recorder/instrument.h"
+#include "recorder/patch.h"
 #include "recorder/session.h"
 #include "recorder/shared.h"
 #include "recorder/thread.h"
@@ -33,6 +34,8 @@ void session_stop(void)
     if (thread_current)
         thread_current->ring = NULL;
 }
+bool patch_is_due(void) { return false; }
+void patch_new(void) {}
 void session_wake_collector(void) {}
 bool session_collector_lives(void) { return atomic_load(&shared_header()->stop) == 0; }
 bool real_is_allocator(uintptr_t ip) { return ip == 0; }

@@ -4,6 +4,7 @@
 set(recorder_parts ${CMAKE_SOURCE_DIR}/src/recorder/thread.c ${CMAKE_SOURCE_DIR}/src/recorder/shared.c)
 file(GLOB collector_parts CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/replay/*.c
     ${CMAKE_SOURCE_DIR}/src/collector/batch.c ${CMAKE_SOURCE_DIR}/src/collector/feed.c
+    ${CMAKE_SOURCE_DIR}/src/collector/window.c
     ${CMAKE_SOURCE_DIR}/src/collector/merge.c
     ${CMAKE_SOURCE_DIR}/src/collector/view.c)
 foreach(test ring thread)
@@ -23,7 +24,8 @@ target_link_options(test_recorder_ring PRIVATE -fno-sanitize=all)
 # Sampling: the draw, and the set of what was sampled.
 add_executable(test_recorder_draw unit/recorder/test_draw.c)
 add_executable(test_recorder_sampled unit/recorder/test_sampled.c
-    ${CMAKE_SOURCE_DIR}/src/recorder/sampled.c ${CMAKE_SOURCE_DIR}/src/recorder/shared.c)
+    ${CMAKE_SOURCE_DIR}/src/recorder/sampled.c ${CMAKE_SOURCE_DIR}/src/recorder/followed.c
+    ${CMAKE_SOURCE_DIR}/src/recorder/shared.c)
 foreach(test draw sampled)
     foreach(room recorder unwind wire base)
         target_include_directories(test_recorder_${test} PRIVATE ${TIDEMARK_ROOMS_DIR}/${room})

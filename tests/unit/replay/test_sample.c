@@ -489,6 +489,103 @@ static void of_pages_levels_are_known_and_nothing_else(void **state)
     replay_free(of);
 }
 
+/* ---- An interval that changes ---- */
+
+enum { CHANGING = 400, CHANGING_TIMES = 400 };
+static uint64_t changing_sizes[CHANGING];
+
+/* Everything at first, then by ever coarser samples. */
+static unsigned level_at(unsigned block)
+{
+    return block * WIRE_LEVELS / CHANGING;
+}
+
+static double chance(unsigned block)
+{
+    uint64_t bytes = wire_level_bytes(level_at(block));
+    return bytes ? 1 - exp(-((double)changing_sizes[block] + 1) / (double)bytes) : 1;
+}
+
+static void feed_changing(unsigned block, bool free_it)
+{
+    uint64_t address = 0x10000 + (uint64_t)block * 64, ticks = (free_it ? 1u << 21 : 1u << 20) + block;
+    unsigned align = wire_level_align(block % 7, level_at(block));
+    if (free_it)
+        feed(record_short(WIRE_FREE, ticks, address));
+    else
+        feed(record_long(WIRE_MALLOC, ticks, address, changing_sizes[block],
+                         wire_detail(1, 0, align)));
+}
+
+static void begin_changing(void)
+{
+    replay = replay_new(0, 1.0);
+    replay_adapt(replay);
+    replay_thread_begin(replay, 1, 0);
+}
+
+/* Draws once; gives the estimate of the live bytes, and sees all of it go. */
+static double draw_changing(void)
+{
+    static bool drawn[CHANGING];
+    struct program_metrics program;
+    begin_changing();
+    for (unsigned i = 0; i < CHANGING; i++)
+        if ((drawn[i] = uniform() < chance(i)))
+            feed_changing(i, false);
+    replay_program(replay, &program);
+    double estimate = (double)program.total.live_bytes;
+    assert_int_equal(program.total.alloc_bytes, program.total.live_bytes);
+    for (unsigned i = 0; i < CHANGING; i++)
+        if (drawn[i])
+            feed_changing(i, true);
+    replay_program(replay, &program);
+    assert_int_equal(program.total.live_bytes, 0);
+    assert_int_equal(program.total.live_count, 0);
+    assert_int_equal(program.total.live_variance, 0);
+    assert_int_equal(program.total.free_bytes, program.total.alloc_bytes);
+    assert_int_equal(replay_thread(replay, 0)->live_bytes, 0);
+    replay_free(replay);
+    return estimate;
+}
+
+static void an_interval_that_changes_gives_estimates_too(void **state)
+{
+    double mean = 0, expected = 0, variance = 0;
+    (void)state;
+    for (unsigned i = 0; i < CHANGING; i++)
+        changing_sizes[i] = (uint64_t)(-log(1 - uniform()) * 4e6);
+    for (unsigned i = 0; i < CHANGING; i++) {
+        double size = (double)changing_sizes[i], p = chance(i);
+        expected += size;
+        variance += size * size * (1 - p) / p;
+    }
+    for (unsigned r = 0; r < CHANGING_TIMES; r++)
+        mean += draw_changing() / CHANGING_TIMES;
+    assert_true(fabs(mean - expected) <= SIGMAS * sqrt(variance / CHANGING_TIMES) + 1);
+}
+
+/* What is recorded while everything is has no doubt in it. */
+static void what_is_recorded_before_a_change_is_exact(void **state)
+{
+    struct program_metrics program;
+    (void)state;
+    begin_changing();
+    feed(record_long(WIRE_MALLOC, 1 << 20, 0x10000, 1000, wire_detail(1, 24, wire_level_align(4, 0))));
+    feed(record_long(WIRE_MALLOC, (1 << 20) + 1, 0x20000, 500, wire_detail(1, 4, wire_level_align(6, 0))));
+    feed(record_long(WIRE_MALLOC, (1 << 20) + 2, 0x30000, 1, wire_detail(1, 7, wire_level_align(4, 1))));
+    feed(record_short(WIRE_FREE, (1 << 20) + 3, 0x30000));
+    replay_program(replay, &program);
+    assert_int_equal(program.total.live_count, 2);
+    assert_int_equal(program.total.live_bytes, 1500);
+    assert_int_equal(program.total.live_slack_bytes, 28);
+    assert_int_equal(program.total.live_variance, 0);
+    assert_int_equal(program.total.aligned_count, 1);
+    assert_true(program.total.alloc_bytes > 1500 + (256 << 10));
+    assert_true(program.total.alloc_variance > 0);
+    replay_free(replay);
+}
+
 static int sample_often(void **state)
 {
     (void)state;
@@ -516,6 +613,8 @@ int main(void)
         cmocka_unit_test(weights_are_those_of_the_definition),
         cmocka_unit_test(page_blocks_stand_for_their_record),
         cmocka_unit_test(of_pages_levels_are_known_and_nothing_else),
+        cmocka_unit_test(an_interval_that_changes_gives_estimates_too),
+        cmocka_unit_test(what_is_recorded_before_a_change_is_exact),
     };
     const char *given = getenv("SEED");
     unsigned long seed = given ? strtoul(given, NULL, 10)

@@ -27,7 +27,7 @@ export interface Summary {
     meta: Record<string, string>;
     state: "recording" | "complete" | "cut short";
     end: string; ended_well: boolean; warnings: string[]; losses: string[];
-    sampled: { interval_bytes: number; pages?: boolean; samples: number; confidence_percent: number } | null;
+    sampled: { interval_bytes: number; pages?: boolean; changes: { from_ns: number; interval_bytes: number }[]; samples: number; confidence_percent: number } | null;
     program: Record<string, number | null> | null;
     peaks: Peak[] | null; samples: Sample[] | null;
     spark: { step_ns: number; requested: (number | null)[]; physical: (number | null)[] } | null;
@@ -37,7 +37,7 @@ export interface Summary {
 /* What the program said of itself (tidemark.h). `total`: all metrics of what was asked for in the region. */
 export interface Region {
     name: string; entered_count: number; unended_count: number; open_count: number; time_ns: number; first_ns: number; last_ns: number;
-    peak_bytes: number; peak_ns: number; left_bytes: number; program_peak_bytes: number; program_peak_ns: number; total: Record<string, number | null>;
+    peak_bytes: number; peak_ns: number; left_bytes: number | null; program_peak_bytes: number; program_peak_ns: number; total: Record<string, number | null>;
 }
 export interface Mark { time_ns: number; kind: "mark" | "paused" | "resumed" | "snapshot"; name: string | null; tid: number | null; live_bytes: number; live_count: number }
 export interface TopFunction { key: number; function: string | null; file: string | null; module: string | null; exclusive: number; inclusive: number }

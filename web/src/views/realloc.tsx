@@ -55,7 +55,7 @@ function Jumps({ title, rows }: { title: string; rows: readonly Row[]; of: Distr
         <Card title={title}>
             {listed.length === 0 && <p class="dim">Never.</p>}
             <table><tbody>{listed.slice(0, 20).map((row) => (
-                <tr key={row[0]}><td class="number">{row[0] === 0 ? "same size" : exact(row[0], "bytes")}</td><td class="number" title={exact(row[1], "count")}>{count(row[1])} times</td><td class="number">{share(row[1] / total)}</td></tr>))}</tbody></table>
+                <tr key={row[0]}><td class="number">{row[0] === 0 ? "same size" : exact(row[0], "bytes")}</td><td class="number" style={{ paddingLeft: "14px" }} title={exact(row[1], "count")}>{count(row[1])} times</td><td class="number dim" style={{ paddingLeft: "14px" }}>{share(row[1] / total)}</td></tr>))}</tbody></table>
             {listed[0] && listed[0][0] > 0 && listed[0][1] / total > 0.5 && listed[0][1] > 16 && <p class="dim">Growth by a constant step copies a block again and again: growing by a factor needs far fewer.</p>}
         </Card>
     );

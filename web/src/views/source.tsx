@@ -156,6 +156,12 @@ function Bare({ figures, onLine, line }: { figures: ReadonlyMap<number, LineFigu
         { id: "exclusive", title: "itself", width: "120px", text: (row) => row.exclusive }, { id: "inclusive", title: "with callees", width: "120px", text: (row) => row.inclusive }]} />;
 }
 
+/* Of a path its frames that are no library's; of one that has no others, all. */
+function ownLines(of: CallTree, node: number): readonly number[] {
+    const all = [...of.passes.path(node)], own = all.filter((at) => !of.tree.lineLibrary[at]);
+    return own.length ? own : all;
+}
+
 const detail = ["alloc_count", "alloc_bytes", "live_bytes", "at_peak_bytes", "temporary_count", "realloc_count", "slack_bytes", "mean_size", "mean_lifetime_ns", "recycling_ratio"];
 
 /* All metrics of a line, and the call paths that lead to it. */
@@ -198,7 +204,7 @@ function Leading({ profile, metric, data, file, line }: ViewProps & { metric: st
                         <div class="nowrap" key={path.node} title={of.passes.path(path.node).map((at) => of.names.ofLine(at)).join("\n")}>
                             <a href={link({ view: "flame", node: path.node, opt: "" })}>{format(path.value, unit)}</a>{" "}
                             <span class="dim">{data.filesInclusive[file + 1] ? share(path.value / data.filesInclusive[file + 1]!) : ""}</span>{" "}
-                            {of.passes.path(path.node).filter((at) => !of.tree.lineLibrary[at]).slice(0, 10).map((at) => shortName(of.names.ofLine(at))).join(" ← ")}</div>))}
+                            {ownLines(of, path.node).slice(0, 10).map((at) => shortName(of.names.ofLine(at))).join(" ← ")}</div>))}
                 </>)}</Ready>
         </div>
     );

@@ -35,7 +35,9 @@ export function SummaryView({ profile }: ViewProps): JSX.Element {
                         {summary.meta["start_unix_ns"] && <><dt>Began</dt><dd>{new Date(Number(summary.meta["start_unix_ns"]) / 1e6).toLocaleString()}</dd></>}
                         {summary.meta["host"] && <><dt>On</dt><dd>{summary.meta["host"]}, pid {summary.meta["pid"]}</dd></>}
                         {summary.meta["rank"] && <><dt>Rank</dt><dd>{summary.meta["rank"]}{summary.meta["ranks"] ? ` of ${summary.meta["ranks"]}` : ""}</dd></>}
-                        {summary.sampled && <><dt>Sampled</dt><dd>{summary.sampled.pages ? "blocks over 512 B, and one small block for " : ""}each {format(summary.sampled.interval_bytes, "bytes")}; {exact(summary.sampled.samples, "count")} {summary.sampled.pages ? "blocks" : "samples"}: figures are estimates</dd></>}
+                        {summary.sampled && <><dt>Sampled</dt><dd>{summary.sampled.changes?.length
+                            ? `exact until ${format(summary.sampled.changes[0]!.from_ns, "ns")}, then each ${summary.sampled.changes.map((change, at) => (at ? `from ${format(change.from_ns, "ns")} on ` : "") + format(change.interval_bytes, "bytes")).join(", ")}`
+                            : `${summary.sampled.pages ? "blocks over 512 B, and one small block for " : ""}each ${format(summary.sampled.interval_bytes, "bytes")}`}; {exact(summary.sampled.samples, "count")} {summary.sampled.pages ? "blocks" : "samples"}: figures are estimates</dd></>}
                         <dt>By</dt><dd>{summary.meta["tool"] ?? summary.tool}</dd>
                     </dl>
                 </Card>
@@ -60,15 +62,17 @@ export function SummaryView({ profile }: ViewProps): JSX.Element {
 /* The region itself: what does not follow from its call paths. */
 function InRegion({ profile }: ViewProps): JSX.Element {
     const loaded = useLoaded(async () => (await profile.regions()).find((each) => each.name === profile.region), [profile]);
-    const rows: [string, keyof Region & string, Unit, string][] = [
-        ["Entered", "entered_count", "count", "times"], ["Not left", "open_count", "count", "threads are in it"], ["Without an end", "unended_count", "count", "times"], ["Time in it", "time_ns", "ns", "of all threads"],
-        ["First", "first_ns", "ns", "after the start"], ["Last", "last_ns", "ns", "after the start"], ["Alive when it ended", "left_bytes", "bytes", ""], ["Program's peak meanwhile", "program_peak_bytes", "bytes", ""],
+    const since = profile.window ? "after the beginning of the range" : "after the start";
+    const rows: [string, keyof Region & string, Unit, string, string][] = [ /* behind the figure: behind 1, behind others */
+        ["Entered", "entered_count", "count", "time", "times"], ["In it at the end", "open_count", "count", "thread", "threads"], ["Without an end", "unended_count", "count", "time", "times"],
+        ["Time in it", "time_ns", "ns", "", "of all threads"], ["First", "first_ns", "ns", since, since], ["Last", "last_ns", "ns", since, since],
+        ["Alive when it ended", "left_bytes", "bytes", "", ""], ["Program's peak meanwhile", "program_peak_bytes", "bytes", "", ""],
     ];
     return (
         <Card title={`Region ${profile.region}`} tools={<a href={link({ view: "timeline" })}>timeline</a>}>
             <Ready of={loaded}>{(region) => region && (
-                <dl class="facts">{rows.filter(([, name]) => region[name] || !["open_count", "unended_count"].includes(name)).map(([title, name, unit, of]) => (
-                    <><dt>{title}</dt><dd title={exact(region[name] as number | null, unit)}>{format(region[name] as number | null, unit)} <span class="dim">{of}</span></dd></>))}</dl>)}</Ready>
+                <dl class="facts">{rows.filter(([, name]) => (region[name] as number | null) !== null && (region[name] || !["open_count", "unended_count"].includes(name))).map(([title, name, unit, one, many]) => (
+                    <><dt>{title}</dt><dd title={exact(region[name] as number | null, unit)}>{format(region[name] as number | null, unit)} <span class="dim">{region[name] === 1 ? one : many}</span></dd></>))}</dl>)}</Ready>
         </Card>
     );
 }

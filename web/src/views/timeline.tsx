@@ -68,10 +68,13 @@ function Timelines({ profile, timeline }: ViewProps & { timeline: Timeline }): J
         regions: profile.has("regions") ? ((await profile.json<{ regions: Region[] | null }>("regions")).regions ?? []) : [],
     }), [profile]);
     const { marks: points, regions } = said.state === "there" ? said.value : nothingSaid;
-    const marks = useMemo(() => [...peaks.map((peak) => ({ x: peak.time_ns, title: bytes(peak.bytes) })), ...points.map((mark) => ({ x: mark.time_ns, title: markTitle(mark) }))]
-        .sort((a, b) => a.x - b.x), [profile, points]);
+    const marks = useMemo(() => {
+        const most = peaks.reduce((best, peak) => Math.max(best, peak.bytes), 1);
+        return [...peaks.map((peak) => ({ x: peak.time_ns, title: bytes(peak.bytes), weight: peak.bytes === most ? 2 : peak.bytes / most })), ...points.map((mark) => ({ x: mark.time_ns, title: markTitle(mark), weight: 1 }))];
+    }, [profile, points]);
     const chosen = state.value.region;
-    const bands = useMemo(() => regions.filter((region) => region.entered_count > 0 && (!chosen || region.name === chosen)).map((region) => ({ from: region.first_ns, to: region.last_ns, title: region.name })), [regions, chosen]);
+    const bands = useMemo(() => regions.filter((region) => region.entered_count > 0).map((region, tone) => ({ from: region.first_ns, to: region.last_ns, title: region.name, tone }))
+        .filter((band) => !chosen || band.title === chosen), [regions, chosen]);
     const at = Number(getOption(state.value, "at") ?? -1);
     const pick = (x: number) => go({ opt: withOptions(state.value, { at: String(Math.max(0, Math.round(x))) }) }, "replace");
     return (

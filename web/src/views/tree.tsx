@@ -227,7 +227,7 @@ function DownTable({ of, flame, children_, unit, title }: { of: CallTree; flame:
     return <Table name="call-tree" label="Call tree" ordered rows={rows} columns={columns} sort="" onSort={() => {}} rowKey={(row) => row.at} selected={chosen} onSelect={(row) => setChosen(row.at)}
         branch={(row) => row} onToggle={turn} onOpen={turn}
         onMenu={(row, x, y) => row.at && showMenu(x, y, treeMenu(flame.frames[row.at]!.key, name(row)))}
-        foot={<span>→ and ← open and close{flame.cut ? `; below ${share(0.0002)} of the whole nothing is opened` : ""}</span>} />;
+        foot={<span>→ and ← open and close{flame.cut ? `; below 0.02 % of the whole nothing is opened` : ""}</span>} />;
 }
 
 /* Rows without those of functions that are hidden, and what is below them. */
@@ -254,7 +254,7 @@ function Butterfly({ calls, unit, search }: { calls: Calls; unit: Unit; search: 
     const all = useMemo(() => (fn >= 0 ? [] : [...inclusive].flatMap((value, key) => (value > 0 ? [row(key, value)] : []))), [calls, fn]);
     const columns = (title: string): Column<Call>[] => [
         { id: "value", title, width: "110px", unit, number: (each) => each.value, fill: (each) => (total ? each.value / total : 0) },
-        { id: "inclusive", title: "inclusive", width: "100px", unit, number: (each) => each.inclusive },
+        ...(fn >= 0 ? [{ id: "inclusive", title: "inclusive", width: "100px", unit, number: (each: Call) => each.inclusive }] : []),
         { id: "exclusive", title: "itself", width: "100px", unit, number: (each) => each.exclusive },
         { id: "name", title: "function", width: "minmax(200px, 1fr)", text: (each) => each.name, show: (each) => shortName(each.name) },
     ];

@@ -5,7 +5,7 @@ import uPlot from "uplot";
 import { theme } from "../state/theme.ts";
 import { colour } from "./canvas.ts";
 import { csvCell, SaveChart } from "./save_chart.tsx";
-import { SvgBrush } from "./svg.ts";
+import { SvgBrush, type Brush } from "./svg.ts";
 
 export interface PlotSeries {
     title: string;
@@ -32,8 +32,8 @@ export interface PlotProps {
     range: readonly [number, number] | null; /* of x that is shown; null: all */
     onRange?: (from: number, to: number) => void;
     onPick?: (x: number) => void;
-    marks?: readonly { x: number; title: string }[];
-    bands?: readonly { from: number; to: number; title: string }[]; /* stretches of x, as strips at the bottom */
+    marks?: readonly { x: number; title: string; weight?: number }[]; /* moments; words of those that weigh most come first */
+    bands?: readonly { from: number; to: number; title: string; tone?: number }[]; /* stretches of x, as strips at the bottom */
 }
 
 const binarySteps = Array.from({ length: 50 }, (_, at) => 2 ** at);
@@ -89,29 +89,9 @@ export function Plot(props: PlotProps): JSX.Element {
                     latest.current.onRange?.(from, to);
                 }],
                 draw: [(self) => {
-                    const { context, marks } = { context: self.ctx, marks: latest.current.marks ?? [] };
-                    context.save();
-                    drawBands(self, latest.current.bands ?? [], ink);
-                    context.strokeStyle = colour("line-strong");
-                    context.setLineDash([4, 4]);
-                    context.fillStyle = ink;
-                    context.font = `${11 * devicePixelRatio}px sans-serif`;
-                    context.textAlign = "left";
-                    let taken = -Infinity;
-                    for (const mark of marks) {
-                        const x = self.valToPos(mark.x, "x", true);
-                        if (x < self.bbox.left || x > self.bbox.left + self.bbox.width) continue;
-                        context.beginPath();
-                        context.moveTo(x, self.bbox.top);
-                        context.lineTo(x, self.bbox.top + self.bbox.height);
-                        context.stroke();
-                        const width = context.measureText(mark.title).width;
-                        const right = x + width + 8 > self.bbox.left + self.bbox.width;
-                        if (x - taken < width + 12) continue; /* the line stands, its words would not be read */
-                        taken = x;
-                        context.fillText(mark.title, right ? x - width - 4 : x + 4, self.bbox.top + 12 * devicePixelRatio);
-                    }
-                    context.restore();
+                    self.ctx.save();
+                    drawWords(self.ctx, latest.current, { ...self.bbox, scale: devicePixelRatio, place: (value) => self.valToPos(value, "x", true) });
+                    self.ctx.restore();
                 }],
             },
         };
@@ -172,25 +152,60 @@ export function Plot(props: PlotProps): JSX.Element {
     );
 }
 
+interface Area { left: number; top: number; width: number; height: number; scale: number; place: (x: number) => number }
+
+/* What words say of x: stretches, as strips, and moments, as lines. */
+function drawWords(brush: Brush, { bands, marks }: PlotProps, area: Area): void {
+    drawBands(brush, bands ?? [], area);
+    drawMarks(brush, marks ?? [], area);
+}
+
 /* Strips above the axis, one row for each, as many as there is room for; they go on beyond what is shown. */
-function drawBands(plot: uPlot, bands: NonNullable<PlotProps["bands"]>, ink: string): void {
-    const { ctx, bbox } = plot, scale = devicePixelRatio, row = 14 * scale;
-    const room = Math.floor((0.6 * bbox.height) / row);
-    ctx.font = `${10.5 * scale}px sans-serif`;
-    ctx.textAlign = "left";
-    ctx.textBaseline = "middle";
+function drawBands(brush: Brush, bands: NonNullable<PlotProps["bands"]>, { left, top, width, height, scale, place }: Area): void {
+    const row = 14 * scale, room = Math.floor((0.6 * height) / row);
+    brush.font = `${10.5 * scale}px sans-serif`;
+    brush.textAlign = "left";
+    brush.textBaseline = "middle";
     bands.slice(0, room).forEach((band, at) => {
-        const left = Math.max(bbox.left, plot.valToPos(band.from, "x", true)), right = Math.min(bbox.left + bbox.width, plot.valToPos(band.to, "x", true));
-        if (right < bbox.left || left > bbox.left + bbox.width) return;
-        const top = bbox.top + bbox.height - (at + 1) * row;
-        ctx.globalAlpha = 0.35;
-        ctx.fillStyle = colour(`data-${3 + (at % 5)}`);
-        ctx.fillRect(left, top, Math.max(2 * scale, right - left), row - 2 * scale);
-        ctx.globalAlpha = 1;
-        ctx.fillStyle = ink;
-        ctx.fillText(band.title, left + 4 * scale, top + row / 2 - scale);
+        const from = Math.max(left, place(band.from)), to = Math.min(left + width, place(band.to));
+        if (to < left || from > left + width) return;
+        const y = top + height - (at + 1) * row;
+        brush.globalAlpha = 0.35;
+        brush.fillStyle = colour(`data-${3 + ((band.tone ?? at) % 5)}`);
+        brush.fillRect(from, y, Math.max(2 * scale, to - from), row - 2 * scale);
+        brush.globalAlpha = 1;
+        brush.fillStyle = colour("text");
+        brush.fillText(band.title, from + 4 * scale, y + row / 2 - scale);
     });
-    ctx.textBaseline = "alphabetic";
+    brush.textBaseline = "alphabetic";
+}
+
+const WORD_ROWS = 3, WORDS = 200; /* there may be thousands of moments, and room for some dozens of words */
+
+/* A line for each; words for those that weigh most, in the first row where they do not lie on those of others. */
+function drawMarks(brush: Brush, marks: NonNullable<PlotProps["marks"]>, { left, top, width, height, scale, place }: Area): void {
+    const seen = marks.map((mark) => ({ ...mark, at: place(mark.x) })).filter(({ at }) => at >= left && at <= left + width);
+    brush.strokeStyle = colour("line-strong");
+    brush.lineWidth = scale;
+    brush.beginPath();
+    for (const at of new Set(seen.map((mark) => Math.round(mark.at))))
+        for (let y = 0; y < height; y += 8 * scale) {
+            brush.moveTo(at, top + y);
+            brush.lineTo(at, top + Math.min(height, y + 4 * scale));
+        }
+    brush.stroke();
+    brush.font = `${11 * scale}px sans-serif`;
+    brush.textAlign = "left";
+    brush.fillStyle = colour("text");
+    const taken: { row: number; low: number; high: number }[] = [];
+    for (const { at, title } of seen.sort((a, b) => (b.weight ?? 0) - (a.weight ?? 0)).slice(0, WORDS)) {
+        const words = brush.measureText(title).width, gap = 4 * scale;
+        const room = Array.from({ length: 2 * WORD_ROWS }, (_, turn) => ({ row: turn >> 1, low: turn & 1 ? at - gap - words : at + gap, high: turn & 1 ? at - gap : at + gap + words }))
+            .find(({ row, low, high }) => low >= left && high <= left + width && taken.every((each) => each.row !== row || high + gap < each.low || low > each.high + gap));
+        if (!room) continue;
+        taken.push(room);
+        brush.fillText(title, room.low, top + (12 + 14 * room.row) * scale);
+    }
 }
 
 /* The range that is shown, moved by so much; it stays within what there is. */
@@ -231,6 +246,7 @@ function plotToSvg(plot: uPlot, props: PlotProps): string {
         brush.fillText(series.title, legend + 15, bottom + 35);
         legend += 30 + 6.8 * series.title.length;
     });
+    drawWords(brush, props, { left: left * scale, top: top * scale, width: width * scale, height: height * scale, scale: 1, place: (value) => place(value, "x") });
     return brush.text(plot.width, bottom + 50, colour("ground"));
 }
 

@@ -1,0 +1,74 @@
+/* How recording is switched on and off in a program that runs already: by `tidemark attach`, which
+ * has a thread of the program call these functions (attach/attach.h), and by the program itself
+ * (tidemark_start()). Loaded by dlopen, the library does nothing until then. */
+#include "recorder/late.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <stdatomic.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+#include "recorder/hooks.h"
+#include "recorder/patch.h"
+#include "recorder/session.h"
+
+static _Atomic uint32_t busy;
+
+static bool enter(void)
+{
+    if (atomic_exchange(&busy, 1))
+        return false;
+    thread_hold(true);
+    return true;
+}
+
+static int leave(int status)
+{
+    thread_hold(false);
+    atomic_store(&busy, 0);
+    return status;
+}
+
+/* What another thread is loading is complete within moments; what then still is not waits for the
+ * next dlopen. Not by nanosleep: the thread that we were sent may be in the middle of one, whose rest
+ * the kernel would forget (its restart block). */
+static void patch_all(void)
+{
+    enum { TRIES = 100 };
+    struct timespec pause = {0, 10 * 1000 * 1000};
+    uint32_t nobody = 0;
+    for (int tries = 0; patch_on() > 0 && tries < TRIES; tries++)
+        syscall(SYS_futex, &nobody, FUTEX_WAIT_PRIVATE, 0, &pause, NULL, 0);
+}
+
+HOOK int tidemark_late_begin(const char *session)
+{
+    int saved_errno = errno;
+    if (!enter())
+        return -EBUSY;
+    int status = session_attach(session);
+    if (status == 0)
+        patch_all();
+    errno = saved_errno;
+    return leave(status);
+}
+
+HOOK const void *tidemark_late_end(void)
+{
+    int saved_errno = errno;
+    if (!enter())
+        return NULL;
+    const void *word = session_state_word();
+    bool left = real_init() && real_is_late() && session_leave();
+    if (real_is_late())
+        patch_off();
+    errno = saved_errno;
+    leave(0);
+    return left ? word : NULL;
+}
+
+HOOK int tidemark_late_renew(void)
+{
+    return real.malloc ? session_renew() : 0;
+}

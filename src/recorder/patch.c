@@ -1,0 +1,449 @@
+/* See patch.h.
+ *
+ *   module ─ PT_DYNAMIC ─┬─ DT_RELA, DT_JMPREL ─▶ relocation ─▶ word ──▶ real function
+ *                        └─ DT_SYMTAB, DT_STRTAB ─▶ its name         ╰─▶ or hook
+ *
+ * Nothing is remembered of single words: patching writes where the real function stands, undoing
+ * writes where a hook stands. So a module may go, and the program may change a word, at any time. */
+#include "recorder/patch.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <linux/futex.h>
+#include <link.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "api/provider.h"
+#include "recorder/hooks.h"
+
+#if defined(__x86_64__)
+enum { RELOCATION_WORD = R_X86_64_64, RELOCATION_GOT = R_X86_64_GLOB_DAT,
+       RELOCATION_CALL = R_X86_64_JUMP_SLOT };
+#elif defined(__aarch64__)
+enum { RELOCATION_WORD = R_AARCH64_ABS64, RELOCATION_GOT = R_AARCH64_GLOB_DAT,
+       RELOCATION_CALL = R_AARCH64_JUMP_SLOT };
+#endif
+
+/* ---- What is replaced by what ---- */
+
+static void *hook_dlopen(const char *file, int mode);
+
+/* In the order of strcmp(). Hooks by their exported names; what is declared nowhere is declared as
+ * what it is to us, an address. */
+#define FUNCTIONS(X)                                                                               \
+    X(_Exit) X(_ZdaPv) X(_ZdaPvRKSt9nothrow_t) X(_ZdaPvSt11align_val_t)                            \
+    X(_ZdaPvSt11align_val_tRKSt9nothrow_t) X(_ZdaPvm) X(_ZdaPvmSt11align_val_t) X(_ZdlPv)          \
+    X(_ZdlPvRKSt9nothrow_t) X(_ZdlPvSt11align_val_t) X(_ZdlPvSt11align_val_tRKSt9nothrow_t)        \
+    X(_ZdlPvm) X(_ZdlPvmSt11align_val_t) X(_Znam) X(_ZnamRKSt9nothrow_t)                           \
+    X(_ZnamSt11align_val_t) X(_ZnamSt11align_val_tRKSt9nothrow_t) X(_Znwm)                         \
+    X(_ZnwmRKSt9nothrow_t) X(_ZnwmSt11align_val_t) X(_ZnwmSt11align_val_tRKSt9nothrow_t)           \
+    X(_exit) X(aligned_alloc) X(brk) X(calloc) X(cfree) X(dlclose) X(dlopen) X(free)               \
+    X(free_aligned_sized) X(free_sized) X(malloc) X(memalign) X(mmap) X(mmap64) X(mremap)          \
+    X(munmap) X(posix_memalign) X(pvalloc) X(quick_exit) X(realloc) X(reallocarray) X(sbrk)        \
+    X(tidemark_recorder_1) X(valloc)
+
+#define X(name) extern char stand_in_##name[] __asm__(#name);
+FUNCTIONS(X)
+#undef X
+
+enum function {
+#define X(name) FUNCTION_##name,
+    FUNCTIONS(X)
+#undef X
+    FUNCTION_COUNT
+};
+
+static const struct {
+    const char *name;
+    const void *hook;
+} functions[] = {
+#define X(function) {#function, stand_in_##function},
+    FUNCTIONS(X)
+#undef X
+};
+
+/* Found when first needed; NULL: nobody has it (yet). */
+static void *real_functions[FUNCTION_COUNT];
+
+static bool on;
+static bool due;
+static uint64_t patched;
+static unsigned long long adds_seen; /* of the loader, when patches were last complete */
+
+static const void *hook_of(unsigned function)
+{
+    return function == FUNCTION_dlopen ? (const void *)hook_dlopen : functions[function].hook;
+}
+
+static void find_real(void)
+{
+    for (unsigned i = 0; i < FUNCTION_COUNT; i++)
+        if (!real_functions[i])
+            real_functions[i] = real_find(functions[i].name);
+}
+
+void patch_forget(void)
+{
+    memset(real_functions, 0, sizeof real_functions);
+}
+
+static int find_function(const char *name)
+{
+    unsigned low = 0, high = FUNCTION_COUNT;
+    if (name[0] == '_' && name[1] == 'Z' && name[2] != 'n' && name[2] != 'd')
+        return -1; /* most of a C++ library's names */
+    while (low < high) {
+        unsigned middle = (low + high) / 2;
+        int order = strcmp(name, functions[middle].name);
+        if (order == 0)
+            return (int)middle;
+        if (order < 0)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return -1;
+}
+
+/* ---- A module ---- */
+
+struct module {
+    uintptr_t bias;
+    const ElfW(Phdr) *segments;
+    unsigned segment_count;
+    const ElfW(Sym) *symbols;
+    const char *strings;
+    const ElfW(Rela) *tables[2];
+    size_t counts[2];
+    uintptr_t relro, relro_end; /* whole pages that the loader made read-only; equal: none */
+    bool opened;                /* we made them writable */
+};
+
+static const void *pointer(uintptr_t bias, ElfW(Addr) value)
+{
+    return (const void *)(value < bias ? value + bias : value);
+}
+
+static void read_entry(struct module *module, const ElfW(Dyn) *entry)
+{
+    const void *target = pointer(module->bias, entry->d_un.d_ptr);
+    switch (entry->d_tag) {
+    case DT_SYMTAB:
+        module->symbols = target;
+        break;
+    case DT_STRTAB:
+        module->strings = target;
+        break;
+    case DT_RELA:
+        module->tables[0] = target;
+        break;
+    case DT_RELASZ:
+        module->counts[0] = entry->d_un.d_val / sizeof(ElfW(Rela));
+        break;
+    case DT_JMPREL:
+        module->tables[1] = target;
+        break;
+    case DT_PLTRELSZ:
+        module->counts[1] = entry->d_un.d_val / sizeof(ElfW(Rela));
+        break;
+    }
+}
+
+static bool module_open(struct module *module, const struct dl_phdr_info *info)
+{
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    const ElfW(Dyn) *entry = NULL;
+    *module = (struct module){.bias = info->dlpi_addr, .segments = info->dlpi_phdr,
+                              .segment_count = info->dlpi_phnum};
+    for (unsigned i = 0; i < module->segment_count; i++) {
+        const ElfW(Phdr) *segment = &module->segments[i];
+        uintptr_t start = module->bias + segment->p_vaddr;
+        if (segment->p_type == PT_DYNAMIC)
+            entry = (const void *)start;
+        if (segment->p_type == PT_GNU_RELRO) { /* rounded as the loader does */
+            module->relro = start & -page;
+            module->relro_end = (start + segment->p_memsz) & -page;
+        }
+    }
+    for (; entry && entry->d_tag != DT_NULL; entry++)
+        read_entry(module, entry);
+    for (unsigned i = 0; i < 2; i++)
+        module->counts[i] = module->tables[i] ? module->counts[i] : 0;
+    return module->symbols && module->strings;
+}
+
+/* In a loaded segment of the given permissions. */
+static bool is_within(const struct module *module, uintptr_t address, ElfW(Word) permission)
+{
+    for (unsigned i = 0; i < module->segment_count; i++) {
+        const ElfW(Phdr) *segment = &module->segments[i];
+        if (segment->p_type == PT_LOAD && segment->p_flags & permission &&
+            address - module->bias - segment->p_vaddr < segment->p_memsz)
+            return true;
+    }
+    return false;
+}
+
+/* Asks the kernel to add 0 to the word: it says EFAULT where that is not allowed, and no word
+ * changes. */
+static bool is_writable(uintptr_t address)
+{
+    uint32_t nobody = 0;
+    long operation = FUTEX_OP(FUTEX_OP_ADD, 0, FUTEX_OP_CMP_EQ, 0);
+    int saved_errno = errno;
+    long status = syscall(SYS_futex, &nobody, FUTEX_WAKE_OP | FUTEX_PRIVATE_FLAG, 0, 0, address,
+                          operation);
+    errno = saved_errno;
+    return status >= 0;
+}
+
+/* The loader makes the pages read-only when it has relocated the module. Before that the words are
+ * its own, and what we made read-only it could not write. */
+static bool is_being_loaded(const struct module *module)
+{
+    return module->relro < module->relro_end && is_writable(module->relro);
+}
+
+static bool protect(const struct module *module, int protection)
+{
+    return syscall(SYS_mprotect, module->relro, module->relro_end - module->relro, protection) == 0;
+}
+
+static bool open_for(struct module *module, uintptr_t word)
+{
+    if (word - module->relro >= module->relro_end - module->relro)
+        return is_within(module, word, PF_W);
+    if (!module->opened)
+        module->opened = protect(module, PROT_READ | PROT_WRITE);
+    return module->opened;
+}
+
+/* ---- A word ---- */
+
+/* May a word that is not bound yet be ours? It must be certain what it would have been bound to: the
+ * function that everybody else has. Set for a whole pass. */
+static bool lazy_is_certain;
+
+static bool is_unbound(const struct module *module, const ElfW(Rela) *relocation, uintptr_t value)
+{
+    const ElfW(Sym) *symbol = &module->symbols[ELF64_R_SYM(relocation->r_info)];
+    return ELF64_R_TYPE(relocation->r_info) == RELOCATION_CALL && symbol->st_shndx == SHN_UNDEF &&
+           is_within(module, value, PF_X);
+}
+
+/* Of libtidemark-api's word for our table: 0 where nobody recorded. Never taken back: a call may be
+ * between its look at the word and its use of it, and the table's functions know when to do nothing. */
+static bool is_to_change(const struct module *module, const ElfW(Rela) *relocation,
+                         unsigned function, uintptr_t value, bool to_hook)
+{
+    uintptr_t real_one = (uintptr_t)real_functions[function];
+    if (function == FUNCTION_tidemark_recorder_1)
+        return to_hook && value == 0;
+    if (!real_one)
+        return false;
+    if (!to_hook)
+        return value == (uintptr_t)hook_of(function);
+    return value == real_one ||
+           (lazy_is_certain && is_unbound(module, relocation, value));
+}
+
+static void change(struct module *module, const ElfW(Rela) *relocation, unsigned function,
+                   bool to_hook)
+{
+    uintptr_t *word = (uintptr_t *)(module->bias + relocation->r_offset);
+    uintptr_t value = __atomic_load_n(word, __ATOMIC_RELAXED);
+    if (to_hook && value == (uintptr_t)hook_of(function))
+        patched++;
+    if (!is_to_change(module, relocation, function, value, to_hook) ||
+        !open_for(module, (uintptr_t)word))
+        return;
+    uintptr_t wanted = to_hook ? (uintptr_t)hook_of(function) : (uintptr_t)real_functions[function];
+    /* The loader may be binding it this very moment. */
+    patched += __atomic_compare_exchange_n(word, &value, wanted, false, __ATOMIC_RELEASE,
+                                           __ATOMIC_RELAXED) && to_hook;
+}
+
+static bool is_of_interest(unsigned type)
+{
+    return type == RELOCATION_CALL || type == RELOCATION_GOT || type == RELOCATION_WORD;
+}
+
+static void change_table(struct module *module, const ElfW(Rela) *table, size_t count, bool to_hook)
+{
+    for (size_t i = 0; i < count; i++) {
+        const ElfW(Rela) *relocation = &table[i];
+        unsigned index = ELF64_R_SYM(relocation->r_info);
+        if (!is_of_interest(ELF64_R_TYPE(relocation->r_info)) || !index || relocation->r_addend)
+            continue;
+        int function = find_function(module->strings + module->symbols[index].st_name);
+        if (function >= 0)
+            change(module, relocation, (unsigned)function, to_hook);
+    }
+}
+
+/* ---- All of them ---- */
+
+struct pass {
+    bool to_hook;
+    unsigned left_out;
+    unsigned long long adds;
+};
+
+static bool is_ours(const struct module *module)
+{
+    return is_within(module, (uintptr_t)&change_table, PF_X);
+}
+
+static int change_module(struct dl_phdr_info *info, size_t size, void *context)
+{
+    struct pass *pass = context;
+    struct module module;
+    if (size >= offsetof(struct dl_phdr_info, dlpi_subs))
+        pass->adds = info->dlpi_adds;
+    if (!module_open(&module, info) || is_ours(&module))
+        return 0;
+    if (is_being_loaded(&module)) {
+        pass->left_out++;
+        return 0;
+    }
+    for (unsigned i = 0; i < 2; i++)
+        change_table(&module, module.tables[i], module.counts[i], pass->to_hook);
+    if (module.opened)
+        protect(&module, PROT_READ);
+    return 0;
+}
+
+/* Where the program has one malloc only, or an allocator in front of the C library's. */
+static int count_mallocs(struct dl_phdr_info *info, size_t size, void *context)
+{
+    (void)size;
+    struct module module;
+    void *libc = (void *)real.exit_now;
+    if (module_open(&module, info) && !is_ours(&module) &&
+        !is_within(&module, (uintptr_t)libc, PF_X) && real_defines(info, "malloc"))
+        ++*(unsigned *)context;
+    return 0;
+}
+
+static unsigned pass(bool to_hook)
+{
+    struct pass pass = {.to_hook = to_hook};
+    unsigned foreign_mallocs = 0;
+    find_real();
+    dl_iterate_phdr(count_mallocs, &foreign_mallocs);
+    lazy_is_certain = foreign_mallocs == 0 || (foreign_mallocs == 1 && !real_is_libc());
+    patched = 0;
+    dl_iterate_phdr(change_module, &pass);
+    __atomic_store_n(&adds_seen, pass.left_out ? 0 : pass.adds, __ATOMIC_RELAXED);
+    return pass.left_out;
+}
+
+unsigned patch_on(void)
+{
+    int saved_errno = errno;
+    __atomic_store_n(&on, true, __ATOMIC_RELEASE);
+    unsigned left_out = pass(true);
+    errno = saved_errno;
+    return left_out;
+}
+
+void patch_off(void)
+{
+    int saved_errno = errno;
+    __atomic_store_n(&on, false, __ATOMIC_RELEASE);
+    pass(false);
+    errno = saved_errno;
+}
+
+uint64_t patch_count(void)
+{
+    return patched;
+}
+
+static int read_adds(struct dl_phdr_info *info, size_t size, void *context)
+{
+    (void)size;
+    *(unsigned long long *)context = info->dlpi_adds;
+    return 1;
+}
+
+void patch_new(void)
+{
+    unsigned long long adds = 0;
+    if (!__atomic_load_n(&on, __ATOMIC_ACQUIRE))
+        return;
+    dl_iterate_phdr(read_adds, &adds);
+    if (adds != __atomic_load_n(&adds_seen, __ATOMIC_RELAXED))
+        patch_on();
+}
+
+bool patch_is_due(void)
+{
+    return unlikely(__atomic_load_n(&due, __ATOMIC_RELAXED)) &&
+           __atomic_exchange_n(&due, false, __ATOMIC_RELAXED);
+}
+
+/* ---- Modules that come later ---- */
+
+struct caller {
+    uintptr_t ip;
+    bool matters;
+};
+
+/* dlopen looks for a name without a slash where its caller's RUNPATH says, and where the RPATHs of
+ * those say that loaded the caller. Ours says nothing. */
+static int has_search_path(struct dl_phdr_info *info, size_t size, void *context)
+{
+    (void)size;
+    struct caller *caller = context;
+    struct module module;
+    if (!module_open(&module, info))
+        return 0;
+    bool is_caller = is_within(&module, caller->ip, PF_X);
+    for (unsigned i = 0; i < module.segment_count; i++) {
+        if (module.segments[i].p_type != PT_DYNAMIC)
+            continue;
+        const ElfW(Dyn) *entry = (const void *)(module.bias + module.segments[i].p_vaddr);
+        for (; entry->d_tag != DT_NULL; entry++)
+            caller->matters |=
+                entry->d_tag == DT_RPATH || (is_caller && entry->d_tag == DT_RUNPATH);
+    }
+    return caller->matters;
+}
+
+static bool caller_matters(const char *file, uintptr_t ip)
+{
+    struct caller caller = {.ip = ip};
+    if (!file || (strchr(file, '/') && !strchr(file, '$')))
+        return false;
+    dl_iterate_phdr(has_search_path, &caller);
+    return caller.matters;
+}
+
+/* The thread's next event patches what has come. */
+static void patch_soon(void)
+{
+    struct thread *thread = thread_current;
+    __atomic_store_n(&due, true, __ATOMIC_RELAXED);
+    if (thread)
+        thread->limit = 0;
+}
+
+/* What is loaded on another's behalf must be loaded by that one: a jump, so that dlopen sees its
+ * caller and not us. */
+static __attribute__((noinline)) void *hook_dlopen(const char *file, int mode)
+{
+    if (!__atomic_load_n(&on, __ATOMIC_ACQUIRE))
+        return real.dlopen(file, mode);
+    if (caller_matters(file, (uintptr_t)__builtin_return_address(0))) {
+        patch_soon();
+        return real.dlopen(file, mode);
+    }
+    void *handle = real.dlopen(file, mode);
+    int saved_errno = errno;
+    patch_new();
+    errno = saved_errno;
+    return handle;
+}

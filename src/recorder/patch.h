@@ -1,0 +1,29 @@
+/* Our hooks in front of the functions of a program that is bound to the real ones already: writes
+ * their addresses into the relocated words (global offset tables, pointers in data) of every loaded
+ * module, and the real ones back. Runs inside the profiled program: no malloc, no stdio. */
+#ifndef TIDEMARK_RECORDER_PATCH_H
+#define TIDEMARK_RECORDER_PATCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* All modules that the loader lists, but ours. A word is written only if it holds the function that
+ * we stand in for, or nothing yet (bound lazily). Modules that another thread is loading right now
+ * are left out: returns how many; they are reached by patch_new(). Not from signal handlers: asks the
+ * loader, whose lock is also what keeps two calls apart. */
+unsigned patch_on(void);
+/* The same, if patches are on and modules have come since; else next to nothing. */
+void patch_new(void);
+/* The real functions back, wherever ours stand. */
+void patch_off(void);
+/* Words that hold a hook of ours since the last patch_on(). */
+uint64_t patch_count(void);
+
+/* A module has been unloaded: real functions may have been its own. */
+void patch_forget(void);
+
+/* True once after a dlopen that had to be let through unseen: patch_new() is due. */
+bool patch_is_due(void);
+
+#endif

@@ -1,0 +1,47 @@
+# The claims of doc/SECURITY.md about other users of the machine, tried by some. Needs root to become them.
+. "$HERE/lib.sh"
+[ "$(id -u)" = 0 ] || skip "not root"
+command -v setpriv >/dev/null || skip "no setpriv"
+command -v python3 >/dev/null || skip "no python3"
+as() { setpriv --reuid="$1" --regid="$1" --clear-groups "${@:2}"; }
+# The repository may lie where other users cannot look.
+mkdir bin lib && cp "$BIN/tidemark" bin && cp "$BIN"/../lib/libtidemark*.so lib
+cp "$STRANGER" stranger && chmod 755 stranger
+as 65534 bin/tidemark --version >/dev/null 2>&1 || skip "another user cannot reach $PWD"
+
+tidemark record -q -o shrink.tmk python3 "$HERE/scribble.py" shrink 0
+(tidemark record -q -o session.tmk sh -c 'echo $TIDEMARK_SESSION >session; while [ ! -e looked2 ]; do sleep 0.05; done' 2>err) &
+until_true test -s session
+grep -q "$(cut -d: -f1 session)" /proc/net/unix && echo "everybody knows the name of a session"
+grep -q "$(cut -d: -f2 session)" /proc/net/unix || echo "and nobody its key"
+as 65534 ./stranger "$(cut -d: -f1 session)"
+as 65534 ./stranger "$(cut -d: -f1 session):$(printf %032d 0)"
+as 65534 ./stranger "$(cat session)"
+touch looked2 && wait
+# By hand, where a collector is started by the program: arguments are public too.
+LD_PRELOAD="$BIN/../lib/libtidemark.so" TIDEMARK_OPTIONS="-o hand.tmk" sh -c '
+    echo $TIDEMARK_SESSION | cut -d: -f2 >key
+    cat /proc/[0-9]*/cmdline 2>/dev/null | tr "\0" "\n" >lines
+    setpriv --reuid=65534 --regid=65534 --clear-groups true
+    :'
+grep -c "$(cat key)" lines
+ls hand.true.*.tmk >/dev/null && echo "a program that becomes another user is recorded"
+# In a directory that all may write into, what is there already is somebody else's.
+mkdir shared && chmod 1777 shared
+for name in run.tmk run.tmk-wal; do
+    rm -f shared/*
+    as 1 sh -c "echo theirs >shared/$name; chmod 666 shared/$name"
+    as 65534 bin/tidemark record -q -o shared/run.tmk true >/dev/null 2>err
+    [ "$(cat shared/$name)" = theirs ] && echo "$name: not used"
+done
+# A setuid program that is linked with a library of ours writes nothing where its user says.
+printf '#include <stdlib.h>\nint main(void) { free(malloc(1000)); return 0; }\n' >linked.c
+for library in libtidemark-count.so libtidemark.so; do
+    cc -o linked linked.c -fno-builtin -Wl,--no-as-needed "$PWD/lib/$library" "-Wl,-rpath,$PWD/lib" && cp linked privileged && chmod 4755 privileged
+    mkdir -p "given.$library" && chmod 755 "given.$library"
+    env TIDEMARK_COUNT_OUTPUT="given.$library/root" TIDEMARK_OPTIONS="-o given.$library/root" ./linked >/dev/null 2>&1
+    echo "$library: $(ls "given.$library" | wc -l) file by its user"
+    rm -f "given.$library"/*
+    as 65534 env TIDEMARK_COUNT_OUTPUT="$PWD/given.$library/root" TIDEMARK_OPTIONS="-o $PWD/given.$library/root" ./privileged >/dev/null 2>&1
+    echo "$library: $(ls "given.$library" | wc -l) by a setuid program"
+done

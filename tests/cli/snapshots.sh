@@ -1,0 +1,101 @@
+# Snapshots of a program that goes on: by signal, by command, at thresholds, before memory ends.
+. "$HERE/lib.sh"
+. "$HERE/commanded.sh"
+
+# Which snapshot, why, how it ended; its live blocks and bytes.
+told() {
+    tidemark report --json "$1" | jq -c '[.meta.snapshot, .meta.end, .program.live_count, .program.live_bytes]'
+}
+there() { until_true test -e "$1"; }
+
+echo "--- by signal and by command"
+echo 'kept' >s.snap-2.tmk
+commanded --snapshot-signal USR1 -o s.tmk
+say a 10 1000
+kill -USR1 $recorder
+there s.snap-1.tmk
+say a 5 1000
+program=$(pgrep -P $recorder)
+tidemark snapshot "$program"
+say h 15
+tidemark snapshot $recorder
+try tidemark snapshot $$
+sentence "process [0-9]+ is not being recorded"
+try tidemark snapshot 4000000
+sentence "there is no process 4000000"
+say x 0
+ended
+for i in 1 3 4; do told s.snap-$i.tmk; done
+cat s.snap-2.tmk
+ls s.*
+stat -c %a s.snap-1.tmk
+tidemark report --json s.tmk | jq -r '.meta | .snapshots, ."snapshot.3"' | cut -f 2-
+tidemark report s.tmk | grep '^ *snapshot' | tr -s ' ' | cut -d ' ' -f 5-
+tidemark report s.snap-3.tmk | tr -s ' \n' ' ' | grep -c 'a snapshot: asked for (tidemark snapshot); the program ran on'
+
+echo "--- at thresholds, once for each crossing"
+commanded --snapshot-at requested=10M --snapshot-at rss=30M -o t.tmk
+seen() { tidemark snapshot $recorder >asked; } # all that the program has done is replayed
+say a 9 1048576
+say a 1 1048576
+there t.snap-1.tmk
+say h 1
+seen
+say a 3 1048576
+seen
+say h 4
+seen
+say a 30 1048576
+there t.snap-6.tmk
+say x 0
+ended
+for i in 1 2 3 4 5 6; do told t.snap-$i.tmk; done | jq -sc 'map(.[0]) | sort'
+told t.snap-1.tmk | jq -c '.[3] >= 10485760'
+commanded --snapshot-at rate=1M/s -o r.tmk
+while [ ! -e r.snap-1.tmk ]; do say t 1000 10000; done
+say x 0
+ended
+told r.snap-1.tmk | jq -r '.[0]'
+
+echo "--- before memory ends"
+# Is there a snapshot for that reason with so many MiB alive?
+taken() {
+    for file in oom.cli_commanded.snap-*.tmk; do
+        told "$file" | jq -e --arg why "$1" ".[0] == \$why and .[3] >= $2 * 1048576" >taken && return
+    done
+    return 1
+}
+group=/sys/fs/cgroup/memory/tidemark-test.$$
+limit=memory.limit_in_bytes
+[ -d /sys/fs/cgroup/memory ] || { group=/sys/fs/cgroup/tidemark-test.$$ limit=memory.max; }
+if [ "$(id -u)" = 0 ] && mkdir "$group" 2>/dev/null && echo 64M >"$group/$limit" 2>/dev/null; then
+    trap 'rmdir "$group"' EXIT
+    [ ! -f "$group/memory.swap.max" ] || echo 0 >"$group/memory.swap.max"
+    rm -f commands answers
+    mkfifo commands answers
+    tidemark record --snapshot-at oom --snapshot-at cgroup=50% -o oom.%n.tmk \
+        sh -c "echo \$\$ >$group/cgroup.procs; exec $CLI/cli_commanded" <commands >answers 2>err &
+    recorder=$!
+    exec 3>commands 4<answers
+    say a 40 1048576
+    until_true taken 'cgroup=50.0 %' 30
+    usage=$group/memory.usage_in_bytes
+    [ -e "$usage" ] || usage=$group/memory.current
+    while [ "$(cat "$usage")" -lt $((61 << 20)) ]; do say a 1 500000; done
+    until_true taken oom 45
+    kill_hard $recorder # whoever is killed now: it is on the disk
+    kill -KILL $(cat "$group/cgroup.procs")
+    exec 3>&- 4<&-
+    until_true sh -c "! [ -s $group/cgroup.procs ]"
+    taken 'cgroup=50.0 %' 30 && taken oom 45 && echo 'both are there'
+else
+    rmdir "$group" 2>/dev/null # none may be made here; triggers are tested in tests/unit/collector
+    echo 'both are there'
+fi
+
+echo "--- refused"
+for options in '--snapshot-at=lots' '--snapshot-at=rss' '--snapshot-at=cgroup=120%' \
+    '--snapshot-at=oom=1' '--snapshot-signal=KILL' '--snapshot-signal=NONE'; do
+    try tidemark record $options true
+    head -1 err
+done

@@ -1,0 +1,77 @@
+# A recording that begins and ends at marks, or after a time, while the program goes on.
+. "$HERE/lib.sh"
+. "$HERE/commanded.sh"
+
+# alloc_count, their bytes, frees, live blocks, live bytes; marks; how it ended
+told() {
+    tidemark report --json "$1" | jq -c '[.program.alloc_count, .program.alloc_bytes,
+        .program.free_count, .program.live_count, .program.live_bytes, [.marks[]?.name],
+        .meta.end]'
+}
+
+echo "--- from a mark to a mark"
+commanded --start-on 'rea*' --until 'done*' -o marks.tmk
+say a 10 1000
+say m early done
+say m ready
+say h 4
+say a 3 100
+say t 5 50
+say m ready again
+say m done with it
+until_true grep -q 'recording ended at a mark (--until=done\*); the program goes on' err
+say a 1000 1000
+say f
+say x 7
+ended
+told marks.tmk
+tidemark report --json marks.tmk | jq -c '.meta | [.begun_on, .before_blocks, .before_bytes, .ended_on]'
+words() { tidemark report "$1" | tr -s ' \n' ' '; }
+words marks.tmk | grep -c '10 blocks (9.76 KiB) from before are followed'
+words marks.tmk | grep -c "ran on when recording ended at mark 'done with it' (--until)"
+words marks.tmk | grep -c 'left at end'
+
+echo "--- marks that never come"
+commanded --start-on nowhere --until neverever -o never.tmk
+say a 10 1000
+say x 3
+ended
+grep -c "no mark 'neverever' came: recorded to the end" err
+told never.tmk
+words never.tmk | grep -c "the whole run: no mark 'nowhere' ever came"
+
+echo "--- for a time, and children that come later"
+commanded --for 50ms -o for.tmk
+say a 10 1000
+until_true grep -q 'recording ended after 50.0 ms (--for); the program goes on' err
+say a 1000 1000
+say x 0
+ended
+tidemark report --json for.tmk | jq -c '[.program.alloc_count <= 10, .meta.end, .meta.ended_on]'
+mkfifo go
+tidemark record --for 20ms -o 'sh.%p.tmk' sh -c 'read line <go; "$0"; exit 5' "$VICTIMS/basic" \
+    >out 2>err &
+until_true grep -q 'recording ended' err
+echo >go
+wait $!
+echo "status $?, $(ls sh.*.tmk | wc -l) profile"
+
+echo "--- by LD_PRELOAD"
+mkfifo hand
+LD_PRELOAD=$BIN/../lib/libtidemark.so TIDEMARK_OPTIONS='--until=enough -o hand.tmk' \
+    "$CLI/cli_commanded" <hand >out 2>err &
+exec 3>hand
+printf 'a 10 1000\nm enough\n' >&3
+until_true test -s hand.tmk
+until_true sh -c 'tidemark report --json hand.tmk 2>/dev/null | jq -e .meta.ended_on >ended_on'
+printf 'a 10 1000\nx 2\n' >&3
+exec 3>&-
+wait $!
+echo "status $?, $(cat ended_on)"
+told hand.tmk
+
+echo "--- refused"
+for options in '--for=0' '--for=soon' '--until=' '--start-on=x --trace'; do
+    try tidemark record $options true
+    head -1 err
+done
