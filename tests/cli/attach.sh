@@ -2,6 +2,11 @@
 . "$HERE/lib.sh"
 
 export ATTACHED_PLUGIN
+[ "$(uname -m)" = x86_64 ] || skip "attaching is written for x86-64"
+sleep 60 &
+tidemark attach --detach $! 2>err # reads its memory: is that allowed here?
+kill_hard $!
+grep -q 'cannot be looked into\|the kernel' err && skip "$(cat err)"
 
 # A victim with so many threads, its standard input and output in `to` and `from`.
 start() {

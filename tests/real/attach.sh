@@ -3,6 +3,12 @@
 # put out is what they put out alone, and the accounts of the recordings balance.
 . "$(dirname "$0")/lib.sh"
 
+[ "$(uname -m)" = x86_64 ] || skip "attaching is written for x86-64"
+sleep 60 &
+"$TIDEMARK" attach --detach $! 2>"$work/err" # reads its memory: is that allowed here?
+kill $!
+grep -q 'cannot be looked into\|the kernel' "$work/err" && skip "$(cat "$work/err")"
+
 # Rounds until `pid` has ended, so many at most.
 attach_rounds() { # NAME ROUNDS
     local round=0 attached seed=$RANDOM
