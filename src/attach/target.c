@@ -9,7 +9,7 @@
 #include "attach/memory.h"
 #include "process/process.h"
 
-enum { MOST_SEGMENTS = 64, MOST_ENTRIES = 512, MOST_CHAIN = 1 << 20, NAME_BYTES = 256 };
+enum { MOST_SEGMENTS = 64, MOST_ENTRIES = 512, MOST_CHAIN = 1 << 16, NAME_BYTES = 256 };
 
 /* ---- Modules ---- */
 
@@ -86,7 +86,7 @@ static void read_dynamic(const struct target *target, struct target_module *modu
     }
 }
 
-static void read_headers(const struct target *target, struct target_module *module)
+void target_read_module(const struct target *target, struct target_module *module)
 {
     ElfW(Ehdr) header;
     ElfW(Phdr) segments[MOST_SEGMENTS];
@@ -114,7 +114,7 @@ int target_open(struct target *target, pid_t pid)
     *target = (struct target){.pid = pid};
     int status = process_maps(pid, see_mapping, target);
     for (size_t i = 0; status == 0 && i < target->count; i++) {
-        read_headers(target, &target->modules[i]);
+        target_read_module(target, &target->modules[i]);
         target->has_loader |= !strncmp(base_name(target->modules[i].path), "ld-linux", 8);
     }
     if (status < 0)

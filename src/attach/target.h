@@ -28,6 +28,9 @@ struct target {
 int target_open(struct target *target, pid_t pid);
 void target_close(struct target *target);
 
+/* What the headers in memory at module->start say: part of target_open(), which does this for all. */
+void target_read_module(const struct target *target, struct target_module *module);
+
 struct target_symbol {
     uintptr_t address; /* 0: not found */
     size_t bytes;

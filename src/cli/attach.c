@@ -31,9 +31,9 @@ struct attach_options {
 /* ---- Options: of record's those that make sense for one running process ---- */
 
 static const char *const shared_options[] = {
-    "output",      "quiet",   "pack",      "trace",  "compress", "follow", "stacks",
-    "free-stacks", "timed",   "embed-sources", "looks", "max-depth", "sample", "on-full",
-    "ring"};
+    "output", "quiet",         "pack",   "trace",     "compress", "follow",     "stacks", "free-stacks",
+    "timed",  "embed-sources", "looks",  "max-depth", "sample",   "budget-cpu", "for",    "until",
+    "start-on", "snapshot-at", "on-full", "ring"};
 
 static bool is_shared(const struct option_entry *entry)
 {
@@ -45,6 +45,14 @@ static bool is_shared(const struct option_entry *entry)
     return false;
 }
 
+/* So that --help fits a screen. */
+static bool is_rare_here(const struct option_entry *entry)
+{
+    return entry->kind != OPTION_TITLE &&
+           (!strcmp(entry->name, "embed-sources") || !strcmp(entry->name, "start-on") ||
+            !strcmp(entry->name, "snapshot-at"));
+}
+
 static const struct option_entry *table(void)
 {
     static struct option_entry entries[MOST_OPTIONS] = {
@@ -54,8 +62,10 @@ static const struct option_entry *table(void)
     size_t count = 1;
     const struct option_entry *entry = record_command.entries;
     for (; entry->kind != OPTION_END && count + 1 < MOST_OPTIONS; entry++)
-        if (is_shared(entry))
-            entries[count++] = *entry;
+        if (is_shared(entry)) {
+            entries[count] = *entry;
+            entries[count++].rare |= is_rare_here(entry);
+        }
     entries[count] = (struct option_entry)OPTION_GROUP_END;
     return entries;
 }
@@ -177,6 +187,9 @@ static bool run(struct collector *collector, struct operation *operation, int si
         else
             left = leave(collector, operation);
     }
+    /* The time is up, or the mark came: the recorder is still in front of the program's functions. */
+    if (collector_over(collector) && !left)
+        left = operate(collector, operation, run_end) == 0;
     return left;
 }
 
@@ -203,12 +216,15 @@ static void say_result(const struct image_result *result, bool quiet)
 static int conclude(struct collector *collector, bool quiet)
 {
     int status = 0;
+    const char *over = collector_over(collector);
     for (size_t i = 0; i < collector_result_count(collector); i++) {
         const struct image_result *result = collector_result(collector, i);
         say_result(result, quiet || !result->first);
         if (result->error)
             status = OPTIONS_EXIT_FAILURE;
     }
+    if (over && !quiet)
+        fprintf(stderr, "tidemark: recording ended %s; the program goes on\n", over);
     collector_close(collector);
     return status;
 }

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 #include "base/options.h"
@@ -82,9 +83,13 @@ static void take_answer(struct asking *asking, const char *text)
 {
     struct strbuf safe = STRBUF_INIT;
     text_add_safe_string(&safe, text + 1);
-    if (*text == WIRE_ANSWER_PATH) {
+    if (*text == WIRE_ANSWER_PATH && strcmp(safe.data, text + 1) == 0) {
         puts(text + 1);
         asking->written++;
+    } else if (*text == WIRE_ANSWER_PATH) {
+        fprintf(stderr, "tidemark snapshot: a snapshot with a name that no terminal should see: %s\n",
+                safe.data);
+        asking->failed++;
     } else if (*text == WIRE_ANSWER_ERROR) {
         fprintf(stderr, "tidemark snapshot: %s\n", safe.data);
         asking->failed++;
@@ -92,13 +97,22 @@ static void take_answer(struct asking *asking, const char *text)
     strbuf_release(&safe);
 }
 
-/* Who listens is the collector itself: the kernel says its pid. */
+static bool is_of(uid_t user, pid_t pid)
+{
+    struct stat process;
+    char path[32];
+    snprintf(path, sizeof path, "/proc/%d", (int)pid);
+    return stat(path, &process) == 0 && process.st_uid == user;
+}
+
+/* Who listens is the collector itself: the kernel says its pid. Anybody can listen by such a name, so
+ * root believes only its own collectors, and those of the user whose process it asks for. */
 static bool is_collector(int fd, pid_t pid, bool *ours)
 {
     struct ucred peer;
     socklen_t length = sizeof peer;
     bool known = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0;
-    *ours = known && (peer.uid == geteuid() || geteuid() == 0);
+    *ours = known && (peer.uid == geteuid() || (geteuid() == 0 && is_of(peer.uid, pid)));
     return known && peer.pid == pid;
 }
 

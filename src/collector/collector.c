@@ -306,6 +306,8 @@ static bool knows_key(const struct collector *collector, const struct wire_hello
 static bool may_join(const struct collector *collector, const struct ucred *peer,
                      const struct wire_hello *hello)
 {
+    if (hello->reason == WIRE_HELLO_SNAPSHOT && peer->uid == 0)
+        return true; /* shares no memory */
     return peer->uid == geteuid() || (geteuid() == 0 && knows_key(collector, hello));
 }
 

@@ -13,11 +13,6 @@ bool followed_begin(void)
     return followed_root;
 }
 
-void followed_renew(void)
-{
-    followed_root = NULL;
-}
-
 /* What `place` leads to, made when it is first asked for. Of two threads that make it at once the
  * loser's pages stay untouched. */
 static void *made(_Atomic(void *) *place, size_t bytes)

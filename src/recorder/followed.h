@@ -34,8 +34,6 @@ extern struct followed_root *followed_root __attribute__((visibility("hidden")))
 
 /* Readies it; again in the child of a fork. False: no memory. */
 bool followed_begin(void);
-/* A recording is over and its memory has been given back (session_renew()). */
-void followed_renew(void);
 /* Before anyone can free the block. False: no memory, or no address of a program. */
 bool followed_add(uintptr_t address);
 /* By whoever frees it, before that. True if it was there. */

@@ -6,7 +6,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "recorder/modules.h"
-#include "recorder/pages.h"
 #include "recorder/patch.h"
 #include "recorder/session.h"
 
@@ -47,8 +46,7 @@ HOOK int dlclose(void *handle)
         modules_check_gone();
     thread_use_end();
     hooks_new_forget();
-    if (!PAGES)
-        patch_forget();
+    patch_forget();
     errno = saved_errno;
     return status;
 }

@@ -69,7 +69,6 @@ static void *real_functions[FUNCTION_COUNT];
 
 static bool on;
 static bool due;
-static uint64_t patched;
 static unsigned long long adds_seen; /* of the loader, when patches were last complete */
 
 static const void *hook_of(unsigned function)
@@ -254,15 +253,12 @@ static void change(struct module *module, const ElfW(Rela) *relocation, unsigned
 {
     uintptr_t *word = (uintptr_t *)(module->bias + relocation->r_offset);
     uintptr_t value = __atomic_load_n(word, __ATOMIC_RELAXED);
-    if (to_hook && value == (uintptr_t)hook_of(function))
-        patched++;
     if (!is_to_change(module, relocation, function, value, to_hook) ||
         !open_for(module, (uintptr_t)word))
         return;
     uintptr_t wanted = to_hook ? (uintptr_t)hook_of(function) : (uintptr_t)real_functions[function];
     /* The loader may be binding it this very moment. */
-    patched += __atomic_compare_exchange_n(word, &value, wanted, false, __ATOMIC_RELEASE,
-                                           __ATOMIC_RELAXED) && to_hook;
+    __atomic_compare_exchange_n(word, &value, wanted, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 }
 
 static bool is_of_interest(unsigned type)
@@ -334,7 +330,6 @@ static unsigned pass(bool to_hook)
     find_real();
     dl_iterate_phdr(count_mallocs, &foreign_mallocs);
     lazy_is_certain = foreign_mallocs == 0 || (foreign_mallocs == 1 && !real_is_libc());
-    patched = 0;
     dl_iterate_phdr(change_module, &pass);
     __atomic_store_n(&adds_seen, pass.left_out ? 0 : pass.adds, __ATOMIC_RELAXED);
     return pass.left_out;
@@ -355,11 +350,6 @@ void patch_off(void)
     __atomic_store_n(&on, false, __ATOMIC_RELEASE);
     pass(false);
     errno = saved_errno;
-}
-
-uint64_t patch_count(void)
-{
-    return patched;
 }
 
 static int read_adds(struct dl_phdr_info *info, size_t size, void *context)

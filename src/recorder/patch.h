@@ -5,9 +5,8 @@
 #define TIDEMARK_RECORDER_PATCH_H
 
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
+#ifndef TIDEMARK_PAGES
 /* All modules that the loader lists, but ours. A word is written only if it holds the function that
  * we stand in for, or nothing yet (bound lazily). Modules that another thread is loading right now
  * are left out: returns how many; they are reached by patch_new(). Not from signal handlers: asks the
@@ -17,13 +16,23 @@ unsigned patch_on(void);
 void patch_new(void);
 /* The real functions back, wherever ours stand. */
 void patch_off(void);
-/* Words that hold a hook of ours since the last patch_on(). */
-uint64_t patch_count(void);
 
 /* A module has been unloaded: real functions may have been its own. */
 void patch_forget(void);
 
 /* True once after a dlopen that had to be let through unseen: patch_new() is due. */
 bool patch_is_due(void);
+#else /* that library is never loaded late */
+static inline void patch_new(void)
+{
+}
+static inline void patch_forget(void)
+{
+}
+static inline bool patch_is_due(void)
+{
+    return false;
+}
+#endif
 
 #endif

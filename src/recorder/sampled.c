@@ -45,7 +45,7 @@ void sampled_renew(void)
 {
     sampled = NULL;
     sampled_filter = NULL;
-    followed_renew();
+    followed_root = NULL;
 }
 
 bool sampled_begin(void)

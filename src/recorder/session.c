@@ -343,7 +343,7 @@ static bool name_of(const char *name)
 int session_attach(const char *name)
 {
     static bool before;
-    int status = may_attach();
+    int status = !name && is_privileged() ? -EPERM : may_attach();
     if (status != 0)
         return status;
     thread_real_nests = !real_is_libc();

@@ -12,7 +12,6 @@
 #include "base/probe.h"
 #include "recorder/draw.h"
 #include "recorder/instrument.h"
-#include "recorder/pages.h"
 #include "recorder/patch.h"
 #include "recorder/session.h"
 #include "recorder/shared.h"
@@ -359,7 +358,7 @@ bool record_make_room(struct thread *thread, unsigned bytes)
     if (!thread->ring) /* dropped by this hook's record before */
         return false;
     int saved_errno = errno;
-    if (!PAGES && patch_is_due())
+    if (patch_is_due())
         patch_new();
     publish_for_another(thread);
     /* Once events are lost, a good part of the ring must be free before we go on: else the small

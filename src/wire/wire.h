@@ -424,10 +424,10 @@ enum { WIRE_KEY_BYTES = 32 }; /* hexadecimal digits, without NUL */
 enum wire_hello_reason {
     WIRE_HELLO_START = 0,
     WIRE_HELLO_FORK = 1,
+    WIRE_HELLO_ATTACH = 3, /* the program ran before; what it allocated until now nobody knows */
     /* Nobody to be recorded: `tidemark snapshot` asks for snapshots of the process `parent`, or of all
      * (0). Answered by messages, each WIRE_ANSWER_… and a text without NUL, until the socket is closed. */
     WIRE_HELLO_SNAPSHOT = 2,
-    WIRE_HELLO_ATTACH = 3, /* it ran before; what it allocated until now nobody knows */
 };
 
 struct wire_hello {

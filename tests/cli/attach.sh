@@ -117,6 +117,20 @@ finish
 calls interrupted.tmk
 tidemark report interrupted.tmk | tr -s ' \n' ' ' | grep -o 'after the program began: all figures are of what was allocated since'
 
+echo "--- for a time"
+start attached 5
+attach --for=300ms -o short.tmk
+wait $attached
+echo "attach ended $?"
+grep -o 'recording ended after 300 ms (--for); the program goes on' attach.err
+tell work 100
+attach -o again.tmk
+tell work 40
+detach
+finish
+calls again.tmk
+rm -f ./*.tmk
+
 echo "--- its collector is killed: the program does not care, and can be recorded again"
 start attached 10
 attach -o killed.tmk
@@ -230,3 +244,4 @@ echo "status $?"
 cat out err
 calls self.tmk
 TIDEMARK_SIGNAL=NIX "$self" call 2>&1 >/dev/null
+[ $? = 6 ] || echo "it ended otherwise"

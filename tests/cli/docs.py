@@ -107,7 +107,7 @@ for command in commands:
     for option in options[command]:
         if not re.search(rf"(?<![\w-]){re.escape(option)}(?![\w-])", plain):
             complain(f"man/tidemark-{command}.1.scd", f"does not speak of {option}")
-    for line in re.findall(r"^(\*-[^\n]*)$", page, re.M):
+    for line in re.findall(r"^(\*-[^\n]*)\n\t", page, re.M):
         for option in re.findall(r"(?<![\w-])--?[a-zA-Z][\w-]*", line.replace("*", "").replace("\\", "")):
             if option not in options[command]:
                 complain(f"man/tidemark-{command}.1.scd", f"there is no {option}")
@@ -153,6 +153,14 @@ for name in linking + manuals + sources:
     for file in set(re.findall(r"\b((?:doc|man|examples|bench)/[\w./-]*\w\.(?:md|scd|c|cpp|f90|sh))\b", read(name))):
         if not os.path.exists(os.path.join(ROOT, file)):
             complain(name, f"speaks of {file}, which is not there")
+
+
+# A claim about security names the test that shows it.
+SCENARIOS = {"cli": "tests/cli/{}.sh", "unit": "tests/unit/{}", "fuzz": "fuzz/fuzz_{}.c", "web": "web/e2e/{}.mjs"}
+for kind, test in set(re.findall(r"\b(cli|unit|fuzz|web)/([\w/]+)", read("doc/SECURITY.md").replace("tests/cli/NAME", ""))):
+    path = SCENARIOS[kind].format(re.sub(r"/(\w+)$", r"/test_\1.c", test) if kind == "unit" else test)
+    if test != "NAME" and not os.path.exists(os.path.join(ROOT, path)):
+        complain("doc/SECURITY.md", f"names the test {kind}/{test}, and there is no {path}")
 
 
 # ---- What is shown is run ------------------------------------------------------------------

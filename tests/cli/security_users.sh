@@ -5,19 +5,35 @@ command -v setpriv >/dev/null || skip "no setpriv"
 command -v python3 >/dev/null || skip "no python3"
 as() { setpriv --reuid="$1" --regid="$1" --clear-groups "${@:2}"; }
 # The repository may lie where other users cannot look.
-mkdir bin lib && cp "$BIN/tidemark" bin && cp "$BIN"/../lib/libtidemark*.so lib
+mkdir bin lib && cp "$BIN/tidemark" bin && cp "$BIN"/../lib/lib*.so* lib
 cp "$STRANGER" stranger && chmod 755 stranger
 as 65534 bin/tidemark --version >/dev/null 2>&1 || skip "another user cannot reach $PWD"
 
 tidemark record -q -o shrink.tmk python3 "$HERE/scribble.py" shrink 0
-(tidemark record -q -o session.tmk sh -c 'echo $TIDEMARK_SESSION >session; while [ ! -e looked2 ]; do sleep 0.05; done' 2>err) &
+mkdir -m 777 public
+(tidemark record -q -o session.tmk sh -c 'echo $$ >pid; echo $TIDEMARK_SESSION >session; while [ ! -e looked2 ]; do sleep 0.05; done' 2>err) &
 until_true test -s session
 grep -q "$(cut -d: -f1 session)" /proc/net/unix && echo "everybody knows the name of a session"
 grep -q "$(cut -d: -f2 session)" /proc/net/unix || echo "and nobody its key"
 as 65534 ./stranger "$(cut -d: -f1 session)"
 as 65534 ./stranger "$(cut -d: -f1 session):$(printf %032d 0)"
 as 65534 ./stranger "$(cat session)"
-touch looked2 && wait
+# Somebody listens by a name like that of a session, and answers who asks for a snapshot.
+setpriv --reuid=65534 --regid=65534 --clear-groups ./stranger --listen "tidemark-$(printf f%031d 0)" \
+    "+--of-a-stranger" >listens &
+stranger=$! # setpriv has become it
+until_true test -s listens
+pid=$(cat pid)
+tidemark snapshot $pid >out 2>err
+echo "status $? $(sed 's,.*/,,' out)"
+kill_hard $stranger
+touch looked2 && wait 2>/dev/null
+# Root may ask for one of another user's process, and nobody else.
+(as 65534 bin/tidemark record -q -o public/theirs.tmk sh -c 'echo $$ >public/pid; while [ ! -e looked3 ]; do sleep 0.05; done' 2>err) &
+until_true test -s public/pid
+tidemark snapshot "$(cat public/pid)" | sed 's,.*/,,'
+as 1 bin/tidemark snapshot "$(cat public/pid)" 2>&1 | grep -c 'another one.s'
+touch looked3 && wait
 # By hand, where a collector is started by the program: arguments are public too.
 LD_PRELOAD="$BIN/../lib/libtidemark.so" TIDEMARK_OPTIONS="-o hand.tmk" sh -c '
     echo $TIDEMARK_SESSION | cut -d: -f2 >key
@@ -45,3 +61,8 @@ for library in libtidemark-count.so libtidemark.so; do
     as 65534 env TIDEMARK_COUNT_OUTPUT="$PWD/given.$library/root" TIDEMARK_OPTIONS="-o $PWD/given.$library/root" ./privileged >/dev/null 2>&1
     echo "$library: $(ls "given.$library" | wc -l) by a setuid program"
 done
+# BFM complains of an option that it does not know; as a setuid program's it has not read any.
+cc -o linked linked.c -fno-builtin -Wl,--no-as-needed "$PWD/lib/libbfm.so" "-Wl,-rpath,$PWD/lib" && cp linked privileged && chmod 4755 privileged
+BFM_OPTIONS=nonsense ./linked 2>&1 | grep -c nonsense
+as 65534 env BFM_OPTIONS=nonsense ./privileged 2>&1 | grep -c nonsense
+true

@@ -1,5 +1,7 @@
 /* stranger SESSION: calls a collector as a recorded program does that starts, and says what became of
- * it. SESSION is the name of its socket, with :KEY or without. */
+ * it. SESSION is the name of its socket, with :KEY or without.
+ * stranger --listen NAME ANSWER: listens by such a name, says so, and gives everyone who calls that
+ * answer, until it is killed. */
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +10,9 @@
 #include <unistd.h>
 #include "wire/wire.h"
 
-static int call(const char *name, size_t bytes)
+/* connect() or bind() to an abstract name; -1. */
+static int socket_at(const char *name, size_t bytes,
+                     int (*how)(int, const struct sockaddr *, socklen_t))
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
@@ -16,7 +20,21 @@ static int call(const char *name, size_t bytes)
         return -1;
     memcpy(address.sun_path + 1, name, bytes);
     socklen_t length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + bytes);
-    return connect(fd, (struct sockaddr *)&address, length) == 0 ? fd : -1;
+    return how(fd, (struct sockaddr *)&address, length) == 0 ? fd : -1;
+}
+
+static int answer_all(const char *name, const char *answer)
+{
+    int fd = socket_at(name, strlen(name), bind);
+    if (fd < 0 || listen(fd, 8) < 0)
+        return 2;
+    puts("listening");
+    fflush(stdout);
+    for (;;) {
+        int visitor = accept(fd, NULL, NULL);
+        send(visitor, answer, strlen(answer), MSG_NOSIGNAL);
+        close(visitor);
+    }
 }
 
 int main(int argc, char **argv)
@@ -24,7 +42,9 @@ int main(int argc, char **argv)
     struct wire_hello hello = {.magic = WIRE_MAGIC, .reason = WIRE_HELLO_START};
     struct wire_welcome welcome;
     const char *key = argc > 1 ? strchr(argv[1], ':') : NULL;
-    int fd = argc > 1 ? call(argv[1], strcspn(argv[1], ":")) : -1;
+    if (argc == 4)
+        return answer_all(argv[2], argv[3]);
+    int fd = argc > 1 ? socket_at(argv[1], strcspn(argv[1], ":"), connect) : -1;
     if (fd < 0) {
         puts("nobody there");
         return 2;

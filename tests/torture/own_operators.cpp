@@ -10,6 +10,7 @@ void *operator new(std::size_t bytes)
     throw std::bad_alloc();
 }
 
+/* The sized one of the library calls this; g++ would rather see both. */
 void operator delete(void *block) noexcept
 {
     if (block)

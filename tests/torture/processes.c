@@ -76,7 +76,7 @@ static void fork_under_threads(void)
 static void *spawn_some(void *argument)
 {
     char *arguments[] = {(char *)"true", NULL};
-    for (int i = 0; i < torture_times(6); i++) {
+    for (volatile int i = 0; i < torture_times(6); i++) {
         pid_t pid;
         torture_work(50);
         if (i % 2) {

@@ -16,6 +16,7 @@
 #include <cmocka.h>
 #include "base/hash.h"
 #include "recorder/draw.h"
+#include "recorder/followed.h"
 #include "recorder/sampled.h"
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
@@ -209,6 +210,59 @@ static void no_block_is_not_in_the_set(void **state)
     assert_true(filter_is_empty());
 }
 
+/* ---- Where all blocks may be in it (followed.h) ---- */
+
+static void followed_as_an_array_of_flags_says(void **state)
+{
+    enum { PLACES = 4096, STEPS = 200000 };
+    static bool there[PLACES];
+    uint64_t random = (uint64_t)getpid();
+    (void)state;
+    print_message("SEED=%llu\n", (unsigned long long)random);
+    assert_true(sampled_follow());
+    assert_true(sampled_maybe(sampled_filter, &random)); /* nothing passes */
+    for (unsigned i = 0; i < STEPS; i++) {
+        uint64_t dice = draw_random(&random);
+        unsigned place = (unsigned)(dice % PLACES);
+        /* Neighbours, eight bytes apart; over the ends of words, of leaves and of what leads to them. */
+        uintptr_t address = ((uintptr_t)(place >> 11) << 37) + (1ull << 37) - 512 * 8 +
+                            (uintptr_t)(place & 1023) * 8 + ((uintptr_t)(place >> 10 & 1) << 26);
+        assert_int_equal(followed_has(address), there[place]);
+        if (dice >> 40 & 1) {
+            assert_true(sampled_add(address));
+            there[place] = true;
+        } else {
+            assert_int_equal(sampled_remove(address), there[place]);
+            there[place] = false;
+        }
+    }
+    assert_false(sampled_add((uintptr_t)1 << 48));
+    assert_false(sampled_remove((uintptr_t)1 << 48));
+    assert_false(sampled_remove(0));
+}
+
+static void followed_by_whoever_frees(void **state)
+{
+    pthread_t threads[THREADS];
+    (void)state;
+    for (unsigned i = 0; i < POOL; i++) /* in each word blocks of all threads */
+        atomic_store(&unused[i], 0x7f0003fffe00 + i * 16);
+    start(threads);
+    finish(threads);
+    assert_int_equal(wrong, 0);
+    assert_true(sampled_add(0xabc0));
+    pid_t child = fork();
+    if (child == 0)
+        _exit(!followed_has(0xabc0) && !sampled_remove(0xabc0) && sampled_follow() &&
+                      sampled_add(0xabc0) && sampled_remove(0xabc0)
+                  ? 0
+                  : 1);
+    int status = -1;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_true(sampled_remove(0xabc0));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -218,6 +272,8 @@ int main(void)
         cmocka_unit_test(a_full_counter_stays_and_does_no_harm),
         cmocka_unit_test(no_block_is_not_in_the_set),
         cmocka_unit_test(a_child_begins_with_nothing),
+        cmocka_unit_test(followed_as_an_array_of_flags_says),
+        cmocka_unit_test(followed_by_whoever_frees),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

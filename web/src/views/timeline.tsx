@@ -70,8 +70,9 @@ function Timelines({ profile, timeline }: ViewProps & { timeline: Timeline }): J
     const { marks: points, regions } = said.state === "there" ? said.value : nothingSaid;
     const marks = useMemo(() => {
         const most = peaks.reduce((best, peak) => Math.max(best, peak.bytes), 1);
-        return [...peaks.map((peak) => ({ x: peak.time_ns, title: bytes(peak.bytes), weight: peak.bytes === most ? 2 : peak.bytes / most })), ...points.map((mark) => ({ x: mark.time_ns, title: markTitle(mark), weight: 1 }))];
-    }, [profile, points]);
+        const place = (time: number) => (time < end ? Math.min(time, end - timeline.bucketNs) : time); /* the last interval is shown by its beginning */
+        return [...peaks.map((peak) => ({ x: place(peak.time_ns), title: bytes(peak.bytes), weight: peak.bytes === most ? 2 : peak.bytes / most })), ...points.map((mark) => ({ x: place(mark.time_ns), title: markTitle(mark), weight: 1 }))];
+    }, [profile, points, end]);
     const chosen = state.value.region;
     const bands = useMemo(() => regions.filter((region) => region.entered_count > 0).map((region, tone) => ({ from: region.first_ns, to: region.last_ns, title: region.name, tone }))
         .filter((band) => !chosen || band.title === chosen), [regions, chosen]);
