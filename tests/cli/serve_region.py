@@ -33,7 +33,9 @@ for at, region in sorted(enumerate(regions), key=lambda pair: pair[1]["name"]):
     print(region["name"], same(prefix, run("report", "--json", "--region", region["name"], profile)),
           "missing", server.missing(0, f"region/{at}/"), "region" in there["resources"],
           set(server.columns(prefix + "sites")[1]["node"]) <= set(whole),
-          all(server.ask(prefix + name)[2] == server.ask("p/0/" + name)[2] for name in ("code", "paths", "modules", "regions")))
+          all(server.ask(prefix + name)[2] == server.ask("p/0/" + name)[2] for name in ("paths", "modules", "regions")) and
+          # files of variables are the whole program's
+          all(server.columns(prefix + "code")[1][name] == server.columns("p/0/code")[1][name] for name in ("code_address", "line_number")))
     # the trace's own profile has the same regions
     print(" of the trace", server.json(f"p/1/region/{at}/summary")["program"] == there["program"])
 
