@@ -1290,6 +1290,7 @@ static void expect_pages(struct image *image)
 {
     image->pages = true;
     image->options.sample_bytes = 0;
+    image->options.budget_millionths = 0;
     image->options.free_stacks = image->options.timed = image->options.trace = false;
 }
 
