@@ -165,6 +165,10 @@ for kind, test in set(re.findall(r"\b(cli|unit|fuzz|web)/([\w/]+)", read("doc/SE
 
 # ---- What is shown is run ------------------------------------------------------------------
 
+# Which line optimised code is of is the compiler's to say: this one made what is shown.
+same_compiler = subprocess.run(["g++", "-dumpversion"], capture_output=True, text=True).stdout.split(".")[0].strip() == "12"
+
+
 def places(text):
     """(function, file:line) of lines that name a place in the code; names may be shortened."""
     return set(re.findall(r"([A-Za-z_][\w:]*)\s{2,}(?:\S*/)?(\w+\.(?:cpp|c|f90):\d+)(?=\s*$)", text, re.M))
@@ -190,7 +194,7 @@ def run_block(name, number, note, block, directory):
     if done.returncode != status:
         complain(where, f"status {done.returncode}, not {status}: {(done.stdout + done.stderr)[-1500:]}")
     got = done.stdout + done.stderr
-    for function, place in sorted(places(block) - places(got)):
+    for function, place in sorted(places(block) - places(got)) if same_compiler else ():
         complain(where, f"does not name {function} at {place}")
 
 
