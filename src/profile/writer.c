@@ -657,7 +657,7 @@ static int settle(struct profile_writer *writer, int *fd, char **name)
         *fd = writer->fd;
         return 0;
     }
-    *fd = create_beside(writer->path, ".copy", name);
+    *fd = create_beside(writer->path, ".settling", name);
     return *fd < 0 ? *fd : copy_database(writer->database, *name);
 }
 
