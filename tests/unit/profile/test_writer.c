@@ -101,7 +101,7 @@ static void a_reader_that_holds_on_does_not_keep_the_end_away(void **state)
         check_sample(profile, false);
         profile_free(profile);
         assert_false(exists(scratch("held.tmk-wal")));
-        assert_false(exists(scratch("held.tmk.copy")));
+        assert_false(exists(scratch("held.tmk.settling")));
         assert_false(exists(scratch("held.tmk.packing")));
         assert_int_equal(sqlite3_exec(holder, "SELECT * FROM site_block", NULL, NULL, NULL),
                          SQLITE_OK);
