@@ -193,13 +193,25 @@ static void add_words(struct strbuf *out, const struct strbuf *words)
     }
 }
 
+/* What setproctitle() leaves behind, "redis-server *:6379" and NULs to the end, is no list of words. */
+static bool is_title(const struct strbuf *words)
+{
+    size_t length = strlen(words->data), rest = length;
+    while (rest < words->length && !words->data[rest])
+        rest++;
+    return rest == words->length && rest > length + 1 && memchr(words->data, ' ', length);
+}
+
 int process_command_line(pid_t pid, char **text)
 {
     struct strbuf words = STRBUF_INIT, out = STRBUF_INIT;
     int error = proc_read(pid, "cmdline", MAX_COMMAND_BYTES, &words);
     if (error)
         goto done;
-    add_words(&out, &words);
+    if (words.length > 0 && is_title(&words))
+        strbuf_add_string(&out, words.data);
+    else
+        add_words(&out, &words);
     if (words.length == 0) {
         char name[16];
         error = process_thread_name(pid, pid, name);

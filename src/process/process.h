@@ -54,7 +54,8 @@ int process_maps_parse(char *line, struct process_mapping *mapping);
 int process_executable(pid_t pid, char **path);
 int process_directory(pid_t pid, char **path);
 
-/* The arguments as a shell would take them: 'a b' is quoted. A process without any (a zombie, a
+/* The arguments as a shell would take them: 'a b' is quoted. A process that has written a title of its
+ * own over them gives that. A process without any (a zombie, a
  * kernel thread) gives its short name in brackets. */
 int process_command_line(pid_t pid, char **text);
 

@@ -157,6 +157,32 @@ static void a_command_line_can_be_pasted_into_a_shell(void **state)
     end_child(child);
 }
 
+static char *arguments_start, *arguments_end;
+
+static void a_title_is_no_list_of_words(void **state)
+{
+    (void)state;
+    pid_t child = fork(); /* the words lie in one piece on the stack, and are written over */
+    if (child == 0) {
+        size_t room = (size_t)(arguments_end - arguments_start);
+        memset(arguments_start, 0, room);
+        snprintf(arguments_start, room, "me *:7");
+        pause();
+        _exit(1);
+    }
+    char *text = NULL;
+    for (int i = 0; i < 1000; i++) {
+        free(text);
+        assert_int_equal(process_command_line(child, &text), 0);
+        if (strcmp(text, "me *:7") == 0)
+            break;
+        usleep(1000);
+    }
+    assert_string_equal(text, "me *:7");
+    free(text);
+    end_child(child);
+}
+
 static void words_are_quoted_where_needed(void **state)
 {
     (void)state;
@@ -208,8 +234,10 @@ static void a_process_has_a_place_a_name_and_a_start(void **state)
     assert_int_equal(process_page_bytes(), sysconf(_SC_PAGESIZE));
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    arguments_start = argv[0];
+    arguments_end = argv[argc - 1] + strlen(argv[argc - 1]) + 1;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_meter_sees_memory_come),
         cmocka_unit_test(a_process_that_ends_is_gone),
@@ -217,6 +245,7 @@ int main(void)
         cmocka_unit_test(a_broken_maps_line_is_refused),
         cmocka_unit_test(own_mappings_are_found),
         cmocka_unit_test(a_command_line_can_be_pasted_into_a_shell),
+        cmocka_unit_test(a_title_is_no_list_of_words),
         cmocka_unit_test(words_are_quoted_where_needed),
         cmocka_unit_test(a_process_has_a_place_a_name_and_a_start),
     };
