@@ -62,7 +62,7 @@ def say_time(pattern, rounds):
               f"of each: {percent:+.1f} %; median of the rounds {median:+.1f} %")
     rss = [statistics.median(run["rss_peak_bytes"] for run in runs) / 2**20 for runs in (plain, traced)]
     print(f"  {'peak RSS':15} {rss[0]:6.1f} MiB plain, {rss[1]:.1f} traced")
-    return slower(plain, traced, "cpu_ns")[0]
+    return slower(plain, traced, "cpu_ns")[1]
 
 
 def say_accuracy():
