@@ -21,6 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "collector/areas.h"
+#include "collector/heap_map.h"
 #include "collector/live_list.h"
 #include "process/pages.h"
 #include "profile/profile.h"
@@ -39,6 +40,7 @@ struct residency {
     size_t slot_count;
     struct residency_area *by_area;
     uint64_t returnable_bytes, pinned_bytes;
+    struct heap_map heap;
 
     /* where the sweep stands */
     size_t area, block;
