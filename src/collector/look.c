@@ -252,7 +252,8 @@ static int make_ledger(struct look *look, struct pages *pages)
     live_list_part(&look->blocks);
     error = areas_find(&areas, &look->smaps, look->claims, look->claim_count, &look->blocks);
     if (!error)
-        error = residency_begin(&residency, &areas, &look->blocks, process_page_bytes());
+        error = residency_begin(&residency, &areas, &look->blocks, process_page_bytes(),
+                                HEAP_MAP_CELLS);
     if (!error)
         error = sweep(pages, &areas, &residency);
     if (!error)

@@ -162,7 +162,7 @@ static void add_bytes(struct residency *residency, const struct pages_run *run, 
 }
 
 int residency_begin(struct residency *residency, const struct areas *areas,
-                    const struct live_list *blocks, uint64_t page_bytes)
+                    const struct live_list *blocks, uint64_t page_bytes, size_t cells)
 {
     residency->areas = areas;
     residency->blocks = blocks;
@@ -174,7 +174,7 @@ int residency_begin(struct residency *residency, const struct areas *areas,
     free(residency->by_area);
     residency->by_area = calloc(areas->count + 1, sizeof *residency->by_area);
     if (!residency->by_area ||
-        heap_map_begin(&residency->heap, areas, residency->row_count, page_bytes, HEAP_MAP_CELLS))
+        heap_map_begin(&residency->heap, areas, residency->row_count, page_bytes, cells))
         return -ENOMEM;
     /* What the sweep does not find elsewhere. */
     for (size_t i = 0; i < blocks->count; i++)

@@ -56,9 +56,9 @@ struct residency {
 int residency_count(struct residency *residency, struct live_list *blocks);
 
 /* Begins the sweep. `blocks`: counted, sorted and disjoint. Areas and blocks stay the caller's and
- * must not change. 0 or -ENOMEM. */
+ * must not change. `cells`: of the map of the heap, at most. 0 or -ENOMEM. */
 int residency_begin(struct residency *residency, const struct areas *areas,
-                    const struct live_list *blocks, uint64_t page_bytes);
+                    const struct live_list *blocks, uint64_t page_bytes, size_t cells);
 /* A run of pages inside one area, above all earlier ones. */
 void residency_run(struct residency *residency, const struct pages_run *run);
 
