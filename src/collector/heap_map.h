@@ -22,7 +22,7 @@
 #include "collector/areas.h"
 #include "profile/profile.h"
 
-/* Some 2 MiB of memory for as long as a look takes; 256 MiB of heap have a cell for each page. */
+/* Below 4 MiB of memory until a look is written; 256 MiB of heap have a cell for each page. */
 enum { HEAP_MAP_CELLS = 65536 };
 
 /* What a call path pins of the cell with that number + 1; of others nothing. */
