@@ -109,7 +109,8 @@ function Picture({ heap, of, picked, onPick }: { heap: Heap; of: CallTree; picke
     const left = heap.areas.length - (layout.current.places.length || heap.areas.length);
     const onKey = (event: KeyboardEvent) => {
         const columns = layout.current.places.find((place) => place.end > picked)?.columns ?? 1;
-        const by = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: columns, ArrowUp: -columns, Home: -Infinity, End: Infinity }[event.key];
+        const steps: Record<string, number> = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: columns, ArrowUp: -columns, Home: -Infinity, End: Infinity };
+        const by = steps[event.key];
         if (by === undefined) return;
         event.preventDefault();
         onPick(Math.max(0, Math.min(heap.fill.length - 1, picked < 0 ? 0 : picked + by)));
