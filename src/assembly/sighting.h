@@ -12,6 +12,8 @@ struct sighting {
     size_t mapping_count;
     struct profile_residency *rows;
     size_t row_count;
+    struct profile_heap_page *cells;
+    size_t cell_count;
 };
 
 #endif

@@ -407,9 +407,13 @@ static int write_sighting(struct writer *writer, const struct sighting *sighting
     }
     for (size_t i = 0; i < sighting->row_count; i++)
         sighting->rows[i].sample = id;
-    return status || !sighting->row_count
+    for (size_t i = 0; i < sighting->cell_count; i++)
+        sighting->cells[i].sample = id;
+    if (status == 0 && sighting->row_count)
+        status = profile_put_residency(writer->profile, sighting->rows, sighting->row_count);
+    return status || !sighting->cell_count
                ? status
-               : profile_put_residency(writer->profile, sighting->rows, sighting->row_count);
+               : profile_put_heap_pages(writer->profile, sighting->cells, sighting->cell_count);
 }
 
 static int write_sightings(struct writer *writer, const struct snapshot *snapshot)

@@ -41,6 +41,7 @@ void look_release(struct look *look)
     free(look->places);
     free(look->mappings);
     free(look->rows);
+    free(look->cells);
     free(look->threads);
     smaps_release(&look->smaps);
     look_init(look, look->pid);
@@ -237,6 +238,7 @@ static void take_residency(struct look *look, struct residency *residency)
     look->row_count = look_choose_rows(residency->rows, residency->row_count, look->row_limit);
     residency->rows = NULL;
     residency->row_count = residency->row_capacity = 0;
+    look->cells = heap_map_take(&residency->heap, &look->cell_count);
 }
 
 static int make_ledger(struct look *look, struct pages *pages)
@@ -250,7 +252,8 @@ static int make_ledger(struct look *look, struct pages *pages)
     live_list_part(&look->blocks);
     error = areas_find(&areas, &look->smaps, look->claims, look->claim_count, &look->blocks);
     if (!error)
-        error = residency_begin(&residency, &areas, &look->blocks, process_page_bytes());
+        error = residency_begin(&residency, &areas, &look->blocks, process_page_bytes(),
+                                HEAP_MAP_CELLS);
     if (!error)
         error = sweep(pages, &areas, &residency);
     if (!error)
@@ -361,5 +364,7 @@ struct sighting look_sighting(struct look *look)
                              .mappings = look->mappings,
                              .mapping_count = look->mapping_count,
                              .rows = look->rows,
-                             .row_count = look->row_count};
+                             .row_count = look->row_count,
+                             .cells = look->cells,
+                             .cell_count = look->cell_count};
 }

@@ -43,6 +43,8 @@ struct look {
     size_t mapping_count;
     struct profile_residency *rows; /* by path */
     size_t row_count;
+    struct profile_heap_page *cells; /* the heap, by address */
+    size_t cell_count;
     struct look_thread *threads; /* by tid */
     size_t thread_count;
     uint64_t tool_rss_bytes; /* with or without a ledger; 0: not known */

@@ -86,6 +86,8 @@ static void share_out(struct residency *residency, uint64_t free_bytes)
         struct profile_residency *row = row_of(residency, block);
         uint64_t up_to = free_bytes * (k + 1) / count;
         row->pinned_bytes += up_to - given;
+        heap_map_add_pinned(&residency->heap, residency->area, residency->open_page,
+                            residency->blocks->blocks[block].row, row->path, up_to - given);
         given = up_to;
         if (block + 1 > residency->last_pinning) {
             row->pinning_count++;
@@ -160,7 +162,7 @@ static void add_bytes(struct residency *residency, const struct pages_run *run, 
 }
 
 int residency_begin(struct residency *residency, const struct areas *areas,
-                    const struct live_list *blocks, uint64_t page_bytes)
+                    const struct live_list *blocks, uint64_t page_bytes, size_t cells)
 {
     residency->areas = areas;
     residency->blocks = blocks;
@@ -171,7 +173,8 @@ int residency_begin(struct residency *residency, const struct areas *areas,
     residency->open_last = 0;
     free(residency->by_area);
     residency->by_area = calloc(areas->count + 1, sizeof *residency->by_area);
-    if (!residency->by_area)
+    if (!residency->by_area ||
+        heap_map_begin(&residency->heap, areas, residency->row_count, page_bytes, cells))
         return -ENOMEM;
     /* What the sweep does not find elsewhere. */
     for (size_t i = 0; i < blocks->count; i++)
@@ -208,8 +211,10 @@ static void lay_blocks(struct residency *residency, const struct pages_run *run,
         uint64_t to = end < run->end ? end : run->end;
         if (block->size_bytes)
             add_bytes(residency, run, i, to - from);
-        if (is_heap)
+        if (is_heap) {
             lay_block(residency, i, from, to);
+            heap_map_add_block(&residency->heap, residency->area, i, from, to, block->size_bytes);
+        }
         residency->block = i;
     }
 }
@@ -223,6 +228,8 @@ void residency_run(struct residency *residency, const struct pages_run *run)
         return;
     if (is_there)
         residency->by_area[residency->area].resident_bytes += run->end - run->start;
+    if (is_heap)
+        heap_map_add_run(&residency->heap, residency->area, run->start, run->end);
     residency->next_page = run->start;
     lay_blocks(residency, run, is_heap);
     if (is_heap)
@@ -234,6 +241,7 @@ void residency_release(struct residency *residency)
     free(residency->rows);
     free(residency->slots);
     free(residency->by_area);
+    heap_map_release(&residency->heap);
     *residency = RESIDENCY_INIT;
 }
 

@@ -21,6 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "collector/areas.h"
+#include "collector/heap_map.h"
 #include "collector/live_list.h"
 #include "process/pages.h"
 #include "profile/profile.h"
@@ -39,6 +40,7 @@ struct residency {
     size_t slot_count;
     struct residency_area *by_area;
     uint64_t returnable_bytes, pinned_bytes;
+    struct heap_map heap;
 
     /* where the sweep stands */
     size_t area, block;
@@ -54,9 +56,9 @@ struct residency {
 int residency_count(struct residency *residency, struct live_list *blocks);
 
 /* Begins the sweep. `blocks`: counted, sorted and disjoint. Areas and blocks stay the caller's and
- * must not change. 0 or -ENOMEM. */
+ * must not change. `cells`: of the map of the heap, at most. 0 or -ENOMEM. */
 int residency_begin(struct residency *residency, const struct areas *areas,
-                    const struct live_list *blocks, uint64_t page_bytes);
+                    const struct live_list *blocks, uint64_t page_bytes, size_t cells);
 /* A run of pages inside one area, above all earlier ones. */
 void residency_run(struct residency *residency, const struct pages_run *run);
 

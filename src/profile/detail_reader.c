@@ -21,6 +21,7 @@ union row {
     struct profile_sample sample;
     struct profile_mapping mapping;
     struct profile_residency residency;
+    struct profile_heap_page heap_page;
     struct detail_point point;
     struct profile_source source;
     struct profile_mark mark;
@@ -49,6 +50,7 @@ static const struct place places[DETAILS] = {
     [MAPPINGS] = PLACE(mapping),
     [RESIDENCIES] = {offsetof(struct profile, residencies),
                      offsetof(struct profile, residency_count)},
+    [HEAP_PAGES] = PLACE(heap_page),
     [SOURCES] = PLACE(source),
     [MARKS] = PLACE(mark),
     [REGIONS] = PLACE(region),
@@ -306,13 +308,14 @@ static void read_detail_row(struct reader *reader, sqlite3_stmt *row)
 }
 
 /* What takes no bytes in a body shall be no rows: residencies are of paths that rise, ranks have
- * steps that do, the points of curves count as rows of the file. */
+ * steps and the heap addresses that do, the points of curves count as rows of the file. */
 static bool is_bounded(struct reader *reader, const struct blocks *blocks)
 {
+    static const char *const that_rise[DETAILS] = {
+        [RESIDENCIES] = "path", [RANK_STEPS] = "step", [HEAP_PAGES] = "address"};
     size_t rows = blocks->columns.rows;
-    if (reader->detail == RESIDENCIES || reader->detail == RANK_STEPS) {
-        const uint64_t *rising =
-            blocks_column(blocks, reader->detail == RANK_STEPS ? "step" : "path");
+    if (that_rise[reader->detail]) {
+        const uint64_t *rising = blocks_column(blocks, that_rise[reader->detail]);
         for (size_t i = 1; i < rows && rising; i++)
             if (rising[i] <= rising[i - 1])
                 return false;
@@ -382,6 +385,13 @@ static int compare_residencies(const void *left, const void *right)
     return order ? order : compare_numbers(a->path, b->path);
 }
 
+static int compare_heap_pages(const void *left, const void *right)
+{
+    const struct profile_heap_page *a = left, *b = right;
+    int order = compare_numbers(a->sample, b->sample);
+    return order ? order : compare_numbers(a->address, b->address);
+}
+
 static int compare_sources(const void *left, const void *right)
 {
     const struct profile_source *a = left, *b = right;
@@ -414,6 +424,8 @@ static void put_in_order(struct reader *reader)
                                        sizeof *profile->distributions, compare_distributions);
     profile->residency_count = sort(reader, profile->residencies, profile->residency_count,
                                     sizeof *profile->residencies, compare_residencies);
+    profile->heap_page_count = sort(reader, profile->heap_pages, profile->heap_page_count,
+                                    sizeof *profile->heap_pages, compare_heap_pages);
     profile->source_count = sort(reader, profile->sources, profile->source_count,
                                  sizeof *profile->sources, compare_sources);
 }

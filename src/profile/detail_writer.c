@@ -22,6 +22,7 @@ static void add_drop(struct strbuf *sql, enum detail which)
     case SECTIONS:
     case MAPPINGS:
     case RESIDENCIES:
+    case HEAP_PAGES:
     case CURVES:
     case RANK_STEPS: /* by what their rows begin with: module, sample, path, rank */
         strbuf_addf(sql, " WHERE %s=?", table->columns[0].name);
@@ -31,13 +32,19 @@ static void add_drop(struct strbuf *sql, enum detail which)
     }
 }
 
+/* Are its blocks numbered, beside the key that they have in common? */
+static bool has_numbers(enum detail which)
+{
+    return which == RESIDENCIES || which == HEAP_PAGES;
+}
+
 static void add_put(struct strbuf *sql, enum detail which)
 {
     const struct detail_table *table = &detail_tables[which];
     if (table->blocks)
         strbuf_addf(sql, "INSERT OR REPLACE INTO %s(%s,count,body%s) VALUES(?,?,?%s)",
-                    table->blocks, table->columns[0].name, which == RESIDENCIES ? ",first" : "",
-                    which == RESIDENCIES ? ",?" : "");
+                    table->blocks, table->columns[0].name, has_numbers(which) ? ",first" : "",
+                    has_numbers(which) ? ",?" : "");
     else
         detail_insert(sql, table);
 }
@@ -194,6 +201,8 @@ int profile_put_sample(struct profile_writer *writer, const struct profile_sampl
         error = drop_of(writer, MAPPINGS, sample->id);
         if (!error)
             error = drop_of(writer, RESIDENCIES, sample->id);
+        if (!error)
+            error = drop_of(writer, HEAP_PAGES, sample->id);
     } else {
         details->last_sample = sample->id;
     }
@@ -310,5 +319,31 @@ int profile_put_residency(struct profile_writer *writer, const struct profile_re
         error = put_residencies(writer, sorted + at, length);
     }
     free(sorted);
+    return error;
+}
+
+/* Each block has addresses that rise, for the same reason. */
+static size_t cells_in_block(const struct profile_heap_page *cells, size_t count)
+{
+    size_t length = 1;
+    while (length < count && length < COLUMNS_MAX_ROWS &&
+           cells[length].address > cells[length - 1].address)
+        length++;
+    return length;
+}
+
+int profile_put_heap_pages(struct profile_writer *writer, const struct profile_heap_page *cells,
+                           size_t count)
+{
+    struct detail_writer *details = writing_details(writer);
+    if (!count)
+        return 0;
+    int error = drop_of(writer, HEAP_PAGES, details->heap_sample);
+    details->heap_sample = cells->sample;
+    for (size_t at = 0, length; at < count && !error; at += length) {
+        length = cells_in_block(cells + at, count - at);
+        sqlite3_bind_int64(details->put[HEAP_PAGES], 4, (int64_t)at);
+        error = put_block(writer, HEAP_PAGES, cells->sample, cells + at, length);
+    }
     return error;
 }

@@ -147,6 +147,19 @@ static const struct detail_column residency_columns[] = {
 };
 
 #undef ROW
+#define ROW struct profile_heap_page
+static const struct detail_column heap_page_columns[] = {
+    FIELD("sample", sample, DETAIL_SAMPLE),
+    FIELD("address", address, DETAIL_PLAIN),
+    FIELD("bytes", bytes, DETAIL_PLAIN),
+    FIELD("resident_bytes", resident_bytes, DETAIL_PLAIN),
+    FIELD("live_bytes", live_bytes, DETAIL_PLAIN),
+    FIELD("live_count", live_count, DETAIL_PLAIN),
+    FIELD("pinned_bytes", pinned_bytes, DETAIL_PLAIN),
+    FIELD("path", path, DETAIL_NODE),
+};
+
+#undef ROW
 #define ROW struct detail_point
 static const struct detail_column curve_columns[] = {
     FIELD("path", path, DETAIL_NODE),
@@ -268,6 +281,7 @@ static const struct detail_column stack_layer_columns[] = {
 #undef ROW
 
 _Static_assert(COUNT(residency_columns) <= DETAIL_BLOCK_COLUMNS &&
+               COUNT(heap_page_columns) <= DETAIL_BLOCK_COLUMNS &&
                COUNT(curve_columns) <= DETAIL_BLOCK_COLUMNS &&
                COUNT(rank_step_columns) <= DETAIL_BLOCK_COLUMNS, "columns of blocks have room");
 
@@ -292,6 +306,9 @@ const struct detail_table detail_tables[DETAILS] = {
     [RESIDENCIES] = IN_BLOCKS("residency", ",PRIMARY KEY(sample,path)) WITHOUT ROWID",
                               "sample,path", residency_columns, struct profile_residency,
                               "first INTEGER PRIMARY KEY,sample INTEGER"),
+    [HEAP_PAGES] = IN_BLOCKS("heap_page", ",PRIMARY KEY(sample,address)) WITHOUT ROWID",
+                             "sample,address", heap_page_columns, struct profile_heap_page,
+                             "first INTEGER PRIMARY KEY,sample INTEGER"),
     [CURVES] = IN_BLOCKS("curve", ")", "path,rowid", curve_columns, struct detail_point,
                          "path INTEGER PRIMARY KEY"),
     [SOURCES] = TABLE("source", ",PRIMARY KEY(path))", "path", source_columns,
@@ -450,6 +467,12 @@ static const char views[] =
     " sum(swapped_bytes) AS swapped_bytes, sum(pinned_bytes) AS pinned_bytes,"
     " sum(pinning_count) AS pinning_count FROM residency LEFT JOIN path_name USING (path)"
     " GROUP BY 1, 2 ORDER BY 1, 5 DESC;\n"
+    "CREATE VIEW heap_pages AS SELECT sample, printf('0x%x', address) AS address,"
+    " heap_page.bytes, resident_bytes,"
+    " round(100.0 * live_bytes / nullif(resident_bytes, 0), 1) AS occupied_percent,"
+    " live_bytes, live_count, pinned_bytes, function AS pinned_by, file, line FROM heap_page"
+    " LEFT JOIN path_name ON path_name.path = heap_page.path AND pinned_bytes > 0"
+    " ORDER BY sample, heap_page.address;\n"
     "CREATE VIEW thread_exchanges AS SELECT owner.tid AS owner_tid, owner.name AS owner,"
     " freer.tid AS freer_tid, freer.name AS freer, count, bytes FROM exchange"
     " LEFT JOIN thread AS owner ON owner.id = exchange.owner"

@@ -61,6 +61,7 @@ enum detail {
     SAMPLES,
     MAPPINGS,
     RESIDENCIES,
+    HEAP_PAGES,
     CURVES,
     SOURCES,
     MARKS,

@@ -258,7 +258,7 @@ struct profile_sample {
     uint64_t pinned_bytes;        /* free bytes on heap pages that live blocks keep resident */
     double pass_ms;               /* what the look cost, CPU of the collector */
 };
-/* One whose id was there is begun anew: the mappings and residencies of that id go. So a sample is
+/* One whose id was there is begun anew: the mappings, residencies and heap of that id go. So a sample is
  * put first, and then what belongs to it, in one or several calls. */
 int profile_put_sample(struct profile_writer *writer, const struct profile_sample *sample);
 /* Mappings of a sample by kind and file. */
@@ -280,6 +280,21 @@ struct profile_residency {
 };
 int profile_put_residency(struct profile_writer *writer, const struct profile_residency *rows,
                           size_t count);
+/* A cell of the map of the heap: a page of the allocator's areas or, of large heaps, a stretch of
+ * 2^k of them; the last one of an area may be shorter. All figures but `bytes` are of its resident
+ * pages. */
+struct profile_heap_page {
+    uint32_t sample;
+    uint32_t path; /* whose blocks pin most of pinned_bytes; 0 where these are 0 */
+    uint64_t address, bytes;
+    uint64_t resident_bytes;
+    uint64_t live_bytes, live_count; /* a block that reaches into two cells counts in both */
+    uint64_t pinned_bytes;           /* free, on pages that live blocks keep resident */
+};
+/* The map of one sample, which was put before, by address. There is one map in a profile: it replaces
+ * that of an earlier sample. */
+int profile_put_heap_pages(struct profile_writer *writer, const struct profile_heap_page *cells,
+                           size_t count);
 
 /* Of a profile of a whole job (`tidemark job -o`): its processes, their memory over time, its nodes.
  * doc/FORMAT-profile.md defines each column. UINT64_MAX: not known. */
@@ -424,6 +439,8 @@ struct profile {
     struct profile_mapping *mappings;
     size_t residency_count;
     struct profile_residency *residencies; /* by sample, path */
+    size_t heap_page_count;
+    struct profile_heap_page *heap_pages; /* by sample (there is one), address */
     size_t source_count;
     struct profile_source {
         const char *path, *text;
@@ -475,8 +492,8 @@ int profile_find_region(const struct profile *profile, const char *name, uint32_
 void profile_region_total(const struct profile *profile, uint32_t region,
                           struct call_metrics *total);
 
-/* Gives back what there is by the hundred thousand: nodes, sites (those of regions too), curves and
- * residencies; their counts are 0 then. For who has taken what is needed of them, and wants the rest. */
+/* Gives back what there is by the hundred thousand: nodes, sites (those of regions too), curves,
+ * residencies and pages of the heap; their counts are 0 then. For who has taken what is needed of them, and wants the rest. */
 void profile_drop_paths(struct profile *profile);
 const char *profile_get(const struct profile *profile, const char *key); /* NULL: not there */
 

@@ -826,6 +826,7 @@ void profile_drop_paths(struct profile *profile)
     drop(&profile->region_sites, &profile->region_site_count);
     drop(&profile->curves, &profile->curve_count);
     drop(&profile->residencies, &profile->residency_count);
+    drop(&profile->heap_pages, &profile->heap_page_count);
     if (!profile->own)
         return;
     drop(&profile->own->points, &profile->own->point_count);

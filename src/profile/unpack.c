@@ -114,6 +114,7 @@ static int write_details(struct unpacking *unpacking, const struct blocks *block
     const uint64_t *columns[DETAIL_BLOCK_COLUMNS];
     union {
         struct profile_residency residency;
+        struct profile_heap_page heap_page;
         struct detail_point point;
     } read;
     int error = 0;

@@ -14,6 +14,7 @@ struct detail_writer {
     struct sqlite3_stmt *drop[DETAILS]; /* all rows; those of one sample, module or path */
     int64_t last_module[DETAILS];       /* the highest that rows were written for */
     uint32_t last_sample;               /* likewise */
+    uint32_t heap_sample;               /* the one whose map of the heap is in it; 0: none */
     uint64_t residency_count;           /* rows in blocks so far: the number of the next one */
 };
 

@@ -21,6 +21,7 @@ static const struct known {
     {"ledger", "where the resident memory was: a row for each sample and part"},
     {"peaks", "the separated peaks and who held what at each"},
     {"residency_by_function", "resident, untouched and pinned bytes of live blocks, by sample"},
+    {"heap_pages", "the heap at the last sample with a ledger, page by page: occupancy, and who pins"},
     {"variables", "the largest global and thread-local variables"},
     {"thread_exchanges", "blocks that one thread allocated and another freed"},
     {"loss", "what the recording is known to lack"},
@@ -36,6 +37,7 @@ static const struct known {
     {"sample", "looks at the process through /proc"},
     {"mapping", "mappings of a sample by kind and file"},
     {"residency", "what a sample says of a call path's live blocks"},
+    {"heap_page", "pages of the heap, or stretches of them, by address"},
     {"source", "embedded source files"},
 };
 enum { KNOWN = sizeof known / sizeof *known };

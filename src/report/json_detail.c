@@ -1,4 +1,5 @@
 /* What a profile says beyond sums, as JSON. */
+#include "report/heap.h"
 #include "report/writer.h"
 #include "views/threads.h"
 
@@ -396,6 +397,27 @@ static void write_residency(struct writer *writer)
     json_end(&writer->json);
 }
 
+static void write_heap(struct writer *writer)
+{
+    static const char *const names[HEAP_FILLS] = {
+        [HEAP_EMPTY] = "empty",        [HEAP_UNDER_25] = "under_25",
+        [HEAP_UNDER_50] = "under_50",  [HEAP_UNDER_75] = "under_75",
+        [HEAP_UNDER_100] = "under_100", [HEAP_FULL] = "full"};
+    struct heap_summary heap;
+    if (!heap_summarise(writer->profile, &heap)) {
+        json_null(&writer->json, "heap");
+        return;
+    }
+    json_object(&writer->json, "heap");
+    json_unsigned(&writer->json, "sample", heap.sample);
+    json_unsigned(&writer->json, "cell_bytes", heap.cell_bytes);
+    json_unsigned(&writer->json, "cells", heap.cells);
+    json_unsigned(&writer->json, "resident_cells", heap.resident_cells);
+    for (int i = 0; i < HEAP_FILLS; i++)
+        json_unsigned(&writer->json, names[i], heap.by_fill[i]);
+    json_end(&writer->json);
+}
+
 static void write_sources(struct writer *writer)
 {
     if (!begin_rows(writer, "sources", writer->profile->source_count))
@@ -420,6 +442,7 @@ void write_detail(struct writer *writer)
     write_samples(writer);
     write_mappings(writer);
     write_residency(writer);
+    write_heap(writer);
     write_regions(writer);
     write_marks(writer);
     write_sources(writer);

@@ -7,6 +7,7 @@
  *   unexplained         128 KiB    0.4 %                          ▏
  *
  * Each bar begins where the one above it ends: they add up to what is resident. */
+#include "report/heap.h"
 #include "report/text.h"
 
 #include <errno.h>
@@ -391,6 +392,26 @@ static void add_residencies(struct text *text, const struct profile_residency *r
         add_residency(text, &rows[order[i]]);
 }
 
+/* "Heap in cells of 4.00 KiB: 5,012 of 30,650 resident: 11 without a live block, 5,000 under 25 %
+ * full …" */
+static void add_heap(struct text *text)
+{
+    static const char *const fills[HEAP_FILLS] = {
+        [HEAP_EMPTY] = "without a live block", [HEAP_UNDER_25] = "under 25 % full",
+        [HEAP_UNDER_50] = "under 50 %",        [HEAP_UNDER_75] = "under 75 %",
+        [HEAP_UNDER_100] = "under 100 %",      [HEAP_FULL] = "full"};
+    struct heap_summary heap;
+    struct strbuf line = STRBUF_INIT;
+    if (!heap_summarise(text->profile, &heap))
+        return;
+    strbuf_addf(&line, "Heap in cells of %s: %s of %s resident", human_bytes(heap.cell_bytes).text,
+                human_count(heap.resident_cells).text, human_count(heap.cells).text);
+    for (int i = 0; i < HEAP_FILLS && heap.resident_cells; i++)
+        strbuf_addf(&line, "%s %s %s", i ? "," : ":", human_count(heap.by_fill[i]).text, fills[i]);
+    part_note(text, line.data);
+    strbuf_release(&line);
+}
+
 int section_residency(struct text *text)
 {
     const struct profile *profile = text->profile;
@@ -411,6 +432,7 @@ int section_residency(struct text *text)
     if (order) {
         part_title(text, "Resident by call site", rest.data);
         add_residencies(text, rows, order, count);
+        add_heap(text);
     }
     strbuf_release(&rest);
     free(values);

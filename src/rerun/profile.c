@@ -129,7 +129,7 @@ static bool is_in_window(const struct rerun *rerun, struct profile_sample *sampl
 static int list_sightings(struct rerun *rerun)
 {
     struct profile *known = rerun->supplement;
-    size_t mapping = 0, row = 0, kept = 0, count = known ? known->sample_count : 0;
+    size_t mapping = 0, row = 0, cell = 0, kept = 0, count = known ? known->sample_count : 0;
     rerun->sightings = calloc(count + 1, sizeof *rerun->sightings);
     if (!rerun->sightings)
         return -ENOMEM;
@@ -138,11 +138,14 @@ static int list_sightings(struct rerun *rerun)
         struct sighting *sighting = &rerun->sightings[kept];
         *sighting = (struct sighting){.sample = &known->samples[i],
                                       .mappings = known->mappings + mapping,
-                                      .rows = known->residencies + row};
+                                      .rows = known->residencies + row,
+                                      .cells = known->heap_pages + cell};
         for (; mapping < known->mapping_count && known->mappings[mapping].sample == id; mapping++)
             sighting->mapping_count++;
         for (; row < known->residency_count && known->residencies[row].sample == id; row++)
             sighting->row_count++;
+        for (; cell < known->heap_page_count && known->heap_pages[cell].sample == id; cell++)
+            sighting->cell_count++;
         kept += is_in_window(rerun, &known->samples[i]);
     }
     rerun->sighting_count = kept;

@@ -149,6 +149,9 @@ static void write_sources(struct writing *writing)
  * (1,000 call paths are some 30 KB). */
 enum { REGIONS_HELD = 32, REGION_SITES_HELD = 20000 };
 
+/* A map of the heap costs up to 7 bytes a cell: beyond 32,768 of them (128 MiB of pages) it is left out. */
+enum { HEAP_CELLS_HELD = 32768 };
+
 static bool holds_regions(const struct profile *profile)
 {
     return profile->region_count <= REGIONS_HELD && profile->region_site_count <= REGION_SITES_HELD;
@@ -175,6 +178,8 @@ static int write_one(FILE *out, const struct html_options *options, size_t index
         strbuf_add_string(why, profile_error());
         return error;
     }
+    if (profile->heap_page_count > HEAP_CELLS_HELD)
+        profile->heap_page_count = 0;
     error = resources_open(&resources, profile, options->paths);
     if (!error) {
         struct writing writing = {out, &resources, prefix, 0};

@@ -193,6 +193,23 @@ static int add_residency(struct columns_document *document, const struct profile
     return 0;
 }
 
+/* The sample that it is of is in the header. */
+static int add_heap(struct columns_document *document, const struct profile *profile)
+{
+    const struct profile_heap_page *cells = profile->heap_pages;
+    size_t count = profile->heap_page_count;
+#define CELL(name, as, field) ROWS(document, name, as, cells, count, struct profile_heap_page, field)
+    CELL("address", u64, address);
+    CELL("bytes", u64, bytes);
+    CELL("resident_bytes", u64, resident_bytes);
+    CELL("live_bytes", u64, live_bytes);
+    CELL("live_count", u64, live_count);
+    CELL("pinned_bytes", u64, pinned_bytes);
+    CELL("node", u32, path);
+#undef CELL
+    return 0;
+}
+
 /* ---- Timeline ------------------------------------------------------------------------------ */
 
 struct level_of {
@@ -282,6 +299,8 @@ static int make_columns(const struct profile *profile, add_columns *add, struct 
     int error = add(&document, profile);
     if (add == add_timeline)
         strbuf_addf(&extra, "\"bucket_ns\":%llu,", (unsigned long long)profile->bucket_ns);
+    if (add == add_heap)
+        strbuf_addf(&extra, "\"sample\":%u,", profile->heap_pages[0].sample);
     if (error)
         strbuf_release(&document.data);
     else
@@ -309,6 +328,7 @@ HAS(stacks, stack_peak_count)
 HAS(samples, sample_count)
 HAS(mappings, mapping_count)
 HAS(residency, residency_count)
+HAS(heap, heap_page_count)
 HAS(regions, region_count)
 HAS(marks, mark_count)
 HAS(sources, source_count)
@@ -340,6 +360,7 @@ static const struct resource {
     {"sites", always, NULL, add_sites, NULL},
     {"curves", has_curves, NULL, add_curves, NULL},
     {"residency", has_residency, NULL, add_residency, NULL},
+    {"heap", has_heap, NULL, add_heap, NULL},
     {"modules", always, write_part, NULL, NULL},
     {"threads", is_whole, write_part, NULL, NULL},
     {"peaks", has_peaks, write_part, NULL, NULL},

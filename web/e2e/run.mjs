@@ -9,6 +9,7 @@ import { browse, chromiumPath, serve, stopAll } from "./serve.mjs";
 import { makeProfiles } from "./profiles.mjs";
 import { testFile } from "./file.mjs";
 import { testFigures } from "./figures.mjs";
+import { testHeap } from "./heap.mjs";
 import { testHostile } from "./hostile.mjs";
 import { testInteraction } from "./interaction.mjs";
 import { testJobs } from "./jobs.mjs";
@@ -49,6 +50,7 @@ describe("the web view", { concurrency: false }, () => {
     testRegion(world);
     testJobs(world);
     testFile(world);
+    testHeap(world);
     testHostile(world);
     testLive(world);
     testMany(world);

@@ -8,7 +8,7 @@ export const views = ["summary", "timeline", "functions", "flame", "tree", "sour
 
 /* Variants of views that look quite different. */
 const variants = [["flame", { opt: "inverted:1" }], ["flame", { opt: "colour:life" }], ["tree", { opt: "as:table" }], ["tree", { opt: "as:down" }], ["source", { opt: "list:functions" }],
-    ["resident", { opt: "list:mappings" }], ["sizes", { opt: "by:bytes" }], ["compare", { other: "1" }], ["compare", { other: "1", opt: "as:flame" }], ["compare", { other: "1", opt: "as:time" }],
+    ["resident", { opt: "list:mappings" }], ["resident", { opt: "list:heap" }], ["sizes", { opt: "by:bytes" }], ["compare", { other: "1" }], ["compare", { other: "1", opt: "as:flame" }], ["compare", { other: "1", opt: "as:time" }],
     ["timeline", { opt: "at:1000000", from: "1000000", to: "9000000" }], ["functions", { from: "1000000", to: "9000000" }]];
 
 export function testViews(world) {

@@ -38,6 +38,8 @@ static unsigned below(unsigned limit)
 
 struct outcome {
     struct residency residency;
+    struct profile_heap_page *cells; /* to be freed */
+    size_t cell_count;
     struct profile_sample sample;
 };
 
@@ -61,7 +63,7 @@ static void feed(struct residency *residency, const struct areas *areas, const s
     }
 }
 
-static struct outcome compute(struct world *world)
+static struct outcome compute_map(struct world *world, size_t cells)
 {
     struct outcome outcome = {.residency = RESIDENCY_INIT};
     struct smaps smaps = {.mappings = world->mappings, .count = world->mapping_count};
@@ -77,13 +79,22 @@ static struct outcome compute(struct world *world)
     live_list_part(&list);
     size_t claim_count = areas_prune_claims(claims, world->claim_count);
     assert_int_equal(areas_find(&areas, &smaps, claims, claim_count, &list), 0);
-    assert_int_equal(residency_begin(&outcome.residency, &areas, &list, PAGE), 0);
+    assert_int_equal(residency_begin(&outcome.residency, &areas, &list, PAGE, cells), 0);
     feed(&outcome.residency, &areas, world);
     for (size_t i = 0; i < smaps.count; i++)
         outcome.sample.resident_bytes += smaps.mappings[i].bytes.rss;
     residency_sum(&outcome.residency, &outcome.sample);
+    outcome.cells = heap_map_take(&outcome.residency.heap, &outcome.cell_count);
     areas_release(&areas);
     live_list_release(&list);
+    return outcome;
+}
+
+static struct outcome compute(struct world *world)
+{
+    struct outcome outcome = compute_map(world, PAGES);
+    free(outcome.cells);
+    outcome.cells = NULL;
     return outcome;
 }
 
@@ -257,6 +268,98 @@ static struct oracle judge(struct world *world)
     return oracle;
 }
 
+/* ---- The oracle's map of the heap ---- */
+
+struct piece {
+    size_t first, end; /* pages */
+};
+
+/* The allocator's pieces of the address space. */
+static size_t find_heap(const struct world *world, struct piece pieces[PAGES])
+{
+    size_t count = 0;
+    for (size_t first = 0, end; first < PAGES; first = end) {
+        int mapping = mapping_of(world, first);
+        bool can_cut = mapping >= 0 && world->mappings[mapping].kind == SMAPS_ANONYMOUS;
+        end = first + 1;
+        while (end < PAGES && mapping_of(world, end) == mapping &&
+               (!can_cut || claim_of(world, end) == claim_of(world, first)))
+            end++;
+        if (mapping >= 0 && piece_owner(world, first, end) == AREA_ALLOCATOR)
+            pieces[count++] = (struct piece){first, end};
+    }
+    return count;
+}
+
+static size_t cell_pages(const struct piece *pieces, size_t count, size_t limit)
+{
+    for (size_t pages = 1;; pages *= 2) {
+        size_t cells = 0;
+        for (size_t i = 0; i < count; i++)
+            cells += (pieces[i].end - pieces[i].first + pages - 1) / pages;
+        if (cells <= limit || pages >= PAGES)
+            return pages;
+    }
+}
+
+static void judge_page_of_cell(const struct world *world, size_t page, bool seen[MAX_BLOCKS + 1],
+                               uint64_t shares[PATHS], struct profile_heap_page *cell)
+{
+    uint64_t live = 0, standing = 0, given = 0;
+    int on_page[MAX_BLOCKS];
+    for (size_t i = page * PAGE; i < (page + 1) * PAGE; i++) {
+        int block = byte_block[i];
+        if (!block)
+            continue;
+        live += byte_counts[i];
+        cell->live_count += !seen[block];
+        seen[block] = true;
+        if (!standing || on_page[standing - 1] != block - 1)
+            on_page[standing++] = block - 1;
+    }
+    cell->resident_bytes += PAGE;
+    cell->live_bytes += live;
+    if (!standing || 2 * live >= PAGE)
+        return;
+    for (uint64_t k = 0; k < standing; k++) {
+        uint64_t up_to = (PAGE - live) * (k + 1) / standing;
+        shares[world->blocks[on_page[k]].node] += up_to - given;
+        given = up_to;
+    }
+    cell->pinned_bytes += given;
+}
+
+static struct profile_heap_page judge_cell(const struct world *world, size_t first, size_t end)
+{
+    struct profile_heap_page cell = {.address = BASE + first * PAGE, .bytes = (end - first) * PAGE};
+    bool seen[MAX_BLOCKS + 1] = {false};
+    uint64_t shares[PATHS] = {0}, most = 0;
+    for (size_t page = first; page < end; page++)
+        if (world->state[page] == PAGES_RESIDENT && !world->zero[page])
+            judge_page_of_cell(world, page, seen, shares, &cell);
+    for (uint32_t path = 0; path < PATHS; path++)
+        if (shares[path] > most) {
+            most = shares[path];
+            cell.path = path;
+        }
+    return cell;
+}
+
+static void assert_map_is_right(const struct world *world, const struct outcome *outcome,
+                                size_t limit)
+{
+    struct piece pieces[PAGES];
+    size_t count = find_heap(world, pieces), pages = cell_pages(pieces, count, limit), at = 0;
+    for (size_t i = 0; i < count; i++)
+        for (size_t first = pieces[i].first; first < pieces[i].end; first += pages) {
+            size_t end = first + pages < pieces[i].end ? first + pages : pieces[i].end;
+            struct profile_heap_page want = judge_cell(world, first, end);
+            assert_true(at < outcome->cell_count);
+            assert_memory_equal(&outcome->cells[at++], &want, sizeof want);
+        }
+    assert_int_equal(outcome->cell_count, at);
+}
+
 /* ---- Random worlds ---- */
 
 static void make_mappings(struct world *world)
@@ -379,10 +482,13 @@ static void any_memory_is_counted_as_byte_by_byte(void **state)
         make_pages(&world);
         make_claims(&world);
         make_blocks(&world);
-        struct outcome outcome = compute(&world);
+        size_t cells = below(2) ? PAGES : 1 + below(40);
+        struct outcome outcome = compute_map(&world, cells);
         struct oracle oracle = judge(&world);
         assert_rows_equal(&outcome, &oracle);
         assert_ledger_equals(&outcome.sample, &oracle);
+        assert_map_is_right(&world, &outcome, cells);
+        free(outcome.cells);
         residency_release(&outcome.residency);
     }
 }
@@ -416,6 +522,39 @@ static void one_small_block_pins_its_page(void **state)
     assert_int_equal(row(&outcome, 3)->pinning_count, 2);
     assert_int_equal(outcome.sample.returnable_bytes, 2 * PAGE);
     assert_int_equal(outcome.sample.slack_bytes, 4 * PAGE - 96);
+    residency_release(&outcome.residency);
+}
+
+static void a_page_is_pinned_by_whom_most_of_its_blocks_are(void **state)
+{
+    (void)state;
+    struct world world = {0};
+    heap_of(&world, 4);
+    add_block(&world, 16, 1000, 7);
+    add_block(&world, 2000, 16, 3);
+    add_block(&world, 2032, 16, 3);
+    add_block(&world, PAGE + 16, 16, 5);
+    add_block(&world, PAGE + 48, 0, 4);
+    add_block(&world, 2 * PAGE, PAGE / 2, 6);
+    struct outcome outcome = compute_map(&world, PAGES);
+    assert_int_equal(outcome.cell_count, 4);
+    assert_int_equal(outcome.cells[0].path, 3);
+    assert_int_equal(outcome.cells[0].pinned_bytes, PAGE - 1032);
+    assert_int_equal(outcome.cells[0].live_count, 3);
+    assert_int_equal(outcome.cells[1].path, 4); /* of equals the lowest number */
+    assert_int_equal(outcome.cells[1].live_bytes, 16);
+    assert_int_equal(outcome.cells[2].path, 0);
+    assert_int_equal(outcome.cells[2].pinned_bytes, 0);
+    assert_int_equal(outcome.cells[3].live_count, 0);
+    assert_int_equal(outcome.cells[3].resident_bytes, PAGE);
+    free(outcome.cells);
+    residency_release(&outcome.residency);
+    outcome = compute_map(&world, 3); /* pages in pairs */
+    assert_int_equal(outcome.cell_count, 2);
+    assert_int_equal(outcome.cells[0].live_count, 5);
+    assert_int_equal(outcome.cells[0].resident_bytes, 2 * PAGE);
+    assert_int_equal(outcome.cells[0].path, 3); /* two thirds of 3064, the others half of 4080 */
+    free(outcome.cells);
     residency_release(&outcome.residency);
 }
 
@@ -580,6 +719,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_memory_is_counted_as_byte_by_byte),
         cmocka_unit_test(one_small_block_pins_its_page),
+        cmocka_unit_test(a_page_is_pinned_by_whom_most_of_its_blocks_are),
         cmocka_unit_test(a_page_half_in_use_is_not_pinned),
         cmocka_unit_test(a_block_of_no_bytes_holds_its_page),
         cmocka_unit_test(a_block_may_reach_over_mappings),

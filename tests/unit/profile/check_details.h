@@ -89,6 +89,10 @@ static inline void check_mapping(const struct profile_mapping *got,
 }
 
 /* Golden files are older and have none. */
+static inline void check_heap(const struct profile *profile)
+{
+    SAME_ROWS(profile->heap_pages, profile->heap_page_count, detail_heap_pages);
+}
 static inline void check_stacks(const struct profile *profile)
 {
     SAME(profile->stack_peak_count, ITEMS(detail_stack_peaks));
@@ -162,6 +166,7 @@ static inline void check_no_details(const struct profile *profile)
     SAME(profile->mapping_count, 0);
     SAME(profile->residency_count, 0);
     SAME(profile->source_count, 0);
+    SAME(profile->heap_page_count, 0);
 }
 
 #endif

@@ -131,6 +131,13 @@ static const struct profile_residency detail_residencies[] = {
     {4000000000, 0, 1, 16, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN},
     {4000000000, 9, 3, UINT64_MAX - 1, 4096, 0, 0, 0, 0},
 };
+/* Came later: golden files have none. */
+static const struct profile_heap_page detail_heap_pages[] = {
+    {2, 5, 0x555555560000, 4096, 4096, 16, 1, 4080},
+    {2, 0, 0x555555561000, 4096, 4096, 0, 0, 0},
+    {2, 0, 0x555555562000, 4096, 0, 0, 0, 0},
+    {2, 10, 0x7ffff0000000, 1 << 20, 1 << 20, 2048, 7, 500000},
+};
 #define SOURCE(path, text)                                                                         \
     {                                                                                              \
         path, text, sizeof(text) - 1                                                               \
@@ -188,6 +195,8 @@ static inline int details_write(struct profile_writer *writer)
         error = profile_put_mapping(writer, &detail_mappings[i]);
     if (!error)
         error = profile_put_residency(writer, detail_residencies, ITEMS(detail_residencies));
+    if (!error)
+        error = profile_put_heap_pages(writer, detail_heap_pages, ITEMS(detail_heap_pages));
     for (size_t i = 0; i < ITEMS(detail_sources) && !error; i++)
         error = profile_put_source(writer, detail_sources[i].path, detail_sources[i].text,
                                    detail_sources[i].bytes);

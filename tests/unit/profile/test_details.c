@@ -26,6 +26,7 @@ static void check_file(const char *path, bool in_rows)
     struct profile *profile = read_profile(path);
     check_details(profile, in_rows);
     check_stacks(profile);
+    check_heap(profile);
     profile_free(profile);
 }
 
@@ -202,6 +203,52 @@ static void any_curves_and_residencies_come_back(void **state)
     }
 }
 
+/* There is one map: a later one stands in its stead, in however many blocks, and a sample that is
+ * begun anew has none. */
+static void the_last_map_of_the_heap_is_kept(void **state)
+{
+    (void)state;
+    enum { CELLS = 10000 };
+    static struct profile_heap_page cells[CELLS];
+    unsigned seed = getenv("SEED") ? (unsigned)atoi(getenv("SEED")) : (unsigned)getpid();
+    print_message("seed %u\n", seed);
+    const char *path = scratch("heap.tmk"), *rows = scratch("heap.db");
+    struct profile_writer *writer;
+    assert_int_equal(profile_writer_open(&writer, path), 0);
+    assert_int_equal(profile_writer_begin(writer), 0);
+    assert_int_equal(profile_put_path(writer, 1, 0, 0), 0);
+    for (uint32_t sample = 1; sample <= 3; sample++) {
+        uint64_t address = 0;
+        assert_int_equal(profile_put_sample(writer, &(struct profile_sample){.id = sample}), 0);
+        for (size_t i = 0; i < CELLS; i++) {
+            address += 4096 * (1 + (uint64_t)rand_r(&seed) % 3);
+            cells[i] = (struct profile_heap_page){sample, (uint32_t)rand_r(&seed) % 2, address, 4096,
+                                                  stored(random_number(&seed)),
+                                                  stored(random_number(&seed)),
+                                                  stored(random_number(&seed)),
+                                                  stored(random_number(&seed))};
+        }
+        assert_int_equal(profile_put_heap_pages(writer, cells, CELLS / sample), 0);
+    }
+    assert_int_equal(profile_put_sample(writer, &(struct profile_sample){.id = 2}), 0);
+    assert_int_equal(profile_writer_commit(writer), 0);
+    assert_int_equal(profile_unpack(path, rows), 0);
+    for (int i = 0; i < 2; i++) {
+        struct profile *profile = read_profile(i ? rows : path);
+        assert_null(profile->damage);
+        SAME(profile->heap_page_count, CELLS / 3);
+        assert_memory_equal(profile->heap_pages, cells, CELLS / 3 * sizeof *cells);
+        profile_free(profile);
+    }
+    assert_int_equal(profile_writer_begin(writer), 0);
+    assert_int_equal(profile_put_sample(writer, &(struct profile_sample){.id = 3}), 0);
+    assert_int_equal(profile_writer_finish(writer, true), 0);
+    struct profile *profile = read_profile(path);
+    SAME(profile->heap_page_count, 0);
+    profile_free(profile);
+    unlink(rows);
+}
+
 static void a_curve_of_too_many_points_is_refused(void **state)
 {
     (void)state;
@@ -264,6 +311,8 @@ static void check_sound(const struct profile *profile)
         assert_true(row->path < profile->node_count);
         assert_true(!i || row[-1].sample < row->sample || row[-1].path < row->path);
     }
+    for (size_t i = 0; i < profile->heap_page_count; i++)
+        assert_true(profile->heap_pages[i].path < profile->node_count);
     for (size_t i = 0; i < profile->source_count; i++)
         assert_true(profile->sources[i].path &&
                     strlen(profile->sources[i].text) == profile->sources[i].bytes);
@@ -321,6 +370,9 @@ static void nonsense_in_rows_is_noted_and_left_out(void **state)
         "UPDATE residency SET path=100 WHERE path=10",
         "UPDATE residency SET sample=9 WHERE sample=2",
         "UPDATE residency SET live_bytes='x'",
+        "UPDATE heap_page SET path=100 WHERE path=10",
+        "UPDATE heap_page SET sample=9",
+        "UPDATE heap_page SET live_bytes=-1",
         "UPDATE thread SET stack_path=4711",
         "UPDATE thread SET stack_path=-1",
     };
@@ -347,6 +399,11 @@ static void nonsense_in_blocks_is_noted_and_left_out(void **state)
         "UPDATE residency_block SET sample=NULL",
         "INSERT INTO residency_block SELECT 50,sample,count,body FROM residency_block LIMIT 1",
         "DELETE FROM block_column WHERE block='residency_block' AND name='path'",
+        "UPDATE heap_page_block SET body=NULL",
+        "UPDATE heap_page_block SET count=4096, body=zeroblob(16)", /* one address for all */
+        "UPDATE heap_page_block SET count=count+1",
+        "UPDATE heap_page_block SET sample=77",
+        "DELETE FROM block_column WHERE block='heap_page_block' AND name='address'",
         "UPDATE curve_block SET path=77 WHERE path=3",
         "UPDATE curve_block SET path=-1 WHERE path=3",
         "UPDATE curve_block SET path=5000000000 WHERE path=3",
@@ -555,6 +612,7 @@ int main(void)
         cmocka_unit_test(what_is_written_is_read_in_every_form),
         cmocka_unit_test(what_is_written_again_replaces),
         cmocka_unit_test(any_curves_and_residencies_come_back),
+        cmocka_unit_test(the_last_map_of_the_heap_is_kept),
         cmocka_unit_test(a_curve_of_too_many_points_is_refused),
         cmocka_unit_test(nonsense_in_rows_is_noted_and_left_out),
         cmocka_unit_test(nonsense_in_blocks_is_noted_and_left_out),

@@ -40,6 +40,7 @@ static void check_the_rest(const struct profile *profile)
     SAME(profile->residency_count, ITEMS(detail_residencies));
     for (size_t i = 0; i < ITEMS(detail_residencies); i++)
         check_residency(&profile->residencies[i], &detail_residencies[i], false);
+    check_heap(profile);
     SAME(profile->variable_count, ITEMS(detail_variables));
     for (size_t i = 0; i < ITEMS(detail_variables); i++)
         check_variable(&profile->variables[i], &detail_variables[i]);

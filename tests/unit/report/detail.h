@@ -178,6 +178,15 @@ static struct profile_residency detail_residencies[] = {
     {2, 7, 1, 48, 48, 0, 0, 600 * KIB, 1},
     {2, 10, 2, 2 * MIB, 2 * MIB, 0, NOT_KNOWN, NOT_KNOWN, NOT_KNOWN},
 };
+static struct profile_heap_page detail_heap_pages[] = {
+    {2, 5, 0x555555560000, 4096, 4096, 16, 1, 4080},
+    {2, 0, 0x555555561000, 4096, 4096, 0, 0, 0},
+    {2, 0, 0x555555562000, 4096, 4096, 4096, 3, 0},
+    {2, 0, 0x555555563000, 4096, 0, 0, 0, 0},
+    {2, 7, 0x555555564000, 4096, 4096, 1024, 2, 3072},
+    {2, 0, 0x7ffff0000000, 4096, 4096, 3071, 9, 0},
+    {2, 0, 0x7ffff0001000, 4096, 4096, 4095, 9, 0},
+};
 static struct profile_source detail_sources[] = {
     {"/home/ann/solver/src/main.cpp", "int main() {}\n", 14}};
 
@@ -201,6 +210,7 @@ static void detail_add(struct profile *to)
     PUT(sample, detail_samples);
     PUT(mapping, detail_mappings);
     PUT(source, detail_sources);
+    PUT(heap_page, detail_heap_pages);
     to->residencies = detail_residencies;
     to->residency_count = sizeof detail_residencies / sizeof *detail_residencies;
     to->program.total.realloc_count = 1007;
@@ -221,12 +231,13 @@ static void detail_remove(struct profile *from)
     from->samples = NULL;
     from->mappings = NULL;
     from->residencies = NULL;
+    from->heap_pages = NULL;
     from->sources = NULL;
     from->distribution_count = from->peak_count = from->curve_count = 0;
     from->stack_peak_count = from->stack_layer_count = 0;
     from->exchange_count = from->variable_count = from->section_count = 0;
     from->sample_count = from->mapping_count = from->residency_count = 0;
-    from->source_count = 0;
+    from->source_count = from->heap_page_count = 0;
 }
 
 #endif

@@ -114,6 +114,34 @@ static void the_tree_and_its_code(void **state)
     strbuf_release(&code);
 }
 
+static void the_map_of_the_heap(void **state)
+{
+    (void)state;
+    struct profile_heap_page cells[] = {{2, 3, 0x7ffff0000000, 4096, 4096, 48, 1, 4048},
+                                        {2, 0, 0x7ffff0001000, 8192, 0, 0, 0, 0}};
+    static const char *const names[] = {"node", "address", "bytes", "resident_bytes", "live_bytes",
+                                        "live_count", "pinned_bytes"};
+    const double wanted[][2] = {{3, 0}, {0x7ffff0000000, 0x7ffff0001000}, {4096, 8192}, {4096, 0},
+                                {48, 0}, {1, 0}, {4048, 0}};
+    struct strbuf out = STRBUF_INIT, why = STRBUF_INIT;
+    enum resource_type type;
+    assert_int_equal(resources_make(&resources, "heap", &out, &type, &why), -ENODATA);
+    strbuf_release(&why);
+    profile->heap_pages = cells;
+    profile->heap_page_count = 2;
+    out = made(&resources, "heap", RESOURCE_COLUMNS);
+    profile->heap_pages = NULL;
+    profile->heap_page_count = 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct decoded column = decode(out.data, out.length, names[i]);
+        assert_int_equal(column.count, 2);
+        for (size_t row = 0; row < 2; row++)
+            assert_true(decoded_at(&column, row) == wanted[i][row]);
+    }
+    assert_non_null(memmem(out.data, out.length, "\"sample\":2,", 11));
+    strbuf_release(&out);
+}
+
 static void what_is_not_there_says_so(void **state)
 {
     (void)state;
@@ -224,7 +252,8 @@ static void what_is_unknown_of_a_region_is_not_nothing(void **state)
     (void)state;
     static const char *const unknown[] = {"insights", "timeline",  "curves",    "residency",
                                           "threads",  "peaks",     "stacks",    "distributions",
-                                          "exchanges", "globals",  "samples",   "mappings"};
+                                          "exchanges", "globals",  "samples",   "mappings",
+                                          "heap"};
     struct profile *of = with_regions();
     struct resources part;
     assert_int_equal(profile_cut_region_at(of, 2), -ENOENT);
@@ -431,6 +460,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(columns_are_the_metrics),
         cmocka_unit_test(the_tree_and_its_code),
+        cmocka_unit_test(the_map_of_the_heap),
         cmocka_unit_test(what_is_not_there_says_so),
         cmocka_unit_test(what_is_listed_is_there),
         cmocka_unit_test(embedded_text),

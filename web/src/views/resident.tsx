@@ -9,6 +9,7 @@ import { bytes, count, duration, exact, format } from "../model/units.ts";
 import { wantedSites } from "../state/profiles.ts";
 import { go, link, state } from "../state/state.ts";
 import { getOption, withOptions } from "../state/url.ts";
+import { HeapView } from "./heap.tsx";
 import { Table, type Column } from "../widgets/table.tsx";
 import { NotRecorded, Ready, useLoaded } from "../widgets/states.tsx";
 import type { ViewProps } from "./registry.ts";
@@ -31,11 +32,12 @@ export function ResidentView({ profile }: ViewProps): JSX.Element {
                     {samples.map((each) => <option key={each.sample} value={each.sample}>{each.why} at {duration(each.time_ns)}: {format(each.resident_bytes, "bytes")}</option>)}
                 </select></label>
                 <button aria-pressed={which === "paths"} onClick={() => go({ sort: "", opt: withOptions(state.value, { list: undefined }) }, "replace")}>call paths</button>
+                {profile.has("heap") && <button aria-pressed={which === "heap"} onClick={() => go({ sort: "", opt: withOptions(state.value, { list: "heap" }) }, "replace")}>page map</button>}
                 <button aria-pressed={which === "mappings"} onClick={() => go({ sort: "", opt: withOptions(state.value, { list: "mappings" }) }, "replace")}>mappings</button>
             </div>
             <Facts of={sample} />
-            <p class="dim" style={{ margin: "0 10px 6px" }}>Pages are counted by call path; where each lies in the heap is not kept, so there is no map of it. Blocks that keep free pages from going back: column “pins”.</p>
-            {which === "paths" ? <Paths profile={profile} sample={sample} /> : <Mappings profile={profile} sample={sample} />}
+            {which !== "heap" && <p class="dim" style={{ margin: "0 10px 6px" }}>{profile.has("heap") ? "Which pages of the heap they are on: “page map”." : "Pages are counted by call path; where each lies in the heap is not kept, so there is no map of it."} Blocks that keep free pages from going back: column “pins”.</p>}
+            {which === "heap" ? <HeapView profile={profile} /> : which === "paths" ? <Paths profile={profile} sample={sample} /> : <Mappings profile={profile} sample={sample} />}
         </>
     );
 }
