@@ -84,28 +84,26 @@ static int count_rows(sqlite3 *database, const char *sql)
     return rows;
 }
 
-/* Runs every ```sql block of the document over what `path` is unpacked to. Those marked ```SQL ask tables
- * that are younger than the golden files: they may have no rows. */
+/* Runs every ```sql block of the document over what `path` is unpacked to. */
 static void run_documented_queries(const char *path, bool give_rows)
 {
     sqlite3 *database;
     char line[1000], sql[8000];
     int queries = 0;
-    bool inside = false, is_young = false;
+    bool inside = false;
     FILE *document = fopen(DOC_DIR "/FORMAT-profile.md", "r");
     assert_non_null(document);
     unlink(scratch("golden.db"));
     assert_int_equal(profile_unpack(path, scratch("golden.db")), 0);
     assert_int_equal(sqlite3_open(scratch("golden.db"), &database), SQLITE_OK);
     while (fgets(line, sizeof line, document)) {
-        if (!inside && !strcasecmp(line, "```sql\n")) {
+        if (!inside && !strcmp(line, "```sql\n")) {
             inside = true;
-            is_young = !strcmp(line, "```SQL\n");
             *sql = 0;
         } else if (inside && !strcmp(line, "```\n")) {
             inside = false;
             queries++;
-            if (!count_rows(database, sql) && give_rows && !is_young)
+            if (!count_rows(database, sql) && give_rows)
                 fail_msg("no rows: %s", sql);
         } else if (inside) {
             strncat(sql, line, sizeof sql - strlen(sql) - 1);
