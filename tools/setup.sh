@@ -51,6 +51,9 @@ ghostscript     recorded as a real program
 redis-tools     recorded as a real program: redis-server, without the service
 chromium        tests look at the web view
 gnuplot-nox     pictures by tidemark plot
+zsh             reads its completions
+fish            reads its own
+strace          somebody else who traces a process
 tmux            tests drive tidemark top in it
 git             recorded as a real program
 curl            recorded as a real program
