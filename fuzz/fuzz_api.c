@@ -8,14 +8,7 @@
 #include "profile/profile.h"
 #include "server/resources.h"
 #include "server/router.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void must(int holds)
-{
-    if (!holds)
-        abort();
-}
+#include "fuzz.h"
 
 static const struct resources *golden(bool region)
 {

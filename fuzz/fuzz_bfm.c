@@ -5,8 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "tidemark/bfm.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz.h"
 
 enum { SLOTS = 64, MARK = 32 };
 
@@ -15,12 +14,6 @@ struct slot {
     size_t bytes;
     unsigned char mark;
 };
-
-static void must(int holds)
-{
-    if (!holds)
-        abort();
-}
 
 /* Sizes around what matters: classes, the edge between the components, pages, large blocks. */
 static size_t size_of(unsigned kind, unsigned fine)

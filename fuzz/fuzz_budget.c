@@ -9,14 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include "budget/budget.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void must(int holds)
-{
-    if (!holds)
-        abort();
-}
+#include "fuzz.h"
 
 static struct profile *golden(void)
 {

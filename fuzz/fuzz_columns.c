@@ -5,14 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "profile/columns.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void must(int holds)
-{
-    if (!holds)
-        abort();
-}
+#include "fuzz.h"
 
 static void check_round_trip(const struct columns *columns)
 {

@@ -7,14 +7,7 @@
 #include <string.h>
 #include "import/gather.h"
 #include "import/import.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void must(int holds)
-{
-    if (!holds)
-        abort();
-}
+#include "fuzz.h"
 
 static void check(const struct gather *gather)
 {

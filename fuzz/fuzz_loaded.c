@@ -8,16 +8,9 @@
 #include <unistd.h>
 #include "attach/memory.h"
 #include "attach/target.h"
+#include "fuzz.h"
 
 enum { ROOM = 1 << 16, HOLE = 1 << 16 };
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void must(int holds)
-{
-    if (!holds)
-        abort();
-}
 
 static unsigned char *room(void)
 {

@@ -9,8 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include "base/defaults.c" /* to forget what was read before */
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz.h"
 
 enum { WORDS = 32 };
 
@@ -50,12 +49,6 @@ static const struct options_command commands[2] = {
      .entries = entries,
      .stop_at_operand = true,
      .epilogue = "An example.\n"}};
-
-static void must(int holds)
-{
-    if (!holds)
-        abort();
-}
 
 static int split(char *line, size_t size, char **words)
 {

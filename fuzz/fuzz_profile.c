@@ -16,16 +16,10 @@
 #include "profile/pack.h"
 #include "profile/profile.h"
 #include "report/report.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz.h"
+#include "input.h"
 
 enum { COLUMNS = 1024, STROKES = 64 };
-
-static void must(int holds)
-{
-    if (!holds)
-        abort();
-}
 
 /* ---- The golden one ---- */
 
@@ -78,19 +72,6 @@ static void list_columns(void)
 }
 
 /* ---- Strokes ---- */
-
-struct input {
-    const uint8_t *at, *end;
-};
-
-static uint64_t take(struct input *input, size_t bytes)
-{
-    uint64_t value = 0;
-    size_t left = (size_t)(input->end - input->at);
-    memcpy(&value, input->at, bytes < left ? bytes : left);
-    input->at += bytes < left ? bytes : left;
-    return value;
-}
 
 static const uint8_t *take_bytes(struct input *input, size_t *count)
 {

@@ -8,16 +8,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include "replay/replay.h"
+#include "fuzz.h"
 
 #define THREADS 4
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void must(int holds)
-{
-    if (!holds)
-        abort();
-}
 
 static void add_up(void *context, uint32_t first, struct replay_site *sites, size_t count)
 {

@@ -6,14 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "plot/plot.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void must(int holds)
-{
-    if (!holds)
-        abort();
-}
+#include "fuzz.h"
 
 /* `named`: "nan" stands in the file, and may be a name. */
 static void draw(const struct plot_run *run, struct strbuf *why, bool named)

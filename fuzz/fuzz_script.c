@@ -6,16 +6,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include "script/reader.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz.h"
 
 enum { SEATS = 64, OPS = 128, EPOCHS = 1 << 16 };
-
-static void must(int holds)
-{
-    if (!holds)
-        abort();
-}
 
 static void check_op(const struct script_op *op, const struct script_header *header,
                      const struct script_seat *seat)

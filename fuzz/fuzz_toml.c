@@ -7,14 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/toml.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void must(int holds)
-{
-    if (!holds)
-        abort();
-}
+#include "fuzz.h"
 
 static unsigned count_lines(const uint8_t *data, size_t size)
 {

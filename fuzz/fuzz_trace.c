@@ -13,14 +13,7 @@
 #include "trace/encoder.h"
 #include "trace/nodes.h"
 #include "trace/trace.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void must(int holds)
-{
-    if (!holds)
-        abort();
-}
+#include "fuzz.h"
 
 static void read_blocks(const struct trace *trace)
 {

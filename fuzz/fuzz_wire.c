@@ -13,32 +13,10 @@
 #include "collector/merge.h"
 #include "collector/view.h"
 #include "replay/replay.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz.h"
+#include "input.h"
 
 enum { CHUNKS = 12, RING = WIRE_MIN_RING_BYTES, PASSES = 16 };
-
-static void must(int holds)
-{
-    if (!holds)
-        abort();
-}
-
-/* ---- The input ---- */
-
-struct input {
-    const uint8_t *at, *end;
-};
-
-/* Beyond the end there are zeros. */
-static uint64_t take(struct input *input, size_t bytes)
-{
-    uint64_t value = 0;
-    size_t left = (size_t)(input->end - input->at);
-    memcpy(&value, input->at, bytes < left ? bytes : left);
-    input->at += bytes < left ? bytes : left;
-    return value;
-}
 
 /* ---- The program ---- */
 
