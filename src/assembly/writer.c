@@ -428,11 +428,8 @@ static int write_sightings(struct writer *writer, const struct snapshot *snapsho
 
 static bool has_globals(const struct module *module)
 {
-    const char *slash = strrchr(module->path, '/');
-    const char *name = slash ? slash + 1 : module->path;
     return atomic_load_explicit(module->entry.died, memory_order_relaxed) == UINT32_MAX &&
-           strncmp(name, "libtidemark.so", 14) != 0 &&
-           strncmp(name, "libtidemark-bfm.so", 18) != 0;
+           !wire_is_recorder(module->path);
 }
 
 void writer_read_globals(struct writer *writer, const struct origins *origins)

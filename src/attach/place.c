@@ -66,8 +66,7 @@ static void add_functions(struct place *place, const struct target_module *libc)
 
 static bool is_loader(const struct target_module *module)
 {
-    const char *slash = strrchr(module->path, '/');
-    return !strncmp(slash ? slash + 1 : module->path, "ld-linux", 8);
+    return !strncmp(basename(module->path), "ld-linux", 8);
 }
 
 /* Ours too. */

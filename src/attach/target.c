@@ -13,12 +13,6 @@ enum { MOST_SEGMENTS = 64, MOST_ENTRIES = 512, MOST_CHAIN = 1 << 16, NAME_BYTES 
 
 /* ---- Modules ---- */
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 /* Mappings of one file, one after the other, are one module: a library that is loaded a second time
  * begins with offset 0 again. */
 static bool goes_on(const struct target_module *module, const struct process_mapping *mapping)
@@ -115,7 +109,7 @@ int target_open(struct target *target, pid_t pid)
     int status = process_maps(pid, see_mapping, target);
     for (size_t i = 0; status == 0 && i < target->count; i++) {
         target_read_module(target, &target->modules[i]);
-        target->has_loader |= !strncmp(base_name(target->modules[i].path), "ld-linux", 8);
+        target->has_loader |= !strncmp(basename(target->modules[i].path), "ld-linux", 8);
     }
     if (status < 0)
         target_close(target);
@@ -133,7 +127,7 @@ void target_close(struct target *target)
 const struct target_module *target_module_called(const struct target *target, const char *name)
 {
     for (size_t i = 0; i < target->count; i++)
-        if (!strcmp(base_name(target->modules[i].path), name) && target->modules[i].symbols)
+        if (!strcmp(basename(target->modules[i].path), name) && target->modules[i].symbols)
             return &target->modules[i];
     return NULL;
 }

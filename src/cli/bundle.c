@@ -120,18 +120,12 @@ static void add_file(struct bundle *bundle, const char *name, const char *from)
     strbuf_release(&path);
 }
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 /* The loader is in that list too, as any library; it goes beside the program. */
 static int add_library(struct dl_phdr_info *info, size_t bytes, void *context)
 {
     struct bundle *bundle = context;
     char name[PATH_MAX];
-    const char *base = base_name(info->dlpi_name);
+    const char *base = basename(info->dlpi_name);
     (void)bytes;
     if (info->dlpi_name[0] != '/')
         return 0; /* this program; what the kernel has mapped */
@@ -180,7 +174,7 @@ int cmd_bundle(int argc, char **argv)
     if (operand + 1 != argc)
         return options_usage_error(&command, operand == argc ? "no directory given"
                                                              : "more than one directory given");
-    if (!launch_own_path(self) || strcmp(base_name(self), "ld.so") == 0) {
+    if (!launch_own_path(self) || strcmp(basename(self), "ld.so") == 0) {
         fprintf(stderr, "tidemark bundle: this tidemark is a bundle itself: copy its directory\n");
         return OPTIONS_EXIT_FAILURE;
     }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "process/process.h"
+#include "wire/wire.h"
 
 /* glibc's arenas but the main one: HEAP_MAX_SIZE of malloc/arena.c on 64 bits. */
 #define ARENA_BYTES (64ull << 20)
@@ -57,9 +58,7 @@ static bool is_ours(const struct smaps *smaps, size_t index)
     const struct smaps_mapping *mapping = &smaps->mappings[index];
     if (mapping->kind == SMAPS_BSS && index > 0)
         mapping--;
-    const char *slash = strrchr(mapping->path, '/');
-    return slash && (strncmp(slash + 1, "libtidemark.so", 14) == 0 ||
-                     strncmp(slash + 1, "libtidemark-bfm.so", 18) == 0);
+    return wire_is_recorder(mapping->path);
 }
 
 uint64_t areas_tool_rss(const struct smaps *smaps)

@@ -58,8 +58,7 @@ void job_place_identify(struct launcher *launcher, pid_t pid)
 /* libmpi.so.40, libmpich.so.12, libmpi_mpifh.so, libmpicxx.so, libmpifort.so … */
 bool job_place_is_mpi(const char *module_path)
 {
-    const char *slash = strrchr(module_path, '/');
-    const char *name = slash ? slash + 1 : module_path;
+    const char *name = basename(module_path);
     return strncmp(name, "libmpi", 6) == 0 && strstr(name, ".so");
 }
 

@@ -32,12 +32,6 @@ static bool ends_with(const char *name, const char *suffix)
     return length > tail && !strcmp(name + length - tail, suffix);
 }
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 static char *joined(const char *directory, const char *name)
 {
     struct strbuf path = STRBUF_INIT;
@@ -252,7 +246,7 @@ static void add_profile(struct manifest_job *job, char *path)
     if (ends_with(path, PROFILE_SUFFIX))
         process->trace_path = sibling(path, PROFILE_SUFFIX, TRACE_SUFFIX);
     if (!ask_profile(process))
-        process->entry.rank = rank_in_name(base_name(path));
+        process->entry.rank = rank_in_name(basename(path));
 }
 
 /* ---- Entries ------------------------------------------------------------------------------- */
@@ -360,7 +354,7 @@ static void scan_files(struct manifest *manifest, const char *directory, struct 
                        int count)
 {
     char *real = realpath(directory, NULL);
-    struct manifest_job *job = add_job(manifest, base_name(real ? real : directory), directory);
+    struct manifest_job *job = add_job(manifest, basename(real ? real : directory), directory);
     free(real);
     for (int i = 0; i < count; i++)
         if (ends_with(items[i]->d_name, ENTRY_SUFFIX))

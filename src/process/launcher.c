@@ -247,7 +247,7 @@ static bool is_launcher(pid_t pid)
     bool found = false;
     if (process_executable(pid, &path) < 0)
         return false;
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const char *name = basename(path);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         found |= strcmp(names[i], name) == 0;
     free(path);

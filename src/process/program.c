@@ -96,8 +96,7 @@ static const char *privilege_of(int fd)
 
 static bool is_musl(const char *interpreter)
 {
-    const char *slash = strrchr(interpreter, '/');
-    return strncmp(slash ? slash + 1 : interpreter, "ld-musl-", 8) == 0;
+    return strncmp(basename(interpreter), "ld-musl-", 8) == 0;
 }
 
 static void classify_elf(struct program *program, const char *path, int fd,

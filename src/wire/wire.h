@@ -20,7 +20,9 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #define WIRE_MAGIC           0x365458414d444954ull /* changes with the layout */
 #define WIRE_CHUNK_BYTES     (1u << 20)
@@ -449,5 +451,12 @@ struct wire_welcome {
     int32_t error; /* 0, or why this process is not recorded (errno) */
     uint32_t reserved;
 };
+
+/* Is the module at `path` the recorder's own? What it maps and keeps is not the program's. */
+static inline bool wire_is_recorder(const char *path)
+{
+    const char *name = basename(path); /* glibc's: what follows the last slash */
+    return strncmp(name, "libtidemark.so", 14) == 0 || strncmp(name, "libtidemark-bfm.so", 18) == 0;
+}
 
 #endif

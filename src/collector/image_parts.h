@@ -1,0 +1,183 @@
+/* A process that is recorded, as the files behind image.h share it:
+ *
+ *   image.c           its life: start, window, thread, end
+ *   image_facts.c     what a profile and a trace say about the process
+ *   image_writing.c   the profile, while the process runs and in the end
+ *   image_trace.c     the trace beside it
+ *   image_requests.c  what the program, people and triggers ask for
+ *
+ * All of it runs on the image's own thread but image_start() and what else image.h declares, and the
+ * thread that writes a flush, which reads what no one changes meanwhile. Nothing else includes this. */
+#ifndef TIDEMARK_COLLECTOR_IMAGE_PARTS_H
+#define TIDEMARK_COLLECTOR_IMAGE_PARTS_H
+
+#include "collector/image.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include "assembly/snapshot.h"
+#include "base/human.h"
+#include "base/strbuf.h"
+#include "collector/collector.h"
+#include "collector/feed.h"
+#include "collector/image_entry.h"
+#include "collector/job_place.h"
+#include "collector/snapshots.h"
+#include "collector/thrift.h"
+#include "collector/triggers.h"
+#include "collector/view.h"
+#include "collector/window.h"
+#include "process/process.h"
+
+struct looks;
+struct merge;
+struct tracer;
+struct writer;
+
+/* A committed profile is never older than this while events come; nor is a trace. */
+#define IMAGE_FLUSH_NS 1500000000u
+
+struct image {
+    struct collector_options options;
+    bool pages; /* are what it records (wire.h, "Pages") */
+    int socket;
+    pid_t pid, parent;
+    bool first;
+    bool late;       /* it ran before we came, … */
+    uint64_t age_ns; /* … so long; 0: not known */
+    char *program, *executable, *command, *directory, *path, *trace_path;
+    struct launcher launcher;
+    char *boot; /* NULL: not known */
+    bool uses_mpi;
+    pthread_t thread;
+    _Atomic bool ready, ended, done; /* ready: `view` may be used by others */
+    _Atomic bool left; /* the recorder has left it */
+    enum image_end how;
+    int status;
+    struct image_result result;
+
+    /* the thread's own from here on */
+    struct view view;
+    struct origins origins; /* of the view */
+    struct feed feed;
+    struct gate gate;
+    struct merge *merge;
+    struct writer *writer;
+    struct clock_reading start;
+    int64_t start_unix_ns, end_unix_ns;
+    struct process_meter meter;
+    struct looks *looks; /* NULL: not wanted */
+    bool looked;         /* for the last time */
+    uint64_t next_sample_ns, sample_interval_ns, next_flush_ns, next_trace_ns;
+    bool written; /* the profile exists */
+    uint32_t next_name;   /* names of the program's told so far, + 1 */
+    size_t marks_in_trace;   /* that the trace's facts tell of; and names */
+    uint32_t names_in_trace;
+    uint32_t answered;    /* requests */
+    char *begun_on, *ended_on; /* marks that did; NULL */
+    uint64_t begun_ns;         /* after the program's start */
+    struct replay_counters before; /* what was alive then */
+    struct image_entry entry; /* with a directory of jobs */
+    struct snapshots snapshots;
+    struct triggers *triggers; /* NULL: none are wanted */
+    struct thrift thrift;
+    struct strbuf sample_changes; /* as the profile tells them */
+    clockid_t program_clock;
+    uint64_t replay_ns; /* processor time of passes that moved something */
+    _Atomic uint64_t flush_cpu_ns; /* of the last one */
+    uint64_t resident_bytes;   /* the program's, when it was last read; UINT64_MAX: it was not */
+
+    /* a flush under way, on a thread of its own */
+    pthread_t flusher;
+    bool flushing;
+    _Atomic bool flushed;
+    struct snapshot snapshot;
+    struct look *taken; /* looks of that snapshot */
+    size_t taken_count;
+    struct sighting *sightings;
+    int flush_status;
+    char *flush_error;
+    /* that is written as a file of its own afterwards; `why` "": none */
+    struct snapshot_request request;
+    char *request_path, *request_error;
+    uint64_t request_ns; /* since the start */
+};
+
+/* Notes why there is no profile, or no whole one; the first failure is the one that is told. */
+void image_fail(struct image *image, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Its place in the directory of a job, if there is one; false, with a failure noted: none to be had. */
+bool image_take_place(struct image *image);
+/* Has the program taken the memory that it was sent? It cannot without a descriptor or address space
+ * to spare, and then runs on unrecorded: a profile without events would claim that it did nothing. */
+bool image_has_joined(const struct image *image);
+
+/* ---- image_facts.c ---- */
+
+/* Facts go to the profile and to the trace, which are opened at different times: whoever has some
+ * to tell is given a function that takes them. `text` NULL: a number. */
+typedef void image_take_fact(struct image *image, const char *key, const char *text, int64_t number);
+void image_fact_for_profile(struct image *image, const char *key, const char *text, int64_t number);
+
+/* How it ended, as far as anybody knows: `status` as image_end says. */
+struct image_ending {
+    enum image_end how;
+    int status;
+};
+struct image_ending image_ending(const struct image *image);
+bool image_ending_has_status(struct image_ending ending);
+extern const char *const image_end_names[]; /* by enum image_end, as files tell them */
+
+/* Finds out what it is: reads /proc, so the process must still be there. */
+void image_describe(struct image *image);
+const char *image_job_id(const struct image *image);
+void image_tell_description(struct image *image, image_take_fact *take);
+/* What has become of --budget-cpu so far. */
+void image_tell_budget(struct image *image, image_take_fact *take);
+void image_tell_end(struct image *image, image_take_fact *take);
+/* The recorder has said that it leaves the process. */
+bool image_recorder_left(const struct image *image);
+int64_t image_unix_ns(void);
+
+/* ---- image_writing.c ---- */
+
+/* Everything replayed so far, into image->snapshot, and told to the trace; 0 or -errno. */
+int image_take_snapshot(struct image *image);
+/* Writes such a snapshot on a thread of its own; collecting waits for that thread. */
+void image_flush_begin(struct image *image);
+void image_flush_collect(struct image *image);
+void image_flush_if_due(struct image *image, uint64_t now_ns);
+/* Opens the profile, waiting half a minute for who still writes one of its name. */
+bool image_wait_for_writer(struct image *image);
+void image_write_last(struct image *image);
+/* Tells the replay a name of the program's; `context` is the image. */
+void image_take_name(void *context, uint32_t number, const char *name);
+/* This thread's processor time. */
+uint64_t image_thread_cpu_ns(void);
+
+/* ---- image_trace.c ---- */
+
+void image_begin_trace(struct image *image, double tick_ns);
+void image_fact_for_trace(struct image *image, const char *key, const char *text, int64_t number);
+/* What was told since the last time. */
+void image_tell_trace_marks(struct image *image);
+void image_tell_trace_names(struct image *image);
+/* What has been written into the profile at this moment is in its nanoseconds: who replays does as
+ * we did, at the same place among the events. */
+void image_tell_trace_moment(struct image *image, const struct snapshot_moment *moment);
+/* What was fed so far is safe soon, whoever is killed. */
+void image_flush_trace_if_due(struct image *image, uint64_t now_ns);
+/* The profile, if there is one, is finished: what of it is not in the events goes to the end. */
+void image_finish_trace(struct image *image, struct tracer *tracer, bool has_profile);
+
+/* ---- image_requests.c ---- */
+
+/* The program has made a request; answers it. */
+bool image_is_asked(const struct image *image);
+void image_answer(struct image *image);
+/* Somebody outside has, or a trigger. The program does not wait for it, nor, while the file is
+ * written, does the merge. */
+void image_begin_snapshot_if_asked(struct image *image);
+/* Lets the triggers see the levels of now. */
+void image_see_triggers(struct image *image, uint64_t now_ns);
+
+#endif
