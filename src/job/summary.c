@@ -284,8 +284,9 @@ static void sort_entries(struct job_summary *summary)
     summary->entry_capacity = count;
     for (int i = 0; i < JOB_ENDS; i++) {
         number_shares(&summary->ends[i], new_numbers);
-        qsort(summary->ends[i].shares, summary->ends[i].share_count, sizeof(struct job_share),
-              compare_shares);
+        if (summary->ends[i].share_count > 0)
+            qsort(summary->ends[i].shares, summary->ends[i].share_count, sizeof(struct job_share),
+                  compare_shares);
     }
     free(new_numbers);
     index_entries(summary);
