@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/room.h"
 #include "base/strbuf.h"
 #include "base/text.h"
 
@@ -258,15 +259,9 @@ static struct toml_entry *new_entry(struct parser *parser, const struct keys *ke
         fail(parser, "more than %d values", TOML_ENTRIES_MAX);
         return NULL;
     }
-    if (toml->count == toml->capacity) {
-        size_t capacity = toml->capacity ? 2 * toml->capacity : 32;
-        struct toml_entry *entries = realloc(toml->entries, capacity * sizeof *entries);
-        if (!entries) {
-            no_memory(parser);
-            return NULL;
-        }
-        toml->entries = entries;
-        toml->capacity = capacity;
+    if (!room_make(&toml->entries, &toml->capacity, toml->count, sizeof *toml->entries)) {
+        no_memory(parser);
+        return NULL;
     }
     struct toml_entry *entry = &toml->entries[toml->count++];
     *entry = (struct toml_entry){.line = parser->line};

@@ -7,6 +7,7 @@
 #include <string.h>
 #include "base/human.h"
 #include "base/regular.h"
+#include "base/room.h"
 #include "budget/budget.h"
 #include "base/toml.h"
 
@@ -141,14 +142,8 @@ static char *keep(struct budget *budget, const char *string)
 
 static struct budget_limit *new_limit(struct budget *budget)
 {
-    if (budget->count == budget->capacity) {
-        size_t capacity = budget->capacity ? 2 * budget->capacity : 16;
-        struct budget_limit *limits = realloc(budget->limits, capacity * sizeof *limits);
-        if (!limits)
-            return NULL;
-        budget->limits = limits;
-        budget->capacity = capacity;
-    }
+    if (!room_make(&budget->limits, &budget->capacity, budget->count, sizeof *budget->limits))
+        return NULL;
     struct budget_limit *limit = &budget->limits[budget->count++];
     *limit = (struct budget_limit){0};
     return limit;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/hash.h"
+#include "base/room.h"
 #include "present/names.h"
 #include "views/functions.h"
 
@@ -68,14 +69,9 @@ struct slot {
 
 static const char *keep(struct identities *identities, const char *string)
 {
-    if (identities->string_count == identities->string_capacity) {
-        size_t capacity = identities->string_capacity ? 2 * identities->string_capacity : 256;
-        char **strings = realloc(identities->strings, capacity * sizeof *strings);
-        if (!strings)
-            return NULL;
-        identities->strings = strings;
-        identities->string_capacity = capacity;
-    }
+    if (!room_make(&identities->strings, &identities->string_capacity, identities->string_count,
+                   sizeof *identities->strings))
+        return NULL;
     char *copy = strdup(string);
     if (copy)
         identities->strings[identities->string_count++] = copy;
@@ -155,14 +151,9 @@ static void add_distinct(struct strbuf *out, struct identities *identities,
 
 static struct identity *new_identity(struct identities *identities, const char *distinct)
 {
-    if (identities->count == identities->capacity) {
-        size_t capacity = identities->capacity ? 2 * identities->capacity : 256;
-        struct identity *of = realloc(identities->of, capacity * sizeof *of);
-        if (!of)
-            return NULL;
-        identities->of = of;
-        identities->capacity = capacity;
-    }
+    if (!room_make(&identities->of, &identities->capacity, identities->count,
+                   sizeof *identities->of))
+        return NULL;
     struct strbuf shown = STRBUF_INIT;
     strbuf_add(&shown, distinct, strcspn(distinct, "\n"));
     struct identity *identity = &identities->of[identities->count];

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "export/exporting.h"
+#include "base/room.h"
 #include "present/facts.h"
 
 /* The first is what callgrind_annotate sorts by; KCachegrind shows the first thirteen. */
@@ -40,19 +41,6 @@ struct callgrind {
     char **name_of; /* by number - 1; NULL once it was written: then the number is enough */
     size_t name_capacity;
 };
-
-static void *grown(void *array, size_t *capacity, size_t count, size_t item)
-{
-    if (count < *capacity)
-        return array;
-    size_t wanted = *capacity ? 2 * *capacity : 1024;
-    array = realloc(array, wanted * item);
-    if (!array)
-        abort();
-    memset((char *)array + *capacity * item, 0, (wanted - *capacity) * item);
-    *capacity = wanted;
-    return array;
-}
 
 /* ---- Events -------------------------------------------------------------------------------- */
 
@@ -89,8 +77,8 @@ static uint32_t name_number(struct callgrind *callgrind, char kind, const char *
     uint32_t number = export_intern(&callgrind->names, key.data, key.length, &is_new);
     strbuf_release(&key);
     if (is_new) {
-        callgrind->name_of = grown(callgrind->name_of, &callgrind->name_capacity, number - 1,
-                                   sizeof *callgrind->name_of);
+        room_need(&callgrind->name_of, &callgrind->name_capacity, number - 1,
+                  sizeof *callgrind->name_of);
         if (!(callgrind->name_of[number - 1] = strdup(name)))
             abort();
     }
@@ -132,8 +120,7 @@ static uint32_t function_number(struct callgrind *callgrind, struct frame frame)
     bool is_new;
     uint32_t number = export_intern(&callgrind->functions, (char *)key, sizeof key, &is_new);
     if (is_new) {
-        callgrind->list =
-            grown(callgrind->list, &callgrind->list_capacity, number - 1, sizeof *callgrind->list);
+        room_need(&callgrind->list, &callgrind->list_capacity, number - 1, sizeof *callgrind->list);
         callgrind->list[number - 1] = function;
     }
     return number;
@@ -148,10 +135,8 @@ static void add_cost(struct callgrind *callgrind, struct cost_key key,
     bool is_new;
     uint32_t at = export_intern(&callgrind->costs, (char *)&key, sizeof key, &is_new) - 1;
     if (is_new) {
-        callgrind->keys =
-            grown(callgrind->keys, &callgrind->key_capacity, at, sizeof *callgrind->keys);
-        callgrind->values =
-            grown(callgrind->values, &capacity, at, columns * sizeof *callgrind->values);
+        room_need(&callgrind->keys, &callgrind->key_capacity, at, sizeof *callgrind->keys);
+        room_need(&callgrind->values, &capacity, at, columns * sizeof *callgrind->values);
         callgrind->keys[at] = key;
     }
     for (size_t i = 0; i < columns; i++)
@@ -194,8 +179,7 @@ static void add_sites(struct callgrind *callgrind)
         if (!export_wants(callgrind->exporting, i))
             continue;
         export_stack_take(&stack, callgrind->exporting, profile->sites[i].path);
-        while (capacity < stack.count)
-            numbers = grown(numbers, &capacity, capacity, sizeof *numbers);
+        room_need(&numbers, &capacity, stack.count, sizeof *numbers);
         for (size_t j = 0; j < stack.count; j++) {
             uint32_t *number = &of_line[stack.frames[j].line];
             if (!stack.frames[j].line || !*number)

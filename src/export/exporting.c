@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/room.h"
 #include "base/text.h"
 #include "present/facts.h"
 #include "present/names.h"
@@ -78,12 +79,7 @@ uint64_t *export_resident(const struct exporting *exporting, uint64_t *time_ns)
 
 static void push(struct export_stack *stack, struct frame frame)
 {
-    if (stack->count == stack->capacity) {
-        stack->capacity = stack->capacity ? 2 * stack->capacity : 64;
-        stack->frames = realloc(stack->frames, stack->capacity * sizeof *stack->frames);
-        if (!stack->frames)
-            abort();
-    }
+    room_need(&stack->frames, &stack->capacity, stack->count, sizeof *stack->frames);
     stack->frames[stack->count++] = frame;
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "import/formats.h"
+#include "base/room.h"
 #include "import/json_reader.h"
 #include "import/text.h"
 
@@ -31,13 +32,8 @@ static void take_frame(struct dhat *dhat)
 {
     if (!json_reader_string(&dhat->json))
         return;
-    if (dhat->location_count == dhat->location_capacity) {
-        dhat->location_capacity = dhat->location_capacity ? 2 * dhat->location_capacity : 1024;
-        dhat->locations =
-            realloc(dhat->locations, dhat->location_capacity * sizeof *dhat->locations);
-        if (!dhat->locations)
-            abort();
-    }
+    room_need(&dhat->locations, &dhat->location_capacity, dhat->location_count,
+              sizeof *dhat->locations);
     struct strbuf *text = &dhat->json.text;
     dhat->locations[dhat->location_count++] =
         text_frame(dhat->gather, (struct text){text->data, text->data + text->length});

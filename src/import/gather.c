@@ -4,23 +4,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/room.h"
 
 enum { BUCKETS_MAX = 1000 };
-
-static void *grown(void *array, size_t *capacity, size_t count, size_t item)
-{
-    if (count < *capacity)
-        return array;
-    size_t wanted = *capacity ? 2 * *capacity : 256;
-    while (wanted <= count)
-        wanted *= 2;
-    array = realloc(array, wanted * item);
-    if (!array)
-        abort();
-    memset((char *)array + *capacity * item, 0, (wanted - *capacity) * item);
-    *capacity = wanted;
-    return array;
-}
 
 struct gather *gather_new(void)
 {
@@ -33,7 +19,7 @@ struct gather *gather_new(void)
     gather->program.unmap_count = gather->program.unmap_bytes = UINT64_MAX;
     gather->program.brk_count = gather->program.brk_bytes = UINT64_MAX;
     gather->duration_ns = UINT64_MAX;
-    gather->path_list = grown(NULL, &gather->path_capacity, 0, sizeof *gather->path_list);
+    room_need(&gather->path_list, &gather->path_capacity, 0, sizeof *gather->path_list);
     return gather;
 }
 
@@ -71,8 +57,7 @@ void gather_knows(struct gather *gather, size_t offset)
 
 static void add_fact(struct gather *gather, const char *key, char *value, bool is_number)
 {
-    gather->facts =
-        grown(gather->facts, &gather->fact_capacity, gather->fact_count, sizeof *gather->facts);
+    room_need(&gather->facts, &gather->fact_capacity, gather->fact_count, sizeof *gather->facts);
     struct gather_fact *fact = &gather->facts[gather->fact_count++];
     *fact = (struct gather_fact){strdup(key), value, is_number};
     if (!fact->key || !fact->value)
@@ -109,8 +94,7 @@ static uint32_t string_number(struct gather *gather, const char *text, size_t le
         return 0;
     uint32_t number = number_of(&gather->strings, text, length, &is_new);
     if (is_new) {
-        gather->texts =
-            grown(gather->texts, &gather->text_capacity, number - 1, sizeof *gather->texts);
+        room_need(&gather->texts, &gather->text_capacity, number - 1, sizeof *gather->texts);
         gather->texts[number - 1] = STRBUF_INIT;
         strbuf_add(&gather->texts[number - 1], text, strnlen(text, length));
     }
@@ -132,8 +116,8 @@ int64_t gather_module(struct gather *gather, const char *path, size_t length, ui
         return -1;
     uint32_t number = number_of(&gather->modules, key, sizeof key, &is_new);
     if (is_new) {
-        gather->module_list = grown(gather->module_list, &gather->module_capacity, number - 1,
-                                    sizeof *gather->module_list);
+        room_need(&gather->module_list, &gather->module_capacity, number - 1,
+                  sizeof *gather->module_list);
         gather->module_list[number - 1] = (struct profile_module){
             .id = (int64_t)number - 1, .start = start, .end = end, .bias = bias, .quality = 3};
         /* The path, until it is written: strings move while they are gathered. */
@@ -146,8 +130,8 @@ int64_t gather_module(struct gather *gather, const char *path, size_t length, ui
 
 static void add_frame(struct gather *gather, const struct gather_frame *frame)
 {
-    gather->frames =
-        grown(gather->frames, &gather->frame_capacity, gather->frame_count, sizeof *gather->frames);
+    room_need(&gather->frames, &gather->frame_capacity, gather->frame_count,
+              sizeof *gather->frames);
     gather->frames[gather->frame_count++] = *frame;
 }
 
@@ -172,8 +156,8 @@ uint32_t gather_location(struct gather *gather, int64_t module, uint64_t address
         gather->frame_count = first;
         return number;
     }
-    gather->location_list = grown(gather->location_list, &gather->location_capacity, number - 1,
-                                  sizeof *gather->location_list);
+    room_need(&gather->location_list, &gather->location_capacity, number - 1,
+              sizeof *gather->location_list);
     gather->location_list[number - 1] =
         (struct gather_location){module, address, first, (uint32_t)count};
     return number;
@@ -185,8 +169,7 @@ uint32_t gather_path(struct gather *gather, uint32_t parent, uint32_t location)
     bool is_new;
     uint32_t number = number_of(&gather->paths, key, sizeof key, &is_new);
     if (is_new) {
-        gather->path_list =
-            grown(gather->path_list, &gather->path_capacity, number, sizeof *gather->path_list);
+        room_need(&gather->path_list, &gather->path_capacity, number, sizeof *gather->path_list);
         gather->path_list[number] = (struct gather_path){.parent = parent, .location = location};
     }
     return number;
@@ -196,8 +179,8 @@ struct gather_site *gather_site(struct gather *gather, uint32_t path)
 {
     struct gather_path *of = &gather->path_list[path];
     if (!of->site) {
-        gather->sites =
-            grown(gather->sites, &gather->site_capacity, gather->site_count, sizeof *gather->sites);
+        room_need(&gather->sites, &gather->site_capacity, gather->site_count,
+                  sizeof *gather->sites);
         gather->sites[gather->site_count++] =
             (struct gather_site){.path = path, .metrics = gather->blank};
         of->site = (uint32_t)gather->site_count;
@@ -207,8 +190,8 @@ struct gather_site *gather_site(struct gather *gather, uint32_t path)
 
 void gather_moment(struct gather *gather, const struct gather_moment *moment)
 {
-    gather->moments = grown(gather->moments, &gather->moment_capacity, gather->moment_count,
-                            sizeof *gather->moments);
+    room_need(&gather->moments, &gather->moment_capacity, gather->moment_count,
+              sizeof *gather->moments);
     gather->moments[gather->moment_count++] = *moment;
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "import/formats.h"
+#include "base/room.h"
 #include "import/text.h"
 
 enum { VERSION_MAX = 3 };
@@ -30,16 +31,6 @@ struct heaptrack {
     uint64_t alloc_count, alloc_bytes, free_count; /* since the last moment */
 };
 
-#define ROOM(array, count, capacity)                                                               \
-    do {                                                                                           \
-        if ((count) == (capacity)) {                                                               \
-            (capacity) = (capacity) ? 2 * (capacity) : 1024;                                       \
-            (array) = realloc((array), (capacity) * sizeof *(array));                              \
-            if (!(array))                                                                          \
-                abort();                                                                           \
-        }                                                                                          \
-    } while (0)
-
 static int fail(struct heaptrack *heaptrack, const char *what)
 {
     strbuf_reset(heaptrack->why);
@@ -62,7 +53,8 @@ static int take_string(struct heaptrack *heaptrack, struct text line)
         if (line.end > heaptrack->all.at)
             heaptrack->all.at = line.end + (line.end < heaptrack->all.end);
     }
-    ROOM(heaptrack->strings, heaptrack->string_count, heaptrack->string_capacity);
+    room_need(&heaptrack->strings, &heaptrack->string_capacity, heaptrack->string_count,
+              sizeof *heaptrack->strings);
     heaptrack->strings[heaptrack->string_count++] = line;
     return 0;
 }
@@ -116,7 +108,8 @@ static int take_ip(struct heaptrack *heaptrack, struct text line)
     if (error)
         return error;
     int64_t number = gather_module(heaptrack->gather, module, module_length, 0, 0, 0);
-    ROOM(heaptrack->locations, heaptrack->ip_count, heaptrack->ip_capacity);
+    room_need(&heaptrack->locations, &heaptrack->ip_capacity, heaptrack->ip_count,
+              sizeof *heaptrack->locations);
     heaptrack->locations[heaptrack->ip_count++] =
         gather_location(heaptrack->gather, number, address, frames, count);
     return 0;
@@ -128,7 +121,8 @@ static int take_trace(struct heaptrack *heaptrack, struct text line)
     if (!text_number(&line, 16, &ip) || !text_number(&line, 16, &parent) || !ip ||
         ip > heaptrack->ip_count || parent > heaptrack->trace_count)
         return fail(heaptrack, "holds a call path of frames that are not there");
-    ROOM(heaptrack->paths, heaptrack->trace_count, heaptrack->trace_capacity);
+    room_need(&heaptrack->paths, &heaptrack->trace_capacity, heaptrack->trace_count,
+              sizeof *heaptrack->paths);
     heaptrack->paths[heaptrack->trace_count] = gather_path(
         heaptrack->gather, parent ? heaptrack->paths[parent - 1] : 0, heaptrack->locations[ip - 1]);
     heaptrack->trace_count++;
@@ -141,7 +135,8 @@ static int take_info(struct heaptrack *heaptrack, struct text line)
     if (!text_number(&line, 16, &size) || !text_number(&line, 16, &trace) ||
         trace > heaptrack->trace_count || size > INT64_MAX)
         return fail(heaptrack, "holds an allocation of a call path that is not there");
-    ROOM(heaptrack->infos, heaptrack->info_count, heaptrack->info_capacity);
+    room_need(&heaptrack->infos, &heaptrack->info_capacity, heaptrack->info_count,
+              sizeof *heaptrack->infos);
     heaptrack->infos[heaptrack->info_count++] =
         (struct info){size, trace ? heaptrack->paths[trace - 1] : 0};
     return 0;

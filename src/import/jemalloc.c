@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "import/formats.h"
+#include "base/room.h"
 #include "import/text.h"
 #include "symbols/symbols.h"
 
@@ -53,23 +54,12 @@ static int fail(struct jemalloc *jemalloc, const char *what)
     return -EBADMSG;
 }
 
-static void *grown(void *array, size_t *capacity, size_t count, size_t item)
-{
-    if (count < *capacity)
-        return array;
-    *capacity = *capacity ? 2 * *capacity : 256;
-    array = realloc(array, *capacity * item);
-    if (!array)
-        abort();
-    return array;
-}
-
 /* ---- Stacks -------------------------------------------------------------------------------- */
 
 static void begin_stack(struct jemalloc *jemalloc)
 {
-    jemalloc->stacks = grown(jemalloc->stacks, &jemalloc->stack_capacity, jemalloc->stack_count,
-                             sizeof *jemalloc->stacks);
+    room_need(&jemalloc->stacks, &jemalloc->stack_capacity, jemalloc->stack_count,
+              sizeof *jemalloc->stacks);
     jemalloc->stacks[jemalloc->stack_count++] =
         (struct stack){.first_address = (uint32_t)jemalloc->address_count};
 }
@@ -82,8 +72,8 @@ static int take_addresses(struct jemalloc *jemalloc, struct text line)
         if (!text_skip(&line, "0x") || !text_number(&line, 16, &address) ||
             stack->address_count == STACK_MAX || jemalloc->address_count >= UINT32_MAX)
             return fail(jemalloc, "is no stack of addresses");
-        jemalloc->addresses = grown(jemalloc->addresses, &jemalloc->address_capacity,
-                                    jemalloc->address_count, sizeof *jemalloc->addresses);
+        room_need(&jemalloc->addresses, &jemalloc->address_capacity, jemalloc->address_count,
+                  sizeof *jemalloc->addresses);
         jemalloc->addresses[jemalloc->address_count++] = address;
         stack->address_count++;
     }
@@ -157,8 +147,8 @@ static void take_mapping(struct jemalloc *jemalloc, struct text line)
         return;
     line.at += 4;
     text_number(&line, 16, &offset);
-    jemalloc->mappings = grown(jemalloc->mappings, &jemalloc->mapping_capacity,
-                               jemalloc->mapping_count, sizeof *jemalloc->mappings);
+    room_need(&jemalloc->mappings, &jemalloc->mapping_capacity, jemalloc->mapping_count,
+              sizeof *jemalloc->mappings);
     struct mapping *mapping = &jemalloc->mappings[jemalloc->mapping_count++];
     *mapping =
         (struct mapping){start, end, offset > start ? 0 : start - offset, {slash, line.end}, -1};

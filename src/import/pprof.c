@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/room.h"
 #include "import/formats.h"
 
 /* Where programs that are not relocated begin: their addresses are those of the file. */
@@ -100,17 +101,6 @@ static int fail(struct pprof *pprof, const char *what)
     return -EBADMSG;
 }
 
-static void *grown(void *array, size_t *capacity, size_t count, size_t item)
-{
-    if (count < *capacity)
-        return array;
-    *capacity = *capacity ? 2 * *capacity : 256;
-    array = realloc(array, *capacity * item);
-    if (!array)
-        abort();
-    return array;
-}
-
 static uint64_t number_in(struct message message, unsigned number)
 {
     struct field field;
@@ -123,7 +113,7 @@ static uint64_t number_in(struct message message, unsigned number)
 
 static void add_id(struct ids *ids, struct message message)
 {
-    ids->entries = grown(ids->entries, &ids->capacity, ids->count, sizeof *ids->entries);
+    room_need(&ids->entries, &ids->capacity, ids->count, sizeof *ids->entries);
     ids->entries[ids->count++] = (struct entry){number_in(message, 1), message, 0};
 }
 
@@ -320,8 +310,8 @@ static int take_sample(struct pprof *pprof, struct message sample, uint64_t *sta
 static void take_table(struct pprof *pprof, const struct field *field)
 {
     if (field->number == 6) {
-        pprof->strings = grown(pprof->strings, &pprof->string_capacity, pprof->string_count,
-                               sizeof *pprof->strings);
+        room_need(&pprof->strings, &pprof->string_capacity, pprof->string_count,
+                  sizeof *pprof->strings);
         pprof->strings[pprof->string_count++] = field->bytes;
     } else if (field->number == 1 && pprof->type_count < TYPES_MAX) {
         pprof->types[pprof->type_count++] = field->bytes;

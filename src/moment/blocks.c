@@ -5,6 +5,7 @@
 #include <string.h>
 #include "base/human.h"
 #include "base/json.h"
+#include "base/room.h"
 #include "base/text.h"
 #include "moment/error.h"
 #include "moment/moment.h"
@@ -126,15 +127,9 @@ static void take(void *context, const struct replay_block *block)
     blocks->live_bytes += block->size_bytes;
     if (!is_wanted(blocks, block))
         return;
-    if (blocks->count == blocks->room) {
-        size_t room = blocks->room ? 2 * blocks->room : 1024;
-        struct replay_block *all = realloc(blocks->all, room * sizeof *all);
-        if (!all) {
-            blocks->no_memory = true;
-            return;
-        }
-        blocks->all = all;
-        blocks->room = room;
+    if (!room_make(&blocks->all, &blocks->room, blocks->count, sizeof *blocks->all)) {
+        blocks->no_memory = true;
+        return;
     }
     blocks->all[blocks->count++] = *block;
 }

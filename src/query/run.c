@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/json.h"
+#include "base/room.h"
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "query/database.h"
@@ -117,14 +118,8 @@ struct table {
 
 static int table_add(struct table *table, const char *text, bool number)
 {
-    if (table->count == table->capacity) {
-        size_t capacity = table->capacity ? 2 * table->capacity : 256;
-        struct cell *cells = realloc(table->cells, capacity * sizeof *cells);
-        if (!cells)
-            return -ENOMEM;
-        table->cells = cells;
-        table->capacity = capacity;
-    }
+    if (!room_make(&table->cells, &table->capacity, table->count, sizeof *table->cells))
+        return -ENOMEM;
     struct strbuf safe = STRBUF_INIT;
     if (text)
         text_add_safe_string(&safe, text);

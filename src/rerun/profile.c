@@ -9,6 +9,7 @@
 #include "assembly/naming.h"
 #include "assembly/snapshot.h"
 #include "assembly/writer.h"
+#include "base/room.h"
 #include "rerun/ahead.h"
 #include "rerun/doubt.h"
 #include "rerun/error.h"
@@ -352,14 +353,8 @@ static int play_part(struct rerun *rerun, const struct trace_events *events, uin
 
 static int keep_early(struct rerun *rerun, const struct trace_note *note)
 {
-    if (rerun->early_count == rerun->early_room) {
-        size_t room = rerun->early_room ? 2 * rerun->early_room : 16;
-        struct trace_note *more = realloc(rerun->early, room * sizeof *more);
-        if (!more)
-            return -ENOMEM;
-        rerun->early = more;
-        rerun->early_room = room;
-    }
+    if (!room_make(&rerun->early, &rerun->early_room, rerun->early_count, sizeof *rerun->early))
+        return -ENOMEM;
     rerun->early[rerun->early_count++] = *note;
     return 0;
 }

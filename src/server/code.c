@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/text.h"
+#include "base/room.h"
 #include "server/columns_document.h"
 #include "server/summary.h"
 
@@ -36,15 +37,10 @@ static uint64_t pool_add(struct pool *pool, const char *string)
 {
     if (!string || pool->no_memory)
         return UINT64_MAX;
-    if (pool->count + 1 >= pool->room) {
-        size_t room = pool->room ? 2 * pool->room : 1024;
-        uint64_t *starts = realloc(pool->starts, room * sizeof *starts);
-        pool->no_memory = !starts;
-        if (!starts)
-            return UINT64_MAX;
-        pool->starts = starts;
-        pool->room = room;
-    }
+    /* And one for where the last one ends. */
+    pool->no_memory = !room_make(&pool->starts, &pool->room, pool->count + 1, sizeof *pool->starts);
+    if (pool->no_memory)
+        return UINT64_MAX;
     pool->starts[pool->count] = pool->bytes.length;
     add_valid(&pool->bytes, string);
     pool->starts[pool->count + 1] = pool->bytes.length;

@@ -3,6 +3,7 @@ tidemark_unit_test(base text)
 tidemark_unit_test(base json)
 tidemark_unit_test(base options)
 tidemark_unit_test(base regular)
+tidemark_unit_test(base room)
 tidemark_unit_test(base toml m)
 tidemark_unit_test(base defaults m)
 
