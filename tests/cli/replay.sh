@@ -118,9 +118,10 @@ sentence "cut off"
 query cut.replay.tmk "SELECT key FROM meta WHERE key IN ('missing', 'named_later') ORDER BY 1"
 tidemark report cut.replay.tmk | grep -c 'cut.tmt is cut off'
 
-# Without the supplement the names are those of the files. It is the last but one block.
+# Without the supplement the names are those of the files. It is the last but one block; the index
+# behind it may look like another.
 perl -e 'local $/; open F, "<", "a.tmt"; binmode F; $_ = <F>; $at = -1; $n = 0;
-    while (($at = index($_, "TMTB", $at + 1)) >= 0) { $cut = $at if unpack("V", substr($_, $at + 4, 4)) == 6 }
+    while (($at = index($_, "TMTB", $at + 1)) >= 0) { $cut //= $at if unpack("V", substr($_, $at + 4, 4)) == 6 }
     print substr($_, 0, $cut)' >early.tmt
 try tidemark replay early.tmt
 sentence "cut off"
