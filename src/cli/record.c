@@ -16,6 +16,7 @@
 #include "base/human.h"
 #include "base/options.h"
 #include "base/strbuf.h"
+#include "base/text.h"
 #include "cli/collect.h"
 #include "cli/launch.h"
 #include "cli/record_options.h"
@@ -135,21 +136,32 @@ static void say_trace(const struct image_result *shown)
                 human_bytes(shown->trace_bytes).text);
 }
 
+/* Of the other processes the one that held most: who records a driver or a script means what that
+ * runs. */
 static void say_others(const struct collector *collector, const struct image_result *shown)
 {
+    struct strbuf line = STRBUF_INIT;
     size_t count = 0;
-    const struct image_result *last = NULL;
+    const struct image_result *largest = NULL;
     for (size_t i = 0; i < collector_result_count(collector); i++) {
         const struct image_result *result = collector_result(collector, i);
-        if (result != shown && result->path) {
-            count++;
-            last = result;
-        }
+        if (result == shown || !result->path)
+            continue;
+        count++;
+        if (!largest || result->peak_bytes > largest->peak_bytes)
+            largest = result;
     }
+    if (count == 0)
+        return;
     if (count == 1)
-        fprintf(stderr, "  another      %s\n", last->path);
-    else if (count > 1)
-        fprintf(stderr, "  %zu others   the last is %s\n", count, last->path);
+        strbuf_add_string(&line, "  another      ");
+    else
+        strbuf_addf(&line, "  %zu others  %s the largest is ", count, count < 10 ? "  " : "");
+    text_add_safe_string(&line, largest->program);
+    strbuf_addf(&line, " (pid %d), peak %s: %s\n", (int)largest->pid,
+                human_bytes(largest->peak_bytes).text, largest->path);
+    fputs(line.data, stderr);
+    strbuf_release(&line);
 }
 
 static void say_summary(const struct collector *collector, const struct image_result *shown)

@@ -238,12 +238,10 @@ static void say_lost(struct image *image)
     feed_lost(&image->feed, atomic_load(&image->view.header->lost_events));
 }
 
-static bool is_stub(struct image *image)
+static bool is_stub(const struct image *image, const struct program_metrics *program)
 {
-    struct program_metrics program;
-    replay_program(image->feed.replay, &program);
     return image->parent && !image->written && image->how == IMAGE_END_EXEC &&
-           program.events < STUB_EVENTS;
+           program->events < STUB_EVENTS;
 }
 
 static void forget_events(struct image *image)
@@ -260,9 +258,12 @@ static void forget_events(struct image *image)
 static void complete(struct image *image)
 {
     struct tracer *tracer = image->feed.tracer;
+    struct program_metrics program;
     image->end_unix_ns = image_unix_ns();
     image_flush_collect(image);
     say_lost(image);
+    replay_program(image->feed.replay, &program);
+    image->result.peak_bytes = program.total.peak_bytes;
     image_entry_note_events(&image->entry, image->feed.replay, &image->view);
     if (!image_has_joined(image)) {
         image_fail(image,
@@ -271,7 +272,7 @@ static void complete(struct image *image)
              (int)image->pid, image->program);
         return;
     }
-    if (is_stub(image)) {
+    if (is_stub(image, &program)) {
         image_entry_discard(&image->entry);
         return;
     }

@@ -42,6 +42,7 @@ struct image_result {
                        next to nothing before it executed something else) */
     char *error;    /* sentence, malloc'd, or NULL */
     char *program;  /* malloc'd */
+    uint64_t peak_bytes; /* requested; as the profile has it */
     char *trace;    /* path of the trace, malloc'd; NULL: there is none */
     uint64_t trace_bytes;
     char *trace_error; /* sentence, malloc'd, or NULL: the trace is whole */

@@ -104,8 +104,11 @@ static void add_site(struct summary *summary, const struct site_group *group, bo
     if (file)
         name_add_place(&place, name_base(file), line, room / 2);
     name_add_short(&left, name.data, room - text_width(place.data) - 2);
-    strbuf_addf(&summary->out, "%s  ", left.data);
-    style_add(&summary->out, &summary->style, TONE_DIM, place.data);
+    strbuf_add_string(&summary->out, left.data);
+    if (place.length) {
+        strbuf_add_string(&summary->out, "  ");
+        style_add(&summary->out, &summary->style, TONE_DIM, place.data);
+    }
     strbuf_add_char(&summary->out, '\n');
     strbuf_release(&name);
     strbuf_release(&left);

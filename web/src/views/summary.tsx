@@ -11,10 +11,11 @@ import { Card, Ready, useLoaded } from "../widgets/states.tsx";
 import { hideTip, showTip } from "../widgets/tooltip.tsx";
 import type { ViewProps } from "./registry.ts";
 
+/* In the words of the text report. */
 const ledgerParts: readonly [string, string, string][] = [
-    ["live_touched_bytes", "live blocks, touched", "data-1"], ["slack_bytes", "allocator's slack", "data-2"],
-    ["mmap_bytes", "mmap", "data-3"], ["file_bytes", "files", "data-5"], ["stack_bytes", "stacks", "data-6"],
-    ["globals_bytes", "globals", "data-4"], ["shared_bytes", "shared", "data-7"], ["other_bytes", "other", "data-8"],
+    ["live_touched_bytes", "live blocks", "data-1"], ["slack_bytes", "allocator, free", "data-2"],
+    ["mmap_bytes", "mapped directly", "data-3"], ["file_bytes", "files and code", "data-5"], ["stack_bytes", "stacks", "data-6"],
+    ["globals_bytes", "globals", "data-4"], ["shared_bytes", "shared memory", "data-7"], ["other_bytes", "other", "data-8"],
     ["tool_bytes", "Tidemark itself", "line-strong"], ["unexplained_bytes", "unexplained", "bad"],
 ];
 
