@@ -15,6 +15,13 @@ export function testInteraction(world) {
         return session;
     };
 
+    test("a link to a view that there is not leads to the summary, and the navigation says so", async (t) => {
+        const session = await open(t), { page } = session;
+        await session.go("nowhere");
+        assert.match(await page.locator(".main").innerText(), /What ran/);
+        assert.equal(await page.locator("nav [aria-current=page]").innerText(), "Summary");
+    });
+
     test("keys: / searches, Esc clears, ? helps, arrows and Enter walk a table", async (t) => {
         const session = await open(t), { page } = session;
         await session.go("functions");

@@ -11,13 +11,13 @@ import { Menu, Tooltip } from "./widgets/tooltip.tsx";
 import { Help, helpOpen } from "./widgets/help.tsx";
 import { Chips } from "./widgets/chips.tsx";
 import { useLoaded } from "./widgets/states.tsx";
-import { views, type View } from "./views/registry.ts";
+import { viewNamed, views, type View } from "./views/registry.ts";
 import type { Profile } from "./model/profile.ts";
 
 const keep = { view: "", sort: "", opt: "" };
 
 function Navigation({ of }: { of: Profile | null }): JSX.Element {
-    const { view: here, region } = state.value;
+    const { view: named, region } = state.value, here = viewNamed(named).id;
     const rows: JSX.Element[] = [];
     let group = "";
     for (const view of views) {
@@ -123,7 +123,7 @@ function shownIn(view: View, of: Profile): Shown {
 }
 
 function Page(): JSX.Element {
-    const view = views.find((each) => each.id === state.value.view) ?? views[0]!;
+    const view = viewNamed(state.value.view);
     const of = view.job ? wholeJob.value : profile.value;
     const Show = view.show;
     const shown = of && shownIn(view, of);

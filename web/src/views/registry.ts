@@ -56,3 +56,8 @@ export const views: readonly View[] = [
     { id: "jobs", title: "Job", group: "Several", show: JobsView, has: (profile) => profile.has("ranks"), range: "whole", job: true },
     { id: "compare", title: "Compare", group: "Several", show: CompareView, has: () => profileNames.value.length > 1, range: "whole" },
 ];
+
+/* The summary where there is none of that name: an old link, a typing error. */
+export function viewNamed(id: string): View {
+    return views.find((view) => view.id === id) ?? views[0]!;
+}
