@@ -10,7 +10,7 @@
 struct count_state count_state __attribute__((aligned(65536)));
 __thread struct count_slot *count_slot_current;
 bool count_exact;
-bool count_real_nests;
+bool count_real_nests = true;
 void (*count_observer)(bool allocated, size_t size, size_t ahead);
 void (*count_corrected)(int64_t change_bytes);
 

@@ -16,7 +16,7 @@ extern __thread struct count_slot *count_slot_current;
 
 /* No slot gets a step: peaks are exact, and current_bytes is current at any time. */
 extern bool count_exact;
-/* The real allocator calls functions that we hook. */
+/* The real allocator calls functions that we hook, or is not known yet. */
 extern bool count_real_nests;
 
 /* Called after every change, in the thread that made it; NULL: nobody wants to know. `size` is what
@@ -140,6 +140,55 @@ static inline __attribute__((always_inline)) void count_death(void *block)
     /* Not of ours: part of a call that is counted already, or never seen. */
     if (likely(size != LEDGER_UNKNOWN && slot))
         count_gone(slot, size);
+}
+
+/* ---- The common case ----
+ * Nearly every call is of a block of a middle size, in a leaf that is there, by a thread that has a
+ * slot, and makes no new peak: that takes no call and no register to be saved. False: it is another
+ * case, nothing has been changed, and the functions above are to be called. The level is looked at
+ * first and then changed; a handler in between leaves more pending than the step for one call. */
+
+static inline __attribute__((always_inline)) bool
+count_common_birth(enum count_kind kind, void *block, size_t size)
+{
+    struct count_slot *slot = count_slot_current;
+    unsigned char *leaf = ledger_leaf((uintptr_t)block);
+    if (unlikely(!slot) || unlikely(!block) || unlikely(!leaf) ||
+        unlikely(!ledger_fits_two(size)) || unlikely(count_observer))
+        return false;
+    bool alone = __libc_single_threaded;
+    int64_t *level = likely(alone) ? &count_state.current_bytes : &slot->pending_bytes;
+    const int64_t *most = likely(alone) ? &count_state.peak_bytes : &slot->step_bytes;
+    if (unlikely(*level + (int64_t)size > __atomic_load_n(most, __ATOMIC_RELAXED)))
+        return false;
+    ledger_put_two(leaf + ledger_index((uintptr_t)block), size);
+    slot->last = block;
+    count_add(&slot->calls[kind], 1);
+    count_add(&slot->requested_bytes, size);
+    count_add((uint64_t *)level, size);
+    return true;
+}
+
+static inline __attribute__((always_inline)) bool count_common_death(void *block)
+{
+    struct count_slot *slot = count_slot_current;
+    unsigned char *leaf = ledger_leaf((uintptr_t)block);
+    if (unlikely(!slot || !leaf || count_observer))
+        return false;
+    unsigned char *entry = leaf + ledger_index((uintptr_t)block);
+    uint64_t size = ledger_read_two(entry);
+    if (unlikely(size == LEDGER_UNKNOWN))
+        return false;
+    int64_t *level = &count_state.current_bytes;
+    if (unlikely(!__libc_single_threaded)) {
+        level = &slot->pending_bytes;
+        if (unlikely(*level - (int64_t)size < -slot->step_bytes))
+            return false;
+    }
+    __builtin_memset(entry, 0, 2);
+    count_add(&slot->calls[COUNT_FREE], 1);
+    count_add((uint64_t *)level, -(uint64_t)size);
+    return true;
 }
 
 #endif
