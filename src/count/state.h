@@ -32,7 +32,7 @@
 enum {
     COUNT_SLOTS = 65536,   /* threads at a time; of those beyond it calls are lost and counted */
     COUNT_STEP_SHIFT = 11,   /* of the peak a 2048th is shared among the slots' steps */
-    COUNT_STEP_LEAST = 1024, /* bytes that a step may have however low the peak is */
+    COUNT_STEP_LEAST = 2048, /* bytes that a step may have however low the peak is */
     COUNT_STEP_DRAINS = 16,  /* a step grows once for so many times that it was too small */
     COUNT_NAME_BYTES = 64,
 };
