@@ -42,8 +42,8 @@ static int read_file(char *path, struct strbuf *why)
     int error = file_count < FILES_MAX ? regular_file_read(&text, path, TOML_BYTES_MAX) : -E2BIG;
     if (error) {
         /* Nor is one behind a directory that is closed to us: HOME is another's after setpriv. */
-        bool is_there = error != -ENOENT && error != -ENOTDIR &&
-                        !(error == -EACCES && access(path, F_OK));
+        bool is_there =
+            error != -ENOENT && error != -ENOTDIR && !(error == -EACCES && access(path, F_OK));
         if (is_there)
             say(why, path, strerror(-error));
         free(path);

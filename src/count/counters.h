@@ -148,8 +148,8 @@ static inline __attribute__((always_inline)) void count_death(void *block)
  * case, nothing has been changed, and the functions above are to be called. The level is looked at
  * first and then changed; a handler in between leaves more pending than the step for one call. */
 
-static inline __attribute__((always_inline)) bool
-count_common_birth(enum count_kind kind, void *block, size_t size)
+static inline __attribute__((always_inline)) bool count_common_birth(enum count_kind kind,
+                                                                     void *block, size_t size)
 {
     struct count_slot *slot = count_slot_current;
     unsigned char *leaf = ledger_leaf((uintptr_t)block);

@@ -30,7 +30,7 @@
 #define COUNT_MAGIC 0x31544e4f434d4454ull /* "TDMCONT1" */
 
 enum {
-    COUNT_SLOTS = 65536,   /* threads at a time; of those beyond it calls are lost and counted */
+    COUNT_SLOTS = 65536,     /* threads at a time; of those beyond, calls are lost and counted */
     COUNT_STEP_SHIFT = 11,   /* of the peak a 2048th is shared among the slots' steps */
     COUNT_STEP_LEAST = 2048, /* bytes that a step may have however low the peak is */
     COUNT_STEP_DRAINS = 16,  /* a step grows once for so many times that it was too small */
@@ -47,7 +47,8 @@ enum count_kind {
     COUNT_KINDS
 };
 
-/* A pair of cache lines, so that threads do not meet. Its owner writes it, and its signal handlers. */
+/* A pair of cache lines, so that threads do not meet. Its owner writes it, and the signal handlers
+ * that interrupt it. */
 struct count_slot {
     int32_t thread; /* the owner's, alive or gone; 0: never used */
     uint32_t padding;
