@@ -107,9 +107,13 @@ static void __attribute__((noinline)) grow_step(struct count_slot *slot, int64_t
 void count_drain(struct count_slot *slot)
 {
     int64_t moved = __atomic_load_n(&slot->pending_bytes, __ATOMIC_RELAXED);
+    count_add(&slot->drains_begun, 1);
+    __atomic_thread_fence(__ATOMIC_RELEASE);
     while (!count_replace(&slot->pending_bytes, &moved, 0))
         ;
     count_raise_peak(__atomic_add_fetch(&count_state.current_bytes, moved, __ATOMIC_RELAXED));
-    if (unlikely(++slot->drains_count % COUNT_STEP_DRAINS == 0))
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    count_add(&slot->drains_done, 1);
+    if (unlikely(slot->drains_done % COUNT_STEP_DRAINS == 0))
         grow_step(slot, moved);
 }

@@ -105,6 +105,7 @@ static void clear_slots(void)
     for (uint32_t i = 0; i < count_state.slots_used; i++) {
         struct count_slot *slot = &count_state.slots[i];
         slot->pending_bytes = slot->step_bytes = 0;
+        slot->drains_begun = slot->drains_done = 0; /* another thread may have been at it */
         slot->requested_bytes = slot->before_bytes = 0;
         slot->adopted_count = slot->before_count = 0;
         memset(slot->calls, 0, sizeof slot->calls);

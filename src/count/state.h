@@ -21,6 +21,7 @@
 #ifndef TIDEMARK_COUNT_STATE_H
 #define TIDEMARK_COUNT_STATE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define COUNT_DIRECTORY_VARIABLE "TIDEMARK_COUNT_DIRECTORY" /* where the files go: DIR/PID-N */
@@ -59,9 +60,9 @@ struct count_slot {
     uint64_t adopted_count;   /* reallocs of blocks that were never seen: births all the same */
     /* What previous owners have counted here, of requested_bytes and of allocations. */
     uint64_t before_bytes, before_count;
-    int64_t step_bytes;    /* of pending_bytes: kept back below this */
-    uint64_t drains_count; /* times that pending_bytes went to the level */
-    uint64_t reserved[1];
+    int64_t step_bytes; /* of pending_bytes: kept back below this */
+    /* Times that pending_bytes went to the level: in between the bytes are in neither. */
+    uint64_t drains_begun, drains_done;
 };
 
 struct count_state {
@@ -105,7 +106,8 @@ struct count_figures {
 /* Allocations and reallocations of a slot, over all of its owners. */
 uint64_t count_allocations(const uint64_t calls[COUNT_KINDS]);
 
-/* Of a state that may be changing meanwhile. The peak is that of the whole run. */
-void count_figures_of(struct count_figures *figures, const struct count_state *state);
+/* Of a state that may be changing meanwhile. The peak is that of the whole run. False: bytes have
+ * been on their way from a slot to the level, current may lack them. */
+bool count_figures_of(struct count_figures *figures, const struct count_state *state);
 
 #endif

@@ -198,6 +198,18 @@ static void blocks_larger_than_any_step_make_none(void **state)
     with_threads(large);
 }
 
+static void bytes_on_their_way_to_the_level_are_told(void **state)
+{
+    struct count_figures figures;
+    (void)state;
+    begin(2);
+    assert_true(count_figures_of(&figures, &count_state));
+    count_state.slots[1].drains_begun++;
+    assert_false(count_figures_of(&figures, &count_state));
+    count_state.slots[1].drains_done++;
+    assert_true(count_figures_of(&figures, &count_state));
+}
+
 static void one_thread_has_an_exact_peak(void **state)
 {
     (void)state;
@@ -216,6 +228,7 @@ int main(void)
         cmocka_unit_test(one_thread_has_an_exact_peak),
         cmocka_unit_test(all_but_the_peak_is_exact_and_the_peak_within_its_error),
         cmocka_unit_test(exact_peaks_have_no_error_and_one_level),
+        cmocka_unit_test(bytes_on_their_way_to_the_level_are_told),
         cmocka_unit_test(threads_that_call_seldom_keep_nothing),
         cmocka_unit_test(blocks_larger_than_any_step_make_none),
     };
