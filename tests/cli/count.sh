@@ -119,6 +119,8 @@ try tidemark count
 sentence 'no program given'
 try tidemark count ./nothing
 sentence 'no such'
+try tidemark count ''
+sentence "'': no such program"
 try tidemark count -o /nowhere/file true
 sentence 'cannot write'
 ls -d /dev/shm/tidemark-count.* 2>/dev/null

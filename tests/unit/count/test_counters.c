@@ -1,5 +1,5 @@
-/* The counters against an oracle that sees every call: threads are played by one that changes slots,
- * so that the order of the calls is known. */
+/* The counters against an oracle that sees every call: threads are played by one that changes
+ * slots, so that the order of the calls is known. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
