@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 LIBRARY, WORK, ROOT = sys.argv[1:4]
-ROUNDS, FRAMES, MOST_NS = 7, 8, 8.0
+ROUNDS, FRAMES, MOST_NS = int(os.environ.get("ROUNDS", 7)), 8, 8.0
 PAIRS = {"pair": 8_000_000, "live": 8_000_000}
 MODES = {"bare": {}, "quick": {"LD_PRELOAD": LIBRARY}, "exact": {"LD_PRELOAD": LIBRARY, "TIDEMARK_COUNT_PEAK": "exact"}}
 

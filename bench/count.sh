@@ -10,7 +10,7 @@
 # turn in the same minutes, CPU time of the loop alone; the instructions of both; and a compiler's
 # run. Fails if a call costs more than 8 ns (the median of the rounds).
 #
-#   BIN=build/release/bin sh bench/count.sh
+#   BIN=build/release/bin [ROUNDS=7] sh bench/count.sh
 set -eu
 
 root=$(cd "$(dirname "$0")/.." && pwd)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "base/regular.h"
 #include "base/text.h"
 #include "base/toml.h"
@@ -40,7 +41,9 @@ static int read_file(char *path, struct strbuf *why)
     struct file *file = &files[file_count];
     int error = file_count < FILES_MAX ? regular_file_read(&text, path, TOML_BYTES_MAX) : -E2BIG;
     if (error) {
-        bool is_there = error != -ENOENT && error != -ENOTDIR;
+        /* Nor is one behind a directory that is closed to us: HOME is another's after setpriv. */
+        bool is_there =
+            error != -ENOENT && error != -ENOTDIR && !(error == -EACCES && access(path, F_OK));
         if (is_there)
             say(why, path, strerror(-error));
         free(path);

@@ -2,6 +2,8 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "base/alive.h"
@@ -22,16 +24,38 @@ static int rename_with_suffix(const char *path, const char *suffix)
     return error;
 }
 
-int old_file_keep(const char *path, const char *const *suffixes)
+/* Whether it is a name of the system's, in whatever way it is spelt. */
+static bool is_of_system(const char *path)
+{
+    struct strbuf parent = STRBUF_INIT;
+    const char *slash = strrchr(path, '/');
+    strbuf_add(&parent, path, slash ? (size_t)(slash - path) + 1 : 0);
+    char *real = realpath(parent.length ? parent.data : ".", NULL);
+    bool is = real && (!strcmp(real, "/dev") || !strncmp(real, "/proc/", strlen("/proc/")));
+    strbuf_release(&parent);
+    free(real);
+    return is;
+}
+
+int old_file_check(const char *path)
 {
     struct stat link, target;
     if (lstat(path, &link))
         return errno == ENOENT ? 0 : -errno;
     if (!stat(path, &target) && !S_ISREG(target.st_mode))
         return -EINVAL;
+    return S_ISLNK(link.st_mode) && is_of_system(path) ? -EINVAL : 0;
+}
+
+int old_file_keep(const char *path, const char *const *suffixes)
+{
+    struct stat link;
+    int error = old_file_check(path);
+    if (error || lstat(path, &link))
+        return error || errno == ENOENT ? error : -errno;
     if (S_ISREG(link.st_mode) && alive_is_written(path))
         return -EBUSY;
-    int error = rename_with_suffix(path, "");
+    error = rename_with_suffix(path, "");
     for (; suffixes && *suffixes && !error; suffixes++)
         error = rename_with_suffix(path, *suffixes);
     return error;

@@ -7,4 +7,9 @@
  * -EINVAL: it is there and no regular file; -EBUSY: its writer lives (alive.h); else -errno. */
 int old_file_keep(const char *path, const char *const *suffixes);
 
+/* 0: nothing is there, or a file that may step aside or be replaced. -EINVAL: a device, a pipe, a
+ * directory, or one of the names in /dev and /proc that stand for an open file (/dev/stdout): to
+ * rename these, which root may, would take them from everybody. Else -errno. */
+int old_file_check(const char *path);
+
 #endif

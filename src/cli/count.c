@@ -301,10 +301,19 @@ static void write_json(FILE *out, const struct entries *entries, int wait_status
     json_finish(&json);
 }
 
+/* Written to as it is: a pipe, a device, and what /dev/stdout and /dev/fd/N stand for. */
+static bool is_stream(const char *output)
+{
+    struct stat status;
+    return old_file_check(output) == -EINVAL && !stat(output, &status) && !S_ISDIR(status.st_mode);
+}
+
 /* 0, or our exit status with a sentence said. */
 static int say(const struct count_options *options, const struct entries *entries, int wait_status)
 {
-    FILE *out = options->output ? fopen(options->output, "wxe") : stderr;
+    FILE *out = stderr;
+    if (options->output)
+        out = fopen(options->output, is_stream(options->output) ? "ae" : "wxe");
     if (!out) {
         fprintf(stderr, "tidemark count: cannot write '%s': %s\n", options->output,
                 strerror(errno));
@@ -325,7 +334,7 @@ static int say(const struct count_options *options, const struct entries *entrie
 
 static int make_room(const char *output)
 {
-    int error = output ? old_file_keep(output, NULL) : 0;
+    int error = output && !is_stream(output) ? old_file_keep(output, NULL) : 0;
     if (error == 0)
         return 0;
     fprintf(stderr, "tidemark count: '%s' is there and cannot step aside: %s\n", output,

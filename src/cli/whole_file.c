@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base/old_file.h"
 #include "cli/output.h"
 
 int whole_file_complain_of(const char *command, const char *what, const char *name, int error)
@@ -35,6 +36,13 @@ int whole_file_open(struct whole_file *file, const char *command, const char *na
     *file = (struct whole_file){command, name, force, NULL, STRBUF_INIT};
     if (!force && !access(name, F_OK))
         return whole_file_complain_of(command, "will not replace", name, EEXIST);
+    if (old_file_check(name) == -EINVAL) {
+        struct strbuf sentence = STRBUF_INIT;
+        strbuf_addf(&sentence, "will not replace %s: it is no regular file", name);
+        int status = output_complain(command, sentence.data);
+        strbuf_release(&sentence);
+        return status;
+    }
     strbuf_addf(&file->temporary, "%s.XXXXXX", name);
     int fd = mkstemp(file->temporary.data);
     file->out = fd >= 0 ? fdopen(fd, "w") : NULL;

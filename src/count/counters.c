@@ -9,9 +9,8 @@
 /* By pages, for another mapping may take its place (process.c). */
 struct count_state count_state __attribute__((aligned(65536)));
 __thread struct count_slot *count_slot_current;
-int64_t count_step_bytes;
 bool count_exact;
-bool count_real_nests;
+bool count_real_nests = true;
 void (*count_observer)(bool allocated, size_t size, size_t ahead);
 void (*count_corrected)(int64_t change_bytes);
 
@@ -61,27 +60,6 @@ static struct count_slot *slot_new(int32_t thread)
     return NULL;
 }
 
-/* The peak's error that the step makes possible. */
-static void note_error(int64_t error)
-{
-    int64_t *noted = &count_state.peak_error_bytes;
-    int64_t seen = __atomic_load_n(noted, __ATOMIC_RELAXED);
-    while (error > seen && !__atomic_compare_exchange_n(noted, &seen, error, true, __ATOMIC_RELAXED,
-                                                        __ATOMIC_RELAXED))
-        ;
-}
-
-static void fit_step(void)
-{
-    uint32_t slots = __atomic_load_n(&count_state.slots_used, __ATOMIC_RELAXED);
-    if (count_exact || slots < 2)
-        return;
-    int64_t peak = __atomic_load_n(&count_state.peak_bytes, __ATOMIC_RELAXED);
-    int64_t step = (peak >> COUNT_STEP_SHIFT) / slots;
-    note_error(step * slots); /* first: who finds no error may trust the level (provide.c) */
-    __atomic_store_n(&count_step_bytes, step, __ATOMIC_RELEASE);
-}
-
 struct count_slot *count_slot_begin(void)
 {
     int saved_errno = errno;
@@ -89,10 +67,8 @@ struct count_slot *count_slot_begin(void)
     struct count_slot *slot = slot_reuse(thread);
     if (!slot)
         slot = slot_new(thread);
-    if (slot) {
+    if (slot)
         __atomic_fetch_add(&count_state.threads, 1, __ATOMIC_RELAXED);
-        fit_step();
-    }
     count_slot_current = slot;
     errno = saved_errno;
     return slot;
@@ -100,16 +76,44 @@ struct count_slot *count_slot_begin(void)
 
 /* ---- The level ---- */
 
-void count_share(int64_t bytes)
+static int64_t most_step(void)
 {
-    int64_t level = __atomic_add_fetch(&count_state.current_bytes, bytes, __ATOMIC_RELAXED);
-    if (level <= __atomic_load_n(&count_state.peak_bytes, __ATOMIC_RELAXED))
+    int64_t share = __atomic_load_n(&count_state.peak_bytes, __ATOMIC_RELAXED) >> COUNT_STEP_SHIFT;
+    int64_t noted = __atomic_load_n(&count_state.peak_error_bytes, __ATOMIC_RELAXED);
+    if (noted >= share)
+        return COUNT_STEP_LEAST;
+    share /= __atomic_load_n(&count_state.slots_used, __ATOMIC_RELAXED);
+    return share > COUNT_STEP_LEAST ? share : COUNT_STEP_LEAST;
+}
+
+/* First the error, then the step: who has asked for exact peaks and finds no error may trust the
+ * level, and a thread that finds out about it between the two takes no step (provide.c). A handler
+ * in between is a smaller step than is noted. */
+static void __attribute__((noinline)) grow_step(struct count_slot *slot, int64_t moved)
+{
+    int64_t step = slot->step_bytes, most = most_step(), more = 64 + step / 4;
+    if (more > most - step)
+        more = most - step;
+    /* A block that is larger than any step would go to the level all the same. */
+    if (count_exact || more <= 0 || moved > most || moved < -most)
         return;
-    count_raise_peak(level);
-    fit_step();
+    __atomic_add_fetch(&count_state.peak_error_bytes, more, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&count_exact, __ATOMIC_SEQ_CST))
+        __atomic_sub_fetch(&count_state.peak_error_bytes, more, __ATOMIC_SEQ_CST);
+    else
+        slot->step_bytes = step + more;
 }
 
 void count_drain(struct count_slot *slot)
 {
-    count_share(__atomic_exchange_n(&slot->pending_bytes, 0, __ATOMIC_RELAXED));
+    int64_t moved = __atomic_load_n(&slot->pending_bytes, __ATOMIC_RELAXED);
+    count_add(&slot->drains_begun, 1);
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    while (!count_replace(&slot->pending_bytes, &moved, 0))
+        ;
+    count_raise_peak(__atomic_add_fetch(&count_state.current_bytes, moved, __ATOMIC_RELAXED));
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    count_add(&slot->drains_done, 1);
+    if (unlikely(slot->drains_done % COUNT_STEP_DRAINS == 0))
+        grow_step(slot, moved);
 }

@@ -14,12 +14,9 @@
 extern struct count_state count_state;
 extern __thread struct count_slot *count_slot_current;
 
-/* Bytes that a thread keeps to itself: fewer than this, more than minus this. 0: none. */
-extern int64_t count_step_bytes;
-/* The step stays 0: peaks are exact, and current_bytes is current at any time. Set before threads.
- */
+/* No slot gets a step: peaks are exact, and current_bytes is current at any time. */
 extern bool count_exact;
-/* The real allocator calls functions that we hook. */
+/* The real allocator calls functions that we hook, or is not known yet. */
 extern bool count_real_nests;
 
 /* Called after every change, in the thread that made it; NULL: nobody wants to know. `size` is what
@@ -31,9 +28,7 @@ extern void (*count_corrected)(int64_t change_bytes);
 
 /* Makes this thread a slot; NULL: there are too many threads. */
 struct count_slot *count_slot_begin(void);
-/* Adds to the level that all threads share. */
-void count_share(int64_t bytes);
-/* The same with a thread's pending bytes. */
+/* Adds a thread's pending bytes to the level that all share. */
 void count_drain(struct count_slot *slot);
 
 static inline struct count_slot *count_slot_of_thread(void)
@@ -65,22 +60,33 @@ static inline int64_t count_sum(int64_t *figure, int64_t amount)
 #endif
 }
 
+/* Changes a figure from what was seen to something else; false: it is another already, now seen.
+ * For figures that only one thread changes. */
+static inline bool count_replace(int64_t *figure, int64_t *seen, int64_t to)
+{
+#if defined(__x86_64__)
+    bool done;
+    __asm__ volatile("cmpxchgq %3, %1"
+                     : "+a"(*seen), "+m"(*figure), "=@ccz"(done)
+                     : "r"(to)
+                     : "memory");
+    return done;
+#else
+    return __atomic_compare_exchange_n(figure, seen, to, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+#endif
+}
+
 static inline void count_raise_peak(int64_t level)
 {
     int64_t *peak = &count_state.peak_bytes;
     int64_t seen = __atomic_load_n(peak, __ATOMIC_RELAXED);
     if (likely(level <= seen))
         return;
-#if defined(__x86_64__)
-    if (likely(__libc_single_threaded)) { /* no lock: only a handler could come in between */
-        bool done = false;
-        for (; !done && level > seen;)
-            __asm__ volatile("cmpxchgq %3, %1"
-                             : "+a"(seen), "+m"(*peak), "=@ccz"(done)
-                             : "r"(level));
+    if (likely(__libc_single_threaded)) { /* only a handler could come in between */
+        while (level > seen && !count_replace(peak, &seen, level))
+            ;
         return;
     }
-#endif
     while (level > seen && !__atomic_compare_exchange_n(peak, &seen, level, true, __ATOMIC_RELAXED,
                                                         __ATOMIC_RELAXED))
         ;
@@ -95,13 +101,9 @@ static inline __attribute__((always_inline)) void count_level(struct count_slot 
         count_raise_peak(count_sum(&count_state.current_bytes, bytes));
         return;
     }
-    int64_t step = count_step_bytes;
-    if (step == 0) {
-        count_share(bytes);
-        return;
-    }
     int64_t pending = count_sum(&slot->pending_bytes, bytes);
-    if (unlikely(pending >= step || pending <= -step))
+    int64_t step = slot->step_bytes;
+    if (unlikely((uint64_t)(pending + step) > 2 * (uint64_t)step))
         count_drain(slot);
 }
 
@@ -138,6 +140,55 @@ static inline __attribute__((always_inline)) void count_death(void *block)
     /* Not of ours: part of a call that is counted already, or never seen. */
     if (likely(size != LEDGER_UNKNOWN && slot))
         count_gone(slot, size);
+}
+
+/* ---- The common case ----
+ * Nearly every call is of a block of a middle size, in a leaf that is there, by a thread that has a
+ * slot, and makes no new peak: that takes no call and no register to be saved. False: it is another
+ * case, nothing has been changed, and the functions above are to be called. The level is looked at
+ * first and then changed; a handler in between leaves more pending than the step for one call. */
+
+static inline __attribute__((always_inline)) bool count_common_birth(enum count_kind kind,
+                                                                     void *block, size_t size)
+{
+    struct count_slot *slot = count_slot_current;
+    unsigned char *leaf = ledger_leaf((uintptr_t)block);
+    if (unlikely(!slot) || unlikely(!block) || unlikely(!leaf) ||
+        unlikely(!ledger_fits_two(size)) || unlikely(count_observer))
+        return false;
+    bool alone = __libc_single_threaded;
+    int64_t *level = likely(alone) ? &count_state.current_bytes : &slot->pending_bytes;
+    const int64_t *most = likely(alone) ? &count_state.peak_bytes : &slot->step_bytes;
+    if (unlikely(*level + (int64_t)size > __atomic_load_n(most, __ATOMIC_RELAXED)))
+        return false;
+    ledger_put_two(leaf + ledger_index((uintptr_t)block), size);
+    slot->last = block;
+    count_add(&slot->calls[kind], 1);
+    count_add(&slot->requested_bytes, size);
+    count_add((uint64_t *)level, size);
+    return true;
+}
+
+static inline __attribute__((always_inline)) bool count_common_death(void *block)
+{
+    struct count_slot *slot = count_slot_current;
+    unsigned char *leaf = ledger_leaf((uintptr_t)block);
+    if (unlikely(!slot || !leaf || count_observer))
+        return false;
+    unsigned char *entry = leaf + ledger_index((uintptr_t)block);
+    uint64_t size = ledger_read_two(entry);
+    if (unlikely(size == LEDGER_UNKNOWN))
+        return false;
+    int64_t *level = &count_state.current_bytes;
+    if (unlikely(!__libc_single_threaded)) {
+        level = &slot->pending_bytes;
+        if (unlikely(*level - (int64_t)size < -slot->step_bytes))
+            return false;
+    }
+    __builtin_memset(entry, 0, 2);
+    count_add(&slot->calls[COUNT_FREE], 1);
+    count_add((uint64_t *)level, -(uint64_t)size);
+    return true;
 }
 
 #endif

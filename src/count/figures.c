@@ -28,9 +28,21 @@ static void add_slot(struct count_figures *figures, const struct count_slot *slo
     figures->live_count += live_in(slot);
 }
 
-void count_figures_of(struct count_figures *figures, const struct count_state *state)
+/* Within the slots that there are now. */
+static uint64_t drains(const struct count_state *state, uint32_t used, bool done)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < used; i++)
+        sum += done ? READ(state->slots[i].drains_done) : READ(state->slots[i].drains_begun);
+    return sum;
+}
+
+bool count_figures_of(struct count_figures *figures, const struct count_state *state)
 {
     uint32_t used = READ(state->slots_used);
+    used = used < COUNT_SLOTS ? used : COUNT_SLOTS;
+    uint64_t done = drains(state, used, true);
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
     *figures = (struct count_figures){
         .current_bytes = READ(state->current_bytes),
         .peak_bytes = READ(state->peak_bytes),
@@ -40,7 +52,7 @@ void count_figures_of(struct count_figures *figures, const struct count_state *s
         .threads = READ(state->threads),
         .lost = READ(state->lost),
     };
-    for (uint32_t i = 0; i < used && i < COUNT_SLOTS; i++)
+    for (uint32_t i = 0; i < used; i++)
         add_slot(figures, &state->slots[i]);
     int64_t earlier = READ(state->earlier_peak_bytes);
     if (figures->peak_bytes < earlier)
@@ -48,4 +60,6 @@ void count_figures_of(struct count_figures *figures, const struct count_state *s
     /* What is there now was there: a rest that no thread has drained counts for the peak too. */
     if (figures->peak_bytes < figures->current_bytes)
         figures->peak_bytes = figures->current_bytes;
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    return drains(state, used, false) == done && READ(state->slots_used) == used;
 }

@@ -54,39 +54,59 @@ static void __attribute__((noinline)) failure(struct count_slot *slot)
     count_add(&slot->calls[COUNT_FAILED], 1);
 }
 
-static inline __attribute__((always_inline)) void count_allocation(enum count_kind kind,
-                                                                   void *block, size_t size)
+static void *__attribute__((noinline)) count_any(enum count_kind kind, void *block, size_t size)
 {
     struct count_slot *slot = count_slot_of_thread();
     if (unlikely(!block))
         failure(slot);
     else if (likely(!count_real_nests) || !nested_counted(slot, block))
         count_birth(slot, kind, block, size);
+    return block;
 }
 
-#define ALLOCATION_HOOK(type, name, parameters, kind, call, block, size)                           \
-    type name parameters;                                                                          \
-    HOOK type name parameters                                                                      \
+/* Gives the block, so that a hook ends with it and has nothing to keep. Not of calls that nest. */
+static inline __attribute__((always_inline)) void *count_allocation(enum count_kind kind,
+                                                                    void *block, size_t size)
+{
+    return likely(count_common_birth(kind, block, size)) ? block : count_any(kind, block, size);
+}
+
+static void begin_any(void)
+{
+    NEED_REAL();
+    if (count_real_nests)
+        nested_begin();
+}
+
+#define ALLOCATION_HOOK(name, parameters, kind, arguments, size)                                   \
+    static void *__attribute__((noinline)) any_##name parameters                                   \
     {                                                                                              \
-        NEED_REAL();                                                                               \
+        begin_any();                                                                               \
+        return count_any(kind, real.name arguments, size);                                         \
+    }                                                                                              \
+    void *name parameters;                                                                         \
+    HOOK void *name parameters                                                                     \
+    {                                                                                              \
         if (unlikely(count_real_nests))                                                            \
-            nested_begin();                                                                        \
-        type result = call;                                                                        \
-        count_allocation(kind, block, size);                                                       \
-        return result;                                                                             \
+            return any_##name arguments;                                                           \
+        return count_allocation(kind, real.name arguments, size);                                  \
     }
 
-ALLOCATION_HOOK(void *, malloc, (size_t size), COUNT_MALLOC, real.malloc(size), result, size)
-ALLOCATION_HOOK(void *, calloc, (size_t count, size_t size), COUNT_CALLOC, real.calloc(count, size),
-                result, count *size)
-ALLOCATION_HOOK(void *, memalign, (size_t alignment, size_t size), COUNT_ALIGNED,
-                real.memalign(alignment, size), result, size)
-ALLOCATION_HOOK(void *, aligned_alloc, (size_t alignment, size_t size), COUNT_ALIGNED,
-                real.aligned_alloc(alignment, size), result, size)
-ALLOCATION_HOOK(void *, valloc, (size_t size), COUNT_ALIGNED, real.valloc(size), result, size)
-ALLOCATION_HOOK(void *, pvalloc, (size_t size), COUNT_ALIGNED, real.pvalloc(size), result, size)
-ALLOCATION_HOOK(int, posix_memalign, (void **out, size_t alignment, size_t size), COUNT_ALIGNED,
-                real.posix_memalign(out, alignment, size), result ? NULL : *out, size)
+ALLOCATION_HOOK(malloc, (size_t size), COUNT_MALLOC, (size), size)
+ALLOCATION_HOOK(calloc, (size_t count, size_t size), COUNT_CALLOC, (count, size), count *size)
+ALLOCATION_HOOK(memalign, (size_t alignment, size_t size), COUNT_ALIGNED, (alignment, size), size)
+ALLOCATION_HOOK(aligned_alloc, (size_t alignment, size_t size), COUNT_ALIGNED, (alignment, size),
+                size)
+ALLOCATION_HOOK(valloc, (size_t size), COUNT_ALIGNED, (size), size)
+ALLOCATION_HOOK(pvalloc, (size_t size), COUNT_ALIGNED, (size), size)
+
+HOOK int posix_memalign(void **out, size_t alignment, size_t size)
+{
+    begin_any();
+    int status = real.posix_memalign(out, alignment, size);
+    count_any(COUNT_ALIGNED, status ? NULL : *out, size);
+    return status;
+}
 
 /* ---- realloc ---- */
 
@@ -129,8 +149,6 @@ static void *reallocate(void *old, size_t size)
 {
     struct count_slot *slot = count_slot_of_thread();
     uint64_t old_size = ledger_take(old);
-    if (unlikely(count_real_nests))
-        nested_begin();
     void *block = real.realloc(old, size);
     if (unlikely(!slot))
         return block;
@@ -147,14 +165,8 @@ static void *reallocate(void *old, size_t size)
 
 HOOK void *realloc(void *old, size_t size)
 {
-    NEED_REAL();
-    if (old)
-        return reallocate(old, size);
-    if (unlikely(count_real_nests))
-        nested_begin();
-    void *block = real.realloc(NULL, size);
-    count_allocation(COUNT_MALLOC, block, size);
-    return block;
+    begin_any();
+    return old ? reallocate(old, size) : count_any(COUNT_MALLOC, real.realloc(NULL, size), size);
 }
 
 HOOK void *reallocarray(void *old, size_t count, size_t size)
@@ -170,21 +182,29 @@ HOOK void *reallocarray(void *old, size_t count, size_t size)
 
 /* ---- free ---- */
 
-#define FREE_HOOK(name, parameters, call)                                                          \
-    void name parameters;                                                                          \
-    HOOK void name parameters                                                                      \
+#define FREE_HOOK(name, parameters, arguments, call)                                               \
+    static void __attribute__((noinline)) any_##name parameters                                    \
     {                                                                                              \
         NEED_REAL();                                                                               \
         if (likely(block))                                                                         \
             count_death(block);                                                                    \
         call;                                                                                      \
+    }                                                                                              \
+    void name parameters;                                                                          \
+    HOOK void name parameters                                                                      \
+    {                                                                                              \
+        if (likely(count_common_death(block)))                                                     \
+            call;                                                                                  \
+        else                                                                                       \
+            any_##name arguments;                                                                  \
     }
 
-FREE_HOOK(free, (void *block), real.free(block))
-FREE_HOOK(cfree, (void *block), real.free(block))
-FREE_HOOK(free_sized, (void *block, size_t size),
+FREE_HOOK(free, (void *block), (block), real.free(block))
+FREE_HOOK(cfree, (void *block), (block), real.free(block))
+FREE_HOOK(free_sized, (void *block, size_t size), (block, size),
           real.free_sized ? real.free_sized(block, size) : real.free(block))
 FREE_HOOK(free_aligned_sized, (void *block, size_t alignment, size_t size),
+          (block, alignment, size),
           real.free_aligned_sized ? real.free_aligned_sized(block, alignment, size)
                                   : real.free(block))
 

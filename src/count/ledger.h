@@ -65,6 +65,28 @@ static inline uint64_t ledger_read(const unsigned char *entry)
     return size;
 }
 
+/* Entries of two bytes, which most are: one load or store; little endian, as all we run on. */
+static inline bool ledger_fits_two(uint64_t size)
+{
+    return size - (LEDGER_ONE_BYTE_MOST + 1) < LEDGER_TWO_BYTES_MOST - LEDGER_ONE_BYTE_MOST;
+}
+
+static inline void ledger_put_two(unsigned char *entry, uint64_t size)
+{
+    uint16_t both = (uint16_t)(LEDGER_TWO_BYTES_FIRST + (size >> 8) + ((size & 0xff) << 8));
+    __builtin_memcpy(entry, &both, sizeof both);
+}
+
+/* The size; LEDGER_UNKNOWN if the entry is of another kind. It may reach into the next block's. */
+static inline uint64_t ledger_read_two(const unsigned char *entry)
+{
+    uint16_t both;
+    __builtin_memcpy(&both, entry, sizeof both);
+    uint64_t high = (uint64_t)(both & 0xff) - LEDGER_TWO_BYTES_FIRST;
+    return likely(high < LEDGER_LARGE - LEDGER_TWO_BYTES_FIRST) ? high << 8 | both >> 8
+                                                                : LEDGER_UNKNOWN;
+}
+
 /* Notes the size of a block; false: no memory, nothing noted. */
 static inline bool ledger_put(const void *block, uint64_t size)
 {
@@ -72,10 +94,8 @@ static inline bool ledger_put(const void *block, uint64_t size)
     if (unlikely(!leaf) && !(leaf = ledger_make_leaf((uintptr_t)block)))
         return false;
     unsigned char *entry = leaf + ledger_index((uintptr_t)block);
-    if (likely(size - (LEDGER_ONE_BYTE_MOST + 1) < LEDGER_TWO_BYTES_MOST - LEDGER_ONE_BYTE_MOST)) {
-        uint16_t both = (uint16_t)(LEDGER_TWO_BYTES_FIRST + (size >> 8) + ((size & 0xff) << 8));
-        __builtin_memcpy(entry, &both,
-                         sizeof both); /* one store; little endian, as all we run on */
+    if (likely(ledger_fits_two(size))) {
+        ledger_put_two(entry, size);
     } else if (size <= LEDGER_ONE_BYTE_MOST) {
         entry[0] = (unsigned char)(size + 1);
     } else {

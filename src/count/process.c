@@ -104,7 +104,8 @@ static void clear_slots(void)
     struct count_slot *mine = count_slot_current;
     for (uint32_t i = 0; i < count_state.slots_used; i++) {
         struct count_slot *slot = &count_state.slots[i];
-        slot->pending_bytes = 0;
+        slot->pending_bytes = slot->step_bytes = 0;
+        slot->drains_begun = slot->drains_done = 0; /* another thread may have been at it */
         slot->requested_bytes = slot->before_bytes = 0;
         slot->adopted_count = slot->before_count = 0;
         memset(slot->calls, 0, sizeof slot->calls);
@@ -131,7 +132,6 @@ static void forked(void)
     count_state.lost = 0;
     count_state.threads = count_slot_current != NULL;
     count_state.forked = 1;
-    count_step_bytes = 0;
     said = false;
     identify();
     errno = saved_errno;

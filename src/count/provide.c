@@ -37,14 +37,10 @@ static uint64_t known(int64_t figure)
 /* Of figures between which no thread has moved bytes from its slot to the level. */
 static bool settled_figures(struct count_figures *figures)
 {
-    for (int i = 0; i < TRIES; i++) {
-        int64_t level = __atomic_load_n(&count_state.current_bytes, __ATOMIC_ACQUIRE);
-        count_figures_of(figures, &count_state);
-        __atomic_thread_fence(__ATOMIC_ACQUIRE);
-        if (level == __atomic_load_n(&count_state.current_bytes, __ATOMIC_RELAXED))
-            return true;
-    }
-    return false;
+    bool settled = false;
+    for (int i = 0; i < TRIES && !settled; i++)
+        settled = count_figures_of(figures, &count_state);
+    return settled;
 }
 
 static void read_process(struct tidemark_counters *counters)

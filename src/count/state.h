@@ -9,13 +9,19 @@
  *
  *   level.current + Σ slots.pending_bytes = bytes requested and not freed = current, exactly.
  *
- * The peak is the maximum of level.current. While a process has one thread, and wherever the step
- * is 0, that is the maximum of current. Otherwise a thread keeps up to `step` bytes to itself
- * before it adds them to the level that all share, so that the peak is known to within slots ×
- * step, which is at most a 2048th of it (COUNT_STEP_SHIFT) and stands in peak_error_bytes. */
+ * The peak is the maximum of level.current. While a process has one thread, and as long as no slot
+ * has a step, that is the maximum of current. A thread that has moved its pending bytes to the
+ * level often gets a step: fewer bytes than that, or more than minus that, it keeps to itself, so
+ * that threads do not fight for the level's cache line at each call. Hence
+ *
+ *   peak - peak_error_bytes ≤ maximum of current ≤ peak + peak_error_bytes,
+ *   peak_error_bytes = Σ slots.step_bytes ≤ peak / 2048 + slots × COUNT_STEP_LEAST,
+ *
+ * and a step grows only as a thread's calls go on to need it (count_drain). */
 #ifndef TIDEMARK_COUNT_STATE_H
 #define TIDEMARK_COUNT_STATE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define COUNT_DIRECTORY_VARIABLE "TIDEMARK_COUNT_DIRECTORY" /* where the files go: DIR/PID-N */
@@ -25,8 +31,10 @@
 #define COUNT_MAGIC 0x31544e4f434d4454ull /* "TDMCONT1" */
 
 enum {
-    COUNT_SLOTS = 65536,   /* threads at a time; of those beyond it calls are lost and counted */
-    COUNT_STEP_SHIFT = 11, /* slots × step ≤ peak / 2048 */
+    COUNT_SLOTS = 65536,     /* threads at a time; of those beyond, calls are lost and counted */
+    COUNT_STEP_SHIFT = 11,   /* of the peak a 2048th is shared among the slots' steps */
+    COUNT_STEP_LEAST = 2048, /* bytes that a step may have however low the peak is */
+    COUNT_STEP_DRAINS = 16,  /* a step grows once for so many times that it was too small */
     COUNT_NAME_BYTES = 64,
 };
 
@@ -40,7 +48,8 @@ enum count_kind {
     COUNT_KINDS
 };
 
-/* Two cache lines, so that threads do not meet. Its owner writes it, and its signal handlers. */
+/* A pair of cache lines, so that threads do not meet. Its owner writes it, and the signal handlers
+ * that interrupt it. */
 struct count_slot {
     int32_t thread; /* the owner's, alive or gone; 0: never used */
     uint32_t padding;
@@ -51,7 +60,9 @@ struct count_slot {
     uint64_t adopted_count;   /* reallocs of blocks that were never seen: births all the same */
     /* What previous owners have counted here, of requested_bytes and of allocations. */
     uint64_t before_bytes, before_count;
-    uint64_t reserved[3];
+    int64_t step_bytes; /* of pending_bytes: kept back below this */
+    /* Times that pending_bytes went to the level: in between the bytes are in neither. */
+    uint64_t drains_begun, drains_done;
 };
 
 struct count_state {
@@ -66,22 +77,22 @@ struct count_state {
     uint32_t slots_used; /* slots[0 … slots_used - 1] */
     char to_line[16];
 
-    /* a cache line that all threads share */
+    /* a cache line that all threads share; the next one is left free, as processors fetch pairs */
     int64_t current_bytes;
     int64_t peak_bytes;
-    int64_t peak_error_bytes;   /* 0: exact */
+    int64_t peak_error_bytes;   /* 0: exact, and current_bytes is current */
     int64_t at_start_bytes;     /* of current: inherited at the fork */
     int64_t at_start_count;     /* blocks of these */
     int64_t earlier_peak_bytes; /* the most of peaks that the program has reset (provide.c) */
-    uint64_t reserved[2];
+    uint64_t reserved[2 + 8];
 
     struct count_slot slots[COUNT_SLOTS];
 };
 
 _Static_assert(sizeof(struct count_slot) == 128, "two cache lines");
-_Static_assert(__builtin_offsetof(struct count_state, current_bytes) % 64 == 0,
-               "a line of its own");
-_Static_assert(__builtin_offsetof(struct count_state, slots) % 64 == 0, "slots begin on a line");
+_Static_assert(__builtin_offsetof(struct count_state, current_bytes) % 128 == 0,
+               "a pair of lines of its own");
+_Static_assert(__builtin_offsetof(struct count_state, slots) % 128 == 0, "slots begin on a pair");
 
 /* The sums over slots. */
 struct count_figures {
@@ -95,7 +106,8 @@ struct count_figures {
 /* Allocations and reallocations of a slot, over all of its owners. */
 uint64_t count_allocations(const uint64_t calls[COUNT_KINDS]);
 
-/* Of a state that may be changing meanwhile. The peak is that of the whole run. */
-void count_figures_of(struct count_figures *figures, const struct count_state *state);
+/* Of a state that may be changing meanwhile. The peak is that of the whole run. False: bytes have
+ * been on their way from a slot to the level, current may lack them. */
+bool count_figures_of(struct count_figures *figures, const struct count_state *state);
 
 #endif

@@ -195,7 +195,7 @@ void program_classify(struct program *program, const char *name, const char *pat
         conclude(program, PROGRAM_NOT_EXECUTABLE, "%s may not be executed",
                  *program->path ? program->path : name);
     else if (error)
-        conclude(program, PROGRAM_NOT_FOUND, "%s: no such program%s", name,
+        conclude(program, PROGRAM_NOT_FOUND, "%s: no such program%s", *name ? name : "''",
                  strchr(name, '/') ? "" : " in PATH");
     else
         look_into(program, program->path, 0);

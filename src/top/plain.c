@@ -1,6 +1,7 @@
 /* top as lines, for pipes and files: one look after another. */
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 #include "base/human.h"
 #include "base/text.h"
@@ -89,6 +90,6 @@ int top_plain(const struct top_options *options, struct strbuf *why)
     if (error == -EPIPE)
         error = 0;
     if (error && !why->length)
-        strbuf_addf(why, "cannot write: errno %d", -error);
+        strbuf_addf(why, "cannot write: %s", strerror(-error));
     return error;
 }

@@ -44,3 +44,18 @@ tidemark help >/dev/null && tidemark help record >/dev/null && echo "help comes 
 TIDEMARK_CONFIG= tidemark record -q -o none.tmk true && echo "none"
 TIDEMARK_CONFIG=nowhere try tidemark record -q -o none.tmk true
 sentence "nowhere"
+echo "--- a home that is closed to us has none; a file that is closed is said"
+chmod 711 .
+mkdir closed
+chmod 0 closed
+nobody=
+[ "$(id -u)" = 0 ] && nobody="setpriv --reuid=65534 --regid=65534 --clear-groups"
+export XDG_CONFIG_HOME="$PWD/closed" XDG_CONFIG_DIRS="$PWD/nothing"
+try $nobody "$BIN/tidemark" ps -f csv -n 1
+wc -c <err
+chmod 755 closed
+mkdir closed/tidemark
+touch closed/tidemark/config.toml
+chmod 0 closed/tidemark/config.toml
+try $nobody "$BIN/tidemark" ps -f csv -n 1
+sentence 'closed/tidemark/config.toml: Permission denied'

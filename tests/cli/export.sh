@@ -61,6 +61,10 @@ try tidemark export --to folded --force run.tmk
 sentence 'wrote run.folded'
 try tidemark export --to folded -o missing/out run.tmk
 sentence 'missing/out'
+mkfifo pipe
+try tidemark export --to folded --force -o pipe run.tmk
+sentence 'will not replace pipe: it is no regular file'
+[ -p pipe ] && rm pipe
 ls -d ./*.folded.* missing 2>/dev/null
 
 echo "# of a job, and of a rank"

@@ -6,6 +6,7 @@ tidemark_unit_test(base regular)
 tidemark_unit_test(base room)
 tidemark_unit_test(base toml m)
 tidemark_unit_test(base defaults m)
+tidemark_unit_test(base old_file)
 
 tidemark_fuzz(options LIBS tm_base)
 tidemark_fuzz(toml LIBS tm_base m)
