@@ -380,10 +380,11 @@ static void look_at(struct limit *limit, const struct profile_sample *sample)
     limit->share = share;
 }
 
+/* The last reading was before the end; how many were killed up to then the end tells. */
 static struct limit find_limit(const struct profile *profile)
 {
     struct limit limit = {0};
-    uint64_t first = UINT64_MAX;
+    uint64_t killed = facts_number(profile, PROFILE_META_OOM_KILLS), first = UINT64_MAX;
     for (size_t i = 0; i < profile->sample_count; i++) {
         const struct profile_sample *sample = &profile->samples[i];
         look_at(&limit, sample);
@@ -393,6 +394,8 @@ static struct limit find_limit(const struct profile *profile)
             first = sample->ooms;
         limit.ooms = above(sample->ooms, first);
     }
+    if (killed > limit.ooms && killed <= LIMIT_LARGEST)
+        limit.ooms = killed;
     return limit;
 }
 

@@ -172,7 +172,20 @@ bool facts_add_snapshots(struct strbuf *out, const struct profile *profile)
     return count > 0;
 }
 
-void facts_add_end(struct strbuf *out, const struct profile *profile)
+/* Whether the program was the one that was killed the kernel does not say; SIGKILL does nearly. */
+static void add_oom(struct strbuf *out, const struct profile *profile)
+{
+    uint64_t kills = facts_number(profile, PROFILE_META_OOM_KILLS);
+    uint64_t limit = facts_number(profile, PROFILE_META_OOM_LIMIT);
+    if (!kills)
+        return;
+    strbuf_addf(out, "; the kernel killed %s process%s of its control group for want of memory",
+                human_exact(kills).text, kills == 1 ? "" : "es");
+    if (limit)
+        strbuf_addf(out, " (limit %s)", human_bytes(limit).text);
+}
+
+static void add_how_it_ended(struct strbuf *out, const struct profile *profile)
 {
     if (facts_is_job(profile)) {
         add_end_of_job(out, profile);
@@ -198,6 +211,12 @@ void facts_add_end(struct strbuf *out, const struct profile *profile)
         add_snapshot(out, profile);
     else
         strbuf_add_string(out, "nobody saw how it ended");
+}
+
+void facts_add_end(struct strbuf *out, const struct profile *profile)
+{
+    add_how_it_ended(out, profile);
+    add_oom(out, profile);
 }
 
 bool facts_resident_peak(const struct profile *profile, uint64_t *bytes)

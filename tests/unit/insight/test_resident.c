@@ -1,5 +1,7 @@
 /* What is asked for and what is resident. */
+#include "base/strbuf.h"
 #include "built.h"
+#include "present/facts.h"
 
 static void add_level(struct built *built, uint64_t requested, uint64_t physical)
 {
@@ -272,9 +274,28 @@ static void kills_during_the_run_are_severe(void **state)
     built_free(built);
 }
 
+/* Nobody looked at it after it was killed: the end says it. */
+static void the_kill_that_ended_it_is_one(void **state)
+{
+    (void)state;
+    struct built *built = limited(300 * MIB, 0);
+    struct strbuf end = STRBUF_INIT;
+    built_meta(built, PROFILE_META_OOM_KILLS, "1");
+    built_meta(built, PROFILE_META_OOM_LIMIT, "1048576000");
+    const struct insight *insight = the(built_ask(built), "memory-limit");
+    assert_non_null(strstr(insight->title, "killed for want of memory"));
+    assert_severity(insight, "severe");
+    facts_add_end(&end, &built->profile);
+    assert_string_equal(end.data, "exit status 0; the kernel killed 1 process of its control group for "
+                                  "want of memory (limit 1000 MiB)");
+    strbuf_release(&end);
+    built_free(built);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_kill_that_ended_it_is_one),
         cmocka_unit_test(memory_that_is_freed_and_stays_is_told),
         cmocka_unit_test(what_the_allocator_keeps_goes_by_the_ledger),
         cmocka_unit_test(memory_that_goes_back_is_not),
