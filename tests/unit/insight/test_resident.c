@@ -170,17 +170,26 @@ static void without_resident_memory_it_is_not_asked(void **state)
 
 /* ---- Never touched ---- */
 
+/* One more reading, 100 ms later. */
+static void read_again(struct built *built, uint64_t live, uint64_t bytes)
+{
+    add_sample(built, 0, 0);
+    struct profile_sample *sample = &built->samples[built->profile.sample_count - 1];
+    sample->why = PROFILE_SAMPLE_RESIDENT_PEAK;
+    sample->untouched_bytes = bytes;
+    built->residencies[built->profile.residency_count++] = (struct profile_residency){
+        .sample = sample->id, .path = built->sites[0].path, .live_count = 2, .live_bytes = live,
+        .resident_bytes = live - bytes, .untouched_bytes = bytes};
+}
+
 static struct built *untouched(uint64_t bytes)
 {
     struct built *built = built_new();
     built_site(built, built_path(built, "main:10 > reserve:20"),
                (struct call_metrics){.alloc_count = 2, .alloc_bytes = 16 * MIB,
                                      .at_peak_bytes = 16 * MIB, .peak_bytes = 16 * MIB});
-    add_sample(built, 0, 0);
-    built->samples[0].untouched_bytes = bytes;
-    built->residencies[built->profile.residency_count++] = (struct profile_residency){
-        .sample = 1, .path = built->sites[0].path, .live_count = 2, .live_bytes = 16 * MIB,
-        .resident_bytes = 16 * MIB - bytes, .untouched_bytes = bytes};
+    read_again(built, 16 * MIB, bytes);
+    built->samples[0].why = PROFILE_SAMPLE_END;
     return built;
 }
 
@@ -208,6 +217,53 @@ static void a_small_part_may_stay_untouched(void **state)
     the(built_ask(built), "untouched-memory");
     built->samples[0].has_ledger = false;
     assert_true(is_unasked(built_ask(built), "untouched-memory"));
+    built_free(built);
+}
+
+static void a_buffer_that_is_being_filled_is_not_told(void **state)
+{
+    (void)state;
+    struct built *built = untouched(12 * MIB);
+    built->samples[0].why = PROFILE_SAMPLE_RESIDENT_PEAK; /* what comes after it nobody knows */
+    assert_silent(built_ask(built), "untouched-memory");
+    assert_false(is_unasked(built->insights, "untouched-memory"));
+    read_again(built, 16 * MIB, 10 * MIB); /* it is getting less */
+    assert_silent(built_ask(built), "untouched-memory");
+    read_again(built, 16 * MIB, 0); /* and is full */
+    built->samples[2].why = PROFILE_SAMPLE_END;
+    assert_silent(built_ask(built), "untouched-memory");
+    built_free(built);
+}
+
+static void what_no_reading_saw_touched_is_told(void **state)
+{
+    (void)state;
+    struct built *built = untouched(12 * MIB);
+    built->samples[0].why = PROFILE_SAMPLE_RESIDENT_PEAK;
+    read_again(built, 16 * MIB, 11 * MIB);
+    assert_evidence(built, the(built_ask(built), "untouched-memory"),
+                    "untouched_bytes 11534336, live_bytes 16777216, untouched_share 0.688, "
+                    "live_count 2, peak_share 0.688, time 200000000");
+    /* too short a part of the run */
+    for (size_t i = 0; i < built->profile.meta_count; i++)
+        if (!strcmp(built->meta[i].key, PROFILE_META_DURATION))
+            built->meta[i].value = "1000000001";
+    assert_silent(built_ask(built), "untouched-memory");
+    built_free(built);
+}
+
+/* When most of its blocks are gone, what the rest has touched says nothing of them. */
+static void readings_of_a_few_of_its_blocks_do_not_count(void **state)
+{
+    (void)state;
+    struct built *built = untouched(12 * MIB);
+    built->samples[0].why = PROFILE_SAMPLE_RESIDENT_PEAK;
+    read_again(built, 16 * MIB, 12 * MIB);
+    read_again(built, 8 * MIB - 1, 0);
+    built->samples[2].why = PROFILE_SAMPLE_END;
+    the(built_ask(built), "untouched-memory");
+    read_again(built, 8 * MIB, 0);
+    assert_silent(built_ask(built), "untouched-memory");
     built_free(built);
 }
 
@@ -296,6 +352,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_kill_that_ended_it_is_one),
+        cmocka_unit_test(a_buffer_that_is_being_filled_is_not_told),
+        cmocka_unit_test(what_no_reading_saw_touched_is_told),
+        cmocka_unit_test(readings_of_a_few_of_its_blocks_do_not_count),
         cmocka_unit_test(memory_that_is_freed_and_stays_is_told),
         cmocka_unit_test(what_the_allocator_keeps_goes_by_the_ledger),
         cmocka_unit_test(memory_that_goes_back_is_not),
