@@ -2,7 +2,7 @@
 # reproducible.sh [--tree] [DIRECTORY]: builds what HEAD holds twice, from clones in different directories,
 # under another umask, language, time zone, home and number of jobs, and compares bit for bit: the tarball
 # with the web view, what it installs, and the Debian packages (--tree: not these). Both are left in
-# DIRECTORY where they differ, or where DIRECTORY was named. Ten minutes on two cores; --tree four.
+# DIRECTORY where they differ, or where DIRECTORY was named. --tree takes two builds, all four.
 set -eu
 packages=1
 [ "${1-}" != --tree ] || { packages= && shift; }

@@ -54,6 +54,8 @@ gnuplot-nox     pictures by tidemark plot
 zsh             reads its completions
 fish            reads its own
 strace          somebody else who traces a process
+musl-tools      programs of another C library, which are refused
+systemd         systemd-analyze reads the drop-in of examples/systemd
 tmux            tests drive tidemark top in it
 git             recorded as a real program
 curl            recorded as a real program
