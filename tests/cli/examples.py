@@ -70,6 +70,7 @@ serve)
 top) until [ -e "$2" ]; do /bin/sleep 0.05; done; set -- "$@" --plain -n 1 ;;
 attach) [[ $* == *--for* || $* == *--detach* ]] || set -- attach --for=100ms "${@:2}" ;;
 doctor) "$REAL" "$@"; exit 0 ;;
+replay) [[ $* != *--under* ]] || set -- "$@" --rounds 1 ;;
 esac
 "$REAL" "$@" 2> >(tee "$WRONG.err" >&2)
 status=$?
