@@ -173,19 +173,20 @@ bool facts_add_snapshots(struct strbuf *out, const struct profile *profile)
 }
 
 /* Whether the program was the one that was killed the kernel does not say; SIGKILL does nearly. */
-static void add_oom(struct strbuf *out, const struct profile *profile)
+bool facts_add_oom(struct strbuf *out, const struct profile *profile)
 {
     uint64_t kills = facts_number(profile, PROFILE_META_OOM_KILLS);
     uint64_t limit = facts_number(profile, PROFILE_META_OOM_LIMIT);
     if (!kills)
-        return;
-    strbuf_addf(out, "; the kernel killed %s process%s of its control group for want of memory",
+        return false;
+    strbuf_addf(out, "the kernel killed %s process%s of its control group for want of memory",
                 human_exact(kills).text, kills == 1 ? "" : "es");
     if (limit)
         strbuf_addf(out, " (limit %s)", human_bytes(limit).text);
+    return true;
 }
 
-static void add_how_it_ended(struct strbuf *out, const struct profile *profile)
+void facts_add_outcome(struct strbuf *out, const struct profile *profile)
 {
     if (facts_is_job(profile)) {
         add_end_of_job(out, profile);
@@ -215,8 +216,11 @@ static void add_how_it_ended(struct strbuf *out, const struct profile *profile)
 
 void facts_add_end(struct strbuf *out, const struct profile *profile)
 {
-    add_how_it_ended(out, profile);
-    add_oom(out, profile);
+    struct strbuf oom = STRBUF_INIT;
+    facts_add_outcome(out, profile);
+    if (facts_add_oom(&oom, profile))
+        strbuf_addf(out, "; %s", oom.data);
+    strbuf_release(&oom);
 }
 
 bool facts_resident_peak(const struct profile *profile, uint64_t *bytes)
