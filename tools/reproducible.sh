@@ -12,6 +12,7 @@ kept=${1-}
 work=${kept:-$(mktemp -d)}
 mkdir -p "$work"
 work=$(cd "$work" && pwd)
+commit=$(git -C "$source" rev-parse HEAD)
 [ -z "$(git -C "$source" status --porcelain --untracked-files=no)" ] || echo "reproducible: what is not committed is not built" >&2
 
 # build NAME WHERE UMASK JOBS VARIABLE…: a clone at WHERE, built into $work/NAME.
@@ -20,7 +21,8 @@ build() {
     shift 4
     rm -rf "$where" "$work/$name"
     mkdir -p "$where" "$work/$name" "$work/$name.home"
-    git clone -q --shared "$source" "$where/tidemark"
+    git clone -q --shared --no-checkout "$source" "$where/tidemark"
+    git -C "$where/tidemark" checkout -q --detach "$commit"
     [ ! -d "$source/web/node_modules" ] || cp -R "$source/web/node_modules" "$where/tidemark/web/"
     (
         umask "$mask"
