@@ -53,17 +53,13 @@ static void set_count(struct program *program, struct input *input)
     atomic_store(counts[which % 4], (uint32_t)take(input, which & 4 ? 4 : 1));
 }
 
-/* Bytes anywhere, but over the mutex. */
+/* Bytes anywhere. */
 static void scribble(struct program *program, struct input *input)
 {
     char *chunk = program->chunk[take(input, 1) % CHUNKS];
     size_t offset = take(input, 3) % WIRE_CHUNK_BYTES, count = take(input, 1);
-    size_t from = offsetof(struct wire_header, collector), to = from + sizeof(pthread_mutex_t);
-    for (; count-- && offset < WIRE_CHUNK_BYTES && input->at < input->end; offset++) {
-        uint8_t byte = (uint8_t)take(input, 1);
-        if (chunk != program->chunk[0] || offset < from || offset >= to)
-            chunk[offset] = (char)byte;
-    }
+    for (; count-- && offset < WIRE_CHUNK_BYTES && input->at < input->end; offset++)
+        chunk[offset] = (char)take(input, 1);
 }
 
 static struct wire_ring *choose_ring(struct program *program, struct input *input, char **data)

@@ -54,6 +54,8 @@ gnuplot-nox     pictures by tidemark plot
 zsh             reads its completions
 fish            reads its own
 strace          somebody else who traces a process
+musl-tools      programs of another C library, which are refused
+systemd         systemd-analyze reads the drop-in of examples/systemd
 tmux            tests drive tidemark top in it
 git             recorded as a real program
 curl            recorded as a real program
@@ -61,6 +63,7 @@ gdb             recorded as a real program
 heaptrack       reads our exports, and makes files to import
 protobuf-compiler takes our protobuf exports apart
 graphviz        draws our call graphs
+golang-go       go tool pprof reads our exports; and Go's programs are recorded (80 MB)
 python3-prometheus-client reads our OpenMetrics
 qemu-user       runs the unwinder'"'"'s tests for aarch64, which these four make:
 clang           (Debian'"'"'s gcc for aarch64 would replace gcc-multilib)

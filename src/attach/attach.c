@@ -16,6 +16,7 @@
 #include <unistd.h>
 #include "attach/error.h"
 #include "attach/memory.h"
+#include "attach/permission.h"
 #include "attach/place.h"
 #include "attach/target.h"
 #include "attach/tracee.h"
@@ -50,45 +51,6 @@ static void nap_ms(unsigned ms)
 {
     struct timespec time = {0, (long)ms * 1000000};
     nanosleep(&time, NULL);
-}
-
-/* ---- Permission ---- */
-
-static int yama_scope(void)
-{
-    int scope = -1;
-    FILE *file = fopen("/proc/sys/kernel/yama/ptrace_scope", "re");
-    if (file && fscanf(file, "%d", &scope) != 1)
-        scope = -1;
-    if (file)
-        fclose(file);
-    return scope;
-}
-
-static int fail_seize(pid_t pid, int error)
-{
-    int scope = yama_scope();
-    if (error == -ESRCH)
-        return attach_fail(error, "process %d has ended", (int)pid);
-    if (error == -EBUSY)
-        return attach_fail(error, "process %d is being traced by another process: it can have one "
-                           "tracer", (int)pid);
-    if (error == -ETIMEDOUT)
-        return attach_fail(error, "process %d cannot be stopped: it waits in the kernel (state D)",
-                           (int)pid);
-    if (error == -EPERM && scope > 0)
-        return attach_fail(error,
-                           "the kernel lets nobody but %s trace process %d (kernel.yama.ptrace_scope "
-                           "is %d): be root%s",
-                           scope == 1 ? "its parents" : "root", (int)pid, scope,
-                           scope < 3 ? ", or sudo sysctl kernel.yama.ptrace_scope=0"
-                                     : ", and restart the machine with another setting: 3 is final");
-    if (error == -EPERM)
-        return attach_fail(error,
-                           "the kernel does not let us trace process %d: be its user or root, with "
-                           "CAP_SYS_PTRACE in a container (docker run --cap-add=SYS_PTRACE)",
-                           (int)pid);
-    return attach_fail(error, "cannot trace process %d: %s", (int)pid, strerror(-error));
 }
 
 /* ---- The process ---- */
@@ -227,7 +189,7 @@ static int borrow(const struct host *host, struct tracee *thread)
     for (uint64_t since = now_ms(); !safe && now_ms() - since < PATIENCE_MS; nap_ms(2)) {
         int status = try_threads(host, thread, &safe);
         if (status < 0)
-            return fail_seize(host->pid, status);
+            return permission_refused(host->pid, status, PERMISSION_YAMA);
     }
     if (!safe)
         return attach_fail(-EAGAIN,
@@ -404,7 +366,7 @@ static int forget_once(const struct host *host)
     int status = stop_all(&all, host->pid);
     if (status < 0) {
         release_all(&all);
-        return fail_seize(host->pid, status);
+        return permission_refused(host->pid, status, PERMISSION_YAMA);
     }
     struct tracee *thread = one_that_stands(host, &all);
     if (thread)

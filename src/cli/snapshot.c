@@ -5,6 +5,7 @@
 #include "cli/commands.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stddef.h>
@@ -79,12 +80,22 @@ static int next_answer(int fd, int patience_ms, char *text, size_t bytes)
     return 1;
 }
 
+/* What lies below the directory that we are in reads better, and works as well, without that. */
+static const char *as_seen_from_here(const char *path)
+{
+    char here[PATH_MAX];
+    size_t length = getcwd(here, sizeof here) ? strlen(here) : 0;
+    return length > 1 && strncmp(path, here, length) == 0 && path[length] == '/' && path[length + 1]
+               ? path + length + 1
+               : path;
+}
+
 static void take_answer(struct asking *asking, const char *text)
 {
     struct strbuf safe = STRBUF_INIT;
     text_add_safe_string(&safe, text + 1);
     if (*text == WIRE_ANSWER_PATH && strcmp(safe.data, text + 1) == 0) {
-        puts(text + 1);
+        puts(as_seen_from_here(text + 1));
         asking->written++;
     } else if (*text == WIRE_ANSWER_PATH) {
         fprintf(stderr, "tidemark snapshot: a snapshot with a name that no terminal should see: %s\n",

@@ -464,6 +464,7 @@ static bool begin(struct image *image)
     clock_getcpuclockid(image->pid, &image->program_clock);
     image->triggers =
         triggers_new(image->options.triggers, image->options.trigger_count, image->pid);
+    oom_watch_follow(&image->oom, image->pid);
     image->resident_bytes = UINT64_MAX;
     process_meter_open(&image->meter, image->pid);
     image->sample_interval_ns = 1000000;

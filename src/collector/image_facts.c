@@ -1,6 +1,7 @@
 /* What a profile and a trace say about the process that they are of; see image_parts.h. */
 #include "collector/image_parts.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -204,10 +205,23 @@ bool image_ending_has_status(struct image_ending ending)
 
 const char *const image_end_names[] = {"unknown", "exit", "signal", "exec", "detached"};
 
+static void tell_oom(struct image *image, struct image_ending ending, image_take_fact *take)
+{
+    uint64_t kills, limit_bytes;
+    bool was_killed = ending.how == IMAGE_END_UNKNOWN ||
+                      (ending.how == IMAGE_END_SIGNAL && ending.status == SIGKILL);
+    if (!was_killed || !oom_watch_kills(&image->oom, &kills, &limit_bytes))
+        return;
+    take(image, PROFILE_META_OOM_KILLS, NULL, (int64_t)kills);
+    if (kills && limit_bytes < CGROUP_UNLIMITED)
+        take(image, PROFILE_META_OOM_LIMIT, NULL, (int64_t)limit_bytes);
+}
+
 void image_tell_end(struct image *image, image_take_fact *take)
 {
     struct image_ending ending = image_ending(image);
     take(image, PROFILE_META_END, image_end_names[ending.how], 0);
+    tell_oom(image, ending, take);
     tell_window(image, take);
     if (image->options.budget_millionths)
         image_tell_budget(image, take);

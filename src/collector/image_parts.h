@@ -22,6 +22,7 @@
 #include "collector/feed.h"
 #include "collector/image_entry.h"
 #include "collector/job_place.h"
+#include "collector/oom_watch.h"
 #include "collector/snapshots.h"
 #include "collector/thrift.h"
 #include "collector/triggers.h"
@@ -80,6 +81,7 @@ struct image {
     struct image_entry entry; /* with a directory of jobs */
     struct snapshots snapshots;
     struct triggers *triggers; /* NULL: none are wanted */
+    struct oom_watch oom;
     struct thrift thrift;
     struct strbuf sample_changes; /* as the profile tells them */
     clockid_t program_clock;

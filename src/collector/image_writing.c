@@ -204,6 +204,7 @@ void image_flush_if_due(struct image *image, uint64_t now_ns)
     if (image->flushing || now_ns < image->next_flush_ns)
         return;
     image_flush_begin(image);
+    oom_watch_follow(&image->oom, image->pid);
     image->next_flush_ns = now_ns + IMAGE_FLUSH_NS;
 }
 

@@ -2,6 +2,7 @@
 #include "collector/snapshots.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,7 +93,11 @@ int snapshots_write(struct snapshots *snapshots, struct writer *writer, const ch
 void snapshot_answer(struct snapshot_request *request, const char *path, const char *error)
 {
     char text[WIRE_ANSWER_BYTES];
-    int length = snprintf(text, sizeof text, "%c%s", error ? WIRE_ANSWER_ERROR : WIRE_ANSWER_PATH,
+    char here[PATH_MAX] = "";
+    /* Who asks may be somewhere else. */
+    bool add_here = !error && *path != '/' && getcwd(here, sizeof here - 1) && *here == '/';
+    int length = snprintf(text, sizeof text, "%c%s%s%s", error ? WIRE_ANSWER_ERROR : WIRE_ANSWER_PATH,
+                          add_here ? here : "", add_here && here[1] ? "/" : "",
                           error ? error : path);
     if (request->answer < 0)
         return;

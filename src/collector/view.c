@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static void *chunk_map(const struct view *view, uint32_t index)
@@ -15,16 +16,31 @@ static void *chunk_map(const struct view *view, uint32_t index)
     return chunk == MAP_FAILED ? NULL : chunk;
 }
 
-static int lock_as_collector(pthread_mutex_t *mutex)
+/* ---- The mark of our death ---- */
+
+static int death_mark_set(struct death_mark *mark, _Atomic uint32_t *word)
 {
-    pthread_mutexattr_t attributes;
-    pthread_mutexattr_init(&attributes);
-    pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
-    pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
-    int error = pthread_mutex_init(mutex, &attributes);
-    pthread_mutexattr_destroy(&attributes);
-    return error ? -error : -pthread_mutex_lock(mutex);
+    size_t bytes;
+    *mark = (struct death_mark){.entry.next = &mark->list.list,
+                                .list = {.list.next = &mark->entry,
+                                         .futex_offset = (char *)word - (char *)&mark->entry}};
+    if (syscall(SYS_get_robust_list, 0, &mark->before, &bytes) < 0 ||
+        syscall(SYS_set_robust_list, &mark->list, sizeof mark->list) < 0)
+        return -errno;
+    mark->holder = gettid();
+    atomic_store(word, (uint32_t)mark->holder);
+    return 0;
 }
+
+/* Nothing is read from the shared word: the program may have written what it likes. */
+static void death_mark_clear(struct death_mark *mark)
+{
+    if (mark->holder == gettid())
+        syscall(SYS_set_robust_list, mark->before, sizeof *mark->before);
+    mark->holder = 0;
+}
+
+/* ---- The memory ---- */
 
 uint64_t view_most_bytes(void)
 {
@@ -76,7 +92,7 @@ int view_open(struct view *view, const struct wire_header *options)
     view->header->magic = WIRE_MAGIC;
     view->header->header_bytes = sizeof *options;
     view->chunks_seen = 1;
-    return lock_as_collector(&view->header->collector);
+    return death_mark_set(&view->death, &view->header->collector);
 }
 
 static void unmap_all(void *array, size_t count)
@@ -96,7 +112,7 @@ void view_close(struct view *view)
     unmap_all(view->module_chunks, view->module_chunk_count);
     if (view->names)
         munmap((void *)view->names, WIRE_CHUNK_BYTES);
-    pthread_mutex_unlock(&view->header->collector);
+    death_mark_clear(&view->death);
     munmap(view->header, WIRE_CHUNK_BYTES);
     close(view->fd);
     view->fd = -1;

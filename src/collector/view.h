@@ -3,17 +3,30 @@
 #ifndef TIDEMARK_COLLECTOR_VIEW_H
 #define TIDEMARK_COLLECTOR_VIEW_H
 
+#include <linux/futex.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 #include "assembly/origins.h"
 #include "wire/wire.h"
+
+/* What the kernel goes by to mark a word in the shared memory when the thread that made it ends: a list
+ * of that one word, as glibc's robust mutexes have, but for its links, which the program could scribble
+ * over: these lie here. `before` is the list that the thread had. */
+struct death_mark {
+    struct robust_list_head list;
+    struct robust_list entry;
+    struct robust_list_head *before;
+    pid_t holder;
+};
 
 struct view {
     int fd;
     struct wire_header *header;
     uint32_t ring_bytes, chunk_limit; /* our own copies: the program can change the header's */
     uint32_t chunks_seen;
+    struct death_mark death; /* marks header->collector */
     struct wire_ring **ring_chunks;
     char **data_chunks;
     struct wire_node **node_chunks;
@@ -28,10 +41,11 @@ enum { VIEW_LEAST_CHUNKS = 10 };
 /* The limit for files (ulimit -f) holds for the memory too: it is a file, though none of a disk. */
 uint64_t view_most_bytes(void);
 
-/* Makes the memory with the session's options, as large as it may be, and locks its `collector`
- * mutex in the name of the calling thread. 0 or -errno; -EFBIG: fewer chunks are allowed than it
- * takes. */
+/* Makes the memory with the session's options, as large as it may be; its `collector` says that the
+ * calling thread lives, which until view_close() holds no robust mutex, nor opens another view. `view`
+ * stays where it is. 0 or -errno; -EFBIG: fewer chunks are allowed than it takes. */
 int view_open(struct view *view, const struct wire_header *options);
+/* By the thread that opened it, or by any when that has ended. */
 void view_close(struct view *view);
 
 /* Maps what the recorder has added since. */

@@ -140,7 +140,7 @@ static size_t runs_of(const struct difference *difference, int group)
 static void add_run(struct writing *writing, const struct difference_run *run, double scale)
 {
     struct strbuf end = STRBUF_INIT;
-    facts_add_end(&end, run->profile);
+    facts_add_outcome(&end, run->profile);
     text_add_safe_string(&writing->out, run->name);
     strbuf_addf(&writing->out, ": %s", end.data);
     if (writing->difference->options.norm)

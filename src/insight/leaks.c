@@ -192,7 +192,7 @@ static void title_remains(struct insight *insight, const struct profile *profile
                           const struct remains *remains)
 {
     struct strbuf end = STRBUF_INIT;
-    facts_add_end(&end, profile);
+    facts_add_outcome(&end, profile);
     struct human bytes = human_bytes(remains->bytes), blocks = human_blocks(remains->blocks);
     if (!profile->complete)
         insight_title(insight, "%s in %s alive when this was saved (%s)", bytes.text, blocks.text,

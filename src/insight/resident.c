@@ -16,6 +16,10 @@
 
 #define UNTOUCHED_BYTES (1 << 20)
 #define UNTOUCHED_SHARE 0.25 /* of a site's live bytes */
+/* What is untouched may still be going to be filled. It stays so if it does to the end, or if readings this
+ * part of the run apart agree within that part of it. */
+#define UNTOUCHED_TIME   0.1
+#define UNTOUCHED_CHANGE 0.125
 
 #define LIMIT_NEAR   0.80
 #define LIMIT_NEARER 0.90
@@ -303,56 +307,110 @@ void ask_fragmentation(struct inquiry *inquiry)
 
 /* ---- Never touched ------------------------------------------------------------------------- */
 
-static const struct profile_sample *most_untouched(const struct profile *profile, bool *recorded)
+/* Of a site, what the readings say that saw at least half of what it held in any of them. */
+struct untouched {
+    uint64_t most_live_bytes;
+    uint64_t least_bytes, most_bytes; /* untouched */
+    uint64_t first_ns, last_ns;
+    const struct profile_sample *sample; /* with the least, and the site's blocks then: */
+    uint64_t live_bytes, live_count;
+    bool at_end;
+};
+
+static void note_untouched(struct untouched *of, const struct profile_sample *sample,
+                           const struct site_residency *row)
 {
-    const struct profile_sample *found = NULL;
-    *recorded = false;
-    for (size_t i = 0; i < profile->sample_count; i++) {
-        const struct profile_sample *sample = &profile->samples[i];
-        *recorded |= sample->has_ledger;
-        if (sample->has_ledger && (!found || sample->untouched_bytes > found->untouched_bytes))
-            found = sample;
+    if (!of->sample) {
+        of->first_ns = sample->time_ns;
+        of->most_bytes = of->least_bytes = row->untouched_bytes;
     }
-    return found;
+    if (!of->sample || row->untouched_bytes <= of->least_bytes) {
+        of->least_bytes = row->untouched_bytes;
+        of->sample = sample;
+        of->live_bytes = row->live_bytes;
+        of->live_count = row->live_count;
+    }
+    if (row->untouched_bytes > of->most_bytes)
+        of->most_bytes = row->untouched_bytes;
+    of->last_ns = sample->time_ns;
+    of->at_end |= sample->why == PROFILE_SAMPLE_END;
 }
 
-static void report_untouched(struct inquiry *inquiry, const struct profile_sample *sample,
-                             const struct candidate *candidate, const struct site_residency *row)
+/* One reading's rows: first for what each site held at most, then for what was untouched of it. */
+static void read_untouched(const struct inquiry *inquiry, const struct profile_sample *sample,
+                           struct untouched *sites, bool most_is_known)
+{
+    struct site_residency *rows = residency_by_site(inquiry, sample->id);
+    for (size_t i = 0; rows && i < inquiry->site_count; i++)
+        if (!most_is_known && rows[i].live_bytes > sites[i].most_live_bytes)
+            sites[i].most_live_bytes = rows[i].live_bytes;
+        else if (most_is_known && rows[i].live_bytes &&
+                 rows[i].live_bytes >= sites[i].most_live_bytes / 2)
+            note_untouched(&sites[i], sample, &rows[i]);
+    free(rows);
+}
+
+/* NULL: there was no reading (or no memory). */
+static struct untouched *untouched_by_site(const struct inquiry *inquiry)
+{
+    const struct profile *profile = inquiry->profile;
+    struct untouched *sites = NULL;
+    for (int most_is_known = 0; most_is_known < 2; most_is_known++)
+        for (size_t i = 0; i < profile->sample_count; i++) {
+            if (!profile->samples[i].has_ledger)
+                continue;
+            if (!sites && !(sites = calloc(inquiry->site_count + 1, sizeof *sites)))
+                return NULL;
+            read_untouched(inquiry, &profile->samples[i], sites, most_is_known);
+        }
+    return sites;
+}
+
+static bool stays_untouched(const struct inquiry *inquiry, const struct untouched *of)
+{
+    double seen_ns = (double)(of->last_ns - of->first_ns);
+    if (!of->sample || of->least_bytes < UNTOUCHED_BYTES ||
+        (double)of->least_bytes < UNTOUCHED_SHARE * (double)of->live_bytes)
+        return false;
+    return of->at_end || (seen_ns > 0 && seen_ns >= UNTOUCHED_TIME * (double)inquiry->run_ns &&
+                          (double)(of->most_bytes - of->least_bytes) <=
+                              UNTOUCHED_CHANGE * (double)of->most_bytes);
+}
+
+static void report_untouched(struct inquiry *inquiry, const struct candidate *candidate,
+                             const struct untouched *of)
 {
     const struct site *site = candidate->site;
     struct insight *insight =
         insight_begin(inquiry, candidate->cost, inquiry->total->peak_bytes, INSIGHT_BYTES);
     insight_title(insight, "%s never touches %s of its %s", site_name(inquiry, site).text,
-                  human_bytes(row->untouched_bytes).text, human_bytes(row->live_bytes).text);
-    insight_add_bytes(insight, "untouched_bytes", row->untouched_bytes);
-    insight_add_bytes(insight, "live_bytes", row->live_bytes);
-    insight_add_share(insight, "untouched_share", share_of(row->untouched_bytes, row->live_bytes));
-    insight_add_count(insight, "live_count", row->live_count);
+                  human_bytes(of->least_bytes).text, human_bytes(of->live_bytes).text);
+    insight_add_bytes(insight, "untouched_bytes", of->least_bytes);
+    insight_add_bytes(insight, "live_bytes", of->live_bytes);
+    insight_add_share(insight, "untouched_share", share_of(of->least_bytes, of->live_bytes));
+    insight_add_count(insight, "live_count", of->live_count);
     insight_add_share(insight, "peak_share", insight->cost);
-    insight_add_ns(insight, "time", sample->time_ns);
-    add_residency_paths(inquiry, insight, sample->id, site, false);
+    insight_add_ns(insight, "time", of->sample->time_ns);
+    add_residency_paths(inquiry, insight, of->sample->id, site, false);
     insight->advice = "Ask for what is used: it counts against limits of address space and, once "
                       "touched by mistake, against memory.";
 }
 
 void ask_untouched(struct inquiry *inquiry)
 {
-    bool recorded;
-    const struct profile_sample *sample = most_untouched(inquiry->profile, &recorded);
-    if (!recorded) {
+    struct untouched *sites = untouched_by_site(inquiry);
+    if (!sites) {
         inquiry_silent(inquiry, "not recorded: which pages of the blocks are resident");
         return;
     }
-    struct site_residency *rows = residency_by_site(inquiry, sample->id);
     struct candidates candidates = {0};
-    for (size_t i = 0; rows && i < inquiry->site_count; i++)
-        if (rows[i].untouched_bytes >= UNTOUCHED_BYTES &&
-            (double)rows[i].untouched_bytes >= UNTOUCHED_SHARE * (double)rows[i].live_bytes)
-            candidates_add(&candidates, &inquiry->sites[i], rows[i].untouched_bytes);
+    for (size_t i = 0; i < inquiry->site_count; i++)
+        if (stays_untouched(inquiry, &sites[i]))
+            candidates_add(&candidates, &inquiry->sites[i], sites[i].least_bytes);
     for (size_t i = 0; i < candidates.count; i++)
-        report_untouched(inquiry, sample, &candidates.top[i],
-                         &rows[candidates.top[i].site - inquiry->sites]);
-    free(rows);
+        report_untouched(inquiry, &candidates.top[i],
+                         &sites[candidates.top[i].site - inquiry->sites]);
+    free(sites);
 }
 
 /* ---- Limits -------------------------------------------------------------------------------- */
@@ -380,10 +438,11 @@ static void look_at(struct limit *limit, const struct profile_sample *sample)
     limit->share = share;
 }
 
+/* The last reading was before the end; how many were killed up to then the end tells. */
 static struct limit find_limit(const struct profile *profile)
 {
     struct limit limit = {0};
-    uint64_t first = UINT64_MAX;
+    uint64_t killed = facts_number(profile, PROFILE_META_OOM_KILLS), first = UINT64_MAX;
     for (size_t i = 0; i < profile->sample_count; i++) {
         const struct profile_sample *sample = &profile->samples[i];
         look_at(&limit, sample);
@@ -393,6 +452,8 @@ static struct limit find_limit(const struct profile *profile)
             first = sample->ooms;
         limit.ooms = above(sample->ooms, first);
     }
+    if (killed > limit.ooms && killed <= LIMIT_LARGEST)
+        limit.ooms = killed;
     return limit;
 }
 

@@ -3,6 +3,7 @@
 #include "insight/rule.h"
 
 #include "base/text.h"
+#include "present/names.h"
 #include "views/threads.h"
 
 #define TLS_BYTES       (256 << 10) /* all copies together */
@@ -15,6 +16,7 @@ struct sums {
     uint64_t bytes;
     const struct profile_variable *largest[VARIABLES_NAMED];
     size_t count;
+    const struct profile_section_total *nameless; /* the section with most that no variable accounts for */
 };
 
 static bool is_tls(int section)
@@ -27,12 +29,22 @@ static bool is_global(int section)
     return section == PROFILE_SECTION_DATA || section == PROFILE_SECTION_BSS;
 }
 
+static uint64_t nameless_bytes(const struct profile_section_total *total)
+{
+    return total && total->bytes > total->named_bytes ? total->bytes - total->named_bytes : 0;
+}
+
 static struct sums sum_up(const struct profile *profile, bool (*counts)(int section))
 {
     struct sums sums = {0};
-    for (size_t i = 0; i < profile->section_count; i++)
-        if (counts(profile->sections[i].section))
-            sums.bytes += profile->sections[i].bytes;
+    for (size_t i = 0; i < profile->section_count; i++) {
+        const struct profile_section_total *total = &profile->sections[i];
+        if (!counts(total->section))
+            continue;
+        sums.bytes += total->bytes;
+        if (nameless_bytes(total) > nameless_bytes(sums.nameless))
+            sums.nameless = total;
+    }
     for (size_t i = 0; i < profile->variable_count; i++) {
         const struct profile_variable *variable = &profile->variables[i];
         if (!counts(variable->section))
@@ -48,9 +60,27 @@ static struct sums sum_up(const struct profile *profile, bool (*counts)(int sect
     return sums;
 }
 
-/* "table (mesh.c:12), 4.00 MiB" */
-static void add_names(struct insight *insight, const struct sums *sums)
+/* "libgs.so.10, 8.90 MiB": of a stripped library, say, where the variables that have names are not what
+ * it is about. */
+static void add_nameless(struct insight *insight, const struct profile *profile,
+                         const struct sums *sums)
 {
+    uint64_t bytes = nameless_bytes(sums->nameless);
+    int64_t module = bytes ? sums->nameless->module_id : -1;
+    struct strbuf text = STRBUF_INIT;
+    if (module < 0 || (uint64_t)module >= profile->module_count ||
+        (sums->count && bytes <= sums->largest[0]->bytes))
+        return;
+    strbuf_addf(&text, "%s, %s", name_base(profile->modules[module].path), human_bytes(bytes).text);
+    insight_add_text(insight, "without_names", text.data);
+    strbuf_release(&text);
+}
+
+/* "table (mesh.c:12), 4.00 MiB" */
+static void add_names(struct insight *insight, const struct profile *profile,
+                      const struct sums *sums)
+{
+    add_nameless(insight, profile, sums);
     for (size_t i = 0; i < sums->count; i++) {
         const struct profile_variable *variable = sums->largest[i];
         struct strbuf text = STRBUF_INIT;
@@ -87,7 +117,7 @@ void ask_tls(struct inquiry *inquiry)
     insight_add_bytes(insight, "tls_bytes_per_thread", sums.bytes);
     insight_add_count(insight, "peak_threads", threads);
     insight_add_share(insight, "share", insight->cost);
-    add_names(insight, &sums);
+    add_names(insight, inquiry->profile, &sums);
     insight->advice = "Each thread gets its copy whether it uses it or not (touched pages count): "
                       "allocate large ones when a thread first needs them.";
 }
@@ -107,7 +137,7 @@ void ask_globals(struct inquiry *inquiry)
     insight_add_bytes(insight, "globals_bytes", sums.bytes);
     insight_add_bytes(insight, "peak_bytes", inquiry->total->peak_bytes);
     insight_add_share(insight, "share", insight->cost);
-    add_names(insight, &sums);
+    add_names(insight, inquiry->profile, &sums);
     insight->advice = "Tables of a fixed size are as large for the smallest input as for the "
                       "largest: allocate what the input needs.";
 }

@@ -172,7 +172,21 @@ bool facts_add_snapshots(struct strbuf *out, const struct profile *profile)
     return count > 0;
 }
 
-void facts_add_end(struct strbuf *out, const struct profile *profile)
+/* Whether the program was the one that was killed the kernel does not say; SIGKILL does nearly. */
+bool facts_add_oom(struct strbuf *out, const struct profile *profile)
+{
+    uint64_t kills = facts_number(profile, PROFILE_META_OOM_KILLS);
+    uint64_t limit = facts_number(profile, PROFILE_META_OOM_LIMIT);
+    if (!kills)
+        return false;
+    strbuf_addf(out, "the kernel killed %s process%s of its control group for want of memory",
+                human_exact(kills).text, kills == 1 ? "" : "es");
+    if (limit)
+        strbuf_addf(out, " (limit %s)", human_bytes(limit).text);
+    return true;
+}
+
+void facts_add_outcome(struct strbuf *out, const struct profile *profile)
 {
     if (facts_is_job(profile)) {
         add_end_of_job(out, profile);
@@ -198,6 +212,15 @@ void facts_add_end(struct strbuf *out, const struct profile *profile)
         add_snapshot(out, profile);
     else
         strbuf_add_string(out, "nobody saw how it ended");
+}
+
+void facts_add_end(struct strbuf *out, const struct profile *profile)
+{
+    struct strbuf oom = STRBUF_INIT;
+    facts_add_outcome(out, profile);
+    if (facts_add_oom(&oom, profile))
+        strbuf_addf(out, "; %s", oom.data);
+    strbuf_release(&oom);
 }
 
 bool facts_resident_peak(const struct profile *profile, uint64_t *bytes)

@@ -8,6 +8,10 @@
 #include "profile/profile.h"
 
 /* "exit status 0", "killed by SIGSEGV", "still being recorded", … */
+void facts_add_outcome(struct strbuf *out, const struct profile *profile);
+/* "the kernel killed 1 process of its control group for want of memory (limit 400 MiB)"; false: none. */
+bool facts_add_oom(struct strbuf *out, const struct profile *profile);
+/* Both. */
 void facts_add_end(struct strbuf *out, const struct profile *profile);
 bool facts_ended_well(const struct profile *profile);
 

@@ -51,6 +51,10 @@ int profile_writer_commit(struct profile_writer *writer);
 #define PROFILE_META_DURATION     "duration_ns"   /* integer, from the start to the last commit */
 #define PROFILE_META_END          "end"        /* "exit", "signal", "exec", "detached", "unknown" */
 #define PROFILE_META_END_STATUS   "end_status" /* integer: exit status or signal number */
+/* Integers, of one that was killed (or that nobody saw end): processes of its control group that the
+ * kernel killed for want of memory while it was recorded (absent: not known), and with some, the limit. */
+#define PROFILE_META_OOM_KILLS    "oom_kills"
+#define PROFILE_META_OOM_LIMIT    "oom_limit_bytes"
 #define PROFILE_META_TOOL         "tool"       /* "tidemark 0.1.0" */
 #define PROFILE_META_UNWALKABLE   "unwalkable" /* integer: call paths whose walk ended early */
 #define PROFILE_META_UNATTRIBUTED "unattributed"  /* integer: events recorded without call path */

@@ -413,8 +413,8 @@ void session_wake_collector(void)
 bool session_collector_lives(void)
 {
     struct wire_header *header = shared_header();
-    /* The kernel sets FUTEX_OWNER_DIED in a robust mutex whose owner is gone. */
-    return header && !(header->collector.__data.__lock & FUTEX_OWNER_DIED) &&
+    return header &&
+           !(atomic_load_explicit(&header->collector, memory_order_relaxed) & FUTEX_OWNER_DIED) &&
            !atomic_load_explicit(&header->stop, memory_order_relaxed) &&
            atomic_load_explicit(&header->session_state, memory_order_relaxed) != WIRE_SESSION_SAFE;
 }

@@ -259,8 +259,8 @@ static void add_frees(struct text *text, const char *about)
     uint64_t freed = total->free_count > reallocs ? total->free_count - reallocs : 0;
     strbuf_add_string(&line, estimate_count(profile, freed).text);
     if (reallocs)
-        strbuf_addf(&line, "; %s reallocs, %s%s of which moved the block",
-                    estimate_count(profile, reallocs).text, about,
+        strbuf_addf(&line, "; %s realloc%s, %s%s of which moved the block",
+                    estimate_count(profile, reallocs).text, reallocs == 1 ? "" : "s", about,
                     human_count(total->realloc_moved).text);
     part_label(text, "frees");
     part_wrapped(text, line.data);

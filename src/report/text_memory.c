@@ -85,6 +85,17 @@ static void add_ledger_line(struct text *text, const char *name, const char *fig
 }
 
 /* What lies behind the lines: not resident, or not to be kept. */
+/* Pages are counted through rarely enough to cost little; the most there was may lie between two times. */
+static void add_most_resident(struct strbuf *line, const struct profile *profile,
+                              const struct profile_sample *sample)
+{
+    uint64_t most, tool = sample->tool_bytes <= sample->resident_bytes ? sample->tool_bytes : 0;
+    if (facts_resident_peak(profile, &most) &&
+        (double)(sample->resident_bytes - tool) < 0.95 * (double)most)
+        strbuf_addf(line, "%s were resident at another moment, whose pages were not looked at",
+                    human_bytes(most).text);
+}
+
 static void add_ledger_note(struct text *text, const struct profile_sample *sample)
 {
     static const struct {
@@ -98,6 +109,7 @@ static void add_ledger_note(struct text *text, const struct profile_sample *samp
          offsetof(struct profile_sample, pinned_bytes)},
     };
     struct strbuf line = STRBUF_INIT;
+    add_most_resident(&line, text->profile, sample);
     for (size_t i = 0; i < sizeof notes / sizeof *notes; i++) {
         uint64_t value;
         memcpy(&value, (const char *)sample + notes[i].offset, sizeof value);

@@ -57,14 +57,11 @@ static int by_depth(const void *left, const void *right)
 
 static void add_layer(struct text *text, const struct stack_layer *layer, uint64_t whole)
 {
-    struct strbuf cell = STRBUF_INIT;
     part_figure(text, human_bytes(layer->bytes).text, CELL);
-    strbuf_addf(&cell, "%.1f %%", whole ? 100.0 * (double)layer->bytes / (double)whole : 0);
-    part_cell(text, cell.data, SHARE);
+    part_cell(text, human_percent((double)layer->bytes, (double)whole).text, SHARE);
     part_cell(text, human_count(layer->frames).text, FRAMES);
     strbuf_add_string(&text->out, "  ");
     part_path(text, layer->node, CELL + SHARE + FRAMES + 2, false);
-    strbuf_release(&cell);
 }
 
 static void add_layers(struct text *text, const struct thread_rows *rows)

@@ -41,7 +41,7 @@ static void add_look(struct strbuf *out, struct top_model *model)
     top_add_state(out, model);
     if (!model->profile->being_written) {
         strbuf_add_string(out, "; ");
-        facts_add_end(out, model->profile);
+        facts_add_outcome(out, model->profile);
     }
     strbuf_add_char(out, '\n');
     top_model_sort(model, model->options->sort, false);

@@ -107,7 +107,7 @@ static void draw_head(const struct screen *screen)
     facts_add_text(&line, profile, PROFILE_META_PID);
     facts_add_rank(&line, profile);
     strbuf_addf(&line, "  %s  ", human_duration(screen->model.duration_ns).text);
-    facts_add_end(&line, profile);
+    facts_add_outcome(&line, profile);
     if (screen->frozen)
         strbuf_add_string(&line, "  [frozen]");
     put(0, 0, A_BOLD, line.data);

@@ -112,7 +112,8 @@ static void add_waste(struct page *page, const struct whatif_row *row)
     add_padded(page->out, text.data, FIGURE, true);
     strbuf_reset(&text);
     if (page->whatif->peak_bytes)
-        strbuf_addf(&text, "%.1f %%", 100.0 * (double)waste / (double)page->whatif->peak_bytes);
+        strbuf_addf(&text, "%s%s", waste < 0 ? "-" : "",
+                    human_percent((double)(waste < 0 ? -waste : waste), (double)page->whatif->peak_bytes).text);
     add_padded(page->out, text.length ? text.data : "-", FIGURE, true);
     strbuf_release(&text);
 }

@@ -18,13 +18,13 @@
 #ifndef TIDEMARK_WIRE_WIRE_H
 #define TIDEMARK_WIRE_WIRE_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-#define WIRE_MAGIC           0x365458414d444954ull /* changes with the layout */
+#define WIRE_MAGIC           0x375458414d444954ull /* changes with the layout */
 #define WIRE_CHUNK_BYTES     (1u << 20)
 #define WIRE_MAX_CHUNKS      16384u /* 16 GiB */
 #define WIRE_RINGS_PER_CHUNK (WIRE_CHUNK_BYTES / sizeof(struct wire_ring))
@@ -374,8 +374,9 @@ struct wire_header {
     uint32_t exit_wait_ms;     /* longest wait at exit */
     uint64_t sample_bytes;     /* mean bytes from one recorded allocation to the next ("Sampling");
                                   0: every one is recorded; or WIRE_SAMPLE_ADAPTS */
-    pthread_mutex_t collector; /* robust, held by the collector while it lives: the kernel marks it
-                                  when the collector dies, whoever's child it was */
+    _Atomic uint32_t collector; /* thread id of the collector's thread while that lives; the kernel sets
+                                   FUTEX_OWNER_DIED in it when it dies, whoever's child it was. The
+                                   list that the kernel goes by is in the collector's own memory. */
 
     /* written by the collector */
     _Alignas(64) _Atomic uint32_t session_state; /* futex */

@@ -205,8 +205,48 @@ refused() {
     kill_hard "$process"
     rm -f ready
 }
+# What cannot be tried here, for the expected output's sake.
+untried() {
+    echo "status 126"
+    echo "one sentence about $1"
+}
 "$VICTIMS/../cli/cli_static" wait >ready &
 refused "a statically linked program"
+cat >musl.c <<'EOF'
+#include <stdio.h>
+#include <unistd.h>
+int main(void) { puts("ready"); fflush(stdout); pause(); }
+EOF
+if command -v musl-gcc >/dev/null && musl-gcc musl.c -o musl 2>/dev/null; then
+    ./musl >ready &
+    refused "runs on musl"
+else
+    untried "runs on musl"
+fi
+# For the i386: exit(0), or write(1, "ready\n", 6) and pause() for ever.
+cat >narrow.c <<'EOF'
+static long call(long number, long first, const char *second, long third)
+{
+    __asm__ volatile("int $0x80" : "+a"(number) : "b"(first), "c"(second), "d"(third) : "memory");
+    return number;
+}
+void _start(void)
+{
+#ifdef ENDS
+    call(1, 0, 0, 0);
+#endif
+    call(4, 1, "ready\n", 6);
+    for (;;)
+        call(29, 0, 0, 0);
+}
+EOF
+narrow() { cc -m32 -O1 -nostdlib -static -ffreestanding -fno-pic -no-pie -fno-stack-protector "$@" narrow.c 2>/dev/null; }
+if narrow -DENDS -o ends && ./ends 2>/dev/null && narrow -o narrow; then
+    ./narrow >ready &
+    refused "a 32-bit program"
+else
+    untried "a 32-bit program"
+fi
 python3 -c '
 import ctypes, struct, time
 libc = ctypes.CDLL(None)
@@ -225,8 +265,7 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
     sentence "another user's"
     kill_hard $process
 else
-    echo "status 126"
-    echo "one sentence about another user's"
+    untried "another user's"
 fi
 
 echo "--- by the program itself"

@@ -11,6 +11,13 @@ kept=
 cmake --install "$build" --prefix "$prefix" >install.log || cat install.log
 mv "$build/install_manifest.txt" manifest
 [ -z "$kept" ] || mv kept_manifest "$build/install_manifest.txt"
+# The same bytes from whichever directory: none of them knows where it was built.
+if grep -q '^CMAKE_BUILD_TYPE:STRING=Debug' "$build/CMakeCache.txt"; then
+    echo "no build paths"
+else
+    source=$(cd "$HERE/../.." && pwd)
+    grep -rlF -e "$build/" -e "$source/" "$prefix" || echo "no build paths"
+fi
 ls "$prefix"
 (cd "$prefix" && ls bin share include | grep -v tidemark-mpi)
 

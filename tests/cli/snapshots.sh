@@ -18,7 +18,7 @@ say a 5 1000
 program=$(pgrep -P $recorder)
 tidemark snapshot "$program"
 say h 15
-tidemark snapshot $recorder
+(cd / && tidemark snapshot $recorder) | sed "s,$PWD,there,"
 try tidemark snapshot $$
 sentence "process [0-9]+ is not being recorded"
 try tidemark snapshot 4000000

@@ -56,6 +56,8 @@ if [ "$(id -u)" = 0 ] && mkdir "$group" 2>/dev/null; then
         [ $status = 137 ] || fail "OOM: status $status instead of 137: $(head -3 err)"
         "$TIDEMARK" report oom.perl.tmk >report 2>&1 || fail "OOM: $(head -3 report)"
         grep -q 'signal 9\|SIGKILL\|killed' report || fail "OOM: the report does not say how it ended: $(head -5 report)"
+        tr -s '\n ' ' ' <report | grep -q 'the kernel killed 1 process of its control group for want of memory (limit 64.0 MiB)' ||
+            fail "OOM: the report does not say why it was killed: $(head -3 report)"
         live=$(query oom.perl.tmk 'SELECT live_bytes >> 20 FROM program')
         [ "$live" -ge 30 ] && [ "$live" -le 70 ] || fail "OOM: $live MiB alive at the end of 64 MiB"
         # The collector in it too: whichever the kernel ends first, nobody hangs, and a file that is

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { bytes, count, duration, exact, format, share } from "../src/model/units.ts";
+import { bytes, count, duration, exact, format, onAxis, share } from "../src/model/units.ts";
 import { shortName } from "../src/model/profile.ts";
 import { fineBins } from "../src/views/sizes.tsx";
 import { certaintyOf } from "../src/views/leaks.tsx";
@@ -8,19 +9,30 @@ import { parseSuppressions } from "../src/model/suppressions.ts";
 import { squarify } from "../src/widgets/treemap.tsx";
 import { toCsv } from "../src/widgets/table.tsx";
 
-test("human units", () => {
-    assert.equal(bytes(0), "0 B");
-    assert.equal(bytes(1023), "1023 B");
-    assert.equal(bytes(1024), "1 KiB");
-    assert.equal(bytes(1048575), "1 MiB");
-    assert.equal(bytes(10.2 * 1024 * 1024), "10.2 MiB");
-    assert.equal(count(999), "999");
-    assert.equal(count(1234567), "1.23 M");
-    assert.equal(duration(1500), "1.5 µs");
-    assert.equal(share(0.0001), "< 0.1 %");
+test("figures read as in the text report", () => {
+    const kinds: Record<string, (value: number) => string> = { bytes, count, duration, percent: share };
+    const lines = readFileSync("../tests/unit/base/human.tsv", "utf8").split("\n").filter((line) => line && !line.startsWith("#"));
+    assert.ok(lines.length > 40);
+    for (const line of lines) {
+        const [kind, figure, text] = line.split("\t");
+        assert.equal(kinds[kind!]!(Number(figure)), text, line);
+        if (Number(figure) > 0 && kind !== "percent") assert.equal(kinds[kind!]!(-Number(figure)), `-${text}`);
+    }
+});
+
+test("what only the browser has", () => {
+    assert.equal(count(0.5), "0.50");
+    assert.equal(count(1234.5), "1,234");
+    assert.equal(share(-0.25), "-25.0 %");
     assert.equal(format(NaN, "bytes"), "–");
     assert.equal(exact(1234567, "bytes"), "1,234,567 B");
     assert.equal(exact(null, "bytes"), "not recorded");
+    assert.equal(exact(-1234567, "count"), "-1,234,567");
+});
+
+test("axes without zeros that say nothing", () => {
+    for (const [long, short] of [["4.00 MiB", "4 MiB"], ["1.50 s", "1.5 s"], ["12.0 k", "12 k"], ["1,000", "1,000"], ["100 KiB", "100 KiB"], ["0 B", "0 B"], ["10.5 ms", "10.5 ms"], ["1.05 s", "1.05 s"], ["50.0 %", "50 %"], ["2.00 MiB/s", "2 MiB/s"], ["0.50", "0.5"]])
+        assert.equal(onAxis(long!), short);
 });
 
 test("names without what there is no room for", () => {

@@ -1,4 +1,5 @@
 tidemark_unit_test(attach target ${CMAKE_DL_LIBS})
+tidemark_unit_test(attach permission)
 # Reads registers of a child: its threads are those of a plain program.
 if(NOT TIDEMARK_SANITIZE)
     if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")

@@ -4,6 +4,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <cmocka.h>
 #include "base/human.h"
 
@@ -54,6 +57,38 @@ static void percents_never_lie_at_their_ends(void **state)
     assert_string_equal(human_percent(1, 0).text, "-");
 }
 
+static struct human told(const char *kind, const char *figure)
+{
+    if (!strcmp(kind, "bytes"))
+        return human_bytes(strtoull(figure, NULL, 10));
+    if (!strcmp(kind, "count"))
+        return human_count(strtoull(figure, NULL, 10));
+    if (!strcmp(kind, "duration"))
+        return human_duration(strtoull(figure, NULL, 10));
+    assert_string_equal(kind, "percent");
+    return human_percent(strtod(figure, NULL), 1);
+}
+
+/* web/test/units.test.ts reads the same table. */
+static void figures_read_as_they_do_in_the_browser(void **state)
+{
+    (void)state;
+    char line[200];
+    int count = 0;
+    FILE *table = fopen(HUMAN_TABLE, "r");
+    assert_non_null(table);
+    while (fgets(line, sizeof line, table)) {
+        char *kind = strtok(line, "\t\n"), *figure = strtok(NULL, "\t\n"), *text = strtok(NULL, "\t\n");
+        if (!kind || *kind == '#')
+            continue;
+        assert_non_null(text);
+        assert_string_equal(told(kind, figure).text, text);
+        count++;
+    }
+    fclose(table);
+    assert_true(count > 40);
+}
+
 static void sizes_and_times_are_read_with_their_units(void **state)
 {
     (void)state;
@@ -82,6 +117,7 @@ int main(void)
         cmocka_unit_test(counts_are_exact_while_they_are_short),
         cmocka_unit_test(durations_go_from_nanoseconds_to_hours),
         cmocka_unit_test(percents_never_lie_at_their_ends),
+        cmocka_unit_test(figures_read_as_they_do_in_the_browser),
         cmocka_unit_test(sizes_and_times_are_read_with_their_units),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,7 @@
 tidemark_unit_test(base human)
+if(TARGET test_base_human)
+    target_compile_definitions(test_base_human PRIVATE HUMAN_TABLE="${CMAKE_CURRENT_LIST_DIR}/human.tsv")
+endif()
 tidemark_unit_test(base text)
 tidemark_unit_test(base json)
 tidemark_unit_test(base options)

@@ -5,6 +5,8 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <errno.h>
+#include <linux/futex.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <cmocka.h>
@@ -94,6 +96,72 @@ static void the_memory_is_as_large_as_files_may_be(void **state)
     view_close(&view);
     assert_int_equal(open_under_limit(&view, 0), -EFBIG);
     view_close(&view);
+}
+
+/* ---- Death ---- */
+
+/* What a mutex of glibc's would be made of: its owner, that is us, its kind and its links. */
+static void nothing_in_the_header_holds_up_or_misleads_closing(void **state)
+{
+    (void)state;
+    uint32_t owners[] = {0, (uint32_t)gettid(), (uint32_t)gettid() | FUTEX_WAITERS,
+                         FUTEX_OWNER_DIED, FUTEX_WAITERS | FUTEX_TID_MASK, UINT32_MAX};
+    for (size_t owner = 0; owner < sizeof owners / sizeof *owners; owner++)
+        for (int kind = 0; kind < 256; kind++) {
+            struct scene scene;
+            scene_open(&scene);
+            uint32_t *words = (void *)&scene.view.header->collector;
+            for (size_t i = 0; i < 16; i++)
+                words[i] = i == 0 || i == 2 ? owners[owner] : (uint32_t)kind;
+            scene_close(&scene);
+        }
+}
+
+static void *open_and_end(void *context)
+{
+    struct view *view = context;
+    struct wire_header options = player_options(RING, CHUNKS);
+    assert_int_equal(view_open(view, &options), 0);
+    assert_int_equal(atomic_load(&view->header->collector), gettid());
+    return NULL;
+}
+
+static void the_kernel_marks_the_word_of_a_thread_that_ended(void **state)
+{
+    (void)state;
+    struct view view;
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, open_and_end, &view), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(atomic_load(&view.header->collector), FUTEX_OWNER_DIED);
+    view_close(&view);
+}
+
+static void *close_then_hold(void *mutex)
+{
+    struct scene scene;
+    scene_open(&scene);
+    scene_close(&scene);
+    assert_int_equal(pthread_mutex_lock(mutex), 0);
+    return NULL;
+}
+
+static void robust_mutexes_work_again_after_closing(void **state)
+{
+    (void)state;
+    pthread_mutexattr_t robust;
+    pthread_mutex_t mutex;
+    pthread_t thread;
+    pthread_mutexattr_init(&robust);
+    pthread_mutexattr_setrobust(&robust, PTHREAD_MUTEX_ROBUST);
+    assert_int_equal(pthread_mutex_init(&mutex, &robust), 0);
+    assert_int_equal(pthread_create(&thread, NULL, close_then_hold, &mutex), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(pthread_mutex_trylock(&mutex), EOWNERDEAD);
+    pthread_mutex_consistent(&mutex);
+    pthread_mutex_unlock(&mutex);
+    pthread_mutex_destroy(&mutex);
+    pthread_mutexattr_destroy(&robust);
 }
 
 /* ---- Modules ---- */
@@ -308,6 +376,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nodes_that_were_left_can_be_looked_at_again),
         cmocka_unit_test(the_memory_is_as_large_as_files_may_be),
+        cmocka_unit_test(nothing_in_the_header_holds_up_or_misleads_closing),
+        cmocka_unit_test(the_kernel_marks_the_word_of_a_thread_that_ended),
+        cmocka_unit_test(robust_mutexes_work_again_after_closing),
         cmocka_unit_test(modules_are_told_once_and_in_order),
         cmocka_unit_test(an_entry_may_fill_its_chunk_to_the_end),
         cmocka_unit_test(damaged_modules_end_the_log),

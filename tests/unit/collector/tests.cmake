@@ -7,6 +7,7 @@ tidemark_unit_test(collector looks tm_replay tm_wire tm_process tm_base Threads:
 tidemark_unit_test(collector output_name tm_process tm_profile tm_base)
 tidemark_unit_test(collector thrift tm_wire tm_base)
 tidemark_unit_test(collector triggers tm_process tm_base)
+tidemark_unit_test(collector oom_watch tm_process tm_base)
 set_tests_properties(unit/collector/merge unit/collector/view unit/collector/tracer PROPERTIES LABELS ring
     TIMEOUT 120)
 

@@ -1,5 +1,7 @@
 /* What is asked for and what is resident. */
+#include "base/strbuf.h"
 #include "built.h"
+#include "present/facts.h"
 
 static void add_level(struct built *built, uint64_t requested, uint64_t physical)
 {
@@ -168,17 +170,26 @@ static void without_resident_memory_it_is_not_asked(void **state)
 
 /* ---- Never touched ---- */
 
+/* One more reading, 100 ms later. */
+static void read_again(struct built *built, uint64_t live, uint64_t bytes)
+{
+    add_sample(built, 0, 0);
+    struct profile_sample *sample = &built->samples[built->profile.sample_count - 1];
+    sample->why = PROFILE_SAMPLE_RESIDENT_PEAK;
+    sample->untouched_bytes = bytes;
+    built->residencies[built->profile.residency_count++] = (struct profile_residency){
+        .sample = sample->id, .path = built->sites[0].path, .live_count = 2, .live_bytes = live,
+        .resident_bytes = live - bytes, .untouched_bytes = bytes};
+}
+
 static struct built *untouched(uint64_t bytes)
 {
     struct built *built = built_new();
     built_site(built, built_path(built, "main:10 > reserve:20"),
                (struct call_metrics){.alloc_count = 2, .alloc_bytes = 16 * MIB,
                                      .at_peak_bytes = 16 * MIB, .peak_bytes = 16 * MIB});
-    add_sample(built, 0, 0);
-    built->samples[0].untouched_bytes = bytes;
-    built->residencies[built->profile.residency_count++] = (struct profile_residency){
-        .sample = 1, .path = built->sites[0].path, .live_count = 2, .live_bytes = 16 * MIB,
-        .resident_bytes = 16 * MIB - bytes, .untouched_bytes = bytes};
+    read_again(built, 16 * MIB, bytes);
+    built->samples[0].why = PROFILE_SAMPLE_END;
     return built;
 }
 
@@ -206,6 +217,53 @@ static void a_small_part_may_stay_untouched(void **state)
     the(built_ask(built), "untouched-memory");
     built->samples[0].has_ledger = false;
     assert_true(is_unasked(built_ask(built), "untouched-memory"));
+    built_free(built);
+}
+
+static void a_buffer_that_is_being_filled_is_not_told(void **state)
+{
+    (void)state;
+    struct built *built = untouched(12 * MIB);
+    built->samples[0].why = PROFILE_SAMPLE_RESIDENT_PEAK; /* what comes after it nobody knows */
+    assert_silent(built_ask(built), "untouched-memory");
+    assert_false(is_unasked(built->insights, "untouched-memory"));
+    read_again(built, 16 * MIB, 10 * MIB); /* it is getting less */
+    assert_silent(built_ask(built), "untouched-memory");
+    read_again(built, 16 * MIB, 0); /* and is full */
+    built->samples[2].why = PROFILE_SAMPLE_END;
+    assert_silent(built_ask(built), "untouched-memory");
+    built_free(built);
+}
+
+static void what_no_reading_saw_touched_is_told(void **state)
+{
+    (void)state;
+    struct built *built = untouched(12 * MIB);
+    built->samples[0].why = PROFILE_SAMPLE_RESIDENT_PEAK;
+    read_again(built, 16 * MIB, 11 * MIB);
+    assert_evidence(built, the(built_ask(built), "untouched-memory"),
+                    "untouched_bytes 11534336, live_bytes 16777216, untouched_share 0.688, "
+                    "live_count 2, peak_share 0.688, time 200000000");
+    /* too short a part of the run */
+    for (size_t i = 0; i < built->profile.meta_count; i++)
+        if (!strcmp(built->meta[i].key, PROFILE_META_DURATION))
+            built->meta[i].value = "1000000001";
+    assert_silent(built_ask(built), "untouched-memory");
+    built_free(built);
+}
+
+/* When most of its blocks are gone, what the rest has touched says nothing of them. */
+static void readings_of_a_few_of_its_blocks_do_not_count(void **state)
+{
+    (void)state;
+    struct built *built = untouched(12 * MIB);
+    built->samples[0].why = PROFILE_SAMPLE_RESIDENT_PEAK;
+    read_again(built, 16 * MIB, 12 * MIB);
+    read_again(built, 8 * MIB - 1, 0);
+    built->samples[2].why = PROFILE_SAMPLE_END;
+    the(built_ask(built), "untouched-memory");
+    read_again(built, 8 * MIB, 0);
+    assert_silent(built_ask(built), "untouched-memory");
     built_free(built);
 }
 
@@ -272,9 +330,31 @@ static void kills_during_the_run_are_severe(void **state)
     built_free(built);
 }
 
+/* Nobody looked at it after it was killed: the end says it. */
+static void the_kill_that_ended_it_is_one(void **state)
+{
+    (void)state;
+    struct built *built = limited(300 * MIB, 0);
+    struct strbuf end = STRBUF_INIT;
+    built_meta(built, PROFILE_META_OOM_KILLS, "1");
+    built_meta(built, PROFILE_META_OOM_LIMIT, "1048576000");
+    const struct insight *insight = the(built_ask(built), "memory-limit");
+    assert_non_null(strstr(insight->title, "killed for want of memory"));
+    assert_severity(insight, "severe");
+    facts_add_end(&end, &built->profile);
+    assert_string_equal(end.data, "exit status 0; the kernel killed 1 process of its control group for "
+                                  "want of memory (limit 1000 MiB)");
+    strbuf_release(&end);
+    built_free(built);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_kill_that_ended_it_is_one),
+        cmocka_unit_test(a_buffer_that_is_being_filled_is_not_told),
+        cmocka_unit_test(what_no_reading_saw_touched_is_told),
+        cmocka_unit_test(readings_of_a_few_of_its_blocks_do_not_count),
         cmocka_unit_test(memory_that_is_freed_and_stays_is_told),
         cmocka_unit_test(what_the_allocator_keeps_goes_by_the_ledger),
         cmocka_unit_test(memory_that_goes_back_is_not),

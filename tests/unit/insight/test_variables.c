@@ -87,6 +87,11 @@ static void large_globals_are_named(void **state)
                     "globals_bytes 1048576, peak_bytes 2097152, share 0.333, variable 'grid "
                     "(grid.c:3), 1016 KiB', variable 'global (work.c:14), 4.00 KiB'");
     assert_severity(insight, "notice");
+    built->sections[3].named_bytes = 0; /* of a stripped program: what has a name is not the matter */
+    assert_evidence(built, the(built_ask(built), "large-globals"),
+                    "globals_bytes 1048576, peak_bytes 2097152, share 0.333, without_names 'prog, "
+                    "1020 KiB', variable 'grid (grid.c:3), 1016 KiB', variable 'global (work.c:14), "
+                    "4.00 KiB'");
     built->sections[2].bytes--;
     assert_silent(built_ask(built), "large-globals");
     built->sections[2].bytes++;

@@ -1,5 +1,6 @@
-/* Numbers as people read them, and exact ones for hovering and copying. The units are those of the
- * text report (src/base/human.c): binary for bytes, three digits at most. */
+/* Numbers as people read them, and exact ones for hovering and copying. The same figure reads the same in
+ * the text report: these are the rules of src/base/human.c, and both are held against one table,
+ * tests/unit/base/human.tsv. */
 
 export type Unit = "bytes" | "count" | "ns" | "ratio" | "share" | "bytes_per_second" | "per_second";
 
@@ -12,44 +13,59 @@ export function isKnown(value: Known): value is number {
     return value !== null && value !== undefined && !Number.isNaN(value);
 }
 
+/* Cut and not rounded, so that 1023.99 KiB never reads as 1 MiB. */
 function threeDigits(value: number): string {
-    const size = Math.abs(value);
-    if (size >= 100 || Number.isInteger(value)) return value.toFixed(0);
-    return value.toFixed(size >= 10 ? 1 : 2).replace(/\.?0+$/, "");
+    const size = Math.abs(value), places = size >= 100 ? 0 : size >= 10 ? 1 : 2, power = 10 ** places;
+    return `${value < 0 ? "-" : ""}${(Math.floor(size * power + 1e-9) / power).toFixed(places)}`;
 }
 
 function scaled(value: number, step: number, names: readonly string[]): string {
     let at = 0;
-    while (Math.abs(value) >= step * 0.9995 && at < names.length - 1) {
+    while (Math.abs(value) >= step && at < names.length - 1) {
         value /= step;
         at++;
     }
-    const digits = at === 0 ? threeDigits(Math.round(value)) : threeDigits(value);
-    return `${digits}${names[at] ? " " + names[at] : ""}`;
+    return `${threeDigits(value)} ${names[at]}`;
+}
+
+/* What is cut of a byte, a nanosecond, or a second of hours is less than a digit. */
+function whole(value: number): string {
+    return Math.trunc(value).toString();
 }
 
 export function bytes(value: number): string {
-    return scaled(value, 1024, ["B", "KiB", "MiB", "GiB", "TiB", "PiB"]);
+    return Math.abs(value) < 1024 ? `${whole(value)} B` : scaled(value, 1024, ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"]);
 }
 
+/* Counts are exact while they are short; means of them and rates may be fractions. */
 export function count(value: number): string {
-    return scaled(value, 1000, ["", "k", "M", "G", "T"]);
+    if (Math.abs(value) >= 10000) return scaled(value, 1000, ["", "k", "M", "G", "T", "P", "E"]);
+    return Number.isInteger(value) || Math.abs(value) >= 100 ? grouped(Math.trunc(value)) : threeDigits(value);
 }
 
 export function duration(ns: number): string {
-    const size = Math.abs(ns);
-    if (size < 1e3) return `${threeDigits(ns)} ns`;
-    if (size < 1e6) return `${threeDigits(ns / 1e3)} µs`;
-    if (size < 1e9) return `${threeDigits(ns / 1e6)} ms`;
-    if (size < 120e9) return `${threeDigits(ns / 1e9)} s`;
-    const minutes = ns / 60e9;
-    return minutes < 120 ? `${threeDigits(minutes)} min` : `${threeDigits(minutes / 60)} h`;
+    const seconds = Math.floor(Math.abs(ns) / 1e9), sign = ns < 0 ? "-" : "";
+    const two = (value: number): string => value.toString().padStart(2, "0");
+    if (seconds >= 3600) return `${sign}${Math.floor(seconds / 3600)} h ${two(Math.floor((seconds % 3600) / 60))} min`;
+    if (seconds >= 60) return `${sign}${Math.floor(seconds / 60)} min ${two(seconds % 60)} s`;
+    return Math.abs(ns) < 1000 ? `${whole(ns)} ns` : scaled(ns, 1000, ["ns", "µs", "ms", "s"]);
 }
 
+/* Never 0 of something, and never all where a part is missing. */
 export function share(value: number): string {
-    const percent = value * 100;
-    if (percent !== 0 && Math.abs(percent) < 0.1) return "< 0.1 %";
-    return `${percent.toFixed(Math.abs(percent) < 10 ? 1 : 0)} %`;
+    const percent = 100 * Math.abs(value), sign = value < 0 ? "-" : "";
+    if (percent > 0 && percent < 0.05) return `${sign}<0.1 %`;
+    if (percent >= 99.95) return percent < 100 ? `${sign}99.9 %` : `${sign}${percent.toFixed(0)} %`;
+    return `${sign}${percent.toFixed(1)} %`;
+}
+
+/* For the axes of charts: "4 MiB" for "4.00 MiB". */
+export function onAxis(text: string): string {
+    return text.replace(/(\d)\.0+(?=\D|$)|(\.\d*?[1-9])0+(?=\D|$)/, "$1$2");
+}
+
+function grouped(value: number): string {
+    return value.toString().replace(/\B(?=(\d{3})+(?!\d))/g, ",");
 }
 
 export function format(value: Known, unit: Unit): string {
@@ -68,9 +84,7 @@ export function format(value: Known, unit: Unit): string {
 /* "12,345,678 B": groups of three, the unit spelled; for titles and for the clipboard. */
 export function exact(value: Known, unit: Unit): string {
     if (!isKnown(value)) return "not recorded";
-    const digits = Number.isInteger(value)
-        ? value.toString().replace(/\B(?=(\d{3})+(?!\d))/g, ",")
-        : String(value);
+    const digits = Number.isInteger(value) ? grouped(value) : String(value);
     const names: Record<Unit, string> = {
         bytes: " B", count: "", ns: " ns", ratio: "", share: "",
         bytes_per_second: " B/s", per_second: " /s",

@@ -83,7 +83,7 @@ function Comparison({ before, after }: { before: Profile; after: Profile }): JSX
             <Ready of={loaded}>{({ pairs, flame, totalBefore, totalAfter }) => (
                 <>
                     <div class="bar-row"><span title={exact(totalBefore, unit)}>before <b>{format(totalBefore, unit)}</b></span><span title={exact(totalAfter, unit)}>after <b>{format(totalAfter, unit)}</b></span>
-                        <b>{signed(totalAfter - totalBefore, unit)}</b>{totalBefore > 0 && <span class="dim">{((100 * (totalAfter - totalBefore)) / totalBefore).toFixed(1)} %</span>}
+                        <b>{signed(totalAfter - totalBefore, unit)}</b>{totalBefore > 0 && <span class="dim">{share((totalAfter - totalBefore) / totalBefore)}</span>}
                         {norm && <span class="dim">after × {scale.toPrecision(3)}</span>}</div>
                     {shown === "table" && <Pairs pairs={pairs} unit={unit} />}
                     {shown === "flame" && flame && <Difference flame={flame} unit={unit} />}

@@ -1,5 +1,6 @@
 /* Histograms and heat maps on canvases. */
 import type { ComponentChildren, JSX } from "preact";
+import { onAxis } from "../model/units.ts";
 import { theme } from "../state/theme.ts";
 import { colour, useCanvas } from "./canvas.ts";
 import { csvCell, SaveChart } from "./save_chart.tsx";
@@ -24,7 +25,7 @@ export function Bars({ name, label, bars, height, format, onPick, picked }: {
         const ticks = Number.isInteger(most) && most % 2 ? [0, 1] : [0, 0.5, 1]; /* no tick at half a block */
         for (const tick of most > 9 ? [0, 0.5, 1] : ticks) {
             const y = 6 + (tall - foot - 6) * tick;
-            context.fillText(format(most * (1 - tick)), left - 6, y);
+            context.fillText(onAxis(format(most * (1 - tick))), left - 6, y);
             context.fillStyle = line;
             context.fillRect(left, Math.round(y), width - left, 1);
             context.fillStyle = ink;

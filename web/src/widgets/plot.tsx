@@ -2,6 +2,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import type { JSX } from "preact";
 import uPlot from "uplot";
+import { onAxis } from "../model/units.ts";
 import { theme } from "../state/theme.ts";
 import { colour } from "./canvas.ts";
 import { csvCell, SaveChart } from "./save_chart.tsx";
@@ -61,11 +62,11 @@ export function Plot(props: PlotProps): JSX.Element {
             cursor: { drag: { x: true, y: false, setScale: false }, sync: { key: "time" } },
             scales: { x: { time: false, range: (_, low, high) => (latest.current.range ? [...latest.current.range] : [low, high]) as uPlot.Range.MinMax } },
             axes: [
-                { ...axis, values: (_, ticks) => ticks.map((tick) => latest.current.formatX(tick)) },
+                { ...axis, values: (_, ticks) => ticks.map((tick) => onAxis(latest.current.formatX(tick))) },
                 ...scales.map((scale, at) => ({
                     ...axis, scale, side: at === 0 ? 3 : 1, size: 74, grid: at === 0 ? axis.grid : { show: false },
                     ...(series.find((each) => (each.scale ?? "y") === scale)!.binary ? { incrs: binarySteps } : {}),
-                    values: (_: uPlot, ticks: number[]) => ticks.map((tick) => series.find((each) => (each.scale ?? "y") === scale)!.format(tick)),
+                    values: (_: uPlot, ticks: number[]) => ticks.map((tick) => onAxis(series.find((each) => (each.scale ?? "y") === scale)!.format(tick))),
                 })) as uPlot.Axis[],
             ],
             series: [
