@@ -57,24 +57,21 @@ struct chunk {
 /* Paths that captures have asked for lately, which are those of leaves: one in six of all. The table
  * is mostly inner nodes, and each search in it misses caches and TLB; this fits the second cache.
  *
- *   an entry:  data   generation << 32 | node      the generation counts how often paths were
- *              key    the path's hash ^ spread(data)                              retired
- *
- * Two threads that write one entry at once may leave one's key with the other's data; then the key
- * says that neither path is there. What is written late, after paths were retired, has an old
- * generation. */
-#define RECENT_ENTRIES (1u << 14)
+ * Two entries, the newer one first, for each value of the lower 12 bits: 38 bits of hash, then the
+ * node (0: empty), so 50 bits tell a path from another. The hash is salted anew when paths were retired,
+ * so that nothing is found which was written before, or is written late. */
+#define RECENT_PAIRS (1u << 12)
 struct recent {
-    _Alignas(64) struct {
-        _Atomic uint64_t key, data;
-    } entries[RECENT_ENTRIES];
+    _Alignas(64) struct recent_pair {
+        _Atomic uint64_t newer, older;
+    } pairs[RECENT_PAIRS];
 };
 
 static struct {
     const struct unwind_host *host;
     _Atomic(struct table *) table;
     _Atomic(struct recent *) recent; /* NULL: too few paths so far */
-    _Atomic uint32_t generation;
+    _Atomic uint64_t salt;           /* of `recent` */
     struct lock lock;                         /* for a new table, a new chunk, retiring */
     _Alignas(64) _Atomic uint32_t node_count; /* node 0, the root, included */
     struct chunk chunks[NODE_CHUNKS];
@@ -120,14 +117,16 @@ static uint32_t find_in_table(uint64_t hash)
     return 0;
 }
 
-/* Of what is read before, `generation`: paths retired since are found under no later one. */
-static uint32_t find_and_note(struct recent *recent, uint64_t hash, uint32_t generation)
+/* `salt` was read before: what is retired meanwhile is noted under the old one. */
+static uint32_t find_and_note(struct recent *recent, uint64_t hash, uint64_t salt)
 {
     uint32_t node = find_in_table(hash);
     if (node) {
-        uint64_t data = (uint64_t)generation << 32 | node, i = hash & (RECENT_ENTRIES - 1);
-        atomic_store_explicit(&recent->entries[i].key, hash ^ hash_u64(data), memory_order_relaxed);
-        atomic_store_explicit(&recent->entries[i].data, data, memory_order_release);
+        struct recent_pair *pair = &recent->pairs[(hash ^ salt) % RECENT_PAIRS];
+        uint64_t newer = atomic_load_explicit(&pair->newer, memory_order_relaxed);
+        atomic_store_explicit(&pair->older, newer, memory_order_release);
+        atomic_store_explicit(&pair->newer, ((hash ^ salt) & ~(uint64_t)NODE_MASK) | node,
+                              memory_order_release);
     }
     return node;
 }
@@ -135,17 +134,23 @@ static uint32_t find_and_note(struct recent *recent, uint64_t hash, uint32_t gen
 uint32_t paths_find(uint64_t hash)
 {
     struct recent *recent = atomic_load_explicit(&paths.recent, memory_order_acquire);
-    uint32_t generation = atomic_load_explicit(&paths.generation, memory_order_acquire);
-    uint64_t i = hash & (RECENT_ENTRIES - 1), key, data;
+    uint64_t salt = atomic_load_explicit(&paths.salt, memory_order_acquire);
+    const struct recent_pair *pair;
+    uint64_t differs;
+    uint32_t node;
     if (unlikely(!recent)) {
         return find_in_table(hash);
     }
-    data = atomic_load_explicit(&recent->entries[i].data, memory_order_acquire);
-    key = atomic_load_explicit(&recent->entries[i].key, memory_order_relaxed);
-    if (likely((key ^ hash_u64(data)) == hash && data >> 32 == generation && data != 0)) {
-        return (uint32_t)data;
+    pair = &recent->pairs[(hash ^ salt) % RECENT_PAIRS];
+    differs = atomic_load_explicit(&pair->newer, memory_order_acquire) ^ hash ^ salt;
+    if (differs > NODE_MASK) {
+        differs = atomic_load_explicit(&pair->older, memory_order_acquire) ^ hash ^ salt;
     }
-    return find_and_note(recent, hash, generation);
+    node = (differs ^ hash ^ salt) & NODE_MASK;
+    if (likely(differs <= NODE_MASK && node)) {
+        return node;
+    }
+    return find_and_note(recent, hash, salt);
 }
 
 /* ---- Nodes -------------------------------------------------------------------------------------- */
@@ -331,6 +336,14 @@ static struct table *table_with_room(void)
     }
 }
 
+void paths_expect(uint64_t hash)
+{
+    const struct table *table = atomic_load_explicit(&paths.table, memory_order_acquire);
+    if (table) {
+        __builtin_prefetch((const void *)&table->slots[hash & table->mask], 1);
+    }
+}
+
 uint32_t paths_child(uint32_t parent, uint64_t hash, uintptr_t ip)
 {
     uint32_t number = find_in_table(hash);
@@ -404,7 +417,8 @@ void paths_retire(uintptr_t lo, uintptr_t hi)
         /* Without marks, give every path a new number. */
         atomic_store(&paths.table, NULL);
     }
-    atomic_fetch_add(&paths.generation, 1); /* at last: who sees it finds no retired path any more */
+    /* At last: who sees it finds no retired path any more. */
+    atomic_store(&paths.salt, hash_u64(atomic_load(&paths.salt) + 1));
     lock_release(&paths.lock);
 }
 

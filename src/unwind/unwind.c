@@ -173,6 +173,9 @@ static void __attribute__((noinline)) refresh(struct unwind_memory *memory)
     }
     memory->count = 0;
     memory->unwalkable_root = false;
+    for (uint32_t i = 0; i <= HOT_MASK; i++) {
+        memory->hot[i] = 0;
+    }
     if (memory->stack.thread != arch_thread_pointer()) {
         stack_begin(&memory->stack);
     }
