@@ -52,7 +52,7 @@ struct collector;
 
 /* For a process that is to collect and from which no program will be started any more: a file that
  * may not grow fails to instead of ending us; files, descriptors and stacks may be as large and as many
- * as our hard limits let them, whatever the program is limited to. */
+ * as our hard limits let them, whatever the program is limited to; freed memory goes back at once. */
 void collector_prepare_limits(void);
 
 /* Listens under the session's name (an abstract Unix socket; `name` is NAME:KEY as in
