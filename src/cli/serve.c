@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "base/allocator.h"
 #include "base/options.h"
 #include "cli/output.h"
 #include "cli/showing.h"
@@ -133,12 +134,10 @@ static int wait_for_end(const sigset_t *signals)
     return 0;
 }
 
-/* What is large is given back to the system when it is freed, and few arenas keep the rest: glibc
- * would learn from the first large block that was freed to keep the others. */
+/* Few arenas keep what is not large. */
 static void settle_allocator(void)
 {
-    mallopt(M_MMAP_THRESHOLD, 256 << 10);
-    mallopt(M_TRIM_THRESHOLD, 1 << 20);
+    allocator_give_back();
     mallopt(M_ARENA_MAX, 2);
 }
 

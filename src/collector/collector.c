@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "assembly/clock.h"
+#include "base/allocator.h"
 #include "base/human.h"
 #include "collector/image.h"
 #include "collector/output_name.h"
@@ -133,6 +134,7 @@ void collector_prepare_limits(void)
     raise_limit(RLIMIT_NOFILE); /* hundreds of processes, a few each */
     raise_limit(RLIMIT_STACK);
     prepare_stacks();
+    allocator_give_back();
 }
 
 int collector_open(struct collector **out, const struct collector_options *options,

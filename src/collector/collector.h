@@ -52,7 +52,8 @@ struct collector;
 
 /* For a process that is to collect and from which no program will be started any more: a file that
  * may not grow fails to instead of ending us; files, descriptors and stacks may be as large and as many
- * as our hard limits let them, whatever the program is limited to. */
+ * as our hard limits let them, whatever the program is limited to. What is large goes back to the
+ * system when it is freed. */
 void collector_prepare_limits(void);
 
 /* Listens under the session's name (an abstract Unix socket; `name` is NAME:KEY as in

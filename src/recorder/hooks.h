@@ -84,17 +84,17 @@ static inline __attribute__((always_inline)) void record_spent(struct thread *th
         record_short(thread, frame, WIRE_SPENT, (uintptr_t)(spent & WIRE_ADDRESS_MASK));
 }
 
-/* Records what an allocation call returned; NULL is a failure. */
+/* Records what an allocation call returned, by the path from before it; NULL is a failure. */
 static inline __attribute__((always_inline)) void
-record_allocation(struct thread *thread, uintptr_t frame, const struct unwind_start *start,
-                  unsigned kind, void *block, size_t size, unsigned align_log2)
+record_allocation(struct thread *thread, uintptr_t frame, uint32_t node, unsigned kind, void *block,
+                  size_t size, unsigned align_log2)
 {
     uint64_t spent = thread->spent; /* before slack_of() makes a call of its own */
     if (likely(block))
-        record_long(thread, frame, start, kind, (uintptr_t)block, size,
-                    slack_of(thread, frame, block, size), align_log2);
+        record_long_at(thread, frame, node, kind, (uintptr_t)block, size,
+                       slack_of(thread, frame, block, size), align_log2);
     else
-        record_long(thread, frame, start, kind | WIRE_FAILED, 0, size, 0, align_log2);
+        record_long_at(thread, frame, node, kind | WIRE_FAILED, 0, size, 0, align_log2);
     record_spent(thread, frame, spent);
 }
 

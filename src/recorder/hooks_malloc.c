@@ -34,9 +34,10 @@
         struct thread *thread = hook_enter(frame);                                                 \
         if (unlikely(!thread))                                                                     \
             return call;                                                                           \
-        type result = CALL_REAL(thread, frame, call);                                              \
         struct unwind_start start = UNWIND_START_HERE();                                           \
-        record_allocation(thread, frame, &start, kind, block, size, align_log2);                   \
+        uint32_t node = path_before(thread, frame, &start);                                        \
+        type result = CALL_REAL(thread, frame, call);                                              \
+        record_allocation(thread, frame, node, kind, block, size, align_log2);                     \
         return result;                                                                             \
     }                                                                                              \
     HOOK_BODY type name##_inside parameters                                                        \
@@ -83,14 +84,16 @@ static inline __attribute__((always_inline)) void *
 reallocate(struct thread *thread, uintptr_t frame, const struct unwind_start *start, void *old,
            size_t size)
 {
+    uint32_t node = path_before(thread, frame, start);
     record_short(thread, frame, WIRE_REALLOC_BEGIN, (uintptr_t)old);
     void *block = CALL_REAL(thread, frame, real.realloc(old, size));
     uint64_t spent = thread->spent;
     if (likely(block))
-        record_long(thread, frame, start, WIRE_REALLOC_END, (uintptr_t)block, size,
-                    slack_of(thread, frame, block, size), 0);
+        record_long_at(thread, frame, node, WIRE_REALLOC_END, (uintptr_t)block, size,
+                       slack_of(thread, frame, block, size), 0);
     else
-        record_long(thread, frame, start, WIRE_REALLOC_END | (size ? WIRE_FAILED : 0), 0, size, 0, 0);
+        record_long_at(thread, frame, node, WIRE_REALLOC_END | (size ? WIRE_FAILED : 0), 0, size, 0,
+                       0);
     record_spent(thread, frame, spent);
     return block;
 }
@@ -121,8 +124,9 @@ HOOK_BODY void *realloc_recorded(void *old, size_t size)
     struct unwind_start start = UNWIND_START_HERE();
     if (likely(old))
         return reallocate(thread, frame, &start, old, size);
+    uint32_t node = path_before(thread, frame, &start);
     void *block = CALL_REAL(thread, frame, real.realloc(NULL, size));
-    record_allocation(thread, frame, &start, WIRE_MALLOC, block, size, 0);
+    record_allocation(thread, frame, node, WIRE_MALLOC, block, size, 0);
     return block;
 }
 
@@ -154,7 +158,8 @@ HOOK_BODY void *reallocarray_overflows(void)
     struct thread *thread = hook_enter(frame);
     struct unwind_start start = UNWIND_START_HERE();
     if (thread)
-        record_allocation(thread, frame, &start, WIRE_MALLOC, NULL, SIZE_MAX, 0);
+        record_allocation(thread, frame, path_before(thread, frame, &start), WIRE_MALLOC, NULL,
+                          SIZE_MAX, 0);
     errno = ENOMEM;
     return NULL;
 }

@@ -111,9 +111,10 @@ static void *operator_find(const char *symbol)
         struct thread *thread = hook_enter(frame);                                                 \
         if (unlikely(!thread))                                                                     \
             return call arguments;                                                                 \
-        void *block = CALL_INSIDE(thread, frame, call arguments);                                  \
         struct unwind_start start = UNWIND_START_HERE();                                           \
-        record_allocation(thread, frame, &start, kind, block, size, log2_of(alignment));           \
+        uint32_t node = path_before(thread, frame, &start);                                        \
+        void *block = CALL_INSIDE(thread, frame, call arguments);                                  \
+        record_allocation(thread, frame, node, kind, block, size, log2_of(alignment));             \
         return block;                                                                              \
     }                                                                                              \
     HOOK_BODY void *symbol##_inside parameters                                                     \

@@ -66,8 +66,8 @@ void sampled_allocation(struct thread *thread, uintptr_t frame, const struct unw
 {
     uint64_t since = cost_begins(thread);
     if (!block || sampled_remember(thread, block))
-        record_allocation(thread, frame, start, kind, block, recorded_size(size),
-                          thread_aligned(thread, align_log2));
+        record_allocation(thread, frame, path_before(thread, frame, start), kind, block,
+                          recorded_size(size), thread_aligned(thread, align_log2));
     cost_ends(thread, since);
 }
 

@@ -1,7 +1,7 @@
 /* A thread's own state and the way of an event into its ring: the hot path.
  *
  *   hook begins        hook_enter(): are we recording, or is this a call from within a call?
- *     call path        unwind_capture()
+ *     call path        unwind_capture(), of allocations before the real function is called
  *     record           record_begin(): room, busy, time; the words; record_publish()
  *   hook ends          hook_leave()
  *
@@ -266,6 +266,53 @@ static inline __attribute__((always_inline)) void record_short(struct thread *th
     record_publish(&recording, ticks);
 }
 
+/* The call path that an event will have which is recorded later, captured before the real function
+ * runs: where a capture misses caches the processor goes on with that meanwhile, while a record's time
+ * stamp would wait. */
+static inline __attribute__((always_inline)) uint32_t path_before(struct thread *thread,
+                                                                  uintptr_t frame,
+                                                                  const struct unwind_start *start)
+{
+    struct recording recording = recording_begin(thread, frame);
+    uint64_t cursor = *(volatile uint64_t *)&thread->cursor;
+    uint32_t node = recording_path(&recording, thread->memory, start);
+    if (unlikely(start->sp < thread->deepest))
+        thread_deeper(thread, start->sp, node);
+    if (unlikely(recording.nested))
+        return node;
+    *(volatile uintptr_t *)&thread->hook_frame = 0;
+    atomic_signal_fence(memory_order_seq_cst);
+    /* Signal handlers have recorded, and left publishing to us: the real function may take long. */
+    if (unlikely(*(volatile uint64_t *)&thread->cursor != cursor))
+        record_end_without(thread);
+    return node;
+}
+
+/* An event whose call path is known. */
+static inline __attribute__((always_inline)) void
+record_known(const struct recording *recording, uint32_t node, unsigned kind, uintptr_t address,
+             uint64_t size_bytes, uint64_t slack_bytes, unsigned align_log2)
+{
+    struct wire_record *record = record_begin(recording, 32);
+    if (unlikely(!record)) {
+        recording_abandon(recording);
+        return;
+    }
+    uint64_t ticks = record->ticks;
+    record->size_bytes = size_bytes & WIRE_ADDRESS_MASK;
+    record->detail = wire_detail(node, slack_bytes, align_log2);
+    record_word0(record, kind, address);
+    record_publish(recording, ticks);
+}
+
+static inline __attribute__((always_inline)) void
+record_long_at(struct thread *thread, uintptr_t frame, uint32_t node, unsigned kind,
+               uintptr_t address, uint64_t size_bytes, uint64_t slack_bytes, unsigned align_log2)
+{
+    struct recording recording = recording_begin(thread, frame);
+    record_known(&recording, node, kind, address, size_bytes, slack_bytes, align_log2);
+}
+
 /* An event with its call path, captured with the given memory. */
 static inline __attribute__((always_inline)) void
 record_remembering(struct thread *thread, uintptr_t frame, struct unwind_memory *memory,
@@ -276,16 +323,7 @@ record_remembering(struct thread *thread, uintptr_t frame, struct unwind_memory 
     uint32_t node = recording_path(&recording, memory, start);
     if (unlikely(start->sp < thread->deepest))
         thread_deeper(thread, start->sp, node);
-    struct wire_record *record = record_begin(&recording, 32);
-    if (unlikely(!record)) {
-        recording_abandon(&recording);
-        return;
-    }
-    uint64_t ticks = record->ticks;
-    record->size_bytes = size_bytes & WIRE_ADDRESS_MASK;
-    record->detail = wire_detail(node, slack_bytes, align_log2);
-    record_word0(record, kind, address);
-    record_publish(&recording, ticks);
+    record_known(&recording, node, kind, address, size_bytes, slack_bytes, align_log2);
 }
 
 static inline __attribute__((always_inline)) void

@@ -99,7 +99,7 @@ static inline struct route find_route(struct unwind_memory *memory, struct walk 
             stop = stop_at(fresh, max_depth);
         }
         what = unlikely(slot == NOWHERE) ? rules_find_slow(ip, true)
-                                         : rules_find(arch_code_address(ip));
+                                         : memory_rule(memory, arch_code_address(ip));
         fresh->frames[count] = (struct fresh_frame){ip, sp, bp, what};
         if (likely(what < RULE_SPECIAL)) {
             uintptr_t cfa = rule_cfa(what, sp, bp), saved;
@@ -297,7 +297,13 @@ static uint32_t __attribute__((noinline)) add_path(struct base base, const struc
                                                    uint32_t count)
 {
     uint64_t hash = base.hash;
-    uint32_t node = resolve_base(&base) ? base.node : 0;
+    uint32_t node;
+    for (uint32_t i = count; i--;) { /* each of them misses the caches: all at once */
+        hash = path_hash(hash, arch_code_address(fresh->frames[i].ip));
+        paths_expect(hash);
+    }
+    hash = base.hash;
+    node = resolve_base(&base) ? base.node : 0;
     if (!node && hash) {
         return 0;
     }

@@ -49,6 +49,12 @@ struct fresh {
     struct fresh_frame frames[];
 };
 
+/* Rules that this thread's walks have used lately: as in rules_cache, but densely.
+ * There each address has nearly a cache line to itself, and those 700 KiB drive the program's own data
+ * out of the second cache (cc1plus: 12,000 addresses, 600 of them are 95 % of what is asked for). */
+#define HOT_BITS 12
+#define HOT_MASK ((1u << HOT_BITS) - 1)
+
 struct unwind_memory {
     /* The generation that the memory is good for; 0 while a capture is under way. If a capture
      * finds 0, a longjmp out of a signal handler has cut one short. */
@@ -64,11 +70,32 @@ struct unwind_memory {
     _Atomic uintptr_t user;
     struct unwind_memory *next;         /* of all */
     struct unwind_memory *next_scratch; /* of those that captures without memory share */
+    _Alignas(64) uint64_t hot[HOT_MASK + 1]; /* good for `valid_for` too */
 };
 
 /* Grows the room for frames; contents stay. False: no memory. A single pointer changes, when all is
  * ready, so the memory is consistent whenever it is looked at. */
 bool memory_grow_remembered(struct unwind_memory *memory, uint32_t frames);
 bool memory_grow_fresh(struct unwind_memory *memory);
+
+static inline uint64_t *memory_hot(struct unwind_memory *memory, uintptr_t ip)
+{
+    return &memory->hot[(ip ^ ip >> HOT_BITS ^ ip >> 2 * HOT_BITS) & HOT_MASK];
+}
+
+/* As rules_find(). Only rules that hold for as long as the code is there are kept. */
+static inline rule memory_rule(struct unwind_memory *memory, uintptr_t ip)
+{
+    uint64_t *hot = memory_hot(memory, ip);
+    rule what;
+    if (likely(*hot >> 16 == ip)) {
+        return (rule)*hot;
+    }
+    what = rules_find(ip);
+    if (likely(what < RULE_SPECIAL)) {
+        *hot = (uint64_t)ip << 16 | what;
+    }
+    return what;
+}
 
 #endif

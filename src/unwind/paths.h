@@ -17,6 +17,9 @@ void paths_init(const struct unwind_host *host);
 /* The node of the path with this hash; 0: it has none yet. Lock-free. */
 uint32_t paths_find(uint64_t hash);
 
+/* This path will be looked for soon: its place comes nearer meanwhile. */
+void paths_expect(uint64_t hash);
+
 /* Finds or makes a child, and publishes it. Lock-free but for every 65,536th node and for a larger
  * table. 0: no memory. */
 uint32_t paths_child(uint32_t parent, uint64_t hash, uintptr_t ip);

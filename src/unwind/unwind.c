@@ -112,6 +112,13 @@ void unwind_memory_forget(struct unwind_memory *memory)
     atomic_store_explicit(&memory->valid_for, 0, memory_order_relaxed);
 }
 
+static void forget_rules(struct unwind_memory *memory)
+{
+    for (uint32_t i = 0; i <= HOT_MASK; i++) {
+        memory->hot[i] = 0;
+    }
+}
+
 /* ---- Captures without memory: nested in a hook, or before a thread has one ------------------------ */
 
 static struct unwind_memory *scratch_new(uintptr_t thread)
@@ -151,12 +158,18 @@ static void scratch_reclaim(void)
     }
 }
 
+/* A scratch remembers no frames, only rules: those are what its generation is about. */
 static uint32_t __attribute__((noinline)) capture_alone(const struct unwind_start *start)
 {
+    uint32_t generation = atomic_load_explicit(&unwind.generation, memory_order_acquire);
     struct unwind_memory *scratch = scratch_take();
     uint32_t node;
     if (!scratch) {
         return 0;
+    }
+    if (atomic_load_explicit(&scratch->valid_for, memory_order_relaxed) != generation) {
+        forget_rules(scratch);
+        atomic_store_explicit(&scratch->valid_for, generation, memory_order_relaxed);
     }
     node = capture(scratch, NULL, start, unwind.max_depth);
     atomic_store(&scratch->user, 0);
@@ -173,6 +186,7 @@ static void __attribute__((noinline)) refresh(struct unwind_memory *memory)
     }
     memory->count = 0;
     memory->unwalkable_root = false;
+    forget_rules(memory);
     if (memory->stack.thread != arch_thread_pointer()) {
         stack_begin(&memory->stack);
     }

@@ -29,6 +29,7 @@
 #define WIRE_MAX_CHUNKS      16384u /* 16 GiB */
 #define WIRE_RINGS_PER_CHUNK (WIRE_CHUNK_BYTES / sizeof(struct wire_ring))
 #define WIRE_NODES_PER_CHUNK (WIRE_CHUNK_BYTES / sizeof(struct wire_node))
+#define WIRE_NODE_BITS       26u /* of a node's number */
 #define WIRE_MIN_RING_BYTES  (1u << 14)
 #define WIRE_MAX_RING_BYTES  (1u << 19)
 #define WIRE_RING_SPILL      64u /* bytes after a ring's data, see "Rings" */
@@ -273,9 +274,11 @@ struct wire_ring {
 /* One frame of a call path. Node 0 is the root and stands for "no path". Written once, by the
  * recorder, before node_count covers it. A node's parent has a smaller number. */
 struct wire_node {
-    uint64_t ip;     /* return address; or a mark, below WIRE_MARK_LIMIT */
-    uint32_t parent; /* the caller's node */
-    uint32_t hash;   /* the recorder's own: lower half of the path's hash */
+    uint64_t ip : 48;     /* return address; or a mark, below WIRE_MARK_LIMIT */
+    uint64_t hash_32 : 16; /* the recorder's own: bits 32 to 47 of the path's hash */
+    uint32_t parent : WIRE_NODE_BITS; /* the caller's node */
+    uint32_t hash_48 : 32 - WIRE_NODE_BITS; /* … the bits from 48 on … */
+    uint32_t hash;                          /* … and the lower half */
 };
 
 /* Marks stand in for the outermost frame of a path that does not start at a thread's beginning. */

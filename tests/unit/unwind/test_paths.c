@@ -13,7 +13,7 @@
 #include "unwind/paths.h"
 
 /* Path i > 0 is frame i above path (i - 1) / 3; path 0 is the root. */
-#define PATHS  90000u /* two chunks of nodes, five tables */
+#define PATHS  90000u /* two chunks of nodes, eight tables */
 #define MAKERS 4
 
 static uint64_t hashes[PATHS];
