@@ -161,8 +161,8 @@ static bool grow(struct heap *heap, size_t need)
     heap->top = region->start + CHUNK_TAG;
     heap->top_used = heap->top;
     heap->populated = region->start;
-    heap->pace.slot_next = heap->pace.stretch_end = heap->pace.entered_ns = 0;
     heap->top_end = region->end - CHUNK_TAG;
+    pace_region(heap);
     return true;
 }
 
@@ -199,7 +199,7 @@ static void populate(struct heap *heap, uintptr_t to)
 static void move_top(struct heap *heap, uintptr_t to)
 {
     if (to >> SLOT_SHIFT != heap->top >> SLOT_SHIFT &&
-        heap->reserved_bytes - (heap->top_region->end - to) >= HUGE_FROM)
+        heap->reserved_bytes - (heap->top_region->end - to) >= PACE_FROM)
         pace_enter(heap, to);
     populate(heap, to);
     heap->top = to;
