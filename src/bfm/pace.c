@@ -7,15 +7,17 @@
 /* In slots. What pays is asked for at longer and longer stretches; what did not is tried again after
  * 512 MiB: a huge page whose memory the host must find first costs as much as five slots of small
  * ones. */
-enum { TRIAL = 2, HUGE_MOST = 16, SMALL_AGAIN = 256 };
+enum { TRIAL = 2, HUGE_MOST = 16, SMALL_AGAIN = 256, SPARSE_AGAIN = 32 };
 /* A slot that takes so many times what small pages take is one, whatever the others were like. */
 enum { COLD_TIMES = 2 };
 
 _Atomic int bfm_huge_verdict;
 
+/* An eighth is noise, where the program does much else while it fills a slot; huge pages will save it
+ * misses of the TLB. */
 static bool pays(const struct pace *pace)
 {
-    return pace->huge_ns <= pace->small_ns;
+    return pace->huge_ns <= pace->small_ns + pace->small_ns / 8;
 }
 
 static void note_time(struct heap *heap, uintptr_t slot, uint64_t now_ns)
@@ -57,6 +59,8 @@ static void begin_stretch(struct heap *heap, uintptr_t slot)
     struct pace *pace = &heap->pace;
     uintptr_t last = last_slot(heap->top_region);
 
+    if (slot >= last)
+        return;
     pace->huge_stretch = pace->huge_stretch ? pace->huge_stretch * 2 : TRIAL;
     if (pace->huge_stretch > HUGE_MOST)
         pace->huge_stretch = HUGE_MOST;
@@ -94,7 +98,11 @@ void pace_enter(struct heap *heap, uintptr_t to)
         give_up(heap, slot);
     if (pace->rest)
         pace->rest--;
-    else if (pace->small_ns && pace->slot_next >= pace->stretch_end)
+    else if (!pace->small_ns || pace->slot_next < pace->stretch_end)
+        return;
+    else if (!pace->huge_stretch && !os_is_resident((void *)before, SLOT_BYTES))
+        pace->rest = SPARSE_AGAIN; /* huge pages would make resident what the program does not touch */
+    else
         begin_stretch(heap, pace->slot_next);
 }
 
@@ -103,6 +111,6 @@ void pace_region(struct heap *heap)
     struct pace *pace = &heap->pace;
 
     pace->slot_next = pace->stretch_end = pace->entered_ns = 0;
-    if (pace->huge_ns && pays(pace) && heap->top_region->start + SLOT_BYTES < last_slot(heap->top_region))
+    if (pace->huge_ns && pays(pace))
         begin_stretch(heap, heap->top_region->start);
 }

@@ -15,14 +15,14 @@
 #define REGION_FIRST ((size_t)64 << 20)
 #define REGION_SMALL ((size_t)4 << 20)
 #define REGION_MOST  ((size_t)1 << 30)
-/* So much is populated at one go, 16 pages, once the heap has this size. */
-#define POPULATE_BYTES ((size_t)64 << 10)
+/* So much is populated at one go, 8 pages, once the heap has this size. */
+#define POPULATE_BYTES ((size_t)32 << 10)
 #define POPULATE_FROM  ((size_t)1 << 20)
 /* Larger blocks may never be filled: their pages come when they are touched. */
 #define POPULATE_MOST  ((size_t)16 << 10)
-/* Pages for records are cut from the top eight at a time, so that the stretch before the next multiple
- * of 8 KiB is lost to records once in eight times. */
-#define SPARE_PAGES 8
+/* Pages for records are cut from the top four at a time, so that the stretch before the next multiple
+ * of 8 KiB is lost to records once in four times. */
+#define SPARE_PAGES 4
 /* A chunk of 8 KiB contains a page only if it lies so; one of 16 KiB always does. */
 static const size_t page_tries[] = {PAGE_BYTES - 2 * CHUNK_TAG, PAGE_BYTES * 5 / 4,
                                     PAGE_BYTES * 3 / 2, PAGE_BYTES * 7 / 4, PAGE_BYTES * 2};
@@ -514,8 +514,8 @@ uintptr_t tree_take_page(struct heap *heap)
     if (chunk) {
         carve_page(heap, chunk, page);
     } else if (heap->spare < heap->spare_end || fill_spare(heap)) {
-        page = heap->spare;
-        heap->spare += PAGE_BYTES;
+        /* The last first: so the program touches a new huge page, and not the next tag in it. */
+        page = heap->spare_end -= PAGE_BYTES;
     }
     if (page) {
         heap->record_pages++;
