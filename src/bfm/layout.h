@@ -193,7 +193,8 @@ struct heap {
     struct chunk *oldest, *newest; /* free chunks from AGED_MIN on, by when they became free */
     uint64_t bin_summary;
     uint64_t bin_bits[BIN_WORDS];
-    struct rb_node *bins[BIN_COUNT];
+    struct rb_node *bins[BIN_COUNT];   /* roots */
+    struct rb_node *lowest[BIN_COUNT]; /* their first nodes: what a request takes */
     struct region *regions;     /* newest first */
     struct region *top_region;
     size_t reserved_bytes;      /* of all regions */

@@ -64,9 +64,12 @@ static void join_top(struct heap *heap, uintptr_t start)
 static void release(struct heap *heap, uintptr_t start, size_t size, bool prev_free)
 {
     uintptr_t end = start + size;
+    bool next_free = end != heap->top && !(((struct chunk *)end)->tag & CHUNK_USED);
 
     /* Wherever the joined chunk begins: whoever frees this block again finds no tag. */
     ((struct chunk *)start)->tag = 0;
+    if (next_free)
+        bins_ask((struct chunk *)end);
     if (prev_free) {
         start -= *chunk_footer(start);
         withdraw(heap, (struct chunk *)start);
@@ -75,7 +78,7 @@ static void release(struct heap *heap, uintptr_t start, size_t size, bool prev_f
         join_top(heap, start);
         return;
     }
-    if (!(((struct chunk *)end)->tag & CHUNK_USED)) {
+    if (next_free) {
         withdraw(heap, (struct chunk *)end);
         end += chunk_size((struct chunk *)end);
     }
