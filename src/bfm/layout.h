@@ -50,6 +50,7 @@
 #define SLOT_SHIFT 21
 #define SLOT_BYTES ((size_t)1 << SLOT_SHIFT)
 #define LEAF_SLOTS ((size_t)1 << (LEAF_SHIFT - SLOT_SHIFT))
+#define GROUP_PAGES ((size_t)1024) /* 8 MiB, with 64 KiB of records */
 
 enum { CLASS_COUNT = 29, CLASS_CODES = CLASS_COUNT + 1 }; /* code 0: no record of the default heap */
 
@@ -98,7 +99,7 @@ struct region {
 };
 
 /* Whoever owns a page's block may read its `code` and record without a lock; all is written under
- * the lock of the heap (code, dirty, taken, region) or the arena (records, tiny). */
+ * the lock of the heap (code, dirty, taken, populated, region) or the arena (records, tiny). */
 struct leaf {
     uint8_t code[LEAF_PAGES];               /* what free() looks at: class + 1, or 0 */
     _Atomic uint8_t kind[LEAF_PAGES];       /* enum record_kind */
@@ -107,6 +108,7 @@ struct leaf {
     struct region *region[LEAF_SLOTS];      /* by 2 MiB */
     struct record record[LEAF_PAGES];
     uint64_t tiny[LEAF_PAGES][4];
+    _Atomic bool populated[LEAF_PAGES / GROUP_PAGES]; /* their records are resident */
 };
 
 /* A chunk's tag: size | flags | a check of 16 bits that says that this is a tag. */

@@ -81,6 +81,23 @@ static void give_up(struct heap *heap, uintptr_t slot)
     pace->rest = SMALL_AGAIN;
 }
 
+/* Which pages the slot after this one gets. */
+static void decide(struct heap *heap, uintptr_t slot, uintptr_t before)
+{
+    struct pace *pace = &heap->pace;
+
+    if (pace->huge_ns && !pays(pace))
+        give_up(heap, slot);
+    if (pace->rest)
+        pace->rest--;
+    else if (!pace->small_ns || pace->slot_next < pace->stretch_end)
+        return;
+    else if (!pace->huge_stretch && !os_is_resident((void *)before, SLOT_BYTES))
+        pace->rest = SPARSE_AGAIN; /* they would make resident what the program does not touch */
+    else
+        begin_stretch(heap, pace->slot_next);
+}
+
 void pace_enter(struct heap *heap, uintptr_t to)
 {
     struct pace *pace = &heap->pace;
@@ -89,21 +106,12 @@ void pace_enter(struct heap *heap, uintptr_t to)
 
     if (!options.huge_pages || slot < pace->slot_next)
         return; /* been here: the top has gone back meanwhile */
-    now_ns = os_cpu_ns();
-    if (pace->slot_next == slot && before + SLOT_BYTES == slot && pace->entered_ns)
+    now_ns = pace->rest > 1 ? 0 : os_cpu_ns(); /* what the last one takes is enough */
+    if (pace->slot_next == slot && before + SLOT_BYTES == slot && pace->entered_ns && now_ns)
         note_time(heap, before, now_ns);
     pace->entered_ns = now_ns;
     pace->slot_next = slot + SLOT_BYTES;
-    if (pace->huge_ns && !pays(pace))
-        give_up(heap, slot);
-    if (pace->rest)
-        pace->rest--;
-    else if (!pace->small_ns || pace->slot_next < pace->stretch_end)
-        return;
-    else if (!pace->huge_stretch && !os_is_resident((void *)before, SLOT_BYTES))
-        pace->rest = SPARSE_AGAIN; /* huge pages would make resident what the program does not touch */
-    else
-        begin_stretch(heap, pace->slot_next);
+    decide(heap, slot, before);
 }
 
 void pace_region(struct heap *heap)

@@ -173,7 +173,7 @@ static bool populates(const struct heap *heap, uintptr_t address)
 {
     const struct region *region = heap->top_region;
 
-    return heap->reserved_bytes - (region->end - address) >= POPULATE_FROM &&
+    return options.populate && heap->reserved_bytes - (region->end - address) >= POPULATE_FROM &&
            !region_is_huge(region, address);
 }
 
@@ -497,6 +497,8 @@ static bool fill_spare(struct heap *heap)
     move_top(heap, page + bytes + CHUNK_TAG);
     heap->spare = page;
     heap->spare_end = page + bytes;
+    if (heap->reserved_bytes >= heap->top_region->end - page + HUGE_FROM)
+        pagemap_populate(page);
     if (populates(heap, page) && !region_is_huge(heap->top_region, page + bytes - 1))
         os_populate((void *)page, bytes);
     if (start < page) {
