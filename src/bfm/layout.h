@@ -42,7 +42,7 @@
 /* Huge pages are thought of once a heap has this size: small programs stay small. */
 #define HUGE_FROM ((size_t)16 << 20)
 /* What small pages cost is found out just before. */
-#define PACE_FROM (HUGE_FROM - 2 * SLOT_BYTES)
+#define PACE_FROM (HUGE_FROM - 3 * SLOT_BYTES)
 
 #define LEAF_SHIFT 30
 #define LEAF_PAGES ((size_t)1 << (LEAF_SHIFT - PAGE_SHIFT))
@@ -178,6 +178,7 @@ struct pace {
     uint64_t entered_ns;        /* processor time when the top came into its slot; 0: not known */
     uintptr_t slot_next;        /* the slot after it */
     uintptr_t stretch_end;      /* up to here huge pages were asked for; 0 */
+    unsigned small_seen;        /* slots of small pages that went into small_ns */
     unsigned huge_stretch;      /* the last one, in slots */
     unsigned rest;              /* so many slots until they are asked for again */
 };

@@ -7,7 +7,7 @@
 /* In slots. What pays is asked for at longer and longer stretches; what did not is tried again after
  * 512 MiB: a huge page whose memory the host must find first costs as much as five slots of small
  * ones. */
-enum { TRIAL = 2, HUGE_MOST = 16, SMALL_AGAIN = 256, SPARSE_AGAIN = 32 };
+enum { SMALL_LEAST = 2, TRIAL = 2, HUGE_MOST = 16, SMALL_AGAIN = 256, SPARSE_AGAIN = 32 };
 /* A slot that takes so many times what small pages take is one, whatever the others were like. */
 enum { COLD_TIMES = 2 };
 
@@ -20,17 +20,34 @@ static bool pays(const struct pace *pace)
     return pace->huge_ns <= pace->small_ns + pace->small_ns / 8;
 }
 
+static uint64_t mean_of(uint64_t mean_ns, uint64_t took_ns)
+{
+    return mean_ns ? (mean_ns * 7 + took_ns) / 8 : took_ns;
+}
+
+/* Small pages, too, are slow where the host must find them: the fastest slot counts most. */
+static void note_small(struct pace *pace, uint64_t took_ns)
+{
+    uint64_t most_ns = COLD_TIMES * pace->small_ns;
+
+    pace->small_seen++;
+    if (took_ns < pace->small_ns)
+        pace->small_ns = took_ns;
+    else
+        pace->small_ns = mean_of(pace->small_ns, most_ns && took_ns > most_ns ? most_ns : took_ns);
+}
+
 static void note_time(struct heap *heap, uintptr_t slot, uint64_t now_ns)
 {
     struct pace *pace = &heap->pace;
-    bool huge = region_is_huge(heap->top_region, slot);
-    uint64_t *average = huge ? &pace->huge_ns : &pace->small_ns;
     uint64_t took_ns = now_ns - pace->entered_ns;
 
-    if (!*average || (huge && took_ns > COLD_TIMES * pace->small_ns))
-        *average = took_ns;
+    if (!region_is_huge(heap->top_region, slot))
+        note_small(pace, took_ns);
+    else if (took_ns > COLD_TIMES * pace->small_ns)
+        pace->huge_ns = took_ns;
     else
-        *average = (*average * 7 + took_ns) / 8;
+        pace->huge_ns = mean_of(pace->huge_ns, took_ns);
     if (pace->huge_ns)
         atomic_store_explicit(&bfm_huge_verdict, pays(pace) ? 1 : -1, memory_order_relaxed);
 }
@@ -90,7 +107,7 @@ static void decide(struct heap *heap, uintptr_t slot, uintptr_t before)
         give_up(heap, slot);
     if (pace->rest)
         pace->rest--;
-    else if (!pace->small_ns || pace->slot_next < pace->stretch_end)
+    else if (pace->small_seen < SMALL_LEAST || pace->slot_next < pace->stretch_end)
         return;
     else if (!pace->huge_stretch && !os_is_resident((void *)before, SLOT_BYTES))
         pace->rest = SPARSE_AGAIN; /* they would make resident what the program does not touch */

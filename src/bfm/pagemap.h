@@ -9,7 +9,8 @@
 bool pagemap_cover(uintptr_t start, uintptr_t end);
 
 /* The records of the 8 MiB around an address are resident from now on: else every 64th new record would
- * find a page fault. Under the lock of any heap: the worst is that it is done twice. */
+ * find a page fault. For heaps that are mostly records. Under the lock of any heap: the worst is that
+ * it is done twice. */
 void pagemap_populate(uintptr_t address);
 
 /* Which region an address lies in; NULL: none of ours, as far as known. */

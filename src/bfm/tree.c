@@ -20,9 +20,9 @@
 #define POPULATE_FROM  ((size_t)1 << 20)
 /* Larger blocks may never be filled: their pages come when they are touched. */
 #define POPULATE_MOST  ((size_t)16 << 10)
-/* Pages for records are cut from the top four at a time, so that the stretch before the next multiple
- * of 8 KiB is lost to records once in four times. */
-#define SPARE_PAGES 4
+/* Pages for records are cut from the top eight at a time, so that the stretch before the next multiple
+ * of 8 KiB is lost to records once in eight times. */
+#define SPARE_PAGES 8
 /* A chunk of 8 KiB contains a page only if it lies so; one of 16 KiB always does. */
 static const size_t page_tries[] = {PAGE_BYTES - 2 * CHUNK_TAG, PAGE_BYTES * 5 / 4,
                                     PAGE_BYTES * 3 / 2, PAGE_BYTES * 7 / 4, PAGE_BYTES * 2};
@@ -478,11 +478,23 @@ static struct chunk *find_page(const struct heap *heap, uintptr_t *page)
     return NULL;
 }
 
+/* Spare pages are taken from the last on, and populated when one is about to be taken: at most
+ * POPULATE_BYTES a call. */
+static void populate_spare(struct heap *heap)
+{
+    uintptr_t start = heap->spare_end - POPULATE_BYTES;
+
+    if ((heap->spare_end - heap->spare) % POPULATE_BYTES || region_of(start) != heap->top_region)
+        return;
+    if (populates(heap, start) && !region_is_huge(heap->top_region, heap->spare_end - 1))
+        os_populate((void *)start, POPULATE_BYTES);
+}
+
 /* Cuts SPARE_PAGES pages from the top. */
 static bool fill_spare(struct heap *heap)
 {
     uintptr_t start, page;
-    size_t bytes = SPARE_PAGES * PAGE_BYTES;
+    size_t bytes = SPARE_PAGES * PAGE_BYTES, used_pages;
 
     if (!top_holds(heap, bytes + 2 * PAGE_BYTES))
         return false;
@@ -497,10 +509,9 @@ static bool fill_spare(struct heap *heap)
     move_top(heap, page + bytes + CHUNK_TAG);
     heap->spare = page;
     heap->spare_end = page + bytes;
-    if (heap->reserved_bytes >= heap->top_region->end - page + HUGE_FROM)
+    used_pages = (heap->reserved_bytes - (heap->top_region->end - page)) / PAGE_BYTES;
+    if (used_pages >= HUGE_FROM / PAGE_BYTES && heap->record_pages >= used_pages / 2)
         pagemap_populate(page);
-    if (populates(heap, page) && !region_is_huge(heap->top_region, page + bytes - 1))
-        os_populate((void *)page, bytes);
     if (start < page) {
         write_fence(heap, page - CHUNK_TAG, 0);
         if (start < page - CHUNK_TAG)
@@ -520,6 +531,7 @@ uintptr_t tree_take_page(struct heap *heap)
         carve_page(heap, chunk, page);
     } else if (heap->spare < heap->spare_end || fill_spare(heap)) {
         /* The last first: so the program touches a new huge page, and not the next tag in it. */
+        populate_spare(heap);
         page = heap->spare_end -= PAGE_BYTES;
     }
     if (page) {
