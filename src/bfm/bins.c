@@ -72,20 +72,34 @@ void bins_aged(struct heap *heap, struct chunk *chunk)
         heap->newest = chunk->older;
 }
 
+/* In a bin of one size the address decides, and the other's tag is not looked at. */
+static bool goes_before(const struct chunk *chunk, size_t size, const struct rb_node *node)
+{
+    const struct chunk *other = chunk_of_node(node);
+
+    if (size < BIN_EXACT_END || size == chunk_size(other))
+        return chunk < other;
+    return size < chunk_size(other);
+}
+
 void bins_insert(struct heap *heap, struct chunk *chunk)
 {
     size_t size = chunk_size(chunk);
     unsigned bin = bin_of(size);
-    struct rb_node **link = &heap->bins[bin], *parent = NULL;
+    struct rb_node **link = &heap->bins[bin], *parent = NULL, **lowest = &heap->lowest[bin];
 
-    while (*link) { /* down one level each turn */
-        const struct chunk *other = chunk_of_node(parent = *link);
-        size_t other_size = chunk_size(other);
-        bool before = size < other_size || (size == other_size && chunk < other);
-        link = before ? &parent->left : &parent->right;
-    }
-    if (!parent)
+    if (!*lowest) {
         mark_filled(heap, bin);
+        *lowest = &chunk->node;
+    } else if (goes_before(chunk, size, *lowest)) {
+        parent = *lowest;
+        link = &parent->left;
+        *lowest = &chunk->node;
+    }
+    while (*link) { /* down one level each turn */
+        parent = *link;
+        link = goes_before(chunk, size, parent) ? &parent->left : &parent->right;
+    }
     rb_insert(&heap->bins[bin], parent, link, &chunk->node);
     if (size >= AGED_MIN)
         age_begin(heap, chunk);
@@ -95,12 +109,25 @@ void bins_remove(struct heap *heap, struct chunk *chunk)
 {
     size_t size = chunk_size(chunk);
     unsigned bin = bin_of(size);
+    struct rb_node *node = &chunk->node;
 
-    rb_remove(&heap->bins[bin], &chunk->node);
+    /* The first node has nothing on its left, so at most a leaf on its right. */
+    if (heap->lowest[bin] == node)
+        heap->lowest[bin] = node->right ? node->right : rb_parent(node);
+    rb_remove(&heap->bins[bin], node);
     if (!heap->bins[bin])
         mark_empty(heap, bin);
     if (size >= AGED_MIN)
         bins_aged(heap, chunk);
+}
+
+void bins_ask(const struct chunk *chunk)
+{
+    if (chunk_size(chunk) < TREE_MIN)
+        return;
+    __builtin_prefetch(rb_parent(&chunk->node), 1);
+    __builtin_prefetch(chunk->node.left, 1);
+    __builtin_prefetch(chunk->node.right, 1);
 }
 
 static struct chunk *first_fit(struct rb_node *node, size_t need)
@@ -121,11 +148,16 @@ static struct chunk *first_fit(struct rb_node *node, size_t need)
 
 struct chunk *bins_best(const struct heap *heap, size_t need)
 {
-    unsigned bin = bin_of(need), next;
-    struct chunk *best = first_fit(heap->bins[bin], need);
+    unsigned bin = bin_of(need);
+    struct chunk *best;
 
-    if (best)
-        return best;
-    next = next_filled(heap, bin + 1);
-    return next == BIN_COUNT ? NULL : first_fit(heap->bins[next], 0);
+    if (need < BIN_EXACT_END) {
+        bin = next_filled(heap, bin);
+    } else {
+        best = first_fit(heap->bins[bin], need);
+        if (best)
+            return best;
+        bin = next_filled(heap, bin + 1);
+    }
+    return bin == BIN_COUNT ? NULL : chunk_of_node(heap->lowest[bin]);
 }

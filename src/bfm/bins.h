@@ -9,6 +9,10 @@ unsigned bin_of(size_t size);
 void bins_insert(struct heap *heap, struct chunk *chunk);
 void bins_remove(struct heap *heap, struct chunk *chunk);
 
+/* The neighbours in the tree of a chunk that is about to be removed, so that they come from memory at
+ * one time. */
+void bins_ask(const struct chunk *chunk);
+
 /* The smallest chunk of at least `need`, of several the lowest; NULL when there is none. */
 struct chunk *bins_best(const struct heap *heap, size_t need);
 

@@ -109,7 +109,7 @@ static const char *check_region(const struct heap *heap, const struct region *re
 /* ---- trees ---- */
 
 struct walk {
-    const struct chunk *before;
+    const struct chunk *before, *first;
     unsigned bin;
     const char *wrong;
     struct sums sums;
@@ -132,6 +132,8 @@ static unsigned walk_tree(struct walk *walk, const struct rb_node *node, const s
                          (chunk_size(walk->before) == chunk_size(chunk) && walk->before >= chunk)))
         walk->wrong = "a tree is out of order";
     walk->before = chunk;
+    if (!walk->first)
+        walk->first = chunk;
     if (bin_of(chunk_size(chunk)) != walk->bin || chunk->tag & CHUNK_USED || !tag_good(chunk))
         walk->wrong = "a chunk is in a bin where it does not belong";
     walk->sums.free_chunks++;
@@ -151,9 +153,11 @@ static const char *check_bins(const struct heap *heap, const struct sums *sums)
         MUST(filled == (heap->bins[bin] != NULL), "a bin's bit is wrong");
         MUST(!filled || heap->bin_summary >> bin / 64 & 1, "a word's bit is wrong");
         walk.bin = bin;
-        walk.before = NULL;
+        walk.before = walk.first = NULL;
         walk_tree(&walk, heap->bins[bin], NULL);
         MUST(!walk.wrong, walk.wrong);
+        MUST(!filled || walk.first == chunk_of_node(heap->lowest[bin]), "a bin's first is another");
+        MUST(filled || !heap->lowest[bin], "an empty bin has a first");
     }
     MUST(walk.sums.free_chunks == sums->free_chunks, "trees and regions differ in free chunks");
     MUST(walk.sums.free_bytes == sums->free_bytes, "trees and regions differ in free bytes");

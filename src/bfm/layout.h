@@ -40,7 +40,9 @@
 #define LARGE_MIN ((size_t)32 << 20)
 
 /* Huge pages are thought of once a heap has this size: small programs stay small. */
-#define HUGE_FROM ((size_t)32 << 20)
+#define HUGE_FROM ((size_t)16 << 20)
+/* What small pages cost is found out just before. */
+#define PACE_FROM (HUGE_FROM - 3 * SLOT_BYTES)
 
 #define LEAF_SHIFT 30
 #define LEAF_PAGES ((size_t)1 << (LEAF_SHIFT - PAGE_SHIFT))
@@ -48,6 +50,7 @@
 #define SLOT_SHIFT 21
 #define SLOT_BYTES ((size_t)1 << SLOT_SHIFT)
 #define LEAF_SLOTS ((size_t)1 << (LEAF_SHIFT - SLOT_SHIFT))
+#define GROUP_PAGES ((size_t)1024) /* 8 MiB, with 64 KiB of records */
 
 enum { CLASS_COUNT = 29, CLASS_CODES = CLASS_COUNT + 1 }; /* code 0: no record of the default heap */
 
@@ -96,7 +99,7 @@ struct region {
 };
 
 /* Whoever owns a page's block may read its `code` and record without a lock; all is written under
- * the lock of the heap (code, dirty, taken, region) or the arena (records, tiny). */
+ * the lock of the heap (code, dirty, taken, populated, region) or the arena (records, tiny). */
 struct leaf {
     uint8_t code[LEAF_PAGES];               /* what free() looks at: class + 1, or 0 */
     _Atomic uint8_t kind[LEAF_PAGES];       /* enum record_kind */
@@ -105,6 +108,7 @@ struct leaf {
     struct region *region[LEAF_SLOTS];      /* by 2 MiB */
     struct record record[LEAF_PAGES];
     uint64_t tiny[LEAF_PAGES][4];
+    _Atomic bool populated[LEAF_PAGES / GROUP_PAGES]; /* their records are resident */
 };
 
 /* A chunk's tag: size | flags | a check of 16 bits that says that this is a tag. */
@@ -173,9 +177,10 @@ struct pace {
     uint64_t small_ns, huge_ns; /* 0: not known */
     uint64_t entered_ns;        /* processor time when the top came into its slot; 0: not known */
     uintptr_t slot_next;        /* the slot after it */
-    uintptr_t stretch_end;      /* up to here it is decided */
-    unsigned small_stretch, huge_stretch; /* in slots */
-    bool huge;                  /* the stretch is */
+    uintptr_t stretch_end;      /* up to here huge pages were asked for; 0 */
+    unsigned small_seen;        /* slots of small pages that went into small_ns */
+    unsigned huge_stretch;      /* the last one, in slots */
+    unsigned rest;              /* so many slots until they are asked for again */
 };
 
 struct heap {
@@ -191,7 +196,8 @@ struct heap {
     struct chunk *oldest, *newest; /* free chunks from AGED_MIN on, by when they became free */
     uint64_t bin_summary;
     uint64_t bin_bits[BIN_WORDS];
-    struct rb_node *bins[BIN_COUNT];
+    struct rb_node *bins[BIN_COUNT];   /* roots */
+    struct rb_node *lowest[BIN_COUNT]; /* their first nodes: what a request takes */
     struct region *regions;     /* newest first */
     struct region *top_region;
     size_t reserved_bytes;      /* of all regions */

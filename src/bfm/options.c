@@ -11,6 +11,7 @@
 struct options options = {
     .decay_ms = 1000,
     .huge_pages = true,
+    .populate = true,
     .cache_bytes = (size_t)64 << 20,
 };
 
@@ -28,6 +29,7 @@ static const struct {
     {"random", FLAG, &options.random},
     {"zero", FLAG, &options.zero},
     {"no-huge", NO_FLAG, &options.huge_pages},
+    {"no-populate", NO_FLAG, &options.populate},
     {"decay", MILLISECONDS, &options.decay_ms},
     {"cache", MEBIBYTES, &options.cache_bytes},
 };
@@ -95,7 +97,7 @@ static void complain(const char *text, size_t length)
     os_say("BFM: BFM_OPTIONS: \"");
     os_say(name);
     os_say("\" is not understood and ignored; there are check, canary, random, zero, no-huge, "
-           "decay=MS|never, cache=MIB\n");
+           "no-populate, decay=MS|never, cache=MIB\n");
 }
 
 static void parse(const char *text)

@@ -13,6 +13,7 @@ struct options {
     uint64_t decay_ms;
     bool huge_pages;     /* use them when the system gives them on request */
     bool huge_always;    /* the system gives them unasked: small heaps decline */
+    bool populate;       /* pages of the top are made resident in groups, ahead of their use */
     bool check;          /* each free is checked at once: no thread caches */
     bool canary;         /* words behind each block that are looked at when it is freed */
     bool random;         /* the order of blocks in records cannot be guessed */

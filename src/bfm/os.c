@@ -90,6 +90,19 @@ void os_populate(void *start, size_t bytes)
     errno = saved;
 }
 
+bool os_is_resident(void *start, size_t bytes)
+{
+    unsigned char state[1024];
+    size_t pages = bytes / os_page_bytes(), resident = 0;
+    int saved = errno;
+    bool known = pages <= sizeof state && !mincore(start, bytes, state);
+
+    errno = saved;
+    for (size_t i = 0; known && i < pages; i++)
+        resident += state[i] & 1;
+    return known && resident * 10 >= pages * 9;
+}
+
 void *os_remap(void *start, size_t old_bytes, size_t new_bytes)
 {
     int saved = errno;

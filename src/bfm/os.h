@@ -20,6 +20,9 @@ void os_use_huge_pages(void *start, size_t bytes, bool use);
 /* Makes pages resident ahead of their use, cheaper than one by one; where it cannot, nothing. */
 void os_populate(void *start, size_t bytes);
 
+/* Nine of ten pages are; false, too, when that is not known. At most 4 MiB. */
+bool os_is_resident(void *start, size_t bytes);
+
 /* mremap that may move; NULL leaves the old mapping as it is. */
 void *os_remap(void *start, size_t old_bytes, size_t new_bytes);
 /* Undoes it: the addresses were left a moment ago. */

@@ -1,46 +1,55 @@
 /* See pace.h. A stretch is decided one slot ahead, for the slot that the top is in may have been
- * touched. */
+ * touched; what has begun badly ends with the slot that the top comes into. */
 #include "bfm/pace.h"
 #include "bfm/options.h"
 #include "bfm/os.h"
 
-/* Stretches in slots. What paid is asked for at longer and longer stretches; what did not is tried again
- * after 128 MiB and then every 512. */
-enum { TRIAL = 2, HUGE_MOST = 16, SMALL_FIRST = 64, SMALL_MOST = 256 };
+/* In slots. What pays is asked for at longer and longer stretches; what did not is tried again after
+ * 512 MiB: a huge page whose memory the host must find first costs as much as five slots of small
+ * ones. */
+enum { SMALL_LEAST = 2, TRIAL = 2, HUGE_MOST = 16, SMALL_AGAIN = 256, SPARSE_AGAIN = 32 };
+/* A slot that takes so many times what small pages take is one, whatever the others were like. */
+enum { COLD_TIMES = 2 };
 
 _Atomic int bfm_huge_verdict;
 
+/* An eighth is noise, where the program does much else while it fills a slot; huge pages will save it
+ * misses of the TLB. */
 static bool pays(const struct pace *pace)
 {
-    return pace->huge_ns <= pace->small_ns;
+    return pace->huge_ns <= pace->small_ns + pace->small_ns / 8;
+}
+
+static uint64_t mean_of(uint64_t mean_ns, uint64_t took_ns)
+{
+    return mean_ns ? (mean_ns * 7 + took_ns) / 8 : took_ns;
+}
+
+/* Small pages, too, are slow where the host must find them: the fastest slot counts most. */
+static void note_small(struct pace *pace, uint64_t took_ns)
+{
+    uint64_t most_ns = COLD_TIMES * pace->small_ns;
+
+    pace->small_seen++;
+    if (took_ns < pace->small_ns)
+        pace->small_ns = took_ns;
+    else
+        pace->small_ns = mean_of(pace->small_ns, most_ns && took_ns > most_ns ? most_ns : took_ns);
 }
 
 static void note_time(struct heap *heap, uintptr_t slot, uint64_t now_ns)
 {
     struct pace *pace = &heap->pace;
-    uint64_t *average = region_is_huge(heap->top_region, slot) ? &pace->huge_ns : &pace->small_ns;
     uint64_t took_ns = now_ns - pace->entered_ns;
 
-    *average = *average ? (*average * 7 + took_ns) / 8 : took_ns;
+    if (!region_is_huge(heap->top_region, slot))
+        note_small(pace, took_ns);
+    else if (took_ns > COLD_TIMES * pace->small_ns)
+        pace->huge_ns = took_ns;
+    else
+        pace->huge_ns = mean_of(pace->huge_ns, took_ns);
     if (pace->huge_ns)
         atomic_store_explicit(&bfm_huge_verdict, pays(pace) ? 1 : -1, memory_order_relaxed);
-}
-
-/* How many slots the next stretch has, and of which kind. */
-static unsigned next_stretch(struct pace *pace, bool *huge)
-{
-    unsigned length, most = pays(pace) ? HUGE_MOST : SMALL_MOST;
-
-    *huge = pace->small_ns && (!pace->huge_ns || pays(pace));
-    if (!pace->small_ns || !pace->huge_ns)
-        return TRIAL;
-    if (pays(pace)) {
-        length = pace->huge_stretch = pace->huge_stretch ? pace->huge_stretch * 2 : TRIAL;
-    } else {
-        length = pace->small_stretch = pace->small_stretch ? pace->small_stretch * 4 : SMALL_FIRST;
-        pace->huge_ns = pace->huge_stretch = 0; /* and try again */
-    }
-    return length < most ? length : most;
 }
 
 /* The last slot of a region stays small pages: a region that is given up is closed by a tag at its end,
@@ -66,20 +75,44 @@ static void begin_stretch(struct heap *heap, uintptr_t slot)
 {
     struct pace *pace = &heap->pace;
     uintptr_t last = last_slot(heap->top_region);
-    size_t bytes = next_stretch(pace, &pace->huge) * SLOT_BYTES;
 
-    pace->stretch_end = slot + bytes < last ? slot + bytes : last;
-    if (pace->huge)
-        ask(heap->top_region, slot, pace->stretch_end, true);
+    if (slot >= last)
+        return;
+    pace->huge_stretch = pace->huge_stretch ? pace->huge_stretch * 2 : TRIAL;
+    if (pace->huge_stretch > HUGE_MOST)
+        pace->huge_stretch = HUGE_MOST;
+    pace->stretch_end = slot + pace->huge_stretch * SLOT_BYTES;
+    if (pace->stretch_end > last)
+        pace->stretch_end = last;
+    ask(heap->top_region, slot, pace->stretch_end, true);
 }
 
 /* It was a bad idea: the rest of the stretch is small pages. */
-static void end_stretch(struct heap *heap, uintptr_t slot)
+static void give_up(struct heap *heap, uintptr_t slot)
 {
     struct pace *pace = &heap->pace;
 
     ask(heap->top_region, slot, pace->stretch_end, false);
-    pace->stretch_end = slot;
+    pace->stretch_end = 0;
+    pace->huge_ns = pace->huge_stretch = 0;
+    pace->rest = SMALL_AGAIN;
+}
+
+/* Which pages the slot after this one gets. */
+static void decide(struct heap *heap, uintptr_t slot, uintptr_t before)
+{
+    struct pace *pace = &heap->pace;
+
+    if (pace->huge_ns && !pays(pace))
+        give_up(heap, slot);
+    if (pace->rest)
+        pace->rest--;
+    else if (pace->small_seen < SMALL_LEAST || pace->slot_next < pace->stretch_end)
+        return;
+    else if (!pace->huge_stretch && !os_is_resident((void *)before, SLOT_BYTES))
+        pace->rest = SPARSE_AGAIN; /* they would make resident what the program does not touch */
+    else
+        begin_stretch(heap, pace->slot_next);
 }
 
 void pace_enter(struct heap *heap, uintptr_t to)
@@ -90,13 +123,19 @@ void pace_enter(struct heap *heap, uintptr_t to)
 
     if (!options.huge_pages || slot < pace->slot_next)
         return; /* been here: the top has gone back meanwhile */
-    now_ns = os_cpu_ns();
-    if (pace->slot_next == slot && before + SLOT_BYTES == slot && pace->entered_ns)
+    now_ns = pace->rest > 1 ? 0 : os_cpu_ns(); /* what the last one takes is enough */
+    if (pace->slot_next == slot && before + SLOT_BYTES == slot && pace->entered_ns && now_ns)
         note_time(heap, before, now_ns);
     pace->entered_ns = now_ns;
     pace->slot_next = slot + SLOT_BYTES;
-    if (pace->huge && pace->huge_ns && !pays(pace) && pace->slot_next < pace->stretch_end)
-        end_stretch(heap, pace->slot_next);
-    if (pace->slot_next >= pace->stretch_end && pace->slot_next < last_slot(heap->top_region))
-        begin_stretch(heap, pace->slot_next);
+    decide(heap, slot, before);
+}
+
+void pace_region(struct heap *heap)
+{
+    struct pace *pace = &heap->pace;
+
+    pace->slot_next = pace->stretch_end = pace->entered_ns = 0;
+    if (pace->huge_ns && pays(pace))
+        begin_stretch(heap, heap->top_region->start);
 }

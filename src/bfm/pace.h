@@ -12,6 +12,9 @@
  * lock. */
 void pace_enter(struct heap *heap, uintptr_t to);
 
+/* The top has moved to a new region, of which nothing was touched yet. One system call. */
+void pace_region(struct heap *heap);
+
 /* What was found out last, for who has not the lock: > 0 they pay, < 0 they do not, 0 unknown. */
 extern _Atomic int bfm_huge_verdict;
 

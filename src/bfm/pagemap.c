@@ -22,6 +22,19 @@ static bool cover_leaf(size_t index)
     return true;
 }
 
+void pagemap_populate(uintptr_t address)
+{
+    _Atomic bool *populated = &leaf_of(address)->populated[leaf_page(address) / GROUP_PAGES];
+    uintptr_t start = (uintptr_t)record_of(round_down(address, GROUP_PAGES * PAGE_BYTES)), end;
+
+    if (atomic_load_explicit(populated, memory_order_relaxed))
+        return;
+    atomic_store_explicit(populated, true, memory_order_relaxed);
+    end = round_up(start + GROUP_PAGES * sizeof(struct record), os_page_bytes());
+    start = round_down(start, os_page_bytes());
+    os_populate((void *)start, end - start);
+}
+
 /* Regions are of at most 1 GiB: two turns. */
 bool pagemap_cover(uintptr_t start, uintptr_t end)
 {

@@ -8,6 +8,11 @@
 /* Leaves for all of [start, end); false: no memory. */
 bool pagemap_cover(uintptr_t start, uintptr_t end);
 
+/* The records of the 8 MiB around an address are resident from now on: else every 64th new record would
+ * find a page fault. For heaps that are mostly records. Under the lock of any heap: the worst is that
+ * it is done twice. */
+void pagemap_populate(uintptr_t address);
+
 /* Which region an address lies in; NULL: none of ours, as far as known. */
 static inline struct region *region_of(uintptr_t address)
 {

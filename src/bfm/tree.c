@@ -15,8 +15,8 @@
 #define REGION_FIRST ((size_t)64 << 20)
 #define REGION_SMALL ((size_t)4 << 20)
 #define REGION_MOST  ((size_t)1 << 30)
-/* So much is populated at one go, 16 pages, once the heap has this size. */
-#define POPULATE_BYTES ((size_t)64 << 10)
+/* So much is populated at one go, 8 pages, once the heap has this size. */
+#define POPULATE_BYTES ((size_t)32 << 10)
 #define POPULATE_FROM  ((size_t)1 << 20)
 /* Larger blocks may never be filled: their pages come when they are touched. */
 #define POPULATE_MOST  ((size_t)16 << 10)
@@ -64,9 +64,12 @@ static void join_top(struct heap *heap, uintptr_t start)
 static void release(struct heap *heap, uintptr_t start, size_t size, bool prev_free)
 {
     uintptr_t end = start + size;
+    bool next_free = end != heap->top && !(((struct chunk *)end)->tag & CHUNK_USED);
 
     /* Wherever the joined chunk begins: whoever frees this block again finds no tag. */
     ((struct chunk *)start)->tag = 0;
+    if (next_free)
+        bins_ask((struct chunk *)end);
     if (prev_free) {
         start -= *chunk_footer(start);
         withdraw(heap, (struct chunk *)start);
@@ -75,7 +78,7 @@ static void release(struct heap *heap, uintptr_t start, size_t size, bool prev_f
         join_top(heap, start);
         return;
     }
-    if (!(((struct chunk *)end)->tag & CHUNK_USED)) {
+    if (next_free) {
         withdraw(heap, (struct chunk *)end);
         end += chunk_size((struct chunk *)end);
     }
@@ -161,8 +164,8 @@ static bool grow(struct heap *heap, size_t need)
     heap->top = region->start + CHUNK_TAG;
     heap->top_used = heap->top;
     heap->populated = region->start;
-    heap->pace.slot_next = heap->pace.stretch_end = heap->pace.entered_ns = 0;
     heap->top_end = region->end - CHUNK_TAG;
+    pace_region(heap);
     return true;
 }
 
@@ -170,7 +173,7 @@ static bool populates(const struct heap *heap, uintptr_t address)
 {
     const struct region *region = heap->top_region;
 
-    return heap->reserved_bytes - (region->end - address) >= POPULATE_FROM &&
+    return options.populate && heap->reserved_bytes - (region->end - address) >= POPULATE_FROM &&
            !region_is_huge(region, address);
 }
 
@@ -199,7 +202,7 @@ static void populate(struct heap *heap, uintptr_t to)
 static void move_top(struct heap *heap, uintptr_t to)
 {
     if (to >> SLOT_SHIFT != heap->top >> SLOT_SHIFT &&
-        heap->reserved_bytes - (heap->top_region->end - to) >= HUGE_FROM)
+        heap->reserved_bytes - (heap->top_region->end - to) >= PACE_FROM)
         pace_enter(heap, to);
     populate(heap, to);
     heap->top = to;
@@ -475,11 +478,23 @@ static struct chunk *find_page(const struct heap *heap, uintptr_t *page)
     return NULL;
 }
 
+/* Spare pages are taken from the last on, and populated when one is about to be taken: at most
+ * POPULATE_BYTES a call. */
+static void populate_spare(struct heap *heap)
+{
+    uintptr_t start = heap->spare_end - POPULATE_BYTES;
+
+    if ((heap->spare_end - heap->spare) % POPULATE_BYTES || region_of(start) != heap->top_region)
+        return;
+    if (populates(heap, start) && !region_is_huge(heap->top_region, heap->spare_end - 1))
+        os_populate((void *)start, POPULATE_BYTES);
+}
+
 /* Cuts SPARE_PAGES pages from the top. */
 static bool fill_spare(struct heap *heap)
 {
     uintptr_t start, page;
-    size_t bytes = SPARE_PAGES * PAGE_BYTES;
+    size_t bytes = SPARE_PAGES * PAGE_BYTES, used_pages;
 
     if (!top_holds(heap, bytes + 2 * PAGE_BYTES))
         return false;
@@ -494,8 +509,9 @@ static bool fill_spare(struct heap *heap)
     move_top(heap, page + bytes + CHUNK_TAG);
     heap->spare = page;
     heap->spare_end = page + bytes;
-    if (populates(heap, page) && !region_is_huge(heap->top_region, page + bytes - 1))
-        os_populate((void *)page, bytes);
+    used_pages = (heap->reserved_bytes - (heap->top_region->end - page)) / PAGE_BYTES;
+    if (used_pages >= HUGE_FROM / PAGE_BYTES && heap->record_pages >= used_pages / 2)
+        pagemap_populate(page);
     if (start < page) {
         write_fence(heap, page - CHUNK_TAG, 0);
         if (start < page - CHUNK_TAG)
@@ -514,8 +530,9 @@ uintptr_t tree_take_page(struct heap *heap)
     if (chunk) {
         carve_page(heap, chunk, page);
     } else if (heap->spare < heap->spare_end || fill_spare(heap)) {
-        page = heap->spare;
-        heap->spare += PAGE_BYTES;
+        /* The last first: so the program touches a new huge page, and not the next tag in it. */
+        populate_spare(heap);
+        page = heap->spare_end -= PAGE_BYTES;
     }
     if (page) {
         heap->record_pages++;

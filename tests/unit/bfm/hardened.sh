@@ -18,7 +18,7 @@ expect 134 canary behind-tree
 expect 0 zero stale
 expect 0 random ordered
 expect 1 '' ordered
-for options in '' check canary random zero canary,zero,random no-huge decay=0 decay=never,cache=0; do
+for options in '' check canary random zero canary,zero,random no-huge no-populate decay=0 decay=never,cache=0; do
     expect 0 "$options" right
 done
 expect 0 nonsense,decay=x right
