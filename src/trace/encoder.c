@@ -38,10 +38,9 @@ int encoder_init(struct encoder *encoder, uint64_t start_ticks, uint64_t sample_
     encoder->times = malloc(FORMAT_BLOCK_EVENTS * sizeof *encoder->times);
     encoder->time_contexts = malloc(FORMAT_BLOCK_EVENTS);
     encoder->model = calloc(1, sizeof *encoder->model);
-    encoder->paths.slots = calloc(NODE_MAP_SLOTS, sizeof *encoder->paths.slots);
     encoder->step_ticks = 1;
     made &= ends_init(&encoder->ends) == 0;
-    if (!made || !encoder->times || !encoder->time_contexts || !encoder->model || !encoder->paths.slots)
+    if (!made || !encoder->times || !encoder->time_contexts || !encoder->model)
         return -ENOMEM;
     encoder_begin_block(encoder);
     return 0;
@@ -56,7 +55,6 @@ void encoder_release(struct encoder *encoder)
     free(encoder->times);
     free(encoder->time_contexts);
     free(encoder->model);
-    free(encoder->paths.slots);
 }
 
 void encoder_begin_block(struct encoder *encoder)
@@ -65,8 +63,6 @@ void encoder_begin_block(struct encoder *encoder)
 
     lives_begin_block(&encoder->lives);
     ends_begin_block(&encoder->ends);
-    for (uint32_t i = model->path_count; i-- > 0;)
-        node_map_slot(&encoder->paths, model->paths[i].node)->index_1 = 0;
     encoder->serial_base = (encoder->serial_base + model->birth_count) & 0xffffff;
     model_begin(model);
     for (unsigned i = 0; i < COLUMNS; i++)
@@ -187,14 +183,14 @@ static unsigned tell_free(struct encoder *encoder, uint64_t address, uint32_t se
 static uint32_t path_of(struct encoder *encoder, uint32_t node, bool *is_new)
 {
     struct model *model = encoder->model;
-    struct node_slot *slot = node_map_slot(&encoder->paths, node);
+    struct node_slot *slot = node_map_slot(&encoder->lives.map, node);
 
-    *is_new = !slot->index_1;
+    *is_new = !slot->path_1;
     if (*is_new) {
-        *slot = (struct node_slot){node, model->path_count + 1};
+        slot->path_1 = model->path_count + 1;
         model->paths[model->path_count++] = (struct model_path){.node = node};
     }
-    return slot->index_1 - 1;
+    return slot->path_1 - 1;
 }
 
 static void tell_new_path(struct encoder *encoder, uint32_t node)
@@ -364,6 +360,9 @@ static void ask_ahead(const struct encoder *encoder, const unsigned char **far,
 
     if (bytes)
         lives_prefetch(&encoder->lives, word_at(*far));
+    if (bytes == sizeof(struct wire_record))
+        node_map_prefetch(&encoder->lives.map,
+                          wire_detail_node(word_at(*far + offsetof(struct wire_record, detail))));
     *far += bytes;
 }
 

@@ -27,7 +27,6 @@ struct encoder {
     uint64_t *times;
     unsigned char *time_contexts; /* model_time_context() of each */
     uint32_t time_count;
-    struct node_map paths; /* node -> index in model.paths */
     struct model *model;
 };
 

@@ -299,22 +299,39 @@ static bool tell_turn(struct nodes_encoder *encoder, uint32_t number, uint32_t p
     return begins;
 }
 
+/* Which guess is the name; GUESSES: none. */
+static unsigned rank_of(const struct guesses *guesses, uint32_t name)
+{
+    struct guess_walk walk = {.guesses = guesses};
+    uint32_t guessed;
+
+    while ((guessed = next_guess(&walk)))
+        if (guessed == name)
+            return walk.count - 1;
+    return GUESSES;
+}
+
+/* Four of five names are the first guess, which is looked at before the name is looked up. */
 static uint32_t tell_name(struct nodes_encoder *encoder, const struct guesses *guesses,
                           struct byte_sink *how, uint64_t ip)
 {
     struct nodes_model *model = encoder->model;
     struct byte_sink *columns = encoder->columns;
     uint64_t last = model->last_new_ip;
-    struct guess_walk walk = {.guesses = guesses};
+    uint32_t likeliest = guesses->lists[0][0];
     struct name_slot *slot;
-    uint32_t name;
+    unsigned rank;
 
-    while ((name = next_guess(&walk)))
-        if (model->names[name].ip == ip) {
-            sink_byte(how, walk.count - 1);
-            return name;
-        }
+    if (likeliest && model->names[likeliest].ip == ip) {
+        sink_byte(how, 0);
+        return likeliest;
+    }
     slot = slot_of(encoder->names, encoder->name_room, ip);
+    rank = slot->name ? rank_of(guesses, slot->name) : GUESSES;
+    if (rank < GUESSES) {
+        sink_byte(how, rank);
+        return slot->name;
+    }
     if (slot->name) {
         sink_byte(how, HOW_NAME);
         sink_number(&columns[NODES_NAME_T], &columns[NODES_NAME_R],

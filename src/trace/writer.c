@@ -560,7 +560,7 @@ uint64_t trace_writer_file_bytes(const struct trace_writer *writer)
 size_t trace_writer_memory_bytes(const struct trace_writer *writer)
 {
     size_t bytes = lives_memory_bytes(&writer->encoder.lives) + sizeof(struct model) +
-                   NODE_MAP_SLOTS * sizeof(struct node_slot) + writer->packer.out.room +
+                   writer->packer.out.room +
                    sums_memory_bytes(&writer->sums) + writer->index.room + writer->modules.text.room + writer->facts.text.room;
 
     for (unsigned i = 0; i < COLUMNS; i++)
