@@ -144,13 +144,13 @@ static bool settle_owed(struct lives *lives, uint64_t address, uint64_t ticks)
 
 static void place_block(struct lives *lives, const struct live_block *block)
 {
-    struct live_block *slot = live_table_place(&lives->live, block->address);
-    struct live_block over = *slot;
+    struct live_block *slot = live_table_place(&lives->live, block->address), over;
 
     if (slot->address != block->address) {
         *slot = *block;
         return;
     }
+    over = *slot;
     if (slot->birth_ticks > block->birth_ticks)
         over = *block;
     else

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "replay/region.h"
+#include "trace/huge.h"
 
 enum { FIRST_SLOTS = 1 << 12 };
 
@@ -40,6 +41,7 @@ static void grow(struct node_map *map)
     map->mask = 2 * old.mask + 1;
     map->count = 0;
     map->slots = replay_calloc(map->mask + 1ul, sizeof *map->slots);
+    huge_ask(map->slots, node_map_memory_bytes(map));
     for (size_t i = 0; i <= old.mask; i++)
         if (old.slots[i].stamp == old.stamp)
             *node_map_slot(map, old.slots[i].node) = old.slots[i];

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include "base/hash.h"
 #include "trace/format.h"
+#include "trace/huge.h"
 
 enum {
     UP_MOST = 64, /* a recursion may be as deep as it likes */
@@ -12,7 +13,7 @@ enum {
     LONG_GUESSES = 2, SHORT_GUESSES = 4,
     GUESSES = 2 * LONG_GUESSES + SHORT_GUESSES,
     HOW_NAME = GUESSES, HOW_NEW,
-    NAMES_MOST = NODES_RESTART + FORMAT_BLOCK_EVENTS,
+    NAMES_MOST = NODES_RESTART + FORMAT_BLOCK_NODES,
 };
 
 const char *const nodes_column_names[NODES_COLUMNS] = {
@@ -74,7 +75,7 @@ static int make_room(struct nodes_model *model)
         struct model_node *nodes = realloc(model->nodes, room * sizeof *nodes);
         if (!nodes)
             return -ENOMEM;
-        model->nodes = nodes;
+        model->nodes = huge_ask(nodes, room * sizeof *nodes);
         model->room = room;
     }
     if (model->name_count >= model->name_room) {
@@ -186,7 +187,7 @@ static struct model_name *name_before(struct nodes_model *model, uint32_t number
 
 static size_t column_room(unsigned column)
 {
-    return column == NODES_BASE ? NUMBER_BYTES : (size_t)NUMBER_BYTES * FORMAT_BLOCK_EVENTS;
+    return column == NODES_BASE ? NUMBER_BYTES : (size_t)NUMBER_BYTES * FORMAT_BLOCK_NODES;
 }
 
 static int clear_names(struct nodes_encoder *encoder)
@@ -487,7 +488,7 @@ int nodes_decode(struct nodes_model *model, struct byte_source columns[NODES_COL
                  uint32_t first, uint32_t count, struct trace_node *nodes)
 {
     struct decoding decoding = {.model = model, .columns = columns};
-    int error = count > FORMAT_BLOCK_EVENTS ? -EBADMSG : 0;
+    int error = count > FORMAT_BLOCK_NODES ? -EBADMSG : 0;
 
     if (!error)
         error = begin_decoding(&decoding, first);
