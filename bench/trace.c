@@ -299,7 +299,8 @@ static const char *const event_columns[COLUMNS] = {
     "size",      "size rest",    "slack",       "slack rest", "align",      "age",
     "age rest",  "step",         "step rest",   "address",    "address rest", "value",
     "value rest", "raw",         "notes",       "time: free, free", "time: free, birth",
-    "time: birth, free", "time: birth, birth", "time: fresh, free", "time: fresh, birth"};
+    "time: birth, free", "time: birth, birth", "time: fresh, free", "time: fresh, birth",
+    "bits", "places"};
 static const char *const net_columns[] = {"node",       "node rest", "bytes",
                                           "bytes rest", "count",     "count rest"};
 static const char *const kinds[] = {"?",       "events", "nodes",     "modules",

@@ -1,5 +1,5 @@
 /* Any bytes as a trace; or, if they begin with "N", as the body of a block of nodes; else as the body
- * of a block of events. Behind the N, or first, two bytes say how many. Records and nodes that decode
+ * of a block of events, of each version. Behind the N, or first, two bytes say how many. Records and nodes that decode
  * must come back from an encoder. */
 #include <stddef.h>
 #include <stdint.h>
@@ -104,8 +104,8 @@ static void check_round_trip(const struct decoder *decoded, uint32_t events)
     must(encoder_init(encoder, 0, 0) == 0 && packer_init(&packer, PACK_STORED, 0) == 0);
     encode(encoder, decoded);
     if (encoder->events == events) { /* else two pieces of a record have come together as one */
-        must(packer_pack(&packer, encoder->columns, COLUMNS, 0) == 0);
-        must(decoder_decode(&again, packer.out.data, packer.out.count, events) == 0);
+        must(packer_pack(&packer, encoder->columns, COLUMNS, 0, 0) == 0);
+        must(decoder_decode(&again, FORMAT_VERSION, packer.out.data, packer.out.count, events) == 0);
         must(again.bytes == decoded->bytes && again.note_count == decoded->note_count);
         must(memcmp(again.records, decoded->records, again.bytes) == 0);
     }
@@ -154,9 +154,18 @@ static void read_nodes(const uint8_t *body, size_t size, uint32_t count)
     unpacker_release(&unpacker);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void read_events(const uint8_t *body, size_t size, uint32_t events)
 {
     struct decoder decoder = {0};
+
+    for (unsigned version = 1; version <= FORMAT_VERSION; version++)
+        if (decoder_decode(&decoder, version, body, size, events) == 0)
+            check_round_trip(&decoder, events);
+    decoder_release(&decoder);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
     uint32_t events;
     uint8_t *body;
 
@@ -171,9 +180,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memcpy(body, data + 2, size - 2);
     if (data[0] == 'N' && size > 3)
         read_nodes(body + 1, size - 3, data[1] | (uint32_t)data[2] << 8);
-    else if (decoder_decode(&decoder, body, size - 2, events) == 0)
-        check_round_trip(&decoder, events);
-    decoder_release(&decoder);
+    else
+        read_events(body, size - 2, events);
     free(body);
     return 0;
 }

@@ -72,7 +72,7 @@ static size_t pack_column(const struct packer *packer, const struct byte_sink *c
 /* The list of columns comes first, and its length depends on what they pack to: they are packed
  * behind where the longest list would end, and moved. */
 int packer_pack(struct packer *packer, const struct byte_sink *columns, size_t count,
-                uint64_t noise)
+                uint64_t noise, uint64_t bits)
 {
     struct byte_sink *out = &packer->out;
     size_t list_room = 1 + count * (1 + 2 * NUMBER_BYTES), room = list_room, first, at;
@@ -85,8 +85,10 @@ int packer_pack(struct packer *packer, const struct byte_sink *columns, size_t c
     sink_byte(out, (unsigned)count);
     for (size_t i = 0; i < count; i++) {
         const struct byte_sink *column = &columns[i];
-        size_t packed = pack_column(packer, column, noise >> i & 1, out->data + at,
-                                    bound_of(column->count));
+        size_t packed = 0;
+        if (!(bits >> i & 1))
+            packed = pack_column(packer, column, noise >> i & 1, out->data + at,
+                                 bound_of(column->count));
         if (!packed && column->count)
             memcpy(out->data + at, column->data, column->count);
         sink_byte(out, packed ? packer->method : PACK_STORED);

@@ -19,9 +19,9 @@ struct packer {
 int packer_init(struct packer *packer, enum pack_method method, int level); /* -ENOMEM */
 void packer_release(struct packer *packer);
 /* Appends a body; `count` <= FORMAT_COLUMNS. `noise`: a bit for each column in which nothing comes
- * again: looking for it takes time, and does not make it smaller. */
+ * again: looking for it takes time, and does not make it smaller. `bits`: those that are stored. */
 int packer_pack(struct packer *packer, const struct byte_sink *columns, size_t count,
-                uint64_t noise);
+                uint64_t noise, uint64_t bits);
 
 struct unpacker {
     void *zstd;

@@ -15,6 +15,8 @@ struct decoder {
     uint32_t records_done;
     struct unpacker unpacker;
     struct byte_source columns[COLUMNS];
+    struct bit_source bits, time_bits; /* version 2: COLUMN_BITS, COLUMN_TIME_R */
+    unsigned version;                  /* of the format */
     struct model *model;
     uint64_t grid, last_off, until_off;
     int64_t step;
@@ -28,8 +30,8 @@ struct decoder {
 };
 
 /* Begin with all zero. -EBADMSG, -ENOMEM. */
-int decoder_decode(struct decoder *decoder, const unsigned char *body, size_t bytes,
-                   uint32_t events);
+int decoder_decode(struct decoder *decoder, unsigned version, const unsigned char *body,
+                   size_t bytes, uint32_t events);
 void decoder_release(struct decoder *decoder);
 
 #endif

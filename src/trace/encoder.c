@@ -4,25 +4,41 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "trace/huge.h"
 
 enum {
     NOTE_BYTES_MAX = NUMBER_BYTES * (4 + TRACE_NOTE_VALUES) + TRACE_NAME_BYTES,
     NOTES_FULL = 1 << 20,
+    RAW_FULL = 6 << 20,
+    RUNS_FULL = 1 << 18,
+    FIRST_BLOCK_EVENTS = 1 << 16,
     FAR_RECORDS = 12, /* how far ahead memory is asked for */
     STEP_MAX = 128, STEP_SAMPLE = 512,
 };
 
+/* Memory that is not touched costs nothing. */
 static size_t column_room(unsigned column)
 {
-    if (column == COLUMN_NOTES)
+    switch (column) {
+    case COLUMN_NOTES:
         return NOTES_FULL + NOTE_BYTES_MAX;
-    if (column == COLUMN_RAW)
-        return 64 * FORMAT_BLOCK_EVENTS;
-    if (column == COLUMN_RUNS)
-        return 3 * NUMBER_BYTES * (FORMAT_BLOCK_EVENTS + 1);
-    if (column == COLUMN_OFFS)
-        return 2 * NUMBER_BYTES * (FORMAT_BLOCK_EVENTS + 1);
-    return NUMBER_BYTES * FORMAT_BLOCK_EVENTS;
+    case COLUMN_RAW:
+        return RAW_FULL + 2 * sizeof(struct wire_record);
+    case COLUMN_RUNS:
+        return 3 * NUMBER_BYTES * (RUNS_FULL + 2);
+    case COLUMN_OFFS: /* a number below FORMAT_BLOCK_EVENTS and one below STEP_MAX each */
+        return 2 * NUMBER_BYTES + 4 * FORMAT_BLOCK_EVENTS;
+    case COLUMN_BITS: /* of a path and an address */
+        return 2 * sizeof(uint64_t) * (FORMAT_BLOCK_EVENTS + 1);
+    case COLUMN_TIME_R:
+    case COLUMN_SIZE_R:
+    case COLUMN_SLACK_R:
+    case COLUMN_AGE_R:
+    case COLUMN_STEP_R:
+        return sizeof(uint64_t) * (FORMAT_BLOCK_EVENTS + 1);
+    default:
+        return FORMAT_BLOCK_EVENTS;
+    }
 }
 
 int encoder_init(struct encoder *encoder, uint64_t start_ticks, uint64_t sample_bytes)
@@ -35,13 +51,17 @@ int encoder_init(struct encoder *encoder, uint64_t start_ticks, uint64_t sample_
         encoder->columns[i].room = column_room(i);
         made &= (encoder->columns[i].data = malloc(encoder->columns[i].room)) != NULL;
     }
-    encoder->times = malloc(FORMAT_BLOCK_EVENTS * sizeof *encoder->times);
+    encoder->times = huge_ask(malloc(FORMAT_BLOCK_EVENTS * sizeof *encoder->times),
+                              FORMAT_BLOCK_EVENTS * sizeof *encoder->times);
     encoder->time_contexts = malloc(FORMAT_BLOCK_EVENTS);
-    encoder->model = calloc(1, sizeof *encoder->model);
-    encoder->paths.slots = calloc(NODE_MAP_SLOTS, sizeof *encoder->paths.slots);
+    encoder->model = huge_ask(calloc(1, sizeof *encoder->model), sizeof *encoder->model);
+    encoder->bits.bytes = &encoder->columns[COLUMN_BITS];
     encoder->step_ticks = 1;
+    encoder->room_events = FIRST_BLOCK_EVENTS;
+    for (unsigned kind = 0; kind < sizeof encoder->kind_class; kind++)
+        encoder->kind_class[kind] = (unsigned char)op_class_of(kind);
     made &= ends_init(&encoder->ends) == 0;
-    if (!made || !encoder->times || !encoder->time_contexts || !encoder->model || !encoder->paths.slots)
+    if (!made || !encoder->times || !encoder->time_contexts || !encoder->model)
         return -ENOMEM;
     encoder_begin_block(encoder);
     return 0;
@@ -56,22 +76,26 @@ void encoder_release(struct encoder *encoder)
     free(encoder->times);
     free(encoder->time_contexts);
     free(encoder->model);
-    free(encoder->paths.slots);
 }
 
+/* The first blocks are short, so that several threads have something to read of a short trace. */
 void encoder_begin_block(struct encoder *encoder)
 {
     struct model *model = encoder->model;
+    size_t bytes = 0;
 
     lives_begin_block(&encoder->lives);
     ends_begin_block(&encoder->ends);
-    for (uint32_t i = model->path_count; i-- > 0;)
-        node_map_slot(&encoder->paths, model->paths[i].node)->index_1 = 0;
     encoder->serial_base = (encoder->serial_base + model->birth_count) & 0xffffff;
     model_begin(model);
-    for (unsigned i = 0; i < COLUMNS; i++)
+    for (unsigned i = 0; i < COLUMNS; i++) {
+        bytes += encoder->columns[i].count;
         encoder->columns[i].count = 0;
+    }
+    encoder->most_bytes = bytes > encoder->most_bytes ? bytes : encoder->most_bytes;
     memset(encoder->kind_number, 0, sizeof encoder->kind_number);
+    if (encoder->events == encoder->room_events && encoder->room_events < FORMAT_BLOCK_EVENTS)
+        encoder->room_events *= 2;
     encoder->events = encoder->runs = encoder->time_count = 0;
     encoder->run_records = encoder->run_cut = encoder->last_stream = encoder->runs_at_note = 0;
     encoder->first_ticks = UINT64_MAX;
@@ -86,7 +110,8 @@ bool encoder_is_empty(const struct encoder *encoder)
 
 bool encoder_is_full(const struct encoder *encoder)
 {
-    return encoder->events == FORMAT_BLOCK_EVENTS || encoder->runs >= FORMAT_BLOCK_EVENTS - 1 ||
+    return encoder->events == encoder->room_events ||
+           encoder->columns[COLUMN_RAW].count >= RAW_FULL || encoder->runs >= RUNS_FULL ||
            encoder->columns[COLUMN_NOTES].count >= NOTES_FULL;
 }
 
@@ -130,30 +155,52 @@ void encoder_note(struct encoder *encoder, const struct trace_note *note)
 
 /* ---- Records ------------------------------------------------------------------------------- */
 
+static void tell_number(struct encoder *encoder, enum column tokens, uint64_t number)
+{
+    sink_number_bits(&encoder->columns[tokens], &encoder->bits, number);
+}
+
+/* Of numbers that come again as they came, in rows: the rests are bytes, and packed. */
+static void tell_repeating(struct encoder *encoder, enum column tokens, uint64_t number)
+{
+    sink_number(&encoder->columns[tokens], &encoder->columns[tokens + 1], number);
+}
+
 static void tell_way(struct encoder *encoder, uint64_t *from, uint64_t to)
 {
-    sink_number(&encoder->columns[COLUMN_ADDRESS_T], &encoder->columns[COLUMN_ADDRESS_R],
-                model_way(*from, to));
+    tell_number(encoder, COLUMN_ADDRESS_T, model_way(*from, to));
     *from = to;
+}
+
+static void tell_place(struct encoder *encoder, uint32_t head, uint64_t address)
+{
+    struct model *model = encoder->model;
+    unsigned place = model_find_place(model, head, address);
+
+    sink_byte(&encoder->columns[COLUMN_PLACES], place);
+    if (!place)
+        tell_way(encoder, &model->own->last_birth, address);
+    else
+        model_took_place(model, head, place);
 }
 
 static unsigned tell_birth(struct encoder *encoder, const struct wire_record *record)
 {
     struct model *model = encoder->model;
     uint64_t address = record->kind_address & WIRE_ADDRESS_MASK;
-    uint64_t top = model_top(model, record->size_bytes, record->detail);
-    struct model_stream *own = model_own(model);
+    uint32_t head = model_head(model, model_size_hash(record->size_bytes, record->detail));
+    struct model_stream *own = model->own;
     unsigned where = BIRTH_TOLD;
 
-    if (address == top)
+    if (address == model_top(model, head))
         where = BIRTH_STACK;
     else if (address == (own->behind & WIRE_ADDRESS_MASK))
         where = BIRTH_BEHIND;
     else if (address == own->last_freed)
         where = BIRTH_LAST_FREED;
     else
-        tell_way(encoder, &own->last_birth, address);
-    model_born(model, address, record->size_bytes, record->detail);
+        tell_place(encoder, head, address);
+    model_born(model, address, record->size_bytes, record->detail, head);
     return where;
 }
 
@@ -168,7 +215,7 @@ static unsigned tell_free(struct encoder *encoder, uint64_t address, uint32_t se
     if (serial == LIVES_NO_SERIAL || birth >= model->birth_count ||
         model->births[birth].address != address) {
         tell_way(encoder, &model->last_told, address);
-        model_own(model)->last_freed = address;
+        model_freed(model, address);
         return FREE_TOLD;
     }
     age = model->birth_count - 1 - birth;
@@ -177,24 +224,24 @@ static unsigned tell_free(struct encoder *encoder, uint64_t address, uint32_t se
     if (age == 0)
         return FREE_NEWEST;
     if (step < age) {
-        sink_number(&encoder->columns[COLUMN_STEP_T], &encoder->columns[COLUMN_STEP_R], step);
+        tell_repeating(encoder, COLUMN_STEP_T, step);
         return FREE_STEP;
     }
-    sink_number(&encoder->columns[COLUMN_AGE_T], &encoder->columns[COLUMN_AGE_R], age);
+    tell_repeating(encoder, COLUMN_AGE_T, age);
     return FREE_AGE;
 }
 
 static uint32_t path_of(struct encoder *encoder, uint32_t node, bool *is_new)
 {
     struct model *model = encoder->model;
-    struct node_slot *slot = node_map_slot(&encoder->paths, node);
+    struct node_slot *slot = node_map_slot(&encoder->lives.map, node);
 
-    *is_new = !slot->index_1;
+    *is_new = !slot->path_1;
     if (*is_new) {
-        *slot = (struct node_slot){node, model->path_count + 1};
+        slot->path_1 = model->path_count + 1;
         model->paths[model->path_count++] = (struct model_path){.node = node};
     }
-    return slot->index_1 - 1;
+    return slot->path_1 - 1;
 }
 
 static void tell_new_path(struct encoder *encoder, uint32_t node)
@@ -204,15 +251,13 @@ static void tell_new_path(struct encoder *encoder, uint32_t node)
 
     if (node > model->highest_node) {
         sink_byte(&columns[COLUMN_PATHS], PATH_FRESH);
-        sink_number(&columns[COLUMN_FRESH_T], &columns[COLUMN_FRESH_R],
-                    node - model->highest_node - 1);
+        tell_number(encoder, COLUMN_FRESH_T, node - model->highest_node - 1);
         model->highest_node = node;
         model->fresh = true;
         return;
     }
     sink_byte(&columns[COLUMN_PATHS], PATH_OLD);
-    sink_number(&columns[COLUMN_OLD_T], &columns[COLUMN_OLD_R],
-                number_zigzag(node - model->last_old_node));
+    tell_number(encoder, COLUMN_OLD_T, number_zigzag(node - model->last_old_node));
     model->last_old_node = node;
 }
 
@@ -229,14 +274,13 @@ static void tell_known_path(struct encoder *encoder, const struct model_guesses 
         return;
     }
     sink_byte(&columns[COLUMN_PATHS], PATH_KNOWN);
-    sink_number(&columns[COLUMN_KNOWN_T], &columns[COLUMN_KNOWN_R],
-                encoder->model->path_count - 1 - path);
+    tell_number(encoder, COLUMN_KNOWN_T, encoder->model->path_count - 1 - path);
 }
 
 static struct model_path *tell_path(struct encoder *encoder, uint32_t node, unsigned lane)
 {
     struct model *model = encoder->model;
-    struct model_guesses guesses = model_guess(model, lane);
+    struct model_guesses guesses = encoder->guesses;
     bool is_new;
     uint32_t path = path_of(encoder, node, &is_new);
 
@@ -252,16 +296,14 @@ static struct model_path *tell_path(struct encoder *encoder, uint32_t node, unsi
 /* Path, size, slack and alignment. */
 static unsigned tell_shape(struct encoder *encoder, const struct wire_record *record, unsigned lane)
 {
-    struct byte_sink *columns = encoder->columns;
     struct model_path *path = tell_path(encoder, wire_detail_node(record->detail), lane);
     uint64_t size = record->size_bytes, slack = wire_detail_slack(record->detail);
 
     if (size == path->size && record->detail >> 32 == path->slack_align)
         return OP_SAME_SHAPE;
-    sink_number(&columns[COLUMN_SIZE_T], &columns[COLUMN_SIZE_R], number_zigzag(size - path->size));
-    sink_number(&columns[COLUMN_SLACK_T], &columns[COLUMN_SLACK_R],
-                number_zigzag(slack - model_slack(size)));
-    sink_byte(&columns[COLUMN_ALIGN], wire_detail_align_log2(record->detail));
+    tell_repeating(encoder, COLUMN_SIZE_T, number_zigzag(size - path->size));
+    tell_repeating(encoder, COLUMN_SLACK_T, number_zigzag(slack - model_slack(size)));
+    sink_byte(&encoder->columns[COLUMN_ALIGN], wire_detail_align_log2(record->detail));
     path->size = size;
     path->slack_align = record->detail >> 32;
     return 0;
@@ -276,13 +318,13 @@ static unsigned tell_record(struct encoder *encoder, const struct wire_record *r
     if (record->kind_address >> 63)
         flags = tell_shape(encoder, record, class == OP_BIRTH ? 0 : 1);
     else
-        model_own(encoder->model)->gap++;
+        encoder->model->own->gap++;
     if (class == OP_BIRTH)
         return flags | tell_birth(encoder, record);
     if (class == OP_FREE)
         return flags | tell_free(encoder, address, serial);
     if (class == OP_VALUE)
-        sink_number(&encoder->columns[COLUMN_VALUE_T], &encoder->columns[COLUMN_VALUE_R], address);
+        tell_number(encoder, COLUMN_VALUE_T, address);
     else
         tell_way(encoder, &encoder->model->last_told, address);
     return flags;
@@ -310,19 +352,33 @@ static void note_time(struct encoder *encoder, uint64_t ticks, unsigned context)
         encoder->last_ticks = ticks;
 }
 
+/* Early: the guesses come from memory while the lives are looked up. */
+static void guess_path(struct encoder *encoder, unsigned lane)
+{
+    encoder->guesses = model_guess(encoder->model, lane);
+    __builtin_prefetch(encoder->guesses.three, 1);
+    __builtin_prefetch(encoder->guesses.two, 1);
+    __builtin_prefetch(encoder->guesses.one, 1);
+}
+
 static void add_record(struct encoder *encoder, uint32_t stream, const unsigned char *at,
                        size_t bytes)
 {
     struct wire_record record = {0};
     uint32_t serial, births = encoder->model->birth_count;
     enum op_class class;
-    unsigned number = 0, flags;
+    unsigned kind, number = 0, flags;
 
-    memcpy(&record, at, bytes);
+    memcpy(&record, at, 16); /* copies of a fixed size are no calls */
+    if (bytes > 16)
+        memcpy(&record.size_bytes, at + 16, 16);
+    kind = wire_kind(record.kind_address);
+    class = encoder->kind_class[kind];
+    if (kind & WIRE_LONG)
+        guess_path(encoder, class == OP_BIRTH ? 0 : 1);
     serial = lives_record(&encoder->lives, stream, &record, encoder->serial_base + births);
-    class = op_class_of(wire_kind(record.kind_address));
     if (class != OP_RAW)
-        number = number_of_kind(encoder, wire_kind(record.kind_address));
+        number = number_of_kind(encoder, kind);
     encoder->events++;
     encoder->run_records++;
     if (!number) {
@@ -364,6 +420,9 @@ static void ask_ahead(const struct encoder *encoder, const unsigned char **far,
 
     if (bytes)
         lives_prefetch(&encoder->lives, word_at(*far));
+    if (bytes == sizeof(struct wire_record))
+        node_map_prefetch(&encoder->lives.map,
+                          wire_detail_node(word_at(*far + offsetof(struct wire_record, detail))));
     *far += bytes;
 }
 
@@ -375,10 +434,12 @@ size_t encoder_add(struct encoder *encoder, uint32_t stream, const unsigned char
 
     if (encoder->run_cut || encoder->run_stream != stream)
         end_run(encoder);
-    encoder->run_stream = encoder->model->stream = stream;
+    encoder->run_stream = stream;
+    model_set_stream(encoder->model, stream);
     for (int i = 0; i < FAR_RECORDS; i++)
         ask_ahead(encoder, &far, end);
-    while (encoder->events < FORMAT_BLOCK_EVENTS && (record_bytes = record_at(at, end))) {
+    while (encoder->events < encoder->room_events &&
+           encoder->columns[COLUMN_RAW].count < RAW_FULL && (record_bytes = record_at(at, end))) {
         ask_ahead(encoder, &far, end);
         add_record(encoder, stream, at, record_bytes);
         at += record_bytes;
@@ -420,49 +481,79 @@ static uint32_t find_step(const struct encoder *encoder)
     return 1;
 }
 
+/* floor(way / step) and what is left over. Most ways are short: then a division of half the bits does,
+ * which takes a third of the time. */
+static int64_t divide_way(int64_t way, uint32_t step, uint64_t *off)
+{
+    int64_t steps = (uint64_t)way <= UINT32_MAX ? (int64_t)((uint32_t)way / step)
+                                                : way / (int64_t)step;
+    int64_t left = way - steps * (int64_t)step;
+
+    steps -= left < 0;
+    *off = (uint64_t)left + (left < 0 ? step : 0);
+    return steps;
+}
+
+static void tell_steps(struct byte_sink *tokens, struct bit_sink *rest, int64_t steps)
+{
+    if (steps >= 0) {
+        sink_number_bits(tokens, rest, (uint64_t)steps);
+        return;
+    }
+    sink_byte(tokens, TOKEN_BACK);
+    sink_bits(rest, ~(uint64_t)steps, 64);
+}
+
+/* Off the grid, where few times are. */
+struct offs {
+    struct byte_sink *column;
+    uint32_t on_grid; /* since the last one that was not */
+    uint64_t last;    /* of the record before, 0: it was on the grid */
+};
+
+/* By how much the grid moves. */
+static uint64_t tell_off(struct offs *offs, uint64_t off)
+{
+    sink_varint(offs->column, offs->on_grid);
+    sink_varint(offs->column, off);
+    offs->on_grid = 0;
+    if (off != offs->last) {
+        offs->last = off;
+        return 0;
+    }
+    offs->last = 0;
+    return off;
+}
+
 /* time = grid + off. A record moves the grid by whole steps; two in a row that are off by the same
  * move it there. */
 static void tell_times(struct encoder *encoder)
 {
-    struct byte_sink *columns = encoder->columns, *offs = &columns[COLUMN_OFFS];
-    struct byte_sink *tokens, *rest = &columns[COLUMN_TIME_R];
-    uint64_t grid = encoder->time_count ? encoder->times[0] : 0, off, last_off = 0;
-    int64_t step = encoder->step_ticks = find_step(encoder), steps, way;
-    uint32_t on_grid = 0;
+    struct offs offs = {.column = &encoder->columns[COLUMN_OFFS]};
+    struct bit_sink rest = {.bytes = &encoder->columns[COLUMN_TIME_R]};
+    uint64_t grid = encoder->time_count ? encoder->times[0] : 0, off;
+    uint32_t step = encoder->step_ticks = find_step(encoder);
 
-    sink_varint(offs, (uint64_t)step);
-    sink_varint(offs, grid);
+    sink_varint(offs.column, step);
+    sink_varint(offs.column, grid);
     for (uint32_t i = 0; i < encoder->time_count; i++) {
-        tokens = &columns[COLUMN_TIME_T + encoder->time_contexts[i]];
-        way = (int64_t)(encoder->times[i] - grid);
-        steps = way / step;
-        off = (uint64_t)(way % step);
-        if (way % step < 0) {
-            steps--;
-            off += (uint64_t)step;
-        }
-        if (steps >= 0) {
-            sink_number(tokens, rest, (uint64_t)steps);
+        int64_t steps = divide_way((int64_t)(encoder->times[i] - grid), step, &off);
+
+        tell_steps(&encoder->columns[COLUMN_TIME_T + encoder->time_contexts[i]], &rest, steps);
+        grid += (uint64_t)steps * step;
+        if (off) {
+            grid += tell_off(&offs, off);
         } else {
-            sink_byte(tokens, TOKEN_BACK);
-            sink_low_bytes(rest, ~(uint64_t)steps, 64);
+            offs.on_grid++;
+            offs.last = 0;
         }
-        grid += (uint64_t)steps * (uint64_t)step;
-        if (!off) {
-            on_grid++;
-            last_off = 0;
-            continue;
-        }
-        sink_varint(offs, on_grid);
-        sink_varint(offs, off);
-        on_grid = 0;
-        grid += off == last_off ? off : 0;
-        last_off = off == last_off ? 0 : off;
     }
+    sink_last_bits(&rest);
 }
 
 void encoder_end_block(struct encoder *encoder)
 {
     end_run(encoder);
+    sink_last_bits(&encoder->bits);
     tell_times(encoder);
 }

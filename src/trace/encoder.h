@@ -14,9 +14,13 @@ struct encoder {
     struct lives lives;
     struct ends ends;
     uint32_t events, runs; /* in the block under way */
+    uint32_t room_events;  /* for so many */
     uint64_t first_ticks, last_ticks;
     struct byte_sink columns[COLUMNS];
+    struct bit_sink bits; /* COLUMN_BITS */
+    size_t most_bytes;    /* that the columns of a block have had */
     unsigned char kind_number[256]; /* 0: the kind has none yet */
+    unsigned char kind_class[256];  /* op_class_of() */
     /* the run under way; 0 records and no cut-off bytes: none */
     uint32_t run_stream, last_stream;
     uint32_t run_records, run_cut;
@@ -27,8 +31,8 @@ struct encoder {
     uint64_t *times;
     unsigned char *time_contexts; /* model_time_context() of each */
     uint32_t time_count;
-    struct node_map paths; /* node -> index in model.paths */
     struct model *model;
+    struct model_guesses guesses; /* of the path of the record under way */
 };
 
 int encoder_init(struct encoder *encoder, uint64_t start_ticks, uint64_t sample_bytes);

@@ -5,8 +5,20 @@
 #include <stdlib.h>
 #include <string.h>
 #include "trace/columns.h"
+#include "trace/huge.h"
 
 /* ---- The rule ------------------------------------------------------------------------------ */
+
+const unsigned char ends_roles[256] = {
+    [WIRE_FREE] = ENDS_FREES,
+    [WIRE_FREE_AT] = ENDS_FREES,
+    [WIRE_POOL_FREE] = ENDS_FREES,
+    [WIRE_POOL_FREE_AT] = ENDS_FREES,
+    [WIRE_POOL_CHUNK] = ENDS_FREES,
+    [WIRE_REALLOC_BEGIN] = ENDS_BEGINS_REALLOC,
+    [WIRE_REALLOC_END] = ENDS_ENDS_REALLOC,
+    [WIRE_REALLOC_END | WIRE_FAILED] = ENDS_FAILS_REALLOC,
+};
 
 void ends_reallocs_begin(struct ends_reallocs *reallocs)
 {
@@ -56,21 +68,17 @@ static bool end_realloc(struct ends_stream *stream, struct lives_life *life)
 bool ends_guess(struct ends_reallocs *reallocs, uint32_t stream, unsigned kind,
                 const struct lives_life *taken, struct lives_life *life)
 {
-    switch (kind) {
-    case WIRE_FREE:
-    case WIRE_FREE_AT:
-    case WIRE_POOL_FREE:
-    case WIRE_POOL_FREE_AT:
-    case WIRE_POOL_CHUNK:
+    switch (ends_roles[kind]) {
+    case ENDS_FREES:
         if (taken)
             *life = *taken;
         return taken != NULL;
-    case WIRE_REALLOC_BEGIN:
+    case ENDS_BEGINS_REALLOC:
         begin_realloc(stream_of(reallocs, stream), taken);
         return false;
-    case WIRE_REALLOC_END:
+    case ENDS_ENDS_REALLOC:
         return end_realloc(stream_of(reallocs, stream), life);
-    case WIRE_REALLOC_END | WIRE_FAILED:
+    case ENDS_FAILS_REALLOC:
         end_realloc(stream_of(reallocs, stream), life);
         return false;
     default:
@@ -161,7 +169,8 @@ static void add_path(struct ends_dictionary *dictionary, uint32_t node)
 int ends_init(struct ends *ends)
 {
     memset(ends, 0, sizeof *ends);
-    ends->births = malloc(FORMAT_BLOCK_EVENTS * sizeof *ends->births);
+    ends->births = huge_ask(malloc(FORMAT_BLOCK_EVENTS * sizeof *ends->births),
+                            FORMAT_BLOCK_EVENTS * sizeof *ends->births);
     ends->entries = malloc(FORMAT_BLOCK_EVENTS * sizeof *ends->entries);
     ends->dictionary = new_dictionary();
     return ends->births && ends->entries && ends->dictionary ? 0 : -ENOMEM;
@@ -233,6 +242,10 @@ void ends_record(struct ends *ends, const struct lives *lives, uint32_t stream,
 
     if (born != MODEL_NONE)
         ends->births[born] = lives_life_of(record);
+    if (ends_roles[kind] == ENDS_NOTHING && !lives->ended_count) {
+        ends->since_odd++;
+        return;
+    }
     if (ends_takes(kind, address))
         taken = told_life(ends, lives, freed);
     guessed = ends_guess(&ends->reallocs, stream, kind, taken, &life);

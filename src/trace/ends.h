@@ -62,11 +62,20 @@ static inline unsigned ends_kind(uint64_t kind_address, bool sampled)
     return sampled ? lives_kind_of_sample(kind) : kind;
 }
 
+/* What a kind of records does to lives. Looked up: kinds come in no order that branches could learn. */
+enum ends_role {
+    ENDS_NOTHING, /* or begins one */
+    ENDS_FREES,
+    ENDS_BEGINS_REALLOC,
+    ENDS_ENDS_REALLOC,
+    ENDS_FAILS_REALLOC,
+};
+extern const unsigned char ends_roles[256];
+
 /* Does a record of that kind end or take the life at its address? */
 static inline bool ends_takes(unsigned kind, uint64_t address)
 {
-    return address && (kind == WIRE_FREE || kind == WIRE_FREE_AT || kind == WIRE_REALLOC_BEGIN ||
-                       kind == WIRE_POOL_FREE || kind == WIRE_POOL_FREE_AT || kind == WIRE_POOL_CHUNK);
+    return address && (ends_roles[kind] == ENDS_FREES || ends_roles[kind] == ENDS_BEGINS_REALLOC);
 }
 
 /* True: the record ends `*life`. `taken`: what it takes as far as entries and births tell, NULL:

@@ -7,11 +7,12 @@
 #include <stdint.h>
 
 enum {
-    FORMAT_VERSION = 1,
+    FORMAT_VERSION = 2,
     FORMAT_HEADER_BYTES = 64,
     FORMAT_BLOCK_BYTES = 144, /* the header of a block */
     FORMAT_TAIL_BYTES = 16,
-    FORMAT_BLOCK_EVENTS = 65536,      /* of a block, at most */
+    FORMAT_BLOCK_EVENTS = 1 << 19,    /* of a block, at most */
+    FORMAT_BLOCK_NODES = 1 << 16,
     FORMAT_COLUMN_BYTES = 1 << 23,    /* of a column unpacked, at most */
     FORMAT_BODY_BYTES = 1 << 26,      /* of a body or of the paths of a block, at most */
     FORMAT_COLUMNS = 64,              /* of a body, at most */

@@ -15,7 +15,7 @@ void lives_init(struct lives *lives, uint64_t start_ticks, uint64_t sample_bytes
     live_table_init(&lives->chunks, FIRST_OWED_LOG2);
     lives->sample_bytes = sample_bytes;
     lives->now = start_ticks;
-    lives->map.slots = replay_calloc(NODE_MAP_SLOTS, sizeof *lives->map.slots);
+    node_map_init(&lives->map);
     lives_begin_block(lives);
 }
 
@@ -27,7 +27,7 @@ void lives_release(struct lives *lives)
     for (size_t i = 0; i < lives->stream_count; i++)
         free(lives->streams[i].pending);
     free(lives->streams);
-    free(lives->map.slots);
+    node_map_release(&lives->map);
     free(lives->net);
 }
 
@@ -35,13 +35,12 @@ size_t lives_memory_bytes(const struct lives *lives)
 {
     return live_table_memory_bytes(&lives->live) + live_table_memory_bytes(&lives->owed) +
            live_table_memory_bytes(&lives->chunks) +
-           NODE_MAP_SLOTS * sizeof *lives->map.slots + lives->net_room * sizeof *lives->net;
+           node_map_memory_bytes(&lives->map) + lives->net_room * sizeof *lives->net;
 }
 
 void lives_begin_block(struct lives *lives)
 {
-    for (size_t i = lives->net_count; i-- > 0;) /* the last first: no search meets a gap */
-        node_map_slot(&lives->map, lives->net[i].node)->index_1 = 0;
+    node_map_begin_block(&lives->map);
     lives->net_count = 0;
     lives->alloc_count = lives->free_count = 0;
     lives->max_bytes = lives->bytes;
@@ -54,14 +53,14 @@ static struct trace_net *net_of(struct lives *lives, uint32_t node)
 {
     struct node_slot *slot = node_map_slot(&lives->map, node);
 
-    if (slot->index_1)
-        return &lives->net[slot->index_1 - 1];
+    if (slot->net_1)
+        return &lives->net[slot->net_1 - 1];
     if (lives->net_count == lives->net_room) {
         lives->net_room = lives->net_room ? 2 * lives->net_room : 1024;
         lives->net = replay_realloc(lives->net, lives->net_room * sizeof *lives->net);
     }
     lives->net[lives->net_count] = (struct trace_net){.node = node};
-    *slot = (struct node_slot){node, (uint32_t)++lives->net_count};
+    slot->net_1 = (uint32_t)++lives->net_count;
     return &lives->net[lives->net_count - 1];
 }
 
@@ -145,13 +144,13 @@ static bool settle_owed(struct lives *lives, uint64_t address, uint64_t ticks)
 
 static void place_block(struct lives *lives, const struct live_block *block)
 {
-    struct live_block *slot = live_table_place(&lives->live, block->address);
-    struct live_block over = *slot;
+    struct live_block *slot = live_table_place(&lives->live, block->address), over;
 
     if (slot->address != block->address) {
         *slot = *block;
         return;
     }
+    over = *slot;
     if (slot->birth_ticks > block->birth_ticks)
         over = *block;
     else

@@ -56,7 +56,7 @@ struct lives {
     /* since lives_begin_block() */
     uint64_t max_bytes, max_ticks;
     uint32_t alloc_count, free_count;
-    struct node_map map; /* node -> index in net */
+    struct node_map map; /* node -> index in net; who writes paths keeps theirs there too */
     struct trace_net *net;
     size_t net_count, net_room;
 };

@@ -48,10 +48,14 @@ enum column {
     COLUMN_RAW,
     COLUMN_NOTES,
     COLUMN_TIME_T, /* and five more: model_time_context() */
-    COLUMNS = COLUMN_TIME_T + 6
+    COLUMN_BITS = COLUMN_TIME_T + 6, /* rests; those of times have their own */
+    COLUMN_PLACES, /* of a birth whose address is not guessed: how it is told */
+    COLUMNS
 };
 
-#define MODEL_NOISE ((0x3full << COLUMN_TIME_T) | (1ull << COLUMN_TIME_R))
+/* Nothing comes again in them; nothing can be gained. */
+#define MODEL_NOISE (0x3full << COLUMN_TIME_T)
+#define MODEL_BITS  (1ull << COLUMN_TIME_R | 1ull << COLUMN_BITS)
 
 /* Flags of an op. */
 enum {
@@ -100,12 +104,29 @@ static inline enum op_class op_class_of(unsigned kind)
     }
 }
 
+/* Where else a birth may be: 0 told by its way, or + 1 one of these, the newest first. */
+enum {
+    PLACES_LOG2 = 6,
+    PLACES = 1 << PLACES_LOG2, /* of each sort */
+    PLACE_RECYCLED = 0,        /* where the stream freed blocks of this size */
+    PLACE_BEHIND = PLACES,     /* behind its births */
+    PLACE_FREED = 2 * PLACES,  /* where it freed blocks */
+    PLACES_END = 3 * PLACES,
+};
+
 enum {
     MODEL_HEADS = 1 << 12,
     MODEL_STREAMS = 64, /* with more, some share a place */
     MODEL_CONTEXTS = 1 << 14,
     MODEL_NONE = UINT32_MAX,
     MODEL_CHUNK_OVERHEAD = 8, /* glibc keeps so much beside each block */
+};
+
+/* Addresses, the newest last. The newest PLACES can be told; of twice as many the older half is
+ * forgotten, so that they lie in a row. Lists are many and most stay empty: the counts lie elsewhere,
+ * to be cleared without a look at the lists. */
+struct model_places {
+    uint64_t at[2 * PLACES];
 };
 
 struct model_birth {
@@ -132,6 +153,8 @@ struct model_stream {
     uint64_t last_freed, last_birth, behind;
     uint32_t last_paths[2][3]; /* of each lane: number + 1, the newest first */
     uint32_t gap;              /* records since the last one that named a path */
+    uint32_t freed_count, behind_count;
+    struct model_places *freed, *behinds;
 };
 
 struct model {
@@ -141,25 +164,35 @@ struct model {
     uint64_t highest_node, last_old_node;
     bool after_birth, fresh; /* the last record; the path of this one */
     uint32_t heads[MODEL_HEADS];
-    uint32_t stream; /* of the run under way */
+    uint32_t stream; /* of the run under way, */
+    struct model_stream *own; /* and its place */
     struct model_stream streams[MODEL_STREAMS];
+    struct model_places freed[MODEL_STREAMS], behinds[MODEL_STREAMS];
     struct model_lane lanes[2];
+    uint32_t recycled_count[MODEL_HEADS];
+    struct model_places recycled[MODEL_HEADS];
     struct model_birth births[FORMAT_BLOCK_EVENTS];
     struct model_path paths[FORMAT_BLOCK_EVENTS];
 };
+
+static inline void model_set_stream(struct model *model, uint32_t stream)
+{
+    model->stream = stream;
+    model->own = &model->streams[stream % MODEL_STREAMS];
+}
 
 static inline void model_begin(struct model *model)
 {
     memset(model, 0, offsetof(struct model, heads));
     memset(model->heads, 0xff, sizeof model->heads);
-    model->stream = 0;
+    model_set_stream(model, 0);
     memset(model->streams, 0, sizeof model->streams);
+    for (int i = 0; i < MODEL_STREAMS; i++) {
+        model->streams[i].freed = &model->freed[i];
+        model->streams[i].behinds = &model->behinds[i];
+    }
     memset(model->lanes, 0, sizeof model->lanes);
-}
-
-static inline struct model_stream *model_own(struct model *model)
-{
-    return &model->streams[model->stream % MODEL_STREAMS];
+    memset(model->recycled_count, 0, sizeof model->recycled_count);
 }
 
 static inline uint32_t model_size_hash(uint64_t size, uint64_t detail)
@@ -168,9 +201,69 @@ static inline uint32_t model_size_hash(uint64_t size, uint64_t detail)
 }
 
 /* The stack of a size in the stream under way. */
-static inline uint32_t *model_stack(struct model *model, uint32_t size_hash)
+static inline uint32_t model_head(const struct model *model, uint32_t size_hash)
 {
-    return &model->heads[hash_u64((uint64_t)model->stream << 32 | size_hash) % MODEL_HEADS];
+    return hash_u64((uint64_t)model->stream << 32 | size_hash) % MODEL_HEADS;
+}
+
+static inline void model_places_add(struct model_places *places, uint32_t *count, uint64_t address)
+{
+    if (*count == 2 * PLACES) {
+        memcpy(places->at, places->at + PLACES, PLACES * sizeof *places->at);
+        *count = PLACES;
+    }
+    places->at[(*count)++] = address;
+}
+
+/* 1 for the newest, 2 for the one before it …; 0: it is not among those that can be told. */
+static inline unsigned model_places_find(const struct model_places *places, uint32_t count,
+                                         uint64_t address)
+{
+    const uint64_t *end = places->at + count;
+    uint32_t known = count < PLACES ? count : PLACES;
+
+    for (uint32_t i = 1; i <= known; i++)
+        if (end[-(ptrdiff_t)i] == address)
+            return i;
+    return 0;
+}
+
+/* The other way round; 0: there are not so many. */
+static inline uint64_t model_places_at(const struct model_places *places, uint32_t count,
+                                       unsigned back)
+{
+    return back <= count ? places->at[count - back] : 0;
+}
+
+/* How a birth of a stack at an address is told; 0: by its way. */
+static inline unsigned model_find_place(const struct model *model, uint32_t head, uint64_t address)
+{
+    const struct model_stream *own = model->own;
+    unsigned back = model_places_find(&model->recycled[head], model->recycled_count[head], address);
+
+    if (back)
+        return PLACE_RECYCLED + back;
+    back = model_places_find(own->behinds, own->behind_count, address);
+    if (back)
+        return PLACE_BEHIND + back;
+    back = model_places_find(own->freed, own->freed_count, address);
+    return back ? PLACE_FREED + back : 0;
+}
+
+/* The address that is told so, 1 to PLACES_END; 0: that makes no sense. */
+static inline uint64_t model_at_place(const struct model *model, uint32_t head, unsigned place)
+{
+    const struct model_stream *own = model->own;
+    unsigned back = (place - 1) % PLACES + 1;
+
+    switch ((place - 1) / PLACES) {
+    case PLACE_RECYCLED / PLACES:
+        return model_places_at(&model->recycled[head], model->recycled_count[head], back);
+    case PLACE_BEHIND / PLACES:
+        return model_places_at(own->behinds, own->behind_count, back);
+    default:
+        return model_places_at(own->freed, own->freed_count, back);
+    }
 }
 
 /* What glibc adds to a request: most often the slack. */
@@ -195,23 +288,58 @@ static inline uint64_t model_at_way(uint64_t from, uint64_t way)
 }
 
 /* Where the stream last freed a block of such a size; 0: it has not. */
-static inline uint64_t model_top(struct model *model, uint64_t size, uint64_t detail)
+static inline uint64_t model_top(const struct model *model, uint32_t head)
 {
-    uint32_t top = *model_stack(model, model_size_hash(size, detail));
+    uint32_t top = model->heads[head];
 
     return top == MODEL_NONE ? 0 : model->births[top].address;
 }
 
-static inline void model_born(struct model *model, uint64_t address, uint64_t size, uint64_t detail)
+/* A birth took the top of its stack: the newest place, if it still is there. */
+static inline void model_took_top(struct model *model, uint32_t head, uint64_t address)
 {
-    uint32_t size_hash = model_size_hash(size, detail), *top = model_stack(model, size_hash);
-    struct model_stream *own = model_own(model);
+    uint32_t *count = &model->recycled_count[head];
 
-    if (*top != MODEL_NONE && model->births[*top].address == address)
+    *count -= *count && model_places_at(&model->recycled[head], *count, 1) == address;
+}
+
+/* A place that was told: if it is one of the stack's it is taken, and the newer ones move up. */
+static inline void model_took_place(struct model *model, uint32_t head, unsigned place)
+{
+    uint32_t *count = &model->recycled_count[head];
+    uint64_t *taken;
+
+    if (place > PLACES || place > *count)
+        return;
+    taken = model->recycled[head].at + *count - place;
+    memmove(taken, taken + 1, (place - 1) * sizeof *taken);
+    --*count;
+}
+
+/* `head`: model_head() of its size. */
+static inline void model_born(struct model *model, uint64_t address, uint64_t size, uint64_t detail,
+                              uint32_t head)
+{
+    uint32_t *top = &model->heads[head];
+    struct model_stream *own = model->own;
+
+    if (*top != MODEL_NONE && model->births[*top].address == address) {
         *top = model->births[*top].next;
-    model->births[model->birth_count++] = (struct model_birth){address, size_hash, MODEL_NONE};
+        model_took_top(model, head, address);
+    }
+    model->births[model->birth_count++] =
+        (struct model_birth){address, model_size_hash(size, detail), MODEL_NONE};
     own->behind = address + size + wire_detail_slack(detail) + MODEL_CHUNK_OVERHEAD;
     own->last_birth = address;
+    model_places_add(own->behinds, &own->behind_count, own->behind & WIRE_ADDRESS_MASK);
+}
+
+static inline void model_freed(struct model *model, uint64_t address)
+{
+    struct model_stream *own = model->own;
+
+    own->last_freed = address;
+    model_places_add(own->freed, &own->freed_count, address);
 }
 
 /* A free told by its birth. A birth can be named twice (by damage, or by frees that come late): it
@@ -219,12 +347,13 @@ static inline void model_born(struct model *model, uint64_t address, uint64_t si
 static inline void model_freed_birth(struct model *model, uint32_t birth)
 {
     struct model_birth *freed = &model->births[birth];
-    uint32_t *top = model_stack(model, freed->size_hash);
+    uint32_t head = model_head(model, freed->size_hash);
 
-    freed->next = *top;
-    *top = birth;
+    freed->next = model->heads[head];
+    model->heads[head] = birth;
     model->last_freed_birth = birth;
-    model_own(model)->last_freed = freed->address;
+    model_places_add(&model->recycled[head], &model->recycled_count[head], freed->address);
+    model_freed(model, freed->address);
 }
 
 /* The birth that the record just told names, a free; MODEL_NONE: it is no free, or told in another way. */
@@ -247,7 +376,7 @@ struct model_guesses {
 static inline struct model_guesses model_guess(struct model *model, unsigned lane_number)
 {
     struct model_lane *lane = &model->lanes[lane_number];
-    const struct model_stream *own = model_own(model);
+    const struct model_stream *own = model->own;
     const uint32_t *last = own->last_paths[lane_number];
     uint64_t one = (uint64_t)own->gap << 32 | last[0];
     uint64_t two = hash_u64(one) + last[1];
@@ -285,7 +414,7 @@ static inline void model_prefer(uint32_t guesses[2], uint32_t path_1)
 static inline void model_saw_path(struct model *model, unsigned lane,
                                   const struct model_guesses *guesses, uint32_t path)
 {
-    struct model_stream *own = model_own(model);
+    struct model_stream *own = model->own;
     uint32_t *last = own->last_paths[lane];
 
     *guesses->three = path + 1;

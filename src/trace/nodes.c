@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include "base/hash.h"
 #include "trace/format.h"
+#include "trace/huge.h"
 
 enum {
     UP_MOST = 64, /* a recursion may be as deep as it likes */
@@ -12,7 +13,7 @@ enum {
     LONG_GUESSES = 2, SHORT_GUESSES = 4,
     GUESSES = 2 * LONG_GUESSES + SHORT_GUESSES,
     HOW_NAME = GUESSES, HOW_NEW,
-    NAMES_MOST = NODES_RESTART + FORMAT_BLOCK_EVENTS,
+    NAMES_MOST = NODES_RESTART + FORMAT_BLOCK_NODES,
 };
 
 const char *const nodes_column_names[NODES_COLUMNS] = {
@@ -74,7 +75,7 @@ static int make_room(struct nodes_model *model)
         struct model_node *nodes = realloc(model->nodes, room * sizeof *nodes);
         if (!nodes)
             return -ENOMEM;
-        model->nodes = nodes;
+        model->nodes = huge_ask(nodes, room * sizeof *nodes);
         model->room = room;
     }
     if (model->name_count >= model->name_room) {
@@ -186,7 +187,7 @@ static struct model_name *name_before(struct nodes_model *model, uint32_t number
 
 static size_t column_room(unsigned column)
 {
-    return column == NODES_BASE ? NUMBER_BYTES : (size_t)NUMBER_BYTES * FORMAT_BLOCK_EVENTS;
+    return column == NODES_BASE ? NUMBER_BYTES : (size_t)NUMBER_BYTES * FORMAT_BLOCK_NODES;
 }
 
 static int clear_names(struct nodes_encoder *encoder)
@@ -299,22 +300,39 @@ static bool tell_turn(struct nodes_encoder *encoder, uint32_t number, uint32_t p
     return begins;
 }
 
+/* Which guess is the name; GUESSES: none. */
+static unsigned rank_of(const struct guesses *guesses, uint32_t name)
+{
+    struct guess_walk walk = {.guesses = guesses};
+    uint32_t guessed;
+
+    while ((guessed = next_guess(&walk)))
+        if (guessed == name)
+            return walk.count - 1;
+    return GUESSES;
+}
+
+/* Four of five names are the first guess, which is looked at before the name is looked up. */
 static uint32_t tell_name(struct nodes_encoder *encoder, const struct guesses *guesses,
                           struct byte_sink *how, uint64_t ip)
 {
     struct nodes_model *model = encoder->model;
     struct byte_sink *columns = encoder->columns;
     uint64_t last = model->last_new_ip;
-    struct guess_walk walk = {.guesses = guesses};
+    uint32_t likeliest = guesses->lists[0][0];
     struct name_slot *slot;
-    uint32_t name;
+    unsigned rank;
 
-    while ((name = next_guess(&walk)))
-        if (model->names[name].ip == ip) {
-            sink_byte(how, walk.count - 1);
-            return name;
-        }
+    if (likeliest && model->names[likeliest].ip == ip) {
+        sink_byte(how, 0);
+        return likeliest;
+    }
     slot = slot_of(encoder->names, encoder->name_room, ip);
+    rank = slot->name ? rank_of(guesses, slot->name) : GUESSES;
+    if (rank < GUESSES) {
+        sink_byte(how, rank);
+        return slot->name;
+    }
     if (slot->name) {
         sink_byte(how, HOW_NAME);
         sink_number(&columns[NODES_NAME_T], &columns[NODES_NAME_R],
@@ -470,7 +488,7 @@ int nodes_decode(struct nodes_model *model, struct byte_source columns[NODES_COL
                  uint32_t first, uint32_t count, struct trace_node *nodes)
 {
     struct decoding decoding = {.model = model, .columns = columns};
-    int error = count > FORMAT_BLOCK_EVENTS ? -EBADMSG : 0;
+    int error = count > FORMAT_BLOCK_NODES ? -EBADMSG : 0;
 
     if (!error)
         error = begin_decoding(&decoding, first);

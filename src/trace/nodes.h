@@ -48,7 +48,7 @@ struct nodes_encoder {
 int nodes_encoder_init(struct nodes_encoder *encoder); /* -ENOMEM */
 void nodes_encoder_release(struct nodes_encoder *encoder);
 void nodes_begin_block(struct nodes_encoder *encoder);
-/* FORMAT_BLOCK_EVENTS nodes have room. -ENOMEM. */
+/* FORMAT_BLOCK_NODES nodes have room. -ENOMEM. */
 int nodes_add(struct nodes_encoder *encoder, const struct trace_node *node);
 
 static inline uint32_t nodes_next(const struct nodes_encoder *encoder)

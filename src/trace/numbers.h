@@ -109,6 +109,39 @@ enum {
     TOKEN_BACK = 255, /* of times */
 };
 
+/* The token of a number, and how many bits of the number it leaves over. */
+static inline unsigned token_of(uint64_t number, unsigned *left_bits)
+{
+    unsigned e;
+
+    *left_bits = 0;
+    if (number < TOKEN_PLAIN)
+        return (unsigned)number;
+    e = 63 - (unsigned)__builtin_clzll(number);
+    *left_bits = e < TOKEN_QUARTERS_END ? e - 2 : e;
+    return e < TOKEN_QUARTERS_END ? TOKEN_PLAIN + (e - 7) * 4 + (unsigned)(number >> (e - 2) & 3)
+                                  : TOKEN_LARGE + e - TOKEN_QUARTERS_END;
+}
+
+/* Of a token from TOKEN_PLAIN on: the bits left over, and the number without them. Those above
+ * TOKEN_LARGEST are for the caller. */
+static inline uint64_t token_number(unsigned token, unsigned *left_bits)
+{
+    if (token < TOKEN_LARGE) {
+        *left_bits = 5 + (token - TOKEN_PLAIN) / 4;
+        return (4ull | (token & 3)) << *left_bits;
+    }
+    *left_bits = TOKEN_QUARTERS_END + token - TOKEN_LARGE;
+    return 1ull << *left_bits;
+}
+
+static inline uint64_t number_low(uint64_t number, unsigned bits)
+{
+    return number & ((1ull << bits) - 1);
+}
+
+/* ---- Rests in bytes ------------------------------------------------------------------------ */
+
 static inline void sink_low_bytes(struct byte_sink *sink, uint64_t number, unsigned bits)
 {
     number = htole64(number);
@@ -118,20 +151,11 @@ static inline void sink_low_bytes(struct byte_sink *sink, uint64_t number, unsig
 
 static inline void sink_number(struct byte_sink *tokens, struct byte_sink *rest, uint64_t number)
 {
-    unsigned e;
+    unsigned bits;
 
-    if (number < TOKEN_PLAIN) {
-        sink_byte(tokens, (unsigned)number);
-        return;
-    }
-    e = 63 - (unsigned)__builtin_clzll(number);
-    if (e < TOKEN_QUARTERS_END) {
-        sink_byte(tokens, TOKEN_PLAIN + (e - 7) * 4 + (unsigned)(number >> (e - 2) & 3));
-        sink_low_bytes(rest, number & ((1ull << (e - 2)) - 1), e - 2);
-    } else {
-        sink_byte(tokens, TOKEN_LARGE + e - TOKEN_QUARTERS_END);
-        sink_low_bytes(rest, number & ((1ull << e) - 1), e);
-    }
+    sink_byte(tokens, token_of(number, &bits));
+    if (bits)
+        sink_low_bytes(rest, number_low(number, bits), bits);
 }
 
 static inline uint64_t source_low_bytes(struct byte_source *source, unsigned bits)
@@ -152,25 +176,135 @@ static inline uint64_t source_low_bytes(struct byte_source *source, unsigned bit
 /* The number of a token; tokens above TOKEN_LARGEST are for the caller: overrun. */
 static inline uint64_t source_rest(struct byte_source *rest, unsigned token)
 {
-    unsigned e;
+    uint64_t number;
+    unsigned bits;
 
     if (token < TOKEN_PLAIN)
         return token;
-    if (token < TOKEN_LARGE) {
-        e = 7 + (token - TOKEN_PLAIN) / 4;
-        return (4ull | (token & 3)) << (e - 2) | source_low_bytes(rest, e - 2);
-    }
     if (token > TOKEN_LARGEST) {
         rest->overrun = true;
         return 0;
     }
-    e = TOKEN_QUARTERS_END + token - TOKEN_LARGE;
-    return 1ull << e | source_low_bytes(rest, e);
+    number = token_number(token, &bits);
+    return number | source_low_bytes(rest, bits);
 }
 
 static inline uint64_t source_number(struct byte_source *tokens, struct byte_source *rest)
 {
     return source_rest(rest, source_byte(tokens));
+}
+
+/* ---- Rests in bits -------------------------------------------------------------------------
+ * What is noise in any case takes just the bits that it has, and is not packed. The lowest bit of a
+ * byte comes first. */
+
+enum { BITS_AT_ONCE = 32 };
+
+struct bit_sink {
+    struct byte_sink *bytes;
+    uint64_t held; /* what makes no whole byte yet: */
+    unsigned held_bits;
+};
+
+struct bit_source {
+    const unsigned char *data;
+    uint64_t at, end; /* in bits */
+    bool overrun;
+};
+
+/* There is room for 8 bytes. */
+static inline void sink_few_bits(struct bit_sink *sink, uint64_t number, unsigned bits)
+{
+    struct byte_sink *bytes = sink->bytes;
+    uint64_t word;
+
+    sink->held |= number << sink->held_bits;
+    sink->held_bits += bits;
+    word = htole64(sink->held);
+    memcpy(bytes->data + bytes->count, &word, 8);
+    bytes->count += sink->held_bits / 8;
+    sink->held >>= sink->held_bits & ~7u;
+    sink->held_bits &= 7;
+}
+
+/* `number` has no more bits than that. */
+static inline void sink_bits(struct bit_sink *sink, uint64_t number, unsigned bits)
+{
+    if (bits > BITS_AT_ONCE) {
+        sink_few_bits(sink, number_low(number, BITS_AT_ONCE), BITS_AT_ONCE);
+        number >>= BITS_AT_ONCE;
+        bits -= BITS_AT_ONCE;
+    }
+    sink_few_bits(sink, number, bits);
+}
+
+static inline void sink_last_bits(struct bit_sink *sink)
+{
+    if (sink->held_bits)
+        sink_byte(sink->bytes, (unsigned)sink->held);
+    sink->held = sink->held_bits = 0;
+}
+
+static inline void sink_number_bits(struct byte_sink *tokens, struct bit_sink *rest,
+                                    uint64_t number)
+{
+    unsigned bits;
+
+    sink_byte(tokens, token_of(number, &bits));
+    if (bits)
+        sink_bits(rest, number_low(number, bits), bits);
+}
+
+static inline struct bit_source bit_source_of(const struct byte_source *bytes)
+{
+    return (struct bit_source){bytes->at, 0, 8 * (uint64_t)source_left(bytes), false};
+}
+
+/* No more was asked for than there is, and less than a byte is left. */
+static inline bool bit_source_is_used_up(const struct bit_source *source)
+{
+    return !source->overrun && source->end - source->at < 8;
+}
+
+static inline uint64_t source_few_bits(struct bit_source *source, unsigned bits)
+{
+    uint64_t byte = source->at / 8, left = source->end / 8 - byte, word = 0;
+
+    if (bits > source->end - source->at) {
+        source->overrun = true;
+        source->at = source->end;
+        return 0;
+    }
+    memcpy(&word, source->data + byte, left < 8 ? left : 8);
+    word = le64toh(word) >> source->at % 8;
+    source->at += bits;
+    return number_low(word, bits);
+}
+
+static inline uint64_t source_bits(struct bit_source *source, unsigned bits)
+{
+    uint64_t low;
+
+    if (bits <= BITS_AT_ONCE)
+        return source_few_bits(source, bits);
+    low = source_few_bits(source, BITS_AT_ONCE);
+    return low | source_few_bits(source, bits - BITS_AT_ONCE) << BITS_AT_ONCE;
+}
+
+/* As source_rest(). */
+static inline uint64_t source_rest_bits(struct bit_source *rest, unsigned token)
+{
+    uint64_t number;
+    unsigned bits;
+
+    if (token < TOKEN_PLAIN)
+        return token;
+    if (token > TOKEN_LARGEST) {
+        rest->overrun = true;
+        return 0;
+    }
+    number = token_number(token, &bits);
+    return number | source_bits(rest, bits);
 }
 
 #endif

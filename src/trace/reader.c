@@ -429,7 +429,7 @@ static int read_header(struct trace *trace)
                               trace->path);
         if (!format_get_header(bytes, &trace->header))
             return trace_fail(-EBADMSG, "%s is damaged: its header makes no sense", trace->path);
-        if (trace->header.version != FORMAT_VERSION)
+        if (!trace->header.version || trace->header.version > FORMAT_VERSION)
             return trace_fail(-EPROTONOSUPPORT,
                               "%s was written by a newer version of tidemark: update to read it",
                               trace->path);
@@ -707,7 +707,8 @@ int reader_events(const struct trace *trace, size_t index, struct trace_events *
     decoder->met = met;
     error = read_into(trace, place, scratch);
     if (!error)
-        error = decoder_decode(decoder, scratch->body, place->block.body_bytes, place->block.count);
+        error = decoder_decode(decoder, trace->header.version, scratch->body,
+                               place->block.body_bytes, place->block.count);
     *events = (struct trace_events){.scratch = scratch};
     if (error)
         return damaged(trace, place, error);

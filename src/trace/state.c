@@ -166,7 +166,7 @@ struct part {
     struct trace_state *state; /* which moves on */
 };
 
-enum { PART_NETS = NODE_MAP_SLOTS / 2 };
+enum { PART_NETS = 2 * FORMAT_BLOCK_EVENTS };
 
 static void release_part(struct part *part)
 {
@@ -175,16 +175,16 @@ static void release_part(struct part *part)
     nets_release(&part->nets);
     free(part->met);
     free(part->births);
-    free(part->map.slots);
+    node_map_release(&part->map);
 }
 
 static int init_part(struct part *part)
 {
     part->met = malloc(FORMAT_BLOCK_EVENTS * sizeof *part->met);
     part->births = malloc(FORMAT_BLOCK_EVENTS * sizeof *part->births);
-    part->map.slots = calloc(NODE_MAP_SLOTS, sizeof *part->map.slots);
+    node_map_init(&part->map);
     part->nets.all = malloc(PART_NETS * sizeof *part->nets.all);
-    return part->met && part->births && part->map.slots && part->nets.all ? 0 : -ENOMEM;
+    return part->met && part->births && part->nets.all ? 0 : -ENOMEM;
 }
 
 /* Two at most of a record end, one begins: more than PART_NETS different paths are damage. */
@@ -194,13 +194,13 @@ static bool change(struct part *part, const struct lives_life *life, uint64_t si
     struct node_slot *slot = node_map_slot(&part->map, life->node);
     struct trace_net net = {life->node, sign * weight.bytes, sign * weight.count};
 
-    if (!slot->index_1) {
+    if (!slot->net_1) {
         if (part->nets.count == PART_NETS)
             return false;
         part->nets.all[part->nets.count++] = (struct trace_net){.node = life->node};
-        *slot = (struct node_slot){life->node, (uint32_t)part->nets.count};
+        slot->net_1 = (uint32_t)part->nets.count;
     }
-    nets_add(&part->nets.all[slot->index_1 - 1], &net);
+    nets_add(&part->nets.all[slot->net_1 - 1], &net);
     part->state->live_bytes += net.bytes;
     part->state->live_count += net.count;
     return true;

@@ -120,7 +120,7 @@ static int write_columns(struct trace_writer *writer, struct format_block *block
 {
     if (begin_block(writer))
         return writer->error;
-    if (packer_pack(&writer->packer, columns, count, 0))
+    if (packer_pack(&writer->packer, columns, count, 0, 0))
         return fail(writer, -ENOMEM);
     return write_block(writer, block, 0);
 }
@@ -167,7 +167,7 @@ static int pack_paths(struct trace_writer *writer, const struct nets *nets,
         nets_put(nets, columns);
         if (more_count)
             memcpy(columns + NET_COLUMNS, more, more_count * sizeof *more);
-        error = packer_pack(&writer->packer, columns, NET_COLUMNS + more_count, 0);
+        error = packer_pack(&writer->packer, columns, NET_COLUMNS + more_count, 0, 0);
     }
     for (int i = 0; i < NET_COLUMNS; i++)
         free(columns[i].data);
@@ -210,7 +210,7 @@ static int write_sum(struct trace_writer *writer, const struct sums_level *level
     if (begin_block(writer) || pack_paths(writer, &level->nets, NULL, 0))
         return writer->error;
     paths_bytes = writer->packer.out.count - FORMAT_BLOCK_BYTES;
-    if (packer_pack(&writer->packer, &none, 0, 0))
+    if (packer_pack(&writer->packer, &none, 0, 0, 0))
         return fail(writer, -ENOMEM);
     return write_block(writer, &block, paths_bytes);
 }
@@ -277,7 +277,7 @@ static int write_events(struct trace_writer *writer)
     encoder_end_block(encoder);
     if (!begin_block(writer) && !pack_digest(writer, &block, &nets)) {
         paths_bytes = writer->packer.out.count - FORMAT_BLOCK_BYTES;
-        if (packer_pack(&writer->packer, encoder->columns, COLUMNS, MODEL_NOISE))
+        if (packer_pack(&writer->packer, encoder->columns, COLUMNS, MODEL_NOISE, MODEL_BITS))
             fail(writer, -ENOMEM);
     }
     writer->events += encoder->events;
@@ -467,7 +467,7 @@ int trace_writer_nodes(struct trace_writer *writer, uint32_t first, const struct
     for (size_t i = 0; i < count; i++) {
         if (nodes_add(&writer->nodes, &nodes[i]))
             return fail(writer, -ENOMEM);
-        if (writer->nodes.count == FORMAT_BLOCK_EVENTS && write_nodes(writer))
+        if (writer->nodes.count == FORMAT_BLOCK_NODES && write_nodes(writer))
             return writer->error;
     }
     return 0;
@@ -557,13 +557,14 @@ uint64_t trace_writer_file_bytes(const struct trace_writer *writer)
     return writer->bytes;
 }
 
+/* Tables and columns have room for the largest block, and are resident as far as blocks went. */
 size_t trace_writer_memory_bytes(const struct trace_writer *writer)
 {
-    size_t bytes = lives_memory_bytes(&writer->encoder.lives) + sizeof(struct model) +
-                   NODE_MAP_SLOTS * sizeof(struct node_slot) + writer->packer.out.room +
-                   sums_memory_bytes(&writer->sums) + writer->index.room + writer->modules.text.room + writer->facts.text.room;
+    const struct encoder *encoder = &writer->encoder;
 
-    for (unsigned i = 0; i < COLUMNS; i++)
-        bytes += writer->encoder.columns[i].room;
-    return bytes;
+    return lives_memory_bytes(&encoder->lives) + sums_memory_bytes(&writer->sums) +
+           offsetof(struct model, births) +
+           encoder->room_events * (sizeof *encoder->model->births + sizeof *encoder->model->paths) +
+           encoder->most_bytes + writer->packer.out.room + writer->index.room +
+           writer->modules.text.room + writer->facts.text.room;
 }

@@ -1,4 +1,4 @@
-/* Wrote tests/golden/trace-v1.*.tmt: make_trace_golden DIRECTORY. Files of a version are never written
+/* Wrote tests/golden/trace-v2.*.tmt: make_trace_golden DIRECTORY. Files of a version are never written
  * again: they are what readers must be able to read for ever. */
 #include <stdlib.h>
 #include "sample.h"
@@ -7,7 +7,7 @@ static int make(const char *directory, const char *name, enum trace_compression 
 {
     char path[4096];
 
-    snprintf(path, sizeof path, "%s/trace-v1.%s.tmt", directory, name);
+    snprintf(path, sizeof path, "%s/trace-v2.%s.tmt", directory, name);
     if (sample_write(path, compression) == 0)
         return 0;
     fprintf(stderr, "%s\n", trace_error());

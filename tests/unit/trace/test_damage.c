@@ -274,7 +274,8 @@ static void too_many_blocks_for_an_index_are_walked(void **state)
 /* Headers with sound checksums that promise anything. */
 static void huge_counts_are_not_believed(void **state)
 {
-    static const uint32_t counts[] = {0, 1, 65535, 65536, 65537, 1u << 31, UINT32_MAX};
+    static const uint32_t counts[] = {0, 1, FORMAT_BLOCK_NODES - 1, FORMAT_BLOCK_NODES, FORMAT_BLOCK_NODES + 1,
+                                      FORMAT_BLOCK_EVENTS, FORMAT_BLOCK_EVENTS + 1, 1u << 31, UINT32_MAX};
     struct format_block block;
     struct seen seen;
     size_t at = FORMAT_HEADER_BYTES;
@@ -399,7 +400,7 @@ static void what_is_no_trace_is_refused(void **state)
     assert_int_equal(trace_open(&trace, "/tmp"), -EINVAL);
     assert_int_equal(trace_open(&trace, "/tmp/there/is/none"), -ENOENT);
     memset(file + 8, 0, 4); /* the version */
-    file[8] = 2;
+    file[8] = FORMAT_VERSION + 1;
     uint64_t hash = format_hash(file, FORMAT_HEADER_BYTES - 8);
     memcpy(file + FORMAT_HEADER_BYTES - 8, &hash, 8);
     write_file(broken_path, file, file_bytes);

@@ -102,9 +102,18 @@ static void version_1_however_packed(void **state)
     check_file(GOLDEN_DIR "/trace-v1.stored.tmt");
 }
 
+static void version_2_however_packed(void **state)
+{
+    (void)state;
+    check_file(GOLDEN_DIR "/trace-v2.zstd.tmt");
+    check_file(GOLDEN_DIR "/trace-v2.lz4.tmt");
+    check_file(GOLDEN_DIR "/trace-v2.stored.tmt");
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(version_1_however_packed)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(version_1_however_packed),
+                                       cmocka_unit_test(version_2_however_packed)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

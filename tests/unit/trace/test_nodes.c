@@ -11,7 +11,7 @@
 #include "trace/nodes.h"
 #include <cmocka.h>
 
-enum { ADDRESSES = 3000, MANY = NODES_RESTART + 3 * FORMAT_BLOCK_EVENTS };
+enum { ADDRESSES = 3000, MANY = NODES_RESTART + 3 * FORMAT_BLOCK_NODES };
 
 static uint64_t random_state;
 
@@ -49,14 +49,14 @@ static unsigned round_trip(uint32_t count, const struct trace_node *nodes,
 {
     struct nodes_encoder encoder;
     struct nodes_model *model = nodes_model_new();
-    struct trace_node *got = malloc(FORMAT_BLOCK_EVENTS * sizeof *got);
+    struct trace_node *got = malloc(FORMAT_BLOCK_NODES * sizeof *got);
     unsigned sound = 0, block = 0;
 
     assert_int_equal(nodes_encoder_init(&encoder), 0);
     assert_non_null(model);
     for (uint32_t at = 0; at < count; block++) {
         struct byte_source columns[NODES_COLUMNS];
-        uint32_t size = 1 + dice(FORMAT_BLOCK_EVENTS);
+        uint32_t size = 1 + dice(FORMAT_BLOCK_NODES);
         for (uint32_t i = 0; i < size && at + i < count; i++)
             assert_int_equal(nodes_add(&encoder, &nodes[at + i]), 0);
         for (unsigned i = 0; i < NODES_COLUMNS; i++)
@@ -134,7 +134,7 @@ static void after_a_lost_block_the_next_restart_is_read(void **state)
 
     (void)state;
     missing = round_trip(MANY, nodes, the_second, &last);
-    assert_true(missing >= NODES_RESTART / FORMAT_BLOCK_EVENTS - 1);
+    assert_true(missing >= NODES_RESTART / FORMAT_BLOCK_NODES - 1);
     assert_true(last);
     free(nodes);
 }
