@@ -278,7 +278,7 @@ static bool decode_record(struct decoder *decoder, const struct decoded_kind *ki
 {
     unsigned op = source_byte(&decoder->columns[COLUMN_OPS]);
     struct decoded_kind what = kinds[op >> 3];
-    struct wire_record record;
+    struct wire_record record = {0}; /* short ones have no size */
     uint64_t address;
 
     if (!(op >> 3)) {
