@@ -1,0 +1,99 @@
+/* The two records that nearly all are: a block is made, a block is freed. Inside the room, inlined into
+ * the way through the records (run.c). */
+#ifndef TIDEMARK_REPLAY_STEPS_H
+#define TIDEMARK_REPLAY_STEPS_H
+
+#include "replay/life.h"
+
+static inline uint32_t site_of(struct replay *replay, const struct wire_record *record)
+{
+    return sites_of_node(&replay->sites, wire_detail_node(record->detail));
+}
+
+static inline void count_malformed(struct replay *replay)
+{
+    replay->program.malformed_events++;
+}
+
+EVENT void allocate(struct replay *replay, const struct wire_record *record, enum mode mode)
+{
+    uint32_t site = site_of(replay, record);
+    struct site_hot *hot = &replay->sites.hot[site];
+    struct weight weight = weigh_record(replay, record, mode);
+
+    hot->alloc_count += weight.count;
+    hot->alloc_bytes += weight.bytes;
+    if (mode == SAMPLED)
+        replay->sites.samples[site].alloc_variance += weight.variance;
+    look_at_site(replay, begin_life(replay, record, site, weight, false, false, mode));
+    see_levels(replay, mode);
+}
+
+EVENT void on_allocation(struct replay *replay, const struct wire_record *record, enum mode mode)
+{
+    if (!address_of(record)) {
+        count_malformed(replay);
+        return;
+    }
+    take_time(replay, record->ticks, mode);
+    if (__builtin_expect(replay->chunks.count, 0) && wire_kind(record->kind_address) != WIRE_POOL)
+        live_table_drop(&replay->chunks, address_of(record)); /* its free was missed */
+    allocate(replay, record, mode);
+}
+
+static inline void count_temporary(struct replay *replay, uint32_t label, uint64_t count)
+{
+    uint32_t site = regions_site(&replay->regions, label);
+
+    replay->sites.hot[site].temporary_count += count;
+    if (__builtin_expect(site != label, 0))
+        for EACH_CUT(replay, label)
+            replay->regions.cuts.hot[cut.site].temporary_count += count;
+}
+
+/* Ends a block by a free of the running thread. `newest`: its owner has allocated nothing since. */
+EVENT void free_block(struct replay *replay, const struct live_block *block, uint64_t ticks,
+                      bool newest, enum mode mode)
+{
+    credit_free(replay, block, mode);
+    end_life(replay, block, ticks, mode);
+    look_at_site(replay, block->site);
+    thread_spends_on(replay->running, SPENT_ON_FREE, block->site);
+    if (newest && owner_of(replay, block) == replay->running)
+        count_temporary(replay, block->site, weigh_block(replay, block, mode).count);
+    see_levels(replay, mode);
+}
+
+/* Of a sample only the recorder can say: the records between are missing. */
+EVENT bool was_newest(struct replay *replay, const struct wire_record *record,
+                      const struct live_block *block, enum mode mode)
+{
+    bool newest = forget_newest(replay, block);
+
+    return mode == EVERY ? newest : wire_kind(record->kind_address) & WIRE_NEWEST;
+}
+
+/* Does a free, or the beginning of a realloc, mean a pool's chunk? It is none any more. */
+EVENT bool ends_chunk(struct replay *replay, const struct wire_record *record)
+{
+    return __builtin_expect(replay->chunks.count, 0) && address_of(record) &&
+           live_table_drop(&replay->chunks, address_of(record));
+}
+
+EVENT void free_of(struct replay *replay, const struct wire_record *record, enum mode mode)
+{
+    struct live_block block;
+
+    if (address_of(record) && take_block(replay, address_of(record), record->ticks, &block, mode))
+        free_block(replay, &block, record->ticks, was_newest(replay, record, &block, mode), mode);
+}
+
+EVENT void on_free(struct replay *replay, const struct wire_record *record, enum mode mode)
+{
+    take_time(replay, record->ticks, mode);
+    thread_spends_on(replay->running, SPENT_ON_FREE, SPENT_NO_SITE);
+    if (!ends_chunk(replay, record))
+        free_of(replay, record, mode);
+}
+
+#endif
