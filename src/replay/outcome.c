@@ -301,9 +301,10 @@ void replay_live_blocks(const struct replay *replay,
 {
     const struct threads *threads = &replay->threads;
 
-    for (size_t i = 0; i <= replay->live.mask; i++)
-        if (replay->live.slots[i].address)
-            visit_block(replay, &replay->live.slots[i], visit, context);
+    for (const struct live_block *block = replay->live.slots; block < live_table_end(&replay->live);
+         block++)
+        if (block->address)
+            visit_block(replay, block, visit, context);
     for (size_t i = 0; i < threads->count; i++)
         for (size_t k = 0; k < threads->all[i].pending_count; k++)
             if (threads->all[i].pending[k].old == REALLOC_OLD_LIVE)

@@ -4,6 +4,11 @@
 
 #define MAX_STACK_BYTES (1ull << 47) /* no address space is larger */
 
+EVENT void on_allocation(struct replay *replay, const struct wire_record *record, enum mode mode)
+{
+    on_allocation_at(replay, record, 0, mode);
+}
+
 EVENT void on_void(struct replay *replay, const struct wire_record *record, enum mode mode)
 {
     (void)replay;
@@ -183,7 +188,7 @@ EVENT void on_realloc_end(struct replay *replay, const struct wire_record *recor
     take_time(replay, record->ticks, mode);
     thread_spends_on(replay->running, SPENT_ON_FREE, SPENT_NO_SITE);
     if (address_of(record) && pending.old == REALLOC_OLD_NONE) {
-        allocate(replay, record, mode);
+        allocate(replay, record, 0, mode);
     } else if (address_of(record)) {
         reallocate(replay, record, &pending, mode);
     } else if (mode == SAMPLED && record->size_bytes) { /* the new block is not in the sample */

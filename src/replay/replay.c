@@ -15,7 +15,6 @@ struct replay *replay_new(uint64_t start_ticks, double tick_ns)
     struct replay *replay = replay_calloc(1, sizeof(*replay));
 
     replay->last_ticks = start_ticks;
-    replay->handlers = replay_handlers[EVERY];
     replay->owner_mask = LIVE_NO_OWNER;
     live_table_init(&replay->live, FIRST_LIVE_LOG2);
     live_table_init(&replay->owed, FIRST_OWED_LOG2);
@@ -54,7 +53,6 @@ void replay_sample(struct replay *replay, uint64_t sample_bytes)
     if (!sample_bytes)
         return;
     replay->sample_bytes = sample_bytes;
-    replay->handlers = replay_handlers[SAMPLED];
     sites_sample(&replay->sites);
 }
 

@@ -1,20 +1,41 @@
 /* The way through the records.
  *
  * Speed is a matter of cache misses: a block's slot and its call path's metrics are somewhere in
- * tens of megabytes. So two cursors run ahead of the replay through the same records: the far one
- * asks for the slots, the near one, when they have come, for the metrics that they lead to. */
+ * tens of megabytes. So records go in batches through four stages, of which three only ask for memory,
+ * each for what the one before has led it to:
+ *
+ *     gather ─▶ the bucket's word, the number of the call path
+ *     approach ─▶ the block's slot
+ *     reach ─▶ the metrics of the call path that made the block, or makes it
+ *     replay
+ *
+ * While a batch is replayed the three behind it are under way. Stages that ask have no branch that
+ * depends on the blocks: a wrong guess would wait for the memory that they ask for. */
 #include <assert.h>
 #include <string.h>
 #include "replay/steps.h"
 
-#define FAR_RECORDS  24
-#define NEAR_RECORDS 10
+enum { BATCH = 16, BATCHES = 4 };
 
-/* ---- Cursors ------------------------------------------------------------------------------- */
+/* A record, or (at NULL) the beginning of a run of the stream `number`; NO_STREAM: what is left of a run
+ * is no whole record. */
+struct step {
+    const unsigned char *at;
+    uint64_t hash;   /* of its address */
+    size_t slot;     /* where that is likely to be found */
+    uint32_t number; /* of its call path + 1; 0: it has none, or one that is new */
+};
+#define NO_STREAM UINT32_MAX
 
-/* The whole records in [at, end). Nothing is assumed of their alignment. */
-struct cursor {
+struct batch {
+    struct step steps[BATCH];
+    unsigned count;
+};
+
+/* What is left to gather; [at, end) of the run before `next`. Nothing is assumed of the alignment. */
+struct way {
     const unsigned char *at, *end;
+    const struct replay_run *next, *last;
 };
 
 static inline uint64_t word(const unsigned char *at)
@@ -25,108 +46,161 @@ static inline uint64_t word(const unsigned char *at)
     return value;
 }
 
-/* Bytes of the record at the cursor; 0 if there is no whole one any more. */
-static inline size_t cursor_record_bytes(const struct cursor *cursor)
-{
-    size_t left = (size_t)(cursor->end - cursor->at);
-    size_t bytes;
+/* ---- Stages that ask ----------------------------------------------------------------------- */
 
-    if (left < 16)
-        return 0;
-    bytes = wire_record_bytes(word(cursor->at));
-    return bytes <= left ? bytes : 0;
+/* The path of a long record. */
+static inline uint32_t node_at(const unsigned char *at)
+{
+    return wire_detail_node(word(at + 24));
 }
 
-static inline void ask_for_slot(const struct replay *replay, struct cursor *far)
+static inline bool is_long(const unsigned char *at)
 {
-    size_t bytes = cursor_record_bytes(far);
-    uint64_t address;
-
-    if (!bytes)
-        return;
-    address = word(far->at) & WIRE_ADDRESS_MASK;
-    __builtin_prefetch(live_table_home(&replay->live, address), 1);
-    if (bytes == 32)
-        sites_number_prefetch(&replay->sites, wire_detail_node(word(far->at + 24)));
-    far->at += bytes;
+    return at[7] & WIRE_LONG; /* its top byte: the kind */
 }
 
-static inline void ask_for_site_of_block(const struct replay *replay, const struct cursor *near)
+/* The step between two runs; false: there is no further run. */
+static bool gather_run(struct way *way, struct step *step)
 {
-    uint64_t address = word(near->at) & WIRE_ADDRESS_MASK;
-    struct live_block *block = address ? live_table_find(&replay->live, address) : NULL;
+    bool is_cut = way->at != way->end;
 
-    if (block)
-        site_prefetch(&replay->sites, regions_site(&replay->regions, block->site));
+    if (!is_cut && way->next == way->last)
+        return false;
+    *step = (struct step){.number = is_cut ? NO_STREAM : way->next->thread};
+    way->at = way->end;
+    if (!is_cut)
+        way->end += way->next++->bytes;
+    return true;
 }
 
-static inline void ask_for_site(const struct replay *replay, struct cursor *near)
+static inline void gather(const struct replay *replay, struct way *way, struct batch *batch)
 {
-    size_t bytes = cursor_record_bytes(near);
+    struct step *step = batch->steps, *end = step + BATCH;
 
-    if (bytes == 32) {
-        uint32_t number = sites_number(&replay->sites, wire_detail_node(word(near->at + 24)));
-        if (number)
-            site_prefetch(&replay->sites, number - 1);
-        if ((near->at[7] & ~WIRE_NEWEST) == WIRE_FREE_AT) /* its top byte: the kind */
-            ask_for_site_of_block(replay, near);
-    } else if (bytes == 16) {
-        ask_for_site_of_block(replay, near);
+    for (; step < end; step++) {
+        size_t left = (size_t)(way->end - way->at), bytes;
+        if (left < 16 || left < (bytes = wire_record_bytes(word(way->at)))) {
+            if (!gather_run(way, step))
+                break;
+            continue;
+        }
+        step->at = way->at;
+        step->hash = hash_u64(word(way->at) & WIRE_ADDRESS_MASK);
+        live_table_prefetch_word(&replay->live, step->hash);
+        if (is_long(way->at))
+            sites_number_prefetch(&replay->sites, node_at(way->at));
+        way->at += bytes;
     }
-    near->at += bytes;
+    batch->count = (unsigned)(step - batch->steps);
 }
 
-static inline void replay_record(struct replay *replay, const unsigned char *at, size_t bytes)
+static inline void approach(const struct replay *replay, struct batch *batch)
 {
-    struct wire_record record = {word(at), word(at + 8), 0, 0};
+    for (struct step *step = batch->steps; step < batch->steps + batch->count; step++) {
+        if (!step->at)
+            continue;
+        step->slot = live_table_guess(&replay->live, step->hash);
+        __builtin_prefetch(&replay->live.slots[step->slot], 1);
+        step->number = is_long(step->at) ? sites_number(&replay->sites, node_at(step->at)) : 0;
+    }
+}
+
+/* What it finds in the slot may be of another block, or of none: it is for asking only. */
+static inline uint32_t site_in_slot(const struct replay *replay, size_t slot)
+{
+    uint32_t site = replay->live.slots[slot].site, label = site & ~REGIONS_LABEL;
+
+    if (__builtin_expect(site == label, 1))
+        return site;
+    return label < replay->regions.label_count ? replay->regions.labels[label].site : 0;
+}
+
+static inline void reach(const struct replay *replay, struct batch *batch)
+{
+    for (struct step *step = batch->steps; step < batch->steps + batch->count; step++) {
+        if (!step->at)
+            continue;
+        uint32_t site = site_in_slot(replay, step->slot);
+        site_prefetch(&replay->sites, step->number ? step->number - 1 : site);
+        if (replay->sites.freed) /* frees have a path of their own too */
+            site_prefetch(&replay->sites, site);
+    }
+}
+
+/* ---- The stage that replays ---------------------------------------------------------------- */
+
+static void begin_run(struct replay *replay, uint32_t stream)
+{
+    if (stream == NO_STREAM) {
+        count_malformed(replay);
+        return;
+    }
+    assert(stream < replay->threads.stream_count);
+    replay->stream = stream;
+    replay->running = threads_of_stream(&replay->threads, stream);
+}
+
+EVENT void replay_step(struct replay *replay, const struct step *step, enum mode mode)
+{
+    struct wire_record record = {word(step->at), word(step->at + 8), 0, 0};
+    unsigned kind = wire_kind(record.kind_address);
     record_handler *handler;
 
-    if (bytes == 32) {
-        record.size_bytes = word(at + 16);
-        record.detail = word(at + 24);
+    if (mode == EVERY && kind == WIRE_FREE) {
+        on_free(replay, &record, mode);
+        return;
     }
-    handler = replay->handlers[wire_kind(record.kind_address)];
+    if (kind & WIRE_LONG) {
+        record.size_bytes = word(step->at + 16);
+        record.detail = word(step->at + 24);
+    }
+    if (mode == EVERY && kind - WIRE_MALLOC <= WIRE_NEW_ARRAY - WIRE_MALLOC) {
+        on_allocation_at(replay, &record, step->number, mode);
+        return;
+    }
+    handler = replay_handlers[mode][kind];
     if (handler)
         handler(replay, &record);
     else
         count_malformed(replay);
 }
 
-static size_t bytes_of(const struct replay_run *runs, size_t count)
+EVENT void replay_batch(struct replay *replay, const struct batch *batch, enum mode mode)
 {
-    size_t bytes = 0;
+    for (const struct step *step = batch->steps; step < batch->steps + batch->count; step++) {
+        if (step->at)
+            replay_step(replay, step, mode);
+        else
+            begin_run(replay, step->number);
+    }
+}
 
-    for (size_t i = 0; i < count; i++)
-        bytes += runs[i].bytes;
-    return bytes;
+EVENT void go(struct replay *replay, struct way *way, enum mode mode)
+{
+    struct batch batches[BATCHES];
+    unsigned now = 0;
+
+    for (unsigned i = 0; i < BATCHES - 1; i++)
+        gather(replay, way, &batches[i]);
+    for (unsigned i = 0; i < BATCHES - 2; i++)
+        approach(replay, &batches[i]);
+    for (reach(replay, &batches[0]); batches[now].count; now = (now + 1) % BATCHES) {
+        gather(replay, way, &batches[(now + 3) % BATCHES]);
+        approach(replay, &batches[(now + 2) % BATCHES]);
+        reach(replay, &batches[(now + 1) % BATCHES]);
+        replay_batch(replay, &batches[now], mode);
+    }
 }
 
 void replay_runs(struct replay *replay, const struct replay_run *runs, size_t count,
                  const void *records)
 {
-    const unsigned char *begin = records;
-    struct cursor far = {begin, begin + bytes_of(runs, count)}, near = far, now = far;
-    size_t record_bytes;
+    struct way way = {records, records, runs, runs + count};
 
-    for (int i = 0; i < FAR_RECORDS; i++)
-        ask_for_slot(replay, &far);
-    for (int i = 0; i < NEAR_RECORDS; i++)
-        ask_for_site(replay, &near);
-    for (const struct replay_run *run = runs; run < runs + count; run++) {
-        assert(run->thread < replay->threads.stream_count);
-        replay->stream = run->thread;
-        replay->running = threads_of_stream(&replay->threads, run->thread);
-        now.end = now.at + run->bytes;
-        while ((record_bytes = cursor_record_bytes(&now))) {
-            ask_for_slot(replay, &far);
-            ask_for_site(replay, &near);
-            replay_record(replay, now.at, record_bytes);
-            now.at += record_bytes;
-        }
-        if (now.at != now.end)
-            count_malformed(replay);
-        now.at = now.end;
-    }
+    if (mode_of(replay) == EVERY)
+        go(replay, &way, EVERY);
+    else
+        go(replay, &way, SAMPLED);
 }
 
 void replay_records(struct replay *replay, uint32_t thread, const void *records, size_t bytes)

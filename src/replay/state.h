@@ -64,7 +64,6 @@ struct replay {
     bool adapts;                    /* and each record says with which interval it was drawn */
     uint32_t owner_mask;            /* of a block's owner; above it lies the level where it adapts */
     uint32_t alloc_rest, free_rest; /* of the timeline, as a thread's */
-    record_handler *const *handlers;
     struct mapped mapped;
     struct depths depths;
     struct regions regions;

@@ -15,9 +15,11 @@ static inline void count_malformed(struct replay *replay)
     replay->program.malformed_events++;
 }
 
-EVENT void allocate(struct replay *replay, const struct wire_record *record, enum mode mode)
+/* `number`: of the call path + 1; 0: not known yet. */
+EVENT void allocate(struct replay *replay, const struct wire_record *record, uint32_t number,
+                    enum mode mode)
 {
-    uint32_t site = site_of(replay, record);
+    uint32_t site = number ? number - 1 : site_of(replay, record);
     struct site_hot *hot = &replay->sites.hot[site];
     struct weight weight = weigh_record(replay, record, mode);
 
@@ -29,7 +31,8 @@ EVENT void allocate(struct replay *replay, const struct wire_record *record, enu
     see_levels(replay, mode);
 }
 
-EVENT void on_allocation(struct replay *replay, const struct wire_record *record, enum mode mode)
+EVENT void on_allocation_at(struct replay *replay, const struct wire_record *record, uint32_t number,
+                            enum mode mode)
 {
     if (!address_of(record)) {
         count_malformed(replay);
@@ -38,7 +41,7 @@ EVENT void on_allocation(struct replay *replay, const struct wire_record *record
     take_time(replay, record->ticks, mode);
     if (__builtin_expect(replay->chunks.count, 0) && wire_kind(record->kind_address) != WIRE_POOL)
         live_table_drop(&replay->chunks, address_of(record)); /* its free was missed */
-    allocate(replay, record, mode);
+    allocate(replay, record, number, mode);
 }
 
 static inline void count_temporary(struct replay *replay, uint32_t label, uint64_t count)

@@ -8,9 +8,9 @@ static void each_live_block(struct replay *replay,
 {
     struct threads *threads = &replay->threads;
 
-    for (size_t i = 0; i <= replay->live.mask; i++)
-        if (replay->live.slots[i].address)
-            visit(&replay->live.slots[i], context);
+    for (struct live_block *block = replay->live.slots; block < live_table_end(&replay->live); block++)
+        if (block->address)
+            visit(block, context);
     for (size_t i = 0; i < threads->count; i++)
         for (size_t k = 0; k < threads->all[i].pending_count; k++)
             if (threads->all[i].pending[k].old == REALLOC_OLD_LIVE)
@@ -68,9 +68,10 @@ static uint64_t owed_frees(const struct replay *replay)
 {
     uint64_t count = 0;
 
-    for (size_t i = 0; i <= replay->owed.mask; i++)
-        if (replay->owed.slots[i].address)
-            count += replay->owed.slots[i].size_bytes;
+    for (const struct live_block *debt = replay->owed.slots; debt < live_table_end(&replay->owed);
+         debt++)
+        if (debt->address)
+            count += debt->size_bytes;
     return count;
 }
 
