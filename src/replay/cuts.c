@@ -26,10 +26,9 @@ void cuts_begin_life(struct replay *replay, uint32_t label, struct weight weight
     struct sites *cuts = &replay->regions.cuts;
 
     for EACH_CUT(replay, label) {
-        struct site_hot *hot = site_change(cuts, cut.site);
         struct site_cold *cold = &cuts->cold[cut.site];
-        *(birth.reallocated ? &cold->realloc_count : &hot->alloc_count) += weight.count;
-        *(birth.reallocated ? &cold->realloc_bytes : &hot->alloc_bytes) += weight.bytes;
+        cold->realloc_count += birth.reallocated ? weight.count : 0;
+        cold->realloc_bytes += birth.reallocated ? weight.bytes : 0;
         cold->realloc_moved += birth.moved ? weight.count : 0;
         cold->aligned_count += birth.aligned ? weight.count : 0;
         cold->zero_count += birth.size_bytes == 0 ? weight.count : 0;

@@ -36,7 +36,7 @@ EVENT void see_levels(struct replay *replay, enum mode mode)
     if (replay->live_bytes > replay->peak_bytes) {
         replay->peak_bytes = replay->live_bytes;
         replay->peak_ticks = replay->last_ticks;
-        replay->sites.peak_number++;
+        sites_peak(&replay->sites);
     }
     if (__builtin_expect(replay->regions.open_count || replay->is_watched, 0))
         watch_levels(replay);

@@ -30,6 +30,7 @@ size_t replay_changed_blocks(struct replay *replay, replay_visit *visit, void *c
         visit(context, first, block, count);
         visited++;
     }
+    sites_seen(&replay->sites);
     free(block);
     return visited;
 }
@@ -204,7 +205,7 @@ size_t replay_changed_region_blocks(struct replay *replay, replay_visit_regions 
     if (!regions->cuts.count)
         return 0;
     block = replay_calloc(REPLAY_BLOCK_SITES, sizeof(*block));
-    regions->cuts.peak_number = replay->sites.peak_number;
+    sites_follow(&regions->cuts, &replay->sites);
     for (uint32_t first = 0; first < regions->cuts.count; first += REPLAY_BLOCK_SITES) {
         uint32_t rest = regions->cuts.count - first;
         uint32_t count = rest < REPLAY_BLOCK_SITES ? rest : REPLAY_BLOCK_SITES;
@@ -215,6 +216,7 @@ size_t replay_changed_region_blocks(struct replay *replay, replay_visit_regions 
         visit(context, first, block, count);
         visited++;
     }
+    regions->cuts.seen_stamp = ++replay->sites.stamp;
     free(block);
     return visited;
 }

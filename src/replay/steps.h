@@ -20,11 +20,8 @@ EVENT void allocate(struct replay *replay, const struct wire_record *record, uin
                     enum mode mode)
 {
     uint32_t site = number ? number - 1 : site_of(replay, record);
-    struct site_hot *hot = &replay->sites.hot[site];
     struct weight weight = weigh_record(replay, record, mode);
 
-    hot->alloc_count += weight.count;
-    hot->alloc_bytes += weight.bytes;
     if (mode == SAMPLED)
         replay->sites.samples[site].alloc_variance += weight.variance;
     look_at_site(replay, begin_life(replay, record, site, weight, false, false, mode));
