@@ -228,9 +228,10 @@ static inline void replace_block(struct replay *replay, struct live_block *slot,
 }
 
 /* A block that is counted takes its address. False if its life turns out to be over. */
-EVENT bool place_block(struct replay *replay, const struct live_block *block, enum mode mode)
+EVENT bool place_block(struct replay *replay, const struct live_block *block, uint64_t hash,
+                       enum mode mode)
 {
-    struct live_block *slot = live_table_place(&replay->live, block->address);
+    struct live_block *slot = live_table_place_hashed(&replay->live, block->address, hash);
 
     if (slot->address == block->address) {
         replace_block(replay, slot, *block, mode);
@@ -241,20 +242,20 @@ EVENT bool place_block(struct replay *replay, const struct live_block *block, en
 }
 
 /* The block that a free or realloc of the address means, out of the table; or none, counted. */
-EVENT bool take_block(struct replay *replay, uint64_t address, uint64_t ticks,
-                      struct live_block *out, enum mode mode)
+EVENT bool take_block(struct replay *replay, uint64_t address, const struct clue *clue,
+                      uint64_t ticks, struct live_block *out, enum mode mode)
 {
     struct live_block *slot;
 
     if (settle_owed(replay, address, ticks))
         return false;
-    slot = live_table_find(&replay->live, address);
+    slot = live_table_find_near(&replay->live, address, clue->hash, clue->slot);
     if (!slot) {
         replay->program.foreign_frees += mode == EVERY; /* one that was not sampled is none */
         return false;
     }
     *out = *slot;
-    live_table_remove(&replay->live, slot);
+    live_table_remove_hashed(&replay->live, slot, clue->hash);
     return true;
 }
 
@@ -295,8 +296,9 @@ EVENT void set_owner(const struct replay *replay, struct live_block *block, uint
 }
 
 /* Returns the site, or its label in the regions that the thread is in. */
-EVENT uint32_t begin_life(struct replay *replay, const struct wire_record *record, uint32_t site,
-                          struct weight weight, bool reallocated, bool moved, enum mode mode)
+EVENT uint32_t begin_life(struct replay *replay, const struct wire_record *record, uint64_t hash,
+                          uint32_t site, struct weight weight, bool reallocated, bool moved,
+                          enum mode mode)
 {
     uint64_t size = counted_size(record);
     uint32_t label = label_here(replay, site);
@@ -332,7 +334,7 @@ EVENT uint32_t begin_life(struct replay *replay, const struct wire_record *recor
         cuts_begin_life(replay, label, weight,
                            (struct birth){size, has_own_alignment(replay, record, mode), reallocated,
                                           moved});
-    thread->newest_address = place_block(replay, &block, mode) ? block.address : 0;
+    thread->newest_address = place_block(replay, &block, hash, mode) ? block.address : 0;
     thread_crest(thread, replay->last_ticks);
     thread_spends_on(thread, SPENT_ON_ALLOC, label);
     return label;

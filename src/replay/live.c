@@ -39,18 +39,16 @@ size_t live_table_memory_bytes(const struct live_table *table)
 static struct live_block *take_slot(struct live_table *table, uint64_t hash)
 {
     size_t bucket = hash >> table->shift;
-    uint64_t *word = &table->words[bucket], places;
-    unsigned place;
+    uint64_t *word = &table->words[bucket], empty;
 
-    while (!(places = live_places(*word, 0))) {
+    while (!(empty = live_empty(*word))) {
         if (*word >> LIVE_PASSED_SHIFT < LIVE_PASSED_MAX)
             *word += 1ull << LIVE_PASSED_SHIFT;
         bucket = (bucket + 1) & table->mask;
         word = &table->words[bucket];
     }
-    place = live_lowest(places);
-    *word |= live_mark(hash) << 8 * place;
-    return &table->slots[bucket * LIVE_PLACES + place];
+    *word |= live_mark(hash) << 8 * live_lowest(empty);
+    return &table->slots[bucket * LIVE_PLACES + live_lowest(empty)];
 }
 
 static void double_slots(struct live_table *table)
@@ -60,26 +58,29 @@ static void double_slots(struct live_table *table)
     set_geometry(table, 64 - old.shift + 1);
     for (struct live_block *block = old.slots; block < live_table_end(&old); block++)
         if (block->address)
-            *take_slot(table, hash_u64(block->address)) = *block;
+            *take_slot(table, live_hash(block->address)) = *block;
     live_table_release(&old);
 }
 
-struct live_block *live_table_add(struct live_table *table, uint64_t address)
+struct live_block *live_table_place_far(struct live_table *table, uint64_t address, uint64_t hash)
 {
+    struct live_block *block = live_table_search(table, address, hash);
+
+    if (block)
+        return block;
     if (table->count++ >= table->limit)
         double_slots(table);
-    return take_slot(table, hash_u64(address));
+    return take_slot(table, hash);
 }
 
-void live_table_remove(struct live_table *table, struct live_block *slot)
+void live_table_remove_far(struct live_table *table, struct live_block *slot, uint64_t hash)
 {
     size_t index = (size_t)(slot - table->slots), bucket = index / LIVE_PLACES;
-    size_t home = hash_u64(slot->address) >> table->shift;
 
     table->words[bucket] &= ~(0xffull << 8 * (index % LIVE_PLACES));
     slot->address = 0;
     table->count--;
-    for (; home != bucket; home = (home + 1) & table->mask)
+    for (size_t home = hash >> table->shift; home != bucket; home = (home + 1) & table->mask)
         if (table->words[home] >> LIVE_PASSED_SHIFT < LIVE_PASSED_MAX)
             table->words[home] -= 1ull << LIVE_PASSED_SHIFT;
 }

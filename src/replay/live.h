@@ -73,21 +73,26 @@ static inline struct live_block *live_table_end(const struct live_table *table)
 
 /* ---- Words ---- */
 
-/* The byte of a hash that its bucket's word has; never 0. */
+#define LIVE_BYTES    0x0101010101010101ull
+#define LIVE_TOP_BITS 0x0080808080808080ull /* of the places */
+
+/* The byte of a hash that its bucket's word has; its top bit says that there is a block. */
 static inline uint64_t live_mark(uint64_t hash)
 {
-    uint64_t mark = hash & 0xff;
-
-    return mark + !mark;
+    return (hash & 0x7f) | 0x80;
 }
 
-/* The top bit of each place with this mark (0: of each empty one), and perhaps of some above the lowest
- * that has it. */
-static inline uint64_t live_places(uint64_t word, uint64_t mark)
+/* The top bit of each place with this mark, and perhaps of some above the lowest that has it. */
+static inline uint64_t live_marked(uint64_t word, uint64_t mark)
 {
-    uint64_t differs = word ^ mark * 0x0101010101010101ull;
+    uint64_t differs = word ^ mark * LIVE_BYTES;
 
-    return (differs - 0x0101010101010101ull) & ~differs & 0x0080808080808080ull;
+    return (differs - LIVE_BYTES) & ~differs & LIVE_TOP_BITS;
+}
+
+static inline uint64_t live_empty(uint64_t word)
+{
+    return ~word & LIVE_TOP_BITS;
 }
 
 static inline unsigned live_lowest(uint64_t places)
@@ -95,20 +100,34 @@ static inline unsigned live_lowest(uint64_t places)
     return (unsigned)__builtin_ctzll(places) / 8;
 }
 
-/* ---- Blocks ---- */
+static inline uint64_t live_hash(uint64_t address)
+{
+    return hash_u64(address);
+}
 
-/* Adds a block that is not there, with the table grown if need be; see live_table_place(). */
-struct live_block *live_table_add(struct live_table *table, uint64_t address);
+/* ---- Blocks. `hash`: live_hash() of the address, which is not 0. ---- */
 
-/* The block at `address` with such a hash in the bucket or one behind it, or NULL. */
+/* The slot where the block most likely lies or else will; what is there may be nothing, or another
+ * block. Stays a slot's number when the table grows. Has no branch that depends on what the table holds:
+ * it is asked long before the block is needed, and a wrong guess would wait for memory. */
+static inline size_t live_table_guess(const struct live_table *table, uint64_t hash)
+{
+    size_t bucket = hash >> table->shift;
+    uint64_t word = table->words[bucket], places = live_marked(word, live_mark(hash));
+    uint64_t otherwise = 1ull << (8 * LIVE_PLACES - 1); /* the last one */
+
+    return bucket * LIVE_PLACES + live_lowest((places ? places : live_empty(word)) | otherwise);
+}
+
+/* The live block at `address`, or NULL. */
 static inline struct live_block *live_table_search(const struct live_table *table, uint64_t address,
                                                    uint64_t hash)
 {
     size_t bucket = hash >> table->shift;
 
     for (;; bucket = (bucket + 1) & table->mask) {
-        uint64_t word = table->words[bucket];
-        for (uint64_t places = live_places(word, live_mark(hash)); places; places &= places - 1) {
+        uint64_t word = table->words[bucket], places = live_marked(word, live_mark(hash));
+        for (; places; places &= places - 1) {
             struct live_block *block = &table->slots[bucket * LIVE_PLACES + live_lowest(places)];
             if (block->address == address)
                 return block;
@@ -118,43 +137,66 @@ static inline struct live_block *live_table_search(const struct live_table *tabl
     }
 }
 
-/* The live block at `address` (not 0), or NULL. */
 static inline struct live_block *live_table_find(const struct live_table *table, uint64_t address)
 {
-    return live_table_search(table, address, hash_u64(address));
+    return live_table_search(table, address, live_hash(address));
 }
+
+/* The same for who has guessed. */
+static inline struct live_block *live_table_find_near(const struct live_table *table,
+                                                      uint64_t address, uint64_t hash, size_t guess)
+{
+    struct live_block *block = &table->slots[guess];
+
+    return block->address == address ? block : live_table_search(table, address, hash);
+}
+
+/* live_table_place() where the home is full, or has been, or seems to have the block, or the table is full. */
+struct live_block *live_table_place_far(struct live_table *table, uint64_t address, uint64_t hash);
 
 /* The slot of `address`, with the table grown if it must hold one more. A new slot has address 0
  * and must be filled. Growing moves blocks: earlier slot pointers are void. */
-static inline struct live_block *live_table_place(struct live_table *table, uint64_t address)
-{
-    struct live_block *block = live_table_find(table, address);
-
-    return block ? block : live_table_add(table, address);
-}
-
-/* Empties a slot that live_table_find() gave. */
-void live_table_remove(struct live_table *table, struct live_block *slot);
-
-/* ---- Ahead of a search ----
- * Neither has a branch that depends on what the table holds: a wrong guess would wait for memory, which
- * is what they are for. */
-
-static inline void live_table_prefetch_word(const struct live_table *table, uint64_t hash)
-{
-    __builtin_prefetch(&table->words[hash >> table->shift], 1);
-}
-
-/* The slot where a block with such a hash most likely lies or else will; what is there may be nothing,
- * or another block. */
-static inline size_t live_table_guess(const struct live_table *table, uint64_t hash)
+static inline struct live_block *live_table_place_hashed(struct live_table *table, uint64_t address,
+                                                         uint64_t hash)
 {
     size_t bucket = hash >> table->shift;
-    uint64_t word = table->words[bucket];
-    uint64_t places = live_places(word, live_mark(hash)), empty = live_places(word, 0);
-    uint64_t otherwise = 1ull << (8 * LIVE_PLACES - 1); /* the last one */
+    uint64_t word = table->words[bucket], mark = live_mark(hash), empty = live_empty(word);
 
-    return bucket * LIVE_PLACES + live_lowest((places ? places : empty) | otherwise);
+    if (__builtin_expect(live_marked(word, mark) || !empty || word >> LIVE_PASSED_SHIFT ||
+                             table->count >= table->limit, 0))
+        return live_table_place_far(table, address, hash);
+    table->count++;
+    table->words[bucket] = word | mark << (__builtin_ctzll(empty) - 7);
+    return &table->slots[bucket * LIVE_PLACES + live_lowest(empty)];
+}
+
+static inline struct live_block *live_table_place(struct live_table *table, uint64_t address)
+{
+    return live_table_place_hashed(table, address, live_hash(address));
+}
+
+/* live_table_remove() of a block that is not at home. */
+void live_table_remove_far(struct live_table *table, struct live_block *slot, uint64_t hash);
+
+/* Empties the slot of a block. */
+static inline void live_table_remove_hashed(struct live_table *table, struct live_block *slot,
+                                            uint64_t hash)
+{
+    size_t bucket = hash >> table->shift;
+    size_t place = (size_t)(slot - table->slots) - bucket * LIVE_PLACES;
+
+    if (__builtin_expect(place >= LIVE_PLACES, 0)) {
+        live_table_remove_far(table, slot, hash);
+        return;
+    }
+    table->words[bucket] &= ~(0xffull << 8 * place);
+    slot->address = 0;
+    table->count--;
+}
+
+static inline void live_table_remove(struct live_table *table, struct live_block *slot)
+{
+    live_table_remove_hashed(table, slot, live_hash(slot->address));
 }
 
 /* Empties the slot of `address` (not 0) if it has one. */

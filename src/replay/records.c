@@ -6,7 +6,16 @@
 
 EVENT void on_allocation(struct replay *replay, const struct wire_record *record, enum mode mode)
 {
-    on_allocation_at(replay, record, 0, mode);
+    struct clue clue = clue_of(replay, address_of(record));
+
+    on_allocation_at_clue(replay, record, &clue, mode);
+}
+
+EVENT void on_free(struct replay *replay, const struct wire_record *record, enum mode mode)
+{
+    struct clue clue = clue_of(replay, address_of(record));
+
+    on_free_at_clue(replay, record, &clue, mode);
 }
 
 EVENT void on_void(struct replay *replay, const struct wire_record *record, enum mode mode)
@@ -43,8 +52,10 @@ EVENT void on_mmap_failed(struct replay *replay, const struct wire_record *recor
 
 EVENT void on_pool_free(struct replay *replay, const struct wire_record *record, enum mode mode)
 {
+    struct clue clue = clue_of(replay, address_of(record));
+
     take_time(replay, record->ticks, mode);
-    free_of(replay, record, mode);
+    free_of(replay, record, &clue, mode);
 }
 
 /* Counts a freed block where it was freed. A thread that is not known any more is no other one. */
@@ -65,9 +76,11 @@ static void credit_freeing_path(struct replay *replay, const struct wire_record 
 
 EVENT void free_at(struct replay *replay, const struct wire_record *record, enum mode mode)
 {
+    struct clue clue = clue_of(replay, address_of(record));
     struct live_block block;
 
-    if (!address_of(record) || !take_block(replay, address_of(record), record->ticks, &block, mode))
+    if (!address_of(record) ||
+        !take_block(replay, address_of(record), &clue, record->ticks, &block, mode))
         return;
     if (replay->sites.freed)
         credit_freeing_path(replay, record, &block);
@@ -92,12 +105,13 @@ EVENT void on_realloc_begin(struct replay *replay, const struct wire_record *rec
 {
     struct pending_realloc *pending = thread_push_realloc(&replay->threads, replay->running);
     uint64_t address = address_of(record);
+    struct clue clue = clue_of(replay, address);
 
     take_time(replay, record->ticks, mode);
     pending->old = address ? REALLOC_OLD_UNKNOWN : REALLOC_OLD_NONE;
     pending->block.address = address;
     if (address && !ends_chunk(replay, record) &&
-        take_block(replay, address, record->ticks, &pending->block, mode)) {
+        take_block(replay, address, &clue, record->ticks, &pending->block, mode)) {
         pending->old = REALLOC_OLD_LIVE;
         pending->newest = forget_newest(replay, &pending->block);
         pending->births = pending->newest ? owner_of(replay, &pending->block)->births : 0;
@@ -135,7 +149,7 @@ EVENT void on_realloc_failed(struct replay *replay, const struct wire_record *re
         on_failure(replay, record, mode);
     if (pending.old != REALLOC_OLD_LIVE)
         return;
-    if (place_block(replay, &pending.block, mode) && still_newest(replay, &pending))
+    if (place_block(replay, &pending.block, live_hash(pending.block.address), mode) && still_newest(replay, &pending))
         owner_of(replay, &pending.block)->newest_address = pending.block.address;
     see_levels(replay, mode);
 }
@@ -165,7 +179,8 @@ EVENT void reallocate(struct replay *replay, const struct wire_record *record,
     cold->realloc_count += weight.count;
     cold->realloc_bytes += weight.bytes;
     cold->realloc_moved += moved ? weight.count : 0;
-    label = begin_life(replay, record, site, weight, true, moved, mode);
+    label = begin_life(replay, record, live_hash(address_of(record)), site, weight, true, moved,
+                       mode);
     if (pending->old == REALLOC_OLD_LIVE)
         look_at_site(replay, pending->block.site);
     look_at_site(replay, label);
@@ -188,7 +203,8 @@ EVENT void on_realloc_end(struct replay *replay, const struct wire_record *recor
     take_time(replay, record->ticks, mode);
     thread_spends_on(replay->running, SPENT_ON_FREE, SPENT_NO_SITE);
     if (address_of(record) && pending.old == REALLOC_OLD_NONE) {
-        allocate(replay, record, 0, mode);
+        struct clue clue = clue_of(replay, address_of(record));
+        allocate(replay, record, &clue, mode);
     } else if (address_of(record)) {
         reallocate(replay, record, &pending, mode);
     } else if (mode == SAMPLED && record->size_bytes) { /* the new block is not in the sample */
@@ -380,11 +396,12 @@ EVENT void on_region_end(struct replay *replay, const struct wire_record *record
 EVENT void on_pool_chunk(struct replay *replay, const struct wire_record *record, enum mode mode)
 {
     uint64_t address = address_of(record);
+    struct clue clue = clue_of(replay, address);
     struct live_block block;
 
     take_time(replay, record->ticks, mode);
     if (!address || !live_table_find(&replay->live, address) ||
-        !take_block(replay, address, record->ticks, &block, mode))
+        !take_block(replay, address, &clue, record->ticks, &block, mode))
         return;
     if (mode == EVERY)
         live_table_place(&replay->chunks, address)->address = address;

@@ -1,29 +1,26 @@
 /* The way through the records.
  *
  * Speed is a matter of cache misses: a block's slot and its call path's metrics are somewhere in
- * tens of megabytes. So records go in batches through four stages, of which three only ask for memory,
- * each for what the one before has led it to:
+ * tens of megabytes. So records go in batches through three stages, of which two only ask for
+ * memory, the second for what the first has led it to:
  *
- *     gather ─▶ the bucket's word, the number of the call path
- *     approach ─▶ the block's slot
+ *     gather ─▶ the block's slot, by the table's guess, and the number of the call path
  *     reach ─▶ the metrics of the call path that made the block, or makes it
  *     replay
  *
- * While a batch is replayed the three behind it are under way. Stages that ask have no branch that
+ * While a batch is replayed the two behind it are under way. Stages that ask have no branch that
  * depends on the blocks: a wrong guess would wait for the memory that they ask for. */
 #include <assert.h>
 #include <string.h>
 #include "replay/steps.h"
 
-enum { BATCH = 16, BATCHES = 4 };
+enum { BATCH = 16, BATCHES = 3 };
 
-/* A record, or (at NULL) the beginning of a run of the stream `number`; NO_STREAM: what is left of a run
- * is no whole record. */
+/* A record, or (at NULL) the beginning of a run of the stream `clue.number`; NO_STREAM: what is left of a
+ * run is no whole record. */
 struct step {
     const unsigned char *at;
-    uint64_t hash;   /* of its address */
-    size_t slot;     /* where that is likely to be found */
-    uint32_t number; /* of its call path + 1; 0: it has none, or one that is new */
+    struct clue clue;
 };
 #define NO_STREAM UINT32_MAX
 
@@ -66,7 +63,7 @@ static bool gather_run(struct way *way, struct step *step)
 
     if (!is_cut && way->next == way->last)
         return false;
-    *step = (struct step){.number = is_cut ? NO_STREAM : way->next->thread};
+    *step = (struct step){.clue.number = is_cut ? NO_STREAM : way->next->thread};
     way->at = way->end;
     if (!is_cut)
         way->end += way->next++->bytes;
@@ -85,24 +82,13 @@ static inline void gather(const struct replay *replay, struct way *way, struct b
             continue;
         }
         step->at = way->at;
-        step->hash = hash_u64(word(way->at) & WIRE_ADDRESS_MASK);
-        live_table_prefetch_word(&replay->live, step->hash);
+        step->clue = clue_of(replay, word(way->at) & WIRE_ADDRESS_MASK);
+        __builtin_prefetch(&replay->live.slots[step->clue.slot], 1);
         if (is_long(way->at))
-            sites_number_prefetch(&replay->sites, node_at(way->at));
+            step->clue.number = sites_number(&replay->sites, node_at(way->at));
         way->at += bytes;
     }
     batch->count = (unsigned)(step - batch->steps);
-}
-
-static inline void approach(const struct replay *replay, struct batch *batch)
-{
-    for (struct step *step = batch->steps; step < batch->steps + batch->count; step++) {
-        if (!step->at)
-            continue;
-        step->slot = live_table_guess(&replay->live, step->hash);
-        __builtin_prefetch(&replay->live.slots[step->slot], 1);
-        step->number = is_long(step->at) ? sites_number(&replay->sites, node_at(step->at)) : 0;
-    }
 }
 
 /* What it finds in the slot may be of another block, or of none: it is for asking only. */
@@ -118,10 +104,8 @@ static inline uint32_t site_in_slot(const struct replay *replay, size_t slot)
 static inline void reach(const struct replay *replay, struct batch *batch)
 {
     for (struct step *step = batch->steps; step < batch->steps + batch->count; step++) {
-        if (!step->at)
-            continue;
-        uint32_t site = site_in_slot(replay, step->slot);
-        site_prefetch(&replay->sites, step->number ? step->number - 1 : site);
+        uint32_t site = site_in_slot(replay, step->clue.slot);
+        site_prefetch(&replay->sites, step->clue.number ? step->clue.number - 1 : site);
         if (replay->sites.freed) /* frees have a path of their own too */
             site_prefetch(&replay->sites, site);
     }
@@ -147,7 +131,7 @@ EVENT void replay_step(struct replay *replay, const struct step *step, enum mode
     record_handler *handler;
 
     if (mode == EVERY && kind == WIRE_FREE) {
-        on_free(replay, &record, mode);
+        on_free_at_clue(replay, &record, &step->clue, mode);
         return;
     }
     if (kind & WIRE_LONG) {
@@ -155,7 +139,7 @@ EVENT void replay_step(struct replay *replay, const struct step *step, enum mode
         record.detail = word(step->at + 24);
     }
     if (mode == EVERY && kind - WIRE_MALLOC <= WIRE_NEW_ARRAY - WIRE_MALLOC) {
-        on_allocation_at(replay, &record, step->number, mode);
+        on_allocation_at_clue(replay, &record, &step->clue, mode);
         return;
     }
     handler = replay_handlers[mode][kind];
@@ -171,7 +155,7 @@ EVENT void replay_batch(struct replay *replay, const struct batch *batch, enum m
         if (step->at)
             replay_step(replay, step, mode);
         else
-            begin_run(replay, step->number);
+            begin_run(replay, step->clue.number);
     }
 }
 
@@ -180,13 +164,10 @@ EVENT void go(struct replay *replay, struct way *way, enum mode mode)
     struct batch batches[BATCHES];
     unsigned now = 0;
 
-    for (unsigned i = 0; i < BATCHES - 1; i++)
-        gather(replay, way, &batches[i]);
-    for (unsigned i = 0; i < BATCHES - 2; i++)
-        approach(replay, &batches[i]);
+    gather(replay, way, &batches[0]);
+    gather(replay, way, &batches[1]);
     for (reach(replay, &batches[0]); batches[now].count; now = (now + 1) % BATCHES) {
-        gather(replay, way, &batches[(now + 3) % BATCHES]);
-        approach(replay, &batches[(now + 2) % BATCHES]);
+        gather(replay, way, &batches[(now + 2) % BATCHES]);
         reach(replay, &batches[(now + 1) % BATCHES]);
         replay_batch(replay, &batches[now], mode);
     }

@@ -79,6 +79,22 @@ static inline struct peaks_view peaks_view(struct replay *replay)
     return (struct peaks_view){&replay->sites, &replay->curves};
 }
 
+/* ---- Clues ----------------------------------------------------------------------------------
+ * What was found out about a record before its turn. All of it may be outdated but the hash. */
+
+struct clue {
+    uint64_t hash;   /* of its address */
+    size_t slot;     /* where the live blocks may have it */
+    uint32_t number; /* of its call path + 1; 0: it has none, or is not known */
+};
+
+static inline struct clue clue_of(const struct replay *replay, uint64_t address)
+{
+    uint64_t hash = live_hash(address);
+
+    return (struct clue){hash, live_table_guess(&replay->live, hash), 0};
+}
+
 /* ---- Weights ------------------------------------------------------------------------------- */
 
 EVENT struct weight weigh(const struct replay *replay, uint64_t size_bytes, uint64_t slack_bytes,

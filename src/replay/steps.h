@@ -15,21 +15,20 @@ static inline void count_malformed(struct replay *replay)
     replay->program.malformed_events++;
 }
 
-/* `number`: of the call path + 1; 0: not known yet. */
-EVENT void allocate(struct replay *replay, const struct wire_record *record, uint32_t number,
-                    enum mode mode)
+EVENT void allocate(struct replay *replay, const struct wire_record *record,
+                    const struct clue *clue, enum mode mode)
 {
-    uint32_t site = number ? number - 1 : site_of(replay, record);
+    uint32_t site = clue->number ? clue->number - 1 : site_of(replay, record);
     struct weight weight = weigh_record(replay, record, mode);
 
     if (mode == SAMPLED)
         replay->sites.samples[site].alloc_variance += weight.variance;
-    look_at_site(replay, begin_life(replay, record, site, weight, false, false, mode));
+    look_at_site(replay, begin_life(replay, record, clue->hash, site, weight, false, false, mode));
     see_levels(replay, mode);
 }
 
-EVENT void on_allocation_at(struct replay *replay, const struct wire_record *record, uint32_t number,
-                            enum mode mode)
+EVENT void on_allocation_at_clue(struct replay *replay, const struct wire_record *record,
+                                 const struct clue *clue, enum mode mode)
 {
     if (!address_of(record)) {
         count_malformed(replay);
@@ -38,7 +37,7 @@ EVENT void on_allocation_at(struct replay *replay, const struct wire_record *rec
     take_time(replay, record->ticks, mode);
     if (__builtin_expect(replay->chunks.count, 0) && wire_kind(record->kind_address) != WIRE_POOL)
         live_table_drop(&replay->chunks, address_of(record)); /* its free was missed */
-    allocate(replay, record, number, mode);
+    allocate(replay, record, clue, mode);
 }
 
 static inline void count_temporary(struct replay *replay, uint32_t label, uint64_t count)
@@ -80,20 +79,23 @@ EVENT bool ends_chunk(struct replay *replay, const struct wire_record *record)
            live_table_drop(&replay->chunks, address_of(record));
 }
 
-EVENT void free_of(struct replay *replay, const struct wire_record *record, enum mode mode)
+EVENT void free_of(struct replay *replay, const struct wire_record *record,
+                   const struct clue *clue, enum mode mode)
 {
     struct live_block block;
 
-    if (address_of(record) && take_block(replay, address_of(record), record->ticks, &block, mode))
+    if (address_of(record) &&
+        take_block(replay, address_of(record), clue, record->ticks, &block, mode))
         free_block(replay, &block, record->ticks, was_newest(replay, record, &block, mode), mode);
 }
 
-EVENT void on_free(struct replay *replay, const struct wire_record *record, enum mode mode)
+EVENT void on_free_at_clue(struct replay *replay, const struct wire_record *record,
+                           const struct clue *clue, enum mode mode)
 {
     take_time(replay, record->ticks, mode);
     thread_spends_on(replay->running, SPENT_ON_FREE, SPENT_NO_SITE);
     if (!ends_chunk(replay, record))
-        free_of(replay, record, mode);
+        free_of(replay, record, clue, mode);
 }
 
 #endif
