@@ -10,36 +10,27 @@
 
 /* ---- Levels -------------------------------------------------------------------------------- */
 
-/* What is looked at only while somebody wants it. */
-static inline void watch_levels(struct replay *replay)
+/* Of live bytes or blocks. */
+static inline bool is_quiet(const struct quiet *quiet, uint64_t level)
 {
-    struct thread *thread = replay->running;
-
-    if (replay->regions.open_count)
-        regions_see_level(&replay->regions, replay->live_bytes, replay->last_ticks);
-    if (replay->live_bytes > replay->watched_peak_bytes)
-        replay->watched_peak_bytes = replay->live_bytes;
-    if (thread && thread->metrics.live_bytes > thread->watched_peak_bytes)
-        thread->watched_peak_bytes = thread->metrics.live_bytes;
+    return level - quiet->low < quiet->width;
 }
+
+/* The levels are where they have not been, as far as the timeline's interval, the peaks and whoever
+ * watches are concerned. */
+void levels_changed(struct replay *replay);
 
 EVENT void see_levels(struct replay *replay, enum mode mode)
 {
-    struct timeline_bucket *bucket = timeline_current(&replay->timeline);
+    if (mode == SAMPLED || !is_quiet(&replay->quiet_bytes, replay->live_bytes) ||
+        !is_quiet(&replay->quiet_count, replay->live_count))
+        levels_changed(replay);
+}
 
-    timeline_level_see(&bucket->requested, replay->live_bytes);
-    timeline_level_see(&bucket->blocks, live_blocks(replay, mode));
-    if (replay->live_count > replay->program.live_peak_count)
-        replay->program.live_peak_count = replay->live_count;
-    peaks_see(&replay->peaks, peaks_view(replay), replay->live_bytes, replay->last_ticks,
-              replay->program.events);
-    if (replay->live_bytes > replay->peak_bytes) {
-        replay->peak_bytes = replay->live_bytes;
-        replay->peak_ticks = replay->last_ticks;
-        sites_peak(&replay->sites);
-    }
-    if (__builtin_expect(replay->regions.open_count || replay->is_watched, 0))
-        watch_levels(replay);
+/* From here on nothing is known to be quiet. */
+static inline void listen_to_levels(struct replay *replay)
+{
+    replay->quiet_bytes = replay->quiet_count = (struct quiet){0, 0};
 }
 
 /* ---- Cuts of regions -------------------------------------------------------------------------
@@ -84,15 +75,11 @@ static inline void look_at_site(struct replay *replay, uint32_t site_or_label)
         curves_note(&replay->curves, &replay->sites, site, replay->last_ticks);
 }
 
-static inline void begin_interval(struct replay *replay, enum mode mode)
-{
-    timeline_advance(&replay->timeline, replay->last_ticks, replay->live_bytes,
-                     live_blocks(replay, mode));
-    distributions_advance(replay->distributions, replay->last_ticks);
-}
+/* The newest event is of another interval of the timeline. */
+void begin_interval(struct replay *replay);
 
 /* Time is that of the newest event so far: a late one happens now. */
-EVENT void take_time(struct replay *replay, uint64_t ticks, enum mode mode)
+static inline void take_time(struct replay *replay, uint64_t ticks)
 {
     replay->program.events++;
     if (ticks < replay->last_ticks)
@@ -100,7 +87,7 @@ EVENT void take_time(struct replay *replay, uint64_t ticks, enum mode mode)
     else
         replay->last_ticks = ticks;
     if (replay->last_ticks >= replay->timeline.end_ticks)
-        begin_interval(replay, mode);
+        begin_interval(replay);
 }
 
 /* ---- Lives --------------------------------------------------------------------------------- */
@@ -125,16 +112,15 @@ static inline struct thread *owner_of(struct replay *replay, const struct live_b
                : NULL;
 }
 
-/* A block that is in no table (any more) stops to be counted. */
-EVENT void end_life(struct replay *replay, const struct live_block *block, uint64_t ticks,
-                    enum mode mode)
+/* A block of that owner's that is in no table (any more) stops to be counted. */
+EVENT void end_life_of(struct replay *replay, struct thread *owner, const struct live_block *block,
+                       uint64_t ticks, enum mode mode)
 {
     struct timeline_bucket *bucket = timeline_current(&replay->timeline);
     struct weight weight = weigh_block(replay, block, mode);
     uint64_t lifetime = lifetime_of(block, ticks);
     uint64_t lifetime_sum = lifetimes_of(weight, lifetime, mode);
     uint32_t site = regions_site(&replay->regions, block->site);
-    struct thread *owner = owner_of(replay, block);
 
     bucket->free_count += whole_blocks(weight, &replay->free_rest, mode);
     bucket->free_bytes += weight.bytes;
@@ -150,6 +136,12 @@ EVENT void end_life(struct replay *replay, const struct live_block *block, uint6
         replay->sites.samples[site].live_variance -= weight.variance;
 }
 
+EVENT void end_life(struct replay *replay, const struct live_block *block, uint64_t ticks,
+                    enum mode mode)
+{
+    end_life_of(replay, owner_of(replay, block), block, ticks, mode);
+}
+
 EVENT void exchange(struct replay *replay, struct thread *owner, struct weight weight,
                     enum mode mode)
 {
@@ -159,10 +151,11 @@ EVENT void exchange(struct replay *replay, struct thread *owner, struct weight w
                   thread_number(replay, replay->running), weight.count, weight.bytes);
 }
 
-EVENT void credit_free(struct replay *replay, const struct live_block *block, enum mode mode)
+EVENT void credit_free(struct replay *replay, struct thread *owner, const struct live_block *block,
+                       enum mode mode)
 {
     struct weight weight = weigh_block(replay, block, mode);
-    struct thread *thread = replay->running, *owner = owner_of(replay, block);
+    struct thread *thread = replay->running;
 
     thread->metrics.free_count += whole_blocks(weight, &thread->free_rest, mode);
     thread->metrics.free_bytes += weight.bytes;
@@ -171,14 +164,17 @@ EVENT void credit_free(struct replay *replay, const struct live_block *block, en
 }
 
 /* The block is no longer the newest one of the thread that it was born by. True if it was. */
-static inline bool forget_newest(struct replay *replay, const struct live_block *block)
+static inline bool forget_newest_of(struct thread *owner, const struct live_block *block)
 {
-    struct thread *owner = owner_of(replay, block);
-
     if (!owner || owner->newest_address != block->address)
         return false;
     owner->newest_address = 0;
     return true;
+}
+
+static inline bool forget_newest(struct replay *replay, const struct live_block *block)
+{
+    return forget_newest_of(owner_of(replay, block), block);
 }
 
 static inline void owe_free(struct replay *replay, uint64_t address, uint64_t until_ticks)

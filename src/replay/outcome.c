@@ -1,7 +1,7 @@
 /* What came out of the records. */
 #include <stdlib.h>
+#include "replay/life.h"
 #include "replay/region.h"
-#include "replay/state.h"
 
 static bool settle_block(struct sites *sites, uint32_t first, uint32_t end)
 {
@@ -259,6 +259,7 @@ void replay_watch_peak(struct replay *replay, uint32_t tid)
     struct thread *thread = tid ? threads_find(&replay->threads, tid) : NULL;
 
     replay->is_watched = true;
+    listen_to_levels(replay);
     if (!tid) {
         replay->watches_all = true;
         replay->watched_peak_bytes = replay->live_bytes;

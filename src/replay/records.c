@@ -29,7 +29,7 @@ static void fail(struct replay *replay, const struct wire_record *record, uint64
 {
     uint32_t site = site_of(replay, record), label = label_here(replay, site);
 
-    take_time(replay, record->ticks, mode_of(replay));
+    take_time(replay, record->ticks);
     site_change(&replay->sites, site);
     replay->sites.cold[site].failed_count += count;
     for EACH_CUT(replay, label) {
@@ -54,7 +54,7 @@ EVENT void on_pool_free(struct replay *replay, const struct wire_record *record,
 {
     struct clue clue = clue_of(replay, address_of(record));
 
-    take_time(replay, record->ticks, mode);
+    take_time(replay, record->ticks);
     free_of(replay, record, &clue, mode);
 }
 
@@ -84,12 +84,12 @@ EVENT void free_at(struct replay *replay, const struct wire_record *record, enum
         return;
     if (replay->sites.freed)
         credit_freeing_path(replay, record, &block);
-    free_block(replay, &block, record->ticks, was_newest(replay, record, &block, mode), mode);
+    free_taken(replay, record, &block, mode);
 }
 
 EVENT void on_free_at(struct replay *replay, const struct wire_record *record, enum mode mode)
 {
-    take_time(replay, record->ticks, mode);
+    take_time(replay, record->ticks);
     thread_spends_on(replay->running, SPENT_ON_FREE, SPENT_NO_SITE);
     if (!ends_chunk(replay, record))
         free_at(replay, record, mode);
@@ -97,7 +97,7 @@ EVENT void on_free_at(struct replay *replay, const struct wire_record *record, e
 
 EVENT void on_pool_free_at(struct replay *replay, const struct wire_record *record, enum mode mode)
 {
-    take_time(replay, record->ticks, mode);
+    take_time(replay, record->ticks);
     free_at(replay, record, mode);
 }
 
@@ -107,14 +107,15 @@ EVENT void on_realloc_begin(struct replay *replay, const struct wire_record *rec
     uint64_t address = address_of(record);
     struct clue clue = clue_of(replay, address);
 
-    take_time(replay, record->ticks, mode);
+    take_time(replay, record->ticks);
     pending->old = address ? REALLOC_OLD_UNKNOWN : REALLOC_OLD_NONE;
     pending->block.address = address;
     if (address && !ends_chunk(replay, record) &&
         take_block(replay, address, &clue, record->ticks, &pending->block, mode)) {
         pending->old = REALLOC_OLD_LIVE;
         pending->newest = forget_newest(replay, &pending->block);
-        pending->births = pending->newest ? owner_of(replay, &pending->block)->births : 0;
+        pending->births = pending->newest ? owner_of(replay, &pending->block)->metrics.alloc_count
+                                          : 0;
     }
 }
 
@@ -123,7 +124,7 @@ EVENT void on_realloc_begin(struct replay *replay, const struct wire_record *rec
 static bool still_newest(struct replay *replay, const struct pending_realloc *pending)
 {
     return pending->newest && !replay->sample_bytes &&
-           pending->births == owner_of(replay, &pending->block)->births;
+           pending->births == owner_of(replay, &pending->block)->metrics.alloc_count;
 }
 
 /* The realloc that an end completes. If the recorder lost its beginning the old block is unknown.
@@ -144,7 +145,7 @@ EVENT void on_realloc_failed(struct replay *replay, const struct wire_record *re
     struct pending_realloc pending = pop_realloc(replay, record);
 
     if (mode == SAMPLED && !record->size_bytes) /* that it failed is not in the sample */
-        take_time(replay, record->ticks, mode);
+        take_time(replay, record->ticks);
     else
         on_failure(replay, record, mode);
     if (pending.old != REALLOC_OLD_LIVE)
@@ -160,7 +161,7 @@ EVENT void end_old(struct replay *replay, const struct wire_record *record,
 {
     if (pending->old != REALLOC_OLD_LIVE)
         return;
-    credit_free(replay, &pending->block, mode);
+    credit_free(replay, owner_of(replay, &pending->block), &pending->block, mode);
     end_life(replay, &pending->block, record->ticks, mode);
 }
 
@@ -200,7 +201,7 @@ EVENT void on_realloc_end(struct replay *replay, const struct wire_record *recor
 {
     struct pending_realloc pending = pop_realloc(replay, record);
 
-    take_time(replay, record->ticks, mode);
+    take_time(replay, record->ticks);
     thread_spends_on(replay->running, SPENT_ON_FREE, SPENT_NO_SITE);
     if (address_of(record) && pending.old == REALLOC_OLD_NONE) {
         struct clue clue = clue_of(replay, address_of(record));
@@ -219,7 +220,7 @@ EVENT void on_realloc_end(struct replay *replay, const struct wire_record *recor
 
 EVENT void on_thread_start(struct replay *replay, const struct wire_record *record, enum mode mode)
 {
-    take_time(replay, record->ticks, mode);
+    take_time(replay, record->ticks);
     if (replay->running->announced) /* another thread is over, whether it said so or not */
         regions_thread_ends(&replay->regions, replay->running, replay->last_ticks);
     threads_announce(&replay->threads, replay->stream, (uint32_t)address_of(record), record->ticks);
@@ -228,14 +229,14 @@ EVENT void on_thread_start(struct replay *replay, const struct wire_record *reco
 
 EVENT void on_thread_end(struct replay *replay, const struct wire_record *record, enum mode mode)
 {
-    take_time(replay, record->ticks, mode);
+    take_time(replay, record->ticks);
     replay->running->metrics.end_ticks = record->ticks;
     regions_thread_ends(&replay->regions, replay->running, replay->last_ticks);
 }
 
 EVENT void on_lost(struct replay *replay, const struct wire_record *record, enum mode mode)
 {
-    take_time(replay, record->ticks, mode);
+    take_time(replay, record->ticks);
     replay->program.lost_events += address_of(record);
 }
 
@@ -243,7 +244,7 @@ EVENT void on_mmap(struct replay *replay, const struct wire_record *record, enum
 {
     uint32_t site = site_of(replay, record);
 
-    take_time(replay, record->ticks, mode);
+    take_time(replay, record->ticks);
     site_change(&replay->sites, site);
     replay->sites.cold[site].map_count++;
     replay->sites.cold[site].map_bytes += record->size_bytes;
@@ -257,7 +258,7 @@ EVENT void on_mmap(struct replay *replay, const struct wire_record *record, enum
 
 EVENT void on_munmap(struct replay *replay, const struct wire_record *record, enum mode mode)
 {
-    take_time(replay, record->ticks, mode);
+    take_time(replay, record->ticks);
     replay->program.unmap_count++;
     replay->program.unmap_bytes += record->size_bytes;
     mapped_remove(&replay->mapped, record->kind_address & WIRE_ADDRESS_MASK, record->size_bytes);
@@ -265,14 +266,14 @@ EVENT void on_munmap(struct replay *replay, const struct wire_record *record, en
 
 EVENT void on_brk_grown(struct replay *replay, const struct wire_record *record, enum mode mode)
 {
-    take_time(replay, record->ticks, mode);
+    take_time(replay, record->ticks);
     replay->program.brk_count++;
     replay->program.brk_bytes += record->size_bytes;
 }
 
 EVENT void on_brk_shrunk(struct replay *replay, const struct wire_record *record, enum mode mode)
 {
-    take_time(replay, record->ticks, mode);
+    take_time(replay, record->ticks);
 }
 
 static void spend(struct replay *replay, uint32_t label, bool freed, uint64_t ticks)
@@ -308,7 +309,7 @@ EVENT void on_spent(struct replay *replay, const struct wire_record *record, enu
 
 EVENT void on_stack(struct replay *replay, const struct wire_record *record, enum mode mode)
 {
-    take_time(replay, record->ticks, mode);
+    take_time(replay, record->ticks);
     if (address_of(record) >= MAX_STACK_BYTES || record->size_bytes >= MAX_STACK_BYTES)
         count_malformed(replay);
     else
@@ -332,7 +333,7 @@ EVENT void on_stack_layer(struct replay *replay, const struct wire_record *recor
                                 wire_detail_node(record->detail), address_of(record),
                                 (uint32_t)record->size_bytes};
 
-    take_time(replay, record->ticks, mode);
+    take_time(replay, record->ticks);
     if (layer.thread == UINT32_MAX || layer.bytes >= MAX_STACK_BYTES)
         count_malformed(replay);
     else
@@ -344,7 +345,7 @@ EVENT void on_stack_peak(struct replay *replay, const struct wire_record *record
     struct stack_peak peak = {thread_with(replay, (uint32_t)record->size_bytes),
                               wire_detail_node(record->detail), record->ticks, address_of(record)};
 
-    take_time(replay, record->ticks, mode);
+    take_time(replay, record->ticks);
     if (peak.thread == UINT32_MAX || peak.bytes >= MAX_STACK_BYTES)
         count_malformed(replay);
     else
@@ -357,7 +358,7 @@ EVENT void on_mark(struct replay *replay, const struct wire_record *record, enum
 {
     uint64_t said = address_of(record);
 
-    take_time(replay, record->ticks, mode);
+    take_time(replay, record->ticks);
     if (said >> 32 >= WIRE_MARK_KINDS || (uint32_t)said >= MARKS_NAMES) {
         count_malformed(replay);
         return;
@@ -373,7 +374,8 @@ EVENT void on_mark(struct replay *replay, const struct wire_record *record, enum
 
 EVENT void on_region_begin(struct replay *replay, const struct wire_record *record, enum mode mode)
 {
-    take_time(replay, record->ticks, mode);
+    take_time(replay, record->ticks);
+    listen_to_levels(replay); /* the region does */
     if (address_of(record) >= MARKS_NAMES)
         count_malformed(replay);
     else
@@ -383,7 +385,7 @@ EVENT void on_region_begin(struct replay *replay, const struct wire_record *reco
 
 EVENT void on_region_end(struct replay *replay, const struct wire_record *record, enum mode mode)
 {
-    take_time(replay, record->ticks, mode);
+    take_time(replay, record->ticks);
     if (address_of(record) >= MARKS_NAMES)
         count_malformed(replay);
     else
@@ -399,7 +401,7 @@ EVENT void on_pool_chunk(struct replay *replay, const struct wire_record *record
     struct clue clue = clue_of(replay, address);
     struct live_block block;
 
-    take_time(replay, record->ticks, mode);
+    take_time(replay, record->ticks);
     if (!address || !live_table_find(&replay->live, address) ||
         !take_block(replay, address, &clue, record->ticks, &block, mode))
         return;

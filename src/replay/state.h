@@ -2,6 +2,7 @@
  *
  *   life.h      what a block's beginning and end change, whatever record told of them
  *   cuts.c      the same for the regions that the block was born in
+ *   levels.c    what is seldom done about a level, or about time
  *   steps.h     the two records that nearly all are: a block is made, a block is freed
  *   records.c   all others, and the table of which record does what
  *   run.c       the way through the records, ahead of itself for memory's latency
@@ -40,10 +41,16 @@ typedef void record_handler(struct replay *replay, const struct wire_record *rec
 /* By mode and the first byte of a record; NULL: it makes no sense. */
 extern record_handler *const replay_handlers[][256];
 
+/* A level in [low, low + width) has been there before: nobody wants to know. */
+struct quiet {
+    uint64_t low, width;
+};
+
 struct replay {
     /* the levels; live_bytes is the sum over all sites; live_count in the unit of weights */
     uint64_t live_bytes, live_count;
     uint64_t peak_bytes, peak_ticks; /* the first moment of the highest live_bytes */
+    struct quiet quiet_bytes, quiet_count;
     uint64_t last_ticks;
     struct thread *running; /* whose record is being replayed */
     uint32_t stream;

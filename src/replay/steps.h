@@ -34,7 +34,7 @@ EVENT void on_allocation_at_clue(struct replay *replay, const struct wire_record
         count_malformed(replay);
         return;
     }
-    take_time(replay, record->ticks, mode);
+    take_time(replay, record->ticks);
     if (__builtin_expect(replay->chunks.count, 0) && wire_kind(record->kind_address) != WIRE_POOL)
         live_table_drop(&replay->chunks, address_of(record)); /* its free was missed */
     allocate(replay, record, clue, mode);
@@ -50,24 +50,31 @@ static inline void count_temporary(struct replay *replay, uint32_t label, uint64
             replay->regions.cuts.hot[cut.site].temporary_count += count;
 }
 
-/* Ends a block by a free of the running thread. `newest`: its owner has allocated nothing since. */
-EVENT void free_block(struct replay *replay, const struct live_block *block, uint64_t ticks,
-                      bool newest, enum mode mode)
+/* Ends a block of that owner's by a free of the running thread. `newest`: the owner has allocated nothing
+ * since. */
+EVENT void free_block_of(struct replay *replay, struct thread *owner, const struct live_block *block,
+                         uint64_t ticks, bool newest, enum mode mode)
 {
-    credit_free(replay, block, mode);
-    end_life(replay, block, ticks, mode);
+    credit_free(replay, owner, block, mode);
+    end_life_of(replay, owner, block, ticks, mode);
     look_at_site(replay, block->site);
     thread_spends_on(replay->running, SPENT_ON_FREE, block->site);
-    if (newest && owner_of(replay, block) == replay->running)
+    if (newest && owner == replay->running)
         count_temporary(replay, block->site, weigh_block(replay, block, mode).count);
     see_levels(replay, mode);
 }
 
+EVENT void free_block(struct replay *replay, const struct live_block *block, uint64_t ticks,
+                      bool newest, enum mode mode)
+{
+    free_block_of(replay, owner_of(replay, block), block, ticks, newest, mode);
+}
+
 /* Of a sample only the recorder can say: the records between are missing. */
-EVENT bool was_newest(struct replay *replay, const struct wire_record *record,
+EVENT bool was_newest(struct thread *owner, const struct wire_record *record,
                       const struct live_block *block, enum mode mode)
 {
-    bool newest = forget_newest(replay, block);
+    bool newest = forget_newest_of(owner, block);
 
     return mode == EVERY ? newest : wire_kind(record->kind_address) & WIRE_NEWEST;
 }
@@ -79,6 +86,15 @@ EVENT bool ends_chunk(struct replay *replay, const struct wire_record *record)
            live_table_drop(&replay->chunks, address_of(record));
 }
 
+/* The free of a block that was taken out of the table. */
+EVENT void free_taken(struct replay *replay, const struct wire_record *record,
+                      const struct live_block *block, enum mode mode)
+{
+    struct thread *owner = owner_of(replay, block);
+
+    free_block_of(replay, owner, block, record->ticks, was_newest(owner, record, block, mode), mode);
+}
+
 EVENT void free_of(struct replay *replay, const struct wire_record *record,
                    const struct clue *clue, enum mode mode)
 {
@@ -86,13 +102,13 @@ EVENT void free_of(struct replay *replay, const struct wire_record *record,
 
     if (address_of(record) &&
         take_block(replay, address_of(record), clue, record->ticks, &block, mode))
-        free_block(replay, &block, record->ticks, was_newest(replay, record, &block, mode), mode);
+        free_taken(replay, record, &block, mode);
 }
 
 EVENT void on_free_at_clue(struct replay *replay, const struct wire_record *record,
                            const struct clue *clue, enum mode mode)
 {
-    take_time(replay, record->ticks, mode);
+    take_time(replay, record->ticks);
     thread_spends_on(replay->running, SPENT_ON_FREE, SPENT_NO_SITE);
     if (!ends_chunk(replay, record))
         free_of(replay, record, clue, mode);

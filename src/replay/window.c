@@ -105,9 +105,10 @@ void replay_restart(struct replay *replay, uint64_t start_ticks, double tick_ns)
         if (site_left_band(&replay->sites, site))
             curves_note(&replay->curves, &replay->sites, site, start_ticks);
     if (replay->last_ticks >= replay->timeline.end_ticks)
-        begin_interval(replay, mode_of(replay));
+        begin_interval(replay);
     replay->peak_bytes = replay->live_bytes;
     replay->peak_ticks = start_ticks;
     replay->running = NULL; /* whoever it was */
+    listen_to_levels(replay);
     see_levels(replay, mode_of(replay));
 }
