@@ -18,11 +18,10 @@ EVENT void on_free(struct replay *replay, const struct wire_record *record, enum
     on_free_at_clue(replay, record, &clue, mode);
 }
 
-EVENT void on_void(struct replay *replay, const struct wire_record *record, enum mode mode)
+static void on_void(struct replay *replay, const struct wire_record *record)
 {
     (void)replay;
     (void)record;
-    (void)mode;
 }
 
 static void fail(struct replay *replay, const struct wire_record *record, uint64_t count)
@@ -218,7 +217,7 @@ EVENT void on_realloc_end(struct replay *replay, const struct wire_record *recor
     }
 }
 
-EVENT void on_thread_start(struct replay *replay, const struct wire_record *record, enum mode mode)
+static void on_thread_start(struct replay *replay, const struct wire_record *record)
 {
     take_time(replay, record->ticks);
     if (replay->running->announced) /* another thread is over, whether it said so or not */
@@ -227,20 +226,20 @@ EVENT void on_thread_start(struct replay *replay, const struct wire_record *reco
     replay->running = threads_of_stream(&replay->threads, replay->stream);
 }
 
-EVENT void on_thread_end(struct replay *replay, const struct wire_record *record, enum mode mode)
+static void on_thread_end(struct replay *replay, const struct wire_record *record)
 {
     take_time(replay, record->ticks);
     replay->running->metrics.end_ticks = record->ticks;
     regions_thread_ends(&replay->regions, replay->running, replay->last_ticks);
 }
 
-EVENT void on_lost(struct replay *replay, const struct wire_record *record, enum mode mode)
+static void on_lost(struct replay *replay, const struct wire_record *record)
 {
     take_time(replay, record->ticks);
     replay->program.lost_events += address_of(record);
 }
 
-EVENT void on_mmap(struct replay *replay, const struct wire_record *record, enum mode mode)
+static void on_mmap(struct replay *replay, const struct wire_record *record)
 {
     uint32_t site = site_of(replay, record);
 
@@ -256,7 +255,7 @@ EVENT void on_mmap(struct replay *replay, const struct wire_record *record, enum
     mapped_add(&replay->mapped, record->kind_address & WIRE_ADDRESS_MASK, record->size_bytes);
 }
 
-EVENT void on_munmap(struct replay *replay, const struct wire_record *record, enum mode mode)
+static void on_munmap(struct replay *replay, const struct wire_record *record)
 {
     take_time(replay, record->ticks);
     replay->program.unmap_count++;
@@ -264,14 +263,14 @@ EVENT void on_munmap(struct replay *replay, const struct wire_record *record, en
     mapped_remove(&replay->mapped, record->kind_address & WIRE_ADDRESS_MASK, record->size_bytes);
 }
 
-EVENT void on_brk_grown(struct replay *replay, const struct wire_record *record, enum mode mode)
+static void on_brk_grown(struct replay *replay, const struct wire_record *record)
 {
     take_time(replay, record->ticks);
     replay->program.brk_count++;
     replay->program.brk_bytes += record->size_bytes;
 }
 
-EVENT void on_brk_shrunk(struct replay *replay, const struct wire_record *record, enum mode mode)
+static void on_brk_shrunk(struct replay *replay, const struct wire_record *record)
 {
     take_time(replay, record->ticks);
 }
@@ -289,13 +288,12 @@ static void spend(struct replay *replay, uint32_t label, bool freed, uint64_t ti
 }
 
 /* The call that the thread's last record was of took so long; never longer than time itself. */
-EVENT void on_spent(struct replay *replay, const struct wire_record *record, enum mode mode)
+static void on_spent(struct replay *replay, const struct wire_record *record)
 {
     struct thread *thread = replay->running;
     bool freed = thread->spent_on == SPENT_ON_FREE;
     uint64_t ticks = address_of(record);
 
-    (void)mode;
     if (!replay->threads.timed || thread->spent_on == SPENT_ON_NOTHING ||
         ticks > record->ticks) {
         count_malformed(replay);
@@ -307,7 +305,7 @@ EVENT void on_spent(struct replay *replay, const struct wire_record *record, enu
     thread->spent_on = SPENT_ON_NOTHING;
 }
 
-EVENT void on_stack(struct replay *replay, const struct wire_record *record, enum mode mode)
+static void on_stack(struct replay *replay, const struct wire_record *record)
 {
     take_time(replay, record->ticks);
     if (address_of(record) >= MAX_STACK_BYTES || record->size_bytes >= MAX_STACK_BYTES)
@@ -327,7 +325,7 @@ static uint32_t thread_with(const struct replay *replay, uint32_t tid)
     return thread ? thread_number(replay, thread) : UINT32_MAX;
 }
 
-EVENT void on_stack_layer(struct replay *replay, const struct wire_record *record, enum mode mode)
+static void on_stack_layer(struct replay *replay, const struct wire_record *record)
 {
     struct stack_layer layer = {thread_with(replay, (uint32_t)(record->size_bytes >> 32)),
                                 wire_detail_node(record->detail), address_of(record),
@@ -340,7 +338,7 @@ EVENT void on_stack_layer(struct replay *replay, const struct wire_record *recor
         depths_add_layer(&replay->depths, &layer);
 }
 
-EVENT void on_stack_peak(struct replay *replay, const struct wire_record *record, enum mode mode)
+static void on_stack_peak(struct replay *replay, const struct wire_record *record)
 {
     struct stack_peak peak = {thread_with(replay, (uint32_t)record->size_bytes),
                               wire_detail_node(record->detail), record->ticks, address_of(record)};
@@ -372,7 +370,7 @@ EVENT void on_mark(struct replay *replay, const struct wire_record *record, enum
                                     .live_count = live_blocks(replay, mode)});
 }
 
-EVENT void on_region_begin(struct replay *replay, const struct wire_record *record, enum mode mode)
+static void on_region_begin(struct replay *replay, const struct wire_record *record)
 {
     take_time(replay, record->ticks);
     listen_to_levels(replay); /* the region does */
@@ -383,7 +381,7 @@ EVENT void on_region_begin(struct replay *replay, const struct wire_record *reco
                       (uint32_t)address_of(record), replay->last_ticks, replay->live_bytes);
 }
 
-EVENT void on_region_end(struct replay *replay, const struct wire_record *record, enum mode mode)
+static void on_region_end(struct replay *replay, const struct wire_record *record)
 {
     take_time(replay, record->ticks);
     if (address_of(record) >= MARKS_NAMES)
@@ -411,13 +409,11 @@ EVENT void on_pool_chunk(struct replay *replay, const struct wire_record *record
     free_block(replay, &block, record->ticks, false, mode);
 }
 
+/* Those that weigh blocks. */
 #define HANDLERS(X)                                                                                \
-    X(on_void) X(on_free) X(on_realloc_begin) X(on_thread_start) X(on_thread_end) X(on_lost)       \
-    X(on_allocation) X(on_failure) X(on_realloc_end) X(on_realloc_failed) X(on_free_at) X(on_mmap) \
-    X(on_mmap_failed) X(on_munmap) X(on_brk_grown) X(on_brk_shrunk) X(on_spent) X(on_stack)     \
-    X(on_stack_layer) X(on_stack_peak)                                                             \
-    X(on_mark) X(on_region_begin) X(on_region_end) X(on_pool_chunk) X(on_pool_free)                     \
-    X(on_pool_free_at)
+    X(on_free) X(on_realloc_begin) X(on_allocation) X(on_failure) X(on_realloc_end)                \
+    X(on_realloc_failed) X(on_free_at) X(on_mmap_failed) X(on_mark) X(on_pool_chunk)               \
+    X(on_pool_free) X(on_pool_free_at)
 
 #define X(handler)                                                                                 \
     static void handler##_EVERY(struct replay *replay, const struct wire_record *record)           \
@@ -433,9 +429,9 @@ HANDLERS(X)
 
 /* By the first byte of a record. What has no handler makes no sense. */
 #define TABLE(mode)                                                                                \
-    [WIRE_VOID] = on_void_##mode, [WIRE_FREE] = on_free_##mode,                                    \
-    [WIRE_REALLOC_BEGIN] = on_realloc_begin_##mode, [WIRE_THREAD_START] = on_thread_start_##mode,  \
-    [WIRE_THREAD_END] = on_thread_end_##mode, [WIRE_LOST] = on_lost_##mode,                        \
+    [WIRE_VOID] = on_void, [WIRE_FREE] = on_free_##mode,                                           \
+    [WIRE_REALLOC_BEGIN] = on_realloc_begin_##mode, [WIRE_THREAD_START] = on_thread_start,         \
+    [WIRE_THREAD_END] = on_thread_end, [WIRE_LOST] = on_lost,                                      \
     [WIRE_MALLOC] = on_allocation_##mode, [WIRE_CALLOC] = on_allocation_##mode,                    \
     [WIRE_ALIGNED] = on_allocation_##mode, [WIRE_NEW] = on_allocation_##mode,                      \
     [WIRE_NEW_ARRAY] = on_allocation_##mode, [WIRE_MALLOC | WIRE_FAILED] = on_failure_##mode,      \
@@ -445,15 +441,15 @@ HANDLERS(X)
     [WIRE_NEW_ARRAY | WIRE_FAILED] = on_failure_##mode,                                            \
     [WIRE_REALLOC_END] = on_realloc_end_##mode,                                                    \
     [WIRE_REALLOC_END | WIRE_FAILED] = on_realloc_failed_##mode,                                   \
-    [WIRE_FREE_AT] = on_free_at_##mode, [WIRE_MMAP] = on_mmap_##mode,                              \
-    [WIRE_MMAP | WIRE_FAILED] = on_mmap_failed_##mode, [WIRE_MUNMAP] = on_munmap_##mode,           \
-    [WIRE_BRK] = on_brk_grown_##mode, [WIRE_BRK | WIRE_FAILED] = on_brk_shrunk_##mode,            \
-    [WIRE_STACK_LAYER] = on_stack_layer_##mode, [WIRE_STACK_PEAK] = on_stack_peak_##mode,          \
-    [WIRE_SPENT] = on_spent_##mode, [WIRE_STACK] = on_stack_##mode,                                \
+    [WIRE_FREE_AT] = on_free_at_##mode, [WIRE_MMAP] = on_mmap,                                     \
+    [WIRE_MMAP | WIRE_FAILED] = on_mmap_failed_##mode, [WIRE_MUNMAP] = on_munmap,                  \
+    [WIRE_BRK] = on_brk_grown, [WIRE_BRK | WIRE_FAILED] = on_brk_shrunk,                           \
+    [WIRE_STACK_LAYER] = on_stack_layer, [WIRE_STACK_PEAK] = on_stack_peak,                        \
+    [WIRE_SPENT] = on_spent, [WIRE_STACK] = on_stack,                                              \
     [WIRE_POOL] = on_allocation_##mode, [WIRE_POOL_CHUNK] = on_pool_chunk_##mode,                  \
     [WIRE_POOL_FREE] = on_pool_free_##mode, [WIRE_POOL_FREE_AT] = on_pool_free_at_##mode,          \
-    [WIRE_MARK] = on_mark_##mode, [WIRE_REGION_BEGIN] = on_region_begin_##mode,                    \
-    [WIRE_REGION_END] = on_region_end_##mode
+    [WIRE_MARK] = on_mark_##mode, [WIRE_REGION_BEGIN] = on_region_begin,                           \
+    [WIRE_REGION_END] = on_region_end
 record_handler *const replay_handlers[][256] = {
     [EVERY] = {TABLE(EVERY)},
     [SAMPLED] = {TABLE(SAMPLED), [WIRE_FREE | WIRE_NEWEST] = on_free_SAMPLED,
