@@ -4,7 +4,8 @@
  * them.
  *
  *   bench_replay [million events] [live blocks] [call paths] [records per run]
- *   bench_replay FILE.tmt         the stream is that trace: what decoding and what replaying takes */
+ *   bench_replay FILE.tmt         that trace: what decoding and what replaying takes
+ */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* What the beginning and the end of a block's life change: the live blocks, the call paths, the
- * threads, the timeline, and the cuts of the regions that it was born in. The order of a step is always
- * the same: old lives end, new ones begin, then the high-water marks and the timeline look at the
- * level, once; so a realloc is one step and never counts both its blocks. Inside the room, inlined into
- * the handlers of records. */
+ * threads, the timeline, and the cuts of the regions that it was born in. The order of a step is
+ * always the same: old lives end, new ones begin, then the high-water marks and the timeline look
+ * at the level, once; so a realloc is one step and never counts both its blocks. Inside the room,
+ * inlined into the handlers of records. */
 #ifndef TIDEMARK_REPLAY_LIFE_H
 #define TIDEMARK_REPLAY_LIFE_H
 
@@ -38,7 +38,7 @@ static inline void listen_to_levels(struct replay *replay)
  * without regions. */
 
 #define EACH_CUT(replay, label)                                                                    \
-    (struct cut cut = cut_first(&(replay)->regions, &(replay)->sites, label); cut_is_there(&cut);   \
+    (struct cut cut = cut_first(&(replay)->regions, &(replay)->sites, label); cut_is_there(&cut);  \
      cut_next(&cut))
 
 /* What a birth is besides its weight. */
@@ -207,8 +207,8 @@ static inline bool settle_owed(struct replay *replay, uint64_t address, uint64_t
 
 /* Two blocks cannot share an address: the older one's life was over when the younger's began, only
  * the record of its end is late or lost. `slot` keeps the younger. */
-static inline void replace_block(struct replay *replay, struct live_block *slot, struct live_block block,
-                          enum mode mode)
+static inline void replace_block(struct replay *replay, struct live_block *slot,
+                                 struct live_block block, enum mode mode)
 {
     struct live_block over = *slot;
 
@@ -328,8 +328,8 @@ EVENT uint32_t begin_life(struct replay *replay, const struct wire_record *recor
         replay->sites.cold[site].aligned_count += weight.count;
     if (__builtin_expect(label != site, 0))
         cuts_begin_life(replay, label, weight,
-                           (struct birth){size, has_own_alignment(replay, record, mode), reallocated,
-                                          moved});
+                        (struct birth){size, has_own_alignment(replay, record, mode), reallocated,
+                                       moved});
     thread->newest_address = place_block(replay, &block, hash, mode) ? block.address : 0;
     thread_crest(thread, replay->last_ticks);
     thread_spends_on(thread, SPENT_ON_ALLOC, label);

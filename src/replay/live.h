@@ -5,15 +5,15 @@
  *           └─────────────────────────┴─────────────────────────┴────
  *   slots   │ A │ B │ C │   │   │   │   │ D │ E │ F │ G │ H │ I │ J │ …   32 bytes each
  *
- * A bucket's word has a byte of the hash of each of its blocks, 0 where there is none, so that one look
- * at it says where a block lies: a million blocks have 1.3 MB of words, and a search touches one line of
- * slots. `passed` counts the blocks that would lie in the bucket, or in one before it, if it had not been
- * full: while it is 0 no search goes on to the next one.
+ * A bucket's word has a byte of the hash of each of its blocks, 0 where there is none, so that one
+ * look at it says where a block lies: a million blocks have 1.3 MB of words, and a search touches
+ * one line of slots. `passed` counts the blocks that would lie in the bucket, or in one before it,
+ * if it had not been full: while it is 0 no search goes on to the next one.
  *
  * Invariants: a block lies in its home or behind it, and all buckets between have counted it (up to
  * LIVE_PASSED_MAX, from where a bucket does not count any more); no block is moved but by growing;
- * count <= 7/8 of the slots. The home is the top bits of a multiplicative hash, so a table of twice the
- * size has every block at about twice its place: growing reads and writes memory in order. */
+ * count <= 7/8 of the slots. The home is the top bits of a multiplicative hash, so a table of twice
+ * the size has every block at about twice its place: growing reads and writes memory in order. */
 #ifndef TIDEMARK_REPLAY_LIVE_H
 #define TIDEMARK_REPLAY_LIVE_H
 
@@ -108,8 +108,8 @@ static inline uint64_t live_hash(uint64_t address)
 /* ---- Blocks. `hash`: live_hash() of the address, which is not 0. ---- */
 
 /* The slot where the block most likely lies or else will; what is there may be nothing, or another
- * block. Stays a slot's number when the table grows. Has no branch that depends on what the table holds:
- * it is asked long before the block is needed, and a wrong guess would wait for memory. */
+ * block. Stays a slot's number when the table grows. Has no branch that depends on what the table
+ * holds: it is asked long before the block is needed, and a wrong guess would wait for memory. */
 static inline size_t live_table_guess(const struct live_table *table, uint64_t hash)
 {
     size_t bucket = hash >> table->shift;
@@ -151,7 +151,8 @@ static inline struct live_block *live_table_find_near(const struct live_table *t
     return block->address == address ? block : live_table_search(table, address, hash);
 }
 
-/* live_table_place() where the home is full, or has been, or seems to have the block, or the table is full. */
+/* live_table_place() where the home is full, or has been, or seems to have the block, or the table
+ * is full. */
 struct live_block *live_table_place_far(struct live_table *table, uint64_t address, uint64_t hash);
 
 /* The slot of `address`, with the table grown if it must hold one more. A new slot has address 0
@@ -163,7 +164,8 @@ static inline struct live_block *live_table_place_hashed(struct live_table *tabl
     uint64_t word = table->words[bucket], mark = live_mark(hash), empty = live_empty(word);
 
     if (__builtin_expect(live_marked(word, mark) || !empty || word >> LIVE_PASSED_SHIFT ||
-                             table->count >= table->limit, 0))
+                             table->count >= table->limit,
+                         0))
         return live_table_place_far(table, address, hash);
     table->count++;
     table->words[bucket] = word | mark << (__builtin_ctzll(empty) - 7);

@@ -1,5 +1,5 @@
-/* What each record does, and the table that says which one does what; those that nearly all are have
- * a header of their own (steps.h). */
+/* What each record does, and the table that says which one does what; those that nearly all are
+ * have a header of their own (steps.h). */
 #include "replay/steps.h"
 
 #define MAX_STACK_BYTES (1ull << 47) /* no address space is larger */
@@ -149,7 +149,8 @@ EVENT void on_realloc_failed(struct replay *replay, const struct wire_record *re
         on_failure(replay, record, mode);
     if (pending.old != REALLOC_OLD_LIVE)
         return;
-    if (place_block(replay, &pending.block, live_hash(pending.block.address), mode) && still_newest(replay, &pending))
+    if (place_block(replay, &pending.block, live_hash(pending.block.address), mode) &&
+        still_newest(replay, &pending))
         owner_of(replay, &pending.block)->newest_address = pending.block.address;
     see_levels(replay, mode);
 }
@@ -391,8 +392,8 @@ static void on_region_end(struct replay *replay, const struct wire_record *recor
                       replay->last_ticks);
 }
 
-/* The block's life as one is over: its path has it among those that were freed. A pool's memory that
- * is no block (a mapping) is none of our business. */
+/* The block's life as one is over: its path has it among those that were freed. A pool's memory
+ * that is no block (a mapping) is none of our business. */
 EVENT void on_pool_chunk(struct replay *replay, const struct wire_record *record, enum mode mode)
 {
     uint64_t address = address_of(record);

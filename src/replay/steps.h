@@ -1,5 +1,5 @@
-/* The two records that nearly all are: a block is made, a block is freed. Inside the room, inlined into
- * the way through the records (run.c). */
+/* The two records that nearly all are: a block is made, a block is freed. Inside the room, inlined
+ * into the way through the records (run.c). */
 #ifndef TIDEMARK_REPLAY_STEPS_H
 #define TIDEMARK_REPLAY_STEPS_H
 
@@ -50,10 +50,11 @@ static inline void count_temporary(struct replay *replay, uint32_t label, uint64
             replay->regions.cuts.hot[cut.site].temporary_count += count;
 }
 
-/* Ends a block of that owner's by a free of the running thread. `newest`: the owner has allocated nothing
- * since. */
-EVENT void free_block_of(struct replay *replay, struct thread *owner, const struct live_block *block,
-                         uint64_t ticks, bool newest, enum mode mode)
+/* Ends a block of that owner's by a free of the running thread. `newest`: the owner has allocated
+ * nothing since. */
+EVENT void free_block_of(struct replay *replay, struct thread *owner,
+                         const struct live_block *block, uint64_t ticks, bool newest,
+                         enum mode mode)
 {
     credit_free(replay, owner, block, mode);
     end_life_of(replay, owner, block, ticks, mode);
@@ -91,8 +92,9 @@ EVENT void free_taken(struct replay *replay, const struct wire_record *record,
                       const struct live_block *block, enum mode mode)
 {
     struct thread *owner = owner_of(replay, block);
+    bool newest = was_newest(owner, record, block, mode);
 
-    free_block_of(replay, owner, block, record->ticks, was_newest(owner, record, block, mode), mode);
+    free_block_of(replay, owner, block, record->ticks, newest, mode);
 }
 
 EVENT void free_of(struct replay *replay, const struct wire_record *record,

@@ -8,7 +8,8 @@ static void each_live_block(struct replay *replay,
 {
     struct threads *threads = &replay->threads;
 
-    for (struct live_block *block = replay->live.slots; block < live_table_end(&replay->live); block++)
+    for (struct live_block *block = replay->live.slots; block < live_table_end(&replay->live);
+         block++)
         if (block->address)
             visit(block, context);
     for (size_t i = 0; i < threads->count; i++)

@@ -1,3 +1,4 @@
+tidemark_unit_test(replay live)
 tidemark_unit_test(replay rules)
 tidemark_unit_test(replay mapped)
 tidemark_unit_test(replay timeline)
