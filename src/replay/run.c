@@ -16,8 +16,8 @@
 
 enum { BATCH = 16, BATCHES = 3 };
 
-/* A record, or (at NULL) the beginning of a run of the stream `clue.number`; NO_STREAM: what is left
- * of a run is no whole record. */
+/* A record, or (at NULL) the beginning of a run of the stream `clue.number`; NO_STREAM: what is
+ * left of a run is no whole record. */
 struct step {
     const unsigned char *at;
     struct clue clue;
@@ -29,7 +29,8 @@ struct batch {
     unsigned count;
 };
 
-/* What is left to gather; [at, end) of the run before `next`. Nothing is assumed of its alignment. */
+/* What is left to gather; [at, end) of the run before `next`. Nothing is assumed of its alignment.
+ */
 struct way {
     const unsigned char *at, *end;
     const struct replay_run *next, *last;

@@ -16,12 +16,12 @@
  * bytes likewise.
  *
  * The share of each site in the program's peak is brought up to date lazily (Valat, Jalby et al.,
- * "Memory profiling on HPC applications with MALT", figure 2): whoever keeps the total raises the stamp
- * of all sites after every event that made a new peak, and a site copies its live bytes to its peak
- * share before it changes while its own stamp is behind. So
+ * "Memory profiling on HPC applications with MALT", figure 2): whoever keeps the total raises the
+ * stamp of all sites after every event that made a new peak, and a site copies its live bytes to its
+ * peak share before it changes while its own stamp is behind. So
  *     share at the peak = site.stamp < sites.peak_stamp ? live : at_peak.
- * The crest of a rise of the total (peaks.h) is kept in the same way and by the same stamp, so that an
- * event compares once; and whoever has seen all sites raises it too: a site has changed since
+ * The crest of a rise of the total (peaks.h) is kept in the same way and by the same stamp, so that
+ * an event compares once; and whoever has seen all sites raises it too: a site has changed since
  * if  site.stamp >= sites.seen_stamp.
  *
  * Where allocations are sampled, counts of blocks (not of mmap) are in 1024ths (weight.h). */
@@ -36,8 +36,8 @@
 #include "replay/weight.h"
 
 struct site_hot {
-    /* what began here (by whatever call) and what ended of it; live is the difference, in two's complement
-     * where a window began with live blocks */
+    /* what began here (by whatever call) and what ended of it; live is the difference, in two's
+     * complement where a window began with live blocks */
     _Alignas(64) uint64_t born_count;
     uint64_t born_bytes, born_slack_bytes;
     uint64_t ended_count, ended_bytes, ended_slack_bytes;
@@ -92,8 +92,8 @@ struct sites {
     uint32_t count;
     bool timed; /* how long calls took is told */
     bool levels_only; /* what is alive is known, not what happened */
-    uint64_t stamp;                                /* of changes; raised by what follows: */
-    uint64_t peak_stamp, crest_stamp, seen_stamp; /* the stamp that it then became */
+    uint64_t stamp; /* of changes; raised by a peak, by a crest, and when all sites were seen: */
+    uint64_t peak_stamp, crest_stamp, seen_stamp; /* what it then became */
     uint32_t **pages; /* by node: site number + 1, 0 if it has none; a page may be NULL */
     uint32_t page_count, pages_used;
     struct region hot_memory, cold_memory, freed_memory, samples_memory;

@@ -97,8 +97,8 @@ EVENT void free_taken(struct replay *replay, const struct wire_record *record,
     free_block_of(replay, owner, block, record->ticks, newest, mode);
 }
 
-EVENT void free_of(struct replay *replay, const struct wire_record *record,
-                   const struct clue *clue, enum mode mode)
+EVENT void free_of(struct replay *replay, const struct wire_record *record, const struct clue *clue,
+                   enum mode mode)
 {
     struct live_block block;
 

@@ -1,5 +1,6 @@
-/* The table of live blocks, against a plain array: whatever is added and removed is found or is not,
- * also where many addresses have one home and a bucket does not count any more who passed it. */
+/* The table of live blocks, against a plain array: whatever is added and removed is found or is
+ * not, also where many addresses have one home and a bucket does not count any more who passed it.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
