@@ -125,7 +125,8 @@ static inline struct live_block *live_table_search(const struct live_table *tabl
 {
     size_t bucket = hash >> table->shift;
 
-    for (;; bucket = (bucket + 1) & table->mask) {
+    /* Once round at most: in a small table all buckets may have been passed. */
+    for (size_t left = table->mask + 1; left; left--, bucket = (bucket + 1) & table->mask) {
         uint64_t word = table->words[bucket], places = live_marked(word, live_mark(hash));
         for (; places; places &= places - 1) {
             struct live_block *block = &table->slots[bucket * LIVE_PLACES + live_lowest(places)];
@@ -135,6 +136,7 @@ static inline struct live_block *live_table_search(const struct live_table *tabl
         if (__builtin_expect(!(word >> LIVE_PASSED_SHIFT), 1))
             return NULL;
     }
+    return NULL;
 }
 
 static inline struct live_block *live_table_find(const struct live_table *table, uint64_t address)

@@ -136,11 +136,29 @@ static void removing_takes_back_what_adding_counted(void **state)
     live_table_release(&table);
 }
 
+/* All buckets have been passed: a search for what is not there ends all the same. */
+static void a_full_small_table_is_searched_once_round(void **state)
+{
+    struct live_table table;
+    size_t count = 0;
+
+    (void)state;
+    live_table_init(&table, 3);
+    for (size_t i = 0; count < table.limit; i++, count++)
+        *live_table_place(&table, crowded_address(i)) =
+            (struct live_block){.address = crowded_address(i)};
+    for (size_t bucket = 0; bucket <= table.mask; bucket++)
+        table.words[bucket] |= 1ull << LIVE_PASSED_SHIFT;
+    assert_null(live_table_find(&table, heap_address(1)));
+    live_table_release(&table);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_added_is_found_until_it_is_removed),
         cmocka_unit_test(removing_takes_back_what_adding_counted),
+        cmocka_unit_test(a_full_small_table_is_searched_once_round),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
