@@ -3,7 +3,9 @@
  * million that stay; four threads whose records come in runs, as the collector's merge delivers
  * them.
  *
- *   replay [million events] [live blocks] [call paths] [records per run] */
+ *   bench_replay [million events] [live blocks] [call paths] [records per run]
+ *   bench_replay FILE.tmt         that trace: what decoding and what replaying takes
+ */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -11,6 +13,7 @@
 #include <string.h>
 #include <time.h>
 #include "replay/replay.h"
+#include "trace/trace.h"
 
 #define THREADS        4
 #define LARGE   256 /* one block in so many has 4 to 68 KiB */
@@ -202,7 +205,64 @@ static size_t argument(int argc, char **argv, int index, size_t otherwise)
     return value ? value : otherwise;
 }
 
-int main(int argc, char **argv)
+/* ---- A trace ------------------------------------------------------------------------------- */
+
+static void must(int error)
+{
+    if (!error)
+        return;
+    fprintf(stderr, "bench_replay: %s\n", trace_error());
+    exit(1);
+}
+
+static struct replay *replay_for(const struct trace *trace)
+{
+    struct trace_options options;
+    struct replay *replay;
+
+    trace_options(trace, &options);
+    replay = replay_new(options.start_ticks, 0.3);
+    if (options.flags & TRACE_FREE_STACKS)
+        replay_know_frees(replay);
+    if (options.flags & TRACE_TIMED)
+        replay_know_times(replay);
+    replay_sample(replay, options.sample_bytes);
+    return replay;
+}
+
+static int replay_trace(const char *path)
+{
+    struct trace *trace;
+    struct trace_events events = {0};
+    struct replay *replay;
+    double decoding = 0, replaying = 0, count;
+    uint32_t streams = 0;
+
+    must(trace_open(&trace, path));
+    replay = replay_for(trace);
+    for (size_t block = 0; block < trace_block_count(trace); block++) {
+        double start = seconds(), decoded;
+        must(trace_events(trace, block, &events));
+        decoded = seconds();
+        must(trace_replay(&events, replay, &streams));
+        decoding += decoded - start;
+        replaying += seconds() - decoded;
+    }
+    count = (double)replay_event_count(replay);
+    printf("%.1f M events: decoding %.1f ns an event, replaying %.1f; %.1f M a second of CPU\n",
+           count / 1e6, decoding / count * 1e9, replaying / count * 1e9,
+           count / (decoding + replaying) / 1e6);
+    printf("%zu live blocks at the end, %.1f MB held by the replay\n", replay_live_count(replay),
+           (double)replay_memory_bytes(replay) / 1e6);
+    replay_free(replay);
+    trace_events_release(&events);
+    trace_close(trace);
+    return 0;
+}
+
+/* ---- A made-up stream ---------------------------------------------------------------------- */
+
+static int replay_made(int argc, char **argv)
 {
     size_t events = argument(argc, argv, 1, 8) * 1000000;
     size_t blocks = argument(argc, argv, 2, 1000000);
@@ -246,4 +306,9 @@ int main(int argc, char **argv)
     free(stream.words);
     free(stream.runs);
     return 0;
+}
+
+int main(int argc, char **argv)
+{
+    return argc == 2 && strstr(argv[1], ".tmt") ? replay_trace(argv[1]) : replay_made(argc, argv);
 }

@@ -179,7 +179,7 @@ static void append(struct curves *curves, struct site_curve *curve, struct curve
 
 void curves_note(struct curves *curves, struct sites *sites, uint32_t site, uint64_t ticks)
 {
-    uint64_t live = sites->hot[site].live_bytes;
+    uint64_t live = site_live_bytes(&sites->hot[site]);
     struct site_curve *curve = curve_of(curves, sites, site);
     struct band band;
 

@@ -3,42 +3,52 @@
 
 #include <assert.h>
 
-static void set_geometry(struct live_table *table, unsigned slots_log2)
+static void set_geometry(struct live_table *table, unsigned buckets_log2)
 {
-    size_t slots = (size_t)1 << slots_log2;
+    size_t buckets = (size_t)1 << buckets_log2;
 
-    table->memory = (struct region){0};
-    region_grow(&table->memory, slots * sizeof(struct live_block));
+    table->memory = table->word_memory = (struct region){0};
+    region_grow(&table->memory, buckets * LIVE_PLACES * sizeof(struct live_block));
+    region_grow(&table->word_memory, buckets * sizeof(uint64_t));
     table->slots = table->memory.base;
-    table->mask = slots - 1;
-    table->limit = slots / 5 * 4;
-    table->shift = 64 - slots_log2;
+    table->words = table->word_memory.base;
+    table->mask = buckets - 1;
+    table->limit = buckets * LIVE_PLACES / 8 * 7;
+    table->shift = 64 - buckets_log2;
 }
 
 void live_table_init(struct live_table *table, unsigned slots_log2)
 {
-    assert(slots_log2 >= 3 && slots_log2 < 48);
+    assert(slots_log2 < 48);
     table->count = 0;
-    set_geometry(table, slots_log2);
+    set_geometry(table, slots_log2 > 4 ? slots_log2 - 3 : 2);
 }
 
 void live_table_release(struct live_table *table)
 {
     region_release(&table->memory);
+    region_release(&table->word_memory);
 }
 
 size_t live_table_memory_bytes(const struct live_table *table)
 {
-    return (table->mask + 1) * sizeof(struct live_block);
+    return (table->mask + 1) * (LIVE_PLACES * sizeof(struct live_block) + sizeof(uint64_t));
 }
 
-static struct live_block *first_empty(const struct live_table *table, uint64_t address)
+/* An empty slot for a block that is not there. */
+static struct live_block *take_slot(struct live_table *table, uint64_t hash)
 {
-    size_t i = hash_u64(address) >> table->shift;
+    size_t bucket = hash >> table->shift;
+    uint64_t *word = &table->words[bucket], empty;
 
-    while (table->slots[i].address)
-        i = (i + 1) & table->mask;
-    return &table->slots[i];
+    while (!(empty = live_empty(*word))) {
+        if (*word >> LIVE_PASSED_SHIFT < LIVE_PASSED_MAX)
+            *word += 1ull << LIVE_PASSED_SHIFT;
+        bucket = (bucket + 1) & table->mask;
+        word = &table->words[bucket];
+    }
+    *word |= live_mark(hash) << 8 * live_lowest(empty);
+    return &table->slots[bucket * LIVE_PLACES + live_lowest(empty)];
 }
 
 static void double_slots(struct live_table *table)
@@ -46,37 +56,31 @@ static void double_slots(struct live_table *table)
     struct live_table old = *table;
 
     set_geometry(table, 64 - old.shift + 1);
-    for (size_t i = 0; i <= old.mask; i++)
-        if (old.slots[i].address)
-            *first_empty(table, old.slots[i].address) = old.slots[i];
+    for (struct live_block *block = old.slots; block < live_table_end(&old); block++)
+        if (block->address)
+            *take_slot(table, live_hash(block->address)) = *block;
     live_table_release(&old);
 }
 
-struct live_block *live_table_place(struct live_table *table, uint64_t address)
+struct live_block *live_table_place_far(struct live_table *table, uint64_t address, uint64_t hash)
 {
-    size_t i = hash_u64(address) >> table->shift;
+    struct live_block *block = live_table_search(table, address, hash);
 
-    for (; table->slots[i].address; i = (i + 1) & table->mask)
-        if (table->slots[i].address == address)
-            return &table->slots[i];
-    if (table->count++ < table->limit)
-        return &table->slots[i];
-    double_slots(table);
-    return first_empty(table, address);
+    if (block)
+        return block;
+    if (table->count++ >= table->limit)
+        double_slots(table);
+    return take_slot(table, hash);
 }
 
-void live_table_remove(struct live_table *table, struct live_block *slot)
+void live_table_remove_far(struct live_table *table, struct live_block *slot, uint64_t hash)
 {
-    struct live_block *slots = table->slots;
-    size_t mask = table->mask, hole = (size_t)(slot - slots);
+    size_t index = (size_t)(slot - table->slots), bucket = index / LIVE_PLACES;
 
-    for (size_t i = (hole + 1) & mask; slots[i].address; i = (i + 1) & mask) {
-        size_t home = hash_u64(slots[i].address) >> table->shift;
-        if (((i - home) & mask) >= ((i - hole) & mask)) { /* its home is not behind the hole */
-            slots[hole] = slots[i];
-            hole = i;
-        }
-    }
-    slots[hole].address = 0;
+    table->words[bucket] &= ~(0xffull << 8 * (index % LIVE_PLACES));
+    slot->address = 0;
     table->count--;
+    for (size_t home = hash >> table->shift; home != bucket; home = (home + 1) & table->mask)
+        if (table->words[home] >> LIVE_PASSED_SHIFT < LIVE_PASSED_MAX)
+            table->words[home] -= 1ull << LIVE_PASSED_SHIFT;
 }

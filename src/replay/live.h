@@ -1,14 +1,19 @@
-/* The live blocks, by address: an open-addressing table with linear probing.
+/* The live blocks, by address: a hash table of buckets with seven places each.
  *
- *   slots   ┌────┬────┬────┬────┬────┬────┬────┬────
- *           │ A  │ B  │    │ C  │ D  │ E  │    │ …        32 bytes each, two per cache line
- *           └────┴────┴────┴────┴────┴────┴────┴────
- *             ▲ home of A and B
+ *   words   ┌─────────────────────────┬─────────────────────────┬────
+ *           │ a b c . . . .  passed 0 │ d e f g h i j  passed 2 │ …      8 bytes a bucket
+ *           └─────────────────────────┴─────────────────────────┴────
+ *   slots   │ A │ B │ C │   │   │   │   │ D │ E │ F │ G │ H │ I │ J │ …   32 bytes each
  *
- * Invariants: a block lies at its home slot or behind it with no empty slot between (removal moves
- * the followers up, so nothing decays and there are no tombstones); count <= 4/5 of the slots.
- * The home is the top bits of a multiplicative hash, so a table of twice the size has every block
- * at about twice its place: growing reads and writes memory in order. */
+ * A bucket's word has a byte of the hash of each of its blocks, 0 where there is none, so that one
+ * look at it says where a block lies: a million blocks have 1.3 MB of words, and a search touches
+ * one line of slots. `passed` counts the blocks that would lie in the bucket, or in one before it,
+ * if it had not been full: while it is 0 no search goes on to the next one.
+ *
+ * Invariants: a block lies in its home or behind it, and all buckets between have counted it (up to
+ * LIVE_PASSED_MAX, from where a bucket does not count any more); no block is moved but by growing;
+ * count <= 7/8 of the slots. The home is the top bits of a multiplicative hash, so a table of twice
+ * the size has every block at about twice its place: growing reads and writes memory in order. */
 #ifndef TIDEMARK_REPLAY_LIVE_H
 #define TIDEMARK_REPLAY_LIVE_H
 
@@ -30,13 +35,16 @@ struct live_block {
 };
 _Static_assert(sizeof(struct live_block) == 32, "two blocks per cache line");
 
+enum { LIVE_PLACES = 7, LIVE_PASSED_SHIFT = 56, LIVE_PASSED_MAX = 255 };
+
 struct live_table {
+    uint64_t *words;
     struct live_block *slots;
-    size_t mask;  /* slots - 1 */
+    size_t mask;  /* buckets - 1 */
     size_t count; /* blocks */
     size_t limit; /* blocks that make it grow */
     unsigned shift;
-    struct region memory;
+    struct region memory, word_memory;
 };
 
 static inline void live_block_set_owner(struct live_block *block, uint32_t owner)
@@ -57,27 +65,142 @@ void live_table_release(struct live_table *table);
 
 size_t live_table_memory_bytes(const struct live_table *table);
 
-/* The slot of `address`, with the table grown if it must hold one more. A new slot has address 0
- * and must be filled. Moves other blocks: earlier slot pointers are void. */
-struct live_block *live_table_place(struct live_table *table, uint64_t address);
-
-/* Empties a slot that live_table_find() gave. Moves other blocks. */
-void live_table_remove(struct live_table *table, struct live_block *slot);
-
-static inline struct live_block *live_table_home(const struct live_table *table, uint64_t address)
+/* Behind the last slot, for who looks at all of them. */
+static inline struct live_block *live_table_end(const struct live_table *table)
 {
-    return table->slots + (hash_u64(address) >> table->shift);
+    return table->slots + (table->mask + 1) * LIVE_PLACES;
 }
 
-/* The live block at `address` (not 0), or NULL. */
+/* ---- Words ---- */
+
+#define LIVE_BYTES    0x0101010101010101ull
+#define LIVE_TOP_BITS 0x0080808080808080ull /* of the places */
+
+/* The byte of a hash that its bucket's word has; its top bit says that there is a block. */
+static inline uint64_t live_mark(uint64_t hash)
+{
+    return (hash & 0x7f) | 0x80;
+}
+
+/* The top bit of each place with this mark, and perhaps of some above the lowest that has it. */
+static inline uint64_t live_marked(uint64_t word, uint64_t mark)
+{
+    uint64_t differs = word ^ mark * LIVE_BYTES;
+
+    return (differs - LIVE_BYTES) & ~differs & LIVE_TOP_BITS;
+}
+
+static inline uint64_t live_empty(uint64_t word)
+{
+    return ~word & LIVE_TOP_BITS;
+}
+
+static inline unsigned live_lowest(uint64_t places)
+{
+    return (unsigned)__builtin_ctzll(places) / 8;
+}
+
+static inline uint64_t live_hash(uint64_t address)
+{
+    return hash_u64(address);
+}
+
+/* ---- Blocks. `hash`: live_hash() of the address, which is not 0. ---- */
+
+/* The slot where the block most likely lies or else will; what is there may be nothing, or another
+ * block. Stays a slot's number when the table grows. Has no branch that depends on what the table
+ * holds: it is asked long before the block is needed, and a wrong guess would wait for memory. */
+static inline size_t live_table_guess(const struct live_table *table, uint64_t hash)
+{
+    size_t bucket = hash >> table->shift;
+    uint64_t word = table->words[bucket], places = live_marked(word, live_mark(hash));
+    uint64_t otherwise = 1ull << (8 * LIVE_PLACES - 1); /* the last one */
+
+    return bucket * LIVE_PLACES + live_lowest((places ? places : live_empty(word)) | otherwise);
+}
+
+/* The live block at `address`, or NULL. */
+static inline struct live_block *live_table_search(const struct live_table *table, uint64_t address,
+                                                   uint64_t hash)
+{
+    size_t bucket = hash >> table->shift;
+
+    /* Once round at most: in a small table all buckets may have been passed. */
+    for (size_t left = table->mask + 1; left; left--, bucket = (bucket + 1) & table->mask) {
+        uint64_t word = table->words[bucket], places = live_marked(word, live_mark(hash));
+        for (; places; places &= places - 1) {
+            struct live_block *block = &table->slots[bucket * LIVE_PLACES + live_lowest(places)];
+            if (block->address == address)
+                return block;
+        }
+        if (__builtin_expect(!(word >> LIVE_PASSED_SHIFT), 1))
+            return NULL;
+    }
+    return NULL;
+}
+
 static inline struct live_block *live_table_find(const struct live_table *table, uint64_t address)
 {
-    size_t i = hash_u64(address) >> table->shift;
+    return live_table_search(table, address, live_hash(address));
+}
 
-    for (; table->slots[i].address; i = (i + 1) & table->mask)
-        if (table->slots[i].address == address)
-            return &table->slots[i];
-    return NULL;
+/* The same for who has guessed. */
+static inline struct live_block *live_table_find_near(const struct live_table *table,
+                                                      uint64_t address, uint64_t hash, size_t guess)
+{
+    struct live_block *block = &table->slots[guess];
+
+    return block->address == address ? block : live_table_search(table, address, hash);
+}
+
+/* live_table_place() where the home is full, or has been, or seems to have the block, or the table
+ * is full. */
+struct live_block *live_table_place_far(struct live_table *table, uint64_t address, uint64_t hash);
+
+/* The slot of `address`, with the table grown if it must hold one more. A new slot has address 0
+ * and must be filled. Growing moves blocks: earlier slot pointers are void. */
+static inline struct live_block *live_table_place_hashed(struct live_table *table, uint64_t address,
+                                                         uint64_t hash)
+{
+    size_t bucket = hash >> table->shift;
+    uint64_t word = table->words[bucket], mark = live_mark(hash), empty = live_empty(word);
+
+    if (__builtin_expect(live_marked(word, mark) || !empty || word >> LIVE_PASSED_SHIFT ||
+                             table->count >= table->limit,
+                         0))
+        return live_table_place_far(table, address, hash);
+    table->count++;
+    table->words[bucket] = word | mark << (__builtin_ctzll(empty) - 7);
+    return &table->slots[bucket * LIVE_PLACES + live_lowest(empty)];
+}
+
+static inline struct live_block *live_table_place(struct live_table *table, uint64_t address)
+{
+    return live_table_place_hashed(table, address, live_hash(address));
+}
+
+/* live_table_remove() of a block that is not at home. */
+void live_table_remove_far(struct live_table *table, struct live_block *slot, uint64_t hash);
+
+/* Empties the slot of a block. */
+static inline void live_table_remove_hashed(struct live_table *table, struct live_block *slot,
+                                            uint64_t hash)
+{
+    size_t bucket = hash >> table->shift;
+    size_t place = (size_t)(slot - table->slots) - bucket * LIVE_PLACES;
+
+    if (__builtin_expect(place >= LIVE_PLACES, 0)) {
+        live_table_remove_far(table, slot, hash);
+        return;
+    }
+    table->words[bucket] &= ~(0xffull << 8 * place);
+    slot->address = 0;
+    table->count--;
+}
+
+static inline void live_table_remove(struct live_table *table, struct live_block *slot)
+{
+    live_table_remove_hashed(table, slot, live_hash(slot->address));
 }
 
 /* Empties the slot of `address` (not 0) if it has one. */

@@ -10,8 +10,8 @@ static uint64_t share_of(const struct sites *sites, uint32_t site, enum peak_sou
     const struct site_hot *hot = &sites->hot[site];
 
     if (source == PEAK_AT_GLOBAL)
-        return hot->peak_number != sites->peak_number ? hot->live_bytes : hot->at_peak_bytes;
-    return hot->crest_number != sites->crest_number ? hot->live_bytes : hot->crest_bytes;
+        return hot->stamp < sites->peak_stamp ? site_live_bytes(hot) : hot->at_peak_bytes;
+    return hot->stamp < sites->crest_stamp ? site_live_bytes(hot) : hot->crest_bytes;
 }
 
 static bool is_larger(const struct peak_share *a, const struct peak_share *b)
@@ -199,7 +199,7 @@ static void raise_crest(struct peaks *peaks, struct peaks_view view, uint64_t le
         harvest_all(peaks, view, PEAK_AT_GLOBAL, events);
         peaks->global_bytes = UINT64_MAX;
     }
-    view.sites->crest_number++;
+    sites_crest(view.sites);
     peaks->crest_bytes = peaks->valley_bytes = level_bytes;
     peaks->crest_ticks = now_ticks;
     peaks->turn_bytes = fallen(level_bytes);

@@ -61,7 +61,7 @@ void peaks_init(struct peaks *peaks);
 void peaks_turn(struct peaks *peaks, struct peaks_view view, uint64_t level_bytes,
                 uint64_t now_ticks, uint64_t events);
 
-/* After every step, and before sites.peak_number is raised for it. */
+/* After every step, and before sites_peak() for it. */
 static inline void peaks_see(struct peaks *peaks, struct peaks_view view, uint64_t level_bytes,
                              uint64_t now_ticks, uint64_t events)
 {

@@ -332,7 +332,7 @@ struct cut cut_first(struct regions *regions, const struct sites *sites, uint32_
 
     if (!(label & REGIONS_LABEL))
         return cut;
-    regions->cuts.peak_number = sites->peak_number;
+    sites_follow(&regions->cuts, sites);
     cut.at = regions->labels[label & ~REGIONS_LABEL].first_cut;
     cut.left = regions->contexts[regions->labels[label & ~REGIONS_LABEL].context].depth;
     cut_load(&cut);

@@ -94,8 +94,7 @@ uint32_t sites_add(struct sites *sites, uint32_t node)
     sites->cold = sites->cold_memory.base;
     sites->hot[site].size_min = UINT64_MAX;
     sites->hot[site].lifetime_min = UINT64_MAX;
-    sites->hot[site].peak_number = sites->peak_number;
-    sites->hot[site].crest_number = sites->crest_number;
+    sites->hot[site].stamp = sites->stamp;
     sites->hot[site].band_span = CURVE_THRESHOLD_BYTES;
     sites->cold[site].node = node;
     *number_of_node(sites, node) = sites->count;
@@ -111,13 +110,12 @@ static void carry_site(struct sites *sites, const struct sites *old, uint32_t fr
     uint32_t site = sites_add(sites, old->cold[from].node);
     struct site_hot *hot = &sites->hot[site];
 
-    hot->live_count = before->live_count;
-    hot->live_bytes = before->live_bytes;
-    hot->live_slack_bytes = before->live_slack_bytes;
-    hot->peak_bytes = before->live_bytes;
+    hot->ended_count = before->ended_count - before->born_count;
+    hot->ended_bytes = before->ended_bytes - before->born_bytes;
+    hot->ended_slack_bytes = before->ended_slack_bytes - before->born_slack_bytes;
+    hot->peak_bytes = site_live_bytes(before);
     hot->peak_ticks = now_ticks;
-    hot->changed = 1;
-    sites->seeds[site] = (struct site_seed){before->live_count, before->live_bytes};
+    sites->seeds[site] = (struct site_seed){site_live_count(before), site_live_bytes(before)};
     sites->seed_count = site + 1;
     if (sites->samples)
         sites->samples[site].live_variance = old->samples[from].live_variance;
@@ -134,15 +132,13 @@ uint32_t *sites_restart(struct sites *sites, const bool *keep, uint64_t now_tick
     if (old.samples)
         sites_sample(sites);
     sites->timed = old.timed;
-    sites->peak_number = 1; /* the level that it begins with is the first peak */
     sites->seeds = replay_calloc(old.count + (size_t)1, sizeof(*sites->seeds));
     for (uint32_t site = 0; site < old.count; site++) {
         numbers[site] = keep[site] ? sites->count : UINT32_MAX;
         if (numbers[site] != UINT32_MAX)
             carry_site(sites, &old, site, now_ticks);
     }
-    for (uint32_t site = 0; site < sites->count; site++)
-        sites->hot[site].peak_number = 0;
+    sites_peak(sites); /* the level that it begins with is the first one */
     sites_release(&old);
     return numbers;
 }
@@ -198,34 +194,34 @@ static void known_metrics(const struct sites *sites, uint32_t site, struct call_
 {
     const struct site_hot *hot = &sites->hot[site];
     const struct site_cold *cold = &sites->cold[site];
-    bool behind = hot->peak_number != sites->peak_number;
+    bool behind = hot->stamp < sites->peak_stamp;
     struct site_seed seed = seed_of(sites, site);
 
     *out = (struct call_metrics){
-        .alloc_count = hot->alloc_count,
-        .alloc_bytes = hot->alloc_bytes,
+        .alloc_count = hot->born_count - cold->realloc_count,
+        .alloc_bytes = hot->born_bytes - cold->realloc_bytes,
         .realloc_count = cold->realloc_count,
         .realloc_bytes = cold->realloc_bytes,
         .realloc_moved = cold->realloc_moved,
-        .free_count = hot->alloc_count + cold->realloc_count + seed.count - hot->live_count,
-        .free_bytes = hot->alloc_bytes + cold->realloc_bytes + seed.bytes - hot->live_bytes,
+        .free_count = hot->ended_count + seed.count,
+        .free_bytes = hot->ended_bytes + seed.bytes,
         .failed_count = cold->failed_count,
         .zero_count = cold->zero_count,
         .aligned_count = cold->aligned_count,
         .temporary_count = hot->temporary_count,
-        .slack_bytes = hot->slack_bytes,
+        .slack_bytes = hot->born_slack_bytes,
         .size_min = hot->size_min,
         .size_max = hot->size_max,
         .lifetime_min = hot->lifetime_min,
         .lifetime_max = hot->lifetime_max,
         .lifetime_sum = hot->lifetime_sum,
-        .live_count = hot->live_count,
-        .live_bytes = hot->live_bytes,
-        .live_slack_bytes = hot->live_slack_bytes,
+        .live_count = site_live_count(hot),
+        .live_bytes = site_live_bytes(hot),
+        .live_slack_bytes = hot->born_slack_bytes - hot->ended_slack_bytes,
         .peak_bytes = hot->peak_bytes,
         .peak_ticks = hot->peak_ticks,
-        .at_peak_bytes = behind ? hot->live_bytes : hot->at_peak_bytes,
-        .at_peak_count = behind ? hot->live_count : hot->at_peak_count,
+        .at_peak_bytes = behind ? site_live_bytes(hot) : hot->at_peak_bytes,
+        .at_peak_count = behind ? site_live_count(hot) : hot->at_peak_count,
         .map_count = cold->map_count,
         .map_bytes = cold->map_bytes,
         .alloc_time = sites->timed ? hot->alloc_time : UINT64_MAX,
@@ -244,16 +240,31 @@ void site_metrics(const struct sites *sites, uint32_t site, struct call_metrics 
         call_metrics_forget_calls(out);
 }
 
+void site_catch_up(struct sites *sites, uint32_t site)
+{
+    struct site_hot *hot = &sites->hot[site];
+
+    if (hot->stamp < sites->crest_stamp)
+        hot->crest_bytes = site_live_bytes(hot);
+    if (hot->stamp < sites->peak_stamp) {
+        hot->at_peak_count = site_live_count(hot);
+        hot->at_peak_bytes = site_live_bytes(hot);
+        if (sites->samples)
+            sites->samples[site].at_peak_variance = sites->samples[site].live_variance;
+    }
+    hot->stamp = sites->stamp;
+}
+
 bool site_settle(struct sites *sites, uint32_t site)
 {
     struct site_hot *hot = &sites->hot[site];
-    bool changed = hot->changed;
+    bool changed = hot->stamp >= sites->seen_stamp;
 
-    if (hot->peak_number != sites->peak_number) {
-        changed |= hot->at_peak_bytes != hot->live_bytes || hot->at_peak_count != hot->live_count;
-        site_change(sites, site);
+    if (hot->stamp < sites->peak_stamp) {
+        changed |= hot->at_peak_bytes != site_live_bytes(hot) ||
+                   hot->at_peak_count != site_live_count(hot);
+        site_catch_up(sites, site);
     }
-    hot->changed = 0;
     return changed;
 }
 

@@ -2,8 +2,8 @@
  * numbered in the order of their first event, and their metrics. Other paths cost four bytes.
  *
  *   node ──▶ pages of 4096 site numbers ──▶ hot   ┌────────────┬────────────┬────────────┐ 192 bytes
- *                                                  │ every event│ sizes,     │ crest, band│
- *                                                  │            │ lifetimes  │            │
+ *                                                  │ sums       │ bounds     │ at peaks   │
+ *                                                  │            │            │            │
  *                                                  └────────────┴────────────┴────────────┘
  *                                           cold  │ what is rare, and the node  │ 72 bytes
  *                                          freed  │ what was freed from here    │ 32 bytes,
@@ -11,15 +11,18 @@
  *                                        samples  │ how much is known of it           │  32 bytes,
  *                                                   only where allocations are sampled
  *
- * A block's life is site_born() … site_ended(); what call_metrics says about frees and live bytes
- * follows from the two:   free_count = alloc_count + realloc_count - live_count,   bytes likewise.
+ * A block's life is site_born() … site_ended(); what call_metrics says follows from the two sums:
+ *     live = born - ended,   free_count = ended_count,   alloc_count = born_count - realloc_count,
+ * bytes likewise.
  *
  * The share of each site in the program's peak is brought up to date lazily (Valat, Jalby et al.,
- * "Memory profiling on HPC applications with MALT", figure 2): whoever keeps the total raises
- * peak_number after every event that made a new peak, and a site copies its live bytes to its peak
- * share before it changes while its number is behind. So
- *     share at the peak = site.peak_number < sites.peak_number ? live : at_peak.
- * The crest of a rise of the total (peaks.h) is kept in the same way, by its own number.
+ * "Memory profiling on HPC applications with MALT", figure 2): whoever keeps the total raises the
+ * stamp of all sites after every event that made a new peak, and a site copies its live bytes to its
+ * peak share before it changes while its own stamp is behind. So
+ *     share at the peak = site.stamp < sites.peak_stamp ? live : at_peak.
+ * The crest of a rise of the total (peaks.h) is kept in the same way and by the same stamp, so that
+ * an event compares once; and whoever has seen all sites raises it too: a site has changed since
+ * if  site.stamp >= sites.seen_stamp.
  *
  * Where allocations are sampled, counts of blocks (not of mmap) are in 1024ths (weight.h). */
 #ifndef TIDEMARK_REPLAY_SITES_H
@@ -33,23 +36,24 @@
 #include "replay/weight.h"
 
 struct site_hot {
-    /* written by every event */
-    _Alignas(64) uint64_t live_count;
-    uint64_t live_bytes;
-    uint64_t live_slack_bytes;
-    uint64_t alloc_count, alloc_bytes;
-    uint64_t at_peak_count, at_peak_bytes;
-    uint64_t peak_number : 63, changed : 1; /* changed: since it was last visited */
-    /* mostly read */
-    uint64_t size_min, size_max;
-    uint64_t peak_bytes, peak_ticks;
-    uint64_t lifetime_min, lifetime_max, lifetime_sum;
-    uint64_t slack_bytes;
+    /* what began here (by whatever call) and what ended of it; live is the difference, in two's
+     * complement where a window began with live blocks */
+    _Alignas(64) uint64_t born_count;
+    uint64_t born_bytes, born_slack_bytes;
+    uint64_t ended_count, ended_bytes, ended_slack_bytes;
+    uint64_t lifetime_sum;
+    uint64_t stamp; /* the sites' when it last changed */
     /* looked at by every event, seldom written */
-    uint64_t crest_bytes, crest_number;
+    uint64_t peak_bytes;
     uint64_t band_low, band_span; /* live bytes in [low, low + span] say nothing new (curves.h) */
-    uint64_t alloc_time, free_time;
+    uint64_t size_min, size_max;
+    uint64_t lifetime_min, lifetime_max;
     uint64_t temporary_count;
+    /* written when there is a new peak, or its calls are timed */
+    uint64_t at_peak_count, at_peak_bytes;
+    uint64_t crest_bytes;
+    uint64_t peak_ticks;
+    uint64_t alloc_time, free_time;
 };
 _Static_assert(sizeof(struct site_hot) == 192, "three cache lines");
 
@@ -88,7 +92,8 @@ struct sites {
     uint32_t count;
     bool timed; /* how long calls took is told */
     bool levels_only; /* what is alive is known, not what happened */
-    uint64_t peak_number, crest_number;
+    uint64_t stamp; /* of changes; raised by a peak, by a crest, and when all sites were seen: */
+    uint64_t peak_stamp, crest_stamp, seen_stamp; /* what it then became */
     uint32_t **pages; /* by node: site number + 1, 0 if it has none; a page may be NULL */
     uint32_t page_count, pages_used;
     struct region hot_memory, cold_memory, freed_memory, samples_memory;
@@ -146,36 +151,56 @@ static inline void site_prefetch(const struct sites *sites, uint32_t site)
     __builtin_prefetch(hot + 128, 1);
 }
 
+static inline uint64_t site_live_bytes(const struct site_hot *hot)
+{
+    return hot->born_bytes - hot->ended_bytes;
+}
+
+static inline uint64_t site_live_count(const struct site_hot *hot)
+{
+    return hot->born_count - hot->ended_count;
+}
+
+/* What is alive now is what will have been at the latest peak. */
+static inline void sites_peak(struct sites *sites)
+{
+    sites->peak_stamp = ++sites->stamp;
+}
+
+static inline void sites_crest(struct sites *sites)
+{
+    sites->crest_stamp = ++sites->stamp;
+}
+
+/* The peaks of others are these sites' too. */
+static inline void sites_follow(struct sites *sites, const struct sites *others)
+{
+    sites->stamp = others->stamp;
+    sites->peak_stamp = others->peak_stamp;
+}
+
+/* Copies what was alive at peaks since the site last changed, and says that it does. */
+void site_catch_up(struct sites *sites, uint32_t site);
+
 /* A site is about to change. */
 static inline struct site_hot *site_change(struct sites *sites, uint32_t site)
 {
     struct site_hot *hot = &sites->hot[site];
 
-    if (hot->crest_number != sites->crest_number) {
-        hot->crest_bytes = hot->live_bytes;
-        hot->crest_number = sites->crest_number;
-    }
-    if (hot->peak_number != sites->peak_number) {
-        hot->at_peak_count = hot->live_count;
-        hot->at_peak_bytes = hot->live_bytes;
-        hot->peak_number = sites->peak_number;
-        if (sites->samples)
-            sites->samples[site].at_peak_variance = sites->samples[site].live_variance;
-    }
-    hot->changed = 1;
+    if (hot->stamp != sites->stamp)
+        site_catch_up(sites, site);
     return hot;
 }
 
-/* A block begins to live. Its size is counted as allocated or as reallocated by the caller. */
+/* A block begins to live. If by a realloc, the caller counts that too. */
 static inline void site_born(struct sites *sites, uint32_t site, uint64_t size_bytes,
                              struct weight weight)
 {
     struct site_hot *hot = site_change(sites, site);
 
-    hot->live_count += weight.count;
-    hot->live_bytes += weight.bytes;
-    hot->live_slack_bytes += weight.slack_bytes;
-    hot->slack_bytes += weight.slack_bytes;
+    hot->born_count += weight.count;
+    hot->born_bytes += weight.bytes;
+    hot->born_slack_bytes += weight.slack_bytes;
     if (size_bytes < hot->size_min)
         hot->size_min = size_bytes;
     if (size_bytes > hot->size_max)
@@ -188,9 +213,9 @@ static inline void site_ended(struct sites *sites, uint32_t site, struct weight 
 {
     struct site_hot *hot = site_change(sites, site);
 
-    hot->live_count -= weight.count;
-    hot->live_bytes -= weight.bytes;
-    hot->live_slack_bytes -= weight.slack_bytes;
+    hot->ended_count += weight.count;
+    hot->ended_bytes += weight.bytes;
+    hot->ended_slack_bytes += weight.slack_bytes;
     hot->lifetime_sum += lifetime_sum;
     if (lifetime_ticks < hot->lifetime_min)
         hot->lifetime_min = lifetime_ticks;
@@ -216,8 +241,8 @@ static inline void site_crest(struct sites *sites, uint32_t site, uint64_t now_t
 {
     struct site_hot *hot = &sites->hot[site];
 
-    if (hot->live_bytes > hot->peak_bytes) {
-        hot->peak_bytes = hot->live_bytes;
+    if (site_live_bytes(hot) > hot->peak_bytes) {
+        hot->peak_bytes = site_live_bytes(hot);
         hot->peak_ticks = now_ticks;
     }
 }
@@ -227,14 +252,18 @@ static inline bool site_left_band(const struct sites *sites, uint32_t site)
 {
     const struct site_hot *hot = &sites->hot[site];
 
-    return hot->live_bytes - hot->band_low > hot->band_span;
+    return site_live_bytes(hot) - hot->band_low > hot->band_span;
 }
 
 /* All that is known of a site, as call_metrics has it. */
 void site_metrics(const struct sites *sites, uint32_t site, struct call_metrics *out);
 
-/* Brings a site's lazy values up to date; true, once, if it has changed since the last time. */
+/* Brings a site's lazy values up to date; true if it has changed since sites_seen(). */
 bool site_settle(struct sites *sites, uint32_t site);
+static inline void sites_seen(struct sites *sites)
+{
+    sites->seen_stamp = ++sites->stamp;
+}
 
 /* The metrics of all sites as one. The own peaks, which do not add up, stay 0. */
 void sites_total(const struct sites *sites, struct call_metrics *out);

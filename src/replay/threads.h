@@ -20,7 +20,7 @@ struct pending_realloc {
     struct live_block block; /* in any case its address */
     enum realloc_old old;
     bool newest; /* it was the newest block of the thread that it was born by */
-    uint64_t births; /* of that thread, then */
+    uint64_t births; /* of that thread, then: its alloc_count */
 };
 
 /* What the thread's last record was of: the time that its call took, if it is told next, belongs
@@ -38,7 +38,6 @@ struct region_frame {
  * born by this thread since. */
 struct thread {
     struct thread_metrics metrics;
-    uint64_t births; /* blocks that this thread allocated or reallocated */
     uint64_t newest_address;
     struct pending_realloc *pending; /* the innermost last */
     size_t pending_count, pending_room;
@@ -97,7 +96,6 @@ static inline void thread_born(struct thread *thread, unsigned kind, uint64_t bl
     metrics->alloc_bytes += bytes;
     *(uint64_t *)((char *)metrics + thread_counters[kind]) += blocks;
     metrics->live_bytes += bytes;
-    thread->births++;
 }
 
 /* A block of this thread's lives no more. */

@@ -96,7 +96,9 @@ size_t lives_index_of(struct lives *lives, uint32_t node);
 
 static inline void lives_prefetch(const struct lives *lives, uint64_t word0)
 {
-    __builtin_prefetch(live_table_home(&lives->live, word0 & WIRE_ADDRESS_MASK), 1);
+    size_t slot = live_table_guess(&lives->live, live_hash(word0 & WIRE_ADDRESS_MASK));
+
+    __builtin_prefetch(&lives->live.slots[slot], 1);
 }
 
 #endif

@@ -1,3 +1,4 @@
+tidemark_unit_test(replay live)
 tidemark_unit_test(replay rules)
 tidemark_unit_test(replay mapped)
 tidemark_unit_test(replay timeline)
@@ -13,4 +14,4 @@ tidemark_fuzz(replay LIBS tm_replay)
 
 # `ninja bench_replay`: events per second on one core.
 add_executable(bench_replay EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/bench/replay.c)
-target_link_libraries(bench_replay PRIVATE tm_replay m)
+target_link_libraries(bench_replay PRIVATE tm_trace tm_replay m)

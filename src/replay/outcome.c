@@ -1,0 +1,345 @@
+/* What came out of the records. */
+#include <stdlib.h>
+#include "replay/life.h"
+#include "replay/region.h"
+
+static bool settle_block(struct sites *sites, uint32_t first, uint32_t end)
+{
+    bool changed = false;
+
+    for (uint32_t i = first; i < end; i++)
+        changed |= site_settle(sites, i);
+    return changed;
+}
+
+size_t replay_changed_blocks(struct replay *replay, replay_visit *visit, void *context)
+{
+    const struct sites *sites = &replay->sites;
+    struct replay_site *block = replay_calloc(REPLAY_BLOCK_SITES, sizeof(*block));
+    size_t visited = 0;
+
+    for (uint32_t first = 0; first < sites->count; first += REPLAY_BLOCK_SITES) {
+        uint32_t rest = sites->count - first;
+        uint32_t count = rest < REPLAY_BLOCK_SITES ? rest : REPLAY_BLOCK_SITES;
+        if (!settle_block(&replay->sites, first, first + count))
+            continue;
+        for (uint32_t i = 0; i < count; i++) {
+            block[i].node = sites->cold[first + i].node;
+            site_metrics(sites, first + i, &block[i].metrics);
+        }
+        visit(context, first, block, count);
+        visited++;
+    }
+    sites_seen(&replay->sites);
+    free(block);
+    return visited;
+}
+
+void replay_program(struct replay *replay, struct program_metrics *out)
+{
+    *out = replay->program;
+    sites_total(&replay->sites, &out->total);
+    out->total.peak_bytes = replay->peak_bytes;
+    out->total.peak_ticks = replay->peak_ticks;
+    if (!replay->sample_bytes)
+        return;
+    out->live_peak_count = weight_whole(replay->program.live_peak_count);
+    if (out->live_peak_count < out->total.live_count) /* a sum of rounded counts */
+        out->live_peak_count = out->total.live_count;
+}
+
+bool replay_knows_calls(const struct replay *replay)
+{
+    return !replay->pages;
+}
+
+size_t replay_thread_count(const struct replay *replay)
+{
+    return replay->threads.count;
+}
+
+const struct thread_metrics *replay_thread(const struct replay *replay, size_t index)
+{
+    return index < replay->threads.count ? &replay->threads.all[index].metrics : NULL;
+}
+
+const struct timeline_bucket *replay_timeline(const struct replay *replay, size_t *count,
+                                              uint64_t *bucket_ticks)
+{
+    struct timeline provisional = replay->timeline; /* the buckets themselves are shared */
+
+    timeline_carry(&provisional, replay->live_bytes, live_blocks(replay, mode_of(replay)));
+    *count = replay->timeline.count;
+    *bucket_ticks = 1ull << replay->timeline.shift;
+    return replay->timeline.buckets;
+}
+
+/* Rows of a sample: their counts, and the bytes that follow from those, are in 1024ths. */
+struct whole_rows {
+    void (*visit_row)(void *context, const struct distribution_row *row);
+    void (*visit_exchange)(void *context, const struct exchange *exchange);
+    void *context;
+};
+
+static void visit_whole_row(void *context, const struct distribution_row *row)
+{
+    const struct whole_rows *whole = context;
+    struct distribution_row in_blocks = *row;
+
+    in_blocks.count = weight_whole(row->count);
+    in_blocks.bytes = weight_whole(row->bytes);
+    whole->visit_row(whole->context, &in_blocks);
+}
+
+static void visit_whole_exchange(void *context, const struct exchange *exchange)
+{
+    const struct whole_rows *whole = context;
+    struct exchange in_blocks = *exchange;
+
+    in_blocks.count = weight_whole(exchange->count);
+    whole->visit_exchange(whole->context, &in_blocks);
+}
+
+void replay_distributions(const struct replay *replay,
+                          void (*visit)(void *context, const struct distribution_row *row),
+                          void *context)
+{
+    struct whole_rows whole = {visit, NULL, context};
+
+    if (replay->pages)
+        return;
+    if (mode_of(replay) == SAMPLED)
+        distributions_visit(replay->distributions, replay->timeline.shift, visit_whole_row, &whole);
+    else
+        distributions_visit(replay->distributions, replay->timeline.shift, visit, context);
+}
+
+size_t replay_peaks(struct replay *replay, struct peak *peaks)
+{
+    return peaks_list(&replay->peaks, peaks_view(replay), peaks);
+}
+
+void replay_changed_curves(struct replay *replay,
+                           void (*visit)(void *context, const struct curve *curve), void *context)
+{
+    curves_visit(&replay->curves, &replay->sites, visit, context);
+}
+
+void replay_exchanges(const struct replay *replay,
+                      void (*visit)(void *context, const struct exchange *exchange), void *context)
+{
+    struct whole_rows whole = {NULL, visit, context};
+
+    if (replay->pages)
+        return;
+    if (mode_of(replay) == SAMPLED)
+        exchanges_visit(&replay->exchanges, visit_whole_exchange, &whole);
+    else
+        exchanges_visit(&replay->exchanges, visit, context);
+}
+
+void replay_stacks(const struct replay *replay,
+                   void (*visit_peak)(void *context, const struct stack_peak *peak),
+                   void (*visit_layer)(void *context, const struct stack_layer *layer),
+                   void *context)
+{
+    const struct depths *depths = &replay->depths;
+
+    for (size_t i = 0; i < depths->growth_count; i++)
+        for (uint32_t k = 0; k < depths->growths[i].count; k++)
+            visit_peak(context, &depths->growths[i].peaks[k]);
+    for (size_t i = 0; i < depths->layer_count; i++)
+        visit_layer(context, &depths->layers[i]);
+}
+
+/* ---- Marks and regions --------------------------------------------------------------------- */
+
+void replay_name(struct replay *replay, uint32_t number, const char *text)
+{
+    marks_name(&replay->marks, number, text);
+}
+
+const char *replay_name_of(const struct replay *replay, uint32_t number)
+{
+    return marks_name_of(&replay->marks, number);
+}
+
+const struct replay_mark *replay_marks(const struct replay *replay, size_t *count)
+{
+    *count = replay->marks.count;
+    return replay->marks.all;
+}
+
+struct replay_region *replay_regions(const struct replay *replay, size_t *count)
+{
+    struct replay_region *all = replay_calloc(replay->regions.count + (size_t)1, sizeof(*all));
+
+    *count = replay->regions.count;
+    if (*count)
+        regions_list(&replay->regions, &replay->threads, replay->last_ticks, all);
+    return all;
+}
+
+struct replay_untold replay_untold(const struct replay *replay)
+{
+    return (struct replay_untold){replay->regions.lost, replay->regions.unmatched,
+                                  replay->marks.lost};
+}
+
+static void copy_cut(const struct regions *regions, uint32_t cut, struct replay_region_site *out)
+{
+    const struct region_cut *key = &regions->cut_keys[regions->cuts.cold[cut].node];
+
+    out->region = key->region;
+    out->node = key->node;
+    site_metrics(&regions->cuts, cut, &out->metrics);
+}
+
+size_t replay_changed_region_blocks(struct replay *replay, replay_visit_regions *visit,
+                                    void *context)
+{
+    struct regions *regions = &replay->regions;
+    struct replay_region_site *block;
+    size_t visited = 0;
+
+    if (!regions->cuts.count)
+        return 0;
+    block = replay_calloc(REPLAY_BLOCK_SITES, sizeof(*block));
+    sites_follow(&regions->cuts, &replay->sites);
+    for (uint32_t first = 0; first < regions->cuts.count; first += REPLAY_BLOCK_SITES) {
+        uint32_t rest = regions->cuts.count - first;
+        uint32_t count = rest < REPLAY_BLOCK_SITES ? rest : REPLAY_BLOCK_SITES;
+        if (!settle_block(&regions->cuts, first, first + count))
+            continue;
+        for (uint32_t i = 0; i < count; i++)
+            copy_cut(regions, first + i, &block[i]);
+        visit(context, first, block, count);
+        visited++;
+    }
+    regions->cuts.seen_stamp = ++replay->sites.stamp;
+    free(block);
+    return visited;
+}
+
+/* ---- What the program asks ----------------------------------------------------------------- */
+
+static void count_of_program(const struct replay *replay, struct replay_counters *out)
+{
+    *out = (struct replay_counters){
+        .current_bytes = replay->live_bytes,
+        .peak_bytes = replay->watches_all ? replay->watched_peak_bytes : replay->peak_bytes,
+        .live_count = live_blocks(replay, mode_of(replay)),
+    };
+    for (size_t i = 0; i < replay->threads.count; i++) {
+        out->total_bytes += replay->threads.all[i].metrics.alloc_bytes;
+        out->count += replay->threads.all[i].metrics.alloc_count;
+    }
+}
+
+bool replay_counters(const struct replay *replay, uint32_t tid, struct replay_counters *out)
+{
+    const struct thread *thread = tid ? threads_find(&replay->threads, tid) : NULL;
+
+    if (!tid)
+        count_of_program(replay, out);
+    else if (thread)
+        *out = (struct replay_counters){
+            .current_bytes = thread->metrics.live_bytes,
+            .peak_bytes = thread->is_watched ? thread->watched_peak_bytes
+                                             : thread->metrics.peak_bytes,
+            .total_bytes = thread->metrics.alloc_bytes,
+            .count = thread->metrics.alloc_count,
+            .live_count = UINT64_MAX,
+        };
+    return !tid || thread;
+}
+
+void replay_watch_peak(struct replay *replay, uint32_t tid)
+{
+    struct thread *thread = tid ? threads_find(&replay->threads, tid) : NULL;
+
+    replay->is_watched = true;
+    listen_to_levels(replay);
+    if (!tid) {
+        replay->watches_all = true;
+        replay->watched_peak_bytes = replay->live_bytes;
+    } else if (thread) {
+        thread->is_watched = true;
+        thread->watched_peak_bytes = thread->metrics.live_bytes;
+    }
+}
+
+/* ---- Live blocks --------------------------------------------------------------------------- */
+
+static void visit_block(const struct replay *replay, const struct live_block *block,
+                        void (*visit)(void *context, const struct replay_block *block),
+                        void *context)
+{
+    uint32_t owner = live_block_owner(block) & replay->owner_mask;
+    struct replay_block out = {
+        .address = block->address,
+        .size_bytes = block->size_bytes,
+        .birth_ticks = block->birth_ticks,
+        .node = replay->sites.cold[regions_site(&replay->regions, block->site)].node,
+        .owner = owner == replay->owner_mask ? UINT32_MAX : owner,
+    };
+
+    visit(context, &out);
+}
+
+size_t replay_live_count(const struct replay *replay)
+{
+    const struct threads *threads = &replay->threads;
+    size_t count = replay->live.count;
+
+    for (size_t i = 0; i < threads->count; i++)
+        for (size_t k = 0; k < threads->all[i].pending_count; k++)
+            count += threads->all[i].pending[k].old == REALLOC_OLD_LIVE;
+    return count;
+}
+
+void replay_live_blocks(const struct replay *replay,
+                        void (*visit)(void *context, const struct replay_block *block),
+                        void *context)
+{
+    const struct threads *threads = &replay->threads;
+
+    for (const struct live_block *block = replay->live.slots; block < live_table_end(&replay->live);
+         block++)
+        if (block->address)
+            visit_block(replay, block, visit, context);
+    for (size_t i = 0; i < threads->count; i++)
+        for (size_t k = 0; k < threads->all[i].pending_count; k++)
+            if (threads->all[i].pending[k].old == REALLOC_OLD_LIVE)
+                visit_block(replay, &threads->all[i].pending[k].block, visit, context);
+}
+
+void replay_mapped(const struct replay *replay,
+                   void (*visit)(void *context, uint64_t start, uint64_t end), void *context)
+{
+    for (size_t i = 0; i < replay->mapped.count; i++)
+        visit(context, replay->mapped.ranges[i].start, replay->mapped.ranges[i].end);
+}
+
+/* ---- The replay itself --------------------------------------------------------------------- */
+
+uint64_t replay_event_count(const struct replay *replay)
+{
+    return replay->program.events;
+}
+
+uint64_t replay_last_ticks(const struct replay *replay)
+{
+    return replay->last_ticks;
+}
+
+size_t replay_memory_bytes(const struct replay *replay)
+{
+    return sizeof(*replay) + live_table_memory_bytes(&replay->live) +
+           live_table_memory_bytes(&replay->owed) + live_table_memory_bytes(&replay->chunks) +
+           regions_memory_bytes(&replay->regions) + sites_memory_bytes(&replay->sites) +
+           threads_memory_bytes(&replay->threads) + curves_memory_bytes(&replay->curves) +
+           exchanges_memory_bytes(&replay->exchanges) + depths_memory_bytes(&replay->depths) +
+           distributions_memory_bytes(replay->distributions) +
+           REPLAY_TIMELINE_BUCKETS * sizeof(struct timeline_bucket);
+}
