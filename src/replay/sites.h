@@ -142,13 +142,14 @@ static inline uint32_t sites_of_node(struct sites *sites, uint32_t node)
     return number ? number - 1 : sites_add(sites, node);
 }
 
+/* By numbers, for there may be no sites yet: prefetching from anywhere is allowed, pointing is not. */
 static inline void site_prefetch(const struct sites *sites, uint32_t site)
 {
-    const char *hot = (const char *)&sites->hot[site];
+    uintptr_t hot = (uintptr_t)sites->hot + site * sizeof *sites->hot;
 
-    __builtin_prefetch(hot, 1);
-    __builtin_prefetch(hot + 64, 1);
-    __builtin_prefetch(hot + 128, 1);
+    __builtin_prefetch((const void *)hot, 1);
+    __builtin_prefetch((const void *)(hot + 64), 1);
+    __builtin_prefetch((const void *)(hot + 128), 1);
 }
 
 static inline uint64_t site_live_bytes(const struct site_hot *hot)
