@@ -63,7 +63,7 @@ gdb             recorded as a real program
 heaptrack       reads our exports, and makes files to import
 protobuf-compiler takes our protobuf exports apart
 graphviz        draws our call graphs
-golang-go       go tool pprof reads our exports; and Go's programs are recorded (80 MB)
+golang-go       go tool pprof reads our exports; and is recorded (80 MB)
 python3-prometheus-client reads our OpenMetrics
 qemu-user       runs the unwinder'"'"'s tests for aarch64, which these four make:
 clang           (Debian'"'"'s gcc for aarch64 would replace gcc-multilib)
