@@ -72,8 +72,7 @@ struct image {
     uint64_t next_sample_ns, sample_interval_ns, next_flush_ns, next_trace_ns;
     bool written; /* the profile exists */
     uint32_t next_name;   /* names of the program's told so far, + 1 */
-    size_t marks_in_trace;   /* that the trace's facts tell of; and names */
-    uint32_t names_in_trace;
+    size_t marks_in_trace, names_in_trace; /* that the trace's facts tell of */
     uint32_t answered;    /* requests */
     char *begun_on, *ended_on; /* marks that did; NULL */
     uint64_t begun_ns;         /* after the program's start */
@@ -160,9 +159,8 @@ uint64_t image_thread_cpu_ns(void);
 
 void image_begin_trace(struct image *image, double tick_ns);
 void image_fact_for_trace(struct image *image, const char *key, const char *text, int64_t number);
-/* What was told since the last time. */
-void image_tell_trace_marks(struct image *image);
-void image_tell_trace_names(struct image *image);
+/* The marks and names that the program has told since the last time. */
+void image_tell_trace_said(struct image *image);
 /* What has been written into the profile at this moment is in its nanoseconds: who replays does as
  * we did, at the same place among the events. */
 void image_tell_trace_moment(struct image *image, const struct snapshot_moment *moment);

@@ -35,41 +35,50 @@ void image_tell_trace_moment(struct image *image, const struct snapshot_moment *
     tell_trace_tick(image, TRACE_FACT_TICK_NS, moment->scale.tick_ns);
 }
 
-void image_tell_trace_marks(struct image *image)
+/* Adds the line of one thing that the program said of itself, if it has one. */
+typedef void add_line(const struct image *image, size_t number, struct strbuf *lines);
+
+/* Facts of TRACE_FACT_LINES lines each: what was told last is told again if there is more of it. */
+static void tell_lines(struct image *image, const char *facts, size_t *told, size_t count,
+                       add_line *add)
 {
-    size_t count, first;
-    const struct replay_mark *marks = replay_marks(image->feed.replay, &count);
-    while (image->marks_in_trace < count) {
+    while (*told < count) {
         struct strbuf lines = STRBUF_INIT;
         char key[32];
-        first = image->marks_in_trace / TRACE_FACT_LINES * TRACE_FACT_LINES;
-        snprintf(key, sizeof key, TRACE_FACT_MARKS "%zu", first / TRACE_FACT_LINES);
-        size_t end = first + TRACE_FACT_LINES < count ? first + TRACE_FACT_LINES : count;
-        for (size_t i = first; i < end; i++)
-            if (marks[i].name)
-                strbuf_addf(&lines, "%llu %s\n", (unsigned long long)marks[i].ticks,
-                            replay_name_of(image->feed.replay, marks[i].name));
+        size_t fact = *told / TRACE_FACT_LINES, end = (fact + 1) * TRACE_FACT_LINES;
+        end = end < count ? end : count;
+        snprintf(key, sizeof key, "%s%zu", facts, fact);
+        for (size_t i = fact * TRACE_FACT_LINES; i < end; i++)
+            add(image, i, &lines);
         tracer_fact(image->feed.tracer, key, lines.data);
         strbuf_release(&lines);
-        image->marks_in_trace = end;
+        *told = end;
     }
 }
 
-void image_tell_trace_names(struct image *image)
+static void add_mark(const struct image *image, size_t number, struct strbuf *lines)
 {
-    uint32_t count = image->next_name, first;
-    while (image->names_in_trace < count) {
-        struct strbuf lines = STRBUF_INIT;
-        char key[32];
-        first = image->names_in_trace / TRACE_FACT_LINES * TRACE_FACT_LINES;
-        snprintf(key, sizeof key, TRACE_FACT_NAMES "%u", first / TRACE_FACT_LINES);
-        uint32_t end = first + TRACE_FACT_LINES < count ? first + TRACE_FACT_LINES : count;
-        for (uint32_t i = first ? first : 1; i < end; i++)
-            strbuf_addf(&lines, "%u %s\n", i, replay_name_of(image->feed.replay, i));
-        tracer_fact(image->feed.tracer, key, lines.data);
-        strbuf_release(&lines);
-        image->names_in_trace = end;
-    }
+    size_t count;
+    const struct replay_mark *mark = &replay_marks(image->feed.replay, &count)[number];
+    if (mark->name)
+        strbuf_addf(lines, "%llu %s\n", (unsigned long long)mark->ticks,
+                    replay_name_of(image->feed.replay, mark->name));
+}
+
+static void add_name(const struct image *image, size_t number, struct strbuf *lines)
+{
+    if (number > 0)
+        strbuf_addf(lines, "%zu %s\n", number,
+                    replay_name_of(image->feed.replay, (uint32_t)number));
+}
+
+void image_tell_trace_said(struct image *image)
+{
+    size_t marks;
+    replay_marks(image->feed.replay, &marks);
+    tell_lines(image, TRACE_FACT_MARKS, &image->marks_in_trace, marks, add_mark);
+    if (image->next_name > 1)
+        tell_lines(image, TRACE_FACT_NAMES, &image->names_in_trace, image->next_name, add_name);
 }
 
 /* ---- Beginning and end ---- */

@@ -175,9 +175,7 @@ int image_take_snapshot(struct image *image)
     int status = snapshot_take(&image->snapshot, image->feed.replay, &moment);
     if (image->feed.tracer) {
         image_tell_trace_moment(image, &moment);
-        image_tell_trace_marks(image);
-        if (image->next_name > 1)
-            image_tell_trace_names(image);
+        image_tell_trace_said(image);
     }
     if (status == 0 && image->looks)
         take_looks(image);
