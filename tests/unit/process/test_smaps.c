@@ -334,6 +334,17 @@ static char *map(size_t pages, int protection, int flags, int fd)
     return memory == MAP_FAILED ? NULL : memory;
 }
 
+/* Private memory with a page without access on either side, so that the kernel joins it with nobody's,
+ * whatever stood beside the hole it found. */
+static char *map_alone(size_t pages)
+{
+    size_t page = process_page_bytes();
+    char *memory = map(pages + 2, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+    if (!memory || mprotect(memory + page, pages * page, PROT_READ | PROT_WRITE) != 0)
+        _exit(1);
+    return memory + page;
+}
+
 static char *map_file(int fd, size_t pages, int flags, size_t touched)
 {
     size_t page = process_page_bytes();
@@ -349,19 +360,14 @@ static void map_known(void *shared)
 {
     struct known *known = shared;
     size_t page = process_page_bytes();
-    int private_anonymous = MAP_PRIVATE | MAP_ANONYMOUS;
-    /* something without access before each keeps the kernel from joining them */
-    map(1, PROT_NONE, private_anonymous, -1);
-    known->anonymous = map(100, PROT_READ | PROT_WRITE, private_anonymous, -1);
+    known->anonymous = map_alone(100);
     memset(known->anonymous, 1, 10 * page);
     memset(known->anonymous, 1, 30 * page);
     madvise(known->anonymous + 20 * page, 10 * page, MADV_DONTNEED);
-    map(1, PROT_NONE, private_anonymous, -1);
-    known->reserved = map(1000, PROT_NONE, private_anonymous | MAP_NORESERVE, -1);
-    known->locked = map(8, PROT_READ | PROT_WRITE, private_anonymous, -1);
+    known->reserved = map(1000, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+    known->locked = map_alone(8);
     /* not by mlock(), which the sanitizers leave out */
     known->is_locked = syscall(SYS_mlock, known->locked, 8 * page) == 0;
-    map(1, PROT_NONE, private_anonymous, -1);
     char name[] = "/tmp/tide mark\n(deleted)-XXXXXX";
     int fd = mkstemp(name);
     known->file = map_file(fd, 50, MAP_SHARED, 7);
@@ -374,7 +380,7 @@ static void map_known(void *shared)
     memset(known->sysv, 1, 3 * page);
     known->zero = map(16, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1);
     memset(known->zero, 1, 2 * page);
-    known->big = map(1024, PROT_READ | PROT_WRITE, private_anonymous, -1);
+    known->big = map_alone(1024);
     known->big = (char *)(((uintptr_t)known->big + (2u << 20) - 1) & ~(uintptr_t)((2u << 20) - 1));
     madvise(known->big, 2u << 20, MADV_HUGEPAGE);
     known->big[1] = 1;
