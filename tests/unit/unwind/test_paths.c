@@ -44,6 +44,17 @@ static unsigned random_below(unsigned *seed, unsigned below)
     return (unsigned)((uint64_t)*seed * below >> 32);
 }
 
+/* The number of a path that has one. A search in a table that is just being replaced may find nothing,
+ * and nobody is told; there are not as many tables as tries. */
+static uint32_t find_again(uint64_t hash)
+{
+    uint32_t number = 0;
+    for (int tries = 0; !number && tries < 16; tries++) {
+        number = paths_find(hash);
+    }
+    return number;
+}
+
 /* The number of a path; makes what is missing. */
 static uint32_t make(uint32_t path, uint32_t *seen)
 {
@@ -56,7 +67,7 @@ static uint32_t make(uint32_t path, uint32_t *seen)
         number = paths_child(number, hashes[path], ip_of(path));
         seen[path] = seen[path] ? seen[path] : number;
         wrong += number == 0 || seen[path] != number || published <= number;
-        wrong += paths_find(hashes[path]) != number; /* noted as recent, or found as such */
+        wrong += find_again(hashes[path]) != number; /* noted as recent, or found as such */
     }
     return number;
 }
