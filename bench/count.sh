@@ -13,11 +13,8 @@
 #   BIN=build/release/bin [ROUNDS=7] sh bench/count.sh
 set -eu
 
-root=$(cd "$(dirname "$0")/.." && pwd)
-bin=$(cd "${BIN:-$root/build/release/bin}" && pwd)
+. "$(dirname "$0")/lib.sh"
 lib=$(cd "$bin/../lib" && pwd)
-work=$root/build/bench
-mkdir -p "$work"
 compile() { "${CC:-cc}" -std=gnu17 -O2 -g -Wall -Wextra "$@"; }
 
 compile -falign-loops=32 -I "$root/include" -o "$work/api_shared" "$root/bench/api.c" \

@@ -9,12 +9,6 @@
 #   BIN=build/release/bin sh bench/pages.sh [--rounds=N] [--shapes=N]
 set -eu
 
-root=$(cd "$(dirname "$0")/.." && pwd)
-bin=$(cd "${BIN:-$root/build/release/bin}" && pwd)
-work=$root/build/bench
-mkdir -p "$work"
-(cd "$root/bench/alloc" &&
-    "${CC:-cc}" -std=gnu17 -O2 -g -Wall -Wextra -D_GNU_SOURCE -fno-builtin-malloc -fno-builtin-free \
-        -I"$root/src" -pthread -Wl,-z,now -o "$work/bench_alloc" block.c latency.c main.c memory.c \
-        netbuild.c patterns.c stress.c streams.c threads.c)
+. "$(dirname "$0")/lib.sh"
+compile_bench_alloc
 exec python3 "$root/bench/pages.py" "$bin" "$work" "$root" "$@"

@@ -6,10 +6,7 @@
 #   BIN=build/release/bin sh bench/serve.sh
 set -eu
 
-root=$(cd "$(dirname "$0")/.." && pwd)
-bin=$(cd "${BIN:-$root/build/release/bin}" && pwd)
-work=$root/build/bench
-mkdir -p "$work"
+. "$(dirname "$0")/lib.sh"
 
 if [ -z "${PROFILE:-}" ]; then
     rm -f "$work"/serve*.tmk

@@ -23,12 +23,12 @@ sentence() {
     fi
 }
 
-# Waits until a command succeeds, ten seconds at most.
+# Waits until a command succeeds, a minute at most: the machine may be busy.
 until_true() {
     local tries=0
     until "$@" 2>/dev/null; do
         tries=$((tries + 1))
-        if [ $tries -gt 200 ]; then
+        if [ $tries -gt 1200 ]; then
             echo "in vain: $*"
             return 1
         fi

@@ -11,17 +11,15 @@ allocated() {
 tidemark record -q -o live.tmk "$VICTIMS/killed" 1 counters 2>err &
 recorder=$!
 until_true test -s counters
-sleep 3
-tidemark report live.tmk >out && echo "a report of what still runs"
-grep -q victim_counted out && echo "with its call site"
+reported() { tidemark report live.tmk >out && grep -q victim_counted out; }
+until_true reported && echo "a report of what still runs, with its call site"
 tidemark report --json live.tmk | jq -e . >/dev/null && echo "and as JSON"
 first=$(allocated)
-sleep 2.5
-second=$(allocated)
-[ "$second" -gt "$first" ] && echo "it grows"
+grown() { [ "$(allocated)" -gt "$first" ]; }
+until_true grown && echo "it grows"
 
 before=$(counted)
-sleep 2.5
+sleep 4 # two seconds, and two for a busy machine
 kill_hard $recorder
 program=$(od -An -tu8 -j 0 -N 8 counters | tr -d ' ')
 [ "$(allocated)" -ge "$before" ] && echo "at most two seconds old"

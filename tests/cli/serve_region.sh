@@ -1,23 +1,7 @@
 # Regions in the browser: each is served as a profile of its own, with the report's figures; of a trace
 # also within a window; and one file holds them.
 . "$HERE/lib.sh"
-command -v python3 >/dev/null || skip "no python3"
-export PYTHONDONTWRITEBYTECODE=1
-mkdir tmp
-export TMPDIR=$PWD/tmp
-
-begin() {
-    rm -f url
-    env -u DISPLAY -u WAYLAND_DISPLAY tidemark serve "$@" >url 2>err &
-    server=$!
-    until_true grep -q http url
-    url=$(cat url)
-}
-end() {
-    kill -TERM $server
-    wait $server
-    echo "ended: $?, left behind: $(ls tmp)"
-}
+. "$HERE/serving.sh"
 
 tidemark record -q --trace -o p.tmk "$APIS/api_phases" 3 >/dev/null
 begin p.tmk p.tmt

@@ -1,23 +1,6 @@
 # A trace in the browser: its profile, who held memory at a moment, and windows of it.
 . "$HERE/lib.sh"
-command -v python3 >/dev/null || skip "no python3"
-export PYTHONDONTWRITEBYTECODE=1
-mkdir tmp
-export TMPDIR=$PWD/tmp
-
-begin() {
-    rm -f url
-    env -u DISPLAY -u WAYLAND_DISPLAY tidemark serve "$@" >url 2>err &
-    server=$!
-    until_true grep -q http url
-    url=$(cat url)
-}
-end() {
-    kill -TERM $server
-    wait $server
-    echo "ended: $?, left behind: $(ls tmp)"
-}
-get() { python3 "$HERE/served.py" "$url" "$1"; }
+. "$HERE/serving.sh"
 
 tidemark record -q --trace -o m.tmk "$VICTIMS/basic" 1 >/dev/null
 begin m.tmt

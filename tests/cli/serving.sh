@@ -1,0 +1,20 @@
+# What the scenarios share that ask a server: begin starts `tidemark serve`, its address is in $url and
+# in the file url, end stops it. What the server leaves behind would be in tmp.
+command -v python3 >/dev/null || skip "no python3"
+export PYTHONDONTWRITEBYTECODE=1
+mkdir tmp
+export TMPDIR=$PWD/tmp
+
+begin() {
+    rm -f url
+    env -u DISPLAY -u WAYLAND_DISPLAY tidemark serve "$@" >url 2>err &
+    server=$!
+    until_true grep -q http url
+    url=$(cat url)
+}
+end() {
+    kill -TERM $server
+    wait $server
+    echo "ended: $?, left behind: $(ls tmp)"
+}
+get() { python3 "$HERE/served.py" "$url" "$1"; }
