@@ -37,6 +37,18 @@ static bool is_of_system(const char *path)
     return is;
 }
 
+int old_file_check_directory(const char *directory)
+{
+    struct stat file;
+    if (stat(directory, &file))
+        return -errno;
+    if (!S_ISDIR(file.st_mode))
+        return -ENOTDIR;
+    if (file.st_nlink == 0)
+        return -ENOENT;
+    return access(directory, W_OK | X_OK) ? -errno : 0;
+}
+
 int old_file_check(const char *path)
 {
     struct stat link, target;
@@ -58,5 +70,13 @@ int old_file_keep(const char *path, const char *const *suffixes)
     error = rename_with_suffix(path, "");
     for (; suffixes && *suffixes && !error; suffixes++)
         error = rename_with_suffix(path, *suffixes);
+    return error;
+}
+
+int old_file_move(const char *path, const char *to)
+{
+    int error = old_file_keep(to, NULL);
+    if (!error && rename(path, to))
+        error = -errno;
     return error;
 }

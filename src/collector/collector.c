@@ -229,13 +229,14 @@ static void welcome(struct collector *collector, int fd, const struct ucred *pee
                     const struct wire_hello *hello)
 {
     struct member *before = member_of(collector, peer->pid);
-    if (before)
-        member_end(before, IMAGE_END_EXEC, 0);
     pid_t parent = hello->reason == WIRE_HELLO_FORK ? (pid_t)hello->parent : 0;
     bool first = !collector->any;
     int pidfd = (int)syscall(SYS_pidfd_open, peer->pid, 0);
     struct image *image = image_start(&collector->options, fd, peer->pid, parent, hello->pages,
-                                      first, hello->reason == WIRE_HELLO_ATTACH);
+                                      first, hello->reason == WIRE_HELLO_ATTACH,
+                                      before ? before->image : NULL);
+    if (before)
+        member_end(before, IMAGE_END_EXEC, 0);
     if (!image) {
         close(pidfd);
         return;

@@ -13,6 +13,7 @@
 #include "assembly/writer.h"
 #include "base/human.h"
 #include "base/ticks.h"
+#include "collector/handover.h"
 #include "collector/looks.h"
 #include "collector/merge.h"
 #include "collector/tracer.h"
@@ -484,6 +485,7 @@ static void *image_thread(void *context)
         drain(image);
         atomic_store(&image->left, image_recorder_left(image));
         complete(image);
+        image_hand_over(image);
         end_entry(image);
         tell_session(image, WIRE_SESSION_SAFE);
         atomic_store(&image->ready, false);
@@ -493,6 +495,8 @@ static void *image_thread(void *context)
     process_meter_close(&image->meter);
     forget_events(image);
     atomic_store(&image->done, true);
+    if (atomic_load(&image->gives)) /* it may have come since we looked, or there was no profile */
+        handover_complete(image->gives);
     return NULL;
 }
 
@@ -504,6 +508,8 @@ static void image_free(struct image *image)
     triggers_free(image->triggers);
     strbuf_release(&image->sample_changes);
     image_entry_release(&image->entry);
+    handover_release(image->takes);
+    handover_release(image->gives);
     free(image->boot);
     free(image->executable);
     free(image->command);
@@ -526,7 +532,8 @@ static void expect_pages(struct image *image)
 }
 
 struct image *image_start(const struct collector_options *options, int socket, pid_t pid,
-                          pid_t parent, bool pages, bool first, bool late)
+                          pid_t parent, bool pages, bool first, bool late,
+                          struct image *replaced)
 {
     struct image *image = calloc(1, sizeof *image);
     if (!image) {
@@ -545,7 +552,7 @@ struct image *image_start(const struct collector_options *options, int socket, p
     snapshots_init(&image->snapshots);
     image->sample_changes = STRBUF_INIT;
     image->origins = view_origins(&image->view);
-    image_describe(image);
+    image_describe(image, replaced);
     int error = pthread_create(&image->thread, NULL, image_thread, image);
     if (error == 0)
         return image;

@@ -22,9 +22,12 @@ enum image_end {
 /* Begins to record the process at the other end of `socket` (taken over) and answers its hello.
  * `parent` is the pid of the process that it was forked from, 0 if it was executed. `pages`: what it
  * records are pages (wire.h). `first`: the program that was asked for. `late`: it ran before, and what
- * it allocated until now nobody knows. NULL, with a sentence on stderr, if it cannot be. */
+ * it allocated until now nobody knows. `replaced`: whose place it took by exec, and whose end is to be told
+ * next; if both would have the same name, this one gets it. NULL: none. Returns NULL, with a sentence on
+ * stderr, if it cannot be. */
 struct image *image_start(const struct collector_options *options, int socket, pid_t pid,
-                          pid_t parent, bool pages, bool first, bool late);
+                          pid_t parent, bool pages, bool first, bool late,
+                          struct image *replaced);
 pid_t image_pid(const struct image *image);
 
 /* It has ended (or we leave): reads what is left, completes the profile. Returns at once. */

@@ -9,6 +9,7 @@
 #include <time.h>
 #include "assembly/writer.h"
 #include "base/human.h"
+#include "collector/handover.h"
 #include "collector/looks.h"
 #include "collector/output_name.h"
 #include "process/process.h"
@@ -52,7 +53,25 @@ static uint64_t age_of(const struct image *image)
     return (uint64_t)image->start_unix_ns > began_ns ? (uint64_t)image->start_unix_ns - began_ns : 0;
 }
 
-void image_describe(struct image *image)
+/* Its own, or that of the program whose place it takes: who asked for a profile called so means
+ * what the command becomes. */
+static char *take_name(struct image *image, struct image *replaced)
+{
+    const char *pattern = image->options.output;
+    if (!replaced || !output_name_fits(replaced->path, pattern, image->program, image->pid))
+        return output_name(pattern, image->program, image->pid);
+    struct handover *handover = handover_new(
+        output_name_beside(replaced->path, pattern, replaced->program, replaced->pid));
+    if (!handover)
+        return output_name(pattern, image->program, image->pid);
+    image->takes = handover;
+    atomic_store(&replaced->gives, handover);
+    if (image_is_done(replaced))
+        handover_complete(handover);
+    return strdup(replaced->path);
+}
+
+void image_describe(struct image *image, struct image *replaced)
 {
     image->executable = ask(process_executable, image->pid);
     image->command = ask(process_command_line, image->pid);
@@ -65,7 +84,7 @@ void image_describe(struct image *image)
     if (image->options.job)
         image->uses_mpi = job_place_maps_mpi(image->pid);
     else
-        image->path = output_name(image->options.output, image->program, image->pid);
+        image->path = take_name(image, replaced);
 }
 
 const char *image_job_id(const struct image *image)

@@ -30,6 +30,7 @@
 #include "collector/window.h"
 #include "process/process.h"
 
+struct handover;
 struct looks;
 struct merge;
 struct tracer;
@@ -53,6 +54,8 @@ struct image {
     pthread_t thread;
     _Atomic bool ready, ended, done; /* ready: `view` may be used by others */
     _Atomic bool left; /* the recorder has left it */
+    struct handover *takes;           /* its name is another's before; NULL: it is not */
+    struct handover *_Atomic gives;   /* it has to leave it when it has ended; NULL: not */
     enum image_end how;
     int status;
     struct image_result result;
@@ -128,8 +131,8 @@ struct image_ending image_ending(const struct image *image);
 bool image_ending_has_status(struct image_ending ending);
 extern const char *const image_end_names[]; /* by enum image_end, as files tell them */
 
-/* Finds out what it is: reads /proc, so the process must still be there. */
-void image_describe(struct image *image);
+/* Finds out what it is: reads /proc, so the process must still be there. `replaced` as image_start(). */
+void image_describe(struct image *image, struct image *replaced);
 const char *image_job_id(const struct image *image);
 void image_tell_description(struct image *image, image_take_fact *take);
 /* What has become of --budget-cpu so far. */
@@ -147,9 +150,11 @@ int image_take_snapshot(struct image *image);
 void image_flush_begin(struct image *image);
 void image_flush_collect(struct image *image);
 void image_flush_if_due(struct image *image, uint64_t now_ns);
-/* Opens the profile, waiting half a minute for who still writes one of its name. */
+/* Opens the profile, waiting for the one whose name it takes, and half a minute for another session's. */
 bool image_wait_for_writer(struct image *image);
 void image_write_last(struct image *image);
+/* The profile is complete: it goes aside if another image takes its name. */
+void image_hand_over(struct image *image);
 /* Tells the replay a name of the program's; `context` is the image. */
 void image_take_name(void *context, uint32_t number, const char *name);
 /* This thread's processor time. */
@@ -157,6 +162,8 @@ uint64_t image_thread_cpu_ns(void);
 
 /* ---- image_trace.c ---- */
 
+/* Where the trace of `profile` is: malloc'd. */
+char *image_trace_name(const char *profile);
 void image_begin_trace(struct image *image, double tick_ns);
 void image_fact_for_trace(struct image *image, const char *key, const char *text, int64_t number);
 /* The marks and names that the program has told since the last time. */

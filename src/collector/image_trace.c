@@ -84,7 +84,7 @@ void image_tell_trace_said(struct image *image)
 /* ---- Beginning and end ---- */
 
 /* Beside the profile: .tmt instead of .tmk. */
-static char *trace_name(const char *profile)
+char *image_trace_name(const char *profile)
 {
     size_t length = strlen(profile);
     bool has_suffix = length > 4 && strcmp(profile + length - 4, ".tmk") == 0;
@@ -105,8 +105,8 @@ void image_begin_trace(struct image *image, double tick_ns)
         .start_ticks = image->start.ticks,
         .sample_bytes = options->sample_bytes,
     };
-    image->trace_path = trace_name(image->path);
-    image->feed.tracer = tracer_new(image->trace_path, &trace, &image->view);
+    image->trace_path = image_trace_name(image->path);
+    image->feed.tracer = tracer_new(image->trace_path, &trace, &image->view, image->takes);
     image->next_trace_ns = image->start.ns + IMAGE_FLUSH_NS;
     image_tell_description(image, image_fact_for_trace);
     tell_trace_tick(image, TRACE_FACT_FIRST_TICK_NS, tick_ns);

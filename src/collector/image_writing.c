@@ -7,6 +7,8 @@
 #include <string.h>
 #include <time.h>
 #include "assembly/writer.h"
+#include "base/old_file.h"
+#include "collector/handover.h"
 #include "collector/looks.h"
 #include "collector/merge.h"
 #include "profile/profile.h"
@@ -17,11 +19,12 @@ static bool writer_is_ready(struct image *image, bool patient)
 {
     if (image->writer)
         return true;
+    if (image->takes && !handover_is_complete(image->takes))
+        return false;
     if (image->written || image->result.error || !image_take_place(image))
         return false;
     int status = writer_open(&image->writer, image->path, image->pid, image->executable);
-    /* A program whose place this one took by exec may still be completing a profile of that name;
-     * then we try again later. */
+    /* Another session may still be completing a profile of that name; then we try again later. */
     if (status < 0 && !(status == -EBUSY && patient))
         image_fail(image, "%s", profile_error());
     if (status < 0)
@@ -211,6 +214,7 @@ void image_flush_if_due(struct image *image, uint64_t now_ns)
 bool image_wait_for_writer(struct image *image)
 {
     struct timespec pause = {0, 5 * 1000 * 1000};
+    handover_wait(image->takes);
     for (int tries = 0; tries < 6000; tries++) {
         if (writer_is_ready(image, true))
             return true;
@@ -231,4 +235,33 @@ void image_write_last(struct image *image)
     release_snapshot(image);
     if (status < 0)
         image_fail(image, "%s", profile_error());
+}
+
+/* ---- Stepping aside ---- */
+
+/* `*path` moves to `to`; NULL: there is nothing to move. */
+static void move(struct image *image, char **path, const char *to)
+{
+    int error = *path ? old_file_move(*path, to) : 0;
+    if (error < 0)
+        image_fail(image, "cannot rename %s to %s: %s", *path, to, strerror(-error));
+    if (error < 0 || !*path)
+        return;
+    free(*path);
+    *path = strdup(to);
+}
+
+/* What could not be completed stays where it is, with its log: the next writer keeps it as .old. */
+void image_hand_over(struct image *image)
+{
+    struct handover *gives = atomic_load(&image->gives);
+    if (!gives)
+        return;
+    if (!image->result.error) {
+        char *trace = image_trace_name(handover_aside(gives));
+        move(image, &image->result.path, handover_aside(gives));
+        move(image, &image->result.trace, trace);
+        free(trace);
+    }
+    handover_complete(gives);
 }

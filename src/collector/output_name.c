@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "base/old_file.h"
 #include "base/strbuf.h"
 #include "collector/job_place.h"
 
@@ -41,6 +42,24 @@ const char *output_name_check(const char *pattern)
             return "after % comes p (pid), h (host), r (rank), n (program), q{VAR} or %";
     }
     return NULL;
+}
+
+int output_name_obstacle(const char *pattern, char **place)
+{
+    const char *slash = strrchr(pattern, '/');
+    size_t length = slash ? (size_t)(slash - pattern) : 0;
+    *place = NULL;
+    if (memchr(pattern, '%', length))
+        return 0;
+    char *directory = !slash ? strdup(".") : strndup(pattern, length ? length : 1);
+    int error = directory ? old_file_check_directory(directory) : 0;
+    if (error || strchr(pattern, '%') || !(error = old_file_check(pattern))) {
+        *place = directory;
+        return error;
+    }
+    free(directory);
+    *place = strdup(pattern);
+    return error;
 }
 
 static void add_part(struct strbuf *name, const char *part)
@@ -150,24 +169,54 @@ static void make_unique(struct strbuf *name)
     free(wanted);
 }
 
-char *output_name(const char *pattern, const char *program, pid_t pid)
+static void fill_in(struct strbuf *name, const char *pattern, const char *program, pid_t pid)
 {
-    struct strbuf name = STRBUF_INIT;
     for (const char *at = pattern; *at; at++) {
         if (*at == '%')
-            at = add_escape(&name, at + 1, program, pid);
+            at = add_escape(name, at + 1, program, pid);
         else
-            strbuf_add_char(&name, *at);
+            strbuf_add_char(name, *at);
     }
-    if (is_taken(name.data) && !has_pid(pattern)) {
+}
+
+/* Another than `name`, which has been given. */
+static void go_beside(struct strbuf *name, const char *pattern, const char *program, pid_t pid)
+{
+    if (!has_pid(pattern)) {
         struct strbuf mark = STRBUF_INIT;
         strbuf_add_char(&mark, '.');
         add_part(&mark, program);
         strbuf_addf(&mark, ".%d", (int)pid);
-        add_before_suffix(&name, mark.data);
+        add_before_suffix(name, mark.data);
         strbuf_release(&mark);
     }
-    make_unique(&name);
+    make_unique(name);
+}
+
+char *output_name(const char *pattern, const char *program, pid_t pid)
+{
+    struct strbuf name = STRBUF_INIT;
+    fill_in(&name, pattern, program, pid);
+    if (is_taken(name.data))
+        go_beside(&name, pattern, program, pid);
     claim(name.data);
     return strbuf_detach(&name);
+}
+
+bool output_name_fits(const char *name, const char *pattern, const char *program, pid_t pid)
+{
+    struct strbuf own = STRBUF_INIT;
+    fill_in(&own, pattern, program, pid);
+    bool fits = strcmp(own.data, name) == 0;
+    strbuf_release(&own);
+    return fits;
+}
+
+char *output_name_beside(const char *name, const char *pattern, const char *program, pid_t pid)
+{
+    struct strbuf beside = STRBUF_INIT;
+    strbuf_add_string(&beside, name);
+    go_beside(&beside, pattern, program, pid);
+    claim(beside.data);
+    return strbuf_detach(&beside);
 }

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <time.h>
 #include "base/old_file.h"
+#include "collector/handover.h"
 
 /* A message in a parcel: this, then its bytes. */
 struct message {
@@ -33,6 +34,7 @@ struct told_module {
 
 struct tracer {
     char *path;
+    const struct handover *name; /* NULL: it is ours from the beginning */
     struct trace_options options;
     struct view *view;
     struct parcel *filling;
@@ -67,12 +69,13 @@ static void *need(void *memory)
 }
 
 struct tracer *tracer_new(const char *path, const struct trace_options *options,
-                          struct view *view)
+                          struct view *view, const struct handover *name)
 {
     struct tracer *tracer = need(calloc(1, sizeof *tracer));
     tracer->path = need(strdup(path));
     tracer->options = *options;
     tracer->view = view;
+    tracer->name = name;
     tracer->last = &tracer->first;
     pthread_mutex_init(&tracer->lock, NULL);
     pthread_cond_init(&tracer->came, NULL);
@@ -107,11 +110,12 @@ static int step_aside(struct tracer *tracer)
     return error;
 }
 
-/* A program whose place this one took by exec may still be completing a trace of that name. */
+/* Another recording's, or that of a program whose place this one took by exec. */
 static int wait_for_name(struct tracer *tracer)
 {
     struct timespec pause = {0, 5 * 1000 * 1000};
     char sentence[512];
+    handover_wait(tracer->name);
     int error = step_aside(tracer);
     for (int tries = 0; error == -EBUSY && tries < 2000; tries++) {
         nanosleep(&pause, NULL);

@@ -24,11 +24,13 @@
 
 enum { TRACER_PARCEL_BYTES = 256 << 10, TRACER_PARCELS = 16 };
 
+struct handover;
 struct tracer;
 
-/* The view must live as long. `path` is copied. */
+/* The view must live as long, and `name`: NULL, or before its end no file of that path is made.
+ * `path` is copied. */
 struct tracer *tracer_new(const char *path, const struct trace_options *options,
-                          struct view *view);
+                          struct view *view, const struct handover *name);
 /* Ends without a file if none has been made yet, else with what is in it: as if killed. NULL is
  * allowed. */
 void tracer_free(struct tracer *tracer);

@@ -30,3 +30,25 @@ ls "a directory"
 mkdir elsewhere
 tidemark record -q -o moved.tmk sh -c 'cd elsewhere; exec true'
 ls moved*.tmk elsewhere | grep -c '^moved'
+
+# The name is that of what the command becomes; what it was before goes beside, however late.
+programs() {
+    for file in "$@"; do
+        echo "${file//[0-9]/} $(query "$file" "SELECT value FROM meta WHERE key='program'")"
+    done
+}
+rm -f ./*.tmk
+tidemark record -q -o became.tmk sh -c 'exec env true'
+programs became*
+tidemark record -q -o late.tmk sh -c 'until [ -e late.tmk ]; do :; done; exec true'
+programs late*
+tidemark record -q --trace -o traced.tmk sh -c 'exec true'
+programs traced*.tmk
+for trace in traced*.tmt; do
+    echo "${trace//[0-9]/} $(tidemark at -j "$trace" peak | python3 -c 'import json, sys; print(json.load(sys.stdin)["command"])')"
+done
+tidemark record -q -o 'pid.%p.tmk' sh -c 'echo $$ >pid; exec true'
+programs "pid.$(cat pid).tmk"
+echo mine >kept.sh.tmk
+tidemark record -q -o kept.sh.tmk sh -c 'exec true'
+cat kept.sh.tmk.old

@@ -128,6 +128,26 @@ static void the_mark_goes_before_the_suffix_of_the_file(void **state)
     assert_name("./a.b.tmk", "x", 2, "./a.b.x.2.tmk");
 }
 
+/* sh -c 'exec server': the name is the server's, and the shell's files go beside. */
+static void what_takes_the_place_fits_and_the_other_goes_beside(void **state)
+{
+    (void)state;
+    assert_name("w.tmk", "sh", 7, "w.tmk");
+    assert_true(output_name_fits("w.tmk", "w.tmk", "server", 7));
+    assert_false(output_name_fits("w.sh.7.tmk", "w.tmk", "server", 7));
+    assert_true(output_name_fits("w.7.tmk", "w.%p.tmk", "server", 7));
+    assert_false(output_name_fits("w.7.tmk", "w.%p.tmk", "server", 8));
+    assert_false(output_name_fits("w.sh.7.tmk", "w.%n.%p.tmk", "server", 7));
+    char *beside = output_name_beside("w.tmk", "w.tmk", "sh", 7);
+    assert_string_equal(beside, "w.sh.7.tmk");
+    free(beside);
+    assert_name("w.tmk", "sh", 7, "w.sh.7.2.tmk"); /* the other is given */
+    assert_name("w.%p.tmk", "sh", 7, "w.7.tmk");
+    beside = output_name_beside("w.7.tmk", "w.%p.tmk", "sh", 7);
+    assert_string_equal(beside, "w.7.2.tmk");
+    free(beside);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -139,6 +159,7 @@ int main(void)
         cmocka_unit_test(a_name_given_before_gets_program_and_pid),
         cmocka_unit_test(a_name_with_a_pid_gets_a_number),
         cmocka_unit_test(the_mark_goes_before_the_suffix_of_the_file),
+        cmocka_unit_test(what_takes_the_place_fits_and_the_other_goes_beside),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,7 +35,7 @@ static void scene_open(struct scene *scene)
     scene->nodes = (void *)player_chunk(&scene->player, WIRE_CHUNK_NODES);
     scene->module = (void *)player_chunk(&scene->player, WIRE_CHUNK_MODULES);
     scene->feed.replay = replay_new(START, 1);
-    scene->feed.tracer = tracer_new(scene->path, &how, &scene->view);
+    scene->feed.tracer = tracer_new(scene->path, &how, &scene->view, NULL);
     scene->author = (struct author){.random = some_seed(), .shape = &shapes[0], .ticks = START};
     print_message("seed %llu\n", (unsigned long long)scene->author.random);
 }
@@ -214,7 +214,7 @@ static void what_cannot_be_created_is_said(void **state)
     tracer_free(scene.feed.tracer);
     struct trace_options how = {.compression = TRACE_LZ4, .start_ticks = START};
     snprintf(scene.path, sizeof scene.path, "no-such-directory/x.tmt");
-    scene.feed.tracer = tracer_new(scene.path, &how, &scene.view);
+    scene.feed.tracer = tracer_new(scene.path, &how, &scene.view, NULL);
     feed_to_failure(&scene, "No such file or directory");
     assert_int_equal(tracer_file_bytes(scene.feed.tracer), 0);
     scene_close(&scene);
