@@ -278,6 +278,8 @@ int cmd_attach(int argc, char **argv)
     if (!parse_pid(argv[operand], &operation.pid))
         return options_usage_error(&command, "'%s' is no process id", argv[operand]);
     int refused = record_options_check(&options.record);
+    if (!refused && !options.detach)
+        refused = record_options_check_output(&options.record, "attach");
     if (refused)
         return refused;
     if (!launch_find_library("attach", "libtidemark.so", library))

@@ -343,6 +343,8 @@ int cmd_record(int argc, char **argv)
     int refused = record_options_check(&options);
     if (refused == 0)
         refused = launch_refuse("record", argv[operand]);
+    if (refused == 0)
+        refused = record_options_check_output(&options, "record");
     if (refused != 0)
         return refused;
     struct libraries libraries;

@@ -279,6 +279,20 @@ static int check_window(const struct record_options *options)
     return 0;
 }
 
+int record_options_check_output(const struct record_options *options, const char *command)
+{
+    char *place = NULL;
+    int error = options->job ? 0 : output_name_obstacle(options->output, &place);
+    if (error == -EINVAL)
+        fprintf(stderr, "tidemark %s: cannot write the profile %s: it is there already and is no regular "
+                "file; choose another name\n", command, options->output);
+    else if (error)
+        fprintf(stderr, "tidemark %s: cannot write the profile %s: no file can be made in %s: %s; -o says "
+                "where else\n", command, options->output, place, strerror(-error));
+    free(place);
+    return error ? OPTIONS_EXIT_FAILURE : 0;
+}
+
 int record_options_check(const struct record_options *options)
 {
     enum trace_compression compression;

@@ -42,6 +42,8 @@ extern const struct options_command record_command;
 struct record_options record_options_default(void);
 /* Checks what the table cannot. 0 or OPTIONS_EXIT_FAILURE with a sentence on stderr. */
 int record_options_check(const struct record_options *options);
+/* Whether there will be a profile, before `command` makes a program run for days: 0, or as above. */
+int record_options_check_output(const struct record_options *options, const char *command);
 /* Default options changed by what TIDEMARK_OPTIONS holds (split at blanks); if anything is wrong
  * there, a sentence on stderr and the defaults. The strings live as long as the process. */
 void record_options_from_environment(struct record_options *options);

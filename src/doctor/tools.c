@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include "base/defaults.h"
 #include "base/human.h"
+#include "base/old_file.h"
 #include "doctor/doctor.h"
 
 #define LITTLE_ROOM ((uint64_t)256 << 20)
@@ -29,8 +30,9 @@ static void look_at_directory(struct doctor *doctor, const char *area, const cha
                               enum doctor_state worst, const char *advice)
 {
     struct statvfs space;
-    if (access(path, W_OK | X_OK)) {
-        doctor_add(doctor, area, worst, advice, "cannot write to %s: %s", path, strerror(errno));
+    int error = old_file_check_directory(path);
+    if (error) {
+        doctor_add(doctor, area, worst, advice, "cannot write to %s: %s", path, strerror(-error));
         return;
     }
     uint64_t room = statvfs(path, &space) ? UINT64_MAX

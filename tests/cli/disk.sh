@@ -15,8 +15,19 @@ try tidemark record -q -o small/full.tmk "$VICTIMS/basic" 8
 cat out
 sentence "small/full"
 
-# A directory that is not there, or cannot be written: a sentence, before or after the program ran.
-"$BIN/tidemark" record -q -o no/such/place.tmk "$VICTIMS/basic" 1 >out 2>err
-sentence "no/such/place"
+# A directory that is not there, or cannot be written: a sentence, and nothing is begun that may take days;
+# of /proc, and of a name that is known when the program is, it can be said in the end only.
+try tidemark record -q -o no/such/place.tmk "$VICTIMS/basic" 1
+sentence "no/such/place.tmk: no file can be made in no/such: No such file"
+try tidemark record -q -o small "$VICTIMS/basic" 1
+sentence "small: it is there already and is no regular file"
+try tidemark record -q -o err/place.tmk "$VICTIMS/basic" 1
+sentence "in err: Not a directory"
+mkdir gone
+(cd gone && rmdir ../gone && tidemark record "$VICTIMS/basic" 1 >../out 2>../err || echo "status $?")
+sentence "in .: No such file"
+try tidemark record -q -o '%h/no/%p.tmk' "$VICTIMS/basic" 1
+cat out
+sentence "/no/[0-9]*.tmk"
 "$BIN/tidemark" record -q -o /proc/place.tmk "$VICTIMS/basic" 1 >out 2>err
 sentence "/proc/place"
