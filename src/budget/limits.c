@@ -154,6 +154,9 @@ static int read_amount(const struct reading *reading, struct budget_limit *limit
     const struct toml_entry *entry = reading->entry;
     if (entry->type == TOML_INTEGER || entry->type == TOML_FLOAT) {
         limit->most = entry->number;
+        if (table[limit->metric].unit != BUDGET_UNIT_RATE &&
+            entry->number != floor(entry->number))
+            return refuse(reading, "a number is whole; \"1.5 MiB\", and shares, \"5%%\", are strings");
         return entry->number < 0 ? refuse(reading, "a limit is not below 0") : 0;
     }
     if (entry->type == TOML_BOOLEAN && entry->boolean && limit->is_growth) {

@@ -13,6 +13,7 @@
 #include "base/regular.h"
 #include "base/strbuf.h"
 #include "base/term.h"
+#include "base/text.h"
 #include "budget/budget.h"
 #include "cli/output.h"
 #include "cli/whole_file.h"
@@ -289,6 +290,26 @@ static int read_all_suppressions(struct checking *checking)
     return status;
 }
 
+/* Growth from what is not comparable is growth all the same, for builds have names of their own; but
+ * somebody may have given the wrong file. */
+static void doubt_baseline(const struct checking *checking)
+{
+    const char *now = profile_get(checking->profile, PROFILE_META_PROGRAM);
+    const char *then = profile_get(checking->baseline, PROFILE_META_PROGRAM);
+    if (now && then && strcmp(now, then)) {
+        struct strbuf names = STRBUF_INIT;
+        text_add_safe_string(&names, then);
+        strbuf_add_string(&names, ", and this one of ");
+        text_add_safe_string(&names, now);
+        complain("the baseline is a recording of %s", names.data);
+        strbuf_release(&names);
+    }
+    if (!checking->profile->sample_bytes != !checking->baseline->sample_bytes)
+        complain("%s is a sample, and what it is compared with is not: mind that its figures are "
+                 "estimates",
+                 checking->baseline->sample_bytes ? checking->arguments->baseline : checking->file);
+}
+
 static int check_profile(struct checking *checking)
 {
     const struct arguments *arguments = checking->arguments;
@@ -303,6 +324,8 @@ static int check_profile(struct checking *checking)
     if (is_there(arguments->baseline) || !arguments->update)
         if (arguments->baseline && profile_read(&checking->baseline, arguments->baseline))
             return complain("the baseline: %s", profile_error());
+    if (checking->baseline)
+        doubt_baseline(checking);
     int status = read_budget(checking);
     status = status ? status : read_all_suppressions(checking);
     return status ? status : judge(checking);

@@ -26,6 +26,7 @@ static void write_runs(struct json *json, const struct difference *difference)
         json_string(json, "program", profile_get(profile, PROFILE_META_PROGRAM));
         json_string(json, "command", profile_get(profile, PROFILE_META_COMMAND));
         json_bool(json, "complete", profile->complete);
+        json_bool(json, "sampled", profile->sample_bytes != 0);
         json_double(json, "scale", difference->scale[i]);
         json_end(json);
     }

@@ -62,8 +62,11 @@ static struct human change_of(const struct writing *writing, const struct differ
     if (figure->after <= 0)
         return (struct human){"gone"};
     const char *sign = percent > 0 ? "+" : style_sign(&writing->show->style, "−", "-");
-    if (fabs(percent) >= 1000)
-        snprintf(out.text, sizeof out.text, "x %.3g", figure->after / figure->before);
+    double times = figure->after / figure->before;
+    if (times >= 999.5) /* no thousandths, nor 2.21e+03 */
+        snprintf(out.text, sizeof out.text, "x %.24s", human_count((uint64_t)(times + 0.5)).text);
+    else if (fabs(percent) >= 1000)
+        snprintf(out.text, sizeof out.text, "x %.3g", times);
     else
         snprintf(out.text, sizeof out.text, "%s%.*f %%", sign, fabs(percent) < 100, fabs(percent));
     return out;
@@ -137,12 +140,35 @@ static size_t runs_of(const struct difference *difference, int group)
     return count;
 }
 
+/* Whether all runs are of programs that are called alike. */
+static bool is_one_program(const struct difference *difference)
+{
+    const char *first = profile_get(difference->runs[0].profile, PROFILE_META_PROGRAM);
+    for (size_t i = 1; i < difference->run_count; i++) {
+        const char *other = profile_get(difference->runs[i].profile, PROFILE_META_PROGRAM);
+        if (!first != !other || (first && strcmp(first, other)))
+            return false;
+    }
+    return true;
+}
+
 static void add_run(struct writing *writing, const struct difference_run *run, double scale)
 {
     struct strbuf end = STRBUF_INIT;
+    const char *tool = facts_imported_from(run->profile);
     facts_add_outcome(&end, run->profile);
     text_add_safe_string(&writing->out, run->name);
-    strbuf_addf(&writing->out, ": %s", end.data);
+    strbuf_add_string(&writing->out, ": ");
+    if (!is_one_program(writing->difference)) {
+        facts_add_text(&writing->out, run->profile, PROFILE_META_PROGRAM);
+        strbuf_add_string(&writing->out, ", ");
+    }
+    strbuf_add_string(&writing->out, end.data);
+    if (run->profile->sample_bytes)
+        strbuf_addf(&writing->out, ", a sample (one in %s)",
+                    human_bytes(facts_sample_bytes(run->profile)).text);
+    if (tool)
+        strbuf_addf(&writing->out, ", imported from %s", tool);
     if (writing->difference->options.norm)
         strbuf_addf(&writing->out, ", times %.4g", scale);
     strbuf_add_char(&writing->out, '\n');

@@ -42,6 +42,17 @@ jq -c '.verdicts[] | [.metric, .state, .baseline, .value]' out
 jq -c '.verdicts[0].paths[] | [.value, .frames[0].function]' out
 try tidemark check new.tmk -B old.tmk --tolerance 100%
 try tidemark check old.tmk -B old.tmk --tolerance 0%
+[ -s err ] && cat err
+# What is compared may be the wrong file: that is said, and the verdict stands.
+try tidemark check new.tmk -B old.tmk --tolerance 100%
+sentence "the baseline is a recording of rebuilt_older, and this one of rebuilt_newer"
+tidemark record -q --sample=1K -o sampled.tmk "$VICTIMS/rebuilt_newer" >/dev/null
+try tidemark check new.tmk -B sampled.tmk --tolerance 10000%
+sentence "sampled.tmk is a sample"
+# No share, and no count.
+printf '[program]\ntemporary = 0.1\n' >share.toml
+try tidemark check new.tmk -b share.toml
+sentence 'share.toml:2: a number is whole; "1.5 MiB", and shares, "5%", are strings'
 # For CI systems.
 try tidemark check new.tmk -b b.toml -B old.tmk --junit j.xml --sarif s.sarif -f github
 sed -n 's/^::error file=.*rebuilt.c,line=\(1[0-9]*\),title=Memory budget::peak .*: \(.*\)%0A\(.*\)  load_table.*%0A.*/annotation \2 \3/p' out | head -1
@@ -113,11 +124,12 @@ grep -q 'peak of function renamed_since.*nothing matches' out && echo "a killed 
 head -c $(($(stat -c %s new.tmk) / 2)) new.tmk >cut.tmk
 tidemark check cut.tmk -b b.toml >out 2>&1
 echo "half a file: $?" | sed 's/: \(1\|125\)$/: not kept/'
-# A wrapper that becomes the program: its own profile says nothing of that one.
+# A wrapper that becomes the program: the name is the program's, and the wrapper's own profile says nothing
+# of that one.
 tidemark record -q -o w.tmk sh -c 'exec "$VICTIMS/rebuilt_older"' >/dev/null
-try tidemark check w.tmk -b ample.toml
+try tidemark check w.sh.*.tmk -b ample.toml
 grep -q 'not known.*replaced by another' out && echo "a wrapper is not checked for the program"
-try tidemark check w.rebuilt_older.*.tmk -b ample.toml
+try tidemark check w.tmk -b ample.toml
 # What is wrong.
 try tidemark check new.tmk
 sentence "against what"

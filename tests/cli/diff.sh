@@ -44,7 +44,11 @@ tidemark diff -j --per count old1.tmk new1.tmk | jq -c '[.normalised, (.totals[]
 tidemark diff -j --per time old1.tmk new1.tmk | jq -c '[.normalised, .runs[0].scale]'
 # Sampled: the error bars are noise.
 tidemark record -q --sample=1K -o sampled.tmk "$VICTIMS/rebuilt_newer" >/dev/null
-tidemark diff -j old1.tmk sampled.tmk | jq '.total.noise > 0'
+tidemark diff -j old1.tmk sampled.tmk | jq -c '[.total.noise > 0, [.runs[].sampled]]'
+tidemark diff old1.tmk sampled.tmk | grep 'tmk:'
+tidemark record -q -o other.tmk "$VICTIMS/basic" 2 >/dev/null
+tidemark diff other.tmk old1.tmk | grep "tmk:\|e+"
+tidemark diff old1.tmk old2.tmk | grep 'tmk:'
 try tidemark diff old1.tmk
 sentence "only one"
 try tidemark diff
