@@ -278,14 +278,15 @@ int cmd_attach(int argc, char **argv)
     if (!parse_pid(argv[operand], &operation.pid))
         return options_usage_error(&command, "'%s' is no process id", argv[operand]);
     int refused = record_options_check(&options.record);
-    if (!refused && !options.detach)
-        refused = record_options_check_output(&options.record, "attach");
     if (refused)
         return refused;
     if (!launch_find_library("attach", "libtidemark.so", library))
         return OPTIONS_EXIT_FAILURE;
     if (attach_check(operation.pid, library) < 0)
         return refuse();
+    refused = options.detach ? 0 : record_options_check_output(&options.record, "attach");
+    if (refused)
+        return refused;
     operation.library = library;
     return options.detach ? detach(operation.pid) : record(&options, &operation);
 }

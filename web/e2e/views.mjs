@@ -42,6 +42,16 @@ export function testViews(world) {
             await server.stop();
         });
 
+    test("of two profiles that are served, Compare shows one beside the other", async () => {
+        const session = await Session.open(world.browser, world.server);
+        for (const [profile, other] of [["0", "1"], ["1", "0"]]) {
+            await session.go("compare", { profile });
+            await session.page.waitForFunction((at) => document.querySelector("[aria-label=After]")?.value === at, other);
+        }
+        assert.deepEqual(session.errors.splice(0), []);
+        await session.close();
+    });
+
     test("nothing is cut off at the side, on a small screen and on a 4K one", async () => {
         for (const viewport of [{ width: 1280, height: 720 }, { width: 3840, height: 2160 }]) {
             const session = await Session.open(world.browser, world.server, { viewport });

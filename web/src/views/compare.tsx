@@ -1,5 +1,5 @@
 /* Before and after: what grew and what shrank, by function, by call path and over time. */
-import { useMemo } from "preact/hooks";
+import { useEffect, useMemo } from "preact/hooks";
 import type { JSX } from "preact";
 import { differenceColour, diffFlames, pairFunctions, valuesOf, type DiffFlame, type Pair } from "../model/compare.ts";
 import { buildFlame } from "../model/flame.ts";
@@ -21,6 +21,10 @@ import type { ViewProps } from "./registry.ts";
 export function CompareView({ profile }: ViewProps): JSX.Element {
     const names = profileNames.value;
     const with_ = other.value;
+    /* Of two there is no choice. */
+    useEffect(() => {
+        if (names.length === 2 && state.value.other < 0) go({ other: 1 - profile.index }, "replace");
+    }, [names.length, profile.index, state.value.other]);
     if (names.length < 2) return <NotRecorded what="There is one profile only." how={<>Open two: <code>tidemark serve before.tmk after.tmk</code></>} />;
     return (
         <>

@@ -62,7 +62,7 @@ export function Plot(props: PlotProps): JSX.Element {
             cursor: { drag: { x: true, y: false, setScale: false }, sync: { key: "time" } },
             scales: { x: { time: false, range: (_, low, high) => (latest.current.range ? [...latest.current.range] : [low, high]) as uPlot.Range.MinMax } },
             axes: [
-                { ...axis, values: (_, ticks) => ticks.map((tick) => onAxis(latest.current.formatX(tick))) },
+                { ...axis, space: 80 /* "1 min 05 s" */, values: (_, ticks) => ticks.map((tick) => onAxis(latest.current.formatX(tick))) },
                 ...scales.map((scale, at) => ({
                     ...axis, scale, side: at === 0 ? 3 : 1, size: 74, grid: at === 0 ? axis.grid : { show: false },
                     ...(series.find((each) => (each.scale ?? "y") === scale)!.binary ? { incrs: binarySteps } : {}),
