@@ -45,7 +45,9 @@ static int read_file(char *path, struct strbuf *why)
         bool is_there =
             error != -ENOENT && error != -ENOTDIR && !(error == -EACCES && access(path, F_OK));
         if (is_there)
-            say(why, path, strerror(-error));
+            say(why, path, error == -EINVAL  ? "it is no regular file"
+                           : error == -EFBIG ? "it is too large for a file of options"
+                                             : strerror(-error));
         free(path);
         return is_there ? -EINVAL : 0;
     }

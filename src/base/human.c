@@ -54,6 +54,11 @@ struct human human_count(uint64_t count)
     return scaled(count, 1000, units, sizeof units / sizeof *units);
 }
 
+const char *human_plural(uint64_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
 struct human human_exact(uint64_t number)
 {
     char digits[24];

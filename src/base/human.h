@@ -24,6 +24,9 @@ struct human human_percent(double part,
                            double of);         /* "12.3 %", "<0.1 %", "100 %"; "-" if of is 0 */
 struct human human_time(int64_t unix_seconds); /* "2026-11-21 05:07:13 +0000", local time */
 
+/* "s" behind a word of which there are so many: "1 block", "2 blocks" */
+const char *human_plural(uint64_t count);
+
 /* "64M", "1.5G", "4096", "2MiB" (binary) → bytes. 0 or -EINVAL, -ERANGE. */
 int human_parse_bytes(const char *text, uint64_t *bytes);
 /* "250ms", "2s", "1.5", "10us", "3min" (plain numbers are seconds) → ns. 0 or -EINVAL, -ERANGE. */

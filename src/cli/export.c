@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "base/options.h"
@@ -118,6 +119,19 @@ struct exported {
     struct export_options options;
 };
 
+/* Nothing of what was asked for is an answer; that it was asked for wrongly is likelier. */
+static void say_if_nothing_passes(const struct profile *profile, const char *filter)
+{
+    bool *wanted = NULL, any = false;
+    if (!filter || match_paths(profile, filter, &wanted))
+        return;
+    for (size_t i = 0; i < profile->site_count && !any; i++)
+        any = wanted[profile->sites[i].path];
+    if (!any)
+        output_complain("export", "no call path passes the filter: there is none in what was written");
+    free(wanted);
+}
+
 static int write_stream(FILE *out, const struct exported *exported)
 {
     struct strbuf why = STRBUF_INIT;
@@ -126,6 +140,8 @@ static int write_stream(FILE *out, const struct exported *exported)
         return output_complain("export", profile_error());
     int error = export_write(out, profile, exported->format, &exported->options, &why);
     int status = error ? output_complain("export", why.data) : 0;
+    if (!status)
+        say_if_nothing_passes(profile, exported->options.filter);
     profile_free(profile);
     strbuf_release(&why);
     return status;

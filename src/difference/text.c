@@ -369,7 +369,8 @@ static void add_rest(struct writing *writing, const struct list *list,
         strbuf_addf(&writing->out, "%zu more (--top)\n", seen->rows - writing->show->top);
     }
     if (seen->noisy) {
-        strbuf_addf(&sentence, "%zu %s differ by no more than noise", seen->noisy, list->what);
+        strbuf_addf(&sentence, "%zu %s%s by no more than noise", seen->noisy, list->what,
+                    seen->noisy == 1 ? " differs" : "s differ");
         add_note(writing, sentence.data);
     }
     strbuf_release(&sentence);

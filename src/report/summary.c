@@ -69,8 +69,9 @@ static void add_totals(struct summary *summary)
     strbuf_addf(&summary->out, "\n  %-11s  ", facts_of_what_is_left(summary->profile));
     if (total->live_count) {
         add_bytes(summary, total->live_bytes, total->live_variance);
-        strbuf_addf(&summary->out, " in %s blocks",
-                    estimate_count(summary->profile, total->live_count).text);
+        strbuf_addf(&summary->out, " in %s block%s",
+                    estimate_count(summary->profile, total->live_count).text,
+                    human_plural(total->live_count));
     } else {
         strbuf_add_string(&summary->out, "nothing");
         if (estimate_is(summary->profile))

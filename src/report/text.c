@@ -188,9 +188,10 @@ static void add_peak(struct text *text)
         return;
     }
     if (known(program->total.at_peak_count))
-        strbuf_addf(&text->out, " %s%s blocks",
+        strbuf_addf(&text->out, " %s%s block%s",
                     estimate_is(text->profile) ? "in ~" : "requested in ",
-                    human_count(program->total.at_peak_count).text);
+                    human_count(program->total.at_peak_count).text,
+                    human_plural(program->total.at_peak_count));
     if (known(program->total.peak_ticks))
         strbuf_addf(&text->out, ", after %s", human_duration(program->total.peak_ticks).text);
     strbuf_add_char(&text->out, '\n');
@@ -307,8 +308,9 @@ static void add_leaks(struct text *text)
         return;
     }
     add_bytes(text, total->live_bytes, total->live_variance);
-    strbuf_addf(&text->out, " in %s blocks\n",
-                estimate_count(text->profile, total->live_count).text);
+    strbuf_addf(&text->out, " in %s block%s\n",
+                estimate_count(text->profile, total->live_count).text,
+                human_plural(total->live_count));
 }
 
 static void add_mapped(struct text *text)

@@ -335,8 +335,8 @@ void top_add_state(struct strbuf *out, const struct top_model *model)
         top_add_growth(out, top_model_growth(model));
         strbuf_add_char(out, ')');
     }
-    strbuf_addf(out, " in %s blocks, peak %s%s", human_count(program->total.live_count).text, about,
-                human_bytes(program->total.peak_bytes).text);
+    strbuf_addf(out, " in %s block%s, peak %s%s", human_count(program->total.live_count).text,
+                human_plural(program->total.live_count), about, human_bytes(program->total.peak_bytes).text);
     if (facts_resident_peak(model->profile, &resident))
         strbuf_addf(out, ", most resident %s", human_bytes(resident).text);
     strbuf_add_string(out, ", allocations ");

@@ -40,6 +40,16 @@ ring = 1M" "ring = '1M'"; do
     sentence 'config.toml:( line )?[12]:'
     ls ran 2>/dev/null
 done
+rm $config
+mkdir $config
+try tidemark record -o wrong.tmk touch ran
+sentence 'config.toml: it is no regular file'
+rmdir $config
+ln -s /dev/zero $config
+try tidemark record -o wrong.tmk touch ran
+sentence 'config.toml: it is no regular file'
+rm $config
+printf '[recrod]\nquiet = true\n' >$config
 tidemark help >/dev/null && tidemark help record >/dev/null && echo "help comes all the same"
 TIDEMARK_CONFIG= tidemark record -q -o none.tmk true && echo "none"
 TIDEMARK_CONFIG=nowhere try tidemark record -q -o none.tmk true

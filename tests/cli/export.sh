@@ -12,6 +12,11 @@ exchanged folded run.tmk run.folded
 export_to folded --metric leaked -o - run.tmk | awk '{ sum += $NF } END { print sum }' >leaked
 tidemark report --json run.tmk | jq .program.live_bytes | cmp - leaked && echo "what was never freed"
 export_to folded --filter victim_calloc -m count -o - run.tmk | sed 's/.*;//'
+try tidemark export --to folded --filter victim_calloc -o - run.tmk
+[ -s err ] && cat err
+try tidemark export --to folded --filter no_such_function -o - run.tmk
+sentence "no call path passes the filter"
+wc -c <out
 
 echo "# speedscope"
 export_to speedscope run.tmk

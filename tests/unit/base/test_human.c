@@ -35,6 +35,9 @@ static void counts_are_exact_while_they_are_short(void **state)
     assert_string_equal(human_count(12345678).text, "12.3 M");
     assert_string_equal(human_exact(1234567).text, "1,234,567");
     assert_string_equal(human_exact(UINT64_MAX).text, "18,446,744,073,709,551,615");
+    assert_string_equal(human_plural(0), "s");
+    assert_string_equal(human_plural(1), "");
+    assert_string_equal(human_plural(2), "s");
 }
 
 static void durations_go_from_nanoseconds_to_hours(void **state)
