@@ -39,6 +39,7 @@ cat >marked.c <<'EOF'
 int main(void) { tidemark_mark("here"); free(malloc(3)); return tidemark_is_recording(); }
 EOF
 PKG_CONFIG_PATH="$libraries" pkg-config --exists tidemark && echo "pkg-config knows us"
+cc marked.c $(PKG_CONFIG_PATH="$libraries" pkg-config --cflags --libs tidemark) -Wl,-rpath,"$(dirname "$libraries")" -o by_pkgconfig && ./by_pkgconfig && echo "and where we are now"
 cat >CMakeLists.txt <<'EOF'
 cmake_minimum_required(VERSION 3.25)
 project(other C)
