@@ -67,6 +67,7 @@ struct profile_writer {
     sqlite3 *database;
     sqlite3_stmt *statements[STATEMENT_COUNT];
     char *path;
+    bool opened; /* something may have been saved */
     int fd;    /* our own, for the lock and for packing; sqlite3 has others */
     int error; /* the first one: all later calls fail with it */
     int64_t last_location;
@@ -86,9 +87,8 @@ static int fail_sqlite(struct profile_writer *writer)
     const char *reason = strerror(-writer->error);
     if (writer->error == -EIO || writer->error == -EBADMSG)
         reason = sqlite3_errmsg(writer->database);
-    return profile_fail(writer->error,
-                        "cannot write the profile %s: %s; it ends with what was saved before",
-                        writer->path, reason);
+    return profile_fail(writer->error, "cannot write the profile %s: %s%s", writer->path, reason,
+                        writer->opened ? "; it ends with what was saved before" : "");
 }
 
 static int fail_memory(struct profile_writer *writer)
@@ -284,6 +284,18 @@ static void writer_free(struct profile_writer *writer)
     free(writer);
 }
 
+static void remove_log(const struct profile_writer *writer)
+{
+    static const char *const suffixes[] = {"-wal", "-shm"};
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+        char *name;
+        if (asprintf(&name, "%s%s", writer->path, suffixes[i]) < 0)
+            continue;
+        unlink(name);
+        free(name);
+    }
+}
+
 static int open_database(struct profile_writer *writer)
 {
     int result = sqlite3_open_v2(writer->path, &writer->database,
@@ -315,11 +327,15 @@ int profile_writer_open(struct profile_writer **out, const char *path)
     if (!error)
         error = open_database(writer);
     if (error) {
-        if (created)
+        close_database(writer); /* it may leave its log where the disk is full */
+        if (created) {
             unlink(writer->path);
+            remove_log(writer);
+        }
         writer_free(writer);
         return error;
     }
+    writer->opened = true;
     *out = writer;
     return 0;
 }
@@ -634,18 +650,6 @@ static int replace(struct profile_writer *writer, const char *by)
     if (!is_still_ours(writer))
         return -ESTALE;
     return rename(by, writer->path) ? -errno : 0;
-}
-
-static void remove_log(const struct profile_writer *writer)
-{
-    static const char *const suffixes[] = {"-wal", "-shm"};
-    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
-        char *name;
-        if (asprintf(&name, "%s%s", writer->path, suffixes[i]) < 0)
-            continue;
-        unlink(name);
-        free(name);
-    }
 }
 
 /* The complete database as one plain file: `*fd` and `*name`, which is NULL if it is the profile

@@ -13,7 +13,8 @@ rm -f small/*
 head -c 2M /dev/zero >small/filler 2>/dev/null
 try tidemark record -q -o small/full.tmk "$VICTIMS/basic" 8
 cat out
-sentence "small/full"
+sentence "small/full.*No space left on device$"
+ls small
 
 # A directory that is not there, or cannot be written: a sentence, and nothing is begun that may take days;
 # of /proc, and of a name that is known when the program is, it can be said in the end only.
