@@ -38,7 +38,17 @@ cat >marked.c <<'EOF'
 #include <stdlib.h>
 int main(void) { tidemark_mark("here"); free(malloc(3)); return tidemark_is_recording(); }
 EOF
-PKG_CONFIG_PATH="$libraries" pkg-config --exists tidemark && echo "pkg-config knows us"
+export PKG_CONFIG_PATH="$libraries"
+for name in tidemark tidemark-malloc-count; do
+    cc -o found marked.c $(pkg-config --cflags --libs $name tidemark) && echo "pkg-config finds $name"
+done
+# Headers of the drop-ins need nothing else, as those of the originals; what examples there are is said
+# by the man page, and they compile where they lie.
+echo '#include "memprofile.h"
+int main() { MemProfile profile("memprofile.txt"); printf("%d\n", gettimeofday(NULL, NULL)); }' >profile.cpp
+c++ -o profile profile.cpp $(pkg-config --cflags --libs tidemark-malloc-count) && echo "and C++ its class"
+examples=$(find "$prefix" -path '*/examples/api/phases.c')
+cc -pthread -o phases "$examples" $(pkg-config --cflags --libs tidemark) && echo "examples"
 cat >CMakeLists.txt <<'EOF'
 cmake_minimum_required(VERSION 3.25)
 project(other C)
