@@ -155,7 +155,8 @@ TIDEMARK_FUNCTION void tidemark_pool_free(const void *block);
 
 /* How deep the calling thread's stack goes between two points: a pattern is painted below the
  * caller's frame, and looked for afterwards. At most `bytes` are painted, and never beyond what is
- * surely stack: the thread's mapping, the limit (RLIMIT_STACK) and a safety distance bound it.
+ * surely stack: the thread's mapping bounds it, and of the main thread's stack, which grows, the limit
+ * (RLIMIT_STACK) and a safety distance of 32 KiB.
  *
  *     struct tidemark_painted_stack paint;
  *     tidemark_stack_paint(&paint, 1 << 20);
