@@ -51,14 +51,17 @@ examples=$(find "$prefix" -path '*/examples/api/phases.c')
 cc -pthread -o phases "$examples" $(pkg-config --cflags --libs tidemark) && echo "examples"
 cat >CMakeLists.txt <<'EOF'
 cmake_minimum_required(VERSION 3.25)
-project(other C)
+project(other C CXX)
 find_package(Tidemark REQUIRED)
 add_executable(marked marked.c)
 target_link_libraries(marked Tidemark::tidemark)
+add_executable(profile profile.cpp)
+target_link_libraries(profile Tidemark::malloc-count)
 EOF
 cmake -B other -DCMAKE_PREFIX_PATH="$prefix" >cmake.log 2>&1 && cmake --build other >>cmake.log 2>&1 || cat cmake.log
 other/marked
 echo "status $?"
+other/profile 2>&1 | grep -c '### exiting'
 try tidemark record -q -o marked.tmk other/marked
 
 # Taken away from where it was put, but for what is not ours.
