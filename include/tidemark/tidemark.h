@@ -89,7 +89,7 @@ TIDEMARK_FUNCTION int tidemark_snapshot(const char *name);
 
 enum tidemark_scope {
     TIDEMARK_PROCESS = 0,
-    TIDEMARK_THREAD = 1, /* the calling thread: of the blocks that it allocated, whoever freed some */
+    TIDEMARK_THREAD = 1 /* the calling thread: of the blocks that it allocated, whoever freed some */
 };
 
 /* In bytes as requested, exactly; TIDEMARK_UNKNOWN where that is not known: of threads `tidemark
@@ -188,21 +188,22 @@ namespace tidemark {
  * live as long. */
 class region {
     const char *name_;
+    region(const region &); /* not there: neither can be copied */
+    region &operator=(const region &);
 
 public:
     explicit region(const char *name) : name_(name) { tidemark_region_begin(name); }
     ~region() { tidemark_region_end(name_); }
-    region(const region &) = delete;
-    region &operator=(const region &) = delete;
 };
 
 /* tidemark_pause() and _resume() of a scope. */
 class pause {
+    pause(const pause &);
+    pause &operator=(const pause &);
+
 public:
     pause() { tidemark_pause(); }
     ~pause() { tidemark_resume(); }
-    pause(const pause &) = delete;
-    pause &operator=(const pause &) = delete;
 };
 
 } // namespace tidemark

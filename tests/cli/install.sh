@@ -38,6 +38,12 @@ cat >marked.c <<'EOF'
 #include <stdlib.h>
 int main(void) { tidemark_mark("here"); free(malloc(3)); return tidemark_is_recording(); }
 EOF
+for header in $(cd "$prefix/include" && find . -name '*.h'); do
+    for language in 'c -std=c89' 'c++ -std=c++98'; do
+        echo "#include \"$prefix/include/$header\"" |
+            cc -x $language -Wall -Wextra -pedantic -Werror -fsyntax-only - || echo "$header: $language"
+    done
+done
 export PKG_CONFIG_PATH="$libraries"
 for name in tidemark tidemark-malloc-count; do
     cc -o found marked.c $(pkg-config --cflags --libs $name tidemark) && echo "pkg-config finds $name"
