@@ -26,6 +26,10 @@ known 1
 known 4
 known 16
 
+# From before the counters' own beginning, and inherited.
+tidemark count -f json -o before.json "$BIN/../tests/cli/cli_before"
+jq -c '.processes[] | [.forked, .calls.malloc, .calls.free, .current_bytes]' before.json
+
 beneath() { # NAME PROGRAM …
     local name=$1
     shift
