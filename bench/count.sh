@@ -3,8 +3,7 @@
 #
 # Each call of tidemark.h where nobody profiles, with the shared library and with the static one: CPU
 # time, and instructions where valgrind is there; what asks for counters under libtidemark-count too.
-# Fails if one costs more than 2 ns (read_counters, reset_peak and on_change, which check arguments
-# or fill in figures and are in no inner loop, 2.5: a cycle more).
+# Fails if one costs more than 2 ns.
 #
 # Then malloc and free under libtidemark-count: the loops of workload.c with and without it, turn by
 # turn in the same minutes, CPU time of the loop alone; the instructions of both; and a compiler's

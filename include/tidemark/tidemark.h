@@ -89,7 +89,7 @@ TIDEMARK_FUNCTION int tidemark_snapshot(const char *name);
 
 enum tidemark_scope {
     TIDEMARK_PROCESS = 0,
-    TIDEMARK_THREAD = 1, /* the calling thread: of the blocks that it allocated, whoever freed some */
+    TIDEMARK_THREAD = 1 /* the calling thread: of the blocks that it allocated, whoever freed some */
 };
 
 /* In bytes as requested, exactly; TIDEMARK_UNKNOWN where that is not known: of threads `tidemark
@@ -155,7 +155,8 @@ TIDEMARK_FUNCTION void tidemark_pool_free(const void *block);
 
 /* How deep the calling thread's stack goes between two points: a pattern is painted below the
  * caller's frame, and looked for afterwards. At most `bytes` are painted, and never beyond what is
- * surely stack: the thread's mapping, the limit (RLIMIT_STACK) and a safety distance bound it.
+ * surely stack: the thread's mapping bounds it, and of the main thread's stack, which grows, the limit
+ * (RLIMIT_STACK) and a safety distance of 32 KiB.
  *
  *     struct tidemark_painted_stack paint;
  *     tidemark_stack_paint(&paint, 1 << 20);
@@ -187,21 +188,22 @@ namespace tidemark {
  * live as long. */
 class region {
     const char *name_;
+    region(const region &); /* not there: neither can be copied */
+    region &operator=(const region &);
 
 public:
     explicit region(const char *name) : name_(name) { tidemark_region_begin(name); }
     ~region() { tidemark_region_end(name_); }
-    region(const region &) = delete;
-    region &operator=(const region &) = delete;
 };
 
 /* tidemark_pause() and _resume() of a scope. */
 class pause {
+    pause(const pause &);
+    pause &operator=(const pause &);
+
 public:
     pause() { tidemark_pause(); }
     ~pause() { tidemark_resume(); }
-    pause(const pause &) = delete;
-    pause &operator=(const pause &) = delete;
 };
 
 } // namespace tidemark

@@ -102,17 +102,24 @@ static int nobody_counts(struct tidemark_counters *counters)
     return -ENODATA;
 }
 
-API int tidemark_read_counters(enum tidemark_scope scope, struct tidemark_counters *counters)
+/* Apart, so that the other has nothing to keep in registers. */
+__attribute__((noinline)) static int ask(enum tidemark_scope scope,
+                                         struct tidemark_counters *counters)
 {
-    if (likely(nobody() && counters &&
-               counters->struct_bytes == sizeof *counters && (unsigned)scope <= TIDEMARK_THREAD))
-        return nobody_counts(counters);
     if (!counters || counters->struct_bytes < offsetof(struct tidemark_counters, live_count) ||
         (scope != TIDEMARK_PROCESS && scope != TIDEMARK_THREAD))
         return -EINVAL;
     if (counter())
         return fill(counter()->read_counters, scope, counters);
     return fill(recorder() ? recorder()->read_counters : NULL, scope, counters);
+}
+
+API int tidemark_read_counters(enum tidemark_scope scope, struct tidemark_counters *counters)
+{
+    if (likely(nobody() && counters &&
+               counters->struct_bytes == sizeof *counters && (unsigned)scope <= TIDEMARK_THREAD))
+        return nobody_counts(counters);
+    return ask(scope, counters);
 }
 
 static struct tidemark_counters of_process(void)
@@ -143,13 +150,18 @@ API uint64_t tidemark_count(void)
     return nobody() ? TIDEMARK_UNKNOWN : of_process().count;
 }
 
-API int tidemark_reset_peak(enum tidemark_scope scope)
+__attribute__((noinline)) static int ask_to_reset(enum tidemark_scope scope)
 {
-    if (nobody() && likely((unsigned)scope <= TIDEMARK_THREAD))
-        return -ENODATA;
     if (scope != TIDEMARK_PROCESS && scope != TIDEMARK_THREAD)
         return -EINVAL;
     return counter() ? counter()->reset_peak(scope) : recorder()->reset_peak(scope);
+}
+
+API int tidemark_reset_peak(enum tidemark_scope scope)
+{
+    if (likely(nobody() && (unsigned)scope <= TIDEMARK_THREAD))
+        return -ENODATA;
+    return ask_to_reset(scope);
 }
 
 API int tidemark_on_change(tidemark_change *callback, void *context)

@@ -13,7 +13,8 @@
 
 enum {
     GAP_BYTES = 512, /* of the painter's own frames, which it cannot paint */
-    /* Below what is painted there must be room for a signal handler. */
+    OWN_BYTES = 256, /* of the one that paints, with its red zone */
+    /* Where the stack pointer is moved there must be room left for a signal handler. */
     SAFETY_BYTES = 32 << 10,
     /* The main thread's stack does not grow nearer than that to the mapping below it
      * (stack_guard_gap); twice that is safe. */
@@ -82,12 +83,15 @@ static inline uint64_t paint_at(uintptr_t address)
     return (address ^ 0x5ea1e5ea1e5ea1e5u) * 0x9E3779B97F4A7C15u;
 }
 
-/* Moves the stack pointer down first: what is written is never below it, which old kernels take for
- * a fault, and handlers that come meanwhile have their frames below. From above to below, so that
- * the stack grows as it does by itself. */
-__attribute__((noinline)) static uintptr_t paint_below(size_t bytes)
+/* A stack that grows has the stack pointer moved down first: what is written is never below it, which
+ * old kernels (before 5.0) take for a fault. From above to below, as it grows by itself. On other
+ * stacks the pointer stays, so that a handler that comes meanwhile has as much room as ever, even at
+ * the end of a small stack: painting goes on below what it has left, or over it. */
+__attribute__((noinline)) static uintptr_t paint_below(size_t bytes, bool grows)
 {
-    uintptr_t low = ((uintptr_t)__builtin_alloca(bytes) + 15) & ~(uintptr_t)15;
+    uintptr_t room = grows ? (uintptr_t)__builtin_alloca(bytes)
+                           : (uintptr_t)__builtin_frame_address(0) - OWN_BYTES - bytes;
+    uintptr_t low = (room + 15) & ~(uintptr_t)15;
     for (uintptr_t at = low + ((bytes - 16) & ~(size_t)15); at > low;) {
         at -= 8;
         *(volatile uint64_t *)at = paint_at(at);
@@ -95,24 +99,19 @@ __attribute__((noinline)) static uintptr_t paint_below(size_t bytes)
     return low;
 }
 
-static size_t room_below(uintptr_t here)
+static size_t room_below(uintptr_t here, bool *grows)
 {
-    struct bounds stack;
-    bool grows;
-    if (!stack_of(here, &stack, &grows))
+    struct bounds stack, mapping;
+    uintptr_t below;
+    if (!stack_of(here, &stack, grows) || !mapping_of(here, &mapping, &below))
         return 0;
-    uintptr_t low = stack.low, below;
-    struct bounds mapping;
-    if (grows) {
-        if (!mapping_of(here, &mapping, &below))
-            return 0;
-        uintptr_t nearest = below + GROWTH_GAP_PAGES * (uintptr_t)sysconf(_SC_PAGESIZE);
-        /* What is mapped already may be painted whatever is below it. */
-        if (nearest > mapping.low)
-            nearest = mapping.low;
-        low = nearest > low ? nearest : low;
+    uintptr_t nearest = mapping.low; /* what is mapped may be painted whatever is below it */
+    if (*grows) {
+        uintptr_t reachable = below + GROWTH_GAP_PAGES * (uintptr_t)sysconf(_SC_PAGESIZE);
+        nearest = reachable < nearest ? reachable : nearest;
     }
-    low += SAFETY_BYTES;
+    uintptr_t low = nearest > stack.low ? nearest : stack.low;
+    low += *grows ? SAFETY_BYTES : 0;
     return here > low + GAP_BYTES ? here - low - GAP_BYTES : 0;
 }
 
@@ -121,7 +120,8 @@ API __attribute__((noinline)) int tidemark_stack_paint(struct tidemark_painted_s
 {
     int saved_errno = errno;
     uintptr_t here = (uintptr_t)__builtin_frame_address(0) + 2 * sizeof(uintptr_t);
-    size_t room = room_below(here);
+    bool grows;
+    size_t room = room_below(here, &grows);
     *paint = (struct tidemark_painted_stack){here, here};
     errno = saved_errno;
     if (!room)
@@ -130,7 +130,7 @@ API __attribute__((noinline)) int tidemark_stack_paint(struct tidemark_painted_s
         bytes = room;
     if (bytes < 64)
         return -EINVAL;
-    paint->down_to = paint_below(bytes);
+    paint->down_to = paint_below(bytes, grows);
     return 0;
 }
 

@@ -74,6 +74,19 @@ struct count_slot *count_slot_begin(void)
     return slot;
 }
 
+void count_forked(void)
+{
+    for (uint32_t i = 0; i < count_state.slots_used; i++) {
+        struct count_slot *slot = &count_state.slots[i];
+        count_state.current_bytes += slot->pending_bytes;
+        slot->pending_bytes = slot->step_bytes = 0;
+        slot->drains_done = slot->drains_begun; /* a thread may have been at it */
+    }
+    count_raise_peak(count_state.current_bytes);
+    if (count_slot_current)
+        count_slot_current->thread = (int32_t)syscall(SYS_gettid);
+}
+
 /* ---- The level ---- */
 
 static int64_t most_step(void)

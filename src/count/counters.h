@@ -30,6 +30,10 @@ extern void (*count_corrected)(int64_t change_bytes);
 struct count_slot *count_slot_begin(void);
 /* Adds a thread's pending bytes to the level that all share. */
 void count_drain(struct count_slot *slot);
+/* In the child of a fork, which has one thread and all of its parent's slots: the thread's is its
+ * own again, under its new number, and what the threads that are not there had pending is the
+ * level's, as nobody will move it there any more. */
+void count_forked(void);
 
 static inline struct count_slot *count_slot_of_thread(void)
 {

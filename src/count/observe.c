@@ -47,6 +47,13 @@ static void tell(bool allocated, size_t size, size_t ahead)
     tell_observer(allocated, size, current);
 }
 
+bool observe_mute(bool mute)
+{
+    bool before = being_told;
+    being_told = mute;
+    return before;
+}
+
 void observe_change(bool allocated, size_t size)
 {
     tell_observer(allocated, size, count_current());

@@ -19,6 +19,10 @@ void observe(observer *observer); /* NULL: no more */
 /* The same, also for changes that an observer makes. At the start, and NULL at the end. */
 void observe_all(observer *observer);
 
+/* Whether the calling thread is told of nothing; gives how it was. For who holds what its observer
+ * needs: a signal's handler may allocate meanwhile. */
+bool observe_mute(bool mute);
+
 /* A function and its cookie, which are changed and read together. */
 struct callback {
     void (*call)(void); /* NULL: none */

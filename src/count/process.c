@@ -101,17 +101,12 @@ static void identify(void)
 
 static void clear_slots(void)
 {
-    struct count_slot *mine = count_slot_current;
     for (uint32_t i = 0; i < count_state.slots_used; i++) {
         struct count_slot *slot = &count_state.slots[i];
-        slot->pending_bytes = slot->step_bytes = 0;
-        slot->drains_begun = slot->drains_done = 0; /* another thread may have been at it */
         slot->requested_bytes = slot->before_bytes = 0;
         slot->adopted_count = slot->before_count = 0;
         memset(slot->calls, 0, sizeof slot->calls);
     }
-    if (mine)
-        mine->thread = (int32_t)syscall(SYS_gettid);
 }
 
 /* In the child, which has one thread. The parent's file is mapped here too: away from it first.
@@ -122,6 +117,7 @@ static void forked(void)
     struct count_figures figures;
     if (directory && !move_state(-1))
         return;
+    count_forked();
     count_figures_of(&figures, &count_state);
     clear_slots();
     count_state.current_bytes = count_state.peak_bytes = figures.current_bytes;

@@ -31,7 +31,7 @@
 #define COUNT_MAGIC 0x31544e4f434d4454ull /* "TDMCONT1" */
 
 enum {
-    COUNT_SLOTS = 65536,     /* threads at a time; of those beyond, calls are lost and counted */
+    COUNT_SLOTS = 65534,     /* threads at a time; of those beyond, calls are lost and counted */
     COUNT_STEP_SHIFT = 11,   /* of the peak a 2048th is shared among the slots' steps */
     COUNT_STEP_LEAST = 2048, /* bytes that a step may have however low the peak is */
     COUNT_STEP_DRAINS = 16,  /* a step grows once for so many times that it was too small */
@@ -93,6 +93,8 @@ _Static_assert(sizeof(struct count_slot) == 128, "two cache lines");
 _Static_assert(__builtin_offsetof(struct count_state, current_bytes) % 128 == 0,
                "a pair of lines of its own");
 _Static_assert(__builtin_offsetof(struct count_state, slots) % 128 == 0, "slots begin on a pair");
+/* Another mapping takes its place (process.c): what would lie behind it in its last page, too. */
+_Static_assert(sizeof(struct count_state) % 65536 == 0, "whole pages, of any size");
 
 /* The sums over slots. */
 struct count_figures {

@@ -38,7 +38,8 @@ static struct tidemark_memprofile *all;
 
 /* ---- The lock ----
  * Its holder is never interrupted by itself: who is being told of a change is not told of another
- * (observe.c), and the functions that the program calls stop the observer's calls first. */
+ * (observe.c), and the functions that the program calls stop the observer's calls first, or are told of
+ * nothing meanwhile. */
 
 static void lock(struct tidemark_memprofile *profile)
 {
@@ -217,10 +218,12 @@ struct tidemark_memprofile *memprofile_open(const char *path, double time_resolu
 void memprofile_break(struct tidemark_memprofile *profile)
 {
     size_t current = profile->source.current();
+    bool mute = observe_mute(true);
     lock(profile);
     look(profile, current, true);
     add(profile, "\n", 1);
     unlock(profile);
+    observe_mute(mute);
 }
 
 void memprofile_close(struct tidemark_memprofile *profile)

@@ -3,6 +3,7 @@
 #include "count/line.h"
 #include "malloc_count/interface.h"
 
+#include <pthread.h>
 #include <unistd.h>
 
 #define API __attribute__((visibility("default")))
@@ -11,10 +12,12 @@
 size_t malloc_count_current(void), malloc_count_peak(void), malloc_count_num_allocs(void);
 void malloc_count_reset_peak(void), malloc_count_print_status(void);
 
-/* Peaks are exact, and current is one figure that all can read. */
+/* Peaks are exact, and current is one figure that all can read. The child of a fork counts on from
+ * what its parent had counted, as the originals do. */
 __attribute__((constructor)) static void begin(void)
 {
     count_exact = true;
+    pthread_atfork(NULL, NULL, count_forked);
 }
 
 API size_t malloc_count_current(void)

@@ -50,12 +50,25 @@ struct curves {
 
 /* ---- Groups -------------------------------------------------------------------------------- */
 
+/* Paths that no frame tells apart (two calls on one line, or in a function without lines) are one:
+ * nobody could say which of their lines is which. */
+static uint64_t path_key(const struct curves *curves, uint32_t node)
+{
+    struct frame_walk walk;
+    struct frame frame = frame_walk_begin(&walk, curves->profile, curves->hidden, node);
+    uint64_t key = 0;
+    do
+        key = hash_u64(key ^ frame_key(curves->profile, frame));
+    while (frame_walk_next(&walk, &frame));
+    return key;
+}
+
 static uint64_t key_of(const struct curves *curves, uint32_t node)
 {
     struct frame_walk walk;
     struct frame frame = frame_walk_begin(&walk, curves->profile, curves->hidden, node);
     if (curves->view == PLOT_PATHS)
-        return node;
+        return path_key(curves, node);
     if (curves->view == PLOT_SITES)
         return frame_key(curves->profile, frame);
     struct strbuf name = STRBUF_INIT;
@@ -176,8 +189,7 @@ static void add_frame(struct strbuf *out, const struct profile *profile, struct 
     strbuf_release(&name);
 }
 
-/* How many frames two paths have in common, from the innermost on; 0 if no frame tells them apart
- * (two calls on one line). */
+/* How many frames two paths have in common, from the innermost on. */
 static size_t common_frames(const struct curves *curves, uint32_t a, uint32_t b)
 {
     struct frame_walk walks[2];
@@ -187,7 +199,7 @@ static size_t common_frames(const struct curves *curves, uint32_t a, uint32_t b)
     while (frame_key(curves->profile, frames[0]) == frame_key(curves->profile, frames[1])) {
         common++;
         if (!frame_walk_next(&walks[0], &frames[0]) || !frame_walk_next(&walks[1], &frames[1]))
-            return 0;
+            break;
     }
     return common;
 }
@@ -210,6 +222,16 @@ static void add_path(struct strbuf *out, const struct curves *curves, uint32_t n
     }
 }
 
+/* Behind a name; nothing if the place is not known. */
+static void add_place(struct strbuf *out, const struct curves *curves, struct frame frame)
+{
+    strbuf_add_string(out, "  ");
+    size_t before = out->length;
+    frame_add_place(out, curves->profile, frame, NAME_COLUMNS / 2);
+    if (out->length == before)
+        strbuf_truncate(out, before - 2);
+}
+
 static void name_group(struct strbuf *out, const struct curves *curves, uint32_t node,
                        size_t common)
 {
@@ -220,13 +242,8 @@ static void name_group(struct strbuf *out, const struct curves *curves, uint32_t
         return;
     }
     add_frame(out, curves->profile, frame, NAME_COLUMNS / 2);
-    if (curves->view == PLOT_SITES) {
-        strbuf_add_string(out, "  ");
-        size_t before = out->length;
-        frame_add_place(out, curves->profile, frame, NAME_COLUMNS / 2);
-        if (out->length == before)
-            strbuf_truncate(out, before - 2);
-    }
+    if (curves->view == PLOT_SITES)
+        add_place(out, curves, frame);
 }
 
 /* ---- Columns ------------------------------------------------------------------------------- */
@@ -339,6 +356,28 @@ static size_t most_common(const struct curves *curves, const uint32_t *nodes, si
     return most;
 }
 
+/* To a path that reads like another of them, for its functions are the same and only lines differ. */
+static void add_where_they_part(struct strbuf *out, const struct curves *curves,
+                                const struct strbuf *names, const uint32_t *nodes, size_t count,
+                                size_t index)
+{
+    struct frame_walk walk;
+    struct frame frame = frame_walk_begin(&walk, curves->profile, curves->hidden, nodes[index]);
+    size_t most = 0;
+    bool alike = false;
+    for (size_t i = 0; i < count; i++) {
+        if (i == index || strcmp(names[i].data, names[index].data) != 0)
+            continue;
+        size_t common = common_frames(curves, nodes[i], nodes[index]);
+        most = common > most ? common : most;
+        alike = true;
+    }
+    for (size_t at = 0; at < most && frame_walk_next(&walk, &frame); at++)
+        ;
+    if (alike)
+        add_place(out, curves, frame);
+}
+
 static void choose(struct chart *chart, struct curves *curves, size_t top)
 {
     uint32_t nodes[MOST_TOP];
@@ -348,12 +387,21 @@ static void choose(struct chart *chart, struct curves *curves, size_t top)
         curves->groups[best].series = count;
         nodes[count++] = curves->groups[best].node;
     }
+    struct strbuf names[MOST_TOP];
+    for (size_t i = 0; i < count; i++) {
+        names[i] = (struct strbuf)STRBUF_INIT;
+        name_group(&names[i], curves, nodes[i], most_common(curves, nodes, count, i));
+    }
     for (size_t i = 0; i < count; i++) {
         struct strbuf name = STRBUF_INIT;
-        name_group(&name, curves, nodes[i], most_common(curves, nodes, count, i));
+        strbuf_add_string(&name, names[i].data);
+        if (curves->view == PLOT_PATHS)
+            add_where_they_part(&name, curves, names, nodes, count, i);
         chart_add(chart, name.data, CHART_STEPS, (unsigned)i);
         strbuf_release(&name);
     }
+    for (size_t i = 0; i < count; i++)
+        strbuf_release(&names[i]);
 }
 
 /* All that was requested, behind: what the shown ones leave out can be seen. */

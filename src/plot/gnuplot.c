@@ -130,7 +130,7 @@ void plot_gnuplot(struct strbuf *out, const struct chart *chart)
     add_ticks(out, chart, &chart->y, "y", 7);
     strbuf_add_string(out, "set grid ytics linetype 1 linewidth 1 linecolor rgb '#dddddd'\n"
                            "set border 3\nset tics nomirror out\n"
-                           "set key below left Left reverse samplen 3 noenhanced\n");
+                           "set key below height 1 left Left reverse samplen 3 noenhanced\n");
     add_plot(out, chart);
 }
 

@@ -169,23 +169,46 @@ static void choose(struct screen *screen, size_t row)
     screen->chosen = screen->model.rows[row].key;
 }
 
+/* Of a narrow terminal the site has 20 columns; of the figures there are those for which there is
+ * room left, what is sorted by first. */
+enum { LEAST_FOR_SITE = 20 };
+
+static size_t figures_shown(void)
+{
+    size_t room = COLS > LEAST_FOR_SITE + 2 ? (size_t)COLS - LEAST_FOR_SITE - 2 : 0;
+    return room >= TOP_FIGURES * TOP_FIGURE ? TOP_FIGURES : room >= TOP_FIGURE ? room / TOP_FIGURE : 1;
+}
+
+static void add_figure(struct strbuf *out, const struct screen *screen, size_t column,
+                       const char *text)
+{
+    static const size_t sorted_by[TOP_SORTS] = {[TOP_LIVE] = 0,  [TOP_GROWTH] = 1, [TOP_RATE] = 2,
+                                                [TOP_COUNT] = 3, [TOP_BYTES] = 3,  [TOP_PEAK] = 3};
+    size_t sorted = sorted_by[screen->sort];
+    size_t rank = column == sorted ? 0 : column + (column < sorted);
+    if (rank < figures_shown())
+        top_add_field(out, text);
+}
+
 /* The fourth column is what is sorted by, where the others do not say it. */
 static void add_row(struct strbuf *out, const struct screen *screen, const struct top_row *row)
 {
     struct strbuf growth = STRBUF_INIT, rate = STRBUF_INIT;
     top_add_growth(&growth, row->growth_bytes);
     top_add_rate(&rate, row->rate);
-    top_add_field(out, human_bytes(row->live_bytes).text);
-    top_add_field(out, growth.data);
-    top_add_field(out, rate.data);
-    top_add_field(out, screen->sort == TOP_BYTES  ? top_bytes(row->alloc_bytes).text
-                       : screen->sort == TOP_PEAK ? human_bytes(row->at_peak_bytes).text
-                                                  : top_count(row->alloc_count).text);
+    add_figure(out, screen, 0, human_bytes(row->live_bytes).text);
+    add_figure(out, screen, 1, growth.data);
+    add_figure(out, screen, 2, rate.data);
+    add_figure(out, screen, 3,
+               screen->sort == TOP_BYTES  ? top_bytes(row->alloc_bytes).text
+               : screen->sort == TOP_PEAK ? human_bytes(row->at_peak_bytes).text
+                                          : top_count(row->alloc_count).text);
     strbuf_add_string(out, "  ");
     strbuf_release(&growth);
     strbuf_release(&rate);
-    size_t used = TOP_FIGURES * TOP_FIGURE + 2, columns = (size_t)COLS;
-    size_t room = columns > used + 20 ? columns - used : 20, place = text_width(row->place);
+    size_t used = figures_shown() * TOP_FIGURE + 2, columns = (size_t)COLS;
+    size_t room = columns > used + 5 ? columns - used : 5;
+    size_t place = columns < used + LEAST_FOR_SITE ? 0 : text_width(row->place);
     place = place > room / 2 ? room / 2 : place;
     size_t before = text_width(out->data);
     name_add_short(out, row->name, room - place - (place ? 2 : 0));
@@ -217,14 +240,17 @@ static void draw_list(struct screen *screen, int from)
     struct strbuf title = STRBUF_INIT;
     int rows = LINES - 2 - from;
     size_t chosen = chosen_row(screen);
-    top_add_field(&title, "live");
-    top_add_field(&title, "growth");
-    top_add_field(&title, "rate");
-    top_add_field(&title, screen->sort == TOP_BYTES || screen->sort == TOP_PEAK
-                              ? sort_names[screen->sort]
-                              : "allocations");
-    strbuf_addf(&title, "  call site, by %s%s", sort_names[screen->sort],
-                screen->ascending ? ", least first" : "");
+    add_figure(&title, screen, 0, "live");
+    add_figure(&title, screen, 1, "growth");
+    add_figure(&title, screen, 2, "rate");
+    add_figure(&title, screen, 3,
+               screen->sort == TOP_BYTES || screen->sort == TOP_PEAK ? sort_names[screen->sort]
+                                                                     : "allocations");
+    if (text_width(title.data) + 2 + LEAST_FOR_SITE > (size_t)COLS)
+        strbuf_add_string(&title, "  site");
+    else
+        strbuf_addf(&title, "  call site, by %s%s", sort_names[screen->sort],
+                    screen->ascending ? ", least first" : "");
     put_bar(from, title.data);
     strbuf_release(&title);
     if (rows < 1)

