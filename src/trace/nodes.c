@@ -13,7 +13,11 @@ enum {
     LONG_GUESSES = 2, SHORT_GUESSES = 4,
     GUESSES = 2 * LONG_GUESSES + SHORT_GUESSES,
     HOW_NAME = GUESSES, HOW_NEW,
-    NAMES_MOST = NODES_RESTART + FORMAT_BLOCK_NODES,
+    /* Between two restarts. Who has more than a few gets room for all of them at once: what is not
+     * touched costs nothing, and growing step by step would touch it all twice. */
+    NODES_MOST = NODES_RESTART + FORMAT_BLOCK_NODES,
+    FEW_NODES = 1 << 13,
+    NAMES_MOST = NODES_MOST,
 };
 
 const char *const nodes_column_names[NODES_COLUMNS] = {
@@ -71,7 +75,7 @@ static void restart(struct nodes_model *model, uint32_t first)
 static int make_room(struct nodes_model *model)
 {
     if (model->count == model->room) {
-        uint32_t room = model->room ? 2 * model->room : 1024;
+        uint32_t room = model->room ? NODES_MOST : FEW_NODES;
         struct model_node *nodes = realloc(model->nodes, room * sizeof *nodes);
         if (!nodes)
             return -ENOMEM;
