@@ -24,6 +24,11 @@ const char *const nodes_column_names[NODES_COLUMNS] = {
     "base",      "turns", "up",   "up rest",   "back",    "back rest",
     "first how", "how",   "name", "name rest", "address", "address rest"};
 
+/* What stood below the same callers: after three of them, after two, after one. */
+struct guesses {
+    uint32_t *lists[3];
+};
+
 /* Names are the addresses that there have been, numbered from 1; 0 is that of nodes from before the
  * restart. The names that stood below some callers, the newest first. */
 struct nodes_model {
@@ -38,6 +43,7 @@ struct nodes_model {
     } *names;
     uint32_t name_count; /* name 0 included */
     uint64_t last_new_ip;
+    struct guesses below; /* the newest node, that is where the next one most likely is */
     uint32_t after_three[LONG_CONTEXTS][LONG_GUESSES];
     uint32_t after_two[LONG_CONTEXTS][LONG_GUESSES];
     uint32_t after_one[SHORT_CONTEXTS][SHORT_GUESSES];
@@ -61,18 +67,21 @@ void nodes_model_free(struct nodes_model *model)
 
 static void restart(struct nodes_model *model, uint32_t first)
 {
+    bool is_fresh = model->name_count <= 1; /* nothing has been learnt */
+
     model->base = first;
     model->count = 0;
     model->name_count = 1;
     model->names[0] = (struct model_name){0};
     model->last_new_ip = 0;
+    if (is_fresh)
+        return;
     memset(model->after_three, 0, sizeof model->after_three);
     memset(model->after_two, 0, sizeof model->after_two);
     memset(model->after_one, 0, sizeof model->after_one);
 }
 
-/* Room for one more node and name. */
-static int make_room(struct nodes_model *model)
+static int grow(struct nodes_model *model)
 {
     if (model->count == model->room) {
         uint32_t room = model->room ? NODES_MOST : FEW_NODES;
@@ -93,6 +102,12 @@ static int make_room(struct nodes_model *model)
     return 0;
 }
 
+/* Room for one more node and name. */
+static inline int make_room(struct nodes_model *model)
+{
+    return model->count < model->room && model->name_count < model->name_room ? 0 : grow(model);
+}
+
 static struct model_node node_at(const struct nodes_model *model, uint32_t number)
 {
     uint32_t index = number - model->base;
@@ -107,11 +122,6 @@ static uint32_t ancestor(const struct nodes_model *model, uint32_t number, uint6
         number = node_at(model, number).parent;
     return number;
 }
-
-/* What stood below the same callers: after three of them, after two, after one. */
-struct guesses {
-    uint32_t *lists[3];
-};
 
 static unsigned list_length(unsigned list)
 {
@@ -169,9 +179,18 @@ static void learn(const struct guesses *guesses, uint32_t name)
     }
 }
 
+/* Guesses below it come from memory while this one is learnt. */
 static void add_node(struct nodes_model *model, uint32_t name, uint32_t parent)
 {
     model->nodes[model->count++] = (struct model_node){name, parent};
+    model->below = guess(model, model->base + model->count - 1, false);
+    for (unsigned list = 0; list < 3; list++)
+        __builtin_prefetch(model->below.lists[list], 1);
+}
+
+static struct guesses guess_node(struct nodes_model *model, uint32_t parent, bool begins)
+{
+    return begins || !model->count ? guess(model, parent, begins) : model->below;
 }
 
 static uint32_t add_name(struct nodes_model *model, uint64_t ip)
@@ -365,11 +384,11 @@ int nodes_add(struct nodes_encoder *encoder, const struct trace_node *node)
     begins = tell_turn(encoder, number, parent);
     if (begins)
         tell_parent(encoder, number, parent);
-    guesses = guess(model, parent, begins);
+    guesses = guess_node(model, parent, begins);
     name = tell_name(encoder, &guesses, &encoder->columns[begins ? NODES_FIRST : NODES_NEXT],
                      node->ip);
-    learn(&guesses, name);
     add_node(model, name, parent);
+    learn(&guesses, name);
     encoder->count++;
     return 0;
 }
@@ -454,12 +473,12 @@ static int decode_node(struct decoding *decoding, uint32_t number, struct trace_
     begins = decode_turn(decoding, number);
     if (begins ? !decode_parent(decoding, number, &parent) : !number)
         return -EBADMSG;
-    guesses = guess(model, parent, begins);
+    guesses = guess_node(model, parent, begins);
     name = decode_name(decoding, &guesses, begins);
     if (!name)
         return -EBADMSG;
-    learn(&guesses, name);
     add_node(model, name, parent);
+    learn(&guesses, name);
     *node = (struct trace_node){model->names[name].ip, parent};
     return 0;
 }
