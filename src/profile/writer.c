@@ -69,6 +69,7 @@ struct profile_writer {
     char *path;
     int fd;    /* our own, for the lock and for packing; sqlite3 has others */
     int error; /* the first one: all later calls fail with it */
+    bool opened; /* there is a profile, if an empty one */
     int64_t last_location;
     struct intern files, functions;
     struct open_block paths;
@@ -86,9 +87,9 @@ static int fail_sqlite(struct profile_writer *writer)
     const char *reason = strerror(-writer->error);
     if (writer->error == -EIO || writer->error == -EBADMSG)
         reason = sqlite3_errmsg(writer->database);
-    return profile_fail(writer->error,
-                        "cannot write the profile %s: %s; it ends with what was saved before",
-                        writer->path, reason);
+    return profile_fail(writer->error, "cannot write the profile %s: %s; %s", writer->path, reason,
+                        writer->opened ? "it ends with what was saved before"
+                                       : "there is no profile");
 }
 
 static int fail_memory(struct profile_writer *writer)
@@ -297,6 +298,37 @@ static int open_database(struct profile_writer *writer)
     return error ? error : prepare(writer);
 }
 
+/* Is the name still ours? Someone may have moved the file, or put another in its place. */
+static bool is_still_ours(const struct profile_writer *writer)
+{
+    struct stat by_name, by_fd;
+    return !lstat(writer->path, &by_name) && !fstat(writer->fd, &by_fd) &&
+           by_name.st_ino == by_fd.st_ino && by_name.st_dev == by_fd.st_dev;
+}
+
+static void remove_log(const struct profile_writer *writer)
+{
+    static const char *const suffixes[] = {"-wal", "-shm"};
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+        char *name;
+        if (asprintf(&name, "%s%s", writer->path, suffixes[i]) < 0)
+            continue;
+        unlink(name);
+        free(name);
+    }
+}
+
+/* Where the disk is full closing leaves the log behind: it goes with the file. Frees the writer. */
+static void discard(struct profile_writer *writer)
+{
+    close_database(writer);
+    if (writer->fd >= 0 && is_still_ours(writer)) {
+        unlink(writer->path);
+        remove_log(writer);
+    }
+    writer_free(writer);
+}
+
 int profile_writer_open(struct profile_writer **out, const char *path)
 {
     *out = NULL;
@@ -311,15 +343,13 @@ int profile_writer_open(struct profile_writer **out, const char *path)
         return profile_fail(error, "cannot create the profile %s: %s", path, strerror(-error));
     }
     int error = create_file(writer);
-    bool created = writer->fd >= 0;
     if (!error)
         error = open_database(writer);
     if (error) {
-        if (created)
-            unlink(writer->path);
-        writer_free(writer);
+        discard(writer);
         return error;
     }
+    writer->opened = true;
     *out = writer;
     return 0;
 }
@@ -621,31 +651,11 @@ static int create_beside(const char *path, const char *suffix, char **name)
     return fd < 0 ? -errno : fd;
 }
 
-/* Is the name still ours? Someone may have moved the file, or put another in its place. */
-static bool is_still_ours(const struct profile_writer *writer)
-{
-    struct stat by_name, by_fd;
-    return !lstat(writer->path, &by_name) && !fstat(writer->fd, &by_fd) &&
-           by_name.st_ino == by_fd.st_ino && by_name.st_dev == by_fd.st_dev;
-}
-
 static int replace(struct profile_writer *writer, const char *by)
 {
     if (!is_still_ours(writer))
         return -ESTALE;
     return rename(by, writer->path) ? -errno : 0;
-}
-
-static void remove_log(const struct profile_writer *writer)
-{
-    static const char *const suffixes[] = {"-wal", "-shm"};
-    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
-        char *name;
-        if (asprintf(&name, "%s%s", writer->path, suffixes[i]) < 0)
-            continue;
-        unlink(name);
-        free(name);
-    }
 }
 
 /* The complete database as one plain file: `*fd` and `*name`, which is NULL if it is the profile
@@ -722,6 +732,12 @@ void profile_writer_abandon(struct profile_writer *writer)
         sqlite3_exec(writer->database, "ROLLBACK", NULL, NULL, NULL);
     if (writer)
         writer_free(writer);
+}
+
+void profile_writer_discard(struct profile_writer *writer)
+{
+    if (writer)
+        discard(writer);
 }
 
 int profile_writer_copy(struct profile_writer *writer, const char *path,
