@@ -634,9 +634,9 @@ int writer_finish(struct writer *writer, bool pack)
     return status ? status : embedded;
 }
 
-void writer_abandon(struct writer *writer)
+void writer_discard(struct writer *writer)
 {
-    profile_writer_abandon(writer->profile);
+    profile_writer_discard(writer->profile);
     writer_free(writer);
 }
 

@@ -42,7 +42,7 @@ int writer_finish(struct writer *writer, bool pack);
 struct profile_fact;
 int writer_copy(struct writer *writer, const char *path, const struct profile_fact *facts,
                 size_t count);
-/* Leaves the profile as it was written last. Frees the writer. */
-void writer_abandon(struct writer *writer);
+/* Removes the profile. Frees the writer. */
+void writer_discard(struct writer *writer);
 
 #endif

@@ -195,8 +195,8 @@ static void tell(const char *path, const struct rerun_result *result, uint64_t n
 {
     struct strbuf name = STRBUF_INIT;
     text_add_safe_string(&name, path);
-    printf("%s: %s events in %s (%s a second)\n", name.data, human_count(result->events).text,
-           human_duration(ns).text,
+    printf("%s: %s event%s in %s (%s a second)\n", name.data, human_count(result->events).text,
+           result->events == 1 ? "" : "s", human_duration(ns).text,
            human_count(ns ? (uint64_t)((double)result->events * 1e9 / (double)ns) : 0).text);
     strbuf_release(&name);
 }

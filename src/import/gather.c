@@ -398,7 +398,7 @@ int gather_write(struct gather *gather, const char *path, const char *tool)
         return error;
     error = put_all(gather, writer, tool);
     if (error) {
-        profile_writer_abandon(writer);
+        profile_writer_discard(writer);
         return error;
     }
     return profile_writer_finish(writer, true);

@@ -286,6 +286,6 @@ int job_profile_write(const char *path, const struct job *job, struct job_tree *
     job_course_release(&course);
     if (!error)
         return profile_writer_finish(writer, true);
-    profile_writer_abandon(writer);
+    profile_writer_discard(writer);
     return error;
 }

@@ -239,11 +239,11 @@ static void cell(struct strbuf *out, const char *text, size_t columns)
 
 static void add_head(struct strbuf *out, const struct blocks *blocks)
 {
-    strbuf_addf(out, "%s block%s (%s) %s alive at %s, after %s events",
+    strbuf_addf(out, "%s block%s (%s) %s alive at %s, after %s event%s",
                 human_exact(blocks->live_count).text, human_plural(blocks->live_count),
                 human_bytes(blocks->live_bytes).text, blocks->live_count == 1 ? "is" : "are",
                 human_duration(moment_ns(&blocks->clock, blocks->ticks)).text,
-                human_exact(blocks->until).text);
+                human_exact(blocks->until).text, human_plural(blocks->until));
     if (blocks->count != blocks->live_count)
         strbuf_addf(out, "; %s of them (%s) are asked for", human_exact(blocks->count).text,
                     human_bytes(blocks->bytes).text);

@@ -464,8 +464,16 @@ static int show_record(struct stream *stream, uint64_t number, uint32_t of,
     return put(stream);
 }
 
-/* Notes that say something happened at a time. */
-static int show_note(struct stream *stream, const struct trace_note *note, uint64_t now)
+/* Does a note that stands before `event` belong to what is wanted? */
+static bool is_within(const struct stream *stream, uint64_t ticks, uint64_t event)
+{
+    return ticks >= stream->from_ticks && ticks <= stream->to_ticks &&
+           event >= stream->from_event && event <= stream->to_event;
+}
+
+/* Notes that say something happened at a time; it stands before `event`. */
+static int show_note(struct stream *stream, const struct trace_note *note, uint64_t event,
+                     uint64_t now)
 {
     const struct events_options *options = stream->options;
     uint64_t ticks = note->kind == TRACE_SAMPLE ? note->values[0] : now;
@@ -482,8 +490,8 @@ static int show_note(struct stream *stream, const struct trace_note *note, uint6
     if (kind == KIND_THREAD && name)
         ticks = note->values[note->kind == TRACE_STREAM_BEGUN ? 2 : 1];
     if (!name || (kind == KIND_LOST && !note->values[0]) || options->address || options->pattern ||
-        options->least_bytes || options->most_bytes != UINT64_MAX || ticks < stream->from_ticks ||
-        ticks > stream->to_ticks || (options->kinds && !(options->kinds & 1u << kind)) ||
+        options->least_bytes || options->most_bytes != UINT64_MAX ||
+        !is_within(stream, ticks, event) || (options->kinds && !(options->kinds & 1u << kind)) ||
         (options->tid != UINT64_MAX && tid != options->tid))
         return 0;
     if (options->style.json)
@@ -519,7 +527,7 @@ static int show_run(struct stream *stream, const struct replay_run *run, const u
 
 /* Streams are known from the block in which they began on: numbers come in that order. */
 static int show_notes(struct stream *stream, const struct trace_events *events, size_t run,
-                      size_t *next, uint64_t now)
+                      size_t *next, uint64_t event, uint64_t now)
 {
     int error = 0;
 
@@ -529,7 +537,7 @@ static int show_notes(struct stream *stream, const struct trace_events *events, 
         if (note->kind == TRACE_STREAM_BEGUN && note->values[0] == stream->tid_count)
             error = know_stream(stream, (uint32_t)note->values[1]);
         if (!error)
-            error = show_note(stream, note, now);
+            error = show_note(stream, note, event, now);
     }
     return error;
 }
@@ -543,12 +551,12 @@ static int show_block(struct stream *stream, size_t index, const struct trace_ev
     int done = 0;
 
     for (size_t i = 0; i < events->run_count && !done; i++) {
-        done = show_notes(stream, events, i, &note, now);
+        done = show_notes(stream, events, i, &note, number, now);
         if (!done)
             done = show_run(stream, &events->runs[i], at, &number, &now);
         at += events->runs[i].bytes;
     }
-    return done ? done : show_notes(stream, events, events->run_count, &note, now);
+    return done ? done : show_notes(stream, events, events->run_count, &note, number, now);
 }
 
 static bool is_behind(const struct stream *stream, size_t index)

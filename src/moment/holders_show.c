@@ -198,21 +198,28 @@ static void text_moment(struct show *show)
     strbuf_release(&line);
 }
 
+/* "1 block", "2.34 k blocks". */
+static void add_blocks(struct strbuf *out, uint64_t count)
+{
+    strbuf_addf(out, "%s block%s", human_count(count).text, count == 1 ? "" : "s");
+}
+
 static void text_level(struct show *show)
 {
     const struct holders *holders = show->holders;
     struct strbuf line = STRBUF_INIT;
 
+    strbuf_addf(&line, "%s in ", human_bytes(holders->at.live_bytes).text);
+    add_blocks(&line, count_of(show, &holders->at));
     strbuf_addf(
-        &line, "%s in %s blocks%s, %s of the peak", human_bytes(holders->at.live_bytes).text,
-        human_count(count_of(show, &holders->at)).text,
-        show->sampled ? " (estimated from a sample)" : "",
+        &line, "%s, %s of the peak", show->sampled ? " (estimated from a sample)" : "",
         human_percent((double)holders->at.live_bytes, (double)holders->peak.live_bytes).text);
     label(show, "live memory");
     wrapped(show, line.data);
     strbuf_reset(&line);
-    strbuf_addf(&line, "%s in %s blocks at ", human_bytes(holders->peak.live_bytes).text,
-                human_count(count_of(show, &holders->peak)).text);
+    strbuf_addf(&line, "%s in ", human_bytes(holders->peak.live_bytes).text);
+    add_blocks(&line, count_of(show, &holders->peak));
+    strbuf_add_string(&line, " at ");
     add_time(&line, holders, holders->peak.ticks);
     label(show, "peak");
     wrapped(show, line.data);

@@ -340,6 +340,8 @@ int profile_put_source(struct profile_writer *writer, const char *path, const ch
 int profile_writer_finish(struct profile_writer *writer, bool pack);
 /* Leaves the database as last committed. Frees the writer. */
 void profile_writer_abandon(struct profile_writer *writer);
+/* Removes the profile, for who makes it whole or not at all. Frees the writer. */
+void profile_writer_discard(struct profile_writer *writer);
 
 /* What was committed last as a profile of its own, complete, with facts added or replaced: on disk
  * (fsync) when this returns. A file that is there is never replaced: -EEXIST. 0 or -errno, with a

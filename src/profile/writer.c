@@ -67,9 +67,9 @@ struct profile_writer {
     sqlite3 *database;
     sqlite3_stmt *statements[STATEMENT_COUNT];
     char *path;
-    bool opened; /* something may have been saved */
     int fd;    /* our own, for the lock and for packing; sqlite3 has others */
     int error; /* the first one: all later calls fail with it */
+    bool opened; /* there is a profile, if an empty one */
     int64_t last_location;
     struct intern files, functions;
     struct open_block paths;
@@ -87,8 +87,9 @@ static int fail_sqlite(struct profile_writer *writer)
     const char *reason = strerror(-writer->error);
     if (writer->error == -EIO || writer->error == -EBADMSG)
         reason = sqlite3_errmsg(writer->database);
-    return profile_fail(writer->error, "cannot write the profile %s: %s%s", writer->path, reason,
-                        writer->opened ? "; it ends with what was saved before" : "");
+    return profile_fail(writer->error, "cannot write the profile %s: %s; %s", writer->path, reason,
+                        writer->opened ? "it ends with what was saved before"
+                                       : "there is no profile");
 }
 
 static int fail_memory(struct profile_writer *writer)
@@ -284,6 +285,27 @@ static void writer_free(struct profile_writer *writer)
     free(writer);
 }
 
+static int open_database(struct profile_writer *writer)
+{
+    int result = sqlite3_open_v2(writer->path, &writer->database,
+                                 SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW |
+                                     SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE,
+                                 NULL);
+    if (result != SQLITE_OK)
+        return writer->database ? fail_sqlite(writer) : fail_memory(writer);
+    sqlite3_busy_timeout(writer->database, 2000);
+    int error = create_schema(writer);
+    return error ? error : prepare(writer);
+}
+
+/* Is the name still ours? Someone may have moved the file, or put another in its place. */
+static bool is_still_ours(const struct profile_writer *writer)
+{
+    struct stat by_name, by_fd;
+    return !lstat(writer->path, &by_name) && !fstat(writer->fd, &by_fd) &&
+           by_name.st_ino == by_fd.st_ino && by_name.st_dev == by_fd.st_dev;
+}
+
 static void remove_log(const struct profile_writer *writer)
 {
     static const char *const suffixes[] = {"-wal", "-shm"};
@@ -296,17 +318,15 @@ static void remove_log(const struct profile_writer *writer)
     }
 }
 
-static int open_database(struct profile_writer *writer)
+/* Where the disk is full closing leaves the log behind: it goes with the file. Frees the writer. */
+static void discard(struct profile_writer *writer)
 {
-    int result = sqlite3_open_v2(writer->path, &writer->database,
-                                 SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW |
-                                     SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE,
-                                 NULL);
-    if (result != SQLITE_OK)
-        return writer->database ? fail_sqlite(writer) : fail_memory(writer);
-    sqlite3_busy_timeout(writer->database, 2000);
-    int error = create_schema(writer);
-    return error ? error : prepare(writer);
+    close_database(writer);
+    if (writer->fd >= 0 && is_still_ours(writer)) {
+        unlink(writer->path);
+        remove_log(writer);
+    }
+    writer_free(writer);
 }
 
 int profile_writer_open(struct profile_writer **out, const char *path)
@@ -323,16 +343,10 @@ int profile_writer_open(struct profile_writer **out, const char *path)
         return profile_fail(error, "cannot create the profile %s: %s", path, strerror(-error));
     }
     int error = create_file(writer);
-    bool created = writer->fd >= 0;
     if (!error)
         error = open_database(writer);
     if (error) {
-        close_database(writer); /* it may leave its log where the disk is full */
-        if (created) {
-            unlink(writer->path);
-            remove_log(writer);
-        }
-        writer_free(writer);
+        discard(writer);
         return error;
     }
     writer->opened = true;
@@ -637,14 +651,6 @@ static int create_beside(const char *path, const char *suffix, char **name)
     return fd < 0 ? -errno : fd;
 }
 
-/* Is the name still ours? Someone may have moved the file, or put another in its place. */
-static bool is_still_ours(const struct profile_writer *writer)
-{
-    struct stat by_name, by_fd;
-    return !lstat(writer->path, &by_name) && !fstat(writer->fd, &by_fd) &&
-           by_name.st_ino == by_fd.st_ino && by_name.st_dev == by_fd.st_dev;
-}
-
 static int replace(struct profile_writer *writer, const char *by)
 {
     if (!is_still_ours(writer))
@@ -726,6 +732,12 @@ void profile_writer_abandon(struct profile_writer *writer)
         sqlite3_exec(writer->database, "ROLLBACK", NULL, NULL, NULL);
     if (writer)
         writer_free(writer);
+}
+
+void profile_writer_discard(struct profile_writer *writer)
+{
+    if (writer)
+        discard(writer);
 }
 
 int profile_writer_copy(struct profile_writer *writer, const char *path,

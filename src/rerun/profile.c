@@ -520,13 +520,12 @@ static int replay_and_write(struct rerun *rerun)
     return error ? error : written;
 }
 
-static int finish(struct rerun *rerun, const char *path, int error)
+static int finish(struct rerun *rerun, int error)
 {
     if (!rerun->writer)
         return error;
     if (error) {
-        writer_abandon(rerun->writer);
-        unlink(path);
+        writer_discard(rerun->writer);
         return error;
     }
     error = writer_finish(rerun->writer, rerun->options->pack);
@@ -560,7 +559,7 @@ int rerun_profile(struct trace *trace, const struct rerun_options *options, cons
         error = open_writer(&rerun, path);
     if (!error)
         error = replay_and_write(&rerun);
-    error = finish(&rerun, path, error);
+    error = finish(&rerun, error);
     release(&rerun);
     return error;
 }

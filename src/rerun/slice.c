@@ -132,6 +132,8 @@ int border_at_event(const struct trace *trace, uint64_t event, struct border *bo
 
 /* ---- Slices -------------------------------------------------------------------------------- */
 
+/* A run of which nothing is taken is left out at the end: its stream may begin there, and the note
+ * that says so comes with what is behind. */
 static void take_runs(struct slice *slice, const struct walk *begin, const struct walk *end)
 {
     const struct replay_run *runs = begin->events->runs;
@@ -139,8 +141,9 @@ static void take_runs(struct slice *slice, const struct walk *begin, const struc
     for (size_t run = begin->run; run < begin->events->run_count && run <= end->run; run++) {
         size_t from = run == begin->run ? begin->at : 0;
         size_t to = run == end->run ? end->at : runs[run].bytes;
-        slice->runs[count++] =
-            (struct replay_run){runs[run].thread, (uint32_t)(to > from ? to - from : 0)};
+        if (run == end->run && to <= from)
+            break;
+        slice->runs[count++] = (struct replay_run){runs[run].thread, (uint32_t)(to - from)};
     }
     slice->events.runs = slice->runs;
     slice->events.run_count = count;

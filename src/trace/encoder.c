@@ -51,17 +51,15 @@ int encoder_init(struct encoder *encoder, uint64_t start_ticks, uint64_t sample_
         encoder->columns[i].room = column_room(i);
         made &= (encoder->columns[i].data = malloc(encoder->columns[i].room)) != NULL;
     }
-    encoder->times = huge_ask(malloc(FORMAT_BLOCK_EVENTS * sizeof *encoder->times),
-                              FORMAT_BLOCK_EVENTS * sizeof *encoder->times);
-    encoder->time_contexts = malloc(FORMAT_BLOCK_EVENTS);
     encoder->model = huge_ask(calloc(1, sizeof *encoder->model), sizeof *encoder->model);
     encoder->bits.bytes = &encoder->columns[COLUMN_BITS];
-    encoder->step_ticks = 1;
+    encoder->times.rest.bytes = &encoder->columns[COLUMN_TIME_R];
+    encoder->times.step = 1;
     encoder->room_events = FIRST_BLOCK_EVENTS;
     for (unsigned kind = 0; kind < sizeof encoder->kind_class; kind++)
         encoder->kind_class[kind] = (unsigned char)op_class_of(kind);
     made &= ends_init(&encoder->ends) == 0;
-    if (!made || !encoder->times || !encoder->time_contexts || !encoder->model)
+    if (!made || !encoder->model)
         return -ENOMEM;
     encoder_begin_block(encoder);
     return 0;
@@ -73,8 +71,6 @@ void encoder_release(struct encoder *encoder)
     ends_release(&encoder->ends);
     for (unsigned i = 0; i < COLUMNS; i++)
         free(encoder->columns[i].data);
-    free(encoder->times);
-    free(encoder->time_contexts);
     free(encoder->model);
 }
 
@@ -96,7 +92,8 @@ void encoder_begin_block(struct encoder *encoder)
     memset(encoder->kind_number, 0, sizeof encoder->kind_number);
     if (encoder->events == encoder->room_events && encoder->room_events < FORMAT_BLOCK_EVENTS)
         encoder->room_events *= 2;
-    encoder->events = encoder->runs = encoder->time_count = 0;
+    encoder->events = encoder->runs = encoder->times.count = 0;
+    encoder->times.has_step = false;
     encoder->run_records = encoder->run_cut = encoder->last_stream = encoder->runs_at_note = 0;
     encoder->first_ticks = UINT64_MAX;
     encoder->last_ticks = 0;
@@ -151,6 +148,115 @@ void encoder_note(struct encoder *encoder, const struct trace_note *note)
     sink_varint(sink, length);
     sink_bytes(sink, note->name, length);
     encoder->runs_at_note = encoder->runs;
+}
+
+/* ---- Times --------------------------------------------------------------------------------- */
+
+static bool lie_on_grid(const uint64_t *times, size_t count, uint32_t step)
+{
+    size_t on = 0;
+
+    for (size_t i = 1; i < count; i++)
+        on += (times[i] - times[i - 1]) % step == 0;
+    return on * 4 >= (count - 1) * 3;
+}
+
+/* Many clocks count in steps of some ticks: the largest step that three quarters of the times keep.
+ * What it was in the block before is tried first. */
+static uint32_t find_step(const struct encoder_times *times)
+{
+    size_t count = times->count < STEP_SAMPLE ? times->count : STEP_SAMPLE;
+    uint32_t last = times->step;
+
+    if (count < 16)
+        return 1;
+    if (last > 1 && lie_on_grid(times->ticks, count, last) &&
+        !lie_on_grid(times->ticks, count, 2 * last))
+        return last;
+    for (uint32_t step = STEP_MAX; step > 1; step--)
+        if (lie_on_grid(times->ticks, count, step))
+            return step;
+    return 1;
+}
+
+/* floor(way / step) and what is left over. Most ways are short: then a division of half the bits does,
+ * which takes a third of the time. */
+static int64_t divide_way(int64_t way, uint32_t step, uint64_t *off)
+{
+    int64_t steps = (uint64_t)way <= UINT32_MAX ? (int64_t)((uint32_t)way / step)
+                                                : way / (int64_t)step;
+    int64_t left = way - steps * (int64_t)step;
+
+    steps -= left < 0;
+    *off = (uint64_t)left + (left < 0 ? step : 0);
+    return steps;
+}
+
+static void tell_steps(struct byte_sink *tokens, struct bit_sink *rest, int64_t steps)
+{
+    if (steps >= 0) {
+        sink_number_bits(tokens, rest, (uint64_t)steps);
+        return;
+    }
+    sink_byte(tokens, TOKEN_BACK);
+    sink_bits(rest, ~(uint64_t)steps, 64);
+}
+
+/* Off the grid, where few times are: by how much the grid moves. */
+static uint64_t tell_off(struct encoder_times *times, struct byte_sink *offs, uint64_t off)
+{
+    sink_varint(offs, times->on_grid);
+    sink_varint(offs, off);
+    times->on_grid = 0;
+    if (off != times->off) {
+        times->off = off;
+        return 0;
+    }
+    times->off = 0;
+    return off;
+}
+
+static void begin_times(struct encoder_times *times, struct byte_sink *offs)
+{
+    times->has_step = true;
+    times->step = find_step(times);
+    times->grid = times->count ? times->ticks[0] : 0;
+    times->on_grid = 0;
+    times->off = 0;
+    sink_varint(offs, times->step);
+    sink_varint(offs, times->grid);
+}
+
+/* time = grid + off. A record moves the grid by whole steps; two in a row that are off by the same
+ * move it there. */
+static void tell_times(struct encoder *encoder)
+{
+    struct encoder_times *times = &encoder->times;
+    struct byte_sink *offs = &encoder->columns[COLUMN_OFFS];
+    struct bit_sink rest;
+    uint64_t grid, off;
+    uint32_t step;
+
+    if (!times->has_step)
+        begin_times(times, offs);
+    rest = times->rest;
+    grid = times->grid;
+    step = times->step;
+    for (uint32_t i = 0; i < times->count; i++) {
+        int64_t steps = divide_way((int64_t)(times->ticks[i] - grid), step, &off);
+
+        tell_steps(&encoder->columns[COLUMN_TIME_T + times->contexts[i]], &rest, steps);
+        grid += (uint64_t)steps * step;
+        if (off) {
+            grid += tell_off(times, offs, off);
+        } else {
+            times->on_grid++;
+            times->off = 0;
+        }
+    }
+    times->rest = rest;
+    times->grid = grid;
+    times->count = 0;
 }
 
 /* ---- Records ------------------------------------------------------------------------------- */
@@ -344,12 +450,16 @@ static unsigned number_of_kind(struct encoder *encoder, unsigned kind)
 
 static void note_time(struct encoder *encoder, uint64_t ticks, unsigned context)
 {
-    encoder->time_contexts[encoder->time_count] = (unsigned char)context;
-    encoder->times[encoder->time_count++] = ticks;
+    struct encoder_times *times = &encoder->times;
+
+    times->contexts[times->count] = (unsigned char)context;
+    times->ticks[times->count++] = ticks;
     if (ticks < encoder->first_ticks)
         encoder->first_ticks = ticks;
     if (ticks > encoder->last_ticks)
         encoder->last_ticks = ticks;
+    if (times->count == ENCODER_TIMES)
+        tell_times(encoder);
 }
 
 /* Early: the guesses come from memory while the lives are looked up. */
@@ -452,108 +562,10 @@ size_t encoder_add(struct encoder *encoder, uint32_t stream, const unsigned char
     return bytes;
 }
 
-/* ---- Times --------------------------------------------------------------------------------- */
-
-static bool lie_on_grid(const uint64_t *times, size_t count, uint32_t step)
-{
-    size_t on = 0;
-
-    for (size_t i = 1; i < count; i++)
-        on += (times[i] - times[i - 1]) % step == 0;
-    return on * 4 >= (count - 1) * 3;
-}
-
-/* Many clocks count in steps of some ticks: the largest step that three quarters of the times keep.
- * What it was in the block before is tried first. */
-static uint32_t find_step(const struct encoder *encoder)
-{
-    size_t count = encoder->time_count < STEP_SAMPLE ? encoder->time_count : STEP_SAMPLE;
-    uint32_t last = encoder->step_ticks;
-
-    if (count < 16)
-        return 1;
-    if (last > 1 && lie_on_grid(encoder->times, count, last) &&
-        !lie_on_grid(encoder->times, count, 2 * last))
-        return last;
-    for (uint32_t step = STEP_MAX; step > 1; step--)
-        if (lie_on_grid(encoder->times, count, step))
-            return step;
-    return 1;
-}
-
-/* floor(way / step) and what is left over. Most ways are short: then a division of half the bits does,
- * which takes a third of the time. */
-static int64_t divide_way(int64_t way, uint32_t step, uint64_t *off)
-{
-    int64_t steps = (uint64_t)way <= UINT32_MAX ? (int64_t)((uint32_t)way / step)
-                                                : way / (int64_t)step;
-    int64_t left = way - steps * (int64_t)step;
-
-    steps -= left < 0;
-    *off = (uint64_t)left + (left < 0 ? step : 0);
-    return steps;
-}
-
-static void tell_steps(struct byte_sink *tokens, struct bit_sink *rest, int64_t steps)
-{
-    if (steps >= 0) {
-        sink_number_bits(tokens, rest, (uint64_t)steps);
-        return;
-    }
-    sink_byte(tokens, TOKEN_BACK);
-    sink_bits(rest, ~(uint64_t)steps, 64);
-}
-
-/* Off the grid, where few times are. */
-struct offs {
-    struct byte_sink *column;
-    uint32_t on_grid; /* since the last one that was not */
-    uint64_t last;    /* of the record before, 0: it was on the grid */
-};
-
-/* By how much the grid moves. */
-static uint64_t tell_off(struct offs *offs, uint64_t off)
-{
-    sink_varint(offs->column, offs->on_grid);
-    sink_varint(offs->column, off);
-    offs->on_grid = 0;
-    if (off != offs->last) {
-        offs->last = off;
-        return 0;
-    }
-    offs->last = 0;
-    return off;
-}
-
-/* time = grid + off. A record moves the grid by whole steps; two in a row that are off by the same
- * move it there. */
-static void tell_times(struct encoder *encoder)
-{
-    struct offs offs = {.column = &encoder->columns[COLUMN_OFFS]};
-    struct bit_sink rest = {.bytes = &encoder->columns[COLUMN_TIME_R]};
-    uint64_t grid = encoder->time_count ? encoder->times[0] : 0, off;
-    uint32_t step = encoder->step_ticks = find_step(encoder);
-
-    sink_varint(offs.column, step);
-    sink_varint(offs.column, grid);
-    for (uint32_t i = 0; i < encoder->time_count; i++) {
-        int64_t steps = divide_way((int64_t)(encoder->times[i] - grid), step, &off);
-
-        tell_steps(&encoder->columns[COLUMN_TIME_T + encoder->time_contexts[i]], &rest, steps);
-        grid += (uint64_t)steps * step;
-        if (off) {
-            grid += tell_off(&offs, off);
-        } else {
-            offs.on_grid++;
-            offs.last = 0;
-        }
-    }
-    sink_last_bits(&rest);
-}
-
 void encoder_end_block(struct encoder *encoder)
 {
     end_run(encoder);
     sink_last_bits(&encoder->bits);
     tell_times(encoder);
+    sink_last_bits(&encoder->times.rest);
 }

@@ -10,6 +10,22 @@
 #include "trace/numbers.h"
 #include "trace/trace.h"
 
+enum { ENCODER_TIMES = 2048 };
+
+/* Times wait a while: the clock's step is seen from the first of a block, and many in a row are told
+ * faster. They are few enough to stay in the nearest caches. */
+struct encoder_times {
+    uint64_t ticks[ENCODER_TIMES];
+    unsigned char contexts[ENCODER_TIMES]; /* model_time_context() of each */
+    uint32_t count;
+    bool has_step; /* the block's first times have been told, */
+    uint32_t step; /* on this grid: that of the clock */
+    uint64_t grid;
+    uint32_t on_grid; /* records since the last one that was not */
+    uint64_t off;     /* of the record before; 0: it was on the grid */
+    struct bit_sink rest;
+};
+
 struct encoder {
     struct lives lives;
     struct ends ends;
@@ -27,10 +43,7 @@ struct encoder {
     uint32_t runs_at_note;
     uint32_t thread_count; /* streams begun and not ended */
     uint32_t serial_base; /* number of the block's first birth, in 24 bits */
-    uint32_t step_ticks;  /* of the clock: the grid that times lie on */
-    uint64_t *times;
-    unsigned char *time_contexts; /* model_time_context() of each */
-    uint32_t time_count;
+    struct encoder_times times;
     struct model *model;
     struct model_guesses guesses; /* of the path of the record under way */
 };

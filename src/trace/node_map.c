@@ -6,7 +6,7 @@
 #include "replay/region.h"
 #include "trace/huge.h"
 
-enum { FIRST_SLOTS = 1 << 12 };
+enum { FIRST_SLOTS = 1 << 12, GROWTH = 4 };
 
 void node_map_init(struct node_map *map)
 {
@@ -38,7 +38,7 @@ static void grow(struct node_map *map)
 {
     struct node_map old = *map;
 
-    map->mask = 2 * old.mask + 1;
+    map->mask = GROWTH * (old.mask + 1) - 1;
     map->count = 0;
     map->slots = replay_calloc(map->mask + 1ul, sizeof *map->slots);
     huge_ask(map->slots, node_map_memory_bytes(map));

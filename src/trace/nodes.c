@@ -13,12 +13,21 @@ enum {
     LONG_GUESSES = 2, SHORT_GUESSES = 4,
     GUESSES = 2 * LONG_GUESSES + SHORT_GUESSES,
     HOW_NAME = GUESSES, HOW_NEW,
-    NAMES_MOST = NODES_RESTART + FORMAT_BLOCK_NODES,
+    /* Between two restarts. Who has more than a few gets room for all of them at once: what is not
+     * touched costs nothing, and growing step by step would touch it all twice. */
+    NODES_MOST = NODES_RESTART + FORMAT_BLOCK_NODES,
+    FEW_NODES = 1 << 13,
+    NAMES_MOST = NODES_MOST,
 };
 
 const char *const nodes_column_names[NODES_COLUMNS] = {
     "base",      "turns", "up",   "up rest",   "back",    "back rest",
     "first how", "how",   "name", "name rest", "address", "address rest"};
+
+/* What stood below the same callers: after three of them, after two, after one. */
+struct guesses {
+    uint32_t *lists[3];
+};
 
 /* Names are the addresses that there have been, numbered from 1; 0 is that of nodes from before the
  * restart. The names that stood below some callers, the newest first. */
@@ -34,6 +43,7 @@ struct nodes_model {
     } *names;
     uint32_t name_count; /* name 0 included */
     uint64_t last_new_ip;
+    struct guesses below; /* the newest node, that is where the next one most likely is */
     uint32_t after_three[LONG_CONTEXTS][LONG_GUESSES];
     uint32_t after_two[LONG_CONTEXTS][LONG_GUESSES];
     uint32_t after_one[SHORT_CONTEXTS][SHORT_GUESSES];
@@ -57,21 +67,24 @@ void nodes_model_free(struct nodes_model *model)
 
 static void restart(struct nodes_model *model, uint32_t first)
 {
+    bool is_fresh = model->name_count <= 1; /* nothing has been learnt */
+
     model->base = first;
     model->count = 0;
     model->name_count = 1;
     model->names[0] = (struct model_name){0};
     model->last_new_ip = 0;
+    if (is_fresh)
+        return;
     memset(model->after_three, 0, sizeof model->after_three);
     memset(model->after_two, 0, sizeof model->after_two);
     memset(model->after_one, 0, sizeof model->after_one);
 }
 
-/* Room for one more node and name. */
-static int make_room(struct nodes_model *model)
+static int grow(struct nodes_model *model)
 {
     if (model->count == model->room) {
-        uint32_t room = model->room ? 2 * model->room : 1024;
+        uint32_t room = model->room ? NODES_MOST : FEW_NODES;
         struct model_node *nodes = realloc(model->nodes, room * sizeof *nodes);
         if (!nodes)
             return -ENOMEM;
@@ -89,6 +102,12 @@ static int make_room(struct nodes_model *model)
     return 0;
 }
 
+/* Room for one more node and name. */
+static inline int make_room(struct nodes_model *model)
+{
+    return model->count < model->room && model->name_count < model->name_room ? 0 : grow(model);
+}
+
 static struct model_node node_at(const struct nodes_model *model, uint32_t number)
 {
     uint32_t index = number - model->base;
@@ -103,11 +122,6 @@ static uint32_t ancestor(const struct nodes_model *model, uint32_t number, uint6
         number = node_at(model, number).parent;
     return number;
 }
-
-/* What stood below the same callers: after three of them, after two, after one. */
-struct guesses {
-    uint32_t *lists[3];
-};
 
 static unsigned list_length(unsigned list)
 {
@@ -165,9 +179,18 @@ static void learn(const struct guesses *guesses, uint32_t name)
     }
 }
 
+/* Guesses below it come from memory while this one is learnt. */
 static void add_node(struct nodes_model *model, uint32_t name, uint32_t parent)
 {
     model->nodes[model->count++] = (struct model_node){name, parent};
+    model->below = guess(model, model->base + model->count - 1, false);
+    for (unsigned list = 0; list < 3; list++)
+        __builtin_prefetch(model->below.lists[list], 1);
+}
+
+static struct guesses guess_node(struct nodes_model *model, uint32_t parent, bool begins)
+{
+    return begins || !model->count ? guess(model, parent, begins) : model->below;
 }
 
 static uint32_t add_name(struct nodes_model *model, uint64_t ip)
@@ -361,11 +384,11 @@ int nodes_add(struct nodes_encoder *encoder, const struct trace_node *node)
     begins = tell_turn(encoder, number, parent);
     if (begins)
         tell_parent(encoder, number, parent);
-    guesses = guess(model, parent, begins);
+    guesses = guess_node(model, parent, begins);
     name = tell_name(encoder, &guesses, &encoder->columns[begins ? NODES_FIRST : NODES_NEXT],
                      node->ip);
-    learn(&guesses, name);
     add_node(model, name, parent);
+    learn(&guesses, name);
     encoder->count++;
     return 0;
 }
@@ -450,12 +473,12 @@ static int decode_node(struct decoding *decoding, uint32_t number, struct trace_
     begins = decode_turn(decoding, number);
     if (begins ? !decode_parent(decoding, number, &parent) : !number)
         return -EBADMSG;
-    guesses = guess(model, parent, begins);
+    guesses = guess_node(model, parent, begins);
     name = decode_name(decoding, &guesses, begins);
     if (!name)
         return -EBADMSG;
-    learn(&guesses, name);
     add_node(model, name, parent);
+    learn(&guesses, name);
     *node = (struct trace_node){model->names[name].ip, parent};
     return 0;
 }

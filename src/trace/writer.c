@@ -33,6 +33,8 @@ struct trace_writer {
     uint32_t start_threads;
     uint64_t start_ticks, start_bytes, start_count; /* as the block of events under way began */
     struct encoder encoder;
+    struct nets nets; /* of the block just ended; it and its columns are kept for their room */
+    struct byte_sink net_columns[NET_COLUMNS];
     struct nodes_encoder nodes;
     struct sums sums;
     struct gathered modules, facts;
@@ -158,30 +160,34 @@ static int write_gathered(struct trace_writer *writer, struct gathered *gathered
 static int pack_paths(struct trace_writer *writer, const struct nets *nets,
                       const struct byte_sink *more, size_t more_count)
 {
-    struct byte_sink columns[NET_COLUMNS + ENDS_COLUMNS] = {0};
+    struct byte_sink columns[NET_COLUMNS + ENDS_COLUMNS];
     int error = 0;
 
-    for (int i = 0; i < NET_COLUMNS && !error; i++)
-        error = sink_reserve(&columns[i], (nets->count + 1) * NUMBER_BYTES);
-    if (!error) {
-        nets_put(nets, columns);
-        if (more_count)
-            memcpy(columns + NET_COLUMNS, more, more_count * sizeof *more);
-        error = packer_pack(&writer->packer, columns, NET_COLUMNS + more_count, 0, 0);
+    for (int i = 0; i < NET_COLUMNS && !error; i++) {
+        writer->net_columns[i].count = 0;
+        error = sink_reserve(&writer->net_columns[i], (nets->count + 1) * NUMBER_BYTES);
     }
-    for (int i = 0; i < NET_COLUMNS; i++)
-        free(columns[i].data);
+    if (error)
+        return fail(writer, error);
+    nets_put(nets, writer->net_columns);
+    memcpy(columns, writer->net_columns, sizeof writer->net_columns);
+    if (more_count)
+        memcpy(columns + NET_COLUMNS, more, more_count * sizeof *more);
+    error = packer_pack(&writer->packer, columns, NET_COLUMNS + more_count, 0, 0);
     return error ? fail(writer, error) : 0;
 }
 
 /* A copy, since `lives` knows its own by their places. */
 static int copy_nets(struct nets *nets, const struct lives *lives)
 {
-    nets->all = malloc((lives->net_count + 1) * sizeof *nets->all);
-    if (!nets->all)
-        return -ENOMEM;
+    if (nets->room < lives->net_count) {
+        nets_release(nets);
+        nets->all = malloc(lives->net_room * sizeof *nets->all);
+        if (!nets->all)
+            return -ENOMEM;
+        nets->room = lives->net_room;
+    }
     nets->count = lives->net_count;
-    nets->room = lives->net_count + 1;
     if (nets->count)
         memcpy(nets->all, lives->net, nets->count * sizeof *nets->all);
     nets_settle(nets);
@@ -189,15 +195,15 @@ static int copy_nets(struct nets *nets, const struct lives *lives)
 }
 
 /* Nets, and behind them the ends that no record of the block tells. */
-static int pack_digest(struct trace_writer *writer, struct format_block *block, struct nets *nets)
+static int pack_digest(struct trace_writer *writer, struct format_block *block)
 {
     struct lives *lives = &writer->encoder.lives;
     const struct byte_sink *ends = ends_end_block(&writer->encoder.ends, lives);
 
-    if (copy_nets(nets, lives))
+    if (copy_nets(&writer->nets, lives))
         return fail(writer, -ENOMEM);
-    block->path_count = (uint32_t)nets->count;
-    return pack_paths(writer, nets, ends, ENDS_COLUMNS);
+    block->path_count = (uint32_t)writer->nets.count;
+    return pack_paths(writer, &writer->nets, ends, ENDS_COLUMNS);
 }
 
 static int write_sum(struct trace_writer *writer, const struct sums_level *level)
@@ -246,13 +252,14 @@ static void fill_digest(const struct trace_writer *writer, struct format_block *
 {
     const struct encoder *encoder = &writer->encoder;
     const struct lives *lives = &encoder->lives;
+    bool has_times = encoder->first_ticks <= encoder->last_ticks;
 
     *block = (struct format_block){
         .kind = FORMAT_EVENTS,
         .first = writer->events,
         .count = encoder->events,
-        .first_ticks = encoder->time_count ? encoder->first_ticks : writer->start_ticks,
-        .last_ticks = encoder->time_count ? encoder->last_ticks : writer->start_ticks,
+        .first_ticks = has_times ? encoder->first_ticks : writer->start_ticks,
+        .last_ticks = has_times ? encoder->last_ticks : writer->start_ticks,
         .start_ticks = writer->start_ticks,
         .alloc_count = lives->alloc_count,
         .free_count = lives->free_count,
@@ -270,12 +277,11 @@ static int write_events(struct trace_writer *writer)
 {
     struct encoder *encoder = &writer->encoder;
     struct format_block block;
-    struct nets nets = {0};
     size_t paths_bytes = 0;
 
     fill_digest(writer, &block);
     encoder_end_block(encoder);
-    if (!begin_block(writer) && !pack_digest(writer, &block, &nets)) {
+    if (!begin_block(writer) && !pack_digest(writer, &block)) {
         paths_bytes = writer->packer.out.count - FORMAT_BLOCK_BYTES;
         if (packer_pack(&writer->packer, encoder->columns, COLUMNS, MODEL_NOISE, MODEL_BITS))
             fail(writer, -ENOMEM);
@@ -284,8 +290,7 @@ static int write_events(struct trace_writer *writer)
     encoder_begin_block(encoder);
     note_start(writer);
     if (!writer->error && !write_block(writer, &block, paths_bytes))
-        write_sums(writer, &block, &nets);
-    nets_release(&nets);
+        write_sums(writer, &block, &writer->nets);
     return writer->error;
 }
 
@@ -323,6 +328,9 @@ static void release(struct trace_writer *writer)
     if (writer->fd >= 0)
         close(writer->fd);
     encoder_release(&writer->encoder);
+    nets_release(&writer->nets);
+    for (int i = 0; i < NET_COLUMNS; i++)
+        free(writer->net_columns[i].data);
     nodes_encoder_release(&writer->nodes);
     packer_release(&writer->packer);
     sums_release(&writer->sums);
@@ -566,5 +574,6 @@ size_t trace_writer_memory_bytes(const struct trace_writer *writer)
            offsetof(struct model, births) +
            encoder->room_events * (sizeof *encoder->model->births + sizeof *encoder->model->paths) +
            encoder->most_bytes + writer->packer.out.room + writer->index.room +
+           writer->nets.room * sizeof *writer->nets.all +
            writer->modules.text.room + writer->facts.text.room;
 }

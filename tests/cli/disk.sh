@@ -13,7 +13,15 @@ rm -f small/*
 head -c 2M /dev/zero >small/filler 2>/dev/null
 try tidemark record -q -o small/full.tmk "$VICTIMS/basic" 8
 cat out
-sentence "small/full.*No space left on device$"
+sentence "small/full.*No space left on device; there is no profile$"
+ls small
+try tidemark record -q --trace -o trace.tmk "$VICTIMS/basic" 8
+try tidemark replay trace.tmt -o small/replayed.tmk
+sentence "there is no profile"
+rm small/filler
+head -c 700K /dev/zero >small/filler
+try tidemark replay trace.tmt -o small/replayed.tmk
+sentence "small/replayed.tmk"
 ls small
 
 # A directory that is not there, or cannot be written: a sentence, and nothing is begun that may take days;

@@ -72,6 +72,8 @@ try tidemark blocks m.tmt --thread 1
 cat out | sed 's/^[0-9,]* blocks.*; 0 of them/none/; s/ at .*//' | cut -c1-5
 try tidemark blocks m.tmt --older-than 1h --json
 wc -l <out
+try tidemark blocks m.tmt --at 0%
+cat out
 
 echo "== events"
 try tidemark events m.tmt --kind malloc --min-size 5000000 --stacks
@@ -90,6 +92,15 @@ tidemark events m.tmt | head -1 >/dev/null
 echo "a closed pipe: ${PIPESTATUS[0]}"
 try tidemark events m.tmt --from '#10' --to '#12' --json --kind malloc,free,calloc,new,realloc
 [ "$(wc -l <out)" -le 3 ] && echo "three events at most"
+try tidemark events m.tmt --to '#12' --json
+before=$(wc -l <out)
+try tidemark events m.tmt --from '#13' --json
+cat out >behind
+try tidemark events m.tmt --json
+[ "$(tail -n +$((before + 1)) out | cmp - behind && echo all)" = all ] &&
+    echo "samples and threads too are on one side of an event"
+try tidemark events m.tmt --from '#99999999'
+sentence "no event of the trace is like that"
 
 echo "== a made-up program with eight threads"
 "$VICTIMS/../make_trace" made.tmt 300000 7 && "$VICTIMS/../make_trace" again.tmt 300000 7
