@@ -148,7 +148,9 @@ static struct site_curve *curve_of(struct curves *curves, struct sites *sites, u
     region_grow(&curves->all_memory, (curves->count + 1) * sizeof(*curves->all));
     curves->all = curves->all_memory.base;
     curves->all[curves->count] =
-        (struct site_curve){.threshold_bytes = CURVE_THRESHOLD_BYTES, .site = site};
+        (struct site_curve){.threshold_bytes = CURVE_THRESHOLD_BYTES,
+                            .band = {0, CURVE_THRESHOLD_BYTES},
+                            .site = site};
     sites->cold[site].curve = curves->count + 1;
     return &curves->all[curves->count++];
 }
@@ -190,18 +192,14 @@ static void note(struct curves *curves, struct site_curve *curve, struct curve_p
     curve->band = band_now(curves, curve);
 }
 
-struct curve_band curves_see(struct curves *curves, struct sites *sites, uint32_t site,
-                             uint64_t ticks)
+struct curve_band curves_look(struct curves *curves, struct sites *sites, uint32_t site,
+                              uint64_t ticks)
 {
-    static const struct curve_band small = {0, CURVE_THRESHOLD_BYTES};
+    struct site_curve *curve = curve_of(curves, sites, site);
     uint64_t live = site_live_bytes(sites, site);
-    uint32_t number = sites->cold[site].curve;
-    struct site_curve *curve;
 
-    if (is_in(number ? curves->all[number - 1].band : small, live))
-        return number ? curves->all[number - 1].band : small;
-    curve = curve_of(curves, sites, site);
-    note(curves, curve, (struct curve_point){ticks, live});
+    if (!is_in(curve->band, live))
+        note(curves, curve, (struct curve_point){ticks, live});
     return curve->band;
 }
 

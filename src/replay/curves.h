@@ -49,9 +49,18 @@ struct curves {
 void curves_release(struct curves *curves);
 size_t curves_memory_bytes(const struct curves *curves);
 
-/* The site's live bytes may have left their band: looks, and returns the one that they are in. */
-struct curve_band curves_see(struct curves *curves, struct sites *sites, uint32_t site,
-                             uint64_t ticks);
+/* The band of a site that has a curve, or is to have one: after a look whether it was left. */
+struct curve_band curves_look(struct curves *curves, struct sites *sites, uint32_t site,
+                              uint64_t ticks);
+
+/* A site's live bytes may have left their band: the one that they are in from now on. */
+static inline struct curve_band curves_see(struct curves *curves, struct sites *sites,
+                                           uint32_t site, uint64_t ticks)
+{
+    if (!sites->cold[site].curve && site_live_bytes(sites, site) <= CURVE_THRESHOLD_BYTES)
+        return (struct curve_band){0, CURVE_THRESHOLD_BYTES};
+    return curves_look(curves, sites, site, ticks);
+}
 
 /* Each curve that has changed since the last call. */
 void curves_visit(struct curves *curves, const struct sites *sites,

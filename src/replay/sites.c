@@ -451,30 +451,35 @@ uint64_t site_at_crest(const struct sites *sites, uint32_t site)
     return sites->hot[site].stamp < sites->crest_stamp ? figures.live_bytes : figures.crest_bytes;
 }
 
+static void crest_wide(struct sites *sites, uint32_t site, uint64_t low, uint64_t high,
+                       uint64_t now_ticks)
+{
+    struct site_wide *wide = wide_of(sites, site);
+
+    if (wide->live_bytes > wide->peak_bytes) {
+        wide->peak_bytes = wide->live_bytes;
+        sites->cold[site].peak_ticks = now_ticks;
+    }
+    wide->quiet_low = low;
+    wide->quiet_span = (high < wide->peak_bytes ? high : wide->peak_bytes) - low;
+}
+
 void site_crest(struct sites *sites, uint32_t site, uint64_t low, uint64_t high,
                 uint64_t now_ticks)
 {
     struct site_hot *hot = &sites->hot[site];
     struct site_cold *cold = &sites->cold[site];
-    struct site_wide *wide = site_is_wide(hot) ? wide_of(sites, site) : NULL;
-    uint64_t live = site_live_bytes(sites, site);
-    uint64_t peak = wide ? wide->peak_bytes : cold->peak_bytes;
 
-    if (live > peak) {
-        peak = live;
+    if (site_is_wide(hot)) {
+        crest_wide(sites, site, low, high, now_ticks);
+        return;
+    }
+    if (hot->live_bytes > cold->peak_bytes) {
+        cold->peak_bytes = hot->live_bytes;
         cold->peak_ticks = now_ticks;
     }
-    if (high > peak)
-        high = peak;
-    if (wide) {
-        wide->peak_bytes = peak;
-        wide->quiet_low = low;
-        wide->quiet_span = high - low;
-    } else {
-        cold->peak_bytes = (uint32_t)peak;
-        hot->quiet_low = (uint32_t)low;
-        hot->quiet_span = (uint32_t)(high - low);
-    }
+    hot->quiet_low = (uint32_t)low;
+    hot->quiet_span = (uint32_t)(high < cold->peak_bytes ? high : cold->peak_bytes) - (uint32_t)low;
 }
 
 /* ---- Sums ---- */
