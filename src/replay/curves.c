@@ -141,7 +141,7 @@ static void thin(struct curves *curves, struct site_curve *curve)
 
 static struct site_curve *curve_of(struct curves *curves, struct sites *sites, uint32_t site)
 {
-    uint32_t number = sites->cold[site].curve;
+    uint32_t number = site_curve(sites, site);
 
     if (number)
         return &curves->all[number - 1];
@@ -151,7 +151,7 @@ static struct site_curve *curve_of(struct curves *curves, struct sites *sites, u
         (struct site_curve){.threshold_bytes = CURVE_THRESHOLD_BYTES,
                             .band = {0, CURVE_THRESHOLD_BYTES},
                             .site = site};
-    sites->cold[site].curve = curves->count + 1;
+    site_rare(sites, site)->curve = curves->count + 1;
     return &curves->all[curves->count++];
 }
 

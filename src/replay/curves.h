@@ -57,7 +57,7 @@ struct curve_band curves_look(struct curves *curves, struct sites *sites, uint32
 static inline struct curve_band curves_see(struct curves *curves, struct sites *sites,
                                            uint32_t site, uint64_t ticks)
 {
-    if (!sites->cold[site].curve && site_live_bytes(sites, site) <= CURVE_THRESHOLD_BYTES)
+    if (!site_curve(sites, site) && site_live_bytes(sites, site) <= CURVE_THRESHOLD_BYTES)
         return (struct curve_band){0, CURVE_THRESHOLD_BYTES};
     return curves_look(curves, sites, site, ticks);
 }

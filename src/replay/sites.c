@@ -112,18 +112,13 @@ static struct site_wide figures_of(const struct sites *sites, uint32_t site)
         .size_max = hot->size_max,
         .temporary_count = hot->temporary_count,
         .peak_bytes = cold->peak_bytes,
-        .at_peak_count = hot->at_peak_count,
+        .at_peak_count = cold->at_peak_count,
         .at_peak_bytes = cold->at_peak_bytes,
         .crest_bytes = cold->crest_bytes,
     };
 }
 
-static struct site_wide *wide_of(const struct sites *sites, uint32_t site)
-{
-    return &sites->wide[sites->hot[site].born_bytes];
-}
-
-static void widen(struct sites *sites, uint32_t site)
+void site_widen(struct sites *sites, uint32_t site)
 {
     struct site_hot *hot = &sites->hot[site];
 
@@ -134,52 +129,18 @@ static void widen(struct sites *sites, uint32_t site)
     sites->wide[sites->wide_count] = figures_of(sites, site);
     hot->born_count = SITE_WIDE;
     hot->born_bytes = sites->wide_count++;
-    hot->live_bytes = 0;
+    hot->live_bytes = hot->quiet_span = 0;
     hot->quiet_low = 1;
-    hot->quiet_span = 0;
-}
-
-static void least(uint64_t *into, uint64_t value)
-{
-    if (value < *into)
-        *into = value;
-}
-
-static void most(uint64_t *into, uint64_t value)
-{
-    if (value > *into)
-        *into = value;
-}
-
-void site_born_wide(struct sites *sites, uint32_t site, uint64_t size_bytes, struct weight weight)
-{
-    struct site_wide *wide;
-
-    widen(sites, site);
-    wide = wide_of(sites, site);
-    wide->born_count += weight.count;
-    wide->born_bytes += weight.bytes;
-    wide->born_slack += weight.slack_bytes;
-    wide->live_count += weight.count;
-    wide->live_bytes += weight.bytes;
-    wide->live_slack += weight.slack_bytes;
-    least(&wide->size_min, size_bytes);
-    most(&wide->size_max, size_bytes);
-}
-
-void site_ended_wide(struct sites *sites, uint32_t site, struct weight weight)
-{
-    struct site_wide *wide = wide_of(sites, site);
-
-    wide->live_count -= weight.count;
-    wide->live_bytes -= weight.bytes;
-    wide->live_slack -= weight.slack_bytes;
 }
 
 bool site_is_quiet_wide(const struct sites *sites, uint32_t site)
 {
-    const struct site_wide *wide = wide_of(sites, site);
+    const struct site_hot *hot = &sites->hot[site];
+    const struct site_wide *wide;
 
+    if (!site_is_wide(hot))
+        return false;
+    wide = site_wide(sites, hot);
     return wide->live_bytes - wide->quiet_low <= wide->quiet_span;
 }
 
@@ -223,11 +184,9 @@ uint32_t sites_add(struct sites *sites, uint32_t node)
     sites->hot = sites->hot_memory.base;
     sites->cold = sites->cold_memory.base;
     sites->hot[site].stamp = sites->stamp;
-    sites->hot[site].lifetime_min = UINT64_MAX;
-    sites->hot[site].size_min = UINT16_MAX;
+    sites->hot[site].size_min = UINT32_MAX;
+    sites->cold[site].lifetime_min = UINT64_MAX;
     sites->cold[site].node = node;
-    if (sites->samples)
-        widen(sites, site);
     *number_of_node(sites, node) = sites->count;
     return site;
 }
@@ -240,8 +199,8 @@ static void carry_site(struct sites *sites, const struct sites *old, uint32_t fr
     struct site_wide before = figures_of(old, from), *wide;
     uint32_t site = sites_add(sites, old->cold[from].node);
 
-    widen(sites, site);
-    wide = wide_of(sites, site);
+    site_widen(sites, site);
+    wide = site_wide(sites, &sites->hot[site]);
     wide->live_count = before.live_count;
     wide->live_bytes = before.live_bytes;
     wide->live_slack = before.live_slack;
@@ -344,6 +303,7 @@ static void rare_metrics(const struct sites *sites, uint32_t site, struct call_m
 static void known_metrics(const struct sites *sites, uint32_t site, struct call_metrics *out)
 {
     const struct site_hot *hot = &sites->hot[site];
+    const struct site_cold *cold = &sites->cold[site];
     const struct site_wide figures = figures_of(sites, site);
     bool behind = hot->stamp < sites->peak_stamp;
     struct site_seed seed = seed_of(sites, site);
@@ -357,14 +317,14 @@ static void known_metrics(const struct sites *sites, uint32_t site, struct call_
         .slack_bytes = figures.born_slack,
         .size_min = figures.size_min,
         .size_max = figures.size_max,
-        .lifetime_min = hot->lifetime_min,
-        .lifetime_max = hot->lifetime_max,
+        .lifetime_min = cold->lifetime_min,
+        .lifetime_max = cold->lifetime_max,
         .lifetime_sum = hot->lifetime_sum,
         .live_count = figures.live_count,
         .live_bytes = figures.live_bytes,
         .live_slack_bytes = figures.live_slack,
         .peak_bytes = figures.peak_bytes,
-        .peak_ticks = sites->cold[site].peak_ticks,
+        .peak_ticks = cold->peak_ticks,
         .at_peak_bytes = behind ? figures.live_bytes : figures.at_peak_bytes,
         .at_peak_count = behind ? figures.live_count : figures.at_peak_count,
         .alloc_time = sites->times ? sites->times[site].alloc_time : UINT64_MAX,
@@ -386,29 +346,24 @@ void site_metrics(const struct sites *sites, uint32_t site, struct call_metrics 
 
 /* ---- Peaks ---- */
 
-static void catch_up_narrow(const struct sites *sites, struct site_hot *hot,
+static void catch_up_narrow(const struct sites *sites, const struct site_hot *hot,
                             struct site_cold *cold)
 {
     if (hot->stamp < sites->crest_stamp)
         cold->crest_bytes = hot->live_bytes;
     if (hot->stamp < sites->peak_stamp) {
-        hot->at_peak_count = hot->live_count;
+        cold->at_peak_count = hot->live_count;
         cold->at_peak_bytes = hot->live_bytes;
     }
 }
 
-static void catch_up_wide(const struct sites *sites, uint32_t site)
+static void catch_up_wide(const struct sites *sites, uint64_t stamp, struct site_wide *wide)
 {
-    struct site_wide *wide = wide_of(sites, site);
-    uint64_t stamp = sites->hot[site].stamp;
-
     if (stamp < sites->crest_stamp)
         wide->crest_bytes = wide->live_bytes;
     if (stamp < sites->peak_stamp) {
         wide->at_peak_count = wide->live_count;
         wide->at_peak_bytes = wide->live_bytes;
-        if (sites->samples)
-            sites->samples[site].at_peak_variance = sites->samples[site].live_variance;
     }
 }
 
@@ -417,9 +372,11 @@ void site_catch_up(struct sites *sites, uint32_t site)
     struct site_hot *hot = &sites->hot[site];
 
     if (site_is_wide(hot))
-        catch_up_wide(sites, site);
+        catch_up_wide(sites, hot->stamp, site_wide(sites, hot));
     else
         catch_up_narrow(sites, hot, &sites->cold[site]);
+    if (sites->samples && hot->stamp < sites->peak_stamp)
+        sites->samples[site].at_peak_variance = sites->samples[site].live_variance;
     hot->stamp = sites->stamp;
 }
 
@@ -454,7 +411,7 @@ uint64_t site_at_crest(const struct sites *sites, uint32_t site)
 static void crest_wide(struct sites *sites, uint32_t site, uint64_t low, uint64_t high,
                        uint64_t now_ticks)
 {
-    struct site_wide *wide = wide_of(sites, site);
+    struct site_wide *wide = site_wide(sites, &sites->hot[site]);
 
     if (wide->live_bytes > wide->peak_bytes) {
         wide->peak_bytes = wide->live_bytes;
@@ -483,6 +440,18 @@ void site_crest(struct sites *sites, uint32_t site, uint64_t low, uint64_t high,
 }
 
 /* ---- Sums ---- */
+
+static void least(uint64_t *into, uint64_t value)
+{
+    if (value < *into)
+        *into = value;
+}
+
+static void most(uint64_t *into, uint64_t value)
+{
+    if (value > *into)
+        *into = value;
+}
 
 static void add_site(struct call_metrics *total, const struct call_metrics *site)
 {

@@ -1,13 +1,11 @@
 /* The call paths that allocate, and those that free where that is recorded ("sites"), densely
  * numbered in the order of their first event, and their metrics. Other paths cost four bytes.
  *
- *   node ──▶ pages of 4096 site numbers ──▶ hot   ┌────────────┐  64 bytes: all that most events touch
- *                                                  │ sums, stamp│
- *                                                  └──────────┬─┘
- *                                           cold  │ its peaks, the node, and where it has more │ 32
- *                                           wide  │ the figures of a site that hot is too narrow
- *                                                   for, 128 bytes; few sites have it
- *                                           rare  │ what is rare, 64 bytes; few sites have it
+ *   node ──▶ pages of 4096 site numbers ──▶ hot   │ what most events touch      │ 64 bytes
+ *                                           cold  │ extremes, peaks, the node   │ 48 bytes
+ *                                           wide  │ figures that hot and cold are too narrow for,
+ *                                                   128 bytes; few sites have it
+ *                                           rare  │ what is rare │ 72 bytes; few sites have it
  *                                          freed  │ what was freed from here    │ 32 bytes,
  *                                                   only where frees come with their call paths
  *                                          times  │ inside the allocator        │ 16 bytes,
@@ -15,13 +13,11 @@
  *                                        samples  │ how much is known of it     │ 32 bytes,
  *                                                   only where allocations are sampled
  *
- * In cc1plus three sites in five see one block, and 170 of 171,000 had more bytes or blocks than fit
- * into a quarter or half of a word. So figures are kept *narrow*, and a site that they are too narrow
- * for, for one of the sums over the blocks born or for a single size, becomes *wide* for ever: its
- * figures move as they are. All others are bounded by those, so that nothing else has to be checked:
- *     live <= born,   at a peak <= born,   temporary <= born.
- * Sampled blocks weigh thousands each, and after a window's beginning more can live than were born
- * since: such sites are wide from their beginning on.
+ * What follows from the blocks that were born or live has 32 bits. A site that they are too narrow
+ * for becomes *wide*, for ever: its figures move to where they have 64. Only a birth can do that, by
+ * its site's count, slack or live bytes, for nothing else grows beyond them:
+ *     live <= born,   at a peak <= live then,   temporary <= born,   a size <= live then.
+ * What a window carries over is wide too: more may live there than was born since.
  *
  * A block's life is site_born() … site_ended(); what call_metrics says follows from the two sums:
  *     ended = born - live,   free_count = ended_count,   alloc_count = born_count - realloc_count,
@@ -52,25 +48,26 @@
 
 struct site_hot {
     _Alignas(64) uint64_t stamp; /* the sites' when it last changed */
-    uint64_t lifetime_sum, lifetime_min, lifetime_max;
-    uint32_t quiet_low, quiet_span; /* live bytes in [low, low + span] are; a wide site's never */
-    uint32_t born_bytes, live_bytes; /* a wide site's: its place in `wide`; 0 */
-    /* Neighbours here are not written together: the compiler would do it by one vector store, which
-     * takes longer. A wide site's born_count is SITE_WIDE, and the others are not used. */
-    uint16_t born_count, temporary_count, live_count, size_min;
-    uint16_t born_slack, at_peak_count, live_slack, size_max;
+    uint64_t lifetime_sum;
+    uint64_t born_bytes; /* a wide site's: its place in `wide` */
+    uint32_t born_count; /* a wide site's: SITE_WIDE; none of the following is used then */
+    uint32_t live_count, live_bytes;
+    uint32_t quiet_low, quiet_span; /* live bytes in [low, low + span] are; a wide site's: never */
+    uint32_t born_slack, live_slack;
+    uint32_t size_min, size_max;
+    uint32_t temporary_count;
 };
 _Static_assert(sizeof(struct site_hot) == 64, "one cache line");
-#define SITE_WIDE UINT16_MAX
+#define SITE_WIDE UINT32_MAX
 
 struct site_cold {
+    uint64_t lifetime_min, lifetime_max; /* 16 bytes in one line */
     uint64_t peak_ticks;
-    uint32_t peak_bytes, at_peak_bytes, crest_bytes; /* not a wide site's */
+    uint32_t peak_bytes, at_peak_bytes, at_peak_count, crest_bytes; /* not a wide site's */
     uint32_t node;
-    uint32_t curve; /* its number + 1 (curves.h); 0: has none */
-    uint32_t rare;  /* its place in `rare` + 1; 0: has none */
+    uint32_t rare; /* its place in `rare` + 1; 0: has none */
 };
-_Static_assert(sizeof(struct site_cold) == 32, "two to a cache line");
+_Static_assert(sizeof(struct site_cold) == 48, "a multiple of 16");
 
 /* Sums are modulo 2^64: more may live than was born where a window began with live blocks. */
 struct site_wide {
@@ -86,6 +83,7 @@ struct site_rare {
     uint64_t realloc_count, realloc_bytes, realloc_moved;
     uint64_t failed_count, zero_count, aligned_count;
     uint64_t map_count, map_bytes;
+    uint32_t curve; /* its number + 1 (curves.h); 0: has none */
 };
 
 struct site_times {
@@ -224,33 +222,69 @@ static inline struct site_hot *site_change(struct sites *sites, uint32_t site)
     return hot;
 }
 
-/* The site is wide, or becomes it. */
-void site_born_wide(struct sites *sites, uint32_t site, uint64_t size_bytes, struct weight weight);
-void site_ended_wide(struct sites *sites, uint32_t site, struct weight weight);
+/* From now on the site is wide. */
+void site_widen(struct sites *sites, uint32_t site);
+
+static inline struct site_wide *site_wide(const struct sites *sites, const struct site_hot *hot)
+{
+    return &sites->wide[hot->born_bytes];
+}
+
+static inline void site_born_wide(struct site_wide *wide, uint64_t size_bytes,
+                                  struct weight weight)
+{
+    wide->born_count += weight.count;
+    wide->born_bytes += weight.bytes;
+    wide->born_slack += weight.slack_bytes;
+    wide->live_count += weight.count;
+    wide->live_bytes += weight.bytes;
+    wide->live_slack += weight.slack_bytes;
+    if (size_bytes < wide->size_min)
+        wide->size_min = size_bytes;
+    if (size_bytes > wide->size_max)
+        wide->size_max = size_bytes;
+}
+
+/* Would the sums be too wide with this block? Of bytes it is enough to look at those that live. */
+static inline bool site_is_full(const struct site_hot *hot, struct weight weight)
+{
+    uint64_t count = hot->born_count + weight.count;
+    uint64_t bytes = hot->live_bytes + weight.bytes;
+    uint64_t slack = hot->born_slack + weight.slack_bytes;
+
+    return __builtin_expect(((count + 1) | bytes | slack) >> 32, 0);
+}
 
 /* A block begins to live. If by a realloc, the caller counts that too. */
 static inline void site_born(struct sites *sites, uint32_t site, uint64_t size_bytes,
                              struct weight weight)
 {
     struct site_hot *hot = site_change(sites, site);
-    uint64_t count = hot->born_count + weight.count;
-    uint64_t bytes = hot->born_bytes + weight.bytes;
-    uint64_t slack = hot->born_slack + weight.slack_bytes;
 
-    if (__builtin_expect((bytes >> 16 | slack | (count + 1) | size_bytes) >> 16, 0)) {
-        site_born_wide(sites, site, size_bytes, weight);
+    if (site_is_full(hot, weight)) {
+        if (!site_is_wide(hot))
+            site_widen(sites, site);
+        site_born_wide(site_wide(sites, hot), size_bytes, weight);
         return;
     }
-    hot->born_count = (uint16_t)count;
-    hot->born_bytes = (uint32_t)bytes;
-    hot->born_slack = (uint16_t)slack;
-    hot->live_count += (uint16_t)weight.count;
+    hot->born_count += (uint32_t)weight.count;
+    hot->born_bytes += weight.bytes;
+    hot->born_slack += (uint32_t)weight.slack_bytes;
+    hot->live_count += (uint32_t)weight.count;
     hot->live_bytes += (uint32_t)weight.bytes;
-    hot->live_slack += (uint16_t)weight.slack_bytes;
+    hot->live_slack += (uint32_t)weight.slack_bytes;
     if (size_bytes < hot->size_min)
-        hot->size_min = (uint16_t)size_bytes;
+        hot->size_min = (uint32_t)size_bytes;
     if (size_bytes > hot->size_max)
-        hot->size_max = (uint16_t)size_bytes;
+        hot->size_max = (uint32_t)size_bytes;
+}
+
+static inline void site_lived(struct site_cold *cold, uint64_t lifetime_ticks)
+{
+    if (lifetime_ticks < cold->lifetime_min)
+        cold->lifetime_min = lifetime_ticks;
+    if (lifetime_ticks > cold->lifetime_max)
+        cold->lifetime_max = lifetime_ticks;
 }
 
 /* lifetime_sum: that of all the blocks that this one stands for. */
@@ -260,17 +294,17 @@ static inline void site_ended(struct sites *sites, uint32_t site, struct weight 
     struct site_hot *hot = site_change(sites, site);
 
     hot->lifetime_sum += lifetime_sum;
-    if (lifetime_ticks < hot->lifetime_min)
-        hot->lifetime_min = lifetime_ticks;
-    if (lifetime_ticks > hot->lifetime_max)
-        hot->lifetime_max = lifetime_ticks;
+    site_lived(&sites->cold[site], lifetime_ticks);
     if (site_is_wide(hot)) {
-        site_ended_wide(sites, site, weight);
-        return;
+        struct site_wide *wide = site_wide(sites, hot);
+        wide->live_count -= weight.count;
+        wide->live_bytes -= weight.bytes;
+        wide->live_slack -= weight.slack_bytes;
+    } else {
+        hot->live_count -= (uint32_t)weight.count;
+        hot->live_bytes -= (uint32_t)weight.bytes;
+        hot->live_slack -= (uint32_t)weight.slack_bytes;
     }
-    hot->live_count -= (uint16_t)weight.count;
-    hot->live_bytes -= (uint32_t)weight.bytes;
-    hot->live_slack -= (uint16_t)weight.slack_bytes;
 }
 
 /* So many of the blocks that ended were temporary. */
@@ -279,13 +313,20 @@ static inline void site_temporary(struct sites *sites, uint32_t site, uint64_t c
     struct site_hot *hot = &sites->hot[site];
 
     if (site_is_wide(hot))
-        sites->wide[hot->born_bytes].temporary_count += count;
+        site_wide(sites, hot)->temporary_count += count;
     else
-        hot->temporary_count += (uint16_t)count;
+        hot->temporary_count += (uint32_t)count;
 }
 
 /* What is rare, of a site that is about to change. */
 struct site_rare *site_rare(struct sites *sites, uint32_t site);
+
+static inline uint32_t site_curve(const struct sites *sites, uint32_t site)
+{
+    uint32_t rare = sites->cold[site].rare;
+
+    return rare ? sites->rare[rare - 1].curve : 0;
+}
 
 /* A block was freed from this path. Only with sites_know_frees(). */
 static inline void site_freed(struct sites *sites, uint32_t site, struct weight weight,
@@ -307,8 +348,7 @@ static inline bool site_is_quiet(const struct sites *sites, uint32_t site)
 {
     const struct site_hot *hot = &sites->hot[site];
 
-    return hot->live_bytes - hot->quiet_low <= hot->quiet_span ||
-           (site_is_wide(hot) && site_is_quiet_wide(sites, site));
+    return hot->live_bytes - hot->quiet_low <= hot->quiet_span || site_is_quiet_wide(sites, site);
 }
 
 /* There is: it may be its own high-water mark, and they are in [low, high] for as long as they say
