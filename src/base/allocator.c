@@ -4,6 +4,6 @@
 
 void allocator_give_back(void)
 {
-    mallopt(M_MMAP_THRESHOLD, 256 << 10);
+    mallopt(M_MMAP_THRESHOLD, 512 << 10); /* a block of 1,024 sites takes 304 KiB, 170 times a flush */
     mallopt(M_TRIM_THRESHOLD, 1 << 20);
 }

@@ -72,22 +72,18 @@ static bool enlarge(struct curves *curves, struct site_curve *curve)
 
 /* ---- Bands --------------------------------------------------------------------------------- */
 
-struct band {
-    uint64_t low, high;
-};
-
-static struct band band_of(uint64_t bytes, uint64_t threshold_bytes)
+static struct curve_band band_of(uint64_t bytes, uint64_t threshold_bytes)
 {
     uint64_t part = bytes / CURVE_PART;
     uint64_t error = part > threshold_bytes ? part : threshold_bytes;
-    struct band band = {bytes > error ? bytes - error : 0, bytes + error};
+    struct curve_band band = {bytes > error ? bytes - error : 0, bytes + error};
 
     if (band.high < bytes)
         band.high = UINT64_MAX;
     return band;
 }
 
-static bool contains(struct band outer, struct band inner)
+static bool contains(struct curve_band outer, struct curve_band inner)
 {
     return outer.low <= inner.low && inner.high <= outer.high;
 }
@@ -98,7 +94,7 @@ static bool contains(struct band outer, struct band inner)
 static size_t sift(const struct site_curve *curve, const struct curve_point *points,
                    uint64_t threshold_bytes, bool kept[CURVE_POINTS])
 {
-    struct band band = band_of(0, threshold_bytes);
+    struct curve_band band = band_of(0, threshold_bytes);
     size_t count = 0;
 
     for (size_t i = 0; i < curve->count; i++) {
@@ -145,21 +141,23 @@ static void thin(struct curves *curves, struct site_curve *curve)
 
 static struct site_curve *curve_of(struct curves *curves, struct sites *sites, uint32_t site)
 {
-    uint32_t number = sites->cold[site].curve;
+    uint32_t number = site_curve(sites, site);
 
     if (number)
         return &curves->all[number - 1];
     region_grow(&curves->all_memory, (curves->count + 1) * sizeof(*curves->all));
     curves->all = curves->all_memory.base;
     curves->all[curves->count] =
-        (struct site_curve){.threshold_bytes = CURVE_THRESHOLD_BYTES, .site = site};
-    sites->cold[site].curve = curves->count + 1;
+        (struct site_curve){.threshold_bytes = CURVE_THRESHOLD_BYTES,
+                            .band = {0, CURVE_THRESHOLD_BYTES},
+                            .site = site};
+    site_rare(sites, site)->curve = curves->count + 1;
     return &curves->all[curves->count++];
 }
 
-static struct band band_now(const struct curves *curves, const struct site_curve *curve)
+static struct curve_band band_now(const struct curves *curves, const struct site_curve *curve)
 {
-    static const struct band everything = {0, UINT64_MAX};
+    static const struct curve_band everything = {0, UINT64_MAX};
 
     if (!curve->piece)
         return everything; /* the arena was full when it began */
@@ -177,21 +175,32 @@ static void append(struct curves *curves, struct site_curve *curve, struct curve
     curve->changed = true;
 }
 
-void curves_note(struct curves *curves, struct sites *sites, uint32_t site, uint64_t ticks)
+static bool is_in(struct curve_band band, uint64_t bytes)
 {
-    uint64_t live = site_live_bytes(&sites->hot[site]);
-    struct site_curve *curve = curve_of(curves, sites, site);
-    struct band band;
+    return band.low <= bytes && bytes <= band.high;
+}
 
+/* A point for the level, if the curve has room for one. */
+static void note(struct curves *curves, struct site_curve *curve, struct curve_point point)
+{
     if (curve->count == room_of(curve) && !enlarge(curves, curve) && curve->piece)
         thin(curves, curve);
-    band = band_now(curves, curve);
-    if (live < band.low || live > band.high) {
-        append(curves, curve, (struct curve_point){ticks, live});
-        band = band_now(curves, curve);
-    }
-    sites->hot[site].band_low = band.low;
-    sites->hot[site].band_span = band.high - band.low;
+    curve->band = band_now(curves, curve);
+    if (is_in(curve->band, point.bytes))
+        return;
+    append(curves, curve, point);
+    curve->band = band_now(curves, curve);
+}
+
+struct curve_band curves_look(struct curves *curves, struct sites *sites, uint32_t site,
+                              uint64_t ticks)
+{
+    struct site_curve *curve = curve_of(curves, sites, site);
+    uint64_t live = site_live_bytes(sites, site);
+
+    if (!is_in(curve->band, live))
+        note(curves, curve, (struct curve_point){ticks, live});
+    return curve->band;
 }
 
 void curves_visit(struct curves *curves, const struct sites *sites,

@@ -1,7 +1,7 @@
 /* The evolution of single call paths: live bytes as a step function, lossy with a bound.
  *
- *   sites        the band of a site's live bytes: leaving it is all that an event looks for
- *   all          one curve for every site that was ever above CURVE_THRESHOLD_BYTES
+ *   all          one curve for every site that was ever above CURVE_THRESHOLD_BYTES, with the band
+ *                of its live bytes in which they say nothing new; others' is [0, that]
  *   arena        │ 8 points │ 32 points │ … │     pieces of 8 to CURVE_POINTS points; one that has
  *                                               become too small is used again for another curve
  *
@@ -23,8 +23,13 @@
 #define CURVES_MAX_BYTES ((size_t)64 << 20) /* of the arena; curves are thinned earlier then */
 #define CURVE_PIECES     6                  /* 8 16 … CURVE_POINTS */
 
+struct curve_band {
+    uint64_t low, high;
+};
+
 struct site_curve {
     uint64_t threshold_bytes;
+    struct curve_band band;
     uint32_t site;
     uint32_t piece;   /* in the arena, in units of 8 points; + 1, 0: has none */
     uint16_t count;
@@ -44,8 +49,18 @@ struct curves {
 void curves_release(struct curves *curves);
 size_t curves_memory_bytes(const struct curves *curves);
 
-/* The site has left its band. */
-void curves_note(struct curves *curves, struct sites *sites, uint32_t site, uint64_t ticks);
+/* The band of a site that has a curve, or is to have one: after a look whether it was left. */
+struct curve_band curves_look(struct curves *curves, struct sites *sites, uint32_t site,
+                              uint64_t ticks);
+
+/* A site's live bytes may have left their band: the one that they are in from now on. */
+static inline struct curve_band curves_see(struct curves *curves, struct sites *sites,
+                                           uint32_t site, uint64_t ticks)
+{
+    if (!site_curve(sites, site) && site_live_bytes(sites, site) <= CURVE_THRESHOLD_BYTES)
+        return (struct curve_band){0, CURVE_THRESHOLD_BYTES};
+    return curves_look(curves, sites, site, ticks);
+}
 
 /* Each curve that has changed since the last call. */
 void curves_visit(struct curves *curves, const struct sites *sites,

@@ -4,7 +4,8 @@
 void cuts_crest(struct replay *replay, uint32_t label)
 {
     for EACH_CUT(replay, label)
-        site_crest(&replay->regions.cuts, cut.site, replay->last_ticks);
+        if (!site_is_quiet(&replay->regions.cuts, cut.site)) /* they have no curves */
+            site_crest(&replay->regions.cuts, cut.site, 0, UINT64_MAX, replay->last_ticks);
 }
 
 void cuts_end_life(struct replay *replay, uint32_t label, struct weight weight, uint64_t lifetime,
@@ -20,18 +21,23 @@ void cuts_end_life(struct replay *replay, uint32_t label, struct weight weight, 
     }
 }
 
+static void begin_rarely(struct site_rare *rare, struct weight weight, struct birth birth)
+{
+    rare->realloc_count += birth.reallocated ? weight.count : 0;
+    rare->realloc_bytes += birth.reallocated ? weight.bytes : 0;
+    rare->realloc_moved += birth.moved ? weight.count : 0;
+    rare->aligned_count += birth.aligned ? weight.count : 0;
+    rare->zero_count += birth.size_bytes == 0 ? weight.count : 0;
+}
+
 void cuts_begin_life(struct replay *replay, uint32_t label, struct weight weight,
                      struct birth birth)
 {
     struct sites *cuts = &replay->regions.cuts;
 
     for EACH_CUT(replay, label) {
-        struct site_cold *cold = &cuts->cold[cut.site];
-        cold->realloc_count += birth.reallocated ? weight.count : 0;
-        cold->realloc_bytes += birth.reallocated ? weight.bytes : 0;
-        cold->realloc_moved += birth.moved ? weight.count : 0;
-        cold->aligned_count += birth.aligned ? weight.count : 0;
-        cold->zero_count += birth.size_bytes == 0 ? weight.count : 0;
+        if (birth.reallocated || birth.aligned || birth.size_bytes == 0)
+            begin_rarely(site_rare(cuts, cut.site), weight, birth);
         site_born(cuts, cut.site, birth.size_bytes, weight);
         region_grew(cut.region, weight.bytes, replay->last_ticks);
         if (cuts->samples) {

@@ -52,6 +52,14 @@ void levels_changed(struct replay *replay)
         watch_levels(replay);
 }
 
+void site_stirs(struct replay *replay, uint32_t site)
+{
+    struct curve_band band =
+        curves_see(&replay->curves, &replay->sites, site, replay->last_ticks);
+
+    site_crest(&replay->sites, site, band.low, band.high, replay->last_ticks);
+}
+
 void begin_interval(struct replay *replay)
 {
     timeline_advance(&replay->timeline, replay->last_ticks, replay->live_bytes,

@@ -63,6 +63,9 @@ static inline uint32_t label_here(struct replay *replay, uint32_t site)
                : site;
 }
 
+/* There is something new about a site's live bytes. */
+void site_stirs(struct replay *replay, uint32_t site);
+
 /* All that one step does to a call path is done. */
 static inline void look_at_site(struct replay *replay, uint32_t site_or_label)
 {
@@ -70,9 +73,8 @@ static inline void look_at_site(struct replay *replay, uint32_t site_or_label)
 
     if (__builtin_expect(site != site_or_label, 0))
         cuts_crest(replay, site_or_label);
-    site_crest(&replay->sites, site, replay->last_ticks);
-    if (site_left_band(&replay->sites, site))
-        curves_note(&replay->curves, &replay->sites, site, replay->last_ticks);
+    if (!site_is_quiet(&replay->sites, site))
+        site_stirs(replay, site);
 }
 
 /* The newest event is of another interval of the timeline. */
@@ -323,9 +325,9 @@ EVENT uint32_t begin_life(struct replay *replay, const struct wire_record *recor
         replay->sites.samples[site].live_variance += weight.variance;
     }
     if (size == 0)
-        replay->sites.cold[site].zero_count += weight.count;
+        site_rare(&replay->sites, site)->zero_count += weight.count;
     if (has_own_alignment(replay, record, mode))
-        replay->sites.cold[site].aligned_count += weight.count;
+        site_rare(&replay->sites, site)->aligned_count += weight.count;
     if (__builtin_expect(label != site, 0))
         cuts_begin_life(replay, label, weight,
                         (struct birth){size, has_own_alignment(replay, record, mode), reallocated,

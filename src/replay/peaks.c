@@ -7,11 +7,7 @@
 
 static uint64_t share_of(const struct sites *sites, uint32_t site, enum peak_source source)
 {
-    const struct site_hot *hot = &sites->hot[site];
-
-    if (source == PEAK_AT_GLOBAL)
-        return hot->stamp < sites->peak_stamp ? site_live_bytes(hot) : hot->at_peak_bytes;
-    return hot->stamp < sites->crest_stamp ? site_live_bytes(hot) : hot->crest_bytes;
+    return source == PEAK_AT_GLOBAL ? site_at_peak(sites, site) : site_at_crest(sites, site);
 }
 
 static bool is_larger(const struct peak_share *a, const struct peak_share *b)

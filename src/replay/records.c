@@ -30,10 +30,10 @@ static void fail(struct replay *replay, const struct wire_record *record, uint64
 
     take_time(replay, record->ticks);
     site_change(&replay->sites, site);
-    replay->sites.cold[site].failed_count += count;
+    site_rare(&replay->sites, site)->failed_count += count;
     for EACH_CUT(replay, label) {
         site_change(&replay->regions.cuts, cut.site);
-        replay->regions.cuts.cold[cut.site].failed_count += count;
+        site_rare(&replay->regions.cuts, cut.site)->failed_count += count;
     }
     thread_spends_on(replay->running, SPENT_ON_ALLOC, label);
 }
@@ -170,16 +170,17 @@ EVENT void reallocate(struct replay *replay, const struct wire_record *record,
 {
     uint32_t site = site_of(replay, record), label;
     bool moved = address_of(record) != pending->block.address;
-    struct site_cold *cold = &replay->sites.cold[site];
     struct weight weight = weigh_record(replay, record, mode);
+    struct site_rare *rare;
 
     end_old(replay, record, pending, mode);
     if (pending->old == REALLOC_OLD_LIVE)
         distributions_realloc(replay->distributions, pending->block.size_bytes,
                               counted_size(record), weight.count);
-    cold->realloc_count += weight.count;
-    cold->realloc_bytes += weight.bytes;
-    cold->realloc_moved += moved ? weight.count : 0;
+    rare = site_rare(&replay->sites, site);
+    rare->realloc_count += weight.count;
+    rare->realloc_bytes += weight.bytes;
+    rare->realloc_moved += moved ? weight.count : 0;
     label = begin_life(replay, record, live_hash(address_of(record)), site, weight, true, moved,
                        mode);
     if (pending->old == REALLOC_OLD_LIVE)
@@ -240,19 +241,23 @@ static void on_lost(struct replay *replay, const struct wire_record *record)
     replay->program.lost_events += address_of(record);
 }
 
+static void count_map(struct sites *sites, uint32_t site, uint64_t bytes)
+{
+    struct site_rare *rare = site_rare(sites, site);
+
+    site_change(sites, site);
+    rare->map_count++;
+    rare->map_bytes += bytes;
+}
+
 static void on_mmap(struct replay *replay, const struct wire_record *record)
 {
     uint32_t site = site_of(replay, record);
 
     take_time(replay, record->ticks);
-    site_change(&replay->sites, site);
-    replay->sites.cold[site].map_count++;
-    replay->sites.cold[site].map_bytes += record->size_bytes;
-    for EACH_CUT(replay, label_here(replay, site)) {
-        site_change(&replay->regions.cuts, cut.site);
-        replay->regions.cuts.cold[cut.site].map_count++;
-        replay->regions.cuts.cold[cut.site].map_bytes += record->size_bytes;
-    }
+    count_map(&replay->sites, site, record->size_bytes);
+    for EACH_CUT(replay, label_here(replay, site))
+        count_map(&replay->regions.cuts, cut.site, record->size_bytes);
     mapped_add(&replay->mapped, record->kind_address & WIRE_ADDRESS_MASK, record->size_bytes);
 }
 
@@ -276,16 +281,19 @@ static void on_brk_shrunk(struct replay *replay, const struct wire_record *recor
     take_time(replay, record->ticks);
 }
 
+static void spend_at(struct sites *sites, uint32_t site, bool freed, uint64_t ticks)
+{
+    struct site_times *times = &sites->times[site];
+
+    site_change(sites, site);
+    *(freed ? &times->free_time : &times->alloc_time) += ticks;
+}
+
 static void spend(struct replay *replay, uint32_t label, bool freed, uint64_t ticks)
 {
-    struct site_hot *hot =
-        site_change(&replay->sites, regions_site(&replay->regions, label));
-
-    *(freed ? &hot->free_time : &hot->alloc_time) += ticks;
-    for EACH_CUT(replay, label) {
-        hot = site_change(&replay->regions.cuts, cut.site);
-        *(freed ? &hot->free_time : &hot->alloc_time) += ticks;
-    }
+    spend_at(&replay->sites, regions_site(&replay->regions, label), freed, ticks);
+    for EACH_CUT(replay, label)
+        spend_at(&replay->regions.cuts, cut.site, freed, ticks);
 }
 
 /* The call that the thread's last record was of took so long; never longer than time itself. */

@@ -126,7 +126,8 @@ static void begin(struct regions *regions, const struct sites *sites)
         sites_know_frees(&regions->cuts);
     if (sites->samples)
         sites_sample(&regions->cuts);
-    regions->cuts.timed = sites->timed;
+    if (sites->times)
+        sites_know_times(&regions->cuts);
     regions->cuts.levels_only = sites->levels_only;
 }
 

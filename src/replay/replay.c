@@ -78,7 +78,7 @@ void replay_know_frees(struct replay *replay)
 void replay_know_times(struct replay *replay)
 {
     threads_know_times(&replay->threads);
-    replay->sites.timed = true;
+    sites_know_times(&replay->sites);
 }
 
 uint32_t replay_thread_begin(struct replay *replay, uint32_t tid, uint64_t ticks)

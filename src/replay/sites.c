@@ -20,7 +20,10 @@ void sites_release(struct sites *sites)
     free(sites->seeds);
     region_release(&sites->hot_memory);
     region_release(&sites->cold_memory);
+    region_release(&sites->wide_memory);
+    region_release(&sites->rare_memory);
     region_release(&sites->freed_memory);
+    region_release(&sites->times_memory);
     region_release(&sites->samples_memory);
 }
 
@@ -28,7 +31,10 @@ size_t sites_memory_bytes(const struct sites *sites)
 {
     return sites->count * (sizeof(struct site_hot) + sizeof(struct site_cold) +
                            (sites->freed ? sizeof(struct site_freed) : 0) +
+                           (sites->times ? sizeof(struct site_times) : 0) +
                            (sites->samples ? sizeof(struct site_samples) : 0)) +
+           sites->wide_count * sizeof(struct site_wide) +
+           sites->rare_count * sizeof(struct site_rare) +
            sites->pages_used * (size_t)SITES_PAGE_NODES * sizeof(uint32_t) +
            sites->page_count * sizeof(uint32_t *);
 }
@@ -76,26 +82,110 @@ void sites_sample(struct sites *sites)
     sites->samples = sites->samples_memory.base;
 }
 
+void sites_know_times(struct sites *sites)
+{
+    assert(sites->count == 0);
+    region_grow(&sites->times_memory, sizeof(struct site_times));
+    sites->times = sites->times_memory.base;
+}
+
+/* ---- Wide sites ---- */
+
+/* The figures of a site, whichever it is, as a wide one has them. */
+static struct site_wide figures_of(const struct sites *sites, uint32_t site)
+{
+    const struct site_hot *hot = &sites->hot[site];
+    const struct site_cold *cold = &sites->cold[site];
+
+    if (site_is_wide(hot))
+        return sites->wide[hot->born_bytes];
+    return (struct site_wide){
+        .born_count = hot->born_count,
+        .born_bytes = hot->born_bytes,
+        .born_slack = hot->born_slack,
+        .live_count = hot->live_count,
+        .live_bytes = hot->live_bytes,
+        .live_slack = hot->live_slack,
+        .quiet_low = hot->quiet_low,
+        .quiet_span = hot->quiet_span,
+        .size_min = hot->born_count ? hot->size_min : UINT64_MAX,
+        .size_max = hot->size_max,
+        .temporary_count = hot->temporary_count,
+        .peak_bytes = cold->peak_bytes,
+        .at_peak_count = cold->at_peak_count,
+        .at_peak_bytes = cold->at_peak_bytes,
+        .crest_bytes = cold->crest_bytes,
+    };
+}
+
+void site_widen(struct sites *sites, uint32_t site)
+{
+    struct site_hot *hot = &sites->hot[site];
+
+    if (site_is_wide(hot))
+        return;
+    region_grow(&sites->wide_memory, (sites->wide_count + 1) * sizeof(*sites->wide));
+    sites->wide = sites->wide_memory.base;
+    sites->wide[sites->wide_count] = figures_of(sites, site);
+    hot->born_count = SITE_WIDE;
+    hot->born_bytes = sites->wide_count++;
+    hot->live_bytes = hot->quiet_span = 0;
+    hot->quiet_low = 1;
+}
+
+bool site_is_quiet_wide(const struct sites *sites, uint32_t site)
+{
+    const struct site_hot *hot = &sites->hot[site];
+    const struct site_wide *wide;
+
+    if (!site_is_wide(hot))
+        return false;
+    wide = site_wide(sites, hot);
+    return wide->live_bytes - wide->quiet_low <= wide->quiet_span;
+}
+
+/* ---- Sites ---- */
+
+struct site_rare *site_rare(struct sites *sites, uint32_t site)
+{
+    struct site_cold *cold = &sites->cold[site];
+
+    if (!cold->rare) {
+        region_grow(&sites->rare_memory, (sites->rare_count + 1) * sizeof(*sites->rare));
+        sites->rare = sites->rare_memory.base;
+        cold->rare = ++sites->rare_count;
+    }
+    return &sites->rare[cold->rare - 1];
+}
+
+static void grow_kept(struct sites *sites)
+{
+    if (sites->freed) {
+        region_grow(&sites->freed_memory, sites->count * sizeof(struct site_freed));
+        sites->freed = sites->freed_memory.base;
+    }
+    if (sites->times) {
+        region_grow(&sites->times_memory, sites->count * sizeof(struct site_times));
+        sites->times = sites->times_memory.base;
+    }
+    if (sites->samples) {
+        region_grow(&sites->samples_memory, sites->count * sizeof(struct site_samples));
+        sites->samples = sites->samples_memory.base;
+    }
+}
+
 uint32_t sites_add(struct sites *sites, uint32_t node)
 {
     uint32_t site = sites->count++;
 
     region_grow(&sites->hot_memory, sites->count * sizeof(struct site_hot));
     region_grow(&sites->cold_memory, sites->count * sizeof(struct site_cold));
-    if (sites->freed) {
-        region_grow(&sites->freed_memory, sites->count * sizeof(struct site_freed));
-        sites->freed = sites->freed_memory.base;
-    }
-    if (sites->samples) {
-        region_grow(&sites->samples_memory, sites->count * sizeof(struct site_samples));
-        sites->samples = sites->samples_memory.base;
-    }
+    grow_kept(sites);
     sites->hot = sites->hot_memory.base;
     sites->cold = sites->cold_memory.base;
-    sites->hot[site].size_min = UINT64_MAX;
-    sites->hot[site].lifetime_min = UINT64_MAX;
     sites->hot[site].stamp = sites->stamp;
-    sites->hot[site].band_span = CURVE_THRESHOLD_BYTES;
+    sites->hot[site].size_min = UINT32_MAX;
+    sites->cold[site].lifetime_min = UINT64_MAX;
     sites->cold[site].node = node;
     *number_of_node(sites, node) = sites->count;
     return site;
@@ -106,16 +196,17 @@ uint32_t sites_add(struct sites *sites, uint32_t node)
 static void carry_site(struct sites *sites, const struct sites *old, uint32_t from,
                        uint64_t now_ticks)
 {
-    const struct site_hot *before = &old->hot[from];
+    struct site_wide before = figures_of(old, from), *wide;
     uint32_t site = sites_add(sites, old->cold[from].node);
-    struct site_hot *hot = &sites->hot[site];
 
-    hot->ended_count = before->ended_count - before->born_count;
-    hot->ended_bytes = before->ended_bytes - before->born_bytes;
-    hot->ended_slack_bytes = before->ended_slack_bytes - before->born_slack_bytes;
-    hot->peak_bytes = site_live_bytes(before);
-    hot->peak_ticks = now_ticks;
-    sites->seeds[site] = (struct site_seed){site_live_count(before), site_live_bytes(before)};
+    site_widen(sites, site);
+    wide = site_wide(sites, &sites->hot[site]);
+    wide->live_count = before.live_count;
+    wide->live_bytes = before.live_bytes;
+    wide->live_slack = before.live_slack;
+    wide->peak_bytes = before.live_bytes;
+    sites->cold[site].peak_ticks = now_ticks;
+    sites->seeds[site] = (struct site_seed){before.live_count, before.live_bytes};
     sites->seed_count = site + 1;
     if (sites->samples)
         sites->samples[site].live_variance = old->samples[from].live_variance;
@@ -131,7 +222,8 @@ uint32_t *sites_restart(struct sites *sites, const bool *keep, uint64_t now_tick
         sites_know_frees(sites);
     if (old.samples)
         sites_sample(sites);
-    sites->timed = old.timed;
+    if (old.times)
+        sites_know_times(sites);
     sites->seeds = replay_calloc(old.count + (size_t)1, sizeof(*sites->seeds));
     for (uint32_t site = 0; site < old.count; site++) {
         numbers[site] = keep[site] ? sites->count : UINT32_MAX;
@@ -190,43 +282,55 @@ static void round_counts(const struct sites *sites, struct site_seed seed,
     out->free_count = lives - out->live_count;
 }
 
+static void rare_metrics(const struct sites *sites, uint32_t site, struct call_metrics *out)
+{
+    static const struct site_rare none;
+    uint32_t number = sites->cold[site].rare;
+    const struct site_rare *rare = number ? &sites->rare[number - 1] : &none;
+
+    out->alloc_count -= rare->realloc_count;
+    out->alloc_bytes -= rare->realloc_bytes;
+    out->realloc_count = rare->realloc_count;
+    out->realloc_bytes = rare->realloc_bytes;
+    out->realloc_moved = rare->realloc_moved;
+    out->failed_count = rare->failed_count;
+    out->zero_count = rare->zero_count;
+    out->aligned_count = rare->aligned_count;
+    out->map_count = rare->map_count;
+    out->map_bytes = rare->map_bytes;
+}
+
 static void known_metrics(const struct sites *sites, uint32_t site, struct call_metrics *out)
 {
     const struct site_hot *hot = &sites->hot[site];
     const struct site_cold *cold = &sites->cold[site];
+    const struct site_wide figures = figures_of(sites, site);
     bool behind = hot->stamp < sites->peak_stamp;
     struct site_seed seed = seed_of(sites, site);
 
     *out = (struct call_metrics){
-        .alloc_count = hot->born_count - cold->realloc_count,
-        .alloc_bytes = hot->born_bytes - cold->realloc_bytes,
-        .realloc_count = cold->realloc_count,
-        .realloc_bytes = cold->realloc_bytes,
-        .realloc_moved = cold->realloc_moved,
-        .free_count = hot->ended_count + seed.count,
-        .free_bytes = hot->ended_bytes + seed.bytes,
-        .failed_count = cold->failed_count,
-        .zero_count = cold->zero_count,
-        .aligned_count = cold->aligned_count,
-        .temporary_count = hot->temporary_count,
-        .slack_bytes = hot->born_slack_bytes,
-        .size_min = hot->size_min,
-        .size_max = hot->size_max,
-        .lifetime_min = hot->lifetime_min,
-        .lifetime_max = hot->lifetime_max,
+        .alloc_count = figures.born_count,
+        .alloc_bytes = figures.born_bytes,
+        .free_count = figures.born_count - figures.live_count + seed.count,
+        .free_bytes = figures.born_bytes - figures.live_bytes + seed.bytes,
+        .temporary_count = figures.temporary_count,
+        .slack_bytes = figures.born_slack,
+        .size_min = figures.size_min,
+        .size_max = figures.size_max,
+        .lifetime_min = cold->lifetime_min,
+        .lifetime_max = cold->lifetime_max,
         .lifetime_sum = hot->lifetime_sum,
-        .live_count = site_live_count(hot),
-        .live_bytes = site_live_bytes(hot),
-        .live_slack_bytes = hot->born_slack_bytes - hot->ended_slack_bytes,
-        .peak_bytes = hot->peak_bytes,
-        .peak_ticks = hot->peak_ticks,
-        .at_peak_bytes = behind ? site_live_bytes(hot) : hot->at_peak_bytes,
-        .at_peak_count = behind ? site_live_count(hot) : hot->at_peak_count,
-        .map_count = cold->map_count,
-        .map_bytes = cold->map_bytes,
-        .alloc_time = sites->timed ? hot->alloc_time : UINT64_MAX,
-        .free_time = sites->timed ? hot->free_time : UINT64_MAX,
+        .live_count = figures.live_count,
+        .live_bytes = figures.live_bytes,
+        .live_slack_bytes = figures.live_slack,
+        .peak_bytes = figures.peak_bytes,
+        .peak_ticks = cold->peak_ticks,
+        .at_peak_bytes = behind ? figures.live_bytes : figures.at_peak_bytes,
+        .at_peak_count = behind ? figures.live_count : figures.at_peak_count,
+        .alloc_time = sites->times ? sites->times[site].alloc_time : UINT64_MAX,
+        .free_time = sites->times ? sites->times[site].free_time : UINT64_MAX,
     };
+    rare_metrics(sites, site, out);
     freed_metrics(sites, site, out);
     sample_metrics(sites, site, behind, out);
     if (sites->samples)
@@ -240,18 +344,39 @@ void site_metrics(const struct sites *sites, uint32_t site, struct call_metrics 
         call_metrics_forget_calls(out);
 }
 
+/* ---- Peaks ---- */
+
+static void catch_up_narrow(const struct sites *sites, const struct site_hot *hot,
+                            struct site_cold *cold)
+{
+    if (hot->stamp < sites->crest_stamp)
+        cold->crest_bytes = hot->live_bytes;
+    if (hot->stamp < sites->peak_stamp) {
+        cold->at_peak_count = hot->live_count;
+        cold->at_peak_bytes = hot->live_bytes;
+    }
+}
+
+static void catch_up_wide(const struct sites *sites, uint64_t stamp, struct site_wide *wide)
+{
+    if (stamp < sites->crest_stamp)
+        wide->crest_bytes = wide->live_bytes;
+    if (stamp < sites->peak_stamp) {
+        wide->at_peak_count = wide->live_count;
+        wide->at_peak_bytes = wide->live_bytes;
+    }
+}
+
 void site_catch_up(struct sites *sites, uint32_t site)
 {
     struct site_hot *hot = &sites->hot[site];
 
-    if (hot->stamp < sites->crest_stamp)
-        hot->crest_bytes = site_live_bytes(hot);
-    if (hot->stamp < sites->peak_stamp) {
-        hot->at_peak_count = site_live_count(hot);
-        hot->at_peak_bytes = site_live_bytes(hot);
-        if (sites->samples)
-            sites->samples[site].at_peak_variance = sites->samples[site].live_variance;
-    }
+    if (site_is_wide(hot))
+        catch_up_wide(sites, hot->stamp, site_wide(sites, hot));
+    else
+        catch_up_narrow(sites, hot, &sites->cold[site]);
+    if (sites->samples && hot->stamp < sites->peak_stamp)
+        sites->samples[site].at_peak_variance = sites->samples[site].live_variance;
     hot->stamp = sites->stamp;
 }
 
@@ -261,12 +386,60 @@ bool site_settle(struct sites *sites, uint32_t site)
     bool changed = hot->stamp >= sites->seen_stamp;
 
     if (hot->stamp < sites->peak_stamp) {
-        changed |= hot->at_peak_bytes != site_live_bytes(hot) ||
-                   hot->at_peak_count != site_live_count(hot);
+        struct site_wide figures = figures_of(sites, site);
+        changed |= figures.at_peak_bytes != figures.live_bytes ||
+                   figures.at_peak_count != figures.live_count;
         site_catch_up(sites, site);
     }
     return changed;
 }
+
+uint64_t site_at_peak(const struct sites *sites, uint32_t site)
+{
+    struct site_wide figures = figures_of(sites, site);
+
+    return sites->hot[site].stamp < sites->peak_stamp ? figures.live_bytes : figures.at_peak_bytes;
+}
+
+uint64_t site_at_crest(const struct sites *sites, uint32_t site)
+{
+    struct site_wide figures = figures_of(sites, site);
+
+    return sites->hot[site].stamp < sites->crest_stamp ? figures.live_bytes : figures.crest_bytes;
+}
+
+static void crest_wide(struct sites *sites, uint32_t site, uint64_t low, uint64_t high,
+                       uint64_t now_ticks)
+{
+    struct site_wide *wide = site_wide(sites, &sites->hot[site]);
+
+    if (wide->live_bytes > wide->peak_bytes) {
+        wide->peak_bytes = wide->live_bytes;
+        sites->cold[site].peak_ticks = now_ticks;
+    }
+    wide->quiet_low = low;
+    wide->quiet_span = (high < wide->peak_bytes ? high : wide->peak_bytes) - low;
+}
+
+void site_crest(struct sites *sites, uint32_t site, uint64_t low, uint64_t high,
+                uint64_t now_ticks)
+{
+    struct site_hot *hot = &sites->hot[site];
+    struct site_cold *cold = &sites->cold[site];
+
+    if (site_is_wide(hot)) {
+        crest_wide(sites, site, low, high, now_ticks);
+        return;
+    }
+    if (hot->live_bytes > cold->peak_bytes) {
+        cold->peak_bytes = hot->live_bytes;
+        cold->peak_ticks = now_ticks;
+    }
+    hot->quiet_low = (uint32_t)low;
+    hot->quiet_span = (uint32_t)(high < cold->peak_bytes ? high : cold->peak_bytes) - (uint32_t)low;
+}
+
+/* ---- Sums ---- */
 
 static void least(uint64_t *into, uint64_t value)
 {
@@ -333,7 +506,7 @@ static void add_samples(struct call_metrics *total, const struct call_metrics *s
 void sites_total(const struct sites *sites, struct call_metrics *out)
 {
     uint64_t freed = sites->freed ? 0 : UINT64_MAX, sampled = sites->samples ? 0 : UINT64_MAX;
-    uint64_t timed = sites->timed ? 0 : UINT64_MAX;
+    uint64_t timed = sites->times ? 0 : UINT64_MAX;
 
     *out = (struct call_metrics){.size_min = UINT64_MAX,
                                  .lifetime_min = UINT64_MAX,
@@ -351,7 +524,7 @@ void sites_total(const struct sites *sites, struct call_metrics *out)
         struct call_metrics metrics;
         known_metrics(sites, site, &metrics);
         add_site(out, &metrics);
-        if (sites->timed)
+        if (sites->times)
             add_times(out, &metrics);
         if (sites->freed)
             add_freed(out, &metrics);

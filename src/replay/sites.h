@@ -1,18 +1,26 @@
 /* The call paths that allocate, and those that free where that is recorded ("sites"), densely
  * numbered in the order of their first event, and their metrics. Other paths cost four bytes.
  *
- *   node ──▶ pages of 4096 site numbers ──▶ hot   ┌────────────┬────────────┬────────────┐ 192 bytes
- *                                                  │ sums       │ bounds     │ at peaks   │
- *                                                  │            │            │            │
- *                                                  └────────────┴────────────┴────────────┘
- *                                           cold  │ what is rare, and the node  │ 72 bytes
+ *   node ──▶ pages of 4096 site numbers ──▶ hot   │ what most events touch      │ 64 bytes
+ *                                           cold  │ extremes, peaks, the node   │ 48 bytes
+ *                                           wide  │ figures that hot and cold are too narrow for,
+ *                                                   128 bytes; few sites have it
+ *                                           rare  │ what is rare │ 72 bytes; few sites have it
  *                                          freed  │ what was freed from here    │ 32 bytes,
  *                                                   only where frees come with their call paths
- *                                        samples  │ how much is known of it           │  32 bytes,
+ *                                          times  │ inside the allocator        │ 16 bytes,
+ *                                                   only where calls are timed
+ *                                        samples  │ how much is known of it     │ 32 bytes,
  *                                                   only where allocations are sampled
  *
+ * What follows from the blocks that were born or live has 32 bits. A site that they are too narrow
+ * for becomes *wide*, for ever: its figures move to where they have 64. Only a birth can do that, by
+ * its site's count, slack or live bytes, for nothing else grows beyond them:
+ *     live <= born,   at a peak <= live then,   temporary <= born,   a size <= live then.
+ * What a window carries over is wide too: more may live there than was born since.
+ *
  * A block's life is site_born() … site_ended(); what call_metrics says follows from the two sums:
- *     live = born - ended,   free_count = ended_count,   alloc_count = born_count - realloc_count,
+ *     ended = born - live,   free_count = ended_count,   alloc_count = born_count - realloc_count,
  * bytes likewise.
  *
  * The share of each site in the program's peak is brought up to date lazily (Valat, Jalby et al.,
@@ -23,6 +31,9 @@
  * The crest of a rise of the total (peaks.h) is kept in the same way and by the same stamp, so that
  * an event compares once; and whoever has seen all sites raises it too: a site has changed since
  * if  site.stamp >= sites.seen_stamp.
+ *
+ * While a site's live bytes are *quiet*, neither above its own peak nor outside the band in which they
+ * say nothing new to its curve (curves.h), an event is done with it after one comparison.
  *
  * Where allocations are sampled, counts of blocks (not of mmap) are in 1024ths (weight.h). */
 #ifndef TIDEMARK_REPLAY_SITES_H
@@ -36,33 +47,47 @@
 #include "replay/weight.h"
 
 struct site_hot {
-    /* what began here (by whatever call) and what ended of it; live is the difference, in two's
-     * complement where a window began with live blocks */
-    _Alignas(64) uint64_t born_count;
-    uint64_t born_bytes, born_slack_bytes;
-    uint64_t ended_count, ended_bytes, ended_slack_bytes;
+    _Alignas(64) uint64_t stamp; /* the sites' when it last changed */
     uint64_t lifetime_sum;
-    uint64_t stamp; /* the sites' when it last changed */
-    /* looked at by every event, seldom written */
-    uint64_t peak_bytes;
-    uint64_t band_low, band_span; /* live bytes in [low, low + span] say nothing new (curves.h) */
-    uint64_t size_min, size_max;
-    uint64_t lifetime_min, lifetime_max;
-    uint64_t temporary_count;
-    /* written when there is a new peak, or its calls are timed */
-    uint64_t at_peak_count, at_peak_bytes;
-    uint64_t crest_bytes;
-    uint64_t peak_ticks;
-    uint64_t alloc_time, free_time;
+    uint64_t born_bytes; /* a wide site's: its place in `wide` */
+    uint32_t born_count; /* a wide site's: SITE_WIDE; none of the following is used then */
+    uint32_t live_count, live_bytes;
+    uint32_t quiet_low, quiet_span; /* live bytes in [low, low + span] are; a wide site's: never */
+    uint32_t born_slack, live_slack;
+    uint32_t size_min, size_max;
+    uint32_t temporary_count;
 };
-_Static_assert(sizeof(struct site_hot) == 192, "three cache lines");
+_Static_assert(sizeof(struct site_hot) == 64, "one cache line");
+#define SITE_WIDE UINT32_MAX
 
 struct site_cold {
+    uint64_t lifetime_min, lifetime_max; /* 16 bytes in one line */
+    uint64_t peak_ticks;
+    uint32_t peak_bytes, at_peak_bytes, at_peak_count, crest_bytes; /* not a wide site's */
+    uint32_t node;
+    uint32_t rare; /* its place in `rare` + 1; 0: has none */
+};
+_Static_assert(sizeof(struct site_cold) == 48, "a multiple of 16");
+
+/* Sums are modulo 2^64: more may live than was born where a window began with live blocks. */
+struct site_wide {
+    _Alignas(64) uint64_t born_count, born_bytes, born_slack;
+    uint64_t live_count, live_bytes, live_slack;
+    uint64_t quiet_low, quiet_span;
+    uint64_t size_min, size_max;
+    uint64_t temporary_count;
+    uint64_t peak_bytes, at_peak_count, at_peak_bytes, crest_bytes;
+};
+
+struct site_rare {
     uint64_t realloc_count, realloc_bytes, realloc_moved;
     uint64_t failed_count, zero_count, aligned_count;
     uint64_t map_count, map_bytes;
-    uint32_t node;
     uint32_t curve; /* its number + 1 (curves.h); 0: has none */
+};
+
+struct site_times {
+    uint64_t alloc_time, free_time;
 };
 
 struct site_freed {
@@ -85,18 +110,21 @@ struct site_samples {
 struct sites {
     struct site_hot *hot;
     struct site_cold *cold;
+    struct site_wide *wide;
+    struct site_rare *rare;
     struct site_freed *freed; /* NULL: not recorded */
+    struct site_times *times; /* NULL: calls were not timed */
     struct site_samples *samples; /* NULL: every allocation is recorded */
     struct site_seed *seeds; /* of the first seed_count sites; the others have none */
     uint32_t seed_count;
-    uint32_t count;
-    bool timed; /* how long calls took is told */
+    uint32_t count, wide_count, rare_count;
     bool levels_only; /* what is alive is known, not what happened */
     uint64_t stamp; /* of changes; raised by a peak, by a crest, and when all sites were seen: */
     uint64_t peak_stamp, crest_stamp, seen_stamp; /* what it then became */
     uint32_t **pages; /* by node: site number + 1, 0 if it has none; a page may be NULL */
     uint32_t page_count, pages_used;
-    struct region hot_memory, cold_memory, freed_memory, samples_memory;
+    struct region hot_memory, cold_memory, wide_memory, rare_memory;
+    struct region freed_memory, times_memory, samples_memory;
 };
 
 void sites_init(struct sites *sites);
@@ -107,6 +135,8 @@ size_t sites_memory_bytes(const struct sites *sites);
 void sites_know_frees(struct sites *sites);
 /* Likewise: allocations are sampled. */
 void sites_sample(struct sites *sites);
+/* Likewise: how long calls took is told. */
+void sites_know_times(struct sites *sites);
 
 /* Forgets what has happened, not what is alive: sites that have no live blocks (those not to keep) are
  * no more, the others are numbered anew in the old order. Returns the new numbers by the old ones, malloc'd; UINT32_MAX:
@@ -145,21 +175,20 @@ static inline uint32_t sites_of_node(struct sites *sites, uint32_t node)
 /* By numbers, for there may be no sites yet: prefetching from anywhere is allowed, pointing is not. */
 static inline void site_prefetch(const struct sites *sites, uint32_t site)
 {
-    uintptr_t hot = (uintptr_t)sites->hot + site * sizeof *sites->hot;
-
-    __builtin_prefetch((const void *)hot, 1);
-    __builtin_prefetch((const void *)(hot + 64), 1);
-    __builtin_prefetch((const void *)(hot + 128), 1);
+    __builtin_prefetch((const void *)((uintptr_t)sites->hot + site * sizeof *sites->hot), 1);
+    __builtin_prefetch((const void *)((uintptr_t)sites->cold + site * sizeof *sites->cold), 1);
 }
 
-static inline uint64_t site_live_bytes(const struct site_hot *hot)
+static inline bool site_is_wide(const struct site_hot *hot)
 {
-    return hot->born_bytes - hot->ended_bytes;
+    return __builtin_expect(hot->born_count == SITE_WIDE, 0);
 }
 
-static inline uint64_t site_live_count(const struct site_hot *hot)
+static inline uint64_t site_live_bytes(const struct sites *sites, uint32_t site)
 {
-    return hot->born_count - hot->ended_count;
+    const struct site_hot *hot = &sites->hot[site];
+
+    return site_is_wide(hot) ? sites->wide[hot->born_bytes].live_bytes : hot->live_bytes;
 }
 
 /* What is alive now is what will have been at the latest peak. */
@@ -193,19 +222,69 @@ static inline struct site_hot *site_change(struct sites *sites, uint32_t site)
     return hot;
 }
 
+/* From now on the site is wide. */
+void site_widen(struct sites *sites, uint32_t site);
+
+static inline struct site_wide *site_wide(const struct sites *sites, const struct site_hot *hot)
+{
+    return &sites->wide[hot->born_bytes];
+}
+
+static inline void site_born_wide(struct site_wide *wide, uint64_t size_bytes,
+                                  struct weight weight)
+{
+    wide->born_count += weight.count;
+    wide->born_bytes += weight.bytes;
+    wide->born_slack += weight.slack_bytes;
+    wide->live_count += weight.count;
+    wide->live_bytes += weight.bytes;
+    wide->live_slack += weight.slack_bytes;
+    if (size_bytes < wide->size_min)
+        wide->size_min = size_bytes;
+    if (size_bytes > wide->size_max)
+        wide->size_max = size_bytes;
+}
+
+/* Would the sums be too wide with this block? Of bytes it is enough to look at those that live. */
+static inline bool site_is_full(const struct site_hot *hot, struct weight weight)
+{
+    uint64_t count = hot->born_count + weight.count;
+    uint64_t bytes = hot->live_bytes + weight.bytes;
+    uint64_t slack = hot->born_slack + weight.slack_bytes;
+
+    return __builtin_expect(((count + 1) | bytes | slack) >> 32, 0);
+}
+
 /* A block begins to live. If by a realloc, the caller counts that too. */
 static inline void site_born(struct sites *sites, uint32_t site, uint64_t size_bytes,
                              struct weight weight)
 {
     struct site_hot *hot = site_change(sites, site);
 
-    hot->born_count += weight.count;
+    if (site_is_full(hot, weight)) {
+        if (!site_is_wide(hot))
+            site_widen(sites, site);
+        site_born_wide(site_wide(sites, hot), size_bytes, weight);
+        return;
+    }
+    hot->born_count += (uint32_t)weight.count;
     hot->born_bytes += weight.bytes;
-    hot->born_slack_bytes += weight.slack_bytes;
+    hot->born_slack += (uint32_t)weight.slack_bytes;
+    hot->live_count += (uint32_t)weight.count;
+    hot->live_bytes += (uint32_t)weight.bytes;
+    hot->live_slack += (uint32_t)weight.slack_bytes;
     if (size_bytes < hot->size_min)
-        hot->size_min = size_bytes;
+        hot->size_min = (uint32_t)size_bytes;
     if (size_bytes > hot->size_max)
-        hot->size_max = size_bytes;
+        hot->size_max = (uint32_t)size_bytes;
+}
+
+static inline void site_lived(struct site_cold *cold, uint64_t lifetime_ticks)
+{
+    if (lifetime_ticks < cold->lifetime_min)
+        cold->lifetime_min = lifetime_ticks;
+    if (lifetime_ticks > cold->lifetime_max)
+        cold->lifetime_max = lifetime_ticks;
 }
 
 /* lifetime_sum: that of all the blocks that this one stands for. */
@@ -214,14 +293,39 @@ static inline void site_ended(struct sites *sites, uint32_t site, struct weight 
 {
     struct site_hot *hot = site_change(sites, site);
 
-    hot->ended_count += weight.count;
-    hot->ended_bytes += weight.bytes;
-    hot->ended_slack_bytes += weight.slack_bytes;
     hot->lifetime_sum += lifetime_sum;
-    if (lifetime_ticks < hot->lifetime_min)
-        hot->lifetime_min = lifetime_ticks;
-    if (lifetime_ticks > hot->lifetime_max)
-        hot->lifetime_max = lifetime_ticks;
+    site_lived(&sites->cold[site], lifetime_ticks);
+    if (site_is_wide(hot)) {
+        struct site_wide *wide = site_wide(sites, hot);
+        wide->live_count -= weight.count;
+        wide->live_bytes -= weight.bytes;
+        wide->live_slack -= weight.slack_bytes;
+    } else {
+        hot->live_count -= (uint32_t)weight.count;
+        hot->live_bytes -= (uint32_t)weight.bytes;
+        hot->live_slack -= (uint32_t)weight.slack_bytes;
+    }
+}
+
+/* So many of the blocks that ended were temporary. */
+static inline void site_temporary(struct sites *sites, uint32_t site, uint64_t count)
+{
+    struct site_hot *hot = &sites->hot[site];
+
+    if (site_is_wide(hot))
+        site_wide(sites, hot)->temporary_count += count;
+    else
+        hot->temporary_count += (uint32_t)count;
+}
+
+/* What is rare, of a site that is about to change. */
+struct site_rare *site_rare(struct sites *sites, uint32_t site);
+
+static inline uint32_t site_curve(const struct sites *sites, uint32_t site)
+{
+    uint32_t rare = sites->cold[site].rare;
+
+    return rare ? sites->rare[rare - 1].curve : 0;
 }
 
 /* A block was freed from this path. Only with sites_know_frees(). */
@@ -237,24 +341,24 @@ static inline void site_freed(struct sites *sites, uint32_t site, struct weight 
     freed->lifetime_sum += lifetime_sum;
 }
 
-/* All that one event does to a site is done: is this its own high-water mark? */
-static inline void site_crest(struct sites *sites, uint32_t site, uint64_t now_ticks)
-{
-    struct site_hot *hot = &sites->hot[site];
+bool site_is_quiet_wide(const struct sites *sites, uint32_t site);
 
-    if (site_live_bytes(hot) > hot->peak_bytes) {
-        hot->peak_bytes = site_live_bytes(hot);
-        hot->peak_ticks = now_ticks;
-    }
-}
-
-/* Likewise: are its live bytes outside the band that they were in? */
-static inline bool site_left_band(const struct sites *sites, uint32_t site)
+/* All that one event does to a site is done: is there nothing new about its live bytes? */
+static inline bool site_is_quiet(const struct sites *sites, uint32_t site)
 {
     const struct site_hot *hot = &sites->hot[site];
 
-    return site_live_bytes(hot) - hot->band_low > hot->band_span;
+    return hot->live_bytes - hot->quiet_low <= hot->quiet_span || site_is_quiet_wide(sites, site);
 }
+
+/* There is: it may be its own high-water mark, and they are in [low, high] for as long as they say
+ * nothing new otherwise. */
+void site_crest(struct sites *sites, uint32_t site, uint64_t low, uint64_t high,
+                uint64_t now_ticks);
+
+/* Its live bytes at the latest peak, and at the latest crest. */
+uint64_t site_at_peak(const struct sites *sites, uint32_t site);
+uint64_t site_at_crest(const struct sites *sites, uint32_t site);
 
 /* All that is known of a site, as call_metrics has it. */
 void site_metrics(const struct sites *sites, uint32_t site, struct call_metrics *out);

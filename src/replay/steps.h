@@ -44,10 +44,10 @@ static inline void count_temporary(struct replay *replay, uint32_t label, uint64
 {
     uint32_t site = regions_site(&replay->regions, label);
 
-    replay->sites.hot[site].temporary_count += count;
+    site_temporary(&replay->sites, site, count);
     if (__builtin_expect(site != label, 0))
         for EACH_CUT(replay, label)
-            replay->regions.cuts.hot[cut.site].temporary_count += count;
+            site_temporary(&replay->regions.cuts, cut.site, count);
 }
 
 /* Ends a block of that owner's by a free of the running thread. `newest`: the owner has allocated

@@ -103,8 +103,8 @@ void replay_restart(struct replay *replay, uint64_t start_ticks, double tick_ns)
     if (replay->last_ticks < start_ticks)
         replay->last_ticks = start_ticks;
     for (uint32_t site = 0; site < replay->sites.count; site++)
-        if (site_left_band(&replay->sites, site))
-            curves_note(&replay->curves, &replay->sites, site, start_ticks);
+        if (!site_is_quiet(&replay->sites, site))
+            curves_see(&replay->curves, &replay->sites, site, start_ticks);
     if (replay->last_ticks >= replay->timeline.end_ticks)
         begin_interval(replay);
     replay->peak_bytes = replay->live_bytes;

@@ -1,5 +1,6 @@
 #include "symbols/image.h"
 
+#include <dlfcn.h>
 #include <elf.h>
 #include <elfutils/libdwelf.h>
 #include <fcntl.h>
@@ -17,6 +18,23 @@
 
 /* A sane vdso has two to four pages. */
 #define MAX_VDSO_BYTES (64u << 10)
+
+/* ---- Debug servers ------------------------------------------------------------------------- */
+
+#define DEBUG_SERVERS "DEBUGINFOD_URLS"
+
+/* libdwfl loads the library that asks debug servers for what it does not find, and with it those for
+ * HTTP, TLS, LDAP and Kerberos, even where no server is named; and none of its functions searches
+ * the directories without. This one stands before libc's for all libraries of this program. */
+__attribute__((visibility("default"))) void *dlopen(const char *name, int mode)
+{
+    void *(*next)(const char *name, int mode) =
+        (void *(*)(const char *, int))dlsym(RTLD_NEXT, "dlopen");
+    const char *servers = getenv(DEBUG_SERVERS);
+    bool is_for_servers = name && strncmp(name, "libdebuginfod", strlen("libdebuginfod")) == 0;
+
+    return next && !(is_for_servers && (!servers || !*servers)) ? next(name, mode) : NULL;
+}
 
 /* ---- Session ------------------------------------------------------------------------------- */
 

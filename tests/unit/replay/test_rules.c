@@ -320,6 +320,40 @@ static void a_size_that_no_memory_has_saturates(void **state)
 
 /* ---- Temporary blocks ---------------------------------------------------------------------- */
 
+static void what_outgrows_32_bits_is_kept_with_all_that_was_before(void **state)
+{
+    const uint64_t huge = 3ull << 30;
+    const struct call_metrics *metrics;
+
+    (void)state;
+    allocate(ONE, X, 100, P);
+    release(ONE, X);
+    allocate(ONE, X, huge, P);
+    allocate(ONE, Y, huge, P);
+    metrics = path(P);
+    assert_int_equal(metrics->alloc_count, 3);
+    assert_int_equal(metrics->alloc_bytes, 2 * huge + 100);
+    assert_int_equal(metrics->live_count, 2);
+    assert_int_equal(metrics->live_bytes, 2 * huge);
+    assert_int_equal(metrics->live_slack_bytes, 8);
+    assert_int_equal(metrics->free_bytes, 100);
+    assert_int_equal(metrics->temporary_count, 1);
+    assert_int_equal(metrics->size_min, 100);
+    assert_int_equal(metrics->lifetime_max, 1);
+    release(ONE, X);
+    allocate(ONE, Z, 7, P);
+    release(ONE, Z);
+    metrics = path(P);
+    assert_int_equal(metrics->live_bytes, huge);
+    assert_int_equal(metrics->slack_bytes, 16);
+    assert_int_equal(metrics->temporary_count, 2);
+    assert_int_equal(metrics->size_min, 7);
+    assert_int_equal(metrics->size_max, huge);
+    assert_int_equal(metrics->peak_bytes, 2 * huge);
+    assert_int_equal(metrics->at_peak_bytes, 2 * huge);
+    assert_int_equal(metrics->at_peak_count, 2);
+}
+
 static void a_block_freed_before_the_next_allocation_is_temporary(void **state)
 {
     (void)state;
@@ -792,6 +826,7 @@ int main(void)
         RULE(a_failed_allocation_counts_as_nothing_else),
         RULE(zero_sizes_alignments_and_slack_are_counted),
         RULE(a_size_that_no_memory_has_saturates),
+        RULE(what_outgrows_32_bits_is_kept_with_all_that_was_before),
         RULE(a_block_freed_before_the_next_allocation_is_temporary),
         RULE(a_block_freed_after_another_allocation_is_not_temporary),
         RULE(a_block_freed_by_another_thread_is_not_temporary),
