@@ -6,6 +6,7 @@
 #include "recorder/real.h"
 #include "recorder/sampled.h"
 #include "recorder/thread.h"
+#include "recorder/usable.h"
 
 /* Every function of these files that the program calls. Its frame pointer is where the capture
  * starts, so it may be neither inlined nor optimised into a jump. */
@@ -63,12 +64,28 @@ static inline uint64_t call_took(uint64_t since)
     })
 
 /* Inside, for foreign allocators: tcmalloc's answer takes an allocation the first time. */
-static inline uint64_t slack_of(struct thread *thread, uintptr_t frame, void *block, size_t size)
+static __attribute__((noinline, unused)) size_t usable_by_call(struct thread *thread,
+                                                               uintptr_t frame, void *block)
 {
-    if (unlikely(!real.malloc_usable_size))
+    if (!real.malloc_usable_size)
         return 0;
     size_t usable = CALL_REAL(thread, frame, real.malloc_usable_size(block));
-    return usable > size ? usable - size : 0;
+    usable_learn(block, usable);
+    return usable;
+}
+
+static inline __attribute__((always_inline)) uint64_t
+slack_by(bool header, struct thread *thread, uintptr_t frame, void *block, size_t size)
+{
+    size_t usable = likely(header) ? usable_of_header(block) : 0;
+    if (unlikely(!usable))
+        usable = usable_by_call(thread, frame, block);
+    return likely(usable > size) ? usable - size : 0;
+}
+
+static inline uint64_t slack_of(struct thread *thread, uintptr_t frame, void *block, size_t size)
+{
+    return slack_by(usable_by_header, thread, frame, block, size);
 }
 
 static inline unsigned log2_of(size_t alignment)
@@ -86,15 +103,31 @@ static inline __attribute__((always_inline)) void record_spent(struct thread *th
 
 /* Records what an allocation call returned, by the path from before it; NULL is a failure. */
 static inline __attribute__((always_inline)) void
+record_returned(bool header, struct thread *thread, uintptr_t frame, uint32_t node, unsigned kind,
+                void *block, size_t size, unsigned align_log2)
+{
+    if (likely(block))
+        record_long_at(thread, frame, node, kind, (uintptr_t)block, size,
+                       slack_by(header, thread, frame, block, size), align_log2);
+    else
+        record_long_at(thread, frame, node, kind | WIRE_FAILED, 0, size, 0, align_log2);
+}
+
+/* Where thread_plain. */
+static inline __attribute__((always_inline)) void
+record_plain(struct thread *thread, uintptr_t frame, uint32_t node, unsigned kind, void *block,
+             size_t size, unsigned align_log2)
+{
+    record_returned(true, thread, frame, node, kind, block, size, align_log2);
+}
+
+/* Anywhere: with what the call took. */
+static inline __attribute__((always_inline)) void
 record_allocation(struct thread *thread, uintptr_t frame, uint32_t node, unsigned kind, void *block,
                   size_t size, unsigned align_log2)
 {
-    uint64_t spent = thread->spent; /* before slack_of() makes a call of its own */
-    if (likely(block))
-        record_long_at(thread, frame, node, kind, (uintptr_t)block, size,
-                       slack_of(thread, frame, block, size), align_log2);
-    else
-        record_long_at(thread, frame, node, kind | WIRE_FAILED, 0, size, 0, align_log2);
+    uint64_t spent = thread->spent; /* before slack_by() makes a call of its own */
+    record_returned(usable_by_header, thread, frame, node, kind, block, size, align_log2);
     record_spent(thread, frame, spent);
 }
 

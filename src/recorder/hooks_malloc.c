@@ -5,7 +5,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Called by the loader before anything of ours has run: find the real functions first. */
+/* Called by the loader before anything of ours has run: find the real functions first. Who records has
+ * found them. */
 #define NEED_REAL()                                                                                \
     do {                                                                                           \
         if (unlikely(!real.malloc) && !real_init())                                                \
@@ -29,13 +30,19 @@
     }                                                                                              \
     HOOK_BODY type name##_recorded parameters                                                      \
     {                                                                                              \
-        NEED_REAL();                                                                               \
         uintptr_t frame = HOOK_FRAME();                                                            \
         struct thread *thread = hook_enter(frame);                                                 \
-        if (unlikely(!thread))                                                                     \
+        if (unlikely(!thread)) {                                                                   \
+            NEED_REAL();                                                                           \
             return call;                                                                           \
+        }                                                                                          \
         struct unwind_start start = UNWIND_START_HERE();                                           \
         uint32_t node = path_before(thread, frame, &start);                                        \
+        if (likely(thread_plain)) {                                                                \
+            type result = call;                                                                    \
+            record_plain(thread, frame, node, kind, block, size, align_log2);                      \
+            return result;                                                                         \
+        }                                                                                          \
         type result = CALL_REAL(thread, frame, call);                                              \
         record_allocation(thread, frame, node, kind, block, size, align_log2);                     \
         return result;                                                                             \
@@ -116,11 +123,12 @@ HOOK_BODY void *realloc_sampled(void *old, size_t size)
 
 HOOK_BODY void *realloc_recorded(void *old, size_t size)
 {
-    NEED_REAL();
     uintptr_t frame = HOOK_FRAME();
     struct thread *thread = hook_enter(frame);
-    if (unlikely(!thread))
+    if (unlikely(!thread)) {
+        NEED_REAL();
         return real.realloc(old, size);
+    }
     struct unwind_start start = UNWIND_START_HERE();
     if (likely(old))
         return reallocate(thread, frame, &start, old, size);
@@ -153,7 +161,6 @@ HOOK void *realloc(void *old, size_t size)
 /* A product that overflows fails without a call, and is recorded in any case. */
 HOOK_BODY void *reallocarray_overflows(void)
 {
-    NEED_REAL();
     uintptr_t frame = HOOK_FRAME();
     struct thread *thread = hook_enter(frame);
     struct unwind_start start = UNWIND_START_HERE();
@@ -207,10 +214,15 @@ HOOK void *reallocarray(void *old, size_t count, size_t size)
     }                                                                                              \
     HOOK_BODY void name##_recorded parameters                                                      \
     {                                                                                              \
-        NEED_REAL();                                                                               \
         uintptr_t frame = HOOK_FRAME();                                                            \
         struct thread *thread = block ? hook_enter(frame) : NULL;                                  \
         if (unlikely(!thread)) {                                                                   \
+            NEED_REAL();                                                                           \
+            call;                                                                                  \
+            return;                                                                                \
+        }                                                                                          \
+        if (likely(thread_plain)) {                                                                \
+            record_short(thread, frame, WIRE_FREE, (uintptr_t)block);                              \
             call;                                                                                  \
             return;                                                                                \
         }                                                                                          \

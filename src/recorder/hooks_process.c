@@ -35,6 +35,13 @@ HOOK void quick_exit(int status)
 }
 
 bool hooks_free_stacks;
+bool thread_plain;
+
+void thread_see_plain(void)
+{
+    __atomic_store_n(&thread_plain, usable_by_header && !thread_real_watched && !hooks_free_stacks,
+                     __ATOMIC_RELAXED);
+}
 
 int dlclose(void *handle);
 HOOK int dlclose(void *handle)

@@ -69,12 +69,12 @@ static void record_about(struct thread *to, unsigned kind, uint64_t bytes, uint6
                          uint32_t node)
 {
     struct recording recording = recording_begin(to, (uintptr_t)__builtin_frame_address(0));
-    struct wire_record *record = record_begin(&recording, 32);
+    uint64_t ticks;
+    struct wire_record *record = record_begin(&recording, 32, &ticks);
     if (!record) {
         recording_abandon(&recording);
         return;
     }
-    uint64_t ticks = record->ticks;
     record->size_bytes = about & WIRE_ADDRESS_MASK;
     record->detail = wire_detail(node, 0, 0);
     record_word0(record, kind, bytes);

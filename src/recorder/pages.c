@@ -85,12 +85,12 @@ static void record_block(struct thread *thread, uintptr_t frame, const struct bf
     uint32_t node = capture(&recording, &start);
     if (start.sp < thread->deepest)
         thread_deeper(thread, start.sp, node);
-    struct wire_record *record = record_begin(&recording, 32);
+    uint64_t ticks;
+    struct wire_record *record = record_begin(&recording, 32, &ticks);
     if (!record) {
         recording_abandon(&recording);
         return;
     }
-    uint64_t ticks = record->ticks;
     record->size_bytes = event->block_bytes & WIRE_ADDRESS_MASK;
     record->detail = wire_detail(node, event->bytes - event->block_bytes, 0);
     record_word0(record, kind, (uintptr_t)event->address);

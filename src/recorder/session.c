@@ -251,6 +251,13 @@ static enum unwind_mode mode_of(uint32_t stacks)
                                         : UNWIND_CFI;
 }
 
+/* Another one may stand in front of them already. */
+static void choose_capture(enum unwind_mode mode)
+{
+    if (thread_capture == unwind_capture || thread_capture == unwind_capture_caller)
+        thread_capture = mode == UNWIND_NONE ? unwind_capture_caller : unwind_capture;
+}
+
 static bool begin_common(struct wire_header *header, bool begun_before)
 {
     thread_sample_bytes = header->sample_bytes;
@@ -263,11 +270,13 @@ static bool begin_common(struct wire_header *header, bool begun_before)
     hooks_free_stacks = header->flags & WIRE_FLAG_FREE_STACKS;
     thread_timed = header->flags & WIRE_FLAG_TIMED;
     thread_real_watched = thread_real_nests || thread_timed;
+    thread_see_plain();
     if (!begun_before && !follow && !real_is_late())
         hide_from_children();
     atomic_store(&header->start_ticks, ticks_now());
     atomic_store(&header->node_count, 1);
     unwind_init(&host, mode_of(header->stacks), header->max_depth);
+    choose_capture(mode_of(header->stacks));
     instrument_begin(&host, (enum wire_stacks)header->stacks, header->max_depth);
     check_begin(mode_of(header->stacks));
     if (begun_before)

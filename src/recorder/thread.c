@@ -66,12 +66,12 @@ static void record_stack(struct thread *thread)
     uint64_t deepest = atomic_load_explicit(&thread->ring->deepest_bytes, memory_order_relaxed);
     struct recording recording =
         recording_begin(thread, (uintptr_t)__builtin_frame_address(0));
-    struct wire_record *record = deepest ? record_begin(&recording, 32) : NULL;
+    uint64_t ticks;
+    struct wire_record *record = deepest ? record_begin(&recording, 32, &ticks) : NULL;
     if (!record) {
         recording_abandon(&recording);
         return;
     }
-    uint64_t ticks = record->ticks;
     record->size_bytes = 0; /* how many of its pages were touched only the kernel could say */
     record->detail = wire_detail(
         atomic_load_explicit(&thread->ring->deepest_node, memory_order_relaxed), 0, 0);
@@ -323,7 +323,8 @@ static void record_lost(struct thread *thread)
 {
     uint64_t lost = __atomic_exchange_n(&thread->lost, 0, __ATOMIC_RELAXED);
     struct recording recording = {thread, true};
-    struct wire_record *record = lost ? record_begin(&recording, 16) : NULL;
+    uint64_t ticks;
+    struct wire_record *record = lost ? record_begin(&recording, 16, &ticks) : NULL;
     if (record) {
         record_word0(record, WIRE_LOST, lost);
     } else if (lost) { /* signal handlers took the room: another time */

@@ -26,7 +26,7 @@
 /* In private memory that reads as zero in the child of a fork: ring == NULL is "not recording yet",
  * whatever the reason, and leads to thread_begin(). */
 struct thread {
-    struct wire_ring *ring;
+    _Alignas(128) struct wire_ring *ring; /* so that the next one's state shares no line with it */
     char *data;      /* the ring's records */
     uint64_t mask;   /* ring_bytes - 1 */
     uint64_t cursor; /* bytes reserved, ever growing */
@@ -61,6 +61,10 @@ extern bool thread_real_nests;
 /* Whether calls are timed; and whether a call of the real malloc is more than just that, for either
  * reason. Set once by session_begin(). */
 extern bool thread_timed, thread_real_watched;
+/* None of that, a block's header says its size (usable.h), and frees carry no path: the hooks of malloc's
+ * family ask for this alone. */
+extern bool thread_plain;
+void thread_see_plain(void);
 
 /* unwind_capture(), or what stands in front of it (check.h). A pointer, not a test of a flag: it
  * costs the hot path no instruction. */
@@ -163,13 +167,13 @@ recording_path(const struct recording *recording, struct unwind_memory *memory,
 }
 
 /* One instruction, so that a signal handler either sees it done or not begun. */
-static inline uint64_t cursor_advance(struct thread *thread, uint64_t bytes)
+static inline __attribute__((always_inline)) void cursor_advance(struct thread *thread,
+                                                                 unsigned bytes)
 {
 #if defined(__x86_64__)
-    __asm__ volatile("xaddq %0, %1" : "+r"(bytes), "+m"(thread->cursor)::"memory", "cc");
-    return bytes;
+    __asm__ volatile("addq %1, %0" : "+m"(thread->cursor) : "er"((uint64_t)bytes) : "memory", "cc");
 #else
-    return __atomic_fetch_add(&thread->cursor, bytes, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&thread->cursor, bytes, __ATOMIC_RELAXED);
 #endif
 }
 
@@ -198,22 +202,28 @@ void thread_each(void (*visit)(struct thread *thread, void *context), void *cont
  * and the time. Between this and record_publish() the collector waits for us: no calls in between.
  * NULL: lost. */
 static inline __attribute__((always_inline)) struct wire_record *
-record_begin(const struct recording *recording, unsigned bytes)
+record_begin(const struct recording *recording, unsigned bytes, uint64_t *ticks)
 {
     struct thread *thread = recording->thread;
     for (;;) {
-        if (unlikely(thread->cursor + bytes > thread->limit) && !record_make_room(thread, bytes))
-            return NULL;
+        uint64_t at = *(volatile uint64_t *)&thread->cursor;
+        if (unlikely(at + bytes > thread->limit)) {
+            if (!record_make_room(thread, bytes))
+                return NULL;
+            at = *(volatile uint64_t *)&thread->cursor;
+        }
         atomic_store_explicit(&thread->ring->busy, 1, memory_order_relaxed);
         atomic_signal_fence(memory_order_seq_cst);
-        uint64_t at = cursor_advance(thread, bytes);
-        struct wire_record *record = (struct wire_record *)(thread->data + (at & thread->mask));
-        record->ticks = likely(__libc_single_threaded) ? ticks_unfenced() : ticks_now();
+        cursor_advance(thread, bytes);
+        *ticks = likely(__libc_single_threaded) ? ticks_unfenced() : ticks_now();
         atomic_signal_fence(memory_order_seq_cst);
-        /* A signal handler that came in between has recorded earlier times behind ours: leave this
-         * place void and take one behind its own. */
-        if (likely(*(volatile uint64_t *)&thread->cursor == at + bytes))
+        /* A signal handler that came in between has recorded, and earlier times behind ours: what was
+         * taken stays void, and another place is taken behind its own. */
+        if (likely(*(volatile uint64_t *)&thread->cursor == at + bytes)) {
+            struct wire_record *record = (struct wire_record *)(thread->data + (at & thread->mask));
+            record->ticks = *ticks;
             return record;
+        }
     }
 }
 
@@ -256,12 +266,12 @@ static inline __attribute__((always_inline)) void record_short(struct thread *th
                                                                uintptr_t address)
 {
     struct recording recording = recording_begin(thread, frame);
-    struct wire_record *record = record_begin(&recording, 16);
+    uint64_t ticks;
+    struct wire_record *record = record_begin(&recording, 16, &ticks);
     if (unlikely(!record)) {
         recording_abandon(&recording);
         return;
     }
-    uint64_t ticks = record->ticks;
     record_word0(record, kind, address);
     record_publish(&recording, ticks);
 }
@@ -293,12 +303,12 @@ static inline __attribute__((always_inline)) void
 record_known(const struct recording *recording, uint32_t node, unsigned kind, uintptr_t address,
              uint64_t size_bytes, uint64_t slack_bytes, unsigned align_log2)
 {
-    struct wire_record *record = record_begin(recording, 32);
+    uint64_t ticks;
+    struct wire_record *record = record_begin(recording, 32, &ticks);
     if (unlikely(!record)) {
         recording_abandon(recording);
         return;
     }
-    uint64_t ticks = record->ticks;
     record->size_bytes = size_bytes & WIRE_ADDRESS_MASK;
     record->detail = wire_detail(node, slack_bytes, align_log2);
     record_word0(record, kind, address);

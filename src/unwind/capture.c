@@ -184,7 +184,7 @@ static inline void add_extra(const struct remembered *frames, struct frame_state
 }
 
 /* Puts fresh frame `frame`, whose caller's state is frame[1], on top of remembered frame i - 1. */
-static inline void remember_frame(const struct remembered *frames, uint32_t i,
+static void __attribute__((noinline)) remember_frame(const struct remembered *frames, uint32_t i,
                                   const struct fresh_frame *frame, uint64_t hash)
 {
     const struct frame_state *outer = &frames->states[i - 1];
@@ -224,22 +224,36 @@ static void remember_outermost(struct unwind_memory *memory, const struct route 
     frames->states[1] = state;
 }
 
-/* Appends the fresh frames that may be remembered, and hashes all of them. */
+/* Appends the fresh frames that may be remembered, and hashes all of them. Most are plain, and nothing
+ * outside of them follows from bp: what remember_frame() does with those is written out. */
 static inline uint64_t remember(struct unwind_memory *memory, const struct route *route,
                                 uint64_t hash)
 {
     const struct remembered *frames = memory->remembered;
     const struct fresh_frame *fresh = memory->fresh->frames;
-    uint32_t i = route->known, k = route->fresh;
-    while (k > route->keep_from) {
+    uint32_t i = route->known, k = route->fresh, keep_from = route->keep_from;
+    if (unlikely(!i) && k > keep_from) {
         k--;
         hash = path_hash(hash, arch_code_address(fresh[k].ip));
-        if (likely(i)) {
-            remember_frame(frames, i + 1, &fresh[k], hash);
-        } else {
-            remember_outermost(memory, route, &fresh[k], hash);
-        }
+        remember_outermost(memory, route, &fresh[k], hash);
         i++;
+    }
+    struct word *slot = &frames->slots[i];
+    struct frame_state *state = &frames->states[i];
+    while (k > keep_from) {
+        const struct fresh_frame *frame = &fresh[--k];
+        hash = path_hash(hash, arch_code_address(frame->ip));
+        i++, slot++, state++;
+        if (likely(frame->what < RULE_SPECIAL && !state[-1].needs_bp)) {
+            *slot = (struct word){frame->sp - 8, frame->ip};
+            state->bp = frame->bp;
+            state->hash = hash;
+            state->node = 0;
+            state->extras = state[-1].extras;
+            state->needs_bp = frame->what & 1;
+        } else {
+            remember_frame(frames, i, frame, hash);
+        }
     }
     memory->count = i;
     while (k--) {

@@ -55,6 +55,12 @@ struct fresh {
 #define HOT_BITS 12
 #define HOT_MASK ((1u << HOT_BITS) - 1)
 
+/* A path of one frame. It is nobody's rule: neither word, without its lower 16 bits, is an address. */
+struct caller {
+    uintptr_t ip; /* inverted */
+    uint64_t node;
+};
+
 struct unwind_memory {
     /* The generation that the memory is good for; 0 while a capture is under way. If a capture
      * finds 0, a longjmp out of a signal handler has cut one short. */
@@ -70,7 +76,10 @@ struct unwind_memory {
     _Atomic uintptr_t user;
     struct unwind_memory *next;         /* of all */
     struct unwind_memory *next_scratch; /* of those that captures without memory share */
-    _Alignas(64) uint64_t hot[HOT_MASK + 1]; /* good for `valid_for` too */
+    union { /* good for `valid_for` too */
+        _Alignas(64) uint64_t hot[HOT_MASK + 1];
+        struct caller callers[(HOT_MASK + 1) / 2]; /* where paths are callers: UNWIND_NONE */
+    };
 };
 
 /* Grows the room for frames; contents stay. False: no memory. A single pointer changes, when all is
@@ -81,6 +90,11 @@ bool memory_grow_fresh(struct unwind_memory *memory);
 static inline uint64_t *memory_hot(struct unwind_memory *memory, uintptr_t ip)
 {
     return &memory->hot[(ip ^ ip >> HOT_BITS ^ ip >> 2 * HOT_BITS) & HOT_MASK];
+}
+
+static inline struct caller *memory_caller(struct unwind_memory *memory, uintptr_t ip)
+{
+    return &memory->callers[(ip ^ ip >> HOT_BITS) & (HOT_MASK >> 1)];
 }
 
 /* As rules_find(). Only rules that hold for as long as the code is there are kept. */

@@ -192,20 +192,16 @@ static void __attribute__((noinline)) refresh(struct unwind_memory *memory)
     }
 }
 
-uint32_t unwind_capture(struct unwind_memory *memory, const struct unwind_start *start)
+static uint32_t __attribute__((noinline)) capture_changed(struct unwind_memory *memory,
+                                                          const struct unwind_start *start,
+                                                          uint32_t generation)
 {
-    uint32_t generation, node;
+    uint32_t node;
     if (unlikely(!memory)) {
         return capture_alone(start);
     }
-    generation = atomic_load_explicit(&unwind.generation, memory_order_acquire);
     if (unlikely(atomic_load_explicit(&memory->valid_for, memory_order_relaxed) != generation)) {
         refresh(memory);
-    } else {
-        node = capture_unchanged(memory, start);
-        if (likely(node)) {
-            return node;
-        }
     }
     atomic_store_explicit(&memory->valid_for, 0, memory_order_relaxed);
     atomic_signal_fence(memory_order_seq_cst);
@@ -213,6 +209,53 @@ uint32_t unwind_capture(struct unwind_memory *memory, const struct unwind_start 
     atomic_signal_fence(memory_order_seq_cst);
     atomic_store_explicit(&memory->valid_for, generation, memory_order_relaxed);
     return node;
+}
+
+static inline bool is_valid(const struct unwind_memory *memory, uint32_t generation)
+{
+    return likely(memory) &&
+           likely(atomic_load_explicit(&memory->valid_for, memory_order_relaxed) == generation);
+}
+
+/* Apart from all that needs registers saved, so that a stack which has not changed costs no more. */
+uint32_t unwind_capture(struct unwind_memory *memory, const struct unwind_start *start)
+{
+    uint32_t generation = atomic_load_explicit(&unwind.generation, memory_order_acquire);
+    if (is_valid(memory, generation)) {
+        uint32_t node = capture_unchanged(memory, start);
+        if (likely(node)) {
+            return node;
+        }
+    }
+    return capture_changed(memory, start, generation);
+}
+
+static uint32_t __attribute__((noinline)) note_caller(struct unwind_memory *memory,
+                                                      const struct unwind_start *start)
+{
+    uint32_t node = unwind_capture(memory, start);
+    if (memory && node) {
+        struct caller *caller = memory_caller(memory, start->ip);
+        caller->ip = 0; /* a longjmp out of a signal handler leaves nobody's node behind */
+        atomic_signal_fence(memory_order_seq_cst);
+        caller->node = node;
+        atomic_signal_fence(memory_order_seq_cst);
+        caller->ip = ~start->ip;
+    }
+    return node;
+}
+
+uint32_t unwind_capture_caller(struct unwind_memory *memory, const struct unwind_start *start)
+{
+    uint32_t generation = atomic_load_explicit(&unwind.generation, memory_order_acquire);
+    /* What lies beyond the stack as far as it is known is captured, to know it. */
+    if (is_valid(memory, generation) && stack_covers(&memory->stack, start->sp)) {
+        const struct caller *caller = memory_caller(memory, start->ip);
+        if (likely(caller->ip == ~start->ip)) {
+            return (uint32_t)caller->node;
+        }
+    }
+    return note_caller(memory, start);
 }
 
 uintptr_t unwind_own_stack(const struct unwind_memory *memory, uintptr_t sp)

@@ -65,6 +65,9 @@ void unwind_memory_forget(struct unwind_memory *memory); /* at reuse by another 
  * handlers that interrupted a capture). 0: no node could be had. */
 uint32_t unwind_capture(struct unwind_memory *memory, const struct unwind_start *start);
 
+/* The same where a path is its innermost frame (UNWIND_NONE), faster. */
+uint32_t unwind_capture_caller(struct unwind_memory *memory, const struct unwind_start *start);
+
 /* Where the stack that sp lies on begins (its highest address), if that is the thread's own; 0: it
  * is another one, or no capture has looked at it yet. */
 uintptr_t unwind_own_stack(const struct unwind_memory *memory, uintptr_t sp);

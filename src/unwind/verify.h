@@ -33,6 +33,25 @@ static inline uint32_t innermost_difference(const struct word *words, uint32_t c
     return i;
 }
 
+/* Have words[1 … count] all their values? In one pass without a call, for where nothing else is asked. */
+static inline __attribute__((always_inline)) bool all_same(const struct word *words, uint32_t count)
+{
+    const struct word *at = words + count;
+    uintptr_t differs = 0;
+    for (; at - words >= 8; at -= 8) {
+        if (unlikely(eight_differ(at - 7))) {
+            return false;
+        }
+    }
+    if (count >= 8) {
+        return !eight_differ(words + 1);
+    }
+    for (; at > words; at--) {
+        differs |= difference(at);
+    }
+    return !differs;
+}
+
 static uint32_t frame_of_extra(const struct remembered *frames, uint32_t frame, uint32_t extra)
 {
     while (frames->states[frame - 1].extras >= extra) {
@@ -64,6 +83,11 @@ static inline bool meets(const struct remembered *frames, uint32_t frame, uintpt
            (!frames->states[frame].needs_bp || frames->states[frame].bp == bp);
 }
 
+static bool __attribute__((noinline)) extras_same(const struct remembered *frames, uint32_t count)
+{
+    return all_same(frames->extras, count);
+}
+
 /* The node of a stack that is just as it was at the last capture; 0: it is not, or the node is not
  * known. Only reads, so it may be interrupted and abandoned anywhere. */
 static inline uint32_t capture_unchanged(const struct unwind_memory *memory,
@@ -71,8 +95,10 @@ static inline uint32_t capture_unchanged(const struct unwind_memory *memory,
 {
     const struct remembered *frames = memory->remembered;
     uint32_t top = memory->count;
+    uint32_t extras = frames->states[top].extras;
     if (!meets(frames, top, start->sp - 8, start->ip, start->bp) || memory->unwalkable_root ||
-        innermost_change(frames, top)) {
+        !all_same(frames->slots, top - 1) ||
+        (unlikely(extras) && !extras_same(frames, extras))) {
         return 0;
     }
     return frames->states[top].node;

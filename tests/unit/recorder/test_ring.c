@@ -146,8 +146,8 @@ static void flood_from_inside_a_hook(void)
         recording_begin(thread, (uintptr_t)__builtin_frame_address(0));
     catch (SIGUSR1, on_flood);
     raise(SIGUSR1);
-    struct wire_record *record = record_begin(&recording, 16);
-    uint64_t ticks = record->ticks;
+    uint64_t ticks;
+    struct wire_record *record = record_begin(&recording, 16, &ticks);
     record_word0(record, WIRE_FREE, 0);
     record_publish(&recording, ticks);
     stop_merging();

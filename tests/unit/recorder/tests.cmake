@@ -33,3 +33,16 @@ foreach(test draw sampled)
     target_link_libraries(test_recorder_${test} PRIVATE PkgConfig::CMOCKA Threads::Threads m)
     add_test(NAME unit/recorder/${test} COMMAND test_recorder_${test})
 endforeach()
+
+# Sizes by headers. Sanitizers bring another malloc.
+if(CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64)
+    add_executable(test_recorder_usable unit/recorder/test_usable.c
+        ${CMAKE_SOURCE_DIR}/src/recorder/usable.c)
+    foreach(room recorder unwind wire base)
+        target_include_directories(test_recorder_usable PRIVATE ${TIDEMARK_ROOMS_DIR}/${room})
+    endforeach()
+    target_compile_options(test_recorder_usable PRIVATE -fno-builtin -fno-sanitize=all)
+    target_link_options(test_recorder_usable PRIVATE -fno-sanitize=all)
+    target_link_libraries(test_recorder_usable PRIVATE PkgConfig::CMOCKA Threads::Threads)
+    add_test(NAME unit/recorder/usable COMMAND test_recorder_usable)
+endif()

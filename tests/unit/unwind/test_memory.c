@@ -91,6 +91,35 @@ static void without_stacks_a_path_is_the_caller(void **state)
     unwind_code_gone(0, UINTPTR_MAX);
 }
 
+/* Callers by the thousand, so that they share places, and now and then their code is gone. The quick way
+ * is asked first, so that it has to make the paths; a walk without memory knows nothing of it. */
+static void a_caller_has_one_number_whichever_way_it_is_asked(void **state)
+{
+    enum { CALLERS = 6000, LOW = 0x10000 };
+    static uintptr_t callers[CALLERS];
+    struct unwind_start start = UNWIND_START_HERE();
+    (void)state;
+    unwind_code_gone(0, UINTPTR_MAX);
+    begin_unwind(UNWIND_NONE, 0);
+    for (int i = 0; i < CALLERS; i++) { /* some are the upper bits of others, as in programs without PIE */
+        callers[i] = i % 3 == 2 ? callers[i - 1] >> 16 | LOW
+                                : (uintptr_t)chance(1 << 30) << 17 ^ (uintptr_t)chance(1 << 20);
+    }
+    for (int i = 0; i < 200000; i++) {
+        uintptr_t gone = callers[chance(CALLERS)], ip = 0;
+        start.ip = callers[chance(i % 2 ? CALLERS : 100)] | LOW;
+        uint32_t node = unwind_capture_caller(memory, &start);
+        assert_int_equal(node, unwind_capture(i % 4 ? memory : NULL, &start));
+        assert_int_equal(node, unwind_capture_caller(memory, &start));
+        assert_int_equal(unwind_path_ips(node, &ip, 1), 1);
+        assert_int_equal(ip, start.ip);
+        if (i % 5000 == 0) {
+            unwind_code_gone(gone, gone + (1 << 24));
+        }
+    }
+    unwind_code_gone(0, UINTPTR_MAX);
+}
+
 static WITH_FRAME void framed(int depth)
 {
     if (depth) {
@@ -314,6 +343,7 @@ int main(void)
         cmocka_unit_test(max_depth_keeps_the_innermost_frames_and_says_so),
         cmocka_unit_test(a_path_that_a_base_makes_too_long_is_cut_too),
         cmocka_unit_test(without_stacks_a_path_is_the_caller),
+        cmocka_unit_test(a_caller_has_one_number_whichever_way_it_is_asked),
         cmocka_unit_test(frame_pointers_find_functions_that_keep_them),
         cmocka_unit_test(unloaded_code_gets_new_numbers),
 #if defined(__x86_64__)
