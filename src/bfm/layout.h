@@ -191,6 +191,8 @@ struct heap {
     uint64_t top_stamp_ms;      /* when something was last joined to the top; PURGED */
     uintptr_t top_cursor;       /* pages before it have been purged since */
     uintptr_t populated;        /* the kernel was asked for pages up to here */
+    bool large_blocks;          /* the top's slot has blocks that may never be filled */
+    bool fills;                 /* those of the slot before were */
     struct pace pace;
     uintptr_t spare, spare_end; /* pages for records that were cut from the top together */
     struct chunk *oldest, *newest; /* free chunks from AGED_MIN on, by when they became free */

@@ -15,11 +15,14 @@
 #define REGION_FIRST ((size_t)64 << 20)
 #define REGION_SMALL ((size_t)4 << 20)
 #define REGION_MOST  ((size_t)1 << 30)
-/* So much is populated at one go, 8 pages, once the heap has this size. */
-#define POPULATE_BYTES ((size_t)32 << 10)
+/* So much of the top is populated at one go, 8 to 32 pages, a 1024th of the heap, once that has this
+ * size. */
+#define POPULATE_LEAST ((size_t)32 << 10)
+#define POPULATE_MOST  ((size_t)128 << 10)
 #define POPULATE_FROM  ((size_t)1 << 20)
-/* Larger blocks may never be filled: their pages come when they are touched. */
-#define POPULATE_MOST  ((size_t)16 << 10)
+/* Larger blocks may never be filled: their pages come when they are touched, unless those of the slot
+ * before were. */
+#define POPULATE_BLOCK ((size_t)16 << 10)
 /* Pages for records are cut from the top eight at a time, so that the stretch before the next multiple
  * of 8 KiB is lost to records once in eight times. */
 #define SPARE_PAGES 8
@@ -169,41 +172,62 @@ static bool grow(struct heap *heap, size_t need)
     return true;
 }
 
-static bool populates(const struct heap *heap, uintptr_t address)
+static size_t used_of(const struct heap *heap, uintptr_t top)
 {
-    const struct region *region = heap->top_region;
-
-    return options.populate && heap->reserved_bytes - (region->end - address) >= POPULATE_FROM &&
-           !region_is_huge(region, address);
+    return heap->reserved_bytes - (heap->top_region->end - top);
 }
 
-/* Pages that the top is about to give are made resident in groups, which costs less than a fault for
- * each: not while the heap is small, and not for blocks so large that they may never be filled. Not
- * beyond the slot: the next may become a huge page. */
+static bool may_populate(const struct heap *heap, uintptr_t to)
+{
+    size_t bytes = to - heap->top;
+
+    return options.populate && used_of(heap, to) >= POPULATE_FROM &&
+           !region_is_huge(heap->top_region, to) &&
+           (bytes <= POPULATE_BLOCK || (bytes <= POPULATE_MOST && heap->fills));
+}
+
+/* Pages that the top is about to give to a block are made resident in groups, which costs less than a
+ * fault for each: not while the heap is small, and not beyond the slot, for the next may become a huge
+ * page. */
 static void populate(struct heap *heap, uintptr_t to)
 {
-    uintptr_t from = heap->populated > heap->top ? heap->populated : heap->top, end;
+    uintptr_t from = heap->populated > heap->top ? heap->populated : heap->top;
+    uintptr_t end, slot_end = round_up(to, SLOT_BYTES);
+    size_t bytes;
 
+    heap->large_blocks |= to - heap->top > POPULATE_BLOCK;
     if (to <= heap->populated)
         return;
     heap->populated = to;
-    if (to - heap->top > POPULATE_MOST || !populates(heap, to))
+    if (!may_populate(heap, to))
         return;
+    bytes = round_down(used_of(heap, to) / 1024, PAGE_BYTES);
+    bytes = bytes < POPULATE_LEAST ? POPULATE_LEAST : bytes > POPULATE_MOST ? POPULATE_MOST : bytes;
     from = round_down(from, PAGE_BYTES);
-    end = from + POPULATE_BYTES;
-    if (end > round_up(from + 1, SLOT_BYTES))
-        end = round_up(from + 1, SLOT_BYTES);
+    end = from + bytes < slot_end ? from + bytes : slot_end;
     if (end < to)
-        return;
+        end = round_up(to, PAGE_BYTES);
     os_populate((void *)from, end - from);
     heap->populated = end;
 }
 
+/* Whether the program fills its larger blocks, by the slot that the top leaves; the last ones of it may
+ * not have been filled yet. */
+static void look_back(struct heap *heap)
+{
+    uintptr_t slot = round_down(heap->top, SLOT_BYTES);
+
+    if (heap->large_blocks && !region_is_huge(heap->top_region, slot))
+        heap->fills = os_is_resident((void *)slot, SLOT_BYTES - POPULATE_MOST);
+    heap->large_blocks = false;
+}
+
 static void move_top(struct heap *heap, uintptr_t to)
 {
-    if (to >> SLOT_SHIFT != heap->top >> SLOT_SHIFT &&
-        heap->reserved_bytes - (heap->top_region->end - to) >= PACE_FROM)
+    if (to >> SLOT_SHIFT != heap->top >> SLOT_SHIFT && used_of(heap, to) >= PACE_FROM) {
+        look_back(heap);
         pace_enter(heap, to);
+    }
     populate(heap, to);
     heap->top = to;
     if (to > heap->top_used)
@@ -478,18 +502,6 @@ static struct chunk *find_page(const struct heap *heap, uintptr_t *page)
     return NULL;
 }
 
-/* Spare pages are taken from the last on, and populated when one is about to be taken: at most
- * POPULATE_BYTES a call. */
-static void populate_spare(struct heap *heap)
-{
-    uintptr_t start = heap->spare_end - POPULATE_BYTES;
-
-    if ((heap->spare_end - heap->spare) % POPULATE_BYTES || region_of(start) != heap->top_region)
-        return;
-    if (populates(heap, start) && !region_is_huge(heap->top_region, heap->spare_end - 1))
-        os_populate((void *)start, POPULATE_BYTES);
-}
-
 /* Cuts SPARE_PAGES pages from the top. */
 static bool fill_spare(struct heap *heap)
 {
@@ -506,10 +518,14 @@ static bool fill_spare(struct heap *heap)
         page = start - CHUNK_TAG;
     for (uintptr_t at = page; at < page + bytes; at += PAGE_BYTES)
         page_take(at);
+    /* Their pages come when they are touched: so many small blocks lie in a page that populating would
+     * be seen in the slowest of 10,000 calls. */
+    if (heap->populated < page + bytes + CHUNK_TAG)
+        heap->populated = page + bytes + CHUNK_TAG;
     move_top(heap, page + bytes + CHUNK_TAG);
     heap->spare = page;
     heap->spare_end = page + bytes;
-    used_pages = (heap->reserved_bytes - (heap->top_region->end - page)) / PAGE_BYTES;
+    used_pages = used_of(heap, page) / PAGE_BYTES;
     if (used_pages >= HUGE_FROM / PAGE_BYTES && heap->record_pages >= used_pages / 2)
         pagemap_populate(page);
     if (start < page) {
@@ -531,7 +547,6 @@ uintptr_t tree_take_page(struct heap *heap)
         carve_page(heap, chunk, page);
     } else if (heap->spare < heap->spare_end || fill_spare(heap)) {
         /* The last first: so the program touches a new huge page, and not the next tag in it. */
-        populate_spare(heap);
         page = heap->spare_end -= PAGE_BYTES;
     }
     if (page) {
