@@ -5,6 +5,7 @@
 #include "bfm/classes.h"
 #include "bfm/heap.h"
 #include "bfm/pagemap.h"
+#include "bfm/tree.h"
 #include "tidemark/bfm.h"
 
 /* What the walk through regions and the walk through trees must agree on. */
@@ -248,12 +249,13 @@ static const char *check_arena(const struct heap *heap, const struct arena *aren
     return NULL;
 }
 
-static const char *check_heap(const struct heap *heap)
+static const char *check_heap(struct heap *heap)
 {
     struct sums sums = {0};
     size_t records = 0;
     const char *wrong = NULL;
 
+    tree_settle(heap);
     for (const struct region *region = heap->regions; region && !wrong; region = region->next)
         wrong = check_region(heap, region, &sums);
     if (!wrong)
