@@ -50,7 +50,7 @@
 #define SLOT_SHIFT 21
 #define SLOT_BYTES ((size_t)1 << SLOT_SHIFT)
 #define LEAF_SLOTS ((size_t)1 << (LEAF_SHIFT - SLOT_SHIFT))
-#define GROUP_PAGES ((size_t)1024) /* 8 MiB, with 64 KiB of records */
+#define GROUP_PAGES ((size_t)512) /* 4 MiB, with 32 KiB of records */
 
 enum { CLASS_COUNT = 29, CLASS_CODES = CLASS_COUNT + 1 }; /* code 0: no record of the default heap */
 

@@ -114,6 +114,8 @@ static void ask_nodes(const struct heap *heap, const struct chunk *chunk)
 {
     const struct chunk *next = chunk_next(chunk);
 
+    if (!tag_good(chunk))
+        return;
     if ((uintptr_t)next != heap->top && !(next->tag & CHUNK_USED))
         bins_ask(next);
     if (chunk->tag & CHUNK_PREV_FREE)
@@ -126,6 +128,14 @@ static void release_used(struct heap *heap, struct chunk *chunk)
 
     heap->tree_used -= size;
     release(heap, (uintptr_t)chunk, size, chunk->tag & CHUNK_PREV_FREE);
+}
+
+/* Its tag was good when it was freed. */
+static void release_due(struct heap *heap, struct chunk *chunk)
+{
+    if (!tag_good(chunk))
+        os_fatal("the front of a block was overwritten after its free", chunk_payload(chunk));
+    release_used(heap, chunk);
 }
 
 static void release_late(struct heap *heap, struct chunk *chunk)
@@ -141,7 +151,7 @@ static void release_late(struct heap *heap, struct chunk *chunk)
     if (count >= ASK_NODES)
         ask_nodes(heap, heap->late[(newest - ASK_NODES) % LATE_MOST]);
     if (count == LATE_MOST)
-        release_used(heap, due);
+        release_due(heap, due);
     else
         heap->late_count++;
 }
@@ -153,7 +163,7 @@ void tree_settle(struct heap *heap)
     for (unsigned i = count > ASK_NEIGHBOURS ? ASK_NEIGHBOURS : count; i > 0; i--)
         ask_neighbours(heap->late[(heap->late_next - i) % LATE_MOST]);
     for (; count > 0; count--) /* at most LATE_MOST turns, the oldest first */
-        release_used(heap, heap->late[(heap->late_next - count) % LATE_MOST]);
+        release_due(heap, heap->late[(heap->late_next - count) % LATE_MOST]);
     heap->late_count = 0;
 }
 
@@ -597,7 +607,7 @@ static bool fill_spare(struct heap *heap)
     heap->spare = page;
     heap->spare_end = page + bytes;
     used_pages = used_of(heap, page) / PAGE_BYTES;
-    if (used_pages >= HUGE_FROM / PAGE_BYTES && heap->record_pages >= used_pages / 2)
+    if (used_pages >= GROUP_PAGES && heap->record_pages >= used_pages / 2)
         pagemap_populate(page);
     if (start < page) {
         write_fence(heap, page - CHUNK_TAG, 0);
