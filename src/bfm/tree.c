@@ -15,14 +15,15 @@
 #define REGION_FIRST ((size_t)64 << 20)
 #define REGION_SMALL ((size_t)4 << 20)
 #define REGION_MOST  ((size_t)1 << 30)
-/* So much of the top is populated at one go, 8 to 32 pages, a 1024th of the heap, once that has this
+/* So much of the top is populated at one go, 8 to 16 pages, a 1024th of the heap, once that has this
  * size. */
 #define POPULATE_LEAST ((size_t)32 << 10)
-#define POPULATE_MOST  ((size_t)128 << 10)
+#define POPULATE_MOST  ((size_t)64 << 10)
 #define POPULATE_FROM  ((size_t)1 << 20)
-/* Larger blocks may never be filled: their pages come when they are touched, unless those of the slot
- * before were. */
+/* Larger blocks may never be filled: their pages come when they are touched; up to the second size they
+ * are populated where those of the slot before were filled. */
 #define POPULATE_BLOCK ((size_t)16 << 10)
+#define POPULATE_LARGE ((size_t)128 << 10)
 /* Pages for records are cut from the top eight at a time, so that the stretch before the next multiple
  * of 8 KiB is lost to records once in eight times. */
 #define SPARE_PAGES 8
@@ -262,7 +263,7 @@ static bool may_populate(const struct heap *heap, uintptr_t to)
 
     return options.populate && used_of(heap, to) >= POPULATE_FROM &&
            !region_is_huge(heap->top_region, to) &&
-           (bytes <= POPULATE_BLOCK || (bytes <= POPULATE_MOST && heap->fills));
+           (bytes <= POPULATE_BLOCK || (bytes <= POPULATE_LARGE && heap->fills));
 }
 
 /* Pages that the top is about to give to a block are made resident in groups, which costs less than a
@@ -297,7 +298,7 @@ static void look_back(struct heap *heap)
     uintptr_t slot = round_down(heap->top, SLOT_BYTES);
 
     if (heap->large_blocks && !region_is_huge(heap->top_region, slot))
-        heap->fills = os_is_resident((void *)slot, SLOT_BYTES - POPULATE_MOST);
+        heap->fills = os_is_resident((void *)slot, SLOT_BYTES - POPULATE_LARGE);
     heap->large_blocks = false;
 }
 
