@@ -6,6 +6,7 @@
 #include "bfm/os.h"
 #include "bfm/pace.h"
 #include "bfm/pagemap.h"
+#include "bfm/tree.h"
 
 /* One step gives back at most this much of small pages: 16 µs. */
 #define STEP_BYTES ((size_t)256 << 10)
@@ -146,6 +147,7 @@ size_t age_trim(struct heap *heap, size_t keep)
     size_t before, given;
 
     lock_take(&heap->lock);
+    tree_settle(heap);
     before = heap->purged_bytes;
     for (unsigned bin = bin_of(2 * PAGE_BYTES); bin < BIN_COUNT; bin++)
         trim_bin(heap, heap->bins[bin]);

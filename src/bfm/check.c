@@ -12,6 +12,7 @@ struct sums {
     size_t free_chunks, free_bytes; /* of those that belong into trees */
     size_t aged;                    /* of them, those that belong into the list by age */
     size_t used_bytes;
+    size_t late; /* in use as far as their neighbours know, but freed */
     size_t taken_pages;
     size_t dirty_pages;
 };
@@ -59,6 +60,8 @@ static const char *check_area(const struct heap *heap, const struct region *regi
         }
         MUST(chunk_size(chunk) >= ALIGN, "a chunk of no size");
         MUST(!page_taken(at), "a chunk in a page of a record");
+        sums->late += (chunk->tag & CHUNK_LATE) != 0;
+        MUST(chunk->tag & CHUNK_USED || !(chunk->tag & CHUNK_LATE), "a chunk is late and joined");
         if (chunk->tag & CHUNK_USED)
             sums->used_bytes += chunk_size(chunk);
         else if (prev_free)
@@ -248,6 +251,16 @@ static const char *check_arena(const struct heap *heap, const struct arena *aren
     return NULL;
 }
 
+static const char *check_late(const struct heap *heap, const struct sums *sums)
+{
+    MUST(heap->late_count <= LATE_MOST && heap->late_count == sums->late, "late chunks do not add up");
+    for (unsigned i = 1; i <= heap->late_count; i++) {
+        const struct chunk *chunk = heap->late[(heap->late_next - i) % LATE_MOST];
+        MUST(tag_good(chunk) && chunk->tag & CHUNK_LATE, "a chunk waits to be joined and is in use");
+    }
+    return NULL;
+}
+
 static const char *check_heap(const struct heap *heap)
 {
     struct sums sums = {0};
@@ -258,6 +271,8 @@ static const char *check_heap(const struct heap *heap)
         wrong = check_region(heap, region, &sums);
     if (!wrong)
         wrong = check_bins(heap, &sums);
+    if (!wrong)
+        wrong = check_late(heap, &sums);
     if (!wrong)
         wrong = check_ages(heap, &sums);
     for (const struct arena *arena = heap->arenas; arena && !wrong; arena = arena->next_all)

@@ -50,7 +50,7 @@
 #define SLOT_SHIFT 21
 #define SLOT_BYTES ((size_t)1 << SLOT_SHIFT)
 #define LEAF_SLOTS ((size_t)1 << (LEAF_SHIFT - SLOT_SHIFT))
-#define GROUP_PAGES ((size_t)1024) /* 8 MiB, with 64 KiB of records */
+#define GROUP_PAGES ((size_t)512) /* 4 MiB, with 32 KiB of records */
 
 enum { CLASS_COUNT = 29, CLASS_CODES = CLASS_COUNT + 1 }; /* code 0: no record of the default heap */
 
@@ -124,6 +124,7 @@ struct chunk {
 #define CHUNK_USED      ((uint64_t)1)
 #define CHUNK_PREV_FREE ((uint64_t)2) /* the 8 bytes before this tag are the size of a free chunk */
 #define CHUNK_FENCE     ((uint64_t)4) /* end of an area */
+#define CHUNK_LATE      ((uint64_t)8) /* in use for its neighbours, but freed: among the heap's `late` */
 #define CHUNK_FLAGS     ((uint64_t)15)
 #define CHUNK_TAG       sizeof(uint64_t)
 #define CHUNK_SIZE_MASK ((((uint64_t)1 << 48) - 1) & ~CHUNK_FLAGS)
@@ -142,6 +143,9 @@ struct chunk {
 #define BIN_EXACT_END ((size_t)16384)
 enum { BIN_EXACT = 1024, BIN_OCTAVES = 17, BIN_COUNT = BIN_EXACT + 16 * BIN_OCTAVES,
        BIN_WORDS = (BIN_COUNT + 63) / 64 };
+
+/* So many chunks that are freed one after the other wait to be joined: see tree.c. */
+enum { LATE_MOST = 8 };
 
 struct record_list {
     struct record *first;
@@ -191,11 +195,15 @@ struct heap {
     uint64_t top_stamp_ms;      /* when something was last joined to the top; PURGED */
     uintptr_t top_cursor;       /* pages before it have been purged since */
     uintptr_t populated;        /* the kernel was asked for pages up to here */
+    bool large_blocks;          /* the top's slot has blocks that may never be filled */
+    bool fills;                 /* those of the slot before were */
     struct pace pace;
     uintptr_t spare, spare_end; /* pages for records that were cut from the top together */
     struct chunk *oldest, *newest; /* free chunks from AGED_MIN on, by when they became free */
     uint64_t bin_summary;
     uint64_t bin_bits[BIN_WORDS];
+    struct chunk *late[LATE_MOST];     /* a ring of chunks that are free and not yet joined */
+    unsigned late_next, late_count;
     struct rb_node *bins[BIN_COUNT];   /* roots */
     struct rb_node *lowest[BIN_COUNT]; /* their first nodes: what a request takes */
     struct region *regions;     /* newest first */

@@ -8,7 +8,7 @@
 /* Leaves for all of [start, end); false: no memory. */
 bool pagemap_cover(uintptr_t start, uintptr_t end);
 
-/* The records of the 8 MiB around an address are resident from now on: else every 64th new record would
+/* The records of the 4 MiB around an address are resident from now on: else every 64th new record would
  * find a page fault. For heaps that are mostly records. Under the lock of any heap: the worst is that
  * it is done twice. */
 void pagemap_populate(uintptr_t address);

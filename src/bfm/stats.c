@@ -5,6 +5,7 @@
 #include "bfm/classes.h"
 #include "bfm/heap.h"
 #include "bfm/large.h"
+#include "bfm/tree.h"
 #include "tidemark/bfm.h"
 
 static size_t region_count(const struct heap *heap)
@@ -33,6 +34,7 @@ int bfm_statistics(bfm_heap *which, struct bfm_statistics *statistics)
     statistics->arena_count = heap->arena_count;
     lock_give(&heap->threads_lock);
     lock_take(&heap->lock);
+    tree_settle(heap);
     statistics->reserved = heap->reserved_bytes;
     statistics->dirty = heap->dirty_pages * PAGE_BYTES;
     statistics->tree_used = heap->tree_used;

@@ -15,11 +15,15 @@
 #define REGION_FIRST ((size_t)64 << 20)
 #define REGION_SMALL ((size_t)4 << 20)
 #define REGION_MOST  ((size_t)1 << 30)
-/* So much is populated at one go, 8 pages, once the heap has this size. */
-#define POPULATE_BYTES ((size_t)32 << 10)
+/* So much of the top is populated at one go, 8 to 16 pages, a 1024th of the heap, once that has this
+ * size. */
+#define POPULATE_LEAST ((size_t)32 << 10)
+#define POPULATE_MOST  ((size_t)64 << 10)
 #define POPULATE_FROM  ((size_t)1 << 20)
-/* Larger blocks may never be filled: their pages come when they are touched. */
-#define POPULATE_MOST  ((size_t)16 << 10)
+/* Larger blocks may never be filled: their pages come when they are touched; up to the second size they
+ * are populated where those of the slot before were filled. */
+#define POPULATE_BLOCK ((size_t)16 << 10)
+#define POPULATE_LARGE ((size_t)128 << 10)
 /* Pages for records are cut from the top eight at a time, so that the stretch before the next multiple
  * of 8 KiB is lost to records once in eight times. */
 #define SPARE_PAGES 8
@@ -83,6 +87,85 @@ static void release(struct heap *heap, uintptr_t start, size_t size, bool prev_f
         end += chunk_size((struct chunk *)end);
     }
     offer(heap, start, end - start);
+}
+
+/* ---- chunks that are freed in a row ----
+ *
+ * A chunk's tag, those of its neighbours and the nodes beside theirs in trees are far apart: where a
+ * program frees its blocks in any order, each is a miss of the cache that waits for the one before. So a
+ * chunk is joined some frees later, and what that will need is asked for on the way. Nobody can tell:
+ * whoever looks for a free chunk has them all joined before (LATE_MOST at most), and freeing one again is
+ * seen at once. */
+
+enum { ASK_NEIGHBOURS = 3, ASK_NODES = 6 }; /* frees later */
+
+static struct chunk *chunk_before(const struct chunk *chunk)
+{
+    return (struct chunk *)((uintptr_t)chunk - *chunk_footer((uintptr_t)chunk));
+}
+
+static void ask_neighbours(const struct chunk *chunk)
+{
+    __builtin_prefetch(chunk_next(chunk), 1);
+    if (chunk->tag & CHUNK_PREV_FREE)
+        __builtin_prefetch(chunk_before(chunk), 1);
+}
+
+static void ask_nodes(const struct heap *heap, const struct chunk *chunk)
+{
+    const struct chunk *next = chunk_next(chunk);
+
+    if (!tag_good(chunk))
+        return;
+    if ((uintptr_t)next != heap->top && !(next->tag & CHUNK_USED))
+        bins_ask(next);
+    if (chunk->tag & CHUNK_PREV_FREE)
+        bins_ask(chunk_before(chunk));
+}
+
+static void release_used(struct heap *heap, struct chunk *chunk)
+{
+    size_t size = chunk_size(chunk);
+
+    heap->tree_used -= size;
+    release(heap, (uintptr_t)chunk, size, chunk->tag & CHUNK_PREV_FREE);
+}
+
+/* Its tag was good when it was freed. */
+static void release_due(struct heap *heap, struct chunk *chunk)
+{
+    if (!tag_good(chunk))
+        os_fatal("the front of a block was overwritten after its free", chunk_payload(chunk));
+    release_used(heap, chunk);
+}
+
+static void release_late(struct heap *heap, struct chunk *chunk)
+{
+    struct chunk **slot = &heap->late[heap->late_next++ % LATE_MOST];
+    struct chunk *due = *slot;
+    unsigned count = heap->late_count, newest = heap->late_next - 1;
+
+    chunk->tag |= CHUNK_LATE;
+    *slot = chunk;
+    if (count >= ASK_NEIGHBOURS)
+        ask_neighbours(heap->late[(newest - ASK_NEIGHBOURS) % LATE_MOST]);
+    if (count >= ASK_NODES)
+        ask_nodes(heap, heap->late[(newest - ASK_NODES) % LATE_MOST]);
+    if (count == LATE_MOST)
+        release_due(heap, due);
+    else
+        heap->late_count++;
+}
+
+void tree_settle(struct heap *heap)
+{
+    unsigned count = heap->late_count;
+
+    for (unsigned i = count > ASK_NEIGHBOURS ? ASK_NEIGHBOURS : count; i > 0; i--)
+        ask_neighbours(heap->late[(heap->late_next - i) % LATE_MOST]);
+    for (; count > 0; count--) /* at most LATE_MOST turns, the oldest first */
+        release_due(heap, heap->late[(heap->late_next - count) % LATE_MOST]);
+    heap->late_count = 0;
 }
 
 static void write_fence(struct heap *heap, uintptr_t at, uint64_t flags)
@@ -169,41 +252,62 @@ static bool grow(struct heap *heap, size_t need)
     return true;
 }
 
-static bool populates(const struct heap *heap, uintptr_t address)
+static size_t used_of(const struct heap *heap, uintptr_t top)
 {
-    const struct region *region = heap->top_region;
-
-    return options.populate && heap->reserved_bytes - (region->end - address) >= POPULATE_FROM &&
-           !region_is_huge(region, address);
+    return heap->reserved_bytes - (heap->top_region->end - top);
 }
 
-/* Pages that the top is about to give are made resident in groups, which costs less than a fault for
- * each: not while the heap is small, and not for blocks so large that they may never be filled. Not
- * beyond the slot: the next may become a huge page. */
+static bool may_populate(const struct heap *heap, uintptr_t to)
+{
+    size_t bytes = to - heap->top;
+
+    return options.populate && used_of(heap, to) >= POPULATE_FROM &&
+           !region_is_huge(heap->top_region, to) &&
+           (bytes <= POPULATE_BLOCK || (bytes <= POPULATE_LARGE && heap->fills));
+}
+
+/* Pages that the top is about to give to a block are made resident in groups, which costs less than a
+ * fault for each: not while the heap is small, and not beyond the slot, for the next may become a huge
+ * page. */
 static void populate(struct heap *heap, uintptr_t to)
 {
-    uintptr_t from = heap->populated > heap->top ? heap->populated : heap->top, end;
+    uintptr_t from = heap->populated > heap->top ? heap->populated : heap->top;
+    uintptr_t end, slot_end = round_up(to, SLOT_BYTES);
+    size_t bytes;
 
+    heap->large_blocks |= to - heap->top > POPULATE_BLOCK;
     if (to <= heap->populated)
         return;
     heap->populated = to;
-    if (to - heap->top > POPULATE_MOST || !populates(heap, to))
+    if (!may_populate(heap, to))
         return;
+    bytes = round_down(used_of(heap, to) / 1024, PAGE_BYTES);
+    bytes = bytes < POPULATE_LEAST ? POPULATE_LEAST : bytes > POPULATE_MOST ? POPULATE_MOST : bytes;
     from = round_down(from, PAGE_BYTES);
-    end = from + POPULATE_BYTES;
-    if (end > round_up(from + 1, SLOT_BYTES))
-        end = round_up(from + 1, SLOT_BYTES);
+    end = from + bytes < slot_end ? from + bytes : slot_end;
     if (end < to)
-        return;
+        end = round_up(to, PAGE_BYTES);
     os_populate((void *)from, end - from);
     heap->populated = end;
 }
 
+/* Whether the program fills its larger blocks, by the slot that the top leaves; the last ones of it may
+ * not have been filled yet. */
+static void look_back(struct heap *heap)
+{
+    uintptr_t slot = round_down(heap->top, SLOT_BYTES);
+
+    if (heap->large_blocks && !region_is_huge(heap->top_region, slot))
+        heap->fills = os_is_resident((void *)slot, SLOT_BYTES - POPULATE_LARGE);
+    heap->large_blocks = false;
+}
+
 static void move_top(struct heap *heap, uintptr_t to)
 {
-    if (to >> SLOT_SHIFT != heap->top >> SLOT_SHIFT &&
-        heap->reserved_bytes - (heap->top_region->end - to) >= PACE_FROM)
+    if (to >> SLOT_SHIFT != heap->top >> SLOT_SHIFT && used_of(heap, to) >= PACE_FROM) {
+        look_back(heap);
         pace_enter(heap, to);
+    }
     populate(heap, to);
     heap->top = to;
     if (to > heap->top_used)
@@ -285,6 +389,7 @@ void *tree_alloc(struct heap *heap, size_t bytes, size_t align, struct dirt *dir
     struct chunk *chunk;
 
     lock_take(&heap->lock);
+    tree_settle(heap);
     chunk = find_chunk(heap, need, align);
     if (chunk)
         chunk = carve(heap, chunk, round_up((uintptr_t)chunk_payload(chunk), align) - CHUNK_TAG, need);
@@ -306,7 +411,7 @@ static struct chunk *used_chunk(const void *block)
 
     if ((uintptr_t)block % ALIGN || !tag_good(chunk))
         os_fatal("free of a pointer that is no block, or of one whose front was overwritten", block);
-    if (!(chunk->tag & CHUNK_USED))
+    if ((chunk->tag & (CHUNK_USED | CHUNK_LATE)) != CHUNK_USED)
         os_fatal("free of a block that is free already", block);
     if (chunk->tag & CHUNK_FENCE)
         os_fatal("free of a pointer that is no block", block);
@@ -335,13 +440,13 @@ void tree_tick(struct heap *heap)
 void tree_free(struct heap *heap, void *block)
 {
     struct chunk *chunk;
-    size_t size;
 
     lock_take(&heap->lock);
     chunk = used_chunk(block);
-    size = chunk_size(chunk);
-    heap->tree_used -= size;
-    release(heap, (uintptr_t)chunk, size, chunk->tag & CHUNK_PREV_FREE);
+    if (chunk_size(chunk) < BIN_EXACT_END)
+        release_late(heap, chunk);
+    else
+        release_used(heap, chunk);
     tick(heap);
     lock_give(&heap->lock);
 }
@@ -402,6 +507,7 @@ bool tree_resize(struct heap *heap, void *block, size_t bytes)
     bool fits = true;
 
     lock_take(&heap->lock);
+    tree_settle(heap);
     chunk = used_chunk(block);
     size = chunk_size(chunk);
     if (need < size)
@@ -478,18 +584,6 @@ static struct chunk *find_page(const struct heap *heap, uintptr_t *page)
     return NULL;
 }
 
-/* Spare pages are taken from the last on, and populated when one is about to be taken: at most
- * POPULATE_BYTES a call. */
-static void populate_spare(struct heap *heap)
-{
-    uintptr_t start = heap->spare_end - POPULATE_BYTES;
-
-    if ((heap->spare_end - heap->spare) % POPULATE_BYTES || region_of(start) != heap->top_region)
-        return;
-    if (populates(heap, start) && !region_is_huge(heap->top_region, heap->spare_end - 1))
-        os_populate((void *)start, POPULATE_BYTES);
-}
-
 /* Cuts SPARE_PAGES pages from the top. */
 static bool fill_spare(struct heap *heap)
 {
@@ -506,11 +600,15 @@ static bool fill_spare(struct heap *heap)
         page = start - CHUNK_TAG;
     for (uintptr_t at = page; at < page + bytes; at += PAGE_BYTES)
         page_take(at);
+    /* Their pages come when they are touched: so many small blocks lie in a page that populating would
+     * be seen in the slowest of 10,000 calls. */
+    if (heap->populated < page + bytes + CHUNK_TAG)
+        heap->populated = page + bytes + CHUNK_TAG;
     move_top(heap, page + bytes + CHUNK_TAG);
     heap->spare = page;
     heap->spare_end = page + bytes;
-    used_pages = (heap->reserved_bytes - (heap->top_region->end - page)) / PAGE_BYTES;
-    if (used_pages >= HUGE_FROM / PAGE_BYTES && heap->record_pages >= used_pages / 2)
+    used_pages = used_of(heap, page) / PAGE_BYTES;
+    if (used_pages >= GROUP_PAGES && heap->record_pages >= used_pages / 2)
         pagemap_populate(page);
     if (start < page) {
         write_fence(heap, page - CHUNK_TAG, 0);
@@ -526,12 +624,12 @@ uintptr_t tree_take_page(struct heap *heap)
     struct chunk *chunk;
 
     lock_take(&heap->lock);
+    tree_settle(heap);
     chunk = find_page(heap, &page);
     if (chunk) {
         carve_page(heap, chunk, page);
     } else if (heap->spare < heap->spare_end || fill_spare(heap)) {
         /* The last first: so the program touches a new huge page, and not the next tag in it. */
-        populate_spare(heap);
         page = heap->spare_end -= PAGE_BYTES;
     }
     if (page) {

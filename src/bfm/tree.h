@@ -32,6 +32,10 @@ bool tree_resize(struct heap *heap, void *block, size_t bytes);
 uintptr_t tree_take_page(struct heap *heap);
 void tree_give_page(struct heap *heap, uintptr_t page);
 
+/* What was freed last is joined: it could wait until somebody looks for a free chunk. At most LATE_MOST
+ * chunks. Under the heap's lock. */
+void tree_settle(struct heap *heap);
+
 /* One step of purging, if nobody has the lock. */
 void tree_tick(struct heap *heap);
 

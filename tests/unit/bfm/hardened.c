@@ -13,6 +13,54 @@ static void twice(void)
     bfm_free(keep);
 }
 
+static void *volatile others[40];
+
+/* A block of the tree component again, `between` others later: it may not be joined yet, or it is. */
+static void twice_tree_after(unsigned between)
+{
+    keep = bfm_malloc(3000);
+    for (unsigned i = 0; i < 40; i++)
+        others[i] = bfm_malloc(3000);
+    bfm_free(keep);
+    for (unsigned i = 0; i < between; i++)
+        bfm_free(others[i * 7 % 40]);
+    bfm_free(keep);
+}
+
+static void twice_tree(void)
+{
+    twice_tree_after(0);
+}
+
+static void twice_tree_soon(void)
+{
+    twice_tree_after(7);
+}
+
+static void twice_tree_late(void)
+{
+    twice_tree_after(30);
+}
+
+static void resized_after_free(void)
+{
+    keep = bfm_malloc(3000);
+    bfm_free(keep);
+    keep = bfm_realloc(keep, 4000);
+}
+
+/* What lies before a block holds its size: spoiled between its free and the next request. */
+static void front_after_free(void)
+{
+    size_t back = 8;
+
+    keep = bfm_malloc(3000);
+    others[0] = bfm_malloc(3000);
+    bfm_free(keep);
+    memset((char *)keep - back, 0x41, 8);
+    keep = bfm_malloc(3000);
+}
+
 static void inside(void)
 {
     keep = bfm_malloc(100);
@@ -91,7 +139,9 @@ static const struct {
     const char *name;
     void (*run)(void);
 } misuses[] = {
-    {"twice", twice}, {"inside", inside}, {"behind", behind}, {"behind-tree", behind_tree},
+    {"twice", twice}, {"twice-tree", twice_tree}, {"twice-tree-soon", twice_tree_soon},
+    {"twice-tree-late", twice_tree_late}, {"resized-after-free", resized_after_free},
+    {"front-after-free", front_after_free}, {"inside", inside}, {"behind", behind}, {"behind-tree", behind_tree},
     {"stale", stale}, {"ordered", ordered}, {"right", right},
 };
 

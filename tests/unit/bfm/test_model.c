@@ -111,6 +111,39 @@ static void checkerboards(void **unused)
     }
 }
 
+/* Blocks freed in a row, in any order, beside each other and not: sound at each step, and joined as soon
+ * as anybody looks. */
+static void frees_in_a_row(void **unused)
+{
+    enum { BLOCKS = 90 };
+    unsigned order[BLOCKS];
+
+    (void)unused;
+    for (unsigned round = 0; round < 40; round++) {
+        struct bfm_statistics before = {.size = sizeof before}, after = before;
+        assert_int_equal(bfm_statistics(NULL, &before), 0);
+        for (unsigned i = 0; i < BLOCKS; i++) {
+            unsigned other = next() % (i + 1);
+            order[i] = order[other];
+            order[other] = i;
+            model_malloc(&model, i, round % 3 ? tree_size(next()) : 9000 + next() % 9000);
+        }
+        for (unsigned i = 0; i < BLOCKS; i++) {
+            model_free(&model, order[i]);
+            assert_null(bfm_check(NULL));
+            if (next() % 16 == 0)
+                model_malloc(&model, BLOCKS + i, tree_size(next()));
+            if (next() % 16 == 0 && i + 1 < BLOCKS)
+                model_realloc(&model, order[i + 1], tree_size(next()));
+        }
+        model_verify(&model);
+        model_free_all(&model);
+        assert_int_equal(bfm_statistics(NULL, &after), 0);
+        assert_int_equal(after.tree_used, before.tree_used);
+        assert_null(bfm_check(NULL));
+    }
+}
+
 /* Pages move between records and chunks while both are in use. */
 static void pages_change_hands(void **unused)
 {
@@ -262,7 +295,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_step_is_sound), cmocka_unit_test(random_streams),
-        cmocka_unit_test(checkerboards),       cmocka_unit_test(pages_change_hands),
+        cmocka_unit_test(checkerboards),       cmocka_unit_test(frees_in_a_row),
+        cmocka_unit_test(pages_change_hands),
         cmocka_unit_test(independent_heaps),   cmocka_unit_test(zeros_stay_zeros),
         cmocka_unit_test(what_is_told_is_what_lives),
         cmocka_unit_test(all_comes_back),
