@@ -47,7 +47,7 @@ done
 export PKG_CONFIG_PATH="$libraries"
 for name in tidemark tidemark-malloc-count; do
     cc -o found marked.c $(pkg-config --cflags --libs $name tidemark) -Wl,-rpath,"$(dirname "$libraries")" &&
-        ./found && echo "pkg-config finds $name"
+        ./found 2>/dev/null && echo "pkg-config finds $name"
 done
 # Headers of the drop-ins need nothing else, as those of the originals; what examples there are is said
 # by the man page, and they compile where they lie.
