@@ -59,6 +59,7 @@ struct gather {
     struct program_metrics
         program;           /* total is made of the sites, but for peak_* where it is known */
     uint64_t duration_ns;  /* UINT64_MAX: not known */
+    const char *tool;      /* that wrote it, where the format has another's name; else NULL */
     bool names_from_files; /* names that are not in it may come from files it names */
 };
 

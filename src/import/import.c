@@ -110,7 +110,7 @@ static int import_unpacked(const char *path, const char *bytes, size_t count, co
     int error = format->read(gather, bytes, count, why);
     if (!error) {
         gather_settle(gather);
-        error = gather_write(gather, output, format->name);
+        error = gather_write(gather, output, gather->tool ? gather->tool : format->name);
         if (error)
             strbuf_addf(why, "%s", profile_error());
     }

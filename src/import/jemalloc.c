@@ -272,6 +272,8 @@ static int take_head(struct jemalloc *jemalloc, struct text line)
 {
     uint64_t interval = 0;
     jemalloc->is_gperftools = text_skip(&line, "heap profile:");
+    if (jemalloc->is_gperftools)
+        jemalloc->gather->tool = "gperftools";
     const char *slash = memchr(line.at, '/', (size_t)(line.end - line.at));
     struct text number = {slash ? slash + 1 : line.end, line.end};
     if (slash && !text_number(&number, 10, &interval))

@@ -339,8 +339,9 @@ void job_course_init(struct job_course *course, const struct job_summary *summar
     size_t member_count = 0;
     uint64_t at_ns, until_ns;
     struct sweep sweep;
+    /* What does not say when it began (another tool's recording, say) has no place in time. */
     for (size_t i = 0; i < summary->rank_count; i++)
-        if (job_rank_is_read(members[i]))
+        if (job_rank_is_read(members[i]) && members[i]->start_unix_ns)
             members[member_count++] = members[i];
     *course = (struct job_course){.count = count};
     course->moments = bytes_resize(NULL, count, sizeof *course->moments);

@@ -64,13 +64,19 @@ static void add_job(struct job_text *text, const struct job *job)
     strbuf_release(&name);
 }
 
+/* To two places, without a minus before zeros. */
+static double shown_slope(double slope)
+{
+    return fabs(slope) < 0.005 ? 0 : slope;
+}
+
 static void add_slope(struct job_text *text, const char *label, double slope)
 {
     job_label(text, label);
     if (isnan(slope))
         strbuf_add_string(&text->out, "not known: the jobs are of one size\n");
     else
-        strbuf_addf(&text->out, "~ ranks^%.2f: %s\n", slope, judge(slope));
+        strbuf_addf(&text->out, "~ ranks^%.2f: %s\n", shown_slope(slope), judge(slope));
 }
 
 static void add_points(struct job_text *text, const struct job_scaled *scaled, size_t jobs,
@@ -81,7 +87,7 @@ static void add_points(struct job_text *text, const struct job_scaled *scaled, s
         job_figure(text, "-", 6);
     } else {
         char slope[24];
-        snprintf(slope, sizeof slope, "%+.2f", scaled->slope);
+        snprintf(slope, sizeof slope, "%+.2f", shown_slope(scaled->slope));
         job_figure(text, slope, 6);
     }
     for (size_t i = jobs - columns; i < jobs; i++)

@@ -287,7 +287,8 @@ bool facts_add_beginning(struct strbuf *out, const struct profile *profile)
 
 const char *facts_imported_from(const struct profile *profile)
 {
-    static const char *const tools[] = {"heaptrack", "massif", "dhat", "pprof", "jemalloc"};
+    static const char *const tools[] = {"heaptrack", "massif",   "dhat",
+                                        "pprof",     "jemalloc", "gperftools"};
     const char *tool = profile_get(profile, PROFILE_META_IMPORTED);
     for (size_t i = 0; tool && i < sizeof tools / sizeof *tools; i++)
         if (!strcmp(tool, tools[i]))

@@ -58,6 +58,7 @@ tidemark report --json jemalloc.tmk | jq -c '.program | [.live_bytes, .live_coun
 echo "# gperftools"
 printf 'heap profile:      2:      200 [     4:      400] @ heapprofile\n     2:      200 [     4:      400] @ 0x1000 0x2000\n' >tc.heap
 tidemark import tc.heap 2>/dev/null && tidemark report --json tc.heap.tmk | jq -c '.program | [.live_bytes, .alloc_count]'
+tidemark report tc.heap.tmk | grep -o 'not recorded by .*' | sort -u
 
 echo "# packed"
 gzip -k massif.out

@@ -21,10 +21,10 @@ import type { ViewProps } from "./registry.ts";
 export function CompareView({ profile }: ViewProps): JSX.Element {
     const names = profileNames.value;
     const with_ = other.value;
-    /* Of two there is no choice. */
+    /* Of two there is no choice; but the other may not have the region that is looked at. */
     useEffect(() => {
-        if (names.length === 2 && state.value.other < 0) go({ other: 1 - profile.index }, "replace");
-    }, [names.length, profile.index, state.value.other]);
+        if (names.length === 2 && state.value.other < 0 && !state.value.region) go({ other: 1 - profile.index }, "replace");
+    }, [names.length, profile.index, state.value.other, state.value.region]);
     if (names.length < 2) return <NotRecorded what="There is one profile only." how={<>Open two: <code>tidemark serve before.tmk after.tmk</code></>} />;
     return (
         <>
