@@ -137,7 +137,8 @@ static inline bool holds(uint32_t slot, uint64_t hash)
            node->hash_48 == (hash >> 48 & 0x3f);
 }
 
-static uint32_t __attribute__((noinline)) find_in_table(uint64_t hash)
+/* Not inlined, nor is its caller: paths_find() saves no registers where a path was asked for lately. */
+static __attribute__((noinline)) uint32_t find_in_table(uint64_t hash)
 {
     const struct table *table = atomic_load_explicit(&paths.table, memory_order_acquire);
     uint32_t slot;
@@ -155,7 +156,8 @@ static uint32_t __attribute__((noinline)) find_in_table(uint64_t hash)
 }
 
 /* `salt` was read before: what is retired meanwhile is noted under the old one. */
-static uint32_t __attribute__((noinline)) find_and_note(struct recent *recent, uint64_t hash, uint64_t salt)
+static __attribute__((noinline)) uint32_t find_and_note(struct recent *recent, uint64_t hash,
+                                                        uint64_t salt)
 {
     uint32_t node = find_in_table(hash);
     if (node) {
