@@ -7,4 +7,8 @@
  * collector's peak). */
 void allocator_give_back(void);
 
+/* All threads share one heap, which waits more and takes no address space for each of them. Before
+ * there are any. */
+void allocator_share_arena(void);
+
 #endif

@@ -207,7 +207,7 @@ struct place place_of(const void *block)
         return (struct place){BLOCK_SMALL, record->arena->heap, record};
     if (kind == KIND_LARGE && ((struct large *)record)->start == address)
         return (struct place){BLOCK_LARGE, ((struct large *)record)->heap, record};
-    if (!region)
+    if (!region || address < region->start)
         os_fatal("this pointer is no block of BFM's", block);
     return (struct place){BLOCK_TREE, region->heap, NULL};
 }

@@ -13,6 +13,9 @@
  *   region  │8│chunk│chunk│chunk│8│ record │ record │8│chunk│chunk│8│ record │8│chunk│ top …      │
  *            └──────── area ─────┘                   └─── area ────┘
  *
+ * A region begins one page before a multiple of 2 MiB (a slot), so that its first tag, too, lies in a
+ * small page.
+ *
  * A tag lies 8 bytes before an address that 16 divides. So an area begins with 8 idle bytes and ends
  * with a tag that stands for no chunk (the fence): 16 bytes an area, and a record keeps all of its
  * 8192 bytes. */
@@ -39,10 +42,12 @@
  * words of the page map: what bounds every loop over the pages of one block. */
 #define LARGE_MIN ((size_t)32 << 20)
 
-/* Huge pages are thought of once a heap has this size: small programs stay small. */
-#define HUGE_FROM ((size_t)16 << 20)
+/* Huge pages are thought of once a heap has this size: small programs stay small. From the first size
+ * on where the program does little else than fill its memory. */
+#define HUGE_EARLY ((size_t)8 << 20)
+#define HUGE_FROM  ((size_t)16 << 20)
 /* What small pages cost is found out just before. */
-#define PACE_FROM (HUGE_FROM - 3 * SLOT_BYTES)
+#define PACE_FROM (HUGE_EARLY - 3 * SLOT_BYTES)
 
 #define LEAF_SHIFT 30
 #define LEAF_PAGES ((size_t)1 << (LEAF_SHIFT - PAGE_SHIFT))
@@ -95,7 +100,7 @@ struct region {
     uintptr_t start, end;
     struct heap *heap;
     struct region *next;
-    uint64_t huge_slots[8]; /* where huge pages were asked for, by 2 MiB */
+    uint64_t huge_slots[9]; /* where huge pages were asked for, by 2 MiB */
 };
 
 /* Whoever owns a page's block may read its `code` and record without a lock; all is written under
@@ -179,10 +184,12 @@ struct arena {
 /* How long the program takes to fill 2 MiB of the top: see pace.h. */
 struct pace {
     uint64_t small_ns, huge_ns; /* 0: not known */
+    uint64_t took_ns;           /* what the last slot took; 0: not known */
     uint64_t entered_ns;        /* processor time when the top came into its slot; 0: not known */
     uintptr_t slot_next;        /* the slot after it */
     uintptr_t stretch_end;      /* up to here huge pages were asked for; 0 */
     unsigned small_seen;        /* slots of small pages that went into small_ns */
+    bool unclear;               /* the last slot of huge pages said nothing of pages */
     unsigned huge_stretch;      /* the last one, in slots */
     unsigned rest;              /* so many slots until they are asked for again */
 };

@@ -10,6 +10,10 @@
 enum { SMALL_LEAST = 2, TRIAL = 2, HUGE_MOST = 16, SMALL_AGAIN = 256, SPARSE_AGAIN = 32 };
 /* A slot that takes so many times what small pages take is one, whatever the others were like. */
 enum { COLD_TIMES = 2 };
+/* Longer than any page takes: between these two slots the program went over to something else. */
+#define OTHER_NS ((uint64_t)12 << 20)
+/* Who fills 2 MiB of small pages in this time does little else. */
+#define FILLS_NS ((uint64_t)4 << 20)
 
 _Atomic int bfm_huge_verdict;
 
@@ -37,17 +41,38 @@ static void note_small(struct pace *pace, uint64_t took_ns)
         pace->small_ns = mean_of(pace->small_ns, most_ns && took_ns > most_ns ? most_ns : took_ns);
 }
 
-static void note_time(struct heap *heap, uintptr_t slot, uint64_t now_ns)
+/* What small pages cost is found out anew; once in a row, for the host may be that slow. */
+static void begin_anew(struct pace *pace)
 {
-    struct pace *pace = &heap->pace;
-    uint64_t took_ns = now_ns - pace->entered_ns;
+    pace->unclear = true;
+    pace->small_ns = pace->huge_ns = 0;
+    pace->small_seen = pace->huge_stretch = 0;
+}
 
-    if (!region_is_huge(heap->top_region, slot))
-        note_small(pace, took_ns);
-    else if (took_ns > COLD_TIMES * pace->small_ns)
+static void note_huge(struct pace *pace, uint64_t took_ns)
+{
+    if (!pace->small_ns)
+        return;
+    if (took_ns > pace->small_ns + OTHER_NS && !pace->unclear) {
+        begin_anew(pace);
+        return;
+    }
+    pace->unclear = false;
+    if (took_ns > COLD_TIMES * pace->small_ns)
         pace->huge_ns = took_ns;
     else
         pace->huge_ns = mean_of(pace->huge_ns, took_ns);
+}
+
+static void note_time(struct heap *heap, uintptr_t slot, uint64_t took_ns)
+{
+    struct pace *pace = &heap->pace;
+
+    pace->took_ns = took_ns;
+    if (region_is_huge(heap->top_region, slot))
+        note_huge(pace, took_ns);
+    else
+        note_small(pace, took_ns);
     if (pace->huge_ns)
         atomic_store_explicit(&bfm_huge_verdict, pays(pace) ? 1 : -1, memory_order_relaxed);
 }
@@ -65,7 +90,7 @@ static void ask(struct region *region, uintptr_t from, uintptr_t end, bool huge)
         return;
     os_use_huge_pages((void *)from, end - from, huge);
     for (uintptr_t at = from; at < end; at += SLOT_BYTES) { /* at most HUGE_MOST turns */
-        size_t index = (at - region->start) >> SLOT_SHIFT;
+        size_t index = region_slot(region, at);
         uint64_t bit = (uint64_t)1 << index % 64, *word = &region->huge_slots[index / 64];
         *word = huge ? *word | bit : *word & ~bit;
     }
@@ -98,8 +123,15 @@ static void give_up(struct heap *heap, uintptr_t slot)
     pace->rest = SMALL_AGAIN;
 }
 
+static bool is_large_enough(const struct pace *pace, size_t used)
+{
+    bool fills = pace->took_ns && pace->took_ns <= FILLS_NS;
+
+    return used + SLOT_BYTES >= (fills ? HUGE_EARLY : HUGE_FROM);
+}
+
 /* Which pages the slot after this one gets. */
-static void decide(struct heap *heap, uintptr_t slot, uintptr_t before)
+static void decide(struct heap *heap, uintptr_t slot, uintptr_t before, size_t used)
 {
     struct pace *pace = &heap->pace;
 
@@ -107,7 +139,8 @@ static void decide(struct heap *heap, uintptr_t slot, uintptr_t before)
         give_up(heap, slot);
     if (pace->rest)
         pace->rest--;
-    else if (pace->small_seen < SMALL_LEAST || pace->slot_next < pace->stretch_end)
+    else if (pace->small_seen < SMALL_LEAST || pace->slot_next < pace->stretch_end ||
+             before < heap->top_region->start || !is_large_enough(pace, used))
         return;
     else if (!pace->huge_stretch && !os_is_resident((void *)before, SLOT_BYTES))
         pace->rest = SPARSE_AGAIN; /* they would make resident what the program does not touch */
@@ -115,7 +148,7 @@ static void decide(struct heap *heap, uintptr_t slot, uintptr_t before)
         begin_stretch(heap, pace->slot_next);
 }
 
-void pace_enter(struct heap *heap, uintptr_t to)
+void pace_enter(struct heap *heap, uintptr_t to, size_t used)
 {
     struct pace *pace = &heap->pace;
     uintptr_t slot = round_down(to, SLOT_BYTES), before = round_down(heap->top, SLOT_BYTES);
@@ -124,11 +157,12 @@ void pace_enter(struct heap *heap, uintptr_t to)
     if (!options.huge_pages || slot < pace->slot_next)
         return; /* been here: the top has gone back meanwhile */
     now_ns = pace->rest > 1 ? 0 : os_cpu_ns(); /* what the last one takes is enough */
+    pace->took_ns = 0;
     if (pace->slot_next == slot && before + SLOT_BYTES == slot && pace->entered_ns && now_ns)
-        note_time(heap, before, now_ns);
+        note_time(heap, before, now_ns - pace->entered_ns);
     pace->entered_ns = now_ns;
     pace->slot_next = slot + SLOT_BYTES;
-    decide(heap, slot, before);
+    decide(heap, slot, before, used);
 }
 
 void pace_region(struct heap *heap)
@@ -137,5 +171,5 @@ void pace_region(struct heap *heap)
 
     pace->slot_next = pace->stretch_end = pace->entered_ns = 0;
     if (pace->huge_ns && pays(pace))
-        begin_stretch(heap, heap->top_region->start);
+        begin_stretch(heap, round_up(heap->top_region->start, SLOT_BYTES));
 }

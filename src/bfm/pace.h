@@ -8,9 +8,9 @@
 
 #include "bfm/layout.h"
 
-/* The top is about to move to `to`, into another slot. At most three system calls. Under the heap's
- * lock. */
-void pace_enter(struct heap *heap, uintptr_t to);
+/* The top is about to move to `to`, into another slot, of a heap that has `used` bytes then. At most
+ * three system calls. Under the heap's lock. */
+void pace_enter(struct heap *heap, uintptr_t to, size_t used);
 
 /* The top has moved to a new region, of which nothing was touched yet. One system call. */
 void pace_region(struct heap *heap);
@@ -18,9 +18,15 @@ void pace_region(struct heap *heap);
 /* What was found out last, for who has not the lock: > 0 they pay, < 0 they do not, 0 unknown. */
 extern _Atomic int bfm_huge_verdict;
 
+/* The slot in which the region begins, with its last page, is the first. */
+static inline size_t region_slot(const struct region *region, uintptr_t address)
+{
+    return (address >> SLOT_SHIFT) - (region->start >> SLOT_SHIFT);
+}
+
 static inline bool region_is_huge(const struct region *region, uintptr_t address)
 {
-    size_t slot = (address - region->start) >> SLOT_SHIFT;
+    size_t slot = region_slot(region, address);
 
     return region->huge_slots[slot / 64] >> slot % 64 & 1;
 }

@@ -24,6 +24,8 @@
  * are populated where those of the slot before were filled. */
 #define POPULATE_BLOCK ((size_t)16 << 10)
 #define POPULATE_LARGE ((size_t)128 << 10)
+/* Blocks of at most this size do not lie across slots: half of it is lost at the end of 2 MiB. */
+#define WHOLE_MOST ((size_t)4096)
 /* Pages for records are cut from the top eight at a time, so that the stretch before the next multiple
  * of 8 KiB is lost to records once in eight times. */
 #define SPARE_PAGES 8
@@ -183,6 +185,17 @@ static size_t region_bytes(const struct heap *heap)
     return bytes < first ? first : bytes > REGION_MOST ? REGION_MOST : round_down(bytes, SLOT_BYTES);
 }
 
+/* With a page before the first slot. */
+static uintptr_t map_slots(size_t bytes)
+{
+    uintptr_t start = (uintptr_t)os_map(bytes + SLOT_BYTES, SLOT_BYTES);
+
+    if (!start)
+        return 0;
+    os_unmap((void *)start, SLOT_BYTES - PAGE_BYTES);
+    return start + SLOT_BYTES - PAGE_BYTES;
+}
+
 /* Half as much each time: at most ten turns. */
 static uintptr_t reserve(size_t *bytes, size_t least)
 {
@@ -190,7 +203,7 @@ static uintptr_t reserve(size_t *bytes, size_t least)
         uintptr_t start;
         if (*bytes < least)
             *bytes = least;
-        start = (uintptr_t)os_map(*bytes, SLOT_BYTES);
+        start = map_slots(*bytes);
         if (start || *bytes == least)
             return start;
     }
@@ -198,7 +211,9 @@ static uintptr_t reserve(size_t *bytes, size_t least)
 
 static void index_region(struct region *region, struct region *value)
 {
-    for (uintptr_t at = region->start; at < region->end; at += SLOT_BYTES) /* at most 512 turns */
+    uintptr_t first = round_down(region->start, SLOT_BYTES);
+
+    for (uintptr_t at = first; at < region->end; at += SLOT_BYTES) /* at most 513 turns */
         leaf_of(at)->region[at >> SLOT_SHIFT & (LEAF_SLOTS - 1)] = value;
 }
 
@@ -210,6 +225,7 @@ static struct region *region_open(struct heap *heap, size_t need)
 
     if (!start)
         return NULL;
+    bytes += PAGE_BYTES;
     if (!pagemap_cover(start, start + bytes)) {
         os_unmap((void *)start, bytes);
         return NULL;
@@ -297,6 +313,8 @@ static void look_back(struct heap *heap)
 {
     uintptr_t slot = round_down(heap->top, SLOT_BYTES);
 
+    if (slot < heap->top_region->start)
+        return;
     if (heap->large_blocks && !region_is_huge(heap->top_region, slot))
         heap->fills = os_is_resident((void *)slot, SLOT_BYTES - POPULATE_LARGE);
     heap->large_blocks = false;
@@ -306,12 +324,31 @@ static void move_top(struct heap *heap, uintptr_t to)
 {
     if (to >> SLOT_SHIFT != heap->top >> SLOT_SHIFT && used_of(heap, to) >= PACE_FROM) {
         look_back(heap);
-        pace_enter(heap, to);
+        pace_enter(heap, to, used_of(heap, to));
     }
     populate(heap, to);
     heap->top = to;
     if (to > heap->top_used)
         heap->top_used = to;
+}
+
+/* A tag there would be the first to touch a slot, which takes 0.2 ms where that is a huge page: what is
+ * before it ends with the slot, or with the 8 bytes that a block's size was rounded up by. */
+static bool is_first_tag(uintptr_t at)
+{
+    return at % SLOT_BYTES == CHUNK_TAG;
+}
+
+/* Where a chunk from the top begins. The end of a block may never be written to, and then the tag behind
+ * it would touch a new slot before the program does: a block that reaches into one begins with it, if
+ * little is lost so. */
+static uintptr_t start_in_top(const struct heap *heap, size_t need)
+{
+    uintptr_t start = heap->top, end = start + need, slot = round_down(end, SLOT_BYTES);
+
+    if (slot > start + CHUNK_TAG && need <= WHOLE_MOST)
+        return slot - CHUNK_TAG;
+    return is_first_tag(end) ? start + ALIGN : start;
 }
 
 static bool top_holds(struct heap *heap, size_t need)
@@ -324,9 +361,10 @@ static struct chunk *cut_top(struct heap *heap, size_t need, size_t align)
 {
     uintptr_t start;
 
-    if (!top_holds(heap, need + align))
+    if (!top_holds(heap, need + (align > WHOLE_MOST ? align : WHOLE_MOST)))
         return NULL;
-    start = round_up(heap->top + CHUNK_TAG, align) - CHUNK_TAG;
+    start = align == ALIGN ? start_in_top(heap, need)
+                           : round_up(heap->top + CHUNK_TAG, align) - CHUNK_TAG;
     if (start != heap->top) {
         /* Its neighbour's tag is written below; `offer` marks in it that the chunk before is free. */
         mark_page(heap, start);
@@ -598,6 +636,8 @@ static bool fill_spare(struct heap *heap)
         page = start - CHUNK_TAG;
     else if (start % PAGE_BYTES == CHUNK_TAG && page_taken(start - CHUNK_TAG - PAGE_BYTES))
         page = start - CHUNK_TAG;
+    if (is_first_tag(page + bytes + CHUNK_TAG))
+        bytes -= PAGE_BYTES;
     for (uintptr_t at = page; at < page + bytes; at += PAGE_BYTES)
         page_take(at);
     /* Their pages come when they are touched: so many small blocks lie in a page that populating would

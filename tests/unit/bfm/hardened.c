@@ -1,4 +1,5 @@
 /* One misuse of a block, by its name: run with BFM_OPTIONS, expected to end by SIGABRT, or not. */
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,6 +60,14 @@ static void front_after_free(void)
     bfm_free(keep);
     memset((char *)keep - back, 0x41, 8);
     keep = bfm_malloc(3000);
+}
+
+/* The first block lies in the page in front of the region's first 2 MiB; what is before that page is
+ * not ours. */
+static void before_region(void)
+{
+    keep = bfm_malloc(3000);
+    bfm_free((void *)(((uintptr_t)keep & ~(((uintptr_t)2 << 20) - 1)) + 64));
 }
 
 static void inside(void)
@@ -141,7 +150,8 @@ static const struct {
 } misuses[] = {
     {"twice", twice}, {"twice-tree", twice_tree}, {"twice-tree-soon", twice_tree_soon},
     {"twice-tree-late", twice_tree_late}, {"resized-after-free", resized_after_free},
-    {"front-after-free", front_after_free}, {"inside", inside}, {"behind", behind}, {"behind-tree", behind_tree},
+    {"front-after-free", front_after_free}, {"before-region", before_region}, {"inside", inside},
+    {"behind", behind}, {"behind-tree", behind_tree},
     {"stale", stale}, {"ordered", ordered}, {"right", right},
 };
 

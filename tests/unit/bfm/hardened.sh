@@ -13,7 +13,8 @@ expect() { # STATUS OPTIONS MISUSE
 
 expect 134 check twice
 expect 134 check inside
-for misuse in twice-tree twice-tree-soon twice-tree-late resized-after-free front-after-free; do
+for misuse in twice-tree twice-tree-soon twice-tree-late resized-after-free front-after-free \
+    before-region; do
     expect 134 '' $misuse
 done
 expect 134 canary behind

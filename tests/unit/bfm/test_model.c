@@ -2,6 +2,7 @@
  * one run. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -274,6 +275,33 @@ static void what_is_told_is_what_lives(void **unused)
     model_free_all(&model);
 }
 
+/* What a slot of 2 MiB begins with is a block or a record, and no tag, so the program touches it first;
+ * small blocks do not reach into one with their end alone. */
+static void no_tag_is_first_in_a_slot(void **unused)
+{
+    const uintptr_t slot = (uintptr_t)2 << 20;
+    bfm_heap *heap = bfm_heap_create();
+    uintptr_t lowest = UINTPTR_MAX;
+
+    (void)unused;
+    assert_non_null(heap);
+    for (size_t held = 0, bytes; held < (size_t)200 << 20; held += bytes) {
+        char *block;
+        bytes = next() % 4 ? 513 + next() % 9000 : 1 + next() % 512;
+        block = bfm_heap_malloc(heap, bytes);
+        assert_non_null(block);
+        if (bytes <= 512)
+            continue;
+        lowest = (uintptr_t)block < lowest ? (uintptr_t)block : lowest;
+        assert_int_not_equal(((uintptr_t)block - 8) % slot, 8);
+        if (bytes + 8 <= 4096)
+            assert_in_range((uintptr_t)block % slot + bytes, 1, slot);
+    }
+    assert_in_range(lowest % slot, slot - 8192, slot - 1);
+    assert_null(bfm_check(heap));
+    bfm_heap_destroy(heap);
+}
+
 static void all_comes_back(void **unused)
 {
     struct bfm_statistics statistics = {.size = sizeof statistics};
@@ -299,6 +327,7 @@ int main(void)
         cmocka_unit_test(pages_change_hands),
         cmocka_unit_test(independent_heaps),   cmocka_unit_test(zeros_stay_zeros),
         cmocka_unit_test(what_is_told_is_what_lives),
+        cmocka_unit_test(no_tag_is_first_in_a_slot),
         cmocka_unit_test(all_comes_back),
     };
     const char *given = getenv("TIDEMARK_TEST_SEED");
