@@ -352,7 +352,10 @@ static const char *load(void)
 
 static void begin_first(const char *value, uint32_t stacks)
 {
-    const char *problem = stacks == UNWIND_CFI ? load() : "only --stacks=unwind can be checked";
+    const char *problem = stacks != UNWIND_CFI    ? "only --stacks=unwind can be checked"
+                          : real_is_passed_over() ? "the program has a malloc of its own, which libunwind "
+                                                    "would call while it holds its locks"
+                                                  : load();
     if (problem) {
         struct text text = {0};
         put(&text, "tidemark: check: ");

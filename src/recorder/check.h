@@ -3,6 +3,8 @@
  *
  *   tidemark: check: N captures, M frames, D differences (C not comparable)
  *
+ * Programs with a malloc of their own are not checked.
+ *
  * For tests (tests/real/check-unwind.sh) and for whoever doubts a path. doc/UNWIND.md says what is
  * not comparable, and why. */
 #ifndef TIDEMARK_RECORDER_CHECK_H

@@ -9,11 +9,16 @@
 
 struct real real;
 
-static bool late;
+static bool late, passed_over;
 
 bool real_is_late(void)
 {
     return late;
+}
+
+bool real_is_passed_over(void)
+{
+    return passed_over;
 }
 
 /* What one module's dynamic section says about its symbols. */
@@ -317,6 +322,7 @@ bool real_init(void)
         add_module(found);
     /* One ahead of us that hands on to us (another profiler, the program's own): what operator new
      * asks of it comes to us from there, and is the operator's business all the same. */
+    passed_over = !late && allocator.before;
     if (!PAGES && allocator.before)
         add_module(allocator.before);
     /* operator new[] ends in a jump to operator new: then the caller that we see is our own hook. */

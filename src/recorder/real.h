@@ -58,6 +58,10 @@ bool real_is_late(void);
 /* Whether the real malloc is the C library's own, which calls nothing that we hook. */
 bool real_is_libc(void);
 
+/* Whether a module ahead of us has a malloc of its own, which the program is bound to: it maps its memory
+ * through our functions, with its locks held. After real_init(). */
+bool real_is_passed_over(void);
+
 /* Whether `ip` is the allocator's own code: of the module that the real malloc lives in (of ours, where
  * BFM is in it: pages.h), or of an
  * operator new or delete of another module. (Not all of that module: libstdc++ also makes the

@@ -41,15 +41,6 @@ static enum ending ending_of(enum walk_outcome outcome)
     return outcome == WALK_END ? ENDING_CLEAN : outcome == WALK_STUCK ? ENDING_STUCK : ENDING_LOST;
 }
 
-/* A plain rule gave a CFA that is not above sp or not within what is known to be readable. */
-static enum ending __attribute__((noinline)) refused(struct walk *walk, rule what, uintptr_t cfa)
-{
-    if (what == RULE_FRAME_POINTER && walk->bp == 0) {
-        return ENDING_CLEAN;
-    }
-    return walk_accepts(walk, cfa) ? ENDING_KNOWN : ENDING_STUCK;
-}
-
 /* Frames that there is room for, the one behind the last included, or that are wanted. */
 static inline uint32_t stop_at(const struct fresh *fresh, uint32_t max_depth)
 {
@@ -72,6 +63,7 @@ static inline struct route find_route(struct unwind_memory *memory, struct walk 
     uintptr_t next = frames->slots[known].at; /* where a remembered frame may be met */
     uint32_t stop = stop_at(fresh, max_depth);
     for (;;) {
+        uintptr_t cfa;
         rule what;
         if (slot >= next) {
             while (frames->slots[known].at < slot) {
@@ -101,17 +93,9 @@ static inline struct route find_route(struct unwind_memory *memory, struct walk 
         what = unlikely(slot == NOWHERE) ? rules_find_slow(ip, true)
                                          : memory_rule(memory, arch_code_address(ip));
         fresh->frames[count] = (struct fresh_frame){ip, sp, bp, what};
-        if (likely(what < RULE_SPECIAL)) {
-            uintptr_t cfa = rule_cfa(what, sp, bp), saved;
-            if (unlikely(cfa <= sp || cfa > hi)) {
-                walk->ip = ip, walk->sp = sp, walk->bp = bp;
-                route.ending = refused(walk, what, cfa);
-                if (route.ending != ENDING_KNOWN) {
-                    count++;
-                    break;
-                }
-                hi = walk->hi;
-            }
+        cfa = rule_cfa(what, sp, bp);
+        if (likely(what < RULE_SPECIAL && cfa > sp && cfa <= hi)) {
+            uintptr_t saved;
             saved = arch_load(cfa - 8 - 8 * (uintptr_t)(what >> 12)); /* 0: some word, unused */
             bp = what >> 12 ? saved : bp;
             ip = arch_load(cfa - 8);
@@ -122,7 +106,7 @@ static inline struct route find_route(struct unwind_memory *memory, struct walk 
             enum walk_outcome outcome;
             walk->ip = ip, walk->sp = sp, walk->bp = bp;
             walk->exact = slot == NOWHERE;
-            outcome = walk_special(walk, &fresh->frames[count++].what);
+            outcome = walk_rarely(walk, &fresh->frames[count++].what);
             if (outcome > WALK_BARRIER) {
                 route.ending = ending_of(outcome);
                 break;

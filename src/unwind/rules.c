@@ -24,6 +24,11 @@ void rules_init(enum unwind_mode mode, void (*saw_code)(uintptr_t ip))
     rules.lock = (struct lock)LOCK_INIT; /* another thread may have held it when we were forked */
 }
 
+bool rules_follow_tables(void)
+{
+    return rules.mode == UNWIND_CFI;
+}
+
 const struct big_rule *rules_big(rule big)
 {
     return &big_rules[big - RULE_BIG];

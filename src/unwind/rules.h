@@ -41,6 +41,8 @@ struct big_rule {
 
 /* `saw_code` is called before an address gets into the cache. */
 void rules_init(enum unwind_mode mode, void (*saw_code)(uintptr_t ip));
+/* Do rules say what call frame information says, and are not guesses for the most part? */
+bool rules_follow_tables(void);
 const struct big_rule *rules_big(rule big);
 /* Drops what is known of code in [lo, hi). */
 void rules_forget(uintptr_t lo, uintptr_t hi);

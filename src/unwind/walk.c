@@ -1,10 +1,13 @@
-/* The steps that are not plain: big rules, realigned frames, signal frames, lazy-binding stubs, code
- * without entries, and rare rows. None is frequent, so each checks every address that it reads. */
+/* The steps that are not plain: frames that end on another stack, big rules, realigned frames, signal
+ * frames, lazy-binding stubs, code without entries, and rare rows. None is frequent, so each checks every
+ * address that it reads. */
 #include "unwind/walk.h"
 
+#include "unwind/modules.h"
 #include "unwind/rare.h"
 
 #define FOREIGN_FRAME_BYTES ((uintptr_t)16 << 20) /* the largest frame that we ask pages for */
+#define NEAR_BYTES          ((uintptr_t)64 << 10)
 #define RED_ZONE_BYTES      128u
 #define MAX_SWITCHES        64u                   /* corrupt signal frames could lead in circles */
 
@@ -36,6 +39,14 @@ bool walk_reaches(struct walk *walk, uintptr_t end)
     return true;
 }
 
+/* May a frame end there? One that says by rbp where it ends, and that is far away, does so on another
+ * stack: what lies between is not asked for. */
+static bool accepts(struct walk *walk, uintptr_t cfa, bool from_bp)
+{
+    uintptr_t most = from_bp ? NEAR_BYTES : FOREIGN_FRAME_BYTES;
+    return cfa > walk->sp && (cfa <= walk->hi || cfa - walk->hi <= most) && walk_reaches(walk, cfa);
+}
+
 static bool readable(struct walk *walk, uintptr_t address)
 {
     return address >= walk->sp && address <= UINTPTR_MAX - 8 && walk_reaches(walk, address + 8);
@@ -51,6 +62,43 @@ static enum walk_outcome leave(struct walk *walk, uintptr_t cfa, uintptr_t bp)
     return WALK_ON;
 }
 
+#if defined(__x86_64__)
+/* Code that runs what it calls on another stack keeps its own frame in rbp and says so: rustc where it
+ * recurses deeply (psm), __morestack of -fsplit-stack. If rbp is not what it should be, the word there
+ * is hardly a return address. `bp_slot` 0: bp is unchanged. */
+static enum walk_outcome step_over(struct walk *walk, uintptr_t cfa, uintptr_t bp_slot)
+{
+    struct cfi_row row;
+    if (!rules_follow_tables() || cfa % 8 || (cfa <= walk->sp && ++walk->switches > MAX_SWITCHES) ||
+        !stack_word_readable(cfa - 8) || (bp_slot && !stack_word_readable(bp_slot)) ||
+        module_find_row(arch_load(cfa - 8), false, &row) != 0) {
+        return WALK_STUCK;
+    }
+    leave(walk, cfa, bp_slot ? arch_load(bp_slot) : walk->bp);
+    walk_place(walk);
+    return WALK_BARRIER;
+}
+#else
+static enum walk_outcome step_over(struct walk *walk, uintptr_t cfa, uintptr_t bp_slot)
+{
+    (void)walk, (void)cfa, (void)bp_slot;
+    return WALK_STUCK;
+}
+#endif
+
+/* The CFA is not above sp, or not within what is known to be readable. */
+static enum walk_outcome step_plain(struct walk *walk, rule what)
+{
+    uintptr_t cfa = rule_cfa(what, walk->sp, walk->bp), slot = rule_bp_slot(what, cfa);
+    if (what == RULE_FRAME_POINTER && walk->bp == 0) {
+        return WALK_END;
+    }
+    if (!accepts(walk, cfa, what & 1)) {
+        return what & 1 ? step_over(walk, cfa, slot) : WALK_STUCK;
+    }
+    return leave(walk, cfa, slot ? arch_load(slot) : walk->bp);
+}
+
 /* Between a function's pop of the frame pointer and its ret the row still says that it is saved,
  * now just below the stack pointer. Who was interrupted there has it there: the kernel leaves the
  * red zone alone. */
@@ -64,7 +112,10 @@ static enum walk_outcome step_big(struct walk *walk, const struct big_rule *big)
 {
     uintptr_t cfa = (big->from_bp ? walk->bp : walk->sp) + (uintptr_t)big->cfa_offset;
     uintptr_t slot = cfa + (uintptr_t)big->bp_offset;
-    if (!walk_accepts(walk, cfa) || (big->bp_saved && !saved_bp_readable(walk, slot))) {
+    if (!accepts(walk, cfa, big->from_bp)) {
+        return big->from_bp ? step_over(walk, cfa, big->bp_saved ? slot : 0) : WALK_STUCK;
+    }
+    if (big->bp_saved && !saved_bp_readable(walk, slot)) {
         return WALK_STUCK;
     }
     return leave(walk, cfa, big->bp_saved ? arch_load(slot) : walk->bp);
@@ -78,7 +129,7 @@ static enum walk_outcome step_realigned(struct walk *walk, unsigned words)
         return WALK_LOST;
     }
     cfa = arch_load(slot);
-    if (!walk_accepts(walk, cfa)) {
+    if (!accepts(walk, cfa, false)) {
         return WALK_LOST;
     }
     return leave(walk, cfa, arch_load(walk->bp));
@@ -87,7 +138,7 @@ static enum walk_outcome step_realigned(struct walk *walk, unsigned words)
 static enum walk_outcome step_lazy_stub(struct walk *walk, unsigned limit)
 {
     uintptr_t cfa = walk->sp + 8 + ((walk->ip & 15) >= limit ? 8 : 0);
-    if (!walk_accepts(walk, cfa)) {
+    if (!accepts(walk, cfa, false)) {
         return WALK_LOST;
     }
     leave(walk, cfa, walk->bp);
@@ -100,7 +151,7 @@ static enum walk_outcome step_frame_pointer(struct walk *walk)
     if (walk->bp == 0) {
         return WALK_END; /* psABI: zero marks the outermost frame */
     }
-    if (walk->bp % 8 || walk->bp < walk->sp || !walk_accepts(walk, walk->bp + 16)) {
+    if (walk->bp % 8 || walk->bp < walk->sp || !accepts(walk, walk->bp + 16, false)) {
         return WALK_STUCK;
     }
     return leave(walk, walk->bp + 16, arch_load(walk->bp));
@@ -113,7 +164,7 @@ static enum walk_outcome step_no_entry(struct walk *walk, rule *what)
         if (*what == RULE_NO_ENTRY || *what < RULE_SPECIAL) {
             return WALK_LOST; /* loaded this very moment: the next capture will know it */
         }
-        return walk_special(walk, what);
+        return walk_rarely(walk, what);
     }
     *what = RULE_FRAME_POINTER;
     return step_frame_pointer(walk);
@@ -175,8 +226,11 @@ static enum walk_outcome step_rare(struct walk *walk)
 }
 #endif
 
-enum walk_outcome walk_special(struct walk *walk, rule *what)
+enum walk_outcome walk_rarely(struct walk *walk, rule *what)
 {
+    if (*what < RULE_SPECIAL) {
+        return step_plain(walk, *what);
+    }
     if (*what >= RULE_BIG) {
         return step_big(walk, rules_big(*what));
     }

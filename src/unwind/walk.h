@@ -1,4 +1,4 @@
-/* One walk, frame by frame. The plain rules are stepped in the loop of remember.c; everything rarer
+/* One walk, frame by frame. The plain rules are stepped in the loop of capture.c; everything rarer
  * is here. */
 #ifndef TIDEMARK_UNWIND_WALK_H
 #define TIDEMARK_UNWIND_WALK_H
@@ -31,14 +31,9 @@ enum walk_outcome {
 void walk_place(struct walk *walk);
 /* Can everything up to `end` be read? May ask the kernel when sp is not on the thread's stack. */
 bool walk_reaches(struct walk *walk, uintptr_t end);
-/* Steps over a frame whose rule is special. The rule may be replaced by an equivalent plain one. */
-enum walk_outcome walk_special(struct walk *walk, rule *what);
-
-/* Is the CFA that a plain rule gives good? Called when the quick comparison says no. */
-static inline bool walk_accepts(struct walk *walk, uintptr_t cfa)
-{
-    return cfa > walk->sp && walk_reaches(walk, cfa);
-}
+/* Steps over a frame whose rule is special, or plain but for where its CFA lies. The rule may be replaced
+ * by an equivalent plain one. */
+enum walk_outcome walk_rarely(struct walk *walk, rule *what);
 
 /* The caller's frame pointer is saved where, for a plain rule? 0: it was not saved. */
 static inline uintptr_t rule_bp_slot(rule what, uintptr_t cfa)

@@ -1,5 +1,7 @@
 /* A program with a malloc of its own, of which Tidemark sees nothing (known limit): it runs as ever.
- * WRAPS: one that hands on to the next malloc there is, as wrappers do: its blocks are seen once. */
+ * WRAPS: one that hands on to the next malloc there is, as wrappers do: its blocks are seen once.
+ * MAPS: one that maps its memory while it holds its lock, as jemalloc's does in rustc: whoever listens to mmap
+ * may not allocate. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
@@ -7,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #ifdef WRAPS
 static void *(*next_malloc)(size_t);
@@ -35,13 +38,32 @@ void free(void *block)
     next_free(block);
 }
 #else
-static char heap[64 << 20] __attribute__((aligned(16)));
+enum { HEAP_BYTES = 64 << 20 };
+#ifdef MAPS
+static char *heap;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void need_heap(void)
+{
+    pthread_mutex_lock(&lock);
+    if (!heap)
+        heap = mmap(NULL, HEAP_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    pthread_mutex_unlock(&lock);
+}
+#else
+static char heap[HEAP_BYTES] __attribute__((aligned(16)));
+
+static void need_heap(void)
+{
+}
+#endif
 static size_t used;
 
 void *malloc(size_t bytes)
 {
+    need_heap();
     size_t at = __atomic_fetch_add(&used, (bytes + 31) & ~(size_t)15, __ATOMIC_RELAXED);
-    if (bytes > sizeof heap || at + bytes + 32 > sizeof heap) {
+    if (bytes > HEAP_BYTES || at + bytes + 32 > HEAP_BYTES) {
         errno = ENOMEM;
         return NULL;
     }

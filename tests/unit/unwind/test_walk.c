@@ -427,6 +427,65 @@ static void agrees_where_a_frame_pointer_was_just_restored(void **state)
 
 /* ---- Other stacks ---- */
 
+#if defined(__x86_64__)
+/* Runs a function on another stack; its own frame is kept in rbp, or in r12, as its rows say. */
+void on_stack_by_rbp(void (*function)(uintptr_t), uintptr_t argument, void *top);
+void on_stack_by_r12(void (*function)(uintptr_t), uintptr_t argument, void *top);
+#define ON_STACK(name, register_, number)                                                          \
+    __asm__(".text\n" name ":\n"                                                                   \
+            "	.cfi_startproc\n"                                                                   \
+            "	push " register_ "\n"                                                               \
+            "	.cfi_def_cfa_offset 16\n"                                                           \
+            "	.cfi_offset " number ", -16\n"                                                      \
+            "	mov %rsp, " register_ "\n"                                                          \
+            "	.cfi_def_cfa_register " number "\n"                                                 \
+            "	mov %rdx, %rsp\n"                                                                   \
+            "	mov %rdi, %rax\n"                                                                   \
+            "	mov %rsi, %rdi\n"                                                                   \
+            "	call *%rax\n"                                                                       \
+            "	mov " register_ ", %rsp\n"                                                          \
+            "	pop " register_ "\n"                                                                \
+            "	.cfi_def_cfa rsp, 8\n"                                                              \
+            "	ret\n"                                                                              \
+            "	.cfi_endproc\n")
+ON_STACK("on_stack_by_rbp", "%rbp", "rbp");
+ON_STACK("on_stack_by_r12", "%r12", "r12");
+
+/* As rustc's deep recursions and -fsplit-stack do: stacks that are one, piece by piece. */
+static NOINLINE void in_pieces(uintptr_t more)
+{
+    with_alloca((int)chance(4));
+    if (more) {
+        size_t bytes = 64 * 1024;
+        char *piece = (char *)host_map_private(bytes);
+        (chance(4) ? on_stack_by_rbp : on_stack_by_r12)(in_pieces, more - 1, piece + bytes);
+        munmap(piece, bytes);
+    }
+    with_alloca((int)chance(4));
+}
+
+/* What is outer lies below what is inner, all on one stack. */
+static NOINLINE void in_a_variable(uintptr_t depth)
+{
+    _Alignas(16) char room[64 * 1024];
+    sink = room;
+    with_alloca((int)chance(4));
+    on_stack_by_rbp(in_pieces, depth, room + sizeof room);
+    with_alloca((int)chance(4));
+}
+
+static void agrees_where_a_stack_goes_on_elsewhere(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 20; i++) {
+        in_pieces(chance(6));
+        in_a_variable(chance(3));
+    }
+    assert_agreement(300);
+    assert_int_equal(unwind_counters_read().unwalkable, 0);
+}
+#endif
+
 #define FIBER_BYTES (128 * 1024)
 static ucontext_t main_context, fiber_context[4];
 static int fiber_alive[4];
@@ -694,6 +753,7 @@ int main(void)
         cmocka_unit_test_setup(agrees_where_a_fault_interrupted_an_exact_instruction, set_up),
 #if defined(__x86_64__)
         cmocka_unit_test_setup(agrees_where_a_frame_pointer_was_just_restored, set_up),
+        cmocka_unit_test_setup(agrees_where_a_stack_goes_on_elsewhere, set_up),
 #endif
         cmocka_unit_test_setup(agrees_on_fibers, set_up),
         cmocka_unit_test_setup(agrees_in_threads_up_to_their_entry, set_up),
