@@ -8,8 +8,8 @@
  * Signal handlers may interrupt any of it and allocate too. A hook inside a hook (seen by
  * hook_frame) takes its own place in the ring with one atomic-in-this-thread addition and leaves
  * publishing to the hook that it interrupted. A handler may also leave by longjmp: then the frame in
- * hook_frame is dead, the next hook notices (it runs further up the stack) and goes on; the
- * half-written record reads as WIRE_VOID. */
+ * hook_frame is dead, the next hook notices (it runs further up the stack, and on no alternate one) and
+ * goes on; the half-written record reads as WIRE_VOID. */
 #ifndef TIDEMARK_RECORDER_THREAD_H
 #define TIDEMARK_RECORDER_THREAD_H
 
@@ -144,6 +144,15 @@ static inline __attribute__((always_inline)) struct thread *hook_enter(uintptr_t
     return thread;
 }
 
+/* Whether a hook at `frame` interrupts the one at `outer`, which is further down the stack: that one is
+ * dead, or this one is a signal handler's, on an alternate stack that lies above. Asks the kernel. */
+bool thread_interrupts_from_above(uintptr_t outer, uintptr_t frame);
+
+static inline __attribute__((always_inline)) bool hook_is_nested(uintptr_t outer, uintptr_t frame)
+{
+    return unlikely(outer) && (frame < outer || thread_interrupts_from_above(outer, frame));
+}
+
 /* What a hook holds while it records. */
 struct recording {
     struct thread *thread;
@@ -153,7 +162,7 @@ struct recording {
 static inline __attribute__((always_inline)) struct recording recording_begin(struct thread *thread,
                                                                               uintptr_t frame)
 {
-    struct recording recording = {thread, frame_is_nested(thread->hook_frame, frame)};
+    struct recording recording = {thread, hook_is_nested(thread->hook_frame, frame)};
     if (likely(!recording.nested))
         *(volatile uintptr_t *)&thread->hook_frame = frame;
     return recording;

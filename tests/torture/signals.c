@@ -85,6 +85,46 @@ static void altstacks(void)
     in_threads(false);
 }
 
+/* ---- On an alternate stack above the thread's own ---- */
+
+/* While some of the handlers wait, the collector reads what they have recorded: a record that they
+ * interrupted may not be passed over. */
+static void on_signal_above(int number)
+{
+    on_signal(number);
+    if (seen % 8 == 0)
+        usleep(10000);
+}
+
+static void *works_below(void *alternate)
+{
+    CHECK(!sigaltstack(&(stack_t){.ss_sp = alternate, .ss_size = ALTERNATE}, NULL));
+    timer_t timer = rapid();
+    volatile unsigned wanted = (unsigned)torture_times(300);
+    while (seen < wanted) /* by this thread: no other may stop the signals */
+        torture_freed(torture_counted(21));
+    syscall(SYS_timer_delete, timer);
+    CHECK(!sigaltstack(&(stack_t){.ss_flags = SS_DISABLE}, NULL));
+    return NULL;
+}
+
+static void altstacks_above(void)
+{
+    enum { OWN = 256 * 1024 };
+    struct sigaction action = {.sa_handler = on_signal_above, .sa_flags = SA_ONSTACK | SA_RESTART};
+    CHECK(!sigaction(SIGRTMIN, &action, NULL));
+    pthread_t thread[THREADS];
+    pthread_attr_t attributes;
+    CHECK(!pthread_attr_init(&attributes));
+    for (int i = 0; i < THREADS; i++) {
+        char *both = mmap(NULL, OWN + ALTERNATE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        CHECK(both != MAP_FAILED && !pthread_attr_setstack(&attributes, both, OWN));
+        CHECK(!pthread_create(&thread[i], &attributes, works_below, both + OWN));
+    }
+    for (int i = 0; i < THREADS; i++)
+        CHECK(!pthread_join(thread[i], NULL));
+}
+
 static void longjumps(void)
 {
     in_threads(true);
@@ -125,7 +165,8 @@ static void stopped(void)
 int main(int argc, char **argv)
 {
     static const struct torture_case cases[] = {
-        {"altstacks", altstacks}, {"longjumps", longjumps}, {"stopped", stopped}, {NULL, NULL},
+        {"altstacks", altstacks}, {"altstacks_above", altstacks_above},
+        {"longjumps", longjumps}, {"stopped", stopped}, {NULL, NULL},
     };
     return torture_main(argc, argv, cases);
 }
