@@ -56,7 +56,7 @@ struct collector {
     struct image_result *results;
     size_t result_count;
     pid_t own_child;
-    bool any;
+    bool any, turned_away;
     struct pollfd *polls;
     struct window window;
     char over[96]; /* "" while it records */
@@ -113,16 +113,24 @@ static void raise_limit(int resource)
     setrlimit(resource, &limit);
 }
 
-/* Threads get stacks as large as `ulimit -s` says, which may be far too little for us. */
-static void prepare_stacks(void)
+/* Has a process that runs with the limits we cannot raise little room for its own? An arena of malloc's
+ * for each thread takes 64 MiB of it, a stack as large as `ulimit -s` says usually 8. */
+static bool has_little_room(void)
 {
-    const size_t least = 1 << 20;
+    struct rlimit limit;
+    return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur < 1u << 30;
+}
+
+/* Threads get stacks as large as `ulimit -s` says, which may be far too little for us, or too much. */
+static void prepare_stacks(bool little_room)
+{
+    const size_t enough = 1 << 20;
     size_t bytes;
     pthread_attr_t usual;
     if (pthread_getattr_default_np(&usual) != 0)
         return;
-    if (pthread_attr_getstacksize(&usual, &bytes) == 0 && bytes < least &&
-        pthread_attr_setstacksize(&usual, least) == 0)
+    if (pthread_attr_getstacksize(&usual, &bytes) == 0 && (bytes < enough || little_room) &&
+        pthread_attr_setstacksize(&usual, enough) == 0)
         pthread_setattr_default_np(&usual);
     pthread_attr_destroy(&usual);
 }
@@ -133,7 +141,11 @@ void collector_prepare_limits(void)
     raise_limit(RLIMIT_FSIZE);
     raise_limit(RLIMIT_NOFILE); /* hundreds of processes, a few each */
     raise_limit(RLIMIT_STACK);
-    prepare_stacks();
+    raise_limit(RLIMIT_AS);
+    raise_limit(RLIMIT_DATA);
+    if (has_little_room())
+        allocator_share_arena();
+    prepare_stacks(has_little_room());
     allocator_give_back();
 }
 
@@ -180,6 +192,11 @@ size_t collector_running(const struct collector *collector)
     for (size_t i = 0; i < collector->member_count; i++)
         running += !collector->members[i].ending;
     return running;
+}
+
+bool collector_turned_away(const struct collector *collector)
+{
+    return collector->turned_away;
 }
 
 size_t collector_result_count(const struct collector *collector)
@@ -239,6 +256,7 @@ static void welcome(struct collector *collector, int fd, const struct ucred *pee
         member_end(before, IMAGE_END_EXEC, 0);
     if (!image) {
         close(pidfd);
+        collector->turned_away = true;
         return;
     }
     struct member *member = member_add(collector);

@@ -82,6 +82,9 @@ void collector_snapshot(struct collector *collector, const char *why);
  * and who comes now is not recorded. NULL: it has not; else how, "after 30 s (--for)". */
 const char *collector_over(const struct collector *collector);
 
+/* A process has called that could not be recorded for want of a thread or of memory; it was said. */
+bool collector_turned_away(const struct collector *collector);
+
 /* What has come out so far. */
 size_t collector_result_count(const struct collector *collector);
 const struct image_result *collector_result(const struct collector *collector, size_t index);

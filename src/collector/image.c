@@ -556,7 +556,10 @@ struct image *image_start(const struct collector_options *options, int socket, p
     int error = pthread_create(&image->thread, NULL, image_thread, image);
     if (error == 0)
         return image;
-    fprintf(stderr, "tidemark: process %d is not recorded: %s\n", (int)pid, strerror(error));
+    fprintf(stderr,
+            "tidemark: process %d is not recorded: there is no thread or no memory to collect with "
+            "(ulimit -u, -v, -d): %s\n",
+            (int)pid, strerror(error));
     close(socket);
     image_free(image);
     return NULL;

@@ -40,7 +40,7 @@ static char *program_name(const struct image *image)
         if (*at == '/')
             name = at + 1;
     size_t length = (size_t)(command + word - name);
-    if (length > 0 && *name != '-' && *name != '\'' && *name != '[')
+    if (length > 0 && *command != '\'' && *name != '-' && *name != '\'' && *name != '[')
         return strndup(name, length);
     return strdup(*image->executable ? basename(image->executable) : "unknown");
 }

@@ -36,8 +36,11 @@ struct merge;
 struct tracer;
 struct writer;
 
-/* A committed profile is never older than this while events come; nor is a trace. */
-#define IMAGE_FLUSH_NS 1500000000u
+/* A committed profile is never older than this while events come; nor is a trace. But writing a large
+ * one may take no more than a part of the time: then it is written the seldomer, down to the last. */
+#define IMAGE_FLUSH_NS      1500000000u
+#define IMAGE_FLUSH_PART    50
+#define IMAGE_FLUSH_MOST_NS 5000000000u
 
 struct image {
     struct collector_options options;
@@ -88,7 +91,8 @@ struct image {
     struct strbuf sample_changes; /* as the profile tells them */
     clockid_t program_clock;
     uint64_t replay_ns; /* processor time of passes that moved something */
-    _Atomic uint64_t flush_cpu_ns; /* of the last one */
+    uint64_t snapshot_cpu_ns;      /* what the last flush took on this thread, … */
+    _Atomic uint64_t flush_cpu_ns; /* … and on its own */
     uint64_t resident_bytes;   /* the program's, when it was last read; UINT64_MAX: it was not */
 
     /* a flush under way, on a thread of its own */

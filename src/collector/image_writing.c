@@ -118,9 +118,14 @@ static void end_request(struct image *image)
 /* Where there is a budget, writing may have its share of it. */
 static void delay_flush(struct image *image)
 {
-    uint64_t due_ns = clock_read().ns +
-                      thrift_pause_ns(&image->thrift, atomic_load(&image->flush_cpu_ns));
-    if (image->thrift.millionths && due_ns > image->next_flush_ns)
+    uint64_t writing_ns = atomic_load(&image->flush_cpu_ns);
+    uint64_t pause_ns = IMAGE_FLUSH_PART * (image->snapshot_cpu_ns + writing_ns);
+    if (pause_ns > IMAGE_FLUSH_MOST_NS)
+        pause_ns = IMAGE_FLUSH_MOST_NS;
+    if (pause_ns < thrift_pause_ns(&image->thrift, writing_ns))
+        pause_ns = thrift_pause_ns(&image->thrift, writing_ns);
+    uint64_t due_ns = clock_read().ns + pause_ns;
+    if (due_ns > image->next_flush_ns)
         image->next_flush_ns = due_ns;
 }
 
@@ -187,8 +192,10 @@ int image_take_snapshot(struct image *image)
 
 void image_flush_begin(struct image *image)
 {
+    uint64_t since_ns = image_thread_cpu_ns();
     if (!writer_is_ready(image, true) || image_take_snapshot(image) < 0)
         return;
+    image->snapshot_cpu_ns = image_thread_cpu_ns() - since_ns;
     atomic_store(&image->flushed, false);
     image->request_ns = image->snapshot.duration_ns;
     image->flushing = pthread_create(&image->flusher, NULL, flush_thread, image) == 0;

@@ -175,14 +175,14 @@ static void prepare(struct looks *looks, enum profile_sample_why why, bool over_
 {
     struct look *look = &looks->now;
     uint64_t begin_ns = monotonic_ns();
-    struct program_metrics program;
+    struct replay_counters program;
     look_init(look, looks->pid);
-    replay_program(looks->feed->replay, &program);
+    replay_counters(looks->feed->replay, 0, &program);
     look->sample.id = ++looks->last_id;
     look->sample.why = why;
     look->sample.time_ns = now_ns > looks->start_ns ? now_ns - looks->start_ns : 0;
-    look->sample.requested_bytes = program.total.live_bytes;
-    look->sample.live_count = program.total.live_count;
+    look->sample.requested_bytes = program.current_bytes;
+    look->sample.live_count = program.live_count;
     look->over_pages = over_pages && looks->knows_all && copy_blocks(looks, look) == 0;
     look->at_threads = why == PROFILE_SAMPLE_END;
     look->row_limit = why == PROFILE_SAMPLE_END ? 0 : PEAK_ROWS;

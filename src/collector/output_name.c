@@ -1,5 +1,6 @@
 #include "collector/output_name.h"
 
+#include <ctype.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,7 +66,7 @@ int output_name_obstacle(const char *pattern, char **place)
 static void add_part(struct strbuf *name, const char *part)
 {
     for (; *part; part++)
-        strbuf_add_char(name, *part == '/' ? '_' : *part);
+        strbuf_add_char(name, *part == '/' || iscntrl((unsigned char)*part) ? '_' : *part);
 }
 
 static void add_rank(struct strbuf *name, pid_t pid)

@@ -137,10 +137,19 @@ static bool path_grows_by_copy(const struct profile *profile, const struct profi
     return !curve || curve->count < COPY_CURVE_POINTS || curve_rises(curve);
 }
 
+/* Can any of its paths? Most sites cannot, and their paths lie anywhere. */
+static bool may_grow_by_copy(const struct call_metrics *site)
+{
+    return site->alloc_count >= COPY_COUNT &&
+           (!site->size_min || site->size_max / site->size_min >= COPY_REACH);
+}
+
 /* Is this what most of its calls are for? */
 bool site_grows_by_copy(const struct inquiry *inquiry, const struct site *site)
 {
     uint64_t calls = 0;
+    if (!may_grow_by_copy(&site->metrics))
+        return false;
     for (size_t i = 0; i < site->count; i++) {
         const struct profile_site *path = &inquiry->profile->sites[inquiry->order[site->first + i]];
         if (path_grows_by_copy(inquiry->profile, path))

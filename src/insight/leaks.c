@@ -76,6 +76,9 @@ struct growth {
 static struct growth growth_of(const struct inquiry *inquiry, const struct site *site)
 {
     struct growth growth = {0};
+    /* What all of its paths have is too little for one: most sites, and paths lie anywhere. */
+    if (site->metrics.live_bytes < LEAK_BYTES || site->metrics.live_count < GROWTH_BLOCKS)
+        return growth;
     for (size_t i = 0; i < site->count; i++) {
         const struct profile_site *path = &inquiry->profile->sites[inquiry->order[site->first + i]];
         double rise;
