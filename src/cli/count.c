@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "base/json.h"
@@ -58,17 +59,25 @@ static const struct options_command command = {
 
 /* In memory where there is such a place: the counters are written to as long as the program runs.
  */
+/* Counters take a page or two of each process; a page that finds no room there would kill it. */
+static bool is_full(const char *path)
+{
+    struct statvfs found;
+    return statvfs(path, &found) == 0 && found.f_bavail * found.f_frsize < 1 << 20;
+}
+
 static int make_directory(char path[PATH_MAX])
 {
+    errno = 0;
     const char *places[] = {"/dev/shm", getenv("XDG_RUNTIME_DIR"), getenv("TMPDIR"), "/tmp"};
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        if (!places[i] || *places[i] != '/' || strlen(places[i]) > 300)
+        if (!places[i] || *places[i] != '/' || strlen(places[i]) > 300 || is_full(places[i]))
             continue;
         snprintf(path, PATH_MAX, "%s/tidemark-count.XXXXXX", places[i]);
         if (mkdtemp(path))
             return 0;
     }
-    return -errno;
+    return errno ? -errno : -ENOSPC;
 }
 
 /* ---- Running ---- */
@@ -141,14 +150,17 @@ struct entry {
 struct entries {
     struct entry *entry;
     size_t count;
+    size_t without_room; /* files that stayed empty, as their file system was full */
 };
 
-static const struct count_state *map_state(int directory, const char *name)
+static const struct count_state *map_state(int directory, const char *name, bool *is_empty)
 {
-    struct stat found;
+    struct stat found = {0};
     int file = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     void *state = MAP_FAILED;
-    if (file >= 0 && fstat(file, &found) == 0 && found.st_size == sizeof(struct count_state))
+    bool known = file >= 0 && fstat(file, &found) == 0;
+    *is_empty = known && found.st_size == 0;
+    if (known && found.st_size == sizeof(struct count_state))
         state = mmap(NULL, sizeof(struct count_state), PROT_READ, MAP_PRIVATE, file, 0);
     if (file >= 0)
         close(file);
@@ -163,8 +175,12 @@ static const struct count_state *map_state(int directory, const char *name)
 static void add_entry(struct entries *entries, int directory, const char *name)
 {
     struct entry entry = {0};
-    if (sscanf(name, "%d-%u", &entry.pid, &entry.serial) != 2 ||
-        !(entry.state = map_state(directory, name)))
+    bool is_empty;
+    if (sscanf(name, "%d-%u", &entry.pid, &entry.serial) != 2)
+        return;
+    entry.state = map_state(directory, name, &is_empty);
+    entries->without_room += is_empty;
+    if (!entry.state)
         return;
     struct entry *more = realloc(entries->entry, (entries->count + 1) * sizeof entry);
     if (!more) {
@@ -344,13 +360,32 @@ static int make_room(const char *output)
 
 static void warn_if_missing(const struct entries *entries, const char *program)
 {
+    if (entries->without_room)
+        fprintf(stderr,
+                "tidemark count: %zu process%s not counted: there was no room for the counters (set "
+                "TMPDIR to a directory that has some)\n",
+                entries->without_room, entries->without_room == 1 ? " was" : "es were");
     for (size_t i = 0; i < entries->count; i++)
         if (is_program(&entries->entry[i]))
             return;
+    if (entries->without_room)
+        return;
     fprintf(stderr,
             "tidemark count: '%s' was not counted: it ran without the library (does it clear its "
             "environment, or start itself by other means?)\n",
             program);
+}
+
+/* The library's own data, of which little is ever touched, two leaves of the ledger, and the loader's
+ * share; below this the program would not start. The file is the counters'. */
+static int refuse(const struct count_options *options, const char *program)
+{
+    static const struct launch_needs needs = {
+        .address_space = 80 << 20, .data = 64 << 20, .file = sizeof(struct count_state)};
+    int refused = launch_refuse("count", program);
+    if (refused == 0)
+        refused = launch_refuse_limits("count", &needs);
+    return refused ? refused : make_room(options->output);
 }
 
 int cmd_count(int argc, char **argv)
@@ -363,7 +398,7 @@ int cmd_count(int argc, char **argv)
         return OPTIONS_EXIT_STATUS(operand);
     if (operand == argc)
         return options_usage_error(&command, "no program given");
-    if ((status = launch_refuse("count", argv[operand])) || (status = make_room(options.output)))
+    if ((status = refuse(&options, argv[operand])))
         return status;
     if (!launch_find_library("count", "libtidemark-count.so", library))
         return OPTIONS_EXIT_FAILURE;

@@ -3,16 +3,38 @@
 #include "count/counters.h"
 
 #include <errno.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 /* By pages, for another mapping may take its place (process.c). */
 struct count_state count_state __attribute__((aligned(65536)));
 __thread struct count_slot *count_slot_current;
+struct count_watch count_watch __attribute__((aligned(65536)));
+bool count_in_file;
 bool count_exact;
 bool count_real_nests = true;
 void (*count_observer)(bool allocated, size_t size, size_t ahead);
 void (*count_corrected)(int64_t change_bytes);
+
+/* ---- The process ---- */
+
+void count_watch_again(void)
+{
+    bool nobody = !__atomic_load_n(&count_observer, __ATOMIC_ACQUIRE);
+    __atomic_store_n(&count_watch.plain, nobody && count_watch.same, __ATOMIC_RELEASE);
+}
+
+void __attribute__((noinline, cold)) count_begin_here(void)
+{
+    int saved_errno = errno;
+    if (count_process_begins)
+        count_process_begins();
+    else
+        count_watch.same = true;
+    count_watch_again();
+    errno = saved_errno;
+}
 
 /* ---- Slots ---- */
 
@@ -48,10 +70,20 @@ static struct count_slot *slot_reuse(int32_t thread)
     return NULL;
 }
 
+/* A write to a page that its file system has no room for would kill the program. Kernels before 5.14
+ * cannot be asked. */
+static bool slot_has_room(const struct count_slot *slot)
+{
+    uintptr_t page = (uintptr_t)getpagesize();
+    return !count_in_file ||
+           madvise((void *)((uintptr_t)slot & -page), page, MADV_POPULATE_WRITE) == 0 ||
+           errno == EINVAL;
+}
+
 static struct count_slot *slot_new(int32_t thread)
 {
     uint32_t used = __atomic_load_n(&count_state.slots_used, __ATOMIC_RELAXED);
-    while (used < COUNT_SLOTS)
+    while (used < COUNT_SLOTS && slot_has_room(&count_state.slots[used]))
         if (__atomic_compare_exchange_n(&count_state.slots_used, &used, used + 1, false,
                                         __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
             __atomic_store_n(&count_state.slots[used].thread, thread, __ATOMIC_RELEASE);

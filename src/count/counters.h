@@ -19,13 +19,33 @@ extern bool count_exact;
 /* The real allocator calls functions that we hook, or is not known yet. */
 extern bool count_real_nests;
 
+/* What the child of a fork finds wiped (MADV_WIPEONFORK), whatever has forked it: fork() calls our
+ * handler, _Fork() and clone() call nobody. Hot paths test it in one with what they test anyway. In
+ * pages of its own. */
+struct count_watch {
+    bool plain; /* nobody observes, and this is the process that the counters are of */
+    bool same;  /* the latter alone */
+    char rest[65536 - 2];
+};
+extern struct count_watch count_watch;
+/* Nobody has begun to count in this process yet: its first call, or the first of a fork's child, and
+ * then the only thread there is, since a thread is not begun without a malloc. Sets count_watch.same.
+ * NULL: the library has nothing to do then. */
+void count_process_begins(void) __attribute__((weak));
+/* The state lies in a file, whose file system may be full when another slot is needed. */
+extern bool count_in_file;
+
 /* Called after every change, in the thread that made it; NULL: nobody wants to know. `size` is what
  * was allocated or freed; a realloc is a free and then an allocation, of which current_bytes has
  * both already: `ahead` is by how much it is ahead of this change. */
 extern void (*count_observer)(bool allocated, size_t size, size_t ahead);
+/* After a change of count_observer or of count_watch.same. */
+void count_watch_again(void);
 /* Likewise, where the size of the block that was counted last is put right (aligned new). */
 extern void (*count_corrected)(int64_t change_bytes);
 
+/* Where count_watch.same says no. */
+void count_begin_here(void);
 /* Makes this thread a slot; NULL: there are too many threads. */
 struct count_slot *count_slot_begin(void);
 /* Adds a thread's pending bytes to the level that all share. */
@@ -37,6 +57,8 @@ void count_forked(void);
 
 static inline struct count_slot *count_slot_of_thread(void)
 {
+    if (unlikely(!count_watch.same))
+        count_begin_here();
     struct count_slot *slot = count_slot_current;
     return likely(slot) ? slot : count_slot_begin();
 }
@@ -158,7 +180,7 @@ static inline __attribute__((always_inline)) bool count_common_birth(enum count_
     struct count_slot *slot = count_slot_current;
     unsigned char *leaf = ledger_leaf((uintptr_t)block);
     if (unlikely(!slot) || unlikely(!block) || unlikely(!leaf) ||
-        unlikely(!ledger_fits_two(size)) || unlikely(count_observer))
+        unlikely(!ledger_fits_two(size)) || unlikely(!count_watch.plain))
         return false;
     bool alone = __libc_single_threaded;
     int64_t *level = likely(alone) ? &count_state.current_bytes : &slot->pending_bytes;
@@ -177,7 +199,7 @@ static inline __attribute__((always_inline)) bool count_common_death(void *block
 {
     struct count_slot *slot = count_slot_current;
     unsigned char *leaf = ledger_leaf((uintptr_t)block);
-    if (unlikely(!slot || !leaf || count_observer))
+    if (unlikely(!slot || !leaf || !count_watch.plain))
         return false;
     unsigned char *entry = leaf + ledger_index((uintptr_t)block);
     uint64_t size = ledger_read_two(entry);

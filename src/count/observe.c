@@ -63,12 +63,14 @@ void observe(observer *to)
 {
     __atomic_store_n(&observing, to, __ATOMIC_RELEASE);
     __atomic_store_n(&count_observer, to || counting ? tell : NULL, __ATOMIC_RELEASE);
+    count_watch_again();
 }
 
 void observe_all(observer *to)
 {
     counting = to;
     count_observer = tell;
+    count_watch_again();
 }
 
 void callback_set(struct callback *callback, void (*call)(void), void *cookie)

@@ -1,5 +1,5 @@
 /* libtidemark-count.so: the process around the counters. Under `tidemark count` its state lies in a
- * file of the command's directory from the first constructor on, so that it is there however the
+ * file of the command's directory from the first malloc on, so that it is there however the
  * process ends; preloaded by hand, it prints one line at exit. The child of a fork counts anew,
  * from what it has inherited. Runs inside other programs: no malloc, no stdio, errno kept. */
 #include "count/counters.h"
@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -34,21 +35,22 @@ static size_t used_bytes(void)
            count_state.slots_used * sizeof(struct count_slot);
 }
 
-/* Puts a mapping where the state is, with what is in it. */
+/* Puts a mapping where the state is, with what is in it. While the process has one thread. */
 static bool move_state(int file)
 {
     size_t used = used_bytes();
-    int flags = MAP_FIXED | (file < 0 ? MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE : MAP_SHARED);
-    void *copy = mmap(NULL, used, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (copy == MAP_FAILED)
+    int flags = file < 0 ? MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE : MAP_SHARED;
+    void *moved = mmap(NULL, sizeof count_state, PROT_READ | PROT_WRITE, flags, file, 0);
+    if (moved == MAP_FAILED)
         return false;
-    memcpy(copy, &count_state, used);
-    bool moved = mmap(&count_state, sizeof count_state, PROT_READ | PROT_WRITE, flags, file, 0) !=
-                 MAP_FAILED;
-    if (moved)
-        memcpy(&count_state, copy, used);
-    munmap(copy, used);
-    return moved;
+    memcpy(moved, &count_state, used);
+    if (mremap(moved, sizeof count_state, sizeof count_state, MREMAP_MAYMOVE | MREMAP_FIXED,
+               &count_state) == MAP_FAILED) {
+        munmap(moved, sizeof count_state);
+        return false;
+    }
+    count_in_file = file >= 0;
+    return true;
 }
 
 /* DIRECTORY/PID-N: N counts what this process has become by exec. */
@@ -68,13 +70,29 @@ static int create_file(uint32_t *serial)
     return -1;
 }
 
+/* Where files may not grow so large (ulimit -f), growing one is answered with a signal that kills. */
+static bool may_grow(void)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_FSIZE, &limit) < 0 || limit.rlim_cur >= sizeof count_state;
+}
+
+/* For what is in it now; else a write to a page that finds no room would kill the program. Where
+ * there is none the file stays empty, and the command can tell. */
+static bool make_room(int file)
+{
+    size_t page = (size_t)getpagesize(), used = used_bytes();
+    return fallocate(file, 0, 0, (off_t)((used + page - 1) / page * page)) == 0 ||
+           errno == EOPNOTSUPP || errno == ENOSYS;
+}
+
 static void move_state_to_file(void)
 {
     uint32_t serial;
-    int file = create_file(&serial);
+    int file = may_grow() ? create_file(&serial) : -1;
     if (file < 0)
         return;
-    if (ftruncate(file, sizeof count_state) == 0 && move_state(file))
+    if (make_room(file) && ftruncate(file, sizeof count_state) == 0 && move_state(file))
         count_state.serial = serial;
     close(file);
 }
@@ -115,7 +133,10 @@ static void forked(void)
 {
     int saved_errno = errno;
     struct count_figures figures;
-    if (directory && !move_state(-1))
+    if (count_watch.same && count_state.pid == (int32_t)getpid())
+        return; /* a handler that ran before ours has allocated */
+    count_watch.same = true;
+    if (count_in_file && !move_state(-1))
         return;
     count_forked();
     count_figures_of(&figures, &count_state);
@@ -130,6 +151,7 @@ static void forked(void)
     count_state.forked = 1;
     said = false;
     identify();
+    count_watch_again();
     errno = saved_errno;
 }
 
@@ -164,10 +186,10 @@ static int line_descriptor(void)
     return same ? duplicate : STDERR_FILENO;
 }
 
-__attribute__((constructor)) static void begin(void)
+static void begin(void)
 {
-    int saved_errno = errno;
     const char *peak = secure_getenv(COUNT_PEAK_VARIABLE);
+    count_watch.same = true; /* what follows may allocate */
     /* A program that can ask for its peak wants it to the byte. */
     count_exact = (peak && strcmp(peak, "exact") == 0) || tidemark_read_counters;
     directory = variable(COUNT_DIRECTORY_VARIABLE, directory_text, sizeof directory_text);
@@ -176,7 +198,22 @@ __attribute__((constructor)) static void begin(void)
     if (!directory)
         duplicate_stderr();
     pthread_atfork(NULL, NULL, forked);
-    errno = saved_errno;
+    madvise(&count_watch, sizeof count_watch, MADV_WIPEONFORK);
+}
+
+/* Before the C library has begun there are no variables to read: then later. */
+void count_process_begins(void)
+{
+    if (count_state.magic == COUNT_MAGIC)
+        forked();
+    else if (environ)
+        begin();
+}
+
+__attribute__((constructor)) static void begin_at_least_now(void)
+{
+    if (!count_watch.same)
+        count_begin_here();
 }
 
 /* Once for each process, and not by the child of a vfork, which has its parent's memory. */

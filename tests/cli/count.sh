@@ -118,6 +118,24 @@ echo "--- preloaded by hand"
 LD_PRELOAD=$BIN/../lib/libtidemark-count.so ls / 2>&1 >/dev/null | grep -c '^tidemark count ### ls\[[0-9]*\] exiting, total: '
 TIDEMARK_COUNT_OUTPUT=line LD_PRELOAD=$BIN/../lib/libtidemark-count.so "$BIN/../tests/cli/cli_counted" 2 5
 sed 's/\[.*, malloc/[…] malloc/' line
+echo "--- children, however they were forked: each took 100,000 bytes and gave back 10,000"
+forked() { # HOW…
+    tidemark count -f json -o forks.json "$CLI/cli_count_forks" "$@"
+    python3 -c '
+import json, sys
+processes = json.load(open("forks.json"))["processes"]
+main, = (one for one in processes if one["main"])
+print("program:", main["current_bytes"], "bytes in", main["calls"]["malloc"], "calls;", len(processes) - 1, "children")
+for one in processes:
+    if not one["main"]:
+        print(one["forked"], one["current_bytes"] - one["inherited_bytes"], one["calls"]["malloc"], one["calls"]["free"], one["not_counted"])'
+    rm -f forks.json
+}
+forked fork _Fork clone vfork
+forked clone clone _Fork fork
+echo "--- threads that begin before the preloaded library does: 800,000 blocks, all given back"
+tidemark count -f json -o early.json "$CLI/cli_early"
+echo "$(($(field early.json free) / 800000)) $(field early.json not_counted)"
 echo "--- refusals"
 try tidemark count
 sentence 'no program given'
