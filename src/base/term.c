@@ -49,6 +49,8 @@ bool term_is_utf8(void)
         if (!is_set(variables[i]))
             continue;
         const char *value = getenv(variables[i]);
+        if (!strcmp(value, "C") || !strcmp(value, "POSIX"))
+            return false;
         return strcasestr(value, "utf-8") || strcasestr(value, "utf8") || !strchr(value, '.');
     }
     return true;

@@ -17,7 +17,7 @@ bool term_wants_colour(enum term_colour policy, FILE *out);
 /* Columns of the terminal behind `out`, else $COLUMNS, else 80; at least 40. */
 size_t term_columns(FILE *out);
 
-/* True if the locale is one of UTF-8 (by LC_ALL, LC_CTYPE, LANG), or nothing says otherwise. */
+/* True if the locale is one of UTF-8 (by LC_ALL, LC_CTYPE, LANG), or nothing says otherwise; "C" does. */
 bool term_is_utf8(void);
 
 /* A pager for what goes to stdout: $TIDEMARK_PAGER, else $PAGER, else "less"; LESS is FRX unless

@@ -56,7 +56,7 @@ static int show(const char *path, struct rerun_moment *moment, struct arguments 
 
     if (!trace)
         return status;
-    if (moments_resolve("at", trace, moment)) {
+    if (moments_resolve("at", trace, moment, true)) {
         trace_close(trace);
         return status;
     }

@@ -84,7 +84,7 @@ static int show(const char *path, struct arguments *arguments)
 
     if (!trace)
         return OPTIONS_EXIT_FAILURE;
-    if (moments_resolve("blocks", trace, &arguments->blocks.at)) {
+    if (moments_resolve("blocks", trace, &arguments->blocks.at, true)) {
         trace_close(trace);
         return OPTIONS_EXIT_FAILURE;
     }

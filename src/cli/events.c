@@ -104,6 +104,9 @@ int cmd_events(int argc, char **argv)
                                                              : "more than one trace given");
     if (match_check(arguments.events.pattern, why, sizeof why))
         return options_usage_error(&command, "--function is no regular expression: %s", why);
+    if (arguments.events.least_bytes > arguments.events.most_bytes)
+        return options_usage_error(&command, "--min-size is larger than --max-size: no event is like "
+                                             "that");
     status = moments_parse(&command, arguments.from, &arguments.events.from);
     if (!status)
         status = moments_parse(&command, arguments.to, &arguments.events.to);
@@ -116,8 +119,8 @@ int cmd_events(int argc, char **argv)
     trace = moments_open("events", argv[operand]);
     if (!trace)
         return OPTIONS_EXIT_FAILURE;
-    if (moments_resolve("events", trace, &arguments.events.from) ||
-        moments_resolve("events", trace, &arguments.events.to)) {
+    if (moments_resolve("events", trace, &arguments.events.from, true) ||
+        moments_resolve("events", trace, &arguments.events.to, false)) {
         trace_close(trace);
         return OPTIONS_EXIT_FAILURE;
     }

@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "base/human.h"
 #include "base/options.h"
 #include "base/strbuf.h"
 #include "process/program.h"
@@ -40,6 +41,38 @@ int launch_refuse(const char *command, const char *name)
     fprintf(stderr, "tidemark %s: %s%s%s%s\n", command, ours ? "cannot " : "", ours ? command : "",
             ours ? ": " : "", program.detail);
     return status;
+}
+
+static bool is_less(int resource, uint64_t needed, uint64_t *allowed)
+{
+    struct rlimit limit;
+    if (getrlimit(resource, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY)
+        return false;
+    *allowed = limit.rlim_cur;
+    return limit.rlim_cur < needed;
+}
+
+int launch_refuse_limits(const char *command, const struct launch_needs *needs)
+{
+    const struct {
+        int resource;
+        uint64_t needed;
+        const char *what, *option;
+    } limits[] = {{RLIMIT_AS, needs->address_space, "address space", "-v"},
+                  {RLIMIT_DATA, needs->data, "data", "-d"},
+                  {RLIMIT_FSIZE, needs->file, "a file", "-f"}};
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+        uint64_t allowed;
+        if (!is_less(limits[i].resource, limits[i].needed, &allowed))
+            continue;
+        fprintf(stderr,
+                "tidemark %s: %s is limited to %s (ulimit %s), and '%s' needs %s of its own: raise "
+                "the limit\n",
+                command, limits[i].what, human_bytes(allowed).text, limits[i].option, command,
+                human_bytes(limits[i].needed).text);
+        return OPTIONS_EXIT_FAILURE;
+    }
+    return 0;
 }
 
 /* Without /proc (a chroot that has none): as we were called, as the kernel keeps it. */

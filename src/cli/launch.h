@@ -4,11 +4,22 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 enum { LAUNCH_EXIT_NOT_EXECUTABLE = 126, LAUNCH_EXIT_NOT_FOUND = 127 }; /* as env and the shells */
 
 /* A sentence for programs that nothing can be preloaded into, and the exit status; 0 if it can. */
 int launch_refuse(const char *command, const char *program);
+
+/* What a command needs before it starts a program, in bytes of address space and of data; of a file,
+ * where the program would be killed for one that grows larger (0: it makes none). */
+struct launch_needs {
+    uint64_t address_space, data, file;
+};
+
+/* A sentence where a limit (ulimit -v, -d, -f) gives less, and OPTIONS_EXIT_FAILURE: else the program
+ * would not even start, or be hurt by what is done to it. 0: there is room. */
+int launch_refuse_limits(const char *command, const struct launch_needs *needs);
 
 /* Of this program's file; that of the loader, if it was told to run it. */
 bool launch_own_path(char path[PATH_MAX]);

@@ -2,10 +2,14 @@
  * beside, and a page in man/. */
 #include "cli/commands.h"
 
+#include <errno.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 #include "base/defaults.h"
 #include "base/options.h"
 #include "base/text.h"
@@ -24,6 +28,7 @@ static const struct command commands[] = {
     {"attach", cmd_attach, "record a program that is running already, and leave it again"},
     {"count", cmd_count, "run a program and count its allocations: no stacks, next to no cost"},
     {"collect", cmd_collect, NULL},
+    {"stand-in", cmd_stand_in, NULL},
     {"report", cmd_report, "show a profile: peak, leaks, top call sites and their callers"},
     {"insight", cmd_insight, "say what is wrong with a program's use of memory, and what to do"},
     {"annotate", cmd_annotate, "show source with the figures of each line"},
@@ -144,6 +149,42 @@ static int cmd_help(int argc, char **argv)
     return command->run(2, (char **)arguments);
 }
 
+/* Below this a command would end by SIGSEGV somewhere. Said without stdio, which has a buffer there. */
+static bool stack_is_too_small(void)
+{
+    static const char text[] = "tidemark: the stack may have less than 64 KiB (ulimit -s), in which "
+                               "it cannot work: raise the limit\n";
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_STACK, &limit) < 0 || limit.rlim_cur >= 64 << 10)
+        return false;
+    if (write(STDERR_FILENO, text, sizeof text - 1) < 0)
+        return true; /* nobody listens */
+    return true;
+}
+
+static bool takes_defaults(const struct command *command)
+{
+    return command->run != cmd_help && command->run != cmd_version && command->run != cmd_stand_in;
+}
+
+/* Who reads a pipe may stop at any time: that is no failure. */
+static bool reader_is_gone(void)
+{
+    struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
+    return poll(&out, 1, 0) == 1 && out.revents & POLLERR;
+}
+
+/* What a command left in stdout's buffer may find a full disk. */
+static int finish(int status)
+{
+    errno = 0;
+    bool failed = ferror(stdout) || fflush(stdout) != 0;
+    if (status != 0 || !failed || reader_is_gone())
+        return status;
+    fprintf(stderr, "tidemark: cannot write: %s\n", errno ? strerror(errno) : "to standard output");
+    return OPTIONS_EXIT_FAILURE;
+}
+
 int main(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : NULL;
@@ -152,7 +193,7 @@ int main(int argc, char **argv)
         return OPTIONS_EXIT_FAILURE;
     }
     if (!strcmp(name, "--dump-commands"))
-        return dump_commands();
+        return finish(dump_commands());
     if (!strcmp(name, "--help") || !strcmp(name, "-h"))
         name = "help";
     if (!strcmp(name, "--version") || !strcmp(name, "-V"))
@@ -160,7 +201,9 @@ int main(int argc, char **argv)
     const struct command *command = find(name);
     if (!command)
         return complain_unknown(name);
-    if (command->run != cmd_help && command->run != cmd_version && load_defaults(name) < 0)
+    if (stack_is_too_small())
         return OPTIONS_EXIT_FAILURE;
-    return command->run(argc - 1, argv + 1);
+    if (takes_defaults(command) && load_defaults(name) < 0)
+        return OPTIONS_EXIT_FAILURE;
+    return finish(command->run(argc - 1, argv + 1));
 }

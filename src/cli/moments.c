@@ -30,9 +30,13 @@ int moments_parse(const struct options_command *command, const char *text,
                : 0;
 }
 
-int moments_resolve(const char *command, const struct trace *trace, struct rerun_moment *moment)
+int moments_resolve(const char *command, const struct trace *trace, struct rerun_moment *moment,
+                    bool within)
 {
-    return rerun_moment_resolve(trace, moment) ? output_complain(command, rerun_error()) : 0;
+    int error = rerun_moment_resolve(trace, moment);
+    if (!error)
+        error = within ? rerun_moment_within(trace, moment) : rerun_has_events(trace);
+    return error ? output_complain(command, rerun_error()) : 0;
 }
 
 struct trace *moments_open(const char *command, const char *path)

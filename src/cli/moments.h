@@ -26,8 +26,10 @@ void moments_settle(const struct moments_arguments *arguments, struct moment_sty
 /* NULL is no moment. 0 or the exit status, with a sentence on stderr. */
 int moments_parse(const struct options_command *command, const char *text,
                   struct rerun_moment *moment);
-/* Makes times of marks. 0 or the exit status, with a sentence on stderr. */
-int moments_resolve(const char *command, const struct trace *trace, struct rerun_moment *moment);
+/* Makes times of marks. `within`: the moment may not lie behind the trace's end. 0 or the exit status, with
+ * a sentence on stderr. */
+int moments_resolve(const char *command, const struct trace *trace, struct rerun_moment *moment,
+                    bool within);
 /* NULL: it has been said why. */
 struct trace *moments_open(const char *command, const char *path);
 

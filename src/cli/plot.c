@@ -16,6 +16,7 @@
 #include "present/match.h"
 
 enum { USUAL_ROWS = 18, MOST_RUNS = 64 };
+#define NOT_GIVEN UINT64_MAX /* of numbers, of which 0 is one */
 
 struct arguments {
     struct plot_options plot;
@@ -103,9 +104,9 @@ static int choose_view(struct arguments *arguments)
         enum plot_view view;
         uint64_t top;
     } views[] = {{arguments->memory, PLOT_MEMORY, 0},
-                 {arguments->paths > 0, PLOT_PATHS, arguments->paths},
-                 {arguments->sites > 0, PLOT_SITES, arguments->sites},
-                 {arguments->functions > 0, PLOT_FUNCTIONS, arguments->functions},
+                 {arguments->paths != NOT_GIVEN, PLOT_PATHS, arguments->paths},
+                 {arguments->sites != NOT_GIVEN, PLOT_SITES, arguments->sites},
+                 {arguments->functions != NOT_GIVEN, PLOT_FUNCTIONS, arguments->functions},
                  {arguments->ranks, PLOT_RANKS, 0},
                  {arguments->nodes, PLOT_NODES, 0},
                  {arguments->sizes, PLOT_SIZES, 0},
@@ -126,6 +127,10 @@ static const char *misfit(const struct arguments *arguments)
 {
     enum plot_view view = arguments->plot.view;
     bool curves = view == PLOT_PATHS || view == PLOT_SITES || view == PLOT_FUNCTIONS;
+    if (curves && !arguments->plot.top)
+        return "--paths, --sites and --functions take how many are drawn: 1 or more";
+    if (arguments->level && view && view != PLOT_MEMORY)
+        return "--level goes with --memory";
     if (arguments->plot.stacked && !curves)
         return "--stacked goes with --paths, --sites or --functions";
     if (arguments->plot.filter && !curves)
@@ -265,7 +270,8 @@ static int plot(char **paths, size_t count, const struct arguments *arguments)
 
 int cmd_plot(int argc, char **argv)
 {
-    struct arguments arguments = {.plot.hide_std = true};
+    struct arguments arguments = {.plot.hide_std = true, .paths = NOT_GIVEN, .sites = NOT_GIVEN,
+                                  .functions = NOT_GIVEN};
     char why[160];
     int operand = options_parse(&command, argc, argv, &arguments);
     if (operand < 0)

@@ -20,6 +20,7 @@
 #include "cli/collect.h"
 #include "cli/launch.h"
 #include "cli/record_options.h"
+#include "cli/stand_in.h"
 #include "collector/collector.h"
 #include "collector/job_place.h"
 #include "process/launcher.h"
@@ -94,6 +95,7 @@ static int start_child(struct job *job, char **argv, const struct libraries *lib
     close(failure[0]);
     collector_prepare_limits();
     if (got != sizeof error) {
+        stand_in_prepare(job->child);
         collector_own_child(job->collector, job->child);
         return 0;
     }
@@ -194,14 +196,14 @@ static void sum_up(struct job *job, const struct record_options *options, const 
     const struct image_result *shown = main_result(job);
     const char *over = collector_over(job->collector);
     job->summed_up = true;
-    if (!shown)
+    if (!shown && !collector_turned_away(job->collector))
         fprintf(stderr,
                 "tidemark: '%s' was not recorded: it ran without the recorder (does it clear its "
                 "environment, or start itself by other means?)\n",
                 program);
     else if (options->job && !options->quiet)
         say_job(job->collector, options->job);
-    else if (!options->quiet)
+    else if (shown && !options->quiet)
         say_summary(job->collector, shown);
     say_errors(job->collector);
     if (over && !job->ended && !options->quiet)
@@ -212,16 +214,10 @@ static void sum_up(struct job *job, const struct record_options *options, const 
 
 /* ---- Standing in for it ---- */
 
-static const int forwarded[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGUSR1,
-                                SIGUSR2, SIGALRM, SIGCONT, SIGTSTP, SIGWINCH};
-
 static int watch_signals(struct job *job)
 {
     sigset_t watched;
-    sigemptyset(&watched);
-    sigaddset(&watched, SIGCHLD);
-    for (size_t i = 0; i < sizeof forwarded / sizeof *forwarded; i++)
-        sigaddset(&watched, forwarded[i]);
+    stand_in_signals(&watched);
     if (job->snapshot_signal)
         sigaddset(&watched, job->snapshot_signal);
     sigprocmask(SIG_BLOCK, &watched, &job->old_mask);
@@ -236,6 +232,7 @@ static void see_child(struct job *job)
         return;
     job->ended = true;
     job->wait_status = status;
+    stand_in_tell_end(status);
     if (WIFSIGNALED(status))
         collector_tell_end(job->collector, job->child, IMAGE_END_SIGNAL, WTERMSIG(status));
     else
@@ -244,21 +241,14 @@ static void see_child(struct job *job)
 
 static void pass_on(struct job *job, const struct signalfd_siginfo *signal)
 {
-    int number = (int)signal->ssi_signo;
-    if (number == job->snapshot_signal) {
+    siginfo_t received = {.si_signo = (int)signal->ssi_signo, .si_code = signal->ssi_code};
+    int number = received.si_signo;
+    if (number == job->snapshot_signal)
         snapshot_on_signal(job->collector, number);
-        return;
-    }
-    /* What the terminal sends goes to the whole foreground group: the program has it already. */
-    bool from_terminal = signal->ssi_code == SI_KERNEL;
-    if (number == SIGCHLD) {
+    else if (number == SIGCHLD)
         see_child(job);
-        return;
-    }
-    if (!from_terminal && !job->ended && number != SIGWINCH)
-        kill(job->child, number);
-    if (number == SIGTSTP)
-        raise(SIGSTOP); /* the shell sees the job stopped; SIGCONT wakes both */
+    else
+        stand_in_pass_on(&received, job->ended ? 0 : job->child);
     /* With the program gone, its children may be waited for no longer than the user likes. */
     if (job->ended && (number == SIGINT || number == SIGTERM || number == SIGHUP))
         collector_detach(job->collector);
@@ -296,6 +286,7 @@ static int conclude(struct job *job, const struct record_options *options, const
         sum_up(job, options, program);
     int status = job->wait_status;
     collector_close(job->collector);
+    stand_in_release();
     return launch_end_like(status);
 }
 
@@ -332,6 +323,19 @@ static int become_rank(const struct record_options *options, const struct launch
     return launch_say_cannot("record", argv[0], errno);
 }
 
+/* Below these there is no collector, and below a part of them no program either, whose loader finds no
+ * room for the recorder and says that the C library could not be mapped. */
+static int refuse(const struct record_options *options, const char *program)
+{
+    static const struct launch_needs needs = {.address_space = 32 << 20, .data = 12 << 20};
+    int refused = record_options_check(options);
+    if (refused == 0)
+        refused = launch_refuse("record", program);
+    if (refused == 0)
+        refused = launch_refuse_limits("record", &needs);
+    return refused ? refused : record_options_check_output(options, "record");
+}
+
 int cmd_record(int argc, char **argv)
 {
     struct record_options options = record_options_default();
@@ -340,11 +344,7 @@ int cmd_record(int argc, char **argv)
         return OPTIONS_EXIT_STATUS(operand);
     if (operand == argc)
         return options_usage_error(&record_command, "no program given");
-    int refused = record_options_check(&options);
-    if (refused == 0)
-        refused = launch_refuse("record", argv[operand]);
-    if (refused == 0)
-        refused = record_options_check_output(&options, "record");
+    int refused = refuse(&options, argv[operand]);
     if (refused != 0)
         return refused;
     struct libraries libraries;

@@ -216,7 +216,12 @@ static int replay_one(const struct replay_options *options, struct rerun_options
     choose_output(&output, options, path);
     rerun->progress = isatty(STDERR_FILENO) && !options->quiet ? show_progress : NULL;
     rerun->context = &progress;
-    int error = rerun_profile(trace, rerun, output.data, &result);
+    struct rerun_moment from = rerun->from;
+    int error = rerun_moment_resolve(trace, &from);
+    if (!error)
+        error = rerun_moment_within(trace, &from);
+    if (!error)
+        error = rerun_profile(trace, rerun, output.data, &result);
     end_progress(&progress);
     if (error)
         complain(rerun_error());
@@ -264,7 +269,8 @@ static int run_under(struct replay_options *options, char **traces, int count)
 
 int cmd_replay(int argc, char **argv)
 {
-    struct replay_options options = {.pack = true, .pager = true};
+    struct replay_options options = {
+        .pack = true, .pager = true, .under.rounds = REPLAY_UNDER_USUAL_ROUNDS};
     int status, operand = options_parse(&command, argc, argv, &options);
     if (operand < 0)
         status = OPTIONS_EXIT_STATUS(operand);
@@ -272,7 +278,7 @@ int cmd_replay(int argc, char **argv)
         status = options_usage_error(&command, "no trace given");
     else if (options.under.candidates.count)
         status = run_under(&options, argv + operand, argc - operand);
-    else if (options.under.rounds || options.under.order || options.under.touch ||
+    else if (options.under.rounds != REPLAY_UNDER_USUAL_ROUNDS || options.under.order || options.under.touch ||
              options.under.patience_ns || options.json)
         status = options_usage_error(&command, "--rounds, --order, --touch, --patience and --json "
                                                "are about allocators: give --under too");

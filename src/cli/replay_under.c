@@ -103,8 +103,9 @@ static bool any_finished(const struct whatif *whatif)
 int replay_under_run(struct replay_under *under, const char *path, bool json, int colour,
                      bool pager, uint64_t width)
 {
+    bool is_usual = under->rounds == REPLAY_UNDER_USUAL_ROUNDS;
     struct whatif_options options = {
-        .rounds = under->rounds ? (unsigned)under->rounds : 3,
+        .rounds = is_usual ? 3 : (unsigned)under->rounds,
         .order = (enum whatif_order)under->order,
         .touch = (enum whatif_touch)under->touch,
         .patience_ns = under->patience_ns ? under->patience_ns : DEFAULT_PATIENCE_NS,
@@ -115,8 +116,8 @@ int replay_under_run(struct replay_under *under, const char *path, bool json, in
     struct trace *trace;
     int status;
 
-    if (under->rounds > MOST_ROUNDS)
-        return complain(NULL, "--rounds: 1000 at most");
+    if (!is_usual && (under->rounds == 0 || under->rounds > MOST_ROUNDS))
+        return complain(NULL, "--rounds takes 1 to 1000");
     if (trace_open(&trace, path))
         return complain(NULL, trace_error());
     if (whatif_run(&whatif, trace, &under->candidates, &options, &sentence)) {
@@ -126,7 +127,8 @@ int replay_under_run(struct replay_under *under, const char *path, bool json, in
         clear_progress();
         status = print(whatif, path, json, colour, pager, width);
         if (!status && !any_finished(whatif))
-            status = OPTIONS_EXIT_FAILURE;
+            status = complain(path, "no allocator came to the end of the stream: what stopped each is "
+                                    "said above");
     }
     whatif_free(whatif);
     trace_close(trace);

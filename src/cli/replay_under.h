@@ -7,9 +7,11 @@
 #include <stdint.h>
 #include "whatif/whatif.h"
 
+#define REPLAY_UNDER_USUAL_ROUNDS UINT64_MAX
+
 struct replay_under {
     struct whatif_candidates candidates; /* none: it was not asked for */
-    uint64_t rounds; /* 0: not asked for */
+    uint64_t rounds; /* REPLAY_UNDER_USUAL_ROUNDS: not asked for */
     uint64_t patience_ns;
     int order, touch;
 };

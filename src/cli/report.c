@@ -133,11 +133,12 @@ static int show(const struct profile *profile, const struct arguments *arguments
     int error = arguments->json ? report_json(pager.out, profile, &arguments->report)
                                 : report_text(pager.out, profile, &arguments->report);
     int close_error = term_pager_close(&pager);
-    if (!error && close_error) {
-        fprintf(stderr, "tidemark report: cannot write: %s\n", strerror(-close_error));
-        error = close_error;
-    }
-    return error ? OPTIONS_EXIT_FAILURE : 0;
+    error = error ? error : close_error;
+    if (!error)
+        return 0;
+    if (error != -EPIPE)
+        fprintf(stderr, "tidemark report: cannot write: %s\n", strerror(-error));
+    return OPTIONS_EXIT_FAILURE;
 }
 
 int cmd_report(int argc, char **argv)

@@ -557,7 +557,7 @@ int report_text(FILE *out, const struct profile *profile, const struct report_op
         return error;
     error = options->show ? add_sections(&text) : add_overview(&text);
     if (!error && (fwrite(text.out.data, 1, text.out.length, out) != text.out.length))
-        error = errno == EPIPE ? 0 : -EIO;
+        error = errno == EPIPE ? 0 : errno ? -errno : -EIO;
     call_sites_release(&text.sites);
     strbuf_release(&text.out);
     return error;

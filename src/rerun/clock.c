@@ -205,6 +205,51 @@ int rerun_moment_resolve(const struct trace *trace, struct rerun_moment *moment)
     return 0;
 }
 
+/* ---- The end ------------------------------------------------------------------------------- */
+
+int rerun_has_events(const struct trace *trace)
+{
+    struct trace_damage damage;
+    trace_damage(trace, &damage, NULL, 0);
+    if (trace_block_count(trace) || !(damage.cut_off || damage.blocks))
+        return 0;
+    return rerun_fail(-ERANGE, "the trace %s: nothing is known of any moment",
+                      damage.cut_off ? "is cut off before its first whole block of events"
+                                     : "has no block of events that can be read");
+}
+
+static uint64_t event_count(const struct trace *trace)
+{
+    size_t count = trace_block_count(trace);
+    const struct trace_block *last = count ? trace_block(trace, count - 1) : NULL;
+    return last ? last->first_event + last->events : 0;
+}
+
+static bool is_behind(const struct rerun_clock *clock, uint64_t ticks)
+{
+    double span = (double)(clock->end_ticks - clock->start_ticks);
+    return ticks > clock->start_ticks && (double)(ticks - clock->start_ticks) > span * 1.005;
+}
+
+int rerun_moment_within(const struct trace *trace, const struct rerun_moment *moment)
+{
+    struct rerun_clock clock;
+    uint64_t events = event_count(trace);
+    int error = rerun_has_events(trace);
+    rerun_clock(trace, &clock);
+    bool behind = moment->kind == RERUN_EVENT ? moment->value >= events
+                  : moment->kind == RERUN_TIME || moment->kind == RERUN_TICKS
+                      ? is_behind(&clock, rerun_moment_ticks(trace, moment))
+                      : false;
+    if (error || !behind)
+        return error;
+    double span_ns = (double)(clock.end_ticks - clock.start_ticks) * clock.tick_ns;
+    return rerun_fail(-ERANGE, "the moment lies behind the end of the trace, which spans %s and has %s "
+                               "event%s",
+                      human_duration((uint64_t)(span_ns + 0.5)).text, human_exact(events).text,
+                      human_plural(events));
+}
+
 /* ---- Names --------------------------------------------------------------------------------- */
 
 enum { NAME_BYTES = 256 };

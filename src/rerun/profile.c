@@ -472,7 +472,9 @@ static int find_window(struct rerun *rerun)
 {
     const struct rerun_options *options = rerun->options;
     struct rerun_moment from = options->from, to = options->to;
-    int error = rerun_moment_resolve(rerun->trace, &from);
+    int error = rerun_has_events(rerun->trace);
+    if (!error)
+        error = rerun_moment_resolve(rerun->trace, &from);
     if (!error)
         error = rerun_moment_resolve(rerun->trace, &to);
     if (error)

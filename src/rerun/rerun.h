@@ -60,6 +60,13 @@ int rerun_moment_parse(const char *text, struct rerun_moment *moment);
  * Before all else that takes a moment. */
 int rerun_moment_resolve(const struct trace *trace, struct rerun_moment *moment);
 
+/* After rerun_moment_resolve(). -ERANGE, with a sentence: it lies behind the trace's end, where nothing is
+ * known, or the trace was cut off before its first whole block of events, and nothing is known of any. A
+ * time that rounds to the end's as we write it is the end. */
+int rerun_moment_within(const struct trace *trace, const struct rerun_moment *moment);
+/* The latter alone. */
+int rerun_has_events(const struct trace *trace);
+
 /* How ticks of the trace become nanoseconds, and how long the recording was, as far as the trace
  * says: what the recording's last profile was made with; of one that was cut off, the best there is. */
 struct rerun_clock {

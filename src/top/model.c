@@ -300,6 +300,23 @@ void top_add_field(struct strbuf *out, const char *text)
     text_add_right(out, text, TOP_FIGURE - 1);
 }
 
+size_t top_figures_shown(size_t columns)
+{
+    size_t room = columns > TOP_LEAST_FOR_SITE + 2 ? columns - TOP_LEAST_FOR_SITE - 2 : 0;
+    return room >= TOP_FIGURES * TOP_FIGURE ? TOP_FIGURES : room >= TOP_FIGURE ? room / TOP_FIGURE : 1;
+}
+
+void top_add_figure(struct strbuf *out, size_t column, enum top_sort sort, size_t columns,
+                    const char *text)
+{
+    static const size_t sorted_by[TOP_SORTS] = {[TOP_LIVE] = 0,  [TOP_GROWTH] = 1, [TOP_RATE] = 2,
+                                                [TOP_COUNT] = 3, [TOP_BYTES] = 3,  [TOP_PEAK] = 3};
+    size_t sorted = sorted_by[sort];
+    size_t rank = column == sorted ? 0 : column + (column < sorted);
+    if (rank < top_figures_shown(columns))
+        top_add_field(out, text);
+}
+
 void top_add_growth(struct strbuf *out, double bytes)
 {
     if (isnan(bytes))

@@ -54,6 +54,13 @@ struct human top_count(uint64_t count); /* "-": not known */
 struct human top_bytes(uint64_t bytes);
 
 enum { TOP_FIGURE = 11, TOP_FIGURES = 4 }; /* columns of one; a row's */
+/* Of narrow lines the site has 20 columns; of the figures there are those for which there is room left, what
+ * is sorted by first. */
+enum { TOP_LEAST_FOR_SITE = 20 };
+size_t top_figures_shown(size_t columns);
+/* Adds figure or title `column` of a row, if it is shown. */
+void top_add_figure(struct strbuf *out, size_t column, enum top_sort sort, size_t columns,
+                    const char *text);
 /* A figure of a row, or its title, at the right end of its column. */
 void top_add_field(struct strbuf *out, const char *text);
 /* "+1.2 MiB", "-3.0 KiB", "0", "-" where it is not known */

@@ -9,20 +9,27 @@
 #include "present/names.h"
 #include "top/model.h"
 
+enum { USUAL_COLUMNS = 100 };
+
+static void add_figure(struct strbuf *out, const struct top_options *options, size_t column,
+                       const char *text)
+{
+    top_add_figure(out, column, options->sort, options->style.columns, text);
+}
+
 static void add_row(struct strbuf *out, const struct top_row *row,
                     const struct top_options *options)
 {
     struct strbuf growth = STRBUF_INIT, rate = STRBUF_INIT;
     top_add_growth(&growth, row->growth_bytes);
     top_add_rate(&rate, row->rate);
-    top_add_field(out, human_bytes(row->live_bytes).text);
-    top_add_field(out, growth.data);
-    top_add_field(out, rate.data);
-    top_add_field(out, top_count(row->alloc_count).text);
+    add_figure(out, options, 0, human_bytes(row->live_bytes).text);
+    add_figure(out, options, 1, growth.data);
+    add_figure(out, options, 2, rate.data);
+    add_figure(out, options, 3, top_count(row->alloc_count).text);
     strbuf_add_string(out, "  ");
-    size_t room = options->style.columns > TOP_FIGURES * TOP_FIGURE + 30
-                      ? options->style.columns - TOP_FIGURES * TOP_FIGURE - 2
-                      : 30;
+    size_t room =
+        options->style.columns - top_figures_shown(options->style.columns) * TOP_FIGURE - 2;
     size_t place = text_width(row->place);
     place = place > room / 2 ? room / 2 : place;
     name_add_short(out, row->name, room - place - 2);
@@ -35,21 +42,34 @@ static void add_row(struct strbuf *out, const struct top_row *row,
     strbuf_release(&rate);
 }
 
+/* A line, which other programs may look for; where it is narrower than usual, several. */
+static void add_state(struct strbuf *out, struct top_model *model)
+{
+    size_t columns = model->options->style.columns;
+    struct strbuf line = STRBUF_INIT;
+    strbuf_addf(&line, "%s  ", human_duration(model->duration_ns).text);
+    top_add_state(&line, model);
+    if (!model->profile->being_written) {
+        strbuf_add_string(&line, "; ");
+        facts_add_outcome(&line, model->profile);
+    }
+    if (columns < USUAL_COLUMNS)
+        text_add_wrapped(out, line.data, 2, columns);
+    else
+        strbuf_add_string(out, line.data);
+    strbuf_add_char(out, '\n');
+    strbuf_release(&line);
+}
+
 static void add_look(struct strbuf *out, struct top_model *model)
 {
-    strbuf_addf(out, "%s  ", human_duration(model->duration_ns).text);
-    top_add_state(out, model);
-    if (!model->profile->being_written) {
-        strbuf_add_string(out, "; ");
-        facts_add_outcome(out, model->profile);
-    }
-    strbuf_add_char(out, '\n');
+    add_state(out, model);
     top_model_sort(model, model->options->sort, false);
     if (model->row_count) {
-        top_add_field(out, "live");
-        top_add_field(out, "growth");
-        top_add_field(out, "rate");
-        top_add_field(out, "allocations");
+        add_figure(out, model->options, 0, "live");
+        add_figure(out, model->options, 1, "growth");
+        add_figure(out, model->options, 2, "rate");
+        add_figure(out, model->options, 3, "allocations");
         strbuf_add_string(out, "  call site\n");
     }
     for (size_t i = 0; i < model->row_count && i < model->options->rows; i++)

@@ -169,25 +169,10 @@ static void choose(struct screen *screen, size_t row)
     screen->chosen = screen->model.rows[row].key;
 }
 
-/* Of a narrow terminal the site has 20 columns; of the figures there are those for which there is
- * room left, what is sorted by first. */
-enum { LEAST_FOR_SITE = 20 };
-
-static size_t figures_shown(void)
-{
-    size_t room = COLS > LEAST_FOR_SITE + 2 ? (size_t)COLS - LEAST_FOR_SITE - 2 : 0;
-    return room >= TOP_FIGURES * TOP_FIGURE ? TOP_FIGURES : room >= TOP_FIGURE ? room / TOP_FIGURE : 1;
-}
-
 static void add_figure(struct strbuf *out, const struct screen *screen, size_t column,
                        const char *text)
 {
-    static const size_t sorted_by[TOP_SORTS] = {[TOP_LIVE] = 0,  [TOP_GROWTH] = 1, [TOP_RATE] = 2,
-                                                [TOP_COUNT] = 3, [TOP_BYTES] = 3,  [TOP_PEAK] = 3};
-    size_t sorted = sorted_by[screen->sort];
-    size_t rank = column == sorted ? 0 : column + (column < sorted);
-    if (rank < figures_shown())
-        top_add_field(out, text);
+    top_add_figure(out, column, screen->sort, (size_t)COLS, text);
 }
 
 /* The fourth column is what is sorted by, where the others do not say it. */
@@ -206,9 +191,9 @@ static void add_row(struct strbuf *out, const struct screen *screen, const struc
     strbuf_add_string(out, "  ");
     strbuf_release(&growth);
     strbuf_release(&rate);
-    size_t used = figures_shown() * TOP_FIGURE + 2, columns = (size_t)COLS;
+    size_t used = top_figures_shown((size_t)COLS) * TOP_FIGURE + 2, columns = (size_t)COLS;
     size_t room = columns > used + 5 ? columns - used : 5;
-    size_t place = columns < used + LEAST_FOR_SITE ? 0 : text_width(row->place);
+    size_t place = columns < used + TOP_LEAST_FOR_SITE ? 0 : text_width(row->place);
     place = place > room / 2 ? room / 2 : place;
     size_t before = text_width(out->data);
     name_add_short(out, row->name, room - place - (place ? 2 : 0));
@@ -246,7 +231,7 @@ static void draw_list(struct screen *screen, int from)
     add_figure(&title, screen, 3,
                screen->sort == TOP_BYTES || screen->sort == TOP_PEAK ? sort_names[screen->sort]
                                                                      : "allocations");
-    if (text_width(title.data) + 2 + LEAST_FOR_SITE > (size_t)COLS)
+    if (text_width(title.data) + 2 + TOP_LEAST_FOR_SITE > (size_t)COLS)
         strbuf_add_string(&title, "  site");
     else
         strbuf_addf(&title, "  call site, by %s%s", sort_names[screen->sort],

@@ -100,7 +100,7 @@ try tidemark events m.tmt --json
 [ "$(tail -n +$((before + 1)) out | cmp - behind && echo all)" = all ] &&
     echo "samples and threads too are on one side of an event"
 try tidemark events m.tmt --from '#99999999'
-sentence "no event of the trace is like that"
+sentence "behind the end of the trace, which spans .* and has [0-9,]* events"
 
 echo "== a made-up program with eight threads"
 "$VICTIMS/../make_trace" made.tmt 300000 7 && "$VICTIMS/../make_trace" again.tmt 300000 7
@@ -160,6 +160,23 @@ python3 -c 'import json; print("cut off" in json.load(open("out"))["warnings"][0
 echo "== odd moments"
 try tidemark events m.tmt --from 60% --to 20%
 sentence "ends before it begins"
-tidemark at m.tmt '#18446744073709551615' | sed -n 's/.* \(after event .*\)/\1/p' >last
-tidemark at m.tmt '#18446744073709551614' | sed -n 's/.* \(after event .*\)/\1/p' | cmp - last &&
-    grep -c 'after event' last
+for moment in '#18446744073709551615' "#$(tidemark events m.tmt --json | grep -c '"event"')" 1000h; do
+    try tidemark at m.tmt "$moment"
+    sentence "behind the end of the trace, which spans .* and has [0-9,]* events"
+    try tidemark blocks m.tmt --at "$moment"
+    sentence "behind the end of the trace"
+    try tidemark replay -q m.tmt --from "$moment" -o behind.tmk
+    sentence "behind the end of the trace"
+done
+tidemark at m.tmt "#$(($(tidemark events m.tmt --json | grep -c '"event"') - 1))" | grep -c 'after event'
+ls behind.tmk 2>/dev/null
+echo "== cut off before the first block: unknown is not zero"
+head -c 100 m.tmt >first.tmt
+try tidemark at first.tmt 50%
+sentence "cut off before its first whole block of events"
+try tidemark blocks first.tmt
+sentence "cut off before its first whole block of events"
+try tidemark events first.tmt
+sentence "cut off before its first whole block of events"
+try tidemark replay -q first.tmt -o behind.tmk
+sentence "cut off before its first whole block of events"

@@ -111,3 +111,9 @@ grep '^ *[abc]  ' out
 rmdir made && echo "nothing is left"
 try tidemark plot job.tmk --nodes -o nodes.svg
 well_formed nodes.svg
+for wrong in "--paths 0" "--sites=0" "--functions 0"; do
+    try tidemark plot t.tmk $wrong
+    sentence "how many are drawn: 1 or more"
+done
+try tidemark plot t.tmk --paths 3 --level requested
+sentence "level goes with --memory"

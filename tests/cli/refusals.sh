@@ -31,3 +31,19 @@ cat out
 printf '#!/usr/bin/env -S sh -e\necho "env: $1"; exit 5\n' >script
 try tidemark record -q -o s.tmk ./script "an argument"
 cat out
+
+# Names that a shell would quote, and what is not for file names.
+cp "$VICTIMS/basic" "a'b"
+cp "$VICTIMS/basic" $'c\nd'
+mkdir out.d
+tidemark record -q -o out.d/%n.tmk "./a'b" >/dev/null
+tidemark record -q -o out.d/%n.tmk $'./c\nd' >/dev/null
+ls out.d
+# A full disk is said, whatever is written.
+for command in help version "record --help" "--dump-commands" "report s.tmk" "report --json s.tmk"; do
+    tidemark $command >/dev/full 2>err
+    echo "status $? $(grep -c 'cannot write: No space left' err)"
+done
+# A locale without UTF-8 gets none of it, but the unit of microseconds.
+LC_ALL=C tidemark plot s.tmk | sed 's/µ//g' | LC_ALL=C grep -c '[^ -~]'
+true

@@ -118,3 +118,9 @@ restored
 wait $recorder 2>/dev/null
 try tidemark top live.tmk </dev/null
 grep -o 'killed by SIGTERM' out
+
+# Lines are as long as asked for, 40 columns at least.
+for width in 40 60 75; do
+    tidemark top live.tmk --plain -n 1 --width $width >lines
+    echo "$width $(($(wc -l <lines) > 3)) $(($(LC_ALL=C.UTF-8 wc -L <lines) > width))"
+done

@@ -110,3 +110,10 @@ try tidemark replay --under=A=1 stairs.tmt
 sentence 'setting without an allocator'
 try "$(dirname "$BIN")/libexec/tidemark/tidemark-churn"
 sentence 'not by hand'
+
+echo "== nobody comes to the end"
+try tidemark replay --rounds=1 --patience=200ms --under="TOY=hang $toy" stairs.tmt
+tr -s ' \n' ' ' <out | grep -c 'no call came back for 200 ms'
+sentence "no allocator came to the end of the stream"
+try tidemark replay --rounds=0 --under=glibc stairs.tmt
+sentence "rounds takes 1 to 1000"
