@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { bytes, count, duration, exact, format, onAxis, share } from "../src/model/units.ts";
+import { bytes, count, duration, exact, format, onAxis, share, signed } from "../src/model/units.ts";
 import { shortName } from "../src/model/profile.ts";
 import { fineBins } from "../src/views/sizes.tsx";
 import { certaintyOf } from "../src/views/leaks.tsx";
@@ -16,18 +16,20 @@ test("figures read as in the text report", () => {
     for (const line of lines) {
         const [kind, figure, text] = line.split("\t");
         assert.equal(kinds[kind!]!(Number(figure)), text, line);
-        if (Number(figure) > 0 && kind !== "percent") assert.equal(kinds[kind!]!(-Number(figure)), `-${text}`);
+        if (Number(figure) > 0 && kind !== "percent") assert.equal(kinds[kind!]!(-Number(figure)), `−${text}`);
     }
 });
 
 test("what only the browser has", () => {
     assert.equal(count(0.5), "0.50");
     assert.equal(count(1234.5), "1,234");
-    assert.equal(share(-0.25), "-25.0 %");
+    assert.equal(share(-0.25), "−25.0 %");
     assert.equal(format(NaN, "bytes"), "–");
+    for (const [value, unit, text] of [[-56203673, "bytes", "−53.5 MiB"], [-0.998, "share", "−99.8 %"], [0.5, "share", "+50.0 %"], [0, "count", "±0"], [NaN, "ns", "–"], [-12, "bytes", "−12 B"], [-0.5, "bytes", "0 B"]] as const)
+        assert.equal(signed(value, unit), text);
     assert.equal(exact(1234567, "bytes"), "1,234,567 B");
     assert.equal(exact(null, "bytes"), "not recorded");
-    assert.equal(exact(-1234567, "count"), "-1,234,567");
+    assert.equal(exact(-1234567, "count"), "−1,234,567");
 });
 
 test("axes without zeros that say nothing", () => {

@@ -9,6 +9,11 @@ export type Known = number | null | undefined;
 
 export const UNKNOWN = "–";
 
+/* Before a figure, wherever people read it: a minus, which a hyphen is too short for. */
+function signOf(value: number): string {
+    return value < 0 ? "−" : "";
+}
+
 export function isKnown(value: Known): value is number {
     return value !== null && value !== undefined && !Number.isNaN(value);
 }
@@ -16,7 +21,7 @@ export function isKnown(value: Known): value is number {
 /* Cut and not rounded, so that 1023.99 KiB never reads as 1 MiB. */
 function threeDigits(value: number): string {
     const size = Math.abs(value), places = size >= 100 ? 0 : size >= 10 ? 1 : 2, power = 10 ** places;
-    return `${value < 0 ? "-" : ""}${(Math.floor(size * power + 1e-9) / power).toFixed(places)}`;
+    return `${signOf(value)}${(Math.floor(size * power + 1e-9) / power).toFixed(places)}`;
 }
 
 function scaled(value: number, step: number, names: readonly string[]): string {
@@ -30,7 +35,7 @@ function scaled(value: number, step: number, names: readonly string[]): string {
 
 /* What is cut of a byte, a nanosecond, or a second of hours is less than a digit. */
 function whole(value: number): string {
-    return Math.trunc(value).toString();
+    return `${signOf(Math.trunc(value))}${Math.trunc(Math.abs(value))}`;
 }
 
 export function bytes(value: number): string {
@@ -44,7 +49,7 @@ export function count(value: number): string {
 }
 
 export function duration(ns: number): string {
-    const seconds = Math.floor(Math.abs(ns) / 1e9), sign = ns < 0 ? "-" : "";
+    const seconds = Math.floor(Math.abs(ns) / 1e9), sign = signOf(ns);
     const two = (value: number): string => value.toString().padStart(2, "0");
     if (seconds >= 3600) return `${sign}${Math.floor(seconds / 3600)} h ${two(Math.floor((seconds % 3600) / 60))} min`;
     if (seconds >= 60) return `${sign}${Math.floor(seconds / 60)} min ${two(seconds % 60)} s`;
@@ -53,7 +58,7 @@ export function duration(ns: number): string {
 
 /* Never 0 of something, and never all where a part is missing. */
 export function share(value: number): string {
-    const percent = 100 * Math.abs(value), sign = value < 0 ? "-" : "";
+    const percent = 100 * Math.abs(value), sign = signOf(value);
     if (percent > 0 && percent < 0.05) return `${sign}<0.1 %`;
     if (percent >= 99.95) return percent < 100 ? `${sign}99.9 %` : `${sign}${percent.toFixed(0)} %`;
     return `${sign}${percent.toFixed(1)} %`;
@@ -65,7 +70,7 @@ export function onAxis(text: string): string {
 }
 
 function grouped(value: number): string {
-    return value.toString().replace(/\B(?=(\d{3})+(?!\d))/g, ",");
+    return signOf(value) + Math.abs(value).toString().replace(/\B(?=(\d{3})+(?!\d))/g, ",");
 }
 
 export function format(value: Known, unit: Unit): string {
@@ -81,10 +86,16 @@ export function format(value: Known, unit: Unit): string {
     }
 }
 
+/* What grew, shrank, or did neither. */
+export function signed(value: Known, unit: Unit): string {
+    if (!isKnown(value)) return UNKNOWN;
+    return `${value > 0 ? "+" : value < 0 ? "" : "±"}${format(value, unit)}`;
+}
+
 /* "12,345,678 B": groups of three, the unit spelled; for titles and for the clipboard. */
 export function exact(value: Known, unit: Unit): string {
     if (!isKnown(value)) return "not recorded";
-    const digits = Number.isInteger(value) ? grouped(value) : String(value);
+    const digits = Number.isInteger(value) ? grouped(value) : `${signOf(value)}${Math.abs(value)}`;
     const names: Record<Unit, string> = {
         bytes: " B", count: "", ns: " ns", ratio: "", share: "",
         bytes_per_second: " B/s", per_second: " /s",

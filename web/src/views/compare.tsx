@@ -5,7 +5,7 @@ import { differenceColour, diffFlames, pairFunctions, valuesOf, type DiffFlame, 
 import { buildFlame } from "../model/flame.ts";
 import { identities } from "../model/identity.ts";
 import { shortName, type Profile } from "../model/profile.ts";
-import { bytes, duration, exact, format, share, type Unit } from "../model/units.ts";
+import { bytes, duration, exact, format, share, signed, type Unit } from "../model/units.ts";
 import { afterInRegion, beforeInRegion, metricOr, other, profileNames } from "../state/profiles.ts";
 import { go, state } from "../state/state.ts";
 import { theme } from "../state/theme.ts";
@@ -87,7 +87,7 @@ function Comparison({ before, after }: { before: Profile; after: Profile }): JSX
             <Ready of={loaded}>{({ pairs, flame, totalBefore, totalAfter }) => (
                 <>
                     <div class="bar-row"><span title={exact(totalBefore, unit)}>before <b>{format(totalBefore, unit)}</b></span><span title={exact(totalAfter, unit)}>after <b>{format(totalAfter, unit)}</b></span>
-                        <b>{signed(totalAfter - totalBefore, unit)}</b>{totalBefore > 0 && <span class="dim">{share((totalAfter - totalBefore) / totalBefore)}</span>}
+                        <b>{signed(totalAfter - totalBefore, unit)}</b>{totalBefore > 0 && <span class="dim">{signed((totalAfter - totalBefore) / totalBefore, "share")}</span>}
                         {norm && <span class="dim">after × {scale.toPrecision(3)}</span>}</div>
                     {shown === "table" && <Pairs pairs={pairs} unit={unit} />}
                     {shown === "flame" && flame && <Difference flame={flame} unit={unit} />}
@@ -95,10 +95,6 @@ function Comparison({ before, after }: { before: Profile; after: Profile }): JSX
                 </>)}</Ready>
         </>
     );
-}
-
-function signed(value: number, unit: Unit): string {
-    return `${value > 0 ? "+" : value < 0 ? "−" : "±"}${format(Math.abs(value), unit)}`;
 }
 
 function Pairs({ pairs, unit }: { pairs: Pair[]; unit: Unit }): JSX.Element {
@@ -110,7 +106,7 @@ function Pairs({ pairs, unit }: { pairs: Pair[]; unit: Unit }): JSX.Element {
         { id: "before", title: "before", width: "110px", unit, number: (row) => row.before },
         { id: "after", title: "after", width: "110px", unit, number: (row) => row.after },
         { id: "change", title: "change", width: "90px", unit: "share", number: (row) => (row.before ? (row.after - row.before) / row.before : NaN),
-          show: (row) => (!row.before ? "new" : !row.after ? "gone" : share((row.after - row.before) / row.before)) },
+          show: (row) => (!row.before ? "new" : !row.after ? "gone" : signed((row.after - row.before) / row.before, "share")) },
         { id: "name", title: "function", width: "minmax(240px, 1fr)", text: (row) => row.name, show: (row) => shortName(row.name) },
     ], [unit]);
     return <Table name="compare" label="Functions before and after" rows={rows} columns={columns} sort={sort || "-delta"} onSort={(next) => go({ sort: next }, "replace")} rowKey={(row) => String(row.identity)} empty="Neither has anything of this metric." />;
