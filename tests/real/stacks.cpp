@@ -16,7 +16,7 @@
 #define NOINLINE __attribute__((noinline, noipa))
 
 static thread_local unsigned seed = 1;
-static void *volatile kept;
+static thread_local void *volatile kept; /* of its own thread: a block is freed by who made it */
 
 static unsigned chance(unsigned below)
 {
