@@ -1,6 +1,7 @@
 #include "base/old_file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,4 +80,15 @@ int old_file_move(const char *path, const char *to)
     if (!error && rename(path, to))
         error = -errno;
     return error;
+}
+
+/* A link fails where a rename would replace. File systems without links are asked to rename without
+ * replacing. */
+int old_file_move_new(const char *path, const char *to)
+{
+    if (link(path, to) == 0)
+        return unlink(path) ? -errno : 0;
+    if (errno == EEXIST)
+        return -EEXIST;
+    return renameat2(AT_FDCWD, path, AT_FDCWD, to, RENAME_NOREPLACE) ? -errno : 0;
 }

@@ -8,6 +8,9 @@
 int old_file_keep(const char *path, const char *const *suffixes);
 /* Renames `path` to `to`, where a file that is there steps aside first. 0 or as above. */
 int old_file_move(const char *path, const char *to);
+/* Renames `path` to `to`, where nothing may be. 0; -EEXIST: something is, both are as they were; else
+ * -errno. */
+int old_file_move_new(const char *path, const char *to);
 
 /* 0: nothing is there, or a file that may step aside or be replaced. -EINVAL: a device, a pipe, a
  * directory, or one of the names in /dev and /proc that stand for an open file (/dev/stdout): to

@@ -23,6 +23,15 @@ static int complain_cannot(const struct whole_file *file, int error)
     return whole_file_complain_of(file->command, "cannot write", file->name, error);
 }
 
+static int complain_there(const char *command, const char *name)
+{
+    struct strbuf sentence = STRBUF_INIT;
+    strbuf_addf(&sentence, "will not replace %s: choose another name with -o, or --force", name);
+    int status = output_complain(command, sentence.data);
+    strbuf_release(&sentence);
+    return status;
+}
+
 /* As any program makes files: mkstemp's mode is for its owner alone. */
 static int set_mode(int fd)
 {
@@ -35,7 +44,7 @@ int whole_file_open(struct whole_file *file, const char *command, const char *na
 {
     *file = (struct whole_file){command, name, force, NULL, STRBUF_INIT};
     if (!force && !access(name, F_OK))
-        return whole_file_complain_of(command, "will not replace", name, EEXIST);
+        return complain_there(command, name);
     if (old_file_check(name) == -EINVAL) {
         struct strbuf sentence = STRBUF_INIT;
         strbuf_addf(&sentence, "will not replace %s: it is no regular file", name);
@@ -59,21 +68,14 @@ int whole_file_open(struct whole_file *file, const char *command, const char *na
 static int publish(const struct whole_file *file)
 {
     const char *temporary = file->temporary.data;
-    if (file->force ? rename(temporary, file->name) : link(temporary, file->name)) {
-        int error = errno;
+    int error = !file->force                    ? old_file_move_new(temporary, file->name)
+                : rename(temporary, file->name) ? -errno
+                                                : 0;
+    if (error)
         unlink(temporary);
-        if (error != EEXIST)
-            return complain_cannot(file, error);
-        struct strbuf sentence = STRBUF_INIT;
-        strbuf_addf(&sentence, "%s is there already: choose another name with -o, or --force",
-                    file->name);
-        int status = output_complain(file->command, sentence.data);
-        strbuf_release(&sentence);
-        return status;
-    }
-    if (!file->force)
-        unlink(temporary);
-    return 0;
+    return error == -EEXIST ? complain_there(file->command, file->name)
+           : error          ? complain_cannot(file, -error)
+                            : 0;
 }
 
 int whole_file_close(struct whole_file *file, int status)

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base/old_file.h"
 #include "profile/error.h"
 #include "profile/profile.h"
 
@@ -82,17 +83,6 @@ static void sync_directory(const char *path)
     free(copy);
 }
 
-/* Never over a file that is there: a link fails where a rename would replace. File systems without
- * links are asked to rename without replacing. */
-static int give_name(const char *from, const char *to)
-{
-    if (link(from, to) == 0)
-        return unlink(from) ? -errno : 0;
-    if (errno == EEXIST)
-        return -EEXIST;
-    return renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) ? -errno : 0;
-}
-
 int copy_as_profile(sqlite3 *from, const char *to, const struct profile_fact *facts, size_t count)
 {
     char *name;
@@ -106,7 +96,7 @@ int copy_as_profile(sqlite3 *from, const char *to, const struct profile_fact *fa
     if (!error && fsync(fd))
         error = -errno;
     if (!error)
-        error = give_name(name, to);
+        error = old_file_move_new(name, to);
     if (!error)
         sync_directory(to);
     else if (fd >= 0)

@@ -14,7 +14,7 @@ block profiles run.html | jq -c '.profiles[0] | [.name, .file]'
 
 # Nothing is overwritten unless that is asked for, and nothing is left behind.
 try tidemark html run.tmk
-sentence 'run.html: File exists'
+sentence 'will not replace run.html: choose another name with -o, or --force'
 try tidemark html --force run.tmk
 tidemark html -o - run.tmk | cmp - run.html && echo "the same on stdout"
 try tidemark html -o two.html run.tmk run.tmk

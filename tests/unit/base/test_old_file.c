@@ -51,6 +51,20 @@ static void devices_pipes_and_directories_do_not(void **state)
     assert_int_equal(unlink("pipe"), 0);
 }
 
+static void what_is_new_replaces_nothing(void **state)
+{
+    (void)state;
+    close(open("new", O_CREAT | O_WRONLY, 0600));
+    close(open("file", O_CREAT | O_WRONLY, 0600));
+    assert_int_equal(old_file_move_new("new", "file"), -EEXIST);
+    assert_int_equal(access("new", F_OK) | access("file", F_OK), 0);
+    assert_int_equal(unlink("file"), 0);
+    assert_int_equal(old_file_move_new("new", "file"), 0);
+    assert_int_not_equal(access("new", F_OK), 0);
+    assert_int_equal(old_file_move_new("new", "other"), -ENOENT);
+    assert_int_equal(unlink("file"), 0);
+}
+
 /* With regular files behind them: as root these renames would succeed. */
 static void names_of_open_files_do_not(void **state)
 {
@@ -79,6 +93,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_file_and_a_link_to_one_step_aside),
         cmocka_unit_test(devices_pipes_and_directories_do_not),
+        cmocka_unit_test(what_is_new_replaces_nothing),
         cmocka_unit_test(names_of_open_files_do_not),
     };
     return cmocka_run_group_tests(tests, enter, leave);
