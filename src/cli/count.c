@@ -57,8 +57,6 @@ static const struct options_command command = {
 
 /* ---- The directory ---- */
 
-/* In memory where there is such a place: the counters are written to as long as the program runs.
- */
 /* Counters take a page or two of each process; a page that finds no room there would kill it. */
 static bool is_full(const char *path)
 {
@@ -66,6 +64,7 @@ static bool is_full(const char *path)
     return statvfs(path, &found) == 0 && found.f_bavail * found.f_frsize < 1 << 20;
 }
 
+/* In memory where there is such a place: the counters are written to as long as the program runs. */
 static int make_directory(char path[PATH_MAX])
 {
     errno = 0;

@@ -145,5 +145,16 @@ try tidemark count ''
 sentence "'': no such program"
 try tidemark count -o /nowhere/file true
 sentence 'cannot write'
-ls -d /dev/shm/tidemark-count.* 2>/dev/null
+echo "--- nothing is left in /dev/shm"
+ends() { # in a /dev/shm of its own: others count too
+    mount -t tmpfs -o size=64m none /dev/shm || exit
+    tidemark count true
+    tidemark count sh -c 'exit 3'
+    tidemark count sh -c 'kill -KILL $$'
+    tidemark count sh -c 'sh -c true & wait; exec sleep 0'
+    tidemark count ./nothing
+    tidemark count -o /nowhere/file true
+    ls /dev/shm
+}
+unshare -rm true 2>/dev/null && export -f ends && unshare -rm bash -c ends 2>/dev/null
 true

@@ -127,6 +127,7 @@ mkdir -p profiles tm srv/root/opt && cp run.tmk profiles/service.tmk
 # ---- What is typed -------------------------------------------------------------------------
 
 FITS = [(r"(?<![.\w])30s\b", "30ms"), (r"\b12\.5s\b", "12ms"), (r"\b12\.501s\b", "13ms"), (r"\b[15]min\b", "100ms"),
+        (r"60%(?= --to peak)", "1%"),  # a busy machine is long about its end
         (r"/srv/root", "srv/root"), (r"examples/heavy\.cpp", "parser.c"),
         # README's words for what the user has
         (r"FILE\|JOBDIR\|FILE\.tmt|FILE\|PID|FILE…|\bFILE\b", "run.tmk"), (r"'SELECT …'", "'SELECT 1'"), (r"\bOLD\b", "old.tmk"),
