@@ -1,5 +1,5 @@
-/* Loads a library with RTLD_DEEPBIND, which the loader binds to the C library's malloc and free and not to those
- * that were preloaded, and passes blocks both ways. PHP loads its extensions so. */
+/* Loads a library with RTLD_DEEPBIND, which the loader binds to the C library's malloc and free and
+ * not to those that were preloaded, and passes blocks both ways. PHP loads its extensions so. */
 #include "torture.h"
 #include <dlfcn.h>
 
