@@ -49,11 +49,10 @@ static void add_resident(struct job_text *text, const struct job_node_peak *node
         return;
     strbuf_addf(&line, "%s at most where looked at", human_bytes(node->resident_bytes).text);
     if (limit != JOB_UNKNOWN)
-        strbuf_addf(&line, ", %s of %s %s",
-                    human_percent((double)node->resident_bytes, (double)limit).text,
-                    human_bytes(limit).text,
-                    limit == node->limit_bytes ? "that its control group may have"
-                                               : "that the node has");
+        strbuf_addf(
+            &line, ", %s of %s %s", human_percent((double)node->resident_bytes, (double)limit).text,
+            human_bytes(limit).text,
+            limit == node->limit_bytes ? "that its control group may have" : "that the node has");
     job_label(text, "  resident");
     if (is_tight)
         style_begin(&text->out, &text->style, TONE_WARNING);
