@@ -328,7 +328,7 @@ static void print_balance(FILE *out, const struct census *census, const struct s
     print_share(out, style, "free", balance.free, balance.total);
     print_rest(out, style, &balance);
     if (balance.kernel_reclaimable)
-        fprintf(out, "  Of the kernel's %s are caches that it gives up when memory is short.\n",
+        fprintf(out, "  Of the kernel's %s are caches, given up when memory is short.\n",
                 human_bytes(balance.kernel_reclaimable).text);
     print_swap(out, &balance);
 }

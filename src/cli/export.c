@@ -67,9 +67,9 @@ static const struct options_command command = {
     .synopsis = "--to FORMAT [options] PROFILE|TRACE|JOBDIR",
     .purpose = "Writes a profile in the format of another tool, with the same sums.",
     .entries = entries,
-    .epilogue = "Formats: pprof folded speedscope callgrind massif heaptrack dhat perfetto chrome\n"
-                "  openmetrics csv jsonl dot svg sqlite; tidemark-export(1) has who "
-                "reads them.\n"
+    .epilogue = "Formats: pprof folded speedscope callgrind massif heaptrack dhat perfetto\n"
+                "  chrome openmetrics csv jsonl dot svg sqlite; tidemark-export(1) has who\n"
+                "  reads them.\n"
                 "Examples:\n"
                 "  tidemark export --to pprof run.tmk && go tool pprof -http=: run.pb.gz\n"
                 "  tidemark export --to folded -m leaked -o - run.tmk | flamegraph.pl >leaks.svg\n",
@@ -128,7 +128,8 @@ static void say_if_nothing_passes(const struct profile *profile, const char *fil
     for (size_t i = 0; i < profile->site_count && !any; i++)
         any = wanted[profile->sites[i].path];
     if (!any)
-        output_complain("export", "no call path passes the filter: there is none in what was written");
+        output_complain("export",
+                        "no call path passes the filter: there is none in what was written");
     free(wanted);
 }
 

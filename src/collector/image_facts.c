@@ -50,7 +50,8 @@ static uint64_t age_of(const struct image *image)
     uint64_t began_ns;
     if (process_start_time(image->pid, &began_ns) < 0)
         return 0;
-    return (uint64_t)image->start_unix_ns > began_ns ? (uint64_t)image->start_unix_ns - began_ns : 0;
+    return (uint64_t)image->start_unix_ns > began_ns ? (uint64_t)image->start_unix_ns - began_ns
+                                                     : 0;
 }
 
 /* Its own, or that of the program whose place it takes: who asked for a profile called so means
@@ -60,8 +61,8 @@ static char *take_name(struct image *image, struct image *replaced)
     const char *pattern = image->options.output;
     if (!replaced || !output_name_fits(replaced->path, pattern, image->program, image->pid))
         return output_name(pattern, image->program, image->pid);
-    struct handover *handover = handover_new(
-        output_name_beside(replaced->path, pattern, replaced->program, replaced->pid));
+    struct handover *handover =
+        handover_new(output_name_beside(replaced->path, pattern, replaced->program, replaced->pid));
     if (!handover)
         return output_name(pattern, image->program, image->pid);
     image->takes = handover;
@@ -95,8 +96,7 @@ const char *image_job_id(const struct image *image)
     return launcher->name && *launcher->job_id ? launcher->job_id : image->options.session;
 }
 
-void image_fact_for_profile(struct image *image, const char *key, const char *text,
-                             int64_t number)
+void image_fact_for_profile(struct image *image, const char *key, const char *text, int64_t number)
 {
     if (text)
         writer_fact(image->writer, key, text);
@@ -133,8 +133,7 @@ void image_tell_budget(struct image *image, image_take_fact *take)
         take(image, PROFILE_META_SAMPLE_CHANGES, image->sample_changes.data, 0);
     }
     if (last)
-        take(image, PROFILE_META_BUDGET_COST, NULL,
-             (int64_t)(last->recorder_ns + last->replay_ns));
+        take(image, PROFILE_META_BUDGET_COST, NULL, (int64_t)(last->recorder_ns + last->replay_ns));
 }
 
 void image_tell_description(struct image *image, image_take_fact *take)
@@ -167,6 +166,9 @@ void image_tell_description(struct image *image, image_take_fact *take)
         take(image, PROFILE_META_SAMPLE, NULL, WIRE_PAGE_BYTES);
         take(image, PROFILE_META_PAGES, NULL, 1);
     }
+    if (image->options.stacks == WIRE_STACKS_FP || image->options.stacks == WIRE_STACKS_NONE)
+        take(image, PROFILE_META_STACKS, image->options.stacks == WIRE_STACKS_FP ? "fp" : "none",
+             0);
     if (image->options.free_stacks)
         take(image, PROFILE_META_FREE_STACKS, NULL, 1);
     if (image->options.timed)

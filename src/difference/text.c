@@ -1,4 +1,5 @@
-/* The difference for people: whole runs, then what grew and what shrank by function and by call path. */
+/* The difference for people: whole runs, then what grew and what shrank by function and by call
+ * path. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -12,7 +13,7 @@
 #include "present/names.h"
 #include "report/metric.h"
 
-enum { FIGURE = 11, LABEL = 19, CHANGE = 9, GAP = 2 };
+enum { FIGURE = 11, LABEL = 19, CHANGE = 9, GAP = 2, INDENT = 4, RUN = 10 };
 
 struct writing {
     struct strbuf out;
@@ -103,6 +104,13 @@ static size_t figure_columns(const struct writing *writing)
     return 3 * FIGURE + CHANGE + (writing->noise ? FIGURE : 0);
 }
 
+/* Where names begin. */
+static size_t names_column(const struct writing *writing)
+{
+    size_t behind = figure_columns(writing) + GAP;
+    return behind + FRAME_ROOM_NARROW > writing->show->style.columns ? INDENT : behind;
+}
+
 static void add_heading(struct writing *writing, size_t indent)
 {
     struct strbuf *out = &writing->out;
@@ -154,25 +162,29 @@ static bool is_one_program(const struct difference *difference)
 
 static void add_run(struct writing *writing, const struct difference_run *run, double scale)
 {
-    struct strbuf end = STRBUF_INIT;
+    struct strbuf end = STRBUF_INIT, line = STRBUF_INIT;
     const char *tool = facts_imported_from(run->profile);
     facts_add_outcome(&end, run->profile);
-    text_add_safe_string(&writing->out, run->name);
-    strbuf_add_string(&writing->out, ": ");
+    text_add_safe_string(&line, run->name);
+    strbuf_add_string(&line, ": ");
     if (!is_one_program(writing->difference)) {
-        facts_add_text(&writing->out, run->profile, PROFILE_META_PROGRAM);
-        strbuf_add_string(&writing->out, ", ");
+        facts_add_text(&line, run->profile, PROFILE_META_PROGRAM);
+        strbuf_add_string(&line, ", ");
     }
-    strbuf_add_string(&writing->out, end.data);
+    strbuf_add_string(&line, end.data);
     if (run->profile->sample_bytes)
-        strbuf_addf(&writing->out, ", a sample (one in %s)",
+        strbuf_addf(&line, ", a sample (one in %s)",
                     human_bytes(facts_sample_bytes(run->profile)).text);
+    if (*facts_stacks(run->profile))
+        strbuf_addf(&line, ", call paths: %s", facts_stacks(run->profile));
     if (tool)
-        strbuf_addf(&writing->out, ", imported from %s", tool);
+        strbuf_addf(&line, ", imported from %s", tool);
     if (writing->difference->options.norm)
-        strbuf_addf(&writing->out, ", times %.4g", scale);
+        strbuf_addf(&line, ", times %.4g", scale);
+    text_add_wrapped(&writing->out, line.data, RUN, writing->show->style.columns);
     strbuf_add_char(&writing->out, '\n');
     strbuf_release(&end);
+    strbuf_release(&line);
 }
 
 static void add_runs(struct writing *writing, int group, const char *label)
@@ -182,7 +194,7 @@ static void add_runs(struct writing *writing, int group, const char *label)
         if (difference->runs[i].group != group)
             continue;
         style_begin(&writing->out, &writing->show->style, TONE_DIM);
-        strbuf_addf(&writing->out, "  %-8s", label);
+        strbuf_addf(&writing->out, "  %-*s", RUN - 2, label);
         style_end(&writing->out, &writing->show->style);
         add_run(writing, &difference->runs[i], difference->scale[i]);
         label = "";
@@ -250,29 +262,52 @@ static void add_totals(struct writing *writing)
 
 /* ---- Lists --------------------------------------------------------------------------------- */
 
+/* Who it is stands behind the figures, or, where that leaves names no room, below them. Ends the
+ * line of figures in that case; returns the columns that are taken of the line where names go. */
+static size_t names_begin(struct writing *writing)
+{
+    size_t used = names_column(writing);
+    if (used == INDENT)
+        strbuf_add_char(&writing->out, '\n');
+    strbuf_add_repeated(&writing->out, " ", used == INDENT ? INDENT : GAP);
+    return used;
+}
+
+/* A file and what stands behind it. Names go first: a place may take a fifth of the line, but
+ * beside a long name a third of their room. */
+static void add_place(struct strbuf *out, const struct style *style, const char *name,
+                      const char *file, const char *behind, size_t used)
+{
+    size_t room = style->columns - used, most = style->columns / 5 + text_width(behind), core;
+    name_core(name, &core);
+    size_t left = room > core + 2 ? room - core - 2 : 0;
+    size_t columns = left < room / 3 ? room / 3 : left;
+    columns = columns < most ? columns : most;
+    if (file && columns > text_width(behind))
+        name_add_place(out, name_base(file), 0, columns - text_width(behind));
+    if (out->length)
+        strbuf_add_string(out, behind);
+}
+
 static void add_function(struct writing *writing, size_t at)
 {
     const struct difference_function *function = &writing->difference->functions[at];
-    const char *file = difference_function_file(writing->difference, function->identity);
+    const struct style *style = &writing->show->style;
+    const char *name = difference_function_name(writing->difference, function->identity);
     struct strbuf place = STRBUF_INIT;
     add_figures(writing, metric_unit(writing->difference), &function->figure);
-    strbuf_add_repeated(&writing->out, " ", GAP);
-    if (file)
-        name_add_place(&place, name_base(file), 0, writing->show->style.columns / 5);
-    frame_add_columns(&writing->out, &writing->show->style,
-                      difference_function_name(writing->difference, function->identity),
-                      place.data, figure_columns(writing) + GAP, false);
+    size_t used = names_begin(writing);
+    add_place(&place, style, name,
+              difference_function_file(writing->difference, function->identity), "", used);
+    frame_add_columns(&writing->out, style, name, place.data, used, false);
     strbuf_release(&place);
 }
 
-/* "mesh.c:40", where it has moved "mesh.c:38→40". */
-static void add_place(struct strbuf *out, const struct style *style,
-                      const struct difference_frame *frame)
+/* ":40", where it has moved ":38→40". */
+static void add_line_numbers(struct strbuf *out, const struct style *style,
+                             const struct difference_frame *frame)
 {
     uint32_t before = frame->line[DIFFERENCE_BEFORE], after = frame->line[DIFFERENCE_AFTER];
-    if (!frame->file)
-        return;
-    name_add_place(out, name_base(frame->file), 0, style->columns / 5);
     if (before && after && before != after)
         strbuf_addf(out, ":%u%s%u", before, style_sign(style, "→", "->"), after);
     else if (before || after)
@@ -282,16 +317,18 @@ static void add_place(struct strbuf *out, const struct style *style,
 static void add_frame(struct writing *writing, const struct difference_frame *frame, bool caller)
 {
     const struct style *style = &writing->show->style;
-    struct strbuf place = STRBUF_INIT;
-    size_t used = figure_columns(writing) + GAP;
+    struct strbuf place = STRBUF_INIT, lines = STRBUF_INIT;
+    size_t used = names_column(writing);
     if (caller) {
         strbuf_add_repeated(&writing->out, " ", used);
         strbuf_addf(&writing->out, "%s ", style_sign(style, "↑", "^"));
         used += 2;
     }
-    add_place(&place, style, frame);
+    add_line_numbers(&lines, style, frame);
+    add_place(&place, style, frame->function, frame->file, lines.data, used);
     frame_add_columns(&writing->out, style, frame->function, place.data, used, false);
     strbuf_release(&place);
+    strbuf_release(&lines);
 }
 
 static void add_path(struct writing *writing, size_t at)
@@ -300,7 +337,7 @@ static void add_path(struct writing *writing, size_t at)
     struct difference_frame frame;
     uint32_t node = path->node;
     add_figures(writing, metric_unit(writing->difference), &path->figure);
-    strbuf_add_repeated(&writing->out, " ", GAP);
+    names_begin(writing);
     difference_frame_next(writing->difference, &node, &frame);
     add_frame(writing, &frame, false);
     size_t callers = 0;
@@ -311,7 +348,7 @@ static void add_path(struct writing *writing, size_t at)
     }
     if (callers == writing->show->depth && callers &&
         difference_frame_next(writing->difference, &node, &frame)) {
-        strbuf_add_repeated(&writing->out, " ", figure_columns(writing) + GAP);
+        strbuf_add_repeated(&writing->out, " ", names_column(writing));
         strbuf_addf(&writing->out, "%s\n", style_sign(&writing->show->style, "↑ …", "^ ..."));
     }
 }
@@ -358,14 +395,15 @@ static struct direction add_direction(struct writing *writing, const struct list
     return seen;
 }
 
-static void add_rest(struct writing *writing, const struct list *list,
-                     const struct direction *seen)
+static void add_rest(struct writing *writing, const struct list *list, const struct direction *seen)
 {
     int unit = metric_unit(writing->difference);
     struct strbuf sentence = STRBUF_INIT;
     if (seen->rows > writing->show->top) {
         add_cell(&writing->out, signed_of(writing, unit, seen->rest).text, FIGURE);
-        strbuf_add_repeated(&writing->out, " ", figure_columns(writing) - FIGURE + GAP);
+        bool behind = names_column(writing) != INDENT;
+        strbuf_add_repeated(&writing->out, " ",
+                            GAP + (behind ? figure_columns(writing) - FIGURE : 0));
         strbuf_addf(&writing->out, "%zu more (--top)\n", seen->rows - writing->show->top);
     }
     if (seen->noisy) {
@@ -416,8 +454,8 @@ int difference_text(FILE *out, const struct difference *difference,
     add_list(&writing, &paths, true);
     add_list(&writing, &functions, false);
     add_list(&writing, &paths, false);
-    int error = fwrite(writing.out.data, 1, writing.out.length, out) == writing.out.length ? 0
-                                                                                          : -errno;
+    int error =
+        fwrite(writing.out.data, 1, writing.out.length, out) == writing.out.length ? 0 : -errno;
     strbuf_release(&writing.out);
     return error ? error : fflush(out) ? -errno : 0;
 }

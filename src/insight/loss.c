@@ -30,8 +30,10 @@ static void title_loss(struct insight *insight, const struct profile *profile,
         insight_title(insight, "Frees were missed: %s allocation%s came where a block was alive",
                       human_exact(losses->replaced).text, losses->replaced == 1 ? "" : "s");
     else if (profile->pages)
-        insight_title(insight, "Only large blocks and one small one for each %s were recorded: figures "
-                      "are estimates", human_bytes(losses->sample_bytes).text);
+        insight_title(insight,
+                      "Only large blocks and one small one for each %s were recorded: figures "
+                      "are estimates",
+                      human_bytes(losses->sample_bytes).text);
     else if (losses->sample_bytes)
         insight_title(insight,
                       "Only a sample was recorded, one allocation in %s: counts are "
@@ -54,9 +56,15 @@ static struct losses losses_of(const struct profile *profile)
         .unattributed = facts_number(profile, PROFILE_META_UNATTRIBUTED),
         .replaced = program->replaced_blocks,
         .unwalkable = facts_number(profile, PROFILE_META_UNWALKABLE),
-        .sample_bytes = changed ? facts_sample_bytes(profile)
-                                : facts_number(profile, META_SAMPLE),
+        .sample_bytes = changed ? facts_sample_bytes(profile) : facts_number(profile, META_SAMPLE),
     };
+}
+
+/* Nothing else is amiss. */
+static bool replaced_only(const struct losses *losses, const struct profile *profile)
+{
+    return losses->replaced && !profile->damage && !losses->lost && !losses->malformed &&
+           !losses->rings && !losses->unattributed && !losses->sample_bytes && !losses->unwalkable;
 }
 
 void ask_loss(struct inquiry *inquiry)
@@ -84,6 +92,13 @@ void ask_loss(struct inquiry *inquiry)
     insight_add_count(insight, "events", events);
     if (losses.sample_bytes)
         insight_add_bytes(insight, META_SAMPLE, losses.sample_bytes);
+    if (replaced_only(&losses, profile)) {
+        insight->advice =
+            "The blocks before count as freed only then, too late. Who freed them went past the "
+            "recorder: a module that is loaded by dlmopen, or with RTLD_DEEPBIND along a RUNPATH, "
+            "or that asks dlsym for the C library's own free.";
+        return;
+    }
     insight->advice = "Read all other findings with care. Lost events: record with --on-full=wait "
                       "or a larger --ring; call paths cut short: install unwind or debug "
                       "information, or record with --stacks=fp.";

@@ -55,17 +55,31 @@ uint64_t job_whole(double bytes)
     return bytes > 0 && bytes < 0x1p63 ? (uint64_t)(bytes + 0.5) : 0;
 }
 
+/* "[libx.so] without names"; who it is goes before what it lacks. */
+static void add_nameless(struct job_text *text, const char *module, size_t columns)
+{
+    struct strbuf line = STRBUF_INIT;
+    strbuf_add_char(&line, '[');
+    text_add_safe_string(&line, *module ? module : "code in no module");
+    strbuf_add_char(&line, ']');
+    if (*module && text_width(line.data) + strlen(" without names") <= columns)
+        strbuf_add_string(&line, " without names");
+    text_add_cut(&text->out, line.data, columns);
+    strbuf_add_char(&text->out, '\n');
+    strbuf_release(&line);
+}
+
 void job_name(struct job_text *text, const char *name, const char *module, size_t used)
 {
     size_t columns = text->style.columns > used + 12 ? text->style.columns - used : 12;
     struct strbuf place = STRBUF_INIT, shown = STRBUF_INIT;
+    if (!*name) {
+        add_nameless(text, module, columns);
+        return;
+    }
     name_add_place(&place, module, 0, columns * 2 / 5);
     size_t place_width = *module ? text_width(place.data) : 0;
-    size_t room = columns - (place_width ? place_width + 2 : 0);
-    if (*name)
-        name_add_short(&shown, name, room);
-    else
-        text_add_cut(&shown, *module ? "code without names" : "code in no module", room);
+    name_add_short(&shown, name, columns - (place_width ? place_width + 2 : 0));
     strbuf_add_string(&text->out, shown.data);
     if (place_width) {
         size_t width = text_width(shown.data);

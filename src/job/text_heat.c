@@ -140,7 +140,7 @@ void job_add_heat(struct job_text *text)
         size_t room = text->style.columns - heat.label_columns - 15;
         heat.columns = room > HEAT_COLUMNS ? HEAT_COLUMNS : room < 20 ? 20 : room;
         job_title(text, "Memory over time",
-                  per_row > 1 ? "the most of the ranks in each row; right: their high-water mark"
+                  per_row > 1 ? "the most of the ranks in a row; right: their high-water mark"
                               : "a row for each rank; right: its high-water mark");
         add_rows(text, &heat, ranks, count, per_row);
         add_axis(text, &heat);

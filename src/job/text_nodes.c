@@ -43,22 +43,24 @@ static void add_parts(struct job_text *text, const struct job_node_peak *node)
 static void add_resident(struct job_text *text, const struct job_node_peak *node)
 {
     uint64_t limit = tightest(node);
+    struct strbuf line = STRBUF_INIT;
+    bool is_tight = limit != JOB_UNKNOWN && (double)node->resident_bytes > 0.9 * (double)limit;
     if (node->resident_bytes == JOB_UNKNOWN)
         return;
+    strbuf_addf(&line, "%s at most where looked at", human_bytes(node->resident_bytes).text);
+    if (limit != JOB_UNKNOWN)
+        strbuf_addf(
+            &line, ", %s of %s %s", human_percent((double)node->resident_bytes, (double)limit).text,
+            human_bytes(limit).text,
+            limit == node->limit_bytes ? "that its control group may have" : "that the node has");
     job_label(text, "  resident");
-    strbuf_addf(&text->out, "%s at most where looked at", human_bytes(node->resident_bytes).text);
-    if (limit != JOB_UNKNOWN) {
-        bool is_tight = (double)node->resident_bytes > 0.9 * (double)limit;
-        strbuf_add_string(&text->out, ", ");
-        style_begin(&text->out, &text->style, is_tight ? TONE_WARNING : TONE_GOOD);
-        strbuf_add_string(&text->out,
-                          human_percent((double)node->resident_bytes, (double)limit).text);
+    if (is_tight)
+        style_begin(&text->out, &text->style, TONE_WARNING);
+    text_add_wrapped(&text->out, line.data, JOB_LABEL, text->style.columns);
+    if (is_tight)
         style_end(&text->out, &text->style);
-        strbuf_addf(&text->out, " of %s %s", human_bytes(limit).text,
-                    limit == node->limit_bytes ? "that its control group may have"
-                                               : "that the node has");
-    }
     strbuf_add_char(&text->out, '\n');
+    strbuf_release(&line);
 }
 
 static void add_node(struct job_text *text, const struct job_node_peak *node, uint64_t start_ns)

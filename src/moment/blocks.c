@@ -237,8 +237,9 @@ static void cell(struct strbuf *out, const char *text, size_t columns)
     strbuf_add_string(out, text);
 }
 
-static void add_head(struct strbuf *out, const struct blocks *blocks)
+static void add_head(struct strbuf *text, const struct blocks *blocks)
 {
+    struct strbuf head = STRBUF_INIT, *out = &head;
     strbuf_addf(out, "%s block%s (%s) %s alive at %s, after %s event%s",
                 human_exact(blocks->live_count).text, human_plural(blocks->live_count),
                 human_bytes(blocks->live_bytes).text, blocks->live_count == 1 ? "is" : "are",
@@ -249,12 +250,19 @@ static void add_head(struct strbuf *out, const struct blocks *blocks)
                     human_bytes(blocks->bytes).text);
     if (shown(blocks) < blocks->count)
         strbuf_addf(out, "; the first %s", human_exact(shown(blocks)).text);
-    strbuf_add_char(out, '\n');
+    text_add_wrapped(text, head.data, 0, blocks->options->style.columns);
+    strbuf_add_char(text, '\n');
+    strbuf_reset(out);
     if (blocks->missing_blocks)
         strbuf_addf(out,
                     "%llu blocks of events cannot be read: blocks that began there are missing, "
-                    "and such that ended there are among these\n",
+                    "and such that ended there are among these",
                     (unsigned long long)blocks->missing_blocks);
+    if (head.length) {
+        text_add_wrapped(text, head.data, 0, blocks->options->style.columns);
+        strbuf_add_char(text, '\n');
+    }
+    strbuf_release(&head);
 }
 
 static void add_row(struct strbuf *out, const struct style *style, const struct blocks *blocks,

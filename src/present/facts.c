@@ -43,8 +43,9 @@ void facts_add_sampling(struct strbuf *out, const struct profile *profile)
     uint64_t ns, bytes;
     bool first = true;
     while (facts_next_sampling(&changes, &ns, &bytes)) {
-        strbuf_addf(out, first ? "exact until %s, then one allocation in every " : ", from %s on in every ",
-                    human_duration(ns).text);
+        strbuf_addf(
+            out, first ? "exact until %s, then one allocation in every " : ", from %s on in every ",
+            human_duration(ns).text);
         strbuf_add_string(out, human_bytes(bytes).text);
         first = false;
     }
@@ -56,15 +57,26 @@ void facts_add_sampling(struct strbuf *out, const struct profile *profile)
                     human_bytes(3 * facts_sample_bytes(profile)).text); /* e^-3 */
 }
 
+const char *facts_stacks(const struct profile *profile)
+{
+    const char *mode = profile_get(profile, PROFILE_META_STACKS);
+    if (!mode)
+        return "";
+    return !strcmp(mode, "none") ? "the caller only (--stacks=none)"
+           : !strcmp(mode, "fp") ? "by frame pointers only (--stacks=fp)"
+                                 : "";
+}
+
 bool facts_add_budget(struct strbuf *out, const struct profile *profile)
 {
     uint64_t budget = facts_number(profile, PROFILE_META_BUDGET);
     if (!budget)
         return false;
-    strbuf_addf(out, "%s of the program's processor time at most (--budget-cpu); %s were spent on events%s",
-                human_percent((double)budget, 1e6).text,
-                human_duration(facts_number(profile, PROFILE_META_BUDGET_COST)).text,
-                profile->sample_bytes ? "" : ", and everything was recorded");
+    strbuf_addf(
+        out, "%s of the program's processor time at most (--budget-cpu); %s were spent on events%s",
+        human_percent((double)budget, 1e6).text,
+        human_duration(facts_number(profile, PROFILE_META_BUDGET_COST)).text,
+        profile->sample_bytes ? "" : ", and everything was recorded");
     return true;
 }
 
@@ -270,12 +282,13 @@ bool facts_add_beginning(struct strbuf *out, const struct profile *profile)
     if (begun) {
         strbuf_add_string(out, "from mark '");
         facts_add_text(out, profile, PROFILE_META_BEGUN_ON);
-        strbuf_addf(out,
-                    "' on, %s after the program's start; %s blocks (%s) from before are followed, but "
-                    "are no allocations of this profile",
-                    human_duration(facts_number(profile, PROFILE_META_BEGUN_NS)).text,
-                    human_exact(facts_number(profile, PROFILE_META_BEFORE_BLOCKS)).text,
-                    human_bytes(facts_number(profile, PROFILE_META_BEFORE_BYTES)).text);
+        strbuf_addf(
+            out,
+            "' on, %s after the program's start; %s blocks (%s) from before are followed, but "
+            "are no allocations of this profile",
+            human_duration(facts_number(profile, PROFILE_META_BEGUN_NS)).text,
+            human_exact(facts_number(profile, PROFILE_META_BEFORE_BLOCKS)).text,
+            human_bytes(facts_number(profile, PROFILE_META_BEFORE_BYTES)).text);
     } else if (profile_get(profile, PROFILE_META_NEVER_BEGUN)) {
         strbuf_add_string(out, "the whole run: no mark '");
         facts_add_text(out, profile, PROFILE_META_NEVER_BEGUN);
@@ -298,11 +311,11 @@ const char *facts_imported_from(const struct profile *profile)
 
 const char *facts_of_what_is_left(const struct profile *profile)
 {
-    return !profile->complete                                 ? "alive now"
+    return !profile->complete                               ? "alive now"
            : profile_get(profile, PROFILE_META_WINDOW_FROM) ? "left at end"
-            : profile_get(profile, PROFILE_META_ENDED_ON)   ? "left at end"
+           : profile_get(profile, PROFILE_META_ENDED_ON)    ? "left at end"
            : facts_is_snapshot(profile)                     ? "alive then"
-                                                              : "never freed";
+                                                            : "never freed";
 }
 
 void facts_add_losses(struct strbuf *out, const struct profile *profile)

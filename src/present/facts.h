@@ -26,6 +26,8 @@ uint64_t facts_sample_bytes(const struct profile *profile);
 bool facts_next_sampling(const char **text, uint64_t *ns, uint64_t *bytes);
 /* "exact until 12.3 s, then one allocation in every 512 KiB on average". */
 void facts_add_sampling(struct strbuf *out, const struct profile *profile);
+/* How call paths were got, where that makes them shorter than they are; "": it does not. */
+const char *facts_stacks(const struct profile *profile);
 /* "at most 1.0 % of the program's processor time (--budget-cpu)"; false: there was no limit. */
 bool facts_add_budget(struct strbuf *out, const struct profile *profile);
 

@@ -95,8 +95,9 @@ void frame_add_file(struct strbuf *out, const struct profile *profile, struct fr
     add_place(out, profile, frame, columns, false);
 }
 
-/* Room for a name or a place, but hardly for both. */
-enum { NARROW = 36 };
+/* Room for a name or a place, but hardly for both; and what a name is left at least, beside a
+ * place. */
+enum { NARROW = FRAME_ROOM_NARROW, NAME_LEAST = 10 };
 
 static size_t room_behind(const struct style *style, size_t used)
 {
@@ -108,6 +109,9 @@ void frame_add_columns(struct strbuf *out, const struct style *style, const char
 {
     struct strbuf shown = STRBUF_INIT;
     size_t room = room_behind(style, used), place_columns = text_width(place);
+    size_t name_columns = text_width(name);
+    if (place_columns + 2 + (name_columns < NAME_LEAST ? name_columns : NAME_LEAST) > room)
+        place_columns = 0; /* who it is goes before where it is */
     name_add_short(&shown, name, room - place_columns - (place_columns ? 2 : 0));
     if (strong)
         style_add(out, style, TONE_TITLE, shown.data);

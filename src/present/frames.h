@@ -30,14 +30,17 @@ const char *frame_module(const struct profile *profile, struct frame frame);
 uint64_t frame_key(const struct profile *profile, struct frame frame);
 /* A name in any case: function, "libx.so+0x12", "[…]". Not shortened, not made safe. */
 void frame_add_name(struct strbuf *out, const struct profile *profile, struct frame frame);
-/* "src/mesh.cpp:77", as seen from where the program was started, in at most `columns`; where no file
- * is known the library, or nothing. Safe. */
+/* "src/mesh.cpp:77", as seen from where the program was started, in at most `columns`; where no
+ * file is known the library, or nothing. Safe. */
 void frame_add_place(struct strbuf *out, const struct profile *profile, struct frame frame,
                      size_t columns);
 /* The same without the line: where a function is, not one of its calls. */
 void frame_add_file(struct strbuf *out, const struct profile *profile, struct frame frame,
                     size_t columns);
-/* A name and, at the right edge, a place that is safe and leaves it room. */
+/* With less room than this a name is better put on a line of its own. */
+enum { FRAME_ROOM_NARROW = 36 };
+/* A name and, at the right edge, a place that is safe; the place is left out where it would leave
+ * the name no room. */
 void frame_add_columns(struct strbuf *out, const struct style *style, const char *name,
                        const char *place, size_t used, bool strong);
 /* The rest of a line whose first `used` columns are taken: name, and place at the right edge. */

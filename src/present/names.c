@@ -206,10 +206,13 @@ bool name_is_library(const char *function, const char *linkage, const char *file
         "_ZNSt",         "_ZNKSt",          "_ZSt", "_ZNSa", "_ZNSs",
         "_ZN9__gnu_cxx", "_ZNK9__gnu_cxx",  "_Znw", "_Zna",  "_Zdl",
         "_Zda",          "_ZN10__cxxabiv1", NULL};
-    static const char *const modules[] = {"libc.so",  "libc-",      "ld-linux",    "libstdc++.so",
-                                          "libgcc_s", "libpthread", "libc++.so",   "libtidemark.so",
-                                          "libbfm.so", "libtidemark-bfm.so",
-                                          "ld-2",     "ld-musl",    "libgfortran", NULL};
+    static const char *const modules[] = {"libc.so",     "libc-",
+                                          "ld-linux",    "libstdc++.so",
+                                          "libgcc_s",    "libpthread",
+                                          "libc++.so",   "libtidemark.so",
+                                          "libbfm.so",   "libtidemark-bfm.so",
+                                          "ld-2",        "ld-musl",
+                                          "libgfortran", NULL};
     /* What everybody calls a malloc that ends the program on failure, and its free, and what widely
      * used programs and libraries call theirs: the caller is the site. */
     static const char *const wrappers[] = {
@@ -226,7 +229,20 @@ bool name_is_library(const char *function, const char *linkage, const char *file
         "Perl_safesyscalloc", "Perl_safesysrealloc", "Perl_safesysfree", "PyMem_Malloc",
         "PyMem_Calloc", "PyMem_Realloc", "PyMem_Free", "PyMem_RawMalloc", "PyMem_RawCalloc",
         "PyMem_RawRealloc", "PyMem_RawFree", "PyObject_Malloc", "PyObject_Calloc",
-        "PyObject_Realloc", "PyObject_Free", NULL};
+        "PyObject_Realloc", "PyObject_Free", "_PyMem_RawMalloc", "_PyMem_RawCalloc",
+        "_PyMem_RawRealloc", "_PyMem_RawFree", "_PyObject_Malloc", "_PyObject_Calloc",
+        "_PyObject_Realloc", "_PyObject_Free",
+        /* PHP, FFmpeg, ImageMagick, GLib */
+        "__zend_malloc", "__zend_calloc", "__zend_realloc", "_safe_malloc", "_safe_realloc",
+        "zend_strndup", "av_malloc", "av_mallocz", "av_malloc_array", "av_mallocz_array",
+        "av_calloc", "av_realloc", "av_realloc_f", "av_realloc_array", "av_fast_malloc",
+        "av_fast_mallocz", "av_fast_realloc", "av_reallocp", "av_strdup", "av_strndup", "av_memdup",
+        "av_free", "av_freep", "AcquireMagickMemory", "AcquireAlignedMemory",
+        "AcquireQuantumMemory", "AcquireCriticalMemory", "ResizeMagickMemory",
+        "ResizeQuantumMemory", "RelinquishMagickMemory", "RelinquishAlignedMemory", "g_malloc_n",
+        "g_malloc0_n", "g_realloc_n", "g_try_malloc", "g_try_malloc0", "g_try_malloc_n",
+        "g_try_malloc0_n", "g_try_realloc", "g_try_realloc_n", "g_strndup", "g_memdup", "g_memdup2",
+        "g_slice_alloc", "g_slice_alloc0", "g_slice_free1", NULL};
     if (module && any_prefix(name_base(module), modules))
         return true;
     for (size_t i = 0; function && wrappers[i]; i++)

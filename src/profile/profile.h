@@ -67,6 +67,7 @@ int profile_writer_commit(struct profile_writer *writer);
 /* integer 1, with a sampling interval of 8 KiB: what was recorded is one small block of each page
  * record's worth, and all larger ones. What happened in all is not known, only what is held. */
 #define PROFILE_META_PAGES        "pages"
+#define PROFILE_META_STACKS       "stacks"        /* "fp", "none": --stacks; absent: unwound, or by hooks */
 #define PROFILE_META_FREE_STACKS  "free_stacks"   /* 1: frees came with call paths; else absent */
 /* Paths, one a line, of embedded sources that were newer than the module they belong to. */
 #define PROFILE_META_CHANGED_SOURCES "changed_sources"

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/hash.h"
 #include "base/strbuf.h"
 #include "profile/blocks.h"
 #include "profile/error.h"
@@ -283,6 +284,50 @@ static void read_function(struct reader *reader, sqlite3_stmt *row)
     };
 }
 
+/* ---- Functions that are one ---- */
+
+static bool is_same_function(const struct profile_function *a, const struct profile_function *b)
+{
+    return a->file == b->file && !strcmp(a->name, b->name);
+}
+
+/* The first function of the name and file of the one at `index`; slots: index + 1, 0: free. */
+static uint32_t first_of_name(struct profile_function *functions, uint32_t index, uint32_t *slots,
+                              size_t mask)
+{
+    const struct profile_function *function = &functions[index];
+    uint64_t hash = hash_bytes(function->name, strlen(function->name));
+    size_t slot = hash_u64(hash ^ (uintptr_t)function->file) & mask;
+    while (slots[slot] && !is_same_function(&functions[slots[slot] - 1], function))
+        slot = (slot + 1) & mask;
+    if (!slots[slot])
+        slots[slot] = index + 1;
+    return slots[slot] - 1;
+}
+
+/* Functions of one name in one file are listed as one. They were told apart by their linkage names,
+ * which a C function has where it is called and lacks where it is inlined, and which differ between
+ * clones (.constprop) and between instances that a readable name does not tell (Rust). Nobody could
+ * tell their rows apart. */
+static void join_functions(struct reader *reader)
+{
+    struct profile *profile = reader->profile;
+    size_t count = profile->function_count, size = 16;
+    while (size < 2 * count)
+        size *= 2;
+    uint32_t *slots = calloc(size, sizeof *slots);
+    reader->listed_as = calloc(count + 1, sizeof *reader->listed_as);
+    reader->no_memory |= !slots || !reader->listed_as;
+    for (uint32_t i = 0; i < count && !reader->no_memory; i++) {
+        struct profile_function *function = &profile->functions[i];
+        uint32_t first = function->file ? first_of_name(profile->functions, i, slots, size - 1) : i;
+        reader->listed_as[i] = first;
+        if (!profile->functions[first].linkage)
+            profile->functions[first].linkage = function->linkage;
+    }
+    free(slots);
+}
+
 static void read_module(struct reader *reader, sqlite3_stmt *row)
 {
     struct profile *profile = reader->profile;
@@ -349,6 +394,8 @@ static void read_frame(struct reader *reader, sqlite3_stmt *row)
     if (!line)
         return;
     line->function = reference(reader, row, 2, &reader->own->functions);
+    if (reader->listed_as)
+        line->function = reader->listed_as[line->function];
     line->file = profile->functions[line->function].file;
     line->line = small_number(reader, row, 3);
     code->line_count++;
@@ -593,6 +640,7 @@ static void read_names(struct reader *reader)
     reading_rows(reader, "SELECT key,value FROM meta", read_meta);
     reading_rows(reader, "SELECT id,path FROM file ORDER BY id", read_file);
     reading_rows(reader, "SELECT id,name,linkage,file FROM function ORDER BY id", read_function);
+    join_functions(reader);
     reading_rows(reader, "SELECT id,path,build_id,start,end,bias,quality FROM module ORDER BY id",
                  read_module);
     reading_rows(reader, "SELECT id,module,address,mark FROM location ORDER BY id", read_location);
@@ -670,6 +718,7 @@ static int begin_reading(struct reader *reader)
 static int end_reading(struct reader *reader, int error, struct profile **out)
 {
     source_close(&reader->source);
+    free(reader->listed_as);
     if (error)
         profile_free(reader->profile);
     else

@@ -32,9 +32,9 @@ enum array { META, SITES, LINES, THREADS, BUCKETS, REGION_SITES, ARRAYS };
 struct profile_private {
     struct string_block *strings;
     struct ids nodes, codes, functions, files, modules, samples, peaks;
-    struct ids newer_samples;     /* left out, for a reason that we do not know */
-    const char **file_paths;      /* by index of files */
-    size_t capacity[ARRAYS];      /* of the public arrays that have no ids */
+    struct ids newer_samples; /* left out, for a reason that we do not know */
+    const char **file_paths;  /* by index of files */
+    size_t capacity[ARRAYS];  /* of the public arrays that have no ids */
     size_t detail_capacity[DETAILS];
     size_t point_count, point_capacity;
     struct curve_point *points; /* of all curves, one after the other */
@@ -47,7 +47,8 @@ struct reader {
     struct source source;
     const char *path;
     uint64_t rows_left;
-    enum detail detail; /* whose rows or blocks are being read */
+    uint32_t *listed_as; /* by function: the one that it is listed as; NULL: each as itself */
+    enum detail detail;  /* whose rows or blocks are being read */
     bool no_memory;
 };
 

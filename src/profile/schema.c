@@ -180,7 +180,7 @@ static const char views[] =
     " LEFT JOIN function ON function.id = location_frame.function"
     " LEFT JOIN file ON file.id = function.file"
     " LEFT JOIN module ON module.id = location.module;\n"
-    "CREATE VIEW call_sites AS SELECT site.path AS path, location_name.function AS function,"
+    "CREATE VIEW call_sites AS SELECT location_name.function AS function,"
     " location_name.file AS file, location_name.line AS line, site.* FROM site"
     " JOIN path ON path.id = site.path"
     " LEFT JOIN location_name ON location_name.location = path.location;\n"

@@ -1,12 +1,14 @@
 /* The ends of processes and of modules. */
 #include "recorder/hooks.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "recorder/modules.h"
 #include "recorder/patch.h"
+#include "recorder/real.h"
 #include "recorder/session.h"
 
 HOOK void _exit(int status)
@@ -43,7 +45,31 @@ void thread_see_plain(void)
                      __ATOMIC_RELAXED);
 }
 
-int dlclose(void *handle);
+/* What is loaded with RTLD_DEEPBIND (PHP loads its extensions so) has the C library's malloc before
+ * any that was preloaded. Where that is the allocator all the same, we are put in front of it again
+ * (patch_dlopen()). Where BFM is, blocks of the one would go to the free of the other, and the
+ * program would crash: there the flag is left out. Jumps, so that dlopen sees who called and looks
+ * where its RUNPATH says. */
+static bool has_bfm(void)
+{
+#ifdef TIDEMARK_PAGES
+    return true;
+#else
+    return real_find("bfm_malloc") != NULL;
+#endif
+}
+
+HOOK void *dlopen(const char *file, int mode)
+{
+    if (!real.dlopen)
+        real_init();
+    if (likely(!(mode & RTLD_DEEPBIND)))
+        return real.dlopen(file, mode);
+    if (has_bfm())
+        return real.dlopen(file, mode & ~RTLD_DEEPBIND);
+    return patch_dlopen(file, mode);
+}
+
 HOOK int dlclose(void *handle)
 {
     int status = real.dlclose(handle);

@@ -17,6 +17,7 @@
 #include <unistd.h>
 #include "api/provider.h"
 #include "recorder/hooks.h"
+#include "recorder/session.h"
 
 #if defined(__x86_64__)
 enum { RELOCATION_WORD = R_X86_64_64, RELOCATION_GOT = R_X86_64_GLOB_DAT,
@@ -283,6 +284,7 @@ static void change_table(struct module *module, const ElfW(Rela) *table, size_t 
 
 struct pass {
     bool to_hook;
+    unsigned skipped; /* the first so many modules stay as they are */
     unsigned left_out;
     unsigned long long adds;
 };
@@ -298,6 +300,10 @@ static int change_module(struct dl_phdr_info *info, size_t size, void *context)
     struct module module;
     if (size >= offsetof(struct dl_phdr_info, dlpi_subs))
         pass->adds = info->dlpi_adds;
+    if (pass->skipped) {
+        pass->skipped--;
+        return 0;
+    }
     if (!module_open(&module, info) || is_ours(&module))
         return 0;
     if (is_being_loaded(&module)) {
@@ -323,9 +329,9 @@ static int count_mallocs(struct dl_phdr_info *info, size_t size, void *context)
     return 0;
 }
 
-static unsigned pass(bool to_hook)
+static unsigned pass(bool to_hook, unsigned skipped)
 {
-    struct pass pass = {.to_hook = to_hook};
+    struct pass pass = {.to_hook = to_hook, .skipped = skipped};
     unsigned foreign_mallocs = 0;
     find_real();
     dl_iterate_phdr(count_mallocs, &foreign_mallocs);
@@ -339,7 +345,7 @@ unsigned patch_on(void)
 {
     int saved_errno = errno;
     __atomic_store_n(&on, true, __ATOMIC_RELEASE);
-    unsigned left_out = pass(true);
+    unsigned left_out = pass(true, 0);
     errno = saved_errno;
     return left_out;
 }
@@ -348,7 +354,7 @@ void patch_off(void)
 {
     int saved_errno = errno;
     __atomic_store_n(&on, false, __ATOMIC_RELEASE);
-    pass(false);
+    pass(false, 0);
     errno = saved_errno;
 }
 
@@ -403,7 +409,7 @@ static int has_search_path(struct dl_phdr_info *info, size_t size, void *context
     return caller->matters;
 }
 
-static bool caller_matters(const char *file, uintptr_t ip)
+static __attribute__((noinline)) bool caller_matters(const char *file, uintptr_t ip)
 {
     struct caller caller = {.ip = ip};
     if (!file || (strchr(file, '/') && !strchr(file, '$')))
@@ -436,4 +442,34 @@ static __attribute__((noinline)) void *hook_dlopen(const char *file, int mode)
     patch_new();
     errno = saved_errno;
     return handle;
+}
+
+static int count_module(struct dl_phdr_info *info, size_t size, void *context)
+{
+    (void)info;
+    (void)size;
+    ++*(unsigned *)context;
+    return 0;
+}
+
+/* What is new stands last. Modules that were there keep what the loader bound them to. */
+static __attribute__((noinline)) void *load_and_patch(const char *file, int mode)
+{
+    unsigned before = 0;
+    dl_iterate_phdr(count_module, &before);
+    void *handle = real.dlopen(file, mode);
+    int saved_errno = errno;
+    if (handle)
+        pass(true, before);
+    errno = saved_errno;
+    return handle;
+}
+
+/* Nothing here may have an address: the compiler makes no jump of the call then. */
+__attribute__((noinline)) void *patch_dlopen(const char *file, int mode)
+{
+    if (!session_is_on() || __atomic_load_n(&on, __ATOMIC_ACQUIRE) ||
+        caller_matters(file, (uintptr_t)__builtin_return_address(0)))
+        return real.dlopen(file, mode);
+    return load_and_patch(file, mode);
 }

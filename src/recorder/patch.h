@@ -9,13 +9,18 @@
 #ifndef TIDEMARK_PAGES
 /* All modules that the loader lists, but ours. A word is written only if it holds the function that
  * we stand in for, or nothing yet (bound lazily). Modules that another thread is loading right now
- * are left out: returns how many; they are reached by patch_new(). Not from signal handlers: asks the
- * loader, whose lock is also what keeps two calls apart. */
+ * are left out: returns how many; they are reached by patch_new(). Not from signal handlers: asks
+ * the loader, whose lock is also what keeps two calls apart. */
 unsigned patch_on(void);
 /* The same, if patches are on and modules have come since; else next to nothing. */
 void patch_new(void);
 /* The real functions back, wherever ours stand. */
 void patch_off(void);
+
+/* dlopen() with RTLD_DEEPBIND in a program that we were loaded with: what it loads is given our
+ * functions, but not before its constructors have run. To be jumped to from where the program
+ * called: its address is asked for. */
+void *patch_dlopen(const char *file, int mode);
 
 /* A module has been unloaded: real functions may have been its own. */
 void patch_forget(void);
@@ -26,6 +31,7 @@ bool patch_is_due(void);
 static inline void patch_new(void)
 {
 }
+void *patch_dlopen(const char *file, int mode); /* not called */
 static inline void patch_forget(void)
 {
 }

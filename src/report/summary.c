@@ -163,19 +163,19 @@ static int add_insight(struct summary *summary)
     return 0;
 }
 
-/* One line: the first loss, and how many more there are. */
+/* The first loss, whole, and whether there are more. */
 static void add_losses(struct summary *summary)
 {
     struct strbuf losses = STRBUF_INIT, line = STRBUF_INIT;
     facts_add_losses(&losses, summary->profile);
     if (losses.length) {
-        strbuf_add_string(&line, "  loss         ");
         strbuf_add(&line, losses.data, strcspn(losses.data, "\n"));
         strbuf_truncate(&losses, losses.length - 1);
         if (strchr(losses.data, '\n'))
             strbuf_add_string(&line, "; and more");
         style_begin(&summary->out, &summary->style, TONE_WARNING);
-        text_add_cut(&summary->out, line.data, summary->style.columns);
+        strbuf_add_string(&summary->out, "  loss         ");
+        text_add_wrapped(&summary->out, line.data, LABEL, summary->style.columns);
         style_end(&summary->out, &summary->style);
         strbuf_add_char(&summary->out, '\n');
     }

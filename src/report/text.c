@@ -122,6 +122,14 @@ static void add_cut(struct text *text)
     strbuf_release(&line);
 }
 
+static void add_stacks(struct text *text)
+{
+    if (!*facts_stacks(text->profile))
+        return;
+    part_label(text, "call paths");
+    strbuf_addf(&text->out, "%s\n", facts_stacks(text->profile));
+}
+
 static void add_sampling(struct text *text)
 {
     struct strbuf line = STRBUF_INIT;
@@ -182,7 +190,8 @@ static void add_peak(struct text *text)
         return;
     part_label(text, "peak");
     add_bytes(text, program->total.peak_bytes, program->total.at_peak_variance);
-    if (profile_get(text->profile, PROFILE_META_REGION)) { /* its own: its blocks are the program's */
+    if (profile_get(text->profile,
+                    PROFILE_META_REGION)) { /* its own: its blocks are the program's */
         strbuf_addf(&text->out, " requested, after %s\n",
                     human_duration(program->total.peak_ticks).text);
         return;
@@ -237,10 +246,15 @@ static void add_allocations(struct text *text, const char *about)
         strbuf_add_string(&line, " in all");
     }
     uint64_t born = total->alloc_count + or_none(total->realloc_count);
-    if (known(total->temporary_count))
-        strbuf_addf(&line, "; %s%s temporary (%s)", total->temporary_count ? about : "",
+    if (known(total->temporary_count)) { /* reallocs make blocks too: say so, or the share looks
+                                            wrong */
+        strbuf_addf(&line, "; %s%s temporary (%s", total->temporary_count ? about : "",
                     human_count(total->temporary_count).text,
                     human_percent((double)total->temporary_count, (double)born).text);
+        strbuf_add_string(&line, total->temporary_count && or_none(total->realloc_count)
+                                     ? " with reallocs)"
+                                     : ")");
+    }
     if (or_none(total->failed_count))
         strbuf_addf(&line, "; %s failed", estimate_count(profile, total->failed_count).text);
     part_label(text, "allocations");
@@ -356,9 +370,9 @@ static void add_loss(struct text *text)
     } else if (!warnings.length) {
         part_label(text, label);
         style_add(&text->out, &text->style, TONE_GOOD, "none");
-        strbuf_addf(&text->out, ": all of %s events%s are in this profile\n",
+        strbuf_addf(&text->out, ": all of %s %sevents are in this profile\n",
                     human_exact(text->profile->program.events).text,
-                    estimate_is(text->profile) ? " of the sample" : "");
+                    estimate_is(text->profile) ? "sampled " : "");
     }
     for (char *at = warnings.data, *end; *at; at = end + 1, label = "") {
         end = strchr(at, '\n');
@@ -395,6 +409,7 @@ static void add_head(struct text *text)
     add_window(text);
     add_snapshots(text);
     add_cut(text);
+    add_stacks(text);
     add_sampling(text);
     if (estimate_is_empty(text->profile)) {
         add_unknown(text);

@@ -76,7 +76,8 @@ static void add_ledger_line(struct text *text, const char *name, const char *fig
     part_figure(text, figure, FIGURE);
     double part = end > begin ? end - begin : begin - end;
     bool below = end < begin;
-    part_cell(text, below ? "" : human_percent(part, whole).text, SHARE);
+    if (!below)
+        part_cell(text, human_percent(part, whole).text, SHARE);
     if (!below && end > begin) {
         strbuf_add_string(&text->out, "  ");
         part_bar(text, begin, end, whole, text->style.columns - used);
@@ -85,7 +86,8 @@ static void add_ledger_line(struct text *text, const char *name, const char *fig
 }
 
 /* What lies behind the lines: not resident, or not to be kept. */
-/* Pages are counted through rarely enough to cost little; the most there was may lie between two times. */
+/* Pages are counted through rarely enough to cost little; the most there was may lie between two
+ * times. */
 static void add_most_resident(struct strbuf *line, const struct profile *profile,
                               const struct profile_sample *sample)
 {

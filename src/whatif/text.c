@@ -208,7 +208,7 @@ static void add_course(struct page *page)
     uint64_t highest = highest_reading(page->whatif);
     struct strbuf rest = STRBUF_INIT;
 
-    strbuf_addf(&rest, "resident in %d readings from first to last call; the highest is %s",
+    strbuf_addf(&rest, "resident in %d readings, evenly over time; the highest is %s",
                 WHATIF_READINGS, human_bytes(highest).text);
     add_title(page, "Course", rest.data);
     strbuf_release(&rest);

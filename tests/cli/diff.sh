@@ -46,6 +46,14 @@ tidemark diff -j --per time old1.tmk new1.tmk | jq -c '[.normalised, .runs[0].sc
 tidemark record -q --sample=1K -o sampled.tmk "$VICTIMS/rebuilt_newer" >/dev/null
 tidemark diff -j old1.tmk sampled.tmk | jq -c '[.total.noise > 0, [.runs[].sampled]]'
 tidemark diff old1.tmk sampled.tmk | grep 'tmk:'
+# With a column of noise little of the line is left: names go below the figures.
+for width in 72 80 100; do
+    timeout 20 tidemark diff --width $width old1.tmk sampled.tmk >out || echo "status $? at $width"
+    [ "$(wc -L <out)" -le $width ] && grep -c '^    three_calls\|±[^ ]* K*i*B  three_calls' out
+done
+tidemark record -q --stacks=none -o callers.tmk "$VICTIMS/rebuilt_newer" >/dev/null
+tidemark diff --width 120 old1.tmk callers.tmk | grep -o 'call paths: .*'
+tidemark report callers.tmk | grep 'call paths'
 tidemark record -q -o other.tmk "$VICTIMS/basic" 2 >/dev/null
 tidemark diff other.tmk old1.tmk | grep "tmk:\|e+"
 tidemark diff old1.tmk old2.tmk | grep 'tmk:'

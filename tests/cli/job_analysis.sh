@@ -6,6 +6,10 @@
 "$MAKE_JOB" run64 64 16 7
 
 tidemark job --width 90 --rows 8 run64
+for width in 80 100; do
+    echo "$(tidemark job --width $width run64 | wc -L) of $width"
+done
+tidemark job --width 80 run64 | sed -n '/^Nodes/,/node01/p' | tail -n +4
 echo "--- ASCII"
 LC_ALL=en_US.ISO-8859-1 tidemark job --width 90 --rows 4 run64 | sed -n '/^Memory over time/,/100 %/p'
 echo "--- colour"

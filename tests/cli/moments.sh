@@ -69,7 +69,7 @@ import json
 blocks = [json.loads(line) for line in open("out")]
 print([(b["size_bytes"], b["frames"][0]["function"]) for b in blocks])'
 try tidemark blocks m.tmt --thread 1
-cat out | sed 's/^[0-9,]* blocks.*; 0 of them/none/; s/ at .*//' | cut -c1-5
+sed 's/^[0-9,]* blocks.*; 0 of them/none/; s/ at .*//; q' out | cut -c1-5
 try tidemark blocks m.tmt --older-than 1h --json
 wc -l <out
 try tidemark blocks m.tmt --at 0%

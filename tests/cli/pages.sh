@@ -27,7 +27,7 @@ sqlite3 p.db "SELECT events < 20000, (SELECT value FROM meta WHERE key = 'pages'
 # What is not known: 0 nowhere.
 tidemark report p.tmk >out
 grep -E '^  (allocations|frees) ' out
-grep -c 'all of .* events of the sample are in this profile' out
+grep -c 'all of .* sampled events are in this profile' out
 tidemark report --json p.tmk >json
 jq -c '.sampled | [.interval_bytes, .pages]' json
 jq -c '.program | [.alloc_count, .alloc_bytes, .free_count, .temporary_count, .size_min, .lifetime_sum_ns, .peak_bytes > 8000000, .at_peak_bytes_error > 0]' json

@@ -6,6 +6,7 @@ try tidemark query q.tmk
 for view in functions top_functions call_paths timeline ledger; do
     grep -qx "$view" out || echo "not listed: $view"
 done
+grep -A4 '^call_sites' out | grep -q 'function, file, line, path, alloc_count' || echo "call_sites: other columns, or one twice"
 # Functions are the report's.
 tidemark query -j q.tmk "SELECT function, at_peak_bytes, inclusive_at_peak_bytes AS inclusive
     FROM functions WHERE inclusive_at_peak_bytes > 0 ORDER BY function" >q.json

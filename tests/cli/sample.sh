@@ -10,7 +10,7 @@ try tidemark report s.tmk
 grep -c '^  sampled      one allocation in every 4.00 KiB on average; ' out
 grep -Eq '^ +[0-9.]+ [KM]iB +±[0-9.]+ [KM]iB +[0-9.]+ %  victim_' out && echo "error bars"
 grep -Eq '^ +~[0-9.]+ k +[0-9.]+ %  victim_' out && echo "counts are approximate"
-grep -q 'all of .* events of the sample are in this profile' out && echo "nothing lost"
+grep -q 'all of .* sampled events are in this profile' out && echo "nothing lost"
 try tidemark report --json s.tmk
 jq -c '.sampled | [.interval_bytes, .samples > 1000, .confidence_percent]' out
 jq -c '.program | [.alloc_bytes_error > 0, .live_bytes_error > 0, .at_peak_bytes_error > 0]' out

@@ -71,4 +71,18 @@ compile -I"$here" "$here/deepbind.c" -o deepbind
 compile -shared -fPIC "$here/deep.c" -o deep.so
 unharmed deepbind ./deepbind ./deep.so
 [ "$(allocations_of deepbind.tmk torture_counted)" = 4000 ] || fail "deepbind: $(allocations_of deepbind.tmk torture_counted) allocations"
+complete deepbind
+[ "$(allocations_of deepbind.tmk deep_gives)" = 2000 ] || fail "deepbind: $(allocations_of deepbind.tmk deep_gives) allocations of the library's"
+left=$("$TIDEMARK" query -f csv deepbind.tmk "SELECT foreign_frees, (SELECT sum(live_count) FROM functions WHERE function IN ('deep_gives', 'torture_counted')) FROM program" | tail -1)
+[ "${left//$'\r'/}" = 0,0 ] || fail "deepbind: frees of nothing, and blocks that were freed: $left"
+# Another allocator's blocks would go to the C library's free: that one is not bound to then.
+for options in --allocator=bfm "--allocator=bfm --events=pages" --sample=4K --stacks=none; do
+    "$TIDEMARK" record -q $options -o deep.tmk -- ./deepbind ./deep.so >out 2>err || fail "deepbind $options: $(head -3 err)"
+    cmp out <(./deepbind ./deep.so) || fail "deepbind $options: output differs"
+done
+# A name that is looked for where the caller's RUNPATH says.
+mkdir -p beside && cp deep.so beside/deep_beside.so
+compile -I"$here" "$here/deepbind.c" -Wl,--enable-new-dtags,-rpath,"\$ORIGIN/beside" -o deepbind_beside
+unharmed deepbind_beside ./deepbind_beside deep_beside.so
+[ "$(allocations_of deepbind_beside.tmk torture_counted)" = 4000 ] || fail "RUNPATH: $(allocations_of deepbind_beside.tmk torture_counted) allocations"
 exit $failed

@@ -1,5 +1,5 @@
-/* Loads a library with RTLD_DEEPBIND, whose malloc is then the C library's and not ours, and passes
- * blocks both ways: frees of blocks that were never seen, and blocks whose free is not. */
+/* Loads a library with RTLD_DEEPBIND, which the loader binds to the C library's malloc and free and
+ * not to those that were preloaded, and passes blocks both ways. PHP loads its extensions so. */
 #include "torture.h"
 #include <dlfcn.h>
 
@@ -19,9 +19,7 @@ int main(int argc, char **argv)
         }
         CHECK(!dlclose(handle));
     }
-    /* What the library freed seems alive until its address is seen again. */
     victim_fact("allocations", torture_counts->allocations);
-    victim_fact("misses_frees", 1);
     puts("deepbind: done");
     return 0;
 }

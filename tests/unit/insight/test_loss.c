@@ -79,6 +79,18 @@ static void a_few_stacks_cut_short_are_usual(void **state)
     built_free(built);
 }
 
+static void missed_frees_alone_are_explained(void **state)
+{
+    (void)state;
+    struct built *built = built_new();
+    built_others(built, 100);
+    built->profile.program.replaced_blocks = 8;
+    assert_non_null(strstr(the(built_ask(built), "incomplete-profile")->advice, "RTLD_DEEPBIND"));
+    built->profile.program.lost_events = 1;
+    assert_null(strstr(the(built_ask(built), "incomplete-profile")->advice, "RTLD_DEEPBIND"));
+    built_free(built);
+}
+
 static void a_sample_is_said_to_be_one(void **state)
 {
     (void)state;
@@ -115,6 +127,7 @@ int main(void)
         cmocka_unit_test(damage_is_a_warning_at_least),
         cmocka_unit_test(the_worst_is_the_title),
         cmocka_unit_test(a_few_stacks_cut_short_are_usual),
+        cmocka_unit_test(missed_frees_alone_are_explained),
         cmocka_unit_test(a_sample_is_said_to_be_one),
         cmocka_unit_test(nothing_saved_is_nothing_asked),
     };

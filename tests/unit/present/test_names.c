@@ -81,6 +81,11 @@ static void library_frames_are_known(void **state)
     assert_true(name_is_library("xmalloc", NULL, NULL, NULL));
     assert_true(name_is_library("zmalloc_usable", NULL, NULL, NULL));
     assert_false(name_is_library("zmalloc_usable_size", NULL, NULL, NULL));
+    assert_true(name_is_library("_PyObject_Malloc", NULL, "Objects/obmalloc.c", NULL));
+    assert_false(name_is_library("_PyObject_New", NULL, NULL, NULL));
+    assert_true(name_is_library("__zend_malloc", NULL, NULL, "/usr/bin/php8.2"));
+    assert_true(name_is_library("av_mallocz", NULL, NULL, NULL));
+    assert_true(name_is_library("AcquireQuantumMemory", NULL, NULL, NULL));
     assert_true(
         name_is_library("allocate", NULL, "/usr/include/c++/12/bits/new_allocator.h", NULL));
     assert_false(name_is_library("std::vector<int> user::make<int>(int)", NULL, NULL, NULL));

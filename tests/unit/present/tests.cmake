@@ -1,1 +1,2 @@
 tidemark_unit_test(present names)
+tidemark_unit_test(present frames)

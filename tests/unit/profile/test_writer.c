@@ -55,6 +55,39 @@ static void random_profiles_come_back_equal(void **state)
                                 round ? &seed : &(unsigned){42});
 }
 
+/* A C function has a linkage name where it is called and none where it is inlined; clones have
+ * others. */
+static void functions_that_nobody_could_tell_apart_are_one(void **state)
+{
+    (void)state;
+    static const struct profile_frame frames[] = {
+        {"grow", NULL, "/src/list.c", 10},    {"grow", "grow.part.0", "/src/list.c", 12},
+        {"grow", "grow", "/src/other.c", 10}, {"shrink", "shrink", "/src/list.c", 10},
+        {"grow", "grow.cold", NULL, 0},       {"grow", "grow.constprop.0", NULL, 0},
+    };
+    enum { COUNT = sizeof frames / sizeof *frames };
+    const char *path = scratch("same.tmk");
+    struct profile_writer *writer;
+    assert_int_equal(profile_writer_open(&writer, path), 0);
+    assert_int_equal(profile_writer_begin(writer), 0);
+    for (uint32_t i = 0; i < COUNT; i++) {
+        struct profile_location location = {(int64_t)i + 1, -1, i, 0, &frames[i], 1};
+        assert_int_equal(profile_put_location(writer, &location), 0);
+    }
+    assert_int_equal(profile_writer_finish(writer, false), 0);
+    struct profile *profile = read_profile(path);
+    uint32_t of[COUNT];
+    for (size_t i = 0; i < COUNT; i++)
+        of[i] = profile->lines[profile->codes[i + 1].first_line].function;
+    assert_int_equal(of[0], of[1]);
+    assert_string_equal(profile->functions[of[0]].linkage, "grow.part.0");
+    assert_int_not_equal(of[0], of[2]);
+    assert_int_not_equal(of[0], of[3]);
+    assert_int_not_equal(of[4], of[5]); /* of unknown files: who knows */
+    assert_int_not_equal(of[0], of[4]);
+    profile_free(profile);
+}
+
 static void a_reader_sees_what_was_committed_last(void **state)
 {
     (void)state;
@@ -300,8 +333,8 @@ static void unpacking_gives_rows_and_views_and_keeps_what_else_is_there(void **s
     assert_int_equal(number_in(rows, "SELECT lifetime_min_ns IS NULL FROM site WHERE path=9"), 1);
     assert_int_equal(
         number_in(rows, "SELECT count(*) FROM sqlite_schema WHERE name LIKE '%block%'"), 0);
-    assert_int_equal(
-        number_in(rows, "SELECT integrity_check = 'ok' FROM pragma_integrity_check"), 1);
+    assert_int_equal(number_in(rows, "SELECT integrity_check = 'ok' FROM pragma_integrity_check"),
+                     1);
 }
 
 /* What unpacking shows is one moment of it. */
@@ -334,6 +367,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_written_is_read),
         cmocka_unit_test(random_profiles_come_back_equal),
+        cmocka_unit_test(functions_that_nobody_could_tell_apart_are_one),
         cmocka_unit_test(a_reader_sees_what_was_committed_last),
         cmocka_unit_test(a_reader_that_holds_on_does_not_keep_the_end_away),
         cmocka_unit_test(a_killed_writer_leaves_what_it_committed),
