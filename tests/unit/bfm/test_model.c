@@ -290,9 +290,9 @@ static void no_tag_is_first_in_a_slot(void **unused)
         bytes = next() % 4 ? 513 + next() % 9000 : 1 + next() % 512;
         block = bfm_heap_malloc(heap, bytes);
         assert_non_null(block);
+        lowest = (uintptr_t)block < lowest ? (uintptr_t)block : lowest;
         if (bytes <= 512)
             continue;
-        lowest = (uintptr_t)block < lowest ? (uintptr_t)block : lowest;
         assert_int_not_equal(((uintptr_t)block - 8) % slot, 8);
         if (bytes + 8 <= 4096)
             assert_in_range((uintptr_t)block % slot + bytes, 1, slot);
