@@ -70,8 +70,8 @@ static struct count_slot *slot_reuse(int32_t thread)
     return NULL;
 }
 
-/* A write to a page that its file system has no room for would kill the program. Kernels before 5.14
- * cannot be asked. */
+/* A write to a page that its file system has no room for would kill the program. Kernels
+ * before 5.14 cannot be asked. */
 static bool slot_has_room(const struct count_slot *slot)
 {
     uintptr_t page = (uintptr_t)getpagesize();
@@ -139,8 +139,8 @@ static void __attribute__((noinline)) grow_step(struct count_slot *slot, int64_t
     int64_t step = slot->step_bytes, most = most_step(), more = 64 + step / 4;
     if (more > most - step)
         more = most - step;
-    /* A block that is larger than any step would go to the level all the same. */
-    if (count_exact || more <= 0 || moved > most || moved < -most)
+    /* A block that is larger than two steps would go to the level all the same. */
+    if (count_exact || more <= 0 || moved > 2 * most || moved < -2 * most)
         return;
     __atomic_add_fetch(&count_state.peak_error_bytes, more, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&count_exact, __ATOMIC_SEQ_CST))
@@ -149,16 +149,34 @@ static void __attribute__((noinline)) grow_step(struct count_slot *slot, int64_t
         slot->step_bytes = step + more;
 }
 
+/* What a thread that has too many pending bytes keeps of them. Blocks that are large for its step:
+ * all that it may, for when one that was allocated is freed next; so only blocks of more than two
+ * steps go to the level at each call. Small ones: half of that, since a random walk along an edge
+ * would meet it again and again. And where the last bytes went the same way, the next will as well:
+ * then it is the other side of 0 that is far from the edge. */
+static int64_t kept_of(int64_t pending, const struct count_slot *slot)
+{
+    bool up = pending > 0, again = slot->last_moved == (up ? 1 : -1);
+    int64_t step = slot->step_bytes, over = (up ? pending : -pending) - step;
+    if (likely(!step))
+        return 0;
+    int64_t kept = over > step / 4 ? step : step / 2;
+    return up != again ? kept : -kept;
+}
+
 void count_drain(struct count_slot *slot)
 {
-    int64_t moved = __atomic_load_n(&slot->pending_bytes, __ATOMIC_RELAXED);
+    int64_t pending = __atomic_load_n(&slot->pending_bytes, __ATOMIC_RELAXED), kept;
     count_add(&slot->drains_begun, 1);
     __atomic_thread_fence(__ATOMIC_RELEASE);
-    while (!count_replace(&slot->pending_bytes, &moved, 0))
-        ;
+    do
+        kept = kept_of(pending, slot);
+    while (!count_replace(&slot->pending_bytes, &pending, kept));
+    int64_t moved = pending - kept;
     count_raise_peak(__atomic_add_fetch(&count_state.current_bytes, moved, __ATOMIC_RELAXED));
     __atomic_thread_fence(__ATOMIC_RELEASE);
     count_add(&slot->drains_done, 1);
+    slot->last_moved = pending > 0 ? 1 : -1;
     if (unlikely(slot->drains_done % COUNT_STEP_DRAINS == 0))
-        grow_step(slot, moved);
+        grow_step(slot, pending);
 }

@@ -12,7 +12,8 @@
  * The peak is the maximum of level.current. While a process has one thread, and as long as no slot
  * has a step, that is the maximum of current. A thread that has moved its pending bytes to the
  * level often gets a step: fewer bytes than that, or more than minus that, it keeps to itself, so
- * that threads do not fight for the level's cache line at each call. Hence
+ * that threads do not fight for the level's cache line at each call; what it keeps when it has to
+ * go there is up to the step too, of either sign. Hence
  *
  *   peak - peak_error_bytes ≤ maximum of current ≤ peak + peak_error_bytes,
  *   peak_error_bytes = Σ slots.step_bytes ≤ peak / 2048 + slots × COUNT_STEP_LEAST,
@@ -51,8 +52,8 @@ enum count_kind {
 /* A pair of cache lines, so that threads do not meet. Its owner writes it, and the signal handlers
  * that interrupt it. */
 struct count_slot {
-    int32_t thread; /* the owner's, alive or gone; 0: never used */
-    uint32_t padding;
+    int32_t thread;     /* the owner's, alive or gone; 0: never used */
+    int32_t last_moved; /* which way its pending bytes went to the level: 1, -1; 0: never */
     uint64_t calls[COUNT_KINDS];
     uint64_t requested_bytes; /* by all allocations, ever */
     int64_t pending_bytes;    /* of current: not in the level yet */

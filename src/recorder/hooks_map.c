@@ -39,10 +39,18 @@ HOOK void *mmap(void *address, size_t bytes, int protection, int flags, int fd, 
 /* The same function where off_t has 64 bits. */
 extern __typeof__(mmap64) mmap64 __attribute__((alias("mmap"), visibility("default")));
 
+/* What the kernel refuses whatever is mapped there: it is recorded beforehand, since the addresses
+ * may be another thread's as soon as they are free. */
+static bool unmaps_nothing(const void *address, size_t bytes)
+{
+    enum { SMALLEST_PAGE_BYTES = 4096 };
+    return bytes == 0 || (uintptr_t)address % SMALLEST_PAGE_BYTES != 0;
+}
+
 HOOK int munmap(void *address, size_t bytes)
 {
     uintptr_t frame = HOOK_FRAME();
-    struct thread *thread = hook_enter(frame);
+    struct thread *thread = unmaps_nothing(address, bytes) ? NULL : hook_enter(frame);
     if (thread) {
         struct unwind_start start = UNWIND_START_HERE();
         record_long(thread, frame, &start, WIRE_MUNMAP, (uintptr_t)address, bytes, 0, 0);
@@ -51,18 +59,31 @@ HOOK int munmap(void *address, size_t bytes)
                                : (int)syscall(SYS_munmap, address, bytes);
 }
 
+#ifndef MREMAP_DONTUNMAP
+#define MREMAP_DONTUNMAP 4 /* Linux 5.7 */
+#endif
+
+/* Of 0 bytes of a shared mapping another one is made. */
+static bool leaves_old(size_t old_bytes, int flags)
+{
+    return old_bytes != 0 && !(flags & MREMAP_DONTUNMAP);
+}
+
 HOOK void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
 {
     va_list rest;
     va_start(rest, flags);
-    void *wanted = flags & MREMAP_FIXED ? va_arg(rest, void *) : NULL;
+    /* The kernel takes a hint for one with MREMAP_DONTUNMAP, as the C library passes it on. */
+    bool has_wanted = flags & (MREMAP_FIXED | MREMAP_DONTUNMAP);
+    void *wanted = has_wanted ? va_arg(rest, void *) : NULL;
     va_end(rest);
     uintptr_t frame = HOOK_FRAME();
     struct thread *thread = hook_enter(frame);
     void *mapped = (void *)syscall(SYS_mremap, old, old_bytes, bytes, flags, wanted);
     if (thread && mapped != MAP_FAILED) {
         struct unwind_start start = UNWIND_START_HERE();
-        record_long(thread, frame, &start, WIRE_MUNMAP, (uintptr_t)old, old_bytes, 0, 0);
+        if (leaves_old(old_bytes, flags))
+            record_long(thread, frame, &start, WIRE_MUNMAP, (uintptr_t)old, old_bytes, 0, 0);
         record_map(thread, frame, &start, mapped, bytes);
     }
     return mapped;

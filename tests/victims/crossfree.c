@@ -4,11 +4,13 @@
 #include <sched.h>
 #include <stdatomic.h>
 
-enum { ROUNDS = 200000 };
+/* IN_FLIGHT: where there are fewer processors than threads each moves so many before another one
+ * has to run. With one it took minutes there, all spent in changing from thread to thread. */
+enum { ROUNDS = 200000, IN_FLIGHT = 8 };
 
 static struct {
     _Alignas(64) _Atomic(void *) block;
-} slot[64];
+} slot[64][IN_FLIGHT];
 static int thread_count;
 
 VICTIM void *victim_gives(int size)
@@ -29,12 +31,14 @@ static void *body(void *argument)
     int given = 0, taken = 0;
     while (given < ROUNDS || taken < ROUNDS) {
         int moved = 0;
-        if (given < ROUNDS && !atomic_load(&slot[next].block)) {
-            atomic_store(&slot[next].block, victim_gives(40));
+        if (given < ROUNDS && !atomic_load(&slot[next][given % IN_FLIGHT].block)) {
+            atomic_store(&slot[next][given % IN_FLIGHT].block, victim_gives(40));
             given++;
             moved = 1;
         }
-        void *block = taken < ROUNDS ? atomic_exchange(&slot[me].block, NULL) : NULL;
+        void *block = NULL;
+        if (taken < ROUNDS)
+            block = atomic_exchange(&slot[me][taken % IN_FLIGHT].block, NULL);
         if (block) {
             victim_takes(block);
             taken++;

@@ -45,9 +45,11 @@ static void *take(size_t align, size_t bytes)
     size_t whole = bytes + HEAD + align, at;
     char *block;
 
-    if (!arena)
+    if (!arena) {
         arena = mmap(NULL, arena_bytes, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        madvise(arena, arena_bytes, MADV_NOHUGEPAGE); /* resident is what was given, to the page */
+    }
     if (++calls == FAULT_AT)
         misbehave();
     if (bytes >= LARGE && is_toy("empty")) {

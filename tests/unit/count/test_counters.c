@@ -58,9 +58,8 @@ static uint64_t any_size(void)
     }
 }
 
-static void allocate(unsigned block)
+static void allocate_bytes(unsigned block, uint64_t size)
 {
-    uint64_t size = any_size();
     if (!count_common_birth(COUNT_MALLOC, address_of(block), size))
         count_birth(count_slot_current, COUNT_MALLOC, address_of(block), size);
     sizes[block] = size;
@@ -68,6 +67,11 @@ static void allocate(unsigned block)
     total += (int64_t)size;
     births++;
     peak = current > peak ? current : peak;
+}
+
+static void allocate(unsigned block)
+{
+    allocate_bytes(block, any_size());
 }
 
 static void release(unsigned block)
@@ -165,13 +169,46 @@ static void large(void)
     for (unsigned i = 0; i < 1000; i++) {
         count_slot_current = &count_state.slots[i % 2];
         sizes[0] == UINT64_MAX ? (void)0 : release(0);
-        if (!count_common_birth(COUNT_MALLOC, address_of(0), 1 << 20))
-            count_birth(count_slot_current, COUNT_MALLOC, address_of(0), 1 << 20);
-        sizes[0] = 1 << 20;
-        current += 1 << 20, total += 1 << 20, births++;
-        peak = current > peak ? current : peak;
+        allocate_bytes(0, 1 << 20);
     }
     assert_int_equal(check(2).peak_error_bytes, 0);
+}
+
+static uint64_t drains(void)
+{
+    return count_state.slots[0].drains_done + count_state.slots[1].drains_done;
+}
+
+/* Two threads allocate a block of nearly two steps and free it, in turn. */
+static void nearly_two_steps(void)
+{
+    begin(2);
+    for (unsigned i = 0; i < 4000; i++) {
+        unsigned thread = i % 2;
+        count_slot_current = &count_state.slots[thread];
+        sizes[thread] == UINT64_MAX ? allocate_bytes(thread, 2 * COUNT_STEP_LEAST - 90)
+                                    : release(thread);
+    }
+    check(2);
+    assert_true(drains() < 600); /* until their steps are large enough */
+}
+
+/* One allocates what the other frees, in blocks of a tenth of a step: each goes to the level once
+ * for fifteen of them, its bytes beginning on the other side of 0. */
+static void passed_on(void)
+{
+    enum { BLOCK_BYTES = COUNT_STEP_LEAST / 10, ROUNDS = 6000 };
+    uint64_t before = 0;
+    begin(2);
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        before = i == ROUNDS / 2 ? drains() : before;
+        count_slot_current = &count_state.slots[0];
+        allocate_bytes(i % BLOCKS, BLOCK_BYTES);
+        count_slot_current = &count_state.slots[1];
+        release(i % BLOCKS);
+    }
+    check(2);
+    assert_in_range(drains() - before, 2 * ROUNDS / 2 / 17, 2 * ROUNDS / 2 / 13);
 }
 
 static void all_but_the_peak_is_exact_and_the_peak_within_its_error(void **state)
@@ -196,6 +233,18 @@ static void blocks_larger_than_any_step_make_none(void **state)
 {
     (void)state;
     with_threads(large);
+}
+
+static void blocks_of_nearly_two_steps_seldom_go_to_the_level(void **state)
+{
+    (void)state;
+    with_threads(nearly_two_steps);
+}
+
+static void blocks_passed_on_go_to_the_level_once_for_a_step_and_a_half(void **state)
+{
+    (void)state;
+    with_threads(passed_on);
 }
 
 static void bytes_on_their_way_to_the_level_are_told(void **state)
@@ -231,6 +280,8 @@ int main(void)
         cmocka_unit_test(bytes_on_their_way_to_the_level_are_told),
         cmocka_unit_test(threads_that_call_seldom_keep_nothing),
         cmocka_unit_test(blocks_larger_than_any_step_make_none),
+        cmocka_unit_test(blocks_of_nearly_two_steps_seldom_go_to_the_level),
+        cmocka_unit_test(blocks_passed_on_go_to_the_level_once_for_a_step_and_a_half),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -40,6 +40,13 @@ static bool open_with(struct pages *pages, pid_t pid, enum pages_method method)
 
 enum deed { LEFT, WRITTEN, READ, GIVEN_BACK, GUARDED, DEEDS };
 
+/* Where the system makes huge pages by itself (transparent_hugepage/enabled: always), one page that
+ * is touched would be many. */
+static void small_pages(void *memory, size_t bytes)
+{
+    madvise(memory, bytes, MADV_NOHUGEPAGE);
+}
+
 struct touched {
     char *memory; /* MANY pages */
     enum deed deeds[MANY];
@@ -53,6 +60,7 @@ static void touch_pages(void *shared)
     size_t page = process_page_bytes();
     touched->memory = mmap(NULL, MANY * page, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    small_pages(touched->memory, MANY * page);
     for (size_t i = 0; i < MANY; i++) {
         char *at = touched->memory + i * page;
         if (touched->deeds[i] == WRITTEN || touched->deeds[i] == GIVEN_BACK)
@@ -163,6 +171,7 @@ static void map_areas(void *shared)
     areas->shared[5 * page] = areas->shared[6 * page] = 1;
     areas->reserved = mmap(NULL, 1ull << 40, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    small_pages(areas->reserved, 1ull << 40);
     areas->reserved[123ull << 30] = 1;
     char *memory = mmap(NULL, 6u << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     areas->huge = (char *)(((uintptr_t)memory + (2u << 20) - 1) & ~(uintptr_t)((2u << 20) - 1));
@@ -465,6 +474,7 @@ static void mark_as_swapped(void *shared)
     char **memory = shared;
     size_t page = process_page_bytes();
     *memory = mmap(NULL, 64 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    small_pages(*memory, 64 * page);
     memset(*memory, 1, 10 * page);
     int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
     struct uffdio_api api = {.api = UFFD_API, .features = 1u << 13 /* WP_UNPOPULATED */};
@@ -600,6 +610,7 @@ static int look_unprivileged(void)
         other = 1;
     prctl(PR_SET_DUMPABLE, 1);
     char *memory = mmap(NULL, 1u << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    small_pages(memory, 1u << 20);
     memory[0] = 1;
     struct victim victim = victim_start(hold_still, NULL);
     struct pages pages;
