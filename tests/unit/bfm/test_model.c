@@ -292,7 +292,6 @@ static void no_tag_is_first_in_a_slot(void **unused)
         bytes = next() % 4 ? 513 + next() % 9000 : 1 + next() % 512;
         block = bfm_heap_malloc(heap, bytes);
         assert_non_null(block);
-        lowest = (uintptr_t)block < lowest ? (uintptr_t)block : lowest;
         if (bytes <= 512)
             continue;
         assert_int_not_equal(((uintptr_t)block - 8) % slot, 8);
