@@ -202,7 +202,7 @@ function Peaks({ profile }: ViewProps): JSX.Element | null {
                     return (
                         <tr key={peak.time_ns} style={peak.bytes === most ? { fontWeight: 600 } : {}}>
                             <td class="number" style={{ width: "84px" }} title={exact(peak.bytes, "bytes")}>{format(peak.bytes, "bytes")}</td>
-                            <td class="nowrap dim" style={{ width: "8em", paddingLeft: "8px" }} title={`${exact(peak.time_ns, "ns")}; before it memory had fallen to ${exact(peak.valley_bytes, "bytes")}`}>after {duration(peak.time_ns)}</td>
+                            <td class="nowrap dim" style={{ width: "10.5em", paddingLeft: "8px" }} title={`${exact(peak.time_ns, "ns")}; before it memory had fallen to ${exact(peak.valley_bytes, "bytes")}`}>after {duration(peak.time_ns)}</td>
                             <td class="number dim nowrap" style={{ width: "5.4em" }}>{first ? share(first.bytes / peak.bytes) : ""}</td>
                             <td class="nowrap" style={{ paddingLeft: "8px" }} title={first ? `${name} held most then: ${exact(first.bytes, "bytes")}` : "Who held most then is not known."}>
                                 {first ? <a href={link({ view: "flame", node: profile.window ? -1 : (first.node ?? -1) })}>{shortName(name)}</a> : <span class="dim">not known who held it</span>}</td>
