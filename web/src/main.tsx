@@ -18,6 +18,8 @@ const keep = { view: "", sort: "", opt: "" };
 
 function Navigation({ of }: { of: Profile | null }): JSX.Element {
     const { view: named, region } = state.value, here = viewNamed(named).id;
+    const strip = useRef<HTMLElement>(null);
+    useEffect(() => strip.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" }), [here]);
     const rows: JSX.Element[] = [];
     let group = "";
     for (const view of views) {
@@ -33,7 +35,7 @@ function Navigation({ of }: { of: Profile | null }): JSX.Element {
                     go({ ...keep, view: view.id });
                 }}>{view.title}</a>);
     }
-    return <nav class="nav" aria-label="Views">{rows}</nav>;
+    return <nav class="nav" aria-label="Views" ref={strip}>{rows}</nav>;
 }
 
 /* Of a job: all of it, or one rank, in every view. */
