@@ -59,14 +59,15 @@ static const char *title_of(unsigned status)
     return "Error";
 }
 
-static enum MHD_Result send_problem(struct MHD_Connection *connection, unsigned status,
-                                    const char *detail)
+/* One who reads it in the address bar's page, and not a program or a page of ours. */
+static bool wants_a_page(struct MHD_Connection *connection)
 {
-    char *text = NULL;
-    size_t length = 0;
-    FILE *stream = open_memstream(&text, &length);
-    if (!stream)
-        return MHD_NO;
+    const char *accept = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Accept");
+    return accept && strstr(accept, "text/html");
+}
+
+static void write_problem(FILE *stream, unsigned status, const char *detail)
+{
     struct json json = json_begin(stream, false);
     json_object(&json, NULL);
     json_string(&json, "type", "about:blank");
@@ -75,11 +76,27 @@ static enum MHD_Result send_problem(struct MHD_Connection *connection, unsigned 
     json_string(&json, "detail", detail);
     json_end(&json);
     json_finish(&json);
+}
+
+static enum MHD_Result send_problem(struct MHD_Connection *connection, unsigned status,
+                                    const char *detail)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *stream = open_memstream(&text, &length);
+    if (!stream)
+        return MHD_NO;
+    bool as_text = wants_a_page(connection);
+    if (as_text)
+        fprintf(stream, "tidemark serve: %s\n", detail);
+    else
+        write_problem(stream, status, detail);
     fclose(stream);
     struct MHD_Response *response =
         MHD_create_response_from_buffer(length, text, MHD_RESPMEM_MUST_FREE);
     if (response) {
-        MHD_add_response_header(response, "Content-Type", "application/problem+json");
+        MHD_add_response_header(response, "Content-Type",
+                                as_text ? "text/plain; charset=utf-8" : "application/problem+json");
         MHD_add_response_header(response, "Cache-Control", "no-store");
         if (status == 405)
             MHD_add_response_header(response, "Allow", "GET, HEAD");

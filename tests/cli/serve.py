@@ -62,6 +62,8 @@ def access():
     problem("without", 401, ask("/", token=None))
     problem("with a wrong cookie", 401, ask("/", token=None, Cookie=cookie[:-1] + "x"))
     problem("with a wrong token", 401, ask("/?token=" + "0" * 32, token=None))
+    status, headers, body = ask("/?token=" + "0" * 32, token=None, Accept="text/html,*/*;q=0.8")
+    print("with a wrong token, in a browser", status, headers["content-type"], body.decode().strip())
     problem("another name", 403, ask("/", Host="evil.example"))
     print("no name", ask("/", Host=None)[0])
     print("localhost", ask("/", Host=f"localhost:{url.port}")[0])

@@ -173,4 +173,18 @@ export function testFigures(world) {
         session.noErrors();
         await session.close();
     });
+
+    test("a sample says how sure its figures are, as the report does", async () => {
+        const { sampled } = world.profiles, text = execFileSync(world.tidemark, ["report", "--top", "1", sampled], { encoding: "utf8" });
+        const server = await serve(world.tidemark, [sampled]);
+        const session = await Session.open(world.browser, server);
+        const [, said] = /allocations .* of (.* ±.*) in all/.exec(text);
+        assert.equal((await session.fact("Asked for in all").innerText()).replace(/\s+/g, " ").trim(), said);
+        assert.match(await session.fact("Allocations").innerText(), /^~/);
+        await session.go("functions", { metric: "alloc_bytes" });
+        for (const row of await session.json("Functions")) assert.match(row.error, row.alloc_bytes ? /^(±[\d.]+ [KMG]?i?B|\d samples?)$/ : /^$/, JSON.stringify(row));
+        session.noErrors();
+        await session.close();
+        await server.stop();
+    });
 }

@@ -53,6 +53,40 @@ export function testInteraction(world) {
         session.noErrors();
     });
 
+    test("without a mouse: Shift-F10 opens the menu of the selected row and of a frame, Esc gives the focus back", async (t) => {
+        const session = await open(t), { page } = session;
+        await session.go("functions");
+        const table = page.locator(".table .scroll");
+        await table.focus();
+        await page.keyboard.press("ArrowDown");
+        assert.equal(await table.getAttribute("aria-activedescendant"), await page.locator(".row[aria-selected=true]").getAttribute("id"));
+        await page.keyboard.press("Shift+F10");
+        await page.waitForSelector("[role=menu]");
+        assert.equal(await page.evaluate(() => document.activeElement.textContent), "Focus on this function");
+        await page.keyboard.press("Tab");
+        assert.equal(await page.evaluate(() => document.activeElement.textContent), "Flame graph through it");
+        await page.keyboard.press("Escape");
+        await page.waitForSelector("[role=menu]", { state: "detached" });
+        assert.equal(await page.evaluate(() => document.activeElement.className), "scroll");
+        await session.go("flame");
+        await page.locator(".icicle").focus();
+        await page.keyboard.press("ArrowDown");
+        assert.match(await page.locator("[aria-live=polite]").innerText(), /%/, "a frame is said, not only drawn");
+        await page.keyboard.press("Shift+F10");
+        await page.getByRole("menuitem", { name: "Callers and callees" }).press("Enter");
+        await session.settle();
+        assert.match(await session.state(), /^#\/tree\?.*fn=\d+/);
+        session.noErrors();
+    });
+
+    test("leaks of one allocating function are told apart by who called it", async (t) => {
+        const session = await open(t);
+        await session.go("leaks");
+        const rows = await session.json("Blocks alive at the end");
+        assert.ok(rows.some((row) => row.callers.split(" ← ").length > 1), JSON.stringify(rows[0]));
+        session.noErrors();
+    });
+
     test("the address holds the state; back undoes; a link shows the same", async (t) => {
         const session = await open(t), { page } = session;
         await session.go("functions");

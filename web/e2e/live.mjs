@@ -66,4 +66,21 @@ export function testLive(world) {
         await session.close();
         await server.stop();
     });
+
+    test("a recording that nobody tells of any more is said to be no longer followed, and what was there stays", async () => {
+        const file = join(world.work, "forsaken.tmk");
+        const child = growing(world.tidemark, world.tools, file);
+        const ended = new Promise((resolve) => child.on("exit", resolve));
+        const server = await serveOnce(world.tidemark, file);
+        const session = await Session.open(world.browser, server), { page } = session;
+        await session.go("functions");
+        await page.waitForSelector(".row");
+        assert.match(await session.text(".head"), /recording/);
+        await server.stop();
+        await page.waitForFunction(() => /no longer followed/.test(document.querySelector(".head [role=status]")?.textContent));
+        assert.ok(await page.locator(".row").count() > 0);
+        child.stdin.end();
+        await ended;
+        await session.close();
+    });
 }

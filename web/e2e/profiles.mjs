@@ -16,6 +16,7 @@ export function makeProfiles(tidemark, tools, work) {
         threads: record("threads.tmk", ["--embed-sources", "--timed"], [join(tools, "web_threads")]),
         again: record("again.tmk", ["--no-looks"], [join(tools, "web_threads")]),
         fragments: record("fragments.tmk", [], [join(tools, "web_fragments")]),
+        sampled: record("sampled.tmk", ["--sample=1K"], [join(tools, "web_threads")]),
         empty: record("empty.tmk", [], ["true"]),
         traced: record("traced.tmk", ["--embed-sources", "--trace"], [join(tools, "web_threads")]), trace: at("traced.tmt"),
         regions: record("regions.tmk", ["--embed-sources", "--trace"], [join(tools, "web_regions")]), regionsTrace: at("regions.tmt"),

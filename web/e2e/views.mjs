@@ -11,6 +11,15 @@ const variants = [["flame", { opt: "inverted:1" }], ["flame", { opt: "colour:lif
     ["resident", { opt: "list:mappings" }], ["resident", { opt: "list:heap" }], ["sizes", { opt: "by:bytes" }], ["compare", { other: "1" }], ["compare", { other: "1", opt: "as:flame" }], ["compare", { other: "1", opt: "as:time" }],
     ["timeline", { opt: "at:1000000", from: "1000000", to: "9000000" }], ["functions", { from: "1000000", to: "9000000" }]];
 
+/* What of the head, of facts and of tables' names nobody can see; and whether the view's own link can be seen. */
+const offTheSide = (page) => page.evaluate(() => {
+    const inSight = (each) => each.getBoundingClientRect().right <= innerWidth + 1 && each.getBoundingClientRect().left >= -1;
+    const narrow = (each) => each.getBoundingClientRect().width < 90;
+    const names = [...document.querySelectorAll(".table .row:first-of-type [role=gridcell]:not(.number)")].slice(0, 1);
+    return [...[...document.querySelectorAll(".head button, .head input, .head select, .nav [aria-current]")].filter((each) => !inSight(each)),
+        ...[...document.querySelectorAll("dl.facts dd")].filter(narrow), ...names.filter((each) => each.getBoundingClientRect().left + 40 > innerWidth)].map((each) => each.outerHTML.slice(0, 120));
+});
+
 export function testViews(world) {
     test("each view opens, light and dark, without errors and serious findings of axe", async () => {
         const session = await Session.open(world.browser, world.server);
@@ -53,7 +62,7 @@ export function testViews(world) {
     });
 
     test("nothing is cut off at the side, on a small screen and on a 4K one", async () => {
-        for (const viewport of [{ width: 1280, height: 720 }, { width: 3840, height: 2160 }]) {
+        for (const viewport of [{ width: 390, height: 844 }, { width: 720, height: 450 }, { width: 1280, height: 720 }, { width: 3840, height: 2160 }]) {
             const session = await Session.open(world.browser, world.server, { viewport });
             for (const view of views) {
                 await session.go(view);
@@ -63,9 +72,26 @@ export function testViews(world) {
                         .filter((each) => each.scrollWidth > each.clientWidth + 1 || each.scrollHeight > each.clientHeight + 4).map((each) => each.textContent);
                     return { page: document.documentElement.scrollWidth - innerWidth, main: main.scrollWidth - main.clientWidth, cut };
                 });
-                assert.deepEqual(over, { page: 0, main: 0, cut: [] }, `${view} at ${viewport.width} × ${viewport.height}`);
+                const where = `${view} at ${viewport.width} × ${viewport.height}`;
+                assert.deepEqual(over, { page: 0, main: 0, cut: [] }, where);
+                assert.deepEqual(await offTheSide(session.page), [], where);
             }
             await session.close();
         }
+    });
+
+    test("on paper a view is whole, light, and without buttons", async () => {
+        const session = await Session.open(world.browser, world.server, { colorScheme: "dark" });
+        const { page } = session;
+        await page.emulateMedia({ media: "print", colorScheme: "dark" });
+        await session.go("summary");
+        assert.equal(await page.locator("nav").isVisible(), false);
+        assert.equal(await page.locator(".head button:visible, .head input:visible").count(), 0);
+        assert.match(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), /rgb\(255, 255, 255\)/);
+        const cut = await page.evaluate(() => document.querySelector(".main").scrollHeight - document.querySelector(".main").clientHeight);
+        assert.equal(cut, 0);
+        assert.ok(await page.evaluate(() => document.documentElement.scrollHeight > innerHeight), "all of it is on the pages");
+        session.noErrors();
+        await session.close();
     });
 }

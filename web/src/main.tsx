@@ -4,7 +4,7 @@ import { useEffect, useRef } from "preact/hooks";
 import type { JSX } from "preact";
 import { isSingleFile, openEmbedded } from "./data/embedded.ts";
 import { openHttp } from "./data/http.ts";
-import { failure, inPart, profile, profileNames, startProfiles, wholeJob } from "./state/profiles.ts";
+import { failure, inPart, profile, profileNames, silent, startProfiles, wholeJob } from "./state/profiles.ts";
 import { go, link, startState, state } from "./state/state.ts";
 import { startTheme, theme, toggleTheme } from "./state/theme.ts";
 import { Menu, Tooltip } from "./widgets/tooltip.tsx";
@@ -18,6 +18,8 @@ const keep = { view: "", sort: "", opt: "" };
 
 function Navigation({ of }: { of: Profile | null }): JSX.Element {
     const { view: named, region } = state.value, here = viewNamed(named).id;
+    const strip = useRef<HTMLElement>(null);
+    useEffect(() => strip.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" }), [here]);
     const rows: JSX.Element[] = [];
     let group = "";
     for (const view of views) {
@@ -33,7 +35,7 @@ function Navigation({ of }: { of: Profile | null }): JSX.Element {
                     go({ ...keep, view: view.id });
                 }}>{view.title}</a>);
     }
-    return <nav class="nav" aria-label="Views">{rows}</nav>;
+    return <nav class="nav" aria-label="Views" ref={strip}>{rows}</nav>;
 }
 
 /* Of a job: all of it, or one rank, in every view. */
@@ -77,7 +79,9 @@ function Head({ of }: { of: Profile | null }): JSX.Element {
                 : <span class="title nowrap" title={of?.summary.meta["command"]}>{of?.summary.meta["program"] ?? names[0]?.name ?? "Tidemark"}</span>}
             <RankChoice />
             <RegionChoice of={of} />
-            {of?.summary.state === "recording" && <span class="chip" title="The page follows the recording">recording…</span>}
+            {of?.summary.state === "recording" && (silent.value
+                ? <span class="chip bad" role="status" title="The server does not answer: what you see is of when it last did">no longer followed</span>
+                : <span class="chip" title="The page follows the recording">recording…</span>)}
             <label><span class="visually-hidden">Metric</span>
                 <select value={state.value.metric} onChange={(event) => go({ metric: event.currentTarget.value })}>
                     <option value="">metric: the view's own</option>

@@ -7,7 +7,7 @@ import { fineBins } from "../src/views/sizes.tsx";
 import { certaintyOf } from "../src/views/leaks.tsx";
 import { parseSuppressions } from "../src/model/suppressions.ts";
 import { squarify } from "../src/widgets/treemap.tsx";
-import { toCsv } from "../src/widgets/table.tsx";
+import { fitting, toCsv } from "../src/widgets/table.tsx";
 
 test("figures read as in the text report", () => {
     const kinds: Record<string, (value: number) => string> = { bytes, count, duration, percent: share };
@@ -43,6 +43,12 @@ test("names without what there is no room for", () => {
     assert.equal(shortName("(anonymous namespace)::make(int)"), "(anonymous namespace)::make");
     assert.equal(shortName("main"), "main");
     assert.equal(shortName("foo::operator()(int) const"), "foo::operator()");
+    assert.equal(shortName("main::{lambda(int, auto:1&)#2}::operator()(int) const"), "main::{lambda(int, auto:1&)#2}::operator()");
+    assert.equal(shortName("void serve(int (*)(char))::{lambda()#1}::operator()() const"), "serve(int (*)(char))::{lambda()#1}::operator()");
+    assert.equal(shortName("Shop::open(int) const::{lambda()#1}::_FUN()"), "Shop::open(int) const::{lambda()#1}::_FUN");
+    assert.equal(shortName("void f(int (*)(char))"), "f");
+    assert.equal(shortName("f((int"), "f");
+    assert.equal(shortName("core::ops::{{closure}}"), "core::ops::{{closure}}");
 });
 
 test("fine bins are four to a power of two", () => {
@@ -77,4 +83,14 @@ test("a treemap fills its box and boxes are as large as their values", () => {
 test("cells that a spreadsheet would run are text", () => {
     const csv = toCsv([{ a: "=cmd()", b: -5 }], [{ id: "a", title: "", width: "", text: (row) => row.a }, { id: "b", title: "", width: "", number: (row) => row.b }]);
     assert.equal(csv, "a,b\n'=cmd(),-5\n");
+});
+
+test("in a narrow table names come first, where they would be off the side", () => {
+    const columns = [{ id: "a", title: "bytes", width: "110px", number: () => 1 }, { id: "b", title: "mean life", width: "84px", unit: "ns", number: () => 1 },
+        { id: "name", title: "function", width: "minmax(180px, 1fr)", text: () => "main" }, { id: "file", title: "file", width: "minmax(100px, 1fr)", text: () => "a.c" }] as const;
+    assert.equal(fitting(columns, 302), columns);
+    assert.deepEqual(fitting(columns, 300).map(({ id }) => id), ["name", "a", "b", "file"]);
+    assert.equal(fitting(columns, 300)[0]!.width, "126px");
+    assert.equal(fitting(columns.slice(2), 50).length, 2);
+    assert.deepEqual(fitting(columns.slice(0, 2), 50), columns.slice(0, 2));
 });

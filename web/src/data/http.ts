@@ -45,8 +45,10 @@ export async function openHttp(): Promise<DataSource> {
         },
         json: async (profile, name, generation, stop) => (await getOf(profile, name, generation, stop)).json(),
         binary: async (profile, name, generation) => (await getOf(profile, name, generation)).arrayBuffer(),
-        watch(profile, changed) {
+        watch(profile, changed, silent) {
             const events = new EventSource(`${root}/live`);
+            events.onerror = () => silent(true); /* the browser tries again by itself */
+            events.onopen = () => silent(false);
             events.addEventListener("changed", (event) => {
                 const said: unknown = JSON.parse((event as MessageEvent<string>).data);
                 if (said && typeof said === "object" && "profile" in said && said.profile === profile) changed();

@@ -22,8 +22,9 @@ export interface DataSource {
      * a newer one. */
     json<T>(profile: number, name: string, generation: string, stop?: AbortSignal): Promise<T>;
     binary(profile: number, name: string, generation: string): Promise<ArrayBuffer>;
-    /* Calls when the profile has grown (it is still being recorded). Returns how to stop. */
-    watch(profile: number, changed: () => void): () => void;
+    /* Calls when the profile has grown (it is still being recorded), and with true when nobody tells any more,
+     * with false when somebody does again. Returns how to stop. */
+    watch(profile: number, changed: () => void, silent: (is: boolean) => void): () => void;
     /* Is there a server to ask things that are made on request (traces)? */
     readonly asks: boolean;
 }

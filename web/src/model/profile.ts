@@ -130,15 +130,30 @@ export function shortName(name: string): string {
     for (let i = 0; i < name.length; i++) {
         const c = name[i]!, isOperator = name.slice(start, i).endsWith("operator");
         if (name.startsWith(anonymous, i)) i += anonymous.length - 1;
-        else if (c === "<" && !isOperator) depth++;
-        else if (c === ">" && depth > 0 && name[i - 1] !== "-") depth--;
+        else if ((c === "<" && !isOperator) || c === "{") depth++;
+        else if (((c === ">" && name[i - 1] !== "-") || c === "}") && depth > 0) depth--;
         else if (depth === 0 && c === " " && !isOperator) start = i + 1;
         else if (depth === 0 && c === "(" && i > start) {
-            if (isOperator) i++; /* operator() */
-            else return name.slice(start, i);
+            if (isOperator) {
+                i++; /* operator() */
+                continue;
+            }
+            const end = closing(name, i), within = localScope.exec(name.slice(end));
+            if (!within) return name.slice(start, i);
+            i = end + within[0].length - 1; /* f(int)::{lambda()#1} */
         }
     }
     return name.slice(start) || name;
+}
+
+const localScope = /^\)( const)?::/;
+
+/* Where the parenthesis that opens at `at` closes; the end, if it does not. */
+function closing(name: string, at: number): number {
+    for (let depth = 0; at < name.length; at++)
+        if (name[at] === "(") depth++;
+        else if (name[at] === ")" && --depth === 0) return at;
+    return at;
 }
 
 function keysOfLines(lineFunction: Uint32Array, codeModule: Int32Array, mark: Uint32Array,
@@ -156,6 +171,12 @@ function keysOfLines(lineFunction: Uint32Array, codeModule: Int32Array, mark: Ui
 }
 
 export interface CallTree { tree: Tree; passes: TreePasses; names: Names }
+
+/* Who called the line of a path, nearest first: what tells apart the paths of one function that allocates. */
+export function callersOf({ passes, names }: CallTree, node: number, line: number): string {
+    const path = passes.path(node), above = path.indexOf(line) + 1;
+    return path.slice(above, above + 3).map((each) => shortName(names.ofLine(each))).join(" ← ");
+}
 
 /* A figure that is no metric of the profile: bytes at the highest moment of the range that is chosen. */
 export const RANGE = "range_bytes";

@@ -35,12 +35,15 @@ async function load(index: number): Promise<void> {
             source.watch(index, () => {
                 if (!first) void load(index); /* the first event says what is known already */
                 first = false;
-            });
+            }, (is) => { silent.value = is; });
         }
     } catch (error) {
         failure.value = error instanceof Error ? error.message : String(error);
     }
 }
+
+/* A recording grows and the server does not answer: what is shown is of before. */
+export const silent = signal(false);
 
 /* The profile of a number; null: on its way. */
 export function profileAt(index: number): Profile | null {

@@ -2,6 +2,7 @@
 import { useMemo, useState } from "preact/hooks";
 import type { JSX } from "preact";
 import { functionRows, type FunctionRow } from "../model/functions.ts";
+import { errorText, varianceOf } from "../model/estimate.ts";
 import { baseName, RANGE, shortName } from "../model/profile.ts";
 import { getOption, withOptions } from "../state/url.ts";
 import { focusKey, shownColumn, shownMetric, wantedSites } from "../state/profiles.ts";
@@ -18,16 +19,19 @@ export function FunctionsView({ profile }: ViewProps): JSX.Element {
     const metric = shownMetric(profile, "at_peak_bytes");
     const chosen = getOption(state.value, "columns")?.split(".") ?? usual;
     const columns = [...new Set([metric, ...chosen])].filter((name) => name === RANGE || profile.metric(name)?.recorded || profile.derived(name));
-    const loaded = useLoaded(() => profile.work(["functions", columns, inclusive, focusKey()].join(), async () => {
+    const variance = varianceOf(profile, metric), needed = variance ? [...columns, variance] : columns;
+    const loaded = useLoaded(() => profile.work(["functions", needed, inclusive, focusKey()].join(), async () => {
         const tree = await profile.callTree();
         const more = new Map(metric === RANGE ? [[RANGE, (await shownColumn(profile, tree, metric)).column]] : []);
-        return functionRows(profile, tree, columns, wantedSites(tree), inclusive, hide, more);
+        return functionRows(profile, tree, needed, wantedSites(tree), inclusive, hide, more);
     }), [profile, columns.join(), inclusive, focusKey()]);
     return <Ready of={loaded}>{(rows) => <FunctionsTable rows={rows} columns={columns} metric={metric} search={search} sort={sort || "-" + metric} of={{ profile }} />}</Ready>;
 }
 
 function FunctionsTable({ rows, columns, metric, search, sort, of }: { rows: FunctionRow[]; columns: string[]; metric: string; search: string; sort: string; of: ViewProps }): JSX.Element {
     const { profile } = of;
+    const variance = varianceOf(profile, metric);
+    const interval = profile.summary.sampled?.interval_bytes ?? 0;
     const [chosen, choose] = useState(state.value.fn);
     const shown = useMemo(() => {
         const wanted = search.toLowerCase();
@@ -35,11 +39,14 @@ function FunctionsTable({ rows, columns, metric, search, sort, of }: { rows: Fun
     }, [rows, search]);
     const most = useMemo(() => rows.reduce((best, row) => Math.max(best, row.values[metric] || 0), 1), [rows, metric]);
     const list = useMemo<Column<FunctionRow>[]>(() => [
-        ...columns.map((name): Column<FunctionRow> => ({
+        ...columns.flatMap((name): Column<FunctionRow>[] => [{
             id: name, title: profile.titleOf(name), hint: profile.metric(name)?.help ?? "", width: "84px",
             number: (row) => row.values[name], unit: profile.unitOf(name),
             ...(name === metric ? { fill: (row: FunctionRow) => (row.values[name] || 0) / most } : {}),
-        })),
+        }, ...(name === metric && variance ? [{
+            id: "error", title: "sure to", hint: "The truth lies within, with 95 % probability: this profile is a sample", width: "92px",
+            text: (row: FunctionRow) => (row.values[name] ? errorText(interval, row.values[name]!, row.values[variance] ?? 0) : ""),
+        }] : [])]),
         { id: "function", title: "Function", width: "minmax(180px, 2fr)", text: (row) => row.name, show: (row) => shortName(row.name) },
         { id: "file", title: "File", width: "minmax(100px, 1fr)", text: (row) => row.file, show: (row) => baseName(row.file) },
         { id: "module", title: "Module", width: "minmax(100px, 0.9fr)", text: (row) => row.module, show: (row) => baseName(row.module) },

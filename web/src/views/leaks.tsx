@@ -2,7 +2,7 @@
  * those that are known. */
 import { useMemo, useState } from "preact/hooks";
 import type { JSX } from "preact";
-import { baseName, shortName, type CallTree } from "../model/profile.ts";
+import { baseName, callersOf, shortName, type CallTree } from "../model/profile.ts";
 import { parseSuppressions } from "../model/suppressions.ts";
 import { bytes, count, duration, exact } from "../model/units.ts";
 import { wantedSites } from "../state/profiles.ts";
@@ -31,6 +31,9 @@ export class Leak {
     }
     get place(): string {
         return this.of.names.place(this.line);
+    }
+    get callers(): string {
+        return callersOf(this.of, this.node, this.line);
     }
     get certainty(): Certainty {
         return certaintyOf(this.made, this.freed, this.count);
@@ -95,8 +98,9 @@ function Leaks({ profile, of, leaks }: ViewProps & { of: CallTree; leaks: Leak[]
         { id: "certainty", title: "a leak", width: "128px", number: (row) => rank[row.certainty], show: (row) => words[row.certainty] },
         { id: "made", title: "made", width: "90px", number: (row) => row.made },
         { id: "freed", title: "freed", width: "90px", number: (row) => row.freed },
-        { id: "function", title: "Function", width: "minmax(220px, 3fr)", text: (row) => row.name, show: (row) => <a href={link({ view: "flame", node: row.node, metric: "live_bytes", opt: "", sort: "" })}>{shortName(row.name)}</a> },
-        { id: "place", title: "Place", width: "minmax(140px, 1fr)", text: (row) => row.place, show: (row) => baseName(row.place) },
+        { id: "function", title: "Function", width: "minmax(180px, 3fr)", text: (row) => row.name, show: (row) => <a href={link({ view: "flame", node: row.node, metric: "live_bytes", opt: "", sort: "" })}>{shortName(row.name)}</a> },
+        { id: "callers", title: "Called by", width: "minmax(180px, 3fr)", text: (row) => row.callers },
+        { id: "place", title: "Place", width: "minmax(100px, 1fr)", text: (row) => row.place, show: (row) => baseName(row.place) },
     ], [leaks]);
     const save = (next: string) => {
         setText(next);

@@ -4,7 +4,7 @@ import { useMemo } from "preact/hooks";
 import type { JSX } from "preact";
 import { numbers, whole } from "../data/columns.ts";
 import type { Sample } from "../data/types.ts";
-import { baseName, shortName } from "../model/profile.ts";
+import { baseName, callersOf, shortName, type CallTree } from "../model/profile.ts";
 import { bytes, count, duration, exact, format } from "../model/units.ts";
 import { wantedSites } from "../state/profiles.ts";
 import { go, link, state } from "../state/state.ts";
@@ -15,7 +15,7 @@ import { NotRecorded, Ready, useLoaded } from "../widgets/states.tsx";
 import type { ViewProps } from "./registry.ts";
 
 interface Mapping { sample: number; kind: string; path: string | null; count: number; virtual_bytes: number; resident_bytes: number | null; proportional_bytes: number | null; unique_bytes: number | null; swapped_bytes: number | null }
-interface Row { node: number; line: number; name: string; place: string; live_count: number; live_bytes: number; resident_bytes: number; untouched_bytes: number; swapped_bytes: number; pinned_bytes: number; pinning_count: number }
+interface Row { node: number; line: number; name: string; place: string; of: CallTree; live_count: number; live_bytes: number; resident_bytes: number; untouched_bytes: number; swapped_bytes: number; pinned_bytes: number; pinning_count: number }
 
 const fields = ["live_count", "live_bytes", "resident_bytes", "untouched_bytes", "swapped_bytes", "pinned_bytes", "pinning_count"] as const;
 
@@ -70,7 +70,7 @@ function Paths({ profile, sample }: ViewProps & { sample: Sample }): JSX.Element
             const site = siteOf.get(nodes[at]!);
             if (samples[at] !== sample.sample || (wanted && (site === undefined || !wanted[site]))) continue;
             const line = site === undefined ? tree.tree.codeFirstLine[tree.tree.code[nodes[at]!]!]! : lines[site]!;
-            const row = { node: nodes[at]!, line, name: tree.names.ofLine(line), place: tree.names.place(line) } as Row;
+            const row = { node: nodes[at]!, line, name: tree.names.ofLine(line), place: tree.names.place(line), of: tree } as Row;
             fields.forEach((name, index) => { row[name] = columns[index]![at]!; });
             rows.push(row);
         }
@@ -91,8 +91,9 @@ function PathTable({ rows, search, sort }: { rows: Row[]; search: string; sort: 
         { id: "pinned_bytes", title: "pins", hint: "Free bytes on pages that these blocks keep resident: their share", width: "90px", unit: "bytes", number: (row) => row.pinned_bytes },
         { id: "pinning_count", title: "pinning blocks", width: "126px", number: (row) => row.pinning_count },
         { id: "live_count", title: "blocks", width: "90px", number: (row) => row.live_count },
-        { id: "function", title: "Function", width: "minmax(220px, 3fr)", text: (row) => row.name, show: (row) => <a href={link({ view: "flame", node: row.node, opt: "", sort: "" })}>{shortName(row.name)}</a> },
-        { id: "place", title: "Place", width: "minmax(120px, 1fr)", text: (row) => row.place, show: (row) => baseName(row.place) },
+        { id: "function", title: "Function", width: "minmax(160px, 3fr)", text: (row) => row.name, show: (row) => <a href={link({ view: "flame", node: row.node, opt: "", sort: "" })}>{shortName(row.name)}</a> },
+        { id: "callers", title: "Called by", width: "minmax(160px, 3fr)", text: (row) => callersOf(row.of, row.node, row.line) },
+        { id: "place", title: "Place", width: "minmax(90px, 1fr)", text: (row) => row.place, show: (row) => baseName(row.place) },
     ], [rows]);
     return <Table name="resident" label="Resident bytes of call paths" rows={shown} columns={columns} sort={sort} onSort={(next) => go({ sort: next }, "replace")} rowKey={(row) => row.node} />;
 }

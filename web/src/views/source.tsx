@@ -65,8 +65,8 @@ function Browser({ profile, metric, data }: ViewProps & { metric: string; data: 
     if (files.length === 0)
         return <div class="empty"><p><b>No line of source is known.</b></p><p>The program and its libraries have no debug information: compile with <code>-g</code> (optimised code is fine), or install the -dbgsym packages, and record again. Functions by name are in the <a href={link({ view: "functions" })}>list of functions</a>.</p></div>;
     return (
-        <div style={{ display: "grid", gridTemplateColumns: "minmax(280px, 30%) 1fr", flex: 1, minHeight: 0 }}>
-            <div style={{ display: "flex", flexDirection: "column", minHeight: 0, borderRight: "1px solid var(--line)" }}>
+        <div class="beside">
+            <div class="list">
                 <div class="bar-row"><b>{profile.titleOf(metric)}</b>
                     <button aria-pressed={list === "files"} onClick={() => go({ sort: "", opt: withOptions(state.value, { list: undefined }) }, "replace")}>files</button>
                     <button aria-pressed={list === "functions"} onClick={() => go({ sort: "", opt: withOptions(state.value, { list: "functions" }) }, "replace")}>functions</button></div>

@@ -78,6 +78,8 @@ function InRegion({ profile }: ViewProps): JSX.Element {
     );
 }
 
+const estimated: ReadonlySet<string> = new Set(["alloc_count", "realloc_count", "temporary_count", "free_count"]); /* of a sample */
+
 function Figures({ profile }: ViewProps): JSX.Element {
     const program = profile.summary.program!;
     const whole = ["resident_peak_bytes", "threads_peak"]; /* nobody knows them of a region */
@@ -91,7 +93,9 @@ function Figures({ profile }: ViewProps): JSX.Element {
         <dl class="facts">
             {rows.filter(([, name]) => !profile.region || !whole.includes(name)).map(([title, name, unit]) => {
                 const value = program[name];
-                return <><dt>{title}</dt><dd title={exact(value, unit)}>{format(value, unit)}
+                const error = program[name === "peak_bytes" ? "at_peak_bytes_error" : `${name}_error`], about = !!profile.summary.sampled && unit === "count" && !!value && estimated.has(name);
+                return <><dt>{title}</dt><dd title={exact(value, unit)}>{about ? "~" : ""}{format(value, unit)}
+                    {isKnown(error) && !!value && <span class="dim" title="The truth lies within, with 95 % probability: this profile is a sample"> ±{format(error, "bytes")}</span>}
                     {name === "peak_bytes" && isKnown(program["peak_ns"]) && <span class="dim"> after {duration(program["peak_ns"])}</span>}
                     {name === "temporary_count" && isKnown(value) && !!program["alloc_count"] && <span class="dim"> ({share(value / program["alloc_count"])})</span>}</dd></>;
             })}
@@ -202,7 +206,7 @@ function Peaks({ profile }: ViewProps): JSX.Element | null {
                     return (
                         <tr key={peak.time_ns} style={peak.bytes === most ? { fontWeight: 600 } : {}}>
                             <td class="number" style={{ width: "84px" }} title={exact(peak.bytes, "bytes")}>{format(peak.bytes, "bytes")}</td>
-                            <td class="nowrap dim" style={{ width: "8em", paddingLeft: "8px" }} title={`${exact(peak.time_ns, "ns")}; before it memory had fallen to ${exact(peak.valley_bytes, "bytes")}`}>after {duration(peak.time_ns)}</td>
+                            <td class="nowrap dim" style={{ width: "10.5em", paddingLeft: "8px" }} title={`${exact(peak.time_ns, "ns")}; before it memory had fallen to ${exact(peak.valley_bytes, "bytes")}`}>after {duration(peak.time_ns)}</td>
                             <td class="number dim nowrap" style={{ width: "5.4em" }}>{first ? share(first.bytes / peak.bytes) : ""}</td>
                             <td class="nowrap" style={{ paddingLeft: "8px" }} title={first ? `${name} held most then: ${exact(first.bytes, "bytes")}` : "Who held most then is not known."}>
                                 {first ? <a href={link({ view: "flame", node: profile.window ? -1 : (first.node ?? -1) })}>{shortName(name)}</a> : <span class="dim">not known who held it</span>}</td>

@@ -110,7 +110,8 @@ export function HeatMap({ name, label, cells, columns, rows, height, tip, onPick
         rows.forEach((row, at) => at % every === 0 && context.fillText(row, left - 6, tall - foot - (at + 0.5) * h));
         context.textAlign = "center";
         context.textBaseline = "alphabetic";
-        const across = Math.max(1, Math.ceil(56 / w));
+        const widest = columns.reduce((most, column) => Math.max(most, context.measureText(column).width), 0);
+        const across = Math.max(1, Math.ceil(Math.max(56, widest + 10) / w));
         columns.forEach((column, at) => {
             const x = left + (at + 0.5) * w, half = context.measureText(column).width / 2;
             if (at % across === 0 && x + half <= width) context.fillText(column, x, tall - 5);

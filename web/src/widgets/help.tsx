@@ -13,7 +13,7 @@ const keys: readonly [string, string][] = [
     ["Ctrl-C", "copy the selected row, exact numbers"],
     ["+ − 0 and arrows", "zoom and move the call graph, or a timeline; 0: all of it"],
     ["Ctrl-wheel, Shift-wheel, drag", "zoom and move a timeline, choose a range for all views; double click: all of it"],
-    ["double click, right click", "open; what one can do with a function"],
+    ["double click, right click", "open; what one can do with a function (keys: Enter, Shift-F10)"],
 ];
 
 export function Help(): JSX.Element | null {

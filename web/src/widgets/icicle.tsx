@@ -30,6 +30,7 @@ export function Icicle(props: IcicleProps): JSX.Element {
     const scroll = useRef<HTMLDivElement>(null);
     const [width, setWidth] = useState(800);
     const [focus, setFocus] = useState(0); /* for the keyboard */
+    const [said, setSaid] = useState(-1); /* the frame that keys came to, for those who hear the page */
     const frames = flame.frames;
     const root = frames[zoom] ?? frames[0]!;
     const height = (flame.depth + 1) * rowHeight + 2;
@@ -125,6 +126,16 @@ export function Icicle(props: IcicleProps): JSX.Element {
         return -1;
     };
     const firstChild = (at: number) => (rows[frames[at]!.depth + 1] ?? []).find((child) => frames[child]!.parent === at) ?? -1;
+    const under = (at: number): [number, number] => { /* the corner of a frame, on the screen */
+        const box = canvas.current!.getBoundingClientRect();
+        return [box.left + Math.max(0, edges(at)[0]), box.top + rowTop(frames[at]!.depth) + rowHeight];
+    };
+    const reveal = (at: number) => {
+        const box = scroll.current!, y = rowTop(frames[at]!.depth);
+        if (y < box.scrollTop) box.scrollTop = y;
+        else if (y + rowHeight > box.scrollTop + box.clientHeight) box.scrollTop = y + rowHeight - box.clientHeight;
+    };
+    const openMenu = () => focus > 0 && props.onMenu(focus, ...under(focus));
     const onKeyDown = (event: KeyboardEvent) => {
         const row = rows[frames[focus]?.depth ?? 0] ?? [];
         const outwards = props.upwards ? "ArrowDown" : "ArrowUp", inwards = props.upwards ? "ArrowUp" : "ArrowDown";
@@ -134,16 +145,19 @@ export function Icicle(props: IcicleProps): JSX.Element {
         else if (event.key === "ArrowRight") next = row[row.indexOf(focus) + 1] ?? -1;
         else if (event.key === "ArrowLeft") next = row[row.indexOf(focus) - 1] ?? -1;
         else if (event.key === "Enter") props.onZoom(focus);
+        else if (event.key === "ContextMenu" || (event.key === "F10" && event.shiftKey)) openMenu();
         else if (event.key === "Escape") props.onZoom(0);
         else return;
         event.preventDefault();
         if (next < 0) return;
         setFocus(next);
-        const [left] = edges(next);
-        const box = canvas.current!.getBoundingClientRect();
-        showTip(box.left + Math.max(0, left), box.top + rowTop(frames[next]!.depth) + rowHeight, props.tip(next));
+        reveal(next);
+        setSaid(next);
+        showTip(...under(next), props.tip(next));
     };
     return (
+        <>
+        <div class="visually-hidden" aria-live="polite">{said >= 0 && said === focus && said < frames.length && props.tip(said)}</div>
         <div class="chart icicle" ref={scroll} tabIndex={0} role="img" aria-label={props.label}
             style={{ overflow: "auto", flex: 1, minHeight: 0 }} onKeyDown={onKeyDown} onBlur={hideTip}>
             <div style={{ height: `${height}px`, position: "relative" }}>
@@ -166,6 +180,7 @@ export function Icicle(props: IcicleProps): JSX.Element {
                     }} />
             </div>
         </div>
+        </>
     );
 }
 

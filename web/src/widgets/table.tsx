@@ -1,6 +1,6 @@
 /* The one table: rows by the hundred thousand (only those in sight are in the document), sorting,
  * keys, bars in cells, and CSV or JSON of all of it. */
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
 import type { ComponentChildren, JSX } from "preact";
 import { orderOf } from "../model/order.ts";
 import { exact, format, isKnown, type Known, type Unit } from "../model/units.ts";
@@ -105,20 +105,38 @@ function headingLength(title: string): number {
     return words.length === 1 ? title.length + 2 : best;
 }
 
-/* At least as wide as its heading with the arrow of sorting. */
+const minutes = 7.8; /* em: "59 min 59 s" and the cell's padding */
+
+/* At least as wide as its heading with the arrow of sorting, and as the longest duration. */
 function widthOf<Row>(column: Column<Row>): string {
-    const heading = `${(headingLength(column.title) * 0.58 + 1.4).toFixed(1)}em`;
+    const heading = `${Math.max(headingLength(column.title) * 0.58 + 1.4, column.unit === "ns" ? minutes : 0).toFixed(1)}em`;
     const range = /^minmax\(([^,]+),(.*)\)$/.exec(column.width);
     return range ? `minmax(max(${range[1]}, ${heading}),${range[2]})` : `max(${column.width}, ${heading})`;
 }
 
+const letter = 13; /* px: the size of letters (app.css) */
+const glimpse = 90; /* px of the names that must be in sight */
+
+/* Where names would begin off the side: the column of names in front, so that one sees of what the figures are. */
+export function fitting<Row>(columns: readonly Column<Row>[], width: number): readonly Column<Row>[] {
+    const at = columns.findIndex((column) => column.text && column.width.startsWith("minmax"));
+    const before = columns.slice(0, at).reduce((sum, column) => sum + Math.max(...[...widthOf(column).matchAll(/([\d.]+)(px|em)/g)].map(([, size, unit]) => Number(size) * (unit === "em" ? letter : 1))), 0);
+    if (at <= 0 || before + glimpse <= width) return columns;
+    const name = columns[at]!;
+    return [{ ...name, width: `${Math.round(width * 0.42)}px` }, ...columns.filter((column) => column !== name)];
+}
+
 export function Table<Row>(props: TableProps<Row>): JSX.Element {
-    const { rows, columns, sort, rowKey } = props;
+    const { rows, sort, rowKey } = props;
     const scroll = useRef<HTMLDivElement>(null);
+    const id = useId();
+    const [width, setWidth] = useState(Infinity);
+    const columns = useMemo(() => fitting(props.columns, width), [props.columns, width]);
+    const isNarrow = columns !== props.columns;
     const [top, setTop] = useState(0);
     const [height, setHeight] = useState(600);
     const [rowHeight, setRowHeight] = useState(22);
-    const sorted = useMemo(() => (props.ordered ? rows : sortOnce(rows, columns, sort)), [rows, columns, sort, props.ordered]);
+    const sorted = useMemo(() => (props.ordered ? rows : sortOnce(rows, props.columns, sort)), [rows, props.columns, sort, props.ordered]);
     const selectedAt = useMemo(
         () => (props.selected === undefined || props.selected === null ? -1
             : sorted.findIndex((row) => rowKey(row) === props.selected)), [sorted, props.selected]);
@@ -127,6 +145,7 @@ export function Table<Row>(props: TableProps<Row>): JSX.Element {
         const box = scroll.current!;
         const measure = () => {
             setHeight(box.clientHeight);
+            setWidth(box.clientWidth);
             setRowHeight(parseFloat(getComputedStyle(box).getPropertyValue("--row")) || 22);
         };
         measure();
@@ -155,12 +174,18 @@ export function Table<Row>(props: TableProps<Row>): JSX.Element {
         else if (open && now) select(at + 1);
         else if (!open) for (let up = at - 1; up >= 0; up--) if (props.branch!(sorted[up]!).level < level) return select(up);
     };
+    /* The selected row's, where its name is: for who has no right button. */
+    const openMenu = () => {
+        const row = scroll.current!.querySelector("[aria-selected=true]")?.getBoundingClientRect();
+        if (row) props.onMenu!(sorted[selectedAt]!, Math.max(row.left, 0) + 40, row.bottom);
+    };
     const onKeyDown = (event: KeyboardEvent) => {
         const page = Math.max(1, Math.floor(height / rowHeight) - 2);
         const steps: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page };
         if (event.key in steps) select(selectedAt < 0 ? 0 : selectedAt + steps[event.key]!);
         else if (event.key === "Home") select(0);
         else if (event.key === "End") select(sorted.length - 1);
+        else if ((event.key === "ContextMenu" || (event.key === "F10" && event.shiftKey)) && props.onMenu && selectedAt >= 0) openMenu();
         else if (event.key === "Enter" && selectedAt >= 0) props.onOpen?.(sorted[selectedAt]!);
         else if ((event.key === "ArrowRight" || event.key === "ArrowLeft") && props.onToggle && selectedAt >= 0) turn(selectedAt, event.key === "ArrowRight");
         else if (event.key === "c" && (event.ctrlKey || event.metaKey) && selectedAt >= 0 && !getSelection()?.toString())
@@ -179,7 +204,7 @@ export function Table<Row>(props: TableProps<Row>): JSX.Element {
     for (let at = first; at < last; at++) {
         const row = sorted[at]!;
         shown.push(
-            <div role="row" class="row" key={rowKey(row)} aria-selected={at === selectedAt} aria-rowindex={at + 2} {...rowState(row)}
+            <div role="row" class="row" key={rowKey(row)} id={at === selectedAt ? `${id}-chosen` : undefined} aria-selected={at === selectedAt} aria-rowindex={at + 2} {...rowState(row)}
                 style={{ gridTemplateColumns: template, top: `${at * rowHeight + headHeight}px` }}
                 onClick={() => props.onSelect?.(row)} onDblClick={() => props.onOpen?.(row)}
                 onContextMenu={(event) => {
@@ -191,8 +216,8 @@ export function Table<Row>(props: TableProps<Row>): JSX.Element {
             </div>);
     }
     return (
-        <div class="table">
-            <div class="scroll" role={props.branch ? "treegrid" : "grid"} aria-label={props.label} aria-rowcount={sorted.length + 1} tabIndex={0} ref={scroll}
+        <div class={isNarrow ? "table names-stay" : "table"}>
+            <div class="scroll" role={props.branch ? "treegrid" : "grid"} aria-activedescendant={selectedAt >= first && selectedAt < last ? `${id}-chosen` : undefined} aria-label={props.label} aria-rowcount={sorted.length + 1} tabIndex={0} ref={scroll}
                 onScroll={() => setTop(scroll.current!.scrollTop)} onKeyDown={onKeyDown}>
                 <div class="header" role="row" style={{ gridTemplateColumns: template, height: `${headHeight}px` }}>
                     {columns.map((column) => <Heading key={column.id} column={column} sort={props.ordered ? "" : sort} fixed={props.ordered} onSort={props.onSort} />)}

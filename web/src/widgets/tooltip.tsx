@@ -29,11 +29,11 @@ export function Tooltip(): JSX.Element | null {
 }
 
 export interface MenuItem { title: string; run: () => void }
-const menu = signal<{ x: number; y: number; items: MenuItem[] } | null>(null);
+const menu = signal<{ x: number; y: number; items: MenuItem[]; from: Element | null } | null>(null);
 
 export function showMenu(x: number, y: number, items: MenuItem[]): void {
     hideTip();
-    menu.value = { x, y, items };
+    menu.value = { x, y, items, from: document.activeElement };
 }
 
 export function Menu(): JSX.Element | null {
@@ -49,6 +49,7 @@ export function Menu(): JSX.Element | null {
             if (event instanceof KeyboardEvent && event.key !== "Escape") return;
             if (event.target instanceof Node && box.current?.contains(event.target) && event.type === "pointerdown") return;
             menu.value = null;
+            if (event instanceof KeyboardEvent && now.from instanceof HTMLElement) now.from.focus(); /* keys go on where they were */
         };
         addEventListener("pointerdown", close);
         addEventListener("keydown", close);
@@ -66,8 +67,8 @@ export function Menu(): JSX.Element | null {
     };
     return (
         <div class="menu" role="menu" ref={box} onKeyDown={(event) => {
-            if (event.key === "ArrowDown") step(event, 1);
-            if (event.key === "ArrowUp") step(event, -1);
+            if (event.key === "ArrowDown" || (event.key === "Tab" && !event.shiftKey)) step(event, 1);
+            if (event.key === "ArrowUp" || (event.key === "Tab" && event.shiftKey)) step(event, -1);
         }}>
             {now.items.map((item) => (
                 <button role="menuitem" key={item.title} onClick={() => {
