@@ -635,12 +635,14 @@ static void add_missing_lines(struct reader *reader)
     }
 }
 
-static void read_names(struct reader *reader)
+/* `as_recorded`: for what writes them again. */
+static void read_names(struct reader *reader, bool as_recorded)
 {
     reading_rows(reader, "SELECT key,value FROM meta", read_meta);
     reading_rows(reader, "SELECT id,path FROM file ORDER BY id", read_file);
     reading_rows(reader, "SELECT id,name,linkage,file FROM function ORDER BY id", read_function);
-    join_functions(reader);
+    if (!as_recorded)
+        join_functions(reader);
     reading_rows(reader, "SELECT id,path,build_id,start,end,bias,quality FROM module ORDER BY id",
                  read_module);
     reading_rows(reader, "SELECT id,module,address,mark FROM location ORDER BY id", read_location);
@@ -655,7 +657,7 @@ static void read_tables(struct reader *reader)
     add_unknowns(reader);
     if (reader->no_memory)
         return;
-    read_names(reader);
+    read_names(reader, false);
     read_paths(reader);
     read_fielded(reader, "program", "WHERE id=1", "id", schema_call_fields, schema_call_field_count,
                  read_program);
@@ -804,7 +806,7 @@ static int read_supplement(struct reader *reader, size_t node_count, bool names_
     if (!reader->no_memory)
         add_nodes(reader, node_count);
     if (!reader->no_memory)
-        read_names(reader);
+        read_names(reader, !names_only);
     if (!reader->no_memory && !names_only)
         detail_read(reader);
     reader->profile->sample_bytes = meta_number(reader->profile, PROFILE_META_SAMPLE);
