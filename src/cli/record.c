@@ -131,6 +131,32 @@ static const struct image_result *main_result(const struct job *job)
     return found;
 }
 
+/* With --only the program itself may not be one of them. */
+static const struct image_result *largest_result(const struct collector *collector)
+{
+    const struct image_result *found = NULL;
+    for (size_t i = 0; i < collector_result_count(collector); i++) {
+        const struct image_result *result = collector_result(collector, i);
+        if (result->path && (!found || result->peak_bytes > found->peak_bytes))
+            found = result;
+    }
+    return found;
+}
+
+static void say_unrecorded(const struct job *job, const struct record_options *options,
+                           const char *program)
+{
+    size_t passed_over = collector_passed_over(job->collector);
+    if (passed_over > 0)
+        fprintf(stderr, "tidemark: nothing was recorded: of %zu program%s that ran none is called '%s' (--only)\n",
+                passed_over, passed_over == 1 ? "" : "s", options->only);
+    else
+        fprintf(stderr,
+                "tidemark: '%s' was not recorded: it ran without the recorder (does it clear its "
+                "environment, or start itself by other means?)\n",
+                program);
+}
+
 static void say_trace(const struct image_result *shown)
 {
     if (shown->trace)
@@ -196,11 +222,10 @@ static void sum_up(struct job *job, const struct record_options *options, const 
     const struct image_result *shown = main_result(job);
     const char *over = collector_over(job->collector);
     job->summed_up = true;
+    if (!shown && options->only)
+        shown = largest_result(job->collector);
     if (!shown && !collector_turned_away(job->collector))
-        fprintf(stderr,
-                "tidemark: '%s' was not recorded: it ran without the recorder (does it clear its "
-                "environment, or start itself by other means?)\n",
-                program);
+        say_unrecorded(job, options, program);
     else if (options->job && !options->quiet)
         say_job(job->collector, options->job);
     else if (shown && !options->quiet)

@@ -89,6 +89,10 @@ static const struct option_entry entries[] = {
     OPTION_GROUP("What is recorded"),
     {"follow", 0, OPTION_SWITCH, NULL,
      "record children too, each in its own profile (default: yes)", TO(follow), false, NULL},
+    {"only", 0, OPTION_STRING, "NAME,…",
+     "of it and its children only programs of these names, or patterns ('python*'); others run without "
+     "the recorder",
+     TO(only), false, NULL},
     {"stacks", 0, OPTION_CHOICE, "auto|unwind|fp|none|instrument",
      "how call paths are found (default: auto: by unwind tables; by function hooks where that fails)",
      TO(stacks), false, NULL},
@@ -157,7 +161,7 @@ const struct options_command record_command = {
     .stop_at_operand = true,
     .epilogue = "Examples:\n"
                 "  tidemark record ./solver input.dat\n"
-                "  tidemark record -o build.%n.%p.tmk make -j2\n"
+                "  tidemark record --only=cc1plus -o build.%p.tmk make -j2\n"
                 "  mpirun -n 64 tidemark record --job=runs ./solver input.dat\n",
 };
 
@@ -279,6 +283,21 @@ static int check_window(const struct record_options *options)
     return 0;
 }
 
+static int check_only(const struct record_options *options)
+{
+    if (options->only && !options->follow)
+        return options_usage_error(&record_command, "--only chooses among the program and its children, "
+                                   "--no-follow leaves only the program: choose one");
+    if (options->only && (!*options->only || *options->only == ',' || strstr(options->only, ",,") ||
+                          options->only[strlen(options->only) - 1] == ','))
+        return options_usage_error(&record_command, "--only needs the names of programs, with commas "
+                                   "between them");
+    if (options->only && strchr(options->only, '/'))
+        return options_usage_error(&record_command, "--only takes names, not paths: python3, not "
+                                   "/usr/bin/python3");
+    return 0;
+}
+
 int record_options_check_output(const struct record_options *options, const char *command)
 {
     char *place = NULL;
@@ -302,6 +321,8 @@ int record_options_check(const struct record_options *options)
         refused = check_window(options);
     if (refused == 0)
         refused = check_budget(options);
+    if (refused == 0)
+        refused = check_only(options);
     if (refused != 0)
         return refused;
     const char *wrong = output_name_check(options->output);
@@ -357,6 +378,11 @@ void record_options_from_environment(struct record_options *options)
                             "allocator: preload libtidemark.so and libbfm.so, or libtidemark-bfm.so");
         wrong = true;
     }
+    if (!wrong && options->only) {
+        options_usage_error(&record_command, "--only is for tidemark record: a library that was preloaded "
+                            "by hand records every program that it is preloaded to");
+        wrong = true;
+    }
     if (wrong) {
         fprintf(stderr, "tidemark: recording as usual, without TIDEMARK_OPTIONS='%s'\n", text);
         *options = record_options_default();
@@ -370,6 +396,7 @@ struct collector_options record_collector_options(const struct record_options *o
     wanted.job = options->job;
     wanted.job_id = options->job_id;
     wanted.follow = options->follow;
+    wanted.only = options->only;
     wanted.looks = options->looks;
     wanted.pack = options->pack;
     wanted.trace = options->trace;

@@ -12,6 +12,7 @@ struct record_options {
     const char *job, *job_id; /* NULL: not given */
     bool quiet;
     bool follow;
+    const char *only; /* NULL: not given */
     bool looks;
     bool pack;
     bool trace;

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <limits.h>
 #include <poll.h>
 #include <pthread.h>
@@ -57,6 +58,7 @@ struct collector {
     size_t result_count;
     pid_t own_child;
     bool any, turned_away;
+    size_t passed_over;
     struct pollfd *polls;
     struct window window;
     char over[96]; /* "" while it records */
@@ -199,6 +201,11 @@ bool collector_turned_away(const struct collector *collector)
     return collector->turned_away;
 }
 
+size_t collector_passed_over(const struct collector *collector)
+{
+    return collector->passed_over;
+}
+
 size_t collector_result_count(const struct collector *collector)
 {
     return collector->result_count;
@@ -242,10 +249,39 @@ static void member_end(struct member *member, enum image_end how, int status)
     image_end(member->image, how, status);
 }
 
+/* Is `name` one of `patterns`, between which are commas? */
+static bool is_named(const char *patterns, const char *name)
+{
+    char *copy = strdup(patterns), *rest = copy;
+    bool is = false;
+    for (char *pattern; !is && (pattern = strsep(&rest, ",")) != NULL;)
+        is = !strcmp(pattern, name) || !fnmatch(pattern, name, 0);
+    free(copy);
+    return is;
+}
+
+/* A fork is what its parent is, and that is recorded. */
+static bool is_wanted(const struct collector *collector, pid_t pid, const struct wire_hello *hello)
+{
+    if (!collector->options.only || hello->reason != WIRE_HELLO_START)
+        return true;
+    char *name = image_program_of(pid);
+    bool is = name && is_named(collector->options.only, name);
+    free(name);
+    return is;
+}
+
 static void welcome(struct collector *collector, int fd, const struct ucred *peer,
                     const struct wire_hello *hello)
 {
     struct member *before = member_of(collector, peer->pid);
+    if (!is_wanted(collector, peer->pid, hello)) {
+        close(fd); /* it runs on without us */
+        collector->passed_over++;
+        if (before)
+            member_end(before, IMAGE_END_EXEC, 0);
+        return;
+    }
     pid_t parent = hello->reason == WIRE_HELLO_FORK ? (pid_t)hello->parent : 0;
     bool first = !collector->any;
     int pidfd = (int)syscall(SYS_pidfd_open, peer->pid, 0);

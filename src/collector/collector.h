@@ -16,6 +16,7 @@ struct collector_options {
     const char *job_id;  /* the id that all processes shall have; NULL: the launcher's */
     const char *session; /* collector_open() sets it: an id for what has no launcher */
     bool follow;         /* children too */
+    const char *only;    /* names of programs, patterns of fnmatch() between commas: no others; NULL: all */
     bool drop;           /* a full ring drops events instead of waiting */
     bool free_stacks;    /* frees carry their call path */
     bool timed;          /* calls of the allocator are timed */
@@ -84,6 +85,9 @@ const char *collector_over(const struct collector *collector);
 
 /* A process has called that could not be recorded for want of a thread or of memory; it was said. */
 bool collector_turned_away(const struct collector *collector);
+
+/* So many programs have called that `only` does not name. */
+size_t collector_passed_over(const struct collector *collector);
 
 /* What has come out so far. */
 size_t collector_result_count(const struct collector *collector);

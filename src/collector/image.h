@@ -19,6 +19,9 @@ enum image_end {
     IMAGE_END_DETACHED,    /* it lives on, we left */
 };
 
+/* What a process is called in the names of profiles (%n); malloc'd. */
+char *image_program_of(pid_t pid);
+
 /* Begins to record the process at the other end of `socket` (taken over) and answers its hello.
  * `parent` is the pid of the process that it was forked from, 0 if it was executed. `pages`: what it
  * records are pages (wire.h). `first`: the program that was asked for. `late`: it ran before, and what

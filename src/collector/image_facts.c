@@ -31,9 +31,8 @@ static char *ask(int (*question)(pid_t, char **), pid_t pid)
 
 /* As it was called: "g++", where the file is x86_64-linux-gnu-g++-12. A login shell's dash and
  * names that a shell would quote are not for file names. */
-static char *program_name(const struct image *image)
+static char *program_name(const char *command, const char *executable)
 {
-    const char *command = image->command;
     size_t word = strcspn(command, " ");
     const char *name = command;
     for (const char *at = command; at < command + word; at++)
@@ -42,7 +41,16 @@ static char *program_name(const struct image *image)
     size_t length = (size_t)(command + word - name);
     if (length > 0 && *command != '\'' && *name != '-' && *name != '\'' && *name != '[')
         return strndup(name, length);
-    return strdup(*image->executable ? basename(image->executable) : "unknown");
+    return strdup(*executable ? basename(executable) : "unknown");
+}
+
+char *image_program_of(pid_t pid)
+{
+    char *executable = ask(process_executable, pid), *command = ask(process_command_line, pid);
+    char *name = program_name(command, executable);
+    free(executable);
+    free(command);
+    return name;
 }
 
 static uint64_t age_of(const struct image *image)
@@ -77,7 +85,7 @@ void image_describe(struct image *image, struct image *replaced)
     image->executable = ask(process_executable, image->pid);
     image->command = ask(process_command_line, image->pid);
     image->directory = ask(process_directory, image->pid);
-    image->program = program_name(image);
+    image->program = program_name(image->command, image->executable);
     image->start_unix_ns = image_unix_ns();
     image->age_ns = image->late ? age_of(image) : 0;
     process_boot_id(&image->boot);

@@ -26,6 +26,35 @@ tidemark record -q --no-follow -o 'c.%p.tmk' "$VICTIMS/spawn"
 echo "status $?, not followed: $(count)"
 rm -f ./*.tmk*
 
+# Only programs of these names: a wrapper's, a fork's, a pattern's; the name of -o is the first one's.
+cat >wrapper <<EOF
+#!/bin/bash
+perl -e '\$x = q(x) x 2e6; fork // die; wait' # two processes
+env true | cat
+exec "$VICTIMS/fork" 1
+EOF
+chmod +x wrapper
+tidemark record --only=fork -o one.tmk ./wrapper 2>said
+echo "status $?, only fork: $(ls ./*.tmk | sed 's/\.[0-9]*\.tmk/.PID.tmk/' | sort | uniq -c | tr -s ' \n' ' ')"
+grep -c '^tidemark: fork (pid' said
+rm -f ./*.tmk*
+tidemark record -q --only='p?rl,cat' -o 'c.%n.%p.tmk' ./wrapper
+echo "status $?, two names: $(ls c.perl.*.tmk | wc -l) $(ls c.cat.*.tmk | wc -l) of $(count)"
+rm -f ./*.tmk*
+tidemark record --only=prel ./wrapper 2>said
+echo "status $?, none: $(count)"
+sed 's/of [0-9]* programs/of SOME programs/' said
+TIDEMARK_OPTIONS='--only=cat' LD_PRELOAD=$(dirname "$BIN")/lib/libtidemark.so cat /dev/null 2>err
+echo "status $?, by hand: $(count)"
+grep -c -e '--only is for tidemark record' -e 'recording as usual' err
+rm -f ./*.tmk*
+for wrong in '' ,a a, a,,b /usr/bin/perl; do
+    try tidemark record --only="$wrong" true
+    sentence '^tidemark record: --only (needs the names|takes names)'
+done
+try tidemark record --only=true --no-follow true
+sentence 'choose one'
+
 # exec keeps the process and its pid, and starts another profile.
 tidemark record -q -o 'c.%n.tmk' sh -c 'exec env true'
 echo "status $?"
