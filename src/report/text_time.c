@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of the highest peak: one that is lower is not for the overview. */
+#define LEAST_PEAK 0.01
 enum { FIGURE = 11, OVERVIEW_PEAKS = 4, MAX_SPARK = 80 };
 
 static uint64_t duration(const struct profile *profile)
@@ -67,12 +69,18 @@ static void add_peak_line(struct text *text, const struct peak *peak)
     strbuf_release(&when);
 }
 
-static uint32_t *peaks_by_height(const struct profile *profile)
+/* Their order, highest first; `*notable`: so many of them are not next to nothing beside the highest. */
+static uint32_t *peaks_by_height(const struct profile *profile, size_t *notable)
 {
-    uint64_t heights[PEAKS_MAX] = {0};
+    uint64_t heights[PEAKS_MAX] = {0}, most = 0;
     size_t count = profile->peak_count < PEAKS_MAX ? profile->peak_count : PEAKS_MAX;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         heights[i] = profile->peaks[i].bytes;
+        most = heights[i] > most ? heights[i] : most;
+    }
+    *notable = 0;
+    for (size_t i = 0; i < count; i++)
+        *notable += (double)heights[i] >= LEAST_PEAK * (double)most;
     return order_values(heights, count);
 }
 
@@ -80,15 +88,18 @@ void overview_peaks(struct text *text)
 {
     const struct profile *profile = text->profile;
     bool shown[PEAKS_MAX] = {false};
-    if (profile->peak_count < 2)
+    size_t count;
+    uint32_t *order = peaks_by_height(profile, &count);
+    if (count < 2) {
+        free(order);
         return;
-    uint32_t *order = peaks_by_height(profile);
+    }
     struct strbuf rest = STRBUF_INIT;
     strbuf_addf(&rest, "%s%zu, with the call site that holds most",
-                profile->peak_count > OVERVIEW_PEAKS ? "the highest of " : "", profile->peak_count);
+                count > OVERVIEW_PEAKS ? "the highest of " : "", count);
     part_title(text, "Separate peaks", rest.data);
     strbuf_release(&rest);
-    for (size_t i = 0; order && i < OVERVIEW_PEAKS && i < profile->peak_count && i < PEAKS_MAX; i++)
+    for (size_t i = 0; order && i < OVERVIEW_PEAKS && i < count; i++)
         shown[order[i]] = true;
     for (size_t i = 0; i < PEAKS_MAX; i++)
         if (shown[i])

@@ -62,6 +62,30 @@ static void the_overview_has_peaks_and_ledger(void **state)
     check_text("report-overview-80.txt", &options);
 }
 
+/* Below a hundredth of the highest. The section that was asked for has all. */
+static void the_overview_leaves_tiny_peaks_out(void **state)
+{
+    (void)state;
+    struct report_options options = usual();
+    const uint64_t heights[] = {profile->peaks[0].bytes, profile->peaks[1].bytes};
+    profile->peaks[0].bytes = 6 * 1024;
+    options.brief = true;
+    char *text = text_of(&options);
+    assert_non_null(strstr(text, "Separate peaks  2,"));
+    assert_null(strstr(text, "6.00 KiB"));
+    free(text);
+    profile->peaks[1].bytes = 7 * 1024;
+    text = text_of(&options);
+    assert_null(strstr(text, "Separate peaks"));
+    free(text);
+    options = all_sections();
+    text = text_of(&options);
+    assert_non_null(strstr(text, "6.00 KiB"));
+    free(text);
+    profile->peaks[0].bytes = heights[0];
+    profile->peaks[1].bytes = heights[1];
+}
+
 static void no_line_is_wider_than_asked(void **state)
 {
     (void)state;
@@ -218,6 +242,7 @@ int main(void)
         cmocka_unit_test(every_section),
         cmocka_unit_test(every_section_in_ascii),
         cmocka_unit_test(the_overview_has_peaks_and_ledger),
+        cmocka_unit_test(the_overview_leaves_tiny_peaks_out),
         cmocka_unit_test(no_line_is_wider_than_asked),
         cmocka_unit_test(what_is_unexplained_is_always_shown),
         cmocka_unit_test(the_same_as_json),

@@ -1,6 +1,7 @@
 /* What ran, how it ended, its peak, where resident memory is, what is wrong, and who asked for most. */
 import type { JSX } from "preact";
 import type { Insight, Region, Top, TopFunction } from "../data/types.ts";
+import { holders, notable } from "../model/peaks.ts";
 import { baseName, shortName, type Profile } from "../model/profile.ts";
 import { duration, exact, format, isKnown, share, type Unit } from "../model/units.ts";
 import { go, link } from "../state/state.ts";
@@ -194,14 +195,14 @@ function LedgerBar({ ledger }: { ledger: Record<string, number> }): JSX.Element 
 
 /* The highest moments between which memory went down in good part, and who held most at each. */
 function Peaks({ profile }: ViewProps): JSX.Element | null {
-    const peaks = profile.summary.peaks;
-    if (!peaks?.length) return null;
+    const peaks = notable(profile.summary.peaks ?? []);
+    if (!peaks.length) return null;
     const most = peaks.reduce((best, peak) => Math.max(best, peak.bytes), 1);
     return (
         <Card title={peaks.length === 1 ? "One peak" : `${peaks.length} separate peaks`} tools={<a href={link({ view: "timeline" })}>timeline</a>}>
             <table aria-label="Separate peaks" style={{ width: "100%", tableLayout: "fixed", borderCollapse: "collapse" }}>
                 <tbody>{peaks.map((peak) => {
-                    const first = peak.shares?.[0];
+                    const first = holders(peak)[0];
                     const name = first ? (first.function ?? `[${baseName(first.module ?? "?")}]`) : "";
                     return (
                         <tr key={peak.time_ns} style={peak.bytes === most ? { fontWeight: 600 } : {}}>

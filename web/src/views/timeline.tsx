@@ -4,6 +4,7 @@ import type { JSX } from "preact";
 import { numbers, whole, type ColumnsDocument } from "../data/columns.ts";
 import type { Mark, Peak, Region, Sample } from "../data/types.ts";
 import { levelAt, readCurves, type Curves } from "../model/curves.ts";
+import { holders, notable } from "../model/peaks.ts";
 import { shortName, type CallTree, type Profile } from "../model/profile.ts";
 import { bytes, count, duration, exact, format } from "../model/units.ts";
 import { wantedSites } from "../state/profiles.ts";
@@ -62,7 +63,7 @@ function Timelines({ profile, timeline }: ViewProps & { timeline: Timeline }): J
         { title: "freed", tone: "data-2", values: perSecond(timeline.column("free_bytes"), timeline.bucketNs), format: (value) => `${bytes(value)}/s`, binary: true, stepped: true },
         { title: "allocations", tone: "data-3", values: perSecond(timeline.column("alloc_count"), timeline.bucketNs), format: (value) => `${count(value)}/s`, scale: "calls", stepped: true },
     ] satisfies PlotSeries[]).filter(({ values }) => values.some((value) => !Number.isNaN(value))), [timeline]);
-    const peaks = profile.summary.peaks ?? [];
+    const peaks = notable(profile.summary.peaks ?? []);
     const said = useLoaded(async () => ({
         marks: profile.has("marks") ? ((await profile.json<{ marks: Mark[] | null }>("marks")).marks ?? []) : [],
         regions: profile.has("regions") ? ((await profile.json<{ regions: Region[] | null }>("regions")).regions ?? []) : [],
@@ -298,7 +299,7 @@ function PeaksCard({ peaks }: { peaks: readonly Peak[] }): JSX.Element {
             <div class="split" style={{ padding: 0 }}>{peaks.map((peak) => (
                 <div key={peak.time_ns}>
                     <b title={exact(peak.bytes, "bytes")}>{bytes(peak.bytes)}</b> at {duration(peak.time_ns)}
-                    <dl class="facts">{(peak.shares ?? []).slice(0, 8).map((share, at) => (
+                    <dl class="facts">{holders(peak).slice(0, 8).map((share, at) => (
                         <><dt class="number" key={at} title={exact(share.bytes, "bytes")}>{format(share.bytes, "bytes")}</dt>
                             <dd class="nowrap" title={share.function}>{share.node !== undefined ? <a href={link({ view: "flame", node: share.node })}>{shortName(share.function ?? "?")}</a> : shortName(share.function ?? "?")}</dd></>))}</dl>
                     {peak.shares === null && <p class="dim">Who held it was not kept.</p>}
