@@ -30,17 +30,29 @@ static int by_bytes(const void *a, const void *b)
     return left->node < right->node ? -1 : left->node > right->node;
 }
 
+/* Of the highest, what each call path held is known; of the others, what the largest paths did. */
+static bool is_highest(const struct profile *profile, const struct peak *peak)
+{
+    const struct call_metrics *total = &profile->program.total;
+    return peak->bytes == total->peak_bytes && peak->ticks == total->peak_ticks &&
+           total->at_peak_bytes == total->peak_bytes;
+}
+
 static struct peak_sites sites_of(const struct text *text, const struct peak *peak)
 {
-    struct peak_sites sites = {calloc(peak->share_count + 1, sizeof *sites.items), 0};
-    uint32_t *nodes = calloc(peak->share_count + 1, sizeof *nodes), *groups = NULL;
-    for (size_t i = 0; nodes && i < peak->share_count; i++)
-        nodes[i] = peak->shares[i].node;
+    const struct profile *profile = text->profile;
+    bool exact = is_highest(profile, peak);
+    size_t count = exact ? profile->site_count : peak->share_count;
+    struct peak_sites sites = {calloc(count + 1, sizeof *sites.items), 0};
+    uint32_t *nodes = calloc(count + 1, sizeof *nodes), *groups = NULL;
+    for (size_t i = 0; nodes && i < count; i++)
+        nodes[i] = exact ? profile->sites[i].path : peak->shares[i].node;
     if (nodes && sites.items)
-        groups = part_groups(text, nodes, peak->share_count, &sites.count);
-    for (size_t i = 0; groups && i < peak->share_count; i++) {
+        groups = part_groups(text, nodes, count, &sites.count);
+    for (size_t i = 0; groups && i < count; i++) {
         sites.items[groups[i]].node = nodes[i];
-        sites.items[groups[i]].bytes += peak->shares[i].bytes;
+        sites.items[groups[i]].bytes +=
+            exact ? profile->sites[i].metrics.at_peak_bytes : peak->shares[i].bytes;
     }
     if (groups)
         qsort(sites.items, sites.count, sizeof *sites.items, by_bytes);
@@ -59,9 +71,14 @@ static void add_peak_line(struct text *text, const struct peak *peak)
     part_name(text, when.data, 20);
     if (sites.count) {
         const struct peak_share *site = &sites.items[0];
-        part_cell(text, human_percent((double)site->bytes, (double)peak->bytes).text, 8);
+        bool all = !peak->rest_bytes || is_highest(text->profile, peak);
+        struct human share = human_percent((double)site->bytes, (double)peak->bytes);
+        struct strbuf cell = STRBUF_INIT;
+        strbuf_addf(&cell, "%s%s", all ? "" : text->style.utf8 ? "≥ " : "> ", share.text);
+        part_cell(text, cell.data, 9);
+        strbuf_release(&cell);
         strbuf_add_string(&text->out, "  ");
-        part_path(text, site->node, FIGURE + 20 + 10, false);
+        part_path(text, site->node, FIGURE + 20 + 11, false);
     } else {
         part_end(text);
     }
@@ -127,7 +144,7 @@ static void add_peak(struct text *text, const struct peak *peak)
     if (peak->valley_bytes != UINT64_MAX)
         strbuf_addf(&line, ", then down to %s", human_bytes(peak->valley_bytes).text);
     strbuf_addf(&text->out, "%s\n", line.data);
-    uint64_t rest = peak->rest_bytes;
+    uint64_t rest = is_highest(text->profile, peak) ? 0 : peak->rest_bytes;
     struct peak_sites sites = sites_of(text, peak);
     for (size_t i = 0; i < sites.count; i++) {
         if (i < text->options->top)

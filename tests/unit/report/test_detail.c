@@ -86,6 +86,26 @@ static void the_overview_leaves_tiny_peaks_out(void **state)
     profile->peaks[1].bytes = heights[1];
 }
 
+/* Of the highest all is known; of the others the largest call paths. */
+static void shares_of_peaks_are_exact_or_at_least(void **state)
+{
+    (void)state;
+    struct report_options options = usual();
+    struct call_metrics *total = &profile->program.total, kept = *total;
+    const struct peak *highest = &profile->peaks[2];
+    options.brief = true;
+    total->peak_bytes = total->at_peak_bytes = highest->bytes;
+    total->peak_ticks = highest->ticks;
+    char *text = text_of(&options);
+    *total = kept;
+    const char *first = strstr(text, "12.0 MiB  after"), *last = strstr(text, "26.3 MiB  after");
+    assert_true(first && last && first < last);
+    const char *sure = strstr(first, "≥ ");
+    assert_true(sure && sure < last);
+    assert_null(strstr(last, "≥ "));
+    free(text);
+}
+
 static void no_line_is_wider_than_asked(void **state)
 {
     (void)state;
@@ -243,6 +263,7 @@ int main(void)
         cmocka_unit_test(every_section_in_ascii),
         cmocka_unit_test(the_overview_has_peaks_and_ledger),
         cmocka_unit_test(the_overview_leaves_tiny_peaks_out),
+        cmocka_unit_test(shares_of_peaks_are_exact_or_at_least),
         cmocka_unit_test(no_line_is_wider_than_asked),
         cmocka_unit_test(what_is_unexplained_is_always_shown),
         cmocka_unit_test(the_same_as_json),

@@ -1,6 +1,6 @@
 /* What ran, how it ended, its peak, where resident memory is, what is wrong, and who asked for most. */
 import type { JSX } from "preact";
-import type { Insight, Region, Top, TopFunction } from "../data/types.ts";
+import type { Insight, Peak, Region, Top, TopFunction } from "../data/types.ts";
 import { holders, notable } from "../model/peaks.ts";
 import { baseName, shortName, type Profile } from "../model/profile.ts";
 import { duration, exact, format, isKnown, share, type Unit } from "../model/units.ts";
@@ -98,7 +98,7 @@ function Figures({ profile }: ViewProps): JSX.Element {
                 return <><dt>{title}</dt><dd title={exact(value, unit)}>{about ? "~" : ""}{format(value, unit)}
                     {isKnown(error) && !!value && <span class="dim" title="The truth lies within, with 95 % probability: this profile is a sample"> ±{format(error, "bytes")}</span>}
                     {name === "peak_bytes" && isKnown(program["peak_ns"]) && <span class="dim"> after {duration(program["peak_ns"])}</span>}
-                    {name === "temporary_count" && isKnown(value) && !!program["alloc_count"] && <span class="dim"> ({share(value / program["alloc_count"])})</span>}</dd></>;
+                    {name === "temporary_count" && isKnown(value) && !!program["alloc_count"] && <span class="dim" title="Of allocations and reallocations"> ({share(value / (program["alloc_count"] + (program["realloc_count"] ?? 0)))})</span>}</dd></>;
             })}
         </dl>
     );
@@ -193,8 +193,20 @@ function LedgerBar({ ledger }: { ledger: Record<string, number> }): JSX.Element 
     );
 }
 
+interface Holder { name: string; bytes: number; sure: boolean; href: string }
+
+/* Who held most at a peak. At the highest that is known of all; at the others of the largest call paths: their sum is the least it was. */
+function holderOf(profile: Profile, peak: Peak, top: TopFunction | undefined): Holder | null {
+    const name = (of: { function?: string | null; module?: string | null }) => of.function ?? `[${baseName(of.module ?? "?")}]`;
+    if (top && !profile.window) return { name: name(top), bytes: top.exclusive, sure: true, href: link({ view: "flame", metric: "at_peak_bytes", fn: top.key }) };
+    const first = holders(peak)[0];
+    return first ? { name: name(first), bytes: first.bytes, sure: !peak.rest_bytes, href: link({ view: "flame", node: profile.window ? -1 : (first.node ?? -1) }) } : null;
+}
+
 /* The highest moments between which memory went down in good part, and who held most at each. */
 function Peaks({ profile }: ViewProps): JSX.Element | null {
+    const loaded = useLoaded(() => profile.json<{ top: Top[] }>("top"), [profile]);
+    const top = loaded.state === "there" ? loaded.value.top.find((each) => each.metric === "at_peak_bytes") : undefined;
     const peaks = notable(profile.summary.peaks ?? []);
     if (!peaks.length) return null;
     const most = peaks.reduce((best, peak) => Math.max(best, peak.bytes), 1);
@@ -202,15 +214,14 @@ function Peaks({ profile }: ViewProps): JSX.Element | null {
         <Card title={peaks.length === 1 ? "One peak" : `${peaks.length} separate peaks`} tools={<a href={link({ view: "timeline" })}>timeline</a>}>
             <table aria-label="Separate peaks" style={{ width: "100%", tableLayout: "fixed", borderCollapse: "collapse" }}>
                 <tbody>{peaks.map((peak) => {
-                    const first = holders(peak)[0];
-                    const name = first ? (first.function ?? `[${baseName(first.module ?? "?")}]`) : "";
+                    const holder = holderOf(profile, peak, peak.bytes === most && top?.total === most ? top.functions[0] : undefined);
                     return (
                         <tr key={peak.time_ns} style={peak.bytes === most ? { fontWeight: 600 } : {}}>
                             <td class="number" style={{ width: "84px" }} title={exact(peak.bytes, "bytes")}>{format(peak.bytes, "bytes")}</td>
                             <td class="nowrap dim" style={{ width: "10.5em", paddingLeft: "8px" }} title={`${exact(peak.time_ns, "ns")}; before it memory had fallen to ${exact(peak.valley_bytes, "bytes")}`}>after {duration(peak.time_ns)}</td>
-                            <td class="number dim nowrap" style={{ width: "5.4em" }}>{first ? share(first.bytes / peak.bytes) : ""}</td>
-                            <td class="nowrap" style={{ paddingLeft: "8px" }} title={first ? `${name} held most then: ${exact(first.bytes, "bytes")}` : "Who held most then is not known."}>
-                                {first ? <a href={link({ view: "flame", node: profile.window ? -1 : (first.node ?? -1) })}>{shortName(name)}</a> : <span class="dim">not known who held it</span>}</td>
+                            <td class="number dim nowrap" style={{ width: "5.4em" }}>{holder ? `${holder.sure ? "" : "≥ "}${share(holder.bytes / peak.bytes)}` : ""}</td>
+                            <td class="nowrap" style={{ paddingLeft: "8px" }} title={holder ? `${holder.name} held most then: ${holder.sure ? "" : "at least "}${exact(holder.bytes, "bytes")}` : "Who held most then is not known."}>
+                                {holder ? <a href={holder.href}>{shortName(holder.name)}</a> : <span class="dim">not known who held it</span>}</td>
                         </tr>);
                 })}</tbody>
             </table>
