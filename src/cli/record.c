@@ -224,7 +224,8 @@ static void sum_up(struct job *job, const struct record_options *options, const 
     job->summed_up = true;
     if (!shown && options->only)
         shown = largest_result(job->collector);
-    if (!shown && !collector_turned_away(job->collector))
+    bool failed = options->only && collector_result_count(job->collector); /* say_errors() says why */
+    if (!shown && !failed && !collector_turned_away(job->collector))
         say_unrecorded(job, options, program);
     else if (options->job && !options->quiet)
         say_job(job->collector, options->job);
