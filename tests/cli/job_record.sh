@@ -12,6 +12,10 @@ launch() { # FIRST LAST COMMAND…: ranks at once, their output in out.RANK and 
         done
         wait' launcher "$@"
 }
+# A rank leaves when its profile is complete, or after --exit-wait; 300 at once may need longer on two processors.
+all_ended() { # DIR COUNT
+    until_true sh -c "[ \$(cat $1/*/*.entry | grep -c '^end ') -ge $2 ]"
+}
 ends() { # in all entries below DIR, counted
     cat "$1"/*/*.entry | awk '$1 == "end" { how = $2 } $1 == "end_status" { how = how " " $2 }
         $1 == "." { print how; how = "" }' | sort | uniq -c | awk '{ $1 = $1; print }'
@@ -26,6 +30,7 @@ PMI_RANK=1 try tidemark record --job=runs/a "$VICTIMS/imbalance"
 wc -c <err
 PMI_RANK=0 try tidemark record -q --job=runs/a true
 wc -c <err
+all_ended runs/a 3
 file=$(ls runs/a/*/rank-00001.*.entry)
 for key in launcher rank ranks end end_status peak_bytes; do
     echo "$key $(entry $key "$file")"
@@ -38,6 +43,7 @@ tidemark report "${file%.entry}.tmk" | sed -n 's/.*\(rank . of .\) in job hydra-
 echo "== 300 ranks at once: nothing is said, nothing is lost, high-water marks are exact"
 PMI_SIZE=300
 launch 0 299 tidemark record -q --job=runs/b "$VICTIMS/imbalance"
+all_ended runs/b 300
 cat err.* | wc -c
 cat out.* | wc -l
 ls runs/b | wc -l
@@ -52,6 +58,7 @@ rm -f out.* err.*
 echo "== the same, preloaded by hand"
 PMI_SIZE=20
 TIDEMARK_OPTIONS="--job=runs/c" LD_PRELOAD=$library launch 0 19 "$VICTIMS/imbalance"
+all_ended runs/c 20
 cat err.* | wc -c
 ls runs/c/hydra-*/rank-*.entry | wc -l
 cat runs/c/hydra-*/*.entry | awk '$1 == "rank" { rank = $2 } $1 == "peak_bytes" && $2 != 97700000 + int(78000000 * rank / 19) { print "rank", rank, "has", $2 }'
@@ -74,6 +81,7 @@ ls runs/f
 
 echo "== children are processes of their rank; the shell that becomes a program is one more"
 PMI_SIZE=1 PMI_RANK=0 tidemark record -q --job=runs/g sh -c '"$VICTIMS/basic" 1; exec "$VICTIMS/basic" 1'
+all_ended runs/g 3
 ls runs/g/*/*.entry | sed 's|.*/||; s/\.[0-9]*\.entry$/.entry/; s/\.2\.entry/.entry/' | cut -d. -f1,2 | sort
 ends runs/g
 
@@ -89,7 +97,7 @@ cat plain.out
 
 echo "== a rank is killed"
 { PMI_SIZE=1 PMI_RANK=0 tidemark record -q --job=runs/h sh -c 'kill -9 $$'; echo "status $?"; } 2>/dev/null
-until_true sh -c "grep -q '^end ' runs/h/*/*.entry"
+all_ended runs/h 1
 ends runs/h
 
 echo "== its recorder is killed: the entry has no end, and nobody holds it; what was recorded is there"
