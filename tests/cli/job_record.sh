@@ -101,10 +101,11 @@ all_ended runs/h 1
 ends runs/h
 
 echo "== its recorder is killed: the entry has no end, and nobody holds it; what was recorded is there"
-tidemark record -q --job=runs/i sh -c 'echo $$ >pid; sleep 5; echo on >went' &
+tidemark record -q --job=runs/i sh -c 'echo $$ >pid; while [ ! -e killed ]; do sleep 0.05; done; echo on >went' &
 recorder=$!
 until_true sh -c 'test -s pid && tidemark report runs/i/*/process.sh.*.tmk >/dev/null 2>&1'
 kill_hard $recorder
+: >killed
 until_true test -s went
 sed -n 's/^\(locked .*\|end.*\)/\1/p' runs/i/*/process.sh.*.entry
 tidemark report runs/i/*/process.sh.*.tmk >/dev/null && echo "its profile is read"

@@ -6,7 +6,7 @@ is() { [ "$(state "$1")" = "$2" ]; }
 sleeps() { is "$1" S; }
 
 set -m
-tidemark record -q -o j.tmk bash -c 'echo $$ >pid; for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.1; done; exit 12' &
+tidemark record -q -o j.tmk bash -c 'echo $$ >pid; while [ ! -e enough ]; do sleep 0.1; done; exit 12' &
 set +m
 recorder=$!
 until_true test -s pid
@@ -25,6 +25,7 @@ kill -TSTP -- -$recorder
 until_true is "$recorder" T
 until_true is "$program" T
 echo "both stopped again, by the group"
+: >enough
 kill -CONT -- -$recorder
 wait $recorder
 echo "status $?"

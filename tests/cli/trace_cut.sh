@@ -15,27 +15,28 @@ grep -c "cannot write small/full.tmt: No space left on device; what came before 
     sed -E 's/after [0-9]+ whole/after N whole/'
 [ "$("$READ_TRACE" full.tmt | sed -n 's/^events: //p')" -ge 1000 ] && echo "a thousand events or more"
 
-# Everything is killed at once: what was two seconds old is in the trace.
+# Everything is killed at once: what was written by then is in the trace.
 tidemark record -q --trace -o dead.tmk perl -e '
     my $n = 0;
     while (1) { my @list = map { "x" x 1000 } 1 .. 100; $n++; select(undef, undef, undef, 0.001); }' &
 tool=$!
 disown $tool
-until_true [ -s dead.tmt ]
-sleep 3.5
+events() { "$READ_TRACE" dead.tmt | sed -n 's/^events: //p'; }
+has_tens_of_thousands() { [ "$(events)" -gt 20000 ]; }
+until_true has_tens_of_thousands
 program=$(pgrep -P $tool)
 kill -9 $tool "$program"
 "$READ_TRACE" dead.tmt >said
 grep damage said | sed -E 's/after [0-9]+ whole/after N whole/'
-events=$(sed -n 's/^events: //p' said)
-[ "$events" -gt 20000 ] && echo "tens of thousands of events"
+has_tens_of_thousands && echo "tens of thousands of events"
 grep -E '^(unknown nodes|end)' said
 
 # A collector that is killed alone: the program does not suffer.
-"$BIN/tidemark" record -q --trace -o alone.tmk sh -c 'sleep 2; echo it went on' >out 2>/dev/null &
+"$BIN/tidemark" record -q --trace -o alone.tmk sh -c 'while [ ! -e killed ]; do sleep 0.05; done; echo it went on' >out 2>/dev/null &
 tool=$!
 disown $tool
 until_true [ -s alone.tmt ]
 kill -9 $tool
+: >killed
 until_true grep 'it went on' out
 "$READ_TRACE" alone.tmt | grep -cE '^damage: .* cut off'
