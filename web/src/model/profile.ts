@@ -3,6 +3,7 @@
 import { indices, numbers, readColumns, Strings, whole, type ColumnsDocument } from "../data/columns.ts";
 import { Outdated, type DataSource } from "../data/source.ts";
 import type { Derived, Metric, Region, Summary } from "../data/types.ts";
+import { shortName } from "./names.ts";
 import { TreePasses, type Tree, type Wanted } from "./tree.ts";
 import type { Unit } from "./units.ts";
 
@@ -119,41 +120,6 @@ export class Names {
 
 export function baseName(path: string): string {
     return path.slice(path.lastIndexOf("/") + 1);
-}
-
-/* "int ns::f<int>(char)" → "ns::f<int>": no parameters, no return type; for where there is little room.
- * Names in full are in titles. */
-export function shortName(name: string): string {
-    if (name.length > 2000) name = name.slice(0, 2000);
-    const anonymous = "(anonymous namespace)";
-    let depth = 0, start = 0;
-    for (let i = 0; i < name.length; i++) {
-        const c = name[i]!, isOperator = name.slice(start, i).endsWith("operator");
-        if (name.startsWith(anonymous, i)) i += anonymous.length - 1;
-        else if ((c === "<" && !isOperator) || c === "{") depth++;
-        else if (((c === ">" && name[i - 1] !== "-") || c === "}") && depth > 0) depth--;
-        else if (depth === 0 && c === " " && !isOperator) start = i + 1;
-        else if (depth === 0 && c === "(" && i > start) {
-            if (isOperator) {
-                i++; /* operator() */
-                continue;
-            }
-            const end = closing(name, i), within = localScope.exec(name.slice(end));
-            if (!within) return name.slice(start, i);
-            i = end + within[0].length - 1; /* f(int)::{lambda()#1} */
-        }
-    }
-    return name.slice(start) || name;
-}
-
-const localScope = /^\)( const)?::/;
-
-/* Where the parenthesis that opens at `at` closes; the end, if it does not. */
-function closing(name: string, at: number): number {
-    for (let depth = 0; at < name.length; at++)
-        if (name[at] === "(") depth++;
-        else if (name[at] === ")" && --depth === 0) return at;
-    return at;
 }
 
 function keysOfLines(lineFunction: Uint32Array, codeModule: Int32Array, mark: Uint32Array,

@@ -2,7 +2,8 @@
  * those that are known. */
 import { useMemo, useState } from "preact/hooks";
 import type { JSX } from "preact";
-import { baseName, callersOf, shortName, type CallTree } from "../model/profile.ts";
+import { shortName } from "../model/names.ts";
+import { baseName, callersOf, type CallTree } from "../model/profile.ts";
 import { parseSuppressions } from "../model/suppressions.ts";
 import { bytes, count, duration, exact } from "../model/units.ts";
 import { wantedSites } from "../state/profiles.ts";

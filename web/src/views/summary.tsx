@@ -2,7 +2,8 @@
 import type { JSX } from "preact";
 import type { Insight, Peak, Region, Top, TopFunction } from "../data/types.ts";
 import { holders, notable } from "../model/peaks.ts";
-import { baseName, shortName, type Profile } from "../model/profile.ts";
+import { shortName } from "../model/names.ts";
+import { baseName, type Profile } from "../model/profile.ts";
 import { duration, exact, format, isKnown, share, type Unit } from "../model/units.ts";
 import { go, link } from "../state/state.ts";
 import { theme } from "../state/theme.ts";
