@@ -3,7 +3,6 @@ import { useMemo } from "preact/hooks";
 import type { JSX } from "preact";
 import { buildFlame, type Flame } from "../model/flame.ts";
 import { isStriped, moduleColour } from "../model/palette.ts";
-import { shortName } from "../model/names.ts";
 import { baseName, type CallTree } from "../model/profile.ts";
 import { duration, exact, format, share } from "../model/units.ts";
 import { focusKey, profileNames, shownColumn, shownMetric, wantedSites } from "../state/profiles.ts";
@@ -74,7 +73,7 @@ function FlameGraph({ of, flame, metric, profile }: ViewProps & { of: CallTree; 
     const total = flame.frames[0]!.value;
     const zoomed = Number(getOption(state.value, "zoom") ?? 0);
     const zoom = zoomed < flame.frames.length ? zoomed : 0;
-    const name = (at: number) => (at === 0 ? `all ${format(total, unit)}` : shortName(names.ofLine(flame.frames[at]!.line)));
+    const name = (at: number) => (at === 0 ? `all ${format(total, unit)}` : names.shortOfLine(flame.frames[at]!.line));
     const byLife = getOption(state.value, "colour") === "life";
     const moduleOf = (at: number) => tree.codeModule[names.codeOfLine(flame.frames[at]!.line)]!;
     const placeOf = (at: number) => (moduleOf(at) < 0 ? -1 : names.placeOfModule(moduleOf(at)));
@@ -86,15 +85,13 @@ function FlameGraph({ of, flame, metric, profile }: ViewProps & { of: CallTree; 
     const striped = useMemo(() => (at: number) => at > 0 && !byLife && isStriped(placeOf(at)), [flame, byLife]);
     const found = useMemo(() => {
         if (!search) return null;
-        const wanted = search.toLowerCase();
-        const hit = new Map<number, boolean>();
+        const has = names.finder(search);
         const matches = new Uint8Array(flame.frames.length);
         const inside = new Uint8Array(flame.frames.length);
         let value = 0;
         flame.frames.forEach((frame, at) => {
             if (at === 0) return;
-            let is = hit.get(frame.line);
-            if (is === undefined) hit.set(frame.line, (is = `${names.ofLine(frame.line)}\n${names.place(frame.line)}`.toLowerCase().includes(wanted)));
+            const is = has(frame.line);
             matches[at] = is ? 1 : 0;
             inside[at] = matches[at]! | inside[frame.parent]!;
             if (is && !inside[frame.parent]) value += frame.value; /* each path once */

@@ -67,6 +67,11 @@ async function leaksOf(profile: ViewProps["profile"], hide: boolean): Promise<{ 
     return { of, leaks };
 }
 
+function found(leaks: readonly Leak[], { names }: CallTree, search: string): Leak[] {
+    const has = names.finder(search);
+    return leaks.filter((leak) => has(leak.line));
+}
+
 export function LeaksView({ profile }: ViewProps): JSX.Element {
     const { hide, fn, node } = state.value;
     const loaded = useLoaded(() => profile.work(["leaks", hide, fn, node].join(), () => leaksOf(profile, hide)), [profile, hide, fn, node]);
@@ -91,7 +96,7 @@ function Leaks({ profile, of, leaks }: ViewProps & { of: CallTree; leaks: Leak[]
     const left = useMemo(() => !list.length ? leaks : leaks.filter((leak) => !list.some((each) => each.matches(
         of.tree.siteNode[leak.site] === undefined ? [] : of.passes.path(leak.node).map((line) => ({
             name: of.names.ofLine(line), file: of.names.file(of.tree.lineFile[line]!) ?? "", module: of.names.module(of.tree.codeModule[of.names.codeOfLine(line)]!) ?? "" }))))), [leaks, list]);
-    const shown = useMemo(() => !search ? left : left.filter((leak) => `${leak.name}\n${leak.place}`.toLowerCase().includes(search.toLowerCase())), [left, search]);
+    const shown = useMemo(() => !search ? left : found(left, of, search), [left, search]);
     const most = leaks.reduce((best, leak) => Math.max(best, leak.bytes), 1);
     const columns = useMemo<Column<Leak>[]>(() => [
         { id: "bytes", title: "bytes", width: "110px", unit: "bytes", number: (row) => row.bytes, fill: (row) => row.bytes / most },
