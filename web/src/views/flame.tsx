@@ -1,6 +1,7 @@
 /* The flame graph: call paths from main() down, or from where memory is asked for outwards. */
 import { useMemo } from "preact/hooks";
 import type { JSX } from "preact";
+import { sureTo, varianceOf } from "../model/estimate.ts";
 import { buildFlame, type Flame } from "../model/flame.ts";
 import { isStriped, moduleColour } from "../model/palette.ts";
 import { baseName, type CallTree } from "../model/profile.ts";
@@ -39,9 +40,11 @@ export function FlameView({ profile }: ViewProps): JSX.Element {
     const metric = shownMetric(profile, "at_peak_bytes");
     const inverted = getOption(state.value, "inverted") === "1";
     const byLife = getOption(state.value, "colour") === "life";
+    const variance = varianceOf(profile, metric);
     const loaded = useLoaded(() => profile.work(["flame", metric, collapse, inverted, byLife, focusKey()].join(), async () => {
         const tree = await profile.callTree();
-        const [{ column }, ...more] = await Promise.all([shownColumn(profile, tree, metric), ...(byLife ? lifeColumns : []).map((name) => profile.column(name))]);
+        const more = await Promise.all([...(byLife ? lifeColumns : []), ...(variance ? [variance] : [])].map((name) => profile.column(name)));
+        const { column } = await shownColumn(profile, tree, metric);
         const flame = buildFlame(tree.tree, tree.passes, column, wantedSites(tree), { hide, collapse, inverted, least: 0.0001, most: 100_000, more });
         return { tree, flame };
     }), [profile, metric, collapse, inverted, byLife, focusKey()]);
@@ -98,14 +101,19 @@ function FlameGraph({ of, flame, metric, profile }: ViewProps & { of: CallTree; 
         });
         return { matches, value };
     }, [flame, search]);
+    /* of a sample how sure a figure is; its variance is the last of what is added up for a frame */
+    const sureOf = (at: number) => {
+        const { value, more } = flame.frames[at]!, sure = sureTo(profile, metric, value, more.at(-1) ?? 0);
+        return sure && <span data-sure>{sure} </span>;
+    };
     const tip = (at: number) => {
         const frame = flame.frames[at]!;
-        if (at === 0) return <>{exact(frame.value, unit)}</>;
+        if (at === 0) return <>{sureOf(at)}{exact(frame.value, unit)}</>;
         return <>
             <b>{names.ofLine(frame.line).slice(0, 1000)}</b>
             <div class="dim">{names.place(frame.line)}</div>
-            <div>{format(frame.value, unit)} ({share(frame.value / total)}): {exact(frame.value, unit)}</div>
-            {frame.more.length > 0 && <div class="dim">{frame.more[1] ? <>its blocks lived {duration(frame.more[0]! / frame.more[1])} on average, {share(frame.more[1] / (frame.more[2]! + frame.more[3]!))} were freed</> : "none of its blocks was freed"}</div>}
+            <div>{format(frame.value, unit)} {sureOf(at)}({share(frame.value / total)}): {exact(frame.value, unit)}</div>
+            {byLife && frame.more.length > 0 && <div class="dim">{frame.more[1] ? <>its blocks lived {duration(frame.more[0]! / frame.more[1])} on average, {share(frame.more[1] / (frame.more[2]! + frame.more[3]!))} were freed</> : "none of its blocks was freed"}</div>}
             {frame.self > 0 && frame.self !== frame.value && <div class="dim">of it itself {format(frame.self, unit)}</div>}
         </>;
     };

@@ -108,8 +108,8 @@ function Graph({ profile, calls, metric }: ViewProps & { calls: Calls; metric: s
     const least = numberOption("least", usual);
     const dark = theme.value === "dark";
     const graph = useMemo(() => pruneGraph(edges, inclusive, exclusive, { focus: fn, least: (total * least) / 100, up, down, most: 120, hidden }), [edges, fn, least, up, down, hidden]);
-    const dot = useMemo(() => toDot(graph, { name: (key) => shortName(of.names.ofKey(key)), value: (value) => format(value, unit), total, inclusive, exclusive, focus: fn, dark }), [graph, dark]);
-    const svg = useLoaded(() => layOut(dot), [dot]);
+    const dot = useMemo(() => toDot(graph, { name: (key) => shortName(of.names.ofKey(key)), full: (key) => of.names.ofKey(key), value: (value) => format(value, unit), total, inclusive, exclusive, focus: fn, dark }), [graph, dark]);
+    const svg = useLoaded(async () => ({ text: await layOut(dot), dark }), [dot]);
     const choose = (name: string, title: string, values: readonly number[], usual: number, suffix = "") => (
         <label>{title} <select style={{ marginLeft: "4px" }} aria-label={title} value={numberOption(name, usual)} onChange={(event) => go({ opt: withOptions(state.value, { [name]: event.currentTarget.value }) }, "replace")}>
             {values.map((value) => <option key={value} value={value}>{value}{suffix}</option>)}</select></label>);
@@ -118,10 +118,10 @@ function Graph({ profile, calls, metric }: ViewProps & { calls: Calls; metric: s
             <Bar profile={profile} of={of} metric={metric}>
                 {choose("least", "at least", shares, usual, " %")}{fn >= 0 && <>{choose("up", "callers", [0, 1, 2, 4, 8, 30], 4)}{choose("down", "callees", [0, 1, 2, 4, 6, 12, 30], 6)}</>}
                 <span class="dim">double click: focus · right click: more · wheel: zoom · drag: move · 0: all of it</span></Bar>
-            <Ready of={svg}>{(text) => <Picture svg={text} of={of} find={search} middle={fn >= 0 ? fn : (graph.keys[0] ?? -1)} />}</Ready>
+            <Ready of={svg}>{({ text, dark: drawnDark }) => <Picture svg={text} dark={drawnDark} of={of} find={search} middle={fn >= 0 ? fn : (graph.keys[0] ?? -1)} />}</Ready>
             <div class="bar-row dim"><span>{graph.keys.length} functions, {graph.edges.length} calls{graph.left ? `; ${graph.left} more are not drawn` : ""}</span><span style={{ flex: 1 }} />
-                <button class="plain" onClick={() => svg.state === "there" && void savePicture("calls.png", svg.value)}>PNG</button>
-                <button class="plain" onClick={() => svg.state === "there" && saveText("calls.svg", "image/svg+xml", svg.value)}>SVG</button>
+                <button class="plain" onClick={() => svg.state === "there" && void savePicture("calls.png", svg.value.text)}>PNG</button>
+                <button class="plain" onClick={() => svg.state === "there" && saveText("calls.svg", "image/svg+xml", svg.value.text)}>SVG</button>
                 <button class="plain" onClick={() => saveText("calls.dot", "text/vnd.graphviz", dot)}>DOT</button></div>
         </>
     );
@@ -135,7 +135,7 @@ const keyOf = (target: EventTarget | null) => {
 const SMALLEST = 0.75; /* of letters that can be read, at first */
 
 /* `middle`: the function that is in sight at first, where not all are. */
-function Picture({ svg, of, find, middle }: { svg: string; of: CallTree; find: string; middle: number }): JSX.Element {
+function Picture({ svg, dark, of, find, middle }: { svg: string; dark: boolean; of: CallTree; find: string; middle: number }): JSX.Element {
     const box = useRef<HTMLDivElement>(null);
     const [moved, setMoved] = useState({ x: 0, y: 0, zoom: 1 });
     const size = useRef({ width: 1, height: 1 });
@@ -201,7 +201,7 @@ function Picture({ svg, of, find, middle }: { svg: string; of: CallTree; find: s
                 event.preventDefault();
                 showMenu(event.clientX, event.clientY, treeMenu(key, of.names.ofKey(key)));
             }}>
-            <div ref={box} style={{ transformOrigin: "0 0", transform: `translate(${moved.x}px, ${moved.y}px) scale(${moved.zoom})`, width: "max-content" }} />
+            <div ref={box} class={dark ? "drawn-dark" : ""} style={{ transformOrigin: "0 0", transform: `translate(${moved.x}px, ${moved.y}px) scale(${moved.zoom})`, width: "max-content" }} />
         </div>
     );
 }
