@@ -100,9 +100,14 @@ export function testViews(world) {
         const { page } = session;
         /* the mean of all pixels that were drawn on, 0 to 255, of the largest canvas; as it is when the browser prints */
         await page.evaluate(() => {
+            window.pixels = (canvas, width = canvas.width) => { /* by a copy: who reads from a canvas makes it slow, and the browser says so */
+                const copy = new OffscreenCanvas(width, canvas.height).getContext("2d", { willReadFrequently: true });
+                copy.drawImage(canvas, 0, 0);
+                return copy.getImageData(0, 0, width, canvas.height).data;
+            };
             window.brightness = () => {
                 const canvas = [...document.querySelectorAll(".main canvas")].sort((a, b) => b.width * b.height - a.width * a.height)[0];
-                const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+                const data = window.pixels(canvas);
                 let sum = 0, drawn = 0;
                 for (let at = 0; at < data.length; at += 4) if (data[at + 3] === 255) { sum += (data[at] + data[at + 1] + data[at + 2]) / 3; drawn++; }
                 return drawn ? sum / drawn : NaN;
@@ -116,20 +121,22 @@ export function testViews(world) {
             await page.pdf();
             const [printed, after] = await page.evaluate(() => [window.onPaper, window.brightness()]);
             const where = `${view} ${JSON.stringify(query)}: ${before}, printed ${printed}, ${after}`;
-            assert.ok(view === "summary" ? printed < before - 20 : printed > before + 20, where); /* of the summary only lines are drawn */
+            assert.ok(view === "flame" ? printed > before + 20 : Math.abs(printed - before) > 20, where); /* lines get darker, where grounds get lighter */
             assert.equal(after, before, where);
         }
         await session.go("timeline"); /* a plot has no ground of its own: by its letters */
         const ink = () => page.evaluate(() => {
-            const canvas = document.querySelector(".uplot canvas"), { data } = canvas.getContext("2d").getImageData(0, 0, 70 * devicePixelRatio, canvas.height);
+            const data = window.pixels(document.querySelector(".uplot canvas"), 70 * devicePixelRatio);
             let sum = 0, drawn = 0;
             for (let at = 0; at < data.length; at += 4) if (data[at + 3] > 128) { sum += data[at]; drawn++; }
             return sum / drawn;
         });
         const dark = await ink();
         await page.emulateMedia({ media: "print", colorScheme: "dark" });
+        await session.settle();
         const printed = await ink();
         await page.emulateMedia({ media: "screen", colorScheme: "dark" });
+        await session.settle();
         assert.ok(dark > 150 && printed < 100, `letters at the axis: ${dark}, printed ${printed}`);
         assert.equal(await ink(), dark);
         session.noErrors();
