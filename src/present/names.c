@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "base/text.h"
+#include "present/types.h"
 
 static bool is_word(char c)
 {
@@ -90,32 +91,19 @@ const char *name_core(const char *name, size_t *length)
 
 /* ---- Shortening ---------------------------------------------------------------------------- */
 
-/* What libstdc++ calls by long names and everybody by short ones. */
+/* Types as people write them, and a namespace without a name in fewer words. */
 static void add_replaced(struct strbuf *out, const char *core, size_t length)
 {
-    static const struct {
-        const char *from, *to;
-    } table[] = {
-        {"std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >",
-         "std::string"},
-        {"std::basic_string<char, std::char_traits<char>, std::allocator<char> >", "std::string"},
-        {"std::__cxx11::", "std::"},
-        {"(anonymous namespace)", "(anonymous)"},
-        {"[abi:cxx11]", ""},
-        {" >", ">"},
-    };
-    for (const char *end = core + length; core < end;) {
-        size_t i = 0, count = sizeof table / sizeof *table;
-        while (i < count &&
-               !((size_t)(end - core) >= strlen(table[i].from) && starts_with(core, table[i].from)))
-            i++;
-        if (i < count) {
-            strbuf_add_string(out, table[i].to);
-            core += strlen(table[i].from);
-        } else {
-            strbuf_add_char(out, *core++);
-        }
+    static const char anonymous[] = "(anonymous namespace)";
+    struct strbuf plain = STRBUF_INIT;
+    types_add_plain(&plain, core, length);
+    const char *at = plain.data;
+    for (const char *found; (found = strstr(at, anonymous)); at = found + strlen(anonymous)) {
+        strbuf_add(out, at, (size_t)(found - at));
+        strbuf_add_string(out, "(anonymous)");
     }
+    strbuf_add_string(out, at);
+    strbuf_release(&plain);
 }
 
 /* `name` with template arguments nested deeper than `keep` shown as "…". */

@@ -36,7 +36,7 @@ struct exhibit_version {
     pthread_mutex_t making; /* held while a resource is made: each once */
     unsigned waiting;       /* requests that wait for it: the packer lets them by */
     pthread_cond_t idle;    /* none does */
-    struct cached *cached;
+    struct cached *cached;  /* atomic: written under `making`, read by all */
     size_t cached_bytes;
     const char *state;
     bool finished; /* nothing will be written to it any more */
@@ -141,9 +141,11 @@ static int read_version(struct exhibit *exhibit, uint64_t signature, struct exhi
 
 /* ---- Resources ----------------------------------------------------------------------------- */
 
+/* Entries are only ever put in front, so whoever looks needs no lock: what is made already does not wait for
+ * what is being made. */
 static struct cached *find_cached(const struct exhibit_version *version, const char *name)
 {
-    struct cached *at = version->cached;
+    struct cached *at = __atomic_load_n(&version->cached, __ATOMIC_ACQUIRE);
     while (at && strcmp(at->name, name))
         at = at->next;
     return at;
@@ -190,7 +192,7 @@ static struct cached *keep(struct exhibit_version *version, const char *name,
     *entry = *made;
     entry->name = copy;
     entry->next = version->cached;
-    version->cached = entry;
+    __atomic_store_n(&version->cached, entry, __ATOMIC_RELEASE);
     version->cached_bytes += made->packed_bytes;
     return entry;
 }
@@ -236,8 +238,13 @@ static int get_from(struct exhibit_version *version, const char *name, bool urge
 {
     struct cached made = {0};
     int error = 0;
-    lock_making(version, urgent);
     struct cached *cached = find_cached(version, name);
+    if (cached) {
+        fill_body(body, version, name, cached, true);
+        return 0;
+    }
+    lock_making(version, urgent);
+    cached = find_cached(version, name);
     if (!cached) {
         error = make_packed(&version->resources, name, &made, why);
         if (!error && is_kept(version, name, made.packed_bytes))

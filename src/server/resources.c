@@ -344,6 +344,7 @@ static bool has_globals(const struct profile *profile)
     return profile->section_count || profile->variable_count;
 }
 
+/* A finished profile's are made in this order as soon as it is read: what the first page asks for comes first. */
 static const struct resource {
     const char *name;
     bool (*is_there)(const struct profile *profile);
@@ -352,9 +353,10 @@ static const struct resource {
     int (*make)(const struct resources *resources, struct strbuf *out); /* columns of more */
 } table[] = {
     {"summary", always, summary_write, NULL, NULL},
+    {"timeline", has_timeline, NULL, add_timeline, NULL},
+    {"regions", has_regions, write_part, NULL, NULL},
     {"insights", is_whole, write_insights, NULL, NULL},
     {"top", always, summary_write_top, NULL, NULL},
-    {"timeline", has_timeline, NULL, add_timeline, NULL},
     {"code", always, NULL, NULL, resources_make_code},
     {"paths", always, NULL, add_paths, NULL},
     {"sites", always, NULL, add_sites, NULL},
@@ -370,7 +372,6 @@ static const struct resource {
     {"globals", has_globals, write_part, NULL, NULL},
     {"samples", has_samples, write_part, NULL, NULL},
     {"mappings", has_mappings, write_part, NULL, NULL},
-    {"regions", has_regions, write_part, NULL, NULL},
     {"marks", has_marks, write_part, NULL, NULL},
     {"sources", has_sources, write_sources, NULL, NULL},
     {"ranks", has_ranks, summary_write_ranks, NULL, NULL},

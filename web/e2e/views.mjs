@@ -94,4 +94,52 @@ export function testViews(world) {
         session.noErrors();
         await session.close();
     });
+
+    test("what canvases show is light on paper, and then dark again", async () => {
+        const session = await Session.open(world.browser, world.server, { colorScheme: "dark" });
+        const { page } = session;
+        /* the mean of all pixels that were drawn on, 0 to 255, of the largest canvas; as it is when the browser prints */
+        await page.evaluate(() => {
+            window.pixels = (canvas, width = canvas.width) => { /* by a copy: who reads from a canvas makes it slow, and the browser says so */
+                const copy = new OffscreenCanvas(width, canvas.height).getContext("2d", { willReadFrequently: true });
+                copy.drawImage(canvas, 0, 0);
+                return copy.getImageData(0, 0, width, canvas.height).data;
+            };
+            window.brightness = () => {
+                const canvas = [...document.querySelectorAll(".main canvas")].sort((a, b) => b.width * b.height - a.width * a.height)[0];
+                const data = window.pixels(canvas);
+                let sum = 0, drawn = 0;
+                for (let at = 0; at < data.length; at += 4) if (data[at + 3] === 255) { sum += (data[at] + data[at + 1] + data[at + 2]) / 3; drawn++; }
+                return drawn ? sum / drawn : NaN;
+            };
+            addEventListener("beforeprint", () => queueMicrotask(() => { window.onPaper = window.brightness(); }));
+        });
+        for (const [view, query] of [["flame", {}], ["flame", { opt: "colour:life" }], ["resident", { opt: "list:heap" }], ["summary", {}]]) {
+            await session.go(view, query);
+            await page.evaluate(() => { window.onPaper = NaN; });
+            const before = await page.evaluate(() => window.brightness());
+            await page.pdf();
+            const [printed, after] = await page.evaluate(() => [window.onPaper, window.brightness()]);
+            const where = `${view} ${JSON.stringify(query)}: ${before}, printed ${printed}, ${after}`;
+            assert.ok(view === "flame" ? printed > before + 20 : Math.abs(printed - before) > 20, where); /* lines get darker, where grounds get lighter */
+            assert.equal(after, before, where);
+        }
+        await session.go("timeline"); /* a plot has no ground of its own: by its letters */
+        const ink = () => page.evaluate(() => {
+            const data = window.pixels(document.querySelector(".uplot canvas"), 70 * devicePixelRatio);
+            let sum = 0, drawn = 0;
+            for (let at = 0; at < data.length; at += 4) if (data[at + 3] > 128) { sum += data[at]; drawn++; }
+            return sum / drawn;
+        });
+        const dark = await ink();
+        await page.emulateMedia({ media: "print", colorScheme: "dark" });
+        await session.settle();
+        const printed = await ink();
+        await page.emulateMedia({ media: "screen", colorScheme: "dark" });
+        await session.settle();
+        assert.ok(dark > 150 && printed < 100, `letters at the axis: ${dark}, printed ${printed}`);
+        assert.equal(await ink(), dark);
+        session.noErrors();
+        await session.close();
+    });
 }

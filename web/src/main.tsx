@@ -8,6 +8,7 @@ import { failure, inPart, profile, profileNames, silent, startProfiles, wholeJob
 import { go, link, startState, state } from "./state/state.ts";
 import { startTheme, theme, toggleTheme } from "./state/theme.ts";
 import { Menu, Tooltip } from "./widgets/tooltip.tsx";
+import { startPaper } from "./widgets/paper.ts";
 import { Help, helpOpen } from "./widgets/help.tsx";
 import { Chips } from "./widgets/chips.tsx";
 import { useLoaded } from "./widgets/states.tsx";
@@ -158,6 +159,7 @@ function Page(): JSX.Element {
 async function start(): Promise<void> {
     const root = document.getElementById("app")!;
     startTheme();
+    startPaper();
     startState();
     try {
         startProfiles(await (isSingleFile() ? openEmbedded() : openHttp()));

@@ -121,6 +121,6 @@ test("masks of both", () => {
 
 test("DOT cannot be broken out of", () => {
     const graph = pruneGraph([{ from: 0, to: 1, value: 5 }], [5, 5], [0, 5], { focus: -1, least: 1, up: 1, down: 1, most: 10 });
-    const dot = toDot(graph, { name: () => 'x"]; evil [label="\\', value: String, total: 5, inclusive: [5, 5], exclusive: [0, 5], focus: -1, dark: false });
+    const dot = toDot(graph, { name: () => 'x"]; evil [label="\\', full: () => 'y"]; evil [label="\\', value: String, total: 5, inclusive: [5, 5], exclusive: [0, 5], focus: -1, dark: false });
     assert.ok(!/[^\\]"\]; evil/.test(dot));
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { bytes, count, duration, exact, format, onAxis, share, signed } from "../src/model/units.ts";
-import { shortName } from "../src/model/profile.ts";
+import { shortName } from "../src/model/names.ts";
 import { fineBins } from "../src/views/sizes.tsx";
 import { certaintyOf } from "../src/views/leaks.tsx";
 import { parseSuppressions } from "../src/model/suppressions.ts";

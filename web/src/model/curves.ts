@@ -5,9 +5,14 @@ import type { CallTree, Profile } from "./profile.ts";
 
 export interface Curves { node: Uint32Array; first: Uint32Array; time: Float64Array; level: Float64Array; threshold: Float64Array }
 
+const read = new WeakMap<ColumnsDocument, Curves>(); /* of long runs there are millions of points */
 export function readCurves(document: ColumnsDocument): Curves {
-    return { node: whole(document, "node"), first: whole(document, "first"), time: numbers(document, "time_ns"),
+    const known = read.get(document);
+    if (known) return known;
+    const curves = { node: whole(document, "node"), first: whole(document, "first"), time: numbers(document, "time_ns"),
              level: numbers(document, "bytes"), threshold: numbers(document, "threshold_bytes") };
+    read.set(document, curves);
+    return curves;
 }
 
 /* What a curve says of a moment: a step function, 0 before its first point. */
@@ -35,13 +40,11 @@ export async function rangeLevels(profile: Profile, of: CallTree, from: number, 
     const peak = profile.summary.program?.["peak_ns"] ?? -1;
     const isPeak = best >= 0 && peak >= best * step && peak < (best + 1) * step;
     const at = isPeak ? peak : Math.min((best + 0.5) * step, to < 0 ? Infinity : to);
-    const siteOf = new Map<number, number>();
-    for (const node of curves.node) siteOf.set(node, -1);
-    of.tree.siteNode.forEach((node, site) => { if (siteOf.has(node)) siteOf.set(node, site); });
+    const siteOf = of.passes.siteOfNode();
     const column = new Float64Array(of.tree.siteNode.length);
     let known = 0;
     curves.node.forEach((node, curve) => {
-        const site = siteOf.get(node)!, value = levelAt(curves, curve, at);
+        const site = siteOf[node] ?? -1, value = levelAt(curves, curve, at);
         if (site < 0) return;
         column[site]! += value;
         known += value;

@@ -14,6 +14,14 @@ export function errorText(intervalBytes: number, value: number, variance: number
     return samples < 3.5 ? `${samples.toFixed(0)} samples` : `±${bytes(errorOf(intervalBytes, variance))}`;
 }
 
+export const sureHint = "The truth lies within, with 95 % probability: this profile is a sample";
+
+/* How sure a sum of a metric is, of which `variance` is the sum of that metric's variance; "": it is no estimate,
+ * or nothing. */
+export function sureTo(profile: Profile, metric: string, value: number, variance: number): string {
+    return value && varianceOf(profile, metric) ? errorText(profile.summary.sampled!.interval_bytes, value, variance || 0) : "";
+}
+
 /* The metric that is the variance of another, where the profile is a sample. */
 export function varianceOf(profile: Profile, metric: string): string | null {
     const name = profile.summary.sampled ? profile.metric(metric)?.variance : null;

@@ -85,7 +85,7 @@ export function buildFlame(tree: Tree, passes: TreePasses, column: ArrayLike<num
         }
     const order = chosen.subarray(0, sites);
     const paths = new Paths(tree, passes, order, options);
-    const root: FlameFrame = { key: -1, line: -1, parent: -1, depth: 0, start: 0, value: total, self: 0, more: [] };
+    const root: FlameFrame = { key: -1, line: -1, parent: -1, depth: 0, start: 0, value: total, self: 0, more: (options.more ?? []).map((each) => sumOf(each, order, 0, sites)) };
     const flame: Flame = { frames: [root], depth: 0, cut: 0 };
     const ranges: [number, number][] = [[0, sites]]; /* by frame: its sites in `order` */
     const least = total * options.least, work = new Grouping(tree.keyCount, sites);

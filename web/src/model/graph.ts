@@ -108,7 +108,7 @@ function grow(chosen: Set<number>, from: number, steps: number, edges: readonly 
     }
 }
 
-export interface DotStyle { name: (key: number) => string; value: (value: number) => string; total: number; inclusive: ArrayLike<number>; exclusive: ArrayLike<number>; focus: number; dark: boolean }
+export interface DotStyle { name: (key: number) => string; full: (key: number) => string; value: (value: number) => string; total: number; inclusive: ArrayLike<number>; exclusive: ArrayLike<number>; focus: number; dark: boolean }
 
 function escapeDot(text: string): string {
     return text.replace(/[\\"]/g, "\\$&").replace(/[\u0000-\u001f]/g, " ");
@@ -126,7 +126,7 @@ export function toDot(graph: CallGraph, style: DotStyle): string {
         const name = style.name(key);
         const shown = name.length > 44 ? name.slice(0, 42) + "…" : name;
         const own = style.exclusive[key]! > 0 ? `\\nitself ${escapeDot(style.value(style.exclusive[key]!))}` : "";
-        lines.push(`  n${key} [id="n${key}", label="${escapeDot(shown)}\\n${escapeDot(style.value(style.inclusive[key]!))}${own}", tooltip="${escapeDot(name.slice(0, 2000))}", fillcolor="${fill}"${key === style.focus ? ", penwidth=2.5" : ""}];`);
+        lines.push(`  n${key} [id="n${key}", label="${escapeDot(shown)}\\n${escapeDot(style.value(style.inclusive[key]!))}${own}", tooltip="${escapeDot(style.full(key).slice(0, 2000))}", fillcolor="${fill}"${key === style.focus ? ", penwidth=2.5" : ""}];`);
     }
     for (const edge of graph.edges) {
         const weight = style.total ? edge.value / style.total : 0;

@@ -3,6 +3,7 @@
 import { indices, numbers, readColumns, Strings, whole, type ColumnsDocument } from "../data/columns.ts";
 import { Outdated, type DataSource } from "../data/source.ts";
 import type { Derived, Metric, Region, Summary } from "../data/types.ts";
+import { shortName } from "./names.ts";
 import { TreePasses, type Tree, type Wanted } from "./tree.ts";
 import type { Unit } from "./units.ts";
 
@@ -96,6 +97,20 @@ export class Names {
         if (key < this.functionCount + this.moduleCount) return `${baseName(this.module(module) ?? "?")}+0x${this.#codeAddress[code]!.toString(16)}`;
         return this.ofKey(key);
     }
+    /* Where there is little room; of hundreds of thousands of rows each is made once. */
+    readonly #short: string[] = [];
+    shortOfLine(line: number): string {
+        return (this.#short[line] ??= shortName(this.ofLine(line)));
+    }
+    /* Which lines have the words that are searched for in the name of their function or in their place. */
+    readonly #searched: string[] = [];
+    finder(words: string): (line: number) => boolean {
+        const wanted = words.toLowerCase(), known = new Uint8Array(this.tree.lineKey.length);
+        return (line) => {
+            if (!known[line]) known[line] = (this.#searched[line] ??= `${this.ofLine(line)}\n${this.place(line)}`.toLowerCase()).includes(wanted) ? 2 : 1;
+            return known[line] === 2;
+        };
+    }
     /* "src/mesh.cpp:77", or the module, or "". */
     place(line: number): string {
         const { lineFile, lineNumber } = this.tree;
@@ -121,41 +136,6 @@ export function baseName(path: string): string {
     return path.slice(path.lastIndexOf("/") + 1);
 }
 
-/* "int ns::f<int>(char)" → "ns::f<int>": no parameters, no return type; for where there is little room.
- * Names in full are in titles. */
-export function shortName(name: string): string {
-    if (name.length > 2000) name = name.slice(0, 2000);
-    const anonymous = "(anonymous namespace)";
-    let depth = 0, start = 0;
-    for (let i = 0; i < name.length; i++) {
-        const c = name[i]!, isOperator = name.slice(start, i).endsWith("operator");
-        if (name.startsWith(anonymous, i)) i += anonymous.length - 1;
-        else if ((c === "<" && !isOperator) || c === "{") depth++;
-        else if (((c === ">" && name[i - 1] !== "-") || c === "}") && depth > 0) depth--;
-        else if (depth === 0 && c === " " && !isOperator) start = i + 1;
-        else if (depth === 0 && c === "(" && i > start) {
-            if (isOperator) {
-                i++; /* operator() */
-                continue;
-            }
-            const end = closing(name, i), within = localScope.exec(name.slice(end));
-            if (!within) return name.slice(start, i);
-            i = end + within[0].length - 1; /* f(int)::{lambda()#1} */
-        }
-    }
-    return name.slice(start) || name;
-}
-
-const localScope = /^\)( const)?::/;
-
-/* Where the parenthesis that opens at `at` closes; the end, if it does not. */
-function closing(name: string, at: number): number {
-    for (let depth = 0; at < name.length; at++)
-        if (name[at] === "(") depth++;
-        else if (name[at] === ")" && --depth === 0) return at;
-    return at;
-}
-
 function keysOfLines(lineFunction: Uint32Array, codeModule: Int32Array, mark: Uint32Array,
                      first: Uint32Array, lineCount: Uint32Array, functions: number, modules: number): Uint32Array {
     const keys = new Uint32Array(lineFunction.length);
@@ -173,9 +153,16 @@ function keysOfLines(lineFunction: Uint32Array, codeModule: Int32Array, mark: Ui
 export interface CallTree { tree: Tree; passes: TreePasses; names: Names }
 
 /* Who called the line of a path, nearest first: what tells apart the paths of one function that allocates. */
-export function callersOf({ passes, names }: CallTree, node: number, line: number): string {
-    const path = passes.path(node), above = path.indexOf(line) + 1;
-    return path.slice(above, above + 3).map((each) => shortName(names.ofLine(each))).join(" ← ");
+export function callersOf({ tree, names }: CallTree, node: number, line: number): string {
+    const { parent, code, codeFirstLine, codeLineCount } = tree, callers: string[] = [];
+    for (let past = false; node && callers.length < 3; node = parent[node]!) {
+        const first = codeFirstLine[code[node]!]!, end = first + codeLineCount[code[node]!]!;
+        for (let at = first; at < end && callers.length < 3; at++) {
+            if (past) callers.push(names.shortOfLine(at));
+            past ||= at === line;
+        }
+    }
+    return callers.join(" ← ");
 }
 
 /* A figure that is no metric of the profile: bytes at the highest moment of the range that is chosen. */
@@ -353,15 +340,14 @@ const residentMetric: Metric = { name: RESIDENT, title: "resident", help: "Bytes
                                  unit: "bytes", merge: "sum", recorded: true };
 
 async function residentColumn(profile: Profile): Promise<Float64Array> {
-    const [{ tree }, document] = await Promise.all([profile.callTree(), profile.columns("residency")]);
+    const [{ tree, passes }, document] = await Promise.all([profile.callTree(), profile.columns("residency")]);
     const sample = whole(document, "sample"), node = whole(document, "node"), bytes = numbers(document, RESIDENT);
     const last = sample.reduce((a, b) => Math.max(a, b), 0);
-    const siteOf = new Map<number, number>();
-    tree.siteNode.forEach((at, site) => siteOf.set(at, site));
+    const siteOf = passes.siteOfNode();
     const column = new Float64Array(tree.siteNode.length);
     for (let row = 0; row < node.length; row++) {
-        const site = siteOf.get(node[row]!);
-        if (site !== undefined && sample[row] === last) column[site]! += bytes[row]!;
+        const site = siteOf[node[row]!] ?? -1;
+        if (site >= 0 && sample[row] === last) column[site]! += bytes[row]!;
     }
     return column;
 }

@@ -41,6 +41,15 @@ export class TreePasses {
         }
     }
 
+    /* By node: its site; -1: it has none. */
+    #sites: Int32Array | null = null;
+    siteOfNode(): Int32Array {
+        if (this.#sites) return this.#sites;
+        const sites = new Int32Array(this.tree.nodeCount).fill(-1), { siteNode } = this.tree;
+        for (let site = 0; site < siteNode.length; site++) sites[siteNode[site]!] = site;
+        return (this.#sites = sites);
+    }
+
     /* A column of sites, by node. */
     ofNodes(column: ArrayLike<number>, wanted: Wanted): Float64Array {
         const values = new Float64Array(this.tree.nodeCount);
@@ -50,11 +59,15 @@ export class TreePasses {
         return values;
     }
 
-    /* A column that merges by sum, by node, with all that is below it. */
+    /* A column that merges by sum, by node, with all that is below it. Not to be written to: several groupings
+     * are made of one. */
+    #inclusive: { column: ArrayLike<number>; wanted: Wanted; values: Float64Array } | null = null;
     inclusive(column: ArrayLike<number>, wanted: Wanted): Float64Array {
+        if (this.#inclusive?.column === column && this.#inclusive.wanted === wanted) return this.#inclusive.values;
         const values = this.ofNodes(column, wanted);
         const { parent, nodeCount } = this.tree;
-        for (let node = nodeCount - 1; node > 0; node--) values[parent[node]!]! += values[node]!;
+        for (let node = nodeCount - 1; node > 0; node--) if (values[node] !== 0) values[parent[node]!]! += values[node]!;
+        this.#inclusive = { column, wanted, values };
         return values;
     }
 

@@ -3,9 +3,18 @@ import { signal } from "@preact/signals";
 
 export const theme = signal<"light" | "dark">("light");
 
+let onScreen: "light" | "dark" = "light", onPaper = false;
+
 function set(to: "light" | "dark"): void {
-    theme.value = to;
-    document.documentElement.dataset["theme"] = to;
+    onScreen = to;
+    theme.value = onPaper ? "light" : to;
+    document.documentElement.dataset["theme"] = theme.value;
+}
+
+/* Paper is white; on the screen the theme is then again what it was. */
+export function forPaper(is: boolean): void {
+    onPaper = is;
+    set(onScreen);
 }
 
 export function startTheme(): void {

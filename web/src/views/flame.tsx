@@ -1,9 +1,10 @@
 /* The flame graph: call paths from main() down, or from where memory is asked for outwards. */
 import { useMemo } from "preact/hooks";
 import type { JSX } from "preact";
+import { sureTo, varianceOf } from "../model/estimate.ts";
 import { buildFlame, type Flame } from "../model/flame.ts";
 import { isStriped, moduleColour } from "../model/palette.ts";
-import { baseName, shortName, type CallTree } from "../model/profile.ts";
+import { baseName, type CallTree } from "../model/profile.ts";
 import { duration, exact, format, share } from "../model/units.ts";
 import { focusKey, profileNames, shownColumn, shownMetric, wantedSites } from "../state/profiles.ts";
 import { go, state } from "../state/state.ts";
@@ -39,9 +40,11 @@ export function FlameView({ profile }: ViewProps): JSX.Element {
     const metric = shownMetric(profile, "at_peak_bytes");
     const inverted = getOption(state.value, "inverted") === "1";
     const byLife = getOption(state.value, "colour") === "life";
+    const variance = varianceOf(profile, metric);
     const loaded = useLoaded(() => profile.work(["flame", metric, collapse, inverted, byLife, focusKey()].join(), async () => {
         const tree = await profile.callTree();
-        const [{ column }, ...more] = await Promise.all([shownColumn(profile, tree, metric), ...(byLife ? lifeColumns : []).map((name) => profile.column(name))]);
+        const more = await Promise.all([...(byLife ? lifeColumns : []), ...(variance ? [variance] : [])].map((name) => profile.column(name)));
+        const { column } = await shownColumn(profile, tree, metric);
         const flame = buildFlame(tree.tree, tree.passes, column, wantedSites(tree), { hide, collapse, inverted, least: 0.0001, most: 100_000, more });
         return { tree, flame };
     }), [profile, metric, collapse, inverted, byLife, focusKey()]);
@@ -73,7 +76,7 @@ function FlameGraph({ of, flame, metric, profile }: ViewProps & { of: CallTree; 
     const total = flame.frames[0]!.value;
     const zoomed = Number(getOption(state.value, "zoom") ?? 0);
     const zoom = zoomed < flame.frames.length ? zoomed : 0;
-    const name = (at: number) => (at === 0 ? `all ${format(total, unit)}` : shortName(names.ofLine(flame.frames[at]!.line)));
+    const name = (at: number) => (at === 0 ? `all ${format(total, unit)}` : names.shortOfLine(flame.frames[at]!.line));
     const byLife = getOption(state.value, "colour") === "life";
     const moduleOf = (at: number) => tree.codeModule[names.codeOfLine(flame.frames[at]!.line)]!;
     const placeOf = (at: number) => (moduleOf(at) < 0 ? -1 : names.placeOfModule(moduleOf(at)));
@@ -85,29 +88,32 @@ function FlameGraph({ of, flame, metric, profile }: ViewProps & { of: CallTree; 
     const striped = useMemo(() => (at: number) => at > 0 && !byLife && isStriped(placeOf(at)), [flame, byLife]);
     const found = useMemo(() => {
         if (!search) return null;
-        const wanted = search.toLowerCase();
-        const hit = new Map<number, boolean>();
+        const has = names.finder(search);
         const matches = new Uint8Array(flame.frames.length);
         const inside = new Uint8Array(flame.frames.length);
         let value = 0;
         flame.frames.forEach((frame, at) => {
             if (at === 0) return;
-            let is = hit.get(frame.line);
-            if (is === undefined) hit.set(frame.line, (is = `${names.ofLine(frame.line)}\n${names.place(frame.line)}`.toLowerCase().includes(wanted)));
+            const is = has(frame.line);
             matches[at] = is ? 1 : 0;
             inside[at] = matches[at]! | inside[frame.parent]!;
             if (is && !inside[frame.parent]) value += frame.value; /* each path once */
         });
         return { matches, value };
     }, [flame, search]);
+    /* of a sample how sure a figure is; its variance is the last of what is added up for a frame */
+    const sureOf = (at: number) => {
+        const { value, more } = flame.frames[at]!, sure = sureTo(profile, metric, value, more.at(-1) ?? 0);
+        return sure && <span data-sure>{sure} </span>;
+    };
     const tip = (at: number) => {
         const frame = flame.frames[at]!;
-        if (at === 0) return <>{exact(frame.value, unit)}</>;
+        if (at === 0) return <>{sureOf(at)}{exact(frame.value, unit)}</>;
         return <>
             <b>{names.ofLine(frame.line).slice(0, 1000)}</b>
             <div class="dim">{names.place(frame.line)}</div>
-            <div>{format(frame.value, unit)} ({share(frame.value / total)}): {exact(frame.value, unit)}</div>
-            {frame.more.length > 0 && <div class="dim">{frame.more[1] ? <>its blocks lived {duration(frame.more[0]! / frame.more[1])} on average, {share(frame.more[1] / (frame.more[2]! + frame.more[3]!))} were freed</> : "none of its blocks was freed"}</div>}
+            <div>{format(frame.value, unit)} {sureOf(at)}({share(frame.value / total)}): {exact(frame.value, unit)}</div>
+            {byLife && frame.more.length > 0 && <div class="dim">{frame.more[1] ? <>its blocks lived {duration(frame.more[0]! / frame.more[1])} on average, {share(frame.more[1] / (frame.more[2]! + frame.more[3]!))} were freed</> : "none of its blocks was freed"}</div>}
             {frame.self > 0 && frame.self !== frame.value && <div class="dim">of it itself {format(frame.self, unit)}</div>}
         </>;
     };

@@ -2,8 +2,9 @@
 import { useMemo, useState } from "preact/hooks";
 import type { JSX } from "preact";
 import { functionRows, type FunctionRow } from "../model/functions.ts";
-import { errorText, varianceOf } from "../model/estimate.ts";
-import { baseName, RANGE, shortName } from "../model/profile.ts";
+import { sureHint, sureTo, varianceOf } from "../model/estimate.ts";
+import { shortName } from "../model/names.ts";
+import { baseName, RANGE } from "../model/profile.ts";
 import { getOption, withOptions } from "../state/url.ts";
 import { focusKey, shownColumn, shownMetric, wantedSites } from "../state/profiles.ts";
 import { go, state } from "../state/state.ts";
@@ -31,7 +32,6 @@ export function FunctionsView({ profile }: ViewProps): JSX.Element {
 function FunctionsTable({ rows, columns, metric, search, sort, of }: { rows: FunctionRow[]; columns: string[]; metric: string; search: string; sort: string; of: ViewProps }): JSX.Element {
     const { profile } = of;
     const variance = varianceOf(profile, metric);
-    const interval = profile.summary.sampled?.interval_bytes ?? 0;
     const [chosen, choose] = useState(state.value.fn);
     const shown = useMemo(() => {
         const wanted = search.toLowerCase();
@@ -44,8 +44,8 @@ function FunctionsTable({ rows, columns, metric, search, sort, of }: { rows: Fun
             number: (row) => row.values[name], unit: profile.unitOf(name),
             ...(name === metric ? { fill: (row: FunctionRow) => (row.values[name] || 0) / most } : {}),
         }, ...(name === metric && variance ? [{
-            id: "error", title: "sure to", hint: "The truth lies within, with 95 % probability: this profile is a sample", width: "92px",
-            text: (row: FunctionRow) => (row.values[name] ? errorText(interval, row.values[name]!, row.values[variance] ?? 0) : ""),
+            id: "error", title: "sure to", hint: sureHint, width: "92px",
+            text: (row: FunctionRow) => sureTo(profile, name, row.values[name] || 0, row.values[variance]!),
         }] : [])]),
         { id: "function", title: "Function", width: "minmax(180px, 2fr)", text: (row) => row.name, show: (row) => shortName(row.name) },
         { id: "file", title: "File", width: "minmax(100px, 1fr)", text: (row) => row.file, show: (row) => baseName(row.file) },

@@ -2,7 +2,9 @@
  * those that are known. */
 import { useMemo, useState } from "preact/hooks";
 import type { JSX } from "preact";
-import { baseName, callersOf, shortName, type CallTree } from "../model/profile.ts";
+import { shortName } from "../model/names.ts";
+import { baseName, callersOf, type CallTree } from "../model/profile.ts";
+import { sureHint, sureTo, varianceOf } from "../model/estimate.ts";
 import { parseSuppressions } from "../model/suppressions.ts";
 import { bytes, count, duration, exact } from "../model/units.ts";
 import { wantedSites } from "../state/profiles.ts";
@@ -19,7 +21,7 @@ export type Certainty = "likely" | "possible" | "kept";
 
 /* There may be hundreds of thousands: names are looked up when somebody looks. */
 export class Leak {
-    constructor(readonly of: CallTree, readonly site: number, readonly line: number, readonly bytes: number, readonly count: number, readonly made: number, readonly freed: number) {}
+    constructor(readonly of: CallTree, readonly site: number, readonly line: number, readonly bytes: number, readonly count: number, readonly made: number, readonly freed: number, readonly variance: number) {}
     get node(): number {
         return this.of.tree.siteNode[this.site]!;
     }
@@ -56,14 +58,20 @@ async function leaksOf(profile: ViewProps["profile"], hide: boolean): Promise<{ 
     const names = ["live_bytes", "live_count", "alloc_count", "realloc_count", "free_count"];
     const of = await profile.callTree();
     const [liveBytes, live, allocs, reallocs, freed] = (await Promise.all(names.map((name) => profile.column(name)))) as [Float64Array, Float64Array, Float64Array, Float64Array, Float64Array];
+    const error = varianceOf(profile, "live_bytes"), variance = error ? await profile.column(error) : null;
     const wanted = wantedSites(of), lines = of.passes.exclusiveLines(hide);
     const leaks: Leak[] = [];
     for (let site = 0; site < live.length; site++) {
         if (!(live[site]! > 0) || (wanted && !wanted[site])) continue;
         const line = lines[site]!, made = allocs[site]! + reallocs[site]!;
-        leaks.push(new Leak(of, site, line, liveBytes[site]!, live[site]!, made, freed[site]!));
+        leaks.push(new Leak(of, site, line, liveBytes[site]!, live[site]!, made, freed[site]!, variance ? variance[site]! : 0));
     }
     return { of, leaks };
+}
+
+function found(leaks: readonly Leak[], { names }: CallTree, search: string): Leak[] {
+    const has = names.finder(search);
+    return leaks.filter((leak) => has(leak.line));
 }
 
 export function LeaksView({ profile }: ViewProps): JSX.Element {
@@ -90,10 +98,11 @@ function Leaks({ profile, of, leaks }: ViewProps & { of: CallTree; leaks: Leak[]
     const left = useMemo(() => !list.length ? leaks : leaks.filter((leak) => !list.some((each) => each.matches(
         of.tree.siteNode[leak.site] === undefined ? [] : of.passes.path(leak.node).map((line) => ({
             name: of.names.ofLine(line), file: of.names.file(of.tree.lineFile[line]!) ?? "", module: of.names.module(of.tree.codeModule[of.names.codeOfLine(line)]!) ?? "" }))))), [leaks, list]);
-    const shown = useMemo(() => !search ? left : left.filter((leak) => `${leak.name}\n${leak.place}`.toLowerCase().includes(search.toLowerCase())), [left, search]);
+    const shown = useMemo(() => !search ? left : found(left, of, search), [left, search]);
     const most = leaks.reduce((best, leak) => Math.max(best, leak.bytes), 1);
     const columns = useMemo<Column<Leak>[]>(() => [
         { id: "bytes", title: "bytes", width: "110px", unit: "bytes", number: (row) => row.bytes, fill: (row) => row.bytes / most },
+        ...(varianceOf(profile, "live_bytes") ? [{ id: "error", title: "sure to", hint: sureHint, width: "92px", text: (row: Leak) => sureTo(profile, "live_bytes", row.bytes, row.variance) }] : []),
         { id: "count", title: "blocks", width: "90px", number: (row) => row.count },
         { id: "certainty", title: "a leak", width: "128px", number: (row) => rank[row.certainty], show: (row) => words[row.certainty] },
         { id: "made", title: "made", width: "90px", number: (row) => row.made },
@@ -111,11 +120,11 @@ function Leaks({ profile, of, leaks }: ViewProps & { of: CallTree; leaks: Leak[]
         }
     };
     const suppress = (leak: Leak) => save(`${text}${text && !text.endsWith("\n") ? "\n" : ""}leak:${shortName(leak.name)}\n`);
-    const total = shown.reduce((sum, leak) => sum + leak.bytes, 0);
+    const total = shown.reduce((sum, leak) => sum + leak.bytes, 0), sure = sureTo(profile, "live_bytes", total, shown.reduce((sum, leak) => sum + leak.variance, 0));
     return (
         <>
             <div class="bar-row">
-                <b title={exact(total, "bytes")}>{bytes(total)}</b><span class="dim">in {count(shown.reduce((sum, leak) => sum + leak.count, 0))} blocks alive {profile.summary.state === "recording" ? "now" : "at the end"}, after {duration(profile.durationNs)}</span>
+                <b title={exact(total, "bytes")}>{bytes(total)}</b>{sure && <span class="dim" data-sure title={sureHint}>{sure}</span>}<span class="dim">in {count(shown.reduce((sum, leak) => sum + leak.count, 0))} blocks alive {profile.summary.state === "recording" ? "now" : "at the end"}, after {duration(profile.durationNs)}</span>
                 {list.length > 0 && <span class="dim">{count(leaks.length - left.length)} call paths suppressed</span>}
                 <button aria-pressed={open} onClick={() => setOpen(!open)}>suppressions ({list.length})</button>
                 <span class="dim">“likely”: many made, hardly any freed, or nearly all freed and a few lost. A block that a pointer still leads to looks the same from outside.</span>

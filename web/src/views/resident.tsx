@@ -4,7 +4,8 @@ import { useMemo } from "preact/hooks";
 import type { JSX } from "preact";
 import { numbers, whole } from "../data/columns.ts";
 import type { Sample } from "../data/types.ts";
-import { baseName, callersOf, shortName, type CallTree } from "../model/profile.ts";
+import { shortName } from "../model/names.ts";
+import { baseName, callersOf, type CallTree } from "../model/profile.ts";
 import { bytes, count, duration, exact, format } from "../model/units.ts";
 import { wantedSites } from "../state/profiles.ts";
 import { go, link, state } from "../state/state.ts";
@@ -15,7 +16,20 @@ import { NotRecorded, Ready, useLoaded } from "../widgets/states.tsx";
 import type { ViewProps } from "./registry.ts";
 
 interface Mapping { sample: number; kind: string; path: string | null; count: number; virtual_bytes: number; resident_bytes: number | null; proportional_bytes: number | null; unique_bytes: number | null; swapped_bytes: number | null }
-interface Row { node: number; line: number; name: string; place: string; of: CallTree; live_count: number; live_bytes: number; resident_bytes: number; untouched_bytes: number; swapped_bytes: number; pinned_bytes: number; pinning_count: number }
+
+/* There may be hundreds of thousands: names are looked up when somebody looks. */
+class Row {
+    constructor(readonly of: CallTree, readonly node: number, readonly line: number, readonly figures: readonly number[]) {}
+    figure(name: (typeof fields)[number]): number {
+        return this.figures[fields.indexOf(name)]!;
+    }
+    get name(): string {
+        return this.of.names.ofLine(this.line);
+    }
+    get place(): string {
+        return this.of.names.place(this.line);
+    }
+}
 
 const fields = ["live_count", "live_bytes", "resident_bytes", "untouched_bytes", "swapped_bytes", "pinned_bytes", "pinning_count"] as const;
 
@@ -57,40 +71,40 @@ function Facts({ of }: { of: Sample }): JSX.Element {
 
 function Paths({ profile, sample }: ViewProps & { sample: Sample }): JSX.Element {
     const { hide, fn, node, search, sort } = state.value;
-    const loaded = useLoaded(async () => {
+    const loaded = useLoaded(() => profile.work(["resident", sample.sample, hide, fn, node].join(), async () => {
         if (!profile.has("residency")) return null;
         const [tree, document] = await Promise.all([profile.callTree(), profile.columns("residency")]);
         const samples = whole(document, "sample"), nodes = whole(document, "node");
         const columns = fields.map((name) => numbers(document, name));
-        const siteOf = new Map<number, number>();
-        tree.tree.siteNode.forEach((each, site) => siteOf.set(each, site));
+        const siteOf = tree.passes.siteOfNode();
         const wanted = wantedSites(tree), lines = tree.passes.exclusiveLines(hide);
         const rows: Row[] = [];
         for (let at = 0; at < nodes.length; at++) {
-            const site = siteOf.get(nodes[at]!);
-            if (samples[at] !== sample.sample || (wanted && (site === undefined || !wanted[site]))) continue;
-            const line = site === undefined ? tree.tree.codeFirstLine[tree.tree.code[nodes[at]!]!]! : lines[site]!;
-            const row = { node: nodes[at]!, line, name: tree.names.ofLine(line), place: tree.names.place(line), of: tree } as Row;
-            fields.forEach((name, index) => { row[name] = columns[index]![at]!; });
-            rows.push(row);
+            const site = siteOf[nodes[at]!] ?? -1;
+            if (samples[at] !== sample.sample || (wanted && !wanted[site])) continue;
+            const line = site < 0 ? tree.tree.codeFirstLine[tree.tree.code[nodes[at]!]!]! : lines[site]!;
+            rows.push(new Row(tree, nodes[at]!, line, columns.map((column) => column[at]!)));
         }
         return rows;
-    }, [profile, sample.sample, hide, fn, node]);
+    }), [profile, sample.sample, hide, fn, node]);
     return <Ready of={loaded}>{(rows) => rows ? <PathTable rows={rows} search={search} sort={sort || "-resident_bytes"} />
         : <NotRecorded what="Which pages of blocks were resident is not known." how="This look made no pass over the pages: see `record --looks`." />}</Ready>;
 }
 
 function PathTable({ rows, search, sort }: { rows: Row[]; search: string; sort: string }): JSX.Element {
-    const shown = useMemo(() => rows.filter((row) => `${row.name}\n${row.place}`.toLowerCase().includes(search.toLowerCase())), [rows, search]);
-    const most = rows.reduce((best, row) => Math.max(best, row.resident_bytes), 1);
+    const shown = useMemo(() => {
+        const has = search && rows[0]?.of.names.finder(search);
+        return has ? rows.filter((row) => has(row.line)) : rows;
+    }, [rows, search]);
+    const most = rows.reduce((best, row) => Math.max(best, row.figure("resident_bytes")), 1);
     const columns = useMemo<Column<Row>[]>(() => [
-        { id: "resident_bytes", title: "resident", width: "110px", unit: "bytes", number: (row) => row.resident_bytes, fill: (row) => row.resident_bytes / most },
-        { id: "live_bytes", title: "live", width: "100px", unit: "bytes", number: (row) => row.live_bytes },
-        { id: "untouched_bytes", title: "never touched", width: "126px", unit: "bytes", number: (row) => row.untouched_bytes },
-        { id: "swapped_bytes", title: "swapped", width: "90px", unit: "bytes", number: (row) => row.swapped_bytes },
-        { id: "pinned_bytes", title: "pins", hint: "Free bytes on pages that these blocks keep resident: their share", width: "90px", unit: "bytes", number: (row) => row.pinned_bytes },
-        { id: "pinning_count", title: "pinning blocks", width: "126px", number: (row) => row.pinning_count },
-        { id: "live_count", title: "blocks", width: "90px", number: (row) => row.live_count },
+        { id: "resident_bytes", title: "resident", width: "110px", unit: "bytes", number: (row) => row.figure("resident_bytes"), fill: (row) => row.figure("resident_bytes") / most },
+        { id: "live_bytes", title: "live", width: "100px", unit: "bytes", number: (row) => row.figure("live_bytes") },
+        { id: "untouched_bytes", title: "never touched", width: "126px", unit: "bytes", number: (row) => row.figure("untouched_bytes") },
+        { id: "swapped_bytes", title: "swapped", width: "90px", unit: "bytes", number: (row) => row.figure("swapped_bytes") },
+        { id: "pinned_bytes", title: "pins", hint: "Free bytes on pages that these blocks keep resident: their share", width: "90px", unit: "bytes", number: (row) => row.figure("pinned_bytes") },
+        { id: "pinning_count", title: "pinning blocks", width: "126px", number: (row) => row.figure("pinning_count") },
+        { id: "live_count", title: "blocks", width: "90px", number: (row) => row.figure("live_count") },
         { id: "function", title: "Function", width: "minmax(160px, 3fr)", text: (row) => row.name, show: (row) => <a href={link({ view: "flame", node: row.node, opt: "", sort: "" })}>{shortName(row.name)}</a> },
         { id: "callers", title: "Called by", width: "minmax(160px, 3fr)", text: (row) => callersOf(row.of, row.node, row.line) },
         { id: "place", title: "Place", width: "minmax(90px, 1fr)", text: (row) => row.place, show: (row) => baseName(row.place) },

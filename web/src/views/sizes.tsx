@@ -1,7 +1,8 @@
 /* Sizes and lifetimes: which sizes are asked for, how long blocks live, and both against each other. */
 import { useMemo } from "preact/hooks";
 import type { JSX } from "preact";
-import { shortName, type CallTree, type Profile } from "../model/profile.ts";
+import { shortName } from "../model/names.ts";
+import { type CallTree, type Profile } from "../model/profile.ts";
 import { bytes, count, duration, exact, share } from "../model/units.ts";
 import { focusKey, wantedSites } from "../state/profiles.ts";
 import { go, link, state } from "../state/state.ts";

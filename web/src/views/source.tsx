@@ -1,9 +1,11 @@
 /* Annotated source: figures beside every line, the lists of files and functions, and what leads to a line. */
 import { useMemo } from "preact/hooks";
 import type { JSX } from "preact";
+import { sureHint, sureTo, varianceOf } from "../model/estimate.ts";
 import { linesOf, type Lines } from "../model/lines.ts";
 import { functionRows } from "../model/functions.ts";
-import { baseName, derive, shortName, type CallTree } from "../model/profile.ts";
+import { shortName } from "../model/names.ts";
+import { baseName, derive, type CallTree } from "../model/profile.ts";
 import { both } from "../model/tree.ts";
 import { exact, format, share } from "../model/units.ts";
 import { focusKey, shownColumn, shownMetric, wantedSites } from "../state/profiles.ts";
@@ -174,7 +176,7 @@ function Leading({ profile, metric, data, file, line }: ViewProps & { metric: st
     const unit = profile.unitOf(metric);
     const loaded = useLoaded(async () => !group ? null : profile.work(["line", group, metric, focusKey()].join(), async () => {
         const sites = both(lines.sitesThrough(group), data.wanted)!;
-        const needed = new Set(detail.flatMap((name) => { const derived = profile.derived(name); return derived ? [...derived.of, ...(derived.by ?? [])] : [name]; }));
+        const needed = new Set(detail.flatMap((name) => { const derived = profile.derived(name); return derived ? [...derived.of, ...(derived.by ?? [])] : [name, varianceOf(profile, name) ?? name]; }));
         await Promise.all([...needed].filter((name) => profile.metric(name)?.recorded).map((name) => profile.column(name)));
         const sums = new Map<string, number>();
         for (const name of needed) {
@@ -184,11 +186,12 @@ function Leading({ profile, metric, data, file, line }: ViewProps & { metric: st
             for (let site = 0; site < sites.length; site++) if (sites[site]) sum += column[site]!;
             sums.set(name, sum);
         }
+        const sure = (name: string) => sureTo(profile, name, sums.get(name) ?? 0, sums.get(varianceOf(profile, name) ?? "") ?? 0);
         const column = data.column;
         const through: number[] = [];
         for (let site = 0; site < sites.length; site++) if (sites[site] && column[site]! > 0) through.push(site);
         const order = through.sort((a, b) => column[b]! - column[a]!);
-        const figures = detail.map((name) => { const derived = profile.derived(name); return { name, value: derived ? derive(derived, (part) => sums.get(part) ?? NaN, profile.durationNs) : (sums.get(name) ?? NaN) }; });
+        const figures = detail.map((name) => { const derived = profile.derived(name); return { name, sure: sure(name), value: derived ? derive(derived, (part) => sums.get(part) ?? NaN, profile.durationNs) : (sums.get(name) ?? NaN) }; });
         return { figures, spread: await spreadOf(profile, sites), count: order.length, paths: order.slice(0, 8).map((site) => ({ node: of.tree.siteNode[site]!, value: column[site]! })) };
     }), [group, profile, metric, data]);
     if (!group) return <div class="bar-row dim">Line {line}: nothing is asked for here.</div>;
@@ -196,7 +199,7 @@ function Leading({ profile, metric, data, file, line }: ViewProps & { metric: st
         <div style={{ maxHeight: "38%", overflow: "auto", borderTop: "1px solid var(--line)", padding: "6px 10px" }}>
             <Ready of={loaded}>{(found) => found && (
                 <>
-                    <div class="bar-row" style={{ padding: 0, gap: "4px 16px" }}><b>Line {line}</b>{found.figures.map((each) => <span key={each.name} data-metric={each.name} title={exact(each.value, profile.unitOf(each.name))}><span class="dim">{profile.titleOf(each.name)}</span> {format(each.value, profile.unitOf(each.name))}</span>)}
+                    <div class="bar-row" style={{ padding: 0, gap: "4px 16px" }}><b>Line {line}</b>{found.figures.map((each) => <span key={each.name} data-metric={each.name} title={exact(each.value, profile.unitOf(each.name))}><span class="dim">{profile.titleOf(each.name)}</span> {format(each.value, profile.unitOf(each.name))}{each.sure && <span class="dim" data-sure title={sureHint}> {each.sure}</span>}</span>)}
                         <button class="plain" aria-label="Close" onClick={() => go({ line: 0 })}>✕</button></div>
                     <SpreadCards of={found.spread} />
                     <h3>{exact(found.count, "count")} {found.count === 1 ? "call path leads" : "call paths lead"} here{found.count > found.paths.length ? `; the ${found.paths.length} with most` : ""}</h3>

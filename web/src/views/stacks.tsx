@@ -1,7 +1,8 @@
 /* Stacks: how deep each thread's went, how much of it was ever touched, and where it was deepest. */
 import { useMemo, useState } from "preact/hooks";
 import type { JSX } from "preact";
-import { baseName, shortName } from "../model/profile.ts";
+import { shortName } from "../model/names.ts";
+import { baseName } from "../model/profile.ts";
 import { bytes, duration } from "../model/units.ts";
 import { go, link, state } from "../state/state.ts";
 import { Table, type Column } from "../widgets/table.tsx";

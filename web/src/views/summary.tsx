@@ -2,7 +2,9 @@
 import type { JSX } from "preact";
 import type { Insight, Peak, Region, Top, TopFunction } from "../data/types.ts";
 import { holders, notable } from "../model/peaks.ts";
-import { baseName, shortName, type Profile } from "../model/profile.ts";
+import { sureHint } from "../model/estimate.ts";
+import { shortName } from "../model/names.ts";
+import { baseName, type Profile } from "../model/profile.ts";
 import { duration, exact, format, isKnown, share, type Unit } from "../model/units.ts";
 import { go, link } from "../state/state.ts";
 import { theme } from "../state/theme.ts";
@@ -96,7 +98,7 @@ function Figures({ profile }: ViewProps): JSX.Element {
                 const value = program[name];
                 const error = program[name === "peak_bytes" ? "at_peak_bytes_error" : `${name}_error`], about = !!profile.summary.sampled && unit === "count" && !!value && estimated.has(name);
                 return <><dt>{title}</dt><dd title={exact(value, unit)}>{about ? "~" : ""}{format(value, unit)}
-                    {isKnown(error) && !!value && <span class="dim" title="The truth lies within, with 95 % probability: this profile is a sample"> ±{format(error, "bytes")}</span>}
+                    {isKnown(error) && !!value && <span class="dim" title={sureHint}> ±{format(error, "bytes")}</span>}
                     {name === "peak_bytes" && isKnown(program["peak_ns"]) && <span class="dim"> after {duration(program["peak_ns"])}</span>}
                     {name === "temporary_count" && isKnown(value) && !!program["alloc_count"] && <span class="dim" title="Of allocations and reallocations"> ({share(value / (program["alloc_count"] + (program["realloc_count"] ?? 0)))})</span>}</dd></>;
             })}

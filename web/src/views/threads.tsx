@@ -2,7 +2,7 @@
 import { useMemo } from "preact/hooks";
 import type { JSX } from "preact";
 import { bytes, count, duration, exact } from "../model/units.ts";
-import { shortName } from "../model/profile.ts";
+import { shortName } from "../model/names.ts";
 import { go, link, state } from "../state/state.ts";
 import { HeatMap } from "../widgets/bars.tsx";
 import { Table, type Column } from "../widgets/table.tsx";

@@ -5,7 +5,8 @@ import { numbers, whole, type ColumnsDocument } from "../data/columns.ts";
 import type { Mark, Peak, Region, Sample } from "../data/types.ts";
 import { levelAt, readCurves, type Curves } from "../model/curves.ts";
 import { holders, notable } from "../model/peaks.ts";
-import { shortName, type CallTree, type Profile } from "../model/profile.ts";
+import { shortName } from "../model/names.ts";
+import { type CallTree, type Profile } from "../model/profile.ts";
 import { bytes, count, duration, exact, format } from "../model/units.ts";
 import { wantedSites } from "../state/profiles.ts";
 import { go, link, state } from "../state/state.ts";
@@ -186,13 +187,11 @@ function groupCurves(of: CallTree, curves: Curves, range: readonly [number, numb
     const { tree, passes } = of;
     const wanted = wantedSites(of);
     const lines = passes.exclusiveLines(hide);
-    const siteOf = new Map<number, number>();
-    for (const node of curves.node) siteOf.set(node, -1);
-    tree.siteNode.forEach((node, site) => { if (siteOf.has(node)) siteOf.set(node, site); });
+    const siteOf = passes.siteOfNode();
     const groups = new Map<number, Group>();
     for (let curve = 0; curve < curves.node.length; curve++) {
-        const site = siteOf.get(curves.node[curve]!);
-        if (site === undefined || site < 0 || (wanted && !wanted[site])) continue;
+        const site = siteOf[curves.node[curve]!] ?? -1;
+        if (site < 0 || (wanted && !wanted[site])) continue;
         let most = levelAt(curves, curve, range[0]);
         for (let point = curves.first[curve]!; point < curves.first[curve + 1]!; point++)
             if (curves.time[point]! >= range[0] && curves.time[point]! <= range[1]) most = Math.max(most, curves.level[point]!);
@@ -263,12 +262,11 @@ function holdersAt(of: CallTree, nodes: Uint32Array, held: Float64Array, hide: b
     const { tree, passes } = of;
     const wanted = wantedSites(of);
     const lines = passes.exclusiveLines(hide);
-    const siteOf = new Map<number, number>();
-    tree.siteNode.forEach((node, site) => siteOf.set(node, site));
+    const siteOf = passes.siteOfNode();
     const rows = new Map<number, { key: number; line: number; held: number }>();
     nodes.forEach((node, at) => {
-        const site = siteOf.get(node);
-        if (site === undefined || (wanted && !wanted[site])) return;
+        const site = siteOf[node] ?? -1;
+        if (site < 0 || (wanted && !wanted[site])) return;
         const line = lines[site]!, key = tree.lineKey[line]!;
         const row = rows.get(key) ?? { key, line, held: 0 };
         row.held += held[at]!;

@@ -1,12 +1,13 @@
 /* Who calls whom: a graph around the focus, laid out by Graphviz in a worker, and a table of callers and
  * callees. */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { JSX } from "preact";
+import type { ComponentChildren, JSX } from "preact";
 import { assetUrl } from "../data/embedded.ts";
 import { childrenOf, downRows, type DownRow } from "../model/down.ts";
 import { buildFlame, type Flame } from "../model/flame.ts";
 import { callEdges, pruneGraph, shares, toDot, usualShare, type Edge } from "../model/graph.ts";
-import { baseName, shortName, type CallTree } from "../model/profile.ts";
+import { shortName } from "../model/names.ts";
+import { baseName, type CallTree } from "../model/profile.ts";
 import { exact, format, share, type Unit } from "../model/units.ts";
 import { focusKey, shownColumn, shownMetric, wantedSites } from "../state/profiles.ts";
 import { go, state } from "../state/state.ts";
@@ -21,7 +22,13 @@ import type { ViewProps } from "./registry.ts";
 
 interface Calls { of: CallTree; edges: Edge[]; inclusive: Float64Array; exclusive: Float64Array; total: number }
 
+/* The tree table needs no calls between functions: of a large profile they take as long as the table. */
 export function TreeView({ profile }: ViewProps): JSX.Element {
+    const as = getOption(state.value, "as") ?? "graph";
+    return as === "down" ? <DownView profile={profile} /> : <CallsView profile={profile} as={as} />;
+}
+
+function CallsView({ profile, as }: ViewProps & { as: string }): JSX.Element {
     const { hide, node, from, to } = state.value;
     const metric = shownMetric(profile, "at_peak_bytes");
     const loaded = useLoaded(() => profile.work(["calls", metric, hide, node, from, to].join(), async (): Promise<Calls> => {
@@ -33,7 +40,27 @@ export function TreeView({ profile }: ViewProps): JSX.Element {
         return { of, edges: callEdges(of.tree, of.passes, column, wanted, hide), inclusive: of.passes.inclusiveByKey(column, wanted, hide), exclusive,
                  total: exclusive.reduce((a, b) => a + b, 0) };
     }), [profile, metric, hide, node, from, to]);
-    return <Ready of={loaded}>{(calls) => <Graph profile={profile} calls={calls} metric={metric} />}</Ready>;
+    return <Ready of={loaded}>{(calls) => !calls.total ? <Nothing profile={profile} metric={metric} />
+        : as === "table" ? <><Bar profile={profile} of={calls.of} metric={metric} /><Butterfly calls={calls} unit={profile.unitOf(metric)} search={state.value.search} /></>
+        : <Graph profile={profile} calls={calls} metric={metric} />}</Ready>;
+}
+
+function Nothing({ profile, metric }: ViewProps & { metric: string }): JSX.Element {
+    return <div class="empty">No call path has any “{profile.titleOf(metric)}”.</div>;
+}
+
+/* What is shown, as what, and what is left out. */
+function Bar({ profile, of, metric, children }: ViewProps & { of: CallTree; metric: string; children?: ComponentChildren }): JSX.Element {
+    const as = getOption(state.value, "as") ?? "graph", hidden = hiddenKeys();
+    const choice = (id: string, title: string) => <button aria-pressed={as === id} onClick={() => go({ sort: "", opt: withOptions(state.value, { as: id === "graph" ? undefined : id }) }, "replace")}>{title}</button>;
+    return (
+        <div class="bar-row">
+            <b>{profile.titleOf(metric)}</b>
+            {choice("graph", "graph")}{choice("down", "tree table")}{choice("table", "callers and callees")}
+            {hidden.size > 0 && <span data-hidden title={[...hidden].map((key) => of.names.ofKey(key)).join("\n")}>{hidden.size} hidden <button class="plain" onClick={() => go({ opt: withHidden([]) })}>show again</button></span>}
+            {children}
+        </div>
+    );
 }
 
 let worker: Promise<Worker> | null = null;
@@ -81,31 +108,21 @@ function Graph({ profile, calls, metric }: ViewProps & { calls: Calls; metric: s
     const least = numberOption("least", usual);
     const dark = theme.value === "dark";
     const graph = useMemo(() => pruneGraph(edges, inclusive, exclusive, { focus: fn, least: (total * least) / 100, up, down, most: 120, hidden }), [edges, fn, least, up, down, hidden]);
-    const dot = useMemo(() => toDot(graph, { name: (key) => shortName(of.names.ofKey(key)), value: (value) => format(value, unit), total, inclusive, exclusive, focus: fn, dark }), [graph, dark]);
-    const svg = useLoaded(() => layOut(dot), [dot]);
+    const dot = useMemo(() => toDot(graph, { name: (key) => shortName(of.names.ofKey(key)), full: (key) => of.names.ofKey(key), value: (value) => format(value, unit), total, inclusive, exclusive, focus: fn, dark }), [graph, dark]);
+    const svg = useLoaded(async () => ({ text: await layOut(dot), dark }), [dot]);
     const choose = (name: string, title: string, values: readonly number[], usual: number, suffix = "") => (
         <label>{title} <select style={{ marginLeft: "4px" }} aria-label={title} value={numberOption(name, usual)} onChange={(event) => go({ opt: withOptions(state.value, { [name]: event.currentTarget.value }) }, "replace")}>
             {values.map((value) => <option key={value} value={value}>{value}{suffix}</option>)}</select></label>);
-    if (!total) return <div class="empty">No call path has any “{profile.titleOf(metric)}”.</div>;
-    const as = getOption(state.value, "as") ?? "graph";
-    const drawn = as === "graph";
-    const choice = (id: string, title: string) => <button aria-pressed={as === id} onClick={() => go({ sort: "", opt: withOptions(state.value, { as: id === "graph" ? undefined : id }) }, "replace")}>{title}</button>;
     return (
         <>
-            <div class="bar-row">
-                <b>{profile.titleOf(metric)}</b>
-                {choice("graph", "graph")}{choice("down", "tree table")}{choice("table", "callers and callees")}
-                {hidden.size > 0 && <span data-hidden title={[...hidden].map((key) => of.names.ofKey(key)).join("\n")}>{hidden.size} hidden <button class="plain" onClick={() => go({ opt: withHidden([]) })}>show again</button></span>}
-                {drawn && <>{choose("least", "at least", shares, usual, " %")}{fn >= 0 && <>{choose("up", "callers", [0, 1, 2, 4, 8, 30], 4)}{choose("down", "callees", [0, 1, 2, 4, 6, 12, 30], 6)}</>}
-                    <span class="dim">double click: focus · right click: more · wheel: zoom · drag: move · 0: all of it</span></>}
-            </div>
-            {as === "table" ? <Butterfly calls={calls} unit={unit} search={search} />
-                : as === "down" ? <Down profile={profile} of={of} metric={metric} />
-                : <Ready of={svg}>{(text) => <Picture svg={text} of={of} find={search} middle={fn >= 0 ? fn : (graph.keys[0] ?? -1)} />}</Ready>}
-            {drawn && <div class="bar-row dim"><span>{graph.keys.length} functions, {graph.edges.length} calls{graph.left ? `; ${graph.left} more are not drawn` : ""}</span><span style={{ flex: 1 }} />
-                <button class="plain" onClick={() => svg.state === "there" && void savePicture("calls.png", svg.value)}>PNG</button>
-                <button class="plain" onClick={() => svg.state === "there" && saveText("calls.svg", "image/svg+xml", svg.value)}>SVG</button>
-                <button class="plain" onClick={() => saveText("calls.dot", "text/vnd.graphviz", dot)}>DOT</button></div>}
+            <Bar profile={profile} of={of} metric={metric}>
+                {choose("least", "at least", shares, usual, " %")}{fn >= 0 && <>{choose("up", "callers", [0, 1, 2, 4, 8, 30], 4)}{choose("down", "callees", [0, 1, 2, 4, 6, 12, 30], 6)}</>}
+                <span class="dim">double click: focus · right click: more · wheel: zoom · drag: move · 0: all of it</span></Bar>
+            <Ready of={svg}>{({ text, dark: drawnDark }) => <Picture svg={text} dark={drawnDark} of={of} find={search} middle={fn >= 0 ? fn : (graph.keys[0] ?? -1)} />}</Ready>
+            <div class="bar-row dim"><span>{graph.keys.length} functions, {graph.edges.length} calls{graph.left ? `; ${graph.left} more are not drawn` : ""}</span><span style={{ flex: 1 }} />
+                <button class="plain" onClick={() => svg.state === "there" && void savePicture("calls.png", svg.value.text)}>PNG</button>
+                <button class="plain" onClick={() => svg.state === "there" && saveText("calls.svg", "image/svg+xml", svg.value.text)}>SVG</button>
+                <button class="plain" onClick={() => saveText("calls.dot", "text/vnd.graphviz", dot)}>DOT</button></div>
         </>
     );
 }
@@ -118,7 +135,7 @@ const keyOf = (target: EventTarget | null) => {
 const SMALLEST = 0.75; /* of letters that can be read, at first */
 
 /* `middle`: the function that is in sight at first, where not all are. */
-function Picture({ svg, of, find, middle }: { svg: string; of: CallTree; find: string; middle: number }): JSX.Element {
+function Picture({ svg, dark, of, find, middle }: { svg: string; dark: boolean; of: CallTree; find: string; middle: number }): JSX.Element {
     const box = useRef<HTMLDivElement>(null);
     const [moved, setMoved] = useState({ x: 0, y: 0, zoom: 1 });
     const size = useRef({ width: 1, height: 1 });
@@ -184,20 +201,23 @@ function Picture({ svg, of, find, middle }: { svg: string; of: CallTree; find: s
                 event.preventDefault();
                 showMenu(event.clientX, event.clientY, treeMenu(key, of.names.ofKey(key)));
             }}>
-            <div ref={box} style={{ transformOrigin: "0 0", transform: `translate(${moved.x}px, ${moved.y}px) scale(${moved.zoom})`, width: "max-content" }} />
+            <div ref={box} class={dark ? "drawn-dark" : ""} style={{ transformOrigin: "0 0", transform: `translate(${moved.x}px, ${moved.y}px) scale(${moved.zoom})`, width: "max-content" }} />
         </div>
     );
 }
 
 /* The call tree from main() inwards, as rows that open. */
-function Down({ profile, of, metric }: ViewProps & { of: CallTree; metric: string }): JSX.Element {
+function DownView({ profile }: ViewProps): JSX.Element {
     const { hide, collapse } = state.value;
+    const metric = shownMetric(profile, "at_peak_bytes");
     const loaded = useLoaded(() => profile.work(["down", metric, collapse, focusKey()].join(), async () => {
+        const of = await profile.callTree();
         const { column } = await shownColumn(profile, of, metric);
         const flame = buildFlame(of.tree, of.passes, column, wantedSites(of), { hide, collapse, inverted: false, least: 0.0002, most: 100_000 });
-        return { flame, children: childrenOf(flame) };
+        return { of, flame, children: childrenOf(flame) };
     }), [profile, metric, collapse, focusKey()]);
-    return <Ready of={loaded}>{({ flame, children }) => <DownTable of={of} flame={flame} children_={children} unit={profile.unitOf(metric)} title={profile.titleOf(metric)} />}</Ready>;
+    return <Ready of={loaded}>{({ of, flame, children }) => !flame.frames[0]!.value ? <Nothing profile={profile} metric={metric} />
+        : <><Bar profile={profile} of={of} metric={metric} /><DownTable of={of} flame={flame} children_={children} unit={profile.unitOf(metric)} title={profile.titleOf(metric)} /></>}</Ready>;
 }
 
 function DownTable({ of, flame, children_, unit, title }: { of: CallTree; flame: Flame; children_: number[][]; unit: Unit; title: string }): JSX.Element {

@@ -5,6 +5,13 @@ import { SvgBrush, type Brush } from "./svg.ts";
 
 export interface Surface { context: Brush; width: number; height: number }
 
+const asked = new Map<HTMLCanvasElement, () => void>(); /* what is to be painted in the next frame */
+
+/* Paints it now. */
+export function paintAsked(): void {
+    for (const paint of [...asked.values()]) paint();
+}
+
 const drawings = new WeakMap<HTMLCanvasElement, (surface: Surface) => void>();
 
 /* What stands on a canvas of useCanvas, as SVG. */
@@ -22,10 +29,12 @@ export function useCanvas(draw: (surface: Surface) => void, inputs: readonly unk
         const canvas = ref.current;
         const box = canvas?.parentElement;
         if (!canvas || !box) return;
-        let asked = 0;
+        let frame = 0;
         drawings.set(canvas, draw);
         const paint = () => {
-            asked = 0;
+            cancelAnimationFrame(frame);
+            frame = 0;
+            asked.delete(canvas);
             const scale = devicePixelRatio || 1;
             const width = box.clientWidth, height = box.clientHeight;
             if (canvas.width !== Math.round(width * scale) || canvas.height !== Math.round(height * scale)) {
@@ -41,14 +50,16 @@ export function useCanvas(draw: (surface: Surface) => void, inputs: readonly unk
             draw({ context, width, height });
         };
         const ask = () => {
-            asked ||= requestAnimationFrame(paint);
+            asked.set(canvas, paint);
+            frame ||= requestAnimationFrame(paint);
         };
         ask();
         const observer = new ResizeObserver(ask);
         observer.observe(box);
         return () => {
             observer.disconnect();
-            cancelAnimationFrame(asked);
+            cancelAnimationFrame(frame);
+            asked.delete(canvas);
         };
     }, inputs as unknown[]);
     return ref;

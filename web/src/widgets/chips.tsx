@@ -1,6 +1,7 @@
 /* What is focused on: it holds for every view, so it is always in sight and can be taken off. */
 import type { JSX } from "preact";
-import { shortName, type Profile } from "../model/profile.ts";
+import { shortName } from "../model/names.ts";
+import { type Profile } from "../model/profile.ts";
 import { rangeLevels } from "../model/curves.ts";
 import { bytes, duration } from "../model/units.ts";
 import { profileNames, profileOfRank, rangeShown } from "../state/profiles.ts";

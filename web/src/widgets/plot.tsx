@@ -161,16 +161,21 @@ function drawWords(brush: Brush, { bands, marks }: PlotProps, area: Area): void 
     drawMarks(brush, marks ?? [], area);
 }
 
-/* Strips above the axis, one row for each, as many as there is room for; they go on beyond what is shown. */
+/* Strips above the axis, each in the lowest row where it does not lie on another or on its words, as far up as there
+ * is room; they go on beyond what is shown. */
 function drawBands(brush: Brush, bands: NonNullable<PlotProps["bands"]>, { left, top, width, height, scale, place }: Area): void {
     const row = 14 * scale, room = Math.floor((0.6 * height) / row);
     brush.font = `${10.5 * scale}px sans-serif`;
     brush.textAlign = "left";
     brush.textBaseline = "middle";
-    bands.slice(0, room).forEach((band, at) => {
+    const taken: number[] = []; /* by row: where it is free again */
+    bands.forEach((band, at) => {
         const from = Math.max(left, place(band.from)), to = Math.min(left + width, place(band.to));
         if (to < left || from > left + width) return;
-        const y = top + height - (at + 1) * row;
+        const level = Array.from({ length: room }, (_, each) => each).find((each) => (taken[each] ?? -Infinity) <= from);
+        if (level === undefined) return;
+        taken[level] = Math.max(to, from + brush.measureText(band.title).width + 8 * scale) + scale;
+        const y = top + height - (level + 1) * row;
         brush.globalAlpha = 0.35;
         brush.fillStyle = colour(`data-${3 + ((band.tone ?? at) % 5)}`);
         brush.fillRect(from, y, Math.max(2 * scale, to - from), row - 2 * scale);
@@ -182,31 +187,42 @@ function drawBands(brush: Brush, bands: NonNullable<PlotProps["bands"]>, { left,
 }
 
 const WORD_ROWS = 3, WORDS = 200; /* there may be thousands of moments, and room for some dozens of words */
+const DENSE = 12; /* px: closer to one another than this lines are a curtain before what is drawn */
 
-/* A line for each; words for those that weigh most, in the first row where they do not lie on those of others. */
+/* A line for each; words for those that weigh most, in the first row where they do not lie on those of others. Where
+ * moments are many, lines for those that have words, and a tick at the top for each. */
 function drawMarks(brush: Brush, marks: NonNullable<PlotProps["marks"]>, { left, top, width, height, scale, place }: Area): void {
     const seen = marks.map((mark) => ({ ...mark, at: place(mark.x) })).filter(({ at }) => at >= left && at <= left + width);
     brush.strokeStyle = colour("line-strong");
     brush.lineWidth = scale;
-    brush.beginPath();
-    for (const at of new Set(seen.map((mark) => Math.round(mark.at))))
-        for (let y = 0; y < height; y += 8 * scale) {
+    const places = new Set(seen.map((mark) => Math.round(mark.at))), isDense = places.size * DENSE * scale > width;
+    const line = (at: number, length: number) => {
+        for (let y = 0; y < length; y += 8 * scale) {
             brush.moveTo(at, top + y);
             brush.lineTo(at, top + Math.min(height, y + 4 * scale));
         }
+    };
+    brush.beginPath();
+    for (const at of places) line(at, isDense ? 1 : height);
     brush.stroke();
+    brush.beginPath();
     brush.font = `${11 * scale}px sans-serif`;
     brush.textAlign = "left";
     brush.fillStyle = colour("text");
     const taken: { row: number; low: number; high: number }[] = [];
-    for (const { at, title } of seen.sort((a, b) => (b.weight ?? 0) - (a.weight ?? 0)).slice(0, WORDS)) {
+    /* of many that weigh the same some from everywhere, not those that come first: by steps of the golden section */
+    const spread = (number: number) => (isDense ? (number * 0.618034) % 1 : 0);
+    const turns = seen.map((mark, number) => ({ ...mark, turn: spread(number) })).sort((a, b) => (b.weight ?? 0) - (a.weight ?? 0) || a.turn - b.turn);
+    for (const { at, title } of turns.slice(0, WORDS)) {
         const words = brush.measureText(title).width, gap = 4 * scale;
         const room = Array.from({ length: 2 * WORD_ROWS }, (_, turn) => ({ row: turn >> 1, low: turn & 1 ? at - gap - words : at + gap, high: turn & 1 ? at - gap : at + gap + words }))
             .find(({ row, low, high }) => low >= left && high <= left + width && taken.every((each) => each.row !== row || high + gap < each.low || low > each.high + gap));
         if (!room) continue;
         taken.push(room);
+        if (isDense) line(Math.round(at), height);
         brush.fillText(title, room.low, top + (12 + 14 * room.row) * scale);
     }
+    brush.stroke();
 }
 
 /* The range that is shown, moved by so much; it stays within what there is. */

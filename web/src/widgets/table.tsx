@@ -48,9 +48,14 @@ export function sortRows<Row>(rows: readonly Row[], columns: readonly Column<Row
     const column = columns.find((each) => each.id === (descending ? sort.slice(1) : sort));
     if (!column) return [...rows];
     if (column.number) return sortByNumber(rows, column.number, descending);
-    const x = column.text ?? (() => "");
-    const order = (a: Row, b: Row) => (x(a) < x(b) ? -1 : x(a) > x(b) ? 1 : 0);
-    return [...rows].sort(descending ? (a, b) => order(b, a) : order);
+    return sortByText(rows, column.text ?? (() => ""), descending);
+}
+
+/* Texts are asked for once too, and compared once where many rows have the same. */
+function sortByText<Row>(rows: readonly Row[], text: (row: Row) => string, descending: boolean): Row[] {
+    const texts = rows.map(text), place = new Map<string, number>();
+    [...new Set(texts)].sort().forEach((each, at) => place.set(each, at));
+    return inOrder(rows, orderOf(Float64Array.from(texts, (each) => place.get(each)!), descending));
 }
 
 /* Of hundreds of thousands: numbers are asked for once. What is not known is the least. */
@@ -60,7 +65,11 @@ function sortByNumber<Row>(rows: readonly Row[], number: (row: Row) => Known, de
         const value = number(rows[at]!);
         keys[at] = isKnown(value) ? value : -Infinity;
     }
-    const order = orderOf(keys, descending), sorted = new Array<Row>(rows.length);
+    return inOrder(rows, orderOf(keys, descending));
+}
+
+function inOrder<Row>(rows: readonly Row[], order: Uint32Array): Row[] {
+    const sorted = new Array<Row>(rows.length);
     for (let at = 0; at < order.length; at++) sorted[at] = rows[order[at]!]!;
     return sorted;
 }

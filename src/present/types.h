@@ -1,0 +1,15 @@
+/* Types as people write them: without what a demangler prints and everybody leaves out. */
+#ifndef TIDEMARK_PRESENT_TYPES_H
+#define TIDEMARK_PRESENT_TYPES_H
+
+#include <stddef.h>
+#include "base/strbuf.h"
+
+/* Adds `length` bytes of a demangled name in which templates of the C++ standard library have lost
+ * arguments that are their defaults:
+ *     "std::vector<int, std::allocator<int> >" → "std::vector<int>"
+ * and strings and streams have their usual names. Any other argument stays, and any other template
+ * as it is, so no name becomes false. The browser does the same (web/src/model/names.ts). */
+void types_add_plain(struct strbuf *out, const char *name, size_t length);
+
+#endif
