@@ -258,14 +258,6 @@ static void sum_all(struct difference *difference)
 
 /* ---- Making -------------------------------------------------------------------------------- */
 
-static bool is_sampled(const struct difference *difference)
-{
-    for (size_t i = 0; i < difference->run_count; i++)
-        if (difference->runs[i].profile->sample_bytes)
-            return true;
-    return false;
-}
-
 static int pass_over(struct difference *difference, bool *const *hidden)
 {
     struct difference_private *own = difference->own;
@@ -276,7 +268,7 @@ static int pass_over(struct difference *difference, bool *const *hidden)
         error = calls_align(&own->sites);
     for (size_t i = 0; i < difference->run_count && !error; i++)
         error = tree_add_run(&own->tree, &own->sites, &own->identities, i, &difference->runs[i],
-                             hidden[i], difference->options.metric, is_sampled(difference));
+                             hidden[i]);
     return error;
 }
 
@@ -300,6 +292,29 @@ static int name_and_pass(struct difference *difference)
     return error;
 }
 
+static bool is_sampled(const struct difference *difference)
+{
+    for (size_t i = 0; i < difference->run_count; i++)
+        if (difference->runs[i].profile->sample_bytes)
+            return true;
+    return false;
+}
+
+/* All figures, of the metric asked for. */
+static int count_up(struct difference *difference)
+{
+    int error = tree_fill(&difference->own->tree, difference->runs, difference->options.metric,
+                          is_sampled(difference));
+    if (!error) {
+        scale_tree(difference);
+        sum_all(difference);
+        error = sum_functions(difference);
+    }
+    if (!error)
+        error = list_functions(difference);
+    return error ? error : list_paths(difference);
+}
+
 int difference_make(struct difference *difference, const struct difference_run *runs,
                     size_t run_count, const struct difference_options *options)
 {
@@ -310,15 +325,32 @@ int difference_make(struct difference *difference, const struct difference_run *
     difference->own->tree.run_count = run_count;
     set_scales(difference);
     int error = name_and_pass(difference);
-    if (!error) {
-        scale_tree(difference);
-        sum_all(difference);
-        error = sum_functions(difference);
-    }
     if (!error)
-        error = list_functions(difference);
-    if (!error)
-        error = list_paths(difference);
+        error = count_up(difference);
+    if (error)
+        difference_release(difference);
+    return error;
+}
+
+static void release_figures(struct difference *difference)
+{
+    free(difference->own->by_function);
+    free(difference->own->variance_by_function);
+    free(difference->functions);
+    free(difference->paths);
+    difference->own->by_function = difference->own->variance_by_function = NULL;
+    difference->functions = NULL;
+    difference->paths = NULL;
+    difference->function_count = difference->path_count = 0;
+}
+
+int difference_by(struct difference *difference, int metric)
+{
+    if (metric == difference->options.metric)
+        return 0;
+    difference->options.metric = metric;
+    release_figures(difference);
+    int error = count_up(difference);
     if (error)
         difference_release(difference);
     return error;
@@ -327,15 +359,12 @@ int difference_make(struct difference *difference, const struct difference_run *
 void difference_release(struct difference *difference)
 {
     if (difference->own) {
+        release_figures(difference);
         identities_release(&difference->own->identities);
         calls_release(&difference->own->sites);
         tree_release(&difference->own->tree);
-        free(difference->own->by_function);
-        free(difference->own->variance_by_function);
     }
     free(difference->own);
-    free(difference->functions);
-    free(difference->paths);
     *difference = (struct difference){0};
 }
 

@@ -89,6 +89,8 @@ struct difference {
 /* The runs and their profiles must outlive it. 0, -ENOMEM. */
 int difference_make(struct difference *difference, const struct difference_run *runs,
                     size_t run_count, const struct difference_options *options);
+/* The same by another metric, at a small part of the cost. 0, or -ENOMEM: it is released. */
+int difference_by(struct difference *difference, int metric);
 void difference_release(struct difference *difference);
 
 const char *difference_function_name(const struct difference *difference, uint32_t identity);

@@ -29,7 +29,8 @@ struct pass {
 
 static uint32_t *slot_of(const struct difference_tree *tree, uint32_t parent, uint32_t site)
 {
-    size_t at = hash_u64((uint64_t)parent << 32 | site) & (tree->slot_count - 1);
+    uint64_t mixed = hash_u64(hash_u64(parent) + site);
+    size_t at = mixed & (tree->slot_count - 1);
     while (tree->slots[at] && (tree->nodes[tree->slots[at]].parent != parent ||
                                tree->nodes[tree->slots[at]].site != site))
         at = (at + 1) & (tree->slot_count - 1);
@@ -110,6 +111,9 @@ static int leaf_of(struct difference_tree *tree, uint32_t node, bool sampled, si
 
 void tree_release(struct difference_tree *tree)
 {
+    for (size_t i = 0; tree->at_site && i < tree->run_count; i++)
+        free(tree->at_site[i]);
+    free(tree->at_site);
     free(tree->nodes);
     free(tree->slots);
     free(tree->values);
@@ -186,10 +190,8 @@ static bool *nodes_on_ways(const struct difference_run *run)
     return on_way;
 }
 
-typedef int at_site(void *context, const struct profile_site *site, uint32_t leaf);
-
-static int walk(const struct pass *pass, const struct difference_run *run, at_site *visit,
-                void *context)
+/* `at_site`: where each site's path ends, or NULL. */
+static int walk(const struct pass *pass, const struct difference_run *run, uint32_t *at_site)
 {
     const struct profile *profile = pass->profile;
     struct standing *standing = calloc(profile->node_count + 1, sizeof *standing);
@@ -202,13 +204,12 @@ static int walk(const struct pass *pass, const struct difference_run *run, at_si
         error = walk_node(pass, &standing[i], i);
     }
     for (size_t i = 0; i < profile->site_count && !error; i++) {
-        const struct profile_site *site = &profile->sites[i];
-        uint32_t leaf;
-        if (run->wanted && !run->wanted[site->path])
+        uint32_t path = profile->sites[i].path, leaf;
+        if (run->wanted && !run->wanted[path])
             continue;
-        error = end_path(pass, standing[site->path], site->path, &leaf);
-        if (!error && visit)
-            error = visit(context, site, leaf);
+        error = end_path(pass, standing[path], path, &leaf);
+        if (!error && at_site)
+            at_site[i] = leaf;
     }
     free(standing);
     free(on_way);
@@ -220,10 +221,26 @@ int tree_say_calls(struct calls *sites, const struct identities *identities,
 {
     struct pass pass = {run->profile, hidden, identities->by_key[number], run->group, sites,
                         NULL,         NULL};
-    return walk(&pass, run, NULL, NULL);
+    return walk(&pass, run, NULL);
 }
 
-struct adding {
+int tree_add_run(struct difference_tree *tree, const struct calls *sites,
+                 const struct identities *identities, size_t number,
+                 const struct difference_run *run, const bool *hidden)
+{
+    struct pass pass = {run->profile, hidden, identities->by_key[number], run->group, NULL, sites,
+                        tree};
+    if (!tree->at_site)
+        tree->at_site = calloc(tree->run_count, sizeof *tree->at_site);
+    if (!tree->at_site || (!tree->node_capacity && grow_nodes(tree)))
+        return -ENOMEM;
+    tree->at_site[number] = calloc(run->profile->site_count + 1, sizeof **tree->at_site);
+    return tree->at_site[number] ? walk(&pass, run, tree->at_site[number]) : -ENOMEM;
+}
+
+/* ---- Figures ------------------------------------------------------------------------------- */
+
+struct filling {
     struct difference_tree *tree;
     size_t number;
     const struct metric *metric;
@@ -231,32 +248,43 @@ struct adding {
     bool sampled;
 };
 
-static int add_site(void *context, const struct profile_site *site, uint32_t node)
+static int add_site(const struct filling *filling, const struct profile_site *site, uint32_t node)
 {
-    const struct adding *adding = context;
-    uint64_t value = metric_of(adding->metric, &site->metrics);
+    uint64_t value = node ? metric_of(filling->metric, &site->metrics) : 0;
     size_t leaf;
     if (!value)
         return 0;
-    if (leaf_of(adding->tree, node, adding->sampled, &leaf))
+    if (leaf_of(filling->tree, node, filling->sampled, &leaf))
         return -ENOMEM;
-    size_t at = leaf * adding->tree->run_count + adding->number;
-    adding->tree->values[at] += (double)value;
-    if (adding->sampled)
-        adding->tree->variances[at] +=
-            adding->bytes2 * (double)metric_variance(adding->metric, &site->metrics);
+    size_t at = leaf * filling->tree->run_count + filling->number;
+    filling->tree->values[at] += (double)value;
+    if (filling->sampled)
+        filling->tree->variances[at] +=
+            filling->bytes2 * (double)metric_variance(filling->metric, &site->metrics);
     return 0;
 }
 
-int tree_add_run(struct difference_tree *tree, const struct calls *sites,
-                 const struct identities *identities, size_t number,
-                 const struct difference_run *run, const bool *hidden, int metric, bool sampled)
+static void forget_figures(struct difference_tree *tree)
 {
-    struct pass pass = {run->profile, hidden, identities->by_key[number], run->group, NULL, sites,
-                        tree};
-    double interval = (double)run->profile->sample_bytes;
-    struct adding adding = {tree, number, &metrics[metric], interval * interval / 1024, sampled};
-    if (!tree->node_capacity && grow_nodes(tree))
-        return -ENOMEM;
-    return walk(&pass, run, add_site, &adding);
+    for (size_t i = 0; i < tree->node_count; i++)
+        tree->nodes[i].leaf = 0;
+    free(tree->values);
+    free(tree->variances);
+    tree->values = tree->variances = NULL;
+    tree->leaf_count = tree->leaf_capacity = 0;
+}
+
+int tree_fill(struct difference_tree *tree, const struct difference_run *runs, int metric,
+              bool sampled)
+{
+    int error = 0;
+    forget_figures(tree);
+    for (size_t i = 0; i < tree->run_count; i++) {
+        const struct profile *profile = runs[i].profile;
+        double interval = (double)profile->sample_bytes;
+        struct filling filling = {tree, i, &metrics[metric], interval * interval / 1024, sampled};
+        for (size_t j = 0; j < profile->site_count && !error; j++)
+            error = add_site(&filling, &profile->sites[j], tree->at_site[i][j]);
+    }
+    return error;
 }

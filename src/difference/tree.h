@@ -19,6 +19,7 @@ struct difference_tree {
     size_t node_count, leaf_count, run_count;
     double *values;    /* by leaf, run */
     double *variances; /* likewise, in bytes^2; NULL: nothing was sampled */
+    uint32_t **at_site; /* by run, the run's site: the node where it allocates; 0: does not count */
     /* its own */
     size_t node_capacity, leaf_capacity, slot_count;
     uint32_t *slots;
@@ -27,10 +28,14 @@ struct difference_tree {
 /* Says the calls on the paths that count of one run: before they are put in line. 0 or -ENOMEM. */
 int tree_say_calls(struct calls *sites, const struct identities *identities,
                    size_t number, const struct difference_run *run, const bool *hidden);
-/* Adds the run's paths. `sampled`: variances are kept. */
+/* Adds the run's paths, without figures. */
 int tree_add_run(struct difference_tree *tree, const struct calls *sites,
                  const struct identities *identities, size_t number,
-                 const struct difference_run *run, const bool *hidden, int metric, bool sampled);
+                 const struct difference_run *run, const bool *hidden);
+/* The figures of all runs that were added, in place of those of another metric. `sampled`: variances are
+ * kept. */
+int tree_fill(struct difference_tree *tree, const struct difference_run *runs, int metric,
+              bool sampled);
 void tree_release(struct difference_tree *tree);
 
 #endif

@@ -93,6 +93,34 @@ static void figures_are_those_of_functions(void **state)
     }
 }
 
+/* Asked by another metric and back, it is as if made anew. */
+static void another_metric_is_another_difference(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed < 50; seed++) {
+        struct profile *a = named_profile(seed, 0), *b = named_profile(seed + 7919, 0);
+        const struct difference_run runs[] = {{a, "a", 0, NULL}, {b, "b", 1, NULL}};
+        struct difference asked = compare(runs, 2, false), anew;
+        for (int metric = 3; metric >= 0; metric--) {
+            struct difference_options options = {metric, DIFFERENCE_AS_IS, false, false};
+            assert_int_equal(difference_make(&anew, runs, 2, &options), 0);
+            assert_int_equal(difference_by(&asked, metric), 0);
+            assert_true(asked.total.before == anew.total.before);
+            assert_int_equal(asked.path_count, anew.path_count);
+            assert_int_equal(asked.function_count, anew.function_count);
+            for (size_t i = 0; i < anew.path_count; i++) {
+                assert_int_equal(asked.paths[i].node, anew.paths[i].node);
+                assert_true(asked.paths[i].figure.before == anew.paths[i].figure.before);
+                assert_true(asked.paths[i].figure.after == anew.paths[i].figure.after);
+            }
+            difference_release(&anew);
+        }
+        difference_release(&asked);
+        random_profile_free(a);
+        random_profile_free(b);
+    }
+}
+
 /* Each function moves by another number of lines. */
 static void a_rebuild_that_moves_functions_changes_nothing(void **state)
 {
@@ -157,6 +185,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(figures_are_those_of_functions),
+        cmocka_unit_test(another_metric_is_another_difference),
         cmocka_unit_test(a_rebuild_that_moves_functions_changes_nothing),
         cmocka_unit_test(noise_is_students),
         cmocka_unit_test(a_sample_is_noisy),
