@@ -3,6 +3,7 @@
 #include "difference/tree.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/hash.h"
@@ -20,6 +21,7 @@ struct pass {
     const bool *hidden;
     const uint32_t *by_key;
     int group;
+    bool callers_only;
     struct calls *say; /* the first pass; else */
     const struct calls *sites;
     struct difference_tree *tree;
@@ -198,7 +200,7 @@ static int walk(const struct pass *pass, const struct difference_run *run, uint3
     bool *on_way = nodes_on_ways(run);
     int error = standing && on_way ? 0 : -ENOMEM;
     for (uint32_t i = 1; i < profile->node_count && !error; i++) {
-        if (!on_way[i])
+        if (!on_way[i] || pass->callers_only)
             continue;
         standing[i] = standing[profile->nodes[i].parent];
         error = walk_node(pass, &standing[i], i);
@@ -216,11 +218,16 @@ static int walk(const struct pass *pass, const struct difference_run *run, uint3
     return error;
 }
 
-int tree_say_calls(struct calls *sites, const struct identities *identities,
-                   size_t number, const struct difference_run *run, const bool *hidden)
+int tree_say_calls(const struct difference_tree *tree, struct calls *sites,
+                   const struct identities *identities, size_t number,
+                   const struct difference_run *run, const bool *hidden)
 {
-    struct pass pass = {run->profile, hidden, identities->by_key[number], run->group, sites,
-                        NULL,         NULL};
+    struct pass pass = {.profile = run->profile,
+                        .hidden = hidden,
+                        .by_key = identities->by_key[number],
+                        .group = run->group,
+                        .callers_only = tree->callers_only,
+                        .say = sites};
     return walk(&pass, run, NULL);
 }
 
@@ -228,8 +235,13 @@ int tree_add_run(struct difference_tree *tree, const struct calls *sites,
                  const struct identities *identities, size_t number,
                  const struct difference_run *run, const bool *hidden)
 {
-    struct pass pass = {run->profile, hidden, identities->by_key[number], run->group, NULL, sites,
-                        tree};
+    struct pass pass = {.profile = run->profile,
+                        .hidden = hidden,
+                        .by_key = identities->by_key[number],
+                        .group = run->group,
+                        .callers_only = tree->callers_only,
+                        .sites = sites,
+                        .tree = tree};
     if (!tree->at_site)
         tree->at_site = calloc(tree->run_count, sizeof *tree->at_site);
     if (!tree->at_site || (!tree->node_capacity && grow_nodes(tree)))
@@ -244,23 +256,50 @@ struct filling {
     struct difference_tree *tree;
     size_t number;
     const struct metric *metric;
-    double bytes2; /* of a unit of variance; 0: nothing was sampled */
-    bool sampled;
+    double bytes2;   /* of a unit of variance; 0: the run is whole */
+    double interval; /* the longest of all runs; 0: variances are not kept */
 };
+
+static uint64_t blocks_of(const struct metric *metric, const struct call_metrics *call)
+{
+    if (metric->offset == offsetof(struct call_metrics, at_peak_bytes))
+        return call->at_peak_count;
+    if (metric->offset == offsetof(struct call_metrics, live_bytes))
+        return call->live_count;
+    return call->alloc_count + call->realloc_count;
+}
+
+/* What a sample of these bytes would have: blocks of s bytes are seen with p = 1 - e^(-s/interval) and count
+ * 1/p times, so each adds s^2 (1-p)/p. Where a sample has seen nothing it knows of no variance itself. */
+static double variance_as_sample(const struct filling *filling, const struct call_metrics *call,
+                                 uint64_t value)
+{
+    double blocks = (double)blocks_of(filling->metric, call);
+    double size = blocks > 0 ? (double)value / blocks : 0;
+    return size > 0 ? blocks * size * size / expm1(size / filling->interval) : 0;
+}
+
+static double variance_of(const struct filling *filling, const struct call_metrics *call,
+                          uint64_t value)
+{
+    return filling->bytes2 > 0
+               ? filling->bytes2 * (double)metric_variance(filling->metric, call)
+               : variance_as_sample(filling, call, value);
+}
 
 static int add_site(const struct filling *filling, const struct profile_site *site, uint32_t node)
 {
     uint64_t value = node ? metric_of(filling->metric, &site->metrics) : 0;
+    bool sampled = filling->interval > 0;
     size_t leaf;
     if (!value)
         return 0;
-    if (leaf_of(filling->tree, node, filling->sampled, &leaf))
+    if (leaf_of(filling->tree, node, sampled, &leaf))
         return -ENOMEM;
     size_t at = leaf * filling->tree->run_count + filling->number;
     filling->tree->values[at] += (double)value;
-    if (filling->sampled)
-        filling->tree->variances[at] +=
-            filling->bytes2 * (double)metric_variance(filling->metric, &site->metrics);
+    if (sampled)
+        filling->tree->variances[at] += variance_of(filling, &site->metrics, value);
     return 0;
 }
 
@@ -274,15 +313,23 @@ static void forget_figures(struct difference_tree *tree)
     tree->leaf_count = tree->leaf_capacity = 0;
 }
 
-int tree_fill(struct difference_tree *tree, const struct difference_run *runs, int metric,
-              bool sampled)
+static double longest_interval(const struct difference_run *runs, size_t count)
+{
+    uint64_t longest = 0;
+    for (size_t i = 0; i < count; i++)
+        longest = runs[i].profile->sample_bytes > longest ? runs[i].profile->sample_bytes : longest;
+    return (double)longest;
+}
+
+int tree_fill(struct difference_tree *tree, const struct difference_run *runs, int metric)
 {
     int error = 0;
+    double interval = metrics[metric].variance ? longest_interval(runs, tree->run_count) : 0;
     forget_figures(tree);
     for (size_t i = 0; i < tree->run_count; i++) {
         const struct profile *profile = runs[i].profile;
-        double interval = (double)profile->sample_bytes;
-        struct filling filling = {tree, i, &metrics[metric], interval * interval / 1024, sampled};
+        double of_run = (double)profile->sample_bytes;
+        struct filling filling = {tree, i, &metrics[metric], of_run * of_run / 1024, interval};
         for (size_t j = 0; j < profile->site_count && !error; j++)
             error = add_site(&filling, &profile->sites[j], tree->at_site[i][j]);
     }

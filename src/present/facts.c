@@ -57,6 +57,12 @@ void facts_add_sampling(struct strbuf *out, const struct profile *profile)
                     human_bytes(3 * facts_sample_bytes(profile)).text); /* e^-3 */
 }
 
+bool facts_callers_only(const struct profile *profile)
+{
+    const char *mode = profile_get(profile, PROFILE_META_STACKS);
+    return mode && !strcmp(mode, "none");
+}
+
 const char *facts_stacks(const struct profile *profile)
 {
     const char *mode = profile_get(profile, PROFILE_META_STACKS);

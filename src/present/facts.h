@@ -28,6 +28,8 @@ bool facts_next_sampling(const char **text, uint64_t *ns, uint64_t *bytes);
 void facts_add_sampling(struct strbuf *out, const struct profile *profile);
 /* How call paths were got, where that makes them shorter than they are; "": it does not. */
 const char *facts_stacks(const struct profile *profile);
+/* Are call paths no more than the callers of the allocator (--stacks=none)? */
+bool facts_callers_only(const struct profile *profile);
 /* "at most 1.0 % of the program's processor time (--budget-cpu)"; false: there was no limit. */
 bool facts_add_budget(struct strbuf *out, const struct profile *profile);
 
