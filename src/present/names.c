@@ -16,16 +16,20 @@ static bool starts_with(const char *string, const char *prefix)
     return !strncmp(string, prefix, strlen(prefix));
 }
 
-/* Past the symbols of "operator<<", "operator()", … at `name`; `name` where no operator begins. */
+/* Past the symbols of "operator<<", "operator()", … at `name`; `name` where no operator begins. The demangler
+ * puts a space between "<" and the template's arguments, but none in "operator+<int>". */
 static const char *skip_operator(const char *begin, const char *name)
 {
+    static const char *const symbols[] = {
+        "<=>", "<<=", ">>=", "->*", "()", "[]", "<<", ">>", "<=", ">=", "==", "!=", "&&", "||", "++", "--",
+        "->",  "+=",  "-=",  "*=",  "/=", "%=", "^=", "&=", "|=", "<",  ">",  "=",  "!",  "+",  "-",  "*",
+        "/",   "%",   "^",   "&",   "|",  "~",  ","};
     if (!starts_with(name, "operator") || is_word(name[8]) || (name > begin && is_word(name[-1])))
         return name;
     const char *at = name + 8;
-    if (starts_with(at, "()") || starts_with(at, "[]"))
-        return at + 2;
-    for (int i = 0; i < 3 && *at && strchr("<>=!+-*/%^&|~,", *at); i++)
-        at++;
+    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++)
+        if (starts_with(at, symbols[i]))
+            return at + strlen(symbols[i]);
     return at;
 }
 
@@ -90,32 +94,199 @@ const char *name_core(const char *name, size_t *length)
 
 /* ---- Shortening ---------------------------------------------------------------------------- */
 
-/* What libstdc++ calls by long names and everybody by short ones. */
-static void add_replaced(struct strbuf *out, const char *core, size_t length)
+/* What the demanglers and the libraries' inline namespaces add: afterwards all spell alike. */
+static const struct replacement {
+    const char *from, *to;
+} spellings[] = {
+    {"std::__cxx11::", "std::"},
+    {"std::__1::", "std::"},
+    {"(anonymous namespace)", "(anonymous)"},
+    {"[abi:cxx11]", ""},
+    {" >", ">"},
+    {NULL, NULL},
+};
+
+/* What the standard calls by long names and everybody by short ones: its own typedefs, whole. */
+#define OF_CHAR "<char, std::char_traits<char>>"
+#define ALLOCATED(c) "<" c ", std::char_traits<" c ">, std::allocator<" c ">>"
+static const struct replacement typedefs[] = {
+    {"std::basic_string" ALLOCATED("char"), "std::string"},
+    {"std::basic_string" ALLOCATED("wchar_t"), "std::wstring"},
+    {"std::basic_string" ALLOCATED("char16_t"), "std::u16string"},
+    {"std::basic_string" ALLOCATED("char32_t"), "std::u32string"},
+    {"std::basic_string_view" OF_CHAR, "std::string_view"},
+    {"std::basic_stringstream" ALLOCATED("char"), "std::stringstream"},
+    {"std::basic_ostringstream" ALLOCATED("char"), "std::ostringstream"},
+    {"std::basic_istringstream" ALLOCATED("char"), "std::istringstream"},
+    {"std::basic_stringbuf" ALLOCATED("char"), "std::stringbuf"},
+    {"std::basic_ostream" OF_CHAR, "std::ostream"},
+    {"std::basic_istream" OF_CHAR, "std::istream"},
+    {"std::basic_iostream" OF_CHAR, "std::iostream"},
+    {"std::basic_ios" OF_CHAR, "std::ios"},
+    {"std::basic_streambuf" OF_CHAR, "std::streambuf"},
+    {"std::basic_filebuf" OF_CHAR, "std::filebuf"},
+    {"std::basic_ifstream" OF_CHAR, "std::ifstream"},
+    {"std::basic_ofstream" OF_CHAR, "std::ofstream"},
+    {"std::basic_fstream" OF_CHAR, "std::fstream"},
+    {NULL, NULL},
+};
+
+static void add_replaced(struct strbuf *out, const struct replacement *table, const char *string,
+                         size_t length)
 {
-    static const struct {
-        const char *from, *to;
-    } table[] = {
-        {"std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >",
-         "std::string"},
-        {"std::basic_string<char, std::char_traits<char>, std::allocator<char> >", "std::string"},
-        {"std::__cxx11::", "std::"},
-        {"(anonymous namespace)", "(anonymous)"},
-        {"[abi:cxx11]", ""},
-        {" >", ">"},
-    };
-    for (const char *end = core + length; core < end;) {
-        size_t i = 0, count = sizeof table / sizeof *table;
-        while (i < count &&
-               !((size_t)(end - core) >= strlen(table[i].from) && starts_with(core, table[i].from)))
-            i++;
-        if (i < count) {
-            strbuf_add_string(out, table[i].to);
-            core += strlen(table[i].from);
+    for (const char *at = string, *end = string + length; at < end;) {
+        bool within = at > string && (is_word(at[-1]) || at[-1] == ':') && is_word(*at); /* "mystd::" */
+        const struct replacement *one = table;
+        while (one->from && (within || (size_t)(end - at) < strlen(one->from) ||
+                             !starts_with(at, one->from)))
+            one++;
+        if (one->from) {
+            strbuf_add_string(out, one->to);
+            at += strlen(one->from);
         } else {
-            strbuf_add_char(out, *core++);
+            strbuf_add_char(out, *at++);
         }
     }
+}
+
+/* ---- Arguments that are what they are if nobody says otherwise ------------------------------ */
+
+/* Which arguments of the library's templates have defaults, and what these are: %1 and %2 are its first and
+ * second argument. What is not exactly this is the program's choice and stays. */
+static const struct default_arguments {
+    const char *name;        /* behind "std::" */
+    size_t before;           /* arguments that have none */
+    const char *defaults[4]; /* in order */
+} default_arguments[] = {
+    {"vector", 1, {"std::allocator<%1>"}},
+    {"deque", 1, {"std::allocator<%1>"}},
+    {"list", 1, {"std::allocator<%1>"}},
+    {"forward_list", 1, {"std::allocator<%1>"}},
+    {"set", 1, {"std::less<%1>", "std::allocator<%1>"}},
+    {"multiset", 1, {"std::less<%1>", "std::allocator<%1>"}},
+    {"map", 2, {"std::less<%1>", "std::allocator<std::pair<%1 const, %2>>"}},
+    {"multimap", 2, {"std::less<%1>", "std::allocator<std::pair<%1 const, %2>>"}},
+    {"unordered_set", 1, {"std::hash<%1>", "std::equal_to<%1>", "std::allocator<%1>"}},
+    {"unordered_multiset", 1, {"std::hash<%1>", "std::equal_to<%1>", "std::allocator<%1>"}},
+    {"unordered_map",
+     2,
+     {"std::hash<%1>", "std::equal_to<%1>", "std::allocator<std::pair<%1 const, %2>>"}},
+    {"unordered_multimap",
+     2,
+     {"std::hash<%1>", "std::equal_to<%1>", "std::allocator<std::pair<%1 const, %2>>"}},
+    {"unique_ptr", 1, {"std::default_delete<%1>"}},
+    {"queue", 1, {"std::deque<%1>"}},
+    {"stack", 1, {"std::deque<%1>"}},
+    {"priority_queue", 1, {"std::vector<%1>", "std::less<%1>"}},
+};
+
+enum { ARGUMENTS_MAX = 6, TEMPLATES_DEEP_MAX = 64 };
+
+struct argument {
+    const char *text;
+    size_t length;
+};
+
+/* Of the list behind "<" that is closed at `end`. More than fit: none of those that we know. */
+static size_t split_arguments(const char *list, const char *end, struct argument *arguments)
+{
+    size_t count = 0;
+    int depth = 0;
+    const char *begin = list;
+    for (const char *at = list; at <= end; at++) {
+        if (at < end && strchr("<([{", *at))
+            depth++;
+        else if (at < end && strchr(">)]}", *at))
+            depth--;
+        else if (at == end || (*at == ',' && !depth)) {
+            if (count == ARGUMENTS_MAX)
+                return 0;
+            arguments[count++] = (struct argument){begin, (size_t)(at - begin)};
+            begin = at + (at < end && at[1] == ' ') + 1;
+        }
+    }
+    return depth ? 0 : count;
+}
+
+static bool is_default(const struct argument *argument, const char *pattern,
+                       const struct argument *arguments)
+{
+    struct strbuf expected = STRBUF_INIT;
+    for (; *pattern; pattern++) {
+        if (*pattern != '%') {
+            strbuf_add_char(&expected, *pattern);
+            continue;
+        }
+        const struct argument *of = &arguments[*++pattern - '1'];
+        strbuf_add(&expected, of->text, of->length);
+    }
+    bool is = expected.length == argument->length &&
+              !memcmp(expected.data, argument->text, argument->length);
+    strbuf_release(&expected);
+    return is;
+}
+
+static const struct default_arguments *template_before(const char *begin, const char *angle)
+{
+    for (size_t i = 0; i < sizeof default_arguments / sizeof *default_arguments; i++) {
+        size_t length = strlen(default_arguments[i].name);
+        const char *name = angle - length, *std = name - 5;
+        if (std >= begin && !memcmp(name, default_arguments[i].name, length) &&
+            !memcmp(std, "std::", 5) && (std == begin || !(is_word(std[-1]) || std[-1] == ':')))
+            return &default_arguments[i];
+    }
+    return NULL;
+}
+
+/* Takes them from the end of `out`, where a template's list has just been closed but for its ">". */
+static void drop_defaults(struct strbuf *out, size_t angle)
+{
+    struct argument arguments[ARGUMENTS_MAX];
+    const struct default_arguments *of = template_before(out->data, out->data + angle);
+    const char *list = out->data + angle + 1;
+    size_t count = of ? split_arguments(list, out->data + out->length, arguments) : 0;
+    size_t kept = count;
+    while (kept > (of ? of->before : 0) && kept - of->before <= 4 &&
+           of->defaults[kept - of->before - 1] &&
+           is_default(&arguments[kept - 1], of->defaults[kept - of->before - 1], arguments))
+        kept--;
+    if (kept < count)
+        strbuf_truncate(out, (size_t)(arguments[kept - 1].text + arguments[kept - 1].length -
+                                      out->data));
+}
+
+/* From the inside out, since defaults have defaults. */
+static void add_without_defaults(struct strbuf *out, const char *name)
+{
+    size_t angles[TEMPLATES_DEEP_MAX], depth = 0;
+    for (const char *at = name; *at;) {
+        const char *past = skip_operator(name, at);
+        if (past != at) {
+            strbuf_add(out, at, (size_t)(past - at));
+            at = past;
+            continue;
+        }
+        if (*at == '<') {
+            if (depth < TEMPLATES_DEEP_MAX)
+                angles[depth] = out->length;
+            depth++;
+        } else if (*at == '>' && depth && (at == name || at[-1] != '-')) {
+            if (--depth < TEMPLATES_DEEP_MAX)
+                drop_defaults(out, angles[depth]);
+        }
+        strbuf_add_char(out, *at++);
+    }
+}
+
+/* As people would write it. */
+static void add_usual(struct strbuf *out, const char *core, size_t length)
+{
+    struct strbuf spelled = STRBUF_INIT, plain = STRBUF_INIT;
+    add_replaced(&spelled, spellings, core, length);
+    add_replaced(&plain, typedefs, spelled.data, spelled.length);
+    add_without_defaults(out, plain.data);
+    strbuf_release(&spelled);
+    strbuf_release(&plain);
 }
 
 /* `name` with template arguments nested deeper than `keep` shown as "…". */
@@ -142,18 +313,18 @@ static void add_elided(struct strbuf *out, const char *name, int keep)
 
 void name_add_short(struct strbuf *out, const char *name, size_t columns)
 {
-    struct strbuf plain = STRBUF_INIT, safe = STRBUF_INIT, elided = STRBUF_INIT;
+    struct strbuf usual = STRBUF_INIT, safe = STRBUF_INIT, elided = STRBUF_INIT;
     size_t length;
     const char *core = name_core(name, &length);
-    add_replaced(&plain, core, length);
-    text_add_safe(&safe, plain.data, plain.length);
+    add_usual(&usual, core, length);
+    text_add_safe(&safe, usual.data, usual.length);
     strbuf_add(&elided, safe.data, safe.length);
     for (int keep = 1; keep >= 0 && text_width(elided.data) > columns; keep--) {
         strbuf_reset(&elided);
         add_elided(&elided, safe.data, keep);
     }
     text_add_cut(out, elided.data, columns);
-    strbuf_release(&plain);
+    strbuf_release(&usual);
     strbuf_release(&safe);
     strbuf_release(&elided);
 }

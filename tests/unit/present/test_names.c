@@ -24,6 +24,11 @@ static void return_types_and_parameters_go_first(void **state)
     assert_short("ns::C::operator()(int) const", 40, "ns::C::operator()");
     assert_short("std::ostream& ns::operator<< <int>(std::ostream&, int)", 40,
                  "ns::operator<< <int>");
+    assert_short("std::string std::operator+<char, std::char_traits<char> >(char const*)", 40,
+                 "std::operator+<…>");
+    assert_short("bool ns::operator><int>(A<int> const&)", 40, "ns::operator><int>");
+    assert_short("A ns::operator-><int, A<b::c, long> >(int)", 20, "ns::operator-><…>");
+    assert_short("auto ns::operator<=><int>(int)", 40, "ns::operator<=><int>");
     assert_short("operator new(unsigned long)", 40, "operator new");
     assert_short("(anonymous namespace)::run(int)", 40, "(anonymous)::run");
     assert_short("main::{lambda(int)#1}::operator()(int) const", 60,
@@ -45,6 +50,63 @@ static void template_arguments_go_from_the_inside_out(void **state)
     assert_short("f<std::__cxx11::basic_string<char, std::char_traits<char>, "
                  "std::allocator<char> > >()",
                  40, "f<std::string>");
+}
+
+#define STRING "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >"
+
+/* What the demangler says, and what people would; what is not exactly the library's stays. */
+static void the_librarys_names_are_as_people_write_them(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *expected;
+    } table[] = {
+        {STRING "::_M_create(unsigned long&, unsigned long)", "std::string::_M_create"},
+        {"std::basic_string<wchar_t, std::char_traits<wchar_t>, std::allocator<wchar_t> >::f()",
+         "std::wstring::f"},
+        {"std::__1::basic_string<char, std::__1::char_traits<char>, std::__1::allocator<char>>::f()",
+         "std::string::f"},
+        {"std::basic_ostream<char, std::char_traits<char> >::flush()", "std::ostream::flush"},
+        {"std::basic_string<char, my::traits, std::allocator<char> >::f()",
+         "std::basic_string<char, my::traits, std::allocator<char>>::f"},
+        {"std::__cxx11::basic_string<char, std::char_traits<char>, my::pool<char> >::f()",
+         "std::basic_string<char, std::char_traits<char>, my::pool<char>>::f"},
+        {"mystd::basic_ostream<char, std::char_traits<char> >::f()",
+         "mystd::basic_ostream<char, std::char_traits<char>>::f"},
+        {"my::std::basic_ostream<char, std::char_traits<char> >::f()",
+         "my::std::basic_ostream<char, std::char_traits<char>>::f"},
+        {"std::vector<int, std::allocator<int> >::push_back(int&&)", "std::vector<int>::push_back"},
+        {"std::vector<int, std::allocator<long> >::f()", "std::vector<int, std::allocator<long>>::f"},
+        {"std::vector<int, my::pool<int> >::f()", "std::vector<int, my::pool<int>>::f"},
+        {"my::vector<int, std::allocator<int> >::f()", "my::vector<int, std::allocator<int>>::f"},
+        {"mystd::vector<int, std::allocator<int> >::f()", "mystd::vector<int, std::allocator<int>>::f"},
+        {"std::vector<std::vector<" STRING ", std::allocator<" STRING " > >, "
+         "std::allocator<std::vector<" STRING ", std::allocator<" STRING " > > > >::reserve(unsigned long)",
+         "std::vector<std::vector<std::string>>::reserve"},
+        {"std::map<" STRING ", int, std::less<" STRING " >, std::allocator<std::pair<" STRING
+         " const, int> > >::operator[](" STRING "&&)",
+         "std::map<std::string, int>::operator[]"},
+        {"std::map<int, long, std::greater<int>, std::allocator<std::pair<int const, long> > >::f()",
+         "std::map<int, long, std::greater<int>>::f"},
+        {"std::map<int, long, std::less<int>, std::allocator<std::pair<int const, int> > >::f()",
+         "std::map<int, long, std::less<int>, std::allocator<std::pair<int const, int>>>::f"},
+        {"std::unordered_map<int, A<1, 2>, std::hash<int>, std::equal_to<int>, "
+         "std::allocator<std::pair<int const, A<1, 2> > > >::f()",
+         "std::unordered_map<int, A<1, 2>>::f"},
+        {"std::unordered_set<int, my::hash, std::equal_to<int>, std::allocator<int> >::f()",
+         "std::unordered_set<int, my::hash>::f"},
+        {"std::unique_ptr<A, std::default_delete<A> >::reset(A*)", "std::unique_ptr<A>::reset"},
+        {"std::unique_ptr<A, void (*)(A*)>::reset(A*)", "std::unique_ptr<A, void (*)(A*)>::reset"},
+        {"std::queue<int, std::deque<int, std::allocator<int> > >::push(int)", "std::queue<int>::push"},
+        {"f<std::vector<int, std::allocator<int> >, &A::operator<, 3>::g()",
+         "f<std::vector<int>, &A::operator<, 3>::g"},
+        {"std::vector<int, std::allocator<int>", "std::vector<int, std::allocator<int>"},
+        {"std::vector<>::f()", "std::vector<>::f"},
+        {"std::vector<a, b, c, d, e, f, std::allocator<a>>::f()",
+         "std::vector<a, b, c, d, e, f, std::allocator<a>>::f"},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        assert_short(table[i].name, 200, table[i].expected);
 }
 
 static void names_are_safe_on_a_terminal(void **state)
@@ -99,6 +161,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(return_types_and_parameters_go_first),
         cmocka_unit_test(template_arguments_go_from_the_inside_out),
+        cmocka_unit_test(the_librarys_names_are_as_people_write_them),
         cmocka_unit_test(names_are_safe_on_a_terminal),
         cmocka_unit_test(places_lose_their_leading_directories),
         cmocka_unit_test(library_frames_are_known),
