@@ -315,13 +315,27 @@ const char *facts_imported_from(const struct profile *profile)
     return tool ? "another tool" : NULL;
 }
 
+static bool is_detached(const struct profile *profile)
+{
+    return ended_by(profile, "detached"); /* Ctrl-C of attach, --detach, tidemark_stop() */
+}
+
+bool facts_is_whole_run(const struct profile *profile)
+{
+    return profile->complete && !profile_get(profile, PROFILE_META_WINDOW_FROM) &&
+           !profile_get(profile, PROFILE_META_ENDED_ON) && !facts_is_snapshot(profile) &&
+           !is_detached(profile);
+}
+
 const char *facts_of_what_is_left(const struct profile *profile)
 {
-    return !profile->complete                               ? "alive now"
-           : profile_get(profile, PROFILE_META_WINDOW_FROM) ? "left at end"
-           : profile_get(profile, PROFILE_META_ENDED_ON)    ? "left at end"
-           : facts_is_snapshot(profile)                     ? "alive then"
-                                                            : "never freed";
+    return !profile->complete            ? "alive now"
+           : facts_is_whole_run(profile) ? "never freed"
+           : profile_get(profile, PROFILE_META_WINDOW_FROM) ||
+                   profile_get(profile, PROFILE_META_ENDED_ON)
+               ? "left at end"
+           : facts_is_snapshot(profile) ? "alive then"
+                                        : "left at end";
 }
 
 void facts_add_losses(struct strbuf *out, const struct profile *profile)

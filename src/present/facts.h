@@ -58,6 +58,8 @@ bool facts_add_beginning(struct strbuf *out, const struct profile *profile);
 /* "heaptrack", … of a profile that was made of another tool's file; NULL: it was recorded. Safe. */
 const char *facts_imported_from(const struct profile *profile);
 
+/* Was the program recorded to its end? Then what is left is left for good. */
+bool facts_is_whole_run(const struct profile *profile);
 /* What blocks are called that were alive at the end: "never freed", of a part of a run "left at end",
  * of one under way "alive now". */
 const char *facts_of_what_is_left(const struct profile *profile);

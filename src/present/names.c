@@ -311,6 +311,18 @@ static void add_elided(struct strbuf *out, const char *name, int keep)
     }
 }
 
+/* Cut in its middle; where that falls beside what was elided, one "…" stands for both. */
+static void add_cut(struct strbuf *out, const char *name, size_t columns)
+{
+    struct strbuf cut = STRBUF_INIT;
+    text_add_cut(&cut, name, columns);
+    const char *twice = strstr(cut.data, "……");
+    size_t before = twice ? (size_t)(twice - cut.data) : cut.length;
+    strbuf_add(out, cut.data, before);
+    strbuf_add_string(out, cut.data + before + (twice ? strlen("…") : 0));
+    strbuf_release(&cut);
+}
+
 void name_add_short(struct strbuf *out, const char *name, size_t columns)
 {
     struct strbuf usual = STRBUF_INIT, safe = STRBUF_INIT, elided = STRBUF_INIT;
@@ -323,7 +335,7 @@ void name_add_short(struct strbuf *out, const char *name, size_t columns)
         strbuf_reset(&elided);
         add_elided(&elided, safe.data, keep);
     }
-    text_add_cut(out, elided.data, columns);
+    add_cut(out, elided.data, columns);
     strbuf_release(&usual);
     strbuf_release(&safe);
     strbuf_release(&elided);

@@ -47,6 +47,8 @@ static void template_arguments_go_from_the_inside_out(void **state)
     assert_short(name, 45, "a::Field<double, b::Layout<…>>::resize<int>");
     assert_short(name, 30, "a::Field<…>::resize<…>");
     assert_short(name, 15, "a::Fiel…size<…>");
+    assert_short("std::_Vector_base<A<int>, std::allocator<A<int> > >::_M_allocate", 28,
+                 "std::_Vector_b…::_M_allocate");
     assert_short("f<std::__cxx11::basic_string<char, std::char_traits<char>, "
                  "std::allocator<char> > >()",
                  40, "f<std::string>");
