@@ -18,10 +18,11 @@ struct difference_tree {
     } * nodes;           /* [0] is the root */
     size_t node_count, leaf_count, run_count;
     double *values;    /* by leaf, run */
-    double *variances; /* likewise, in bytes^2; of a run that is whole what a sample of it would have; NULL:
-                          nothing was sampled, or a sample does not tell how sure the metric is */
-    uint32_t **at_site; /* by run, the run's site: the node where it allocates; 0: does not count */
-    bool callers_only;  /* paths are their innermost frame, whatever it is: some run has no more */
+    /* Likewise, in bytes^2; of a run that is whole what a sample of it would have; NULL: nothing was
+     * sampled, or a sample does not tell how sure the metric is. */
+    double *variances;
+    uint32_t **at_site; /* by run and its sites: the node that allocates; 0: does not count */
+    bool callers_only; /* paths are their innermost frame, whatever it is: a run has no more */
     /* its own */
     size_t node_capacity, leaf_capacity, slot_count;
     uint32_t *slots;

@@ -96,8 +96,8 @@ static const char *why_unknown(const char *bytes, size_t count)
         return "it is a database, as unpacked profiles are: tidemark report shows those";
     if (count >= 8 && !memcmp(bytes, "TMTRACE\n", 8))
         return "it is a trace of Tidemark's own: tidemark replay makes a profile of it";
-    return "it is none of heaptrack, massif, DHAT, pprof and jemalloc's heap dumps; --from says what "
-           "it is";
+    return "it is none of heaptrack, massif, DHAT, pprof and jemalloc's heap dumps; --from says "
+           "what it is";
 }
 
 int import_bytes(struct gather **gather, const char *bytes, size_t count,

@@ -135,7 +135,8 @@ static void add_replaced(struct strbuf *out, const struct replacement *table, co
                          size_t length)
 {
     for (const char *at = string, *end = string + length; at < end;) {
-        bool within = at > string && (is_word(at[-1]) || at[-1] == ':') && is_word(*at); /* "mystd::" */
+        /* "mystd::" */
+        bool within = at > string && (is_word(at[-1]) || at[-1] == ':') && is_word(*at);
         const struct replacement *one = table;
         while (one->from && (within || (size_t)(end - at) < strlen(one->from) ||
                              !starts_with(at, one->from)))
