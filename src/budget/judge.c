@@ -151,8 +151,8 @@ static int find_grown(struct judging *judging, struct budget_verdict *verdict,
         return 0;
     if (then->view || then->paths || now->paths || leaks)
         return find_grown_among(judging, verdict, then, now);
-    judging->growth.runs[0] = (struct difference_run){check->baseline, check->baseline_file,
-                                                      DIFFERENCE_BEFORE, NULL};
+    judging->growth.runs[0] =
+        (struct difference_run){check->baseline, check->baseline_file, DIFFERENCE_BEFORE, NULL};
     judging->growth.runs[1] =
         (struct difference_run){check->profile, check->file, DIFFERENCE_AFTER, NULL};
     return budget_find_grown(verdict, &judging->growth);

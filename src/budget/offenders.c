@@ -216,9 +216,8 @@ static int take_grown(struct budget_verdict *verdict, const struct difference *d
 static int compare_by(struct budget_growth *growth, int metric)
 {
     struct difference_options options = {metric, DIFFERENCE_AS_IS, false, true};
-    int error = growth->is_made
-                    ? difference_by(&growth->difference, metric)
-                    : difference_make(&growth->difference, growth->runs, 2, &options);
+    int error = growth->is_made ? difference_by(&growth->difference, metric)
+                                : difference_make(&growth->difference, growth->runs, 2, &options);
     growth->is_made = !error;
     return error;
 }

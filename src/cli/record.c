@@ -197,8 +197,9 @@ enum { MANY_PROFILES = 10 };
 /* Can a shell and --only take the name as it is? */
 static bool is_plain_name(const char *name)
 {
-    return *name && strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.+-") ==
-                        strlen(name);
+    return *name &&
+           strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.+-") ==
+               strlen(name);
 }
 
 /* A wrapper or a build leaves dozens of profiles, of which one program's are wanted: most likely that which held

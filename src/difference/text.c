@@ -249,11 +249,13 @@ static void add_ways(struct writing *writing)
 {
     const struct difference *difference = writing->difference;
     if (difference->callers_only)
-        add_note(writing, "By what calls the allocator itself, library or not, in all runs: of some no "
-                          "more is known (--stacks=none).");
+        add_note(writing,
+                 "By what calls the allocator itself, library or not, in all runs: of some no "
+                 "more is known (--stacks=none).");
     else if (!is_one_way(difference))
-        add_note(writing, "Call paths were found in different ways (--stacks): what is gone and new "
-                          "may differ by that alone.");
+        add_note(writing,
+                 "Call paths were found in different ways (--stacks): what is gone and new "
+                 "may differ by that alone.");
     if (has_sample(difference))
         add_note(writing, "Counts of a sample are estimates, and how sure they are is not known.");
 }

@@ -282,9 +282,8 @@ static double variance_as_sample(const struct filling *filling, const struct cal
 static double variance_of(const struct filling *filling, const struct call_metrics *call,
                           uint64_t value)
 {
-    return filling->bytes2 > 0
-               ? filling->bytes2 * (double)metric_variance(filling->metric, call)
-               : variance_as_sample(filling, call, value);
+    return filling->bytes2 > 0 ? filling->bytes2 * (double)metric_variance(filling->metric, call)
+                               : variance_as_sample(filling, call, value);
 }
 
 static int add_site(const struct filling *filling, const struct profile_site *site, uint32_t node)

@@ -22,7 +22,7 @@ struct difference_tree {
      * sampled, or a sample does not tell how sure the metric is. */
     double *variances;
     uint32_t **at_site; /* by run and its sites: the node that allocates; 0: does not count */
-    bool callers_only; /* paths are their innermost frame, whatever it is: a run has no more */
+    bool callers_only;  /* paths are their innermost frame, whatever it is: a run has no more */
     /* its own */
     size_t node_capacity, leaf_capacity, slot_count;
     uint32_t *slots;

@@ -100,8 +100,8 @@ static bool begin(struct packer *packer)
         return deflateInit2(&packer->gzip, GZIP_LEVEL, Z_DEFLATED, GZIP_WINDOW, 8,
                             Z_DEFAULT_STRATEGY) == Z_OK;
     packer->zstd = ZSTD_createCStream();
-    return packer->zstd && !ZSTD_isError(ZSTD_CCtx_setParameter(
-                               packer->zstd, ZSTD_c_compressionLevel, ZSTD_LEVEL));
+    return packer->zstd &&
+           !ZSTD_isError(ZSTD_CCtx_setParameter(packer->zstd, ZSTD_c_compressionLevel, ZSTD_LEVEL));
 }
 
 FILE *packing_open(FILE *to, enum packing packing)

@@ -116,7 +116,8 @@ static void report_growth(struct inquiry *inquiry, const struct site *site,
     insight_title(insight, "%s leaks: it grows all through the run and %s in %s blocks %s",
                   site_name(inquiry, site).text, human_bytes(growth.bytes).text,
                   human_exact(growth.blocks).text,
-                  facts_is_whole_run(inquiry->profile) ? "are never freed" : "are not freed so far");
+                  facts_is_whole_run(inquiry->profile) ? "are never freed"
+                                                       : "are not freed so far");
     insight_add_bytes(insight, "live_bytes", growth.bytes);
     insight_add_count(insight, "live_count", growth.blocks);
     if (growth.made != UINT64_MAX)

@@ -21,9 +21,9 @@ static bool starts_with(const char *string, const char *prefix)
 static const char *skip_operator(const char *begin, const char *name)
 {
     static const char *const symbols[] = {
-        "<=>", "<<=", ">>=", "->*", "()", "[]", "<<", ">>", "<=", ">=", "==", "!=", "&&", "||", "++", "--",
-        "->",  "+=",  "-=",  "*=",  "/=", "%=", "^=", "&=", "|=", "<",  ">",  "=",  "!",  "+",  "-",  "*",
-        "/",   "%",   "^",   "&",   "|",  "~",  ","};
+        "<=>", "<<=", ">>=", "->*", "()", "[]", "<<", ">>", "<=", ">=", "==", "!=", "&&",
+        "||",  "++",  "--",  "->",  "+=", "-=", "*=", "/=", "%=", "^=", "&=", "|=", "<",
+        ">",   "=",   "!",   "+",   "-",  "*",  "/",  "%",  "^",  "&",  "|",  "~",  ","};
     if (!starts_with(name, "operator") || is_word(name[8]) || (name > begin && is_word(name[-1])))
         return name;
     const char *at = name + 8;
@@ -107,7 +107,7 @@ static const struct replacement {
 };
 
 /* What the standard calls by long names and everybody by short ones: its own typedefs, whole. */
-#define OF_CHAR "<char, std::char_traits<char>>"
+#define OF_CHAR      "<char, std::char_traits<char>>"
 #define ALLOCATED(c) "<" c ", std::char_traits<" c ">, std::allocator<" c ">>"
 static const struct replacement typedefs[] = {
     {"std::basic_string" ALLOCATED("char"), "std::string"},
@@ -138,8 +138,8 @@ static void add_replaced(struct strbuf *out, const struct replacement *table, co
         /* "mystd::" */
         bool within = at > string && (is_word(at[-1]) || at[-1] == ':') && is_word(*at);
         const struct replacement *one = table;
-        while (one->from && (within || (size_t)(end - at) < strlen(one->from) ||
-                             !starts_with(at, one->from)))
+        while (one->from &&
+               (within || (size_t)(end - at) < strlen(one->from) || !starts_with(at, one->from)))
             one++;
         if (one->from) {
             strbuf_add_string(out, one->to);
@@ -252,8 +252,8 @@ static void drop_defaults(struct strbuf *out, size_t angle)
            is_default(&arguments[kept - 1], of->defaults[kept - of->before - 1], arguments))
         kept--;
     if (kept < count)
-        strbuf_truncate(out, (size_t)(arguments[kept - 1].text + arguments[kept - 1].length -
-                                      out->data));
+        strbuf_truncate(
+            out, (size_t)(arguments[kept - 1].text + arguments[kept - 1].length - out->data));
 }
 
 /* From the inside out, since defaults have defaults. */

@@ -172,7 +172,8 @@ static void print_cell(FILE *out, const struct cell *cell, size_t width, bool ri
 static void table_print(const struct table *table, FILE *out)
 {
     size_t columns = (size_t)table->columns, *width = calloc(columns + 1, sizeof *width);
-    bool *numbers = calloc(columns + 1, sizeof *numbers), *texts = calloc(columns + 1, sizeof *texts);
+    bool *numbers = calloc(columns + 1, sizeof *numbers),
+         *texts = calloc(columns + 1, sizeof *texts);
     for (size_t i = 0; width && numbers && texts && i < table->count; i++) {
         const struct cell *cell = &table->cells[i];
         size_t wide = text_width(cell_text(cell));
