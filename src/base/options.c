@@ -168,7 +168,8 @@ int options_usage_error(const struct options_command *command, const char *forma
 const char *options_nearest(const char *word, const char *const *candidates, size_t count)
 {
     const char *nearest = NULL;
-    size_t length = strlen(word), best = length / 3 + 2;
+    /* Of three letters one may be wrong. */
+    size_t length = strlen(word), best = (length + 1) / 3 + 1;
     for (size_t i = 0; i < count; i++) {
         size_t distance = text_edit_distance(word, candidates[i]);
         if (length >= 3 && !strncmp(word, candidates[i], length))

@@ -12,6 +12,7 @@ struct judging {
     struct budget_check *check;
     bool *hidden, *hidden_baseline; /* NULL: no baseline */
     bool *leaks, *leaks_baseline;   /* NULL: nothing is suppressed */
+    struct budget_growth growth;    /* of the whole program */
 };
 
 /* ---- The recording ------------------------------------------------------------------------- */
@@ -123,22 +124,38 @@ static bool *and_leaks(const struct profile *profile, const bool *paths, const b
     return both;
 }
 
-static int find_grown(const struct judging *judging, struct budget_verdict *verdict,
-                      const struct scoped *then, const struct scoped *now)
+/* Of paths that not all limits are about. */
+static int find_grown_among(const struct judging *judging, struct budget_verdict *verdict,
+                            const struct scoped *then, const struct scoped *now)
 {
     const struct budget_check *check = judging->check;
     bool leak = budget_is_leak(verdict->limit->metric);
-    if (!then->profile)
-        return 0;
     bool *before = and_leaks(check->baseline, then->paths, leak ? judging->leaks_baseline : NULL);
     bool *after = and_leaks(check->profile, now->paths, leak ? judging->leaks : NULL);
-    const struct difference_run runs[2] = {
-        {then->profile, check->baseline_file, DIFFERENCE_BEFORE, before},
-        {now->profile, check->file, DIFFERENCE_AFTER, after}};
-    int error = before && after ? budget_find_grown(verdict, runs) : -ENOMEM;
+    struct budget_growth growth = {
+        .runs = {{then->profile, check->baseline_file, DIFFERENCE_BEFORE, before},
+                 {now->profile, check->file, DIFFERENCE_AFTER, after}}};
+    int error = before && after ? budget_find_grown(verdict, &growth) : -ENOMEM;
+    budget_growth_release(&growth);
     free(before);
     free(after);
     return error;
+}
+
+static int find_grown(struct judging *judging, struct budget_verdict *verdict,
+                      const struct scoped *then, const struct scoped *now)
+{
+    const struct budget_check *check = judging->check;
+    bool leaks = budget_is_leak(verdict->limit->metric) && judging->leaks;
+    if (!then->profile)
+        return 0;
+    if (then->view || then->paths || now->paths || leaks)
+        return find_grown_among(judging, verdict, then, now);
+    judging->growth.runs[0] =
+        (struct difference_run){check->baseline, check->baseline_file, DIFFERENCE_BEFORE, NULL};
+    judging->growth.runs[1] =
+        (struct difference_run){check->profile, check->file, DIFFERENCE_AFTER, NULL};
+    return budget_find_grown(verdict, &judging->growth);
 }
 
 static struct budget_measured measure(const struct budget_limit *limit, const struct scoped *scoped,
@@ -152,7 +169,7 @@ static struct budget_measured measure(const struct budget_limit *limit, const st
 }
 
 /* `then`: of growth. */
-static int judge_measured(const struct judging *judging, struct budget_verdict *verdict,
+static int judge_measured(struct judging *judging, struct budget_verdict *verdict,
                           const struct scoped *then, const struct scoped *now)
 {
     const struct budget_limit *limit = verdict->limit;
@@ -186,7 +203,7 @@ static bool has_none(const struct scoped *scoped)
 
 /* A pattern that nothing matches is a limit that no longer limits anything: mostly of a function that was
  * renamed. It is kept, by 0, and that is said. */
-static int judge(const struct judging *judging, const struct budget_limit *limit)
+static int judge(struct judging *judging, const struct budget_limit *limit)
 {
     struct budget_check *check = judging->check;
     struct budget_verdict *verdict = &check->verdicts[check->count++];
@@ -247,6 +264,7 @@ int budget_judge(struct budget_check *check, const struct budget *budget,
         error = judge_recording(check, baseline, baseline_file, allow_loss);
     for (size_t i = 0; i < budget->count && !error; i++)
         error = judge(&judging, &budget->limits[i]);
+    budget_growth_release(&judging.growth);
     free(judging.hidden);
     free(judging.hidden_baseline);
     free(judging.leaks);

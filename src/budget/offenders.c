@@ -213,19 +213,31 @@ static int take_grown(struct budget_verdict *verdict, const struct difference *d
     return 0;
 }
 
-int budget_find_grown(struct budget_verdict *verdict, const struct difference_run runs[2])
+static int compare_by(struct budget_growth *growth, int metric)
 {
-    struct difference difference;
-    struct difference_options options = {report_metric_of(verdict->limit),
-                                         DIFFERENCE_AS_IS, false, true};
-    if (options.metric < 0)
-        return 0;
-    int error = difference_make(&difference, runs, 2, &options);
-    if (error)
-        return error;
-    for (size_t i = 0; i < difference.path_count && i < BUDGET_OFFENDERS && !error; i++)
-        if (difference_of(&difference.paths[i].figure) > 0)
-            error = take_grown(verdict, &difference, &difference.paths[i]);
-    difference_release(&difference);
+    struct difference_options options = {metric, DIFFERENCE_AS_IS, false, true};
+    int error = growth->is_made ? difference_by(&growth->difference, metric)
+                                : difference_make(&growth->difference, growth->runs, 2, &options);
+    growth->is_made = !error;
     return error;
+}
+
+int budget_find_grown(struct budget_verdict *verdict, struct budget_growth *growth)
+{
+    const struct difference *difference = &growth->difference;
+    int metric = report_metric_of(verdict->limit);
+    int error = metric < 0 ? 0 : compare_by(growth, metric);
+    if (metric < 0 || error)
+        return error;
+    for (size_t i = 0; i < difference->path_count && i < BUDGET_OFFENDERS && !error; i++)
+        if (difference_of(&difference->paths[i].figure) > 0)
+            error = take_grown(verdict, difference, &difference->paths[i]);
+    return error;
+}
+
+void budget_growth_release(struct budget_growth *growth)
+{
+    if (growth->is_made)
+        difference_release(&growth->difference);
+    growth->is_made = false;
 }

@@ -8,9 +8,16 @@
 /* 0 or -ENOMEM. */
 int budget_find_offenders(struct budget_verdict *verdict, const struct profile *profile,
                           const bool *hidden, const bool *wanted, const bool *leaks);
-/* `runs`: the baseline, then the profile, with the paths that count. Where paths are not compared by the metric
- * there is none. */
-int budget_find_grown(struct budget_verdict *verdict, const struct difference_run runs[2]);
+/* Call paths of the baseline, then the profile, compared: made when they are first wanted, then asked by each
+ * metric. Zeroed but for the runs, with the paths that count. */
+struct budget_growth {
+    struct difference_run runs[2];
+    struct difference difference;
+    bool is_made;
+};
+/* Where paths are not compared by the metric there is none. 0 or -ENOMEM. */
+int budget_find_grown(struct budget_verdict *verdict, struct budget_growth *growth);
+void budget_growth_release(struct budget_growth *growth);
 void budget_offender_release(struct budget_offender *offender);
 
 #endif

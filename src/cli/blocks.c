@@ -94,6 +94,7 @@ static int show(const char *path, struct arguments *arguments)
         arguments->blocks.context = &next;
     }
     status = moments_close("blocks", &pager, blocks_show(pager.out, trace, &arguments->blocks));
+    moments_say_cut("blocks", trace);
     trace_close(trace);
     return status;
 }

@@ -129,6 +129,7 @@ int cmd_events(int argc, char **argv)
     status = moments_close("events", &pager, events_show(pager.out, trace, &arguments.events));
     if (!status && !shown && !arguments.common.json)
         fputs("tidemark events: no event of the trace is like that\n", stderr);
+    moments_say_cut("events", trace);
     trace_close(trace);
     return status;
 }

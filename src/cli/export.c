@@ -14,6 +14,7 @@
 #include "cli/source_path.h"
 #include "cli/whole_file.h"
 #include "export/export.h"
+#include "gzip/packing.h"
 #include "present/match.h"
 
 #define NO_RANK UINT64_MAX
@@ -155,14 +156,36 @@ static int write_database(const struct exported *exported, const char *path)
     return profile_unpack(exported->path, path) ? output_complain("export", profile_error()) : 0;
 }
 
+/* Packed as the name says: heaptrack, flamegraph viewers and others unpack what is called .gz or .zst, and take
+ * it for empty where it is not packed. */
+static int write_packed(FILE *out, const struct exported *exported, enum packing packing,
+                        const char *name)
+{
+    FILE *packed = packing_open(out, packing);
+    if (!packed)
+        return output_complain("export", "out of memory");
+    int status = write_stream(packed, exported);
+    if (fclose(packed) && !status)
+        status = whole_file_complain_of("export", "cannot write", name, errno);
+    return status;
+}
+
+static enum packing packing_for(const struct exported *exported, const char *name)
+{
+    enum packing by_itself = packing_of(exported->format->ending);
+    return by_itself || !exported->format->write ? PACKING_NONE : packing_of(name);
+}
+
 static int write_file(const struct exported *exported, const char *name, bool force)
 {
     struct whole_file file;
+    enum packing packing = packing_for(exported, name);
     int status = whole_file_open(&file, "export", name, force);
     if (status)
         return status;
-    status = exported->format->write ? write_stream(file.out, exported)
-                                     : write_database(exported, file.temporary.data);
+    status = !exported->format->write ? write_database(exported, file.temporary.data)
+             : packing                ? write_packed(file.out, exported, packing, name)
+                                      : write_stream(file.out, exported);
     return whole_file_close(&file, status);
 }
 

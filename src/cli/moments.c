@@ -49,6 +49,16 @@ struct trace *moments_open(const char *command, const char *path)
     return NULL;
 }
 
+/* Damage within is said by those who meet it. */
+void moments_say_cut(const char *command, const struct trace *trace)
+{
+    struct trace_damage damage;
+    char sentence[512];
+    trace_damage(trace, &damage, sentence, sizeof sentence);
+    if (damage.cut_off && !damage.blocks)
+        output_complain(command, sentence);
+}
+
 struct term_pager moments_pager(const struct moments_arguments *arguments,
                                 const struct moment_style *style)
 {

@@ -33,6 +33,9 @@ int moments_resolve(const char *command, const struct trace *trace, struct rerun
 /* NULL: it has been said why. */
 struct trace *moments_open(const char *command, const char *path);
 
+/* On stderr, of lists whose text has no place for it: what came after the last whole block is missing. */
+void moments_say_cut(const char *command, const struct trace *trace);
+
 struct term_pager moments_pager(const struct moments_arguments *arguments,
                                 const struct moment_style *style);
 /* The exit status. Whoever reads may stop at any time: that is no error. */

@@ -181,10 +181,10 @@ static void say_others(const struct collector *collector, const struct image_res
     }
     if (count == 0)
         return;
-    if (count == 1)
-        strbuf_add_string(&line, "  another      ");
-    else
-        strbuf_addf(&line, "  %zu others  %s the largest is ", count, count < 10 ? "  " : "");
+    char label[32] = "another";
+    if (count > 1)
+        snprintf(label, sizeof label, "%zu others", count);
+    strbuf_addf(&line, "  %-12s %s", label, count > 1 ? "the largest is " : "");
     text_add_safe_string(&line, largest->program);
     strbuf_addf(&line, " (pid %d), peak %s: %s\n", (int)largest->pid,
                 human_bytes(largest->peak_bytes).text, largest->path);
@@ -192,7 +192,35 @@ static void say_others(const struct collector *collector, const struct image_res
     strbuf_release(&line);
 }
 
-static void say_summary(const struct collector *collector, const struct image_result *shown)
+enum { MANY_PROFILES = 10 };
+
+/* Can a shell and --only take the name as it is? */
+static bool is_plain_name(const char *name)
+{
+    return *name &&
+           strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.+-") ==
+               strlen(name);
+}
+
+/* A wrapper or a build leaves dozens of profiles, of which one program's are wanted: most likely that which held
+ * most. */
+static void say_only(const struct collector *collector)
+{
+    size_t profiles = 0, alike = 0;
+    const struct image_result *largest = largest_result(collector);
+    const char *name = largest ? largest->program : "";
+    for (size_t i = 0; i < collector_result_count(collector); i++) {
+        const struct image_result *result = collector_result(collector, i);
+        profiles += result->path != NULL;
+        alike += result->path && !strcmp(result->program, name);
+    }
+    if (profiles < MANY_PROFILES || 2 * alike > profiles || !is_plain_name(name))
+        return;
+    fprintf(stderr, "  too many?    --only=%s leaves out all else that runs\n", name);
+}
+
+static void say_summary(const struct collector *collector, const struct record_options *options,
+                        const struct image_result *shown)
 {
     struct profile *profile;
     if (!shown->path)
@@ -205,6 +233,8 @@ static void say_summary(const struct collector *collector, const struct image_re
     profile_free(profile);
     say_trace(shown);
     say_others(collector, shown);
+    if (!options->only)
+        say_only(collector);
 }
 
 static void say_job(const struct collector *collector, const char *directory)
@@ -230,7 +260,7 @@ static void sum_up(struct job *job, const struct record_options *options, const 
     else if (options->job && !options->quiet)
         say_job(job->collector, options->job);
     else if (shown && !options->quiet)
-        say_summary(job->collector, shown);
+        say_summary(job->collector, options, shown);
     say_errors(job->collector);
     if (over && !job->ended && !options->quiet)
         fprintf(stderr, "tidemark: recording ended %s; the program goes on\n", over);

@@ -330,7 +330,7 @@ static bool is_trace(const char *path)
     return count == (ssize_t)sizeof start && !memcmp(start, magic, sizeof magic);
 }
 
-static int replay(struct opening *opening, struct trace *trace, const char *path, const char *made)
+static int replay(struct opening *opening, struct trace *trace, const char *made)
 {
     struct progress told = {.what = "replaying"};
     struct rerun_options options = {.from = opening->options->from,
@@ -343,7 +343,7 @@ static int replay(struct opening *opening, struct trace *trace, const char *path
     if (error)
         return complain(opening->options, rerun_error());
     if (*result.missing)
-        complain_of(opening->options, path, "", result.missing);
+        complain(opening->options, result.missing);
     return 0;
 }
 
@@ -368,7 +368,7 @@ static int add_trace(struct opening *opening, const char *path)
     if (status)
         return status;
     const char *made = new_path(showing);
-    status = replay(opening, trace, path, made);
+    status = replay(opening, trace, made);
     list(showing, (struct shown){.path = made,
                                  .name = last_part(showing, path),
                                  .file = path,

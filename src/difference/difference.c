@@ -32,8 +32,30 @@ static const double normal = 2.576;
 
 struct groups {
     double sum[2], squares[2], variance[2]; /* squares: of the distances from the mean */
-    size_t count[2];
+    size_t count[2], sampled[2];
+    double as_sample; /* what samples of the runs that are whole would have, a mean */
 };
+
+static bool is_sample(const struct difference_run *run)
+{
+    return run->profile && run->profile->sample_bytes;
+}
+
+static void add_variances(struct groups *groups, const struct difference_run *runs,
+                          size_t run_count, const double *variances)
+{
+    double sum = 0, whole = 0;
+    for (size_t i = 0; i < run_count; i++) {
+        if (is_sample(&runs[i])) {
+            groups->variance[runs[i].group] += variances[i];
+            groups->sampled[runs[i].group]++;
+        } else {
+            sum += variances[i];
+            whole++;
+        }
+    }
+    groups->as_sample = whole > 0 ? sum / whole : 0;
+}
 
 static struct groups groups_of(const struct difference_run *runs, size_t run_count,
                                const double *values, const double *variances)
@@ -41,7 +63,6 @@ static struct groups groups_of(const struct difference_run *runs, size_t run_cou
     struct groups groups = {0};
     for (size_t i = 0; i < run_count; i++) {
         groups.sum[runs[i].group] += values[i];
-        groups.variance[runs[i].group] += variances ? variances[i] : 0;
         groups.count[runs[i].group]++;
     }
     for (size_t i = 0; i < run_count; i++) {
@@ -49,6 +70,8 @@ static struct groups groups_of(const struct difference_run *runs, size_t run_cou
         double distance = values[i] - groups.sum[of] / (double)groups.count[of];
         groups.squares[of] += distance * distance;
     }
+    if (variances)
+        add_variances(&groups, runs, run_count, variances);
     return groups;
 }
 
@@ -62,12 +85,17 @@ static double noise_of_runs(const struct groups *groups)
     return student(runs - 2) * sqrt(pooled * (1 / before + 1 / after));
 }
 
+/* If nothing changed a sample of the one group is as sure as what the whole runs of the other tell, also where
+ * it has seen nothing: then it would hold itself for certain. */
 static double noise_of_samples(const struct groups *groups)
 {
-    double variance = 0;
-    for (int i = 0; i < 2; i++)
-        variance += groups->variance[i] / (double)(groups->count[i] * groups->count[i]);
-    return normal * sqrt(variance);
+    double seen = 0, expected = 0;
+    for (int i = 0; i < 2; i++) {
+        double squared = (double)(groups->count[i] * groups->count[i]);
+        seen += groups->variance[i] / squared;
+        expected += groups->as_sample * (double)groups->sampled[i] / squared;
+    }
+    return normal * sqrt(fmax(seen, expected));
 }
 
 static struct difference_figure figure_with(const struct difference_run *runs, size_t run_count,
@@ -258,25 +286,18 @@ static void sum_all(struct difference *difference)
 
 /* ---- Making -------------------------------------------------------------------------------- */
 
-static bool is_sampled(const struct difference *difference)
-{
-    for (size_t i = 0; i < difference->run_count; i++)
-        if (difference->runs[i].profile->sample_bytes)
-            return true;
-    return false;
-}
-
 static int pass_over(struct difference *difference, bool *const *hidden)
 {
     struct difference_private *own = difference->own;
     int error = 0;
     for (size_t i = 0; i < difference->run_count && !error; i++)
-        error = tree_say_calls(&own->sites, &own->identities, i, &difference->runs[i], hidden[i]);
+        error = tree_say_calls(&own->tree, &own->sites, &own->identities, i, &difference->runs[i],
+                               hidden[i]);
     if (!error)
         error = calls_align(&own->sites);
     for (size_t i = 0; i < difference->run_count && !error; i++)
         error = tree_add_run(&own->tree, &own->sites, &own->identities, i, &difference->runs[i],
-                             hidden[i], difference->options.metric, is_sampled(difference));
+                             hidden[i]);
     return error;
 }
 
@@ -300,6 +321,29 @@ static int name_and_pass(struct difference *difference)
     return error;
 }
 
+/* All figures, of the metric asked for. */
+static int count_up(struct difference *difference)
+{
+    int error = tree_fill(&difference->own->tree, difference->runs, difference->options.metric);
+    if (!error) {
+        scale_tree(difference);
+        sum_all(difference);
+        error = sum_functions(difference);
+    }
+    if (!error)
+        error = list_functions(difference);
+    return error ? error : list_paths(difference);
+}
+
+/* Is there a run that has (has not) but the callers of the allocator? */
+static bool has_callers_only(const struct difference_run *runs, size_t run_count, bool is)
+{
+    for (size_t i = 0; i < run_count; i++)
+        if (facts_callers_only(runs[i].profile) == is)
+            return true;
+    return false;
+}
+
 int difference_make(struct difference *difference, const struct difference_run *runs,
                     size_t run_count, const struct difference_options *options)
 {
@@ -308,17 +352,36 @@ int difference_make(struct difference *difference, const struct difference_run *
     if (!difference->own)
         return -ENOMEM;
     difference->own->tree.run_count = run_count;
+    difference->own->tree.callers_only = difference->callers_only =
+        has_callers_only(runs, run_count, true) && has_callers_only(runs, run_count, false);
     set_scales(difference);
     int error = name_and_pass(difference);
-    if (!error) {
-        scale_tree(difference);
-        sum_all(difference);
-        error = sum_functions(difference);
-    }
     if (!error)
-        error = list_functions(difference);
-    if (!error)
-        error = list_paths(difference);
+        error = count_up(difference);
+    if (error)
+        difference_release(difference);
+    return error;
+}
+
+static void release_figures(struct difference *difference)
+{
+    free(difference->own->by_function);
+    free(difference->own->variance_by_function);
+    free(difference->functions);
+    free(difference->paths);
+    difference->own->by_function = difference->own->variance_by_function = NULL;
+    difference->functions = NULL;
+    difference->paths = NULL;
+    difference->function_count = difference->path_count = 0;
+}
+
+int difference_by(struct difference *difference, int metric)
+{
+    if (metric == difference->options.metric)
+        return 0;
+    difference->options.metric = metric;
+    release_figures(difference);
+    int error = count_up(difference);
     if (error)
         difference_release(difference);
     return error;
@@ -327,15 +390,12 @@ int difference_make(struct difference *difference, const struct difference_run *
 void difference_release(struct difference *difference)
 {
     if (difference->own) {
+        release_figures(difference);
         identities_release(&difference->own->identities);
         calls_release(&difference->own->sites);
         tree_release(&difference->own->tree);
-        free(difference->own->by_function);
-        free(difference->own->variance_by_function);
     }
     free(difference->own);
-    free(difference->functions);
-    free(difference->paths);
     *difference = (struct difference){0};
 }
 
@@ -425,6 +485,38 @@ static double total_of(const struct profile *profile, int which)
     }
 }
 
+/* UINT64_MAX: a sample does not tell how sure it is. */
+static uint64_t variance_of_total(const struct profile *profile, int which)
+{
+    const struct call_metrics *total = &profile->program.total;
+    return which == TOTAL_PEAK    ? total->at_peak_variance
+           : which == TOTAL_LEFT  ? total->live_variance
+           : which == TOTAL_BYTES ? total->alloc_variance
+                                  : UINT64_MAX;
+}
+
+/* Of samples as sure as they say. */
+static struct difference_figure figure_of_total(const struct difference *difference,
+                                                const double *values, int which)
+{
+    double variances[DIFFERENCE_RUNS_MAX] = {0};
+    bool sampled = false, known = true;
+    for (size_t i = 0; i < difference->run_count; i++) {
+        if (!is_sample(&difference->runs[i]))
+            continue;
+        double bytes = difference->scale[i] * (double)difference->runs[i].profile->sample_bytes;
+        uint64_t variance = variance_of_total(difference->runs[i].profile, which);
+        variances[i] = bytes * bytes / 1024 * (double)variance;
+        sampled = true;
+        known &= variance != UINT64_MAX;
+    }
+    for (size_t i = 0; i < difference->run_count; i++)
+        known &= !isnan(values[i]);
+    return sampled && known
+               ? figure_with(difference->runs, difference->run_count, values, variances)
+               : difference_figure_of(difference->runs, difference->run_count, values);
+}
+
 void difference_totals(const struct difference *difference,
                        struct difference_total totals[DIFFERENCE_TOTALS])
 {
@@ -447,8 +539,7 @@ void difference_totals(const struct difference *difference,
         for (size_t j = 0; j < difference->run_count; j++)
             values[j] = (i == TOTAL_DURATION ? 1 : difference->scale[j]) *
                         total_of(difference->runs[j].profile, i);
-        totals[i] = (struct difference_total){
-            table[i].name, table[i].title, (int)table[i].unit,
-            difference_figure_of(difference->runs, difference->run_count, values)};
+        totals[i] = (struct difference_total){table[i].name, table[i].title, (int)table[i].unit,
+                                              figure_of_total(difference, values, i)};
     }
 }

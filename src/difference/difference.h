@@ -47,7 +47,8 @@ struct difference_options {
 struct difference_figure {
     double before, after;
     /* Half of what the difference would vary by on its own, with 99 %: by Student's t from how runs of a
-     * group differ, or from the error bars of samples, whichever is more. NAN: not known, of single runs. */
+     * group differ, or from the error bars of samples, whichever is more. NAN: not known, of single runs, and of
+     * counts of samples. */
     double noise;
 };
 static inline double difference_of(const struct difference_figure *figure)
@@ -79,6 +80,9 @@ struct difference {
     size_t run_count;
     const struct difference_run *runs;
     double scale[DIFFERENCE_RUNS_MAX];
+    /* Of some runs but the callers of the allocator are known (--stacks=none), of others whole paths: all are
+     * compared by their callers, and nothing is hidden. */
+    bool callers_only;
     struct difference_figure total; /* of all paths that count */
     size_t function_count, path_count;
     struct difference_function *functions; /* most grown first; without those of nothing */
@@ -89,6 +93,8 @@ struct difference {
 /* The runs and their profiles must outlive it. 0, -ENOMEM. */
 int difference_make(struct difference *difference, const struct difference_run *runs,
                     size_t run_count, const struct difference_options *options);
+/* The same by another metric, at a small part of the cost. 0, or -ENOMEM: it is released. */
+int difference_by(struct difference *difference, int metric);
 void difference_release(struct difference *difference);
 
 const char *difference_function_name(const struct difference *difference, uint32_t identity);

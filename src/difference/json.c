@@ -115,6 +115,7 @@ int difference_json(FILE *out, const struct difference *difference,
     json_string(&json, "unit", units[metric->unit]);
     json_bool(&json, "inclusive", difference->options.inclusive);
     json_string(&json, "normalised", norms[difference->options.norm]);
+    json_bool(&json, "callers_only", difference->callers_only);
     write_runs(&json, difference);
     write_totals(&json, difference);
     json_object(&json, "total");

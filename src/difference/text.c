@@ -226,6 +226,40 @@ static void add_warnings(struct writing *writing)
     }
 }
 
+/* Are call paths of all runs found in one way? */
+static bool is_one_way(const struct difference *difference)
+{
+    for (size_t i = 1; i < difference->run_count; i++)
+        if (strcmp(facts_stacks(difference->runs[i].profile),
+                   facts_stacks(difference->runs[0].profile)))
+            return false;
+    return true;
+}
+
+static bool has_sample(const struct difference *difference)
+{
+    for (size_t i = 0; i < difference->run_count; i++)
+        if (difference->runs[i].profile->sample_bytes)
+            return true;
+    return false;
+}
+
+/* What of it can be compared, where runs were recorded in different ways. */
+static void add_ways(struct writing *writing)
+{
+    const struct difference *difference = writing->difference;
+    if (difference->callers_only)
+        add_note(writing,
+                 "By what calls the allocator itself, library or not, in all runs: of some no "
+                 "more is known (--stacks=none).");
+    else if (!is_one_way(difference))
+        add_note(writing,
+                 "Call paths were found in different ways (--stacks): what is gone and new "
+                 "may differ by that alone.");
+    if (has_sample(difference))
+        add_note(writing, "Counts of a sample are estimates, and how sure they are is not known.");
+}
+
 static void add_head(struct writing *writing)
 {
     static const char *const per[] = {
@@ -244,6 +278,7 @@ static void add_head(struct writing *writing)
     else if (runs_of(difference, 0) + runs_of(difference, 1) > 2)
         add_note(writing, "Means of the runs; noise is what the difference may be by chance, with "
                           "99 %.");
+    add_ways(writing);
     add_warnings(writing);
 }
 
@@ -447,7 +482,8 @@ int difference_text(FILE *out, const struct difference *difference,
     struct writing writing = {STRBUF_INIT, difference, show, !isnan(difference->total.noise)};
     const struct list functions = {"function", difference->function_count, function_figure,
                                    add_function},
-                      paths = {"call path", difference->path_count, path_figure, add_path};
+                      paths = {difference->callers_only ? "caller" : "call path",
+                               difference->path_count, path_figure, add_path};
     add_head(&writing);
     add_totals(&writing);
     add_list(&writing, &functions, true);

@@ -3,6 +3,7 @@
 #include "difference/tree.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/hash.h"
@@ -20,6 +21,7 @@ struct pass {
     const bool *hidden;
     const uint32_t *by_key;
     int group;
+    bool callers_only;
     struct calls *say; /* the first pass; else */
     const struct calls *sites;
     struct difference_tree *tree;
@@ -29,7 +31,8 @@ struct pass {
 
 static uint32_t *slot_of(const struct difference_tree *tree, uint32_t parent, uint32_t site)
 {
-    size_t at = hash_u64((uint64_t)parent << 32 | site) & (tree->slot_count - 1);
+    uint64_t mixed = hash_u64(hash_u64(parent) + site);
+    size_t at = mixed & (tree->slot_count - 1);
     while (tree->slots[at] && (tree->nodes[tree->slots[at]].parent != parent ||
                                tree->nodes[tree->slots[at]].site != site))
         at = (at + 1) & (tree->slot_count - 1);
@@ -110,6 +113,9 @@ static int leaf_of(struct difference_tree *tree, uint32_t node, bool sampled, si
 
 void tree_release(struct difference_tree *tree)
 {
+    for (size_t i = 0; tree->at_site && i < tree->run_count; i++)
+        free(tree->at_site[i]);
+    free(tree->at_site);
     free(tree->nodes);
     free(tree->slots);
     free(tree->values);
@@ -186,77 +192,145 @@ static bool *nodes_on_ways(const struct difference_run *run)
     return on_way;
 }
 
-typedef int at_site(void *context, const struct profile_site *site, uint32_t leaf);
-
-static int walk(const struct pass *pass, const struct difference_run *run, at_site *visit,
-                void *context)
+/* `at_site`: where each site's path ends, or NULL. */
+static int walk(const struct pass *pass, const struct difference_run *run, uint32_t *at_site)
 {
     const struct profile *profile = pass->profile;
     struct standing *standing = calloc(profile->node_count + 1, sizeof *standing);
     bool *on_way = nodes_on_ways(run);
     int error = standing && on_way ? 0 : -ENOMEM;
     for (uint32_t i = 1; i < profile->node_count && !error; i++) {
-        if (!on_way[i])
+        if (!on_way[i] || pass->callers_only)
             continue;
         standing[i] = standing[profile->nodes[i].parent];
         error = walk_node(pass, &standing[i], i);
     }
     for (size_t i = 0; i < profile->site_count && !error; i++) {
-        const struct profile_site *site = &profile->sites[i];
-        uint32_t leaf;
-        if (run->wanted && !run->wanted[site->path])
+        uint32_t path = profile->sites[i].path, leaf;
+        if (run->wanted && !run->wanted[path])
             continue;
-        error = end_path(pass, standing[site->path], site->path, &leaf);
-        if (!error && visit)
-            error = visit(context, site, leaf);
+        error = end_path(pass, standing[path], path, &leaf);
+        if (!error && at_site)
+            at_site[i] = leaf;
     }
     free(standing);
     free(on_way);
     return error;
 }
 
-int tree_say_calls(struct calls *sites, const struct identities *identities,
-                   size_t number, const struct difference_run *run, const bool *hidden)
+int tree_say_calls(const struct difference_tree *tree, struct calls *sites,
+                   const struct identities *identities, size_t number,
+                   const struct difference_run *run, const bool *hidden)
 {
-    struct pass pass = {run->profile, hidden, identities->by_key[number], run->group, sites,
-                        NULL,         NULL};
-    return walk(&pass, run, NULL, NULL);
-}
-
-struct adding {
-    struct difference_tree *tree;
-    size_t number;
-    const struct metric *metric;
-    double bytes2; /* of a unit of variance; 0: nothing was sampled */
-    bool sampled;
-};
-
-static int add_site(void *context, const struct profile_site *site, uint32_t node)
-{
-    const struct adding *adding = context;
-    uint64_t value = metric_of(adding->metric, &site->metrics);
-    size_t leaf;
-    if (!value)
-        return 0;
-    if (leaf_of(adding->tree, node, adding->sampled, &leaf))
-        return -ENOMEM;
-    size_t at = leaf * adding->tree->run_count + adding->number;
-    adding->tree->values[at] += (double)value;
-    if (adding->sampled)
-        adding->tree->variances[at] +=
-            adding->bytes2 * (double)metric_variance(adding->metric, &site->metrics);
-    return 0;
+    struct pass pass = {.profile = run->profile,
+                        .hidden = hidden,
+                        .by_key = identities->by_key[number],
+                        .group = run->group,
+                        .callers_only = tree->callers_only,
+                        .say = sites};
+    return walk(&pass, run, NULL);
 }
 
 int tree_add_run(struct difference_tree *tree, const struct calls *sites,
                  const struct identities *identities, size_t number,
-                 const struct difference_run *run, const bool *hidden, int metric, bool sampled)
+                 const struct difference_run *run, const bool *hidden)
 {
-    struct pass pass = {run->profile, hidden, identities->by_key[number], run->group, NULL, sites,
-                        tree};
-    double interval = (double)run->profile->sample_bytes;
-    struct adding adding = {tree, number, &metrics[metric], interval * interval / 1024, sampled};
-    if (!tree->node_capacity && grow_nodes(tree))
+    struct pass pass = {.profile = run->profile,
+                        .hidden = hidden,
+                        .by_key = identities->by_key[number],
+                        .group = run->group,
+                        .callers_only = tree->callers_only,
+                        .sites = sites,
+                        .tree = tree};
+    if (!tree->at_site)
+        tree->at_site = calloc(tree->run_count, sizeof *tree->at_site);
+    if (!tree->at_site || (!tree->node_capacity && grow_nodes(tree)))
         return -ENOMEM;
-    return walk(&pass, run, add_site, &adding);
+    tree->at_site[number] = calloc(run->profile->site_count + 1, sizeof **tree->at_site);
+    return tree->at_site[number] ? walk(&pass, run, tree->at_site[number]) : -ENOMEM;
+}
+
+/* ---- Figures ------------------------------------------------------------------------------- */
+
+struct filling {
+    struct difference_tree *tree;
+    size_t number;
+    const struct metric *metric;
+    double bytes2;   /* of a unit of variance; 0: the run is whole */
+    double interval; /* the longest of all runs; 0: variances are not kept */
+};
+
+static uint64_t blocks_of(const struct metric *metric, const struct call_metrics *call)
+{
+    if (metric->offset == offsetof(struct call_metrics, at_peak_bytes))
+        return call->at_peak_count;
+    if (metric->offset == offsetof(struct call_metrics, live_bytes))
+        return call->live_count;
+    return call->alloc_count + call->realloc_count;
+}
+
+/* What a sample of these bytes would have: blocks of s bytes are seen with p = 1 - e^(-s/interval) and count
+ * 1/p times, so each adds s^2 (1-p)/p. Where a sample has seen nothing it knows of no variance itself. */
+static double variance_as_sample(const struct filling *filling, const struct call_metrics *call,
+                                 uint64_t value)
+{
+    double blocks = (double)blocks_of(filling->metric, call);
+    double size = blocks > 0 ? (double)value / blocks : 0;
+    return size > 0 ? blocks * size * size / expm1(size / filling->interval) : 0;
+}
+
+static double variance_of(const struct filling *filling, const struct call_metrics *call,
+                          uint64_t value)
+{
+    return filling->bytes2 > 0 ? filling->bytes2 * (double)metric_variance(filling->metric, call)
+                               : variance_as_sample(filling, call, value);
+}
+
+static int add_site(const struct filling *filling, const struct profile_site *site, uint32_t node)
+{
+    uint64_t value = node ? metric_of(filling->metric, &site->metrics) : 0;
+    bool sampled = filling->interval > 0;
+    size_t leaf;
+    if (!value)
+        return 0;
+    if (leaf_of(filling->tree, node, sampled, &leaf))
+        return -ENOMEM;
+    size_t at = leaf * filling->tree->run_count + filling->number;
+    filling->tree->values[at] += (double)value;
+    if (sampled)
+        filling->tree->variances[at] += variance_of(filling, &site->metrics, value);
+    return 0;
+}
+
+static void forget_figures(struct difference_tree *tree)
+{
+    for (size_t i = 0; i < tree->node_count; i++)
+        tree->nodes[i].leaf = 0;
+    free(tree->values);
+    free(tree->variances);
+    tree->values = tree->variances = NULL;
+    tree->leaf_count = tree->leaf_capacity = 0;
+}
+
+static double longest_interval(const struct difference_run *runs, size_t count)
+{
+    uint64_t longest = 0;
+    for (size_t i = 0; i < count; i++)
+        longest = runs[i].profile->sample_bytes > longest ? runs[i].profile->sample_bytes : longest;
+    return (double)longest;
+}
+
+int tree_fill(struct difference_tree *tree, const struct difference_run *runs, int metric)
+{
+    int error = 0;
+    double interval = metrics[metric].variance ? longest_interval(runs, tree->run_count) : 0;
+    forget_figures(tree);
+    for (size_t i = 0; i < tree->run_count; i++) {
+        const struct profile *profile = runs[i].profile;
+        double of_run = (double)profile->sample_bytes;
+        struct filling filling = {tree, i, &metrics[metric], of_run * of_run / 1024, interval};
+        for (size_t j = 0; j < profile->site_count && !error; j++)
+            error = add_site(&filling, &profile->sites[j], tree->at_site[i][j]);
+    }
+    return error;
 }

@@ -18,19 +18,26 @@ struct difference_tree {
     } * nodes;           /* [0] is the root */
     size_t node_count, leaf_count, run_count;
     double *values;    /* by leaf, run */
-    double *variances; /* likewise, in bytes^2; NULL: nothing was sampled */
+    /* Likewise, in bytes^2; of a run that is whole what a sample of it would have; NULL: nothing was
+     * sampled, or a sample does not tell how sure the metric is. */
+    double *variances;
+    uint32_t **at_site; /* by run and its sites: the node that allocates; 0: does not count */
+    bool callers_only;  /* paths are their innermost frame, whatever it is: a run has no more */
     /* its own */
     size_t node_capacity, leaf_capacity, slot_count;
     uint32_t *slots;
 };
 
 /* Says the calls on the paths that count of one run: before they are put in line. 0 or -ENOMEM. */
-int tree_say_calls(struct calls *sites, const struct identities *identities,
-                   size_t number, const struct difference_run *run, const bool *hidden);
-/* Adds the run's paths. `sampled`: variances are kept. */
+int tree_say_calls(const struct difference_tree *tree, struct calls *sites,
+                   const struct identities *identities, size_t number,
+                   const struct difference_run *run, const bool *hidden);
+/* Adds the run's paths, without figures. */
 int tree_add_run(struct difference_tree *tree, const struct calls *sites,
                  const struct identities *identities, size_t number,
-                 const struct difference_run *run, const bool *hidden, int metric, bool sampled);
+                 const struct difference_run *run, const bool *hidden);
+/* The figures of all runs that were added, in place of those of another metric. */
+int tree_fill(struct difference_tree *tree, const struct difference_run *runs, int metric);
 void tree_release(struct difference_tree *tree);
 
 #endif

@@ -8,6 +8,7 @@
 #include "base/regular.h"
 #include "gzip/gzip.h"
 #include "import/formats.h"
+#include "profile/pack.h"
 
 /* pprof comes last: its first byte says little. */
 const struct import_format import_formats[] = {
@@ -86,6 +87,19 @@ static const struct import_format *recognise(const char *bytes, size_t count)
     return NULL;
 }
 
+/* What is nobody's else: most likely one of ours. */
+static const char *why_unknown(const char *bytes, size_t count)
+{
+    if (pack_is_packed(bytes, count))
+        return "it is a profile of Tidemark's own already: tidemark report shows it";
+    if (count >= 16 && !memcmp(bytes, "SQLite format 3", 16))
+        return "it is a database, as unpacked profiles are: tidemark report shows those";
+    if (count >= 8 && !memcmp(bytes, "TMTRACE\n", 8))
+        return "it is a trace of Tidemark's own: tidemark replay makes a profile of it";
+    return "it is none of heaptrack, massif, DHAT, pprof and jemalloc's heap dumps; --from says "
+           "what it is";
+}
+
 int import_bytes(struct gather **gather, const char *bytes, size_t count,
                  const struct import_format *format, struct strbuf *why)
 {
@@ -101,9 +115,7 @@ static int import_unpacked(const char *path, const char *bytes, size_t count, co
 {
     const struct import_format *format = *as ? *as : recognise(bytes, count);
     if (!format)
-        return fail(why, -EINVAL, path,
-                    "it is none of heaptrack, massif, DHAT, pprof and jemalloc's heap dumps; "
-                    "--from says what it is");
+        return fail(why, -EINVAL, path, why_unknown(bytes, count));
     *as = format;
     struct gather *gather = gather_new();
     gather->names_from_files = true;

@@ -95,16 +95,9 @@ static struct growth growth_of(const struct inquiry *inquiry, const struct site 
     return growth;
 }
 
-/* Is what is left at the end left for good? */
-static bool is_whole(const struct profile *profile)
-{
-    return profile->complete && !profile_get(profile, PROFILE_META_WINDOW_FROM) &&
-           !profile_get(profile, PROFILE_META_ENDED_ON) && !facts_is_snapshot(profile);
-}
-
 static const char *growth_advice(const struct profile *profile)
 {
-    if (!is_whole(profile))
+    if (!facts_is_whole_run(profile))
         return "The program had not ended when this was recorded, but nothing of this was given "
                "back so far: find who should free these blocks, or bound the container that keeps "
                "them.";
@@ -123,7 +116,8 @@ static void report_growth(struct inquiry *inquiry, const struct site *site,
     insight_title(insight, "%s leaks: it grows all through the run and %s in %s blocks %s",
                   site_name(inquiry, site).text, human_bytes(growth.bytes).text,
                   human_exact(growth.blocks).text,
-                  is_whole(inquiry->profile) ? "are never freed" : "are not freed so far");
+                  facts_is_whole_run(inquiry->profile) ? "are never freed"
+                                                       : "are not freed so far");
     insight_add_bytes(insight, "live_bytes", growth.bytes);
     insight_add_count(insight, "live_count", growth.blocks);
     if (growth.made != UINT64_MAX)
@@ -211,7 +205,7 @@ void ask_leak_possible(struct inquiry *inquiry)
 {
     const struct profile *profile = inquiry->profile;
     struct remains remains = {0};
-    if (profile->complete && !is_whole(profile)) {
+    if (profile->complete && !facts_is_whole_run(profile)) {
         inquiry_silent(inquiry, "a part of a run: what is left at its end may be freed later");
         return;
     }

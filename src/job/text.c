@@ -26,8 +26,10 @@ void job_title(struct job_text *text, const char *title, const char *rest)
 {
     strbuf_add_char(&text->out, '\n');
     style_add(&text->out, &text->style, TONE_TITLE, title);
-    if (rest)
-        strbuf_addf(&text->out, "  %s", rest);
+    if (rest) {
+        strbuf_add_string(&text->out, "  ");
+        text_add_wrapped(&text->out, rest, text_width(title) + 2, text->style.columns);
+    }
     strbuf_add_char(&text->out, '\n');
 }
 
@@ -139,10 +141,14 @@ static void add_run(struct job_text *text)
     struct job_course course;
     job_course_init(&course, &text->job->summary, 1);
     if (course.duration_ns) {
-        job_label(text, "ran");
-        strbuf_addf(&text->out, "%s from %s, first start to last end\n",
+        struct strbuf ran = STRBUF_INIT;
+        strbuf_addf(&ran, "%s from %s, first start to last end",
                     human_duration(course.duration_ns).text,
                     human_time((int64_t)(course.start_unix_ns / 1000000000)).text);
+        job_label(text, "ran");
+        text_add_wrapped(&text->out, ran.data, JOB_LABEL, text->style.columns);
+        strbuf_add_char(&text->out, '\n');
+        strbuf_release(&ran);
     }
     job_course_release(&course);
 }
@@ -155,13 +161,16 @@ static void add_extreme(struct job_text *text, const char *label, uint64_t bytes
     job_bytes(text, bytes, 9);
     style_end(&text->out, &text->style);
     strbuf_add_string(&text->out, "  ");
-    job_add_rank_name(&text->out, rank);
-    add_node_name(&text->out, rank);
-    strbuf_addf(&text->out, ", after %s", human_duration(rank->peak_ns).text);
+    struct strbuf who = STRBUF_INIT;
+    job_add_rank_name(&who, rank);
+    add_node_name(&who, rank);
+    strbuf_addf(&who, ", after %s", human_duration(rank->peak_ns).text);
     if (rank->duration_ns)
-        strbuf_addf(&text->out, " (%s of its run)",
+        strbuf_addf(&who, " (%s of its run)",
                     human_percent((double)rank->peak_ns, (double)rank->duration_ns).text);
+    text_add_wrapped(&text->out, who.data, JOB_LABEL + 9 + 2, text->style.columns);
     strbuf_add_char(&text->out, '\n');
+    strbuf_release(&who);
 }
 
 static const char *verdict(double imbalance)
@@ -193,6 +202,15 @@ static void add_spread(struct job_text *text)
     strbuf_addf(&text->out, "  most over mean: %s\n", verdict(imbalance));
 }
 
+enum { PERCENTILE = 9 };
+
+/* Where the line has no room for all it has none for the second and the last but one. */
+static bool percentile_fits(const struct job_text *text, int i)
+{
+    return JOB_LABEL + STATISTICS_PERCENTILES * PERCENTILE <= text->style.columns ||
+           (i != 1 && i != STATISTICS_PERCENTILES - 2);
+}
+
 static void add_percentiles(struct job_text *text)
 {
     const struct statistics *peaks = &text->job->peaks;
@@ -200,12 +218,14 @@ static void add_percentiles(struct job_text *text)
     for (int i = 0; i < STATISTICS_PERCENTILES; i++) {
         char percent[16];
         snprintf(percent, sizeof percent, "%u", statistics_percent[i]);
-        job_figure(text, percent, 9);
+        if (percentile_fits(text, i))
+            job_figure(text, percent, PERCENTILE);
     }
     strbuf_add_char(&text->out, '\n');
     strbuf_add_repeated(&text->out, " ", JOB_LABEL);
     for (int i = 0; i < STATISTICS_PERCENTILES; i++)
-        job_bytes(text, peaks->percentile[i], 9);
+        if (percentile_fits(text, i))
+            job_bytes(text, peaks->percentile[i], PERCENTILE);
     strbuf_add_char(&text->out, '\n');
 }
 

@@ -57,6 +57,12 @@ void facts_add_sampling(struct strbuf *out, const struct profile *profile)
                     human_bytes(3 * facts_sample_bytes(profile)).text); /* e^-3 */
 }
 
+bool facts_callers_only(const struct profile *profile)
+{
+    const char *mode = profile_get(profile, PROFILE_META_STACKS);
+    return mode && !strcmp(mode, "none");
+}
+
 const char *facts_stacks(const struct profile *profile)
 {
     const char *mode = profile_get(profile, PROFILE_META_STACKS);
@@ -309,13 +315,27 @@ const char *facts_imported_from(const struct profile *profile)
     return tool ? "another tool" : NULL;
 }
 
+static bool is_detached(const struct profile *profile)
+{
+    return ended_by(profile, "detached"); /* Ctrl-C of attach, --detach, tidemark_stop() */
+}
+
+bool facts_is_whole_run(const struct profile *profile)
+{
+    return profile->complete && !profile_get(profile, PROFILE_META_WINDOW_FROM) &&
+           !profile_get(profile, PROFILE_META_ENDED_ON) && !facts_is_snapshot(profile) &&
+           !is_detached(profile);
+}
+
 const char *facts_of_what_is_left(const struct profile *profile)
 {
-    return !profile->complete                               ? "alive now"
-           : profile_get(profile, PROFILE_META_WINDOW_FROM) ? "left at end"
-           : profile_get(profile, PROFILE_META_ENDED_ON)    ? "left at end"
-           : facts_is_snapshot(profile)                     ? "alive then"
-                                                            : "never freed";
+    return !profile->complete            ? "alive now"
+           : facts_is_whole_run(profile) ? "never freed"
+           : profile_get(profile, PROFILE_META_WINDOW_FROM) ||
+                   profile_get(profile, PROFILE_META_ENDED_ON)
+               ? "left at end"
+           : facts_is_snapshot(profile) ? "alive then"
+                                        : "left at end";
 }
 
 void facts_add_losses(struct strbuf *out, const struct profile *profile)

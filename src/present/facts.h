@@ -28,6 +28,8 @@ bool facts_next_sampling(const char **text, uint64_t *ns, uint64_t *bytes);
 void facts_add_sampling(struct strbuf *out, const struct profile *profile);
 /* How call paths were got, where that makes them shorter than they are; "": it does not. */
 const char *facts_stacks(const struct profile *profile);
+/* Are call paths no more than the callers of the allocator (--stacks=none)? */
+bool facts_callers_only(const struct profile *profile);
 /* "at most 1.0 % of the program's processor time (--budget-cpu)"; false: there was no limit. */
 bool facts_add_budget(struct strbuf *out, const struct profile *profile);
 
@@ -56,6 +58,8 @@ bool facts_add_beginning(struct strbuf *out, const struct profile *profile);
 /* "heaptrack", … of a profile that was made of another tool's file; NULL: it was recorded. Safe. */
 const char *facts_imported_from(const struct profile *profile);
 
+/* Was the program recorded to its end? Then what is left is left for good. */
+bool facts_is_whole_run(const struct profile *profile);
 /* What blocks are called that were alive at the end: "never freed", of a part of a run "left at end",
  * of one under way "alive now". */
 const char *facts_of_what_is_left(const struct profile *profile);

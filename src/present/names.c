@@ -1,16 +1,10 @@
 /* See names.h. */
 #include "present/names.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include "base/text.h"
 #include "present/types.h"
-
-static bool is_word(char c)
-{
-    return isalnum((unsigned char)c) || c == '_' || (c & 0x80);
-}
 
 static bool starts_with(const char *string, const char *prefix)
 {
@@ -20,14 +14,7 @@ static bool starts_with(const char *string, const char *prefix)
 /* Past the symbols of "operator<<", "operator()", … at `name`; `name` where no operator begins. */
 static const char *skip_operator(const char *begin, const char *name)
 {
-    if (!starts_with(name, "operator") || is_word(name[8]) || (name > begin && is_word(name[-1])))
-        return name;
-    const char *at = name + 8;
-    if (starts_with(at, "()") || starts_with(at, "[]"))
-        return at + 2;
-    for (int i = 0; i < 3 && *at && strchr("<>=!+-*/%^&|~,", *at); i++)
-        at++;
-    return at;
+    return name + types_operator_length(begin, name, name + strnlen(name, TYPES_OPERATOR_MAX));
 }
 
 /* Past the bracket that closes the one at `at`; NULL if it is open. */
@@ -128,6 +115,18 @@ static void add_elided(struct strbuf *out, const char *name, int keep)
     }
 }
 
+/* Cut in its middle; where that falls beside what was elided, one "…" stands for both. */
+static void add_cut(struct strbuf *out, const char *name, size_t columns)
+{
+    struct strbuf cut = STRBUF_INIT;
+    text_add_cut(&cut, name, columns);
+    const char *twice = strstr(cut.data, "……");
+    size_t before = twice ? (size_t)(twice - cut.data) : cut.length;
+    strbuf_add(out, cut.data, before);
+    strbuf_add_string(out, cut.data + before + (twice ? strlen("…") : 0));
+    strbuf_release(&cut);
+}
+
 void name_add_short(struct strbuf *out, const char *name, size_t columns)
 {
     struct strbuf plain = STRBUF_INIT, safe = STRBUF_INIT, elided = STRBUF_INIT;
@@ -140,7 +139,7 @@ void name_add_short(struct strbuf *out, const char *name, size_t columns)
         strbuf_reset(&elided);
         add_elided(&elided, safe.data, keep);
     }
-    text_add_cut(out, elided.data, columns);
+    add_cut(out, elided.data, columns);
     strbuf_release(&plain);
     strbuf_release(&safe);
     strbuf_release(&elided);

@@ -120,6 +120,26 @@ static size_t name_before(const struct writing *w)
     return at;
 }
 
+/* ---- Operators ---- */
+
+size_t types_operator_length(const char *begin, const char *at, const char *end)
+{
+    static const char *const symbols[] = {
+        "<=>", "<<=", ">>=", "->*", "()", "[]", "<<", ">>", "<=", ">=", "==", "!=", "&&",
+        "||",  "++",  "--",  "->",  "+=", "-=", "*=", "/=", "%=", "^=", "&=", "|=", "<",
+        ">",   "=",   "!",   "+",   "-",  "*",  "/",  "%",  "^",  "&",  "|",  "~",  ","};
+    const size_t word = strlen("operator");
+    size_t length = (size_t)(end - at);
+    if (length < word || memcmp(at, "operator", word) != 0 || (at > begin && is_word(at[-1])) ||
+        (length > word && is_word(at[word])))
+        return 0;
+    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++)
+        if (length - word >= strlen(symbols[i]) &&
+            !memcmp(at + word, symbols[i], strlen(symbols[i])))
+            return word + strlen(symbols[i]);
+    return word;
+}
+
 /* ---- A template that closes ---- */
 
 static struct span argument(const struct writing *w, const struct open *open, size_t number)
@@ -204,20 +224,6 @@ static void close_template(struct writing *w)
 
 /* ---- From the left to the right ---- */
 
-/* "operator<<", "operator()", …: what would be brackets elsewhere. Length; 0: no operator comes. */
-static size_t operator_length(const struct writing *w, const char *name)
-{
-    if (!comes(w, "operator") || (w->at > name && is_word(w->at[-1])) ||
-        (w->end - w->at > 8 && is_word(w->at[8])))
-        return 0;
-    const char *at = w->at + 8;
-    if (w->end - at >= 2 && (!memcmp(at, "()", 2) || !memcmp(at, "[]", 2)))
-        return 10;
-    while (at < w->end && at < w->at + 11 && memchr("<>=!+-*/%^&|~,", *at, 14))
-        at++;
-    return (size_t)(at - w->at);
-}
-
 /* What its users do not write: versions of the library within its names, and tags of its ABI. */
 static size_t unwritten_length(const struct writing *w)
 {
@@ -280,7 +286,8 @@ void types_add_plain(struct strbuf *out, const char *name, size_t length)
 {
     struct writing w = {.out = out, .begin = out->length, .at = name, .end = name + length};
     while (w.at < w.end && !(w.depth == DEEPEST && memchr("<([{", *w.at, 4))) {
-        size_t symbols = operator_length(&w, name), unwritten = symbols ? 0 : unwritten_length(&w);
+        size_t symbols = types_operator_length(name, w.at, w.end);
+        size_t unwritten = symbols ? 0 : unwritten_length(&w);
         strbuf_add(out, w.at, symbols);
         w.at += symbols + unwritten;
         if (!symbols && !unwritten)

@@ -242,6 +242,17 @@ void schema_create(struct strbuf *sql)
     detail_create(sql);
 }
 
+/* Column by column: region_site.* would bring the region's number as a second column of its name. */
+static void create_region_call_sites(struct strbuf *sql)
+{
+    strbuf_add_string(sql, "CREATE VIEW region_call_sites AS SELECT region.name AS region,"
+                           " path_name.function, path_name.file, path_name.line, region_site.path");
+    for (size_t i = 0; i < schema_call_field_count; i++)
+        strbuf_addf(sql, ", region_site.%s", schema_call_fields[i].column);
+    strbuf_add_string(sql, " FROM region_site JOIN region ON region.id = region_site.region"
+                           " LEFT JOIN path_name ON path_name.path = region_site.path;\n");
+}
+
 void schema_create_rows(struct strbuf *sql)
 {
     strbuf_add_string(sql, "CREATE TABLE path(id INTEGER PRIMARY KEY,parent INTEGER,"
@@ -253,6 +264,7 @@ void schema_create_rows(struct strbuf *sql)
     strbuf_add_string(sql, views);
     detail_create_rows(sql);
     detail_create_views(sql);
+    create_region_call_sites(sql);
 }
 
 void schema_insert(struct strbuf *sql, const char *table, size_t columns)

@@ -167,20 +167,23 @@ static void print_cell(FILE *out, const struct cell *cell, size_t width, bool ri
     fputs(last ? "\n" : "  ", out);
 }
 
-/* A column of numbers stands to the right, its heading too. */
+/* A column of numbers stands to the right, its heading too; one that has text as well (meta's values) to the
+ * left: numbers behind the longest of command lines are not seen. */
 static void table_print(const struct table *table, FILE *out)
 {
     size_t columns = (size_t)table->columns, *width = calloc(columns + 1, sizeof *width);
-    bool *right = calloc(columns + 1, sizeof *right);
-    for (size_t i = 0; width && right && i < table->count; i++) {
-        size_t wide = text_width(cell_text(&table->cells[i]));
-        width[i % columns] = wide > width[i % columns] ? wide : width[i % columns];
-        right[i % columns] |= table->cells[i].number;
-    }
-    for (size_t i = 0; width && right && i < table->count; i++) {
+    bool *numbers = calloc(columns + 1, sizeof *numbers),
+         *texts = calloc(columns + 1, sizeof *texts);
+    for (size_t i = 0; width && numbers && texts && i < table->count; i++) {
         const struct cell *cell = &table->cells[i];
-        bool to_right = right[i % columns] && (i < columns || cell->number || !cell->text);
-        print_cell(out, cell, width[i % columns], to_right, i % columns + 1 == columns);
+        size_t wide = text_width(cell_text(cell));
+        width[i % columns] = wide > width[i % columns] ? wide : width[i % columns];
+        numbers[i % columns] |= cell->number;
+        texts[i % columns] |= i >= columns && cell->text && !cell->number;
+    }
+    for (size_t i = 0; width && numbers && texts && i < table->count; i++) {
+        bool to_right = numbers[i % columns] && !texts[i % columns];
+        print_cell(out, &table->cells[i], width[i % columns], to_right, i % columns + 1 == columns);
         if (i + 1 == columns)
             for (size_t j = 0; j < columns; j++) {
                 for (size_t k = 0; k < width[j]; k++)
@@ -189,7 +192,8 @@ static void table_print(const struct table *table, FILE *out)
             }
     }
     free(width);
-    free(right);
+    free(numbers);
+    free(texts);
 }
 
 static void table_release(struct table *table)

@@ -427,8 +427,8 @@ static void add_file_head(struct text *text)
     }
     add_safe(text, TONE_TITLE, annotate_name(annotation, file));
     strbuf_add_char(&text->out, '\n');
-    strbuf_addf(&line, "%s: %s", metrics[text->metric].title,
-                figure(text, text->metric, inclusive).text);
+    metric_add_title(&line, &metrics[text->metric], annotation->profile, false);
+    strbuf_addf(&line, ": %s", figure(text, text->metric, inclusive).text);
     strbuf_addf(&line, " of %s through this file",
                 figure(text, text->metric, annotation->lines.totals[text->metric]).text);
     strbuf_addf(&line, ", %s by its own lines",
@@ -572,8 +572,9 @@ static void add_overview(struct text *text)
     facts_add_text(&line, annotation->profile, PROFILE_META_PROGRAM);
     style_add(&text->out, &text->style, TONE_TITLE, line.data);
     strbuf_reset(&line);
-    strbuf_addf(&line, "  %s: %s\n", metrics[metric].title,
-                total ? figure(text, metric, total).text : metrics[metric].none);
+    strbuf_add_string(&line, "  ");
+    metric_add_title(&line, &metrics[metric], annotation->profile, false);
+    strbuf_addf(&line, ": %s\n", total ? figure(text, metric, total).text : metrics[metric].none);
     strbuf_add_string(&text->out, line.data);
     strbuf_reset(&line);
     add_estimate(text);

@@ -1,6 +1,8 @@
 /* See metric.h. The order is that of REPORT_METRIC_CHOICE. */
 #include "report/metric.h"
 
+#include <ctype.h>
+#include "present/facts.h"
 #include "report/report.h"
 
 #define AT(field) offsetof(struct call_metrics, field)
@@ -48,4 +50,14 @@ const char *report_metric_missing(const struct profile *profile, int metric)
                ? metrics[metric].missing
                : "this profile does not know that: the tool that it was imported from did not "
                  "record it";
+}
+
+void metric_add_title(struct strbuf *out, const struct metric *metric,
+                      const struct profile *profile, bool in_sentence)
+{
+    bool left = metric->offset == offsetof(struct call_metrics, live_bytes);
+    const char *title = left ? facts_of_what_is_left(profile) : metric->title;
+    int first = (unsigned char)*title;
+    strbuf_add_char(out, (char)(in_sentence ? tolower(first) : toupper(first)));
+    strbuf_add_string(out, title + 1);
 }

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "base/human.h"
+#include "base/strbuf.h"
+#include "profile/profile.h"
 #include "replay/metrics.h"
 
 struct metric {
@@ -53,5 +55,10 @@ static inline struct human metric_human(const struct metric *metric, uint64_t va
            : metric->unit == METRIC_UNIT_NS  ? human_duration(value)
                                              : human_count(value);
 }
+
+/* The title of its section: "Never freed" is said of a whole run only ("Left at end", "Alive now"). Begins with a
+ * small letter where it stands in a sentence. */
+void metric_add_title(struct strbuf *out, const struct metric *metric,
+                      const struct profile *profile, bool in_sentence);
 
 #endif

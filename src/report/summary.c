@@ -33,7 +33,7 @@ static void add_title(struct summary *summary)
         strbuf_addf(&line, "%s, ",
                     human_duration(facts_number(summary->profile, PROFILE_META_DURATION)).text);
     facts_add_outcome(&line, summary->profile);
-    text_add_cut(&summary->out, line.data, summary->style.columns);
+    text_add_wrapped(&summary->out, line.data, LABEL, summary->style.columns);
     strbuf_add_char(&summary->out, '\n');
     strbuf_reset(&line);
     if (facts_add_oom(&line, summary->profile)) {

@@ -35,9 +35,7 @@ static uint64_t run_ns(const struct profile *profile)
 /* The title of its section, as it stands in a sentence. */
 static void add_metric(struct strbuf *out, const struct profile *profile, size_t metric)
 {
-    const char *title = metrics[metric].title;
-    strbuf_add_char(out, (char)tolower((unsigned char)*title));
-    strbuf_add_string(out, title + 1);
+    metric_add_title(out, &metrics[metric], profile, true);
     if (estimate_is(profile) && !metrics[metric].exact)
         strbuf_add_string(out, " (estimated)");
 }

@@ -239,12 +239,11 @@ static void add_freed_total(struct text *text)
 static void add_section_title(struct text *text, size_t metric, size_t count)
 {
     uint64_t total = metric_of(&metrics[metric], &text->profile->program.total);
-    const char *title = metrics[metric].title;
-    if (metrics[metric].offset == offsetof(struct call_metrics, live_bytes) &&
-        !text->profile->complete)
-        title = "Alive now";
+    struct strbuf title = STRBUF_INIT;
+    metric_add_title(&title, &metrics[metric], text->profile, false);
     strbuf_add_char(&text->out, '\n');
-    style_add(&text->out, &text->style, TONE_TITLE, title);
+    style_add(&text->out, &text->style, TONE_TITLE, title.data);
+    strbuf_release(&title);
     if (total || !is_estimate(text, metric))
         strbuf_add_string(&text->out, "  ");
     if (total && is_estimate(text, metric) && metrics[metric].variance)

@@ -444,11 +444,11 @@ static int open_file(struct trace *trace, const char *path)
 {
     struct stat stat;
 
-    trace->fd = open(path, O_RDONLY | O_CLOEXEC);
+    trace->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* no FIFO is waited for */
     if (trace->fd < 0 || fstat(trace->fd, &stat))
         return trace_fail(-errno, "cannot read %s: %s", path, strerror(errno));
     if (!S_ISREG(stat.st_mode))
-        return trace_fail(-EINVAL, "cannot read %s: it is not a file", path);
+        return trace_fail(-EINVAL, "cannot read %s: it is no regular file", path);
     trace->file_bytes = (uint64_t)stat.st_size;
     return 0;
 }

@@ -41,6 +41,18 @@ rm -f ./*.tmk*
 tidemark record -q --only='p?rl,cat' -o 'c.%n.%p.tmk' ./wrapper
 echo "status $?, two names: $(ls c.perl.*.tmk | wc -l) $(ls c.cat.*.tmk | wc -l) of $(count)"
 rm -f ./*.tmk*
+# Many profiles: who asked for one program's is told how. Of few, or of one program's forks, nothing is said.
+cat >many <<'EOF'
+#!/bin/bash
+for i in 1 2 3 4 5 6; do env true; done
+exec perl -e '$x = q(x) x 2e6'
+EOF
+chmod +x many
+tidemark record -o m.tmk ./many 2>&1 >/dev/null | sed -n 's/^  1[0-9] others/  1N others/; s/is .*/is …/; /others/,$p'
+rm -f ./*.tmk*
+tidemark record --only=perl -o m.tmk ./many 2>&1 >/dev/null | grep -c 'others\|too many'
+tidemark record -o m.tmk perl -e 'for (1 .. 12) { fork // die or exit 0 } wait for 1 .. 12' 2>&1 | grep -o '12 others\|too many'
+rm -f ./*.tmk*
 tidemark record --only=prel ./wrapper 2>said
 echo "status $?, none: $(count)"
 sed 's/of [0-9]* programs/of SOME programs/' said

@@ -54,6 +54,12 @@ done
 tidemark record -q --stacks=none -o callers.tmk "$VICTIMS/rebuilt_newer" >/dev/null
 tidemark diff --width 120 old1.tmk callers.tmk | grep -o 'call paths: .*'
 tidemark report callers.tmk | grep 'call paths'
+# So are whole paths then: what did not change is no difference because of how it was recorded.
+tidemark diff --width 120 new1.tmk callers.tmk | grep -o 'By what calls the allocator itself'
+tidemark diff -j new1.tmk callers.tmk | jq -c '[.callers_only, ([.paths[].frames | length] | max), ([.functions[] | select(.function == "load_table") | .difference] | add)]'
+tidemark diff -j callers.tmk callers.tmk | jq -c .callers_only
+tidemark record -q --stacks=fp -o fp.tmk "$VICTIMS/rebuilt_newer" >/dev/null
+tidemark diff --width 120 new1.tmk fp.tmk | grep -o 'Call paths were found in different ways'
 tidemark record -q -o other.tmk "$VICTIMS/basic" 2 >/dev/null
 tidemark diff other.tmk old1.tmk | grep "tmk:\|e+"
 tidemark diff old1.tmk old2.tmk | grep 'tmk:'

@@ -16,6 +16,16 @@ for victim in basic cxx_new realloc; do
 done
 grep -q '^victim_' printed && echo "with names"
 
+echo "# packed as the name says"
+for ending in gz zst; do
+    tidemark export --to heaptrack -o packed.$ending realloc.tmk 2>/dev/null
+    heaptrack_print packed.$ending 2>/dev/null | grep '^calls to' >of_packed
+    grep '^calls to' printed | cmp - of_packed && echo "the same calls"
+done
+gzip -dc packed.gz | cmp - realloc.heaptrack && echo "the same bytes"
+tidemark export --to pprof -o once.pb.gz realloc.tmk 2>/dev/null
+gzip -dc once.pb.gz | gzip -dc 2>&1 >/dev/null | grep -o 'not in gzip format'
+
 echo "# what heaptrack recorded"
 command -v heaptrack >/dev/null && heaptrack -o real "$VICTIMS/basic" >/dev/null 2>&1
 file=$(ls real.* 2>/dev/null | head -1)

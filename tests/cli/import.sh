@@ -79,6 +79,12 @@ refused text
 printf '\037\213junk' >text.gz
 refused text.gz
 refused --from massif text
+tidemark record -q --trace -o own.tmk true
+tidemark unpack own.tmk own.db
+for own in own.tmk own.db own.tmt; do
+    refused -o other.tmk $own
+done
+rm own.*
 printf 'v 10400 9\n' >future
 refused future
 printf 'v 10400 3\n+ 5\n' >wild

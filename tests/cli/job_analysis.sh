@@ -6,7 +6,7 @@
 "$MAKE_JOB" run64 64 16 7
 
 tidemark job --width 90 --rows 8 run64
-for width in 80 100; do
+for width in 72 80 100; do
     echo "$(tidemark job --width $width run64 | wc -L) of $width"
 done
 tidemark job --width 80 run64 | sed -n '/^Nodes/,/node01/p' | tail -n +4

@@ -156,6 +156,18 @@ echo "== cut off"
 head -c $(($(stat -c %s m.tmt) * 2 / 3)) m.tmt >cut.tmt
 try tidemark at cut.tmt 50% --json
 python3 -c 'import json; print("cut off" in json.load(open("out"))["warnings"][0])'
+for command in blocks events; do
+    try tidemark $command cut.tmt
+    sentence "^tidemark $command: cut.tmt is cut off after [0-9]+ whole blocks"
+done
+try tidemark export --to folded -o - cut.tmt
+sentence "^tidemark export: cut.tmt is cut off after"
+mkfifo fifo
+for command in at blocks events replay; do
+    timeout 10 tidemark $command fifo $([ $command = at ] && echo 50%) 2>err
+    echo "status $?"
+    sentence "cannot read fifo: it is no regular file"
+done
 
 echo "== odd moments"
 try tidemark events m.tmt --from 60% --to 20%

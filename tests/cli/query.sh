@@ -7,6 +7,10 @@ for view in functions top_functions call_paths timeline ledger; do
     grep -qx "$view" out || echo "not listed: $view"
 done
 grep -A4 '^call_sites' out | grep -q 'function, file, line, path, alloc_count' || echo "call_sites: other columns, or one twice"
+grep -A4 '^region_call_sites' out | grep -q 'region, function, file, line, path, alloc_count' || echo "region_call_sites: other columns"
+grep ':[0-9]' out && echo "columns of one name in one table"
+# Numbers among text stand where text stands.
+tidemark query q.tmk "SELECT 'a' AS key, 'some text' AS value, 3 AS n UNION SELECT 'b', 7, 1234"
 # Functions are the report's.
 tidemark query -j q.tmk "SELECT function, at_peak_bytes, inclusive_at_peak_bytes AS inclusive
     FROM functions WHERE inclusive_at_peak_bytes > 0 ORDER BY function" >q.json

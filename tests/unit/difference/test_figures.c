@@ -93,6 +93,34 @@ static void figures_are_those_of_functions(void **state)
     }
 }
 
+/* Asked by another metric and back, it is as if made anew. */
+static void another_metric_is_another_difference(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed < 50; seed++) {
+        struct profile *a = named_profile(seed, 0), *b = named_profile(seed + 7919, 0);
+        const struct difference_run runs[] = {{a, "a", 0, NULL}, {b, "b", 1, NULL}};
+        struct difference asked = compare(runs, 2, false), anew;
+        for (int metric = 3; metric >= 0; metric--) {
+            struct difference_options options = {metric, DIFFERENCE_AS_IS, false, false};
+            assert_int_equal(difference_make(&anew, runs, 2, &options), 0);
+            assert_int_equal(difference_by(&asked, metric), 0);
+            assert_true(asked.total.before == anew.total.before);
+            assert_int_equal(asked.path_count, anew.path_count);
+            assert_int_equal(asked.function_count, anew.function_count);
+            for (size_t i = 0; i < anew.path_count; i++) {
+                assert_int_equal(asked.paths[i].node, anew.paths[i].node);
+                assert_true(asked.paths[i].figure.before == anew.paths[i].figure.before);
+                assert_true(asked.paths[i].figure.after == anew.paths[i].figure.after);
+            }
+            difference_release(&anew);
+        }
+        difference_release(&asked);
+        random_profile_free(a);
+        random_profile_free(b);
+    }
+}
+
 /* Each function moves by another number of lines. */
 static void a_rebuild_that_moves_functions_changes_nothing(void **state)
 {
@@ -153,13 +181,52 @@ static void a_sample_is_noisy(void **state)
     random_profile_free(b);
 }
 
+/* A run that is whole, and a sample of it that has seen some of its sites only: neither what is missing nor
+ * what was counted for more is a difference. */
+static void what_a_sample_has_not_seen_is_not_gone(void **state)
+{
+    (void)state;
+    enum { INTERVAL = 1 << 20 };
+    struct profile *whole = named_profile(3, 0), *sample = named_profile(3, 0);
+    sample->sample_bytes = INTERVAL;
+    for (size_t i = 0; i < sample->site_count; i++) {
+        struct call_metrics *metrics = &sample->sites[i].metrics;
+        whole->sites[i].metrics.at_peak_bytes = 4096;
+        whole->sites[i].metrics.at_peak_count = 64;
+        metrics->at_peak_bytes = i % 2 ? INTERVAL : 0;
+        metrics->at_peak_variance = i % 2 ? 1024 : 0;
+    }
+    const struct difference_run runs[] = {{whole, "whole", 0, NULL}, {sample, "sample", 1, NULL}};
+    struct difference difference = compare(runs, 2, false);
+    assert_true(difference.path_count > 5);
+    for (size_t i = 0; i < difference.path_count; i++)
+        assert_false(difference_counts(&difference.paths[i].figure));
+    difference_release(&difference);
+    /* One block of a hundred intervals cannot be missed. */
+    for (size_t i = 0; i < whole->site_count; i++) {
+        whole->sites[i].metrics.at_peak_bytes = 100 * (uint64_t)INTERVAL;
+        whole->sites[i].metrics.at_peak_count = 1;
+    }
+    difference = compare(runs, 2, false);
+    for (size_t i = 0; i < difference.path_count; i++)
+        assert_true(difference_counts(&difference.paths[i].figure));
+    /* Of counts nobody knows. */
+    assert_int_equal(difference_by(&difference, 2), 0);
+    assert_true(isnan(difference.total.noise));
+    difference_release(&difference);
+    random_profile_free(whole);
+    random_profile_free(sample);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(figures_are_those_of_functions),
+        cmocka_unit_test(another_metric_is_another_difference),
         cmocka_unit_test(a_rebuild_that_moves_functions_changes_nothing),
         cmocka_unit_test(noise_is_students),
         cmocka_unit_test(a_sample_is_noisy),
+        cmocka_unit_test(what_a_sample_has_not_seen_is_not_gone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,6 +24,11 @@ static void return_types_and_parameters_go_first(void **state)
     assert_short("ns::C::operator()(int) const", 40, "ns::C::operator()");
     assert_short("std::ostream& ns::operator<< <int>(std::ostream&, int)", 40,
                  "ns::operator<< <int>");
+    assert_short("std::string std::operator+<char, std::char_traits<char> >(char const*)", 40,
+                 "std::operator+<…>");
+    assert_short("bool ns::operator><int>(A<int> const&)", 40, "ns::operator><int>");
+    assert_short("A ns::operator-><int, A<b::c, long> >(int)", 20, "ns::operator-><…>");
+    assert_short("auto ns::operator<=><int>(int)", 40, "ns::operator<=><int>");
     assert_short("operator new(unsigned long)", 40, "operator new");
     assert_short("(anonymous namespace)::run(int)", 40, "(anonymous)::run");
     assert_short("main::{lambda(int)#1}::operator()(int) const", 60,
@@ -42,6 +47,8 @@ static void template_arguments_go_from_the_inside_out(void **state)
     assert_short(name, 45, "a::Field<double, b::Layout<…>>::resize<int>");
     assert_short(name, 30, "a::Field<…>::resize<…>");
     assert_short(name, 15, "a::Fiel…size<…>");
+    assert_short("std::_Vector_base<A<int>, std::allocator<A<int> > >::_M_allocate", 28,
+                 "std::_Vector_b…::_M_allocate");
     assert_short("f<std::__cxx11::basic_string<char, std::char_traits<char>, "
                  "std::allocator<char> > >()",
                  40, "f<std::string>");

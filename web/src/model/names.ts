@@ -102,7 +102,7 @@ export function plainTypes(text: string): string {
 /* "operator<<", "operator->", …: what would be brackets elsewhere. "": no operator stands there. */
 function operatorAt(text: string, at: number): string {
     if (!text.startsWith("operator", at) || (at > 0 && word.test(text[at - 1]!))) return "";
-    return /^operator(?![\p{L}\p{N}_$])(?:\(\)|\[\]|[<>=!+\-*/%^&|~,]{0,3})/u.exec(text.slice(at, at + 16))?.[0] ?? "";
+    return /^operator(?![\p{L}\p{N}_$])(?:<=>|<<=|>>=|->\*|\(\)|\[\]|<<|>>|&&|\|\||\+\+|--|->|[<>=!+\-*/%^&|]=|[<>=!+\-*/%^&|~,])?/u.exec(text.slice(at, at + 16))?.[0] ?? "";
 }
 
 /* "int ns::f<int>(char)" → "ns::f<int>": no parameters, no return type. */
