@@ -103,9 +103,11 @@ enum wire_kind {
     WIRE_POOL = 23 | WIRE_LONG,    /* a block of a pool: cut from a chunk, or from a mapping */
     WIRE_POOL_FREE_AT = 24 | WIRE_LONG, /* its free with its call path; size 0 */
 
-    WIRE_MMAP = 32 | WIRE_LONG,   /* address, length */
-    WIRE_MUNMAP = 33 | WIRE_LONG, /* address, length; taken before the call. An mremap is both */
-    WIRE_BRK = 34 | WIRE_LONG,    /* address: the new break; size: bytes grown; FAILED: shrunk */
+    WIRE_MMAP = 32 | WIRE_LONG, /* address, length */
+    /* address, length; taken before the call. An mremap is both, told after it, since only then it is
+     * known to have been one: slack is how many ticks before this record its call began */
+    WIRE_MUNMAP = 33 | WIRE_LONG,
+    WIRE_BRK = 34 | WIRE_LONG, /* address: the new break; size: bytes grown; FAILED: shrunk */
 
     /* What the thread's stack has been used for: address: the deepest extent below its beginning
      * that any event was seen at, in bytes; size: bytes of its pages ever touched, 0: not known;
