@@ -82,7 +82,7 @@ static void record_moved(struct thread *thread, uintptr_t frame, uint32_t node, 
         return;
     }
     record->size_bytes = old_bytes & WIRE_ADDRESS_MASK;
-    record->detail = wire_detail(node, ticks - since, 0);
+    record->detail = wire_detail_since(node, ticks - since);
     record_word0(record, WIRE_MUNMAP, (uintptr_t)old);
     record_publish(&recording, ticks);
 }

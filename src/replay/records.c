@@ -268,7 +268,7 @@ static void on_munmap(struct replay *replay, const struct wire_record *record)
     replay->program.unmap_count++;
     replay->program.unmap_bytes += record->size_bytes;
     mapped_remove(&replay->mapped, record->kind_address & WIRE_ADDRESS_MASK, record->size_bytes,
-                  record->ticks - wire_detail_slack(record->detail));
+                  record->ticks - wire_detail_ticks(record->detail));
 }
 
 static void on_brk_grown(struct replay *replay, const struct wire_record *record)

@@ -105,7 +105,7 @@ enum wire_kind {
 
     WIRE_MMAP = 32 | WIRE_LONG, /* address, length */
     /* address, length; taken before the call. An mremap is both, told after it, since only then it is
-     * known to have been one: slack is how many ticks before this record its call began */
+     * known to have been one: slack << alignment is how many ticks before this record its call began */
     WIRE_MUNMAP = 33 | WIRE_LONG,
     WIRE_BRK = 34 | WIRE_LONG, /* address: the new break; size: bytes grown; FAILED: shrunk */
 
@@ -161,6 +161,20 @@ static inline uint32_t wire_detail_slack(uint64_t detail)
 static inline unsigned wire_detail_align_log2(uint64_t detail)
 {
     return (unsigned)(detail >> 56);
+}
+
+/* Of an mremap (WIRE_MUNMAP): exact up to 2^24 ticks; beyond, as its thread may have been off the
+ * processor for long, a little less. */
+static inline uint64_t wire_detail_since(uint32_t node, uint64_t ticks)
+{
+    unsigned shift = 0;
+    while (ticks >> shift > WIRE_MAX_SLACK)
+        shift++;
+    return wire_detail(node, ticks >> shift, shift);
+}
+static inline uint64_t wire_detail_ticks(uint64_t detail)
+{
+    return (uint64_t)wire_detail_slack(detail) << (wire_detail_align_log2(detail) & 31);
 }
 
 /* Where the interval of samples changes (WIRE_SAMPLE_ADAPTS) alignments are at most 2^31, and the upper

@@ -750,9 +750,11 @@ static void what_an_mremap_left_may_be_anothers(void **state)
 {
     (void)state;
     uint64_t began = ++ticks;
+    ticks += 1ull << 20;
     feed_long(TWO, WIRE_MMAP, 0x7f0000000000, 8192, P);
+    ticks += 1ull << 40; /* told of very late */
     struct wire_record moved = record_long(WIRE_MUNMAP, ++ticks, 0x7f0000000000, 8192, 0);
-    moved.detail = wire_detail(0, moved.ticks - began, 0);
+    moved.detail = wire_detail_since(0, moved.ticks - began);
     feed(ONE, moved);
     assert_int_equal(mapped_ranges(), 1);
     feed(ONE, record_long(WIRE_MUNMAP, ++ticks, 0x7f0000000000, 8192, 0));
