@@ -388,8 +388,7 @@ bool record_make_room(struct thread *thread, unsigned bytes)
     if (!thread->ring) /* dropped by this hook's record before */
         return false;
     int saved_errno = errno;
-    if (patch_is_due())
-        patch_new();
+    bool again = patch_is_due() && patch_new();
     publish_for_another(thread);
     /* Once events are lost, a good part of the ring must be free before we go on: else the small
      * records of frees would slip in where those of their allocations did not fit. */
@@ -409,6 +408,8 @@ bool record_make_room(struct thread *thread, unsigned bytes)
     } else if (thread->lost) {
         record_lost(thread);
     }
+    if (again)
+        thread->limit = 0;
     errno = saved_errno;
     return room;
 }

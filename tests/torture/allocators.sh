@@ -85,4 +85,7 @@ mkdir -p beside && cp deep.so beside/deep_beside.so
 compile -I"$here" "$here/deepbind.c" -Wl,--enable-new-dtags,-rpath,"\$ORIGIN/beside" -o deepbind_beside
 unharmed deepbind_beside ./deepbind_beside deep_beside.so
 [ "$(allocations_of deepbind_beside.tmk torture_counted)" = 4000 ] || fail "RUNPATH: $(allocations_of deepbind_beside.tmk torture_counted) allocations"
+# It is given our functions by the next event: of 20 times 100 calls the first each time may be missed.
+seen=$(allocations_of deepbind_beside.tmk deep_gives)
+[ "$seen" -ge 1980 ] && [ "$seen" -le 2000 ] || fail "RUNPATH: $seen allocations of the library's"
 exit $failed
