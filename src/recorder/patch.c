@@ -18,6 +18,7 @@
 #include "api/provider.h"
 #include "recorder/hooks.h"
 #include "recorder/session.h"
+#include "recorder/shared.h"
 
 #if defined(__x86_64__)
 enum { RELOCATION_WORD = R_X86_64_64, RELOCATION_GOT = R_X86_64_GLOB_DAT,
@@ -118,7 +119,9 @@ struct module {
     const ElfW(Rela) *tables[2];
     size_t counts[2];
     uintptr_t relro, relro_end; /* whole pages that the loader made read-only; equal: none */
+    size_t constructors;        /* the compiler's own among them */
     bool opened;                /* we made them writable */
+    bool changed;               /* a word of it */
 };
 
 static const void *pointer(uintptr_t bias, ElfW(Addr) value)
@@ -144,6 +147,9 @@ static void read_entry(struct module *module, const ElfW(Dyn) *entry)
         break;
     case DT_JMPREL:
         module->tables[1] = target;
+        break;
+    case DT_INIT_ARRAYSZ:
+        module->constructors = entry->d_un.d_val / sizeof(ElfW(Addr));
         break;
     case DT_PLTRELSZ:
         module->counts[1] = entry->d_un.d_val / sizeof(ElfW(Rela));
@@ -259,7 +265,8 @@ static void change(struct module *module, const ElfW(Rela) *relocation, unsigned
         return;
     uintptr_t wanted = to_hook ? (uintptr_t)hook_of(function) : (uintptr_t)real_functions[function];
     /* The loader may be binding it this very moment. */
-    __atomic_compare_exchange_n(word, &value, wanted, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+    module->changed |= __atomic_compare_exchange_n(word, &value, wanted, false, __ATOMIC_RELEASE,
+                                                   __ATOMIC_RELAXED);
 }
 
 static bool is_of_interest(unsigned type)
@@ -286,6 +293,7 @@ struct pass {
     bool to_hook;
     unsigned skipped; /* the first so many modules stay as they are */
     unsigned left_out;
+    unsigned constructed; /* modules bound past us that have constructors of their own */
     unsigned long long adds;
 };
 
@@ -314,6 +322,7 @@ static int change_module(struct dl_phdr_info *info, size_t size, void *context)
         change_table(&module, module.tables[i], module.counts[i], pass->to_hook);
     if (module.opened)
         protect(&module, PROT_READ);
+    pass->constructed += module.changed && module.constructors > 1; /* one is the compiler's */
     return 0;
 }
 
@@ -337,6 +346,8 @@ static unsigned pass(bool to_hook, unsigned skipped)
     dl_iterate_phdr(count_mallocs, &foreign_mallocs);
     lazy_is_certain = foreign_mallocs == 0 || (foreign_mallocs == 1 && !real_is_libc());
     dl_iterate_phdr(change_module, &pass);
+    if (to_hook && pass.constructed && !__atomic_load_n(&on, __ATOMIC_RELAXED) && shared_header())
+        atomic_fetch_add(&shared_header()->unseen_constructors, pass.constructed);
     __atomic_store_n(&adds_seen, pass.left_out ? 0 : pass.adds, __ATOMIC_RELAXED);
     return pass.left_out;
 }

@@ -418,6 +418,8 @@ struct wire_header {
     _Atomic int32_t end_status;
     _Atomic uint32_t exit_waiting;     /* the program is in its exit and waits */
     _Atomic uint32_t instrumented;     /* 1: function hooks were called: sizes of stacks are exact */
+    _Atomic uint32_t unseen_constructors; /* modules whose constructors ran before they were given our
+                                             functions: loaded with RTLD_DEEPBIND */
     _Atomic uint64_t private_bytes;    /* memory that the recorder mapped for itself */
     _Atomic uint64_t lost_events;      /* not recorded at all: no ring could be had */
     _Atomic uint64_t start_ticks;
