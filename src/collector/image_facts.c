@@ -256,6 +256,9 @@ void image_tell_end(struct image *image, image_take_fact *take)
         image_tell_budget(image, take);
     if (image_ending_has_status(ending))
         take(image, PROFILE_META_END_STATUS, NULL, ending.status);
+    if (image->view.header && atomic_load(&image->view.header->unseen_constructors))
+        take(image, PROFILE_META_UNSEEN_CONSTRUCTORS, NULL,
+             atomic_load(&image->view.header->unseen_constructors));
     if (image->looks && looks_complaint(image->looks))
         take(image, PROFILE_META_NO_LEDGER, looks_complaint(image->looks), 0);
 }

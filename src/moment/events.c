@@ -400,7 +400,8 @@ static void json_record(struct stream *stream, uint64_t number, uint32_t tid,
         json_unsigned(&json, "events", record->kind_address & WIRE_ADDRESS_MASK);
     if (what.has_size) {
         json_unsigned(&json, "size_bytes", record->size_bytes);
-        json_unsigned(&json, "slack_bytes", wire_detail_slack(record->detail));
+        json_unsigned(&json, "slack_bytes",
+                      what.kind != KIND_MUNMAP ? wire_detail_slack(record->detail) : 0);
     }
     if (lived_ticks != UINT64_MAX)
         json_unsigned(&json, "lifetime_ns",

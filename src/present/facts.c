@@ -416,6 +416,10 @@ void facts_add_warnings(struct strbuf *out, const struct profile *profile)
     add_counted(out, facts_number(profile, PROFILE_META_UNWALKABLE),
                 "call path could not be walked to its end",
                 "call paths could not be walked to their ends");
+    add_counted(
+        out, facts_number(profile, PROFILE_META_UNSEEN_CONSTRUCTORS),
+        "module was loaded with RTLD_DEEPBIND: what its constructors allocated is not seen",
+        "modules were loaded with RTLD_DEEPBIND: what their constructors allocated is not seen");
     /* enum symbols_quality: 0 no file, 1 changed since, 2 exported names only */
     add_modules(out, profile, 1, "changed since the recording, so without names");
     add_modules(out, profile, 0, "file not found or not ELF, so without names");

@@ -58,6 +58,7 @@ int profile_writer_commit(struct profile_writer *writer);
 #define PROFILE_META_TOOL         "tool"       /* "tidemark 0.1.0" */
 #define PROFILE_META_UNWALKABLE   "unwalkable" /* integer: call paths whose walk ended early */
 #define PROFILE_META_UNATTRIBUTED "unattributed"  /* integer: events recorded without call path */
+#define PROFILE_META_UNSEEN_CONSTRUCTORS "unseen_constructors" /* integer: modules, see wire.h */
 #define PROFILE_META_DAMAGED      "damaged_rings" /* integer: rings that the program overwrote */
 #define PROFILE_META_WAITS        "waits"         /* integer: times that a thread waited for us */
 #define PROFILE_META_WAIT_NS      "wait_ns"       /* integer: and how long in all */

@@ -69,6 +69,24 @@ static bool leaves_old(size_t old_bytes, int flags)
     return old_bytes != 0 && !(flags & MREMAP_DONTUNMAP);
 }
 
+/* What was at `old` when the call began, at `since`, is there no more. Another thread may have mapped
+ * something there meanwhile, and told of it: so the record says exactly how old it is. */
+static void record_moved(struct thread *thread, uintptr_t frame, uint32_t node, uint64_t since,
+                         const void *old, size_t old_bytes)
+{
+    struct recording recording = recording_begin(thread, frame);
+    uint64_t ticks;
+    struct wire_record *record = record_begin(&recording, 32, &ticks);
+    if (!record) {
+        recording_abandon(&recording);
+        return;
+    }
+    record->size_bytes = old_bytes & WIRE_ADDRESS_MASK;
+    record->detail = wire_detail_since(node, ticks - since);
+    record_word0(record, WIRE_MUNMAP, (uintptr_t)old);
+    record_publish(&recording, ticks);
+}
+
 HOOK void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
 {
     va_list rest;
@@ -79,12 +97,14 @@ HOOK void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, ...)
     va_end(rest);
     uintptr_t frame = HOOK_FRAME();
     struct thread *thread = hook_enter(frame);
+    uint64_t since = ticks_now();
     void *mapped = (void *)syscall(SYS_mremap, old, old_bytes, bytes, flags, wanted);
     if (thread && mapped != MAP_FAILED) {
         struct unwind_start start = UNWIND_START_HERE();
+        uint32_t node = path_before(thread, frame, &start);
         if (leaves_old(old_bytes, flags))
-            record_long(thread, frame, &start, WIRE_MUNMAP, (uintptr_t)old, old_bytes, 0, 0);
-        record_map(thread, frame, &start, mapped, bytes);
+            record_moved(thread, frame, node, since, old, old_bytes);
+        record_long_at(thread, frame, node, WIRE_MMAP, (uintptr_t)mapped, bytes, 0, 0);
     }
     return mapped;
 }

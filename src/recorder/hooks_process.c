@@ -72,6 +72,7 @@ HOOK void *dlopen(const char *file, int mode)
 
 HOOK int dlclose(void *handle)
 {
+    patch_before_close();
     int status = real.dlclose(handle);
     int saved_errno = errno;
     thread_use_begin();

@@ -18,6 +18,7 @@
 #include "api/provider.h"
 #include "recorder/hooks.h"
 #include "recorder/session.h"
+#include "recorder/shared.h"
 
 #if defined(__x86_64__)
 enum { RELOCATION_WORD = R_X86_64_64, RELOCATION_GOT = R_X86_64_GLOB_DAT,
@@ -42,8 +43,8 @@ static void *hook_dlopen(const char *file, int mode);
     X(_ZnwmRKSt9nothrow_t) X(_ZnwmSt11align_val_t) X(_ZnwmSt11align_val_tRKSt9nothrow_t)           \
     X(_exit) X(aligned_alloc) X(brk) X(calloc) X(cfree) X(dlclose) X(dlopen) X(free)               \
     X(free_aligned_sized) X(free_sized) X(malloc) X(memalign) X(mmap) X(mmap64) X(mremap)          \
-    X(munmap) X(posix_memalign) X(pvalloc) X(quick_exit) X(realloc) X(reallocarray) X(sbrk)        \
-    X(tidemark_recorder_1) X(valloc)
+    X(munmap) X(posix_memalign) X(prctl) X(pvalloc) X(quick_exit) X(realloc)                       \
+    X(reallocarray) X(sbrk) X(syscall) X(tidemark_recorder_1) X(valloc)
 
 #define X(name) extern char stand_in_##name[] __asm__(#name);
 FUNCTIONS(X)
@@ -118,7 +119,9 @@ struct module {
     const ElfW(Rela) *tables[2];
     size_t counts[2];
     uintptr_t relro, relro_end; /* whole pages that the loader made read-only; equal: none */
+    size_t constructors;        /* the compiler's own among them */
     bool opened;                /* we made them writable */
+    bool changed;               /* a word of it */
 };
 
 static const void *pointer(uintptr_t bias, ElfW(Addr) value)
@@ -144,6 +147,9 @@ static void read_entry(struct module *module, const ElfW(Dyn) *entry)
         break;
     case DT_JMPREL:
         module->tables[1] = target;
+        break;
+    case DT_INIT_ARRAYSZ:
+        module->constructors = entry->d_un.d_val / sizeof(ElfW(Addr));
         break;
     case DT_PLTRELSZ:
         module->counts[1] = entry->d_un.d_val / sizeof(ElfW(Rela));
@@ -259,7 +265,8 @@ static void change(struct module *module, const ElfW(Rela) *relocation, unsigned
         return;
     uintptr_t wanted = to_hook ? (uintptr_t)hook_of(function) : (uintptr_t)real_functions[function];
     /* The loader may be binding it this very moment. */
-    __atomic_compare_exchange_n(word, &value, wanted, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+    module->changed |= __atomic_compare_exchange_n(word, &value, wanted, false, __ATOMIC_RELEASE,
+                                                   __ATOMIC_RELAXED);
 }
 
 static bool is_of_interest(unsigned type)
@@ -286,6 +293,7 @@ struct pass {
     bool to_hook;
     unsigned skipped; /* the first so many modules stay as they are */
     unsigned left_out;
+    unsigned constructed; /* modules bound past us that have constructors of their own */
     unsigned long long adds;
 };
 
@@ -314,6 +322,7 @@ static int change_module(struct dl_phdr_info *info, size_t size, void *context)
         change_table(&module, module.tables[i], module.counts[i], pass->to_hook);
     if (module.opened)
         protect(&module, PROT_READ);
+    pass->constructed += module.changed && module.constructors > 1; /* one is the compiler's */
     return 0;
 }
 
@@ -337,6 +346,8 @@ static unsigned pass(bool to_hook, unsigned skipped)
     dl_iterate_phdr(count_mallocs, &foreign_mallocs);
     lazy_is_certain = foreign_mallocs == 0 || (foreign_mallocs == 1 && !real_is_libc());
     dl_iterate_phdr(change_module, &pass);
+    if (to_hook && pass.constructed && !__atomic_load_n(&on, __ATOMIC_RELAXED) && shared_header())
+        atomic_fetch_add(&shared_header()->unseen_constructors, pass.constructed);
     __atomic_store_n(&adds_seen, pass.left_out ? 0 : pass.adds, __ATOMIC_RELAXED);
     return pass.left_out;
 }
@@ -365,14 +376,77 @@ static int read_adds(struct dl_phdr_info *info, size_t size, void *context)
     return 1;
 }
 
-void patch_new(void)
+/* ---- Modules bound past us that a dlopen brought which we could not wait for ---- */
+
+enum { NONE = -1u, DEEP_TRIES = 200 };
+
+static unsigned deep_from = NONE; /* modules that there were before it; NONE: there was no such */
+static unsigned deep_tries;       /* events at which to look at once, before there is more time */
+static unsigned long long deep_adds;
+
+static void patch_soon(void);
+
+static int count_module(struct dl_phdr_info *info, size_t size, void *context)
+{
+    (void)info;
+    (void)size;
+    ++*(unsigned *)context;
+    return 0;
+}
+
+static unsigned count_modules(void)
+{
+    unsigned count = 0;
+    dl_iterate_phdr(count_module, &count);
+    return count;
+}
+
+static __attribute__((noinline)) void expect_deep(void)
+{
+    if (__atomic_load_n(&deep_from, __ATOMIC_RELAXED) == NONE) {
+        dl_iterate_phdr(read_adds, &deep_adds);
+        __atomic_store_n(&deep_from, count_modules(), __ATOMIC_RELEASE);
+    }
+    deep_tries = DEEP_TRIES;
+    patch_soon();
+}
+
+/* Asked at events, the loader's own first: as long as nothing has come, or what has come is still
+ * being loaded, it is not over. A load that fails never is: then it is seldom asked. */
+static bool see_deep(void)
+{
+    unsigned from = __atomic_load_n(&deep_from, __ATOMIC_ACQUIRE);
+    unsigned long long adds = 0;
+    if (from == NONE)
+        return false;
+    dl_iterate_phdr(read_adds, &adds);
+    if (adds != deep_adds && pass(true, from) == 0) {
+        __atomic_store_n(&deep_from, NONE, __ATOMIC_RELEASE);
+        return false;
+    }
+    __atomic_store_n(&due, true, __ATOMIC_RELAXED);
+    return deep_tries && deep_tries--;
+}
+
+bool patch_new(void)
 {
     unsigned long long adds = 0;
     if (!__atomic_load_n(&on, __ATOMIC_ACQUIRE))
-        return;
+        return see_deep();
     dl_iterate_phdr(read_adds, &adds);
     if (adds != __atomic_load_n(&adds_seen, __ATOMIC_RELAXED))
         patch_on();
+    return false;
+}
+
+void patch_before_close(void)
+{
+    int saved_errno = errno;
+    if (__atomic_load_n(&on, __ATOMIC_ACQUIRE))
+        return;
+    patch_new();
+    errno = saved_errno;
+    __atomic_store_n(&deep_from, NONE, __ATOMIC_RELEASE); /* places in the list change */
 }
 
 bool patch_is_due(void)
@@ -444,19 +518,10 @@ static __attribute__((noinline)) void *hook_dlopen(const char *file, int mode)
     return handle;
 }
 
-static int count_module(struct dl_phdr_info *info, size_t size, void *context)
-{
-    (void)info;
-    (void)size;
-    ++*(unsigned *)context;
-    return 0;
-}
-
 /* What is new stands last. Modules that were there keep what the loader bound them to. */
 static __attribute__((noinline)) void *load_and_patch(const char *file, int mode)
 {
-    unsigned before = 0;
-    dl_iterate_phdr(count_module, &before);
+    unsigned before = count_modules();
     void *handle = real.dlopen(file, mode);
     int saved_errno = errno;
     if (handle)
@@ -468,8 +533,11 @@ static __attribute__((noinline)) void *load_and_patch(const char *file, int mode
 /* Nothing here may have an address: the compiler makes no jump of the call then. */
 __attribute__((noinline)) void *patch_dlopen(const char *file, int mode)
 {
-    if (!session_is_on() || __atomic_load_n(&on, __ATOMIC_ACQUIRE) ||
-        caller_matters(file, (uintptr_t)__builtin_return_address(0)))
+    if (!session_is_on() || __atomic_load_n(&on, __ATOMIC_ACQUIRE))
         return real.dlopen(file, mode);
+    if (caller_matters(file, (uintptr_t)__builtin_return_address(0))) {
+        expect_deep();
+        return real.dlopen(file, mode);
+    }
     return load_and_patch(file, mode);
 }

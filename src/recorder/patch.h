@@ -12,26 +12,35 @@
  * are left out: returns how many; they are reached by patch_new(). Not from signal handlers: asks
  * the loader, whose lock is also what keeps two calls apart. */
 unsigned patch_on(void);
-/* The same, if patches are on and modules have come since; else next to nothing. */
-void patch_new(void);
+/* The same, if patches are on and modules have come since, or where one is awaited that is bound past
+ * us; else next to nothing. True: it should be asked again at the next event. */
+bool patch_new(void);
 /* The real functions back, wherever ours stand. */
 void patch_off(void);
 
 /* dlopen() with RTLD_DEEPBIND in a program that we were loaded with: what it loads is given our
- * functions, but not before its constructors have run. To be jumped to from where the program
+ * functions, but not before its constructors have run; where its caller's RUNPATH must be searched, which
+ * only a jump to dlopen does, by an event soon after. To be jumped to from where the program
  * called: its address is asked for. */
 void *patch_dlopen(const char *file, int mode);
 
+/* A module is about to be unloaded: what dlopen brought and has not been given our functions gets them
+ * now. */
+void patch_before_close(void);
 /* A module has been unloaded: real functions may have been its own. */
 void patch_forget(void);
 
 /* True once after a dlopen that had to be let through unseen: patch_new() is due. */
 bool patch_is_due(void);
 #else /* that library is never loaded late */
-static inline void patch_new(void)
+static inline bool patch_new(void)
 {
+    return false;
 }
 void *patch_dlopen(const char *file, int mode); /* not called */
+static inline void patch_before_close(void)
+{
+}
 static inline void patch_forget(void)
 {
 }

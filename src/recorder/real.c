@@ -312,6 +312,8 @@ bool real_init(void)
     FIND(quick_exit, "quick_exit");
     FIND(dlclose, "dlclose");
     FIND(dlopen, "dlopen");
+    FIND(prctl, "prctl");
+    FIND(syscall, "syscall");
     FIND(longjmp, "longjmp");
     FIND(_longjmp, "_longjmp");
     FIND(siglongjmp, "siglongjmp");

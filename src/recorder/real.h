@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 struct real {
+    long (*syscall)(long number, ...); /* first: jumped to from assembly (hooks_filter.c) */
     void *(*malloc)(size_t);
     void *(*calloc)(size_t, size_t);
     void *(*realloc)(void *, size_t);
@@ -38,6 +39,7 @@ struct real {
     void (*quick_exit)(int);
     int (*dlclose)(void *);
     void *(*dlopen)(const char *, int);
+    int (*prctl)(int option, ...);
 
     /* of <setjmp.h>; the last one where programs are fortified */
     void (*longjmp)(void *environment, int value);

@@ -30,6 +30,7 @@
 #include "recorder/shared.h"
 #include "recorder/starter.h"
 #include "recorder/thread.h"
+#include "unwind/lock.h"
 
 /* Where this process image stands. In memory that a fork wipes: PHASE_NEW with `state` set means
  * "a child of a recorded process". */
@@ -203,6 +204,23 @@ static void hide_from_children(void)
     drop_variable("LD_PRELOAD");
 }
 
+#define NO_SESSION "-"
+
+/* One pointer changes, whoever reads the environment meanwhile. */
+void session_forbid_programs(void)
+{
+    static char forbidden[] = WIRE_SESSION_VARIABLE "=" NO_SESSION;
+    for (char **entry = environ; entry && *entry; entry++)
+        if (strncmp(*entry, forbidden, sizeof WIRE_SESSION_VARIABLE) == 0)
+            __atomic_store_n(entry, forbidden, __ATOMIC_RELAXED);
+}
+
+static bool is_forbidden(void)
+{
+    const char *name = getenv(WIRE_SESSION_VARIABLE);
+    return name && strcmp(name, NO_SESSION) == 0;
+}
+
 /* A program that has privileges of its own (setuid) would write where its user says: the loader
  * ignores LD_PRELOAD there, but it may be linked with us. */
 static bool is_privileged(void)
@@ -222,7 +240,7 @@ static void watch_exit(void)
 
 static bool begin_first(void)
 {
-    if (is_privileged())
+    if (is_privileged() || is_forbidden())
         return false;
     state = private_map(sizeof *state);
     if (!state || !real_init())
@@ -240,7 +258,7 @@ static bool begin_first(void)
 static bool begin_in_child(void)
 {
     thread_use_forget();
-    return follow && join(session_name, WIRE_HELLO_FORK);
+    return follow && !call_is_forbidden(CALL_JOIN) && join(session_name, WIRE_HELLO_FORK);
 }
 
 /* How to unwind, if that is wanted. */
@@ -415,7 +433,8 @@ static void futex_wake(_Atomic uint32_t *word, int count)
 void session_wake_collector(void)
 {
     struct wire_header *header = shared_header();
-    if (header && atomic_load(&header->asleep) && atomic_exchange(&header->asleep, 0))
+    if (header && !call_is_forbidden(CALL_WAKE) && atomic_load(&header->asleep) &&
+        atomic_exchange(&header->asleep, 0))
         futex_wake(&header->asleep, 1);
 }
 
@@ -438,7 +457,7 @@ static bool wait_for_answer(struct wire_header *header, uint32_t number, unsigne
         uint32_t answered = atomic_load_explicit(&header->answered, memory_order_acquire);
         if (answered == number)
             return true;
-        if (waited_ms >= patience_ms)
+        if (waited_ms >= patience_ms || call_is_forbidden(CALL_WAIT))
             return false;
         session_wake_collector();
         syscall(SYS_futex, &header->answered, FUTEX_WAIT, answered, &step, NULL, 0);
@@ -478,7 +497,7 @@ int session_ask(enum wire_request request, uint32_t asker, unsigned patience_ms,
     thread_use_begin();
     if (session_is_on() && session_collector_lives()) {
         while (atomic_exchange_explicit(&state->asking, 1, memory_order_acquire))
-            syscall(SYS_sched_yield);
+            lock_let_others();
         status = ask(shared_header(), request, asker, patience_ms, answer);
         atomic_store_explicit(&state->asking, 0, memory_order_release);
     }
@@ -503,16 +522,23 @@ static void wait_for_collector(struct wire_header *header)
     atomic_store(&header->exit_waiting, 1);
     for (uint32_t waited_ms = 0; waited_ms < header->exit_wait_ms; waited_ms += 20) {
         uint32_t reached = atomic_load(&header->session_state);
-        if (may_exit(header) || !session_collector_lives())
+        if (may_exit(header) || !session_collector_lives() || call_is_forbidden(CALL_WAIT))
             return;
         session_wake_collector();
         syscall(SYS_futex, &header->session_state, FUTEX_WAIT, reached, &step, NULL, 0);
     }
 }
 
+/* Where that may not be asked it ends as if it had been killed: what a vfork child says of its end would
+ * be its parent's. */
+static bool is_our_end(void)
+{
+    return session_is_on() && !call_is_forbidden(CALL_PID) && state->pid == syscall(SYS_getpid);
+}
+
 void session_end(int status)
 {
-    if (!session_is_on() || state->pid != syscall(SYS_getpid))
+    if (!is_our_end())
         return;
     struct wire_header *header = shared_header();
     int saved_errno = errno;

@@ -38,6 +38,9 @@ int session_renew(void);
 /* The word that turns to WIRE_SESSION_SAFE when the last session's profile is; NULL: none. */
 const void *session_state_word(void);
 
+/* The program is under a filter that forbids to connect: what it executes from here on does not try. */
+void session_forbid_programs(void);
+
 /* Wakes the collector if it sleeps. */
 void session_wake_collector(void);
 /* Asks the collector for something and waits for its answer, or `patience_ms`. One thread after the

@@ -31,6 +31,8 @@ static struct shared *shared;
 
 static void *map(void *at, size_t bytes, int protection, int flags, int fd)
 {
+    if (call_is_forbidden(CALL_MAP))
+        return NULL;
     long address = syscall(SYS_mmap, at, bytes, protection, flags, fd, 0);
     return address == -1 ? NULL : (void *)address;
 }
@@ -110,6 +112,8 @@ void *private_map(size_t bytes)
 void private_give_back(void *memory, size_t bytes)
 {
     bytes = whole_pages(bytes);
+    if (call_is_forbidden(CALL_MAP))
+        return;
     syscall(SYS_madvise, memory, bytes, MADV_DONTNEED);
     if (shared && shared->header)
         atomic_fetch_sub_explicit(&shared->header->private_bytes, bytes, memory_order_relaxed);
@@ -151,7 +155,7 @@ static char *chunk_new(enum wire_chunk_kind kind)
 {
     struct wire_header *header = shared->header;
     uint32_t index = atomic_load_explicit(&header->chunk_count, memory_order_relaxed);
-    if (index >= header->chunk_limit || index >= WIRE_MAX_CHUNKS)
+    if (index >= header->chunk_limit || index >= WIRE_MAX_CHUNKS || call_is_forbidden(CALL_MAP))
         return NULL;
     long both = syscall(SYS_mremap, shared->last_chunk, 0, 2 * (size_t)WIRE_CHUNK_BYTES,
                         MREMAP_MAYMOVE);
@@ -209,7 +213,7 @@ static char *ring_data_at(uint32_t index)
 
 static bool thread_is_gone(uint32_t tid)
 {
-    return syscall(SYS_tgkill, syscall(SYS_getpid), tid, 0) == -1;
+    return !call_is_forbidden(CALL_GONE) && syscall(SYS_tgkill, syscall(SYS_getpid), tid, 0) == -1;
 }
 
 /* A ring whose thread has ended for good. Looks at a few in turn, so that taking one stays cheap

@@ -48,6 +48,8 @@ bool __attribute__((noinline)) thread_interrupts_from_above(uintptr_t outer, uin
 {
     stack_t now = {0};
     int saved_errno = errno;
+    if (call_is_forbidden(CALL_ALTSTACK))
+        return false;
     long status = syscall(SYS_sigaltstack, NULL, &now);
     errno = saved_errno;
     uintptr_t lo = (uintptr_t)now.ss_sp;
@@ -179,6 +181,8 @@ static struct thread *thread_new(void)
 {
     uint32_t index;
     char *data;
+    if (call_is_forbidden(CALL_TID))
+        return NULL;
     struct wire_ring *ring = shared_take_ring((uint32_t)syscall(SYS_gettid), &data, &index);
     if (!ring)
         return NULL;
@@ -301,6 +305,18 @@ static bool record_has_room(struct thread *thread, unsigned bytes)
     return true;
 }
 
+/* Without the call: the collector looks by itself twenty times a second, and more often where there are
+ * events. */
+static void sleep_for_space(struct wire_ring *ring, uint32_t space)
+{
+    struct timespec patience = {0, 100 * 1000 * 1000};
+    if (!call_is_forbidden(CALL_WAIT))
+        syscall(SYS_futex, &ring->space, FUTEX_WAIT, space, &patience, NULL, 0);
+    else
+        for (int i = 0; i < 10000; i++)
+            arch_relax();
+}
+
 static void record_wait(struct thread *thread, unsigned bytes)
 {
     struct wire_ring *ring = thread->ring;
@@ -310,8 +326,7 @@ static void record_wait(struct thread *thread, unsigned bytes)
         if (record_has_room(thread, bytes))
             break;
         session_wake_collector();
-        struct timespec patience = {0, 100 * 1000 * 1000};
-        syscall(SYS_futex, &ring->space, FUTEX_WAIT, space, &patience, NULL, 0);
+        sleep_for_space(ring, space);
     }
     atomic_fetch_add_explicit(&ring->waits, 1, memory_order_relaxed);
     uint64_t waited = ticks_now() - since;
@@ -373,8 +388,7 @@ bool record_make_room(struct thread *thread, unsigned bytes)
     if (!thread->ring) /* dropped by this hook's record before */
         return false;
     int saved_errno = errno;
-    if (patch_is_due())
-        patch_new();
+    bool again = patch_is_due() && patch_new();
     publish_for_another(thread);
     /* Once events are lost, a good part of the ring must be free before we go on: else the small
      * records of frees would slip in where those of their allocations did not fit. */
@@ -394,6 +408,8 @@ bool record_make_room(struct thread *thread, unsigned bytes)
     } else if (thread->lost) {
         record_lost(thread);
     }
+    if (again)
+        thread->limit = 0;
     errno = saved_errno;
     return room;
 }

@@ -41,7 +41,7 @@ static void give_up(struct mapped *mapped)
     mapped->overflowed = true;
 }
 
-static void insert(struct mapped *mapped, size_t at, uint64_t start, uint64_t end)
+static void insert(struct mapped *mapped, size_t at, struct mapped_range range)
 {
     if (mapped->count == MAPPED_MAX) {
         give_up(mapped);
@@ -54,50 +54,61 @@ static void insert(struct mapped *mapped, size_t at, uint64_t start, uint64_t en
     }
     struct mapped_range *place = mapped->ranges + at;
     memmove(place + 1, place, (mapped->count - at) * sizeof *place);
-    *place = (struct mapped_range){start, end};
+    *place = range;
     mapped->count++;
 }
 
-static void clear(struct mapped *mapped, uint64_t start, uint64_t end)
+static void make_hole(struct mapped *mapped, size_t at, uint64_t start, uint64_t end)
 {
-    size_t first = first_above(mapped, start), last = first;
-    struct mapped_range *range = mapped->ranges + first;
-    if (first == mapped->count || range->start >= end)
-        return;
-    if (range->start < start) {
-        uint64_t old_end = range->end;
-        range->end = start;
-        if (old_end > end) { /* a hole in the middle */
-            insert(mapped, first + 1, end, old_end);
-            return;
-        }
-        last = ++first;
-    }
-    while (last < mapped->count && mapped->ranges[last].end <= end)
-        last++;
-    if (last < mapped->count && mapped->ranges[last].start < end)
-        mapped->ranges[last].start = end;
-    if (last > first) {
-        memmove(mapped->ranges + first, mapped->ranges + last,
-                (mapped->count - last) * sizeof *mapped->ranges);
-        mapped->count -= last - first;
-    }
+    struct mapped_range behind = mapped->ranges[at];
+    behind.start = end;
+    mapped->ranges[at].end = start;
+    insert(mapped, at + 1, behind);
 }
 
-void mapped_remove(struct mapped *mapped, uint64_t address, uint64_t bytes)
+/* What is left of a range, if anything: one piece of it, since there is no hole. */
+static bool trim(struct mapped_range *range, uint64_t start, uint64_t end)
+{
+    if (range->start < start)
+        range->end = start;
+    else
+        range->start = end;
+    return range->start < range->end;
+}
+
+/* Ranges that began later than `before` stay. */
+static void clear(struct mapped *mapped, uint64_t start, uint64_t end, uint64_t before)
+{
+    size_t from = first_above(mapped, start), to = from;
+    for (; from < mapped->count && mapped->ranges[from].start < end; from++) {
+        struct mapped_range range = mapped->ranges[from];
+        if (range.born <= before && range.start < start && range.end > end) {
+            make_hole(mapped, from, start, end); /* it is the only one in here */
+            return;
+        }
+        if (range.born > before || trim(&range, start, end))
+            mapped->ranges[to++] = range;
+    }
+    if (to < from)
+        memmove(mapped->ranges + to, mapped->ranges + from,
+                (mapped->count - from) * sizeof *mapped->ranges);
+    mapped->count -= from - to;
+}
+
+void mapped_remove(struct mapped *mapped, uint64_t address, uint64_t bytes, uint64_t before)
 {
     uint64_t end = end_of(address, bytes);
     if (mapped->count && address < end)
-        clear(mapped, address, end);
+        clear(mapped, address, end, before);
 }
 
-void mapped_add(struct mapped *mapped, uint64_t address, uint64_t bytes)
+void mapped_add(struct mapped *mapped, uint64_t address, uint64_t bytes, uint64_t born)
 {
     uint64_t end = end_of(address, bytes);
     if (mapped->overflowed || address >= end)
         return;
     if (mapped->count)
-        clear(mapped, address, end);
+        clear(mapped, address, end, UINT64_MAX);
     if (!mapped->overflowed)
-        insert(mapped, first_above(mapped, address), address, end);
+        insert(mapped, first_above(mapped, address), (struct mapped_range){address, end, born});
 }

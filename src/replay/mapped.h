@@ -17,6 +17,7 @@
 
 struct mapped_range {
     uint64_t start, end;
+    uint64_t born; /* ticks */
 };
 
 struct mapped {
@@ -29,7 +30,9 @@ void mapped_release(struct mapped *mapped);
 
 /* [address, address + bytes) is mapped, in place of what was there; and not mapped any more. Lengths
  * are rounded up to whole pages by the caller's kernel: pass what the call was given. */
-void mapped_add(struct mapped *mapped, uint64_t address, uint64_t bytes);
-void mapped_remove(struct mapped *mapped, uint64_t address, uint64_t bytes);
+void mapped_add(struct mapped *mapped, uint64_t address, uint64_t bytes, uint64_t born);
+/* Only what was there at `before` (ticks): the call that unmaps may be told of later than another
+ * thread's that was given the addresses meanwhile. */
+void mapped_remove(struct mapped *mapped, uint64_t address, uint64_t bytes, uint64_t before);
 
 #endif

@@ -258,7 +258,8 @@ static void on_mmap(struct replay *replay, const struct wire_record *record)
     count_map(&replay->sites, site, record->size_bytes);
     for EACH_CUT(replay, label_here(replay, site))
         count_map(&replay->regions.cuts, cut.site, record->size_bytes);
-    mapped_add(&replay->mapped, record->kind_address & WIRE_ADDRESS_MASK, record->size_bytes);
+    mapped_add(&replay->mapped, record->kind_address & WIRE_ADDRESS_MASK, record->size_bytes,
+               record->ticks);
 }
 
 static void on_munmap(struct replay *replay, const struct wire_record *record)
@@ -266,7 +267,8 @@ static void on_munmap(struct replay *replay, const struct wire_record *record)
     take_time(replay, record->ticks);
     replay->program.unmap_count++;
     replay->program.unmap_bytes += record->size_bytes;
-    mapped_remove(&replay->mapped, record->kind_address & WIRE_ADDRESS_MASK, record->size_bytes);
+    mapped_remove(&replay->mapped, record->kind_address & WIRE_ADDRESS_MASK, record->size_bytes,
+                  record->ticks - wire_detail_ticks(record->detail));
 }
 
 static void on_brk_grown(struct replay *replay, const struct wire_record *record)

@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <sys/syscall.h>
 #include "unwind/arch.h"
+#include "unwind/calls.h"
 
 /* A stack that overflows while signals are blocked kills the program, although it may have a handler
  * for that. So the overflow is made to happen before: nothing under a lock goes deeper than this. */
@@ -28,18 +29,34 @@ struct lock {
 
 enum { LOCK_SPINS = 1000 };
 
+/* No mask that the kernel gives: SIGKILL is never blocked. Where a filter forbids the call it is done
+ * without: a handler that comes in between and leaves by longjmp is less likely than being killed. */
+#define SIGNALS_UNTOUCHED (1ull << (SIGKILL - 1))
+
 /* Returns the mask from before. */
 static inline uint64_t signals_block(void)
 {
     uint64_t all = ~0ull, before = 0;
     lock_touch_stack();
+    if (call_is_forbidden(CALL_SIGNALS))
+        return SIGNALS_UNTOUCHED;
     arch_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)&before, sizeof all);
     return before;
 }
 
 static inline void signals_restore(uint64_t before)
 {
-    arch_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&before, 0, sizeof before);
+    if (before != SIGNALS_UNTOUCHED)
+        arch_syscall4(SYS_rt_sigprocmask, SIG_SETMASK, (long)&before, 0, sizeof before);
+}
+
+/* Whoever is waited for may want our processor. */
+static inline void lock_let_others(void)
+{
+    if (call_is_forbidden(CALL_YIELD))
+        arch_relax();
+    else
+        arch_syscall4(SYS_sched_yield, 0, 0, 0, 0);
 }
 
 static inline void lock_take(struct lock *lock)
@@ -50,7 +67,7 @@ static inline void lock_take(struct lock *lock)
         if (tries < LOCK_SPINS) {
             arch_relax();
         } else {
-            arch_syscall4(SYS_sched_yield, 0, 0, 0, 0); /* its holder may want our processor */
+            lock_let_others();
         }
     }
     lock->signals = before;

@@ -2,6 +2,7 @@
 #include "unwind/shadow.h"
 
 #include <signal.h>
+#include "unwind/calls.h"
 #include "unwind/modules.h"
 #include "unwind/paths.h"
 #include "unwind/rules.h"
@@ -164,7 +165,8 @@ static void note_starter(struct foreign *foreign, uintptr_t site)
 static uintptr_t alternate_end(uintptr_t sp)
 {
     stack_t at = {0};
-    if (arch_syscall4(SYS_sigaltstack, 0, (long)&at, 0, 0) != 0 || at.ss_flags & SS_DISABLE) {
+    if (call_is_forbidden(CALL_ALTSTACK) ||
+        arch_syscall4(SYS_sigaltstack, 0, (long)&at, 0, 0) != 0 || at.ss_flags & SS_DISABLE) {
         return 0;
     }
     return sp - (uintptr_t)at.ss_sp < at.ss_size ? (uintptr_t)at.ss_sp + at.ss_size : 0;

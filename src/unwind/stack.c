@@ -6,6 +6,7 @@
 #include "unwind/stack.h"
 
 #include <errno.h>
+#include "unwind/calls.h"
 
 /* The dynamic loader's: the stack pointer when the program started. */
 extern void *__libc_stack_end __attribute__((weak));
@@ -49,6 +50,9 @@ bool stack_word_readable(uintptr_t address)
 {
     if (address < PAGE_BYTES || address > (uintptr_t)INTPTR_MAX) {
         return false; /* NULL would mean "no mask" */
+    }
+    if (call_is_forbidden(CALL_PROBE)) {
+        return false; /* nothing can be proven: the path ends where that would be needed */
     }
     return arch_syscall4(SYS_rt_sigprocmask, ~0, (long)address, 0, sizeof(uint64_t)) != -EFAULT;
 }

@@ -103,9 +103,11 @@ enum wire_kind {
     WIRE_POOL = 23 | WIRE_LONG,    /* a block of a pool: cut from a chunk, or from a mapping */
     WIRE_POOL_FREE_AT = 24 | WIRE_LONG, /* its free with its call path; size 0 */
 
-    WIRE_MMAP = 32 | WIRE_LONG,   /* address, length */
-    WIRE_MUNMAP = 33 | WIRE_LONG, /* address, length; taken before the call. An mremap is both */
-    WIRE_BRK = 34 | WIRE_LONG,    /* address: the new break; size: bytes grown; FAILED: shrunk */
+    WIRE_MMAP = 32 | WIRE_LONG, /* address, length */
+    /* address, length; taken before the call. An mremap is both, told after it, since only then it is
+     * known to have been one: slack << alignment is how many ticks before this record its call began */
+    WIRE_MUNMAP = 33 | WIRE_LONG,
+    WIRE_BRK = 34 | WIRE_LONG, /* address: the new break; size: bytes grown; FAILED: shrunk */
 
     /* What the thread's stack has been used for: address: the deepest extent below its beginning
      * that any event was seen at, in bytes; size: bytes of its pages ever touched, 0: not known;
@@ -159,6 +161,20 @@ static inline uint32_t wire_detail_slack(uint64_t detail)
 static inline unsigned wire_detail_align_log2(uint64_t detail)
 {
     return (unsigned)(detail >> 56);
+}
+
+/* Of an mremap (WIRE_MUNMAP): exact up to 2^24 ticks; beyond, as its thread may have been off the
+ * processor for long, a little less. */
+static inline uint64_t wire_detail_since(uint32_t node, uint64_t ticks)
+{
+    unsigned shift = 0;
+    while (ticks >> shift > WIRE_MAX_SLACK)
+        shift++;
+    return wire_detail(node, ticks >> shift, shift);
+}
+static inline uint64_t wire_detail_ticks(uint64_t detail)
+{
+    return (uint64_t)wire_detail_slack(detail) << (wire_detail_align_log2(detail) & 31);
 }
 
 /* Where the interval of samples changes (WIRE_SAMPLE_ADAPTS) alignments are at most 2^31, and the upper
@@ -402,6 +418,8 @@ struct wire_header {
     _Atomic int32_t end_status;
     _Atomic uint32_t exit_waiting;     /* the program is in its exit and waits */
     _Atomic uint32_t instrumented;     /* 1: function hooks were called: sizes of stacks are exact */
+    _Atomic uint32_t unseen_constructors; /* modules whose constructors ran before they were given our
+                                             functions: loaded with RTLD_DEEPBIND */
     _Atomic uint64_t private_bytes;    /* memory that the recorder mapped for itself */
     _Atomic uint64_t lost_events;      /* not recorded at all: no ring could be had */
     _Atomic uint64_t start_ticks;

@@ -51,18 +51,24 @@ check_account() { # NAME
     [ -z "$wrong" ] || fail "$1: $wrong"
 }
 
-# same NAME COMMAND…: output and exit status of the recorded run are those of the bare run.
-# Input, if $work/input exists, is that file.
-same() {
+# unharmed NAME COMMAND…: output and exit status of the recorded run are those of the bare run.
+# Input, if $work/input exists, is that file. RECORD_OPTIONS are options of tidemark record.
+unharmed() {
     local name=$1 input=/dev/null bare status
     shift
     [ -f "$work/input" ] && input=$work/input
     "$@" <"$input" >"$work/bare.out" 2>"$work/bare.err"
     bare=$?
-    "$TIDEMARK" record -q -o "$work/$name.tmk" -- "$@" <"$input" >"$work/out" 2>"$work/err"
+    # shellcheck disable=SC2086
+    "$TIDEMARK" record -q ${RECORD_OPTIONS:-} -o "$work/$name.tmk" -- "$@" <"$input" >"$work/out" 2>"$work/err"
     status=$?
     [ $status = $bare ] || fail "$name: exit status $status, bare run $bare: $(tail -3 "$work/err")"
     cmp "$work/bare.out" "$work/out" || fail "$name: standard output differs"
     cmp "$work/bare.err" "$work/err" || fail "$name: standard error differs: $(head -3 "$work/err")"
-    check_account "$name"
+}
+
+# The same, and the account balances.
+same() {
+    unharmed "$@"
+    check_account "$1"
 }

@@ -85,4 +85,12 @@ mkdir -p beside && cp deep.so beside/deep_beside.so
 compile -I"$here" "$here/deepbind.c" -Wl,--enable-new-dtags,-rpath,"\$ORIGIN/beside" -o deepbind_beside
 unharmed deepbind_beside ./deepbind_beside deep_beside.so
 [ "$(allocations_of deepbind_beside.tmk torture_counted)" = 4000 ] || fail "RUNPATH: $(allocations_of deepbind_beside.tmk torture_counted) allocations"
+"$TIDEMARK" report deepbind_beside.tmk | grep -q 'RTLD_DEEPBIND' && fail "RUNPATH: constructors that there are none of"
+# Constructors run before dlopen returns: what they allocate is not seen, and the report says so.
+compile -shared -fPIC -DCONSTRUCTORS "$here/deep.c" -o deep_constructed.so
+unharmed constructed ./deepbind ./deep_constructed.so
+"$TIDEMARK" report constructed.tmk | grep -q '20 modules were loaded with RTLD_DEEPBIND' || fail "constructors: nothing is said"
+# It is given our functions by the next event: of 20 times 100 calls the first each time may be missed.
+seen=$(allocations_of deepbind_beside.tmk deep_gives)
+[ "$seen" -ge 1980 ] && [ "$seen" -le 2000 ] || fail "RUNPATH: $seen allocations of the library's"
 exit $failed

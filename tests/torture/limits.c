@@ -232,6 +232,81 @@ static void seccomp_child(void)
     victim_fact("unfollowed", 1);
 }
 
+/* ---- Filters that leave next to nothing, and kill ---- */
+
+/* For its own output, its break, and the facts. */
+static const struct sock_filter strict_rules[] = {
+    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+    ALLOW(read), ALLOW(write), ALLOW(close), ALLOW(openat), ALLOW(newfstatat), ALLOW(brk),
+    ALLOW(exit_group), ALLOW(rt_sigreturn),
+    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+};
+static const struct sock_fprog strict_filter = {sizeof strict_rules / sizeof *strict_rules,
+                                                (struct sock_filter *)strict_rules};
+
+/* A ring goes round many times, its collector asleep at first; the stack grows by pages; paths are new. */
+static VICTIM void work_deeper(int depth)
+{
+    torture_work(20);
+    if (depth)
+        work_deeper(depth - 1);
+    barrier();
+}
+
+static void strict_work(void)
+{
+    torture_work(300000);
+    work_deeper(5000);
+}
+
+static void before_strict(void)
+{
+    torture_work(1000);
+    usleep(200 * 1000); /* the collector sleeps */
+    CHECK(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+}
+
+static void seccomp_strict(void)
+{
+    before_strict();
+    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &strict_filter))
+        TORTURE_SKIP("no filter may be set");
+    strict_work();
+}
+
+/* As libseccomp does it. */
+static void seccomp_strict_syscall(void)
+{
+    before_strict();
+    if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &strict_filter))
+        TORTURE_SKIP("no filter may be set");
+    strict_work();
+}
+
+/* All but the calls by which the recorder's library would connect: what is executed under it, and what
+ * is forked, lives unrecorded. */
+static void seccomp_helpers(void)
+{
+    const struct sock_filter rules[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    torture_work(1000);
+    filter(rules, sizeof rules / sizeof *rules);
+    pid_t pid = fork();
+    CHECK(pid >= 0);
+    if (!pid) {
+        torture_work(1000);
+        _exit(6);
+    }
+    CHECK(torture_wait(pid) == 6 << 8);
+    CHECK(system("exit 7") == 7 << 8);
+    torture_work(1000);
+    victim_fact("unfollowed", 1);
+}
+
 /* ---- Descriptors are closed from under us, all of them, in threads ---- */
 
 static void *close_all(void *argument)
@@ -261,6 +336,9 @@ int main(int argc, char **argv)
         {"seccomp_errno", seccomp_errno},
         {"seccomp_kill", seccomp_kill},
         {"seccomp_child", seccomp_child},
+        {"seccomp_strict", seccomp_strict},
+        {"seccomp_strict_syscall", seccomp_strict_syscall},
+        {"seccomp_helpers", seccomp_helpers},
         {"close_range_threads", close_range_threads},
         {NULL, NULL},
     };

@@ -7,7 +7,7 @@
 # Facts that change what is expected: slack=N, up to N allocations more than counted (threads that the
 # end of the process took by surprise); unfollowed=1: some of it was not recorded, so profiles may say
 # less; program_allocations=N: so many in all, but for a few of the libraries'; misses_frees=1: a free's record may be cut off; within_NAME=N: so many of the blocks are asked
-# for by the function NAME; unrecorded=1: there may be no profile at all, and a sentence says so.
+# for by the function NAME; mapped_bytes=N: so much, all of it touched, is the program's own mmap at its end; unrecorded=1: there may be no profile at all, and a sentence says so.
 set -u
 name=$1
 shift
@@ -77,7 +77,10 @@ for profile in "$work"/*.tmk "$work"/*.tmk.old*; do
             WHERE (SELECT coalesce(sum(alloc_bytes), 0) FROM site) <> (SELECT alloc_bytes FROM program)
         UNION ALL SELECT alloc_count || ' allocations in all' FROM program
             WHERE $(fact program_allocations) > 0 AND NOT alloc_count BETWEEN $(fact program_allocations)
-                AND $(fact program_allocations) + 10")
+                AND $(fact program_allocations) + 10
+        UNION ALL SELECT mmap_bytes || ' bytes mapped at the end' FROM sample
+            WHERE $(fact mapped_bytes) > 0 AND id = (SELECT max(id) FROM sample)
+                AND NOT mmap_bytes BETWEEN $(fact mapped_bytes) AND $(fact mapped_bytes) + 65536")
     [ -z "$wrong" ] || [ "$(fact may_lose)" != 0 ] || say "$(basename "$profile"): $wrong"
     for function in $(sed -n 's/^within_\(.*\)=.*/\1/p' "$work/facts" 2>/dev/null | sort -u); do
         sqlite3 "$work/db" "SELECT '$function=' || coalesce(sum(alloc_count), 0) FROM site

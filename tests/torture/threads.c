@@ -193,6 +193,89 @@ static void dlopen_race(void)
     victim_fact("within_torture_plugin", 8 * 20 * (unsigned)torture_times(300));
 }
 
+/* ---- What one thread's mremap leaves another is given at once ---- */
+
+enum { REMAPPED_BYTES = 1 << 20, REMAPPED_ROUNDS = 20 };
+static _Atomic(char *) leaving;
+static unsigned long long taken_bytes;
+
+static char *map_at(char *wanted)
+{
+    return mmap(wanted, REMAPPED_BYTES, PROT_READ | PROT_WRITE,
+                MAP_PRIVATE | MAP_ANONYMOUS | (wanted ? MAP_FIXED_NOREPLACE : 0), -1, 0);
+}
+
+/* The other one gets the addresses while the mremap that leaves them is still to be told of; unless
+ * somebody else was quicker. */
+static void *take_what_is_left(void *argument)
+{
+    for (int i = 0; i < REMAPPED_ROUNDS; i++) {
+        char *wanted, *mapped;
+        int tries = 0;
+        while (!(wanted = leaving))
+            sched_yield();
+        do
+            mapped = map_at(wanted);
+        while (mapped == MAP_FAILED && tries++ < 10000);
+        if (mapped == wanted) {
+            memset(mapped, 1, REMAPPED_BYTES);
+            taken_bytes += REMAPPED_BYTES;
+        }
+        leaving = NULL;
+    }
+    return argument;
+}
+
+/* A mapping right below a block that the allocator has mapped: the kernel joins the two, and only what
+ * was recorded can tell them apart. */
+static char *map_below_block(void)
+{
+    for (int i = 0; i < 100; i++) {
+        char *block = keep(malloc(1 << 20));
+        CHECK(block);
+        block[0] = 1;
+        char *wanted = (char *)((uintptr_t)block & -(uintptr_t)4096) - REMAPPED_BYTES;
+        if (map_at(wanted) == wanted)
+            return wanted;
+    }
+    TORTURE_SKIP("no room below a block");
+}
+
+/* Where the recorder takes long to tell of it: a deep stack that lies elsewhere each time. */
+static VICTIM void move_deep_down(char *here, char *there, int depth)
+{
+    if (depth)
+        move_deep_down(here, there, depth - 1);
+    else
+        CHECK(mremap(here, REMAPPED_BYTES, REMAPPED_BYTES, MREMAP_MAYMOVE | MREMAP_FIXED, there) ==
+              there);
+    barrier();
+}
+
+static VICTIM void move(char *here, char *there, int round)
+{
+    keep(__builtin_alloca(16 * ((size_t)round + 1)));
+    move_deep_down(here, there, 20000);
+}
+
+static void remap_race(void)
+{
+    pthread_t taker;
+    CHECK(!pthread_create(&taker, NULL, take_what_is_left, NULL));
+    for (int i = 0; i < REMAPPED_ROUNDS; i++) {
+        char *here = map_below_block(), *there = map_at(NULL);
+        CHECK(there != MAP_FAILED);
+        leaving = here;
+        move(here, there, i);
+        while (leaving)
+            sched_yield();
+        CHECK(!munmap(there, REMAPPED_BYTES));
+    }
+    CHECK(!pthread_join(taker, NULL));
+    torture_work(100);
+    victim_fact("mapped_bytes", taken_bytes);
+}
+
 /* ---- Affinity and priorities change under way ---- */
 
 static void *wander(void *argument)
@@ -221,7 +304,7 @@ int main(int argc, char **argv)
     static const struct torture_case cases[] = {
         {"at_once", at_once},         {"tiny_stacks", tiny_stacks}, {"exit_race", exit_race},
         {"main_leaves", main_leaves}, {"cancelled", cancelled},     {"dlopen_race", dlopen_race},
-        {"wandering", wandering},     {NULL, NULL},
+        {"wandering", wandering},     {"remap_race", remap_race},   {NULL, NULL},
     };
     plugins = (const char *const *)argv + 2;
     return torture_main(argc, argv, cases);

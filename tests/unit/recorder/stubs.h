@@ -35,7 +35,7 @@ void session_stop(void)
         thread_current->ring = NULL;
 }
 bool patch_is_due(void) { return false; }
-void patch_new(void) {}
+bool patch_new(void) { return false; }
 void session_wake_collector(void) {}
 bool session_collector_lives(void) { return atomic_load(&shared_header()->stop) == 0; }
 bool real_is_allocator(uintptr_t ip) { return ip == 0; }

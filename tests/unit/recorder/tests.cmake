@@ -1,7 +1,8 @@
 # The recorder's thread.c and shared.c against a collector's view and merge in the same process,
 # compiled from their sources: the library itself is not there to be linked. test_ring is never
 # sanitised (it needs signals where they hurt), test_thread is like any other test.
-set(recorder_parts ${CMAKE_SOURCE_DIR}/src/recorder/thread.c ${CMAKE_SOURCE_DIR}/src/recorder/shared.c)
+set(recorder_parts ${CMAKE_SOURCE_DIR}/src/recorder/thread.c ${CMAKE_SOURCE_DIR}/src/recorder/shared.c
+    ${CMAKE_SOURCE_DIR}/src/unwind/calls.c)
 file(GLOB collector_parts CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/replay/*.c
     ${CMAKE_SOURCE_DIR}/src/collector/batch.c ${CMAKE_SOURCE_DIR}/src/collector/feed.c
     ${CMAKE_SOURCE_DIR}/src/collector/window.c
@@ -25,7 +26,7 @@ target_link_options(test_recorder_ring PRIVATE -fno-sanitize=all)
 add_executable(test_recorder_draw unit/recorder/test_draw.c)
 add_executable(test_recorder_sampled unit/recorder/test_sampled.c
     ${CMAKE_SOURCE_DIR}/src/recorder/sampled.c ${CMAKE_SOURCE_DIR}/src/recorder/followed.c
-    ${CMAKE_SOURCE_DIR}/src/recorder/shared.c)
+    ${CMAKE_SOURCE_DIR}/src/recorder/shared.c ${CMAKE_SOURCE_DIR}/src/unwind/calls.c)
 foreach(test draw sampled)
     foreach(room recorder unwind wire base)
         target_include_directories(test_recorder_${test} PRIVATE ${TIDEMARK_ROOMS_DIR}/${room})
@@ -33,6 +34,15 @@ foreach(test draw sampled)
     target_link_libraries(test_recorder_${test} PRIVATE PkgConfig::CMOCKA Threads::Threads m)
     add_test(NAME unit/recorder/${test} COMMAND test_recorder_${test})
 endforeach()
+
+# A program's own seccomp filters.
+add_executable(test_recorder_filter unit/recorder/test_filter.c
+    ${CMAKE_SOURCE_DIR}/src/recorder/filter.c ${CMAKE_SOURCE_DIR}/src/unwind/calls.c)
+foreach(room recorder unwind wire base)
+    target_include_directories(test_recorder_filter PRIVATE ${TIDEMARK_ROOMS_DIR}/${room})
+endforeach()
+target_link_libraries(test_recorder_filter PRIVATE PkgConfig::CMOCKA)
+add_test(NAME unit/recorder/filter COMMAND test_recorder_filter)
 
 # Sizes by headers. Sanitizers bring another malloc.
 if(CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64)

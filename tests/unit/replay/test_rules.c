@@ -731,6 +731,36 @@ static void maps_and_breaks_are_counted(void **state)
     assert_int_equal(all.total.live_bytes, 0);
 }
 
+static void count_range(void *context, uint64_t start, uint64_t end)
+{
+    (void)start;
+    (void)end;
+    ++*(unsigned *)context;
+}
+
+static unsigned mapped_ranges(void)
+{
+    unsigned count = 0;
+    replay_mapped(replay, count_range, &count);
+    return count;
+}
+
+/* An mremap's record says when its call began: what another thread was given since is not its. */
+static void what_an_mremap_left_may_be_anothers(void **state)
+{
+    (void)state;
+    uint64_t began = ++ticks;
+    ticks += 1ull << 20;
+    feed_long(TWO, WIRE_MMAP, 0x7f0000000000, 8192, P);
+    ticks += 1ull << 40; /* told of very late */
+    struct wire_record moved = record_long(WIRE_MUNMAP, ++ticks, 0x7f0000000000, 8192, 0);
+    moved.detail = wire_detail_since(0, moved.ticks - began);
+    feed(ONE, moved);
+    assert_int_equal(mapped_ranges(), 1);
+    feed(ONE, record_long(WIRE_MUNMAP, ++ticks, 0x7f0000000000, 8192, 0));
+    assert_int_equal(mapped_ranges(), 0);
+}
+
 static void a_stream_serves_one_thread_after_the_other(void **state)
 {
     (void)state;
@@ -852,7 +882,7 @@ int main(void)
         RULE(only_changed_paths_are_visited),
         RULE(only_blocks_with_a_changed_path_are_visited),
         RULE(a_new_peak_changes_the_paths_whose_share_it_changes),
-        RULE(maps_and_breaks_are_counted),
+        RULE(maps_and_breaks_are_counted), RULE(what_an_mremap_left_may_be_anothers),
         RULE(a_stream_serves_one_thread_after_the_other),
         RULE(what_the_collector_says_of_threads_is_kept),
         RULE(nonsense_is_skipped_and_counted),

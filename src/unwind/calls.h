@@ -1,0 +1,33 @@
+/* What the program has forbidden itself, and us with it: it may have put itself under a seccomp filter
+ * that kills for system calls that we make now and then. recorder/filter.c asks the filter; whoever is
+ * about to make such a call asks here, and does without it. Nothing of this is on a hot path. */
+#ifndef TIDEMARK_UNWIND_CALLS_H
+#define TIDEMARK_UNWIND_CALLS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum call {
+    CALL_SIGNALS = 1 << 0,  /* block signals: under a lock */
+    CALL_PROBE = 1 << 1,    /* is a page readable: where the stack has grown, rare rules */
+    CALL_YIELD = 1 << 2,    /* a lock that is held for long */
+    CALL_ALTSTACK = 1 << 3, /* which stack is a signal handler on */
+    CALL_TID = 1 << 4,      /* a thread's first event */
+    CALL_PID = 1 << 5,      /* the end of the process */
+    CALL_GONE = 1 << 6,     /* has a thread ended, whose ring another could have */
+    CALL_WAIT = 1 << 7,     /* for the collector: a full ring, the end */
+    CALL_WAKE = 1 << 8,     /* the collector */
+    CALL_MAP = 1 << 9,      /* memory of our own, and shared with the collector */
+    CALL_JOIN = 1 << 10,    /* the session, in the child of a fork */
+    CALL_ALL = (1 << 11) - 1,
+};
+
+/* Set of enum call. Only ever grows, as filters do; in the child of a fork it is its parent's. */
+extern uint32_t calls_forbidden;
+
+static inline bool call_is_forbidden(enum call call)
+{
+    return __builtin_expect(__atomic_load_n(&calls_forbidden, __ATOMIC_RELAXED) & call, 0);
+}
+
+#endif
