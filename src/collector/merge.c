@@ -385,7 +385,7 @@ bool merge_is_asked(const struct merge *merge)
     for (uint32_t i = 0; i < merge->cursor_count; i++) {
         const struct cursor *cursor = &merge->cursors[i];
         uint64_t head = atomic_load_explicit(&cursor->ring->head, memory_order_relaxed);
-        if (!cursor->damaged && head - cursor->tail > merge->view->ring_bytes / 4)
+        if (!cursor->damaged && head - cursor->tail > merge->view->ring_bytes / 2)
             return true;
     }
     return false;
