@@ -88,6 +88,20 @@ void feed_runs(struct feed *feed, const struct replay_run *runs, size_t count, c
     }
 }
 
+bool feed_takes_stretches(const struct feed *feed)
+{
+    return !gate_watches(feed->gate);
+}
+
+size_t feed_stretch(struct feed *feed, uint32_t thread, const void *records, size_t bytes)
+{
+    size_t taken = replay_stretch(feed->replay, thread, records, bytes);
+    struct replay_run run = {thread, (uint32_t)taken};
+    if (feed->tracer)
+        tracer_runs(feed->tracer, &run, 1, records);
+    return taken;
+}
+
 void feed_lost(struct feed *feed, uint64_t events)
 {
     replay_lost(feed->replay, events);

@@ -27,6 +27,9 @@ void feed_thread_stack(struct feed *feed, uint32_t tid, uint64_t deepest_bytes,
                        uint64_t touched_bytes, uint32_t node);
 void feed_runs(struct feed *feed, const struct replay_run *runs, size_t count,
                const void *records);
+/* As replay_stretch(). Only while nobody waits for a mark that cuts the recording. */
+bool feed_takes_stretches(const struct feed *feed);
+size_t feed_stretch(struct feed *feed, uint32_t thread, const void *records, size_t bytes);
 void feed_lost(struct feed *feed, uint64_t events);
 void feed_memory_sample(struct feed *feed, uint64_t ticks, uint64_t physical_bytes,
                         uint64_t virtual_bytes, uint64_t tool_bytes);

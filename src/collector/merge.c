@@ -268,17 +268,47 @@ static void tell_waits(struct merge *merge)
     }
 }
 
+/* How many bytes from here on begin records of which it need not be known where the last one ends:
+ * it ends before the head, and in one piece. No more than a quarter: room is given back soon. */
+static uint64_t stretch_bytes(const struct merge *merge, const struct cursor *cursor)
+{
+    uint64_t lap_end = (cursor->at | (merge->view->ring_bytes - 1)) + 1;
+    uint64_t most = merge->view->ring_bytes / 4;
+    uint64_t left = cursor->head - cursor->at;
+    uint64_t bytes = left < 32 ? 0 : left - 16;
+    bytes = bytes < lap_end - cursor->at ? bytes : lap_end - cursor->at;
+    return bytes < most ? bytes : most;
+}
+
+/* Of a ring that waits for no other: its records are read once, when the replay wants them. */
+static uint64_t take_stretch(const struct merge *merge, const struct cursor *cursor, uint64_t bytes)
+{
+    const struct wire_record *records = record_at(merge, cursor, cursor->at);
+    batch_flush(merge->batch, merge->feed);
+    return cursor->at + feed_stretch(merge->feed, cursor->thread, records, bytes);
+}
+
+static uint64_t take_in_order(struct merge *merge, const struct cursor *cursor, uint64_t limit)
+{
+    uint64_t end = run_end(merge, cursor, limit);
+    if (end <= cursor->head)
+        batch_add(merge->batch, merge->feed, cursor->thread, record_at(merge, cursor, cursor->at),
+                  end - cursor->at);
+    return end;
+}
+
 static void take_run(struct merge *merge, struct cursor *cursor, uint64_t limit)
 {
     if (!cursor->known)
         begin_stream(merge, cursor);
-    uint64_t end = run_end(merge, cursor, limit);
+    bool alone = limit == UINT64_MAX && feed_takes_stretches(merge->feed);
+    uint64_t stretch = alone ? stretch_bytes(merge, cursor) : 0;
+    uint64_t end =
+        stretch ? take_stretch(merge, cursor, stretch) : take_in_order(merge, cursor, limit);
     if (end > cursor->head) { /* a long record that its thread never published whole */
         give_up(merge, cursor);
         return;
     }
-    batch_add(merge->batch, merge->feed, cursor->thread, record_at(merge, cursor, cursor->at),
-              end - cursor->at);
     cursor->at = end;
     if (cursor->at - cursor->tail >= merge->view->ring_bytes / 4)
         give_space(merge, cursor);
@@ -355,7 +385,7 @@ bool merge_is_asked(const struct merge *merge)
     for (uint32_t i = 0; i < merge->cursor_count; i++) {
         const struct cursor *cursor = &merge->cursors[i];
         uint64_t head = atomic_load_explicit(&cursor->ring->head, memory_order_relaxed);
-        if (!cursor->damaged && head - cursor->tail > merge->view->ring_bytes / 4)
+        if (!cursor->damaged && head - cursor->tail > merge->view->ring_bytes / 2)
             return true;
     }
     return false;

@@ -23,7 +23,7 @@ size_t merge_pass(struct merge *merge, bool final);
 /* The time before which everything has been replayed, after a pass; UINT64_MAX: all there was. */
 uint64_t merge_reached(const struct merge *merge);
 
-/* Is a ring more than a quarter full? Its thread may have asked for a pass just before there was
+/* Is a ring more than half full? Its thread may have asked for a pass just before there was
  * anybody asleep to be woken. */
 bool merge_is_asked(const struct merge *merge);
 

@@ -3,6 +3,8 @@
 #include "replay/life.h"
 #include "replay/region.h"
 
+_Static_assert(REPLAY_BLOCK_SITES == SITES_SUM_COUNT, "what is visited is what is summed");
+
 static bool settle_block(struct sites *sites, uint32_t first, uint32_t end)
 {
     bool changed = false;
@@ -27,6 +29,7 @@ size_t replay_changed_blocks(struct replay *replay, replay_visit *visit, void *c
             block[i].node = sites->cold[first + i].node;
             site_metrics(sites, first + i, &block[i].metrics);
         }
+        sites_keep_sum(&replay->sites, first / REPLAY_BLOCK_SITES, block, count);
         visit(context, first, block, count);
         visited++;
     }

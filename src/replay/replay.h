@@ -90,6 +90,11 @@ struct replay_run {
 void replay_runs(struct replay *replay, const struct replay_run *runs, size_t count,
                  const void *records);
 
+/* The same for one thread's records of which it is known where they begin but not where the last one
+ * ends: those that begin in the first `bytes`, a multiple of 16. Returns the end of the last one, at
+ * most 16 bytes later, which must be readable. Nothing is cut off. */
+size_t replay_stretch(struct replay *replay, uint32_t thread, const void *records, size_t bytes);
+
 /* From here on as if the recording began now: counts, sizes, lifetimes, peaks and the timeline are those
  * of the window that begins at `start_ticks` (at the newest record or before the next one). What is
  * alive stays so: its levels are true, its end is counted, with its whole lifetime, but it is no

@@ -15,6 +15,7 @@
 #include "replay/steps.h"
 
 enum { BATCH = 16, BATCHES = 3 };
+enum { RECORD_LEAST = 16, RECORD_MOST = 32 }; /* bytes: wire_record_bytes() */
 
 /* A record, or (at NULL) the beginning of a run of the stream `clue.number`; NO_STREAM: what is
  * left of a run is no whole record. */
@@ -30,9 +31,11 @@ struct batch {
 };
 
 /* What is left to gather; [at, end) of the run before `next`. Nothing is assumed of its alignment.
- */
+ * A record begins where at least `least` bytes are left, and reaches at most `beyond` bytes over
+ * the end. */
 struct way {
     const unsigned char *at, *end;
+    ptrdiff_t least, beyond;
     const struct replay_run *next, *last;
 };
 
@@ -60,7 +63,7 @@ static inline bool is_long(const unsigned char *at)
 /* The step between two runs; false: there is no further run. */
 static bool gather_run(struct way *way, struct step *step)
 {
-    bool is_cut = way->at != way->end;
+    bool is_cut = way->at < way->end;
 
     if (!is_cut && way->next == way->last)
         return false;
@@ -76,8 +79,8 @@ static inline void gather(const struct replay *replay, struct way *way, struct b
     struct step *step = batch->steps, *end = step + BATCH;
 
     for (; step < end; step++) {
-        size_t left = (size_t)(way->end - way->at), bytes;
-        if (left < 16 || left < (bytes = wire_record_bytes(word(way->at)))) {
+        ptrdiff_t left = way->end - way->at, bytes;
+        if (left < way->least || left + way->beyond < (bytes = wire_record_bytes(word(way->at)))) {
             if (!gather_run(way, step))
                 break;
             continue;
@@ -174,15 +177,30 @@ EVENT void go(struct replay *replay, struct way *way, enum mode mode)
     }
 }
 
+static void go_in_mode(struct replay *replay, struct way *way)
+{
+    if (mode_of(replay) == EVERY)
+        go(replay, way, EVERY);
+    else
+        go(replay, way, SAMPLED);
+}
+
 void replay_runs(struct replay *replay, const struct replay_run *runs, size_t count,
                  const void *records)
 {
-    struct way way = {records, records, runs, runs + count};
+    struct way way = {records, records, RECORD_LEAST, 0, runs, runs + count};
 
-    if (mode_of(replay) == EVERY)
-        go(replay, &way, EVERY);
-    else
-        go(replay, &way, SAMPLED);
+    go_in_mode(replay, &way);
+}
+
+size_t replay_stretch(struct replay *replay, uint32_t thread, const void *records, size_t bytes)
+{
+    struct replay_run run = {thread, (uint32_t)bytes};
+    struct way way = {records, records, 1, RECORD_MOST - RECORD_LEAST, &run, &run + 1};
+
+    assert(bytes <= UINT32_MAX && bytes % RECORD_LEAST == 0);
+    go_in_mode(replay, &way);
+    return (size_t)(way.at - (const unsigned char *)records);
 }
 
 void replay_records(struct replay *replay, uint32_t thread, const void *records, size_t bytes)

@@ -25,6 +25,7 @@ void sites_release(struct sites *sites)
     region_release(&sites->freed_memory);
     region_release(&sites->times_memory);
     region_release(&sites->samples_memory);
+    region_release(&sites->sum_memory);
 }
 
 size_t sites_memory_bytes(const struct sites *sites)
@@ -178,6 +179,7 @@ uint32_t sites_add(struct sites *sites, uint32_t node)
 {
     uint32_t site = sites->count++;
 
+    sites->are_summed = false;
     region_grow(&sites->hot_memory, sites->count * sizeof(struct site_hot));
     region_grow(&sites->cold_memory, sites->count * sizeof(struct site_cold));
     grow_kept(sites);
@@ -371,6 +373,7 @@ void site_catch_up(struct sites *sites, uint32_t site)
 {
     struct site_hot *hot = &sites->hot[site];
 
+    sites->are_summed = false;
     if (site_is_wide(hot))
         catch_up_wide(sites, hot->stamp, site_wide(sites, hot));
     else
@@ -503,12 +506,25 @@ static void add_samples(struct call_metrics *total, const struct call_metrics *s
     total->at_peak_variance += site->at_peak_variance;
 }
 
-void sites_total(const struct sites *sites, struct call_metrics *out)
+static void add_all(const struct sites *sites, struct call_metrics *total,
+                    const struct call_metrics *site)
+{
+    add_site(total, site);
+    if (sites->times)
+        add_times(total, site);
+    if (sites->freed)
+        add_freed(total, site);
+    if (sites->samples)
+        add_samples(total, site);
+}
+
+/* The sum of no sites. */
+static struct call_metrics no_sites(const struct sites *sites)
 {
     uint64_t freed = sites->freed ? 0 : UINT64_MAX, sampled = sites->samples ? 0 : UINT64_MAX;
     uint64_t timed = sites->times ? 0 : UINT64_MAX;
 
-    *out = (struct call_metrics){.size_min = UINT64_MAX,
+    return (struct call_metrics){.size_min = UINT64_MAX,
                                  .lifetime_min = UINT64_MAX,
                                  .alloc_time = timed,
                                  .free_time = timed,
@@ -520,17 +536,39 @@ void sites_total(const struct sites *sites, struct call_metrics *out)
                                  .alloc_variance = sampled,
                                  .live_variance = sampled,
                                  .at_peak_variance = sampled};
+}
+
+void sites_keep_sum(struct sites *sites, uint32_t block, const struct replay_site *all,
+                    size_t count)
+{
+    struct call_metrics *sum;
+
+    region_grow(&sites->sum_memory, (block + (size_t)1) * sizeof(*sites->sums));
+    sites->sums = sites->sum_memory.base;
+    sum = &sites->sums[block];
+    *sum = no_sites(sites);
+    for (size_t i = 0; i < count; i++)
+        add_all(sites, sum, &all[i].metrics);
+}
+
+static void add_each_site(const struct sites *sites, struct call_metrics *out)
+{
     for (uint32_t site = 0; site < sites->count; site++) {
         struct call_metrics metrics;
         known_metrics(sites, site, &metrics);
-        add_site(out, &metrics);
-        if (sites->times)
-            add_times(out, &metrics);
-        if (sites->freed)
-            add_freed(out, &metrics);
-        if (sites->samples)
-            add_samples(out, &metrics);
+        add_all(sites, out, &metrics);
     }
+}
+
+void sites_total(const struct sites *sites, struct call_metrics *out)
+{
+    uint32_t blocks = (sites->count + SITES_SUM_COUNT - 1) / SITES_SUM_COUNT;
+
+    *out = no_sites(sites);
+    if (!sites->are_summed)
+        add_each_site(sites, out);
+    for (uint32_t block = 0; sites->are_summed && block < blocks; block++)
+        add_all(sites, out, &sites->sums[block]);
     if (sites->levels_only)
         call_metrics_forget_calls(out);
 }

@@ -104,6 +104,7 @@ struct site_samples {
     uint64_t alloc_variance, live_variance, at_peak_variance;
 };
 
+#define SITES_SUM_COUNT  1024u
 #define SITES_PAGE_LOG2  12
 #define SITES_PAGE_NODES (1u << SITES_PAGE_LOG2)
 
@@ -121,10 +122,12 @@ struct sites {
     bool levels_only; /* what is alive is known, not what happened */
     uint64_t stamp; /* of changes; raised by a peak, by a crest, and when all sites were seen: */
     uint64_t peak_stamp, crest_stamp, seen_stamp; /* what it then became */
+    struct call_metrics *sums; /* of SITES_SUM_COUNT sites each, when all sites were seen, and */
+    bool are_summed;           /* no site has changed since */
     uint32_t **pages; /* by node: site number + 1, 0 if it has none; a page may be NULL */
     uint32_t page_count, pages_used;
     struct region hot_memory, cold_memory, wide_memory, rare_memory;
-    struct region freed_memory, times_memory, samples_memory;
+    struct region freed_memory, times_memory, samples_memory, sum_memory;
 };
 
 void sites_init(struct sites *sites);
@@ -365,9 +368,14 @@ void site_metrics(const struct sites *sites, uint32_t site, struct call_metrics 
 
 /* Brings a site's lazy values up to date; true if it has changed since sites_seen(). */
 bool site_settle(struct sites *sites, uint32_t site);
+/* Who sees all sites gives what has changed to this: the metrics of the SITES_SUM_COUNT sites of a
+ * block, the last one's fewer. */
+void sites_keep_sum(struct sites *sites, uint32_t block, const struct replay_site *all,
+                    size_t count);
 static inline void sites_seen(struct sites *sites)
 {
     sites->seen_stamp = ++sites->stamp;
+    sites->are_summed = true; /* until one catches up with the stamp, or is new */
 }
 
 /* The metrics of all sites as one. The own peaks, which do not add up, stay 0. */

@@ -399,8 +399,8 @@ struct wire_header {
 
     /* written by the collector */
     _Alignas(64) _Atomic uint32_t session_state; /* futex */
-    _Atomic uint32_t asleep; /* futex: 1 while the collector sleeps; a thread whose ring is a
-                                quarter full sets it to 0 and wakes it */
+    _Atomic uint32_t asleep; /* futex: 1 while the collector sleeps; a thread whose ring is
+                                half full sets it to 0 and wakes it */
     _Atomic uint32_t stop;   /* 1: record no more (the collector leaves) */
     _Atomic uint32_t answered; /* futex: requests answered so far; see "Requests" */
     _Atomic uint32_t sample_level; /* WIRE_SAMPLE_ADAPTS: below WIRE_LEVELS; never falls */
