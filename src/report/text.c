@@ -206,13 +206,23 @@ static void add_peak(struct text *text)
     strbuf_add_char(&text->out, '\n');
 }
 
+/* Is there memory of ours in what /proc says, and not in the timeline? */
+static bool has_tool_memory(const struct profile *profile)
+{
+    for (size_t i = 0; i < profile->sample_count; i++)
+        if (profile->samples[i].tool_bytes && known(profile->samples[i].tool_bytes))
+            return true;
+    return false;
+}
+
 static void add_resident(struct text *text)
 {
     struct strbuf line = STRBUF_INIT;
     uint64_t resident;
     part_label(text, "resident");
     if (facts_resident_peak(text->profile, &resident))
-        strbuf_addf(&line, "%s at most", human_bytes(resident).text);
+        strbuf_addf(&line, "%s at most%s", human_bytes(resident).text,
+                    has_tool_memory(text->profile) ? ", without Tidemark's own" : "");
     else
         strbuf_add_string(&line, "not measured");
     part_wrapped(text, line.data);
