@@ -19,7 +19,7 @@
 #include "collector/tracer.h"
 #include "profile/profile.h"
 
-/* Between passes the thread sleeps until a ring is a quarter full, at most this long. */
+/* Between passes the thread sleeps until a ring is half full, at most this long. */
 #define SLEEP_MIN_NS 2000000u
 #define SLEEP_MAX_NS 50000000u
 

@@ -218,16 +218,22 @@ static int walk(const struct pass *pass, const struct difference_run *run, uint3
     return error;
 }
 
+static struct pass pass_of(const struct difference_tree *tree, const struct identities *identities,
+                           size_t number, const struct difference_run *run, const bool *hidden)
+{
+    return (struct pass){.profile = run->profile,
+                         .hidden = hidden,
+                         .by_key = identities->by_key[number],
+                         .group = run->group,
+                         .callers_only = tree->callers_only};
+}
+
 int tree_say_calls(const struct difference_tree *tree, struct calls *sites,
                    const struct identities *identities, size_t number,
                    const struct difference_run *run, const bool *hidden)
 {
-    struct pass pass = {.profile = run->profile,
-                        .hidden = hidden,
-                        .by_key = identities->by_key[number],
-                        .group = run->group,
-                        .callers_only = tree->callers_only,
-                        .say = sites};
+    struct pass pass = pass_of(tree, identities, number, run, hidden);
+    pass.say = sites;
     return walk(&pass, run, NULL);
 }
 
@@ -235,13 +241,9 @@ int tree_add_run(struct difference_tree *tree, const struct calls *sites,
                  const struct identities *identities, size_t number,
                  const struct difference_run *run, const bool *hidden)
 {
-    struct pass pass = {.profile = run->profile,
-                        .hidden = hidden,
-                        .by_key = identities->by_key[number],
-                        .group = run->group,
-                        .callers_only = tree->callers_only,
-                        .sites = sites,
-                        .tree = tree};
+    struct pass pass = pass_of(tree, identities, number, run, hidden);
+    pass.sites = sites;
+    pass.tree = tree;
     if (!tree->at_site)
         tree->at_site = calloc(tree->run_count, sizeof *tree->at_site);
     if (!tree->at_site || (!tree->node_capacity && grow_nodes(tree)))
