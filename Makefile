@@ -51,7 +51,7 @@ check-tsan:
 	@tools/setup.sh build test
 	cmake --preset tsan
 	cmake --build --preset tsan -j $(JOBS)
-	$(CTEST) --preset tsan -j $(JOBS) -R '^unit/.*(ring|merge|shared|thread)'
+	$(CTEST) --preset tsan -j $(JOBS) -R '^unit/.*(ring|merge|shared|thread|tracer|look_schedule|offline)'
 
 check-world:
 	@tools/setup.sh build test
@@ -70,7 +70,7 @@ bench:
 	@tools/web.sh
 	cmake --preset release -DBUILD_TESTING=ON
 	cmake --build --preset release -j $(JOBS)
-	@for bench in bench/*.sh; do [ -f "$$bench" ] && { echo "== $$bench"; BIN=build/release/bin sh "$$bench" || exit 1; }; done
+	@for bench in bench/*.sh bfm/bench/*.sh; do [ -f "$$bench" ] && { echo "== $$bench"; BIN=build/release/bin sh "$$bench" || exit 1; }; done
 
 install: build
 	cmake --install build/release --prefix $(PREFIX)

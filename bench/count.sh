@@ -16,11 +16,11 @@ set -eu
 lib=$(cd "$bin/../lib" && pwd)
 compile() { "${CC:-cc}" -std=gnu17 -O2 -g -Wall -Wextra "$@"; }
 
-compile -falign-loops=32 -I "$root/include" -o "$work/api_shared" "$root/bench/api.c" \
+compile -falign-loops=32 -I "$root/include" -o "$work/api_shared" "$root/bench/inprocess/api.c" \
     -L "$lib" -ltidemark-api -Wl,-rpath,"$lib"
-compile -falign-loops=32 -I "$root/include" -o "$work/api_static" "$root/bench/api.c" "$lib/libtidemark-api.a"
-compile -fomit-frame-pointer -pthread -o "$work/workload" "$root/bench/workload.c"
+compile -falign-loops=32 -I "$root/include" -o "$work/api_static" "$root/bench/inprocess/api.c" "$lib/libtidemark-api.a"
+compile -fomit-frame-pointer -pthread -o "$work/workload" "$root/bench/inprocess/workload.c"
 status=0
-python3 "$root/bench/api.py" "$work" "$lib/libtidemark-count.so" || status=1
-python3 "$root/bench/count.py" "$lib/libtidemark-count.so" "$work" "$root" || status=1
+python3 "$root/bench/inprocess/api.py" "$work" "$lib/libtidemark-count.so" || status=1
+python3 "$root/bench/inprocess/count.py" "$lib/libtidemark-count.so" "$work" "$root" || status=1
 exit $status

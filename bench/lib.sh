@@ -1,6 +1,6 @@
 # What the benches share. Sets root, bin (what is measured: BIN, or build/release/bin) and work, where
-# compiled parts and results go.
-root=$(cd "$(dirname "$0")/.." && pwd)
+# compiled parts and results go. Who stands deeper than bench/ sets up first.
+root=$(cd "$(dirname "$0")/${up:-..}" && pwd)
 bin=$(cd "${BIN:-$root/build/release/bin}" && pwd)
 work=$root/build/bench
 mkdir -p "$work"
@@ -8,17 +8,17 @@ mkdir -p "$work"
 # The workload and the program that measures another, compiled as distributions compile, and not as
 # cmake was told: without frame pointers.
 compile_workload() {
-    for part in workload rusage; do
+    for part in inprocess/workload rusage; do
         "${CC:-cc}" -std=gnu17 -O2 -g -fomit-frame-pointer -Wall -Wextra -pthread \
-            -o "$work/$part" "$root/bench/$part.c"
+            -o "$work/${part#*/}" "$root/bench/$part.c"
     done
 }
 
 # The allocators' bench. Nothing may think that it knows what malloc and free do; nothing is bound
 # while it is measured.
 compile_bench_alloc() {
-    (cd "$root/bench/alloc" &&
+    (cd "$root/bfm/bench/alloc" &&
         "${CC:-cc}" -std=gnu17 -O2 -g -Wall -Wextra -D_GNU_SOURCE -fno-builtin-malloc -fno-builtin-free \
-            -I"$root/src" -pthread -Wl,-z,now -o "$work/bench_alloc" block.c latency.c main.c memory.c \
+            -I"$root/src/common" -pthread -Wl,-z,now -o "$work/bench_alloc" block.c latency.c main.c memory.c \
             netbuild.c patterns.c stress.c streams.c threads.c)
 }

@@ -11,4 +11,4 @@ set -eu
 
 . "$(dirname "$0")/lib.sh"
 compile_bench_alloc
-exec python3 "$root/bench/pages.py" "$bin" "$work" "$root" "$@"
+exec python3 "$root/bench/inprocess/pages.py" "$bin" "$work" "$root" "$@"

@@ -9,4 +9,4 @@ set -eu
 . "$(dirname "$0")/lib.sh"
 compile_workload
 # shellcheck disable=SC2086 # options are words
-exec python3 "$root/bench/record.py" --bin="$bin" --work="$work" ${TIDEMARK_BENCH:-} "$@"
+exec python3 "$root/bench/inprocess/record.py" --bin="$bin" --work="$work" ${TIDEMARK_BENCH:-} "$@"

@@ -1,17 +1,19 @@
-/* Runs a command and says what each process of it took: CPU time, peak resident set, from when to when.
+/* Runs a command and says what each process of it took: CPU time, peak resident set, from when to
+ * when.
  *
  *   rusage REPORT COMMAND [ARGUMENTS…]
  *
- * A profiler is a tree of processes with the profiled program somewhere in it. wait4() adds a child up
- * with all of its own children, so it can tell neither the program from its profiler nor two peaks
- * from one another; and to put a wrapper in front of the program would have that one profiled too. So
- * this follows the tree as a debugger does, but stops it only where a process begins, executes
- * another program, or ends: the command line is the one that a user types, and what runs in between
- * runs untouched. At a process's end its CPU clock is read when it is a zombie (everything is in,
- * its threads and the tearing down of its memory), and its peak while it still has memory.
+ * A profiler is a tree of processes with the profiled program somewhere in it. wait4() adds a child
+ * up with all of its own children, so it can tell neither the program from its profiler nor two
+ * peaks from one another; and to put a wrapper in front of the program would have that one profiled
+ * too. So this follows the tree as a debugger does, but stops it only where a process begins,
+ * executes another program, or ends: the command line is the one that a user types, and what runs
+ * in between runs untouched. At a process's end its CPU clock is read when it is a zombie
+ * (everything is in, its threads and the tearing down of its memory), and its peak while it still
+ * has memory.
  *
- * Orphans become ours and are waited for. Where tracing is forbidden, the list of processes is empty
- * and cpu_ns is what wait4() says. The exit status is the command's. */
+ * Orphans become ours and are waited for. Where tracing is forbidden, the list of processes is
+ * empty and cpu_ns is what wait4() says. The exit status is the command's. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <limits.h>

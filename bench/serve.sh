@@ -25,4 +25,4 @@ if [ -z "${JOB:-}" ] && [ -x "$bin/../tests/make_job" ]; then
     JOB=$work/run64
     "$bin/../tests/make_job" "$JOB" 64
 fi
-exec python3 "$root/bench/serve.py" "$bin/tidemark" "$PROFILE" "$TRACE" ${JOB:+"$JOB"}
+exec python3 "$root/bench/show/serve.py" "$bin/tidemark" "$PROFILE" "$TRACE" ${JOB:+"$JOB"}

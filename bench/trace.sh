@@ -10,4 +10,4 @@ set -eu
 compile_workload
 cmake --build "$bin/.." --target bench_trace >/dev/null
 # shellcheck disable=SC2086 # options are words
-exec python3 "$root/bench/trace.py" --bin="$bin" --work="$work" ${TIDEMARK_BENCH:-} "$@"
+exec python3 "$root/bench/files/trace.py" --bin="$bin" --work="$work" ${TIDEMARK_BENCH:-} "$@"

@@ -1,11 +1,11 @@
 # tidemark_assets(TARGET): links the web bundle into TARGET, each file packed with gzip: what is in
-# web/dist, or, where that was not built (no npm), the plain page of src/server/plain.
+# web/dist, or, where that was not built (no npm), the plain page of src/show/server/plain.
 find_program(GZIP_PROGRAM gzip REQUIRED)
 
 function(tidemark_assets target)
     file(GLOB files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/web/dist/*)
     if(NOT EXISTS ${CMAKE_SOURCE_DIR}/web/dist/index.html)
-        file(GLOB files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/server/plain/*)
+        file(GLOB files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/show/server/plain/*)
         message(STATUS "web/dist is not there: a plain page instead of the web view")
     endif()
     list(FILTER files EXCLUDE REGEX "\\.map$")

@@ -28,13 +28,18 @@ else
     skip "no compiler for aarch64 (Debian: gcc-aarch64-linux-gnu libc6-dev-arm64-cross)"
 fi
 
-unit=$source/tests/unit/unwind
+unit=$source/tests/unit/inprocess/unwind
+# Headers are included by room, as the build does it.
+mkdir -p "$work/rooms"
+for room in common/base protocol/wire inprocess/unwind; do
+    ln -sfn "$source/src/$room" "$work/rooms/${room#*/}"
+done
 flags="-std=gnu17 -D_GNU_SOURCE -O2 -w -g -fno-omit-frame-pointer -fno-optimize-sibling-calls
-    -fasynchronous-unwind-tables -I$unit/aarch64 -I$unit -I$source/src"
+    -fasynchronous-unwind-tables -I$unit/aarch64 -I$unit -I$work/rooms"
 for plugin in A:48 B:512; do
     $compiler $flags -fPIC -shared -DPLUGIN_BYTES="${plugin#*:}" "$unit/plugin.c" \
         -o "$work/plugin_${plugin%:*}.so"
 done
 $compiler $flags -DPLUGIN_A="\"$work/plugin_A.so\"" -DPLUGIN_B="\"$work/plugin_B.so\"" \
-    "$unit/test_walk.c" "$source"/src/unwind/*.c -o "$work/test_walk" -pthread -ldl
+    "$unit/test_walk.c" "$source"/src/inprocess/unwind/*.c -o "$work/test_walk" -pthread -ldl
 exec qemu-aarch64 -L "$root" "$work/test_walk"

@@ -12,13 +12,17 @@ set -u
 root=$(cd "$(dirname "$0")/.." && pwd)
 build=${BUILD:-$root/build/fuzz}
 found=$build/found
-all=$(cd "$root/fuzz" && ls fuzz_*.c | sed 's/^fuzz_\(.*\)\.c$/\1/')
+# The corpus of a target; a project of its own (bfm/) keeps its own.
+corpus() {
+    [ -d "$root/$1/fuzz/corpus" ] && echo "$root/$1/fuzz/corpus/$1" || echo "$root/fuzz/corpus/$1"
+}
+all=$(cd "$root" && ls fuzz/*/fuzz_*.c */fuzz/fuzz_*.c | sed 's/.*fuzz_\(.*\)\.c$/\1/')
 export ASAN_OPTIONS=${ASAN_OPTIONS:-allocator_may_return_null=1:detect_stack_use_after_return=0}
 
 merge() { # TARGET: few small inputs that together reach what the corpus does not
     mkdir -p "$found/$1"
     "$build/fuzz/fuzz_$1" -close_fd_mask=3 -set_cover_merge=1 -use_counters=0 \
-        "$root/fuzz/corpus/$1" "$found/$1" 2>&1 |
+        "$(corpus "$1")" "$found/$1" 2>&1 |
         sed -n "s/^MERGE-OUTER: \([0-9]* new files.*added\)/$1: \1/p"
 }
 
@@ -38,7 +42,7 @@ for target in ${*:-$all}; do
     log=$found/$target.log
     nice "$build/fuzz/fuzz_$target" -close_fd_mask=3 -max_total_time="$seconds" -timeout=20 \
         -rss_limit_mb=4096 -print_final_stats=1 -artifact_prefix="$found/$target." \
-        "$found/$target" "$root/fuzz/corpus/$target" >"$log" 2>&1
+        "$found/$target" "$(corpus "$target")" >"$log" 2>&1
     result=$?
     runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
     cover=$(sed -n 's/.* cov: \([0-9]*\) .*/\1/p' "$log" | tail -1)

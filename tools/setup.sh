@@ -65,6 +65,7 @@ protobuf-compiler takes our protobuf exports apart
 graphviz        draws our call graphs
 golang-go       go tool pprof reads our exports; and is recorded (80 MB)
 python3-prometheus-client reads our OpenMetrics
+clang-format-14 tests hold all C files to .clang-format
 qemu-user       runs the unwinder'"'"'s tests for aarch64, which these four make:
 clang           (Debian'"'"'s gcc for aarch64 would replace gcc-multilib)
 binutils-aarch64-linux-gnu

@@ -1,5 +1,5 @@
 /* Bundles the browser's half into dist/: app.js, graph.js (the graph engine, loaded when used),
- * app.css, index.html. The C side compresses and embeds these (src/server/). */
+ * app.css, index.html. The C side compresses and embeds these (src/show/server/). */
 import { build } from "esbuild";
 import { copyFile, mkdir, rm, stat } from "node:fs/promises";
 

@@ -7,10 +7,11 @@
  *     tidemark_mark("matrix ready");             a named moment: on the timeline, and for
  *                                                tidemark at FILE.tmt mark:'matrix ready'
  *
- * Link with -ltidemark-api (pkg-config tidemark, CMake Tidemark::tidemark). Where the program is not
- * recorded each call is a load and a branch and does nothing; what asks for a figure says that it is
- * not known. Under `tidemark record` marks, regions and pools go to the profile, and its collector
- * answers for counters; `tidemark count` (libtidemark-count.so) counts in the program itself.
+ * Link with -ltidemark-api (pkg-config tidemark, CMake Tidemark::tidemark). Where the program is
+ * not recorded each call is a load and a branch and does nothing; what asks for a figure says that
+ * it is not known. Under `tidemark record` marks, regions and pools go to the profile, and its
+ * collector answers for counters; `tidemark count` (libtidemark-count.so) counts in the program
+ * itself.
  *
  * All functions may be called from any thread, before main and after exit. Those of "Marks and
  * regions" and of "Pools" may be called from signal handlers too. errno is kept. Names are UTF-8,
@@ -55,20 +56,21 @@ TIDEMARK_FUNCTION void tidemark_mark(const char *name);
  * begun in it and are still open (a longjmp has left them): these count as not ended. NULL closes
  * the innermost, whichever it is. An end without a beginning in this thread changes nothing and is
  * counted. A thread's end closes its regions, as not ended. The child of a fork starts without any.
- * A name that is open already may be begun again (recursion): its blocks and its time count once. */
+ * A name that is open already may be begun again (recursion): its blocks and its time count
+ * once. */
 TIDEMARK_FUNCTION void tidemark_region_begin(const char *name);
 TIDEMARK_FUNCTION void tidemark_region_end(const char *name);
 
 /* ---- Recording ------------------------------------------------------------------------------ */
 
-/* Begins to record the process from here on, as `tidemark attach` would from outside: blocks from before
- * are not known. The options are those of `tidemark record`, in TIDEMARK_OPTIONS; the recording lasts
- * until the process ends, or `tidemark attach --detach` ends it. A program started with
- * TIDEMARK_SIGNAL=USR2, say, does this when that signal comes (linked statically, only if it calls
- * this function too). May be called wherever dlopen() may. 0; -EALREADY: it is being recorded;
- * -ENOENT: no libtidemark.so beside libtidemark-api nor where the loader looks; -ECONNREFUSED: no
- * collector could be started; -ESTALE: threads have not yet let go of a recording that is over;
- * -EPERM: the program is setuid. */
+/* Begins to record the process from here on, as `tidemark attach` would from outside: blocks from
+ * before are not known. The options are those of `tidemark record`, in TIDEMARK_OPTIONS; the
+ * recording lasts until the process ends, or `tidemark attach --detach` ends it. A program started
+ * with TIDEMARK_SIGNAL=USR2, say, does this when that signal comes (linked statically, only if it
+ * calls this function too). May be called wherever dlopen() may. 0; -EALREADY: it is being
+ * recorded; -ENOENT: no libtidemark.so beside libtidemark-api nor where the loader looks;
+ * -ECONNREFUSED: no collector could be started; -ESTALE: threads have not yet let go of a recording
+ * that is over; -EPERM: the program is setuid. */
 int tidemark_start(void);
 
 /* 1: this process is being recorded with call paths (tidemark record); else 0. */
@@ -89,7 +91,8 @@ TIDEMARK_FUNCTION int tidemark_snapshot(const char *name);
 
 enum tidemark_scope {
     TIDEMARK_PROCESS = 0,
-    TIDEMARK_THREAD = 1 /* the calling thread: of the blocks that it allocated, whoever freed some */
+    TIDEMARK_THREAD = 1 /* the calling thread: of the blocks that it allocated, whoever freed
+                         * some */
 };
 
 /* In bytes as requested, exactly; TIDEMARK_UNKNOWN where that is not known: of threads `tidemark
@@ -155,8 +158,8 @@ TIDEMARK_FUNCTION void tidemark_pool_free(const void *block);
 
 /* How deep the calling thread's stack goes between two points: a pattern is painted below the
  * caller's frame, and looked for afterwards. At most `bytes` are painted, and never beyond what is
- * surely stack: the thread's mapping bounds it, and of the main thread's stack, which grows, the limit
- * (RLIMIT_STACK) and a safety distance of 32 KiB.
+ * surely stack: the thread's mapping bounds it, and of the main thread's stack, which grows, the
+ * limit (RLIMIT_STACK) and a safety distance of 32 KiB.
  *
  *     struct tidemark_painted_stack paint;
  *     tidemark_stack_paint(&paint, 1 << 20);
@@ -165,7 +168,7 @@ TIDEMARK_FUNCTION void tidemark_pool_free(const void *block);
  *
  * Both calls by the same function of the same thread. These work without any profiler. */
 struct tidemark_painted_stack {
-    uintptr_t from; /* where the painted part begins … */
+    uintptr_t from;    /* where the painted part begins … */
     uintptr_t down_to; /* … and its lowest address */
 };
 /* 0 or -errno: nothing is painted (on a stack whose bounds are not known, as a fiber's). */
@@ -182,28 +185,43 @@ TIDEMARK_FUNCTION uint64_t tidemark_stack_touched(void);
 #ifdef __cplusplus
 } /* extern "C" */
 
-namespace tidemark {
+namespace tidemark
+{
 
 /* tidemark_region_begin() and _end() of a scope. Not for a scope that longjmp leaves. The name must
  * live as long. */
-class region {
+class region
+{
     const char *name_;
     region(const region &); /* not there: neither can be copied */
     region &operator=(const region &);
 
-public:
-    explicit region(const char *name) : name_(name) { tidemark_region_begin(name); }
-    ~region() { tidemark_region_end(name_); }
+  public:
+    explicit region(const char *name) : name_(name)
+    {
+        tidemark_region_begin(name);
+    }
+    ~region()
+    {
+        tidemark_region_end(name_);
+    }
 };
 
 /* tidemark_pause() and _resume() of a scope. */
-class pause {
+class pause
+{
     pause(const pause &);
     pause &operator=(const pause &);
 
-public:
-    pause() { tidemark_pause(); }
-    ~pause() { tidemark_resume(); }
+  public:
+    pause()
+    {
+        tidemark_pause();
+    }
+    ~pause()
+    {
+        tidemark_resume();
+    }
 };
 
 } // namespace tidemark

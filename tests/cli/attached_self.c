@@ -1,4 +1,5 @@
-/* Switches its own recording on: attached_self call | wait. `wait` waits until a signal has done it. */
+/* Switches its own recording on: attached_self call | wait. `wait` waits until a signal has done
+ * it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Blocks from before any library's constructor has run, at the low addresses of a program that is not
- * position-independent: 1000 of 10 bytes. The program frees 900, and its child the others. */
+/* Blocks from before any library's constructor has run, at the low addresses of a program that is
+ * not position-independent: 1000 of 10 bytes. The program frees 900, and its child the others. */
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>

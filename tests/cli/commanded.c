@@ -1,7 +1,7 @@
-/* Does what standard input says, a line at a time, and answers each with "ok": what it has allocated
- * at any moment is known. No stdio: nothing but the blocks asked for is allocated.
+/* Does what standard input says, a line at a time, and answers each with "ok": what it has
+ * allocated at any moment is known. No stdio: nothing but the blocks asked for is allocated.
  *
- *   a COUNT BYTES   allocates and fills blocks           t COUNT BYTES   allocates and frees at once
+ *   a COUNT BYTES allocates and fills blocks t COUNT BYTES allocates and frees at once
  *   f               frees all of them, last ones first   m NAME          makes a mark
  *   h COUNT         frees so many, first ones first      x STATUS        exits
  */

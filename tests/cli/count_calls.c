@@ -1,7 +1,7 @@
 /* Counts what the program asks of the allocator, from beneath the recorder: preloaded behind it, it
  * stands where the recorder takes the real allocator to be. So it sees the program's calls and any
- * that the recorder would make, with or without the recorder. At the end each thread's calls stand in
- * $COUNT_FILE.PID, one line for each kind: name, calls, bytes asked for. */
+ * that the recorder would make, with or without the recorder. At the end each thread's calls stand
+ * in $COUNT_FILE.PID, one line for each kind: name, calls, bytes asked for. */
 #include <fcntl.h>
 #include <malloc.h>
 #include <stdatomic.h>

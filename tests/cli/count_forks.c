@@ -1,6 +1,6 @@
-/* count_forks: children that fork() knows nothing of, in each of which a hundred blocks of 1,000 bytes
- * are taken, and ten are given back; the parent takes one of 7 bytes after each. HOW: fork, _Fork,
- * clone (as a system call), vfork (the child takes nothing, as it may not). */
+/* count_forks: children that fork() knows nothing of, in each of which a hundred blocks of 1,000
+ * bytes are taken, and ten are given back; the parent takes one of 7 bytes after each. HOW: fork,
+ * _Fork, clone (as a system call), vfork (the child takes nothing, as it may not). */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* counted THREADS ROUNDS: each thread does the same ROUNDS times, of every kind of call, and frees half
- * of it in the thread after it. What a run with more rounds has over one with fewer is known:
+/* counted THREADS ROUNDS: each thread does the same ROUNDS times, of every kind of call, and frees
+ * half of it in the thread after it. What a run with more rounds has over one with fewer is known:
  *
  *   malloc 4, calloc 1, realloc 1, aligned 2, free 6, failed 2, total 71,107 bytes, kept 16 bytes
  */

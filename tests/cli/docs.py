@@ -1,5 +1,6 @@
 """docs.py ROOT: keeps README.md, doc/ and man/ honest. Commands and options that they speak of exist, each
-command has a page and each page its command, what is linked or named is there, and the commands of
+command has a page and each page its command, what is linked or named is there, each decision is in its index,
+ARCHITECTURE.md and the pages of rooms are short, and the commands of
 blocks that are marked with <!-- run --> run and name the lines of code that the block says they name.
 <!-- run: 1 --> expects that exit status of the last command, <!-- run: needs PROGRAM… --> skips the block
 where one of these is missing. One line for each thing that is wrong."""
@@ -36,8 +37,11 @@ for command in commands:
         for name in (["-" + short] if short else []) + (["--" + long] if long else []):
             known[name] = bool(argument)
 
-pages = ["README.md"] + sorted(os.path.relpath(p, ROOT) for p in glob.glob(f"{ROOT}/doc/*.md"))
-manuals = sorted(os.path.relpath(p, ROOT) for p in glob.glob(f"{ROOT}/man/*.scd"))
+pages = ["README.md"] + sorted(os.path.relpath(p, ROOT) for p in glob.glob(f"{ROOT}/doc/**/*.md", recursive=True)
+                                 + glob.glob(f"{ROOT}/bfm/doc/*.md"))
+rooms = sorted(os.path.relpath(p, ROOT) for folder in ("src", "bfm", "web")
+               for p in glob.glob(f"{ROOT}/{folder}/**/README.md", recursive=True) if "node_modules" not in p)
+manuals = sorted(os.path.relpath(p, ROOT) for p in glob.glob(f"{ROOT}/man/*.scd") + glob.glob(f"{ROOT}/bfm/man/*.scd"))
 
 
 # ---- Commands and options ------------------------------------------------------------------
@@ -116,14 +120,14 @@ for command in commands:
 for name in sorted(named - set(commands) - PAGES_OF_NO_COMMAND):
     complain("man", f"tidemark-{name}(1) is of no command")
 for manual in manuals:
-    page = re.match(r"man/(.*)\.(\d)\.scd", manual)
+    page = re.match(r"(?:bfm/)?man/(.*)\.(\d)\.scd", manual)
     if page[1] != "tidemark" and f"*{page[1]}*({page[2]})" not in index:
         complain("man/tidemark.1.scd", f"does not name {page[1]}({page[2]})")
     for page, section in re.findall(r"\*((?:tidemark|bfm)[a-z-]*)\*\((\d)\)", read(manual)):
-        if f"man/{page}.{section}.scd" not in manuals:
+        if not {f"man/{page}.{section}.scd", f"bfm/man/{page}.{section}.scd"} & set(manuals):
             complain(manual, f"there is no {page}({section})")
     title = re.match(r"([\w-]+)\((\d)\)", read(manual))
-    if not title or f"man/{title[1]}.{title[2]}.scd" != manual:
+    if not title or f"man/{title[1]}.{title[2]}.scd" != manual.removeprefix("bfm/"):
         complain(manual, "says another name in its first line")
 
 
@@ -137,7 +141,7 @@ def anchors(name):
     return found
 
 
-linking = pages + [n for n in ("ARCHITECTURE.md", "CONTRIBUTING.md", "LICENSES.md") if os.path.exists(f"{ROOT}/{n}")]
+linking = pages + rooms + [n for n in ("ARCHITECTURE.md", "CONTRIBUTING.md", "LICENSES.md") if os.path.exists(f"{ROOT}/{n}")]
 for name in linking:
     for target in re.findall(r"\]\(([^)\s]+)\)", re.sub(r"^```.*?^```$", "", read(name), flags=re.M | re.S)):
         if re.match(r"[a-z]+:", target):
@@ -150,16 +154,99 @@ for name in linking:
             complain(name, f"links to {target}, and there is no such heading")
 sources = [os.path.relpath(p, ROOT) for p in glob.glob(f"{ROOT}/src/**/*.[ch]", recursive=True)]
 for name in linking + manuals + sources:
-    for file in set(re.findall(r"\b((?:doc|man|examples|bench)/[\w./-]*\w\.(?:md|scd|c|cpp|f90|sh))\b", read(name))):
-        if not os.path.exists(os.path.join(ROOT, file)):
+    for file in set(re.findall(r"(?<![\w/])((?:bfm/)?(?:doc|man|examples|bench)/[\w./-]*\w\.(?:md|scd|c|cpp|f90|sh))\b", read(name))):
+        if not os.path.exists(os.path.join(ROOT, file)) and not re.search("[-_/]NAME", file):  # a name to choose
             complain(name, f"speaks of {file}, which is not there")
 
 
+# Each decision is in the index under its title, has the two parts that none can lack, and a number of its own.
+decisions = [each for each in pages if re.match(r"doc/decisions/\d", each)]
+listed = re.findall(r"^- \[(\d{4})\]\((\1-[\w-]+\.md)\) (.*)$", read("doc/decisions/README.md"), re.M)
+for name in decisions:
+    file, text = os.path.basename(name), read(name)
+    number = file[:4]
+    title = re.match(rf"# {int(number)}\. (.*)\n", text)
+    if not re.fullmatch(r"\d{4}-[a-z0-9-]+\.md", file) or not title:
+        complain(name, "is not called NNNN-title.md, or its first line is not '# N. Title'")
+    elif (number, file, title[1]) not in listed:
+        complain("doc/decisions/README.md", f"does not list {file} as '{title[1]}'")
+    for part in "Context", "Decision":
+        if not re.search(rf"^##+ {part}$", text, re.M):
+            complain(name, f"has no {part}")
+for number in sorted({number for number, _, _ in listed if [n for n, _, _ in listed].count(number) > 1}):
+    complain("doc/decisions/README.md", f"lists {number} twice")
+
+# A room's page is read at one sitting, and so is the picture of the whole.
+for name, most in [(room, 60) for room in rooms] + [("ARCHITECTURE.md", 150)]:
+    if os.path.exists(f"{ROOT}/{name}") and read(name).count("\n") > most:
+        complain(name, f"has more than {most} lines")
+
+
+# The way of one event names files, and functions that stand in them.
+for file, function in re.findall(r"`([a-z_]+/[a-z_/]+\.(?:[ch]|def))(?:: (\w+)(?:\(\))?)?`", read("ARCHITECTURE.md")):
+    if not os.path.exists(f"{ROOT}/src/{file}"):
+        complain("ARCHITECTURE.md", f"names src/{file}, which is not there")
+    elif function and not re.search(rf"\b{function}\b", read(f"src/{file}")):
+        complain("ARCHITECTURE.md", f"names {function} of src/{file}, which is not in it")
+
+
+# Steps name files by whole paths, and functions and types that are somewhere. Words in capitals are the reader's to choose.
+TREE = ("bench", "bfm", "cmake", "debian", "doc", "fuzz", "include", "man", "src", "tests", "tools", "web/e2e", "web/src", "web/test")
+
+
+def texts(folder):
+    for at, folders, names in os.walk(f"{ROOT}/{folder}"):
+        folders[:] = [each for each in folders if each not in ("corpus", "golden", "node_modules")]
+        for each in names:
+            if each.endswith((".c", ".h", ".def", ".cpp", ".cmake", ".ts", ".tsx", ".mjs")):
+                yield read(os.path.join(at, each))
+
+
+def is_there(path):
+    return glob.glob(os.path.join(ROOT, re.sub(r"\b(STOREY|ROOM|NAME|SUBJECT)\b|(?<=_)(NAME|SUBJECT)\b", "*", path)))
+
+
+everything = "\n".join(text for folder in TREE for text in texts(folder))
+identifiers = set(re.findall(r"\b[A-Za-z_]\w*\b", everything))
+for span in re.findall(r"`([^`\n]+)`", read("doc/HOWTO.md")):
+    for path in re.findall(r"(?<![\w/<-])[\w.*/-]*\w\.(?:c|h|def|py|sh|tsx?|mjs|scd|cmake|txt|md|symbols|map|sql|expect)\b(?!\()", span):
+        if not path.startswith(("ROOM.", "NAME.")) and not is_there(path):
+            complain("doc/HOWTO.md", f"names {path}, which is not there (paths are whole)")
+    for function in re.findall(r"(?<![\w…])([a-z_]\w*)\(", span):
+        if not re.search("NAME", function) and not re.search(rf"\b{function}\(", everything):
+            complain("doc/HOWTO.md", f"names {function}(), and there is no such function")
+    for name in re.findall(r"\b(?:struct|enum) (\w+)", span):
+        if name not in identifiers:
+            complain("doc/HOWTO.md", f"names {name}, and there is no such type")
+    if re.fullmatch(r"[A-Z]+_[A-Z_]+|[a-z]+_[a-z_]+", span) and span not in identifiers and span not in read("tests/lib/metrics.sql"):
+        complain("doc/HOWTO.md", f"names {span}, which is nowhere")
+
+# A room's page lists its files by their names without an ending.
+for name in rooms:
+    listed_files = re.search(r"^## Files\n(.*?)(?=^## |\Z)", read(name), re.M | re.S)
+    for row in re.findall(r"^\| (`[^|]*)\|", listed_files[1] if listed_files else "", re.M):
+        for file in re.findall(r"`([^`]+)`", row):
+            here = os.path.join(ROOT, os.path.dirname(name), file)
+            if not glob.glob(here) and not glob.glob(here + ".*"):
+                complain(name, f"lists {file}, which is not there")
+    for file in re.findall(r"`([\w/]+\.[ch])`", read(name)):
+        if not any(os.path.exists(os.path.join(ROOT, base, file)) for base in (os.path.dirname(name), "src", "bfm/include", "")):
+            if not glob.glob(f"{ROOT}/src/*/{file}"):
+                complain(name, f"names {file}, which is not there")
+
+
 # A claim about security names the test that shows it.
-SCENARIOS = {"cli": "tests/cli/{}.sh", "unit": "tests/unit/{}", "fuzz": "fuzz/fuzz_{}.c", "web": "web/e2e/{}.mjs"}
+SCENARIOS = {"cli": "tests/cli/{}.sh", "unit": "tests/unit/*/{}", "fuzz": "fuzz/*/fuzz_{}.c", "web": "web/e2e/{}.mjs"}
+
+
+def bfm_has(kind, test):
+    name = test.split("/")[-1]
+    return glob.glob(f"{ROOT}/bfm/tests/test_{name}.c" if kind == "unit" else f"{ROOT}/bfm/fuzz/fuzz_{name}.c")
+
+
 for kind, test in set(re.findall(r"\b(cli|unit|fuzz|web)/([\w/]+)", read("doc/SECURITY.md").replace("tests/cli/NAME", ""))):
     path = SCENARIOS[kind].format(re.sub(r"/(\w+)$", r"/test_\1.c", test) if kind == "unit" else test)
-    if test != "NAME" and not os.path.exists(os.path.join(ROOT, path)):
+    if test != "NAME" and not glob.glob(os.path.join(ROOT, path)) and not bfm_has(kind, test):
         complain("doc/SECURITY.md", f"names the test {kind}/{test}, and there is no {path}")
 
 

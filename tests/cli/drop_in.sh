@@ -44,10 +44,10 @@ awk '$2 > most { most = $2 } END { print (most >= 50000 * 40 && most < 50000 * 4
 awk '$2 > most { most = $2 } END { print (most >= 98304 * 8 && most < 98304 * 8 + 9000 ? "65536 and 32768 pairs" : "not " most) }' four_maps-vector.txt
 
 echo "--- what the libraries offer, beside malloc and its family and the operators"
-family=" malloc calloc realloc reallocarray free cfree memalign aligned_alloc posix_memalign valloc pvalloc free_sized free_aligned_sized dlclose "
+family=" $(sed -n 's/^[A-Z_]*(\([A-Za-z0-9_]*\), [a-z ]*counters.*/\1/p' "$HERE/../../src/inprocess/interpose/functions.def" | tr '\n' ' ')"
 for library in count malloc-count malloc-profile; do
     echo "$library:"
     nm -D --defined-only "$BIN/../lib/libtidemark-$library.so" | awk -v family="$family" \
-        '$3 ~ /^_Zn|^_Zd/ { operators++; next } index(family, " " $3 " ") { found++; next } { print "  " $3 }
-         END { print "  and " found " of the family, " operators " operators" }' | LC_ALL=C sort
+        'index(family, " " $3 " ") { found++; next } { print "  " $3 }
+         END { all = split(family, names); print (found == all ? "  and all of functions.def" : "  and " found " of " all) }' | LC_ALL=C sort
 done

@@ -23,9 +23,10 @@ static void check_stack(const char *where, size_t bytes)
     void *base = stack_count_clear();
     use_stack(bytes);
     size_t used = stack_count_usage(base);
-    printf("%s: %s\n", where, used == (size_t)-1              ? "unknown"
-                              : used >= bytes && used < bytes + 4096 ? "right"
-                                                              : "wrong");
+    printf("%s: %s\n", where,
+           used == (size_t)-1                     ? "unknown"
+           : used >= bytes && used < bytes + 4096 ? "right"
+                                                  : "wrong");
 }
 
 static void *in_thread(void *argument)
@@ -105,7 +106,8 @@ static void in_child(void)
         pthread_join(thread[i], NULL);
     calls = malloc_count_num_allocs() - calls;
     printf("in a child: %zu more, calls %s\n", inherited,
-           calls >= (THREADS + 1) * LOOPS && calls < (THREADS + 1) * LOOPS + 100 ? "right" : "wrong");
+           calls >= (THREADS + 1) * LOOPS && calls < (THREADS + 1) * LOOPS + 100 ? "right"
+                                                                                 : "wrong");
     _exit(0);
 }
 
@@ -123,7 +125,8 @@ int main(void)
     void *b = malloc(3000);
     b = realloc(b, 2000);
     b = realloc(b, 4000);
-    printf("current %zu, peak %zu\n", malloc_count_current() - before, malloc_count_peak() - before);
+    printf("current %zu, peak %zu\n", malloc_count_current() - before,
+           malloc_count_peak() - before);
     b = realloc(b, 0);
     printf("current %zu, calls %zu\n", malloc_count_current() - before,
            malloc_count_num_allocs() - calls);

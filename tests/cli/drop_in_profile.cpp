@@ -18,8 +18,7 @@ static void grow(size_t bytes)
 
 /* The rule by which the original writes a line, as it was published (Zhang 2018, 2.1.3), for a time
  * resolution that is never reached: what MemProfile writes is compared with it. */
-struct Rule
-{
+struct Rule {
     size_t base, resolution, before, most;
     bool first;
     const char *stack;

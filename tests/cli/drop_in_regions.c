@@ -4,7 +4,9 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#define TM_MALLOC(size) malloc_enter_region(TX_REGION) ? (void *)malloc(size) : (void *)0; malloc_exit_current_region()
+#define TM_MALLOC(size)                                                                            \
+    malloc_enter_region(TX_REGION) ? (void *)malloc(size) : (void *)0;                             \
+    malloc_exit_current_region()
 
 static void *body(void *argument)
 {

@@ -1,5 +1,6 @@
 /* A library whose constructor begins threads, before that of a preloaded library has run; loaded by
- * cli_early, which waits for them. THREADS take ROUNDS blocks of 24 bytes each, and give back all. */
+ * cli_early, which waits for them. THREADS take ROUNDS blocks of 24 bytes each, and give back
+ * all. */
 #include <pthread.h>
 #include <stdlib.h>
 

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "trace/trace.h"
+#include "base/error.h"
 #include "wire/wire.h"
 
 static struct trace_writer *writer;
@@ -25,7 +26,7 @@ static void must(int error)
 {
     if (!error)
         return;
-    fprintf(stderr, "known_trace: %s\n", trace_error());
+    fprintf(stderr, "known_trace: %s\n", error_text());
     exit(1);
 }
 
@@ -52,7 +53,8 @@ static void begin(uint32_t stream)
     static uint32_t begun;
 
     if (stream == begun) {
-        struct trace_note note = {.kind = TRACE_STREAM_BEGUN, .values = {stream, 100 + stream, ticks}};
+        struct trace_note note = {.kind = TRACE_STREAM_BEGUN,
+                                  .values = {stream, 100 + stream, ticks}};
         must(trace_writer_note(writer, &note));
         begun++;
     }

@@ -19,9 +19,9 @@ tidemark record -q "$(command -v true)"
 ls | sed 's/[0-9][0-9]*/N/'
 rm -f ./*.tmk
 
-echo first >kept.tmk
+tidemark record -q -o kept.tmk sh -c :
 tidemark record -q -o kept.tmk true
-cat kept.tmk.old
+query kept.tmk.old "SELECT value FROM meta WHERE key='program'"
 query kept.tmk "SELECT count(*) FROM program"
 mkdir "a directory"
 tidemark record -q -o "a directory/a profile.tmk" true
@@ -49,6 +49,6 @@ for trace in traced*.tmt; do
 done
 tidemark record -q -o 'pid.%p.tmk' sh -c 'echo $$ >pid; exec true'
 programs "pid.$(cat pid).tmk"
-echo mine >kept.sh.tmk
+tidemark record -q -o kept.sh.tmk "$VICTIMS/basic" 1 >/dev/null
 tidemark record -q -o kept.sh.tmk sh -c 'exec true'
-cat kept.sh.tmk.old
+query kept.sh.tmk.old "SELECT value FROM meta WHERE key='program'"

@@ -5,13 +5,15 @@
  *   births, failed, deaths, bytes    calls that returned a block or none, frees, bytes asked for
  *   end        the fact of that name
  *
- * --sites: replays it and prints a line for each call path as a query on the profile's tables would:
+ * --sites: replays it and prints a line for each call path as a query on the profile's tables
+ * would:
  * path|alloc_count|alloc_bytes|freed in time|peak bytes|live bytes; and the program's peak. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "replay/replay.h"
+#include "base/error.h"
 #include "trace/trace.h"
 #include "wire/wire.h"
 
@@ -30,7 +32,7 @@ struct sums {
 
 static int fail(void)
 {
-    fprintf(stderr, "%s\n", trace_error());
+    fprintf(stderr, "%s\n", error_text());
     return 1;
 }
 
@@ -63,13 +65,20 @@ static void count_events(struct sums *sums, const struct trace_events *events)
     }
 }
 
+/* What is unknown cannot be mistaken for a number. */
+static uint64_t number_of(struct figure figure)
+{
+    return figure_or(figure, UINT64_MAX);
+}
+
 static void print_site(const struct replay_site *site)
 {
     const struct call_metrics *metrics = &site->metrics;
 
     printf("%" PRIu32 "|%" PRIu64 "|%" PRIu64 "|%" PRIu64 "|%" PRIu64 "|%" PRIu64 "\n", site->node,
-           metrics->alloc_count, metrics->alloc_bytes, metrics->free_count, metrics->peak_bytes,
-           metrics->live_bytes);
+           number_of(metrics->alloc_count), number_of(metrics->alloc_bytes),
+           number_of(metrics->free_count), number_of(metrics->peak_bytes),
+           number_of(metrics->live_bytes));
 }
 
 static void print_sites(void *context, uint32_t first, struct replay_site *sites, size_t count)
@@ -162,7 +171,7 @@ int main(int argc, char **argv)
     if (argc > 2) {
         replay_changed_blocks(replay, print_sites, NULL);
         replay_program(replay, &program);
-        printf("program|%" PRIu64 "\n", program.total.peak_bytes);
+        printf("program|%" PRIu64 "\n", number_of(program.total.peak_bytes));
     } else {
         failed |= print_sums(trace, &sums);
     }

@@ -30,6 +30,10 @@ try tidemark report --json --tree r.tmk
 jq '.tree.inclusive == .program.peak_bytes and ([.functions.rows[].exclusive.at_peak_bytes] | add) <= .program.peak_bytes' out
 try tidemark report --show peek r.tmk
 sentence 'peek'
+# A column is any metric of doc/METRICS.md, not only what reports are sorted by.
+try tidemark report --functions --columns live_count,size_max,peak_ns,freed_elsewhere_count --width 140 r.tmk
+grep -q ' live_count .* freed_elsewhere_count' out && echo "any metric is a column"
+grep -q ' 1009 B .* victim_sizes' out && echo "with its unit"
 try tidemark report --columns sideways r.tmk
 sentence 'sideways'
 # To a pipe that closes early.

@@ -81,6 +81,7 @@ def headers():
     policy = fields["content-security-policy"]
     print("nosniff", fields["x-content-type-options"])
     print("no inline script", "script-src 'self'" in policy and "script-src 'self' 'unsafe-inline'" not in policy)
+    print("no inline style", "style-src 'self';" in policy and "unsafe-inline" not in policy)
     print("no CORS", not any(name.startswith("access-control") for name in fields))
     print("a page", body.startswith(b"<!doctype html>"))
 

@@ -38,10 +38,12 @@ static void check(const char *what, size_t stack, size_t used, uint64_t said)
     wrong++;
 }
 
-/* Room is left for what a thread has at its stack's beginning, for the painter, and for a signal. */
+/* Room is left for what a thread has at its stack's beginning, for the painter, and for a
+ * signal. */
 static void measure(size_t stack)
 {
-    size_t least = stack > 64 << 10 ? 32 << 10 : 12 << 10, bytes = 600 + (size_t)rand() % (stack - least);
+    size_t least = stack > 64 << 10 ? 32 << 10 : 12 << 10,
+           bytes = 600 + (size_t)rand() % (stack - least);
     struct tidemark_painted_stack paint;
     if (tidemark_stack_paint(&paint, stack))
         printf("a stack of %zu is not painted\n", stack);
@@ -66,8 +68,8 @@ static void run(size_t stack, int own)
 {
     pthread_t thread;
     pthread_attr_t attributes;
-    unsigned char *memory = mmap(NULL, stack + PAGE, PROT_READ | PROT_WRITE,
-                                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    unsigned char *memory =
+        mmap(NULL, stack + PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     pthread_attr_init(&attributes);
     if (own)
         pthread_attr_setstack(&attributes, memory + PAGE, stack);

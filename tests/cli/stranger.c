@@ -1,7 +1,6 @@
-/* stranger SESSION: calls a collector as a recorded program does that starts, and says what became of
- * it. SESSION is the name of its socket, with :KEY or without.
- * stranger --listen NAME ANSWER: listens by such a name, says so, and gives everyone who calls that
- * answer, until it is killed. */
+/* stranger SESSION: calls a collector as a recorded program does that starts, and says what became
+ * of it. SESSION is the name of its socket, with :KEY or without. stranger --listen NAME ANSWER:
+ * listens by such a name, says so, and gives everyone who calls that answer, until it is killed. */
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>

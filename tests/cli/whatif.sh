@@ -108,7 +108,7 @@ try tidemark replay --under=glibc,, stairs.tmt
 sentence 'empty name'
 try tidemark replay --under=A=1 stairs.tmt
 sentence 'setting without an allocator'
-try "$(dirname "$BIN")/libexec/tidemark/tidemark-churn"
+try "$(dirname "$BIN")/libexec/tidemark/tidemark-alloc-driver"
 sentence 'not by hand'
 
 echo "== nobody comes to the end"

@@ -1,4 +1,5 @@
-// Linked with an allocator of its own that brings its own operator new (tcmalloc, jemalloc): not one
+// Linked with an allocator of its own that brings its own operator new (tcmalloc, jemalloc): not
+// one
 // call may be lost. Known counts, in functions named after what they do.
 #include "../victims/victim.h"
 #include <new>

@@ -97,7 +97,8 @@ static void on_fibers()
 {
     for (int i = 0; i < 5; i++) {
         size_t bytes = 256 * 1024;
-        void *stack = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        void *stack =
+            mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         getcontext(&fiber_context);
         fiber_context.uc_stack.ss_sp = stack;
         fiber_context.uc_stack.ss_size = bytes;
@@ -146,8 +147,8 @@ static void below_machine_code()
 {
     /* push %rbp; mov %rsp, %rbp; call *%rdi; pop %rbp; ret */
     static const unsigned char code[] = {0x55, 0x48, 0x89, 0xe5, 0xff, 0xd7, 0x5d, 0xc3};
-    void *at = mmap(nullptr, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS,
-                    -1, 0);
+    void *at =
+        mmap(nullptr, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     memcpy(at, code, sizeof code);
     for (int i = 0; i < 20; i++)
         ((void (*)(void (*)()))at)([] { varied(3); });

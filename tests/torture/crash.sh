@@ -34,7 +34,8 @@ reads() { # WHAT COMMAND…
 
 # ---- Random kills ----
 
-echo "what was there" >older
+# What was there: an earlier profile (a file that is none is refused).
+"$TIDEMARK" record -q -o older.tmk true && mv older.tmk older
 kill_round() { # WHOM
     rm -f counters run.tm*
     cp older run.tmk

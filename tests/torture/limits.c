@@ -14,9 +14,10 @@
 
 static void huge(void)
 {
-    static const size_t sizes[] = {SIZE_MAX, SIZE_MAX - 4096, (size_t)PTRDIFF_MAX + 1, PTRDIFF_MAX,
-                                   (size_t)1 << 60, (size_t)1 << 56, ((size_t)1 << 56) - 1,
-                                   (size_t)1 << 48, (size_t)1 << 47};
+    static const size_t sizes[] = {
+        SIZE_MAX,        SIZE_MAX - 4096, (size_t)PTRDIFF_MAX + 1, PTRDIFF_MAX,
+        (size_t)1 << 60, (size_t)1 << 56, ((size_t)1 << 56) - 1,   (size_t)1 << 48,
+        (size_t)1 << 47};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         CHECK(!torture_counted(sizes[i]));
         CHECK(!keep(calloc(sizes[i], 2)) && !keep(realloc(NULL, sizes[i])));
@@ -91,10 +92,16 @@ static VICTIM void descend(int depth)
     barrier();
 }
 
+/* Has a thread an arena of its own? What is measured before that would leave it out, and then even the
+ * bare program would run out of addresses at times. */
+static _Atomic bool starved_has_arena;
+
 static void *starved_body(void *argument)
 {
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 4; i++) {
         descend(400);
+        starved_has_arena = true;
+    }
     return argument;
 }
 
@@ -106,6 +113,8 @@ static void starved(void)
     torture_work(100);
     for (int i = 0; i < 16; i++) {
         CHECK(!pthread_create(&thread[i], &attributes, starved_body, NULL));
+        while (!starved_has_arena)
+            sched_yield();
         if (i == 0)
             limit_memory(16 * (512 << 10) + (16 << 20)); /* stacks and arenas, not rings */
     }
@@ -172,7 +181,8 @@ static void no_descriptors(void)
 /* ---- Filters ---- */
 
 #define ALLOW(name)                                                                                \
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##name, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##name, 0, 1),                                         \
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 
 static void filter(const struct sock_filter *rules, size_t count)
 {
@@ -182,9 +192,11 @@ static void filter(const struct sock_filter *rules, size_t count)
         TORTURE_SKIP("no filter may be set");
 }
 
-/* What a worker that computes would be left with. Everything else fails (`kill` is false) or kills. */
+/* What a worker that computes would be left with. Everything else fails (`kill` is false) or
+ * kills. */
 static void compute_only(bool kills)
 {
+    /* clang-format off */
     const struct sock_filter rules[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
         ALLOW(read), ALLOW(write), ALLOW(close), ALLOW(brk), ALLOW(mmap), ALLOW(munmap), ALLOW(mprotect),
@@ -194,6 +206,7 @@ static void compute_only(bool kills)
         ALLOW(getrandom), ALLOW(wait4),
         BPF_STMT(BPF_RET | BPF_K, kills ? SECCOMP_RET_KILL_PROCESS : SECCOMP_RET_ERRNO | EPERM),
     };
+    /* clang-format on */
     filter(rules, sizeof rules / sizeof *rules);
 }
 
@@ -235,16 +248,19 @@ static void seccomp_child(void)
 /* ---- Filters that leave next to nothing, and kill ---- */
 
 /* For its own output, its break, and the facts. */
+/* clang-format off */
 static const struct sock_filter strict_rules[] = {
     BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
     ALLOW(read), ALLOW(write), ALLOW(close), ALLOW(openat), ALLOW(newfstatat), ALLOW(brk),
     ALLOW(exit_group), ALLOW(rt_sigreturn),
     BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
 };
+/* clang-format on */
 static const struct sock_fprog strict_filter = {sizeof strict_rules / sizeof *strict_rules,
                                                 (struct sock_filter *)strict_rules};
 
-/* A ring goes round many times, its collector asleep at first; the stack grows by pages; paths are new. */
+/* A ring goes round many times, its collector asleep at first; the stack grows by pages; paths are
+ * new. */
 static VICTIM void work_deeper(int depth)
 {
     torture_work(20);
@@ -283,8 +299,8 @@ static void seccomp_strict_syscall(void)
     strict_work();
 }
 
-/* All but the calls by which the recorder's library would connect: what is executed under it, and what
- * is forked, lives unrecorded. */
+/* All but the calls by which the recorder's library would connect: what is executed under it, and
+ * what is forked, lives unrecorded. */
 static void seccomp_helpers(void)
 {
     const struct sock_filter rules[] = {

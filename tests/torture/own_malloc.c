@@ -1,7 +1,7 @@
-/* A program with a malloc of its own, of which Tidemark sees nothing (known limit): it runs as ever.
- * WRAPS: one that hands on to the next malloc there is, as wrappers do: its blocks are seen once.
- * MAPS: one that maps its memory while it holds its lock, as jemalloc's does in rustc: whoever listens to mmap
- * may not allocate. */
+/* A program with a malloc of its own, of which Tidemark sees nothing (known limit): it runs as
+ * ever. WRAPS: one that hands on to the next malloc there is, as wrappers do: its blocks are seen
+ * once. MAPS: one that maps its memory while it holds its lock, as jemalloc's does in rustc:
+ * whoever listens to mmap may not allocate. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
-/* A program that brings plain operator new and delete itself, as groff does, and leaves the other forms to
- * the C++ library, whose call these: every block is one allocation and one free. */
+/* A program that brings plain operator new and delete itself, as groff does, and leaves the other
+ * forms to the C++ library, whose call these: every block is one allocation and one free. */
 #include "torture.h"
 #include <new>
 
@@ -29,7 +29,7 @@ static void plain()
         delete[] static_cast<char *>(keep(new char[100]));
         delete[] static_cast<int *>(keep(new (std::nothrow) int[10]));
         delete static_cast<wide *>(keep(new wide));
-        ::operator delete(keep(::operator new(50)), std::size_t{50});
+        ::operator delete (keep(::operator new(50)), std::size_t{50});
         torture_freed(torture_counted(10));
     }
     CHECK(!keep(::operator new(PTRDIFF_MAX, std::nothrow)));

@@ -145,19 +145,21 @@ static void clone_flags(void)
     raw_clone(SIGCHLD | CLONE_NEWUSER);
 
     volatile int ran = 0;
-    int pid = clone(child_in_our_memory, clone_stack + sizeof clone_stack, CLONE_VM | SIGCHLD, (void *)&ran);
+    int pid = clone(child_in_our_memory, clone_stack + sizeof clone_stack, CLONE_VM | SIGCHLD,
+                    (void *)&ran);
     CHECK(pid > 0 && torture_wait(pid) == 3 << 8 && ran);
     ran = 0;
     pid = clone(child_in_our_memory, clone_stack + sizeof clone_stack,
                 CLONE_VM | CLONE_VFORK | CLONE_FILES | SIGCHLD, (void *)&ran);
     CHECK(pid > 0 && torture_wait(pid) == 3 << 8 && ran);
-    pid = clone(child_of_clone, clone_stack + sizeof clone_stack, SIGCHLD | CLONE_UNTRACED, (void *)4);
+    pid = clone(child_of_clone, clone_stack + sizeof clone_stack, SIGCHLD | CLONE_UNTRACED,
+                (void *)4);
     CHECK(pid > 0 && torture_wait(pid) == 4 << 8);
     torture_work(100);
 }
 
-/* The collector's abstract name is one of the network namespace: from another it cannot be reached, and
- * the child runs unrecorded. */
+/* The collector's abstract name is one of the network namespace: from another it cannot be reached,
+ * and the child runs unrecorded. */
 static void new_network(void)
 {
     torture_work(100);
@@ -197,7 +199,8 @@ static void need_root(void)
 
 static void drop_user(void)
 {
-    CHECK(!setgroups(0, NULL) && !setresgid(65534, 65534, 65534) && !setresuid(65534, 65534, 65534));
+    CHECK(!setgroups(0, NULL) && !setresgid(65534, 65534, 65534) &&
+          !setresuid(65534, 65534, 65534));
 }
 
 static void setuid_drop(void)
@@ -259,12 +262,11 @@ static void no_proc(void)
 int main(int argc, char **argv)
 {
     static const struct torture_case cases[] = {
-        {"fork_storm", fork_storm},   {"fork_under_threads", fork_under_threads},
-        {"spawn_storm", spawn_storm}, {"clone_flags", clone_flags},
-        {"new_network", new_network},
-        {"setuid_drop", setuid_drop}, {"chroot_empty", chroot_empty},
-        {"undumpable", undumpable},   {"no_proc", no_proc},
-        {NULL, NULL},
+        {"fork_storm", fork_storm},     {"fork_under_threads", fork_under_threads},
+        {"spawn_storm", spawn_storm},   {"clone_flags", clone_flags},
+        {"new_network", new_network},   {"setuid_drop", setuid_drop},
+        {"chroot_empty", chroot_empty}, {"undumpable", undumpable},
+        {"no_proc", no_proc},           {NULL, NULL},
     };
     return torture_main(argc, argv, cases);
 }

@@ -117,7 +117,8 @@ static void altstacks_above(void)
     pthread_attr_t attributes;
     CHECK(!pthread_attr_init(&attributes));
     for (int i = 0; i < THREADS; i++) {
-        char *both = mmap(NULL, OWN + ALTERNATE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        char *both =
+            mmap(NULL, OWN + ALTERNATE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         CHECK(both != MAP_FAILED && !pthread_attr_setstack(&attributes, both, OWN));
         CHECK(!pthread_create(&thread[i], &attributes, works_below, both + OWN));
     }
@@ -165,8 +166,11 @@ static void stopped(void)
 int main(int argc, char **argv)
 {
     static const struct torture_case cases[] = {
-        {"altstacks", altstacks}, {"altstacks_above", altstacks_above},
-        {"longjumps", longjumps}, {"stopped", stopped}, {NULL, NULL},
+        {"altstacks", altstacks},
+        {"altstacks_above", altstacks_above},
+        {"longjumps", longjumps},
+        {"stopped", stopped},
+        {NULL, NULL},
     };
     return torture_main(argc, argv, cases);
 }

@@ -1,5 +1,6 @@
-/* Stacks that come, go and are left in odd ways: fibers whose stacks are unmapped under the recorder's
- * memory of them, exceptions through a thousand frames, jumps out of everything, signals at 10 kHz. */
+/* Stacks that come, go and are left in odd ways: fibers whose stacks are unmapped under the
+ * recorder's memory of them, exceptions through a thousand frames, jumps out of everything, signals
+ * at 10 kHz. */
 #include "torture.h"
 #include <csetjmp>
 #include <csignal>
@@ -40,7 +41,8 @@ static void fiber_body(unsigned high, unsigned low)
 static void fiber_begin(struct fiber *fiber)
 {
     /* Always the same few addresses, so that a stack lies where another one was. */
-    fiber->stack = (char *)mmap(nullptr, FIBER_STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    fiber->stack = (char *)mmap(nullptr, FIBER_STACK, PROT_READ | PROT_WRITE,
+                                MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     CHECK(fiber->stack != MAP_FAILED);
     CHECK(!getcontext(&fiber->here));
     fiber->here.uc_stack.ss_sp = fiber->stack;
@@ -48,7 +50,8 @@ static void fiber_begin(struct fiber *fiber)
     fiber->here.uc_link = nullptr;
     fiber->over = false;
     auto address = (uintptr_t)fiber;
-    makecontext(&fiber->here, (void (*)())(void *)fiber_body, 2, (unsigned)(address >> 32), (unsigned)address);
+    makecontext(&fiber->here, (void (*)())(void *)fiber_body, 2, (unsigned)(address >> 32),
+                (unsigned)address);
 }
 
 static void *run_fibers(void *argument)
@@ -97,7 +100,8 @@ static void fibers_migrate()
         fiber_begin(&carried);
         while (!carried.over) {
             pthread_t thread;
-            CHECK(!pthread_create(&thread, nullptr, carry, nullptr) && !pthread_join(thread, nullptr));
+            CHECK(!pthread_create(&thread, nullptr, carry, nullptr) &&
+                  !pthread_join(thread, nullptr));
         }
         CHECK(!munmap(carried.stack, FIBER_STACK));
     }
@@ -107,7 +111,10 @@ static void fibers_migrate()
 
 struct holder {
     void *block = torture_counted(24);
-    ~holder() { torture_freed(block); }
+    ~holder()
+    {
+        torture_freed(block);
+    }
 };
 
 static VICTIM int throw_from(int depth)
@@ -186,7 +193,8 @@ static VICTIM unsigned long fall(unsigned long depth)
 {
     volatile char room[2000];
     room[depth % sizeof room] = 1;
-    /* Few, and counted: one that does not come back to be counted is one too many in the profile. */
+    /* Few, and counted: one that does not come back to be counted is one too many in the
+     * profile. */
     if (depth % 64 == 0)
         torture_freed(torture_counted(60));
     return fall(depth + 1) + (unsigned char)room[0];

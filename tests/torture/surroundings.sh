@@ -78,7 +78,7 @@ fi
 mkdir disk
 if [ "$(id -u)" = 0 ] && mount -t tmpfs -o size=8m tmpfs disk 2>/dev/null; then
     trap 'umount disk 2>/dev/null; rm -rf "$work"' EXIT
-    cp "$victims/basic" disk/older.tmk # stands for whatever was there
+    "$TIDEMARK" record -q -o disk/older.tmk true # what was there: an earlier profile
     cp disk/older.tmk older
     "$TIDEMARK" record -q -o disk/older.tmk "$victims/killed" 2 counters 2>err &
     recorder=$!

@@ -90,8 +90,8 @@ static void start_detached(void)
         sched_yield();
 }
 
-/* The child of a fork has no thread but one, and tells what its parent had counted when it was over:
- * the counts are in memory that both share. */
+/* The child of a fork has no thread but one, and tells what its parent had counted when it was
+ * over: the counts are in memory that both share. */
 static void exit_race(void)
 {
     for (int round = 0; round < torture_times(6); round++) {
@@ -175,9 +175,11 @@ static void *load_and_unload(void *argument)
 {
     uintptr_t number = (uintptr_t)argument;
     for (int i = 0; i < torture_times(300); i++) {
-        void *handle = dlopen(plugins[(number + (unsigned)i) % 2], RTLD_NOW | (i % 3 ? RTLD_LOCAL : RTLD_GLOBAL));
+        void *handle = dlopen(plugins[(number + (unsigned)i) % 2],
+                              RTLD_NOW | (i % 3 ? RTLD_LOCAL : RTLD_GLOBAL));
         CHECK(handle);
-        void *(*allocate)(void *(*)(size_t)) = (void *(*)(void *(*)(size_t)))dlsym(handle, "plugin_calls");
+        void *(*allocate)(void *(*)(size_t)) =
+            (void *(*)(void *(*)(size_t)))dlsym(handle, "plugin_calls");
         CHECK(allocate);
         for (int j = 0; j < 20; j++)
             torture_freed(allocate(torture_counted));
@@ -189,7 +191,8 @@ static void *load_and_unload(void *argument)
 static void dlopen_race(void)
 {
     victim_in_threads(8, load_and_unload);
-    /* In one or the other: whose addresses are whose in the microseconds of a dlclose is a known limit. */
+    /* In one or the other: whose addresses are whose in the microseconds of a dlclose is a known
+     * limit. */
     victim_fact("within_torture_plugin", 8 * 20 * (unsigned)torture_times(300));
 }
 
@@ -226,8 +229,8 @@ static void *take_what_is_left(void *argument)
     return argument;
 }
 
-/* A mapping right below a block that the allocator has mapped: the kernel joins the two, and only what
- * was recorded can tell them apart. */
+/* A mapping right below a block that the allocator has mapped: the kernel joins the two, and only
+ * what was recorded can tell them apart. */
 static char *map_below_block(void)
 {
     for (int i = 0; i < 100; i++) {

@@ -10,7 +10,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-/* Raised after the call returned: a process that is killed has made as many or, by thread, one more. */
+/* Raised after the call returned: a process that is killed has made as many or, by thread, one
+ * more. */
 struct torture_counts {
     unsigned long long allocations, frees, failures; /* atomically */
 };

@@ -3,13 +3,13 @@
  *
  *     attached THREADS            commands on standard input, one answer each on standard output:
  *     work N    N blocks of 1000 bytes by C and N of 100 by C++, all freed but N of each ten
- *     load      dlopen()s the library named by $ATTACHED_PLUGIN; "plug N" has it allocate N blocks of 64
+ *     load dlopen()s the library named by $ATTACHED_PLUGIN; "plug N" has it allocate N blocks of 64
  *     throw N   N exceptions through frames that allocate
  *     old       frees 10 blocks from before the first command
  *     thread N  N blocks of 500 bytes each by two threads made for it
  *     fork N    a child allocates N blocks of 300 bytes and ends
- * The last line says what went wrong, if anything did: every wait that failed, every errno that changed,
- * every signal mask or register that did not survive. */
+ * The last line says what went wrong, if anything did: every wait that failed, every errno that
+ * changed, every signal mask or register that did not survive. */
 #include <atomic>
 #include <cerrno>
 #include <csignal>
@@ -95,7 +95,8 @@ static void *keep_mask(void *)
     while (!ending) {
         usleep(20000);
         pthread_sigmask(SIG_SETMASK, nullptr, &now);
-        if (!sigismember(&now, SIGUSR1) || !sigismember(&now, SIGSEGV) || sigismember(&now, SIGTERM))
+        if (!sigismember(&now, SIGUSR1) || !sigismember(&now, SIGSEGV) ||
+            sigismember(&now, SIGTERM))
             fault("signal mask");
     }
     return nullptr;

@@ -1,5 +1,6 @@
 /* Threads free each other's blocks as fast as they can, and the allocator gives the address out
- * again at once: if an allocation and the free before it swap places, blocks are lost or doubled. */
+ * again at once: if an allocation and the free before it swap places, blocks are lost or
+ * doubled. */
 #include "victim.h"
 #include <sched.h>
 #include <stdatomic.h>

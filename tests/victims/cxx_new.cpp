@@ -82,7 +82,9 @@ VICTIM_C void victim_string(void)
 }
 
 struct Shape {
-    virtual ~Shape() {}
+    virtual ~Shape()
+    {
+    }
     char room[92];
 };
 

@@ -65,7 +65,10 @@ VICTIM_C void victim_after_throw(void)
 
 struct Holder {
     void *block = keep(::operator new(70));
-    ~Holder() { ::operator delete(block); }
+    ~Holder()
+    {
+        ::operator delete(block);
+    }
 };
 
 VICTIM_C void victim_deep(int depth)

@@ -1,18 +1,26 @@
-/* Memory that goes in destructors: delete of an object whose members free theirs, each a frame of its
- * own on the path. */
+/* Memory that goes in destructors: delete of an object whose members free theirs, each a frame of
+ * its own on the path. */
 #include "victim.h"
 #include <new>
 
 struct victim_leaf {
     int *numbers;
-    VICTIM victim_leaf() : numbers(new int[25]) {}
-    VICTIM ~victim_leaf() { delete[] numbers; barrier(); }
+    VICTIM victim_leaf() : numbers(new int[25])
+    {
+    }
+    VICTIM ~victim_leaf()
+    {
+        delete[] numbers;
+        barrier();
+    }
 };
 
 struct victim_branch {
     victim_leaf *leaf;
     char *text;
-    VICTIM victim_branch() : leaf(new victim_leaf), text(static_cast<char *>(malloc(40))) {}
+    VICTIM victim_branch() : leaf(new victim_leaf), text(static_cast<char *>(malloc(40)))
+    {
+    }
     VICTIM ~victim_branch()
     {
         free(text);

@@ -33,8 +33,14 @@ VICTIM_C void victim_global_destroyed(void)
 }
 
 static struct Global {
-    Global() { victim_global_constructed(); }
-    ~Global() { victim_global_destroyed(); }
+    Global()
+    {
+        victim_global_constructed();
+    }
+    ~Global()
+    {
+        victim_global_destroyed();
+    }
 } global;
 
 VICTIM_C void victim_local_constructed(void)
@@ -49,8 +55,14 @@ VICTIM_C void victim_local_destroyed(void)
 
 struct Local {
     int used = 0;
-    Local() { victim_local_constructed(); }
-    ~Local() { victim_local_destroyed(); }
+    Local()
+    {
+        victim_local_constructed();
+    }
+    ~Local()
+    {
+        victim_local_destroyed();
+    }
 };
 static thread_local Local local;
 

@@ -1,8 +1,8 @@
-/* An MPI program as unbalanced as phdMesh on 128 cores (the WMTrace paper's table 6 and figure 4): in
- * a start-up phase every rank preloads data, from 91 MB on the first to 169 MB on the last, which
- * after a re-balance is down to the same 20 MB everywhere. What main keeps all along is 6.7 MB.
- * Without MPI (-DWITHOUT_MPI) the rank comes from the environment and nothing else is allocated, so
- * that the high-water mark of the whole process is known as well. */
+/* An MPI program as unbalanced as phdMesh on 128 cores (the WMTrace paper's table 6 and figure 4):
+ * in a start-up phase every rank preloads data, from 91 MB on the first to 169 MB on the last,
+ * which after a re-balance is down to the same 20 MB everywhere. What main keeps all along is 6.7
+ * MB. Without MPI (-DWITHOUT_MPI) the rank comes from the environment and nothing else is
+ * allocated, so that the high-water mark of the whole process is known as well. */
 #ifndef WITHOUT_MPI
 #include <mpi.h>
 #endif
@@ -20,8 +20,12 @@ static void start(int *argc, char ***argv, int *rank, int *ranks)
     *rank = said ? atoi(said) : 0;
     *ranks = size ? atoi(size) : 1;
 }
-static void meet(void) {}
-static void stop(void) {}
+static void meet(void)
+{
+}
+static void stop(void)
+{
+}
 #else
 static void start(int *argc, char ***argv, int *rank, int *ranks)
 {

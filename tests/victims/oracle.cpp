@@ -25,10 +25,20 @@ VICTIM_C void victim_random_blocks(void)
     for (int i = 0; i < 20000; i++) {
         void *&block = live[draw() % live.size()];
         switch (draw() % 4) {
-        case 0: block = keep(realloc(block, draw() % 3000 + 1)); break;
-        case 1: free(block); block = keep(calloc(draw() % 50 + 1, draw() % 50 + 1)); break;
-        case 2: free(block); block = nullptr; break;
-        default: free(block); block = keep(malloc(draw() % 2000 + 1));
+        case 0:
+            block = keep(realloc(block, draw() % 3000 + 1));
+            break;
+        case 1:
+            free(block);
+            block = keep(calloc(draw() % 50 + 1, draw() % 50 + 1));
+            break;
+        case 2:
+            free(block);
+            block = nullptr;
+            break;
+        default:
+            free(block);
+            block = keep(malloc(draw() % 2000 + 1));
         }
     }
     for (size_t i = 0; i < live.size() / 2; i++)

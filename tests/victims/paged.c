@@ -1,6 +1,7 @@
 /* Work whose holdings are known, for recordings of pages: blocks of one size class are kept by one
- * function while another takes and frees ten times as many; blocks grow by realloc, within a class, from
- * class to class and far beyond; threads free what others took; a child of fork keeps some of its own. */
+ * function while another takes and frees ten times as many; blocks grow by realloc, within a class,
+ * from class to class and far beyond; threads free what others took; a child of fork keeps some of
+ * its own. */
 #include "victim.h"
 #include <stdatomic.h>
 #include <sys/wait.h>

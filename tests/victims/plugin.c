@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #define JOIN2(a, b) a##b
-#define JOIN(a, b) JOIN2(a, b)
-#define WORK JOIN(JOIN(plugin_, PLUGIN), _work)
+#define JOIN(a, b)  JOIN2(a, b)
+#define WORK        JOIN(JOIN(plugin_, PLUGIN), _work)
 
 void *plugin_work(void *(*callback)(void));
 __attribute__((noipa)) void *WORK(void *(*callback)(void));

@@ -1,4 +1,5 @@
-/* 10,000 calls deep, an allocation at each level: 10,000 call paths, the longest of 10,000 frames. */
+/* 10,000 calls deep, an allocation at each level: 10,000 call paths, the longest of 10,000
+ * frames. */
 #include "victim.h"
 
 VICTIM void victim_recurse(int depth)

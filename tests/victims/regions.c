@@ -11,7 +11,8 @@ enum { PAGE = 4096 };
 
 VICTIM char *victim_mmap(size_t pages)
 {
-    char *region = mmap(NULL, pages * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *region =
+        mmap(NULL, pages * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     CHECK(region != MAP_FAILED);
     region[0] = 1;
     return region;

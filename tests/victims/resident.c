@@ -1,7 +1,7 @@
 /* Memory of every owner, touched to a known extent, and left so at the end: what the ledger of the
  * last look must say. With the argument "hidden" the kernel lets nobody look; "raw" ends without
- * waiting for anybody, "spin" exits while threads allocate, "steps" grows slowly enough to be looked
- * at on the way. */
+ * waiting for anybody, "spin" exits while threads allocate, "steps" grows slowly enough to be
+ * looked at on the way. */
 #include "victim.h"
 
 #include <alloca.h>
@@ -85,12 +85,12 @@ VICTIM void victim_fragments(void)
 
 VICTIM void victim_maps(void)
 {
-    char *memory = mmap(NULL, MAPPED_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-                        0);
+    char *memory =
+        mmap(NULL, MAPPED_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     CHECK(memory != MAP_FAILED);
     touch(memory, MAPPED_TOUCHED_BYTES);
-    char *shared = mmap(NULL, SHARED_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
-                        0);
+    char *shared =
+        mmap(NULL, SHARED_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     CHECK(shared != MAP_FAILED);
     touch(shared, SHARED_BYTES);
 }

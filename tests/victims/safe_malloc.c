@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ARENA_BYTES ((size_t)2 << 30)
+#define ARENA_BYTES  ((size_t)2 << 30)
 #define HEADER_BYTES 16
 
 static _Alignas(4096) char arena[ARENA_BYTES]; /* .bss: touched as it is used */

@@ -1,4 +1,5 @@
-/* 600 pages with a small block on each, between others that are gone: a page map of known content. */
+/* 600 pages with a small block on each, between others that are gone: a page map of known
+ * content. */
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* A program that asks for a block at a time, every other one in a region, until its input ends, but no longer
- * than so many seconds: its profile is looked at while it grows. */
+/* A program that asks for a block at a time, every other one in a region, until its input ends, but
+ * no longer than so many seconds: its profile is looked at while it grows. */
 #include <poll.h>
 #include <stdlib.h>
 #include <tidemark/tidemark.h>

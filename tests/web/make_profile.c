@@ -1,8 +1,9 @@
 /* Profiles that the tests of the web view look at, whose every number is known:
  *
  *   make_profile many FILE     1,000,000 call paths (prints its sums as JSON)
- *   make_profile long FILE     an hour, with as much over time as a profile can have; for web/e2e/bench.mjs
- *   make_profile hostile FILE  names as somebody would choose them who wants to do harm
+ *   make_profile long FILE an hour, with as much over time as a profile can have; for
+ *   web/e2e/bench.mjs make_profile hostile FILE names as somebody would choose them who wants to do
+ *   harm
  *
  * The tree of `many` has four children below each node; its functions, files and metrics are by the
  * number of the node. */
@@ -10,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "profile/profile.h"
+#include "base/error.h"
 
 enum {
     MANY_LOCATIONS = 40000,
@@ -33,60 +35,46 @@ static const struct size long_size = {.paths = 600000,
                                       .threads = 1500,
                                       .looks = 400,
                                       .run_ms = 3600000};
-static const uint64_t unknown = UINT64_MAX;
 static const uint64_t ms = 1000000;
 
 static struct call_metrics metrics_of(uint64_t blocks, uint64_t size, uint64_t freed)
 {
-    return (struct call_metrics){.alloc_count = blocks,
-                                 .alloc_bytes = blocks * size,
-                                 .free_count = freed,
-                                 .free_bytes = freed * size,
-                                 .temporary_count = freed / 2,
-                                 .slack_bytes = blocks * 8,
-                                 .size_min = size,
-                                 .size_max = size,
-                                 .lifetime_min = freed ? 1000 : unknown,
-                                 .lifetime_max = freed ? 1000 * size : 0,
-                                 .lifetime_sum = freed * 2000,
-                                 .live_count = blocks - freed,
-                                 .live_bytes = (blocks - freed) * size,
-                                 .peak_bytes = blocks * size,
-                                 .peak_ticks = size * ms,
-                                 .at_peak_count = blocks - freed,
-                                 .at_peak_bytes = (blocks - freed) * size,
-                                 .freed_count = unknown,
-                                 .freed_bytes = unknown,
-                                 .freed_elsewhere_count = unknown,
-                                 .freed_lifetime_sum = unknown,
-                                 .alloc_time = unknown,
-                                 .free_time = unknown,
-                                 .sample_count = unknown,
-                                 .alloc_variance = unknown,
-                                 .live_variance = unknown,
-                                 .at_peak_variance = unknown};
+    return (struct call_metrics){.alloc_count = figure_of(blocks),
+                                 .alloc_bytes = figure_of(blocks * size),
+                                 .free_count = figure_of(freed),
+                                 .free_bytes = figure_of(freed * size),
+                                 .temporary_count = figure_of(freed / 2),
+                                 .slack_bytes = figure_of(blocks * 8),
+                                 .size_min = figure_of(size),
+                                 .size_max = figure_of(size),
+                                 .lifetime_min = freed ? figure_of(1000) : FIGURE_UNKNOWN,
+                                 .lifetime_max = figure_of(freed ? 1000 * size : 0),
+                                 .lifetime_sum = figure_of(freed * 2000),
+                                 .live_count = figure_of(blocks - freed),
+                                 .live_bytes = figure_of((blocks - freed) * size),
+                                 .peak_bytes = figure_of(blocks * size),
+                                 .peak_ticks = figure_of(size * ms),
+                                 .at_peak_count = figure_of(blocks - freed),
+                                 .at_peak_bytes = figure_of((blocks - freed) * size),
+                                 .freed_count = FIGURE_UNKNOWN,
+                                 .freed_bytes = FIGURE_UNKNOWN,
+                                 .freed_elsewhere_count = FIGURE_UNKNOWN,
+                                 .freed_lifetime_sum = FIGURE_UNKNOWN,
+                                 .alloc_time = FIGURE_UNKNOWN,
+                                 .free_time = FIGURE_UNKNOWN,
+                                 .sample_count = FIGURE_UNKNOWN,
+                                 .alloc_variance = FIGURE_UNKNOWN,
+                                 .live_variance = FIGURE_UNKNOWN,
+                                 .at_peak_variance = FIGURE_UNKNOWN};
 }
 
 static void add(struct call_metrics *total, const struct call_metrics *site)
 {
-    uint64_t *const sums[] = {&total->alloc_count,   &total->alloc_bytes,     &total->free_count,
-                              &total->free_bytes,    &total->temporary_count, &total->slack_bytes,
-                              &total->lifetime_sum,  &total->live_count,      &total->live_bytes,
-                              &total->at_peak_count, &total->at_peak_bytes};
-    const uint64_t parts[] = {site->alloc_count,   site->alloc_bytes,     site->free_count,
-                              site->free_bytes,    site->temporary_count, site->slack_bytes,
-                              site->lifetime_sum,  site->live_count,      site->live_bytes,
-                              site->at_peak_count, site->at_peak_bytes};
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        *sums[i] += parts[i];
-    if (site->size_min < total->size_min)
-        total->size_min = site->size_min;
-    if (site->size_max > total->size_max)
-        total->size_max = site->size_max;
-    if (site->lifetime_min < total->lifetime_min)
-        total->lifetime_min = site->lifetime_min;
-    if (site->lifetime_max > total->lifetime_max)
-        total->lifetime_max = site->lifetime_max;
+    struct call_metrics sum = *total;
+    call_metrics_merge(&sum, site);
+    sum.peak_bytes = total->peak_bytes;
+    sum.peak_ticks = total->peak_ticks;
+    *total = sum;
 }
 
 static int put_meta(struct profile_writer *writer, const char *program, const char *command,
@@ -178,7 +166,7 @@ static int put_many_curves(struct profile_writer *writer, const struct size *siz
             points[at] =
                 (struct curve_point){(1 + at) * size->run_ms * ms / (size->points_of_curve + 1),
                                      10000ull * (1 + i % 40) * (1 + at % 9)};
-        struct curve curve = {3 + 3 * i, (uint16_t)size->points_of_curve, 8192, points};
+        struct curve curve = {3 + 3 * i, (uint16_t)size->points_of_curve, FIGURE_OF(8192), points};
         error = profile_put_curve(writer, &curve);
     }
     return error;
@@ -189,16 +177,16 @@ static int put_many_times(struct profile_writer *writer, uint64_t peak, const st
     static struct timeline_bucket buckets[MANY_BUCKETS];
     for (uint64_t i = 0; i < MANY_BUCKETS; i++) {
         uint64_t level = peak / MANY_BUCKETS * (i + 1);
-        buckets[i] =
-            (struct timeline_bucket){.requested = {level / 2, i == MANY_BUCKETS - 1 ? peak : level},
-                                     .blocks = {i, 2 * i},
-                                     .physical = {level, level + 4096},
-                                     .virt = {unknown, 0},
-                                     .tool = {unknown, 0},
-                                     .alloc_count = 100 + i % 17,
-                                     .alloc_bytes = 6400,
-                                     .free_count = 90,
-                                     .free_bytes = 5000};
+        buckets[i] = (struct timeline_bucket){
+            .requested = {figure_of(level / 2), figure_of(i == MANY_BUCKETS - 1 ? peak : level)},
+            .blocks = {figure_of(i), figure_of(2 * i)},
+            .physical = {figure_of(level), figure_of(level + 4096)},
+            .virt = {FIGURE_UNKNOWN, FIGURE_UNKNOWN},
+            .tool = {FIGURE_UNKNOWN, FIGURE_UNKNOWN},
+            .alloc_count = figure_of(100 + i % 17),
+            .alloc_bytes = figure_of(6400),
+            .free_count = figure_of(90),
+            .free_bytes = figure_of(5000)};
     }
     int error =
         profile_put_timeline(writer, buckets, MANY_BUCKETS, size->run_ms * ms / MANY_BUCKETS);
@@ -258,8 +246,8 @@ static int put_many_threads(struct profile_writer *writer, const struct size *si
     int error = 0;
     for (uint32_t i = 0; i < size->threads && !error; i++) {
         struct thread_metrics thread = {.tid = 1000 + i,
-                                        .alloc_count = 1 + i,
-                                        .alloc_bytes = 4096ull * i,
+                                        .alloc_count = figure_of(1 + i),
+                                        .alloc_bytes = figure_of(4096ull * i),
                                         .start_ticks = i * size->run_ms * ms / (size->threads + 1),
                                         .end_ticks = size->run_ms * ms};
         snprintf(thread.name, sizeof thread.name, "worker %u", i % 10000);
@@ -275,12 +263,12 @@ static int put_many_looks(struct profile_writer *writer, const struct size *size
         struct profile_sample sample = {.id = 1 + i,
                                         .why = PROFILE_SAMPLE_RESIDENT_PEAK,
                                         .time_ns = (1 + i) * size->run_ms * ms / (size->looks + 1),
-                                        .resident_bytes = (uint64_t)i << 20,
-                                        .proportional_bytes = (uint64_t)i << 20,
-                                        .unique_bytes = (uint64_t)i << 19,
+                                        .resident_bytes = figure_of((uint64_t)i << 20),
+                                        .proportional_bytes = figure_of((uint64_t)i << 20),
+                                        .unique_bytes = figure_of((uint64_t)i << 19),
                                         .has_ledger = true,
-                                        .live_touched_bytes = (uint64_t)i << 19,
-                                        .slack_bytes = (uint64_t)i << 19};
+                                        .live_touched_bytes = figure_of((uint64_t)i << 19),
+                                        .slack_bytes = figure_of((uint64_t)i << 19)};
         error = profile_put_sample(writer, &sample);
     }
     return error;
@@ -300,26 +288,27 @@ static void print_sums(const struct size *size, const struct call_metrics *total
 {
     printf(
         "{\"nodes\": %u, \"at_peak_bytes\": %llu, \"alloc_count\": %llu, \"live_bytes\": %llu}\n",
-        size->paths + 1, (unsigned long long)total->at_peak_bytes,
-        (unsigned long long)total->alloc_count, (unsigned long long)total->live_bytes);
+        size->paths + 1, (unsigned long long)figure_or(total->at_peak_bytes, 0),
+        (unsigned long long)figure_or(total->alloc_count, 0),
+        (unsigned long long)figure_or(total->live_bytes, 0));
 }
 
 static int put_many(struct profile_writer *writer, const struct size *size)
 {
     struct program_metrics program = {.total = metrics_of(0, 0, 0), .events = 1};
-    program.total.size_min = unknown;
+    program.total.size_min = FIGURE_UNKNOWN;
     int error = put_meta(writer, "many", "./many --paths=1000000", size->run_ms);
     if (!error)
         error = put_many_locations(writer);
     if (!error)
         error = put_many_paths(writer, &program, size->paths);
     program.total.peak_bytes = program.total.at_peak_bytes;
-    program.total.peak_ticks = size->run_ms * ms - 1;
+    program.total.peak_ticks = figure_of(size->run_ms * ms - 1);
     program.live_peak_count = program.total.live_count;
     if (!error)
         error = profile_put_program(writer, &program);
     if (!error)
-        error = put_many_times(writer, program.total.peak_bytes, size);
+        error = put_many_times(writer, figure_or(program.total.peak_bytes, 0), size);
     if (!error)
         error = put_many_events(writer, size);
     if (!error)
@@ -366,7 +355,7 @@ static int put_hostile(struct profile_writer *writer)
 {
     struct replay_site sites[HOSTILE_NAMES];
     struct program_metrics program = {.total = metrics_of(0, 0, 0), .events = 1};
-    program.total.size_min = unknown;
+    program.total.size_min = FIGURE_UNKNOWN;
     char *name = long_name();
     hostile_names[HOSTILE_NAMES - 1] = name;
     int error = put_meta(writer, hostile_names[0], "<b onclick='window.harm=6'>./run</b>", 20480);
@@ -387,14 +376,16 @@ static int put_hostile(struct profile_writer *writer)
     static const char source[] = "int main() { /* <script>window.harm = 7</script> \xff */ }\n";
     if (!error)
         error = profile_put_source(writer, hostile_names[0], source, sizeof source - 1);
-    struct thread_metrics thread = {.tid = 1, .alloc_count = 10, .name = "<b>\xff\a\033</b>"};
+    struct thread_metrics thread = {
+        .tid = 1, .alloc_count = FIGURE_OF(10), .name = "<b>\xff\a\033</b>"};
     if (!error)
         error = profile_put_thread(writer, 0, &thread);
     struct profile_variable variables[] = {
         {1, hostile_names[1], NULL, 4096, PROFILE_SECTION_BSS, hostile_names[4], 3},
         {1, name, NULL, 512, PROFILE_SECTION_DATA, NULL, 0}};
-    struct profile_section_total sections[] = {{1, PROFILE_SECTION_BSS, 5000, 4096, 1, false},
-                                               {1, PROFILE_SECTION_DATA, 600, 512, 1, false}};
+    struct profile_section_total sections[] = {
+        {1, PROFILE_SECTION_BSS, FIGURE_OF(5000), FIGURE_OF(4096), FIGURE_OF(1), false},
+        {1, PROFILE_SECTION_DATA, FIGURE_OF(600), FIGURE_OF(512), FIGURE_OF(1), false}};
     if (!error)
         error = profile_put_variables(writer, variables, 2);
     if (!error)
@@ -432,6 +423,6 @@ int main(int argc, char **argv)
     if (!error)
         error = profile_writer_finish(writer, !strcmp(argv[1], "hostile"));
     if (error)
-        fprintf(stderr, "%s\n", profile_error());
+        fprintf(stderr, "%s\n", error_text());
     return error != 0;
 }

@@ -1,7 +1,8 @@
-/* A program with regions for the tests of the web view: one function asks in both regions and outside
- * of them, one region is within the other, two threads are in one at once. "load" keeps 100 blocks of
- * 1,000 bytes; "solve" makes 600 of 500 bytes in two threads and keeps none, and reallocates in "step",
- * which it has within. `web_regions N` enters N more, "more 0" and so on, with a block of 10 bytes in each. */
+/* A program with regions for the tests of the web view: one function asks in both regions and
+ * outside of them, one region is within the other, two threads are in one at once. "load" keeps 100
+ * blocks of 1,000 bytes; "solve" makes 600 of 500 bytes in two threads and keeps none, and
+ * reallocates in "step", which it has within. `web_regions N` enters N more, "more 0" and so on,
+ * with a block of 10 bytes in each. */
 #include <cstdio>
 #include <cstdlib>
 #include <thread>

@@ -1,5 +1,6 @@
-/* A threaded C++ program for the tests of the web view: maps of strings, blocks that grow, blocks that
- * are freed by another thread, blocks that are lost, recursion, and one file with all of it. */
+/* A threaded C++ program for the tests of the web view: maps of strings, blocks that grow, blocks
+ * that are freed by another thread, blocks that are lost, recursion, and one file with all of
+ * it. */
 #include <atomic>
 #include <cstdlib>
 #include <map>

@@ -1,2 +1,2 @@
 # clang: compiles one of our files
-same compile clang -S -O2 -D_GNU_SOURCE -I "$SOURCE/src" "$SOURCE/src/base/strbuf.c" -o -
+same compile clang -S -O2 -D_GNU_SOURCE -I "$SOURCE/src/common" "$SOURCE/src/common/base/strbuf.c" -o -

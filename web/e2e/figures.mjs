@@ -9,7 +9,22 @@ import { exact, Session } from "./session.mjs";
 const sum = (list) => list.reduce((total, each) => total + each, 0);
 
 async function rowTitles(session, label, columns) {
-    return session.rows(label).evaluateAll((rows, count) => rows.map((row) => [...row.children].slice(0, count).map((cell) => cell.title || cell.querySelector("[title]")?.title || cell.textContent)), columns);
+    return session
+        .rows(label)
+        .evaluateAll(
+            (rows, count) =>
+                rows.map((row) =>
+                    [...row.children]
+                        .slice(0, count)
+                        .map(
+                            (cell) =>
+                                cell.title ||
+                                cell.querySelector("[title]")?.title ||
+                                cell.textContent,
+                        ),
+                ),
+            columns,
+        );
 }
 
 const metrics = ["at_peak_bytes", "live_bytes", "alloc_bytes", "alloc_count", "temporary_count"];
@@ -23,12 +38,28 @@ async function sameFunctions(session, world, file, query, options, which) {
         const sums = new Map();
         for (const each of list) {
             const known = sums.get(key(each)) ?? metrics.map(() => 0);
-            sums.set(key(each), metrics.map((metric, at) => known[at] + values(each)[metric]));
+            sums.set(
+                key(each),
+                metrics.map((metric, at) => known[at] + values(each)[metric]),
+            );
         }
-        return [...sums].filter(([, of]) => of.some(Boolean)).sort((a, b) => (a[0] < b[0] ? -1 : 1));
+        return [...sums]
+            .filter(([, of]) => of.some(Boolean))
+            .sort((a, b) => (a[0] < b[0] ? -1 : 1));
     };
-    assert.deepEqual(gather(rows.filter((row) => !row.function.startsWith("[")), (row) => `${row.function}|${row.module}`, (row) => row),
-        gather(said.functions.rows.filter((row) => row.function !== null), (row) => `${row.function}|${row.module}`, (row) => row[which]), which);
+    assert.deepEqual(
+        gather(
+            rows.filter((row) => !row.function.startsWith("[")),
+            (row) => `${row.function}|${row.module}`,
+            (row) => row,
+        ),
+        gather(
+            said.functions.rows.filter((row) => row.function !== null),
+            (row) => `${row.function}|${row.module}`,
+            (row) => row[which],
+        ),
+        which,
+    );
     if (!rows.length) return;
     /* and on screen, the largest first */
     const [first] = await rowTitles(session, "Functions", 1);
@@ -43,29 +74,68 @@ function testProfile(world, kind) {
         const session = await Session.open(world.browser, server);
         const said = report(world.tidemark, file);
         const program = said.program;
-        const facts = [["Peak of live blocks", "peak_bytes", "bytes"], ["Never freed", "live_bytes", "bytes"], ["Asked for in all", "alloc_bytes", "bytes"], ["Allocations", "alloc_count", "count"],
-            ["Reallocations", "realloc_count", "count"], ["Frees", "free_count", "count"], ["Temporary", "temporary_count", "count"], ["Resident at most", "resident_peak_bytes", "bytes"]];
-        for (const [term, metric, unit] of facts) assert.equal(await session.fact(term).getAttribute("title"), exact(program[metric], unit), term);
+        const facts = [
+            ["Peak of live blocks", "peak_bytes", "bytes"],
+            ["Never freed", "live_bytes", "bytes"],
+            ["Asked for in all", "alloc_bytes", "bytes"],
+            ["Allocations", "alloc_count", "count"],
+            ["Reallocations", "realloc_count", "count"],
+            ["Frees", "free_count", "count"],
+            ["Temporary", "temporary_count", "count"],
+            ["Resident at most", "resident_peak_bytes", "bytes"],
+        ];
+        for (const [term, metric, unit] of facts)
+            assert.equal(
+                await session.fact(term).getAttribute("title"),
+                exact(program[metric], unit),
+                term,
+            );
         const ledger = said.samples?.findLast((each) => each.ledger)?.ledger;
         if (ledger) {
-            const titles = await session.page.locator("dl[data-ledger] dd:not(:last-child)").evaluateAll((parts) => parts.map((part) => part.title).filter((title) => title !== "0 B"));
-            assert.deepEqual(titles.sort(), Object.values(ledger).filter((value) => value > 0).map((value) => exact(value, "bytes")).sort());
+            const titles = await session.page
+                .locator("dl[data-ledger] dd:not(:last-child)")
+                .evaluateAll((parts) =>
+                    parts.map((part) => part.title).filter((title) => title !== "0 B"),
+                );
+            assert.deepEqual(
+                titles.sort(),
+                Object.values(ledger)
+                    .filter((value) => value > 0)
+                    .map((value) => exact(value, "bytes"))
+                    .sort(),
+            );
         }
         await sameFunctions(session, world, file, {}, [], "exclusive");
         await sameFunctions(session, world, file, { inclusive: "1" }, ["--inclusive"], "inclusive");
         await sameFunctions(session, world, file, { hide: "0" }, ["--no-hide-std"], "exclusive");
 
-        for (const [metric, total] of [["", program.at_peak_bytes], ["live_bytes", program.live_bytes], ["alloc_count", program.alloc_count]]) {
+        for (const [metric, total] of [
+            ["", program.at_peak_bytes],
+            ["live_bytes", program.live_bytes],
+            ["alloc_count", program.alloc_count],
+        ]) {
             if (!total) continue;
             for (const opt of ["", "inverted:1"]) {
                 await session.go("flame", { metric, opt });
                 const { text } = await session.saved(session.button("folded stacks"));
-                assert.equal(sum(text.trim().split("\n").map((line) => Number(/ (\d+)$/.exec(line)[1]))), total, `flame graph of ${metric} ${opt}`);
+                assert.equal(
+                    sum(
+                        text
+                            .trim()
+                            .split("\n")
+                            .map((line) => Number(/ (\d+)$/.exec(line)[1])),
+                    ),
+                    total,
+                    `flame graph of ${metric} ${opt}`,
+                );
             }
         }
 
         await session.go("leaks");
-        assert.equal(await session.page.locator(".bar-row b").first().getAttribute("title"), exact(program.live_bytes, "bytes"));
+        assert.equal(
+            await session.page.locator(".bar-row b").first().getAttribute("title"),
+            exact(program.live_bytes, "bytes"),
+        );
         if (program.live_bytes) {
             const leaks = await session.json("Blocks alive at the end");
             assert.equal(sum(leaks.map((row) => row.bytes)), program.live_bytes);
@@ -74,46 +144,121 @@ function testProfile(world, kind) {
 
         await session.go("threads");
         const threads = await session.json("Threads");
-        assert.deepEqual(threads.map((row) => [row.tid, row.alloc_bytes, row.alloc_count, row.free_count, row.peak_bytes]).sort(),
-            said.threads.map((each) => [each.tid, each.alloc_bytes, each.alloc_count, each.free_count, each.peak_bytes]).sort());
+        assert.deepEqual(
+            threads
+                .map((row) => [
+                    row.tid,
+                    row.alloc_bytes,
+                    row.alloc_count,
+                    row.free_count,
+                    row.peak_bytes,
+                ])
+                .sort(),
+            said.threads
+                .map((each) => [
+                    each.tid,
+                    each.alloc_bytes,
+                    each.alloc_count,
+                    each.free_count,
+                    each.peak_bytes,
+                ])
+                .sort(),
+        );
         await session.go("stacks");
         if (said.threads.some((each) => each.stack_deepest_bytes !== null))
-            assert.deepEqual((await session.json("Stacks of threads")).map((row) => row.deepest).sort(), said.threads.map((each) => each.stack_deepest_bytes).sort());
+            assert.deepEqual(
+                (await session.json("Stacks of threads")).map((row) => row.deepest).sort(),
+                said.threads.map((each) => each.stack_deepest_bytes).sort(),
+            );
 
         await session.go("globals");
         if (said.globals)
-            assert.deepEqual((await session.json("Variables")).map((row) => row.bytes).sort((a, b) => a - b), said.globals.variables.map((each) => each.bytes).sort((a, b) => a - b));
+            assert.deepEqual(
+                (await session.json("Variables")).map((row) => row.bytes).sort((a, b) => a - b),
+                said.globals.variables.map((each) => each.bytes).sort((a, b) => a - b),
+            );
 
         if (said.timeline.buckets.length) {
             await session.go("timeline");
-            const { text } = await session.saved(session.page.locator(".card", { hasText: "Levels" }).getByRole("button", { name: "CSV" }));
-            const lines = text.trim().split("\n").slice(1).map((line) => line.split(","));
-            assert.equal(Math.max(...lines.map((line) => Number(line[1]))), Math.max(...said.timeline.buckets.map((each) => each.requested?.[1] ?? 0)));
+            const { text } = await session.saved(
+                session.page
+                    .locator(".card", { hasText: "Levels" })
+                    .getByRole("button", { name: "CSV" }),
+            );
+            const lines = text
+                .trim()
+                .split("\n")
+                .slice(1)
+                .map((line) => line.split(","));
+            assert.equal(
+                Math.max(...lines.map((line) => Number(line[1]))),
+                Math.max(...said.timeline.buckets.map((each) => each.requested?.[1] ?? 0)),
+            );
         }
         if (said.distributions?.size) {
             await session.go("sizes");
-            const { text } = await session.saved(session.page.locator(".card", { hasText: "Sizes asked for" }).getByRole("button", { name: "CSV" }));
-            assert.equal(sum(text.trim().split("\n").slice(1).map((line) => Number(/,(\d+)$/.exec(line)[1]))), sum(said.distributions.size.map((row) => row[1])));
+            const { text } = await session.saved(
+                session.page
+                    .locator(".card", { hasText: "Sizes asked for" })
+                    .getByRole("button", { name: "CSV" }),
+            );
+            assert.equal(
+                sum(
+                    text
+                        .trim()
+                        .split("\n")
+                        .slice(1)
+                        .map((line) => Number(/,(\d+)$/.exec(line)[1])),
+                ),
+                sum(said.distributions.size.map((row) => row[1])),
+            );
         }
         if (program.realloc_count) {
             await session.go("realloc");
-            assert.equal(await session.fact("Reallocations").getAttribute("title"), exact(program.realloc_count, "count"));
-            assert.equal(await session.fact("Moved").getAttribute("title"), exact(program.realloc_moved, "count"));
+            assert.equal(
+                await session.fact("Reallocations").getAttribute("title"),
+                exact(program.realloc_count, "count"),
+            );
+            assert.equal(
+                await session.fact("Moved").getAttribute("title"),
+                exact(program.realloc_moved, "count"),
+            );
         }
         if (said.residency) {
             await session.go("resident");
             const last = said.samples.findLast((each) => each.ledger).sample;
             const rows = said.residency.filter((row) => row.sample === last);
             const shown = await session.json("Resident bytes of call paths");
-            for (const name of ["resident_bytes", "untouched_bytes", "pinned_bytes", "live_bytes"]) assert.equal(sum(shown.map((row) => row[name])), sum(rows.map((row) => row[name])), name);
+            for (const name of ["resident_bytes", "untouched_bytes", "pinned_bytes", "live_bytes"])
+                assert.equal(
+                    sum(shown.map((row) => row[name])),
+                    sum(rows.map((row) => row[name])),
+                    name,
+                );
             await session.go("flame", { metric: "resident_bytes" });
             const resident = sum(rows.map((row) => row.resident_bytes));
             if (resident) {
                 const { text } = await session.saved(session.button("folded stacks"));
-                assert.equal(sum(text.trim().split("\n").map((line) => Number(/ (\d+)$/.exec(line)[1]))), resident, "flame graph of resident bytes");
+                assert.equal(
+                    sum(
+                        text
+                            .trim()
+                            .split("\n")
+                            .map((line) => Number(/ (\d+)$/.exec(line)[1])),
+                    ),
+                    resident,
+                    "flame graph of resident bytes",
+                );
             }
             await session.go("resident", { opt: "list:mappings" });
-            assert.equal(sum((await session.json("Mappings")).map((row) => row.resident_bytes)), sum(said.mappings.filter((row) => row.sample === last).map((row) => row.resident_bytes)));
+            assert.equal(
+                sum((await session.json("Mappings")).map((row) => row.resident_bytes)),
+                sum(
+                    said.mappings
+                        .filter((row) => row.sample === last)
+                        .map((row) => row.resident_bytes),
+                ),
+            );
         }
         session.noErrors();
         await session.close();
@@ -121,13 +266,19 @@ function testProfile(world, kind) {
     });
 }
 
-/* What is compared here is what `tidemark diff` compares, function by function: the same names are matched,
- * and the same sums made. */
+/* What is compared here is what `tidemark diff` compares, function by function: the same names are
+ * matched, and the same sums made. */
 async function sameDifference(session, world, files, sort, query, options) {
-    const said = JSON.parse(execFileSync(world.tidemark, ["diff", "--json", "--sort", sort, ...options, ...files], { encoding: "utf8", maxBuffer: 1 << 29 }));
+    const said = JSON.parse(
+        execFileSync(world.tidemark, ["diff", "--json", "--sort", sort, ...options, ...files], {
+            encoding: "utf8",
+            maxBuffer: 1 << 29,
+        }),
+    );
     await session.go("compare", { other: "1", metric: said.metric, ...query });
     const rows = await session.json("Functions before and after");
-    const sorted = (list) => list.map((each) => `${each.name ?? each.function} ${each.before} ${each.after}`).sort();
+    const sorted = (list) =>
+        list.map((each) => `${each.name ?? each.function} ${each.before} ${each.after}`).sort();
     assert.deepEqual(sorted(rows), sorted(said.functions), `${said.metric} ${options.join(" ")}`);
     return rows.length;
 }
@@ -135,13 +286,22 @@ async function sameDifference(session, world, files, sort, query, options) {
 function testDifferences(world) {
     test("differences are those of diff --json", async (t) => {
         let compared = 0;
-        for (const [before, after] of [["threads", "again"], ["threads", "compiler"], ["fortran", "threads"]]) {
+        for (const [before, after] of [
+            ["threads", "again"],
+            ["threads", "compiler"],
+            ["fortran", "threads"],
+        ]) {
             const files = [world.profiles[before], world.profiles[after]];
             if (files.includes(null)) continue;
             const server = await serve(world.tidemark, files);
             const session = await Session.open(world.browser, server);
             for (const sort of after === "compiler" ? ["peak"] : ["peak", "count"])
-                for (const [query, options] of [[{}, []], [{ inclusive: "1" }, ["--inclusive"]], [{ hide: "0" }, ["--no-hide-std"]], [{ hide: "0", inclusive: "1" }, ["--no-hide-std", "--inclusive"]]])
+                for (const [query, options] of [
+                    [{}, []],
+                    [{ inclusive: "1" }, ["--inclusive"]],
+                    [{ hide: "0" }, ["--no-hide-std"]],
+                    [{ hide: "0", inclusive: "1" }, ["--no-hide-std", "--inclusive"]],
+                ])
                     compared += await sameDifference(session, world, files, sort, query, options);
             session.noErrors();
             await session.close();
@@ -157,14 +317,28 @@ export function testFigures(world) {
     for (const kind of ["threads", "fortran", "empty", "compiler"]) testProfile(world, kind);
 
     test("figures beside lines of source are those of annotate --json", async () => {
-        const said = JSON.parse(execFileSync(world.tidemark, ["annotate", "--json", world.profiles.threads, "threads.cpp"], { encoding: "utf8", maxBuffer: 1 << 28 }));
+        const said = JSON.parse(
+            execFileSync(
+                world.tidemark,
+                ["annotate", "--json", world.profiles.threads, "threads.cpp"],
+                { encoding: "utf8", maxBuffer: 1 << 28 },
+            ),
+        );
         const session = await Session.open(world.browser, world.server);
         await session.go("source", { file: said.file });
         const { text } = await session.saved(session.button("lines as CSV"));
-        const shown = new Map(text.trim().split("\n").slice(1).map((line) => line.split(",").map(Number)).map(([line, own, all]) => [line, [own, all]]));
+        const shown = new Map(
+            text
+                .trim()
+                .split("\n")
+                .slice(1)
+                .map((line) => line.split(",").map(Number))
+                .map(([line, own, all]) => [line, [own, all]]),
+        );
         let compared = 0;
         for (const line of said.lines) {
-            const own = line.exclusive?.peak ?? 0, all = line.inclusive?.peak ?? 0;
+            const own = line.exclusive?.peak ?? 0,
+                all = line.inclusive?.peak ?? 0;
             if (!line.line || (!own && !all)) continue;
             assert.deepEqual(shown.get(line.line), [own, all], `line ${line.line}`);
             compared++;
@@ -175,18 +349,30 @@ export function testFigures(world) {
     });
 
     test("a sample says how sure its figures are, as the report does", async () => {
-        const { sampled } = world.profiles, text = execFileSync(world.tidemark, ["report", "--top", "1", sampled], { encoding: "utf8" });
+        const { sampled } = world.profiles,
+            text = execFileSync(world.tidemark, ["report", "--top", "1", sampled], {
+                encoding: "utf8",
+            });
         const server = await serve(world.tidemark, [sampled]);
         const session = await Session.open(world.browser, server);
         const [, said] = /allocations .* of (.* ±.*) in all/.exec(text);
-        assert.equal((await session.fact("Asked for in all").innerText()).replace(/\s+/g, " ").trim(), said);
+        assert.equal(
+            (await session.fact("Asked for in all").innerText()).replace(/\s+/g, " ").trim(),
+            said,
+        );
         assert.match(await session.fact("Allocations").innerText(), /^~/);
         await session.go("functions", { metric: "alloc_bytes" });
-        for (const row of await session.json("Functions")) assert.match(row.error, row.alloc_bytes ? /^(±[\d.]+ [KMG]?i?B|\d samples?)$/ : /^$/, JSON.stringify(row));
+        for (const row of await session.json("Functions"))
+            assert.match(
+                row.error,
+                row.alloc_bytes ? /^(±[\d.]+ [KMG]?i?B|\d samples?)$/ : /^$/,
+                JSON.stringify(row),
+            );
         await session.go("leaks");
         const [, left] = /never freed +.* (±.*) in /.exec(text);
         assert.equal(await session.text("[data-sure]"), left);
-        for (const row of await session.json("Blocks alive at the end")) assert.match(row.error, /^(±[\d.]+ [KMG]?i?B|\d samples?)$/, JSON.stringify(row));
+        for (const row of await session.json("Blocks alive at the end"))
+            assert.match(row.error, /^(±[\d.]+ [KMG]?i?B|\d samples?)$/, JSON.stringify(row));
         await session.go("flame");
         await session.page.locator(".icicle canvas").hover({ position: { x: 200, y: 9 } });
         const whole = await session.text(".tooltip [data-sure]");
@@ -194,13 +380,35 @@ export function testFigures(world) {
         assert.match(await session.text(".tooltip"), /\(\d.* %\)/);
         assert.match(await session.text(".tooltip [data-sure]"), /^(±|\d sample)/);
         await session.go("summary");
-        assert.ok((await session.fact("Peak of live blocks").innerText()).includes(whole), "all call paths are as sure as the program");
+        assert.ok(
+            (await session.fact("Peak of live blocks").innerText()).includes(whole),
+            "all call paths are as sure as the program",
+        );
         await session.go("source");
-        const { text: csv } = await session.saved(session.page.getByRole("button", { name: "lines as CSV" }));
-        const [line] = csv.trim().split("\n").slice(1).map((each) => each.split(",").map(Number)).sort((a, b) => b[1] - a[1])[0];
-        await session.go("source", { line: String(line), file: await session.page.locator(".bar-row b[title]").first().getAttribute("title") });
-        for (const metric of ["at_peak_bytes", "alloc_bytes"]) assert.match(await session.text(`[data-metric=${metric}] [data-sure]`), /^ (±|\d sample)/, metric);
-        assert.equal(await session.page.locator("[data-metric=alloc_count] [data-sure]").count(), 0, "of numbers no error is known");
+        const { text: csv } = await session.saved(
+            session.page.getByRole("button", { name: "lines as CSV" }),
+        );
+        const [line] = csv
+            .trim()
+            .split("\n")
+            .slice(1)
+            .map((each) => each.split(",").map(Number))
+            .sort((a, b) => b[1] - a[1])[0];
+        await session.go("source", {
+            line: String(line),
+            file: await session.page.locator(".bar-row b[title]").first().getAttribute("title"),
+        });
+        for (const metric of ["at_peak_bytes", "alloc_bytes"])
+            assert.match(
+                await session.text(`[data-metric=${metric}] [data-sure]`),
+                /^ (±|\d sample)/,
+                metric,
+            );
+        assert.equal(
+            await session.page.locator("[data-metric=alloc_count] [data-sure]").count(),
+            0,
+            "of numbers no error is known",
+        );
         session.noErrors();
         await session.close();
         await server.stop();

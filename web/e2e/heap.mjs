@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { join } from "node:path";
 import { report } from "./profiles.mjs";
 import { serve } from "./serve.mjs";
-import { exact, Session } from "./session.mjs";
+import { exact, pictureOf, Session } from "./session.mjs";
 
 const sum = (list) => list.reduce((total, each) => total + each, 0);
 
@@ -13,27 +13,50 @@ export function testHeap(world) {
     test("the page map shows who pins which page, by mouse and by keys, and saves it", async () => {
         const { fragments, again } = world.profiles;
         const server = await serve(world.tidemark, [fragments, again]);
-        const session = await Session.open(world.browser, server), { page } = session;
-        const said = report(world.tidemark, fragments), last = said.samples.findLast((each) => each.ledger);
+        const session = await Session.open(world.browser, server),
+            { page } = session;
+        const said = report(world.tidemark, fragments),
+            last = said.samples.findLast((each) => each.ledger);
         await session.go("resident");
         await session.press("page map");
         await session.accessible("page map");
 
         /* in numbers: those of the report, and of what the program did */
-        const legend = await page.locator(".legend > span[title]").evaluateAll((parts) => parts.map((part) => Number(part.title.replaceAll(",", ""))));
+        const legend = await page
+            .locator(".legend > span[title]")
+            .evaluateAll((parts) => parts.map((part) => Number(part.title.replaceAll(",", ""))));
         const { heap } = said;
-        assert.deepEqual(legend, [heap.cells - heap.resident_cells, heap.empty, heap.under_25, heap.under_50, heap.under_75, heap.under_100, heap.full]);
+        assert.deepEqual(legend, [
+            heap.cells - heap.resident_cells,
+            heap.empty,
+            heap.under_25,
+            heap.under_50,
+            heap.under_75,
+            heap.under_100,
+            heap.full,
+        ]);
         assert.ok(heap.under_25 >= 600);
-        const row = page.locator(".card", { hasText: "Who pins pages" }).locator("tbody tr").first();
+        const row = page
+            .locator(".card", { hasText: "Who pins pages" })
+            .locator("tbody tr")
+            .first();
         assert.match(await row.innerText(), /make_note/);
-        const cells = Number((await row.locator("td").first().getAttribute("title")).replaceAll(",", ""));
+        const cells = Number(
+            (await row.locator("td").first().getAttribute("title")).replaceAll(",", ""),
+        );
         assert.ok(cells >= 599 && cells <= 602, `${cells} pages`);
 
         const { text } = await session.saved(session.button("CSV"));
-        const lines = text.trim().split("\n").slice(1).map((line) => line.split(","));
+        const lines = text
+            .trim()
+            .split("\n")
+            .slice(1)
+            .map((line) => line.split(","));
         assert.equal(lines.length, heap.cells);
         assert.equal(sum(lines.map((line) => Number(line[5]))), last.pinned_bytes);
-        const notes = lines.filter((line) => line[6] === "make_note").length; /* the last one has a call of its own */
+        const notes = lines.filter(
+            (line) => line[6] === "make_note",
+        ).length; /* the last one has a call of its own */
         assert.ok(notes === cells || notes === cells + 1, `${notes} pages`);
         const png = await session.saved(session.button("PNG"), true);
         assert.equal(png.text.readUInt32BE(0), 0x89504e47);
@@ -46,16 +69,26 @@ export function testHeap(world) {
         /* keys: on to one that is pinned */
         await row.getByRole("button").click();
         await session.settle();
-        const words = page.locator("[data-cell]"), first = Number(await words.getAttribute("data-cell"));
-        assert.match(await words.innerText(), /cannot go back, mostly for make_note .* which pins .* in all/s);
-        const all = said.residency.filter((each) => each.sample === last.sample && each.function === "make_note").sort((a, b) => b.pinned_bytes - a.pinned_bytes)[0];
-        assert.equal(await words.locator("b[title]").last().getAttribute("title"), exact(all.pinned_bytes, "bytes"));
-        const before = await canvas.screenshot();
+        const words = page.locator("[data-cell]"),
+            first = Number(await words.getAttribute("data-cell"));
+        assert.match(
+            await words.innerText(),
+            /cannot go back, mostly for make_note .* which pins .* in all/s,
+        );
+        const all = said.residency
+            .filter((each) => each.sample === last.sample && each.function === "make_note")
+            .sort((a, b) => b.pinned_bytes - a.pinned_bytes)[0];
+        assert.equal(
+            await words.locator("b[title]").last().getAttribute("title"),
+            exact(all.pinned_bytes, "bytes"),
+        );
+        const before = await pictureOf(canvas);
         await page.getByRole("group", { name: /^Map of the heap/ }).press("ArrowRight");
         await session.settle();
         assert.equal(Number(await words.getAttribute("data-cell")), first + 1);
         await session.looksOther(canvas, before);
-        if (process.env.PICTURES) await page.screenshot({ path: join(process.env.PICTURES, "heap.png") });
+        if (process.env.PICTURES)
+            await page.screenshot({ path: join(process.env.PICTURES, "heap.png") });
 
         /* the link is the call path in focus */
         await words.getByRole("link").click();
@@ -71,7 +104,9 @@ export function testHeap(world) {
         const file = join(world.work, "heap.html");
         execFileSync(world.tidemark, ["html", "-o", file, fragments], { stdio: "ignore" });
         const alone = await Session.open(world.browser, { url: `file://${file}` });
-        await alone.page.evaluate(() => { location.hash = "#/resident?opt=list:heap"; });
+        await alone.page.evaluate(() => {
+            location.hash = "#/resident?opt=list:heap";
+        });
         await alone.settle();
         assert.match(await alone.text(".view"), /Who pins pages/);
         alone.noErrors();

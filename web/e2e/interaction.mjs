@@ -3,9 +3,12 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";
 import { report } from "./profiles.mjs";
-import { exact, Session } from "./session.mjs";
+import { exact, pictureOf, Session } from "./session.mjs";
 
-const lineOf = async (text) => (await readFile(new URL("../../tests/web/threads.cpp", import.meta.url), "utf8")).split("\n").findIndex((line) => line.includes(text)) + 1;
+const lineOf = async (text) =>
+    (await readFile(new URL("../../tests/web/threads.cpp", import.meta.url), "utf8"))
+        .split("\n")
+        .findIndex((line) => line.includes(text)) + 1;
 const hashOf = (hash) => new URLSearchParams(hash.split("?")[1] ?? "");
 
 export function testInteraction(world) {
@@ -16,14 +19,16 @@ export function testInteraction(world) {
     };
 
     test("a link to a view that there is not leads to the summary, and the navigation says so", async (t) => {
-        const session = await open(t), { page } = session;
+        const session = await open(t),
+            { page } = session;
         await session.go("nowhere");
         assert.match(await page.locator(".main").innerText(), /What ran/);
         assert.equal(await page.locator("nav [aria-current=page]").innerText(), "Summary");
     });
 
     test("keys: / searches, Esc clears, ? helps, arrows and Enter walk a table", async (t) => {
-        const session = await open(t), { page } = session;
+        const session = await open(t),
+            { page } = session;
         await session.go("functions");
         const all = await session.rows("Functions").count();
         await page.keyboard.press("/");
@@ -36,7 +41,8 @@ export function testInteraction(world) {
         await session.hasRows("Functions", all);
         await page.keyboard.press("?");
         await page.waitForSelector("dialog[open]");
-        for (const word of ["search", "Enter", "Esc"]) assert.match(await page.locator("dialog").innerText(), new RegExp(word));
+        for (const word of ["search", "Enter", "Esc"])
+            assert.match(await page.locator("dialog").innerText(), new RegExp(word));
         await page.keyboard.press("Escape");
         await page.waitForFunction(() => !document.querySelector("dialog[open]"));
         await page.locator(".table .scroll").focus();
@@ -54,24 +60,38 @@ export function testInteraction(world) {
     });
 
     test("without a mouse: Shift-F10 opens the menu of the selected row and of a frame, Esc gives the focus back", async (t) => {
-        const session = await open(t), { page } = session;
+        const session = await open(t),
+            { page } = session;
         await session.go("functions");
         const table = page.locator(".table .scroll");
         await table.focus();
         await page.keyboard.press("ArrowDown");
-        assert.equal(await table.getAttribute("aria-activedescendant"), await page.locator(".row[aria-selected=true]").getAttribute("id"));
+        assert.equal(
+            await table.getAttribute("aria-activedescendant"),
+            await page.locator(".row[aria-selected=true]").getAttribute("id"),
+        );
         await page.keyboard.press("Shift+F10");
         await page.waitForSelector("[role=menu]");
-        assert.equal(await page.evaluate(() => document.activeElement.textContent), "Focus on this function");
+        assert.equal(
+            await page.evaluate(() => document.activeElement.textContent),
+            "Focus on this function",
+        );
         await page.keyboard.press("Tab");
-        assert.equal(await page.evaluate(() => document.activeElement.textContent), "Flame graph through it");
+        assert.equal(
+            await page.evaluate(() => document.activeElement.textContent),
+            "Flame graph through it",
+        );
         await page.keyboard.press("Escape");
         await page.waitForSelector("[role=menu]", { state: "detached" });
         assert.equal(await page.evaluate(() => document.activeElement.className), "scroll");
         await session.go("flame");
         await page.locator(".icicle").focus();
         await page.keyboard.press("ArrowDown");
-        assert.match(await page.locator("[aria-live=polite]").innerText(), /%/, "a frame is said, not only drawn");
+        assert.match(
+            await page.locator("[aria-live=polite]").innerText(),
+            /%/,
+            "a frame is said, not only drawn",
+        );
         await page.keyboard.press("Shift+F10");
         await page.getByRole("menuitem", { name: "Callers and callees" }).press("Enter");
         await session.settle();
@@ -79,18 +99,81 @@ export function testInteraction(world) {
         session.noErrors();
     });
 
+    test("a menu and the help have the focus before the next key, however late the next frame is drawn", async (t) => {
+        const session = await open(t),
+            { page } = session;
+        /* No frame is drawn between the key and the look: promises run before any frame. */
+        const focusAfter = (selector, keys) =>
+            page.evaluate(
+                async ([selector, keys]) => {
+                    const element = selector ? document.querySelector(selector) : document.body;
+                    if (selector) element.focus();
+                    for (const [key, shiftKey] of keys) {
+                        document.activeElement.dispatchEvent(
+                            new KeyboardEvent("keydown", {
+                                key,
+                                shiftKey,
+                                bubbles: true,
+                                cancelable: true,
+                            }),
+                        );
+                        for (let turn = 0; turn < 20; turn++) await Promise.resolve();
+                    }
+                    return document.activeElement.textContent;
+                },
+                [selector, keys],
+            );
+        await session.go("functions");
+        assert.equal(
+            await focusAfter(".table .scroll", [
+                ["ArrowDown", false],
+                ["F10", true],
+            ]),
+            "Focus on this function",
+        );
+        await page.keyboard.press("Escape");
+        await session.go("flame");
+        assert.equal(
+            await focusAfter(".icicle", [
+                ["ArrowDown", false],
+                ["F10", true],
+            ]),
+            "Focus on this function",
+        );
+        assert.equal(
+            await focusAfter("", [["ArrowDown", false]]),
+            "Flame graph through it",
+            "the next key is the menu's",
+        );
+        await page.evaluate(() =>
+            document.activeElement.dispatchEvent(
+                new KeyboardEvent("keydown", { key: "Escape", bubbles: true }),
+            ),
+        );
+        assert.equal(await page.locator("[role=menu]").count(), 0);
+        assert.equal(await focusAfter("", [["?", false]]), "Close");
+        session.noErrors();
+    });
+
     test("leaks of one allocating function are told apart by who called it", async (t) => {
         const session = await open(t);
         await session.go("leaks");
         const rows = await session.json("Blocks alive at the end");
-        assert.ok(rows.some((row) => row.callers.split(" ← ").length > 1), JSON.stringify(rows[0]));
+        assert.ok(
+            rows.some((row) => row.callers.split(" ← ").length > 1),
+            JSON.stringify(rows[0]),
+        );
         session.noErrors();
     });
 
     test("the address holds the state; back undoes; a link shows the same", async (t) => {
-        const session = await open(t), { page } = session;
+        const session = await open(t),
+            { page } = session;
         await session.go("functions");
-        await page.locator(".head select[aria-label=Metric], .head label select").last().selectOption("alloc_count");
+        await page
+            .locator(".head select[aria-label=Metric], .head label select")
+            .last()
+            .selectOption("alloc_count");
         await page.getByRole("button", { name: "inclusive" }).click();
         await session.settle();
         const hash = await session.state();
@@ -106,20 +189,34 @@ export function testInteraction(world) {
         await (await import("./serve.mjs")).useDist(other);
         await other.goto(session.base + hash);
         await other.waitForSelector(".row");
-        await other.waitForFunction((before) => document.querySelector(".main").innerText === before, before);
+        await other.waitForFunction(
+            (before) => document.querySelector(".main").innerText === before,
+            before,
+        );
         session.noErrors();
     });
 
     test("a table sorts by any column, and its CSV and JSON are what it shows", async (t) => {
-        const session = await open(t), { page } = session;
+        const session = await open(t),
+            { page } = session;
         await session.go("functions");
-        await page.getByRole("columnheader", { name: /^allocations/ }).getByRole("button").click();
+        await page
+            .getByRole("columnheader", { name: /^allocations/ })
+            .getByRole("button")
+            .click();
         await session.settle();
         const rows = await session.json("Functions");
-        for (let at = 1; at < rows.length; at++) assert.ok(rows[at - 1].alloc_count >= rows[at].alloc_count);
-        await page.getByRole("columnheader", { name: /^allocations/ }).getByRole("button").click();
+        for (let at = 1; at < rows.length; at++)
+            assert.ok(rows[at - 1].alloc_count >= rows[at].alloc_count);
+        await page
+            .getByRole("columnheader", { name: /^allocations/ })
+            .getByRole("button")
+            .click();
         await session.settle();
-        assert.deepEqual((await session.json("Functions")).map((row) => row.alloc_count), rows.map((row) => row.alloc_count).reverse());
+        assert.deepEqual(
+            (await session.json("Functions")).map((row) => row.alloc_count),
+            rows.map((row) => row.alloc_count).reverse(),
+        );
         const csv = await session.saved(page.getByRole("button", { name: "CSV", exact: true }));
         assert.equal(csv.name, "functions.csv");
         assert.equal(csv.text.trim().split("\n").length, rows.length + 1);
@@ -127,11 +224,23 @@ export function testInteraction(world) {
     });
 
     test("flame graph: search tells its total share, zoom, keys, focus, colours, saved files", async (t) => {
-        const session = await open(t), { page } = session;
-        const said = report(world.tidemark, world.profiles.threads, "--functions", "--inclusive", "--top", "1000");
-        const fill = said.functions.rows.find((row) => row.function === "Table::fill(int)").inclusive.at_peak_bytes;
+        const session = await open(t),
+            { page } = session;
+        const said = report(
+            world.tidemark,
+            world.profiles.threads,
+            "--functions",
+            "--inclusive",
+            "--top",
+            "1000",
+        );
+        const fill = said.functions.rows.find((row) => row.function === "Table::fill(int)")
+            .inclusive.at_peak_bytes;
         await session.go("flame", { search: "Table::fill" });
-        assert.equal(await page.locator("[data-found]").getAttribute("title"), exact(fill, "bytes"));
+        assert.equal(
+            await page.locator("[data-found]").getAttribute("title"),
+            exact(fill, "bytes"),
+        );
         await session.go("flame");
         const box = page.locator(".icicle");
         await box.locator("canvas").hover({ position: { x: 40, y: 27 } });
@@ -161,9 +270,12 @@ export function testInteraction(world) {
         const png = await session.saved(session.button("PNG"), true);
         assert.equal(png.text.subarray(1, 4).toString("latin1"), "PNG");
         const csv = await session.saved(session.button("CSV"));
-        assert.match(csv.text, /^frame,parent,depth,function,place,module,value,self\n0,,0,all,,,\d+/);
+        assert.match(
+            csv.text,
+            /^frame,parent,depth,function,place,module,value,self\n0,,0,all,,,\d+/,
+        );
         assert.match(csv.text, /Table::fill/);
-        const plain = await box.locator("canvas").screenshot();
+        const plain = await pictureOf(box.locator("canvas"));
         await page.getByLabel("Colour").selectOption("life");
         await session.settle();
         await session.looksOther(box.locator("canvas"), plain);
@@ -179,7 +291,9 @@ export function testInteraction(world) {
         const depth = async (query) => {
             await session.go("flame", query);
             const { text } = await session.saved(session.button("folded stacks"));
-            return Math.max(...text.split("\n").map((line) => line.split("descend(int)").length - 1));
+            return Math.max(
+                ...text.split("\n").map((line) => line.split("descend(int)").length - 1),
+            );
         };
         assert.equal(await depth({ metric: "alloc_bytes" }), 13);
         assert.equal(await depth({ metric: "alloc_bytes", collapse: "1" }), 1);
@@ -187,9 +301,11 @@ export function testInteraction(world) {
     });
 
     test("call tree: the context menu focuses, leads to the source, hides and copies; the graph as PNG", async (t) => {
-        const session = await open(t), { page } = session;
+        const session = await open(t),
+            { page } = session;
         await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
-        const nodes = page.locator("g.node"), fill = nodes.filter({ hasText: "Table::fill" }).first();
+        const nodes = page.locator("g.node"),
+            fill = nodes.filter({ hasText: "Table::fill" }).first();
         const choose = async (item) => {
             await session.go("tree");
             await fill.locator("text").first().click({ button: "right" });
@@ -210,9 +326,17 @@ export function testInteraction(world) {
         assert.equal(await page.locator(`#n${key}`).count(), 0);
         assert.ok((await nodes.count()) < before);
         assert.match(await session.text("[data-hidden]"), /1 hidden/);
-        for (const [as, label] of [["table", "inclusive"], ["down", "Call tree"]]) {
+        for (const [as, label] of [
+            ["table", "inclusive"],
+            ["down", "Call tree"],
+        ]) {
             await session.go("tree", { opt: `as:${as},hidden:${key}` });
-            assert.ok(!(await session.json(label)).some((row) => /Table::fill/.test(Object.values(row).join(" "))), as);
+            assert.ok(
+                !(await session.json(label)).some((row) =>
+                    /Table::fill/.test(Object.values(row).join(" ")),
+                ),
+                as,
+            );
         }
         await session.go("tree", { opt: `hidden:${key}` });
         await session.press("show again");
@@ -224,23 +348,38 @@ export function testInteraction(world) {
     });
 
     test("summary: the separate peaks are the report's; stacks: the deepest call path, from the inside out", async (t) => {
-        const session = await open(t), { page } = session;
+        const session = await open(t),
+            { page } = session;
         const said = report(world.tidemark, world.profiles.threads);
-        const rows = page.locator("table[aria-label='Separate peaks'] tr"), most = Math.max(...said.peaks.map((peak) => peak.bytes));
+        const rows = page.locator("table[aria-label='Separate peaks'] tr"),
+            most = Math.max(...said.peaks.map((peak) => peak.bytes));
         said.peaks = said.peaks.filter((peak) => peak.bytes >= 0.01 * most);
         assert.equal(await rows.count(), said.peaks.length);
-        for (const [at, peak] of said.peaks.entries()) assert.equal(await rows.nth(at).locator("td").first().getAttribute("title"), exact(peak.bytes, "bytes"));
+        for (const [at, peak] of said.peaks.entries())
+            assert.equal(
+                await rows.nth(at).locator("td").first().getAttribute("title"),
+                exact(peak.bytes, "bytes"),
+            );
         const deep = said.threads.findIndex((each) => each.stack_deepest_path?.function);
         assert.ok(deep >= 0);
         await session.go("stacks", { thread: String(deep) });
         const frames = await page.locator("[data-deepest] li").allInnerTexts();
-        assert.ok(frames.length > 5 && frames.some((each) => each.startsWith("descend ")) && frames.some((each) => each.startsWith("work ")), frames.join("; "));
-        assert.ok(frames.findIndex((each) => each.startsWith("descend ")) < frames.findIndex((each) => each.startsWith("work ")));
+        assert.ok(
+            frames.length > 5 &&
+                frames.some((each) => each.startsWith("descend ")) &&
+                frames.some((each) => each.startsWith("work ")),
+            frames.join("; "),
+        );
+        assert.ok(
+            frames.findIndex((each) => each.startsWith("descend ")) <
+                frames.findIndex((each) => each.startsWith("work ")),
+        );
         session.noErrors();
     });
 
     test("call tree: graph with calls, focus by double click, DOT and SVG, callers and callees, tree table", async (t) => {
-        const session = await open(t), { page } = session;
+        const session = await open(t),
+            { page } = session;
         await session.go("tree");
         await page.waitForSelector("g.node");
         const dot = await session.saved(session.button("DOT"));
@@ -252,11 +391,17 @@ export function testInteraction(world) {
         assert.match(await session.state(), /fn=\d+/);
         await session.press("callers and callees");
         const callers = await session.json("by callers");
-        assert.ok(callers.some((row) => /^work\(/.test(row.name)), JSON.stringify(callers));
+        assert.ok(
+            callers.some((row) => /^work\(/.test(row.name)),
+            JSON.stringify(callers),
+        );
         await session.go("tree", { opt: "as:down" });
         const said = report(world.tidemark, world.profiles.threads);
         const rows = session.rows("Call tree");
-        assert.equal(await rows.first().locator("[title]").first().getAttribute("title"), exact(said.program.at_peak_bytes, "bytes"));
+        assert.equal(
+            await rows.first().locator("[title]").first().getAttribute("title"),
+            exact(said.program.at_peak_bytes, "bytes"),
+        );
         const closed = await rows.count();
         await page.locator(".table .scroll").first().focus();
         await page.keyboard.press("Home");
@@ -270,16 +415,20 @@ export function testInteraction(world) {
     });
 
     test("timeline: a brushed range holds for other views, and they say what it does there", async (t) => {
-        const session = await open(t), { page } = session;
+        const session = await open(t),
+            { page } = session;
         await session.go("timeline");
-        const over = page.locator(".u-over").first(), area = await over.boundingBox();
+        const over = page.locator(".u-over").first(),
+            area = await over.boundingBox();
         await page.mouse.move(area.x + area.width * 0.25, area.y + 60);
         await page.mouse.down();
         await page.mouse.move(area.x + area.width * 0.5, area.y + 60, { steps: 5 });
         await page.mouse.up();
         await session.settle();
         const range = hashOf(await session.state());
-        assert.ok(Number(range.get("from")) > 0 && Number(range.get("to")) > Number(range.get("from")));
+        assert.ok(
+            Number(range.get("from")) > 0 && Number(range.get("to")) > Number(range.get("from")),
+        );
         assert.match(await session.text(".chips"), /time/);
         await session.go("functions", { from: range.get("from"), to: range.get("to") });
         assert.match(await session.text(), /highest moment of this range/);
@@ -290,18 +439,34 @@ export function testInteraction(world) {
         await session.go("threads", { from: range.get("from"), to: range.get("to") });
         assert.match(await session.text(), /whole run/);
         await session.go("timeline", { from: range.get("from"), to: range.get("to") });
-        const span = () => session.state().then((hash) => [Number(hashOf(hash).get("from") ?? 0), Number(hashOf(hash).get("to") ?? -1)]);
+        const span = () =>
+            session
+                .state()
+                .then((hash) => [
+                    Number(hashOf(hash).get("from") ?? 0),
+                    Number(hashOf(hash).get("to") ?? -1),
+                ]);
         const [from, to] = await span();
         await page.getByRole("group", { name: /^Memory over time/ }).focus();
         await page.keyboard.press("ArrowLeft");
         await session.settle();
         const left = await span();
-        assert.ok(left[0] < from && left[1] < to && Math.abs(left[1] - left[0] - (to - from)) <= 2, `${left} is left of ${from} ${to}, and as long`);
+        assert.ok(
+            left[0] < from && left[1] < to && Math.abs(left[1] - left[0] - (to - from)) <= 2,
+            `${left} is left of ${from} ${to}, and as long`,
+        );
         await page.mouse.move(area.x + area.width * 0.4, area.y + 60);
         await page.keyboard.down("Shift");
         await page.mouse.wheel(0, 40);
         await page.keyboard.up("Shift");
-        await page.waitForFunction((before) => location.hash !== before, await session.state().then((hash) => hash.replace(/from=\d+/, `from=${left[0]}`).replace(/to=\d+/, `to=${left[1]}`)));
+        await page.waitForFunction(
+            (before) => location.hash !== before,
+            await session
+                .state()
+                .then((hash) =>
+                    hash.replace(/from=\d+/, `from=${left[0]}`).replace(/to=\d+/, `to=${left[1]}`),
+                ),
+        );
         assert.ok((await span())[0] > left[0], "the wheel moves to the right");
         await page.keyboard.press("0");
         await session.settle();
@@ -314,21 +479,54 @@ export function testInteraction(world) {
 
     /* Until the suite's program says something of itself, what a server would say of it. */
     test("timeline: marks and regions; a region's time is a range for every view", async (t) => {
-        const session = await open(t), { page } = session;
-        const ms = 1e6, headers = { "Tidemark-Generation": "1" };
-        const region = { name: "assemble", entered_count: 3, unended_count: 0, open_count: 0, time_ns: 5 * ms, first_ns: 2 * ms, last_ns: 9 * ms, peak_bytes: 4096, peak_ns: 3 * ms,
-            left_bytes: 64, program_peak_bytes: 8192, program_peak_ns: 4 * ms, total: { alloc_bytes: 12345, alloc_count: 67 } };
-        const mark = { time_ns: 4 * ms, kind: "mark", name: "matrix ready", tid: null, live_bytes: 777, live_count: 5 };
+        const session = await open(t),
+            { page } = session;
+        const ms = 1e6,
+            headers = { "Tidemark-Generation": "1" };
+        const region = {
+            name: "assemble",
+            entered_count: 3,
+            unended_count: 0,
+            open_count: 0,
+            time_ns: 5 * ms,
+            first_ns: 2 * ms,
+            last_ns: 9 * ms,
+            peak_bytes: 4096,
+            peak_ns: 3 * ms,
+            left_bytes: 64,
+            program_peak_bytes: 8192,
+            program_peak_ns: 4 * ms,
+            total: { alloc_bytes: 12345, alloc_count: 67 },
+        };
+        const mark = {
+            time_ns: 4 * ms,
+            kind: "mark",
+            name: "matrix ready",
+            tid: null,
+            live_bytes: 777,
+            live_count: 5,
+        };
         await page.route("**/api/v1/p/0/summary", async (route) => {
-            const response = await route.fetch(), json = await response.json();
-            await route.fulfill({ response, json: { ...json, resources: [...json.resources, "marks", "regions"] } });
+            const response = await route.fetch(),
+                json = await response.json();
+            await route.fulfill({
+                response,
+                json: { ...json, resources: [...json.resources, "marks", "regions"] },
+            });
         });
-        await page.route("**/api/v1/p/0/marks", (route) => route.fulfill({ headers, json: { marks: [mark] } }));
-        await page.route("**/api/v1/p/0/regions", (route) => route.fulfill({ headers, json: { regions: [region] } }));
+        await page.route("**/api/v1/p/0/marks", (route) =>
+            route.fulfill({ headers, json: { marks: [mark] } }),
+        );
+        await page.route("**/api/v1/p/0/regions", (route) =>
+            route.fulfill({ headers, json: { regions: [region] } }),
+        );
         await page.reload();
         await session.go("timeline");
         assert.equal((await session.json("Marks"))[0].live_bytes, 777);
-        assert.match(await session.text(".scroll[aria-label=Marks]"), /matrix ready[\s\S]*not known/);
+        assert.match(
+            await session.text(".scroll[aria-label=Marks]"),
+            /matrix ready[\s\S]*not known/,
+        );
         assert.equal((await session.json("Regions"))[0].alloc_bytes, 12345);
         await session.rows("Regions").first().click();
         await session.settle();
@@ -339,15 +537,27 @@ export function testInteraction(world) {
     });
 
     test("source: a line has all metrics, its call stacks, sizes and lifetimes", async (t) => {
-        const session = await open(t), { page } = session;
-        await session.go("source", { file: "threads.cpp", line: String(await lineOf("realloc(block, size)")), metric: "alloc_bytes" });
+        const session = await open(t),
+            { page } = session;
+        await session.go("source", {
+            file: "threads.cpp",
+            line: String(await lineOf("realloc(block, size)")),
+            metric: "alloc_bytes",
+        });
         const text = await session.text();
         assert.match(text, /Line \d+/);
         assert.match(text, /call paths? leads? here/);
         assert.match(text, /work/);
         assert.ok(await page.locator("[data-metric=realloc_count]").getAttribute("title"));
         assert.match(await page.locator("[data-sizes]").innerText(), /64 B/);
-        assert.equal(await page.evaluate(() => document.querySelector(".source-text").shadowRoot.querySelectorAll(".cm-line").length > 10), true);
+        assert.equal(
+            await page.evaluate(
+                () =>
+                    document.querySelector(".source-text").shadowRoot.querySelectorAll(".cm-line")
+                        .length > 10,
+            ),
+            true,
+        );
         await session.press("functions");
         await page.keyboard.press("/");
         await page.keyboard.type("lose");
@@ -359,17 +569,21 @@ export function testInteraction(world) {
     });
 
     test("sizes: a click on a cell names the call paths; realloc: moved and in place", async (t) => {
-        const session = await open(t), { page } = session;
+        const session = await open(t),
+            { page } = session;
         await session.go("sizes");
-        const canvas = page.locator("canvas[aria-label='Distribution of sizes']"), area = await canvas.boundingBox();
-        for (let x = 70; x < area.width && !/cell/.test(await session.state()); x += 30) await canvas.click({ position: { x, y: area.height - 25 } });
+        const canvas = page.locator("canvas[aria-label='Distribution of sizes']"),
+            area = await canvas.boundingBox();
+        for (let x = 70; x < area.width && !/cell/.test(await session.state()); x += 30)
+            await canvas.click({ position: { x, y: area.height - 25 } });
         await session.settle();
         assert.match(await session.text(), /Call paths that ask for/);
         session.noErrors();
     });
 
     test("leaks: suppressions hide call paths, and can be saved; LeakSanitizer's and valgrind's", async (t) => {
-        const session = await open(t), { page } = session;
+        const session = await open(t),
+            { page } = session;
         await session.go("leaks");
         const all = (await session.json("Blocks alive at the end")).length;
         await session.press("suppressions (0)");
@@ -379,9 +593,15 @@ export function testInteraction(world) {
         assert.ok(left.length < all && !left.some((row) => /lose/.test(row.function)));
         const saved = await session.saved(session.button("Download"));
         assert.equal(saved.text, "leak:lose\n");
-        await page.getByLabel("Suppressions").fill("{\n  mine\n  Memcheck:Leak\n  match-leak-kinds: all\n  ...\n  fun:_Z4losev\n}\n");
+        await page
+            .getByLabel("Suppressions")
+            .fill(
+                "{\n  mine\n  Memcheck:Leak\n  match-leak-kinds: all\n  ...\n  fun:_Z4losev\n}\n",
+            );
         await session.settle();
-        await page.getByLabel("Suppressions").fill("{\n  mine\n  Memcheck:Leak\n  ...\n  fun:lose*\n}\n");
+        await page
+            .getByLabel("Suppressions")
+            .fill("{\n  mine\n  Memcheck:Leak\n  ...\n  fun:lose*\n}\n");
         await session.settle();
         assert.ok((await session.json("Blocks alive at the end")).length < all);
         await page.getByLabel("Suppressions").fill("nonsense");
@@ -391,10 +611,11 @@ export function testInteraction(world) {
     });
 
     test("globals: the treemap by module, file and section; resident: looks and mappings; threads: a thread's calls", async (t) => {
-        const session = await open(t), { page } = session;
+        const session = await open(t),
+            { page } = session;
         await session.go("globals");
         const canvas = page.locator(".card canvas").first();
-        const picture = await canvas.screenshot();
+        const picture = await pictureOf(canvas);
         await page.getByLabel("Grouped by").selectOption("file");
         await session.settle();
         await session.looksOther(canvas, picture);
@@ -412,13 +633,24 @@ export function testInteraction(world) {
     });
 
     test("compare: the difference of two runs by function, as flame graph, over time; normalised", async (t) => {
-        const session = await open(t), { page } = session;
+        const session = await open(t),
+            { page } = session;
         await session.go("compare", { other: "1", metric: "alloc_count" });
-        const a = report(world.tidemark, world.profiles.threads).program.alloc_count, b = report(world.tidemark, world.profiles.again).program.alloc_count;
-        assert.equal(await page.locator(".bar-row span[title]", { hasText: "before" }).getAttribute("title"), exact(a, "count"));
-        assert.equal(await page.locator(".bar-row span[title]", { hasText: "after" }).getAttribute("title"), exact(b, "count"));
+        const a = report(world.tidemark, world.profiles.threads).program.alloc_count,
+            b = report(world.tidemark, world.profiles.again).program.alloc_count;
+        assert.equal(
+            await page.locator(".bar-row span[title]", { hasText: "before" }).getAttribute("title"),
+            exact(a, "count"),
+        );
+        assert.equal(
+            await page.locator(".bar-row span[title]", { hasText: "after" }).getAttribute("title"),
+            exact(b, "count"),
+        );
         const rows = await session.json("Functions before and after");
-        assert.equal(rows.reduce((total, row) => total + row.before, 0), a);
+        assert.equal(
+            rows.reduce((total, row) => total + row.before, 0),
+            a,
+        );
         await session.press("flame graph");
         assert.match((await session.saved(session.button("SVG"))).text, /<svg/);
         await session.press("over time");
@@ -429,7 +661,8 @@ export function testInteraction(world) {
     });
 
     test("light and dark: by hand, and kept", async (t) => {
-        const session = await open(t), { page } = session;
+        const session = await open(t),
+            { page } = session;
         const now = () => page.evaluate(() => document.documentElement.dataset.theme);
         assert.equal(await now(), "light");
         await page.getByRole("button", { name: "Light or dark" }).click();
@@ -441,17 +674,36 @@ export function testInteraction(world) {
     });
 
     test("charts are saved as PNG, SVG and CSV", async (t) => {
-        const session = await open(t), { page } = session;
-        for (const [view, title] of [["summary", "Memory over time"], ["summary", "Where resident memory is"], ["timeline", "Levels"], ["sizes", "Sizes asked for"], ["sizes", "Size × lifetime"], ["globals", "Variables by"]]) {
+        const session = await open(t),
+            { page } = session;
+        for (const [view, title] of [
+            ["summary", "Memory over time"],
+            ["summary", "Where resident memory is"],
+            ["timeline", "Levels"],
+            ["sizes", "Sizes asked for"],
+            ["sizes", "Size × lifetime"],
+            ["globals", "Variables by"],
+        ]) {
             await session.go(view);
             await page.reload(); /* Chromium asks before a page's eleventh download. */
             await session.settle();
             const card = page.locator(".card", { hasText: title }).first();
             const svg = await session.saved(card.getByRole("button", { name: "SVG", exact: true }));
-            assert.match(svg.text, /^<svg [\s\S]*<(rect|path)[\s\S]*<\/svg>\s*$/, `${view} ${title}`);
-            const png = await session.saved(card.getByRole("button", { name: "PNG", exact: true }), true);
+            assert.match(
+                svg.text,
+                /^<svg [\s\S]*<(rect|path)[\s\S]*<\/svg>\s*$/,
+                `${view} ${title}`,
+            );
+            const png = await session.saved(
+                card.getByRole("button", { name: "PNG", exact: true }),
+                true,
+            );
             assert.equal(png.text.subarray(1, 4).toString("latin1"), "PNG");
-            assert.ok((await session.saved(card.getByRole("button", { name: "CSV", exact: true }))).text.split("\n").length > 2);
+            assert.ok(
+                (
+                    await session.saved(card.getByRole("button", { name: "CSV", exact: true }))
+                ).text.split("\n").length > 2,
+            );
         }
         session.noErrors();
     });

@@ -18,15 +18,23 @@ async function serveOnce(tidemark, file) {
 
 export function testLive(world) {
     test("columns of another generation than the rest are not mixed with it: the page reads all of it again", async () => {
-        const session = await Session.open(world.browser, world.server), { page } = session;
-        let summaries = 0, columns = 0;
+        const session = await Session.open(world.browser, world.server),
+            { page } = session;
+        let summaries = 0,
+            columns = 0;
         await page.route("**/p/0/summary", (route) => {
             summaries++;
             return route.continue();
         });
         await page.route("**/p/0/columns/at_peak_bytes", async (route) => {
             const response = await route.fetch();
-            await route.fulfill({ response, headers: { ...response.headers(), ...(columns++ === 0 ? { "tidemark-generation": "77" } : {}) } });
+            await route.fulfill({
+                response,
+                headers: {
+                    ...response.headers(),
+                    ...(columns++ === 0 ? { "tidemark-generation": "77" } : {}),
+                },
+            });
         });
         await session.go("functions");
         await session.page.waitForSelector(".row");
@@ -40,26 +48,54 @@ export function testLive(world) {
         const child = growing(world.tidemark, world.tools, file);
         const ended = new Promise((resolve) => child.on("exit", resolve));
         const server = await serveOnce(world.tidemark, file);
-        const session = await Session.open(world.browser, server), { page } = session;
+        const session = await Session.open(world.browser, server),
+            { page } = session;
         assert.match(await session.text(".head"), /recording/);
         await session.go("functions");
         await page.waitForSelector(".row");
-        const bytes = async () => Math.max(...(await session.json("Functions")).map((row) => row.alloc_bytes));
+        const bytes = async () =>
+            Math.max(...(await session.json("Functions")).map((row) => row.alloc_bytes));
         const first = await bytes();
         await page.locator(".head input[type=search]").fill("take");
         await session.rows("Functions").first().click();
-        await page.waitForFunction((before) => [...document.querySelectorAll(".row [title]")].some((cell) => Number(cell.title.replace(/[^0-9]/g, "")) > before), first);
+        await page.waitForFunction(
+            (before) =>
+                [...document.querySelectorAll(".row [title]")].some(
+                    (cell) => Number(cell.title.replace(/[^0-9]/g, "")) > before,
+                ),
+            first,
+        );
         assert.ok((await bytes()) > first);
         assert.equal(await page.locator(".head input[type=search]").inputValue(), "take");
         await session.go("functions", { region: "growing" });
         const within = await bytes();
-        assert.ok(within > 0 && within < (await (async () => { await session.go("functions"); return bytes(); })()), "half of it is the region's");
+        assert.ok(
+            within > 0 &&
+                within <
+                    (await (async () => {
+                        await session.go("functions");
+                        return bytes();
+                    })()),
+            "half of it is the region's",
+        );
         await session.go("functions", { region: "growing" });
-        await page.waitForFunction((before) => [...document.querySelectorAll(".row [title]")].some((cell) => Number(cell.title.replace(/[^0-9]/g, "")) > before), within);
-        assert.equal(await page.locator(".main [role=alert]").count(), 0, "a region of what grows, too");
+        await page.waitForFunction(
+            (before) =>
+                [...document.querySelectorAll(".row [title]")].some(
+                    (cell) => Number(cell.title.replace(/[^0-9]/g, "")) > before,
+                ),
+            within,
+        );
+        assert.equal(
+            await page.locator(".main [role=alert]").count(),
+            0,
+            "a region of what grows, too",
+        );
         child.stdin.end();
         await ended;
-        await page.waitForFunction(() => !/recording/.test(document.querySelector(".head").textContent));
+        await page.waitForFunction(
+            () => !/recording/.test(document.querySelector(".head").textContent),
+        );
         await session.go("summary");
         assert.match(await session.text(), /exit status 0/);
         session.noErrors();
@@ -72,13 +108,16 @@ export function testLive(world) {
         const child = growing(world.tidemark, world.tools, file);
         const ended = new Promise((resolve) => child.on("exit", resolve));
         const server = await serveOnce(world.tidemark, file);
-        const session = await Session.open(world.browser, server), { page } = session;
+        const session = await Session.open(world.browser, server),
+            { page } = session;
         await session.go("functions");
         await page.waitForSelector(".row");
         assert.match(await session.text(".head"), /recording/);
         await server.stop();
-        await page.waitForFunction(() => /no longer followed/.test(document.querySelector(".head [role=status]")?.textContent));
-        assert.ok(await page.locator(".row").count() > 0);
+        await page.waitForFunction(() =>
+            /no longer followed/.test(document.querySelector(".head [role=status]")?.textContent),
+        );
+        assert.ok((await page.locator(".row").count()) > 0);
         child.stdin.end();
         await ended;
         await session.close();

@@ -9,47 +9,114 @@ const sources = fileURLToPath(new URL("../../tests/web/", import.meta.url));
 export function makeProfiles(tidemark, tools, work) {
     const at = (name) => join(work, name);
     const record = (name, options, command) => {
-        execFileSync(tidemark, ["record", "-q", ...options, "-o", at(name), ...command], { stdio: ["ignore", "ignore", "inherit"] });
+        execFileSync(tidemark, ["record", "-q", ...options, "-o", at(name), ...command], {
+            stdio: ["ignore", "ignore", "inherit"],
+        });
         return at(name);
     };
     const made = {
-        threads: record("threads.tmk", ["--embed-sources", "--timed"], [join(tools, "web_threads")]),
+        threads: record(
+            "threads.tmk",
+            ["--embed-sources", "--timed"],
+            [join(tools, "web_threads")],
+        ),
         again: record("again.tmk", ["--no-looks"], [join(tools, "web_threads")]),
         fragments: record("fragments.tmk", [], [join(tools, "web_fragments")]),
         sampled: record("sampled.tmk", ["--sample=1K"], [join(tools, "web_threads")]),
         empty: record("empty.tmk", [], ["true"]),
-        traced: record("traced.tmk", ["--embed-sources", "--trace"], [join(tools, "web_threads")]), trace: at("traced.tmt"),
-        regions: record("regions.tmk", ["--embed-sources", "--trace"], [join(tools, "web_regions")]), regionsTrace: at("regions.tmt"),
+        traced: record("traced.tmk", ["--embed-sources", "--trace"], [join(tools, "web_threads")]),
+        trace: at("traced.tmt"),
+        regions: record(
+            "regions.tmk",
+            ["--embed-sources", "--trace"],
+            [join(tools, "web_regions")],
+        ),
+        regionsTrace: at("regions.tmt"),
         moreRegions: record("more_regions.tmk", [], [join(tools, "web_regions"), "40"]),
-        many: at("many.tmk"), hostile: at("hostile.tmk"), fortran: null, compiler: null,
+        many: at("many.tmk"),
+        hostile: at("hostile.tmk"),
+        fortran: null,
+        compiler: null,
     };
     /* three ranks, as a launcher would start them */
     for (const rank of ["0", "1", "2"])
-        execFileSync(tidemark, ["record", "-q", `--job=${at("jobs")}`, "--job-id=three", join(tools, "web_threads")],
-            { stdio: ["ignore", "ignore", "inherit"], env: { ...process.env, OMPI_COMM_WORLD_RANK: rank, OMPI_COMM_WORLD_SIZE: "3", OMPI_COMM_WORLD_LOCAL_RANK: rank } });
+        execFileSync(
+            tidemark,
+            ["record", "-q", `--job=${at("jobs")}`, "--job-id=three", join(tools, "web_threads")],
+            {
+                stdio: ["ignore", "ignore", "inherit"],
+                env: {
+                    ...process.env,
+                    OMPI_COMM_WORLD_RANK: rank,
+                    OMPI_COMM_WORLD_SIZE: "3",
+                    OMPI_COMM_WORLD_LOCAL_RANK: rank,
+                },
+            },
+        );
     made.job = at("jobs/three");
-    made.ranks = readdirSync(made.job).filter((name) => name.endsWith(".tmk")).sort().map((name) => join(made.job, name));
-    made.sums = JSON.parse(execFileSync(join(tools, "web_make_profile"), ["many", made.many], { encoding: "utf8" }));
+    made.ranks = readdirSync(made.job)
+        .filter((name) => name.endsWith(".tmk"))
+        .sort()
+        .map((name) => join(made.job, name));
+    made.sums = JSON.parse(
+        execFileSync(join(tools, "web_make_profile"), ["many", made.many], { encoding: "utf8" }),
+    );
     execFileSync(join(tools, "web_make_profile"), ["hostile", made.hostile]);
-    if (spawnSync("gfortran", ["-g", "-O0", "-J", work, "-o", at("field"), join(sources, "field.f90")]).status === 0)
+    if (
+        spawnSync("gfortran", [
+            "-g",
+            "-O0",
+            "-J",
+            work,
+            "-o",
+            at("field"),
+            join(sources, "field.f90"),
+        ]).status === 0
+    )
         made.fortran = record("fortran.tmk", ["--embed-sources"], [at("field")]);
-    spawnSync(tidemark, ["record", "-q", "-o", at("cc.%n.%p.tmk"), "g++", "-c", "-O0", "-o", "/dev/null", join(sources, "threads.cpp")]);
-    const found = spawnSync("sh", ["-c", `ls '${work}'/cc.cc1plus.*.tmk`], { encoding: "utf8" }).stdout.trim();
+    spawnSync(tidemark, [
+        "record",
+        "-q",
+        "-o",
+        at("cc.%n.%p.tmk"),
+        "g++",
+        "-c",
+        "-O0",
+        "-o",
+        "/dev/null",
+        join(sources, "threads.cpp"),
+    ]);
+    const found = spawnSync("sh", ["-c", `ls '${work}'/cc.cc1plus.*.tmk`], {
+        encoding: "utf8",
+    }).stdout.trim();
     if (found && existsSync(found)) made.compiler = found;
     return made;
 }
 
 export function report(tidemark, file, ...options) {
-    return JSON.parse(execFileSync(tidemark, ["report", "--json", ...options, file], { encoding: "utf8", maxBuffer: 1 << 29 }));
+    return JSON.parse(
+        execFileSync(tidemark, ["report", "--json", ...options, file], {
+            encoding: "utf8",
+            maxBuffer: 1 << 29,
+        }),
+    );
 }
 
-/* When each block of a trace was asked for, in ns since the start: ranges between two of them hold something,
- * however the machine was loaded. */
+/* When each block of a trace was asked for, in ns since the start: ranges between two of them hold
+ * something, however the machine was loaded. */
 export function allocationTimes(tidemark, trace, ...options) {
-    return execFileSync(tidemark, ["events", "--json", "--kind=malloc,new", ...options, trace], { encoding: "utf8", maxBuffer: 1 << 29 }).trim().split("\n").map((line) => JSON.parse(line).time_ns);
+    return execFileSync(tidemark, ["events", "--json", "--kind=malloc,new", ...options, trace], {
+        encoding: "utf8",
+        maxBuffer: 1 << 29,
+    })
+        .trim()
+        .split("\n")
+        .map((line) => JSON.parse(line).time_ns);
 }
 
 /* A recording that goes on until its input is closed (or for ten minutes, should nobody do so). */
 export function growing(tidemark, tools, file) {
-    return spawn(tidemark, ["record", "-q", "-o", file, join(tools, "web_growing"), "600"], { stdio: ["pipe", "ignore", "ignore"] });
+    return spawn(tidemark, ["record", "-q", "-o", file, join(tools, "web_growing"), "600"], {
+        stdio: ["pipe", "ignore", "ignore"],
+    });
 }

@@ -1,5 +1,5 @@
-/* node e2e/run.mjs TIDEMARK TOOLS: every view in a real browser on real profiles. TOOLS: the folder of
- * the programs of tests/web, built. Exit status 77: no browser here. */
+/* node e2e/run.mjs TIDEMARK TOOLS: every view in a real browser on real profiles. TOOLS: the folder
+ * of the programs of tests/web, built. Exit status 77: no browser here. */
 import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -14,7 +14,10 @@ export function stopAll() {
 }
 
 export async function serve(tidemark, files, options = []) {
-    const child = spawn(tidemark, ["serve", ...options, ...files], { stdio: ["ignore", "pipe", "ignore"], env: { ...process.env, DISPLAY: "", WAYLAND_DISPLAY: "" } });
+    const child = spawn(tidemark, ["serve", ...options, ...files], {
+        stdio: ["ignore", "pipe", "ignore"],
+        env: { ...process.env, DISPLAY: "", WAYLAND_DISPLAY: "" },
+    });
     let said = "";
     const url = await new Promise((resolve, reject) => {
         child.stdout.on("data", (data) => {
@@ -26,23 +29,32 @@ export async function serve(tidemark, files, options = []) {
     });
     running.add(child);
     return {
-        url, pid: child.pid,
-        stop: () => new Promise((resolve) => {
-            if (!running.delete(child)) return resolve(0);
-            child.removeAllListeners("exit");
-            child.on("exit", (status, signal) => resolve(status ?? signal));
-            child.kill("SIGTERM");
-        }),
+        url,
+        pid: child.pid,
+        stop: () =>
+            new Promise((resolve) => {
+                if (!running.delete(child)) return resolve(0);
+                child.removeAllListeners("exit");
+                child.on("exit", (status, signal) => resolve(status ?? signal));
+                child.kill("SIGTERM");
+            }),
     };
 }
 
 export async function browse() {
-    return chromium.launch({ executablePath: chromiumPath, args: ["--no-sandbox", "--disable-gpu"] });
+    return chromium.launch({
+        executablePath: chromiumPath,
+        args: ["--no-sandbox", "--disable-gpu"],
+    });
 }
 
-/* WEB_DIST=web/dist: the browser's half from there instead of the one in the command: to try a change
- * without linking it. */
+/* WEB_DIST=web/dist: the browser's half from there instead of the one in the command: to try a
+ * change without linking it. */
 export async function useDist(page) {
     if (!process.env.WEB_DIST) return;
-    await page.route(/\/(app\.js|app\.css|graph\.js)$/, (route) => route.fulfill({ path: join(process.env.WEB_DIST, new URL(route.request().url()).pathname) }));
+    await page.route(/\/(app\.js|app\.css|graph\.js)$/, (route) =>
+        route.fulfill({
+            path: join(process.env.WEB_DIST, new URL(route.request().url()).pathname),
+        }),
+    );
 }

@@ -4,13 +4,24 @@ import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { useDist } from "./serve.mjs";
 
-const axeSource = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const axeSource = await readFile(
+    createRequire(import.meta.url).resolve("axe-core/axe.min.js"),
+    "utf8",
+);
 
 /* "12,345 B" as titles say it (web/src/model/units.ts, `exact`). */
 export function exact(value, unit) {
     if (value === null || value === undefined) return "not recorded";
-    const digits = Number.isInteger(value) ? String(value).replace(/\B(?=(\d{3})+(?!\d))/g, ",") : String(value);
+    const digits = Number.isInteger(value)
+        ? String(value).replace(/\B(?=(\d{3})+(?!\d))/g, ",")
+        : String(value);
     return digits + { bytes: " B", ns: " ns", count: "" }[unit];
+}
+
+/* What is drawn, as PNG. Playwright hides the caret by a style element, which the page's policy
+ * forbids. */
+export function pictureOf(locator) {
+    return locator.screenshot({ caret: "initial" });
 }
 
 export class Session {
@@ -19,13 +30,19 @@ export class Session {
         this.page = page;
         this.base = base;
         page.on("console", (message) => {
-            if (message.type() === "error" || message.type() === "warning") this.errors.push(`console: ${message.text()}`);
+            if (message.type() === "error" || message.type() === "warning")
+                this.errors.push(`console: ${message.text()}`);
         });
         page.on("pageerror", (error) => this.errors.push(`page: ${error.stack ?? error}`));
     }
 
     static async open(browser, server, options = {}) {
-        const context = await browser.newContext({ viewport: { width: 1280, height: 720 }, colorScheme: "light", acceptDownloads: true, ...options });
+        const context = await browser.newContext({
+            viewport: { width: 1280, height: 720 },
+            colorScheme: "light",
+            acceptDownloads: true,
+            ...options,
+        });
         context.setDefaultTimeout(60000); /* nobody waits for it unless something is wrong */
         const page = await context.newPage();
         await useDist(page);
@@ -41,23 +58,34 @@ export class Session {
     /* By the address, as a link would. */
     async go(view, query = {}) {
         const search = new URLSearchParams(query).toString();
-        await this.page.evaluate((hash) => { location.hash = hash; }, `#/${view}${search ? "?" + search : ""}`);
+        await this.page.evaluate(
+            (hash) => {
+                location.hash = hash;
+            },
+            `#/${view}${search ? "?" + search : ""}`,
+        );
         await this.settle();
     }
     async settle() {
         await this.page.waitForSelector(".main .view > *, .main [role=alert]");
-        await this.page.evaluate(() => new Promise((resolve, reject) => {
-            const began = Date.now();
-            let calm = 0; /* frames: what one thing brings may ask for the next */
-            const look = () => {
-                const busy = document.documentElement.hasAttribute("data-busy") || document.querySelector("[aria-busy=true]");
-                calm = busy ? 0 : calm + 1;
-                if (calm > 4) resolve();
-                else if (Date.now() - began > 60000) reject(new Error(`the page is busy for a minute at ${location.hash}`));
-                else requestAnimationFrame(() => setTimeout(look, 0));
-            };
-            requestAnimationFrame(() => setTimeout(look, 0));
-        }));
+        await this.page.evaluate(
+            () =>
+                new Promise((resolve, reject) => {
+                    const began = Date.now();
+                    let calm = 0; /* frames: what one thing brings may ask for the next */
+                    const look = () => {
+                        const busy =
+                            document.documentElement.hasAttribute("data-busy") ||
+                            document.querySelector("[aria-busy=true]");
+                        calm = busy ? 0 : calm + 1;
+                        if (calm > 4) resolve();
+                        else if (Date.now() - began > 60000)
+                            reject(new Error(`the page is busy for a minute at ${location.hash}`));
+                        else requestAnimationFrame(() => setTimeout(look, 0));
+                    };
+                    requestAnimationFrame(() => setTimeout(look, 0));
+                }),
+        );
     }
     state() {
         return this.page.evaluate(() => location.hash);
@@ -76,20 +104,28 @@ export class Session {
     async saved(locator, binary = false) {
         const [download] = await Promise.all([this.page.waitForEvent("download"), locator.click()]);
         const path = await download.path();
-        return { name: download.suggestedFilename(), text: binary ? await readFile(path) : await readFile(path, "utf8") };
+        return {
+            name: download.suggestedFilename(),
+            text: binary ? await readFile(path) : await readFile(path, "utf8"),
+        };
     }
     async json(label) {
-        const table = this.page.locator(".table", { has: this.page.locator(`.scroll[aria-label="${label}"]`) });
+        const table = this.page.locator(".table", {
+            has: this.page.locator(`.scroll[aria-label="${label}"]`),
+        });
         const { text } = await this.saved(table.getByRole("button", { name: "JSON", exact: true }));
         return JSON.parse(text);
     }
     /* Titles (exact numbers) of what stands behind a term in a list of facts. */
     fact(term) {
-        return this.page.locator("dt", { hasText: new RegExp(`^\\s*${term}\\s*$`) }).first().locator("xpath=following-sibling::dd[1]");
+        return this.page
+            .locator("dt", { hasText: new RegExp(`^\\s*${term}\\s*$`) })
+            .first()
+            .locator("xpath=following-sibling::dd[1]");
     }
     /* What is drawn is no longer this picture, now or soon. */
     async looksOther(canvas, picture) {
-        for (let tries = 0; picture.equals(await canvas.screenshot()); tries++) {
+        for (let tries = 0; picture.equals(await pictureOf(canvas)); tries++) {
             assert.ok(tries < 300, "drawn anew");
             await this.page.waitForTimeout(100);
         }
@@ -99,18 +135,34 @@ export class Session {
     }
     /* A table has so many rows in the document, at once or soon. */
     async hasRows(label, count) {
-        await this.page.waitForFunction(([label, count]) => document.querySelectorAll(`.scroll[aria-label="${label}"] .row`).length === count, [label, count]);
+        await this.page.waitForFunction(
+            ([label, count]) =>
+                document.querySelectorAll(`.scroll[aria-label="${label}"] .row`).length === count,
+            [label, count],
+        );
     }
     noErrors() {
         assert.deepEqual(this.errors.splice(0), []);
     }
     /* Serious and critical findings of axe-core. */
     async accessible(where) {
-        await this.page.evaluate(`window.axe || (${JSON.stringify(1)}, void 0); if (!window.axe) { ${axeSource} }`);
+        await this.page.evaluate(
+            `window.axe || (${JSON.stringify(1)}, void 0); if (!window.axe) { ${axeSource} }`,
+        );
         const found = await this.page.evaluate(async () => {
             const { violations } = await window.axe.run(document, { resultTypes: ["violations"] });
-            return violations.filter((each) => each.impact === "serious" || each.impact === "critical")
-                .map((each) => `${each.id}: ${each.nodes.slice(0, 3).map((node) => `${node.html.slice(0, 160)} (${node.any[0]?.message ?? node.all[0]?.message ?? ""})`).join(" | ")}`);
+            return violations
+                .filter((each) => each.impact === "serious" || each.impact === "critical")
+                .map(
+                    (each) =>
+                        `${each.id}: ${each.nodes
+                            .slice(0, 3)
+                            .map(
+                                (node) =>
+                                    `${node.html.slice(0, 160)} (${node.any[0]?.message ?? node.all[0]?.message ?? ""})`,
+                            )
+                            .join(" | ")}`,
+                );
         });
         assert.deepEqual(found, [], `axe, ${where}`);
     }

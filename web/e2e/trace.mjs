@@ -1,5 +1,5 @@
-/* A trace: a range of time shows exactly what happened in it, in every view that can tell; a moment, who
- * held memory. */
+/* A trace: a range of time shows exactly what happened in it, in every view that can tell; a
+ * moment, who held memory. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { test } from "node:test";
@@ -12,14 +12,27 @@ import { views } from "./views.mjs";
 export function testTrace(world) {
     test("a range of a trace is what replay says of it; functions in focus stay in focus", async () => {
         const server = await serve(world.tidemark, [world.profiles.trace]);
-        const session = await Session.open(world.browser, server), { page } = session;
+        const session = await Session.open(world.browser, server),
+            { page } = session;
         const run = report(world.tidemark, world.profiles.traced);
         const times = allocationTimes(world.tidemark, world.profiles.trace);
-        const [from, to] = [0.3, 0.6].map((share) => String(times[Math.floor(times.length * share)]));
+        const [from, to] = [0.3, 0.6].map((share) =>
+            String(times[Math.floor(times.length * share)]),
+        );
         const part = join(world.work, "part.tmk");
-        execFileSync(world.tidemark, ["replay", "-q", `--from=${from}ns`, `--to=${to}ns`, "-o", part, world.profiles.trace]);
+        execFileSync(world.tidemark, [
+            "replay",
+            "-q",
+            `--from=${from}ns`,
+            `--to=${to}ns`,
+            "-o",
+            part,
+            world.profiles.trace,
+        ]);
         const said = report(world.tidemark, part, "--functions", "--top", "1000000");
-        assert.ok(said.program.alloc_count > 0 && said.program.alloc_count < run.program.alloc_count);
+        assert.ok(
+            said.program.alloc_count > 0 && said.program.alloc_count < run.program.alloc_count,
+        );
 
         await session.go("functions", { from, to });
         assert.match(await session.text(".chips"), /Exact, from the trace/);
@@ -27,21 +40,42 @@ export function testTrace(world) {
         for (const each of said.functions.rows) {
             if (!each.function) continue;
             const row = rows.find((other) => other.function === each.function);
-            for (const metric of ["at_peak_bytes", "live_bytes", "alloc_bytes", "alloc_count"]) assert.equal(row?.[metric] ?? 0, each.exclusive[metric], `${each.function} ${metric}`);
+            for (const metric of ["at_peak_bytes", "live_bytes", "alloc_bytes", "alloc_count"])
+                assert.equal(
+                    row?.[metric] ?? 0,
+                    each.exclusive[metric],
+                    `${each.function} ${metric}`,
+                );
         }
-        await page.locator(".head select[aria-label=Metric], .head label select").first().selectOption("alloc_count");
+        await page
+            .locator(".head select[aria-label=Metric], .head label select")
+            .first()
+            .selectOption("alloc_count");
         await session.settle();
-        assert.equal((await session.json("Functions")).reduce((sum, row) => sum + row.alloc_count, 0), said.program.alloc_count, "a metric that was chosen is of the range, too");
+        assert.equal(
+            (await session.json("Functions")).reduce((sum, row) => sum + row.alloc_count, 0),
+            said.program.alloc_count,
+            "a metric that was chosen is of the range, too",
+        );
         await session.go("summary", { from, to });
-        assert.equal(await session.fact("Allocations").getAttribute("title"), exact(said.program.alloc_count, "count"));
+        assert.equal(
+            await session.fact("Allocations").getAttribute("title"),
+            exact(said.program.alloc_count, "count"),
+        );
 
         await session.go("functions", { from, to, search: "Table::fill" });
         await session.rows("Functions").first().click({ button: "right" });
         await page.getByRole("menuitem", { name: /focus/i }).first().click();
         await session.settle();
         assert.match(await session.text(".chips"), /Table::fill/);
-        await session.go("functions", { fn: new URLSearchParams((await session.state()).split("?")[1]).get("fn") });
-        assert.match(await session.text(".chips"), /Table::fill/, "without the range it is the same function");
+        await session.go("functions", {
+            fn: new URLSearchParams((await session.state()).split("?")[1]).get("fn"),
+        });
+        assert.match(
+            await session.text(".chips"),
+            /Table::fill/,
+            "without the range it is the same function",
+        );
 
         for (const view of views) {
             await session.go(view, { from, to });
@@ -50,7 +84,13 @@ export function testTrace(world) {
             assert.deepEqual(session.errors.splice(0), [], view);
         }
         await session.go("source", { from, to, file: "threads.cpp" });
-        assert.ok(await page.evaluate(() => document.querySelector(".source-text").shadowRoot.querySelectorAll(".cm-line").length > 10));
+        assert.ok(
+            await page.evaluate(
+                () =>
+                    document.querySelector(".source-text").shadowRoot.querySelectorAll(".cm-line")
+                        .length > 10,
+            ),
+        );
         await session.close();
         await server.stop();
     });
@@ -62,9 +102,19 @@ export function testTrace(world) {
         const at = String(run.program.peak_ns);
         await session.go("timeline", { opt: `at:${at}` });
         const card = session.page.locator(".card", { hasText: "Who held memory at" });
-        const said = JSON.parse(execFileSync(world.tidemark, ["at", "--json", world.profiles.trace, `${at}ns`], { encoding: "utf8" }));
-        assert.equal(await card.locator("b[title]").first().getAttribute("title"), exact(said.at.live_bytes, "bytes"));
-        assert.equal(await card.locator("dt[title]").first().getAttribute("title"), exact(said.functions[0].exclusive.live_bytes, "bytes"));
+        const said = JSON.parse(
+            execFileSync(world.tidemark, ["at", "--json", world.profiles.trace, `${at}ns`], {
+                encoding: "utf8",
+            }),
+        );
+        assert.equal(
+            await card.locator("b[title]").first().getAttribute("title"),
+            exact(said.at.live_bytes, "bytes"),
+        );
+        assert.equal(
+            await card.locator("dt[title]").first().getAttribute("title"),
+            exact(said.functions[0].exclusive.live_bytes, "bytes"),
+        );
         session.noErrors();
         await session.close();
         await server.stop();

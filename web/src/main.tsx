@@ -1,10 +1,20 @@
-/* The page: head, navigation, the view that the URL names. */
+/* The page: head, navigation, and the view that the URL names. Page() chooses what the view
+ * shows: the profile, one rank of a job, or the part in a range of time or a region. start()
+ * opens the data source and renders the page once; signals render it anew. */
 import { render } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { JSX } from "preact";
 import { isSingleFile, openEmbedded } from "./data/embedded.ts";
 import { openHttp } from "./data/http.ts";
-import { failure, inPart, profile, profileNames, silent, startProfiles, wholeJob } from "./state/profiles.ts";
+import {
+    failure,
+    inPart,
+    profile,
+    profileNames,
+    silent,
+    startProfiles,
+    wholeJob,
+} from "./state/profiles.ts";
 import { go, link, startState, state } from "./state/state.ts";
 import { startTheme, theme, toggleTheme } from "./state/theme.ts";
 import { Menu, Tooltip } from "./widgets/tooltip.tsx";
@@ -18,25 +28,55 @@ import type { Profile } from "./model/profile.ts";
 const keep = { view: "", sort: "", opt: "" };
 
 function Navigation({ of }: { of: Profile | null }): JSX.Element {
-    const { view: named, region } = state.value, here = viewNamed(named).id;
+    const { view: named, region } = state.value,
+        here = viewNamed(named).id;
     const strip = useRef<HTMLElement>(null);
-    useEffect(() => strip.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" }), [here]);
+    useEffect(
+        () =>
+            strip.current
+                ?.querySelector("[aria-current]")
+                ?.scrollIntoView({ block: "nearest", inline: "nearest" }),
+        [here],
+    );
     const rows: JSX.Element[] = [];
     let group = "";
     for (const view of views) {
-        if (view.group !== group) rows.push(<div class="group" key={"/" + view.group}>{view.group}</div>);
+        if (view.group !== group)
+            rows.push(
+                <div class="group" key={"/" + view.group}>
+                    {view.group}
+                </div>,
+            );
         group = view.group;
-        const absent = of !== null && !view.has((view.job && wholeJob.value) || of), elsewhere = !!region && !!view.notByRegion;
+        const absent = of !== null && !view.has((view.job && wholeJob.value) || of),
+            elsewhere = !!region && !!view.notByRegion;
         rows.push(
-            <a key={view.id} href={link({ ...keep, view: view.id })} class={absent || elsewhere ? "absent" : ""} aria-current={view.id === here ? "page" : undefined}
-                title={absent ? "Not recorded; the view says how it can be" : elsewhere ? view.notByRegion : undefined}
+            <a
+                key={view.id}
+                href={link({ ...keep, view: view.id })}
+                class={absent || elsewhere ? "absent" : ""}
+                aria-current={view.id === here ? "page" : undefined}
+                title={
+                    absent
+                        ? "Not recorded; the view says how it can be"
+                        : elsewhere
+                          ? view.notByRegion
+                          : undefined
+                }
                 onClick={(event) => {
                     if (event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
                     event.preventDefault();
                     go({ ...keep, view: view.id });
-                }}>{view.title}</a>);
+                }}>
+                {view.title}
+            </a>,
+        );
     }
-    return <nav class="nav" aria-label="Views" ref={strip}>{rows}</nav>;
+    return (
+        <nav class="nav" aria-label="Views" ref={strip}>
+            {rows}
+        </nav>
+    );
 }
 
 /* Of a job: all of it, or one rank, in every view. */
@@ -45,10 +85,20 @@ function RankChoice(): JSX.Element | null {
     const ranks = profileNames.value.filter((each) => each.kind === "rank" && each.job === job);
     if (!ranks.length) return null;
     return (
-        <select aria-label="Rank" value={rank} onChange={(event) => go({ rank: Number(event.currentTarget.value), fn: -1, node: -1, thread: -1 })}>
+        <select
+            aria-label="Rank"
+            value={rank}
+            onChange={(event) =>
+                go({ rank: Number(event.currentTarget.value), fn: -1, node: -1, thread: -1 })
+            }>
             <option value={-1}>all ranks</option>
-            {ranks.map((each) => <option key={each.rank_id} value={each.rank_id}>{each.name.slice(each.name.lastIndexOf(": ") + 1)}</option>)}
-        </select>);
+            {ranks.map((each) => (
+                <option key={each.rank_id} value={each.rank_id}>
+                    {each.name.slice(each.name.lastIndexOf(": ") + 1)}
+                </option>
+            ))}
+        </select>
+    );
 }
 
 function Head({ of }: { of: Profile | null }): JSX.Element {
@@ -56,7 +106,9 @@ function Head({ of }: { of: Profile | null }): JSX.Element {
     const search = useRef<HTMLInputElement>(null);
     useEffect(() => {
         const onKey = (event: KeyboardEvent) => {
-            const typing = event.target instanceof HTMLInputElement || event.target instanceof HTMLTextAreaElement;
+            const typing =
+                event.target instanceof HTMLInputElement ||
+                event.target instanceof HTMLTextAreaElement;
             if (event.key === "/" && !typing) {
                 search.current?.focus();
                 search.current?.select();
@@ -70,32 +122,96 @@ function Head({ of }: { of: Profile | null }): JSX.Element {
         addEventListener("keydown", onKey);
         return () => removeEventListener("keydown", onKey);
     }, []);
-    const metrics = of?.metrics.filter((metric) => metric.recorded && metric.merge === "sum" && metric.unit !== "variance") ?? [];
+    const metrics =
+        of?.metrics.filter(
+            (metric) => metric.recorded && metric.merge === "sum" && metric.unit !== "variance",
+        ) ?? [];
     return (
         <header class="head">
-            {names.length > 1
-                ? <select aria-label="Profile" value={state.value.profile} onChange={(event) => go({ profile: Number(event.currentTarget.value), rank: -1, fn: -1, node: -1, thread: -1 })}>
-                    {names.map((each, index) => <option key={index} value={index}>{each.name}</option>)}
+            {names.length > 1 ? (
+                <select
+                    aria-label="Profile"
+                    value={state.value.profile}
+                    onChange={(event) =>
+                        go({
+                            profile: Number(event.currentTarget.value),
+                            rank: -1,
+                            fn: -1,
+                            node: -1,
+                            thread: -1,
+                        })
+                    }>
+                    {names.map((each, index) => (
+                        <option key={index} value={index}>
+                            {each.name}
+                        </option>
+                    ))}
                 </select>
-                : <span class="title nowrap" title={of?.summary.meta["command"]}>{of?.summary.meta["program"] ?? names[0]?.name ?? "Tidemark"}</span>}
+            ) : (
+                <span class="title nowrap" title={of?.summary.meta["command"]}>
+                    {of?.summary.meta["program"] ?? names[0]?.name ?? "Tidemark"}
+                </span>
+            )}
             <RankChoice />
             <RegionChoice of={of} />
-            {of?.summary.state === "recording" && (silent.value
-                ? <span class="chip bad" role="status" title="The server does not answer: what you see is of when it last did">no longer followed</span>
-                : <span class="chip" title="The page follows the recording">recording…</span>)}
-            <label><span class="visually-hidden">Metric</span>
-                <select value={state.value.metric} onChange={(event) => go({ metric: event.currentTarget.value })}>
+            {of?.summary.state === "recording" &&
+                (silent.value ? (
+                    <span
+                        class="chip bad"
+                        role="status"
+                        title="The server does not answer: what you see is of when it last did">
+                        no longer followed
+                    </span>
+                ) : (
+                    <span class="chip" title="The page follows the recording">
+                        recording…
+                    </span>
+                ))}
+            <label>
+                <span class="visually-hidden">Metric</span>
+                <select
+                    value={state.value.metric}
+                    onChange={(event) => go({ metric: event.currentTarget.value })}>
                     <option value="">metric: the view's own</option>
-                    {metrics.map((metric) => <option key={metric.name} value={metric.name} title={metric.help}>{metric.title}</option>)}
+                    {metrics.map((metric) => (
+                        <option key={metric.name} value={metric.name} title={metric.help}>
+                            {metric.title}
+                        </option>
+                    ))}
                 </select>
             </label>
-            <button aria-pressed={state.value.inclusive} title="Functions with all that is asked for below them" onClick={() => go({ inclusive: !state.value.inclusive })}>inclusive</button>
-            <button aria-pressed={state.value.hide} title="Leave out frames of the C, C++ and Rust libraries" onClick={() => go({ hide: !state.value.hide })}>hide std</button>
+            <button
+                aria-pressed={state.value.inclusive}
+                title="Functions with all that is asked for below them"
+                onClick={() => go({ inclusive: !state.value.inclusive })}>
+                inclusive
+            </button>
+            <button
+                aria-pressed={state.value.hide}
+                title="Leave out frames of the C, C++ and Rust libraries"
+                onClick={() => go({ hide: !state.value.hide })}>
+                hide std
+            </button>
             <span class="spring" />
-            <input type="search" ref={search} placeholder="Search  ( / )" aria-label="Search functions, files, modules" value={state.value.search}
-                onInput={(event) => go({ search: event.currentTarget.value }, "replace")} />
-            <button onClick={toggleTheme} title="Light or dark" aria-label="Light or dark">{theme.value === "dark" ? "☀" : "☾"}</button>
-            <button onClick={() => { helpOpen.value = true; }} title="Keys and words ( ? )" aria-label="Help">?</button>
+            <input
+                type="search"
+                ref={search}
+                placeholder="Search  ( / )"
+                aria-label="Search functions, files, modules"
+                value={state.value.search}
+                onInput={(event) => go({ search: event.currentTarget.value }, "replace")}
+            />
+            <button onClick={toggleTheme} title="Light or dark" aria-label="Light or dark">
+                {theme.value === "dark" ? "☀" : "☾"}
+            </button>
+            <button
+                onClick={() => {
+                    helpOpen.value = true;
+                }}
+                title="Keys and words ( ? )"
+                aria-label="Help">
+                ?
+            </button>
         </header>
     );
 }
@@ -103,19 +219,31 @@ function Head({ of }: { of: Profile | null }): JSX.Element {
 /* A region of the program, in every view that can tell. */
 function RegionChoice({ of }: { of: Profile | null }): JSX.Element | null {
     const { region } = state.value;
-    const loaded = useLoaded(async () => (of?.has("region") ? (await of.regions()).map((each) => each.name) : []), [of]);
+    const loaded = useLoaded(
+        async () => (of?.has("region") ? (await of.regions()).map((each) => each.name) : []),
+        [of],
+    );
     const names = loaded.state === "there" ? loaded.value : [];
     if (!names.length) return null;
     return (
-        <select aria-label="Region" title="Only what was asked for in a region that the program named" value={region} onChange={(event) => go({ region: event.currentTarget.value })}>
+        <select
+            aria-label="Region"
+            title="Only what was asked for in a region that the program named"
+            value={region}
+            onChange={(event) => go({ region: event.currentTarget.value })}>
             <option value="">all regions</option>
-            {names.map((each) => <option key={each} value={each}>{each}</option>)}
+            {names.map((each) => (
+                <option key={each} value={each}>
+                    {each}
+                </option>
+            ))}
             {region && !names.includes(region) && <option value={region}>{region}</option>}
-        </select>);
+        </select>
+    );
 }
 
-/* What a view shows of a profile: of a trace with a range chosen what happened in the range, where that can be
- * told; of a region what was asked for in it. Or why there is nothing to see. */
+/* What a view shows of a profile: of a trace with a range chosen what happened in the range, where
+ * that can be told; of a region what was asked for in it. Or why there is nothing to see. */
 type Shown = { profile: Profile } | { waits: string } | { says: string; alarming: boolean };
 
 function shownIn(view: View, of: Profile): Shown {
@@ -123,7 +251,13 @@ function shownIn(view: View, of: Profile): Shown {
     if (!part || view.range === "shown" || view.range === "whole") return { profile: of };
     if (part.region && view.notByRegion) return { says: view.notByRegion, alarming: false };
     if (part.failure) return part.region ? { says: part.failure, alarming: true } : { profile: of };
-    if (!part.profile) return { waits: part.range === null ? "Cutting out what was asked for in this region…" : "Replaying what happened in this range…" };
+    if (!part.profile)
+        return {
+            waits:
+                part.range === null
+                    ? "Cutting out what was asked for in this region…"
+                    : "Replaying what happened in this range…",
+        };
     return { profile: !part.region && !view.has(part.profile) && view.has(of) ? of : part.profile };
 }
 
@@ -142,12 +276,41 @@ function Page(): JSX.Element {
             <Navigation of={of} />
             <main class="main" aria-label={view.title}>
                 <Chips of={shown && "profile" in shown ? shown.profile : of} view={view} />
-                {failure.value && <div class="notice bad" role="alert">{failure.value}</div>}
-                {part?.failure && !part.region && <div class="notice bad" role="alert">The range could not be replayed: {part.failure}</div>}
-                {shown && ("profile" in shown ? <div class="view" key={view.id}><Show profile={shown.profile} /></div>
-                    : "waits" in shown ? <div class="view" key="waits"><div class="empty" aria-busy="true">{shown.waits}</div></div>
-                    : <div class="view" key="says"><div class="empty"><p {...(shown.alarming ? { role: "alert", class: "bad" } : {})}><b>{shown.says}</b></p>
-                        <p><button onClick={() => go({ region: "" })}>show the whole program</button></p></div></div>)}
+                {failure.value && (
+                    <div class="notice bad" role="alert">
+                        {failure.value}
+                    </div>
+                )}
+                {part?.failure && !part.region && (
+                    <div class="notice bad" role="alert">
+                        The range could not be replayed: {part.failure}
+                    </div>
+                )}
+                {shown &&
+                    ("profile" in shown ? (
+                        <div class="view" key={view.id}>
+                            <Show profile={shown.profile} />
+                        </div>
+                    ) : "waits" in shown ? (
+                        <div class="view" key="waits">
+                            <div class="empty" aria-busy="true">
+                                {shown.waits}
+                            </div>
+                        </div>
+                    ) : (
+                        <div class="view" key="says">
+                            <div class="empty">
+                                <p {...(shown.alarming ? { role: "alert", class: "bad" } : {})}>
+                                    <b>{shown.says}</b>
+                                </p>
+                                <p>
+                                    <button onClick={() => go({ region: "" })}>
+                                        show the whole program
+                                    </button>
+                                </p>
+                            </div>
+                        </div>
+                    ))}
             </main>
             <Tooltip />
             <Menu />

@@ -4,7 +4,9 @@ import { test } from "node:test";
 import { plainTypes, shortName } from "../src/model/names.ts";
 
 test("types read as in the text report", () => {
-    const lines = readFileSync("../tests/unit/present/types.tsv", "utf8").split("\n").filter((line) => line && !line.startsWith("#"));
+    const lines = readFileSync("../tests/unit/common/format/types.tsv", "utf8")
+        .split("\n")
+        .filter((line) => line && !line.startsWith("#"));
     assert.ok(lines.length > 50);
     for (const line of lines) {
         const [full, plain] = line.split("\t");
@@ -18,14 +20,23 @@ test("however deep types lie within one another, what is shown is whole", () => 
         const name = "std::vector<".repeat(depth) + "int" + ">".repeat(depth);
         assert.equal(plainTypes(name), name);
     }
-    const nested = (depth: number): string => (depth ? `std::vector<${nested(depth - 1)}, std::allocator<${nested(depth - 1)} > >` : "int");
+    const nested = (depth: number): string =>
+        depth ? `std::vector<${nested(depth - 1)}, std::allocator<${nested(depth - 1)} > >` : "int";
     assert.equal(plainTypes(nested(8)), "std::vector<".repeat(8) + "int" + ">".repeat(8));
 });
 
 test("a function's name has neither parameters nor arguments by default", () => {
-    assert.equal(shortName("void std::vector<Cell, std::allocator<Cell> >::_M_realloc_insert<Cell const&>(__gnu_cxx::__normal_iterator<Cell*, std::vector<Cell, std::allocator<Cell> > >, Cell const&)"),
-        "std::vector<Cell>::_M_realloc_insert<Cell const&>");
-    assert.equal(shortName("std::map<int, std::unique_ptr<A, std::default_delete<A> >, std::less<int>, std::allocator<std::pair<int const, std::unique_ptr<A, std::default_delete<A> > > > >::operator[](int const&)"),
-        "std::map<int, std::unique_ptr<A>>::operator[]");
+    assert.equal(
+        shortName(
+            "void std::vector<Cell, std::allocator<Cell> >::_M_realloc_insert<Cell const&>(__gnu_cxx::__normal_iterator<Cell*, std::vector<Cell, std::allocator<Cell> > >, Cell const&)",
+        ),
+        "std::vector<Cell>::_M_realloc_insert<Cell const&>",
+    );
+    assert.equal(
+        shortName(
+            "std::map<int, std::unique_ptr<A, std::default_delete<A> >, std::less<int>, std::allocator<std::pair<int const, std::unique_ptr<A, std::default_delete<A> > > > >::operator[](int const&)",
+        ),
+        "std::map<int, std::unique_ptr<A>>::operator[]",
+    );
     assert.ok(shortName("ns::deep<int, char>::".repeat(50_000)).length <= 2000);
 });

@@ -8,7 +8,8 @@ test("intervals of time are put in where nothing was born, and none twice for a 
     const xs = born.map((at) => Math.floor(1000 + at * step));
     const all = evenly(xs);
     assert.equal(all.length, 1024);
-    for (const [at, x] of born.map((at, index) => [at, xs[index]!] as const)) assert.equal(all[at], x);
+    for (const [at, x] of born.map((at, index) => [at, xs[index]!] as const))
+        assert.equal(all[at], x);
     for (let at = 1; at < all.length; at++) assert.ok(all[at]! > all[at - 1]!);
     assert.deepEqual(evenly([7]), [7]);
     assert.deepEqual(evenly([0, 1, 1e12]), [0, 1, 1e12], "too many to be told apart");

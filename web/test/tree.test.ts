@@ -7,8 +7,13 @@ import { checkTree } from "../src/model/profile.ts";
 
 /* A random tree, one to three lines a code; recursion is common since there are few functions. */
 function randomTree(random: () => number): Tree {
-    const nodes = 2 + Math.floor(random() * 60), codes = 2 + Math.floor(random() * 12), functions = 2 + Math.floor(random() * 6);
-    const first: number[] = [], counts: number[] = [], keys: number[] = [], library: number[] = [];
+    const nodes = 2 + Math.floor(random() * 60),
+        codes = 2 + Math.floor(random() * 12),
+        functions = 2 + Math.floor(random() * 6);
+    const first: number[] = [],
+        counts: number[] = [],
+        keys: number[] = [],
+        library: number[] = [];
     for (let code = 0; code < codes; code++) {
         first.push(keys.length);
         counts.push(code ? 1 + Math.floor(random() * 3) : 1);
@@ -17,16 +22,26 @@ function randomTree(random: () => number): Tree {
             library.push(random() < 0.3 ? 1 : 0);
         }
     }
-    const parent = new Uint32Array(nodes), code = new Uint32Array(nodes);
+    const parent = new Uint32Array(nodes),
+        code = new Uint32Array(nodes);
     for (let node = 1; node < nodes; node++) {
         parent[node] = Math.floor(random() * node);
         code[node] = 1 + Math.floor(random() * (codes - 1));
     }
     const sites = [...Array(nodes).keys()].filter((node) => node && random() < 0.5);
     return {
-        nodeCount: nodes, parent, code, codeFirstLine: Uint32Array.from(first), codeLineCount: Uint32Array.from(counts),
-        codeModule: new Int32Array(codes), lineKey: Uint32Array.from(keys), lineFile: new Int32Array(keys.length).fill(-1),
-        lineNumber: new Uint32Array(keys.length), lineLibrary: Uint8Array.from(library), siteNode: Uint32Array.from(sites), keyCount: functions + 4,
+        nodeCount: nodes,
+        parent,
+        code,
+        codeFirstLine: Uint32Array.from(first),
+        codeLineCount: Uint32Array.from(counts),
+        codeModule: new Int32Array(codes),
+        lineKey: Uint32Array.from(keys),
+        lineFile: new Int32Array(keys.length).fill(-1),
+        lineNumber: new Uint32Array(keys.length),
+        lineLibrary: Uint8Array.from(library),
+        siteNode: Uint32Array.from(sites),
+        keyCount: functions + 4,
     };
 }
 
@@ -34,7 +49,8 @@ function randomTree(random: () => number): Tree {
 function frames(tree: Tree, node: number): number[] {
     const lines = [];
     for (; node; node = tree.parent[node]!)
-        for (let i = 0; i < tree.codeLineCount[tree.code[node]!]!; i++) lines.push(tree.codeFirstLine[tree.code[node]!]! + i);
+        for (let i = 0; i < tree.codeLineCount[tree.code[node]!]!; i++)
+            lines.push(tree.codeFirstLine[tree.code[node]!]! + i);
     return lines;
 }
 
@@ -49,37 +65,63 @@ function randoms(from: number): () => number {
 
 test(`passes equal the slow way (SEED=${seed})`, () => {
     for (let round = 0; round < 300; round++) {
-        const random = randoms(seed + round), tree = randomTree(random), passes = new TreePasses(tree);
+        const random = randoms(seed + round),
+            tree = randomTree(random),
+            passes = new TreePasses(tree);
         checkTree(tree);
         const column = Float64Array.from(tree.siteNode, () => Math.floor(random() * 100));
-        const wanted = random() < 0.5 ? null : Uint8Array.from(tree.siteNode, () => (random() < 0.6 ? 1 : 0));
+        const wanted =
+            random() < 0.5 ? null : Uint8Array.from(tree.siteNode, () => (random() < 0.6 ? 1 : 0));
         const hide = random() < 0.5;
-        const exclusive = new Float64Array(tree.keyCount), inclusive = new Float64Array(tree.keyCount), edges = new Map<string, number>();
+        const exclusive = new Float64Array(tree.keyCount),
+            inclusive = new Float64Array(tree.keyCount),
+            edges = new Map<string, number>();
         tree.siteNode.forEach((node, site) => {
             if (wanted && !wanted[site]) return;
-            const path = frames(tree, node), shown = path.filter((line) => !hide || !tree.lineLibrary[line]);
+            const path = frames(tree, node),
+                shown = path.filter((line) => !hide || !tree.lineLibrary[line]);
             exclusive[tree.lineKey[shown[0] ?? path[0]!]!]! += column[site]!;
-            for (const key of new Set((shown.length ? shown : path.slice(0, 1)).map((line) => tree.lineKey[line]!))) inclusive[key]! += column[site]!;
+            for (const key of new Set(
+                (shown.length ? shown : path.slice(0, 1)).map((line) => tree.lineKey[line]!),
+            ))
+                inclusive[key]! += column[site]!;
             const calls = new Set<string>();
-            for (let i = 0; i + 1 < shown.length; i++) calls.add(`${tree.lineKey[shown[i + 1]!]} ${tree.lineKey[shown[i]!]}`);
+            for (let i = 0; i + 1 < shown.length; i++)
+                calls.add(`${tree.lineKey[shown[i + 1]!]} ${tree.lineKey[shown[i]!]}`);
             for (const call of calls) edges.set(call, (edges.get(call) ?? 0) + column[site]!);
         });
         assert.deepEqual([...passes.exclusiveByKey(column, wanted, hide)], [...exclusive]);
         assert.deepEqual([...passes.inclusiveByKey(column, wanted, hide)], [...inclusive]);
         for (const edge of callEdges(tree, passes, column, wanted, hide)) {
-            assert.equal(edge.value, edges.get(`${edge.from} ${edge.to}`), `call ${edge.from} → ${edge.to}`);
+            assert.equal(
+                edge.value,
+                edges.get(`${edge.from} ${edge.to}`),
+                `call ${edge.from} → ${edge.to}`,
+            );
             edges.delete(`${edge.from} ${edge.to}`);
         }
-        assert.deepEqual([...edges].filter(([, value]) => value > 0), []);
+        assert.deepEqual(
+            [...edges].filter(([, value]) => value > 0),
+            [],
+        );
     }
 });
 
 test(`the flame graph holds every path once (SEED=${seed})`, () => {
     for (let round = 0; round < 200; round++) {
-        const random = randoms(seed + round), tree = randomTree(random), passes = new TreePasses(tree);
+        const random = randoms(seed + round),
+            tree = randomTree(random),
+            passes = new TreePasses(tree);
         const column = Float64Array.from(tree.siteNode, () => Math.floor(random() * 100));
-        const hide = random() < 0.5, inverted = random() < 0.5;
-        const flame = buildFlame(tree, passes, column, null, { hide, collapse: false, inverted, least: 0, most: 1e6 });
+        const hide = random() < 0.5,
+            inverted = random() < 0.5;
+        const flame = buildFlame(tree, passes, column, null, {
+            hide,
+            collapse: false,
+            inverted,
+            least: 0,
+            most: 1e6,
+        });
         const expected = new Map<string, number>();
         tree.siteNode.forEach((node, site) => {
             if (!column[site]) return;
@@ -95,21 +137,28 @@ test(`the flame graph holds every path once (SEED=${seed})`, () => {
         flame.frames.forEach((frame, at) => {
             if (!at || !frame.self) return;
             const keys = [];
-            for (let up = at; up > 0; up = flame.frames[up]!.parent) keys.push(flame.frames[up]!.key);
+            for (let up = at; up > 0; up = flame.frames[up]!.parent)
+                keys.push(flame.frames[up]!.key);
             found.set(keys.reverse().join(";"), frame.self);
         });
         assert.deepEqual([...found].sort(), [...expected].sort());
         flame.frames.forEach((frame, at) => {
             if (!at) return;
             const parent = flame.frames[frame.parent]!;
-            assert.ok(frame.start >= parent.start && frame.start + frame.value <= parent.start + parent.value);
+            assert.ok(
+                frame.start >= parent.start &&
+                    frame.start + frame.value <= parent.start + parent.value,
+            );
         });
     }
 });
 
 test("a tree that would lead the passes astray is refused", () => {
     const tree = randomTree(randoms(7));
-    assert.throws(() => checkTree({ ...tree, parent: tree.parent.map((_, node) => node) }), /before its parent/);
+    assert.throws(
+        () => checkTree({ ...tree, parent: tree.parent.map((_, node) => node) }),
+        /before its parent/,
+    );
     assert.throws(() => checkTree({ ...tree, code: tree.code.map(() => 9999) }), /unknown code/);
     assert.throws(() => checkTree({ ...tree, siteNode: Uint32Array.of(tree.nodeCount) }), /site/);
 });
@@ -120,7 +169,22 @@ test("masks of both", () => {
 });
 
 test("DOT cannot be broken out of", () => {
-    const graph = pruneGraph([{ from: 0, to: 1, value: 5 }], [5, 5], [0, 5], { focus: -1, least: 1, up: 1, down: 1, most: 10 });
-    const dot = toDot(graph, { name: () => 'x"]; evil [label="\\', full: () => 'y"]; evil [label="\\', value: String, total: 5, inclusive: [5, 5], exclusive: [0, 5], focus: -1, dark: false });
+    const graph = pruneGraph([{ from: 0, to: 1, value: 5 }], [5, 5], [0, 5], {
+        focus: -1,
+        least: 1,
+        up: 1,
+        down: 1,
+        most: 10,
+    });
+    const dot = toDot(graph, {
+        name: () => 'x"]; evil [label="\\',
+        full: () => 'y"]; evil [label="\\',
+        value: String,
+        total: 5,
+        inclusive: [5, 5],
+        exclusive: [0, 5],
+        focus: -1,
+        dark: false,
+    });
     assert.ok(!/[^\\]"\]; evil/.test(dot));
 });

@@ -3,9 +3,9 @@
  *
  *     MemProfile profile("memprofile.txt", 0.1, 1024);
  *
- * While it lives, heap and stack are written, relative to what they were when it was made: a line of
- * seconds and bytes whenever 0.1 s have passed or memory has changed by more than 1024 bytes, with
- * the maximum since the line before. With a function's name lines read "func=NAME ts=SECONDS
+ * While it lives, heap and stack are written, relative to what they were when it was made: a line
+ * of seconds and bytes whenever 0.1 s have passed or memory has changed by more than 1024 bytes,
+ * with the maximum since the line before. With a function's name lines read "func=NAME ts=SECONDS
  * mem=BYTES" and are added to the file, so that several profiles share it.
  *
  *     gnuplot> plot "memprofile.txt" using 1:2 with lines
@@ -27,11 +27,9 @@ extern "C" {
 /* What the class is made of, for C programs too. `stack_base`: where stack is counted from. NULL if
  * the file cannot be written: a sentence is on standard error, and the others take NULL. */
 struct tidemark_memprofile;
-extern struct tidemark_memprofile *tidemark_memprofile_open(const char *filepath,
-                                                            double time_resolution,
-                                                            size_t size_resolution,
-                                                            const char *funcname,
-                                                            const void *stack_base);
+extern struct tidemark_memprofile *
+tidemark_memprofile_open(const char *filepath, double time_resolution, size_t size_resolution,
+                         const char *funcname, const void *stack_base);
 /* An empty line: a break in gnuplot's curve. */
 extern void tidemark_memprofile_insertnull(struct tidemark_memprofile *profile);
 /* Writes the last line and ends it. */
@@ -42,7 +40,7 @@ extern void tidemark_memprofile_close(struct tidemark_memprofile *profile);
 
 class MemProfile
 {
-public:
+  public:
     /* Seconds, bytes. */
     explicit MemProfile(const char *filepath, double time_resolution = 0.1,
                         size_t size_resolution = 1024, const char *funcname = NULL)
@@ -50,11 +48,17 @@ public:
                                             __builtin_frame_address(0)))
     {
     }
-    ~MemProfile() { tidemark_memprofile_close(profile_); }
+    ~MemProfile()
+    {
+        tidemark_memprofile_close(profile_);
+    }
 
-    void insertnull() { tidemark_memprofile_insertnull(profile_); }
+    void insertnull()
+    {
+        tidemark_memprofile_insertnull(profile_);
+    }
 
-private:
+  private:
     MemProfile(const MemProfile &);
     MemProfile &operator=(const MemProfile &);
 

@@ -17,8 +17,8 @@
 extern "C" {
 #endif
 
-/* Not through the PLT: the dynamic linker would look for stack_count_usage() when it is first called,
- * with some 3 KiB of the stack that is painted by then. */
+/* Not through the PLT: the dynamic linker would look for stack_count_usage() when it is first
+ * called, with some 3 KiB of the stack that is painted by then. */
 #if defined(__has_attribute)
 #if __has_attribute(noplt)
 #define STACK_COUNT_FUNCTION __attribute__((noplt))
@@ -30,9 +30,9 @@ extern "C" {
 
 /* Paints, and returns what stack_count_usage() is to be given. */
 STACK_COUNT_FUNCTION extern void *stack_count_clear(void);
-/* Bytes of stack used below `base`, in this thread, since stack_count_clear() returned it. (size_t)-1:
- * unknown, for the program runs on a stack of its own making, of which the end is not known, or
- * `base` is of another thread. */
+/* Bytes of stack used below `base`, in this thread, since stack_count_clear() returned it.
+ * (size_t)-1: unknown, for the program runs on a stack of its own making, of which the end is not
+ * known, or `base` is of another thread. */
 STACK_COUNT_FUNCTION extern size_t stack_count_usage(void *base);
 
 #ifdef __cplusplus

@@ -1,6 +1,6 @@
 /* Counting by region: the interface of malloc_profile (Baldassin, Borin and Araujo, PPoPP 2015), as
- * their STAMP benchmarks use it, answered by libtidemark-malloc-profile. At exit the program prints a
- * table of sizes, calls and bytes of its sequential, parallel and transactional parts on standard
+ * their STAMP benchmarks use it, answered by libtidemark-malloc-profile. At exit the program prints
+ * a table of sizes, calls and bytes of its sequential, parallel and transactional parts on standard
  * output.
  *
  * The sequential and the parallel region are the process's: who enters one takes all threads along.

@@ -1,4 +1,6 @@
-/* Documents of big columns (doc/API.md, "Columns"), believed no further than they are checked. */
+/* Reads documents of big columns (doc/API.md, "Columns"): a JSON header, then one typed array
+ * per column. The arrays are views of the downloaded buffer and are not copied. Every length is
+ * checked against the buffer before it is used. */
 
 export type Numbers = Uint8Array | Uint16Array | Uint32Array | Float64Array | BigUint64Array;
 
@@ -7,22 +9,40 @@ export interface ColumnsDocument {
     columns: Map<string, { values: Numbers; none: number | null }>;
 }
 
-const types = { u8: Uint8Array, u16: Uint16Array, u32: Uint32Array, f64: Float64Array, u64: BigUint64Array } as const;
+const types = {
+    u8: Uint8Array,
+    u16: Uint16Array,
+    u32: Uint32Array,
+    f64: Float64Array,
+    u64: BigUint64Array,
+} as const;
 
 export function readColumns(buffer: ArrayBuffer): ColumnsDocument {
     const view = new DataView(buffer);
-    if (buffer.byteLength < 8 || view.getUint32(0, false) !== 0x544d4b43) throw new Error("This is no document of columns.");
+    if (buffer.byteLength < 8 || view.getUint32(0, false) !== 0x544d4b43)
+        throw new Error("This is no document of columns.");
     const headerBytes = view.getUint32(4, true);
     const start = 8 + headerBytes;
     if (start > buffer.byteLength) throw new Error("A document of columns is cut off.");
-    const header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 8, headerBytes))) as Record<string, unknown>;
+    const header = JSON.parse(
+        new TextDecoder().decode(new Uint8Array(buffer, 8, headerBytes)),
+    ) as Record<string, unknown>;
     const columns: ColumnsDocument["columns"] = new Map();
-    for (const column of header["columns"] as { name: string; type: keyof typeof types; count: number; offset: number; none?: number }[]) {
+    for (const column of header["columns"] as {
+        name: string;
+        type: keyof typeof types;
+        count: number;
+        offset: number;
+        none?: number;
+    }[]) {
         const make = types[column.type];
         if (!make) continue; /* of a newer version */
         if (start + column.offset + column.count * make.BYTES_PER_ELEMENT > buffer.byteLength)
             throw new Error("A document of columns is cut off.");
-        columns.set(column.name, { values: new make(buffer, start + column.offset, column.count), none: column.none ?? null });
+        columns.set(column.name, {
+            values: new make(buffer, start + column.offset, column.count),
+            none: column.none ?? null,
+        });
     }
     return { header, columns };
 }
@@ -42,8 +62,10 @@ export function whole(document: ColumnsDocument, name: string): Uint32Array {
 /* Unknown: -1. */
 export function indices(document: ColumnsDocument, name: string): Int32Array {
     const { values, none } = find(document, name);
-    const result = values instanceof BigUint64Array ? Int32Array.from(values, Number) : new Int32Array(values);
-    if (none !== null) for (let i = 0; i < values.length; i++) if (values[i] === none) result[i] = -1;
+    const result =
+        values instanceof BigUint64Array ? Int32Array.from(values, Number) : new Int32Array(values);
+    if (none !== null)
+        for (let i = 0; i < values.length; i++) if (values[i] === none) result[i] = -1;
     return result;
 }
 
@@ -51,8 +73,12 @@ export function indices(document: ColumnsDocument, name: string): Int32Array {
 export function numbers(document: ColumnsDocument, name: string): Float64Array {
     const { values, none } = find(document, name);
     if (values instanceof Float64Array) return values;
-    const result = values instanceof BigUint64Array ? Float64Array.from(values, Number) : new Float64Array(values);
-    if (none !== null) for (let i = 0; i < result.length; i++) if (result[i] === none) result[i] = NaN;
+    const result =
+        values instanceof BigUint64Array
+            ? Float64Array.from(values, Number)
+            : new Float64Array(values);
+    if (none !== null)
+        for (let i = 0; i < result.length; i++) if (result[i] === none) result[i] = NaN;
     return result;
 }
 
@@ -76,7 +102,9 @@ export class Strings {
         if (index < 0 || index >= this.#start.length - 1) return null;
         let text = this.#known.get(index);
         if (text === undefined) {
-            text = Strings.#decoder.decode(this.#bytes.subarray(Number(this.#start[index]), Number(this.#start[index + 1])));
+            text = Strings.#decoder.decode(
+                this.#bytes.subarray(Number(this.#start[index]), Number(this.#start[index + 1])),
+            );
             this.#known.set(index, text);
         }
         return text;

@@ -1,4 +1,6 @@
-/* Resources of a single file: packed in elements of the page itself (doc/API.md, "Single file"). */
+/* The data source of a single file (`tidemark html`). Each resource is an element of the page,
+ * packed with gzip and base64 (doc/API.md, "Single file"). A resource is unpacked when a view
+ * asks for it. */
 import { MissingResource, type DataSource } from "./source.ts";
 
 export function isSingleFile(): boolean {
@@ -7,12 +9,19 @@ export function isSingleFile(): boolean {
 
 async function unpack(element: Element): Promise<ArrayBuffer> {
     const bytes = Uint8Array.from(atob(element.textContent ?? ""), (c) => c.charCodeAt(0));
-    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
+    return new Response(
+        new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip")),
+    ).arrayBuffer();
 }
 
 function find(attribute: "data-name" | "data-asset", name: string): Element {
-    const element = [...document.querySelectorAll(`script[type="application/tidemark"]`)].find((each) => each.getAttribute(attribute) === name);
-    if (!element) throw new MissingResource(`This file has no '${name}'. Some views need \`tidemark serve\`.`);
+    const element = [...document.querySelectorAll(`script[type="application/tidemark"]`)].find(
+        (each) => each.getAttribute(attribute) === name,
+    );
+    if (!element)
+        throw new MissingResource(
+            `This file has no '${name}'. Some views need \`tidemark serve\`.`,
+        );
     return element;
 }
 
@@ -25,7 +34,10 @@ export async function openEmbedded(): Promise<DataSource> {
     return {
         profiles,
         asks: false,
-        summary: async (profile, prefix = "") => ({ summary: await json(`p/${profile}/${prefix}summary`), generation: "" }),
+        summary: async (profile, prefix = "") => ({
+            summary: await json(`p/${profile}/${prefix}summary`),
+            generation: "",
+        }),
         json: (profile, name) => json(`p/${profile}/${name}`),
         binary: async (profile, name) => unpack(find("data-name", `p/${profile}/${name}`)),
         watch: () => () => {},
@@ -35,5 +47,7 @@ export async function openEmbedded(): Promise<DataSource> {
 /* The URL of another script of the bundle. */
 export async function assetUrl(name: string): Promise<string> {
     if (!isSingleFile()) return name;
-    return URL.createObjectURL(new Blob([await unpack(find("data-asset", name))], { type: "text/javascript" }));
+    return URL.createObjectURL(
+        new Blob([await unpack(find("data-asset", name))], { type: "text/javascript" }),
+    );
 }

@@ -1,5 +1,6 @@
-/* Where resources of profiles come from (doc/API.md names them and says what is in them): from the
- * server, or from the file that this page is. Everything else in the page goes through this. */
+/* Where resources of profiles come from: the server (http.ts) or the page itself (embedded.ts).
+ * doc/API.md names the resources and says what is in them. Everything else in the page reads
+ * data through the interface DataSource. */
 
 import type { Summary } from "./types.ts";
 
@@ -15,15 +16,19 @@ export interface ProfileEntry {
 export interface DataSource {
     /* Titles of the profiles that there are. */
     readonly profiles: readonly ProfileEntry[];
-    /* What a profile is now, or the part of it that a prefix of names stands for, and its generation. Rejects
-     * with a sentence for people, as all of these do. */
-    summary(profile: number, prefix?: string, stop?: AbortSignal): Promise<{ summary: Summary; generation: string }>;
-    /* Of that generation: numbers of another one mean something else. Rejects with Outdated where there is
-     * a newer one. */
+    /* What a profile is now, or the part of it that a prefix of names stands for, and its
+     * generation. Rejects with a sentence for people, as all of these do. */
+    summary(
+        profile: number,
+        prefix?: string,
+        stop?: AbortSignal,
+    ): Promise<{ summary: Summary; generation: string }>;
+    /* Of that generation: numbers of another one mean something else. Rejects with Outdated where
+     * there is a newer one. */
     json<T>(profile: number, name: string, generation: string, stop?: AbortSignal): Promise<T>;
     binary(profile: number, name: string, generation: string): Promise<ArrayBuffer>;
-    /* Calls when the profile has grown (it is still being recorded), and with true when nobody tells any more,
-     * with false when somebody does again. Returns how to stop. */
+    /* Calls when the profile has grown (it is still being recorded), and with true when nobody
+     * tells any more, with false when somebody does again. Returns how to stop. */
     watch(profile: number, changed: () => void, silent: (is: boolean) => void): () => void;
     /* Is there a server to ask things that are made on request (traces)? */
     readonly asks: boolean;

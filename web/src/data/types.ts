@@ -1,49 +1,146 @@
-/* JSON resources as doc/API.md and doc/REPORT-JSON.md say them. null: not known. */
+/* The types of the JSON resources. doc/API.md and doc/REPORT-JSON.md define them. A value of
+ * null is not known. */
 import type { Unit } from "../model/units.ts";
 
 export interface Metric {
-    name: string; title: string; help: string;
+    name: string;
+    title: string;
+    help: string;
     unit: "bytes" | "count" | "ns" | "moment_ns" | "variance";
     merge: "sum" | "min" | "max" | "never";
-    variance?: string | null; recorded: boolean;
+    variance?: string | null;
+    recorded: boolean;
 }
-export interface Derived { name: string; title: string; unit: Unit; of: string[]; by?: string[]; by_run?: boolean }
-export interface Choice { name: string; title: string; metric: string; usual: boolean; missing: string | null }
+export interface Derived {
+    name: string;
+    title: string;
+    unit: Unit;
+    of: string[];
+    by?: string[];
+    by_run?: boolean;
+}
+export interface Choice {
+    name: string;
+    title: string;
+    metric: string;
+    usual: boolean;
+    missing: string | null;
+}
 
-export interface PathRef { node?: number; function?: string; file?: string; line?: number; module?: string }
-export interface Peak { time_ns: number; bytes: number; valley_bytes: number; rest_bytes: number; shares: (PathRef & { bytes: number })[] | null }
+export interface PathRef {
+    node?: number;
+    function?: string;
+    file?: string;
+    line?: number;
+    module?: string;
+}
+export interface Peak {
+    time_ns: number;
+    bytes: number;
+    valley_bytes: number;
+    rest_bytes: number;
+    shares: (PathRef & { bytes: number })[] | null;
+}
 export interface Sample {
-    sample: number; why: string; time_ns: number;
-    resident_bytes: number | null; proportional_bytes: number | null; unique_bytes: number | null; swapped_bytes: number | null;
-    virtual_bytes: number | null; requested_bytes: number | null; live_count: number | null;
-    minor_faults: number | null; major_faults: number | null; voluntary_switches: number | null; involuntary_switches: number | null;
-    cgroup_bytes: number | null; cgroup_limit_bytes: number | null; cgroup_peak_bytes: number | null;
-    machine_available_bytes: number | null; machine_bytes: number | null; ooms: number | null;
+    sample: number;
+    why: string;
+    time_ns: number;
+    resident_bytes: number | null;
+    proportional_bytes: number | null;
+    unique_bytes: number | null;
+    swapped_bytes: number | null;
+    virtual_bytes: number | null;
+    requested_bytes: number | null;
+    live_count: number | null;
+    minor_faults: number | null;
+    major_faults: number | null;
+    voluntary_switches: number | null;
+    involuntary_switches: number | null;
+    cgroup_bytes: number | null;
+    cgroup_limit_bytes: number | null;
+    cgroup_peak_bytes: number | null;
+    machine_available_bytes: number | null;
+    machine_bytes: number | null;
+    ooms: number | null;
     ledger: Record<string, number> | null;
-    untouched_bytes?: number | null; live_swapped_bytes?: number | null; returnable_bytes?: number | null; pinned_bytes?: number | null; pass_ms?: number | null;
+    untouched_bytes?: number | null;
+    live_swapped_bytes?: number | null;
+    returnable_bytes?: number | null;
+    pinned_bytes?: number | null;
+    pass_ms?: number | null;
 }
 export interface Summary {
-    format: string; version: number; tool: string;
+    format: string;
+    version: number;
+    tool: string;
     meta: Record<string, string>;
     state: "recording" | "complete" | "cut short";
-    end: string; ended_well: boolean; warnings: string[]; losses: string[];
-    sampled: { interval_bytes: number; pages?: boolean; changes: { from_ns: number; interval_bytes: number }[]; samples: number; confidence_percent: number } | null;
+    end: string;
+    ended_well: boolean;
+    warnings: string[];
+    losses: string[];
+    sampled: {
+        interval_bytes: number;
+        pages?: boolean;
+        changes: { from_ns: number; interval_bytes: number }[];
+        samples: number;
+        confidence_percent: number;
+    } | null;
     program: Record<string, number | null> | null;
-    peaks: Peak[] | null; samples: Sample[] | null;
+    peaks: Peak[] | null;
+    samples: Sample[] | null;
     spark: { step_ns: number; requested: (number | null)[]; physical: (number | null)[] } | null;
     counts: Record<string, number>;
-    metrics: Metric[]; derived: Derived[]; choices: Choice[]; resources: string[];
+    metrics: Metric[];
+    derived: Derived[];
+    choices: Choice[];
+    resources: string[];
 }
-/* What the program said of itself (tidemark.h). `total`: all metrics of what was asked for in the region. */
+/* What the program said of itself (tidemark.h). `total`: all metrics of what was asked for in the
+ * region. */
 export interface Region {
-    name: string; entered_count: number; unended_count: number; open_count: number; time_ns: number; first_ns: number; last_ns: number;
-    peak_bytes: number; peak_ns: number; left_bytes: number | null; program_peak_bytes: number; program_peak_ns: number; total: Record<string, number | null>;
+    name: string;
+    entered_count: number;
+    unended_count: number;
+    open_count: number;
+    time_ns: number;
+    first_ns: number;
+    last_ns: number;
+    peak_bytes: number;
+    peak_ns: number;
+    left_bytes: number | null;
+    program_peak_bytes: number;
+    program_peak_ns: number;
+    total: Record<string, number | null>;
 }
-export interface Mark { time_ns: number; kind: "mark" | "paused" | "resumed" | "snapshot"; name: string | null; tid: number | null; live_bytes: number; live_count: number }
-export interface TopFunction { key: number; function: string | null; file: string | null; module: string | null; exclusive: number; inclusive: number }
-export interface Top { choice: string; metric: string; total: number; functions: TopFunction[] }
+export interface Mark {
+    time_ns: number;
+    kind: "mark" | "paused" | "resumed" | "snapshot";
+    name: string | null;
+    tid: number | null;
+    live_bytes: number;
+    live_count: number;
+}
+export interface TopFunction {
+    key: number;
+    function: string | null;
+    file: string | null;
+    module: string | null;
+    exclusive: number;
+    inclusive: number;
+}
+export interface Top {
+    choice: string;
+    metric: string;
+    total: number;
+    functions: TopFunction[];
+}
 export interface Insight {
-    id: string; severity: "info" | "notice" | "warning" | "severe"; cost: number | null; title: string; advice: string;
+    id: string;
+    severity: "info" | "notice" | "warning" | "severe";
+    cost: number | null;
+    title: string;
+    advice: string;
     evidence: { metric: string; value: number | string | null; unit: string }[];
     paths: { value: number; unit: string; frames: PathRef[]; more?: boolean }[];
 }

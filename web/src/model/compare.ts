@@ -1,32 +1,78 @@
-/* Two recordings of what may be two builds: matched by names (identity.ts), never by numbers or addresses. */
+/* Compares two recordings, which may be of two builds. Functions are matched by names
+ * (identity.ts), never by numbers or addresses. diffFlames() merges both call trees into one
+ * whose frames have a value before and a value after. */
 import type { Flame, FlameFrame } from "./flame.ts";
 import type { CallTree } from "./profile.ts";
 
-export interface Pair { identity: number; name: string; before: number; after: number }
+export interface Pair {
+    identity: number;
+    name: string;
+    before: number;
+    after: number;
+}
 
 /* What functions of one of the two have, by identity. */
-export function valuesOf(of: CallTree, byLine: Uint32Array, byKey: Uint32Array, count: number, column: ArrayLike<number>, inclusive: boolean, hide: boolean): Float64Array {
+export function valuesOf(
+    of: CallTree,
+    byLine: Uint32Array,
+    byKey: Uint32Array,
+    count: number,
+    column: ArrayLike<number>,
+    inclusive: boolean,
+    hide: boolean,
+): Float64Array {
     if (inclusive) return of.passes.inclusiveListed(byLine, count, column, null, hide);
     const sums = new Float64Array(count);
-    of.passes.exclusiveByKey(column, null, hide).forEach((value, key) => { sums[byKey[key]!]! += value; });
+    of.passes.exclusiveByKey(column, null, hide).forEach((value, key) => {
+        sums[byKey[key]!]! += value;
+    });
     return sums;
 }
 
 /* Functions of both, by identity. */
-export function pairFunctions(names: readonly string[], a: Float64Array, b: Float64Array, scale: number): Pair[] {
+export function pairFunctions(
+    names: readonly string[],
+    a: Float64Array,
+    b: Float64Array,
+    scale: number,
+): Pair[] {
     const pairs: Pair[] = [];
     names.forEach((name, identity) => {
-        const before = a[identity]!, after = b[identity]! * scale;
-        if (before > 0 || after > 0) pairs.push({ identity, name, before: before > 0 ? before : 0, after: after > 0 ? after : 0 });
+        const before = a[identity]!,
+            after = b[identity]! * scale;
+        if (before > 0 || after > 0)
+            pairs.push({
+                identity,
+                name,
+                before: before > 0 ? before : 0,
+                after: after > 0 ? after : 0,
+            });
     });
     return pairs;
 }
 
-export interface DiffFlame extends Flame { before: Float64Array; after: Float64Array; names: string[]; places: string[] }
+export interface DiffFlame extends Flame {
+    before: Float64Array;
+    after: Float64Array;
+    names: string[];
+    places: string[];
+}
 
-interface Node { name: string; place: string; before: number; after: number; children: Map<number, Node> }
+interface Node {
+    name: string;
+    place: string;
+    before: number;
+    after: number;
+    children: Map<number, Node>;
+}
 
-function addFlame(root: Node, flame: Flame, namer: Namer, side: "before" | "after", factor: number): void {
+function addFlame(
+    root: Node,
+    flame: Flame,
+    namer: Namer,
+    side: "before" | "after",
+    factor: number,
+): void {
     const nodes: Node[] = [];
     flame.frames.forEach((frame, at) => {
         let node = root;
@@ -34,7 +80,17 @@ function addFlame(root: Node, flame: Flame, namer: Namer, side: "before" | "afte
             const identity = namer.identity(frame.line);
             const above = nodes[frame.parent]!;
             let found = above.children.get(identity);
-            if (!found) above.children.set(identity, (found = { name: namer.name(identity), place: namer.place(frame.line), before: 0, after: 0, children: new Map() }));
+            if (!found)
+                above.children.set(
+                    identity,
+                    (found = {
+                        name: namer.name(identity),
+                        place: namer.place(frame.line),
+                        before: 0,
+                        after: 0,
+                        children: new Map(),
+                    }),
+                );
             node = found;
         }
         node[side] += frame.value * factor;
@@ -42,12 +98,23 @@ function addFlame(root: Node, flame: Flame, namer: Namer, side: "before" | "afte
     });
 }
 
-/* One tree of both: as wide as the larger of the two, so that what went and what came can be seen. */
-export function diffFlames(a: Flame, namesA: Namer, b: Flame, namesB: Namer, scale: number): DiffFlame {
+/* One tree of both: as wide as the larger of the two, so that what went and what came can be
+ * seen. */
+export function diffFlames(
+    a: Flame,
+    namesA: Namer,
+    b: Flame,
+    namesB: Namer,
+    scale: number,
+): DiffFlame {
     const root: Node = { name: "all", place: "", before: 0, after: 0, children: new Map() };
     addFlame(root, a, namesA, "before", 1);
     addFlame(root, b, namesB, "after", scale);
-    const frames: FlameFrame[] = [], before: number[] = [], after: number[] = [], names: string[] = [], places: string[] = [];
+    const frames: FlameFrame[] = [],
+        before: number[] = [],
+        after: number[] = [],
+        names: string[] = [],
+        places: string[] = [];
     let deepest = 0;
     const widths = new Map<Node, number>();
     const measure = (node: Node): number => {
@@ -61,28 +128,62 @@ export function diffFlames(a: Flame, namesA: Namer, b: Flame, namesB: Namer, sca
     const place = (node: Node, parent: number, depth: number, start: number) => {
         const at = frames.length;
         deepest = Math.max(deepest, depth);
-        frames.push({ key: at ? at : -1, line: at ? at : -1, parent, depth, start, value: widths.get(node)!, self: 0, more: [] });
+        frames.push({
+            key: at ? at : -1,
+            line: at ? at : -1,
+            parent,
+            depth,
+            start,
+            value: widths.get(node)!,
+            self: 0,
+            more: [],
+        });
         before.push(node.before);
         after.push(node.after);
         names.push(node.name);
         places.push(node.place);
         let left = start;
-        for (const child of [...node.children.values()].sort((x, y) => widths.get(y)! - widths.get(x)!)) {
+        for (const child of [...node.children.values()].sort(
+            (x, y) => widths.get(y)! - widths.get(x)!,
+        )) {
             place(child, at, depth + 1, left);
             left += widths.get(child)!;
         }
     };
     place(root, -1, 0, 0);
-    return { frames, depth: deepest, cut: a.cut + b.cut, before: Float64Array.from(before), after: Float64Array.from(after), names, places };
+    return {
+        frames,
+        depth: deepest,
+        cut: a.cut + b.cut,
+        before: Float64Array.from(before),
+        after: Float64Array.from(after),
+        names,
+        places,
+    };
 }
-export interface Namer { identity: (line: number) => number; name: (identity: number) => string; place: (line: number) => string }
+export interface Namer {
+    identity: (line: number) => number;
+    name: (identity: number) => string;
+    place: (line: number) => string;
+}
 
 /* From blue (less) over the ground to orange (more): told apart without colour vision. */
 export function differenceColour(before: number, after: number, dark: boolean): string {
     const most = Math.max(before, after);
     const share = most ? (after - before) / most : 0;
     const ground = dark ? [44, 50, 57] : [232, 235, 239];
-    const to = share > 0 ? (dark ? [200, 90, 20] : [240, 128, 50]) : dark ? [40, 110, 190] : [90, 165, 225];
-    const hex = ground.map((from, at) => Math.round(from + (to[at]! - from) * Math.min(1, Math.abs(share))).toString(16).padStart(2, "0"));
+    const to =
+        share > 0
+            ? dark
+                ? [200, 90, 20]
+                : [240, 128, 50]
+            : dark
+              ? [40, 110, 190]
+              : [90, 165, 225];
+    const hex = ground.map((from, at) =>
+        Math.round(from + (to[at]! - from) * Math.min(1, Math.abs(share)))
+            .toString(16)
+            .padStart(2, "0"),
+    );
     return `#${hex.join("")}`;
 }

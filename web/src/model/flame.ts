@@ -1,5 +1,6 @@
-/* Call trees of functions, merged: frames of one function below one caller are one. Built by levels
- * and only as far as it can be seen: what is narrower than `least` of the whole has no children. */
+/* Builds flame graphs: all frames of one function below one caller become one frame. The tree is
+ * built level by level from a list of call paths sorted by path. A frame that is narrower than
+ * `least` of the whole gets no children, so that the work is bounded by what can be seen. */
 import type { Tree, TreePasses, Wanted } from "./tree.ts";
 
 export interface FlameFrame {
@@ -28,8 +29,8 @@ export interface FlameOptions {
     more?: readonly ArrayLike<number>[]; /* columns by site that are added up for each frame too */
 }
 
-/* Frames of each site's path from the root inwards (or, inverted, outwards), without what is hidden.
- * Sites are kept as a list sorted by path so that each level groups neighbours. */
+/* Frames of each site's path from the root inwards (or, inverted, outwards), without what is
+ * hidden. Sites are kept as a list sorted by path so that each level groups neighbours. */
 class Paths {
     readonly offset: Uint32Array; /* by site */
     readonly lines: Uint32Array;
@@ -44,7 +45,8 @@ class Paths {
         for (const site of sites) {
             const begin = used;
             for (let node = siteNode[site]!; node; node = parent[node]!) {
-                const first = codeFirstLine[code[node]!]!, count = codeLineCount[code[node]!]!;
+                const first = codeFirstLine[code[node]!]!,
+                    count = codeLineCount[code[node]!]!;
                 if (used + count + 2 > room) {
                     room = 2 * Math.max(room, used + count + 2);
                     const grown = new Uint32Array(room);
@@ -53,7 +55,12 @@ class Paths {
                 }
                 for (let line = first; line < first + count; line++) {
                     if (options.hide && lineLibrary[line] === 1) continue;
-                    if (options.collapse && used > begin && lineKey[lines[used - 1]!] === lineKey[line]) lines[used - 1] = line;
+                    if (
+                        options.collapse &&
+                        used > begin &&
+                        lineKey[lines[used - 1]!] === lineKey[line]
+                    )
+                        lines[used - 1] = line;
                     else lines[used++] = line;
                 }
             }
@@ -72,8 +79,13 @@ class Paths {
     }
 }
 
-export function buildFlame(tree: Tree, passes: TreePasses, column: ArrayLike<number>, wanted: Wanted,
-                           options: FlameOptions): Flame {
+export function buildFlame(
+    tree: Tree,
+    passes: TreePasses,
+    column: ArrayLike<number>,
+    wanted: Wanted,
+    options: FlameOptions,
+): Flame {
     const count = tree.siteNode.length;
     const chosen = new Uint32Array(count);
     let sites = 0;
@@ -85,10 +97,20 @@ export function buildFlame(tree: Tree, passes: TreePasses, column: ArrayLike<num
         }
     const order = chosen.subarray(0, sites);
     const paths = new Paths(tree, passes, order, options);
-    const root: FlameFrame = { key: -1, line: -1, parent: -1, depth: 0, start: 0, value: total, self: 0, more: (options.more ?? []).map((each) => sumOf(each, order, 0, sites)) };
+    const root: FlameFrame = {
+        key: -1,
+        line: -1,
+        parent: -1,
+        depth: 0,
+        start: 0,
+        value: total,
+        self: 0,
+        more: (options.more ?? []).map((each) => sumOf(each, order, 0, sites)),
+    };
     const flame: Flame = { frames: [root], depth: 0, cut: 0 };
     const ranges: [number, number][] = [[0, sites]]; /* by frame: its sites in `order` */
-    const least = total * options.least, work = new Grouping(tree.keyCount, sites);
+    const least = total * options.least,
+        work = new Grouping(tree.keyCount, sites);
     for (let at = 0; at < flame.frames.length; at++) {
         const frame = flame.frames[at]!;
         const [begin, end] = ranges[at]!;
@@ -97,7 +119,19 @@ export function buildFlame(tree: Tree, passes: TreePasses, column: ArrayLike<num
             if (begin !== end) flame.cut++;
             continue;
         }
-        openFrame(tree, paths, column, options.more ?? [], flame, ranges, order, work, at, begin, end);
+        openFrame(
+            tree,
+            paths,
+            column,
+            options.more ?? [],
+            flame,
+            ranges,
+            order,
+            work,
+            at,
+            begin,
+            end,
+        );
     }
     for (const frame of flame.frames) flame.depth = Math.max(flame.depth, frame.depth);
     return flame;
@@ -115,19 +149,40 @@ class Grouping {
         this.sorted = new Uint32Array(sites);
     }
 }
-interface Group { key: number; line: number; value: number; count: number; place: number }
+interface Group {
+    key: number;
+    line: number;
+    value: number;
+    count: number;
+    place: number;
+}
 const NO_GROUP = 0xffffffff;
 
 /* Gives a frame its children: groups its sites by their next line's function. */
-function openFrame(tree: Tree, paths: Paths, column: ArrayLike<number>, more: readonly ArrayLike<number>[], flame: Flame,
-                   ranges: [number, number][], order: Uint32Array, work: Grouping, at: number, begin: number,
-                   end: number): void {
-    const frame = flame.frames[at]!, depth = frame.depth;
-    const { lineKey } = tree, { lines, offset } = paths, { slot, group, sorted } = work;
+function openFrame(
+    tree: Tree,
+    paths: Paths,
+    column: ArrayLike<number>,
+    more: readonly ArrayLike<number>[],
+    flame: Flame,
+    ranges: [number, number][],
+    order: Uint32Array,
+    work: Grouping,
+    at: number,
+    begin: number,
+    end: number,
+): void {
+    const frame = flame.frames[at]!,
+        depth = frame.depth;
+    const { lineKey } = tree,
+        { lines, offset } = paths,
+        { slot, group, sorted } = work;
     const groups: Group[] = [];
     let self = 0;
     for (let i = begin; i < end; i++) {
-        const site = order[i]!, line = lines[offset[site]! + depth]!, value = column[site]!;
+        const site = order[i]!,
+            line = lines[offset[site]! + depth]!,
+            value = column[site]!;
         if (line === 0xffffffff) {
             self += value;
             group[i] = NO_GROUP;
@@ -152,12 +207,22 @@ function openFrame(tree: Tree, paths: Paths, column: ArrayLike<number>, more: re
         each.place = place;
         place += each.count;
     }
-    for (let i = begin; i < end; i++) if (group[i] !== NO_GROUP) sorted[groups[group[i]!]!.place++] = order[i]!;
+    for (let i = begin; i < end; i++)
+        if (group[i] !== NO_GROUP) sorted[groups[group[i]!]!.place++] = order[i]!;
     order.set(sorted.subarray(begin, place), begin);
     let start = frame.start;
     for (const { key, line, value, count, place: to } of bySize) {
         const from = to - count;
-        flame.frames.push({ key, line, parent: at, depth: depth + 1, start, value, self: 0, more: more.map((each) => sumOf(each, order, from, to)) });
+        flame.frames.push({
+            key,
+            line,
+            parent: at,
+            depth: depth + 1,
+            start,
+            value,
+            self: 0,
+            more: more.map((each) => sumOf(each, order, from, to)),
+        });
         ranges.push([from, to]);
         start += value;
     }

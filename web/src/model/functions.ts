@@ -1,4 +1,5 @@
-/* Rows of the list of functions: every metric that is asked for, exclusive or inclusive. */
+/* Makes the rows of the list of functions. Each row holds every metric that is asked for,
+ * exclusive or inclusive. The sums over the call tree are made by TreePasses (tree.ts). */
 import { derive, type CallTree, type Profile } from "./profile.ts";
 import type { Wanted } from "./tree.ts";
 
@@ -11,14 +12,31 @@ export interface FunctionRow {
 }
 
 /* `more`: columns that are not the profile's own. */
-async function sums(profile: Profile, of: CallTree, metric: string, wanted: Wanted, inclusive: boolean, hide: boolean, more: ReadonlyMap<string, Float64Array>): Promise<Float64Array> {
-    const column = more.get(metric) ?? await profile.column(metric);
-    return inclusive ? of.passes.inclusiveByKey(column, wanted, hide) : of.passes.exclusiveByKey(column, wanted, hide);
+async function sums(
+    profile: Profile,
+    of: CallTree,
+    metric: string,
+    wanted: Wanted,
+    inclusive: boolean,
+    hide: boolean,
+    more: ReadonlyMap<string, Float64Array>,
+): Promise<Float64Array> {
+    const column = more.get(metric) ?? (await profile.column(metric));
+    return inclusive
+        ? of.passes.inclusiveByKey(column, wanted, hide)
+        : of.passes.exclusiveByKey(column, wanted, hide);
 }
 
 /* Functions with anything of any of the columns. */
-export async function functionRows(profile: Profile, of: CallTree, columns: readonly string[], wanted: Wanted,
-                                   inclusive: boolean, hide: boolean, more: ReadonlyMap<string, Float64Array> = new Map()): Promise<FunctionRow[]> {
+export async function functionRows(
+    profile: Profile,
+    of: CallTree,
+    columns: readonly string[],
+    wanted: Wanted,
+    inclusive: boolean,
+    hide: boolean,
+    more: ReadonlyMap<string, Float64Array> = new Map(),
+): Promise<FunctionRow[]> {
     const needed = new Set<string>();
     for (const name of columns) {
         const derived = profile.derived(name);
@@ -26,10 +44,15 @@ export async function functionRows(profile: Profile, of: CallTree, columns: read
         else needed.add(name);
     }
     /* all on their way at once */
-    await Promise.all([...needed].filter((name) => !more.has(name) && profile.metric(name)?.recorded).map((name) => profile.column(name)));
+    await Promise.all(
+        [...needed]
+            .filter((name) => !more.has(name) && profile.metric(name)?.recorded)
+            .map((name) => profile.column(name)),
+    );
     const byMetric = new Map<string, Float64Array>();
     for (const name of needed)
-        if (more.has(name) || profile.metric(name)?.recorded) byMetric.set(name, await sums(profile, of, name, wanted, inclusive, hide, more));
+        if (more.has(name) || profile.metric(name)?.recorded)
+            byMetric.set(name, await sums(profile, of, name, wanted, inclusive, hide, more));
     const rows: FunctionRow[] = [];
     for (let key = 0; key < of.tree.keyCount; key++) {
         let any = false;
@@ -41,8 +64,13 @@ export async function functionRows(profile: Profile, of: CallTree, columns: read
             const derived = profile.derived(name);
             values[name] = derived ? derive(derived, sum, profile.durationNs) : sum(name);
         }
-        rows.push({ key, name: of.names.ofKey(key), file: of.names.file(of.names.fileOfKey(key)) ?? "",
-                    module: of.names.module(of.names.moduleOfKey(key)) ?? "", values });
+        rows.push({
+            key,
+            name: of.names.ofKey(key),
+            file: of.names.file(of.names.fileOfKey(key)) ?? "",
+            module: of.names.module(of.names.moduleOfKey(key)) ?? "",
+            values,
+        });
     }
     return rows;
 }

@@ -1,17 +1,42 @@
-/* Who calls whom, with what is asked for through each call; and the part of it worth drawing. */
+/* The call graph: who calls whom, and the metric that goes through each call. callEdges()
+ * collects the calls from the call tree. pruneGraph() keeps the part worth drawing, and toDot()
+ * writes it for Graphviz. */
 import type { Tree, TreePasses, Wanted } from "./tree.ts";
 
-export interface Edge { from: number; to: number; value: number } /* keys; inclusive value through this call */
+export interface Edge {
+    from: number;
+    to: number;
+    value: number;
+} /* keys; inclusive value through this call */
 
-/* Every call of one function by another, hidden frames passed over. A path counts once for each edge. */
-export function callEdges(tree: Tree, passes: TreePasses, column: ArrayLike<number>, wanted: Wanted, hide: boolean): Edge[] {
-    const { nodeCount, parent, code, codeFirstLine, codeLineCount, lineKey, lineLibrary, keyCount } = tree;
+/* Every call of one function by another, hidden frames passed over. A path counts once for each
+ * edge. */
+export function callEdges(
+    tree: Tree,
+    passes: TreePasses,
+    column: ArrayLike<number>,
+    wanted: Wanted,
+    hide: boolean,
+): Edge[] {
+    const {
+        nodeCount,
+        parent,
+        code,
+        codeFirstLine,
+        codeLineCount,
+        lineKey,
+        lineLibrary,
+        keyCount,
+    } = tree;
     const values = passes.inclusive(column, wanted);
-    const seen = new Int32Array(nodeCount).fill(-1); /* by node: key of its innermost frame that is shown */
+    const seen = new Int32Array(nodeCount).fill(
+        -1,
+    ); /* by node: key of its innermost frame that is shown */
     const ids = new Map<number, number>();
     const edges: Edge[] = [];
     const onWay: number[] = [];
-    const entered: number[] = []; /* edges of the nodes on the way, behind those of each how many they are */
+    const entered: number[] =
+        []; /* edges of the nodes on the way, behind those of each how many they are */
     const enter = (node: number) => {
         let caller = seen[parent[node]!]!;
         const before = entered.length;
@@ -50,12 +75,29 @@ export interface GraphOptions {
     most: number; /* functions */
     hidden?: ReadonlySet<number>; /* keys that are left out, and all calls to and from them */
 }
-export interface CallGraph { keys: number[]; edges: Edge[]; left: number }
+export interface CallGraph {
+    keys: number[];
+    edges: Edge[];
+    left: number;
+}
 
-/* `exclusive`: of what is shown (hidden frames have none), so that functions without a call are there. */
-export function pruneGraph(edges: readonly Edge[], inclusive: ArrayLike<number>, exclusive: ArrayLike<number>, options: GraphOptions): CallGraph {
+/* `exclusive`: of what is shown (hidden frames have none), so that functions without a call are
+ * there. */
+export function pruneGraph(
+    edges: readonly Edge[],
+    inclusive: ArrayLike<number>,
+    exclusive: ArrayLike<number>,
+    options: GraphOptions,
+): CallGraph {
     const isHidden = (key: number) => !!options.hidden?.has(key);
-    const big = edges.filter((edge) => !isHidden(edge.from) && !isHidden(edge.to) && inclusive[edge.from]! >= options.least && inclusive[edge.to]! >= options.least && edge.value >= options.least / 4);
+    const big = edges.filter(
+        (edge) =>
+            !isHidden(edge.from) &&
+            !isHidden(edge.to) &&
+            inclusive[edge.from]! >= options.least &&
+            inclusive[edge.to]! >= options.least &&
+            edge.value >= options.least / 4,
+    );
     let chosen = new Set<number>();
     if (options.focus >= 0) {
         chosen.add(options.focus);
@@ -63,29 +105,53 @@ export function pruneGraph(edges: readonly Edge[], inclusive: ArrayLike<number>,
         grow(chosen, options.focus, options.up, big, (edge) => [edge.to, edge.from]);
     } else {
         for (const edge of big) chosen.add(edge.from).add(edge.to);
-        for (let key = 0; key < exclusive.length; key++) if (!isHidden(key) && exclusive[key]! > 0 && inclusive[key]! >= options.least) chosen.add(key);
+        for (let key = 0; key < exclusive.length; key++)
+            if (!isHidden(key) && exclusive[key]! > 0 && inclusive[key]! >= options.least)
+                chosen.add(key);
     }
     const sorted = [...chosen].sort((a, b) => inclusive[b]! - inclusive[a]!);
     const left = Math.max(0, sorted.length - options.most);
     const keys = sorted.slice(0, options.most);
     if (options.focus >= 0 && !keys.includes(options.focus)) keys[keys.length - 1] = options.focus;
     chosen = new Set(keys);
-    return { keys, edges: big.filter((edge) => chosen.has(edge.from) && chosen.has(edge.to)), left };
+    return {
+        keys,
+        edges: big.filter((edge) => chosen.has(edge.from) && chosen.has(edge.to)),
+        left,
+    };
 }
 
-/* The share, in percent of `total`, below which functions are left out so that what is drawn can be read. */
+/* The share, in percent of `total`, below which functions are left out so that what is drawn can be
+ * read. */
 export const shares = [0.1, 0.3, 1, 3, 10] as const;
 const READABLE = 36;
 
-export function usualShare(edges: readonly Edge[], inclusive: ArrayLike<number>, exclusive: ArrayLike<number>, total: number, options: Omit<GraphOptions, "least">): number {
-    return [1, 3].find((share) => {
-        const { keys, left } = pruneGraph(edges, inclusive, exclusive, { ...options, least: (total * share) / 100 });
-        return keys.length + left <= READABLE;
-    }) ?? 10;
+export function usualShare(
+    edges: readonly Edge[],
+    inclusive: ArrayLike<number>,
+    exclusive: ArrayLike<number>,
+    total: number,
+    options: Omit<GraphOptions, "least">,
+): number {
+    return (
+        [1, 3].find((share) => {
+            const { keys, left } = pruneGraph(edges, inclusive, exclusive, {
+                ...options,
+                least: (total * share) / 100,
+            });
+            return keys.length + left <= READABLE;
+        }) ?? 10
+    );
 }
 
 /* Adds what can be reached from `from` in so many steps. */
-function grow(chosen: Set<number>, from: number, steps: number, edges: readonly Edge[], ends: (edge: Edge) => [number, number]): void {
+function grow(
+    chosen: Set<number>,
+    from: number,
+    steps: number,
+    edges: readonly Edge[],
+    ends: (edge: Edge) => [number, number],
+): void {
     const next = new Map<number, number[]>();
     for (const edge of edges) {
         const [near, far] = ends(edge);
@@ -108,29 +174,57 @@ function grow(chosen: Set<number>, from: number, steps: number, edges: readonly 
     }
 }
 
-export interface DotStyle { name: (key: number) => string; full: (key: number) => string; value: (value: number) => string; total: number; inclusive: ArrayLike<number>; exclusive: ArrayLike<number>; focus: number; dark: boolean }
+export interface DotStyle {
+    name: (key: number) => string;
+    full: (key: number) => string;
+    value: (value: number) => string;
+    total: number;
+    inclusive: ArrayLike<number>;
+    exclusive: ArrayLike<number>;
+    focus: number;
+    dark: boolean;
+}
 
 function escapeDot(text: string): string {
     return text.replace(/[\\"]/g, "\\$&").replace(/[\u0000-\u001f]/g, " ");
 }
 
 export function toDot(graph: CallGraph, style: DotStyle): string {
-    const ink = style.dark ? "#e6e9ec" : "#16191d", line = style.dark ? "#77818d" : "#8a93a0";
-    /* Graphviz knows how wide Arial's letters are; of other fonts it guesses, and names stick out of boxes */
-    const lines = ["digraph calls {", `  graph [bgcolor="transparent", nodesep=0.25, ranksep=0.45];`,
-                   `  node [shape=box, style=filled, fontname="Arial", fontsize=11, height=0.3, margin="0.14,0.06", fontcolor="${ink}", color="${line}"];`,
-                   `  edge [fontname="Arial", fontsize=9, fontcolor="${ink}", color="${line}", arrowsize=0.6];`];
+    const ink = style.dark ? "#e6e9ec" : "#16191d",
+        line = style.dark ? "#77818d" : "#8a93a0";
+    /* Graphviz knows how wide Arial's letters are; of other fonts it guesses, and names stick out
+     * of boxes */
+    const lines = [
+        "digraph calls {",
+        `  graph [bgcolor="transparent", nodesep=0.25, ranksep=0.45];`,
+        `  node [shape=box, style=filled, fontname="Arial", fontsize=11, height=0.3,` +
+            ` margin="0.14,0.06", fontcolor="${ink}", color="${line}"];`,
+        `  edge [fontname="Arial", fontsize=9, fontcolor="${ink}", color="${line}", arrowsize=0.6];`,
+    ];
     for (const key of graph.keys) {
         const weight = style.total ? style.inclusive[key]! / style.total : 0;
-        const fill = style.dark ? `0.57 ${(0.15 + 0.5 * weight).toFixed(3)} ${(0.2 + 0.3 * weight).toFixed(3)}` : `0.57 ${(0.04 + 0.4 * weight).toFixed(3)} 1.0`;
+        const fill = style.dark
+            ? `0.57 ${(0.15 + 0.5 * weight).toFixed(3)} ${(0.2 + 0.3 * weight).toFixed(3)}`
+            : `0.57 ${(0.04 + 0.4 * weight).toFixed(3)} 1.0`;
         const name = style.name(key);
         const shown = name.length > 44 ? name.slice(0, 42) + "…" : name;
-        const own = style.exclusive[key]! > 0 ? `\\nitself ${escapeDot(style.value(style.exclusive[key]!))}` : "";
-        lines.push(`  n${key} [id="n${key}", label="${escapeDot(shown)}\\n${escapeDot(style.value(style.inclusive[key]!))}${own}", tooltip="${escapeDot(style.full(key).slice(0, 2000))}", fillcolor="${fill}"${key === style.focus ? ", penwidth=2.5" : ""}];`);
+        const own =
+            style.exclusive[key]! > 0
+                ? `\\nitself ${escapeDot(style.value(style.exclusive[key]!))}`
+                : "";
+        lines.push(
+            `  n${key} [id="n${key}",` +
+                ` label="${escapeDot(shown)}\\n${escapeDot(style.value(style.inclusive[key]!))}${own}",` +
+                ` tooltip="${escapeDot(style.full(key).slice(0, 2000))}",` +
+                ` fillcolor="${fill}"${key === style.focus ? ", penwidth=2.5" : ""}];`,
+        );
     }
     for (const edge of graph.edges) {
         const weight = style.total ? edge.value / style.total : 0;
-        lines.push(`  n${edge.from} -> n${edge.to} [label="${escapeDot(style.value(edge.value))}", penwidth=${(0.5 + 5 * weight).toFixed(2)}];`);
+        lines.push(
+            `  n${edge.from} -> n${edge.to} [label="${escapeDot(style.value(edge.value))}",` +
+                ` penwidth=${(0.5 + 5 * weight).toFixed(2)}];`,
+        );
     }
     lines.push("}");
     return lines.join("\n") + "\n";

@@ -1,5 +1,6 @@
-/* Metrics by source line and by file, with the rules of src/report/lines.h: a path counts for a line once
- * however often it comes by, and for the line of its listed frame as its own. */
+/* Sums of a metric by source line and by file, with the rules of
+ * src/analysis/aggregate/source_lines.h. A call path counts once for a line, however often the
+ * line occurs in it. The line of the path's listed frame counts the path as its own. */
 import type { CallTree } from "./profile.ts";
 import type { Wanted } from "./tree.ts";
 
@@ -17,7 +18,8 @@ export class Lines {
         this.groups = new Uint32Array(lineFile.length);
         this.fileGroups = new Uint32Array(lineFile.length);
         const ids = new Map<number, number>();
-        const files = [-1], numbers = [0];
+        const files = [-1],
+            numbers = [0];
         for (let line = 0; line < lineFile.length; line++) {
             this.fileGroups[line] = lineFile[line]! + 1;
             if (lineFile[line]! < 0) continue;
@@ -33,7 +35,13 @@ export class Lines {
         this.file = Int32Array.from(files);
         this.number = Uint32Array.from(numbers);
         this.groupCount = files.length;
-        of.passes.expect([[this.groups, this.groupCount], [this.fileGroups, of.names.fileCount + 1]], false);
+        of.passes.expect(
+            [
+                [this.groups, this.groupCount],
+                [this.fileGroups, of.names.fileCount + 1],
+            ],
+            false,
+        );
     }
 
     inclusive(column: ArrayLike<number>, wanted: Wanted): Float64Array {
@@ -43,12 +51,23 @@ export class Lines {
         return this.#sum(this.groups, this.groupCount, column, wanted, hide);
     }
     filesInclusive(column: ArrayLike<number>, wanted: Wanted): Float64Array {
-        return this.#of.passes.inclusiveBy(this.fileGroups, this.#of.names.fileCount + 1, column, wanted);
+        return this.#of.passes.inclusiveBy(
+            this.fileGroups,
+            this.#of.names.fileCount + 1,
+            column,
+            wanted,
+        );
     }
     filesExclusive(column: ArrayLike<number>, wanted: Wanted, hide: boolean): Float64Array {
         return this.#sum(this.fileGroups, this.#of.names.fileCount + 1, column, wanted, hide);
     }
-    #sum(groups: Uint32Array, count: number, column: ArrayLike<number>, wanted: Wanted, hide: boolean): Float64Array {
+    #sum(
+        groups: Uint32Array,
+        count: number,
+        column: ArrayLike<number>,
+        wanted: Wanted,
+        hide: boolean,
+    ): Float64Array {
         const sums = new Float64Array(count);
         const lines = this.#of.passes.exclusiveLines(hide);
         for (let site = 0; site < lines.length; site++)
@@ -63,7 +82,8 @@ export class Lines {
         for (let node = 1; node < nodeCount; node++) {
             inside[node] = inside[parent[node]!]!;
             const first = codeFirstLine[code[node]!]!;
-            for (let i = codeLineCount[code[node]!]! - 1; i >= 0 && !inside[node]; i--) inside[node] = this.groups[first + i] === group ? 1 : 0;
+            for (let i = codeLineCount[code[node]!]! - 1; i >= 0 && !inside[node]; i--)
+                inside[node] = this.groups[first + i] === group ? 1 : 0;
         }
         const sites = new Uint8Array(siteNode.length);
         for (let site = 0; site < sites.length; site++) sites[site] = inside[siteNode[site]!]!;

@@ -1,6 +1,14 @@
-/* One profile as the views see it: resources are fetched when they are first needed and kept; columns
- * become the call tree and the metrics of its sites. */
-import { indices, numbers, readColumns, Strings, whole, type ColumnsDocument } from "../data/columns.ts";
+/* One profile as the views see it. A resource is fetched when a view first needs it, and is
+ * kept. Columns become the call tree (CallTree) and the metrics of its call sites; Names gives
+ * the names of code. */
+import {
+    indices,
+    numbers,
+    readColumns,
+    Strings,
+    whole,
+    type ColumnsDocument,
+} from "../data/columns.ts";
 import { Outdated, type DataSource } from "../data/source.ts";
 import type { Derived, Metric, Region, Summary } from "../data/types.ts";
 import { shortName } from "./names.ts";
@@ -44,14 +52,17 @@ export class Names {
         return index < 0 ? null : this.#strings.get(this.#fileName[index] ?? -1);
     }
     linkage(key: number): string | null {
-        return key < this.functionCount ? this.#strings.get(this.#functionLinkage[key] ?? -1) : null;
+        return key < this.functionCount
+            ? this.#strings.get(this.#functionLinkage[key] ?? -1)
+            : null;
     }
     /* Index of the file that a function is in; -1: not known. */
     fileOfKey(key: number): number {
         return key < this.functionCount ? (this.#functionFile[key] ?? -1) : -1;
     }
     moduleOfKey(key: number): number {
-        if (key >= this.functionCount && key < this.functionCount + this.moduleCount) return key - this.functionCount;
+        if (key >= this.functionCount && key < this.functionCount + this.moduleCount)
+            return key - this.functionCount;
         return this.#keyModule()[key] ?? -1;
     }
     /* By key: the module of the first code that has it. */
@@ -68,25 +79,37 @@ export class Names {
         return (this.#modules = modules);
     }
 
-    /* By module: its place among those with most code in call paths, for colours that stay as they are
-     * whatever part of the profile is shown. */
+    /* By module: its place among those with most code in call paths, for colours that stay as they
+     * are whatever part of the profile is shown. */
     #places: Uint32Array | null = null;
     placeOfModule(module: number): number {
         if (!this.#places) {
             const codes = new Uint32Array(this.moduleCount);
             for (const each of this.tree.codeModule) if (each >= 0) codes[each]!++;
             this.#places = new Uint32Array(this.moduleCount);
-            [...codes.keys()].sort((a, b) => codes[b]! - codes[a]! || a - b).forEach((each, place) => { this.#places![each] = place; });
+            [...codes.keys()]
+                .sort((a, b) => codes[b]! - codes[a]! || a - b)
+                .forEach((each, place) => {
+                    this.#places![each] = place;
+                });
         }
         return this.#places[module] ?? 0;
     }
 
     /* What a key is called: as the text report calls it. */
     ofKey(key: number): string {
-        if (key < this.functionCount) return this.#strings.get(this.#functionName[key] ?? -1) ?? "?";
+        if (key < this.functionCount)
+            return this.#strings.get(this.#functionName[key] ?? -1) ?? "?";
         const module = key - this.functionCount;
         if (module < this.moduleCount) return `[${baseName(this.module(module) ?? "?")}]`;
-        return ["[code in no module]", "[stack could not be walked further]", "[deeper than --max-depth]", "[no call path]"][module - this.moduleCount] ?? "?";
+        return (
+            [
+                "[code in no module]",
+                "[stack could not be walked further]",
+                "[deeper than --max-depth]",
+                "[no call path]",
+            ][module - this.moduleCount] ?? "?"
+        );
     }
     /* A frame: code without a name has its address. */
     ofLine(line: number): string {
@@ -94,7 +117,8 @@ export class Names {
         if (key < this.functionCount) return this.ofKey(key);
         const code = this.codeOfLine(line);
         const module = this.tree.codeModule[code]!;
-        if (key < this.functionCount + this.moduleCount) return `${baseName(this.module(module) ?? "?")}+0x${this.#codeAddress[code]!.toString(16)}`;
+        if (key < this.functionCount + this.moduleCount)
+            return `${baseName(this.module(module) ?? "?")}+0x${this.#codeAddress[code]!.toString(16)}`;
         return this.ofKey(key);
     }
     /* Where there is little room; of hundreds of thousands of rows each is made once. */
@@ -102,12 +126,18 @@ export class Names {
     shortOfLine(line: number): string {
         return (this.#short[line] ??= shortName(this.ofLine(line)));
     }
-    /* Which lines have the words that are searched for in the name of their function or in their place. */
+    /* Which lines have the words that are searched for in the name of their function or in their
+     * place. */
     readonly #searched: string[] = [];
     finder(words: string): (line: number) => boolean {
-        const wanted = words.toLowerCase(), known = new Uint8Array(this.tree.lineKey.length);
+        const wanted = words.toLowerCase(),
+            known = new Uint8Array(this.tree.lineKey.length);
         return (line) => {
-            if (!known[line]) known[line] = (this.#searched[line] ??= `${this.ofLine(line)}\n${this.place(line)}`.toLowerCase()).includes(wanted) ? 2 : 1;
+            if (!known[line])
+                known[line] = (this.#searched[line] ??=
+                    `${this.ofLine(line)}\n${this.place(line)}`.toLowerCase()).includes(wanted)
+                    ? 2
+                    : 1;
             return known[line] === 2;
         };
     }
@@ -125,7 +155,8 @@ export class Names {
             const codes = new Uint32Array(this.tree.lineKey.length);
             const { codeFirstLine, codeLineCount } = this.tree;
             for (let code = 0; code < codeFirstLine.length; code++)
-                for (let i = 0; i < codeLineCount[code]!; i++) codes[codeFirstLine[code]! + i] = code;
+                for (let i = 0; i < codeLineCount[code]!; i++)
+                    codes[codeFirstLine[code]! + i] = code;
             this.#lineCode = codes;
         }
         return this.#lineCode[line]!;
@@ -136,8 +167,15 @@ export function baseName(path: string): string {
     return path.slice(path.lastIndexOf("/") + 1);
 }
 
-function keysOfLines(lineFunction: Uint32Array, codeModule: Int32Array, mark: Uint32Array,
-                     first: Uint32Array, lineCount: Uint32Array, functions: number, modules: number): Uint32Array {
+function keysOfLines(
+    lineFunction: Uint32Array,
+    codeModule: Int32Array,
+    mark: Uint32Array,
+    first: Uint32Array,
+    lineCount: Uint32Array,
+    functions: number,
+    modules: number,
+): Uint32Array {
     const keys = new Uint32Array(lineFunction.length);
     for (let at = 0; at < codeModule.length; at++)
         for (let line = first[at]!; line < first[at]! + lineCount[at]!; line++) {
@@ -150,13 +188,20 @@ function keysOfLines(lineFunction: Uint32Array, codeModule: Int32Array, mark: Ui
     return keys;
 }
 
-export interface CallTree { tree: Tree; passes: TreePasses; names: Names }
+export interface CallTree {
+    tree: Tree;
+    passes: TreePasses;
+    names: Names;
+}
 
-/* Who called the line of a path, nearest first: what tells apart the paths of one function that allocates. */
+/* Who called the line of a path, nearest first: what tells apart the paths of one function that
+ * allocates. */
 export function callersOf({ tree, names }: CallTree, node: number, line: number): string {
-    const { parent, code, codeFirstLine, codeLineCount } = tree, callers: string[] = [];
+    const { parent, code, codeFirstLine, codeLineCount } = tree,
+        callers: string[] = [];
     for (let past = false; node && callers.length < 3; node = parent[node]!) {
-        const first = codeFirstLine[code[node]!]!, end = first + codeLineCount[code[node]!]!;
+        const first = codeFirstLine[code[node]!]!,
+            end = first + codeLineCount[code[node]!]!;
         for (let at = first; at < end && callers.length < 3; at++) {
             if (past) callers.push(names.shortOfLine(at));
             past ||= at === line;
@@ -165,16 +210,25 @@ export function callersOf({ tree, names }: CallTree, node: number, line: number)
     return callers.join(" ← ");
 }
 
-/* A figure that is no metric of the profile: bytes at the highest moment of the range that is chosen. */
+/* A figure that is no metric of the profile: bytes at the highest moment of the range that is
+ * chosen. */
 export const RANGE = "range_bytes";
 const WORKED = 16;
 
-/* What happened in a part of a trace's time, replayed by the server (doc/API.md, "window"); what was asked for in
- * a region (doc/API.md, "region"); or both. */
-export interface Span { from: number; to: number }
-export interface Part { of: Profile; window: Span | null; region: string }
+/* What happened in a part of a trace's time, replayed by the server (doc/API.md, "window"); what
+ * was asked for in a region (doc/API.md, "region"); or both. */
+export interface Span {
+    from: number;
+    to: number;
+}
+export interface Part {
+    of: Profile;
+    window: Span | null;
+    region: string;
+}
 
-const isSame = (a: Summary, b: Summary) => a.meta["start_unix_ns"] === b.meta["start_unix_ns"] && a.counts["nodes"] === b.counts["nodes"];
+const isSame = (a: Summary, b: Summary) =>
+    a.meta["start_unix_ns"] === b.meta["start_unix_ns"] && a.counts["nodes"] === b.counts["nodes"];
 
 /* The same for a region as for the whole profile: there are no two of them. */
 const shared: readonly string[] = ["modules", "regions", "sources"];
@@ -189,9 +243,17 @@ export class Profile {
     readonly #outdated: () => void;
     readonly #kept = new Map<string, Promise<unknown>>();
 
-    /* `outdated` is called when the source has a newer generation: what is asked of this one then never
-     * comes, a new Profile is to take its place. */
-    constructor(source: DataSource, index: number, summary: Summary, generation: string, outdated: () => void, part: Part | null = null, prefix = "") {
+    /* `outdated` is called when the source has a newer generation: what is asked of this one then
+     * never comes, a new Profile is to take its place. */
+    constructor(
+        source: DataSource,
+        index: number,
+        summary: Summary,
+        generation: string,
+        outdated: () => void,
+        part: Part | null = null,
+        prefix = "",
+    ) {
         this.#source = source;
         this.index = index;
         this.summary = summary;
@@ -211,27 +273,57 @@ export class Profile {
     async partOf(window: Span | null, region: string, stop: AbortSignal): Promise<Profile> {
         const place = region ? await this.#placeOf(region) : -1;
         const prefix = `${window ? `window/${window.from}-${window.to}/` : ""}${region ? `region/${place}/` : ""}`;
-        const { summary, generation } = await this.#ask(this.#source.summary(this.index, prefix, stop));
+        const { summary, generation } = await this.#ask(
+            this.#source.summary(this.index, prefix, stop),
+        );
         if (!window && this.summary.state !== "recording" && !isSame(this.summary, summary)) {
             setTimeout(this.#outdated, 1000); /* the file has been replaced by another recording */
             return new Promise(() => {});
         }
-        return new Profile(this.#source, this.index, summary, generation, this.#outdated, { of: this, window, region }, prefix);
+        return new Profile(
+            this.#source,
+            this.index,
+            summary,
+            generation,
+            this.#outdated,
+            { of: this, window, region },
+            prefix,
+        );
     }
     /* What the program named; by their places views ask for them. */
     async regions(): Promise<Region[]> {
-        return this.has("regions") ? ((await this.json<{ regions: Region[] | null }>("regions")).regions ?? []) : [];
+        return this.has("regions")
+            ? ((await this.json<{ regions: Region[] | null }>("regions")).regions ?? [])
+            : [];
     }
     async #placeOf(name: string): Promise<number> {
-        const regions = await this.regions(), place = regions.findIndex((each) => each.name === name);
-        if (place >= 0 && !this.has("region")) throw new Error("This file has of its regions only what they sum up to: they are too large. tidemark serve shows each in every view.");
+        const regions = await this.regions(),
+            place = regions.findIndex((each) => each.name === name);
+        if (place >= 0 && !this.has("region"))
+            throw new Error(
+                "This file has of its regions only what they sum up to: they are too large. tidemark serve shows each in every view.",
+            );
         if (place >= 0) return place;
-        if (this.has("ranks")) throw new Error("The profile of a job does not know the regions of its ranks: choose a rank.");
-        throw new Error(`There is no region “${name}” in this profile: ${regions.length ? `it has ${regions.slice(0, 8).map((each) => each.name).join(", ")}${regions.length > 8 ? " and more" : ""}` : "the program named none"}.`);
+        if (this.has("ranks"))
+            throw new Error(
+                "The profile of a job does not know the regions of its ranks: choose a rank.",
+            );
+        throw new Error(
+            `There is no region “${name}” in this profile: ${
+                regions.length
+                    ? `it has ${regions
+                          .slice(0, 8)
+                          .map((each) => each.name)
+                          .join(", ")}${regions.length > 8 ? " and more" : ""}`
+                    : "the program named none"
+            }.`,
+        );
     }
     /* The whole that it is a region of, where both are of one generation. */
     #whole(): Profile | null {
-        return this.part && !this.part.window && this.part.of.summary.state !== "recording" ? this.part.of : null;
+        return this.part && !this.part.window && this.part.of.summary.state !== "recording"
+            ? this.part.of
+            : null;
     }
     #ask<T>(asked: Promise<T>): Promise<T> {
         return asked.catch((error: unknown) => {
@@ -257,15 +349,27 @@ export class Profile {
     json<T>(name: string): Promise<T> {
         const whole = this.#whole();
         if (whole && shared.includes(name)) return whole.json(name);
-        if (name.startsWith("source/") && (whole || this.part?.window)) return this.part!.of.json(name); /* files have its numbers, too */
-        return this.#keep(name, () => this.#ask(this.#source.json<T>(this.index, this.#prefix + name, this.#generation)));
+        if (name.startsWith("source/") && (whole || this.part?.window))
+            return this.part!.of.json(name); /* files have its numbers, too */
+        return this.#keep(name, () =>
+            this.#ask(this.#source.json<T>(this.index, this.#prefix + name, this.#generation)),
+        );
     }
     columns(name: string): Promise<ColumnsDocument> {
-        return this.#keep(name, async () => readColumns(await this.#ask(this.#source.binary(this.index, this.#prefix + name, this.#generation))));
+        return this.#keep(name, async () =>
+            readColumns(
+                await this.#ask(
+                    this.#source.binary(this.index, this.#prefix + name, this.#generation),
+                ),
+            ),
+        );
     }
-    /* Of call paths: those of the vocabulary, and what was resident when the process was last looked at. */
+    /* Of call paths: those of the vocabulary, and what was resident when the process was last
+     * looked at. */
     get metrics(): readonly Metric[] {
-        return this.has("residency") ? [...this.summary.metrics, residentMetric] : this.summary.metrics;
+        return this.has("residency")
+            ? [...this.summary.metrics, residentMetric]
+            : this.summary.metrics;
     }
     metric(name: string): Metric | undefined {
         return this.metrics.find((metric) => metric.name === name);
@@ -299,23 +403,49 @@ export class Profile {
 
     /* A metric by site; unknown: NaN. */
     column(name: string): Promise<Float64Array> {
-        return this.#keep(`= ${name}`, async () => (name === RESIDENT ? residentColumn(this) : numbers(await this.columns(`columns/${name}`), name)));
+        return this.#keep(`= ${name}`, async () =>
+            name === RESIDENT
+                ? residentColumn(this)
+                : numbers(await this.columns(`columns/${name}`), name),
+        );
     }
 
     callTree(): Promise<CallTree> {
         return this.#keep("= tree", async () => {
-            if (this.part && (this.part.window || this.#whole())) return partOf(await this.part.of.callTree(), whole(await this.columns("sites"), "node"));
-            const [code, paths, sites] = await Promise.all([this.columns("code"), this.columns("paths"), this.columns("sites")]);
+            if (this.part && (this.part.window || this.#whole()))
+                return partOf(
+                    await this.part.of.callTree(),
+                    whole(await this.columns("sites"), "node"),
+                );
+            const [code, paths, sites] = await Promise.all([
+                this.columns("code"),
+                this.columns("paths"),
+                this.columns("sites"),
+            ]);
             const codeModule = indices(code, "code_module");
-            const first = whole(code, "code_first_line"), lineCount = whole(code, "code_line_count");
+            const first = whole(code, "code_first_line"),
+                lineCount = whole(code, "code_line_count");
             const lineFunction = whole(code, "line_function");
-            const functions = indices(code, "function_name").length, modules = indices(code, "module_path").length;
+            const functions = indices(code, "function_name").length,
+                modules = indices(code, "module_path").length;
             const tree: Tree = {
                 nodeCount: whole(paths, "parent").length,
-                parent: whole(paths, "parent"), code: whole(paths, "code"),
-                codeFirstLine: first, codeLineCount: lineCount, codeModule,
-                lineKey: keysOfLines(lineFunction, codeModule, whole(code, "code_mark"), first, lineCount, functions, modules),
-                lineFile: indices(code, "line_file"), lineNumber: whole(code, "line_number"),
+                parent: whole(paths, "parent"),
+                code: whole(paths, "code"),
+                codeFirstLine: first,
+                codeLineCount: lineCount,
+                codeModule,
+                lineKey: keysOfLines(
+                    lineFunction,
+                    codeModule,
+                    whole(code, "code_mark"),
+                    first,
+                    lineCount,
+                    functions,
+                    modules,
+                ),
+                lineFile: indices(code, "line_file"),
+                lineNumber: whole(code, "line_number"),
                 lineLibrary: Uint8Array.from(whole(code, "line_hidden")),
                 siteNode: whole(sites, "node"),
                 keyCount: functions + modules + 4,
@@ -326,22 +456,34 @@ export class Profile {
     }
 }
 
-/* The call tree of a part: its nodes are those of the whole run, and so functions, lines and files keep
- * the numbers that they have there. */
+/* The call tree of a part: its nodes are those of the whole run, and so functions, lines and files
+ * keep the numbers that they have there. */
 function partOf({ tree: all, names }: CallTree, siteNode: Uint32Array): CallTree {
     const tree: Tree = { ...all, siteNode };
     checkTree(tree);
     return { tree, passes: new TreePasses(tree), names };
 }
 
-/* A figure that is looked at, not recorded: resident bytes of call paths at the last look that saw them. */
+/* A figure that is looked at, not recorded: resident bytes of call paths at the last look that saw
+ * them. */
 export const RESIDENT = "resident_bytes";
-const residentMetric: Metric = { name: RESIDENT, title: "resident", help: "Bytes of live blocks that were in memory at the last look at the process",
-                                 unit: "bytes", merge: "sum", recorded: true };
+const residentMetric: Metric = {
+    name: RESIDENT,
+    title: "resident",
+    help: "Bytes of live blocks that were in memory at the last look at the process",
+    unit: "bytes",
+    merge: "sum",
+    recorded: true,
+};
 
 async function residentColumn(profile: Profile): Promise<Float64Array> {
-    const [{ tree, passes }, document] = await Promise.all([profile.callTree(), profile.columns("residency")]);
-    const sample = whole(document, "sample"), node = whole(document, "node"), bytes = numbers(document, RESIDENT);
+    const [{ tree, passes }, document] = await Promise.all([
+        profile.callTree(),
+        profile.columns("residency"),
+    ]);
+    const sample = whole(document, "sample"),
+        node = whole(document, "node"),
+        bytes = numbers(document, RESIDENT);
     const last = sample.reduce((a, b) => Math.max(a, b), 0);
     const siteOf = passes.siteOfNode();
     const column = new Float64Array(tree.siteNode.length);
@@ -363,12 +505,20 @@ export function checkTree(tree: Tree): void {
         if (tree.code[node]! >= tree.codeFirstLine.length) bad(`node ${node} has unknown code`);
     }
     for (let code = 0; code < tree.codeFirstLine.length; code++)
-        if (!tree.codeLineCount[code] || tree.codeFirstLine[code]! + tree.codeLineCount[code]! > tree.lineKey.length) bad(`code ${code} has no lines`);
+        if (
+            !tree.codeLineCount[code] ||
+            tree.codeFirstLine[code]! + tree.codeLineCount[code]! > tree.lineKey.length
+        )
+            bad(`code ${code} has no lines`);
     for (const node of tree.siteNode) if (node >= tree.nodeCount) bad("a site without a node");
 }
 
 /* A figure of merged metrics from the sums of its parts (doc/API.md, "derived"). */
-export function derive(derived: Derived, sum: (metric: string) => number, durationNs: number): number {
+export function derive(
+    derived: Derived,
+    sum: (metric: string) => number,
+    durationNs: number,
+): number {
     const add = (names: readonly string[]) => names.reduce((total, name) => total + sum(name), 0);
     const of = add(derived.of);
     const by = derived.by_run ? durationNs / 1e9 : derived.by ? add(derived.by) : 1;

@@ -1,30 +1,66 @@
-/* Lists of leaks that are known: LSan's `leak:PATTERN` and valgrind's suppression blocks. A path is
- * suppressed where a pattern fits: LSan's any frame's function, file or module; valgrind's frames from
- * the innermost outwards, "..." standing for any number of them. */
+/* Reads lists of known leaks: LeakSanitizer's `leak:PATTERN` and valgrind's suppression blocks.
+ * LeakSanitizer's pattern suppresses a call path when any frame's function, file or module fits.
+ * valgrind's frames have to fit from the innermost outwards; "..." stands for any number of
+ * frames. */
 
-export interface Suppression { text: string; matches: (frames: readonly Frame[]) => boolean }
-export interface Frame { name: string; file: string; module: string }
+import { allocators } from "./allocators.ts";
+
+export interface Suppression {
+    text: string;
+    matches: (frames: readonly Frame[]) => boolean;
+}
+export interface Frame {
+    name: string;
+    file: string;
+    module: string;
+}
 
 function glob(pattern: string, begins = true, ends = true): RegExp {
-    const body = pattern.slice(0, 2000).replace(/[.+^${}()|[\]\\]/g, "\\$&").replaceAll("*", ".*").replaceAll("?", ".");
+    const body = pattern
+        .slice(0, 2000)
+        .replace(/[.+^${}()|[\]\\]/g, "\\$&")
+        .replaceAll("*", ".*")
+        .replaceAll("?", ".");
     return new RegExp(`${begins ? "^" : ""}${body}${ends ? "$" : ""}`, "s");
 }
 
 function lsan(pattern: string): Suppression {
-    const expression = glob(pattern.replace(/^\^/, "").replace(/\$$/, ""), pattern.startsWith("^"), pattern.endsWith("$"));
-    return { text: `leak:${pattern}`, matches: (frames) => frames.some((frame) => expression.test(frame.name) || expression.test(frame.file) || expression.test(frame.module)) };
+    const expression = glob(
+        pattern.replace(/^\^/, "").replace(/\$$/, ""),
+        pattern.startsWith("^"),
+        pattern.endsWith("$"),
+    );
+    return {
+        text: `leak:${pattern}`,
+        matches: (frames) =>
+            frames.some(
+                (frame) =>
+                    expression.test(frame.name) ||
+                    expression.test(frame.file) ||
+                    expression.test(frame.module),
+            ),
+    };
 }
 
-/* As src/budget/suppressions.c has them. */
-const allocators = ["malloc", "calloc", "realloc", "reallocarray", "memalign", "aligned_alloc", "posix_memalign", "valloc", "_Znwm", "_Znam",
-    "_ZnwmSt11align_val_t", "_ZnamSt11align_val_t", "_ZnwmRKSt9nothrow_t", "_ZnamRKSt9nothrow_t"];
+interface Step {
+    any?: true;
+    fun?: RegExp;
+    obj?: RegExp;
+    isAllocator?: boolean;
+}
 
-interface Step { any?: true; fun?: RegExp; obj?: RegExp }
+function functionStep(pattern: string): Step {
+    const fun = glob(pattern);
+    const isAllocator =
+        pattern.startsWith("operator new") || allocators.some((name) => fun.test(name));
+    return { fun, isAllocator };
+}
 
 function follows(steps: readonly Step[], frames: readonly Frame[]): boolean {
-    /* reached[s]: the first s steps fit the frames so far. Our paths begin where malloc was called. */
+    /* reached[s]: the first s steps fit the frames so far. Our paths begin where malloc was
+     * called. */
     let reached = new Set([0]);
-    for (let at = 0; steps[at]?.fun && allocators.some((name) => steps[at]!.fun!.test(name)); at++) reached.add(at + 1);
+    for (let at = 0; steps[at]?.isAllocator; at++) reached.add(at + 1);
     const skip = (set: Set<number>) => {
         for (const at of set) if (steps[at]?.any) set.add(at + 1);
         return set;
@@ -47,14 +83,26 @@ function follows(steps: readonly Step[], frames: readonly Frame[]): boolean {
 function valgrind(lines: readonly string[]): Suppression | null {
     const kind = lines[1] ?? "";
     if (!/:Leak$/.test(kind)) return null;
-    const steps = lines.slice(2).flatMap((line): Step[] =>
-        line === "..." ? [{ any: true }] : line.startsWith("fun:") ? [{ fun: glob(line.slice(4)) }] : line.startsWith("obj:") ? [{ obj: glob(line.slice(4)) }] : []);
-    return steps.length ? { text: lines[0] ?? "", matches: (frames) => follows(steps, frames) } : null;
+    const steps = lines
+        .slice(2)
+        .flatMap((line): Step[] =>
+            line === "..."
+                ? [{ any: true }]
+                : line.startsWith("fun:")
+                  ? [functionStep(line.slice(4))]
+                  : line.startsWith("obj:")
+                    ? [{ obj: glob(line.slice(4)) }]
+                    : [],
+        );
+    return steps.length
+        ? { text: lines[0] ?? "", matches: (frames) => follows(steps, frames) }
+        : null;
 }
 
 /* What cannot be understood is told by line. */
 export function parseSuppressions(text: string): { list: Suppression[]; errors: string[] } {
-    const list: Suppression[] = [], errors: string[] = [];
+    const list: Suppression[] = [],
+        errors: string[] = [];
     const lines = text.split(/\r?\n/).map((line) => line.trim());
     for (let at = 0; at < lines.length; at++) {
         const line = lines[at]!;

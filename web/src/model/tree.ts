@@ -1,9 +1,10 @@
-/* The call tree of a profile, in typed arrays, and the passes over it that every view is made of.
- * A million nodes take a few ten milliseconds a pass.
+/* The call tree of a profile in typed arrays, and the passes over it that every view is made of. A
+ * pass over a million nodes takes a few ten milliseconds.
  *
- * Nodes: 0 is the root, a parent comes before its children. A node is one return address (its code),
- * which stands for one frame or more (lines: inlined calls, innermost first). What is listed as one
- * function has a key (src/views/functions.h): an index of `functions`, or one of those behind them. */
+ * Node 0 is the root, and a parent comes before its children. A node is one return address (its
+ * code), which stands for one frame or more (lines: inlined calls, innermost first). What is listed
+ * as one function has a key (src/analysis/aggregate/functions.h): an index of `functions`, or a
+ * number behind them. */
 
 export interface Tree {
     nodeCount: number;
@@ -27,7 +28,10 @@ export class TreePasses {
     readonly tree: Tree;
     readonly #firstChild: Uint32Array;
     readonly #next: Uint32Array;
-    readonly #flags = [new WeakMap<Uint32Array, Uint32Array>(), new WeakMap<Uint32Array, Uint32Array>()] as const; /* [hidden lines left out] */
+    readonly #flags = [
+        new WeakMap<Uint32Array, Uint32Array>(),
+        new WeakMap<Uint32Array, Uint32Array>(),
+    ] as const; /* [hidden lines left out] */
     readonly #exclusive = new Map<boolean, Uint32Array>();
 
     constructor(tree: Tree) {
@@ -45,7 +49,8 @@ export class TreePasses {
     #sites: Int32Array | null = null;
     siteOfNode(): Int32Array {
         if (this.#sites) return this.#sites;
-        const sites = new Int32Array(this.tree.nodeCount).fill(-1), { siteNode } = this.tree;
+        const sites = new Int32Array(this.tree.nodeCount).fill(-1),
+            { siteNode } = this.tree;
         for (let site = 0; site < siteNode.length; site++) sites[siteNode[site]!] = site;
         return (this.#sites = sites);
     }
@@ -59,14 +64,16 @@ export class TreePasses {
         return values;
     }
 
-    /* A column that merges by sum, by node, with all that is below it. Not to be written to: several groupings
-     * are made of one. */
+    /* A column that merges by sum, by node, with all that is below it. Not to be written to:
+     * several groupings are made of one. */
     #inclusive: { column: ArrayLike<number>; wanted: Wanted; values: Float64Array } | null = null;
     inclusive(column: ArrayLike<number>, wanted: Wanted): Float64Array {
-        if (this.#inclusive?.column === column && this.#inclusive.wanted === wanted) return this.#inclusive.values;
+        if (this.#inclusive?.column === column && this.#inclusive.wanted === wanted)
+            return this.#inclusive.values;
         const values = this.ofNodes(column, wanted);
         const { parent, nodeCount } = this.tree;
-        for (let node = nodeCount - 1; node > 0; node--) if (values[node] !== 0) values[parent[node]!]! += values[node]!;
+        for (let node = nodeCount - 1; node > 0; node--)
+            if (values[node] !== 0) values[parent[node]!]! += values[node]!;
         this.#inclusive = { column, wanted, values };
         return values;
     }
@@ -75,8 +82,8 @@ export class TreePasses {
         return hide && this.tree.lineLibrary[line] === 1;
     }
 
-    /* By site: the line that its path is listed under: the innermost frame that is not hidden, or the
-     * innermost of all where every frame is. */
+    /* By site: the line that its path is listed under: the innermost frame that is not hidden, or
+     * the innermost of all where every frame is. */
     exclusiveLines(hide: boolean): Uint32Array {
         const known = this.#exclusive.get(hide);
         if (known) return known;
@@ -99,27 +106,39 @@ export class TreePasses {
         return lines;
     }
 
-    /* By node, a bit for each of its first 32 lines: is it the first line of its group on the way from
-     * the root here? (Recursion counts once: only there the inclusive value is added.) */
+    /* By node, a bit for each of its first 32 lines: is it the first line of its group on the way
+     * from the root here? (Recursion counts once: only there the inclusive value is added.) */
     #firstOnWay(groups: Uint32Array, groupCount: number, hide: boolean): Uint32Array {
         if (!this.#flags[hide ? 1 : 0].has(groups)) this.expect([[groups, groupCount]], hide);
         return this.#flags[hide ? 1 : 0].get(groups)!;
     }
 
-    /* Walks the tree once for several groupings of lines that are going to be asked for. Written out, where
-     * walk() would call for each node: a million nodes in a third of the time. */
-    expect(groupings: readonly (readonly [groups: Uint32Array, groupCount: number])[], hide: boolean): void {
+    /* Walks the tree once for several groupings of lines that are going to be asked for. Written
+     * out, where walk() would call for each node: a million nodes in a third of the time. */
+    expect(
+        groupings: readonly (readonly [groups: Uint32Array, groupCount: number])[],
+        hide: boolean,
+    ): void {
         const { parent, code, codeFirstLine, codeLineCount, lineLibrary, nodeCount } = this.tree;
-        const firstChild = this.#firstChild, next = this.#next;
-        const flags = groupings.map(() => new Uint32Array(nodeCount)), onWay = groupings.map(([, count]) => new Uint32Array(count));
+        const firstChild = this.#firstChild,
+            next = this.#next;
+        const flags = groupings.map(() => new Uint32Array(nodeCount)),
+            onWay = groupings.map(([, count]) => new Uint32Array(count));
         const groups = groupings.map(([each]) => each);
         for (let node = firstChild[0] ?? 0; node;) {
-            const first = codeFirstLine[code[node]!]!, count = codeLineCount[code[node]!]!;
+            const first = codeFirstLine[code[node]!]!,
+                count = codeLineCount[code[node]!]!;
             for (let g = 0; g < groups.length; g++) {
-                const group = groups[g]!, way = onWay[g]!;
+                const group = groups[g]!,
+                    way = onWay[g]!;
                 let bits = 0;
                 for (let i = count - 1; i >= 0; i--)
-                    if (!(hide && lineLibrary[first + i] === 1) && way[group[first + i]!]!++ === 0 && i < 32) bits |= 1 << i;
+                    if (
+                        !(hide && lineLibrary[first + i] === 1) &&
+                        way[group[first + i]!]!++ === 0 &&
+                        i < 32
+                    )
+                        bits |= 1 << i;
                 flags[g]![node] = bits >>> 0;
             }
             if (firstChild[node]) {
@@ -131,9 +150,11 @@ export class TreePasses {
                     node = 0;
                     break;
                 }
-                const begin = codeFirstLine[code[left]!]!, end = begin + codeLineCount[code[left]!]!;
+                const begin = codeFirstLine[code[left]!]!,
+                    end = begin + codeLineCount[code[left]!]!;
                 for (let g = 0; g < groups.length; g++)
-                    for (let line = begin; line < end; line++) if (!(hide && lineLibrary[line] === 1)) onWay[g]![groups[g]![line]!]!--;
+                    for (let line = begin; line < end; line++)
+                        if (!(hide && lineLibrary[line] === 1)) onWay[g]![groups[g]![line]!]!--;
                 if (next[left]) {
                     node = next[left]!;
                     break;
@@ -176,25 +197,38 @@ export class TreePasses {
         return sums;
     }
 
-    /* By key: with all that is asked for below it, each path once. Hidden frames have nothing, but where a path
-     * has no other. */
+    /* By key: with all that is asked for below it, each path once. Hidden frames have nothing, but
+     * where a path has no other. */
     inclusiveByKey(column: ArrayLike<number>, wanted: Wanted, hide: boolean): Float64Array {
         return this.inclusiveListed(this.tree.lineKey, this.tree.keyCount, column, wanted, hide);
     }
 
     /* The same of functions that are grouped otherwise. */
-    inclusiveListed(groups: Uint32Array, groupCount: number, column: ArrayLike<number>, wanted: Wanted, hide: boolean): Float64Array {
+    inclusiveListed(
+        groups: Uint32Array,
+        groupCount: number,
+        column: ArrayLike<number>,
+        wanted: Wanted,
+        hide: boolean,
+    ): Float64Array {
         const { siteNode, lineLibrary } = this.tree;
         const sums = this.inclusiveBy(groups, groupCount, column, wanted, hide);
         if (!hide) return sums;
         const lines = this.exclusiveLines(true);
         for (let site = 0; site < siteNode.length; site++)
-            if (siteNode[site] && lineLibrary[lines[site]!] && (!wanted || wanted[site])) sums[groups[lines[site]!]!]! += column[site]!;
+            if (siteNode[site] && lineLibrary[lines[site]!] && (!wanted || wanted[site]))
+                sums[groups[lines[site]!]!]! += column[site]!;
         return sums;
     }
 
     /* The same by any grouping of lines. */
-    inclusiveBy(groups: Uint32Array, groupCount: number, column: ArrayLike<number>, wanted: Wanted, hide = false): Float64Array {
+    inclusiveBy(
+        groups: Uint32Array,
+        groupCount: number,
+        column: ArrayLike<number>,
+        wanted: Wanted,
+        hide = false,
+    ): Float64Array {
         const { nodeCount, code, codeFirstLine } = this.tree;
         const sums = new Float64Array(groupCount);
         const values = this.inclusive(column, wanted);
@@ -209,13 +243,15 @@ export class TreePasses {
         /* what was recorded without a call path stands at the root and is listed as such */
         const root = codeFirstLine[code[0]!]!;
         for (let site = 0; site < this.tree.siteNode.length; site++)
-            if (this.tree.siteNode[site] === 0 && (!wanted || wanted[site])) sums[groups[root]!]! += column[site]!;
+            if (this.tree.siteNode[site] === 0 && (!wanted || wanted[site]))
+                sums[groups[root]!]! += column[site]!;
         return sums;
     }
 
     children(node: number): number[] {
         const list = [];
-        for (let child = this.#firstChild[node]!; child; child = this.#next[child]!) list.push(child);
+        for (let child = this.#firstChild[node]!; child; child = this.#next[child]!)
+            list.push(child);
         return list;
     }
 
@@ -230,7 +266,8 @@ export class TreePasses {
 
     /* By site: is a frame that `matches` (by key) on its path? */
     through(matches: Uint8Array): Uint8Array {
-        const { nodeCount, parent, code, codeFirstLine, codeLineCount, lineKey, siteNode } = this.tree;
+        const { nodeCount, parent, code, codeFirstLine, codeLineCount, lineKey, siteNode } =
+            this.tree;
         const inside = new Uint8Array(nodeCount);
         for (let node = 1; node < nodeCount; node++) {
             inside[node] = inside[parent[node]!]!;

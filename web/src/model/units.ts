@@ -1,6 +1,6 @@
-/* Numbers as people read them, and exact ones for hovering and copying. The same figure reads the same in
- * the text report: these are the rules of src/base/human.c, and both are held against one table,
- * tests/unit/base/human.tsv. */
+/* Numbers as people read them, and exact numbers for titles and the clipboard. The rules are
+ * those of the text report (src/common/base/human.c). Both implementations are tested against one
+ * table, tests/unit/common/base/human.tsv. */
 
 export type Unit = "bytes" | "count" | "ns" | "ratio" | "share" | "bytes_per_second" | "per_second";
 
@@ -20,7 +20,9 @@ export function isKnown(value: Known): value is number {
 
 /* Cut and not rounded, so that 1023.99 KiB never reads as 1 MiB. */
 function threeDigits(value: number): string {
-    const size = Math.abs(value), places = size >= 100 ? 0 : size >= 10 ? 1 : 2, power = 10 ** places;
+    const size = Math.abs(value),
+        places = size >= 100 ? 0 : size >= 10 ? 1 : 2,
+        power = 10 ** places;
     return `${signOf(value)}${(Math.floor(size * power + 1e-9) / power).toFixed(places)}`;
 }
 
@@ -39,26 +41,33 @@ function whole(value: number): string {
 }
 
 export function bytes(value: number): string {
-    return Math.abs(value) < 1024 ? `${whole(value)} B` : scaled(value, 1024, ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"]);
+    return Math.abs(value) < 1024
+        ? `${whole(value)} B`
+        : scaled(value, 1024, ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"]);
 }
 
 /* Counts are exact while they are short; means of them and rates may be fractions. */
 export function count(value: number): string {
     if (Math.abs(value) >= 10000) return scaled(value, 1000, ["", "k", "M", "G", "T", "P", "E"]);
-    return Number.isInteger(value) || Math.abs(value) >= 100 ? grouped(Math.trunc(value)) : threeDigits(value);
+    return Number.isInteger(value) || Math.abs(value) >= 100
+        ? grouped(Math.trunc(value))
+        : threeDigits(value);
 }
 
 export function duration(ns: number): string {
-    const seconds = Math.floor(Math.abs(ns) / 1e9), sign = signOf(ns);
+    const seconds = Math.floor(Math.abs(ns) / 1e9),
+        sign = signOf(ns);
     const two = (value: number): string => value.toString().padStart(2, "0");
-    if (seconds >= 3600) return `${sign}${Math.floor(seconds / 3600)} h ${two(Math.floor((seconds % 3600) / 60))} min`;
+    if (seconds >= 3600)
+        return `${sign}${Math.floor(seconds / 3600)} h ${two(Math.floor((seconds % 3600) / 60))} min`;
     if (seconds >= 60) return `${sign}${Math.floor(seconds / 60)} min ${two(seconds % 60)} s`;
     return Math.abs(ns) < 1000 ? `${whole(ns)} ns` : scaled(ns, 1000, ["ns", "µs", "ms", "s"]);
 }
 
 /* Never 0 of something, and never all where a part is missing. */
 export function share(value: number): string {
-    const percent = 100 * Math.abs(value), sign = signOf(value);
+    const percent = 100 * Math.abs(value),
+        sign = signOf(value);
     if (percent > 0 && percent < 0.05) return `${sign}<0.1 %`;
     if (percent >= 99.95) return percent < 100 ? `${sign}99.9 %` : `${sign}${percent.toFixed(0)} %`;
     return `${sign}${percent.toFixed(1)} %`;
@@ -70,19 +79,31 @@ export function onAxis(text: string): string {
 }
 
 function grouped(value: number): string {
-    return signOf(value) + Math.abs(value).toString().replace(/\B(?=(\d{3})+(?!\d))/g, ",");
+    return (
+        signOf(value) +
+        Math.abs(value)
+            .toString()
+            .replace(/\B(?=(\d{3})+(?!\d))/g, ",")
+    );
 }
 
 export function format(value: Known, unit: Unit): string {
     if (!isKnown(value)) return UNKNOWN;
     switch (unit) {
-        case "bytes": return bytes(value);
-        case "count": return count(value);
-        case "ns": return duration(value);
-        case "share": return share(value);
-        case "ratio": return threeDigits(value);
-        case "bytes_per_second": return `${bytes(value)}/s`;
-        case "per_second": return `${count(value)}/s`;
+        case "bytes":
+            return bytes(value);
+        case "count":
+            return count(value);
+        case "ns":
+            return duration(value);
+        case "share":
+            return share(value);
+        case "ratio":
+            return threeDigits(value);
+        case "bytes_per_second":
+            return `${bytes(value)}/s`;
+        case "per_second":
+            return `${count(value)}/s`;
     }
 }
 
@@ -97,8 +118,13 @@ export function exact(value: Known, unit: Unit): string {
     if (!isKnown(value)) return "not recorded";
     const digits = Number.isInteger(value) ? grouped(value) : `${signOf(value)}${Math.abs(value)}`;
     const names: Record<Unit, string> = {
-        bytes: " B", count: "", ns: " ns", ratio: "", share: "",
-        bytes_per_second: " B/s", per_second: " /s",
+        bytes: " B",
+        count: "",
+        ns: " ns",
+        ratio: "",
+        share: "",
+        bytes_per_second: " B/s",
+        per_second: " /s",
     };
     return digits + names[unit];
 }

@@ -1,4 +1,6 @@
-/* The profiles that are open, and what the page's state selects of them. */
+/* The profiles that are open, as signals. `profile`, `other` and `wholeJob` are what the state
+ * of the page selects of them. `inPart` is the part in the chosen range of time or region, which
+ * is fetched when the choice rests. */
 import { computed, effect, signal } from "@preact/signals";
 import type { DataSource } from "../data/source.ts";
 import { rangeLevels } from "../model/curves.ts";
@@ -27,15 +29,24 @@ async function load(index: number): Promise<void> {
             if (!asked && loading.get(index) === turn) void load(index);
             asked = true;
         };
-        open.value = new Map(open.peek()).set(index, new Profile(source, index, summary, generation, outdated));
+        open.value = new Map(open.peek()).set(
+            index,
+            new Profile(source, index, summary, generation, outdated),
+        );
         failure.value = null;
         if (summary.state === "recording" && !watched.has(index)) {
             watched.add(index);
             let first = true;
-            source.watch(index, () => {
-                if (!first) void load(index); /* the first event says what is known already */
-                first = false;
-            }, (is) => { silent.value = is; });
+            source.watch(
+                index,
+                () => {
+                    if (!first) void load(index); /* the first event says what is known already */
+                    first = false;
+                },
+                (is) => {
+                    silent.value = is;
+                },
+            );
         }
     } catch (error) {
         failure.value = error instanceof Error ? error.message : String(error);
@@ -57,7 +68,9 @@ export function wantProfile(index: number): void {
 
 /* The number of a rank's own profile, if it is served or in the file; -1: it is not. */
 export function profileOfRank(job: number, rank: number): number {
-    return profileNames.value.findIndex((each) => each.kind === "rank" && each.job === job && each.rank_id === rank);
+    return profileNames.value.findIndex(
+        (each) => each.kind === "rank" && each.job === job && each.rank_id === rank,
+    );
 }
 
 /* The number of the profile that is shown: of a job with one rank chosen, the rank's. */
@@ -70,20 +83,35 @@ export const profile = computed(() => open.value.get(shownIndex.value) ?? null);
 /* All of the job, whichever rank is chosen. */
 export const wholeJob = computed(() => open.value.get(state.value.profile) ?? null);
 /* That with which it is compared. */
-export const other = computed(() => (state.value.other < 0 ? null : (open.value.get(state.value.other) ?? null)));
+export const other = computed(() =>
+    state.value.other < 0 ? null : (open.value.get(state.value.other) ?? null),
+);
 
-/* The range of time that is chosen, in whole ns of the profile; null: all of it, or none that makes sense. */
+/* The range of time that is chosen, in whole ns of the profile; null: all of it, or none that makes
+ * sense. */
 const range = computed<string | null>(() => {
-    const { from, to } = state.value, of = profile.value;
+    const { from, to } = state.value,
+        of = profile.value;
     if ((from < 0 && to < 0) || !of?.has("window")) return null;
-    const low = Math.round(Math.max(0, from)), high = to < 0 ? Math.ceil(of.durationNs) : Math.round(to);
+    const low = Math.round(Math.max(0, from)),
+        high = to < 0 ? Math.ceil(of.durationNs) : Math.round(to);
     return high > low ? `${low}-${high}` : null;
 });
 
-/* A part of a profile: what happened in a range of a trace's time, what was asked for in a region, or both.
- * Neither profile nor failure: it is on its way. */
-export interface PartProfile { of: Profile; range: string | null; region: string; profile: Profile | null; failure: string | null }
-interface Choice { of: Profile | null; range: string | null; region: string }
+/* A part of a profile: what happened in a range of a trace's time, what was asked for in a region,
+ * or both. Neither profile nor failure: it is on its way. */
+export interface PartProfile {
+    of: Profile;
+    range: string | null;
+    region: string;
+    profile: Profile | null;
+    failure: string | null;
+}
+interface Choice {
+    of: Profile | null;
+    range: string | null;
+    region: string;
+}
 
 const PARTS = 8;
 const REST_MS = 200; /* a range that is still being dragged is not asked for */
@@ -104,22 +132,40 @@ function follow(wanted: () => Choice): { value: PartProfile | null; start: () =>
                 had.value = null;
                 return;
             }
-            const key = `${range ?? ""} ${region}`, before = had.peek();
+            const key = `${range ?? ""} ${region}`,
+                before = had.peek();
             /* of a profile that grows the last state is shown until the next is there */
-            const until = before?.of.index === of.index && before.range === range && before.region === region ? before.profile : null;
+            const until =
+                before?.of.index === of.index && before.range === range && before.region === region
+                    ? before.profile
+                    : null;
             had.value = { of, range, region, profile: known.get(key) ?? until, failure: null };
             if (known.has(key)) return;
             const stop = new AbortController();
-            const timer = setTimeout(() => {
-                const [from, to] = (range ?? "0-0").split("-").map(Number) as [number, number];
-                of.partOf(range === null ? null : { from, to }, region, stop.signal).then((profile) => {
-                    known.set(key, profile);
-                    if (known.size > PARTS) known.delete(known.keys().next().value!);
-                    if (!stop.signal.aborted) had.value = { of, range, region, profile, failure: null };
-                }, (error: unknown) => {
-                    if (!stop.signal.aborted) had.value = { of, range, region, profile: null, failure: sentence(error) };
-                });
-            }, range === null ? 0 : REST_MS);
+            const timer = setTimeout(
+                () => {
+                    const [from, to] = (range ?? "0-0").split("-").map(Number) as [number, number];
+                    of.partOf(range === null ? null : { from, to }, region, stop.signal).then(
+                        (profile) => {
+                            known.set(key, profile);
+                            if (known.size > PARTS) known.delete(known.keys().next().value!);
+                            if (!stop.signal.aborted)
+                                had.value = { of, range, region, profile, failure: null };
+                        },
+                        (error: unknown) => {
+                            if (!stop.signal.aborted)
+                                had.value = {
+                                    of,
+                                    range,
+                                    region,
+                                    profile: null,
+                                    failure: sentence(error),
+                                };
+                        },
+                    );
+                },
+                range === null ? 0 : REST_MS,
+            );
             return () => {
                 clearTimeout(timer);
                 stop.abort();
@@ -128,20 +174,35 @@ function follow(wanted: () => Choice): { value: PartProfile | null; start: () =>
     };
     /* what was had may be of another choice, for a moment */
     const now = computed(() => {
-        const { of, range, region } = wanted(), part = had.value;
+        const { of, range, region } = wanted(),
+            part = had.value;
         if (!of || (range === null && !region)) return null;
-        return part && part.of === of && part.range === range && part.region === region ? part : { of, range, region, profile: null, failure: null };
+        return part && part.of === of && part.range === range && part.region === region
+            ? part
+            : { of, range, region, profile: null, failure: null };
     });
-    return { get value() { return now.value; }, start };
+    return {
+        get value() {
+            return now.value;
+        },
+        start,
+    };
 }
 
-/* What the state selects of the profile that is shown. Of a range of time only traces tell; in others it shows
- * in levels of call paths (`rangeShown`). */
+/* What the state selects of the profile that is shown. Of a range of time only traces tell; in
+ * others it shows in levels of call paths (`rangeShown`). */
 const region = computed(() => state.value.region);
-export const inPart = follow(() => ({ of: profile.value, range: range.value, region: region.value }));
+export const inPart = follow(() => ({
+    of: profile.value,
+    range: range.value,
+    region: region.value,
+}));
 /* A comparison is of whole runs, but may be of a region that both have. */
-const comparedRegion = computed(() => (state.value.view === "compare" && state.value.other >= 0 ? state.value.region : ""));
-const compared = (of: () => Profile | null) => follow(() => ({ of: of(), range: null, region: comparedRegion.value }));
+const comparedRegion = computed(() =>
+    state.value.view === "compare" && state.value.other >= 0 ? state.value.region : "",
+);
+const compared = (of: () => Profile | null) =>
+    follow(() => ({ of: of(), range: null, region: comparedRegion.value }));
 export const beforeInRegion = compared(() => profile.value);
 export const afterInRegion = compared(() => other.value);
 
@@ -157,7 +218,8 @@ export function startProfiles(from: DataSource): void {
                 asked.add(index);
                 void load(index);
             }
-        if (state.value.profile >= from.profiles.length) failure.value = `There is no profile number ${state.value.profile} here.`;
+        if (state.value.profile >= from.profiles.length)
+            failure.value = `There is no profile number ${state.value.profile} here.`;
     });
 }
 
@@ -174,18 +236,32 @@ export function wantedSites({ tree, passes }: CallTree): Wanted {
     return wanted;
 }
 
-export interface Shown { metric: string; title: string; unit: Unit; column: Float64Array }
+export interface Shown {
+    metric: string;
+    title: string;
+    unit: Unit;
+    column: Float64Array;
+}
 
-/* Is a range chosen, and is there something to say of it by call path? A metric that somebody has chosen is
- * of the whole run: metrics are not kept over time. */
+/* Is a range chosen, and is there something to say of it by call path? A metric that somebody has
+ * chosen is of the whole run: metrics are not kept over time. */
 export function rangeShown(of: Profile): boolean {
-    return !of.part && (state.value.from >= 0 || state.value.to >= 0) && of.has("curves") && of.has("timeline") && !state.value.metric;
+    return (
+        !of.part &&
+        (state.value.from >= 0 || state.value.to >= 0) &&
+        of.has("curves") &&
+        of.has("timeline") &&
+        !state.value.metric
+    );
 }
 
 /* What views of call paths show: the metric, or the levels at the highest moment of the range. */
 export async function shownColumn(of: Profile, tree: CallTree, usual: string): Promise<Shown> {
     const metric = shownMetric(of, usual);
-    const column = metric === RANGE ? (await rangeLevels(of, tree, state.value.from, state.value.to)).column : await of.column(metric);
+    const column =
+        metric === RANGE
+            ? (await rangeLevels(of, tree, state.value.from, state.value.to)).column
+            : await of.column(metric);
     return { metric, title: of.titleOf(metric), unit: of.unitOf(metric), column };
 }
 export function shownMetric(of: Profile, usual: string): string {
@@ -198,7 +274,8 @@ export function focusKey(): string {
     return [fn, node, from, to, hide].join();
 }
 
-/* The metric that a view shows: what was chosen, if the profile has it, else the view's own choice. */
+/* The metric that a view shows: what was chosen, if the profile has it, else the view's own
+ * choice. */
 export function metricOr(of: Profile, usual: string): string {
     const chosen = state.value.metric;
     return chosen && of.metric(chosen)?.recorded ? chosen : usual;

@@ -1,4 +1,5 @@
-/* The one state of the page and how it changes: `state` is what the URL says, always. */
+/* The one state of the page. `state` is always what the URL says. go() changes both, and a step
+ * back in the browser's history changes `state`. */
 import { computed, signal } from "@preact/signals";
 import { fromHash, initial, toHash, type ViewState } from "./url.ts";
 
@@ -6,8 +7,8 @@ export const state = signal<ViewState>({ ...initial });
 
 export const view = computed(() => state.value.view);
 
-/* A step that "back" undoes. Small adjustments (typing in the search field, dragging a brush) replace
- * the entry instead. */
+/* A step that "back" undoes. Small adjustments (typing in the search field, dragging a brush)
+ * replace the entry instead. */
 export function go(change: Partial<ViewState>, how: "push" | "replace" = "push"): void {
     const next = { ...state.peek(), ...change };
     const hash = toHash(next);

@@ -1,9 +1,11 @@
-/* Light or dark: as the system says until somebody chooses. */
+/* The light and the dark theme. The system decides until the user chooses; the choice is kept in
+ * the browser's storage. A page that is printed is light. */
 import { signal } from "@preact/signals";
 
 export const theme = signal<"light" | "dark">("light");
 
-let onScreen: "light" | "dark" = "light", onPaper = false;
+let onScreen: "light" | "dark" = "light",
+    onPaper = false;
 
 function set(to: "light" | "dark"): void {
     onScreen = to;

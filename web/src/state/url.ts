@@ -1,5 +1,6 @@
-/* What one sees is in the URL, behind the '#': a link shares it exactly, "back" works, and a file
- * opened from disk has it too. Values that are the default are left out. */
+/* Writes the state of the page into the part of the URL behind "#", and reads it. A link
+ * therefore shows others the same, "back" works, and a file opened from disk has it too. Values
+ * that equal the default are left out. */
 
 export interface ViewState {
     view: string;
@@ -24,9 +25,25 @@ export interface ViewState {
 }
 
 export const initial: Readonly<ViewState> = {
-    view: "summary", profile: 0, other: -1, metric: "", inclusive: false, fn: -1, node: -1,
-    search: "", from: -1, to: -1, thread: -1, rank: -1, region: "", hide: true, collapse: false,
-    file: "", line: 0, sort: "", opt: "",
+    view: "summary",
+    profile: 0,
+    other: -1,
+    metric: "",
+    inclusive: false,
+    fn: -1,
+    node: -1,
+    search: "",
+    from: -1,
+    to: -1,
+    thread: -1,
+    rank: -1,
+    region: "",
+    hide: true,
+    collapse: false,
+    file: "",
+    line: 0,
+    sort: "",
+    opt: "",
 };
 
 type Key = Exclude<keyof ViewState, "view">;
@@ -36,7 +53,10 @@ export function toHash(state: ViewState): string {
     const query = new URLSearchParams();
     for (const key of keys)
         if (state[key] !== initial[key])
-            query.set(key, typeof state[key] === "boolean" ? (state[key] ? "1" : "0") : String(state[key]));
+            query.set(
+                key,
+                typeof state[key] === "boolean" ? (state[key] ? "1" : "0") : String(state[key]),
+            );
     const text = query.toString();
     return `#/${encodeURIComponent(state.view)}${text ? "?" + text : ""}`;
 }
@@ -79,7 +99,9 @@ export function getOption(state: ViewState, name: string): string | undefined {
 
 /* `opt` with these choices; undefined: taken out. */
 export function withOptions(state: ViewState, choices: Record<string, string | undefined>): string {
-    const kept = state.opt.split(",").filter((part) => part && !(part.slice(0, part.indexOf(":")) in choices));
+    const kept = state.opt
+        .split(",")
+        .filter((part) => part && !(part.slice(0, part.indexOf(":")) in choices));
     for (const [name, value] of Object.entries(choices))
         if (value !== undefined) kept.push(`${name}:${encodeURIComponent(value)}`);
     return kept.join(",");

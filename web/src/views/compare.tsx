@@ -1,7 +1,16 @@
-/* Before and after: what grew and what shrank, by function, by call path and over time. */
+/* The view "compare": what grew and what shrank between two profiles. It shows the difference by
+ * function, by call path as a flame graph, and over time. The later run can be scaled by time or
+ * by number of allocations. */
 import { useEffect, useMemo } from "preact/hooks";
 import type { JSX } from "preact";
-import { differenceColour, diffFlames, pairFunctions, valuesOf, type DiffFlame, type Pair } from "../model/compare.ts";
+import {
+    differenceColour,
+    diffFlames,
+    pairFunctions,
+    valuesOf,
+    type DiffFlame,
+    type Pair,
+} from "../model/compare.ts";
 import { buildFlame } from "../model/flame.ts";
 import { identities } from "../model/identity.ts";
 import { shortName } from "../model/names.ts";
@@ -24,38 +33,173 @@ export function CompareView({ profile }: ViewProps): JSX.Element {
     const with_ = other.value;
     /* Of two there is no choice; but the other may not have the region that is looked at. */
     useEffect(() => {
-        if (names.length === 2 && state.value.other < 0 && !state.value.region) go({ other: 1 - profile.index }, "replace");
+        if (names.length === 2 && state.value.other < 0 && !state.value.region)
+            go({ other: 1 - profile.index }, "replace");
     }, [names.length, profile.index, state.value.other, state.value.region]);
-    if (names.length < 2) return <NotRecorded what="There is one profile only." how={<>Open two: <code>tidemark serve before.tmk after.tmk</code></>} />;
+    if (names.length < 2)
+        return (
+            <NotRecorded
+                what="There is one profile only."
+                how={
+                    <>
+                        Open two: <code>tidemark serve before.tmk after.tmk</code>
+                    </>
+                }
+            />
+        );
     return (
         <>
             <div class="bar-row">
-                <label>before <select style={{ margin: "0 8px 0 4px" }} aria-label="Before" value={profile.index} onChange={(event) => go({ profile: Number(event.currentTarget.value), rank: -1, fn: -1, node: -1 })}>
-                    {names.map((each, at) => <option key={at} value={at}>{each.name}</option>)}</select></label>
-                <label>after <select style={{ margin: "0 8px 0 4px" }} aria-label="After" value={state.value.other} onChange={(event) => go({ other: Number(event.currentTarget.value) })}>
-                    <option value={-1}>choose…</option>{names.map((each, at) => <option key={at} value={at}>{each.name}</option>)}</select></label>
+                <label>
+                    before{" "}
+                    <select
+                        class="in-sentence"
+                        aria-label="Before"
+                        value={profile.index}
+                        onChange={(event) =>
+                            go({
+                                profile: Number(event.currentTarget.value),
+                                rank: -1,
+                                fn: -1,
+                                node: -1,
+                            })
+                        }>
+                        {names.map((each, at) => (
+                            <option key={at} value={at}>
+                                {each.name}
+                            </option>
+                        ))}
+                    </select>
+                </label>
+                <label>
+                    after{" "}
+                    <select
+                        class="in-sentence"
+                        aria-label="After"
+                        value={state.value.other}
+                        onChange={(event) => go({ other: Number(event.currentTarget.value) })}>
+                        <option value={-1}>choose…</option>
+                        {names.map((each, at) => (
+                            <option key={at} value={at}>
+                                {each.name}
+                            </option>
+                        ))}
+                    </select>
+                </label>
             </div>
-            {!with_ ? <div class="empty">Choose with which profile to compare.</div>
-                : state.value.region ? <InRegion /> : <Comparison before={profile} after={with_} />}
+            {!with_ ? (
+                <div class="empty">Choose with which profile to compare.</div>
+            ) : state.value.region ? (
+                <InRegion />
+            ) : (
+                <Comparison before={profile} after={with_} />
+            )}
         </>
     );
 }
 
 /* Both cut to the region. */
 function InRegion(): JSX.Element {
-    const before = beforeInRegion.value, after = afterInRegion.value;
+    const before = beforeInRegion.value,
+        after = afterInRegion.value;
     const failed = [before, after].find((each) => each?.failure);
-    if (failed) return <div class="empty"><p class="bad" role="alert"><b>{profileNames.value[failed.of.index]?.name}: {failed.failure}</b></p></div>;
+    if (failed)
+        return (
+            <div class="empty">
+                <p class="bad" role="alert">
+                    <b>
+                        {profileNames.value[failed.of.index]?.name}: {failed.failure}
+                    </b>
+                </p>
+            </div>
+        );
     if (!before?.profile || !after?.profile) return <div class="empty" aria-busy="true" />;
     return <Comparison before={before.profile} after={after.profile} />;
 }
 
-const norms: readonly [string, string][] = [["", "as they are"], ["count", "per allocation"], ["time", "per second"]];
+const norms: readonly [string, string][] = [
+    ["", "as they are"],
+    ["count", "per allocation"],
+    ["time", "per second"],
+];
 
 /* What the later run is multiplied with, so that it is as long as the earlier one. */
 function scaleOf(norm: string, before: Profile, after: Profile): number {
-    const of = (profile: Profile) => (norm === "count" ? (profile.summary.program?.["alloc_count"] ?? 0) : norm === "time" ? profile.durationNs : 1);
+    const of = (profile: Profile) =>
+        norm === "count"
+            ? (profile.summary.program?.["alloc_count"] ?? 0)
+            : norm === "time"
+              ? profile.durationNs
+              : 1;
     return of(after) ? of(before) / of(after) : 1;
+}
+
+interface Compared {
+    pairs: Pair[];
+    flame: DiffFlame | null;
+    totalBefore: number;
+    totalAfter: number;
+}
+
+/* The functions of both, and both call trees in one flame graph if it is asked for. */
+async function compared({
+    before,
+    after,
+    metric,
+    scale,
+    withFlame,
+}: {
+    before: Profile;
+    after: Profile;
+    metric: string;
+    scale: number;
+    withFlame: boolean;
+}): Promise<Compared> {
+    const { hide, inclusive, collapse } = state.value;
+    if (!after.metric(metric)?.recorded)
+        throw new Error(
+            `“${before.titleOf(metric)}” was not recorded in ${profileNames.value[after.index]?.name}.`,
+        );
+    const [a, b, columnA, columnB] = await Promise.all([
+        before.callTree(),
+        after.callTree(),
+        before.column(metric),
+        after.column(metric),
+    ]);
+    const executable = (profile: Profile) => String(profile.summary.meta["executable"] ?? "");
+    const { names, byKey, byLine } = identities(
+        { tree: a, executable: executable(before) },
+        { tree: b, executable: executable(after) },
+    );
+    const pairs = pairFunctions(
+        names,
+        valuesOf(a, byLine[0], byKey[0], names.length, columnA, inclusive, hide),
+        valuesOf(b, byLine[1], byKey[1], names.length, columnB, inclusive, hide),
+        scale,
+    );
+    const options = {
+        hide,
+        collapse,
+        inverted: false,
+        least: 0.0005,
+        most: 30_000,
+    };
+    const namer = (of: typeof a, lines: Uint32Array) => ({
+        identity: (line: number) => lines[line]!,
+        name: (identity: number) => names[identity]!,
+        place: (line: number) => of.names.place(line),
+    });
+    const flame = withFlame
+        ? diffFlames(
+              buildFlame(a.tree, a.passes, columnA, null, options),
+              namer(a, byLine[0]),
+              buildFlame(b.tree, b.passes, columnB, null, options),
+              namer(b, byLine[1]),
+              scale,
+          )
+        : null;
+    const sum = (column: Float64Array) => column.reduce((total, value) => total + (value || 0), 0);
+    return { pairs, flame, totalBefore: sum(columnA), totalAfter: sum(columnB) * scale };
 }
 
 function Comparison({ before, after }: { before: Profile; after: Profile }): JSX.Element {
@@ -65,69 +209,211 @@ function Comparison({ before, after }: { before: Profile; after: Profile }): JSX
     const shown = getOption(state.value, "as") ?? "table";
     const scale = scaleOf(norm, before, after);
     const unit = before.unitOf(metric);
-    const loaded = useLoaded(async () => {
-        if (!after.metric(metric)?.recorded) throw new Error(`“${before.titleOf(metric)}” was not recorded in ${profileNames.value[after.index]?.name}.`);
-        const [a, b, columnA, columnB] = await Promise.all([before.callTree(), after.callTree(), before.column(metric), after.column(metric)]);
-        const executable = (profile: Profile) => String(profile.summary.meta["executable"] ?? "");
-        const { names, byKey, byLine } = identities({ tree: a, executable: executable(before) }, { tree: b, executable: executable(after) });
-        const pairs = pairFunctions(names, valuesOf(a, byLine[0], byKey[0], names.length, columnA, inclusive, hide),
-            valuesOf(b, byLine[1], byKey[1], names.length, columnB, inclusive, hide), scale);
-        const options = { hide, collapse: state.value.collapse, inverted: false, least: 0.0005, most: 30_000 };
-        const namer = (of: typeof a, lines: Uint32Array) => ({ identity: (line: number) => lines[line]!, name: (identity: number) => names[identity]!, place: (line: number) => of.names.place(line) });
-        const flame = shown === "flame" ? diffFlames(buildFlame(a.tree, a.passes, columnA, null, options), namer(a, byLine[0]),
-            buildFlame(b.tree, b.passes, columnB, null, options), namer(b, byLine[1]), scale) : null;
-        const sum = (column: Float64Array) => column.reduce((total, value) => total + (value || 0), 0);
-        return { pairs, flame, totalBefore: sum(columnA), totalAfter: sum(columnB) * scale };
-    }, [before, after, metric, hide, inclusive, scale, shown, state.value.collapse]);
-    const button = (id: string, title: string) => <button aria-pressed={shown === id} onClick={() => go({ sort: "", opt: withOptions(state.value, { as: id === "table" ? undefined : id, zoom: undefined }) }, "replace")}>{title}</button>;
+    const loaded = useLoaded(
+        () => compared({ before, after, metric, scale, withFlame: shown === "flame" }),
+        [before, after, metric, hide, inclusive, scale, shown, state.value.collapse],
+    );
+    const button = (id: string, title: string) => (
+        <button
+            aria-pressed={shown === id}
+            onClick={() =>
+                go(
+                    {
+                        sort: "",
+                        opt: withOptions(state.value, {
+                            as: id === "table" ? undefined : id,
+                            zoom: undefined,
+                        }),
+                    },
+                    "replace",
+                )
+            }>
+            {title}
+        </button>
+    );
     return (
         <>
-            <div class="bar-row"><b>{before.titleOf(metric)}</b>{button("table", "functions")}{button("flame", "flame graph")}{button("time", "over time")}
-                <select aria-label="Normalised" value={norm} onChange={(event) => go({ opt: withOptions(state.value, { norm: event.currentTarget.value || undefined }) }, "replace")}>
-                    {norms.map(([id, title]) => <option key={id} value={id}>{title}</option>)}</select></div>
-            <Ready of={loaded}>{({ pairs, flame, totalBefore, totalAfter }) => (
-                <>
-                    <div class="bar-row"><span title={exact(totalBefore, unit)}>before <b>{format(totalBefore, unit)}</b></span><span title={exact(totalAfter, unit)}>after <b>{format(totalAfter, unit)}</b></span>
-                        <b>{signed(totalAfter - totalBefore, unit)}</b>{totalBefore > 0 && <span class="dim">{signed((totalAfter - totalBefore) / totalBefore, "share")}</span>}
-                        {norm && <span class="dim">after × {scale.toPrecision(3)}</span>}</div>
-                    {shown === "table" && <Pairs pairs={pairs} unit={unit} />}
-                    {shown === "flame" && flame && <Difference flame={flame} unit={unit} />}
-                    {shown === "time" && <Overlay before={before} after={after} />}
-                </>)}</Ready>
+            <div class="bar-row">
+                <b>{before.titleOf(metric)}</b>
+                {button("table", "functions")}
+                {button("flame", "flame graph")}
+                {button("time", "over time")}
+                <select
+                    aria-label="Normalised"
+                    value={norm}
+                    onChange={(event) =>
+                        go(
+                            {
+                                opt: withOptions(state.value, {
+                                    norm: event.currentTarget.value || undefined,
+                                }),
+                            },
+                            "replace",
+                        )
+                    }>
+                    {norms.map(([id, title]) => (
+                        <option key={id} value={id}>
+                            {title}
+                        </option>
+                    ))}
+                </select>
+            </div>
+            <Ready of={loaded}>
+                {({ pairs, flame, totalBefore, totalAfter }) => (
+                    <>
+                        <div class="bar-row">
+                            <span title={exact(totalBefore, unit)}>
+                                before <b>{format(totalBefore, unit)}</b>
+                            </span>
+                            <span title={exact(totalAfter, unit)}>
+                                after <b>{format(totalAfter, unit)}</b>
+                            </span>
+                            <b>{signed(totalAfter - totalBefore, unit)}</b>
+                            {totalBefore > 0 && (
+                                <span class="dim">
+                                    {signed((totalAfter - totalBefore) / totalBefore, "share")}
+                                </span>
+                            )}
+                            {norm && <span class="dim">after × {scale.toPrecision(3)}</span>}
+                        </div>
+                        {shown === "table" && <Pairs pairs={pairs} unit={unit} />}
+                        {shown === "flame" && flame && <Difference flame={flame} unit={unit} />}
+                        {shown === "time" && <Overlay before={before} after={after} />}
+                    </>
+                )}
+            </Ready>
         </>
     );
 }
 
 function Pairs({ pairs, unit }: { pairs: Pair[]; unit: Unit }): JSX.Element {
     const { search, sort } = state.value;
-    const rows = useMemo(() => pairs.filter((pair) => pair.name.toLowerCase().includes(search.toLowerCase())), [pairs, search]);
-    const columns = useMemo<Column<Pair>[]>(() => [
-        { id: "delta", title: "difference", width: "120px", unit, number: (row) => row.after - row.before,
-          show: (row) => <span title={exact(row.after - row.before, unit)} style={{ color: `var(--${row.after > row.before ? "warn" : row.after < row.before ? "accent" : "dim"})` }}>{signed(row.after - row.before, unit)}</span> },
-        { id: "before", title: "before", width: "110px", unit, number: (row) => row.before },
-        { id: "after", title: "after", width: "110px", unit, number: (row) => row.after },
-        { id: "change", title: "change", width: "90px", unit: "share", number: (row) => (row.before ? (row.after - row.before) / row.before : NaN),
-          show: (row) => (!row.before ? "new" : !row.after ? "gone" : signed((row.after - row.before) / row.before, "share")) },
-        { id: "name", title: "function", width: "minmax(240px, 1fr)", text: (row) => row.name, show: (row) => shortName(row.name) },
-    ], [unit]);
-    return <Table name="compare" label="Functions before and after" rows={rows} columns={columns} sort={sort || "-delta"} onSort={(next) => go({ sort: next }, "replace")} rowKey={(row) => String(row.identity)} empty="Neither has anything of this metric." />;
+    const rows = useMemo(
+        () => pairs.filter((pair) => pair.name.toLowerCase().includes(search.toLowerCase())),
+        [pairs, search],
+    );
+    const columns = useMemo<Column<Pair>[]>(
+        () => [
+            {
+                id: "delta",
+                title: "difference",
+                width: "120px",
+                unit,
+                number: (row) => row.after - row.before,
+                show: (row) => (
+                    <span
+                        title={exact(row.after - row.before, unit)}
+                        class={
+                            row.after > row.before
+                                ? "more"
+                                : row.after < row.before
+                                  ? "less"
+                                  : "dim"
+                        }>
+                        {signed(row.after - row.before, unit)}
+                    </span>
+                ),
+            },
+            { id: "before", title: "before", width: "110px", unit, number: (row) => row.before },
+            { id: "after", title: "after", width: "110px", unit, number: (row) => row.after },
+            {
+                id: "change",
+                title: "change",
+                width: "90px",
+                unit: "share",
+                number: (row) => (row.before ? (row.after - row.before) / row.before : NaN),
+                show: (row) =>
+                    !row.before
+                        ? "new"
+                        : !row.after
+                          ? "gone"
+                          : signed((row.after - row.before) / row.before, "share"),
+            },
+            {
+                id: "name",
+                title: "function",
+                width: "minmax(240px, 1fr)",
+                text: (row) => row.name,
+                show: (row) => shortName(row.name),
+            },
+        ],
+        [unit],
+    );
+    return (
+        <Table
+            name="compare"
+            label="Functions before and after"
+            rows={rows}
+            columns={columns}
+            sort={sort || "-delta"}
+            onSort={(next) => go({ sort: next }, "replace")}
+            rowKey={(row) => String(row.identity)}
+            empty="Neither has anything of this metric."
+        />
+    );
 }
 
 function Difference({ flame, unit }: { flame: DiffFlame; unit: Unit }): JSX.Element {
     const dark = theme.value === "dark";
     const zoomed = Number(getOption(state.value, "zoom") ?? 0);
     const zoom = zoomed < flame.frames.length ? zoomed : 0;
-    const fill = useMemo(() => (at: number) => differenceColour(flame.before[at]!, flame.after[at]!, dark), [flame, dark]);
+    const fill = useMemo(
+        () => (at: number) => differenceColour(flame.before[at]!, flame.after[at]!, dark),
+        [flame, dark],
+    );
     const search = state.value.search.toLowerCase();
-    const matches = useMemo(() => (search ? Uint8Array.from(flame.names, (name, at) => (at && name.toLowerCase().includes(search) ? 1 : 0)) : null), [flame, search]);
+    const matches = useMemo(
+        () =>
+            search
+                ? Uint8Array.from(flame.names, (name, at) =>
+                      at && name.toLowerCase().includes(search) ? 1 : 0,
+                  )
+                : null,
+        [flame, search],
+    );
     const name = (at: number) => (at ? shortName(flame.names[at]!) : "all");
     return (
         <>
-            <Icicle flame={flame} label="Difference flame graph" name={name} fill={fill} matches={matches} zoom={zoom} upwards={false} epoch={theme.value}
-                tip={(at) => <><b>{flame.names[at]!.slice(0, 1000)}</b><div class="dim">{flame.places[at]}</div>before {format(flame.before[at], unit)}, after {format(flame.after[at], unit)}: <b>{signed(flame.after[at]! - flame.before[at]!, unit)}</b></>}
-                onZoom={(at) => go({ opt: withOptions(state.value, { zoom: at ? String(at) : undefined }) })} onMenu={() => {}} />
-            <div class="bar-row dim"><span>as wide as the larger of the two · <span style={{ color: "var(--warn)" }}>orange: more</span> · <span style={{ color: "var(--accent)" }}>blue: less</span></span><span style={{ flex: 1 }} />
-                <button class="plain" onClick={() => saveText("difference.svg", "image/svg+xml", flameToSvg(flame, 1600, name, fill))}>SVG</button></div>
+            <Icicle
+                flame={flame}
+                label="Difference flame graph"
+                name={name}
+                fill={fill}
+                matches={matches}
+                zoom={zoom}
+                upwards={false}
+                epoch={theme.value}
+                tip={(at) => (
+                    <>
+                        <b>{flame.names[at]!.slice(0, 1000)}</b>
+                        <div class="dim">{flame.places[at]}</div>before{" "}
+                        {format(flame.before[at], unit)}, after {format(flame.after[at], unit)}:{" "}
+                        <b>{signed(flame.after[at]! - flame.before[at]!, unit)}</b>
+                    </>
+                )}
+                onZoom={(at) =>
+                    go({ opt: withOptions(state.value, { zoom: at ? String(at) : undefined }) })
+                }
+                onMenu={() => {}}
+            />
+            <div class="bar-row dim">
+                <span>
+                    as wide as the larger of the two · <span class="more">orange: more</span> ·{" "}
+                    <span class="less">blue: less</span>
+                </span>
+                <span class="spring" />
+                <button
+                    class="plain"
+                    onClick={() =>
+                        saveText(
+                            "difference.svg",
+                            "image/svg+xml",
+                            flameToSvg(flame, 1600, name, fill),
+                        )
+                    }>
+                    SVG
+                </button>
+            </div>
         </>
     );
 }
@@ -135,23 +421,84 @@ function Difference({ flame, unit }: { flame: DiffFlame; unit: Unit }): JSX.Elem
 function Overlay({ before, after }: { before: Profile; after: Profile }): JSX.Element {
     const byShare = getOption(state.value, "axis") === "share";
     const loaded = useLoaded(async () => {
-        if (before.region) throw new Error("Levels over time are kept of the whole program, not by region.");
-        if (!before.has("timeline") || !after.has("timeline")) throw new Error("One of the two has no timeline.");
+        if (before.region)
+            throw new Error("Levels over time are kept of the whole program, not by region.");
+        if (!before.has("timeline") || !after.has("timeline"))
+            throw new Error("One of the two has no timeline.");
         const [a, b] = await Promise.all([before.columns("timeline"), after.columns("timeline")]);
         return { a: readTimeline(a), b: readTimeline(b) };
     }, [before, after]);
     return (
-        <Ready of={loaded}>{({ a, b }) => {
-            const ends = [a, b].map((each) => each.x.length * each.bucketNs), longest = Math.max(...ends), points = 1200;
-            const x = Float64Array.from({ length: points }, (_, at) => (byShare ? at / (points - 1) : (longest * at) / (points - 1)));
-            const level = (of: typeof a, end: number) => Array.from(x, (value) => {
-                const at = Math.floor((byShare ? value * end : value) / of.bucketNs);
-                return at < of.x.length ? of.column("requested_max")[at]! : byShare ? of.column("requested_max")[of.x.length - 1]! : null;
-            });
-            const series: PlotSeries[] = [{ title: "before", tone: "data-1", values: level(a, ends[0]!), format: bytes, binary: true, stepped: true }, { title: "after", tone: "data-2", values: level(b, ends[1]!), format: bytes, binary: true, stepped: true, dashed: true }];
-            return (
-                <div class="pad"><Card title="Live bytes" tools={<button aria-pressed={byShare} onClick={() => go({ opt: withOptions(state.value, { axis: byShare ? undefined : "share" }) }, "replace")}>by share of the run</button>}>
-                    <Plot key={String(byShare)} name="compare" label="Live bytes of both runs" x={x} formatX={byShare ? (value) => share(value) : duration} series={series} height={360} range={null} /></Card></div>);
-        }}</Ready>
+        <Ready of={loaded}>
+            {({ a, b }) => {
+                const ends = [a, b].map((each) => each.x.length * each.bucketNs),
+                    longest = Math.max(...ends),
+                    points = 1200;
+                const x = Float64Array.from({ length: points }, (_, at) =>
+                    byShare ? at / (points - 1) : (longest * at) / (points - 1),
+                );
+                const level = (of: typeof a, end: number) =>
+                    Array.from(x, (value) => {
+                        const at = Math.floor((byShare ? value * end : value) / of.bucketNs);
+                        return at < of.x.length
+                            ? of.column("requested_max")[at]!
+                            : byShare
+                              ? of.column("requested_max")[of.x.length - 1]!
+                              : null;
+                    });
+                const series: PlotSeries[] = [
+                    {
+                        title: "before",
+                        tone: "data-1",
+                        values: level(a, ends[0]!),
+                        format: bytes,
+                        binary: true,
+                        stepped: true,
+                    },
+                    {
+                        title: "after",
+                        tone: "data-2",
+                        values: level(b, ends[1]!),
+                        format: bytes,
+                        binary: true,
+                        stepped: true,
+                        dashed: true,
+                    },
+                ];
+                return (
+                    <div class="pad">
+                        <Card
+                            title="Live bytes"
+                            tools={
+                                <button
+                                    aria-pressed={byShare}
+                                    onClick={() =>
+                                        go(
+                                            {
+                                                opt: withOptions(state.value, {
+                                                    axis: byShare ? undefined : "share",
+                                                }),
+                                            },
+                                            "replace",
+                                        )
+                                    }>
+                                    by share of the run
+                                </button>
+                            }>
+                            <Plot
+                                key={String(byShare)}
+                                name="compare"
+                                label="Live bytes of both runs"
+                                x={x}
+                                formatX={byShare ? (value) => share(value) : duration}
+                                series={series}
+                                height={360}
+                                range={null}
+                            />
+                        </Card>
+                    </div>
+                );
+            }}
+        </Ready>
     );
 }

@@ -1,12 +1,20 @@
-/* The flame graph: call paths from main() down, or from where memory is asked for outwards. */
+/* The flame graph: call paths from main() down, or from the allocating function outwards.
+ * buildFlame() (model/flame.ts) merges the call paths, and Icicle draws them. Colours show the
+ * module or the mean lifetime of the blocks. */
 import { useMemo } from "preact/hooks";
 import type { JSX } from "preact";
 import { sureTo, varianceOf } from "../model/estimate.ts";
 import { buildFlame, type Flame } from "../model/flame.ts";
 import { isStriped, moduleColour } from "../model/palette.ts";
-import { baseName, type CallTree } from "../model/profile.ts";
+import { baseName, type CallTree, type Names } from "../model/profile.ts";
 import { duration, exact, format, share } from "../model/units.ts";
-import { focusKey, profileNames, shownColumn, shownMetric, wantedSites } from "../state/profiles.ts";
+import {
+    focusKey,
+    profileNames,
+    shownColumn,
+    shownMetric,
+    wantedSites,
+} from "../state/profiles.ts";
 import { go, state } from "../state/state.ts";
 import { theme } from "../state/theme.ts";
 import { getOption, withOptions } from "../state/url.ts";
@@ -20,19 +28,50 @@ import type { ViewProps } from "./registry.ts";
 
 const lifeColumns = ["lifetime_sum_ns", "free_count", "alloc_count", "realloc_count"];
 
-
-/* From short-lived (light) to long-lived (dark; in the dark theme the other way): powers of ten of the mean
- * lifetime of blocks that were freed. */
-const lifeSteps: readonly [number, string][] = [[1e3, "1 µs"], [1e4, "10 µs"], [1e5, "100 µs"], [1e6, "1 ms"], [1e7, "10 ms"], [1e8, "100 ms"], [1e9, "1 s"], [1e10, "10 s"], [Infinity, "longer"]];
+/* From short-lived (light) to long-lived (dark; in the dark theme the other way): powers of ten of
+ * the mean lifetime of blocks that were freed. */
+const lifeSteps: readonly [number, string][] = [
+    [1e3, "1 µs"],
+    [1e4, "10 µs"],
+    [1e5, "100 µs"],
+    [1e6, "1 ms"],
+    [1e7, "10 ms"],
+    [1e8, "100 ms"],
+    [1e9, "1 s"],
+    [1e10, "10 s"],
+    [Infinity, "longer"],
+];
 const lifeRamp = {
-    light: ["#f1f7fb", "#dcebf6", "#c3def0", "#a3cbe6", "#7db4da", "#5398c9", "#2f7bb3", "#155d95", "#003f70"],
-    dark: ["#1d2833", "#223547", "#27435b", "#2c5372", "#33658b", "#3f7aa6", "#5492c1", "#75addb", "#9fcbf0"],
+    light: [
+        "#f1f7fb",
+        "#dcebf6",
+        "#c3def0",
+        "#a3cbe6",
+        "#7db4da",
+        "#5398c9",
+        "#2f7bb3",
+        "#155d95",
+        "#003f70",
+    ],
+    dark: [
+        "#1d2833",
+        "#223547",
+        "#27435b",
+        "#2c5372",
+        "#33658b",
+        "#3f7aa6",
+        "#5492c1",
+        "#75addb",
+        "#9fcbf0",
+    ],
 };
 const neverFreed = { light: "#f5c59b", dark: "#7a4520" };
 
 function lifeColour(lifetime: number, freed: number, dark: boolean): string {
     if (!freed) return neverFreed[dark ? "dark" : "light"];
-    return lifeRamp[dark ? "dark" : "light"][lifeSteps.findIndex(([limit]) => lifetime / freed < limit)]!;
+    return lifeRamp[dark ? "dark" : "light"][
+        lifeSteps.findIndex(([limit]) => lifetime / freed < limit)
+    ]!;
 }
 
 export function FlameView({ profile }: ViewProps): JSX.Element {
@@ -41,34 +80,258 @@ export function FlameView({ profile }: ViewProps): JSX.Element {
     const inverted = getOption(state.value, "inverted") === "1";
     const byLife = getOption(state.value, "colour") === "life";
     const variance = varianceOf(profile, metric);
-    const loaded = useLoaded(() => profile.work(["flame", metric, collapse, inverted, byLife, focusKey()].join(), async () => {
-        const tree = await profile.callTree();
-        const more = await Promise.all([...(byLife ? lifeColumns : []), ...(variance ? [variance] : [])].map((name) => profile.column(name)));
-        const { column } = await shownColumn(profile, tree, metric);
-        const flame = buildFlame(tree.tree, tree.passes, column, wantedSites(tree), { hide, collapse, inverted, least: 0.0001, most: 100_000, more });
-        return { tree, flame };
-    }), [profile, metric, collapse, inverted, byLife, focusKey()]);
-    const several = profileNames.value.length > 1;
+    const loaded = useLoaded(
+        () =>
+            profile.work(
+                ["flame", metric, collapse, inverted, byLife, focusKey()].join(),
+                async () => {
+                    const tree = await profile.callTree();
+                    const more = await Promise.all(
+                        [...(byLife ? lifeColumns : []), ...(variance ? [variance] : [])].map(
+                            (name) => profile.column(name),
+                        ),
+                    );
+                    const { column } = await shownColumn(profile, tree, metric);
+                    const flame = buildFlame(tree.tree, tree.passes, column, wantedSites(tree), {
+                        hide,
+                        collapse,
+                        inverted,
+                        least: 0.0001,
+                        most: 100_000,
+                        more,
+                    });
+                    return { tree, flame };
+                },
+            ),
+        [profile, metric, collapse, inverted, byLife, focusKey()],
+    );
     return (
         <>
-            <div class="bar-row">
-                <b>{profile.titleOf(metric)}</b>
-                <button aria-pressed={inverted} title="From where memory is asked for outwards to main" onClick={() => go({ opt: withOptions(state.value, { zoom: undefined, inverted: inverted ? undefined : "1" }) })}>inverted</button>
-                <button aria-pressed={collapse} title="A function that calls itself as one frame" onClick={() => go({ collapse: !collapse })}>collapse recursion</button>
-                <button aria-pressed={getOption(state.value, "up") === "1"} title="The root at the bottom" onClick={() => go({ opt: withOptions(state.value, { up: getOption(state.value, "up") === "1" ? undefined : "1" }) }, "replace")}>upwards</button>
-                <label>colour <select style={{ marginLeft: "4px" }} aria-label="Colour" value={getOption(state.value, "colour") ?? ""} onChange={(event) => {
-                    const chosen = event.currentTarget.value;
-                    if (chosen === "difference") go({ view: "compare", sort: "", opt: "as:flame", other: state.value.other >= 0 ? state.value.other : profileNames.value.findIndex((_, at) => at !== profile.index) });
-                    else go({ opt: withOptions(state.value, { colour: chosen || undefined }) }, "replace");
-                }}><option value="">by module</option><option value="life">by lifetime</option>{several && <option value="difference">by difference…</option>}</select></label>
-                <span class="dim">click: zoom · Esc: out · right click: more</span>
-            </div>
-            <Ready of={loaded}>{({ tree, flame }) => <FlameGraph of={tree} flame={flame} metric={metric} profile={profile} />}</Ready>
+            <Choices profile={profile} metric={metric} />
+            <Ready of={loaded}>
+                {({ tree, flame }) => (
+                    <FlameGraph of={tree} flame={flame} metric={metric} profile={profile} />
+                )}
+            </Ready>
         </>
     );
 }
 
-function FlameGraph({ of, flame, metric, profile }: ViewProps & { of: CallTree; flame: Flame; metric: string }): JSX.Element {
+/* What the user can choose of the whole graph. */
+function Choices({ profile, metric }: ViewProps & { metric: string }): JSX.Element {
+    const { collapse } = state.value;
+    const inverted = getOption(state.value, "inverted") === "1";
+    const up = getOption(state.value, "up") === "1";
+    return (
+        <div class="bar-row">
+            <b>{profile.titleOf(metric)}</b>
+            <button
+                aria-pressed={inverted}
+                title="From where memory is asked for outwards to main"
+                onClick={() =>
+                    go({
+                        opt: withOptions(state.value, {
+                            zoom: undefined,
+                            inverted: inverted ? undefined : "1",
+                        }),
+                    })
+                }>
+                inverted
+            </button>
+            <button
+                aria-pressed={collapse}
+                title="A function that calls itself as one frame"
+                onClick={() => go({ collapse: !collapse })}>
+                collapse recursion
+            </button>
+            <button
+                aria-pressed={up}
+                title="The root at the bottom"
+                onClick={() =>
+                    go(
+                        {
+                            opt: withOptions(state.value, {
+                                up: up ? undefined : "1",
+                            }),
+                        },
+                        "replace",
+                    )
+                }>
+                upwards
+            </button>
+            <ColourChoice profile={profile} />
+            <span class="dim">click: zoom · Esc: out · right click: more</span>
+        </div>
+    );
+}
+
+function ColourChoice({ profile }: ViewProps): JSX.Element {
+    const several = profileNames.value.length > 1;
+    return (
+        <label>
+            colour{" "}
+            <select
+                class="behind-word"
+                aria-label="Colour"
+                value={getOption(state.value, "colour") ?? ""}
+                onChange={(event) => {
+                    const chosen = event.currentTarget.value;
+                    if (chosen === "difference")
+                        go({
+                            view: "compare",
+                            sort: "",
+                            opt: "as:flame",
+                            other:
+                                state.value.other >= 0
+                                    ? state.value.other
+                                    : profileNames.value.findIndex((_, at) => at !== profile.index),
+                        });
+                    else
+                        go(
+                            {
+                                opt: withOptions(state.value, {
+                                    colour: chosen || undefined,
+                                }),
+                            },
+                            "replace",
+                        );
+                }}>
+                <option value="">by module</option>
+                <option value="life">by lifetime</option>
+                {several && <option value="difference">by difference…</option>}
+            </select>
+        </label>
+    );
+}
+
+/* The frames that the search finds, and their sum, in which each path counts once. */
+function findIn(
+    flame: Flame,
+    names: Names,
+    search: string,
+): { matches: Uint8Array; value: number } | null {
+    if (!search) return null;
+    const has = names.finder(search);
+    const matches = new Uint8Array(flame.frames.length);
+    const inside = new Uint8Array(flame.frames.length);
+    let value = 0;
+    flame.frames.forEach((frame, at) => {
+        if (at === 0) return;
+        const is = has(frame.line);
+        matches[at] = is ? 1 : 0;
+        inside[at] = matches[at]! | inside[frame.parent]!;
+        if (is && !inside[frame.parent]) value += frame.value; /* each path once */
+    });
+    return { matches, value };
+}
+
+function FrameTip({
+    of: { names },
+    flame,
+    at,
+    profile,
+    metric,
+}: ViewProps & { of: CallTree; flame: Flame; at: number; metric: string }): JSX.Element {
+    const unit = profile.unitOf(metric);
+    const total = flame.frames[0]!.value;
+    const byLife = getOption(state.value, "colour") === "life";
+    const frame = flame.frames[at]!;
+    /* Of a sample, how sure the figure is: the variance is the last of a frame's further sums. */
+    const error = sureTo(profile, metric, frame.value, frame.more.at(-1) ?? 0);
+    const sure = error && <span data-sure>{error} </span>;
+    if (at === 0)
+        return (
+            <>
+                {sure}
+                {exact(frame.value, unit)}
+            </>
+        );
+    return (
+        <>
+            <b>{names.ofLine(frame.line).slice(0, 1000)}</b>
+            <div class="dim">{names.place(frame.line)}</div>
+            <div>
+                {format(frame.value, unit)} {sure}({share(frame.value / total)}):{" "}
+                {exact(frame.value, unit)}
+            </div>
+            {byLife && frame.more.length > 0 && (
+                <div class="dim">
+                    {frame.more[1] ? (
+                        <>
+                            its blocks lived {duration(frame.more[0]! / frame.more[1])} on average,{" "}
+                            {share(frame.more[1] / (frame.more[2]! + frame.more[3]!))} were freed
+                        </>
+                    ) : (
+                        "none of its blocks was freed"
+                    )}
+                </div>
+            )}
+            {frame.self > 0 && frame.self !== frame.value && (
+                <div class="dim">of it itself {format(frame.self, unit)}</div>
+            )}
+        </>
+    );
+}
+
+function SaveFlame({
+    of,
+    flame,
+    name,
+    fill,
+    striped,
+}: {
+    of: CallTree;
+    flame: Flame;
+    name: (at: number) => string;
+    fill: (at: number) => string;
+    striped: (at: number) => boolean;
+}): JSX.Element {
+    const { names } = of;
+    return (
+        <span class="together">
+            <button
+                class="plain"
+                onClick={() =>
+                    saveText(
+                        "flame.svg",
+                        "image/svg+xml",
+                        flameToSvg(flame, 1600, name, fill, striped),
+                    )
+                }>
+                SVG
+            </button>
+            <button
+                class="plain"
+                onClick={() =>
+                    saveCanvas(
+                        "flame.png",
+                        document.querySelector<HTMLCanvasElement>(".icicle canvas")!,
+                    )
+                }>
+                PNG
+            </button>
+            <button
+                class="plain"
+                onClick={() => saveText("flame.csv", "text/csv", flameToCsv(flame, of))}>
+                CSV
+            </button>
+            <button
+                class="plain"
+                onClick={() =>
+                    saveText("flame.folded", "text/plain", folded(flame, names.ofKey.bind(names)))
+                }>
+                folded stacks
+            </button>
+        </span>
+    );
+}
+
+function FlameGraph({
+    of,
+    flame,
+    metric,
+    profile,
+}: ViewProps & { of: CallTree; flame: Flame; metric: string }): JSX.Element {
     const { names, tree } = of;
     const { search } = state.value;
     const dark = theme.value === "dark";
@@ -76,92 +339,175 @@ function FlameGraph({ of, flame, metric, profile }: ViewProps & { of: CallTree; 
     const total = flame.frames[0]!.value;
     const zoomed = Number(getOption(state.value, "zoom") ?? 0);
     const zoom = zoomed < flame.frames.length ? zoomed : 0;
-    const name = (at: number) => (at === 0 ? `all ${format(total, unit)}` : names.shortOfLine(flame.frames[at]!.line));
+    const name = (at: number) =>
+        at === 0 ? `all ${format(total, unit)}` : names.shortOfLine(flame.frames[at]!.line);
     const byLife = getOption(state.value, "colour") === "life";
     const moduleOf = (at: number) => tree.codeModule[names.codeOfLine(flame.frames[at]!.line)]!;
     const placeOf = (at: number) => (moduleOf(at) < 0 ? -1 : names.placeOfModule(moduleOf(at)));
-    const fill = useMemo(() => (at: number) => {
-        if (at === 0) return dark ? "#0f1113" : "#eceef1";
-        const { more } = flame.frames[at]!;
-        return byLife && more.length ? lifeColour(more[0]!, more[1]!, dark) : moduleColour(placeOf(at), dark);
-    }, [flame, dark, byLife]);
-    const striped = useMemo(() => (at: number) => at > 0 && !byLife && isStriped(placeOf(at)), [flame, byLife]);
-    const found = useMemo(() => {
-        if (!search) return null;
-        const has = names.finder(search);
-        const matches = new Uint8Array(flame.frames.length);
-        const inside = new Uint8Array(flame.frames.length);
-        let value = 0;
-        flame.frames.forEach((frame, at) => {
-            if (at === 0) return;
-            const is = has(frame.line);
-            matches[at] = is ? 1 : 0;
-            inside[at] = matches[at]! | inside[frame.parent]!;
-            if (is && !inside[frame.parent]) value += frame.value; /* each path once */
-        });
-        return { matches, value };
-    }, [flame, search]);
-    /* of a sample how sure a figure is; its variance is the last of what is added up for a frame */
-    const sureOf = (at: number) => {
-        const { value, more } = flame.frames[at]!, sure = sureTo(profile, metric, value, more.at(-1) ?? 0);
-        return sure && <span data-sure>{sure} </span>;
-    };
-    const tip = (at: number) => {
-        const frame = flame.frames[at]!;
-        if (at === 0) return <>{sureOf(at)}{exact(frame.value, unit)}</>;
-        return <>
-            <b>{names.ofLine(frame.line).slice(0, 1000)}</b>
-            <div class="dim">{names.place(frame.line)}</div>
-            <div>{format(frame.value, unit)} {sureOf(at)}({share(frame.value / total)}): {exact(frame.value, unit)}</div>
-            {byLife && frame.more.length > 0 && <div class="dim">{frame.more[1] ? <>its blocks lived {duration(frame.more[0]! / frame.more[1])} on average, {share(frame.more[1] / (frame.more[2]! + frame.more[3]!))} were freed</> : "none of its blocks was freed"}</div>}
-            {frame.self > 0 && frame.self !== frame.value && <div class="dim">of it itself {format(frame.self, unit)}</div>}
-        </>;
-    };
-    if (!total) return <div class="empty">No call path has any “{profile.titleOf(metric)}”{state.value.fn >= 0 || state.value.node >= 0 ? " in this focus" : ""}.</div>;
+    const fill = useMemo(
+        () => (at: number) => {
+            if (at === 0) return dark ? "#0f1113" : "#eceef1";
+            const { more } = flame.frames[at]!;
+            return byLife && more.length
+                ? lifeColour(more[0]!, more[1]!, dark)
+                : moduleColour(placeOf(at), dark);
+        },
+        [flame, dark, byLife],
+    );
+    const striped = useMemo(
+        () => (at: number) => at > 0 && !byLife && isStriped(placeOf(at)),
+        [flame, byLife],
+    );
+    const found = useMemo(() => findIn(flame, names, search), [flame, search]);
+    const tip = (at: number) => (
+        <FrameTip of={of} flame={flame} at={at} profile={profile} metric={metric} />
+    );
+    if (!total)
+        return (
+            <div class="empty">
+                No call path has any “{profile.titleOf(metric)}”
+                {state.value.fn >= 0 || state.value.node >= 0 ? " in this focus" : ""}.
+            </div>
+        );
     return (
         <>
-            <Icicle flame={flame} label={`Flame graph of ${profile.titleOf(metric)}, ${flame.frames.length} frames`} name={name} fill={fill} striped={striped} tip={tip}
-                matches={found?.matches ?? null} zoom={zoom} upwards={getOption(state.value, "up") === "1"} epoch={theme.value}
-                onZoom={(at) => go({ opt: withOptions(state.value, { zoom: at ? String(at) : undefined }) })}
-                onMenu={(at, x, y) => at > 0 && showMenu(x, y, functionMenu(flame.frames[at]!.key, names.ofLine(flame.frames[at]!.line)))} />
+            <Icicle
+                flame={flame}
+                label={`Flame graph of ${profile.titleOf(metric)}, ${flame.frames.length} frames`}
+                name={name}
+                fill={fill}
+                striped={striped}
+                tip={tip}
+                matches={found?.matches ?? null}
+                zoom={zoom}
+                upwards={getOption(state.value, "up") === "1"}
+                epoch={theme.value}
+                onZoom={(at) =>
+                    go({ opt: withOptions(state.value, { zoom: at ? String(at) : undefined }) })
+                }
+                onMenu={(at, x, y) =>
+                    at > 0 &&
+                    showMenu(
+                        x,
+                        y,
+                        functionMenu(flame.frames[at]!.key, names.ofLine(flame.frames[at]!.line)),
+                    )
+                }
+            />
             <div class="bar-row dim">
-                <span>{exact(flame.frames.length - 1, "count")} frames{flame.cut ? `; ${exact(flame.cut, "count")} too narrow to be opened further` : ""}</span>
-                {found && <span data-found title={exact(found.value, unit)}>search: <b>{format(found.value, unit)}</b> ({share(found.value / total)})</span>}
-                <Legend flame={flame} byLife={byLife} dark={dark} module={(at) => names.module(moduleOf(at)) ?? ""} fill={fill} striped={striped} />
-                <span style={{ flex: 1 }} />
-                <span style={{ whiteSpace: "nowrap" }}><button class="plain" onClick={() => saveText("flame.svg", "image/svg+xml", flameToSvg(flame, 1600, name, fill, striped))}>SVG</button>
-                <button class="plain" onClick={() => saveCanvas("flame.png", document.querySelector<HTMLCanvasElement>(".icicle canvas")!)}>PNG</button>
-                <button class="plain" onClick={() => saveText("flame.csv", "text/csv", flameToCsv(flame, of))}>CSV</button>
-                <button class="plain" onClick={() => saveText("flame.folded", "text/plain", folded(flame, names.ofKey.bind(names)))}>folded stacks</button></span>
+                <span>
+                    {exact(flame.frames.length - 1, "count")} frames
+                    {flame.cut
+                        ? `; ${exact(flame.cut, "count")} too narrow to be opened further`
+                        : ""}
+                </span>
+                {found && (
+                    <span data-found title={exact(found.value, unit)}>
+                        search: <b>{format(found.value, unit)}</b> ({share(found.value / total)})
+                    </span>
+                )}
+                <Legend
+                    flame={flame}
+                    byLife={byLife}
+                    dark={dark}
+                    module={(at) => names.module(moduleOf(at)) ?? ""}
+                    fill={fill}
+                    striped={striped}
+                />
+                <span class="spring" />
+                <SaveFlame of={of} flame={flame} name={name} fill={fill} striped={striped} />
             </div>
         </>
     );
 }
 
 /* What the colours mean: of modules those with most. */
-function Legend({ flame, byLife, dark, module, fill, striped }: { flame: Flame; byLife: boolean; dark: boolean; module: (at: number) => string; fill: (at: number) => string; striped: (at: number) => boolean }): JSX.Element {
+function Legend({
+    flame,
+    byLife,
+    dark,
+    module,
+    fill,
+    striped,
+}: {
+    flame: Flame;
+    byLife: boolean;
+    dark: boolean;
+    module: (at: number) => string;
+    fill: (at: number) => string;
+    striped: (at: number) => boolean;
+}): JSX.Element {
     const modules = useMemo(() => {
         const known = new Map<string, { tone: string; stripes: boolean; self: number }>();
         for (let at = 1; at < flame.frames.length && !byLife; at++) {
-            const name = module(at), entry = known.get(name);
+            const name = module(at),
+                entry = known.get(name);
             if (entry) entry.self += flame.frames[at]!.self + 1;
-            else known.set(name, { tone: fill(at), stripes: striped(at), self: flame.frames[at]!.self + 1 });
+            else
+                known.set(name, {
+                    tone: fill(at),
+                    stripes: striped(at),
+                    self: flame.frames[at]!.self + 1,
+                });
         }
-        return [...known].filter(([name]) => name).sort((a, b) => b[1].self - a[1].self).slice(0, 6).map(([name, { tone, stripes }]): [string, string] => [baseName(name), stripes ? `repeating-linear-gradient(90deg, #00000059 0 1.5px, ${tone} 1.5px 5px)` : tone]);
+        return [...known]
+            .filter(([name]) => name)
+            .sort((a, b) => b[1].self - a[1].self)
+            .slice(0, 6)
+            .map(([name, { tone, stripes }]): [string, string] => [
+                baseName(name),
+                stripes
+                    ? `repeating-linear-gradient(90deg, #00000059 0 1.5px, ${tone} 1.5px 5px)`
+                    : tone,
+            ]);
     }, [flame, byLife, fill]);
-    const entries = byLife ? [...lifeSteps.map(([, title], at): [string, string] => [at < 8 ? `< ${title}` : title, lifeRamp[dark ? "dark" : "light"][at]!]), ["never freed", neverFreed[dark ? "dark" : "light"]] as [string, string]] : modules;
-    return <span class="legend" style={{ padding: 0 }}>{entries.map(([title, tone]) => <span key={title}><span class="swatch" style={{ background: tone }} />{title}</span>)}</span>;
+    const entries = byLife
+        ? [
+              ...lifeSteps.map(([, title], at): [string, string] => [
+                  at < 8 ? `< ${title}` : title,
+                  lifeRamp[dark ? "dark" : "light"][at]!,
+              ]),
+              ["never freed", neverFreed[dark ? "dark" : "light"]] as [string, string],
+          ]
+        : modules;
+    return (
+        <span class="legend flush">
+            {entries.map(([title, tone]) => (
+                <span key={title}>
+                    <span class="swatch" style={{ "--tone": tone }} />
+                    {title}
+                </span>
+            ))}
+        </span>
+    );
 }
 
 /* A row for each frame: its parent's number, what it is, and its figures. */
 function flameToCsv(flame: Flame, { names, tree }: CallTree): string {
-    const rows = flame.frames.map((frame, at) => at === 0 ? [0, "", 0, "all", "", "", frame.value, frame.self]
-        : [at, frame.parent, frame.depth, names.ofLine(frame.line), names.place(frame.line), names.module(tree.codeModule[names.codeOfLine(frame.line)]!) ?? "", frame.value, frame.self]);
-    return ["frame,parent,depth,function,place,module,value,self", ...rows.map((row) => row.map(csvCell).join(","))].join("\n") + "\n";
+    const rows = flame.frames.map((frame, at) =>
+        at === 0
+            ? [0, "", 0, "all", "", "", frame.value, frame.self]
+            : [
+                  at,
+                  frame.parent,
+                  frame.depth,
+                  names.ofLine(frame.line),
+                  names.place(frame.line),
+                  names.module(tree.codeModule[names.codeOfLine(frame.line)]!) ?? "",
+                  frame.value,
+                  frame.self,
+              ],
+    );
+    return (
+        [
+            "frame,parent,depth,function,place,module,value,self",
+            ...rows.map((row) => row.map(csvCell).join(",")),
+        ].join("\n") + "\n"
+    );
 }
 
-/* "main;solve;push_back 1234", as flame graph tools read it: every frame with something of its own, or
- * with children that were too narrow to be opened. */
+/* "main;solve;push_back 1234", as flame graph tools read it: every frame with something of its own,
+ * or with children that were too narrow to be opened. */
 export function folded(flame: Flame, name: (key: number) => string): string {
     const below = new Float64Array(flame.frames.length);
     for (const frame of flame.frames) if (frame.parent >= 0) below[frame.parent]! += frame.value;
@@ -170,7 +516,8 @@ export function folded(flame: Flame, name: (key: number) => string): string {
         const own = Math.round(frame.value - below[at]!);
         if (at === 0 || own <= 0) return;
         const path: string[] = [];
-        for (let up = at; up > 0; up = flame.frames[up]!.parent) path.push(name(flame.frames[up]!.key).replace(/[;\n]/g, ":"));
+        for (let up = at; up > 0; up = flame.frames[up]!.parent)
+            path.push(name(flame.frames[up]!.key).replace(/[;\n]/g, ":"));
         lines.push(`${path.reverse().join(";")} ${own}`);
     });
     return lines.join("\n") + "\n";

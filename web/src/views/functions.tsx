@@ -1,10 +1,11 @@
-/* Functions: what each asks for itself, or with all below it. */
+/* The list of functions, with metrics of each function alone or of all that it calls.
+ * functionMenu() is what the user can do with a function; other views use it too. */
 import { useMemo, useState } from "preact/hooks";
 import type { JSX } from "preact";
 import { functionRows, type FunctionRow } from "../model/functions.ts";
 import { sureHint, sureTo, varianceOf } from "../model/estimate.ts";
 import { shortName } from "../model/names.ts";
-import { baseName, RANGE } from "../model/profile.ts";
+import { baseName, RANGE, type Profile } from "../model/profile.ts";
 import { getOption, withOptions } from "../state/url.ts";
 import { focusKey, shownColumn, shownMetric, wantedSites } from "../state/profiles.ts";
 import { go, state } from "../state/state.ts";
@@ -13,64 +14,213 @@ import { Ready, useLoaded } from "../widgets/states.tsx";
 import { showMenu } from "../widgets/tooltip.tsx";
 import type { ViewProps } from "./registry.ts";
 
-const usual = ["at_peak_bytes", "live_bytes", "alloc_bytes", "alloc_count", "temporary_count", "mean_size", "mean_lifetime_ns"];
+const usual = [
+    "at_peak_bytes",
+    "live_bytes",
+    "alloc_bytes",
+    "alloc_count",
+    "temporary_count",
+    "mean_size",
+    "mean_lifetime_ns",
+];
 
 export function FunctionsView({ profile }: ViewProps): JSX.Element {
     const { inclusive, hide, search, sort } = state.value;
     const metric = shownMetric(profile, "at_peak_bytes");
     const chosen = getOption(state.value, "columns")?.split(".") ?? usual;
-    const columns = [...new Set([metric, ...chosen])].filter((name) => name === RANGE || profile.metric(name)?.recorded || profile.derived(name));
-    const variance = varianceOf(profile, metric), needed = variance ? [...columns, variance] : columns;
-    const loaded = useLoaded(() => profile.work(["functions", needed, inclusive, focusKey()].join(), async () => {
-        const tree = await profile.callTree();
-        const more = new Map(metric === RANGE ? [[RANGE, (await shownColumn(profile, tree, metric)).column]] : []);
-        return functionRows(profile, tree, needed, wantedSites(tree), inclusive, hide, more);
-    }), [profile, columns.join(), inclusive, focusKey()]);
-    return <Ready of={loaded}>{(rows) => <FunctionsTable rows={rows} columns={columns} metric={metric} search={search} sort={sort || "-" + metric} of={{ profile }} />}</Ready>;
+    const columns = [...new Set([metric, ...chosen])].filter(
+        (name) => name === RANGE || profile.metric(name)?.recorded || profile.derived(name),
+    );
+    const variance = varianceOf(profile, metric),
+        needed = variance ? [...columns, variance] : columns;
+    const loaded = useLoaded(
+        () =>
+            profile.work(["functions", needed, inclusive, focusKey()].join(), async () => {
+                const tree = await profile.callTree();
+                const more = new Map(
+                    metric === RANGE
+                        ? [[RANGE, (await shownColumn(profile, tree, metric)).column]]
+                        : [],
+                );
+                return functionRows(
+                    profile,
+                    tree,
+                    needed,
+                    wantedSites(tree),
+                    inclusive,
+                    hide,
+                    more,
+                );
+            }),
+        [profile, columns.join(), inclusive, focusKey()],
+    );
+    return (
+        <Ready of={loaded}>
+            {(rows) => (
+                <FunctionsTable
+                    rows={rows}
+                    columns={columns}
+                    metric={metric}
+                    search={search}
+                    sort={sort || "-" + metric}
+                    of={{ profile }}
+                />
+            )}
+        </Ready>
+    );
 }
 
-function FunctionsTable({ rows, columns, metric, search, sort, of }: { rows: FunctionRow[]; columns: string[]; metric: string; search: string; sort: string; of: ViewProps }): JSX.Element {
-    const { profile } = of;
+function columnsOf(
+    profile: Profile,
+    columns: readonly string[],
+    metric: string,
+    most: number,
+): Column<FunctionRow>[] {
     const variance = varianceOf(profile, metric);
+    return [
+        ...columns.flatMap((name): Column<FunctionRow>[] => [
+            {
+                id: name,
+                title: profile.titleOf(name),
+                hint: profile.metric(name)?.help ?? "",
+                width: "84px",
+                number: (row) => row.values[name],
+                unit: profile.unitOf(name),
+                ...(name === metric
+                    ? { fill: (row: FunctionRow) => (row.values[name] || 0) / most }
+                    : {}),
+            },
+            ...(name === metric && variance
+                ? [
+                      {
+                          id: "error",
+                          title: "sure to",
+                          hint: sureHint,
+                          width: "92px",
+                          text: (row: FunctionRow) =>
+                              sureTo(profile, name, row.values[name] || 0, row.values[variance]!),
+                      },
+                  ]
+                : []),
+        ]),
+        {
+            id: "function",
+            title: "Function",
+            width: "minmax(180px, 2fr)",
+            text: (row) => row.name,
+            show: (row) => shortName(row.name),
+        },
+        {
+            id: "file",
+            title: "File",
+            width: "minmax(100px, 1fr)",
+            text: (row) => row.file,
+            show: (row) => baseName(row.file),
+        },
+        {
+            id: "module",
+            title: "Module",
+            width: "minmax(100px, 0.9fr)",
+            text: (row) => row.module,
+            show: (row) => baseName(row.module),
+        },
+    ];
+}
+
+function ColumnChoice({
+    profile,
+    columns,
+}: ViewProps & { columns: readonly string[] }): JSX.Element {
+    const available = [
+        ...profile.metrics.filter(
+            (each) => each.recorded && each.merge === "sum" && each.unit !== "variance",
+        ),
+        ...profile.summary.derived,
+    ];
+    return (
+        <select
+            aria-label="Add or take off a column"
+            value=""
+            onChange={(event) => {
+                const name = event.currentTarget.value;
+                const next = columns.includes(name)
+                    ? columns.filter((each) => each !== name)
+                    : [...columns, name];
+                go({ opt: withOptions(state.value, { columns: next.join(".") }) }, "replace");
+                event.currentTarget.value = "";
+            }}>
+            <option value="">columns…</option>
+            {available.map((each) => (
+                <option key={each.name} value={each.name}>
+                    {columns.includes(each.name) ? "✓ " : ""}
+                    {each.title}
+                </option>
+            ))}
+        </select>
+    );
+}
+
+function FunctionsTable({
+    rows,
+    columns,
+    metric,
+    search,
+    sort,
+    of,
+}: {
+    rows: FunctionRow[];
+    columns: string[];
+    metric: string;
+    search: string;
+    sort: string;
+    of: ViewProps;
+}): JSX.Element {
+    const { profile } = of;
     const [chosen, choose] = useState(state.value.fn);
     const shown = useMemo(() => {
         const wanted = search.toLowerCase();
-        return wanted ? rows.filter((row) => `${row.name}\n${row.file}\n${row.module}`.toLowerCase().includes(wanted)) : rows;
+        return wanted
+            ? rows.filter((row) =>
+                  `${row.name}\n${row.file}\n${row.module}`.toLowerCase().includes(wanted),
+              )
+            : rows;
     }, [rows, search]);
-    const most = useMemo(() => rows.reduce((best, row) => Math.max(best, row.values[metric] || 0), 1), [rows, metric]);
-    const list = useMemo<Column<FunctionRow>[]>(() => [
-        ...columns.flatMap((name): Column<FunctionRow>[] => [{
-            id: name, title: profile.titleOf(name), hint: profile.metric(name)?.help ?? "", width: "84px",
-            number: (row) => row.values[name], unit: profile.unitOf(name),
-            ...(name === metric ? { fill: (row: FunctionRow) => (row.values[name] || 0) / most } : {}),
-        }, ...(name === metric && variance ? [{
-            id: "error", title: "sure to", hint: sureHint, width: "92px",
-            text: (row: FunctionRow) => sureTo(profile, name, row.values[name] || 0, row.values[variance]!),
-        }] : [])]),
-        { id: "function", title: "Function", width: "minmax(180px, 2fr)", text: (row) => row.name, show: (row) => shortName(row.name) },
-        { id: "file", title: "File", width: "minmax(100px, 1fr)", text: (row) => row.file, show: (row) => baseName(row.file) },
-        { id: "module", title: "Module", width: "minmax(100px, 0.9fr)", text: (row) => row.module, show: (row) => baseName(row.module) },
-    ], [columns.join(), metric, most, profile]);
-    const available = [...profile.metrics.filter((each) => each.recorded && each.merge === "sum" && each.unit !== "variance"), ...profile.summary.derived];
+    const most = useMemo(
+        () => rows.reduce((best, row) => Math.max(best, row.values[metric] || 0), 1),
+        [rows, metric],
+    );
+    const list = useMemo(
+        () => columnsOf(profile, columns, metric, most),
+        [columns.join(), metric, most, profile],
+    );
     return (
         <>
             <div class="bar-row">
-                <span class="dim">{state.value.inclusive ? "with all below them" : "by what they ask for themselves"}</span>
-                <select aria-label="Add or take off a column" value="" onChange={(event) => {
-                    const name = event.currentTarget.value;
-                    const next = columns.includes(name) ? columns.filter((each) => each !== name) : [...columns, name];
-                    go({ opt: withOptions(state.value, { columns: next.join(".") }) }, "replace");
-                    event.currentTarget.value = "";
-                }}>
-                    <option value="">columns…</option>
-                    {available.map((each) => <option key={each.name} value={each.name}>{columns.includes(each.name) ? "✓ " : ""}{each.title}</option>)}
-                </select>
+                <span class="dim">
+                    {state.value.inclusive
+                        ? "with all below them"
+                        : "by what they ask for themselves"}
+                </span>
+                <ColumnChoice profile={profile} columns={columns} />
             </div>
-            <Table name="functions" label="Functions" rows={shown} columns={list} sort={sort} onSort={(next) => go({ sort: next }, "replace")}
-                rowKey={(row) => row.key} selected={chosen >= 0 ? chosen : null} onSelect={(row) => choose(row.key)}
+            <Table
+                name="functions"
+                label="Functions"
+                rows={shown}
+                columns={list}
+                sort={sort}
+                onSort={(next) => go({ sort: next }, "replace")}
+                rowKey={(row) => row.key}
+                selected={chosen >= 0 ? chosen : null}
+                onSelect={(row) => choose(row.key)}
                 onOpen={(row) => go({ fn: row.key, view: "flame", sort: "" })}
                 onMenu={(row, x, y) => showMenu(x, y, functionMenu(row.key, row.name))}
-                empty={search ? `No function, file or module with “${search}” in it.` : "No function has any of these metrics."} />
+                empty={
+                    search
+                        ? `No function, file or module with “${search}” in it.`
+                        : "No function has any of these metrics."
+                }
+            />
         </>
     );
 }
@@ -79,8 +229,14 @@ function FunctionsTable({ rows, columns, metric, search, sort, of }: { rows: Fun
 export function functionMenu(key: number, name: string): { title: string; run: () => void }[] {
     return [
         { title: "Focus on this function", run: () => go({ fn: key }) },
-        { title: "Flame graph through it", run: () => go({ fn: key, view: "flame", sort: "", opt: "" }) },
-        { title: "Callers and callees", run: () => go({ fn: key, view: "tree", sort: "", opt: "" }) },
+        {
+            title: "Flame graph through it",
+            run: () => go({ fn: key, view: "flame", sort: "", opt: "" }),
+        },
+        {
+            title: "Callers and callees",
+            run: () => go({ fn: key, view: "tree", sort: "", opt: "" }),
+        },
         { title: "Source", run: () => go({ view: "source", opt: `fn:${key}`, file: "", line: 0 }) },
         { title: "Copy name", run: () => void navigator.clipboard?.writeText(name) },
     ];

@@ -1,9 +1,24 @@
-/* The map of the heap: its pages by address, how full each is, and whose blocks keep those that are
- * mostly free from going back. */
+/* The map of the heap: its pages by address, and how full each is. Choosing a cell shows whose
+ * blocks keep its pages from going back to the system. A list ranks the call paths by the free
+ * memory that their blocks keep. */
 import { useMemo, useRef, useState } from "preact/hooks";
 import type { JSX } from "preact";
 import { numbers, whole } from "../data/columns.ts";
-import { ABSENT, boxOf, cellAt, EMPTY, fillTitles, heapColour, HEADING, layOut, pinnersOf, readHeap, type Heap, type Layout, type Place } from "../model/heap.ts";
+import {
+    ABSENT,
+    boxOf,
+    cellAt,
+    EMPTY,
+    fillTitles,
+    heapColour,
+    HEADING,
+    layOut,
+    pinnersOf,
+    readHeap,
+    type Heap,
+    type Layout,
+    type Place,
+} from "../model/heap.ts";
 import { shortName } from "../model/names.ts";
 import { baseName, type CallTree, type Profile } from "../model/profile.ts";
 import { bytes, count, duration, exact, share } from "../model/units.ts";
@@ -17,41 +32,88 @@ import { Card, NotRecorded, Ready, useLoaded } from "../widgets/states.tsx";
 import { hideTip, showTip } from "../widgets/tooltip.tsx";
 import type { ViewProps } from "./registry.ts";
 
-interface Pins { bytes: number; count: number }
-interface Loaded { heap: Heap; of: CallTree; pins: Map<number, Pins> }
+interface Pins {
+    bytes: number;
+    count: number;
+}
+interface Loaded {
+    heap: Heap;
+    of: CallTree;
+    pins: Map<number, Pins>;
+}
 
 export function HeapView({ profile }: ViewProps): JSX.Element {
-    const loaded = useLoaded(() => profile.has("heap") ? profile.work("heap", () => load(profile)) : Promise.resolve(null), [profile]);
-    return <Ready of={loaded}>{(all) => all ? <HeapMap profile={profile} {...all} />
-        : <NotRecorded what="Where the pages of the heap are is not in this profile." how="It is recorded with the ledger of what is resident: not of samples, by pages, of forked and attached processes, or with --no-looks; single files leave large maps out." />}</Ready>;
+    const loaded = useLoaded(
+        () =>
+            profile.has("heap") ? profile.work("heap", () => load(profile)) : Promise.resolve(null),
+        [profile],
+    );
+    return (
+        <Ready of={loaded}>
+            {(all) =>
+                all ? (
+                    <HeapMap profile={profile} {...all} />
+                ) : (
+                    <NotRecorded
+                        what="Where the pages of the heap are is not in this profile."
+                        how={
+                            "It is recorded with the ledger of what is resident: not of samples, by " +
+                            "pages, of forked and attached processes, or with --no-looks; single " +
+                            "files leave large maps out."
+                        }
+                    />
+                )
+            }
+        </Ready>
+    );
 }
 
 async function load(profile: Profile): Promise<Loaded> {
-    const [document, of, residency] = await Promise.all([profile.columns("heap"), profile.callTree(), profile.has("residency") ? profile.columns("residency") : null]);
-    const heap = readHeap(document), pins = new Map<number, Pins>();
+    const [document, of, residency] = await Promise.all([
+        profile.columns("heap"),
+        profile.callTree(),
+        profile.has("residency") ? profile.columns("residency") : null,
+    ]);
+    const heap = readHeap(document),
+        pins = new Map<number, Pins>();
     if (residency) {
-        const sample = whole(residency, "sample"), node = whole(residency, "node");
-        const pinned = numbers(residency, "pinned_bytes"), blocks = numbers(residency, "pinning_count");
-        for (let row = 0; row < node.length; row++) if (sample[row] === heap.sample) pins.set(node[row]!, { bytes: pinned[row]!, count: blocks[row]! });
+        const sample = whole(residency, "sample"),
+            node = whole(residency, "node");
+        const pinned = numbers(residency, "pinned_bytes"),
+            blocks = numbers(residency, "pinning_count");
+        for (let row = 0; row < node.length; row++)
+            if (sample[row] === heap.sample)
+                pins.set(node[row]!, { bytes: pinned[row]!, count: blocks[row]! });
     }
     return { heap, of, pins };
 }
 
 const hex = (address: number) => "0x" + address.toString(16);
-const fullness = (heap: Heap, cell: number) => (heap.fill[cell] === ABSENT ? "not resident" : `${share(Math.min(1, heap.live[cell]! / heap.resident[cell]!))} of ${bytes(heap.resident[cell]!)} in use, ${heap.count[cell] === 1 ? "1 block" : `${count(heap.count[cell]!)} blocks`}`);
-const sizeOf = (heap: Heap, place: { first: number; end: number }) => heap.address[place.end - 1]! + heap.bytes[place.end - 1]! - heap.address[place.first]!;
+const fullness = (heap: Heap, cell: number) =>
+    heap.fill[cell] === ABSENT
+        ? "not resident"
+        : `${share(Math.min(1, heap.live[cell]! / heap.resident[cell]!))} of ` +
+          `${bytes(heap.resident[cell]!)} in use, ` +
+          (heap.count[cell] === 1 ? "1 block" : `${count(heap.count[cell]!)} blocks`);
+const sizeOf = (heap: Heap, place: { first: number; end: number }) =>
+    heap.address[place.end - 1]! + heap.bytes[place.end - 1]! - heap.address[place.first]!;
 
 function nameOf({ tree, passes, names }: CallTree, node: number): { name: string; place: string } {
     const site = tree.siteNode.indexOf(node);
-    const line = site < 0 ? tree.codeFirstLine[tree.code[node]!]! : passes.exclusiveLines(state.value.hide)[site]!;
+    const line =
+        site < 0
+            ? tree.codeFirstLine[tree.code[node]!]!
+            : passes.exclusiveLines(state.value.hide)[site]!;
     return { name: names.ofLine(line), place: names.place(line) };
 }
 
 function HeapMap({ profile, heap, of, pins }: ViewProps & Loaded): JSX.Element {
     const chosen = Number(getOption(state.value, "cell") ?? -1);
-    const picked = Number.isInteger(chosen) && chosen >= 0 && chosen < heap.fill.length ? chosen : -1;
+    const picked =
+        Number.isInteger(chosen) && chosen >= 0 && chosen < heap.fill.length ? chosen : -1;
     const look = profile.summary.samples?.find((each) => each.sample === heap.sample);
-    const pick = (cell: number) => go({ opt: withOptions(state.value, { cell: String(cell) }) }, "replace");
+    const pick = (cell: number) =>
+        go({ opt: withOptions(state.value, { cell: String(cell) }) }, "replace");
     const by = useMemo(() => {
         const counts = new Array<number>(fillTitles.length).fill(0);
         heap.fill.forEach((fill) => counts[fill]!++);
@@ -59,11 +121,21 @@ function HeapMap({ profile, heap, of, pins }: ViewProps & Loaded): JSX.Element {
     }, [heap]);
     const dark = theme.value === "dark";
     return (
-        <div style={{ overflow: "auto" }} class="pad">
-            <p class="dim" style={{ margin: "4px 0" }}>The allocator's areas in order of address, {bytes(heap.cellBytes)} a cell{look ? `, at the look “${look.why}” at ${duration(look.time_ns)}` : ""}. Click a cell for whose blocks keep it from going back.</p>
+        <div class="pad scrolls">
+            <p class="dim close">
+                The allocator's areas in order of address, {bytes(heap.cellBytes)} a cell
+                {look ? `, at the look “${look.why}” at ${duration(look.time_ns)}` : ""}. Click a
+                cell for whose blocks keep it from going back.
+            </p>
             <Picture heap={heap} of={of} picked={picked} onPick={pick} />
-            <div class="legend" style={{ paddingLeft: 0 }}>{by.map((cells, fill) => (
-                <span key={fill} title={exact(cells, "count")}><span class="swatch" style={{ background: heapColour(fill, dark) }} />{fillTitles[fill]}: <b>{count(cells)}</b></span>))}</div>
+            <div class="legend flush-left">
+                {by.map((cells, fill) => (
+                    <span key={fill} title={exact(cells, "count")}>
+                        <span class="swatch" style={{ "--tone": heapColour(fill, dark) }} />
+                        {fillTitles[fill]}: <b>{count(cells)}</b>
+                    </span>
+                ))}
+            </div>
             <Picked heap={heap} of={of} pins={pins} cell={picked} />
             <Pinners heap={heap} of={of} pins={pins} onPick={pick} />
         </div>
@@ -74,35 +146,67 @@ function HeapMap({ profile, heap, of, pins }: ViewProps & Loaded): JSX.Element {
 
 function drawPlace(context: Brush, heap: Heap, place: Place, size: number, dark: boolean): void {
     context.fillStyle = colour("dim");
-    context.fillText(`${hex(heap.address[place.first]!)} · ${bytes(sizeOf(heap, place))}`, place.x, place.y + HEADING / 2);
+    context.fillText(
+        `${hex(heap.address[place.first]!)} · ${bytes(sizeOf(heap, place))}`,
+        place.x,
+        place.y + HEADING / 2,
+    );
     /* cells of one kind in a row are one stroke where there is no room for a seam */
-    const seam = size > 5 ? 1 : 0, top = place.y + HEADING;
+    const seam = size > 5 ? 1 : 0,
+        top = place.y + HEADING;
     for (let cell = place.first; cell < place.end;) {
-        const at = cell - place.first, column = at % place.columns, left = place.columns - column;
+        const at = cell - place.first,
+            column = at % place.columns,
+            left = place.columns - column;
         let run = 1;
-        while (!seam && run < left && cell + run < place.end && heap.fill[cell + run] === heap.fill[cell]) run++;
+        while (
+            !seam &&
+            run < left &&
+            cell + run < place.end &&
+            heap.fill[cell + run] === heap.fill[cell]
+        )
+            run++;
         context.fillStyle = heapColour(heap.fill[cell]!, dark);
-        context.fillRect(place.x + column * size, top + Math.floor(at / place.columns) * size, run * size - seam, size - seam);
+        context.fillRect(
+            place.x + column * size,
+            top + Math.floor(at / place.columns) * size,
+            run * size - seam,
+            size - seam,
+        );
         cell += run;
     }
 }
 
-function Picture({ heap, of, picked, onPick }: { heap: Heap; of: CallTree; picked: number; onPick: (cell: number) => void }): JSX.Element {
+function Picture({
+    heap,
+    of,
+    picked,
+    onPick,
+}: {
+    heap: Heap;
+    of: CallTree;
+    picked: number;
+    onPick: (cell: number) => void;
+}): JSX.Element {
     const [height, setHeight] = useState(200);
     const layout = useRef<Layout>({ size: 1, height: 0, places: [] });
-    const canvas = useCanvas(({ context, width }) => {
-        const laid = layout.current = layOut(heap.areas, width), dark = theme.value === "dark";
-        setHeight(Math.ceil(laid.height));
-        context.font = "11px sans-serif";
-        context.textBaseline = "middle";
-        context.textAlign = "left";
-        for (const place of laid.places) drawPlace(context, heap, place, laid.size, dark);
-        const box = picked < 0 ? null : boxOf(laid, picked);
-        if (!box) return;
-        context.strokeStyle = colour("text");
-        context.lineWidth = 2;
-        context.strokeRect(box.x - 1, box.y - 1, laid.size + 1, laid.size + 1);
-    }, [heap, picked, height, theme.value]);
+    const canvas = useCanvas(
+        ({ context, width }) => {
+            const laid = (layout.current = layOut(heap.areas, width)),
+                dark = theme.value === "dark";
+            setHeight(Math.ceil(laid.height));
+            context.font = "11px sans-serif";
+            context.textBaseline = "middle";
+            context.textAlign = "left";
+            for (const place of laid.places) drawPlace(context, heap, place, laid.size, dark);
+            const box = picked < 0 ? null : boxOf(laid, picked);
+            if (!box) return;
+            context.strokeStyle = colour("text");
+            context.lineWidth = 2;
+            context.strokeRect(box.x - 1, box.y - 1, laid.size + 1, laid.size + 1);
+        },
+        [heap, picked, height, theme.value],
+    );
     const find = (event: MouseEvent) => {
         const box = canvas.current!.getBoundingClientRect();
         return cellAt(layout.current, event.clientX - box.left, event.clientY - box.top);
@@ -110,7 +214,14 @@ function Picture({ heap, of, picked, onPick }: { heap: Heap; of: CallTree; picke
     const left = heap.areas.length - (layout.current.places.length || heap.areas.length);
     const onKey = (event: KeyboardEvent) => {
         const columns = layout.current.places.find((place) => place.end > picked)?.columns ?? 1;
-        const steps: Record<string, number> = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: columns, ArrowUp: -columns, Home: -Infinity, End: Infinity };
+        const steps: Record<string, number> = {
+            ArrowRight: 1,
+            ArrowLeft: -1,
+            ArrowDown: columns,
+            ArrowUp: -columns,
+            Home: -Infinity,
+            End: Infinity,
+        };
         const by = steps[event.key];
         if (by === undefined) return;
         event.preventDefault();
@@ -118,19 +229,46 @@ function Picture({ heap, of, picked, onPick }: { heap: Heap; of: CallTree; picke
     };
     return (
         <>
-            <div class="chart" role="group" tabIndex={0} aria-label="Map of the heap: arrows go from cell to cell" style={{ height: `${height}px` }} onKeyDown={onKey}>
-                <canvas ref={canvas} role="img" aria-label={`Pages of the heap by address: ${count(heap.fill.length)} cells in ${count(heap.areas.length)} areas`} onMouseLeave={hideTip}
+            <div
+                class="chart sized"
+                role="group"
+                tabIndex={0}
+                aria-label="Map of the heap: arrows go from cell to cell"
+                style={{ "--height": `${height}px` }}
+                onKeyDown={onKey}>
+                <canvas
+                    ref={canvas}
+                    role="img"
+                    aria-label={`Pages of the heap by address: ${count(heap.fill.length)} cells in ${count(heap.areas.length)} areas`}
+                    onMouseLeave={hideTip}
                     onMouseMove={(event) => {
                         const cell = find(event);
                         if (cell < 0) return hideTip();
-                        showTip(event.clientX, event.clientY, <>{hex(heap.address[cell]!)} · {bytes(heap.bytes[cell]!)}<br />{fullness(heap, cell)}{heap.pinned[cell]! > 0 && <><br />pinned by {shortName(nameOf(of, heap.node[cell]!).name)}</>}</>);
+                        showTip(
+                            event.clientX,
+                            event.clientY,
+                            <>
+                                {hex(heap.address[cell]!)} · {bytes(heap.bytes[cell]!)}
+                                <br />
+                                {fullness(heap, cell)}
+                                {heap.pinned[cell]! > 0 && (
+                                    <>
+                                        <br />
+                                        pinned by {shortName(nameOf(of, heap.node[cell]!).name)}
+                                    </>
+                                )}
+                            </>,
+                        );
                     }}
                     onClick={(event) => {
                         const cell = find(event);
                         if (cell >= 0) onPick(cell);
-                    }} />
+                    }}
+                />
             </div>
-            {left > 0 && <p class="dim">{count(left)} more areas are not drawn: they are in the CSV.</p>}
+            {left > 0 && (
+                <p class="dim">{count(left)} more areas are not drawn: they are in the CSV.</p>
+            )}
             <SaveChart name="heap" canvas={() => canvas.current} csv={() => csvOf(heap, of)} />
         </>
     );
@@ -143,7 +281,19 @@ function csvOf(heap: Heap, of: CallTree): string {
         return names.get(node)!;
     };
     const lines = ["address,bytes,resident_bytes,live_bytes,live_count,pinned_bytes,pinned_by"];
-    heap.fill.forEach((_, at) => lines.push([hex(heap.address[at]!), heap.bytes[at], heap.resident[at], heap.live[at], heap.count[at], heap.pinned[at], heap.pinned[at]! > 0 ? name(heap.node[at]!) : ""].join(",")));
+    heap.fill.forEach((_, at) =>
+        lines.push(
+            [
+                hex(heap.address[at]!),
+                heap.bytes[at],
+                heap.resident[at],
+                heap.live[at],
+                heap.count[at],
+                heap.pinned[at],
+                heap.pinned[at]! > 0 ? name(heap.node[at]!) : "",
+            ].join(","),
+        ),
+    );
     return lines.join("\n") + "\n";
 }
 
@@ -151,38 +301,117 @@ function csvOf(heap: Heap, of: CallTree): string {
 
 function PathLink({ of, node }: { of: CallTree; node: number }): JSX.Element {
     const { name, place } = nameOf(of, node);
-    return <><a href={link({ view: "flame", node, opt: "", sort: "" })} title={name}>{shortName(name)}</a> <span class="dim">{baseName(place)}</span></>;
+    return (
+        <>
+            <a href={link({ view: "flame", node, opt: "", sort: "" })} title={name}>
+                {shortName(name)}
+            </a>{" "}
+            <span class="dim">{baseName(place)}</span>
+        </>
+    );
 }
 
 function Picked({ heap, of, pins, cell }: Loaded & { cell: number }): JSX.Element {
-    const node = heap.node[cell]!, all = cell < 0 ? undefined : pins.get(node);
+    const node = heap.node[cell]!,
+        all = cell < 0 ? undefined : pins.get(node);
     return (
-        <p aria-live="polite" data-cell={cell} style={{ minHeight: "2.9em", margin: "4px 0" }}>{cell < 0 ? <span class="dim">No cell is chosen.</span> : <>
-            <b class="mono">{hex(heap.address[cell]!)}</b>: {fullness(heap, cell)}.{" "}
-            {heap.fill[cell] === EMPTY ? "No live block keeps it: the allocator could give it back." : heap.pinned[cell]! > 0 ? <>
-                <b title={exact(heap.pinned[cell], "bytes")}>{bytes(heap.pinned[cell]!)}</b> free on it cannot go back, mostly for <PathLink of={of} node={node} />
-                {all ? <>, which pins <b title={exact(all.bytes, "bytes")}>{bytes(all.bytes)}</b> with {count(all.count)} blocks in all</> : ""}.</>
-                : heap.fill[cell] === ABSENT ? "" : "At least half of it is in use."}</>}
+        <p aria-live="polite" data-cell={cell} class="picked">
+            {cell < 0 ? (
+                <span class="dim">No cell is chosen.</span>
+            ) : (
+                <>
+                    <b class="mono">{hex(heap.address[cell]!)}</b>: {fullness(heap, cell)}.{" "}
+                    {heap.fill[cell] === EMPTY ? (
+                        "No live block keeps it: the allocator could give it back."
+                    ) : heap.pinned[cell]! > 0 ? (
+                        <>
+                            <b title={exact(heap.pinned[cell], "bytes")}>
+                                {bytes(heap.pinned[cell]!)}
+                            </b>{" "}
+                            free on it cannot go back, mostly for <PathLink of={of} node={node} />
+                            {all ? (
+                                <>
+                                    , which pins{" "}
+                                    <b title={exact(all.bytes, "bytes")}>{bytes(all.bytes)}</b> with{" "}
+                                    {count(all.count)} blocks in all
+                                </>
+                            ) : (
+                                ""
+                            )}
+                            .
+                        </>
+                    ) : heap.fill[cell] === ABSENT ? (
+                        ""
+                    ) : (
+                        "At least half of it is in use."
+                    )}
+                </>
+            )}
         </p>
     );
 }
 
 const PINNERS = 12;
 
-function Pinners({ heap, of, pins, onPick }: Loaded & { onPick: (cell: number) => void }): JSX.Element {
+function Pinners({
+    heap,
+    of,
+    pins,
+    onPick,
+}: Loaded & { onPick: (cell: number) => void }): JSX.Element {
     const pinners = useMemo(() => pinnersOf(heap), [heap]);
     return (
         <Card title="Who pins pages">
-            {pinners.length ? <table>
-                <thead><tr><th class="number">cells</th><th class="number">pins in all</th><th class="number">blocks</th><th>call path</th><th>first cell</th></tr></thead>
-                <tbody>{pinners.slice(0, PINNERS).map(({ node, cells }) => {
-                    const all = pins.get(node), first = heap.node.findIndex((each, at) => each === node && heap.pinned[at]! > 0);
-                    return <tr key={node}><td class="number" title={exact(cells, "count")}>{count(cells)}</td><td class="number" title={exact(all?.bytes, "bytes")}>{all ? bytes(all.bytes) : "–"}</td>
-                        <td class="number" title={exact(all?.count, "count")}>{all ? count(all.count) : "–"}</td><td><PathLink of={of} node={node} /></td>
-                        <td><button class="plain mono" aria-label={`Show ${hex(heap.address[first]!)}`} onClick={() => onPick(first)}>{hex(heap.address[first]!)}</button></td></tr>;
-                })}</tbody>
-            </table> : <p class="dim">No page is less than half full and kept by a block.</p>}
-            {pinners.length > PINNERS && <p class="dim">{count(pinners.length - PINNERS)} more pin less.</p>}
+            {pinners.length ? (
+                <table>
+                    <thead>
+                        <tr>
+                            <th class="number">cells</th>
+                            <th class="number">pins in all</th>
+                            <th class="number">blocks</th>
+                            <th>call path</th>
+                            <th>first cell</th>
+                        </tr>
+                    </thead>
+                    <tbody>
+                        {pinners.slice(0, PINNERS).map(({ node, cells }) => {
+                            const all = pins.get(node),
+                                first = heap.node.findIndex(
+                                    (each, at) => each === node && heap.pinned[at]! > 0,
+                                );
+                            return (
+                                <tr key={node}>
+                                    <td class="number" title={exact(cells, "count")}>
+                                        {count(cells)}
+                                    </td>
+                                    <td class="number" title={exact(all?.bytes, "bytes")}>
+                                        {all ? bytes(all.bytes) : "–"}
+                                    </td>
+                                    <td class="number" title={exact(all?.count, "count")}>
+                                        {all ? count(all.count) : "–"}
+                                    </td>
+                                    <td>
+                                        <PathLink of={of} node={node} />
+                                    </td>
+                                    <td>
+                                        <button
+                                            class="plain mono"
+                                            aria-label={`Show ${hex(heap.address[first]!)}`}
+                                            onClick={() => onPick(first)}>
+                                            {hex(heap.address[first]!)}
+                                        </button>
+                                    </td>
+                                </tr>
+                            );
+                        })}
+                    </tbody>
+                </table>
+            ) : (
+                <p class="dim">No page is less than half full and kept by a block.</p>
+            )}
+            {pinners.length > PINNERS && (
+                <p class="dim">{count(pinners.length - PINNERS)} more pin less.</p>
+            )}
         </Card>
     );
 }

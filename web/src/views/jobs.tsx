@@ -1,5 +1,6 @@
-/* A job: ranks × time, how their high-water marks are spread, two ranks side by side, what each node
- * needed; and memory per rank over jobs of several sizes. */
+/* A job of several ranks. It shows ranks over time, the distribution of their high-water marks,
+ * two ranks side by side, and the need of each node. With several jobs open it shows memory per
+ * rank over their sizes. */
 import { useEffect, useMemo } from "preact/hooks";
 import type { JSX } from "preact";
 import { numbers, whole } from "../data/columns.ts";
@@ -17,82 +18,236 @@ import type { ViewProps } from "./registry.ts";
 
 type Maybe = number | null;
 interface Rank {
-    id: number; rank: number; beside: boolean; state: string; file: string; note: string | null; node: number; pid: number; signal: number; status: number;
-    start_unix_ns: Maybe; duration_ns: Maybe; peak_bytes: Maybe; peak_ns: Maybe; live_bytes: Maybe; live_count: Maybe; alloc_bytes: Maybe; alloc_count: Maybe;
-    lost_events: Maybe; mpi_peak_bytes: Maybe; resident_peak_bytes: Maybe;
+    id: number;
+    rank: number;
+    beside: boolean;
+    state: string;
+    file: string;
+    note: string | null;
+    node: number;
+    pid: number;
+    signal: number;
+    status: number;
+    start_unix_ns: Maybe;
+    duration_ns: Maybe;
+    peak_bytes: Maybe;
+    peak_ns: Maybe;
+    live_bytes: Maybe;
+    live_count: Maybe;
+    alloc_bytes: Maybe;
+    alloc_count: Maybe;
+    lost_events: Maybe;
+    mpi_peak_bytes: Maybe;
+    resident_peak_bytes: Maybe;
 }
 interface Node {
-    id: number; name: string; ranks: Maybe; beside: Maybe; not_read: Maybe; lower_bytes: Maybe; upper_bytes: Maybe; at_unix_ns: Maybe; step_ns: Maybe; peak_sum: Maybe;
-    resident_bytes: Maybe; machine_bytes: Maybe; limit_bytes: Maybe; cgroup_peak_bytes: Maybe;
+    id: number;
+    name: string;
+    ranks: Maybe;
+    beside: Maybe;
+    not_read: Maybe;
+    lower_bytes: Maybe;
+    upper_bytes: Maybe;
+    at_unix_ns: Maybe;
+    step_ns: Maybe;
+    peak_sum: Maybe;
+    resident_bytes: Maybe;
+    machine_bytes: Maybe;
+    limit_bytes: Maybe;
+    cgroup_peak_bytes: Maybe;
 }
-interface Steps { rank: Uint32Array; step: Uint32Array; most: Float64Array }
-interface Job { ranks: Rank[]; nodes: Node[]; steps: Steps }
+interface Steps {
+    rank: Uint32Array;
+    step: Uint32Array;
+    most: Float64Array;
+}
+interface Job {
+    ranks: Rank[];
+    nodes: Node[];
+    steps: Steps;
+}
 
 async function loadJob(profile: Profile): Promise<Job> {
-    const [said, document] = await Promise.all([profile.json<{ ranks: Rank[]; nodes: Node[] | null }>("ranks"), profile.columns("rank_timeline")]);
-    return { ranks: said.ranks, nodes: said.nodes ?? [], steps: { rank: whole(document, "rank"), step: whole(document, "step"), most: numbers(document, "requested_max") } };
+    const [said, document] = await Promise.all([
+        profile.json<{ ranks: Rank[]; nodes: Node[] | null }>("ranks"),
+        profile.columns("rank_timeline"),
+    ]);
+    return {
+        ranks: said.ranks,
+        nodes: said.nodes ?? [],
+        steps: {
+            rank: whole(document, "rank"),
+            step: whole(document, "step"),
+            most: numbers(document, "requested_max"),
+        },
+    };
 }
 
 export function JobsView({ profile }: ViewProps): JSX.Element {
-    const loaded = useLoaded(async () => (profile.has("ranks") ? loadJob(profile) : null), [profile]);
-    return <Ready of={loaded}>{(job) => (job ? <JobPage profile={profile} job={job} />
-        : <NotRecorded what="This is the profile of one process." how={<>Record a job with <code>mpirun -n N tidemark record --job=DIR ./app</code>, and open it with <code>tidemark serve DIR</code>, or make its profile with <code>tidemark job DIR -o job.tmk</code>.</>} />)}</Ready>;
+    const loaded = useLoaded(
+        async () => (profile.has("ranks") ? loadJob(profile) : null),
+        [profile],
+    );
+    return (
+        <Ready of={loaded}>
+            {(job) =>
+                job ? (
+                    <JobPage profile={profile} job={job} />
+                ) : (
+                    <NotRecorded
+                        what="This is the profile of one process."
+                        how={
+                            <>
+                                Record a job with{" "}
+                                <code>mpirun -n N tidemark record --job=DIR ./app</code>, and open
+                                it with <code>tidemark serve DIR</code>, or make its profile with{" "}
+                                <code>tidemark job DIR -o job.tmk</code>.
+                            </>
+                        }
+                    />
+                )
+            }
+        </Ready>
+    );
 }
 
 function JobPage({ profile, job }: ViewProps & { job: Job }): JSX.Element {
     const ranks = job.ranks.filter((rank) => !rank.beside);
     const peaks = ranks.flatMap((rank) => (rank.peak_bytes === null ? [] : [rank.peak_bytes]));
     const mean = peaks.reduce((sum, peak) => sum + peak, 0) / Math.max(1, peaks.length);
-    const most = peaks.reduce((a, b) => Math.max(a, b), 0), least = peaks.reduce((a, b) => Math.min(a, b), Infinity);
-    const deviation = Math.sqrt(peaks.reduce((sum, peak) => sum + (peak - mean) ** 2, 0) / Math.max(1, peaks.length));
+    const most = peaks.reduce((a, b) => Math.max(a, b), 0),
+        least = peaks.reduce((a, b) => Math.min(a, b), Infinity);
+    const deviation = Math.sqrt(
+        peaks.reduce((sum, peak) => sum + (peak - mean) ** 2, 0) / Math.max(1, peaks.length),
+    );
     const missing = Number(profile.summary.meta["job_missing"] ?? 0);
     const bad = job.ranks.filter((rank) => rank.state !== "complete" || rank.note);
     return (
-        <div style={{ overflow: "auto" }}>
-            {(missing > 0 || bad.length > 0) && <div class="notice bad" role="alert">{missing > 0 && <>{missing} ranks left nothing. </>}{bad.length > 0 && <>{bad.length} did not end well or could not be read: {bad.slice(0, 5).map((rank) => `rank ${rank.rank} ${rank.state}${rank.note ? ` (${rank.note})` : ""}`).join("; ")}{bad.length > 5 ? " …" : ""}</>}</div>}
+        <div class="scrolls">
+            {(missing > 0 || bad.length > 0) && (
+                <div class="notice bad" role="alert">
+                    {missing > 0 && <>{missing} ranks left nothing. </>}
+                    {bad.length > 0 && (
+                        <>
+                            {bad.length} did not end well or could not be read:{" "}
+                            {bad
+                                .slice(0, 5)
+                                .map(
+                                    (rank) =>
+                                        `rank ${rank.rank} ${rank.state}${rank.note ? ` (${rank.note})` : ""}`,
+                                )
+                                .join("; ")}
+                            {bad.length > 5 ? " …" : ""}
+                        </>
+                    )}
+                </div>
+            )}
             <div class="split">
                 <Card title="High-water marks">
                     <dl class="facts">
-                        <dt>ranks</dt><dd>{count(ranks.length)}</dd><dt>highest</dt><dd title={exact(most, "bytes")}>{bytes(most)}</dd><dt>lowest</dt><dd>{peaks.length ? bytes(least) : "not known"}</dd>
-                        <dt>mean</dt><dd>{bytes(mean)}</dd><dt>standard deviation</dt><dd>{bytes(deviation)}</dd><dt>imbalance</dt><dd title="(highest − mean) ÷ mean">{mean ? share(most / mean - 1) : "–"} above the mean</dd>
+                        <dt>ranks</dt>
+                        <dd>{count(ranks.length)}</dd>
+                        <dt>highest</dt>
+                        <dd title={exact(most, "bytes")}>{bytes(most)}</dd>
+                        <dt>lowest</dt>
+                        <dd>{peaks.length ? bytes(least) : "not known"}</dd>
+                        <dt>mean</dt>
+                        <dd>{bytes(mean)}</dd>
+                        <dt>standard deviation</dt>
+                        <dd>{bytes(deviation)}</dd>
+                        <dt>imbalance</dt>
+                        <dd title="(highest − mean) ÷ mean">
+                            {mean ? share(most / mean - 1) : "–"} above the mean
+                        </dd>
                     </dl>
                     <Distribution peaks={peaks} />
                 </Card>
                 <Nodes nodes={job.nodes} />
             </div>
-            <div class="pad"><Card title="Ranks × time: highest live bytes; click a rank to compare it with another"><RanksOverTime job={job} /></Card></div>
+            <div class="pad">
+                <Card title="Ranks × time: highest live bytes; click a rank to compare it with another">
+                    <RanksOverTime job={job} />
+                </Card>
+            </div>
             <Sides profile={profile} job={job} />
             <Scaling />
-            <div style={{ height: "340px", display: "flex", flexDirection: "column" }}><RankTable of={profile} job={job} /></div>
+            <div class="rank-table">
+                <RankTable of={profile} job={job} />
+            </div>
         </div>
     );
 }
 
 function Distribution({ peaks }: { peaks: number[] }): JSX.Element {
     const bars = useMemo(() => {
-        const low = Math.min(...peaks), high = Math.max(...peaks), bins = Math.min(24, Math.max(1, peaks.length));
+        const low = Math.min(...peaks),
+            high = Math.max(...peaks),
+            bins = Math.min(24, Math.max(1, peaks.length));
         const width = (high - low) / bins || 1;
         const counts = new Array<number>(high > low ? bins : 1).fill(0);
-        for (const peak of peaks) counts[Math.min(counts.length - 1, Math.floor((peak - low) / width))]!++;
-        return counts.map((value, at) => ({ label: bytes(low + at * width), value, tip: `${value === 1 ? "1 rank" : `${value} ranks`} from ${bytes(low + at * width)} to ${bytes(low + (at + 1) * width)}` }));
+        for (const peak of peaks)
+            counts[Math.min(counts.length - 1, Math.floor((peak - low) / width))]!++;
+        return counts.map((value, at) => ({
+            label: bytes(low + at * width),
+            value,
+            tip: `${value === 1 ? "1 rank" : `${value} ranks`} from ${bytes(low + at * width)} to ${bytes(low + (at + 1) * width)}`,
+        }));
     }, [peaks.join()]);
-    return peaks.length > 1 ? <Bars name="high-water-marks" label="Ranks by high-water mark" bars={bars} height={130} format={(value) => count(Math.round(value))} /> : <></>;
+    return peaks.length > 1 ? (
+        <Bars
+            name="high-water-marks"
+            label="Ranks by high-water mark"
+            bars={bars}
+            height={130}
+            format={(value) => count(Math.round(value))}
+        />
+    ) : (
+        <></>
+    );
 }
 
 function Nodes({ nodes }: { nodes: Node[] }): JSX.Element {
     return (
         <Card title="Combined peak of each node, on one clock">
-            <table style={{ width: "100%" }}>
-                <thead><tr><th style={{ textAlign: "left" }}>node</th><th class="number">ranks</th><th class="number">combined peak</th><th class="number">if all peaked at once</th><th class="number">of the limit</th></tr></thead>
-                <tbody>{nodes.map((node) => {
-                    const limit = node.limit_bytes ?? node.machine_bytes;
-                    return (
-                        <tr key={node.id}><td class="nowrap">{node.name}</td><td class="number">{format(node.ranks, "count")}</td>
-                            <td class="number" title={`${exact(node.lower_bytes, "bytes")} to ${exact(node.upper_bytes, "bytes")}`}>{node.lower_bytes === node.upper_bytes ? format(node.upper_bytes, "bytes") : `${format(node.lower_bytes, "bytes")} – ${format(node.upper_bytes, "bytes")}`}</td>
-                            <td class="number">{format(node.peak_sum, "bytes")}</td><td class="number">{limit && node.upper_bytes !== null ? share(node.upper_bytes / limit) : "–"}</td></tr>);
-                })}</tbody>
+            <table class="wide">
+                <thead>
+                    <tr>
+                        <th class="left">node</th>
+                        <th class="number">ranks</th>
+                        <th class="number">combined peak</th>
+                        <th class="number">if all peaked at once</th>
+                        <th class="number">of the limit</th>
+                    </tr>
+                </thead>
+                <tbody>
+                    {nodes.map((node) => {
+                        const limit = node.limit_bytes ?? node.machine_bytes;
+                        return (
+                            <tr key={node.id}>
+                                <td class="nowrap">{node.name}</td>
+                                <td class="number">{format(node.ranks, "count")}</td>
+                                <td
+                                    class="number"
+                                    title={`${exact(node.lower_bytes, "bytes")} to ${exact(node.upper_bytes, "bytes")}`}>
+                                    {node.lower_bytes === node.upper_bytes
+                                        ? format(node.upper_bytes, "bytes")
+                                        : `${format(node.lower_bytes, "bytes")} – ${format(node.upper_bytes, "bytes")}`}
+                                </td>
+                                <td class="number">{format(node.peak_sum, "bytes")}</td>
+                                <td class="number">
+                                    {limit && node.upper_bytes !== null
+                                        ? share(node.upper_bytes / limit)
+                                        : "–"}
+                                </td>
+                            </tr>
+                        );
+                    })}
+                </tbody>
             </table>
-            <p class="dim">Timelines keep the highest level of each interval: the truth lies between the two figures.</p>
+            <p class="dim">
+                Timelines keep the highest level of each interval: the truth lies between the two
+                figures.
+            </p>
         </Card>
     );
 }
@@ -104,38 +259,97 @@ function RanksOverTime({ job }: { job: Job }): JSX.Element {
         const ranks = job.ranks.filter((rank) => !rank.beside).sort((a, b) => a.rank - b.rank);
         const bin = Math.ceil(ranks.length / rowsMost);
         const rowOf = new Map(ranks.map((rank, at) => [rank.id, Math.floor(at / bin)]));
-        const rows = Array.from({ length: Math.ceil(ranks.length / bin) }, (_, at) => bin === 1 ? String(ranks[at]!.rank) : `${ranks[at * bin]!.rank}–${ranks[Math.min(ranks.length, (at + 1) * bin) - 1]!.rank}`);
-        const columns = 200, values = new Map<number, number>();
+        const rows = Array.from({ length: Math.ceil(ranks.length / bin) }, (_, at) =>
+            bin === 1
+                ? String(ranks[at]!.rank)
+                : `${ranks[at * bin]!.rank}–${ranks[Math.min(ranks.length, (at + 1) * bin) - 1]!.rank}`,
+        );
+        const columns = 200,
+            values = new Map<number, number>();
         for (let at = 0; at < job.steps.rank.length; at++) {
             const row = rowOf.get(job.steps.rank[at]!);
             if (row === undefined || Number.isNaN(job.steps.most[at]!)) continue;
             const cell = row * columns + job.steps.step[at]!;
             values.set(cell, Math.max(values.get(cell) ?? 0, job.steps.most[at]!));
         }
-        const cells: HeatCell[] = [...values].map(([cell, value]) => ({ x: cell % columns, y: Math.floor(cell / columns), value }));
-        return { cells, rows, columns: Array.from({ length: columns }, (_, at) => `${(at / 2).toFixed(at % 2 ? 1 : 0)} %`), ranks, bin };
+        const cells: HeatCell[] = [...values].map(([cell, value]) => ({
+            x: cell % columns,
+            y: Math.floor(cell / columns),
+            value,
+        }));
+        return {
+            cells,
+            rows,
+            columns: Array.from(
+                { length: columns },
+                (_, at) => `${(at / 2).toFixed(at % 2 ? 1 : 0)} %`,
+            ),
+            ranks,
+            bin,
+        };
     }, [job]);
     if (!map.cells.length) return <p class="dim">No timeline was kept.</p>;
-    return <HeatMap name="ranks-over-time" label="Live bytes of ranks over their run time" cells={map.cells} columns={map.columns} rows={map.rows} height={Math.min(620, 40 + Math.max(8, 560 / Math.max(12, map.rows.length)) * map.rows.length)} linear
-        tip={(cell) => <>rank {map.rows[cell.y]}, {map.columns[cell.x]} of its run: {exact(cell.value, "bytes")}{map.bin > 1 ? ` (highest of ${map.bin})` : ""}</>}
-        onPick={(cell) => {
-            const rank = map.ranks[cell.y * map.bin]!;
-            const [first] = sides(job);
-            go({ opt: withOptions(state.value, { a: String(rank.id), b: String(first === rank.id ? sides(job)[1] : first) }) }, "replace");
-        }} />;
+    return (
+        <HeatMap
+            name="ranks-over-time"
+            label="Live bytes of ranks over their run time"
+            cells={map.cells}
+            columns={map.columns}
+            rows={map.rows}
+            height={Math.min(
+                620,
+                40 + Math.max(8, 560 / Math.max(12, map.rows.length)) * map.rows.length,
+            )}
+            linear
+            tip={(cell) => (
+                <>
+                    rank {map.rows[cell.y]}, {map.columns[cell.x]} of its run:{" "}
+                    {exact(cell.value, "bytes")}
+                    {map.bin > 1 ? ` (highest of ${map.bin})` : ""}
+                </>
+            )}
+            onPick={(cell) => {
+                const rank = map.ranks[cell.y * map.bin]!;
+                const [first] = sides(job);
+                go(
+                    {
+                        opt: withOptions(state.value, {
+                            a: String(rank.id),
+                            b: String(first === rank.id ? sides(job)[1] : first),
+                        }),
+                    },
+                    "replace",
+                );
+            }}
+        />
+    );
 }
 
 /* The two that are compared: those chosen, else the ranks at both ends. */
 function sides(job: Job): [number, number] {
-    const known = job.ranks.filter((rank) => !rank.beside && rank.peak_bytes !== null).sort((a, b) => b.peak_bytes! - a.peak_bytes!);
+    const known = job.ranks
+        .filter((rank) => !rank.beside && rank.peak_bytes !== null)
+        .sort((a, b) => b.peak_bytes! - a.peak_bytes!);
     const chosen = (name: string, usual: number) => Number(getOption(state.value, name) ?? usual);
     return [chosen("a", known[0]?.id ?? 0), chosen("b", known.at(-1)?.id ?? 0)];
 }
 
 function Functions({ profile, ranks }: ViewProps & { ranks: readonly [Rank, Rank] }): JSX.Element {
     const [a, b] = ranks.map((rank) => profileOfRank(profile.index, rank.id)) as [number, number];
-    if (a < 0 || b < 0 || a === b) return <p class="dim">Which functions differ: serve both ranks' profiles and open Compare: {ranks.map((rank) => baseName(rank.file)).join(", ")}</p>;
-    return <p><a href={link({ view: "compare", profile: b, other: a, rank: -1, fn: -1, node: -1 })}>Which functions differ</a></p>;
+    if (a < 0 || b < 0 || a === b)
+        return (
+            <p class="dim">
+                Which functions differ: serve both ranks' profiles and open Compare:{" "}
+                {ranks.map((rank) => baseName(rank.file)).join(", ")}
+            </p>
+        );
+    return (
+        <p>
+            <a href={link({ view: "compare", profile: b, other: a, rank: -1, fn: -1, node: -1 })}>
+                Which functions differ
+            </a>
+        </p>
+    );
 }
 
 function Sides({ profile, job }: ViewProps & { job: Job }): JSX.Element {
@@ -144,24 +358,95 @@ function Sides({ profile, job }: ViewProps & { job: Job }): JSX.Element {
     const plot = useMemo(() => {
         const level = (id: number) => {
             const values: (number | null)[] = new Array<number | null>(200).fill(null);
-            for (let at = 0; at < job.steps.rank.length; at++) if (job.steps.rank[at] === id && job.steps.step[at]! < 200) values[job.steps.step[at]!] = job.steps.most[at]!;
+            for (let at = 0; at < job.steps.rank.length; at++)
+                if (job.steps.rank[at] === id && job.steps.step[at]! < 200)
+                    values[job.steps.step[at]!] = job.steps.most[at]!;
             return values;
         };
-        const series: PlotSeries[] = [a, b].map((id, at) => ({ title: `rank ${job.ranks.find((rank) => rank.id === id)?.rank ?? "?"}`, tone: at ? "data-2" : "data-1", values: level(id), format: bytes, binary: true, stepped: true, dashed: at === 1 }));
+        const series: PlotSeries[] = [a, b].map((id, at) => ({
+            title: `rank ${job.ranks.find((rank) => rank.id === id)?.rank ?? "?"}`,
+            tone: at ? "data-2" : "data-1",
+            values: level(id),
+            format: bytes,
+            binary: true,
+            stepped: true,
+            dashed: at === 1,
+        }));
         return { x: Float64Array.from({ length: 200 }, (_, at) => at / 200), series };
     }, [job, a, b]);
     if (!ranks[0] || !ranks[1]) return <></>;
     const choose = (name: "a" | "b", value: number) => (
-        <select aria-label={`Rank ${name}`} value={value} onChange={(event) => go({ opt: withOptions(state.value, { [name]: event.currentTarget.value }) }, "replace")}>
-            {job.ranks.map((rank) => <option key={rank.id} value={rank.id}>rank {rank.rank}{rank.beside ? ` (${baseName(rank.file)})` : ""}</option>)}</select>);
-    const rows: [string, keyof Rank, "bytes" | "count" | "ns"][] = [["high-water mark", "peak_bytes", "bytes"], ["reached at", "peak_ns", "ns"], ["of it MPI's", "mpi_peak_bytes", "bytes"], ["resident at most", "resident_peak_bytes", "bytes"],
-        ["never freed", "live_bytes", "bytes"], ["asked for, reallocations too", "alloc_bytes", "bytes"], ["allocations and reallocations", "alloc_count", "count"], ["ran for", "duration_ns", "ns"]];
+        <select
+            aria-label={`Rank ${name}`}
+            value={value}
+            onChange={(event) =>
+                go(
+                    { opt: withOptions(state.value, { [name]: event.currentTarget.value }) },
+                    "replace",
+                )
+            }>
+            {job.ranks.map((rank) => (
+                <option key={rank.id} value={rank.id}>
+                    rank {rank.rank}
+                    {rank.beside ? ` (${baseName(rank.file)})` : ""}
+                </option>
+            ))}
+        </select>
+    );
+    const rows: [string, keyof Rank, "bytes" | "count" | "ns"][] = [
+        ["high-water mark", "peak_bytes", "bytes"],
+        ["reached at", "peak_ns", "ns"],
+        ["of it MPI's", "mpi_peak_bytes", "bytes"],
+        ["resident at most", "resident_peak_bytes", "bytes"],
+        ["never freed", "live_bytes", "bytes"],
+        ["asked for, reallocations too", "alloc_bytes", "bytes"],
+        ["allocations and reallocations", "alloc_count", "count"],
+        ["ran for", "duration_ns", "ns"],
+    ];
     return (
         <div class="split">
-            <Card title="Two ranks over their run time" tools={<>{choose("a", a)} {choose("b", b)}</>}><Plot name="two-ranks" label="Live bytes of two ranks" x={plot.x} formatX={share} series={plot.series} height={220} range={null} /></Card>
+            <Card
+                title="Two ranks over their run time"
+                tools={
+                    <>
+                        {choose("a", a)} {choose("b", b)}
+                    </>
+                }>
+                <Plot
+                    name="two-ranks"
+                    label="Live bytes of two ranks"
+                    x={plot.x}
+                    formatX={share}
+                    series={plot.series}
+                    height={220}
+                    range={null}
+                />
+            </Card>
             <Card title="Side by side">
-                <table style={{ width: "100%" }}><thead><tr><th /><th class="number">rank {ranks[0].rank}</th><th class="number">rank {ranks[1].rank}</th></tr></thead>
-                    <tbody>{rows.map(([title, name, unit]) => <tr key={name}><td class="dim">{title}</td>{ranks.map((rank, at) => <td class="number" key={at} title={exact(rank![name] as Maybe, unit)}>{format(rank![name] as Maybe, unit)}</td>)}</tr>)}</tbody></table>
+                <table class="wide">
+                    <thead>
+                        <tr>
+                            <th />
+                            <th class="number">rank {ranks[0].rank}</th>
+                            <th class="number">rank {ranks[1].rank}</th>
+                        </tr>
+                    </thead>
+                    <tbody>
+                        {rows.map(([title, name, unit]) => (
+                            <tr key={name}>
+                                <td class="dim">{title}</td>
+                                {ranks.map((rank, at) => (
+                                    <td
+                                        class="number"
+                                        key={at}
+                                        title={exact(rank![name] as Maybe, unit)}>
+                                        {format(rank![name] as Maybe, unit)}
+                                    </td>
+                                ))}
+                            </tr>
+                        ))}
+                    </tbody>
+                </table>
                 <Functions profile={profile} ranks={[ranks[0], ranks[1]]} />
             </Card>
         </div>
@@ -172,25 +457,102 @@ function Sides({ profile, job }: ViewProps & { job: Job }): JSX.Element {
 function Scaling(): JSX.Element {
     const listed = profileNames.value.flatMap((each, at) => (each.kind === "job" ? [at] : []));
     useEffect(() => listed.forEach(wantProfile), [listed.join()]);
-    const jobs = profileNames.value.map((_, at) => profileAt(at)).filter((each): each is Profile => !!each?.has("ranks"));
-    const loaded = useLoaded(() => Promise.all(jobs.map(async (profile) => {
-        const peaks = (await loadJob(profile)).ranks.flatMap((rank) => (rank.beside || rank.peak_bytes === null ? [] : [rank.peak_bytes]));
-        const sum = peaks.reduce((a, b) => a + b, 0);
-        return { index: profile.index, name: profileNames.value[profile.index]?.name ?? "", ranks: peaks.length, most: peaks.reduce((a, b) => Math.max(a, b), 0), mean: peaks.length ? sum / peaks.length : 0, sum };
-    })), [jobs.length]);
+    const jobs = profileNames.value
+        .map((_, at) => profileAt(at))
+        .filter((each): each is Profile => !!each?.has("ranks"));
+    const loaded = useLoaded(
+        () =>
+            Promise.all(
+                jobs.map(async (profile) => {
+                    const peaks = (await loadJob(profile)).ranks.flatMap((rank) =>
+                        rank.beside || rank.peak_bytes === null ? [] : [rank.peak_bytes],
+                    );
+                    const sum = peaks.reduce((a, b) => a + b, 0);
+                    return {
+                        index: profile.index,
+                        name: profileNames.value[profile.index]?.name ?? "",
+                        ranks: peaks.length,
+                        most: peaks.reduce((a, b) => Math.max(a, b), 0),
+                        mean: peaks.length ? sum / peaks.length : 0,
+                        sum,
+                    };
+                }),
+            ),
+        [jobs.length],
+    );
     if (jobs.length < 2) return <></>;
     return (
-        <Ready of={loaded}>{(sizes) => {
-            const sorted = sizes.filter((each) => each.ranks > 0).sort((a, b) => a.ranks - b.ranks), first = sorted[0];
-            if (!first) return <></>;
-            const highest = sorted.reduce((best, each) => Math.max(best, each.most), 1);
-            return <div class="pad"><Card title="Memory of a rank over the jobs that are open"><table aria-label="Scaling" style={{ width: "100%" }}>
-                <thead><tr><th style={{ textAlign: "left" }}>job</th><th class="number">ranks</th><th style={{ width: "24%" }}><span class="dim">highest rank's</span></th><th class="number">high-water mark</th><th class="number">mean of a rank's</th><th class="number" title="The mean against that of the job with fewest ranks: with a problem of one size it should fall as ranks are added">mean, of the smallest job's</th><th class="number">of all ranks together</th></tr></thead>
-                <tbody>{sorted.map((each) => <tr key={each.index} style={each.index === state.value.profile ? { fontWeight: 600 } : {}}><td class="nowrap">{each.name}</td><td class="number">{each.ranks}</td>
-                    <td style={{ padding: "0 8px" }}><div style={{ height: "10px", width: `${(100 * each.most) / highest}%`, background: "var(--data-1)" }} /></td>
-                    <td class="number" title={exact(each.most, "bytes")}>{bytes(each.most)}</td><td class="number" title={exact(Math.round(each.mean), "bytes")}>{bytes(each.mean)}</td>
-                    <td class="number">{each === first ? "" : share(each.mean / first.mean)}</td><td class="number" title={exact(each.sum, "bytes")}>{bytes(each.sum)}</td></tr>)}</tbody></table></Card></div>;
-        }}</Ready>
+        <Ready of={loaded}>
+            {(sizes) => {
+                const sorted = sizes
+                        .filter((each) => each.ranks > 0)
+                        .sort((a, b) => a.ranks - b.ranks),
+                    first = sorted[0];
+                if (!first) return <></>;
+                const highest = sorted.reduce((best, each) => Math.max(best, each.most), 1);
+                return (
+                    <div class="pad">
+                        <Card title="Memory of a rank over the jobs that are open">
+                            <table aria-label="Scaling" class="wide">
+                                <thead>
+                                    <tr>
+                                        <th class="left">job</th>
+                                        <th class="number">ranks</th>
+                                        <th class="quarter">
+                                            <span class="dim">highest rank's</span>
+                                        </th>
+                                        <th class="number">high-water mark</th>
+                                        <th class="number">mean of a rank's</th>
+                                        <th
+                                            class="number"
+                                            title="The mean against that of the job with fewest ranks: with a problem of one size it should fall as ranks are added">
+                                            mean, of the smallest job's
+                                        </th>
+                                        <th class="number">of all ranks together</th>
+                                    </tr>
+                                </thead>
+                                <tbody>
+                                    {sorted.map((each) => (
+                                        <tr
+                                            key={each.index}
+                                            class={
+                                                each.index === state.value.profile ? "strong" : ""
+                                            }>
+                                            <td class="nowrap">{each.name}</td>
+                                            <td class="number">{each.ranks}</td>
+                                            <td class="bar-cell">
+                                                <div
+                                                    class="bar"
+                                                    style={{
+                                                        "--share": `${(100 * each.most) / highest}%`,
+                                                    }}
+                                                />
+                                            </td>
+                                            <td class="number" title={exact(each.most, "bytes")}>
+                                                {bytes(each.most)}
+                                            </td>
+                                            <td
+                                                class="number"
+                                                title={exact(Math.round(each.mean), "bytes")}>
+                                                {bytes(each.mean)}
+                                            </td>
+                                            <td class="number">
+                                                {each === first
+                                                    ? ""
+                                                    : share(each.mean / first.mean)}
+                                            </td>
+                                            <td class="number" title={exact(each.sum, "bytes")}>
+                                                {bytes(each.sum)}
+                                            </td>
+                                        </tr>
+                                    ))}
+                                </tbody>
+                            </table>
+                        </Card>
+                    </div>
+                );
+            }}
+        </Ready>
     );
 }
 
@@ -199,14 +561,86 @@ function RankTable({ of, job }: { of: Profile; job: Job }): JSX.Element {
     const node = (id: number) => job.nodes.find((each) => each.id === id)?.name ?? "";
     const columns: Column<Rank>[] = [
         { id: "rank", title: "rank", width: "70px", number: (row) => row.rank },
-        { id: "peak_bytes", title: "high-water mark", width: "130px", unit: "bytes", number: (row) => row.peak_bytes, fill: (row) => (row.peak_bytes ?? 0) / most },
-        { id: "peak_ns", title: "at", width: "90px", unit: "ns", number: (row) => row.peak_ns }, { id: "mpi_peak_bytes", title: "of it MPI's", width: "110px", unit: "bytes", number: (row) => row.mpi_peak_bytes },
-        { id: "resident_peak_bytes", title: "resident", width: "100px", unit: "bytes", number: (row) => row.resident_peak_bytes }, { id: "live_bytes", title: "never freed", width: "100px", unit: "bytes", number: (row) => row.live_bytes },
-        { id: "alloc_count", title: "calls", hint: "Allocations and reallocations", width: "100px", number: (row) => row.alloc_count }, { id: "duration_ns", title: "ran", width: "90px", unit: "ns", number: (row) => row.duration_ns },
-        { id: "node", title: "node", width: "minmax(100px, 1fr)", text: (row) => node(row.node) }, { id: "state", title: "state", width: "100px", text: (row) => row.state },
-        { id: "file", title: "file", width: "minmax(120px, 1fr)", text: (row) => row.file, show: (row) => baseName(row.file) },
+        {
+            id: "peak_bytes",
+            title: "high-water mark",
+            width: "130px",
+            unit: "bytes",
+            number: (row) => row.peak_bytes,
+            fill: (row) => (row.peak_bytes ?? 0) / most,
+        },
+        { id: "peak_ns", title: "at", width: "90px", unit: "ns", number: (row) => row.peak_ns },
+        {
+            id: "mpi_peak_bytes",
+            title: "of it MPI's",
+            width: "110px",
+            unit: "bytes",
+            number: (row) => row.mpi_peak_bytes,
+        },
+        {
+            id: "resident_peak_bytes",
+            title: "resident",
+            width: "100px",
+            unit: "bytes",
+            number: (row) => row.resident_peak_bytes,
+        },
+        {
+            id: "live_bytes",
+            title: "never freed",
+            width: "100px",
+            unit: "bytes",
+            number: (row) => row.live_bytes,
+        },
+        {
+            id: "alloc_count",
+            title: "calls",
+            hint: "Allocations and reallocations",
+            width: "100px",
+            number: (row) => row.alloc_count,
+        },
+        {
+            id: "duration_ns",
+            title: "ran",
+            width: "90px",
+            unit: "ns",
+            number: (row) => row.duration_ns,
+        },
+        { id: "node", title: "node", width: "minmax(100px, 1fr)", text: (row) => node(row.node) },
+        { id: "state", title: "state", width: "100px", text: (row) => row.state },
+        {
+            id: "file",
+            title: "file",
+            width: "minmax(120px, 1fr)",
+            text: (row) => row.file,
+            show: (row) => baseName(row.file),
+        },
     ];
     const wanted = state.value.search.toLowerCase();
-    return <Table name="ranks" label="Ranks" rows={job.ranks.filter((rank) => `${rank.rank} ${rank.file} ${node(rank.node)} ${rank.state}`.toLowerCase().includes(wanted))} columns={columns} sort={state.value.sort || "rank"}
-        onSort={(sort) => go({ sort }, "replace")} rowKey={(row) => row.id} selected={state.value.rank} onSelect={(row) => profileOfRank(of.index, row.id) >= 0 && go({ rank: row.id, fn: -1, node: -1, thread: -1 }, "replace")} foot={<span>A click chooses a rank for all views · {duration(job.ranks.reduce((sum, rank) => sum + (rank.duration_ns ?? 0), 0))} of run time in all</span>} />;
+    return (
+        <Table
+            name="ranks"
+            label="Ranks"
+            rows={job.ranks.filter((rank) =>
+                `${rank.rank} ${rank.file} ${node(rank.node)} ${rank.state}`
+                    .toLowerCase()
+                    .includes(wanted),
+            )}
+            columns={columns}
+            sort={state.value.sort || "rank"}
+            onSort={(sort) => go({ sort }, "replace")}
+            rowKey={(row) => row.id}
+            selected={state.value.rank}
+            onSelect={(row) =>
+                profileOfRank(of.index, row.id) >= 0 &&
+                go({ rank: row.id, fn: -1, node: -1, thread: -1 }, "replace")
+            }
+            foot={
+                <span>
+                    A click chooses a rank for all views ·{" "}
+                    {duration(job.ranks.reduce((sum, rank) => sum + (rank.duration_ns ?? 0), 0))} of
+                    run time in all
+                </span>
+            }
+        />
+    );
 }

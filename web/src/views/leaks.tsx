@@ -1,11 +1,12 @@
-/* Blocks that were alive at exit, by call path: how certain it is that they are leaks, and a list of
- * those that are known. */
+/* Blocks that were alive at exit, by call path, and how certain it is that they are leaks. The
+ * certainty follows from how many blocks of the path were freed. A list of suppressions, kept in
+ * the browser, hides known leaks. */
 import { useMemo, useState } from "preact/hooks";
 import type { JSX } from "preact";
 import { shortName } from "../model/names.ts";
-import { baseName, callersOf, type CallTree } from "../model/profile.ts";
+import { baseName, callersOf, type CallTree, type Profile } from "../model/profile.ts";
 import { sureHint, sureTo, varianceOf } from "../model/estimate.ts";
-import { parseSuppressions } from "../model/suppressions.ts";
+import { parseSuppressions, type Suppression } from "../model/suppressions.ts";
 import { bytes, count, duration, exact } from "../model/units.ts";
 import { wantedSites } from "../state/profiles.ts";
 import { go, link, state } from "../state/state.ts";
@@ -21,7 +22,16 @@ export type Certainty = "likely" | "possible" | "kept";
 
 /* There may be hundreds of thousands: names are looked up when somebody looks. */
 export class Leak {
-    constructor(readonly of: CallTree, readonly site: number, readonly line: number, readonly bytes: number, readonly count: number, readonly made: number, readonly freed: number, readonly variance: number) {}
+    constructor(
+        readonly of: CallTree,
+        readonly site: number,
+        readonly line: number,
+        readonly bytes: number,
+        readonly count: number,
+        readonly made: number,
+        readonly freed: number,
+        readonly variance: number,
+    ) {}
     get node(): number {
         return this.of.tree.siteNode[this.site]!;
     }
@@ -42,8 +52,8 @@ export class Leak {
     }
 }
 
-/* Blocks of which all but a few are freed are lost now and then; a path whose many blocks are never freed
- * piles them up; a few that stay for the whole run are usually meant to. */
+/* Blocks of which all but a few are freed are lost now and then; a path whose many blocks are never
+ * freed piles them up; a few that stay for the whole run are usually meant to. */
 export function certaintyOf(made: number, freed: number, live: number): Certainty {
     if (live >= 16 && freed < made / 100) return "likely";
     if (freed >= made / 2 && live < made / 4) return "likely";
@@ -51,20 +61,43 @@ export function certaintyOf(made: number, freed: number, live: number): Certaint
     return "possible";
 }
 
-const words: Record<Certainty, string> = { likely: "likely", possible: "possible", kept: "perhaps meant" };
+const words: Record<Certainty, string> = {
+    likely: "likely",
+    possible: "possible",
+    kept: "perhaps meant",
+};
 const rank: Record<Certainty, number> = { likely: 2, possible: 1, kept: 0 };
 
-async function leaksOf(profile: ViewProps["profile"], hide: boolean): Promise<{ of: CallTree; leaks: Leak[] }> {
+async function leaksOf(
+    profile: ViewProps["profile"],
+    hide: boolean,
+): Promise<{ of: CallTree; leaks: Leak[] }> {
     const names = ["live_bytes", "live_count", "alloc_count", "realloc_count", "free_count"];
     const of = await profile.callTree();
-    const [liveBytes, live, allocs, reallocs, freed] = (await Promise.all(names.map((name) => profile.column(name)))) as [Float64Array, Float64Array, Float64Array, Float64Array, Float64Array];
-    const error = varianceOf(profile, "live_bytes"), variance = error ? await profile.column(error) : null;
-    const wanted = wantedSites(of), lines = of.passes.exclusiveLines(hide);
+    const [liveBytes, live, allocs, reallocs, freed] = (await Promise.all(
+        names.map((name) => profile.column(name)),
+    )) as [Float64Array, Float64Array, Float64Array, Float64Array, Float64Array];
+    const error = varianceOf(profile, "live_bytes"),
+        variance = error ? await profile.column(error) : null;
+    const wanted = wantedSites(of),
+        lines = of.passes.exclusiveLines(hide);
     const leaks: Leak[] = [];
     for (let site = 0; site < live.length; site++) {
         if (!(live[site]! > 0) || (wanted && !wanted[site])) continue;
-        const line = lines[site]!, made = allocs[site]! + reallocs[site]!;
-        leaks.push(new Leak(of, site, line, liveBytes[site]!, live[site]!, made, freed[site]!, variance ? variance[site]! : 0));
+        const line = lines[site]!,
+            made = allocs[site]! + reallocs[site]!;
+        leaks.push(
+            new Leak(
+                of,
+                site,
+                line,
+                liveBytes[site]!,
+                live[site]!,
+                made,
+                freed[site]!,
+                variance ? variance[site]! : 0,
+            ),
+        );
     }
     return { of, leaks };
 }
@@ -76,15 +109,22 @@ function found(leaks: readonly Leak[], { names }: CallTree, search: string): Lea
 
 export function LeaksView({ profile }: ViewProps): JSX.Element {
     const { hide, fn, node } = state.value;
-    const loaded = useLoaded(() => profile.work(["leaks", hide, fn, node].join(), () => leaksOf(profile, hide)), [profile, hide, fn, node]);
+    const loaded = useLoaded(
+        () => profile.work(["leaks", hide, fn, node].join(), () => leaksOf(profile, hide)),
+        [profile, hide, fn, node],
+    );
     if (!profile.has("sites")) return <NotRecorded what="Nothing was saved yet." how="" />;
-    return <Ready of={loaded}>{({ of, leaks }) => <Leaks profile={profile} of={of} leaks={leaks} />}</Ready>;
+    return (
+        <Ready of={loaded}>
+            {({ of, leaks }) => <Leaks profile={profile} of={of} leaks={leaks} />}
+        </Ready>
+    );
 }
 
 const key = "tidemark-suppressions";
 
-function Leaks({ profile, of, leaks }: ViewProps & { of: CallTree; leaks: Leak[] }): JSX.Element {
-    const { search, sort } = state.value;
+/* The text of the suppressions, kept in the browser, and how it changes. */
+function useSuppressions(): [string, (next: string) => void] {
     const [text, setText] = useState(() => {
         try {
             return localStorage.getItem(key) ?? "";
@@ -92,25 +132,6 @@ function Leaks({ profile, of, leaks }: ViewProps & { of: CallTree; leaks: Leak[]
             return "";
         }
     });
-    const [open, setOpen] = useState(false);
-    const [chosen, choose] = useState<number | null>(null);
-    const { list, errors } = useMemo(() => parseSuppressions(text), [text]);
-    const left = useMemo(() => !list.length ? leaks : leaks.filter((leak) => !list.some((each) => each.matches(
-        of.tree.siteNode[leak.site] === undefined ? [] : of.passes.path(leak.node).map((line) => ({
-            name: of.names.ofLine(line), file: of.names.file(of.tree.lineFile[line]!) ?? "", module: of.names.module(of.tree.codeModule[of.names.codeOfLine(line)]!) ?? "" }))))), [leaks, list]);
-    const shown = useMemo(() => !search ? left : found(left, of, search), [left, search]);
-    const most = leaks.reduce((best, leak) => Math.max(best, leak.bytes), 1);
-    const columns = useMemo<Column<Leak>[]>(() => [
-        { id: "bytes", title: "bytes", width: "110px", unit: "bytes", number: (row) => row.bytes, fill: (row) => row.bytes / most },
-        ...(varianceOf(profile, "live_bytes") ? [{ id: "error", title: "sure to", hint: sureHint, width: "92px", text: (row: Leak) => sureTo(profile, "live_bytes", row.bytes, row.variance) }] : []),
-        { id: "count", title: "blocks", width: "90px", number: (row) => row.count },
-        { id: "certainty", title: "a leak", width: "128px", number: (row) => rank[row.certainty], show: (row) => words[row.certainty] },
-        { id: "made", title: "made", width: "90px", number: (row) => row.made },
-        { id: "freed", title: "freed", width: "90px", number: (row) => row.freed },
-        { id: "function", title: "Function", width: "minmax(180px, 3fr)", text: (row) => row.name, show: (row) => <a href={link({ view: "flame", node: row.node, metric: "live_bytes", opt: "", sort: "" })}>{shortName(row.name)}</a> },
-        { id: "callers", title: "Called by", width: "minmax(180px, 3fr)", text: (row) => row.callers },
-        { id: "place", title: "Place", width: "minmax(100px, 1fr)", text: (row) => row.place, show: (row) => baseName(row.place) },
-    ], [leaks]);
     const save = (next: string) => {
         setText(next);
         try {
@@ -119,28 +140,214 @@ function Leaks({ profile, of, leaks }: ViewProps & { of: CallTree; leaks: Leak[]
             /* a file from disk may have no storage: it holds for this page */
         }
     };
-    const suppress = (leak: Leak) => save(`${text}${text && !text.endsWith("\n") ? "\n" : ""}leak:${shortName(leak.name)}\n`);
-    const total = shown.reduce((sum, leak) => sum + leak.bytes, 0), sure = sureTo(profile, "live_bytes", total, shown.reduce((sum, leak) => sum + leak.variance, 0));
+    return [text, save];
+}
+
+/* The leaks whose call paths no suppression fits. */
+function unsuppressed(
+    leaks: readonly Leak[],
+    { tree, passes, names }: CallTree,
+    list: readonly Suppression[],
+): readonly Leak[] {
+    if (!list.length) return leaks;
+    const frame = (line: number) => ({
+        name: names.ofLine(line),
+        file: names.file(tree.lineFile[line]!) ?? "",
+        module: names.module(tree.codeModule[names.codeOfLine(line)]!) ?? "",
+    });
+    const framesOf = (leak: Leak) =>
+        tree.siteNode[leak.site] === undefined ? [] : passes.path(leak.node).map(frame);
+    return leaks.filter((leak) => !list.some((each) => each.matches(framesOf(leak))));
+}
+
+function columnsOf(profile: Profile, most: number): Column<Leak>[] {
+    return [
+        {
+            id: "bytes",
+            title: "bytes",
+            width: "110px",
+            unit: "bytes",
+            number: (row) => row.bytes,
+            fill: (row) => row.bytes / most,
+        },
+        ...(varianceOf(profile, "live_bytes")
+            ? [
+                  {
+                      id: "error",
+                      title: "sure to",
+                      hint: sureHint,
+                      width: "92px",
+                      text: (row: Leak) => sureTo(profile, "live_bytes", row.bytes, row.variance),
+                  },
+              ]
+            : []),
+        { id: "count", title: "blocks", width: "90px", number: (row) => row.count },
+        {
+            id: "certainty",
+            title: "a leak",
+            width: "128px",
+            number: (row) => rank[row.certainty],
+            show: (row) => words[row.certainty],
+        },
+        { id: "made", title: "made", width: "90px", number: (row) => row.made },
+        { id: "freed", title: "freed", width: "90px", number: (row) => row.freed },
+        {
+            id: "function",
+            title: "Function",
+            width: "minmax(180px, 3fr)",
+            text: (row) => row.name,
+            show: (row) => (
+                <a
+                    href={link({
+                        view: "flame",
+                        node: row.node,
+                        metric: "live_bytes",
+                        opt: "",
+                        sort: "",
+                    })}>
+                    {shortName(row.name)}
+                </a>
+            ),
+        },
+        {
+            id: "callers",
+            title: "Called by",
+            width: "minmax(180px, 3fr)",
+            text: (row) => row.callers,
+        },
+        {
+            id: "place",
+            title: "Place",
+            width: "minmax(100px, 1fr)",
+            text: (row) => row.place,
+            show: (row) => baseName(row.place),
+        },
+    ];
+}
+
+/* The text of the suppressions, to be edited, saved and read from a file. */
+function Editor({
+    text,
+    errors,
+    save,
+}: {
+    text: string;
+    errors: readonly string[];
+    save: (next: string) => void;
+}): JSX.Element {
+    return (
+        <div class="pad">
+            <textarea
+                aria-label="Suppressions"
+                rows={7}
+                class="list-text"
+                value={text}
+                spellcheck={false}
+                placeholder={
+                    "leak:pattern            as LeakSanitizer reads it\nor valgrind's { name Memcheck:Leak fun:… } blocks"
+                }
+                onInput={(event) => save(event.currentTarget.value)}
+            />
+            <div class="bar-row">
+                <button onClick={() => saveText("tidemark.supp", "text/plain", text)}>
+                    Download
+                </button>
+                <label>
+                    <button
+                        onClick={(event) =>
+                            (event.currentTarget.nextElementSibling as HTMLInputElement).click()
+                        }>
+                        Read a file…
+                    </button>
+                    <input
+                        type="file"
+                        hidden
+                        aria-label="Suppression file"
+                        onChange={(event) =>
+                            void event.currentTarget.files?.[0]
+                                ?.text()
+                                .then((read) => save(text + read))
+                        }
+                    />
+                </label>
+                {errors.map((error) => (
+                    <span class="bad" key={error}>
+                        {error}
+                    </span>
+                ))}
+            </div>
+        </div>
+    );
+}
+
+function Leaks({ profile, of, leaks }: ViewProps & { of: CallTree; leaks: Leak[] }): JSX.Element {
+    const { search, sort } = state.value;
+    const [text, save] = useSuppressions();
+    const [open, setOpen] = useState(false);
+    const [chosen, choose] = useState<number | null>(null);
+    const { list, errors } = useMemo(() => parseSuppressions(text), [text]);
+    const left = useMemo(() => unsuppressed(leaks, of, list), [leaks, list]);
+    const shown = useMemo(() => (!search ? left : found(left, of, search)), [left, search]);
+    const most = leaks.reduce((best, leak) => Math.max(best, leak.bytes), 1);
+    const columns = useMemo(() => columnsOf(profile, most), [leaks]);
+    const suppress = (leak: Leak) =>
+        save(`${text}${text && !text.endsWith("\n") ? "\n" : ""}leak:${shortName(leak.name)}\n`);
+    const total = shown.reduce((sum, leak) => sum + leak.bytes, 0),
+        sure = sureTo(
+            profile,
+            "live_bytes",
+            total,
+            shown.reduce((sum, leak) => sum + leak.variance, 0),
+        );
     return (
         <>
             <div class="bar-row">
-                <b title={exact(total, "bytes")}>{bytes(total)}</b>{sure && <span class="dim" data-sure title={sureHint}>{sure}</span>}<span class="dim">in {count(shown.reduce((sum, leak) => sum + leak.count, 0))} blocks alive {profile.summary.state === "recording" ? "now" : "at the end"}, after {duration(profile.durationNs)}</span>
-                {list.length > 0 && <span class="dim">{count(leaks.length - left.length)} call paths suppressed</span>}
-                <button aria-pressed={open} onClick={() => setOpen(!open)}>suppressions ({list.length})</button>
-                <span class="dim">“likely”: many made, hardly any freed, or nearly all freed and a few lost. A block that a pointer still leads to looks the same from outside.</span>
+                <b title={exact(total, "bytes")}>{bytes(total)}</b>
+                {sure && (
+                    <span class="dim" data-sure title={sureHint}>
+                        {sure}
+                    </span>
+                )}
+                <span class="dim">
+                    in {count(shown.reduce((sum, leak) => sum + leak.count, 0))} blocks alive{" "}
+                    {profile.summary.state === "recording" ? "now" : "at the end"}, after{" "}
+                    {duration(profile.durationNs)}
+                </span>
+                {list.length > 0 && (
+                    <span class="dim">
+                        {count(leaks.length - left.length)} call paths suppressed
+                    </span>
+                )}
+                <button aria-pressed={open} onClick={() => setOpen(!open)}>
+                    suppressions ({list.length})
+                </button>
+                <span class="dim">
+                    “likely”: many made, hardly any freed, or nearly all freed and a few lost. A
+                    block that a pointer still leads to looks the same from outside.
+                </span>
             </div>
-            {open && (
-                <div class="pad">
-                    <textarea aria-label="Suppressions" rows={7} style={{ width: "100%", fontFamily: "var(--mono)" }} value={text} spellcheck={false}
-                        placeholder={"leak:pattern            as LeakSanitizer reads it\nor valgrind's { name Memcheck:Leak fun:… } blocks"} onInput={(event) => save(event.currentTarget.value)} />
-                    <div class="bar-row"><button onClick={() => saveText("tidemark.supp", "text/plain", text)}>Download</button>
-                        <label><button onClick={(event) => (event.currentTarget.nextElementSibling as HTMLInputElement).click()}>Read a file…</button>
-                            <input type="file" hidden aria-label="Suppression file" onChange={(event) => void event.currentTarget.files?.[0]?.text().then((read) => save(text + read))} /></label>
-                        {errors.map((error) => <span class="bad" key={error}>{error}</span>)}</div>
-                </div>)}
-            <Table name="leaks" label="Blocks alive at the end" rows={shown} columns={columns} sort={sort || "-bytes"} onSort={(next) => go({ sort: next }, "replace")} rowKey={(row) => row.site}
-                empty="Everything was freed." selected={chosen} onSelect={(row) => choose(row.site)} onOpen={(row) => go({ view: "flame", node: row.node, metric: "live_bytes", opt: "", sort: "" })}
-                onMenu={(row, x, y) => showMenu(x, y, [...functionMenu(row.key, row.name), { title: "Suppress this function", run: () => suppress(row) }])} />
+            {open && <Editor text={text} errors={errors} save={save} />}
+            <Table
+                name="leaks"
+                label="Blocks alive at the end"
+                rows={shown}
+                columns={columns}
+                sort={sort || "-bytes"}
+                onSort={(next) => go({ sort: next }, "replace")}
+                rowKey={(row) => row.site}
+                empty="Everything was freed."
+                selected={chosen}
+                onSelect={(row) => choose(row.site)}
+                onOpen={(row) =>
+                    go({ view: "flame", node: row.node, metric: "live_bytes", opt: "", sort: "" })
+                }
+                onMenu={(row, x, y) =>
+                    showMenu(x, y, [
+                        ...functionMenu(row.key, row.name),
+                        { title: "Suppress this function", run: () => suppress(row) },
+                    ])
+                }
+            />
         </>
     );
 }

@@ -1,4 +1,5 @@
-/* Reallocations: from which size to which, by how much at a time, moved or in place. */
+/* Reallocations: from which size to which, by how much at a time, moved or in place. A heat map has
+ * the sizes before and after, and tables have how often each step was made. */
 import { useMemo } from "preact/hooks";
 import type { JSX } from "preact";
 import { bytes, count, exact, share } from "../model/units.ts";
@@ -11,19 +12,56 @@ import type { ViewProps } from "./registry.ts";
 export function ReallocView({ profile }: ViewProps): JSX.Element {
     const loaded = useLoaded(() => loadDistributions(profile), [profile]);
     const program = profile.summary.program;
-    if (!program?.["realloc_count"]) return <NotRecorded what={profile.region ? "Nothing was reallocated in this region." : "The program made no reallocation."} how="realloc() of a block that it had, that is: realloc(NULL, n) is an allocation." />;
+    if (!program?.["realloc_count"])
+        return (
+            <NotRecorded
+                what={
+                    profile.region
+                        ? "Nothing was reallocated in this region."
+                        : "The program made no reallocation."
+                }
+                how="realloc() of a block that it had, that is: realloc(NULL, n) is an allocation."
+            />
+        );
     return (
         <div class="split">
-            <Card title="In all" tools={<a href={link({ view: "functions", metric: "realloc_count" })}>functions</a>}>
+            <Card
+                title="In all"
+                tools={
+                    <a href={link({ view: "functions", metric: "realloc_count" })}>functions</a>
+                }>
                 <dl class="facts">
-                    <dt>Reallocations</dt><dd title={exact(program["realloc_count"], "count")}>{count(program["realloc_count"])}</dd>
-                    <dt>Moved</dt><dd title={exact(program["realloc_moved"], "count")}>{count(program["realloc_moved"] ?? 0)} ({share((program["realloc_moved"] ?? 0) / program["realloc_count"])}): the block was copied</dd>
-                    <dt>In place</dt><dd>{count(program["realloc_count"] - (program["realloc_moved"] ?? 0))}</dd>
-                    <dt>New sizes in all</dt><dd title={exact(program["realloc_bytes"], "bytes")}>{bytes(program["realloc_bytes"] ?? 0)}</dd>
+                    <dt>Reallocations</dt>
+                    <dd title={exact(program["realloc_count"], "count")}>
+                        {count(program["realloc_count"])}
+                    </dd>
+                    <dt>Moved</dt>
+                    <dd title={exact(program["realloc_moved"], "count")}>
+                        {count(program["realloc_moved"] ?? 0)} (
+                        {share((program["realloc_moved"] ?? 0) / program["realloc_count"])}): the
+                        block was copied
+                    </dd>
+                    <dt>In place</dt>
+                    <dd>{count(program["realloc_count"] - (program["realloc_moved"] ?? 0))}</dd>
+                    <dt>New sizes in all</dt>
+                    <dd title={exact(program["realloc_bytes"], "bytes")}>
+                        {bytes(program["realloc_bytes"] ?? 0)}
+                    </dd>
                 </dl>
             </Card>
-            <Ready of={loaded}>{(distributions) => (distributions ? <Matrix of={distributions} />
-                : profile.region ? <Card title="From which size to which"><p class="dim">Kept of the whole program, not by region.</p></Card> : <></>)}</Ready>
+            <Ready of={loaded}>
+                {(distributions) =>
+                    distributions ? (
+                        <Matrix of={distributions} />
+                    ) : profile.region ? (
+                        <Card title="From which size to which">
+                            <p class="dim">Kept of the whole program, not by region.</p>
+                        </Card>
+                    ) : (
+                        <></>
+                    )
+                }
+            </Ready>
         </div>
     );
 }
@@ -37,8 +75,20 @@ function Matrix({ of }: { of: Distributions }): JSX.Element {
     return (
         <>
             <Card title="From (across) → to (up)">
-                <HeatMap name="realloc" label="Old size against new size" cells={heat.cells} columns={heat.titles} rows={heat.titles} height={300}
-                    tip={(cell) => <>from {heat.titles[cell.x]} to {heat.titles[cell.y]}: {exact(cell.value, "count")}</>} />
+                <HeatMap
+                    name="realloc"
+                    label="Old size against new size"
+                    cells={heat.cells}
+                    columns={heat.titles}
+                    rows={heat.titles}
+                    height={300}
+                    tip={(cell) => (
+                        <>
+                            from {heat.titles[cell.x]} to {heat.titles[cell.y]}:{" "}
+                            {exact(cell.value, "count")}
+                        </>
+                    )}
+                />
             </Card>
             <Jumps title="Grown by" rows={of.realloc_grow} of={of} />
             <Jumps title="Shrunk by" rows={of.realloc_shrink} of={of} />
@@ -48,15 +98,40 @@ function Matrix({ of }: { of: Distributions }): JSX.Element {
 
 const others = 2 ** 63 - 1;
 
-function Jumps({ title, rows }: { title: string; rows: readonly Row[]; of: Distributions }): JSX.Element {
+function Jumps({
+    title,
+    rows,
+}: {
+    title: string;
+    rows: readonly Row[];
+    of: Distributions;
+}): JSX.Element {
     const listed = rows.filter((row) => row[0] < others * 0.99).sort((a, b) => b[1] - a[1]);
     const total = rows.reduce((sum, row) => sum + row[1], 0);
     return (
         <Card title={title}>
             {listed.length === 0 && <p class="dim">Never.</p>}
-            <table><tbody>{listed.slice(0, 20).map((row) => (
-                <tr key={row[0]}><td class="number">{row[0] === 0 ? "same size" : exact(row[0], "bytes")}</td><td class="number" style={{ paddingLeft: "14px" }} title={exact(row[1], "count")}>{count(row[1])} times</td><td class="number dim" style={{ paddingLeft: "14px" }}>{share(row[1] / total)}</td></tr>))}</tbody></table>
-            {listed[0] && listed[0][0] > 0 && listed[0][1] / total > 0.5 && listed[0][1] > 16 && <p class="dim">Growth by a constant step copies a block again and again: growing by a factor needs far fewer.</p>}
+            <table>
+                <tbody>
+                    {listed.slice(0, 20).map((row) => (
+                        <tr key={row[0]}>
+                            <td class="number">
+                                {row[0] === 0 ? "same size" : exact(row[0], "bytes")}
+                            </td>
+                            <td class="number apart" title={exact(row[1], "count")}>
+                                {count(row[1])} times
+                            </td>
+                            <td class="number dim apart">{share(row[1] / total)}</td>
+                        </tr>
+                    ))}
+                </tbody>
+            </table>
+            {listed[0] && listed[0][0] > 0 && listed[0][1] / total > 0.5 && listed[0][1] > 16 && (
+                <p class="dim">
+                    Growth by a constant step copies a block again and again: growing by a factor
+                    needs far fewer.
+                </p>
+            )}
         </Card>
     );
 }

@@ -1,5 +1,6 @@
-/* All views, in the order of the navigation. A view says for which profiles it has something to show;
- * where it has not it still opens, and says what was not recorded and how it can be. */
+/* The table of all views, in the order of the navigation. A row says for which profiles the view
+ * has something to show. A view without data still opens, and says what was not recorded and how
+ * to record it. */
 import type { ComponentType } from "preact";
 import type { Profile } from "../model/profile.ts";
 import { profileNames } from "../state/profiles.ts";
@@ -19,15 +20,20 @@ import { ThreadsView } from "./threads.tsx";
 import { TimelineView } from "./timeline.tsx";
 import { TreeView } from "./tree.tsx";
 
-export interface ViewProps { profile: Profile }
+export interface ViewProps {
+    profile: Profile;
+}
 export interface View {
     id: string;
     title: string;
     group: string;
     show: ComponentType<ViewProps>;
     has: (profile: Profile) => boolean;
-    range?: "shown" | "curves" | "whole"; /* of time: the view shows it, or the levels in it, or all of the run
-                                           * even of a trace; else it does nothing here but of a trace */
+    range?:
+        | "shown"
+        | "curves"
+        | "whole"; /* of time: the view shows it, or the levels in it, or all of the run
+     * even of a trace; else it does nothing here but of a trace */
     job?: boolean; /* the view shows all of a job where one rank is chosen */
     threads?: boolean; /* the view shows one thread where one is chosen */
     notByRegion?: string; /* a sentence: what it shows is not known of a region */
@@ -37,24 +43,114 @@ const hasSites = (profile: Profile) => profile.has("sites");
 
 export const views: readonly View[] = [
     { id: "summary", title: "Summary", group: "", show: SummaryView, has: () => true },
-    { id: "timeline", title: "Timeline", group: "When", show: TimelineView, has: (profile) => profile.has("timeline"), range: "shown", notByRegion: "Levels over time are kept of the whole program, not by region." },
-    { id: "functions", title: "Functions", group: "Where", show: FunctionsView, has: hasSites, range: "curves" },
-    { id: "flame", title: "Flame graph", group: "Where", show: FlameView, has: hasSites, range: "curves" },
-    { id: "tree", title: "Call tree", group: "Where", show: TreeView, has: hasSites, range: "curves" },
-    { id: "source", title: "Source", group: "Where", show: SourceView, has: hasSites, range: "curves" },
-    { id: "sizes", title: "Sizes and lifetimes", group: "How", show: SizesView, has: (profile) => profile.has("distributions") },
-    { id: "realloc", title: "Realloc", group: "How", show: ReallocView, has: (profile) => !!profile.summary.program?.["realloc_count"] },
-    { id: "threads", title: "Threads", group: "How", show: ThreadsView, has: (profile) => profile.has("threads"), threads: true,
-      notByRegion: "What each thread asked for is kept of the whole program, not by region." },
-    { id: "stacks", title: "Stacks", group: "What else", show: StacksView, has: (profile) => profile.has("threads"), threads: true,
-      notByRegion: "Threads have stacks, regions have none of their own." },
-    { id: "globals", title: "Globals and TLS", group: "What else", show: GlobalsView, has: (profile) => profile.has("globals"),
-      notByRegion: "Globals and thread-local variables are the whole program's: nobody asks for them in a region." },
-    { id: "resident", title: "Resident", group: "What else", show: ResidentView, has: (profile) => profile.has("samples") || !!profile.summary.samples?.length,
-      notByRegion: "What is resident is looked at for the whole process, not by region." },
+    {
+        id: "timeline",
+        title: "Timeline",
+        group: "When",
+        show: TimelineView,
+        has: (profile) => profile.has("timeline"),
+        range: "shown",
+        notByRegion: "Levels over time are kept of the whole program, not by region.",
+    },
+    {
+        id: "functions",
+        title: "Functions",
+        group: "Where",
+        show: FunctionsView,
+        has: hasSites,
+        range: "curves",
+    },
+    {
+        id: "flame",
+        title: "Flame graph",
+        group: "Where",
+        show: FlameView,
+        has: hasSites,
+        range: "curves",
+    },
+    {
+        id: "tree",
+        title: "Call tree",
+        group: "Where",
+        show: TreeView,
+        has: hasSites,
+        range: "curves",
+    },
+    {
+        id: "source",
+        title: "Source",
+        group: "Where",
+        show: SourceView,
+        has: hasSites,
+        range: "curves",
+    },
+    {
+        id: "sizes",
+        title: "Sizes and lifetimes",
+        group: "How",
+        show: SizesView,
+        has: (profile) => profile.has("distributions"),
+    },
+    {
+        id: "realloc",
+        title: "Realloc",
+        group: "How",
+        show: ReallocView,
+        has: (profile) => !!profile.summary.program?.["realloc_count"],
+    },
+    {
+        id: "threads",
+        title: "Threads",
+        group: "How",
+        show: ThreadsView,
+        has: (profile) => profile.has("threads"),
+        threads: true,
+        notByRegion: "What each thread asked for is kept of the whole program, not by region.",
+    },
+    {
+        id: "stacks",
+        title: "Stacks",
+        group: "What else",
+        show: StacksView,
+        has: (profile) => profile.has("threads"),
+        threads: true,
+        notByRegion: "Threads have stacks, regions have none of their own.",
+    },
+    {
+        id: "globals",
+        title: "Globals and TLS",
+        group: "What else",
+        show: GlobalsView,
+        has: (profile) => profile.has("globals"),
+        notByRegion:
+            "Globals and thread-local variables are the whole program's: nobody asks for them in a region.",
+    },
+    {
+        id: "resident",
+        title: "Resident",
+        group: "What else",
+        show: ResidentView,
+        has: (profile) => profile.has("samples") || !!profile.summary.samples?.length,
+        notByRegion: "What is resident is looked at for the whole process, not by region.",
+    },
     { id: "leaks", title: "Leaks", group: "What else", show: LeaksView, has: hasSites },
-    { id: "jobs", title: "Job", group: "Several", show: JobsView, has: (profile) => profile.has("ranks"), range: "whole", job: true },
-    { id: "compare", title: "Compare", group: "Several", show: CompareView, has: () => profileNames.value.length > 1, range: "whole" },
+    {
+        id: "jobs",
+        title: "Job",
+        group: "Several",
+        show: JobsView,
+        has: (profile) => profile.has("ranks"),
+        range: "whole",
+        job: true,
+    },
+    {
+        id: "compare",
+        title: "Compare",
+        group: "Several",
+        show: CompareView,
+        has: () => profileNames.value.length > 1,
+        range: "whole",
+    },
 ];
 
 /* The summary where there is none of that name: an old link, a typing error. */

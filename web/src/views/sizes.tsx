@@ -1,4 +1,6 @@
-/* Sizes and lifetimes: which sizes are asked for, how long blocks live, and both against each other. */
+/* Distributions of block sizes and lifetimes, and of both against each other. The bins are the
+ * profile's; empty ones are filled in between. A click on a cell lists the call paths whose
+ * blocks may be in it. */
 import { useMemo } from "preact/hooks";
 import type { JSX } from "preact";
 import { shortName } from "../model/names.ts";
@@ -15,8 +17,14 @@ import type { ViewProps } from "./registry.ts";
 export type Row = [number, number, number]; /* x, count, bytes */
 export type Cell = [number, number, number, number]; /* x, y, count, bytes */
 export interface Distributions {
-    size: Row[]; size_exact: Row[]; lifetime: Row[]; realloc_grow: Row[]; realloc_shrink: Row[];
-    lifetime_size: Cell[]; time_size: Cell[]; realloc: Cell[];
+    size: Row[];
+    size_exact: Row[];
+    lifetime: Row[];
+    realloc_grow: Row[];
+    realloc_shrink: Row[];
+    lifetime_size: Cell[];
+    time_size: Cell[];
+    realloc: Cell[];
 }
 
 type Said = { [Name in keyof Distributions]: Distributions[Name] | null };
@@ -24,33 +32,63 @@ type Said = { [Name in keyof Distributions]: Distributions[Name] | null };
 /* A list that is null has nothing in it. */
 export async function loadDistributions(profile: Profile): Promise<Distributions | null> {
     if (!profile.has("distributions")) return null;
-    const { distributions: said } = await profile.json<{ distributions: Said | null }>("distributions");
-    return said && {
-        size: said.size ?? [], size_exact: said.size_exact ?? [], lifetime: said.lifetime ?? [], realloc_grow: said.realloc_grow ?? [],
-        realloc_shrink: said.realloc_shrink ?? [], lifetime_size: said.lifetime_size ?? [], time_size: said.time_size ?? [], realloc: said.realloc ?? [],
-    };
+    const { distributions: said } = await profile.json<{ distributions: Said | null }>(
+        "distributions",
+    );
+    return (
+        said && {
+            size: said.size ?? [],
+            size_exact: said.size_exact ?? [],
+            lifetime: said.lifetime ?? [],
+            realloc_grow: said.realloc_grow ?? [],
+            realloc_shrink: said.realloc_shrink ?? [],
+            lifetime_size: said.lifetime_size ?? [],
+            time_size: said.time_size ?? [],
+            realloc: said.realloc ?? [],
+        }
+    );
 }
 
-/* "fine" bins (doc/METRICS.md): 0 1 2 3 4 5 6 7 8 10 12 14 16 20 …: all between the lowest and the highest. */
+/* "fine" bins (doc/METRICS.md): 0 1 2 3 4 5 6 7 8 10 12 14 16 20 …: all between the lowest and the
+ * highest. */
 export function fineBins(low: number, high: number): number[] {
     const bins = [];
-    for (let bin = 0; bin <= high; bin = bin < 8 ? bin + 1 : bin + 2 ** (Math.floor(Math.log2(bin)) - 2)) if (bin >= low) bins.push(bin);
+    for (
+        let bin = 0;
+        bin <= high;
+        bin = bin < 8 ? bin + 1 : bin + 2 ** (Math.floor(Math.log2(bin)) - 2)
+    )
+        if (bin >= low) bins.push(bin);
     return bins;
 }
 
-/* Bins that nothing fell into are not told: they are put in where the bins are known (sizes; bins of
- * lifetimes are of the clock's ticks, so their bounds in ns are not). */
+/* Bins that nothing fell into are not told: they are put in where the bins are known (sizes; bins
+ * of lifetimes are of the clock's ticks, so their bounds in ns are not). */
 function binsOf(rows: readonly Row[], whole: boolean): number[] {
     const xs = rows.map((row) => row[0]);
     return whole ? fineBins(Math.min(...xs), Math.max(...xs)) : [...xs].sort((a, b) => a - b);
 }
 
-function histogram(rows: readonly Row[], by: 1 | 2, unit: (value: number) => string, whole: boolean) {
+function histogram(
+    rows: readonly Row[],
+    by: 1 | 2,
+    unit: (value: number) => string,
+    whole: boolean,
+) {
     const known = new Map(rows.map((row) => [row[0], row]));
     return binsOf(rows, whole).map((x) => {
         const row = known.get(x);
-        return { label: unit(x), value: row?.[by] ?? 0,
-                 tip: <>from {unit(x)}<br />{exact(row?.[1] ?? 0, "count")} blocks, {bytes(row?.[2] ?? 0)}</> };
+        return {
+            label: unit(x),
+            value: row?.[by] ?? 0,
+            tip: (
+                <>
+                    from {unit(x)}
+                    <br />
+                    {exact(row?.[1] ?? 0, "count")} blocks, {bytes(row?.[2] ?? 0)}
+                </>
+            ),
+        };
     });
 }
 
@@ -62,33 +100,154 @@ export function coarse(values: readonly number[]): number[] {
     return bins.filter((bin) => bin >= low);
 }
 
-export function heatCells(cells: readonly Cell[], xs: readonly number[], ys: readonly number[], by: 2 | 3): HeatCell[] {
-    const columns = new Map(xs.map((x, at) => [x, at])), rows = new Map(ys.map((y, at) => [y, at]));
+export function heatCells(
+    cells: readonly Cell[],
+    xs: readonly number[],
+    ys: readonly number[],
+    by: 2 | 3,
+): HeatCell[] {
+    const columns = new Map(xs.map((x, at) => [x, at])),
+        rows = new Map(ys.map((y, at) => [y, at]));
     return cells.flatMap((cell) => {
-        const x = columns.get(cell[0]), y = rows.get(cell[1]);
+        const x = columns.get(cell[0]),
+            y = rows.get(cell[1]);
         return x === undefined || y === undefined ? [] : [{ x, y, value: cell[by] }];
     });
 }
 
 export function SizesView({ profile }: ViewProps): JSX.Element {
     const loaded = useLoaded(() => loadDistributions(profile), [profile]);
-    return <Ready of={loaded}>{(distributions) => distributions ? <Sizes profile={profile} of={distributions} />
-        : profile.region ? <OfRegion profile={profile} /> : <NotRecorded what="No distributions in this profile." how="They are recorded unless the profile is older than format 2, or nothing was allocated." />}</Ready>;
+    return (
+        <Ready of={loaded}>
+            {(distributions) =>
+                distributions ? (
+                    <Sizes profile={profile} of={distributions} />
+                ) : profile.region ? (
+                    <OfRegion profile={profile} />
+                ) : (
+                    <NotRecorded
+                        what="No distributions in this profile."
+                        how="They are recorded unless the profile is older than format 2, or nothing was allocated."
+                    />
+                )
+            }
+        </Ready>
+    );
 }
 
 /* What is known of single call paths is known of a region. */
 function OfRegion({ profile }: ViewProps): JSX.Element {
-    const loaded = useLoaded(() => profile.work(["spread", focusKey()].join(), async () => {
-        const of = await profile.callTree();
-        return spreadOf(profile, wantedSites(of) ?? new Uint8Array(of.tree.siteNode.length).fill(1));
-    }), [profile, focusKey()]);
+    const loaded = useLoaded(
+        () =>
+            profile.work(["spread", focusKey()].join(), async () => {
+                const of = await profile.callTree();
+                return spreadOf(
+                    profile,
+                    wantedSites(of) ?? new Uint8Array(of.tree.siteNode.length).fill(1),
+                );
+            }),
+        [profile, focusKey()],
+    );
     return (
         <div class="pad">
             <Card title="Sizes and lifetimes in this region">
-                <p class="dim" style={{ marginTop: 0 }}>Single blocks are counted by size and lifetime for the whole program, not by region; of each call path in the region the smallest, the largest and the mean are known.</p>
-                <Ready of={loaded}>{(spread) => (spread.sizes || spread.lifetimes ? <SpreadCards of={spread} from="of this region" /> : <p class="dim">Nothing was allocated in it.</p>)}</Ready>
+                <p class="dim first">
+                    Single blocks are counted by size and lifetime for the whole program, not by
+                    region; of each call path in the region the smallest, the largest and the mean
+                    are known.
+                </p>
+                <Ready of={loaded}>
+                    {(spread) =>
+                        spread.sizes || spread.lifetimes ? (
+                            <SpreadCards of={spread} from="of this region" />
+                        ) : (
+                            <p class="dim">Nothing was allocated in it.</p>
+                        )
+                    }
+                </Ready>
             </Card>
         </div>
+    );
+}
+
+/* Cells with their bounds. `times`: empty intervals of time are filled in; `value`: which
+ * figure. */
+function heatOf(cells: readonly Cell[], times: boolean, value: 2 | 3) {
+    const xs = [...new Set(cells.map((cell) => cell[0]))].sort((a, b) => a - b);
+    const all = times && xs.length > 1 ? evenly(xs) : xs;
+    const ys = coarse(cells.map((cell) => cell[1]));
+    return {
+        cells: heatCells(cells, all, ys, value),
+        xs: all,
+        ys,
+        columns: all.map(duration),
+        rows: ys.map(bytes),
+    };
+}
+
+function ByChoice({ by }: { by: 1 | 2 }): JSX.Element {
+    return (
+        <div class="bar-row">
+            <button
+                aria-pressed={by === 1}
+                onClick={() => go({ opt: withOptions(state.value, { by: undefined }) }, "replace")}>
+                blocks
+            </button>
+            <button
+                aria-pressed={by === 2}
+                onClick={() => go({ opt: withOptions(state.value, { by: "bytes" }) }, "replace")}>
+                bytes
+            </button>
+            <span class="dim">
+                Whole program: distributions are not kept by call path or thread. Click a bar or a
+                cell for the call paths that fit.
+            </span>
+        </div>
+    );
+}
+
+function Commonest({
+    rows,
+    by,
+    total,
+}: {
+    rows: readonly Row[];
+    by: 1 | 2;
+    total: number;
+}): JSX.Element {
+    return (
+        <Card title="Commonest sizes">
+            <table>
+                <thead>
+                    <tr>
+                        <th>size</th>
+                        <th class="number">blocks</th>
+                        <th class="number">bytes</th>
+                        <th class="number">share</th>
+                    </tr>
+                </thead>
+                <tbody>
+                    {rows
+                        .slice()
+                        .sort((a, b) => b[by] - a[by])
+                        .slice(0, 24)
+                        .map((row) => (
+                            <tr key={row[0]}>
+                                <td class="number" title={exact(row[0], "bytes")}>
+                                    {exact(row[0], "bytes")}
+                                </td>
+                                <td class="number" title={exact(row[1], "count")}>
+                                    {count(row[1])}
+                                </td>
+                                <td class="number" title={exact(row[2], "bytes")}>
+                                    {bytes(row[2])}
+                                </td>
+                                <td class="number">{share(row[1] / total)}</td>
+                            </tr>
+                        ))}
+                </tbody>
+            </table>
+        </Card>
     );
 }
 
@@ -96,101 +255,200 @@ function Sizes({ profile, of }: ViewProps & { of: Distributions }): JSX.Element 
     const by = getOption(state.value, "by") === "bytes" ? 2 : 1;
     const of2 = by === 2 ? 3 : 2;
     const format = by === 2 ? bytes : count;
+    const figure = (value: number) =>
+        by === 2 ? exact(value, "bytes") : `${exact(value, "count")} blocks`;
     const sizes = useMemo(() => histogram(of.size, by, bytes, true), [of, by]);
     const lifetimes = useMemo(() => histogram(of.lifetime, by, duration, false), [of, by]);
-    const heatOf = (cells: readonly Cell[], times: boolean) => {
-        const xs = [...new Set(cells.map((cell) => cell[0]))].sort((a, b) => a - b);
-        const all = times && xs.length > 1 ? evenly(xs) : xs;
-        const ys = coarse(cells.map((cell) => cell[1]));
-        return { cells: heatCells(cells, all, ys, of2), xs: all, ys, columns: all.map(duration), rows: ys.map(bytes) };
-    };
-    const life = useMemo(() => heatOf(of.lifetime_size, false), [of, by]);
-    const time = useMemo(() => heatOf(of.time_size, true), [of, by]);
+    const life = useMemo(() => heatOf(of.lifetime_size, false, of2), [of, by]);
+    const time = useMemo(() => heatOf(of.time_size, true, of2), [of, by]);
     const total = of.size.reduce((sum, row) => sum + row[1], 0);
     const picked = getOption(state.value, "cell")?.split("_").map(Number);
-    const pick = (size: number, lifetime: number) => go({ opt: withOptions(state.value, { cell: `${size}_${lifetime}` }) }, "replace");
+    const pick = (size: number, lifetime: number) =>
+        go({ opt: withOptions(state.value, { cell: `${size}_${lifetime}` }) }, "replace");
     if (!total) return <div class="empty">Nothing was allocated.</div>;
     return (
-        <div style={{ overflow: "auto" }}>
-            <div class="bar-row">
-                <button aria-pressed={by === 1} onClick={() => go({ opt: withOptions(state.value, { by: undefined }) }, "replace")}>blocks</button>
-                <button aria-pressed={by === 2} onClick={() => go({ opt: withOptions(state.value, { by: "bytes" }) }, "replace")}>bytes</button>
-                <span class="dim">Whole program: distributions are not kept by call path or thread. Click a bar or a cell for the call paths that fit.</span>
-            </div>
+        <div class="scrolls">
+            <ByChoice by={by} />
             <div class="split">
                 <Card title="Sizes asked for">
-                    <Bars name="sizes" label="Distribution of sizes" bars={sizes} height={180} format={format} onPick={(at) => pick(binsOf(of.size, true)[at]!, -1)} />
+                    <Bars
+                        name="sizes"
+                        label="Distribution of sizes"
+                        bars={sizes}
+                        height={180}
+                        format={format}
+                        onPick={(at) => pick(binsOf(of.size, true)[at]!, -1)}
+                    />
                 </Card>
                 <Card title="Lifetimes of freed blocks">
-                    {of.lifetime.length ? <Bars name="lifetimes" label="Distribution of lifetimes" bars={lifetimes} height={180} format={format} /> : <p class="dim">No block was freed.</p>}
+                    {of.lifetime.length ? (
+                        <Bars
+                            name="lifetimes"
+                            label="Distribution of lifetimes"
+                            bars={lifetimes}
+                            height={180}
+                            format={format}
+                        />
+                    ) : (
+                        <p class="dim">No block was freed.</p>
+                    )}
                 </Card>
                 <Card title="Size × lifetime">
-                    {life.cells.length ? <HeatMap name="lifetime-size" label="Sizes against lifetimes" cells={life.cells} columns={life.columns} rows={life.rows} height={260}
-                        tip={(cell) => <>lives from {life.columns[cell.x]}, asks from {life.rows[cell.y]}<br />{by === 2 ? exact(cell.value, "bytes") : `${exact(cell.value, "count")} blocks`}</>}
-                        onPick={(cell) => pick(life.ys[cell.y]!, life.xs[cell.x]!)} /> : <p class="dim">No block was freed.</p>}
+                    {life.cells.length ? (
+                        <HeatMap
+                            name="lifetime-size"
+                            label="Sizes against lifetimes"
+                            cells={life.cells}
+                            columns={life.columns}
+                            rows={life.rows}
+                            height={260}
+                            tip={(cell) => (
+                                <>
+                                    lives from {life.columns[cell.x]}, asks from {life.rows[cell.y]}
+                                    <br />
+                                    {figure(cell.value)}
+                                </>
+                            )}
+                            onPick={(cell) => pick(life.ys[cell.y]!, life.xs[cell.x]!)}
+                        />
+                    ) : (
+                        <p class="dim">No block was freed.</p>
+                    )}
                 </Card>
                 <Card title="Size × time of birth">
-                    <HeatMap name="time-size" label="Sizes over time" cells={time.cells} columns={time.columns} rows={time.rows} height={260}
-                        tip={(cell) => <>born from {time.columns[cell.x]}, asks from {time.rows[cell.y]}<br />{by === 2 ? exact(cell.value, "bytes") : `${exact(cell.value, "count")} blocks`}</>}
-                        onPick={(cell) => pick(time.ys[cell.y]!, -1)} />
+                    <HeatMap
+                        name="time-size"
+                        label="Sizes over time"
+                        cells={time.cells}
+                        columns={time.columns}
+                        rows={time.rows}
+                        height={260}
+                        tip={(cell) => (
+                            <>
+                                born from {time.columns[cell.x]}, asks from {time.rows[cell.y]}
+                                <br />
+                                {figure(cell.value)}
+                            </>
+                        )}
+                        onPick={(cell) => pick(time.ys[cell.y]!, -1)}
+                    />
                 </Card>
-                {picked && picked.length === 2 && <Fitting profile={profile} size={picked[0]!} lifetime={picked[1]!} />}
-                <Card title="Commonest sizes">
-                    <table>
-                        <thead><tr><th>size</th><th class="number">blocks</th><th class="number">bytes</th><th class="number">share</th></tr></thead>
-                        <tbody>{of.size_exact.slice().sort((a, b) => b[by] - a[by]).slice(0, 24).map((row) => (
-                            <tr key={row[0]}><td class="number" title={exact(row[0], "bytes")}>{exact(row[0], "bytes")}</td><td class="number" title={exact(row[1], "count")}>{count(row[1])}</td>
-                                <td class="number" title={exact(row[2], "bytes")}>{bytes(row[2])}</td><td class="number">{share(row[1] / total)}</td></tr>))}</tbody>
-                    </table>
-                </Card>
+                {picked && picked.length === 2 && (
+                    <Fitting profile={profile} size={picked[0]!} lifetime={picked[1]!} />
+                )}
+                <Commonest rows={of.size_exact} by={by} total={total} />
                 <Temporary profile={profile} />
             </div>
         </div>
     );
 }
 
-/* Intervals of time are of one length, but for rounding; those in which nothing was born are not told. */
+/* Intervals of time are of one length, but for rounding; those in which nothing was born are not
+ * told. */
 export function evenly(xs: readonly number[]): number[] {
-    let least = Infinity, steps = 0;
+    let least = Infinity,
+        steps = 0;
     for (let at = 1; at < xs.length; at++) least = Math.min(least, xs[at]! - xs[at - 1]!);
     for (let at = 1; at < xs.length; at++) steps += Math.round((xs[at]! - xs[at - 1]!) / least);
     if (!(steps > 0) || steps > 4096) return [...xs];
-    const first = xs[0]!, step = (xs[xs.length - 1]! - first) / steps;
+    const first = xs[0]!,
+        step = (xs[xs.length - 1]! - first) / steps;
     const all = Array.from({ length: steps + 1 }, (_, at) => Math.round(first + at * step));
     for (const x of xs) all[Math.round((x - first) / step)] = x;
     return all;
 }
 
-/* Call paths whose blocks may be in a cell: what is kept of each is the smallest and largest size and
- * lifetime. */
-function Fitting({ profile, size, lifetime }: ViewProps & { size: number; lifetime: number }): JSX.Element {
+/* Call paths whose blocks may be in a cell: what is kept of each is the smallest and largest size
+ * and lifetime. */
+function Fitting({
+    profile,
+    size,
+    lifetime,
+}: ViewProps & { size: number; lifetime: number }): JSX.Element {
     const loaded = useLoaded(async () => {
-        const names = ["size_min", "size_max", "lifetime_min_ns", "lifetime_max_ns", "alloc_count", "alloc_bytes"];
-        const [tree, ...columns] = await Promise.all([profile.callTree(), ...names.map((name) => profile.column(name))]);
+        const names = [
+            "size_min",
+            "size_max",
+            "lifetime_min_ns",
+            "lifetime_max_ns",
+            "alloc_count",
+            "alloc_bytes",
+        ];
+        const [tree, ...columns] = await Promise.all([
+            profile.callTree(),
+            ...names.map((name) => profile.column(name)),
+        ]);
         return fitting(tree as CallTree, columns as Float64Array[], size, lifetime);
     }, [profile, size, lifetime, state.value.hide, state.value.fn, state.value.node]);
     return (
-        <Card title={`Call paths that ask for ${bytes(size)} to ${bytes(Math.max(1, 2 * size))}${lifetime >= 0 ? `, with lifetimes of ${duration(lifetime)} to ${duration(Math.max(1, 2 * lifetime))}` : ""}`}
-            tools={<button class="plain" aria-label="Close" onClick={() => go({ opt: withOptions(state.value, { cell: undefined }) }, "replace")}>✕</button>}>
-            <Ready of={loaded}>{(rows) => (
-                <>
-                    <p class="dim">Their smallest and largest size and lifetime enclose the cell; how many of their blocks are in it is not kept.</p>
-                    <dl class="facts">{rows.map((row) => <><dt class="number" title={exact(row.count, "count")}>{count(row.count)} × {bytes(row.min)}{row.max > row.min ? `–${bytes(row.max)}` : ""}</dt>
-                        <dd class="nowrap" title={row.name}><a href={link({ view: "flame", node: row.node, opt: "" })}>{shortName(row.name)}</a></dd></>)}</dl>
-                </>)}</Ready>
+        <Card
+            title={
+                `Call paths that ask for ${bytes(size)} to ${bytes(Math.max(1, 2 * size))}` +
+                (lifetime >= 0
+                    ? `, with lifetimes of ${duration(lifetime)} to ${duration(Math.max(1, 2 * lifetime))}`
+                    : "")
+            }
+            tools={
+                <button
+                    class="plain"
+                    aria-label="Close"
+                    onClick={() =>
+                        go({ opt: withOptions(state.value, { cell: undefined }) }, "replace")
+                    }>
+                    ✕
+                </button>
+            }>
+            <Ready of={loaded}>
+                {(rows) => (
+                    <>
+                        <p class="dim">
+                            Their smallest and largest size and lifetime enclose the cell; how many
+                            of their blocks are in it is not kept.
+                        </p>
+                        <dl class="facts">
+                            {rows.map((row) => (
+                                <>
+                                    <dt class="number" title={exact(row.count, "count")}>
+                                        {count(row.count)} × {bytes(row.min)}
+                                        {row.max > row.min ? `–${bytes(row.max)}` : ""}
+                                    </dt>
+                                    <dd class="nowrap" title={row.name}>
+                                        <a href={link({ view: "flame", node: row.node, opt: "" })}>
+                                            {shortName(row.name)}
+                                        </a>
+                                    </dd>
+                                </>
+                            ))}
+                        </dl>
+                    </>
+                )}
+            </Ready>
         </Card>
     );
 }
 
-function fitting(of: CallTree, [low, high, young, old, number]: readonly Float64Array[], size: number, lifetime: number) {
-    const wanted = wantedSites(of), lines = of.passes.exclusiveLines(state.value.hide);
-    const upper = Math.max(size + 1, 2 * size), longest = Math.max(lifetime + 1, 2 * lifetime);
+function fitting(
+    of: CallTree,
+    [low, high, young, old, number]: readonly Float64Array[],
+    size: number,
+    lifetime: number,
+) {
+    const wanted = wantedSites(of),
+        lines = of.passes.exclusiveLines(state.value.hide);
+    const upper = Math.max(size + 1, 2 * size),
+        longest = Math.max(lifetime + 1, 2 * lifetime);
     const rows = [];
     for (let site = 0; site < of.tree.siteNode.length; site++) {
         if (wanted && !wanted[site]) continue;
         if (!(low![site]! < upper && high![site]! >= size)) continue;
         if (lifetime >= 0 && !(young![site]! < longest && old![site]! >= lifetime)) continue;
-        rows.push({ node: of.tree.siteNode[site]!, name: of.names.ofLine(lines[site]!), count: number![site]!, min: low![site]!, max: high![site]! });
+        rows.push({
+            node: of.tree.siteNode[site]!,
+            name: of.names.ofLine(lines[site]!),
+            count: number![site]!,
+            min: low![site]!,
+            max: high![site]!,
+        });
     }
     return rows.sort((a, b) => b.count - a.count).slice(0, 20);
 }
@@ -198,8 +456,25 @@ function fitting(of: CallTree, [low, high, young, old, number]: readonly Float64
 function Temporary({ profile }: ViewProps): JSX.Element {
     const { temporary_count: temporary, alloc_count: all } = profile.summary.program ?? {};
     return (
-        <Card title="Temporary allocations" tools={<a href={link({ view: "functions", metric: "temporary_count", opt: "" })}>functions</a>}>
-            <p>{temporary === null || temporary === undefined ? "Not known." : <><b title={exact(temporary, "count")}>{count(temporary)}</b> blocks{all ? ` (${share(temporary / all)})` : ""} were freed by the thread that made them before it allocated anything else: a buffer on the stack, or one that is kept, would do.</>}</p>
+        <Card
+            title="Temporary allocations"
+            tools={
+                <a href={link({ view: "functions", metric: "temporary_count", opt: "" })}>
+                    functions
+                </a>
+            }>
+            <p>
+                {temporary === null || temporary === undefined ? (
+                    "Not known."
+                ) : (
+                    <>
+                        <b title={exact(temporary, "count")}>{count(temporary)}</b> blocks
+                        {all ? ` (${share(temporary / all)})` : ""} were freed by the thread that
+                        made them before it allocated anything else: a buffer on the stack, or one
+                        that is kept, would do.
+                    </>
+                )}
+            </p>
         </Card>
     );
 }

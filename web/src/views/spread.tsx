@@ -1,20 +1,36 @@
-/* Sizes and lifetimes of the blocks of some call paths. Distributions are kept of the whole program only; of
- * a path there is the smallest, the largest and the mean: each counts where its mean is. */
+/* Sizes and lifetimes of the blocks of some call paths, as histograms. The profile keeps
+ * distributions of the whole program only, and of a call path the smallest, the largest and the
+ * mean. All blocks of a path therefore count in the bin of its mean. */
 import type { JSX } from "preact";
 import type { Profile } from "../model/profile.ts";
 import { bytes, count, duration, exact } from "../model/units.ts";
 import { Bars, type Bar } from "../widgets/bars.tsx";
 
-interface Spread { low: number; high: number; blocks: ReadonlyMap<number, number> } /* by power of two of the mean */
-export interface Spreads { sizes: Spread | null; lifetimes: Spread | null }
+interface Spread {
+    low: number;
+    high: number;
+    blocks: ReadonlyMap<number, number>;
+} /* by power of two of the mean */
+export interface Spreads {
+    sizes: Spread | null;
+    lifetimes: Spread | null;
+}
 
-function spread(sites: Uint8Array, sum: Float64Array, number: Float64Array, low: Float64Array, high: Float64Array): Spread | null {
+function spread(
+    sites: Uint8Array,
+    sum: Float64Array,
+    number: Float64Array,
+    low: Float64Array,
+    high: Float64Array,
+): Spread | null {
     const blocks = new Map<number, number>();
-    let least = Infinity, most = -Infinity;
+    let least = Infinity,
+        most = -Infinity;
     sites.forEach((wanted, site) => {
         const times = number[site]!;
         if (!wanted || !(times > 0)) return;
-        const mean = sum[site]! / times, bin = mean < 1 ? 0 : 2 ** Math.floor(Math.log2(mean));
+        const mean = sum[site]! / times,
+            bin = mean < 1 ? 0 : 2 ** Math.floor(Math.log2(mean));
         blocks.set(bin, (blocks.get(bin) ?? 0) + times);
         if (low[site]! < least) least = low[site]!;
         if (high[site]! > most) most = high[site]!;
@@ -23,27 +39,81 @@ function spread(sites: Uint8Array, sum: Float64Array, number: Float64Array, low:
 }
 
 export async function spreadOf(profile: Profile, sites: Uint8Array): Promise<Spreads> {
-    const names = ["alloc_bytes", "realloc_bytes", "alloc_count", "realloc_count", "size_min", "size_max", "lifetime_sum_ns", "free_count", "lifetime_min_ns", "lifetime_max_ns"];
-    if (names.some((name) => !profile.metric(name)?.recorded)) return { sizes: null, lifetimes: null };
-    const [bytesOf, grown, made, times, low, high, lived, freed, shortest, longest] = (await Promise.all(names.map((name) => profile.column(name)))) as Float64Array[];
+    const names = [
+        "alloc_bytes",
+        "realloc_bytes",
+        "alloc_count",
+        "realloc_count",
+        "size_min",
+        "size_max",
+        "lifetime_sum_ns",
+        "free_count",
+        "lifetime_min_ns",
+        "lifetime_max_ns",
+    ];
+    if (names.some((name) => !profile.metric(name)?.recorded))
+        return { sizes: null, lifetimes: null };
+    const [bytesOf, grown, made, times, low, high, lived, freed, shortest, longest] =
+        (await Promise.all(names.map((name) => profile.column(name)))) as Float64Array[];
     const add = (a: Float64Array, b: Float64Array) => a.map((value, at) => value + b[at]!);
-    return { sizes: spread(sites, add(bytesOf!, grown!), add(made!, times!), low!, high!), lifetimes: spread(sites, lived!, freed!, shortest!, longest!) };
+    return {
+        sizes: spread(sites, add(bytesOf!, grown!), add(made!, times!), low!, high!),
+        lifetimes: spread(sites, lived!, freed!, shortest!, longest!),
+    };
 }
 
 function barsOf(of: Spread, unit: (value: number) => string): Bar[] {
-    const bins = [...of.blocks.keys()].sort((a, b) => a - b), bars: Bar[] = [];
+    const bins = [...of.blocks.keys()].sort((a, b) => a - b),
+        bars: Bar[] = [];
     for (let bin = bins[0]!; bin <= bins[bins.length - 1]!; bin = bin ? bin * 2 : 1) {
         const value = of.blocks.get(bin) ?? 0;
-        bars.push({ label: unit(bin), value, tip: <>from {unit(bin)}: {exact(value, "count")} blocks</> });
+        bars.push({
+            label: unit(bin),
+            value,
+            tip: (
+                <>
+                    from {unit(bin)}: {exact(value, "count")} blocks
+                </>
+            ),
+        });
     }
     return bars;
 }
 
-export function SpreadCards({ of, from = "from this line" }: { of: Spreads; from?: string }): JSX.Element | null {
+export function SpreadCards({
+    of,
+    from = "from this line",
+}: {
+    of: Spreads;
+    from?: string;
+}): JSX.Element | null {
     if (!of.sizes && !of.lifetimes) return null;
-    const part = (title: string, name: string, each: Spread | null, unit: (value: number) => string) => each && (
-        <div style={{ flex: "1 1 260px", minWidth: 0 }} {...{ [`data-${name}`]: "" }}>
-            <div><b>{title}</b> {unit(each.low)}{each.high > each.low ? ` to ${unit(each.high)}` : ""} <span class="dim">(blocks by the mean of their call path)</span></div>
-            <Bars name={`line-${name}`} label={`${title} of blocks ${from}`} bars={barsOf(each, unit)} height={74} format={count} /></div>);
-    return <div style={{ display: "flex", flexWrap: "wrap", gap: "6px 16px" }}>{part("Sizes", "sizes", of.sizes, bytes)}{part("Lifetimes", "lifetimes", of.lifetimes, duration)}</div>;
+    const part = (
+        title: string,
+        name: string,
+        each: Spread | null,
+        unit: (value: number) => string,
+    ) =>
+        each && (
+            <div class="spread-part" {...{ [`data-${name}`]: "" }}>
+                <div>
+                    <b>{title}</b> {unit(each.low)}
+                    {each.high > each.low ? ` to ${unit(each.high)}` : ""}{" "}
+                    <span class="dim">(blocks by the mean of their call path)</span>
+                </div>
+                <Bars
+                    name={`line-${name}`}
+                    label={`${title} of blocks ${from}`}
+                    bars={barsOf(each, unit)}
+                    height={74}
+                    format={count}
+                />
+            </div>
+        );
+    return (
+        <div class="spread">
+            {part("Sizes", "sizes", of.sizes, bytes)}
+            {part("Lifetimes", "lifetimes", of.lifetimes, duration)}
+        </div>
+    );
 }

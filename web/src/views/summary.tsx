@@ -1,6 +1,8 @@
-/* What ran, how it ended, its peak, where resident memory is, what is wrong, and who asked for most. */
+/* The first view: what ran, how it ended, its peaks, where resident memory is, the insights, and
+ * the functions that asked for most. Where the profile is of a region, it shows the region's
+ * figures. */
 import type { JSX } from "preact";
-import type { Insight, Peak, Region, Top, TopFunction } from "../data/types.ts";
+import type { Insight, Peak, Region, Top, TopFunction, Summary } from "../data/types.ts";
 import { holders, notable } from "../model/peaks.ts";
 import { sureHint } from "../model/estimate.ts";
 import { shortName } from "../model/names.ts";
@@ -16,44 +18,129 @@ import type { ViewProps } from "./registry.ts";
 
 /* In the words of the text report. */
 const ledgerParts: readonly [string, string, string][] = [
-    ["live_touched_bytes", "live blocks", "data-1"], ["slack_bytes", "allocator, free", "data-2"],
-    ["mmap_bytes", "mapped directly", "data-3"], ["file_bytes", "files and code", "data-5"], ["stack_bytes", "stacks", "data-6"],
-    ["globals_bytes", "globals", "data-4"], ["shared_bytes", "shared memory", "data-7"], ["other_bytes", "other", "data-8"],
-    ["tool_bytes", "Tidemark itself", "line-strong"], ["unexplained_bytes", "unexplained", "bad"],
+    ["live_touched_bytes", "live blocks", "data-1"],
+    ["slack_bytes", "allocator, free", "data-2"],
+    ["mmap_bytes", "mapped directly", "data-3"],
+    ["file_bytes", "files and code", "data-5"],
+    ["stack_bytes", "stacks", "data-6"],
+    ["globals_bytes", "globals", "data-4"],
+    ["shared_bytes", "shared memory", "data-7"],
+    ["other_bytes", "other", "data-8"],
+    ["tool_bytes", "Tidemark itself", "line-strong"],
+    ["unexplained_bytes", "unexplained", "bad"],
 ];
+
+/* How far apart samples are. Where that changed while it was recorded, from when on. */
+function intervalsOf({ changes, pages, interval_bytes }: NonNullable<Summary["sampled"]>): string {
+    const each = (value: number) => format(value, "bytes");
+    if (!changes?.length)
+        return `${pages ? "blocks over 512 B, and one small block for " : ""}each ${each(interval_bytes)}`;
+    const later = changes.map((change, at) =>
+        at === 0
+            ? each(change.interval_bytes)
+            : `from ${format(change.from_ns, "ns")} on ${each(change.interval_bytes)}`,
+    );
+    return `exact until ${format(changes[0]!.from_ns, "ns")}, then each ${later.join(", ")}`;
+}
 
 export function SummaryView({ profile }: ViewProps): JSX.Element {
     const { summary } = profile;
     const program = summary.program;
     return (
         <>
-            {summary.losses.map((sentence) => <div class="notice bad" role="alert" key={sentence}>{sentence}</div>)}
-            {summary.warnings.filter((sentence) => !summary.losses.includes(sentence)).map((sentence) => <div class="notice" key={sentence}>{sentence}</div>)}
-            <div class="split">
-                <div style={{ display: "grid", gap: "10px", alignContent: "start", minWidth: 0 }}>
-                <Card title="What ran">
-                    <dl class="facts">
-                        <dt>Command</dt><dd class="mono">{summary.meta["command"] ?? summary.meta["program"]}</dd>
-                        <dt>It</dt><dd class={summary.ended_well ? "" : "bad"}>{summary.end}</dd>
-                        <dt>{profile.window ? "This part took" : "Ran for"}</dt><dd title={exact(profile.durationNs, "ns")}>{duration(profile.durationNs)}</dd>
-                        {summary.meta["start_unix_ns"] && <><dt>Began</dt><dd>{new Date(Number(summary.meta["start_unix_ns"]) / 1e6).toLocaleString()}</dd></>}
-                        {summary.meta["host"] && <><dt>On</dt><dd>{summary.meta["host"]}, pid {summary.meta["pid"]}</dd></>}
-                        {summary.meta["rank"] && <><dt>Rank</dt><dd>{summary.meta["rank"]}{summary.meta["ranks"] ? ` of ${summary.meta["ranks"]}` : ""}</dd></>}
-                        {summary.sampled && <><dt>Sampled</dt><dd>{summary.sampled.changes?.length
-                            ? `exact until ${format(summary.sampled.changes[0]!.from_ns, "ns")}, then each ${summary.sampled.changes.map((change, at) => (at ? `from ${format(change.from_ns, "ns")} on ` : "") + format(change.interval_bytes, "bytes")).join(", ")}`
-                            : `${summary.sampled.pages ? "blocks over 512 B, and one small block for " : ""}each ${format(summary.sampled.interval_bytes, "bytes")}`}; {exact(summary.sampled.samples, "count")} {summary.sampled.pages ? "blocks" : "samples"}: figures are estimates</dd></>}
-                        <dt>By</dt><dd>{summary.meta["tool"] ?? summary.tool}</dd>
-                    </dl>
-                </Card>
-                {profile.region && <InRegion profile={profile} />}
-                {summary.spark && <Card title="Memory over time" tools={<a href={link({ view: "timeline" })}>timeline</a>}><Spark profile={profile} /></Card>}
+            {summary.losses.map((sentence) => (
+                <div class="notice bad" role="alert" key={sentence}>
+                    {sentence}
                 </div>
-                <div style={{ display: "grid", gap: "10px", alignContent: "start", minWidth: 0 }}>
-                <Card title="How much">
-                    {program ? <Figures profile={profile} /> : <p class="dim">Nothing was saved yet.</p>}
-                    {profile.region && <p class="dim">Resident memory and threads are known of the whole program only.</p>}
-                </Card>
-                <Peaks profile={profile} />
+            ))}
+            {summary.warnings
+                .filter((sentence) => !summary.losses.includes(sentence))
+                .map((sentence) => (
+                    <div class="notice" key={sentence}>
+                        {sentence}
+                    </div>
+                ))}
+            <div class="split">
+                <div class="stack">
+                    <Card title="What ran">
+                        <dl class="facts">
+                            <dt>Command</dt>
+                            <dd class="mono">
+                                {summary.meta["command"] ?? summary.meta["program"]}
+                            </dd>
+                            <dt>It</dt>
+                            <dd class={summary.ended_well ? "" : "bad"}>{summary.end}</dd>
+                            <dt>{profile.window ? "This part took" : "Ran for"}</dt>
+                            <dd title={exact(profile.durationNs, "ns")}>
+                                {duration(profile.durationNs)}
+                            </dd>
+                            {summary.meta["start_unix_ns"] && (
+                                <>
+                                    <dt>Began</dt>
+                                    <dd>
+                                        {new Date(
+                                            Number(summary.meta["start_unix_ns"]) / 1e6,
+                                        ).toLocaleString()}
+                                    </dd>
+                                </>
+                            )}
+                            {summary.meta["host"] && (
+                                <>
+                                    <dt>On</dt>
+                                    <dd>
+                                        {summary.meta["host"]}, pid {summary.meta["pid"]}
+                                    </dd>
+                                </>
+                            )}
+                            {summary.meta["rank"] && (
+                                <>
+                                    <dt>Rank</dt>
+                                    <dd>
+                                        {summary.meta["rank"]}
+                                        {summary.meta["ranks"]
+                                            ? ` of ${summary.meta["ranks"]}`
+                                            : ""}
+                                    </dd>
+                                </>
+                            )}
+                            {summary.sampled && (
+                                <>
+                                    <dt>Sampled</dt>
+                                    <dd>
+                                        {intervalsOf(summary.sampled)};{" "}
+                                        {exact(summary.sampled.samples, "count")}{" "}
+                                        {summary.sampled.pages ? "blocks" : "samples"}: figures are
+                                        estimates
+                                    </dd>
+                                </>
+                            )}
+                            <dt>By</dt>
+                            <dd>{summary.meta["tool"] ?? summary.tool}</dd>
+                        </dl>
+                    </Card>
+                    {profile.region && <InRegion profile={profile} />}
+                    {summary.spark && (
+                        <Card
+                            title="Memory over time"
+                            tools={<a href={link({ view: "timeline" })}>timeline</a>}>
+                            <Spark profile={profile} />
+                        </Card>
+                    )}
+                </div>
+                <div class="stack">
+                    <Card title="How much">
+                        {program ? (
+                            <Figures profile={profile} />
+                        ) : (
+                            <p class="dim">Nothing was saved yet.</p>
+                        )}
+                        {profile.region && (
+                            <p class="dim">
+                                Resident memory and threads are known of the whole program only.
+                            </p>
+                        )}
+                    </Card>
+                    <Peaks profile={profile} />
                 </div>
                 <Ledger of={profile} />
                 <Insights profile={profile} />
@@ -65,82 +152,201 @@ export function SummaryView({ profile }: ViewProps): JSX.Element {
 
 /* The region itself: what does not follow from its call paths. */
 function InRegion({ profile }: ViewProps): JSX.Element {
-    const loaded = useLoaded(async () => (await profile.regions()).find((each) => each.name === profile.region), [profile]);
+    const loaded = useLoaded(
+        async () => (await profile.regions()).find((each) => each.name === profile.region),
+        [profile],
+    );
     const since = profile.window ? "after the beginning of the range" : "after the start";
-    const rows: [string, keyof Region & string, Unit, string, string][] = [ /* behind the figure: behind 1, behind others */
-        ["Entered", "entered_count", "count", "time", "times"], ["In it at the end", "open_count", "count", "thread", "threads"], ["Without an end", "unended_count", "count", "time", "times"],
-        ["Time in it", "time_ns", "ns", "", "of all threads"], ["First", "first_ns", "ns", since, since], ["Last", "last_ns", "ns", since, since],
-        ["Alive when it ended", "left_bytes", "bytes", "", ""], ["Program's peak meanwhile", "program_peak_bytes", "bytes", "", ""],
+    const rows: [string, keyof Region & string, Unit, string, string][] = [
+        /* behind the figure: behind 1, behind others */
+        ["Entered", "entered_count", "count", "time", "times"],
+        ["In it at the end", "open_count", "count", "thread", "threads"],
+        ["Without an end", "unended_count", "count", "time", "times"],
+        ["Time in it", "time_ns", "ns", "", "of all threads"],
+        ["First", "first_ns", "ns", since, since],
+        ["Last", "last_ns", "ns", since, since],
+        ["Alive when it ended", "left_bytes", "bytes", "", ""],
+        ["Program's peak meanwhile", "program_peak_bytes", "bytes", "", ""],
     ];
     return (
-        <Card title={`Region ${profile.region}`} tools={<a href={link({ view: "timeline" })}>timeline</a>}>
-            <Ready of={loaded}>{(region) => region && (
-                <dl class="facts">{rows.filter(([, name]) => (region[name] as number | null) !== null && (region[name] || !["open_count", "unended_count"].includes(name))).map(([title, name, unit, one, many]) => (
-                    <><dt>{title}</dt><dd title={exact(region[name] as number | null, unit)}>{format(region[name] as number | null, unit)} <span class="dim">{region[name] === 1 ? one : many}</span></dd></>))}</dl>)}</Ready>
+        <Card
+            title={`Region ${profile.region}`}
+            tools={<a href={link({ view: "timeline" })}>timeline</a>}>
+            <Ready of={loaded}>
+                {(region) =>
+                    region && (
+                        <dl class="facts">
+                            {rows
+                                .filter(
+                                    ([, name]) =>
+                                        (region[name] as number | null) !== null &&
+                                        (region[name] ||
+                                            !["open_count", "unended_count"].includes(name)),
+                                )
+                                .map(([title, name, unit, one, many]) => (
+                                    <>
+                                        <dt>{title}</dt>
+                                        <dd title={exact(region[name] as number | null, unit)}>
+                                            {format(region[name] as number | null, unit)}{" "}
+                                            <span class="dim">
+                                                {region[name] === 1 ? one : many}
+                                            </span>
+                                        </dd>
+                                    </>
+                                ))}
+                        </dl>
+                    )
+                }
+            </Ready>
         </Card>
     );
 }
 
-const estimated: ReadonlySet<string> = new Set(["alloc_count", "realloc_count", "temporary_count", "free_count"]); /* of a sample */
+const estimated: ReadonlySet<string> = new Set([
+    "alloc_count",
+    "realloc_count",
+    "temporary_count",
+    "free_count",
+]); /* of a sample */
 
 function Figures({ profile }: ViewProps): JSX.Element {
     const program = profile.summary.program!;
     const whole = ["resident_peak_bytes", "threads_peak"]; /* nobody knows them of a region */
     const rows: [string, string, Unit][] = [
-        ["Peak of live blocks", "peak_bytes", "bytes"], ["Resident at most", "resident_peak_bytes", "bytes"],
-        [profile.window ? "Alive at its end" : "Never freed", "live_bytes", "bytes"], ["Asked for in all", "alloc_bytes", "bytes"], ["Allocations", "alloc_count", "count"],
-        ["Reallocations", "realloc_count", "count"], ["Temporary", "temporary_count", "count"], ["Frees", "free_count", "count"],
-        ["Wasted by rounding up", "slack_bytes", "bytes"], ["Threads at once", "threads_peak", "count"], ["Failed", "failed_count", "count"],
+        ["Peak of live blocks", "peak_bytes", "bytes"],
+        ["Resident at most", "resident_peak_bytes", "bytes"],
+        [profile.window ? "Alive at its end" : "Never freed", "live_bytes", "bytes"],
+        ["Asked for in all", "alloc_bytes", "bytes"],
+        ["Allocations", "alloc_count", "count"],
+        ["Reallocations", "realloc_count", "count"],
+        ["Temporary", "temporary_count", "count"],
+        ["Frees", "free_count", "count"],
+        ["Wasted by rounding up", "slack_bytes", "bytes"],
+        ["Threads at once", "threads_peak", "count"],
+        ["Failed", "failed_count", "count"],
     ];
     return (
         <dl class="facts">
-            {rows.filter(([, name]) => !profile.region || !whole.includes(name)).map(([title, name, unit]) => {
-                const value = program[name];
-                const error = program[name === "peak_bytes" ? "at_peak_bytes_error" : `${name}_error`], about = !!profile.summary.sampled && unit === "count" && !!value && estimated.has(name);
-                return <><dt>{title}</dt><dd title={exact(value, unit)}>{about ? "~" : ""}{format(value, unit)}
-                    {isKnown(error) && !!value && <span class="dim" title={sureHint}> ±{format(error, "bytes")}</span>}
-                    {name === "peak_bytes" && isKnown(program["peak_ns"]) && <span class="dim"> after {duration(program["peak_ns"])}</span>}
-                    {name === "temporary_count" && isKnown(value) && !!program["alloc_count"] && <span class="dim" title="Of allocations and reallocations"> ({share(value / (program["alloc_count"] + (program["realloc_count"] ?? 0)))})</span>}</dd></>;
-            })}
+            {rows
+                .filter(([, name]) => !profile.region || !whole.includes(name))
+                .map(([title, name, unit]) => {
+                    const value = program[name];
+                    const error =
+                            program[
+                                name === "peak_bytes" ? "at_peak_bytes_error" : `${name}_error`
+                            ],
+                        about =
+                            !!profile.summary.sampled &&
+                            unit === "count" &&
+                            !!value &&
+                            estimated.has(name);
+                    return (
+                        <>
+                            <dt>{title}</dt>
+                            <dd title={exact(value, unit)}>
+                                {about ? "~" : ""}
+                                {format(value, unit)}
+                                {isKnown(error) && !!value && (
+                                    <span class="dim" title={sureHint}>
+                                        {" "}
+                                        ±{format(error, "bytes")}
+                                    </span>
+                                )}
+                                {name === "peak_bytes" && isKnown(program["peak_ns"]) && (
+                                    <span class="dim"> after {duration(program["peak_ns"])}</span>
+                                )}
+                                {name === "temporary_count" &&
+                                    isKnown(value) &&
+                                    !!program["alloc_count"] && (
+                                        <span class="dim" title="Of allocations and reallocations">
+                                            {" "}
+                                            (
+                                            {share(
+                                                value /
+                                                    (program["alloc_count"] +
+                                                        (program["realloc_count"] ?? 0)),
+                                            )}
+                                            )
+                                        </span>
+                                    )}
+                            </dd>
+                        </>
+                    );
+                })}
         </dl>
     );
 }
 
 function Spark({ profile }: ViewProps): JSX.Element {
     const spark = profile.summary.spark!;
-    const most = Math.max(1, ...spark.requested.map((value) => value ?? 0), ...spark.physical.map((value) => value ?? 0));
-    const canvas = useCanvas(({ context, width, height }) => {
-        const draw = (values: (number | null)[], name: string, filled: boolean) => {
-            context.beginPath();
-            let open = false;
-            values.forEach((value, at) => {
-                if (value === null) return;
-                const x = (at / Math.max(1, values.length - 1)) * width, y = height - 2 - (value / most) * (height - 6);
-                if (open) context.lineTo(x, y);
-                else context.moveTo(x, y);
-                open = true;
-            });
-            context.strokeStyle = colour(name);
-            context.lineWidth = 1.5;
-            context.stroke();
-            if (!filled) return;
-            context.lineTo(width, height);
-            context.lineTo(0, height);
-            context.globalAlpha = 0.15;
-            context.fillStyle = colour(name);
-            context.fill();
-            context.globalAlpha = 1;
-        };
-        draw(spark.requested, "data-1", true);
-        draw(spark.physical, "data-2", false);
-    }, [profile, theme.value]);
+    const most = Math.max(
+        1,
+        ...spark.requested.map((value) => value ?? 0),
+        ...spark.physical.map((value) => value ?? 0),
+    );
+    const canvas = useCanvas(
+        ({ context, width, height }) => {
+            const draw = (values: (number | null)[], name: string, filled: boolean) => {
+                context.beginPath();
+                let open = false;
+                values.forEach((value, at) => {
+                    if (value === null) return;
+                    const x = (at / Math.max(1, values.length - 1)) * width,
+                        y = height - 2 - (value / most) * (height - 6);
+                    if (open) context.lineTo(x, y);
+                    else context.moveTo(x, y);
+                    open = true;
+                });
+                context.strokeStyle = colour(name);
+                context.lineWidth = 1.5;
+                context.stroke();
+                if (!filled) return;
+                context.lineTo(width, height);
+                context.lineTo(0, height);
+                context.globalAlpha = 0.15;
+                context.fillStyle = colour(name);
+                context.fill();
+                context.globalAlpha = 1;
+            };
+            draw(spark.requested, "data-1", true);
+            draw(spark.physical, "data-2", false);
+        },
+        [profile, theme.value],
+    );
     return (
         <>
-            <div class="chart" style={{ height: "110px" }}><canvas ref={canvas} role="img" aria-label={`Memory over time, at most ${format(most, "bytes")}`} /></div>
-            <SaveChart name="memory" canvas={() => canvas.current} csv={() => ["ns,live_bytes,resident_bytes", ...spark.requested.map((value, at) => [at * spark.step_ns, value ?? "", spark.physical[at] ?? ""].join(","))].join("\n") + "\n"}>
-                <span><span class="swatch" style={{ background: "var(--data-1)" }} />live blocks</span>
-                {spark.physical.some(isKnown) && <span><span class="swatch" style={{ background: "var(--data-2)" }} />resident</span>}
-                <span class="dim">up to {format(most, "bytes")} in {duration(spark.step_ns * spark.requested.length)}</span>
+            <div class="chart low">
+                <canvas
+                    ref={canvas}
+                    role="img"
+                    aria-label={`Memory over time, at most ${format(most, "bytes")}`}
+                />
+            </div>
+            <SaveChart
+                name="memory"
+                canvas={() => canvas.current}
+                csv={() =>
+                    [
+                        "ns,live_bytes,resident_bytes",
+                        ...spark.requested.map((value, at) =>
+                            [at * spark.step_ns, value ?? "", spark.physical[at] ?? ""].join(","),
+                        ),
+                    ].join("\n") + "\n"
+                }>
+                <span>
+                    <span class="swatch tone-1" />
+                    live blocks
+                </span>
+                {spark.physical.some(isKnown) && (
+                    <span>
+                        <span class="swatch tone-2" />
+                        resident
+                    </span>
+                )}
+                <span class="dim">
+                    up to {format(most, "bytes")} in{" "}
+                    {duration(spark.step_ns * spark.requested.length)}
+                </span>
             </SaveChart>
         </>
     );
@@ -148,36 +354,80 @@ function Spark({ profile }: ViewProps): JSX.Element {
 
 function Ledger({ of }: { of: Profile }): JSX.Element | null {
     const sample = of.summary.samples?.filter((each) => each.ledger).at(-1);
-    if (of.region) return <Card title="Where resident memory is"><p class="dim">Known of the whole process only: take the region off.</p></Card>;
-    if (of.window) return <Card title="Where resident memory is"><p class="dim">Not known of a part of the run: take the range off.</p></Card>;
-    if (!sample?.ledger) return <Card title="Where resident memory is"><p class="dim">Not recorded: /proc was not looked at (--no-looks), or it could not be.</p></Card>;
+    if (of.region)
+        return (
+            <Card title="Where resident memory is">
+                <p class="dim">Known of the whole process only: take the region off.</p>
+            </Card>
+        );
+    if (of.window)
+        return (
+            <Card title="Where resident memory is">
+                <p class="dim">Not known of a part of the run: take the range off.</p>
+            </Card>
+        );
+    if (!sample?.ledger)
+        return (
+            <Card title="Where resident memory is">
+                <p class="dim">
+                    Not recorded: /proc was not looked at (--no-looks), or it could not be.
+                </p>
+            </Card>
+        );
     const { ledger } = sample;
     const whole = sample.resident_bytes ?? 0;
     return (
-        <Card title={`Where resident memory is (${sample.why})`} tools={<a href={link({ view: "resident" })}>resident</a>}>
+        <Card
+            title={`Where resident memory is (${sample.why})`}
+            tools={<a href={link({ view: "resident" })}>resident</a>}>
             <LedgerBar ledger={ledger} />
-            <dl class="facts" data-ledger style={{ marginTop: "6px" }}>
-                {ledgerParts.filter(([name]) => ledger[name] !== undefined && (ledger[name] !== 0 || name === "unexplained_bytes")).map(([name, title, tone]) => (
-                    <><dt><span class="swatch" style={{ display: "inline-block", width: "10px", height: "10px", background: `var(--${tone})` }} /> {title}</dt>
-                        <dd title={exact(ledger[name]!, "bytes")}>{format(ledger[name]!, "bytes")} <span class="dim">{whole ? share(ledger[name]! / whole) : ""}</span></dd></>))}
-                <dt><b>resident</b></dt><dd title={exact(whole, "bytes")}><b>{format(whole, "bytes")}</b> at {duration(sample.time_ns)}</dd>
+            <dl class="facts spaced" data-ledger>
+                {ledgerParts
+                    .filter(
+                        ([name]) =>
+                            ledger[name] !== undefined &&
+                            (ledger[name] !== 0 || name === "unexplained_bytes"),
+                    )
+                    .map(([name, title, tone]) => (
+                        <>
+                            <dt>
+                                <span class="swatch" style={{ "--tone": `var(--${tone})` }} />{" "}
+                                {title}
+                            </dt>
+                            <dd title={exact(ledger[name]!, "bytes")}>
+                                {format(ledger[name]!, "bytes")}{" "}
+                                <span class="dim">{whole ? share(ledger[name]! / whole) : ""}</span>
+                            </dd>
+                        </>
+                    ))}
+                <dt>
+                    <b>resident</b>
+                </dt>
+                <dd title={exact(whole, "bytes")}>
+                    <b>{format(whole, "bytes")}</b> at {duration(sample.time_ns)}
+                </dd>
             </dl>
         </Card>
     );
 }
 
 function LedgerBar({ ledger }: { ledger: Record<string, number> }): JSX.Element {
-    const parts = ledgerParts.flatMap(([name, title, tone]) => ((ledger[name] ?? 0) > 0 ? [{ title, tone, bytes: ledger[name]! }] : []));
+    const parts = ledgerParts.flatMap(([name, title, tone]) =>
+        (ledger[name] ?? 0) > 0 ? [{ title, tone, bytes: ledger[name]! }] : [],
+    );
     const sum = parts.reduce((total, each) => total + each.bytes, 0);
-    const canvas = useCanvas(({ context, width, height }) => {
-        let left = 0;
-        for (const { tone, bytes } of parts) {
-            const wide = Math.max(1, (bytes / sum) * width);
-            context.fillStyle = colour(tone);
-            context.fillRect(left, 0, wide, height);
-            left += (bytes / sum) * width;
-        }
-    }, [ledger, theme.value]);
+    const canvas = useCanvas(
+        ({ context, width, height }) => {
+            let left = 0;
+            for (const { tone, bytes } of parts) {
+                const wide = Math.max(1, (bytes / sum) * width);
+                context.fillStyle = colour(tone);
+                context.fillRect(left, 0, wide, height);
+                left += (bytes / sum) * width;
+            }
+        },
+        [ledger, theme.value],
+    );
     const at = (event: MouseEvent) => {
         const area = canvas.current!.getBoundingClientRect();
         let rest = ((event.clientX - area.left) / area.width) * sum;
@@ -185,75 +435,224 @@ function LedgerBar({ ledger }: { ledger: Record<string, number> }): JSX.Element 
     };
     return (
         <>
-            <div class="chart" style={{ height: "22px", border: "1px solid var(--line)" }}><canvas ref={canvas} role="img" aria-label="Ledger of resident memory" onMouseLeave={hideTip}
-                onMouseMove={(event) => {
-                    const part = at(event);
-                    if (part) showTip(event.clientX, event.clientY, `${part.title}: ${exact(part.bytes, "bytes")}`);
-                }} /></div>
-            <SaveChart name="ledger" canvas={() => canvas.current} csv={() => ["part,bytes", ...ledgerParts.flatMap(([name, title]) => (ledger[name] === undefined ? [] : [`${csvCell(title)},${ledger[name]}`]))].join("\n") + "\n"} />
+            <div class="chart strip">
+                <canvas
+                    ref={canvas}
+                    role="img"
+                    aria-label="Ledger of resident memory"
+                    onMouseLeave={hideTip}
+                    onMouseMove={(event) => {
+                        const part = at(event);
+                        if (part)
+                            showTip(
+                                event.clientX,
+                                event.clientY,
+                                `${part.title}: ${exact(part.bytes, "bytes")}`,
+                            );
+                    }}
+                />
+            </div>
+            <SaveChart
+                name="ledger"
+                canvas={() => canvas.current}
+                csv={() =>
+                    [
+                        "part,bytes",
+                        ...ledgerParts.flatMap(([name, title]) =>
+                            ledger[name] === undefined ? [] : [`${csvCell(title)},${ledger[name]}`],
+                        ),
+                    ].join("\n") + "\n"
+                }
+            />
         </>
     );
 }
 
-interface Holder { name: string; bytes: number; sure: boolean; href: string }
+interface Holder {
+    name: string;
+    bytes: number;
+    sure: boolean;
+    href: string;
+}
 
-/* Who held most at a peak. At the highest that is known of all; at the others of the largest call paths: their sum is the least it was. */
+/* Who held most at a peak. At the highest that is known of all; at the others of the largest call
+ * paths: their sum is the least it was. */
 function holderOf(profile: Profile, peak: Peak, top: TopFunction | undefined): Holder | null {
-    const name = (of: { function?: string | null; module?: string | null }) => of.function ?? `[${baseName(of.module ?? "?")}]`;
-    if (top && !profile.window) return { name: name(top), bytes: top.exclusive, sure: true, href: link({ view: "flame", metric: "at_peak_bytes", fn: top.key }) };
+    const name = (of: { function?: string | null; module?: string | null }) =>
+        of.function ?? `[${baseName(of.module ?? "?")}]`;
+    if (top && !profile.window)
+        return {
+            name: name(top),
+            bytes: top.exclusive,
+            sure: true,
+            href: link({ view: "flame", metric: "at_peak_bytes", fn: top.key }),
+        };
     const first = holders(peak)[0];
-    return first ? { name: name(first), bytes: first.bytes, sure: !peak.rest_bytes, href: link({ view: "flame", node: profile.window ? -1 : (first.node ?? -1) }) } : null;
+    return first
+        ? {
+              name: name(first),
+              bytes: first.bytes,
+              sure: !peak.rest_bytes,
+              href: link({ view: "flame", node: profile.window ? -1 : (first.node ?? -1) }),
+          }
+        : null;
 }
 
 /* The highest moments between which memory went down in good part, and who held most at each. */
 function Peaks({ profile }: ViewProps): JSX.Element | null {
     const loaded = useLoaded(() => profile.json<{ top: Top[] }>("top"), [profile]);
-    const top = loaded.state === "there" ? loaded.value.top.find((each) => each.metric === "at_peak_bytes") : undefined;
+    const top =
+        loaded.state === "there"
+            ? loaded.value.top.find((each) => each.metric === "at_peak_bytes")
+            : undefined;
     const peaks = notable(profile.summary.peaks ?? []);
     if (!peaks.length) return null;
     const most = peaks.reduce((best, peak) => Math.max(best, peak.bytes), 1);
     return (
-        <Card title={peaks.length === 1 ? "One peak" : `${peaks.length} separate peaks`} tools={<a href={link({ view: "timeline" })}>timeline</a>}>
-            <table aria-label="Separate peaks" style={{ width: "100%", tableLayout: "fixed", borderCollapse: "collapse" }}>
-                <tbody>{peaks.map((peak) => {
-                    const holder = holderOf(profile, peak, peak.bytes === most && top?.total === most ? top.functions[0] : undefined);
-                    return (
-                        <tr key={peak.time_ns} style={peak.bytes === most ? { fontWeight: 600 } : {}}>
-                            <td class="number" style={{ width: "84px" }} title={exact(peak.bytes, "bytes")}>{format(peak.bytes, "bytes")}</td>
-                            <td class="nowrap dim" style={{ width: "10.5em", paddingLeft: "8px" }} title={`${exact(peak.time_ns, "ns")}; before it memory had fallen to ${exact(peak.valley_bytes, "bytes")}`}>after {duration(peak.time_ns)}</td>
-                            <td class="number dim nowrap" style={{ width: "5.4em" }}>{holder ? `${holder.sure ? "" : "≥ "}${share(holder.bytes / peak.bytes)}` : ""}</td>
-                            <td class="nowrap" style={{ paddingLeft: "8px" }} title={holder ? `${holder.name} held most then: ${holder.sure ? "" : "at least "}${exact(holder.bytes, "bytes")}` : "Who held most then is not known."}>
-                                {holder ? <a href={holder.href}>{shortName(holder.name)}</a> : <span class="dim">not known who held it</span>}</td>
-                        </tr>);
-                })}</tbody>
+        <Card
+            title={peaks.length === 1 ? "One peak" : `${peaks.length} separate peaks`}
+            tools={<a href={link({ view: "timeline" })}>timeline</a>}>
+            <table aria-label="Separate peaks" class="fixed-columns">
+                <tbody>
+                    {peaks.map((peak) => {
+                        const holder = holderOf(
+                            profile,
+                            peak,
+                            peak.bytes === most && top?.total === most
+                                ? top.functions[0]
+                                : undefined,
+                        );
+                        return (
+                            <tr key={peak.time_ns} class={peak.bytes === most ? "strong" : ""}>
+                                <td class="number figure" title={exact(peak.bytes, "bytes")}>
+                                    {format(peak.bytes, "bytes")}
+                                </td>
+                                <td
+                                    class="nowrap dim when"
+                                    title={`${exact(peak.time_ns, "ns")}; before it memory had fallen to ${exact(peak.valley_bytes, "bytes")}`}>
+                                    after {duration(peak.time_ns)}
+                                </td>
+                                <td class="number dim nowrap share">
+                                    {holder
+                                        ? `${holder.sure ? "" : "≥ "}${share(holder.bytes / peak.bytes)}`
+                                        : ""}
+                                </td>
+                                <td
+                                    class="nowrap who"
+                                    title={
+                                        holder
+                                            ? `${holder.name} held most then: ${holder.sure ? "" : "at least "}${exact(holder.bytes, "bytes")}`
+                                            : "Who held most then is not known."
+                                    }>
+                                    {holder ? (
+                                        <a href={holder.href}>{shortName(holder.name)}</a>
+                                    ) : (
+                                        <span class="dim">not known who held it</span>
+                                    )}
+                                </td>
+                            </tr>
+                        );
+                    })}
+                </tbody>
             </table>
         </Card>
     );
 }
 
 function Insights({ profile }: ViewProps): JSX.Element {
-    if (!profile.has("insights")) return <Card title="What to look at"><p class="dim">The rules are about whole programs: take the region off.</p></Card>;
+    if (!profile.has("insights"))
+        return (
+            <Card title="What to look at">
+                <p class="dim">The rules are about whole programs: take the region off.</p>
+            </Card>
+        );
     return <Found profile={profile} />;
 }
 
 function Found({ profile }: ViewProps): JSX.Element {
-    const loaded = useLoaded(() => profile.json<{ insights: Insight[]; not_asked: { id: string; why: string }[] }>("insights"), [profile]);
+    const loaded = useLoaded(
+        () =>
+            profile.json<{ insights: Insight[]; not_asked: { id: string; why: string }[] }>(
+                "insights",
+            ),
+        [profile],
+    );
     return (
         <Card title="What to look at">
-            <Ready of={loaded}>{({ insights, not_asked }) => (
-                <>
-                    {insights.length === 0 && <p class="dim">No rule found anything.</p>}
-                    {insights.map((insight) => (
-                        <details key={insight.id} open={insight.severity === "severe"}>
-                            <summary><b class={insight.severity === "severe" ? "bad" : ""}>{insight.severity}</b> {insight.title}{insight.cost !== null && <span class="dim"> {share(insight.cost)}</span>}</summary>
-                            <p>{insight.advice}</p>
-                            <dl class="facts">{insight.evidence.map((each) => <><dt>{each.metric}</dt><dd>{typeof each.value === "number" ? format(each.value, each.unit as Unit) : each.value}</dd></>)}</dl>
-                            {insight.paths.map((path, at) => (
-                                <p class="mono" key={at}>{format(path.value, path.unit as Unit)} {path.frames.map((frame) => shortName(frame.function ?? "?")).join(" ← ")}{path.more ? " ← …" : ""}
-                                    {path.frames[0]?.file && <> <a href={link({ view: "source", file: path.frames[0].file, line: path.frames[0].line ?? 0 })}>{baseName(path.frames[0].file)}:{path.frames[0].line}</a></>}</p>))}
-                        </details>))}
-                    {not_asked.length > 0 && <details><summary class="dim">{not_asked.length === 1 ? "1 rule" : `${not_asked.length} rules`} could not be asked</summary><dl class="facts">{not_asked.map((each) => <><dt>{each.id}</dt><dd>{each.why}</dd></>)}</dl></details>}
-                </>)}</Ready>
+            <Ready of={loaded}>
+                {({ insights, not_asked }) => (
+                    <>
+                        {insights.length === 0 && <p class="dim">No rule found anything.</p>}
+                        {insights.map((insight) => (
+                            <details key={insight.id} open={insight.severity === "severe"}>
+                                <summary>
+                                    <b class={insight.severity === "severe" ? "bad" : ""}>
+                                        {insight.severity}
+                                    </b>{" "}
+                                    {insight.title}
+                                    {insight.cost !== null && (
+                                        <span class="dim"> {share(insight.cost)}</span>
+                                    )}
+                                </summary>
+                                <p>{insight.advice}</p>
+                                <dl class="facts">
+                                    {insight.evidence.map((each) => (
+                                        <>
+                                            <dt>{each.metric}</dt>
+                                            <dd>
+                                                {typeof each.value === "number"
+                                                    ? format(each.value, each.unit as Unit)
+                                                    : each.value}
+                                            </dd>
+                                        </>
+                                    ))}
+                                </dl>
+                                {insight.paths.map((path, at) => (
+                                    <p class="mono" key={at}>
+                                        {format(path.value, path.unit as Unit)}{" "}
+                                        {path.frames
+                                            .map((frame) => shortName(frame.function ?? "?"))
+                                            .join(" ← ")}
+                                        {path.more ? " ← …" : ""}
+                                        {path.frames[0]?.file && (
+                                            <>
+                                                {" "}
+                                                <a
+                                                    href={link({
+                                                        view: "source",
+                                                        file: path.frames[0].file,
+                                                        line: path.frames[0].line ?? 0,
+                                                    })}>
+                                                    {baseName(path.frames[0].file)}:
+                                                    {path.frames[0].line}
+                                                </a>
+                                            </>
+                                        )}
+                                    </p>
+                                ))}
+                            </details>
+                        ))}
+                        {not_asked.length > 0 && (
+                            <details>
+                                <summary class="dim">
+                                    {not_asked.length === 1
+                                        ? "1 rule"
+                                        : `${not_asked.length} rules`}{" "}
+                                    could not be asked
+                                </summary>
+                                <dl class="facts">
+                                    {not_asked.map((each) => (
+                                        <>
+                                            <dt>{each.id}</dt>
+                                            <dd>{each.why}</dd>
+                                        </>
+                                    ))}
+                                </dl>
+                            </details>
+                        )}
+                    </>
+                )}
+            </Ready>
         </Card>
     );
 }
@@ -262,28 +661,74 @@ function TopFunctions({ profile }: ViewProps): JSX.Element {
     const loaded = useLoaded(() => profile.json<{ top: Top[] }>("top"), [profile]);
     /* keys in this resource are the window's own: nobody else knows them */
     const to = (metric: string, row: TopFunction) =>
-        profile.window ? { view: "functions", metric, fn: -1, search: row.function ?? baseName(row.module ?? "") } : { view: "flame", metric, fn: row.key };
+        profile.window
+            ? {
+                  view: "functions",
+                  metric,
+                  fn: -1,
+                  search: row.function ?? baseName(row.module ?? ""),
+              }
+            : { view: "flame", metric, fn: row.key };
     return (
-        <Ready of={loaded}>{({ top }) => (
-            <>{top.map((each) => {
-                const unit = profile.unitOf(each.metric);
-                return (
-                    <Card key={each.metric} title={profile.titleOf(each.metric)} tools={<><span class="dim" title={exact(each.total, unit)}>{format(each.total, unit)}</span> <a href={link({ view: "functions", metric: each.metric })}>all</a></>}>
-                        {each.functions.length === 0 && <p class="dim">None.</p>}
-                        <table style={{ width: "100%", tableLayout: "fixed", borderCollapse: "collapse" }}>
-                            <tbody>{each.functions.map((row) => (
-                                <tr key={row.key}>
-                                    <td class="number" style={{ width: "74px" }} title={exact(row.exclusive, unit)}>{format(row.exclusive, unit)}</td>
-                                    <td class="number dim nowrap" style={{ width: "5.4em" }}>{each.total ? share(row.exclusive / each.total) : ""}</td>
-                                    <td class="nowrap" style={{ paddingLeft: "8px" }} title={row.function ?? row.module ?? ""}>
-                                        <a href={link(to(each.metric, row))} onClick={(event) => {
-                                            if (event.ctrlKey || event.metaKey) return;
-                                            event.preventDefault();
-                                            go(to(each.metric, row));
-                                        }}>{row.function ? shortName(row.function) : `[${baseName(row.module ?? "?")}]`}</a></td>
-                                </tr>))}</tbody>
-                        </table>
-                    </Card>);
-            })}</>)}</Ready>
+        <Ready of={loaded}>
+            {({ top }) => (
+                <>
+                    {top.map((each) => {
+                        const unit = profile.unitOf(each.metric);
+                        return (
+                            <Card
+                                key={each.metric}
+                                title={profile.titleOf(each.metric)}
+                                tools={
+                                    <>
+                                        <span class="dim" title={exact(each.total, unit)}>
+                                            {format(each.total, unit)}
+                                        </span>{" "}
+                                        <a href={link({ view: "functions", metric: each.metric })}>
+                                            all
+                                        </a>
+                                    </>
+                                }>
+                                {each.functions.length === 0 && <p class="dim">None.</p>}
+                                <table class="fixed-columns">
+                                    <tbody>
+                                        {each.functions.map((row) => (
+                                            <tr key={row.key}>
+                                                <td
+                                                    class="number figure"
+                                                    title={exact(row.exclusive, unit)}>
+                                                    {format(row.exclusive, unit)}
+                                                </td>
+                                                <td class="number dim nowrap share">
+                                                    {each.total
+                                                        ? share(row.exclusive / each.total)
+                                                        : ""}
+                                                </td>
+                                                <td
+                                                    class="nowrap who"
+                                                    title={row.function ?? row.module ?? ""}>
+                                                    <a
+                                                        href={link(to(each.metric, row))}
+                                                        onClick={(event) => {
+                                                            if (event.ctrlKey || event.metaKey)
+                                                                return;
+                                                            event.preventDefault();
+                                                            go(to(each.metric, row));
+                                                        }}>
+                                                        {row.function
+                                                            ? shortName(row.function)
+                                                            : `[${baseName(row.module ?? "?")}]`}
+                                                    </a>
+                                                </td>
+                                            </tr>
+                                        ))}
+                                    </tbody>
+                                </table>
+                            </Card>
+                        );
+                    })}
+                </>
+            )}
+        </Ready>
     );
 }

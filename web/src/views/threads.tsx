@@ -1,4 +1,5 @@
-/* Threads: what each asked for, what it cost, and who freed whose blocks. */
+/* Threads: what each asked for and what it cost. A matrix shows which thread freed whose blocks.
+ * A chosen thread shows its calls by kind. */
 import { useMemo } from "preact/hooks";
 import type { JSX } from "preact";
 import { bytes, count, duration, exact } from "../model/units.ts";
@@ -10,55 +11,154 @@ import { Card, Ready, useLoaded } from "../widgets/states.tsx";
 import type { ViewProps } from "./registry.ts";
 
 export interface Thread {
-    tid: number; name: string | null; start_ns: number; end_ns: number | null;
-    alloc_count: number | null; alloc_bytes: number | null; free_count: number | null; free_bytes: number | null; waits: number; wait_ns: number;
-    malloc_count: number | null; calloc_count: number | null; aligned_count: number | null; new_count: number | null; realloc_count: number | null;
-    live_bytes: number | null; peak_bytes: number | null; peak_ns: number | null;
-    freed_elsewhere_count: number | null; freed_elsewhere_bytes: number | null; alloc_time_ns: number | null; free_time_ns: number | null;
-    stack_deepest_bytes: number | null; stack_touched_bytes: number | null;
+    tid: number;
+    name: string | null;
+    start_ns: number;
+    end_ns: number | null;
+    alloc_count: number | null;
+    alloc_bytes: number | null;
+    free_count: number | null;
+    free_bytes: number | null;
+    waits: number;
+    wait_ns: number;
+    malloc_count: number | null;
+    calloc_count: number | null;
+    aligned_count: number | null;
+    new_count: number | null;
+    realloc_count: number | null;
+    live_bytes: number | null;
+    peak_bytes: number | null;
+    peak_ns: number | null;
+    freed_elsewhere_count: number | null;
+    freed_elsewhere_bytes: number | null;
+    alloc_time_ns: number | null;
+    free_time_ns: number | null;
+    stack_deepest_bytes: number | null;
+    stack_touched_bytes: number | null;
     stack_deepest_path?: { node?: number; function?: string; file?: string } | null;
 }
-interface Exchange { owner: number | null; freer: number | null; count: number; bytes: number }
+interface Exchange {
+    owner: number | null;
+    freer: number | null;
+    count: number;
+    bytes: number;
+}
 type Indexed = Thread & { index: number };
 
-const numberColumns: readonly [keyof Thread & string, string, "bytes" | "count" | "ns", string][] = [
-    ["alloc_bytes", "asked for", "bytes", "Bytes that the thread asked for"], ["alloc_count", "calls", "count", "Allocations and reallocations"],
-    ["free_count", "frees", "count", "Blocks whose life it ended"], ["peak_bytes", "peak", "bytes", "Most bytes alive at once of what it allocated"],
-    ["live_bytes", "live at end", "bytes", "Of what it allocated, whoever freed the rest"], ["freed_elsewhere_count", "others freed", "count", "Its blocks that other threads freed"],
-    ["alloc_time_ns", "in malloc", "ns", "Time in the allocator (record --timed)"], ["free_time_ns", "in free", "ns", "Time in the allocator (record --timed)"],
-    ["wait_ns", "waited", "ns", "For Tidemark's collector"],
-];
+const numberColumns: readonly [keyof Thread & string, string, "bytes" | "count" | "ns", string][] =
+    [
+        ["alloc_bytes", "asked for", "bytes", "Bytes that the thread asked for"],
+        ["alloc_count", "calls", "count", "Allocations and reallocations"],
+        ["free_count", "frees", "count", "Blocks whose life it ended"],
+        ["peak_bytes", "peak", "bytes", "Most bytes alive at once of what it allocated"],
+        ["live_bytes", "live at end", "bytes", "Of what it allocated, whoever freed the rest"],
+        ["freed_elsewhere_count", "others freed", "count", "Its blocks that other threads freed"],
+        ["alloc_time_ns", "in malloc", "ns", "Time in the allocator (record --timed)"],
+        ["free_time_ns", "in free", "ns", "Time in the allocator (record --timed)"],
+        ["wait_ns", "waited", "ns", "For Tidemark's collector"],
+    ];
 
 export function ThreadsView({ profile }: ViewProps): JSX.Element {
     const loaded = useLoaded(async () => {
         const { threads } = await profile.json<{ threads: Thread[] }>("threads");
-        const exchanges = profile.has("exchanges") ? (await profile.json<{ exchanges: Exchange[] | null }>("exchanges")).exchanges : null;
-        return { threads: threads.map((thread, index): Indexed => ({ ...thread, index })), exchanges };
+        const exchanges = profile.has("exchanges")
+            ? (await profile.json<{ exchanges: Exchange[] | null }>("exchanges")).exchanges
+            : null;
+        return {
+            threads: threads.map((thread, index): Indexed => ({ ...thread, index })),
+            exchanges,
+        };
     }, [profile]);
-    return <Ready of={loaded}>{({ threads, exchanges }) => <Threads profile={profile} threads={threads} exchanges={exchanges} />}</Ready>;
+    return (
+        <Ready of={loaded}>
+            {({ threads, exchanges }) => (
+                <Threads profile={profile} threads={threads} exchanges={exchanges} />
+            )}
+        </Ready>
+    );
 }
 
-function Threads({ threads, exchanges }: ViewProps & { threads: Indexed[]; exchanges: Exchange[] | null }): JSX.Element {
+function Threads({
+    threads,
+    exchanges,
+}: ViewProps & { threads: Indexed[]; exchanges: Exchange[] | null }): JSX.Element {
     const { search, sort, thread } = state.value;
-    const rows = useMemo(() => threads.filter((each) => `${each.name ?? ""} ${each.tid}`.toLowerCase().includes(search.toLowerCase())), [threads, search]);
+    const rows = useMemo(
+        () =>
+            threads.filter((each) =>
+                `${each.name ?? ""} ${each.tid}`.toLowerCase().includes(search.toLowerCase()),
+            ),
+        [threads, search],
+    );
     const most = threads.reduce((best, each) => Math.max(best, each.alloc_bytes ?? 0), 1);
-    const columns = useMemo<Column<Indexed>[]>(() => [
-        { id: "tid", title: "Thread", width: "80px", number: (row) => row.tid, show: (row) => String(row.tid) },
-        { id: "name", title: "Name", width: "minmax(110px, 1fr)", text: (row) => row.name ?? "" },
-        ...numberColumns.filter(([name]) => threads.some((each) => each[name] !== null)).map(([name, title, unit, hint]): Column<Indexed> => ({
-            id: name, title, hint, width: "96px", unit, number: (row) => row[name] as number | null,
-            ...(name === "alloc_bytes" ? { fill: (row: Indexed) => (row.alloc_bytes ?? 0) / most } : {}) })),
-        { id: "start_ns", title: "began", width: "80px", unit: "ns", number: (row) => row.start_ns },
-        { id: "end_ns", title: "ended", width: "80px", unit: "ns", number: (row) => row.end_ns },
-    ], [threads]);
+    const columns = useMemo<Column<Indexed>[]>(
+        () => [
+            {
+                id: "tid",
+                title: "Thread",
+                width: "80px",
+                number: (row) => row.tid,
+                show: (row) => String(row.tid),
+            },
+            {
+                id: "name",
+                title: "Name",
+                width: "minmax(110px, 1fr)",
+                text: (row) => row.name ?? "",
+            },
+            ...numberColumns
+                .filter(([name]) => threads.some((each) => each[name] !== null))
+                .map(([name, title, unit, hint]): Column<Indexed> => ({
+                    id: name,
+                    title,
+                    hint,
+                    width: "96px",
+                    unit,
+                    number: (row) => row[name] as number | null,
+                    ...(name === "alloc_bytes"
+                        ? { fill: (row: Indexed) => (row.alloc_bytes ?? 0) / most }
+                        : {}),
+                })),
+            {
+                id: "start_ns",
+                title: "began",
+                width: "80px",
+                unit: "ns",
+                number: (row) => row.start_ns,
+            },
+            {
+                id: "end_ns",
+                title: "ended",
+                width: "80px",
+                unit: "ns",
+                number: (row) => row.end_ns,
+            },
+        ],
+        [threads],
+    );
     return (
         <>
-            <div style={{ flex: "1 1 50%", minHeight: "160px", display: "flex", flexDirection: "column" }}>
-                <Table name="threads" label="Threads" rows={rows} columns={columns} sort={sort || "-alloc_bytes"} onSort={(next) => go({ sort: next }, "replace")}
-                    rowKey={(row) => row.index} selected={thread >= 0 ? thread : null} onSelect={(row) => go({ thread: row.index }, "replace")}
-                    foot={<span>{exact(threads.length, "count")} in all; a thread that is chosen shows its own figures here and its stack in Stacks. Call paths are kept for all threads together</span>} />
+            <div class="upper-half">
+                <Table
+                    name="threads"
+                    label="Threads"
+                    rows={rows}
+                    columns={columns}
+                    sort={sort || "-alloc_bytes"}
+                    onSort={(next) => go({ sort: next }, "replace")}
+                    rowKey={(row) => row.index}
+                    selected={thread >= 0 ? thread : null}
+                    onSelect={(row) => go({ thread: row.index }, "replace")}
+                    foot={
+                        <span>
+                            {exact(threads.length, "count")} in all; a thread that is chosen shows
+                            its own figures here and its stack in Stacks. Call paths are kept for
+                            all threads together
+                        </span>
+                    }
+                />
             </div>
-            <div class="split" style={{ flex: "0 1 auto", maxHeight: "60%", overflow: "auto" }}>
+            <div class="split lower-half">
                 {thread >= 0 && threads[thread] && <Calls of={threads[thread]} />}
                 <Exchanges threads={threads} exchanges={exchanges} />
             </div>
@@ -67,14 +167,50 @@ function Threads({ threads, exchanges }: ViewProps & { threads: Indexed[]; excha
 }
 
 function Calls({ of }: { of: Indexed }): JSX.Element {
-    const kinds: readonly [string, number | null][] = [["malloc", of.malloc_count], ["calloc", of.calloc_count], ["aligned", of.aligned_count], ["operator new", of.new_count], ["realloc", of.realloc_count]];
+    const kinds: readonly [string, number | null][] = [
+        ["malloc", of.malloc_count],
+        ["calloc", of.calloc_count],
+        ["aligned", of.aligned_count],
+        ["operator new", of.new_count],
+        ["realloc", of.realloc_count],
+    ];
     return (
         <Card title={`Thread ${of.tid} ${of.name ?? ""}`}>
             <dl class="facts">
-                {kinds.map(([name, value]) => <><dt>{name}</dt><dd>{value === null ? "not known" : count(value)}</dd></>)}
-                <dt>peak</dt><dd>{of.peak_bytes === null ? "not known" : <>{bytes(of.peak_bytes)}{of.peak_ns !== null && <> at {duration(of.peak_ns)}</>}</>}</dd>
-                <dt>stack</dt><dd>{of.stack_deepest_bytes === null ? "not known" : bytes(of.stack_deepest_bytes)}
-                    {of.stack_deepest_path?.function && <> in <a href={link({ view: "flame", node: of.stack_deepest_path.node ?? -1 })}>{shortName(of.stack_deepest_path.function)}</a></>}</dd>
+                {kinds.map(([name, value]) => (
+                    <>
+                        <dt>{name}</dt>
+                        <dd>{value === null ? "not known" : count(value)}</dd>
+                    </>
+                ))}
+                <dt>peak</dt>
+                <dd>
+                    {of.peak_bytes === null ? (
+                        "not known"
+                    ) : (
+                        <>
+                            {bytes(of.peak_bytes)}
+                            {of.peak_ns !== null && <> at {duration(of.peak_ns)}</>}
+                        </>
+                    )}
+                </dd>
+                <dt>stack</dt>
+                <dd>
+                    {of.stack_deepest_bytes === null ? "not known" : bytes(of.stack_deepest_bytes)}
+                    {of.stack_deepest_path?.function && (
+                        <>
+                            {" "}
+                            in{" "}
+                            <a
+                                href={link({
+                                    view: "flame",
+                                    node: of.stack_deepest_path.node ?? -1,
+                                })}>
+                                {shortName(of.stack_deepest_path.function)}
+                            </a>
+                        </>
+                    )}
+                </dd>
             </dl>
         </Card>
     );
@@ -82,25 +218,66 @@ function Calls({ of }: { of: Indexed }): JSX.Element {
 
 const shownMost = 24;
 
-function Exchanges({ threads, exchanges }: { threads: Indexed[]; exchanges: Exchange[] | null }): JSX.Element {
+function Exchanges({
+    threads,
+    exchanges,
+}: {
+    threads: Indexed[];
+    exchanges: Exchange[] | null;
+}): JSX.Element {
     const data = useMemo(() => {
-        const pairs = (exchanges ?? []).filter((each) => each.owner !== null && each.freer !== null);
+        const pairs = (exchanges ?? []).filter(
+            (each) => each.owner !== null && each.freer !== null,
+        );
         const weight = new Map<number, number>();
-        for (const each of pairs) for (const at of [each.owner!, each.freer!]) weight.set(at, (weight.get(at) ?? 0) + each.count);
-        const chosen = [...weight].sort((a, b) => b[1] - a[1]).slice(0, shownMost).map(([at]) => at).sort((a, b) => a - b);
+        for (const each of pairs)
+            for (const at of [each.owner!, each.freer!])
+                weight.set(at, (weight.get(at) ?? 0) + each.count);
+        const chosen = [...weight]
+            .sort((a, b) => b[1] - a[1])
+            .slice(0, shownMost)
+            .map(([at]) => at)
+            .sort((a, b) => a - b);
         const place = new Map(chosen.map((at, number) => [at, number]));
-        const titles = chosen.map((at) => `${threads[at]?.name ?? ""} ${threads[at]?.tid ?? at}`.trim());
-        const cells = pairs.flatMap((each) => place.has(each.owner!) && place.has(each.freer!) ? [{ x: place.get(each.owner!)!, y: place.get(each.freer!)!, value: each.count }] : []);
+        const titles = chosen.map((at) =>
+            `${threads[at]?.name ?? ""} ${threads[at]?.tid ?? at}`.trim(),
+        );
+        const cells = pairs.flatMap((each) =>
+            place.has(each.owner!) && place.has(each.freer!)
+                ? [{ x: place.get(each.owner!)!, y: place.get(each.freer!)!, value: each.count }]
+                : [],
+        );
         const rest = (exchanges ?? []).find((each) => each.owner === null);
         return { titles, cells, rest, left: weight.size - chosen.length };
     }, [exchanges, threads]);
-    if (!data.cells.length) return <Card title="Blocks freed by another thread"><p class="dim">None: every block was freed by the thread that allocated it, or not at all.</p></Card>;
+    if (!data.cells.length)
+        return (
+            <Card title="Blocks freed by another thread">
+                <p class="dim">
+                    None: every block was freed by the thread that allocated it, or not at all.
+                </p>
+            </Card>
+        );
     return (
         <Card title="Blocks freed by another thread: allocated by (across), freed by (up)">
-            <HeatMap name="exchanges" label="Who frees whose blocks" cells={data.cells} columns={data.titles} rows={data.titles} height={Math.max(120, 40 + 18 * data.titles.length)}
-                tip={(cell) => <>{exact(cell.value, "count")} blocks of {data.titles[cell.x]} freed by {data.titles[cell.y]}</>} />
+            <HeatMap
+                name="exchanges"
+                label="Who frees whose blocks"
+                cells={data.cells}
+                columns={data.titles}
+                rows={data.titles}
+                height={Math.max(120, 40 + 18 * data.titles.length)}
+                tip={(cell) => (
+                    <>
+                        {exact(cell.value, "count")} blocks of {data.titles[cell.x]} freed by{" "}
+                        {data.titles[cell.y]}
+                    </>
+                )}
+            />
             {data.left > 0 && <p class="dim">{data.left} more threads exchanged fewer blocks.</p>}
-            {data.rest && <p class="dim">All other pairs together: {count(data.rest.count)} blocks.</p>}
+            {data.rest && (
+                <p class="dim">All other pairs together: {count(data.rest.count)} blocks.</p>
+            )}
         </Card>
     );
 }

@@ -1,4 +1,5 @@
-/* Memory over time: levels, rates, the largest call paths; a range chosen here holds for every view. */
+/* Memory over time: levels, rates, call paths, marks and regions of the program. A range chosen
+ * in any chart holds for every view. A moment that is clicked shows who held memory then. */
 import { useMemo } from "preact/hooks";
 import type { JSX } from "preact";
 import { numbers, whole, type ColumnsDocument } from "../data/columns.ts";
@@ -11,18 +12,26 @@ import { bytes, count, duration, exact, format } from "../model/units.ts";
 import { wantedSites } from "../state/profiles.ts";
 import { go, link, state } from "../state/state.ts";
 import { getOption, withOptions } from "../state/url.ts";
-import { Plot, type PlotSeries } from "../widgets/plot.tsx";
+import { Plot, type PlotProps, type PlotSeries } from "../widgets/plot.tsx";
 import { Table, type Column } from "../widgets/table.tsx";
 import { Card, NotRecorded, Ready, useLoaded } from "../widgets/states.tsx";
 import type { Thread } from "./threads.tsx";
 import type { ViewProps } from "./registry.ts";
 
-interface Timeline { x: Float64Array; bucketNs: number; column: (name: string) => Float64Array }
+interface Timeline {
+    x: Float64Array;
+    bucketNs: number;
+    column: (name: string) => Float64Array;
+}
 
 export function readTimeline(document: ColumnsDocument): Timeline {
     const bucketNs = Number(document.header["bucket_ns"] ?? 1);
     const length = numbers(document, "requested_max").length;
-    return { x: Float64Array.from({ length }, (_, at) => at * bucketNs), bucketNs, column: (name) => numbers(document, name) };
+    return {
+        x: Float64Array.from({ length }, (_, at) => at * bucketNs),
+        bucketNs,
+        column: (name) => numbers(document, name),
+    };
 }
 
 function perSecond(values: Float64Array, bucketNs: number): Float64Array {
@@ -30,127 +39,490 @@ function perSecond(values: Float64Array, bucketNs: number): Float64Array {
 }
 
 export function TimelineView({ profile }: ViewProps): JSX.Element {
-    const loaded = useLoaded(async () => (profile.has("timeline") ? readTimeline(await profile.columns("timeline")) : null), [profile]);
-    return <Ready of={loaded}>{(timeline) => timeline ? <Timelines profile={profile} timeline={timeline} />
-        : <NotRecorded what="Nothing of this profile is known over time." how="Nothing was allocated while it was recorded, or it was made by another tool." />}</Ready>;
+    const loaded = useLoaded(
+        async () =>
+            profile.has("timeline") ? readTimeline(await profile.columns("timeline")) : null,
+        [profile],
+    );
+    return (
+        <Ready of={loaded}>
+            {(timeline) =>
+                timeline ? (
+                    <Timelines profile={profile} timeline={timeline} />
+                ) : (
+                    <NotRecorded
+                        what="Nothing of this profile is known over time."
+                        how="Nothing was allocated while it was recorded, or it was made by another tool."
+                    />
+                )
+            }
+        </Ready>
+    );
+}
+
+/* The curves of the first chart. Those that few look for are hidden at first. */
+function levelSeries(
+    profile: Profile,
+    timeline: Timeline,
+    alive: Float64Array | null,
+): PlotSeries[] {
+    const series: PlotSeries[] = [
+        {
+            title: "live blocks, bytes",
+            tone: "data-1",
+            values: timeline.column("requested_max"),
+            format: bytes,
+            binary: true,
+            filled: true,
+            stepped: true,
+        },
+    ];
+    const optional: [string, string, string, boolean][] = [
+        ["physical", "resident", "data-2", false],
+        ["virtual", "virtual", "data-8", true],
+        ["tool", "Tidemark itself", "data-7", true],
+    ];
+    for (const [name, title, tone, hidden] of optional) {
+        const values = timeline.column(`${name}_max`);
+        if (values.some((value) => !Number.isNaN(value)))
+            series.push({
+                title,
+                tone,
+                values: fillGaps(values),
+                format: bytes,
+                binary: true,
+                hidden,
+            });
+    }
+    const unique = atLooks(timeline, profile.summary.samples ?? []);
+    if (unique)
+        series.push({
+            title: "USS",
+            tone: "data-4",
+            values: unique,
+            format: bytes,
+            binary: true,
+            points: true,
+            hidden: true,
+        });
+    series.push({
+        title: "live blocks, number",
+        tone: "data-3",
+        values: timeline.column("blocks_max"),
+        format: count,
+        scale: "count",
+        hidden: true,
+        stepped: true,
+    });
+    if (alive)
+        series.push({
+            title: "threads",
+            tone: "data-6",
+            values: alive,
+            format: (value) => (Number.isInteger(value) ? count(value) : ""),
+            scale: "threads",
+            hidden: true,
+            stepped: true,
+        });
+    return series;
+}
+
+function rateSeries(timeline: Timeline): PlotSeries[] {
+    return (
+        [
+            {
+                title: "asked for",
+                tone: "data-1",
+                values: perSecond(timeline.column("alloc_bytes"), timeline.bucketNs),
+                format: (value) => `${bytes(value)}/s`,
+                binary: true,
+                stepped: true,
+                filled: true,
+            },
+            {
+                title: "freed",
+                tone: "data-2",
+                values: perSecond(timeline.column("free_bytes"), timeline.bucketNs),
+                format: (value) => `${bytes(value)}/s`,
+                binary: true,
+                stepped: true,
+            },
+            {
+                title: "allocations",
+                tone: "data-3",
+                values: perSecond(timeline.column("alloc_count"), timeline.bucketNs),
+                format: (value) => `${count(value)}/s`,
+                scale: "calls",
+                stepped: true,
+            },
+        ] satisfies PlotSeries[]
+    ).filter(({ values }) => values.some((value) => !Number.isNaN(value)));
+}
+
+/* The peaks and the marks of the program, as lines over the curves. */
+function marksOf(
+    peaks: readonly Peak[],
+    points: readonly Mark[],
+    end: number,
+    bucketNs: number,
+): NonNullable<PlotProps["marks"]> {
+    const most = peaks.reduce((best, peak) => Math.max(best, peak.bytes), 1);
+    const place = (time: number) =>
+        time < end
+            ? Math.min(time, end - bucketNs)
+            : time; /* the last interval is shown by its beginning */
+    return [
+        ...peaks.map((peak) => ({
+            x: place(peak.time_ns),
+            title: bytes(peak.bytes),
+            weight: peak.bytes === most ? 2 : peak.bytes / most,
+        })),
+        ...points.map((mark) => ({
+            x: place(mark.time_ns),
+            title: markTitle(mark),
+            weight: 1,
+        })),
+    ];
+}
+
+/* The regions of the program as strips, or the chosen one alone. */
+function bandsOf(regions: readonly Region[], chosen: string): NonNullable<PlotProps["bands"]> {
+    return regions
+        .filter((region) => region.entered_count > 0)
+        .map((region, tone) => ({
+            from: region.first_ns,
+            to: region.last_ns,
+            title: region.name,
+            tone,
+        }))
+        .filter((band) => !chosen || band.title === chosen);
+}
+
+/* The range of time that the URL has, within 0 and `end`, and how it changes. */
+function useRange(end: number): {
+    range: [number, number] | null;
+    setRange: (low: number, high: number) => void;
+} {
+    const { from, to } = state.value;
+    const range = useMemo<[number, number] | null>(
+        () => (from < 0 && to < 0 ? null : [Math.max(0, from), to < 0 ? end : to]),
+        [from, to, end],
+    );
+    const setRange = (low: number, high: number) =>
+        go(
+            (low < 0 && high < 0) || (low <= 0 && high >= end)
+                ? { from: -1, to: -1 }
+                : { from: Math.max(0, Math.round(low)), to: high >= end ? -1 : Math.round(high) },
+            "replace",
+        );
+    return { range, setRange };
+}
+
+/* The number of threads over time; null: it is not recorded, or not there yet. */
+function useThreadsAlive(profile: Profile, timeline: Timeline): Float64Array | null {
+    const threads = useLoaded(
+        async () =>
+            profile.has("threads")
+                ? threadsOver(
+                      timeline,
+                      (await profile.json<{ threads: Thread[] }>("threads")).threads,
+                  )
+                : null,
+        [profile, timeline],
+    );
+    return threads.state === "there" ? threads.value : null;
+}
+
+/* The marks and regions that the program named. */
+function useSaid(profile: Profile): { marks: Mark[]; regions: Region[] } {
+    const said = useLoaded(
+        async () => ({
+            marks: profile.has("marks")
+                ? ((await profile.json<{ marks: Mark[] | null }>("marks")).marks ?? [])
+                : [],
+            regions: profile.has("regions")
+                ? ((await profile.json<{ regions: Region[] | null }>("regions")).regions ?? [])
+                : [],
+        }),
+        [profile],
+    );
+    return said.state === "there" ? said.value : nothingSaid;
 }
 
 function Timelines({ profile, timeline }: ViewProps & { timeline: Timeline }): JSX.Element {
-    const { from, to } = state.value;
     const end = timeline.x.length * timeline.bucketNs;
-    const range = useMemo<[number, number] | null>(() => (from < 0 && to < 0 ? null : [Math.max(0, from), to < 0 ? end : to]), [from, to, end]);
-    const setRange = (low: number, high: number) =>
-        go((low < 0 && high < 0) || (low <= 0 && high >= end) ? { from: -1, to: -1 } : { from: Math.max(0, Math.round(low)), to: high >= end ? -1 : Math.round(high) }, "replace");
-    const threads = useLoaded(async () => (profile.has("threads") ? threadsOver(timeline, (await profile.json<{ threads: Thread[] }>("threads")).threads) : null), [profile, timeline]);
-    const alive = threads.state === "there" ? threads.value : null;
-    const levels = useMemo<PlotSeries[]>(() => {
-        const series: PlotSeries[] = [
-            { title: "live blocks, bytes", tone: "data-1", values: timeline.column("requested_max"), format: bytes, binary: true, filled: true, stepped: true },
-        ];
-        const optional: [string, string, string, boolean][] = [["physical", "resident", "data-2", false], ["virtual", "virtual", "data-8", true], ["tool", "Tidemark itself", "data-7", true]];
-        for (const [name, title, tone, hidden] of optional) {
-            const values = timeline.column(`${name}_max`);
-            if (values.some((value) => !Number.isNaN(value)))
-                series.push({ title, tone, values: fillGaps(values), format: bytes, binary: true, hidden });
-        }
-        const unique = atLooks(timeline, profile.summary.samples ?? []);
-        if (unique) series.push({ title: "USS", tone: "data-4", values: unique, format: bytes, binary: true, points: true, hidden: true });
-        series.push({ title: "live blocks, number", tone: "data-3", values: timeline.column("blocks_max"), format: count, scale: "count", hidden: true, stepped: true });
-        if (alive) series.push({ title: "threads", tone: "data-6", values: alive, format: (value) => (Number.isInteger(value) ? count(value) : ""), scale: "threads", hidden: true, stepped: true });
-        return series;
-    }, [timeline, alive]);
-    const rates = useMemo<PlotSeries[]>(() => ([
-        { title: "asked for", tone: "data-1", values: perSecond(timeline.column("alloc_bytes"), timeline.bucketNs), format: (value) => `${bytes(value)}/s`, binary: true, stepped: true, filled: true },
-        { title: "freed", tone: "data-2", values: perSecond(timeline.column("free_bytes"), timeline.bucketNs), format: (value) => `${bytes(value)}/s`, binary: true, stepped: true },
-        { title: "allocations", tone: "data-3", values: perSecond(timeline.column("alloc_count"), timeline.bucketNs), format: (value) => `${count(value)}/s`, scale: "calls", stepped: true },
-    ] satisfies PlotSeries[]).filter(({ values }) => values.some((value) => !Number.isNaN(value))), [timeline]);
+    const { range, setRange } = useRange(end);
+    const alive = useThreadsAlive(profile, timeline);
+    const levels = useMemo(() => levelSeries(profile, timeline, alive), [timeline, alive]);
+    const rates = useMemo(() => rateSeries(timeline), [timeline]);
     const peaks = notable(profile.summary.peaks ?? []);
-    const said = useLoaded(async () => ({
-        marks: profile.has("marks") ? ((await profile.json<{ marks: Mark[] | null }>("marks")).marks ?? []) : [],
-        regions: profile.has("regions") ? ((await profile.json<{ regions: Region[] | null }>("regions")).regions ?? []) : [],
-    }), [profile]);
-    const { marks: points, regions } = said.state === "there" ? said.value : nothingSaid;
-    const marks = useMemo(() => {
-        const most = peaks.reduce((best, peak) => Math.max(best, peak.bytes), 1);
-        const place = (time: number) => (time < end ? Math.min(time, end - timeline.bucketNs) : time); /* the last interval is shown by its beginning */
-        return [...peaks.map((peak) => ({ x: place(peak.time_ns), title: bytes(peak.bytes), weight: peak.bytes === most ? 2 : peak.bytes / most })), ...points.map((mark) => ({ x: place(mark.time_ns), title: markTitle(mark), weight: 1 }))];
-    }, [profile, points, end]);
+    const { marks: points, regions } = useSaid(profile);
+    const marks = useMemo(
+        () => marksOf(peaks, points, end, timeline.bucketNs),
+        [profile, points, end],
+    );
     const chosen = state.value.region;
-    const bands = useMemo(() => regions.filter((region) => region.entered_count > 0).map((region, tone) => ({ from: region.first_ns, to: region.last_ns, title: region.name, tone }))
-        .filter((band) => !chosen || band.title === chosen), [regions, chosen]);
+    const bands = useMemo(() => bandsOf(regions, chosen), [regions, chosen]);
     const at = Number(getOption(state.value, "at") ?? -1);
-    const pick = (x: number) => go({ opt: withOptions(state.value, { at: String(Math.max(0, Math.round(x))) }) }, "replace");
+    const pick = (x: number) =>
+        go(
+            { opt: withOptions(state.value, { at: String(Math.max(0, Math.round(x))) }) },
+            "replace",
+        );
     return (
-        <div class="pad" style={{ overflow: "auto", display: "grid", gap: "10px", alignContent: "start" }}>
-            <p class="dim" style={{ margin: 0 }}>Drag to choose a range for all views, double click for all of it; Ctrl-wheel zooms, Shift-wheel moves; click a moment to see who held memory then.
-                {range && <> <button onClick={() => setRange(-1, -1)}>all of the run</button></>}</p>
+        <div class="pad stack scrolls">
+            <p class="dim tight">
+                Drag to choose a range for all views, double click for all of it; Ctrl-wheel zooms,
+                Shift-wheel moves; click a moment to see who held memory then.
+                {range && (
+                    <>
+                        {" "}
+                        <button onClick={() => setRange(-1, -1)}>all of the run</button>
+                    </>
+                )}
+            </p>
             <Card title="Levels (highest in each interval)">
-                <Plot name="memory" label="Memory over time" x={timeline.x} formatX={duration} series={levels} height={260} range={range} onRange={setRange} onPick={pick} marks={marks} bands={bands} />
+                <Plot
+                    name="memory"
+                    label="Memory over time"
+                    x={timeline.x}
+                    formatX={duration}
+                    series={levels}
+                    height={260}
+                    range={range}
+                    onRange={setRange}
+                    onPick={pick}
+                    marks={marks}
+                    bands={bands}
+                />
             </Card>
-            {regions.length > 0 && <RegionsCard profile={profile} regions={regions} setRange={setRange} />}
+            {regions.length > 0 && (
+                <RegionsCard profile={profile} regions={regions} setRange={setRange} />
+            )}
             {points.length > 0 && <MarksCard marks={points} pick={pick} />}
             {profile.has("at") && at >= 0 && <MomentCard profile={profile} at={at} />}
-            {profile.has("curves") && <CurvesCard profile={profile} end={end} range={range} setRange={setRange} at={at} pick={pick} />}
-            {rates.length > 0 && <Card title="Rates">
-                <Plot name="rates" label="Allocation rates over time" x={timeline.x} formatX={duration} series={rates} height={180} range={range} onRange={setRange} />
-            </Card>}
+            {profile.has("curves") && (
+                <CurvesCard
+                    profile={profile}
+                    end={end}
+                    range={range}
+                    setRange={setRange}
+                    at={at}
+                    pick={pick}
+                />
+            )}
+            {rates.length > 0 && (
+                <Card title="Rates">
+                    <Plot
+                        name="rates"
+                        label="Allocation rates over time"
+                        x={timeline.x}
+                        formatX={duration}
+                        series={rates}
+                        height={180}
+                        range={range}
+                        onRange={setRange}
+                    />
+                </Card>
+            )}
             {peaks.length > 0 && <PeaksCard peaks={peaks} />}
         </div>
     );
 }
 
 const nothingSaid = { marks: [] as Mark[], regions: [] as Region[] };
-const markTitle = (mark: Mark) => (mark.kind === "mark" ? (mark.name ?? "mark") : mark.name ? `${mark.kind} ${mark.name}` : mark.kind);
+const markTitle = (mark: Mark) =>
+    mark.kind === "mark"
+        ? (mark.name ?? "mark")
+        : mark.name
+          ? `${mark.kind} ${mark.name}`
+          : mark.kind;
 
-/* What each region asked for; a click makes the time in which it was entered the range of every view. */
-function RegionsCard({ profile, regions, setRange }: ViewProps & { regions: Region[]; setRange: (from: number, to: number) => void }): JSX.Element {
-    const columns = useMemo<Column<Region>[]>(() => [
-        { id: "name", title: "region", width: "minmax(140px, 2fr)", text: (row) => row.name, ...(profile.has("region") ? { show: (row: Region) => <a href={link({ region: row.name })} title="Only what was asked for in it, in every view">{row.name}</a> } : {}) },
-        { id: "entered_count", title: "entered", width: "80px", number: (row) => row.entered_count },
-        { id: "time_ns", title: "time in it", hint: "Of all threads that were in it", width: "96px", unit: "ns", number: (row) => row.time_ns },
-        { id: "peak_bytes", title: "its peak", hint: "Most bytes alive at once of what was asked for in it", width: "96px", unit: "bytes", number: (row) => row.peak_bytes },
-        { id: "left_bytes", title: "left", hint: "Alive when it ended, of what was asked for in it", width: "96px", unit: "bytes", number: (row) => row.left_bytes },
-        { id: "program_peak_bytes", title: "program's peak in it", width: "112px", unit: "bytes", number: (row) => row.program_peak_bytes },
-        { id: "alloc_bytes", title: "asked for", width: "96px", unit: "bytes", number: (row) => row.total["alloc_bytes"] ?? null },
-        { id: "alloc_count", title: "calls", width: "80px", number: (row) => row.total["alloc_count"] ?? null },
-        { id: "first_ns", title: "first", width: "80px", unit: "ns", number: (row) => row.first_ns },
-        { id: "last_ns", title: "last", width: "80px", unit: "ns", number: (row) => row.last_ns },
-    ], [regions]);
+/* What each region asked for; a click makes the time in which it was entered the range of every
+ * view. */
+function RegionsCard({
+    profile,
+    regions,
+    setRange,
+}: ViewProps & { regions: Region[]; setRange: (from: number, to: number) => void }): JSX.Element {
+    const columns = useMemo<Column<Region>[]>(
+        () => [
+            {
+                id: "name",
+                title: "region",
+                width: "minmax(140px, 2fr)",
+                text: (row) => row.name,
+                ...(profile.has("region")
+                    ? {
+                          show: (row: Region) => (
+                              <a
+                                  href={link({ region: row.name })}
+                                  title="Only what was asked for in it, in every view">
+                                  {row.name}
+                              </a>
+                          ),
+                      }
+                    : {}),
+            },
+            {
+                id: "entered_count",
+                title: "entered",
+                width: "80px",
+                number: (row) => row.entered_count,
+            },
+            {
+                id: "time_ns",
+                title: "time in it",
+                hint: "Of all threads that were in it",
+                width: "96px",
+                unit: "ns",
+                number: (row) => row.time_ns,
+            },
+            {
+                id: "peak_bytes",
+                title: "its peak",
+                hint: "Most bytes alive at once of what was asked for in it",
+                width: "96px",
+                unit: "bytes",
+                number: (row) => row.peak_bytes,
+            },
+            {
+                id: "left_bytes",
+                title: "left",
+                hint: "Alive when it ended, of what was asked for in it",
+                width: "96px",
+                unit: "bytes",
+                number: (row) => row.left_bytes,
+            },
+            {
+                id: "program_peak_bytes",
+                title: "program's peak in it",
+                width: "112px",
+                unit: "bytes",
+                number: (row) => row.program_peak_bytes,
+            },
+            {
+                id: "alloc_bytes",
+                title: "asked for",
+                width: "96px",
+                unit: "bytes",
+                number: (row) => row.total["alloc_bytes"] ?? null,
+            },
+            {
+                id: "alloc_count",
+                title: "calls",
+                width: "80px",
+                number: (row) => row.total["alloc_count"] ?? null,
+            },
+            {
+                id: "first_ns",
+                title: "first",
+                width: "80px",
+                unit: "ns",
+                number: (row) => row.first_ns,
+            },
+            {
+                id: "last_ns",
+                title: "last",
+                width: "80px",
+                unit: "ns",
+                number: (row) => row.last_ns,
+            },
+        ],
+        [regions],
+    );
     return (
         <Card title={regions.length === 1 ? "One region" : `${regions.length} regions`}>
-            <p class="dim" style={{ marginTop: 0 }}>A click chooses the time from a region's first entry to its last exit for every view; {profile.has("region") ? "its name chooses what was asked for in it." : "what was asked for in it, by call path: tidemark serve, or tidemark report --region NAME."}</p>
-            <div style={{ height: `${Math.min(9, regions.length) * 22 + 72}px`, display: "flex", flexDirection: "column" }}>
-                <Table name="regions" label="Regions" rows={regions} columns={columns} sort={getOption(state.value, "regions") ?? "-alloc_bytes"} onSort={(sort) => go({ opt: withOptions(state.value, { regions: sort }) }, "replace")}
-                    rowKey={(row) => row.name} onSelect={(row) => row.entered_count > 0 && setRange(row.first_ns, row.last_ns)} />
+            <p class="dim first">
+                A click chooses the time from a region's first entry to its last exit for every
+                view;{" "}
+                {profile.has("region")
+                    ? "its name chooses what was asked for in it."
+                    : "what was asked for in it, by call path: tidemark serve, or tidemark report --region NAME."}
+            </p>
+            <div class="some-rows" style={{ "--rows": Math.min(9, regions.length) }}>
+                <Table
+                    name="regions"
+                    label="Regions"
+                    rows={regions}
+                    columns={columns}
+                    sort={getOption(state.value, "regions") ?? "-alloc_bytes"}
+                    onSort={(sort) =>
+                        go({ opt: withOptions(state.value, { regions: sort }) }, "replace")
+                    }
+                    rowKey={(row) => row.name}
+                    onSelect={(row) => row.entered_count > 0 && setRange(row.first_ns, row.last_ns)}
+                />
             </div>
         </Card>
     );
 }
 
 function MarksCard({ marks, pick }: { marks: Mark[]; pick: (x: number) => void }): JSX.Element {
-    const columns = useMemo<Column<Mark & { at: number }>[]>(() => [
-        { id: "time_ns", title: "at", width: "100px", unit: "ns", number: (row) => row.time_ns },
-        { id: "name", title: "mark", width: "minmax(140px, 2fr)", text: markTitle },
-        { id: "live_bytes", title: "live bytes", width: "110px", unit: "bytes", number: (row) => row.live_bytes },
-        { id: "live_count", title: "live blocks", width: "110px", number: (row) => row.live_count },
-        { id: "tid", title: "thread", width: "90px", number: (row) => row.tid, show: (row) => (row.tid === null ? "not known" : String(row.tid)) },
-    ], [marks]);
+    const columns = useMemo<Column<Mark & { at: number }>[]>(
+        () => [
+            {
+                id: "time_ns",
+                title: "at",
+                width: "100px",
+                unit: "ns",
+                number: (row) => row.time_ns,
+            },
+            { id: "name", title: "mark", width: "minmax(140px, 2fr)", text: markTitle },
+            {
+                id: "live_bytes",
+                title: "live bytes",
+                width: "110px",
+                unit: "bytes",
+                number: (row) => row.live_bytes,
+            },
+            {
+                id: "live_count",
+                title: "live blocks",
+                width: "110px",
+                number: (row) => row.live_count,
+            },
+            {
+                id: "tid",
+                title: "thread",
+                width: "90px",
+                number: (row) => row.tid,
+                show: (row) => (row.tid === null ? "not known" : String(row.tid)),
+            },
+        ],
+        [marks],
+    );
     const rows = useMemo(() => marks.map((mark, at) => ({ ...mark, at })), [marks]);
     return (
         <Card title={marks.length === 1 ? "One mark" : `${exact(marks.length, "count")} marks`}>
-            <div style={{ height: `${Math.min(9, marks.length) * 22 + 72}px`, display: "flex", flexDirection: "column" }}>
-                <Table name="marks" label="Marks" rows={rows} columns={columns} sort={getOption(state.value, "marks") ?? "time_ns"} onSort={(sort) => go({ opt: withOptions(state.value, { marks: sort }) }, "replace")}
-                    rowKey={(row) => row.at} onSelect={(row) => pick(row.time_ns)} />
+            <div class="some-rows" style={{ "--rows": Math.min(9, marks.length) }}>
+                <Table
+                    name="marks"
+                    label="Marks"
+                    rows={rows}
+                    columns={columns}
+                    sort={getOption(state.value, "marks") ?? "time_ns"}
+                    onSort={(sort) =>
+                        go({ opt: withOptions(state.value, { marks: sort }) }, "replace")
+                    }
+                    rowKey={(row) => row.at}
+                    onSelect={(row) => pick(row.time_ns)}
+                />
             </div>
         </Card>
     );
 }
 
 /* Threads that lived in each interval, however little of it. */
-export function threadsOver(timeline: Pick<Timeline, "x" | "bucketNs">, threads: readonly Pick<Thread, "start_ns" | "end_ns">[]): Float64Array {
-    const length = timeline.x.length, change = new Float64Array(length + 1);
+export function threadsOver(
+    timeline: Pick<Timeline, "x" | "bucketNs">,
+    threads: readonly Pick<Thread, "start_ns" | "end_ns">[],
+): Float64Array {
+    const length = timeline.x.length,
+        change = new Float64Array(length + 1);
     for (const { start_ns, end_ns } of threads) {
-        const first = Math.floor(Math.max(0, start_ns) / timeline.bucketNs), last = end_ns === null ? length - 1 : Math.floor(end_ns / timeline.bucketNs);
+        const first = Math.floor(Math.max(0, start_ns) / timeline.bucketNs),
+            last = end_ns === null ? length - 1 : Math.floor(end_ns / timeline.bucketNs);
         if (first >= length || last < first) continue;
         change[first]!++;
         change[Math.min(length, last + 1)]!--;
@@ -163,27 +535,47 @@ export function threadsOver(timeline: Pick<Timeline, "x" | "bucketNs">, threads:
 function atLooks(timeline: Timeline, samples: readonly Sample[]): (number | null)[] | null {
     const values = new Array<number | null>(timeline.x.length).fill(null);
     for (const sample of samples)
-        if (sample.unique_bytes !== null && values.length) values[Math.min(values.length - 1, Math.max(0, Math.floor(sample.time_ns / timeline.bucketNs)))] = sample.unique_bytes;
+        if (sample.unique_bytes !== null && values.length)
+            values[
+                Math.min(
+                    values.length - 1,
+                    Math.max(0, Math.floor(sample.time_ns / timeline.bucketNs)),
+                )
+            ] = sample.unique_bytes;
     return values.some((value) => value !== null) ? values : null;
 }
 
 /* Readings of /proc come now and then: between two of them the line goes on. */
 function fillGaps(values: Float64Array): (number | null)[] {
-    const filled: (number | null)[] = Array.from(values, (value) => (Number.isNaN(value) ? null : value));
+    const filled: (number | null)[] = Array.from(values, (value) =>
+        Number.isNaN(value) ? null : value,
+    );
     let last = -1;
     for (let at = 0; at < filled.length; at++) {
         if (filled[at] === null) continue;
         if (last >= 0)
-            for (let gap = last + 1; gap < at; gap++) filled[gap] = filled[last]! + ((filled[at]! - filled[last]!) * (gap - last)) / (at - last);
+            for (let gap = last + 1; gap < at; gap++)
+                filled[gap] =
+                    filled[last]! + ((filled[at]! - filled[last]!) * (gap - last)) / (at - last);
         last = at;
     }
     return filled;
 }
 
-interface Group { key: number; line: number; curves: number[]; most: number }
+interface Group {
+    key: number;
+    line: number;
+    curves: number[];
+    most: number;
+}
 
 /* Curves of call paths, added up by the function that they are listed under; the largest first. */
-function groupCurves(of: CallTree, curves: Curves, range: readonly [number, number], hide: boolean): Group[] {
+function groupCurves(
+    of: CallTree,
+    curves: Curves,
+    range: readonly [number, number],
+    hide: boolean,
+): Group[] {
     const { tree, passes } = of;
     const wanted = wantedSites(of);
     const lines = passes.exclusiveLines(hide);
@@ -194,7 +586,8 @@ function groupCurves(of: CallTree, curves: Curves, range: readonly [number, numb
         if (site < 0 || (wanted && !wanted[site])) continue;
         let most = levelAt(curves, curve, range[0]);
         for (let point = curves.first[curve]!; point < curves.first[curve + 1]!; point++)
-            if (curves.time[point]! >= range[0] && curves.time[point]! <= range[1]) most = Math.max(most, curves.level[point]!);
+            if (curves.time[point]! >= range[0] && curves.time[point]! <= range[1])
+                most = Math.max(most, curves.level[point]!);
         const key = tree.lineKey[lines[site]!]!;
         let group = groups.get(key);
         if (!group) groups.set(key, (group = { key, line: lines[site]!, curves: [], most: 0 }));
@@ -206,33 +599,142 @@ function groupCurves(of: CallTree, curves: Curves, range: readonly [number, numb
 
 const tones = ["data-1", "data-2", "data-3", "data-4", "data-5", "data-6", "data-7"];
 
-function CurvesCard({ profile, end, range, setRange, at, pick }: ViewProps & { end: number; range: [number, number] | null; setRange: (from: number, to: number) => void; at: number; pick: (x: number) => void }): JSX.Element {
+function CurvesCard({
+    profile,
+    end,
+    range,
+    setRange,
+    at,
+    pick,
+}: ViewProps & {
+    end: number;
+    range: [number, number] | null;
+    setRange: (from: number, to: number) => void;
+    at: number;
+    pick: (x: number) => void;
+}): JSX.Element {
     const { fn, node, hide } = state.value;
-    const loaded = useLoaded(async () => ({ tree: await profile.callTree(), curves: readCurves(await profile.columns("curves")) }), [profile]);
+    const loaded = useLoaded(
+        async () => ({
+            tree: await profile.callTree(),
+            curves: readCurves(await profile.columns("curves")),
+        }),
+        [profile],
+    );
     return (
-        <Ready of={loaded}>{({ tree, curves }) => <Areas profile={profile} of={tree} curves={curves} range={range ?? [0, end]} shown={range} setRange={setRange} at={at} pick={pick} inputs={[fn, node, hide].join()} />}</Ready>
+        <Ready of={loaded}>
+            {({ tree, curves }) => (
+                <Areas
+                    profile={profile}
+                    of={tree}
+                    curves={curves}
+                    range={range ?? [0, end]}
+                    shown={range}
+                    setRange={setRange}
+                    at={at}
+                    pick={pick}
+                    inputs={[fn, node, hide].join()}
+                />
+            )}
+        </Ready>
     );
 }
 
-function Areas({ profile, of, curves, range, shown, setRange, at, pick, inputs }: { profile: Profile; of: CallTree; curves: Curves; range: readonly [number, number]; shown: [number, number] | null; setRange: (from: number, to: number) => void; at: number; pick: (x: number) => void; inputs: string }): JSX.Element {
+function Areas({
+    profile,
+    of,
+    curves,
+    range,
+    shown,
+    setRange,
+    at,
+    pick,
+    inputs,
+}: {
+    profile: Profile;
+    of: CallTree;
+    curves: Curves;
+    range: readonly [number, number];
+    shown: [number, number] | null;
+    setRange: (from: number, to: number) => void;
+    at: number;
+    pick: (x: number) => void;
+    inputs: string;
+}): JSX.Element {
     const hide = state.value.hide;
-    const groups = useMemo(() => groupCurves(of, curves, range, hide), [of, curves, range[0], range[1], inputs]);
-    const { x, series } = useMemo(() => stack(of, curves, groups.slice(0, tones.length), range), [groups]);
-    const then = useMemo(() => (at < 0 ? [] : groups.map((group) => ({ group, level: group.curves.reduce((sum, curve) => sum + levelAt(curves, curve, at), 0) }))
-        .filter((each) => each.level > 0).sort((a, b) => b.level - a.level).slice(0, 12)), [groups, at]);
+    const groups = useMemo(
+        () => groupCurves(of, curves, range, hide),
+        [of, curves, range[0], range[1], inputs],
+    );
+    const { x, series } = useMemo(
+        () => stack(of, curves, groups.slice(0, tones.length), range),
+        [groups],
+    );
+    const then = useMemo(
+        () =>
+            at < 0
+                ? []
+                : groups
+                      .map((group) => ({
+                          group,
+                          level: group.curves.reduce(
+                              (sum, curve) => sum + levelAt(curves, curve, at),
+                              0,
+                          ),
+                      }))
+                      .filter((each) => each.level > 0)
+                      .sort((a, b) => b.level - a.level)
+                      .slice(0, 12),
+        [groups, at],
+    );
     const error = Math.max(0, ...curves.threshold);
     return (
-        <Card title="Largest functions over time" tools={<span class="dim" title="How the curves are kept: doc/METRICS.md, “Curves”">each path exact to {bytes(error)} or 5 %</span>}>
-            {groups.length === 0 && <p class="dim">No call path in this focus held much for long.</p>}
-            {groups.length > 0 && <Plot name="functions-over-time" label="Live bytes of the largest functions over time, stacked" x={x} formatX={duration} series={series} height={240} range={shown} onRange={setRange} onPick={pick} marks={at < 0 ? [] : [{ x: at, title: duration(at) }]} />}
+        <Card
+            title="Largest functions over time"
+            tools={
+                <span class="dim" title="How the curves are kept: doc/METRICS.md, “Curves”">
+                    each path exact to {bytes(error)} or 5 %
+                </span>
+            }>
+            {groups.length === 0 && (
+                <p class="dim">No call path in this focus held much for long.</p>
+            )}
+            {groups.length > 0 && (
+                <Plot
+                    name="functions-over-time"
+                    label="Live bytes of the largest functions over time, stacked"
+                    x={x}
+                    formatX={duration}
+                    series={series}
+                    height={240}
+                    range={shown}
+                    onRange={setRange}
+                    onPick={pick}
+                    marks={at < 0 ? [] : [{ x: at, title: duration(at) }]}
+                />
+            )}
             {at >= 0 && !profile.has("at") && (
                 <>
                     <h3>Who held memory at {duration(at)}</h3>
-                    <dl class="facts">{then.map(({ group, level }) => (
-                        <><dt class="number" title={exact(level, "bytes")}>{bytes(level)}</dt>
-                            <dd class="nowrap" title={of.names.ofLine(group.line)}><a href={link({ view: "flame", fn: group.key })}>{shortName(of.names.ofLine(group.line))}</a></dd></>))}</dl>
-                    {then.length === 0 && <p class="dim">No call path that has a curve held anything then.</p>}
-                </>)}
+                    <dl class="facts">
+                        {then.map(({ group, level }) => (
+                            <>
+                                <dt class="number" title={exact(level, "bytes")}>
+                                    {bytes(level)}
+                                </dt>
+                                <dd class="nowrap" title={of.names.ofLine(group.line)}>
+                                    <a href={link({ view: "flame", fn: group.key })}>
+                                        {shortName(of.names.ofLine(group.line))}
+                                    </a>
+                                </dd>
+                            </>
+                        ))}
+                    </dl>
+                    {then.length === 0 && (
+                        <p class="dim">No call path that has a curve held anything then.</p>
+                    )}
+                </>
+            )}
         </Card>
     );
 }
@@ -242,23 +744,64 @@ function MomentCard({ profile, at }: ViewProps & { at: number }): JSX.Element {
     const { fn, node, hide } = state.value;
     const loaded = useLoaded(async () => {
         const [of, held] = await Promise.all([profile.callTree(), profile.columns(`at/${at}`)]);
-        return { of, header: held.header, rows: holdersAt(of, whole(held, "node"), numbers(held, "bytes"), hide) };
+        return {
+            of,
+            header: held.header,
+            rows: holdersAt(of, whole(held, "node"), numbers(held, "bytes"), hide),
+        };
     }, [profile, at, [fn, node, hide].join()]);
     return (
-        <Ready of={loaded}>{({ of, header, rows }) => (
-            <Card title={`Who held memory at ${duration(at)}`} tools={<span class="dim">exact, from the trace: {count(Number(header["events"]))} events before it</span>}>
-                {header["rough"] === true && <p class="notice">The trace is damaged there: these are the figures shortly before.</p>}
-                <p><b title={exact(Number(header["live_bytes"]), "bytes")}>{bytes(Number(header["live_bytes"]))}</b> in {count(Number(header["live_count"]))} blocks</p>
-                <dl class="facts">{rows.slice(0, 20).map(({ key, line, held }) => (
-                    <><dt class="number" title={exact(held, "bytes")}>{bytes(held)}</dt>
-                        <dd class="nowrap" title={of.names.ofLine(line)}><a href={link({ view: "flame", fn: key })}>{shortName(of.names.ofLine(line))}</a></dd></>))}</dl>
-                {rows.length === 0 && <p class="dim">Nothing in this focus held any memory then.</p>}
-            </Card>)}</Ready>
+        <Ready of={loaded}>
+            {({ of, header, rows }) => (
+                <Card
+                    title={`Who held memory at ${duration(at)}`}
+                    tools={
+                        <span class="dim">
+                            exact, from the trace: {count(Number(header["events"]))} events before
+                            it
+                        </span>
+                    }>
+                    {header["rough"] === true && (
+                        <p class="notice">
+                            The trace is damaged there: these are the figures shortly before.
+                        </p>
+                    )}
+                    <p>
+                        <b title={exact(Number(header["live_bytes"]), "bytes")}>
+                            {bytes(Number(header["live_bytes"]))}
+                        </b>{" "}
+                        in {count(Number(header["live_count"]))} blocks
+                    </p>
+                    <dl class="facts">
+                        {rows.slice(0, 20).map(({ key, line, held }) => (
+                            <>
+                                <dt class="number" title={exact(held, "bytes")}>
+                                    {bytes(held)}
+                                </dt>
+                                <dd class="nowrap" title={of.names.ofLine(line)}>
+                                    <a href={link({ view: "flame", fn: key })}>
+                                        {shortName(of.names.ofLine(line))}
+                                    </a>
+                                </dd>
+                            </>
+                        ))}
+                    </dl>
+                    {rows.length === 0 && (
+                        <p class="dim">Nothing in this focus held any memory then.</p>
+                    )}
+                </Card>
+            )}
+        </Ready>
     );
 }
 
 /* Live bytes by the function that a call path is listed under, the largest first. */
-function holdersAt(of: CallTree, nodes: Uint32Array, held: Float64Array, hide: boolean): { key: number; line: number; held: number }[] {
+function holdersAt(
+    of: CallTree,
+    nodes: Uint32Array,
+    held: Float64Array,
+    hide: boolean,
+): { key: number; line: number; held: number }[] {
     const { tree, passes } = of;
     const wanted = wantedSites(of);
     const lines = passes.exclusiveLines(hide);
@@ -267,7 +810,8 @@ function holdersAt(of: CallTree, nodes: Uint32Array, held: Float64Array, hide: b
     nodes.forEach((node, at) => {
         const site = siteOf[node] ?? -1;
         if (site < 0 || (wanted && !wanted[site])) return;
-        const line = lines[site]!, key = tree.lineKey[line]!;
+        const line = lines[site]!,
+            key = tree.lineKey[line]!;
         const row = rows.get(key) ?? { key, line, held: 0 };
         row.held += held[at]!;
         rows.set(key, row);
@@ -276,17 +820,35 @@ function holdersAt(of: CallTree, nodes: Uint32Array, held: Float64Array, hide: b
 }
 
 /* Stacked: series are sums from the bottom, drawn from the highest down. */
-function stack(of: CallTree, curves: Curves, groups: readonly Group[], range: readonly [number, number]): { x: Float64Array; series: PlotSeries[] } {
+function stack(
+    of: CallTree,
+    curves: Curves,
+    groups: readonly Group[],
+    range: readonly [number, number],
+): { x: Float64Array; series: PlotSeries[] } {
     const points = 600;
-    const x = Float64Array.from({ length: points }, (_, at) => range[0] + ((range[1] - range[0]) * at) / (points - 1));
+    const x = Float64Array.from(
+        { length: points },
+        (_, at) => range[0] + ((range[1] - range[0]) * at) / (points - 1),
+    );
     const sum = new Float64Array(points);
     const series: PlotSeries[] = [];
     groups.forEach((group, number) => {
         const own = new Float64Array(points);
-        for (const curve of group.curves) for (let at = 0; at < points; at++) own[at]! += levelAt(curves, curve, x[at]!);
+        for (const curve of group.curves)
+            for (let at = 0; at < points; at++) own[at]! += levelAt(curves, curve, x[at]!);
         for (let at = 0; at < points; at++) sum[at]! += own[at]!;
         const top = sum.slice();
-        series.unshift({ title: shortName(of.names.ofLine(group.line)).slice(0, 40), tone: tones[number]!, values: top, own, stepped: true, filled: true, format: bytes, binary: true });
+        series.unshift({
+            title: shortName(of.names.ofLine(group.line)).slice(0, 40),
+            tone: tones[number]!,
+            values: top,
+            own,
+            stepped: true,
+            filled: true,
+            format: bytes,
+            binary: true,
+        });
     });
     return { x, series };
 }
@@ -294,14 +856,38 @@ function stack(of: CallTree, curves: Curves, groups: readonly Group[], range: re
 function PeaksCard({ peaks }: { peaks: readonly Peak[] }): JSX.Element {
     return (
         <Card title="Separate peaks, and who held them">
-            <div class="split" style={{ padding: 0 }}>{peaks.map((peak) => (
-                <div key={peak.time_ns}>
-                    <b title={exact(peak.bytes, "bytes")}>{bytes(peak.bytes)}</b> at {duration(peak.time_ns)}
-                    <dl class="facts">{holders(peak).slice(0, 8).map((share, at) => (
-                        <><dt class="number" key={at} title={exact(share.bytes, "bytes")}>{format(share.bytes, "bytes")}</dt>
-                            <dd class="nowrap" title={share.function}>{share.node !== undefined ? <a href={link({ view: "flame", node: share.node })}>{shortName(share.function ?? "?")}</a> : shortName(share.function ?? "?")}</dd></>))}</dl>
-                    {peak.shares === null && <p class="dim">Who held it was not kept.</p>}
-                </div>))}</div>
+            <div class="split flush">
+                {peaks.map((peak) => (
+                    <div key={peak.time_ns}>
+                        <b title={exact(peak.bytes, "bytes")}>{bytes(peak.bytes)}</b> at{" "}
+                        {duration(peak.time_ns)}
+                        <dl class="facts">
+                            {holders(peak)
+                                .slice(0, 8)
+                                .map((share, at) => (
+                                    <>
+                                        <dt
+                                            class="number"
+                                            key={at}
+                                            title={exact(share.bytes, "bytes")}>
+                                            {format(share.bytes, "bytes")}
+                                        </dt>
+                                        <dd class="nowrap" title={share.function}>
+                                            {share.node !== undefined ? (
+                                                <a href={link({ view: "flame", node: share.node })}>
+                                                    {shortName(share.function ?? "?")}
+                                                </a>
+                                            ) : (
+                                                shortName(share.function ?? "?")
+                                            )}
+                                        </dd>
+                                    </>
+                                ))}
+                        </dl>
+                        {peak.shares === null && <p class="dim">Who held it was not kept.</p>}
+                    </div>
+                ))}
+            </div>
         </Card>
     );
 }

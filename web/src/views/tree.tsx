@@ -1,6 +1,7 @@
-/* Who calls whom: a graph around the focus, laid out by Graphviz in a worker, and a table of callers and
- * callees. */
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+/* Who calls whom, in three forms: a graph around the function in focus, a table of its callers
+ * and callees, and the call tree as rows that open. Graphviz lays out the graph in a worker
+ * (graph_worker.ts). */
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { ComponentChildren, JSX } from "preact";
 import { assetUrl } from "../data/embedded.ts";
 import { childrenOf, downRows, type DownRow } from "../model/down.ts";
@@ -20,9 +21,16 @@ import { showMenu, type MenuItem } from "../widgets/tooltip.tsx";
 import { functionMenu } from "./functions.tsx";
 import type { ViewProps } from "./registry.ts";
 
-interface Calls { of: CallTree; edges: Edge[]; inclusive: Float64Array; exclusive: Float64Array; total: number }
+interface Calls {
+    of: CallTree;
+    edges: Edge[];
+    inclusive: Float64Array;
+    exclusive: Float64Array;
+    total: number;
+}
 
-/* The tree table needs no calls between functions: of a large profile they take as long as the table. */
+/* The tree table needs no calls between functions: of a large profile they take as long as the
+ * table. */
 export function TreeView({ profile }: ViewProps): JSX.Element {
     const as = getOption(state.value, "as") ?? "graph";
     return as === "down" ? <DownView profile={profile} /> : <CallsView profile={profile} as={as} />;
@@ -31,18 +39,47 @@ export function TreeView({ profile }: ViewProps): JSX.Element {
 function CallsView({ profile, as }: ViewProps & { as: string }): JSX.Element {
     const { hide, node, from, to } = state.value;
     const metric = shownMetric(profile, "at_peak_bytes");
-    const loaded = useLoaded(() => profile.work(["calls", metric, hide, node, from, to].join(), async (): Promise<Calls> => {
-        const of = await profile.callTree();
-        const { column } = await shownColumn(profile, of, metric);
-        /* the focus on a function chooses what is drawn, not which paths count */
-        const wanted = node > 0 ? of.passes.below(node) : null;
-        const exclusive = of.passes.exclusiveByKey(column, wanted, hide);
-        return { of, edges: callEdges(of.tree, of.passes, column, wanted, hide), inclusive: of.passes.inclusiveByKey(column, wanted, hide), exclusive,
-                 total: exclusive.reduce((a, b) => a + b, 0) };
-    }), [profile, metric, hide, node, from, to]);
-    return <Ready of={loaded}>{(calls) => !calls.total ? <Nothing profile={profile} metric={metric} />
-        : as === "table" ? <><Bar profile={profile} of={calls.of} metric={metric} /><Butterfly calls={calls} unit={profile.unitOf(metric)} search={state.value.search} /></>
-        : <Graph profile={profile} calls={calls} metric={metric} />}</Ready>;
+    const loaded = useLoaded(
+        () =>
+            profile.work(
+                ["calls", metric, hide, node, from, to].join(),
+                async (): Promise<Calls> => {
+                    const of = await profile.callTree();
+                    const { column } = await shownColumn(profile, of, metric);
+                    /* the focus on a function chooses what is drawn, not which paths count */
+                    const wanted = node > 0 ? of.passes.below(node) : null;
+                    const exclusive = of.passes.exclusiveByKey(column, wanted, hide);
+                    return {
+                        of,
+                        edges: callEdges(of.tree, of.passes, column, wanted, hide),
+                        inclusive: of.passes.inclusiveByKey(column, wanted, hide),
+                        exclusive,
+                        total: exclusive.reduce((a, b) => a + b, 0),
+                    };
+                },
+            ),
+        [profile, metric, hide, node, from, to],
+    );
+    return (
+        <Ready of={loaded}>
+            {(calls) =>
+                !calls.total ? (
+                    <Nothing profile={profile} metric={metric} />
+                ) : as === "table" ? (
+                    <>
+                        <Bar profile={profile} of={calls.of} metric={metric} />
+                        <Butterfly
+                            calls={calls}
+                            unit={profile.unitOf(metric)}
+                            search={state.value.search}
+                        />
+                    </>
+                ) : (
+                    <Graph profile={profile} calls={calls} metric={metric} />
+                )
+            }
+        </Ready>
+    );
 }
 
 function Nothing({ profile, metric }: ViewProps & { metric: string }): JSX.Element {
@@ -50,14 +87,43 @@ function Nothing({ profile, metric }: ViewProps & { metric: string }): JSX.Eleme
 }
 
 /* What is shown, as what, and what is left out. */
-function Bar({ profile, of, metric, children }: ViewProps & { of: CallTree; metric: string; children?: ComponentChildren }): JSX.Element {
-    const as = getOption(state.value, "as") ?? "graph", hidden = hiddenKeys();
-    const choice = (id: string, title: string) => <button aria-pressed={as === id} onClick={() => go({ sort: "", opt: withOptions(state.value, { as: id === "graph" ? undefined : id }) }, "replace")}>{title}</button>;
+function Bar({
+    profile,
+    of,
+    metric,
+    children,
+}: ViewProps & { of: CallTree; metric: string; children?: ComponentChildren }): JSX.Element {
+    const as = getOption(state.value, "as") ?? "graph",
+        hidden = hiddenKeys();
+    const choice = (id: string, title: string) => (
+        <button
+            aria-pressed={as === id}
+            onClick={() =>
+                go(
+                    {
+                        sort: "",
+                        opt: withOptions(state.value, { as: id === "graph" ? undefined : id }),
+                    },
+                    "replace",
+                )
+            }>
+            {title}
+        </button>
+    );
     return (
         <div class="bar-row">
             <b>{profile.titleOf(metric)}</b>
-            {choice("graph", "graph")}{choice("down", "tree table")}{choice("table", "callers and callees")}
-            {hidden.size > 0 && <span data-hidden title={[...hidden].map((key) => of.names.ofKey(key)).join("\n")}>{hidden.size} hidden <button class="plain" onClick={() => go({ opt: withHidden([]) })}>show again</button></span>}
+            {choice("graph", "graph")}
+            {choice("down", "tree table")}
+            {choice("table", "callers and callees")}
+            {hidden.size > 0 && (
+                <span data-hidden title={[...hidden].map((key) => of.names.ofKey(key)).join("\n")}>
+                    {hidden.size} hidden{" "}
+                    <button class="plain" onClick={() => go({ opt: withHidden([]) })}>
+                        show again
+                    </button>
+                </span>
+            )}
             {children}
         </div>
     );
@@ -78,51 +144,198 @@ async function layOut(dot: string): Promise<string> {
             else reject(new Error(event.data.error));
         };
         engine.addEventListener("message", listen);
-        engine.addEventListener("error", () => reject(new Error("The graph engine could not be loaded.")), { once: true });
+        engine.addEventListener(
+            "error",
+            () => reject(new Error("The graph engine could not be loaded.")),
+            { once: true },
+        );
         engine.postMessage({ id, dot });
     });
 }
 
 /* Functions that are not drawn, by hand. */
 function hiddenKeys(): ReadonlySet<number> {
-    return new Set((getOption(state.value, "hidden") ?? "").split(".").filter((text) => /^\d+$/.test(text)).map(Number));
+    return new Set(
+        (getOption(state.value, "hidden") ?? "")
+            .split(".")
+            .filter((text) => /^\d+$/.test(text))
+            .map(Number),
+    );
 }
-const withHidden = (keys: Iterable<number>) => withOptions(state.value, { hidden: [...keys].join(".") || undefined });
+const withHidden = (keys: Iterable<number>) =>
+    withOptions(state.value, { hidden: [...keys].join(".") || undefined });
 
 /* What one can do with a function here: as everywhere, and to have it out of the way. */
 function treeMenu(key: number, name: string): MenuItem[] {
     const items = functionMenu(key, name);
-    items.splice(-1, 0, { title: "Hide it here", run: () => go({ opt: withHidden([...hiddenKeys(), key]) }) });
+    items.splice(-1, 0, {
+        title: "Hide it here",
+        run: () => go({ opt: withHidden([...hiddenKeys(), key]) }),
+    });
     return items;
 }
 
 const numberOption = (name: string, usual: number) => Number(getOption(state.value, name) ?? usual);
 
-function Graph({ profile, calls, metric }: ViewProps & { calls: Calls; metric: string }): JSX.Element {
+/* A number that the URL keeps by `name`. */
+function NumberChoice({
+    name,
+    title,
+    values,
+    usual,
+    suffix = "",
+}: {
+    name: string;
+    title: string;
+    values: readonly number[];
+    usual: number;
+    suffix?: string;
+}): JSX.Element {
+    return (
+        <label>
+            {title}{" "}
+            <select
+                class="behind-word"
+                aria-label={title}
+                value={numberOption(name, usual)}
+                onChange={(event) =>
+                    go(
+                        { opt: withOptions(state.value, { [name]: event.currentTarget.value }) },
+                        "replace",
+                    )
+                }>
+                {values.map((value) => (
+                    <option key={value} value={value}>
+                        {value}
+                        {suffix}
+                    </option>
+                ))}
+            </select>
+        </label>
+    );
+}
+
+function Graph({
+    profile,
+    calls,
+    metric,
+}: ViewProps & { calls: Calls; metric: string }): JSX.Element {
     const { of, edges, inclusive, exclusive, total } = calls;
     const { fn, search } = state.value;
     const unit = profile.unitOf(metric);
-    const up = numberOption("up", 4), down = numberOption("down", 6);
-    const hiding = getOption(state.value, "hidden") ?? "", hidden = useMemo(hiddenKeys, [hiding]);
-    const usual = useMemo(() => usualShare(edges, inclusive, exclusive, total, { focus: fn, up, down, most: 120, hidden }), [edges, fn, up, down, hidden]);
+    const up = numberOption("up", 4),
+        down = numberOption("down", 6);
+    const hiding = getOption(state.value, "hidden") ?? "",
+        hidden = useMemo(hiddenKeys, [hiding]);
+    const usual = useMemo(
+        () =>
+            usualShare(edges, inclusive, exclusive, total, {
+                focus: fn,
+                up,
+                down,
+                most: 120,
+                hidden,
+            }),
+        [edges, fn, up, down, hidden],
+    );
     const least = numberOption("least", usual);
     const dark = theme.value === "dark";
-    const graph = useMemo(() => pruneGraph(edges, inclusive, exclusive, { focus: fn, least: (total * least) / 100, up, down, most: 120, hidden }), [edges, fn, least, up, down, hidden]);
-    const dot = useMemo(() => toDot(graph, { name: (key) => shortName(of.names.ofKey(key)), full: (key) => of.names.ofKey(key), value: (value) => format(value, unit), total, inclusive, exclusive, focus: fn, dark }), [graph, dark]);
+    const graph = useMemo(
+        () =>
+            pruneGraph(edges, inclusive, exclusive, {
+                focus: fn,
+                least: (total * least) / 100,
+                up,
+                down,
+                most: 120,
+                hidden,
+            }),
+        [edges, fn, least, up, down, hidden],
+    );
+    const dot = useMemo(
+        () =>
+            toDot(graph, {
+                name: (key) => shortName(of.names.ofKey(key)),
+                full: (key) => of.names.ofKey(key),
+                value: (value) => format(value, unit),
+                total,
+                inclusive,
+                exclusive,
+                focus: fn,
+                dark,
+            }),
+        [graph, dark],
+    );
     const svg = useLoaded(async () => ({ text: await layOut(dot), dark }), [dot]);
-    const choose = (name: string, title: string, values: readonly number[], usual: number, suffix = "") => (
-        <label>{title} <select style={{ marginLeft: "4px" }} aria-label={title} value={numberOption(name, usual)} onChange={(event) => go({ opt: withOptions(state.value, { [name]: event.currentTarget.value }) }, "replace")}>
-            {values.map((value) => <option key={value} value={value}>{value}{suffix}</option>)}</select></label>);
     return (
         <>
             <Bar profile={profile} of={of} metric={metric}>
-                {choose("least", "at least", shares, usual, " %")}{fn >= 0 && <>{choose("up", "callers", [0, 1, 2, 4, 8, 30], 4)}{choose("down", "callees", [0, 1, 2, 4, 6, 12, 30], 6)}</>}
-                <span class="dim">double click: focus · right click: more · wheel: zoom · drag: move · 0: all of it</span></Bar>
-            <Ready of={svg}>{({ text, dark: drawnDark }) => <Picture svg={text} dark={drawnDark} of={of} find={search} middle={fn >= 0 ? fn : (graph.keys[0] ?? -1)} />}</Ready>
-            <div class="bar-row dim"><span>{graph.keys.length} functions, {graph.edges.length} calls{graph.left ? `; ${graph.left} more are not drawn` : ""}</span><span style={{ flex: 1 }} />
-                <button class="plain" onClick={() => svg.state === "there" && void savePicture("calls.png", svg.value.text)}>PNG</button>
-                <button class="plain" onClick={() => svg.state === "there" && saveText("calls.svg", "image/svg+xml", svg.value.text)}>SVG</button>
-                <button class="plain" onClick={() => saveText("calls.dot", "text/vnd.graphviz", dot)}>DOT</button></div>
+                <NumberChoice
+                    name="least"
+                    title="at least"
+                    values={shares}
+                    usual={usual}
+                    suffix=" %"
+                />
+                {fn >= 0 && (
+                    <>
+                        <NumberChoice
+                            name="up"
+                            title="callers"
+                            values={[0, 1, 2, 4, 8, 30]}
+                            usual={4}
+                        />
+                        <NumberChoice
+                            name="down"
+                            title="callees"
+                            values={[0, 1, 2, 4, 6, 12, 30]}
+                            usual={6}
+                        />
+                    </>
+                )}
+                <span class="dim">
+                    double click: focus · right click: more · wheel: zoom · drag: move · 0: all of
+                    it
+                </span>
+            </Bar>
+            <Ready of={svg}>
+                {({ text, dark: drawnDark }) => (
+                    <Picture
+                        svg={text}
+                        dark={drawnDark}
+                        of={of}
+                        find={search}
+                        middle={fn >= 0 ? fn : (graph.keys[0] ?? -1)}
+                    />
+                )}
+            </Ready>
+            <div class="bar-row dim">
+                <span>
+                    {graph.keys.length} functions, {graph.edges.length} calls
+                    {graph.left ? `; ${graph.left} more are not drawn` : ""}
+                </span>
+                <span class="spring" />
+                <button
+                    class="plain"
+                    onClick={() =>
+                        svg.state === "there" && void savePicture("calls.png", svg.value.text)
+                    }>
+                    PNG
+                </button>
+                <button
+                    class="plain"
+                    onClick={() =>
+                        svg.state === "there" &&
+                        saveText("calls.svg", "image/svg+xml", svg.value.text)
+                    }>
+                    SVG
+                </button>
+                <button
+                    class="plain"
+                    onClick={() => saveText("calls.dot", "text/vnd.graphviz", dot)}>
+                    DOT
+                </button>
+            </div>
         </>
     );
 }
@@ -134,63 +347,153 @@ const keyOf = (target: EventTarget | null) => {
 
 const SMALLEST = 0.75; /* of letters that can be read, at first */
 
+interface Moved {
+    x: number;
+    y: number;
+    zoom: number;
+}
+
+/* As much as fits, but not smaller than `smallest`; what does not fit shows the node in the
+ * middle. */
+function fitted(
+    box: HTMLElement,
+    size: { width: number; height: number },
+    middle: number,
+    smallest: number,
+): Moved {
+    const { width, height } = size,
+        room = box.parentElement!;
+    const zoom = Math.max(
+        smallest,
+        Math.min(1.25, (room.clientWidth - 8) / width, (room.clientHeight - 8) / height),
+    );
+    const place = (length: number, whole: number, at: number) =>
+        length * zoom <= whole
+            ? (whole - length * zoom) / 2
+            : Math.min(4, Math.max(whole - length * zoom - 4, whole / 2 - at * zoom));
+    const node = box.querySelector(`#n${middle}`)?.getBoundingClientRect(),
+        all = box.firstElementChild?.getBoundingClientRect();
+    const scale = all && all.width ? width / all.width : 1;
+    const at =
+        node && all
+            ? {
+                  x: (node.left + node.width / 2 - all.left) * scale,
+                  y: (node.top + node.height / 2 - all.top) * scale,
+              }
+            : { x: 0, y: 0 };
+    return {
+        zoom,
+        x: place(width, room.clientWidth, at.x),
+        y: height * zoom <= room.clientHeight ? 4 : place(height, room.clientHeight, at.y),
+    };
+}
+
+/* Puts the drawing into the box, without what could run or load; its size in CSS pixels. */
+function show(svg: string, box: HTMLElement): { width: number; height: number } {
+    const parsed = new DOMParser().parseFromString(svg, "image/svg+xml").documentElement;
+    parsed.querySelectorAll("script, foreignObject, image").forEach((each) => each.remove());
+    parsed
+        .querySelectorAll("a")
+        .forEach((each) =>
+            each.replaceWith(...each.childNodes),
+        ); /* Graphviz hangs tooltips on links */
+    const pixels = (name: string) =>
+        Math.max(1, parseFloat(parsed.getAttribute(name) ?? "0") * (4 / 3));
+    box.replaceChildren(document.importNode(parsed, true));
+    return { width: pixels("width"), height: pixels("height") };
+}
+
+/* The point under the pointer stays where it is. */
+function zoomedAt(now: Moved, x: number, y: number, factor: number): Moved {
+    const zoom = Math.min(4, Math.max(0.05, now.zoom * factor));
+    return { zoom, x: x - ((x - now.x) * zoom) / now.zoom, y: y - ((y - now.y) * zoom) / now.zoom };
+}
+
 /* `middle`: the function that is in sight at first, where not all are. */
-function Picture({ svg, dark, of, find, middle }: { svg: string; dark: boolean; of: CallTree; find: string; middle: number }): JSX.Element {
+function Picture({
+    svg,
+    dark,
+    of,
+    find,
+    middle,
+}: {
+    svg: string;
+    dark: boolean;
+    of: CallTree;
+    find: string;
+    middle: number;
+}): JSX.Element {
     const box = useRef<HTMLDivElement>(null);
     const [moved, setMoved] = useState({ x: 0, y: 0, zoom: 1 });
     const size = useRef({ width: 1, height: 1 });
-    const fit = (smallest: number) => {
-        const { width, height } = size.current, room = box.current!.parentElement!;
-        const zoom = Math.max(smallest, Math.min(1.25, (room.clientWidth - 8) / width, (room.clientHeight - 8) / height));
-        const place = (length: number, whole: number, at: number) => (length * zoom <= whole ? (whole - length * zoom) / 2 : Math.min(4, Math.max(whole - length * zoom - 4, whole / 2 - at * zoom)));
-        const node = box.current!.querySelector(`#n${middle}`)?.getBoundingClientRect(), all = box.current!.firstElementChild?.getBoundingClientRect();
-        const scale = all && all.width ? width / all.width : 1;
-        const at = node && all ? { x: (node.left + node.width / 2 - all.left) * scale, y: (node.top + node.height / 2 - all.top) * scale } : { x: 0, y: 0 };
-        setMoved({ zoom, x: place(width, room.clientWidth, at.x), y: height * zoom <= room.clientHeight ? 4 : place(height, room.clientHeight, at.y) });
-    };
+    const fit = (smallest: number) =>
+        setMoved(fitted(box.current!, size.current, middle, smallest));
     useEffect(() => {
-        const parsed = new DOMParser().parseFromString(svg, "image/svg+xml").documentElement;
-        parsed.querySelectorAll("script, foreignObject, image").forEach((each) => each.remove());
-        parsed.querySelectorAll("a").forEach((each) => each.replaceWith(...each.childNodes)); /* Graphviz hangs tooltips on links */
-        const pixels = (name: string) => Math.max(1, parseFloat(parsed.getAttribute(name) ?? "0") * (4 / 3));
-        size.current = { width: pixels("width"), height: pixels("height") };
-        box.current!.replaceChildren(document.importNode(parsed, true));
+        size.current = show(svg, box.current!);
         fit(SMALLEST);
     }, [svg]);
     useEffect(() => {
         const wanted = find.toLowerCase();
         box.current!.querySelectorAll<SVGGElement>("g.node").forEach((each) => {
             const key = Number(each.id.slice(1));
-            each.style.opacity = !wanted || of.names.ofKey(key).toLowerCase().includes(wanted) ? "1" : "0.3";
+            each.classList.toggle(
+                "faded",
+                !!wanted && !of.names.ofKey(key).toLowerCase().includes(wanted),
+            );
         });
     }, [svg, find]);
+    const onKey = (event: KeyboardEvent) => {
+        const steps: Record<string, [number, number]> = {
+            ArrowLeft: [60, 0],
+            ArrowRight: [-60, 0],
+            ArrowUp: [0, 60],
+            ArrowDown: [0, -60],
+        };
+        const step = steps[event.key];
+        if (step) setMoved((now) => ({ ...now, x: now.x + step[0], y: now.y + step[1] }));
+        else if (event.key === "0") fit(0.05);
+        else if (event.key === "1") fit(1);
+        else if (event.key === "+" || event.key === "-")
+            setMoved((now) => ({
+                ...now,
+                zoom: now.zoom * (event.key === "+" ? 1.2 : 0.83),
+            }));
+        else return;
+        event.preventDefault();
+    };
     const drag = useRef<{ x: number; y: number } | null>(null);
     return (
-        <div class="chart" tabIndex={0} role="group" aria-label="Call graph" style={{ flex: 1, overflow: "hidden", minHeight: 0, cursor: "grab" }}
+        <div
+            class="chart graph"
+            tabIndex={0}
+            role="group"
+            aria-label="Call graph"
             onWheel={(event) => {
                 event.preventDefault();
-                const area = event.currentTarget.getBoundingClientRect(), x = event.clientX - area.left, y = event.clientY - area.top;
-                setMoved((now) => {
-                    const zoom = Math.min(4, Math.max(0.05, now.zoom * (event.deltaY > 0 ? 0.88 : 1.14)));
-                    return { zoom, x: x - ((x - now.x) * zoom) / now.zoom, y: y - ((y - now.y) * zoom) / now.zoom };
-                });
+                const area = event.currentTarget.getBoundingClientRect(),
+                    x = event.clientX - area.left,
+                    y = event.clientY - area.top;
+                setMoved((now) => zoomedAt(now, x, y, event.deltaY > 0 ? 0.88 : 1.14));
             }}
-            onKeyDown={(event) => {
-                const steps: Record<string, [number, number]> = { ArrowLeft: [60, 0], ArrowRight: [-60, 0], ArrowUp: [0, 60], ArrowDown: [0, -60] };
-                const step = steps[event.key];
-                if (step) setMoved((now) => ({ ...now, x: now.x + step[0], y: now.y + step[1] }));
-                else if (event.key === "0") fit(0.05);
-                else if (event.key === "1") fit(1);
-                else if (event.key === "+" || event.key === "-") setMoved((now) => ({ ...now, zoom: now.zoom * (event.key === "+" ? 1.2 : 0.83) }));
-                else return;
-                event.preventDefault();
-            }}
+            onKeyDown={onKey}
             onPointerDown={(event) => {
                 if (event.button) return;
                 drag.current = { x: event.clientX - moved.x, y: event.clientY - moved.y };
             }}
-            onPointerMove={(event) => drag.current && setMoved((now) => ({ ...now, x: event.clientX - drag.current!.x, y: event.clientY - drag.current!.y }))}
-            onPointerUp={() => { drag.current = null; }} onPointerLeave={() => { drag.current = null; }}
+            onPointerMove={(event) =>
+                drag.current &&
+                setMoved((now) => ({
+                    ...now,
+                    x: event.clientX - drag.current!.x,
+                    y: event.clientY - drag.current!.y,
+                }))
+            }
+            onPointerUp={() => {
+                drag.current = null;
+            }}
+            onPointerLeave={() => {
+                drag.current = null;
+            }}
             onDblClick={(event) => {
                 const key = keyOf(event.target);
                 if (key >= 0) go({ fn: key });
@@ -201,7 +504,11 @@ function Picture({ svg, dark, of, find, middle }: { svg: string; dark: boolean; 
                 event.preventDefault();
                 showMenu(event.clientX, event.clientY, treeMenu(key, of.names.ofKey(key)));
             }}>
-            <div ref={box} class={dark ? "drawn-dark" : ""} style={{ transformOrigin: "0 0", transform: `translate(${moved.x}px, ${moved.y}px) scale(${moved.zoom})`, width: "max-content" }} />
+            <div
+                ref={box}
+                class={dark ? "drawn drawn-dark" : "drawn"}
+                style={{ "--move": `translate(${moved.x}px, ${moved.y}px) scale(${moved.zoom})` }}
+            />
         </div>
     );
 }
@@ -210,44 +517,153 @@ function Picture({ svg, dark, of, find, middle }: { svg: string; dark: boolean; 
 function DownView({ profile }: ViewProps): JSX.Element {
     const { hide, collapse } = state.value;
     const metric = shownMetric(profile, "at_peak_bytes");
-    const loaded = useLoaded(() => profile.work(["down", metric, collapse, focusKey()].join(), async () => {
-        const of = await profile.callTree();
-        const { column } = await shownColumn(profile, of, metric);
-        const flame = buildFlame(of.tree, of.passes, column, wantedSites(of), { hide, collapse, inverted: false, least: 0.0002, most: 100_000 });
-        return { of, flame, children: childrenOf(flame) };
-    }), [profile, metric, collapse, focusKey()]);
-    return <Ready of={loaded}>{({ of, flame, children }) => !flame.frames[0]!.value ? <Nothing profile={profile} metric={metric} />
-        : <><Bar profile={profile} of={of} metric={metric} /><DownTable of={of} flame={flame} children_={children} unit={profile.unitOf(metric)} title={profile.titleOf(metric)} /></>}</Ready>;
+    const loaded = useLoaded(
+        () =>
+            profile.work(["down", metric, collapse, focusKey()].join(), async () => {
+                const of = await profile.callTree();
+                const { column } = await shownColumn(profile, of, metric);
+                const flame = buildFlame(of.tree, of.passes, column, wantedSites(of), {
+                    hide,
+                    collapse,
+                    inverted: false,
+                    least: 0.0002,
+                    most: 100_000,
+                });
+                return { of, flame, children: childrenOf(flame) };
+            }),
+        [profile, metric, collapse, focusKey()],
+    );
+    return (
+        <Ready of={loaded}>
+            {({ of, flame, children }) =>
+                !flame.frames[0]!.value ? (
+                    <Nothing profile={profile} metric={metric} />
+                ) : (
+                    <>
+                        <Bar profile={profile} of={of} metric={metric} />
+                        <DownTable
+                            of={of}
+                            flame={flame}
+                            children_={children}
+                            unit={profile.unitOf(metric)}
+                            title={profile.titleOf(metric)}
+                        />
+                    </>
+                )
+            }
+        </Ready>
+    );
 }
 
-function DownTable({ of, flame, children_, unit, title }: { of: CallTree; flame: Flame; children_: number[][]; unit: Unit; title: string }): JSX.Element {
+function DownTable({
+    of,
+    flame,
+    children_,
+    unit,
+    title,
+}: {
+    of: CallTree;
+    flame: Flame;
+    children_: number[][];
+    unit: Unit;
+    title: string;
+}): JSX.Element {
     const [turned, setTurned] = useState<ReadonlyMap<number, boolean>>(new Map());
     const [chosen, setChosen] = useState(0);
-    useEffect(() => {
+    useLayoutEffect(() => {
         setTurned(new Map());
         setChosen(0);
     }, [flame]);
-    const { names } = of, total = flame.frames[0]!.value;
+    const { names } = of,
+        total = flame.frames[0]!.value;
     const hiding = getOption(state.value, "hidden") ?? "";
-    const rows = useMemo(() => withoutHidden(downRows(flame, children_, turned), flame, hiddenKeys()), [flame, turned, hiding]);
+    const rows = useMemo(
+        () => withoutHidden(downRows(flame, children_, turned), flame, hiddenKeys()),
+        [flame, turned, hiding],
+    );
     const wanted = state.value.search.toLowerCase();
-    const turn = (row: DownRow) => row.open !== null && setTurned(new Map(turned).set(row.at, !row.open));
+    const turn = (row: DownRow) =>
+        row.open !== null && setTurned(new Map(turned).set(row.at, !row.open));
     const name = (row: DownRow) => (row.at ? names.ofLine(flame.frames[row.at]!.line) : "all");
     const columns: Column<DownRow>[] = [
-        { id: "inclusive", title, width: "110px", unit, number: (row) => flame.frames[row.at]!.value, fill: (row) => flame.frames[row.at]!.value / total },
-        { id: "share", title: "share", width: "70px", unit: "share", number: (row) => flame.frames[row.at]!.value / total },
-        { id: "self", title: "itself", width: "90px", unit, number: (row) => flame.frames[row.at]!.self },
+        {
+            id: "inclusive",
+            title,
+            width: "110px",
+            unit,
+            number: (row) => flame.frames[row.at]!.value,
+            fill: (row) => flame.frames[row.at]!.value / total,
+        },
+        {
+            id: "share",
+            title: "share",
+            width: "70px",
+            unit: "share",
+            number: (row) => flame.frames[row.at]!.value / total,
+        },
+        {
+            id: "self",
+            title: "itself",
+            width: "90px",
+            unit,
+            number: (row) => flame.frames[row.at]!.self,
+        },
         { id: "level", title: "depth", width: "60px", number: (row) => row.level },
-        { id: "function", title: "function", width: "minmax(260px, 3fr)", text: name, show: (row) => (
-            <span style={{ paddingLeft: `${Math.min(row.level, 60) * 14}px` }} onClick={() => turn(row)}>
-                <span aria-hidden="true" style={{ display: "inline-block", width: "14px", cursor: "pointer" }}>{row.open === null ? "" : row.open ? "▾" : "▸"}</span>
-                {wanted && name(row).toLowerCase().includes(wanted) ? <mark>{shortName(name(row))}</mark> : shortName(name(row))}</span>) },
-        { id: "place", title: "place", width: "minmax(120px, 1fr)", text: (row) => (row.at ? names.place(flame.frames[row.at]!.line) : ""), show: (row) => (row.at ? baseName(names.place(flame.frames[row.at]!.line)) : "") },
+        {
+            id: "function",
+            title: "function",
+            width: "minmax(260px, 3fr)",
+            text: name,
+            show: (row) => (
+                <span
+                    class="indented"
+                    style={{ "--level": Math.min(row.level, 60) }}
+                    onClick={() => turn(row)}>
+                    <span aria-hidden="true" class="twig">
+                        {row.open === null ? "" : row.open ? "▾" : "▸"}
+                    </span>
+                    {wanted && name(row).toLowerCase().includes(wanted) ? (
+                        <mark>{shortName(name(row))}</mark>
+                    ) : (
+                        shortName(name(row))
+                    )}
+                </span>
+            ),
+        },
+        {
+            id: "place",
+            title: "place",
+            width: "minmax(120px, 1fr)",
+            text: (row) => (row.at ? names.place(flame.frames[row.at]!.line) : ""),
+            show: (row) => (row.at ? baseName(names.place(flame.frames[row.at]!.line)) : ""),
+        },
     ];
-    return <Table name="call-tree" label="Call tree" ordered rows={rows} columns={columns} sort="" onSort={() => {}} rowKey={(row) => row.at} selected={chosen} onSelect={(row) => setChosen(row.at)}
-        branch={(row) => row} onToggle={turn} onOpen={turn}
-        onMenu={(row, x, y) => row.at && showMenu(x, y, treeMenu(flame.frames[row.at]!.key, name(row)))}
-        foot={<span>→ and ← open and close{flame.cut ? `; below 0.02 % of the whole nothing is opened` : ""}</span>} />;
+    return (
+        <Table
+            name="call-tree"
+            label="Call tree"
+            ordered
+            rows={rows}
+            columns={columns}
+            sort=""
+            onSort={() => {}}
+            rowKey={(row) => row.at}
+            selected={chosen}
+            onSelect={(row) => setChosen(row.at)}
+            branch={(row) => row}
+            onToggle={turn}
+            onOpen={turn}
+            onMenu={(row, x, y) =>
+                row.at && showMenu(x, y, treeMenu(flame.frames[row.at]!.key, name(row)))
+            }
+            foot={
+                <span>
+                    → and ← open and close
+                    {flame.cut ? `; below 0.02 % of the whole nothing is opened` : ""}
+                </span>
+            }
+        />
+    );
 }
 
 /* Rows without those of functions that are hidden, and what is below them. */
@@ -261,32 +677,114 @@ function withoutHidden(rows: DownRow[], flame: Flame, hidden: ReadonlySet<number
     });
 }
 
-interface Call { key: number; name: string; value: number; inclusive: number; exclusive: number }
+interface Call {
+    key: number;
+    name: string;
+    value: number;
+    inclusive: number;
+    exclusive: number;
+}
 
-function Butterfly({ calls, unit, search }: { calls: Calls; unit: Unit; search: string }): JSX.Element {
+function Butterfly({
+    calls,
+    unit,
+    search,
+}: {
+    calls: Calls;
+    unit: Unit;
+    search: string;
+}): JSX.Element {
     const { of, edges, inclusive, exclusive, total } = calls;
     const { fn, sort } = state.value;
-    const row = (key: number, value: number): Call => ({ key, name: of.names.ofKey(key), value, inclusive: inclusive[key]!, exclusive: exclusive[key]! });
+    const row = (key: number, value: number): Call => ({
+        key,
+        name: of.names.ofKey(key),
+        value,
+        inclusive: inclusive[key]!,
+        exclusive: exclusive[key]!,
+    });
     const hidden = hiddenKeys();
-    const fits = (each: Call) => !hidden.has(each.key) && each.name.toLowerCase().includes(search.toLowerCase());
-    const callers = useMemo(() => edges.filter((edge) => edge.to === fn).map((edge) => row(edge.from, edge.value)), [calls, fn]);
-    const callees = useMemo(() => edges.filter((edge) => edge.from === fn).map((edge) => row(edge.to, edge.value)), [calls, fn]);
-    const all = useMemo(() => (fn >= 0 ? [] : [...inclusive].flatMap((value, key) => (value > 0 ? [row(key, value)] : []))), [calls, fn]);
+    const fits = (each: Call) =>
+        !hidden.has(each.key) && each.name.toLowerCase().includes(search.toLowerCase());
+    const callers = useMemo(
+        () => edges.filter((edge) => edge.to === fn).map((edge) => row(edge.from, edge.value)),
+        [calls, fn],
+    );
+    const callees = useMemo(
+        () => edges.filter((edge) => edge.from === fn).map((edge) => row(edge.to, edge.value)),
+        [calls, fn],
+    );
+    const all = useMemo(
+        () =>
+            fn >= 0
+                ? []
+                : [...inclusive].flatMap((value, key) => (value > 0 ? [row(key, value)] : [])),
+        [calls, fn],
+    );
     const columns = (title: string): Column<Call>[] => [
-        { id: "value", title, width: "110px", unit, number: (each) => each.value, fill: (each) => (total ? each.value / total : 0) },
-        ...(fn >= 0 ? [{ id: "inclusive", title: "inclusive", width: "100px", unit, number: (each: Call) => each.inclusive }] : []),
-        { id: "exclusive", title: "itself", width: "100px", unit, number: (each) => each.exclusive },
-        { id: "name", title: "function", width: "minmax(200px, 1fr)", text: (each) => each.name, show: (each) => shortName(each.name) },
+        {
+            id: "value",
+            title,
+            width: "110px",
+            unit,
+            number: (each) => each.value,
+            fill: (each) => (total ? each.value / total : 0),
+        },
+        ...(fn >= 0
+            ? [
+                  {
+                      id: "inclusive",
+                      title: "inclusive",
+                      width: "100px",
+                      unit,
+                      number: (each: Call) => each.inclusive,
+                  },
+              ]
+            : []),
+        {
+            id: "exclusive",
+            title: "itself",
+            width: "100px",
+            unit,
+            number: (each) => each.exclusive,
+        },
+        {
+            id: "name",
+            title: "function",
+            width: "minmax(200px, 1fr)",
+            text: (each) => each.name,
+            show: (each) => shortName(each.name),
+        },
     ];
     const table = (name: string, title: string, rows: readonly Call[]) => (
-        <Table name={name} label={title} rows={rows.filter(fits)} columns={columns(title)} sort={sort || "-value"} onSort={(next) => go({ sort: next }, "replace")} rowKey={(each) => each.key}
-            onOpen={(each) => go({ fn: each.key })} onMenu={(each, x, y) => showMenu(x, y, treeMenu(each.key, each.name))} empty="None." foot={<span>double click: its callers and callees</span>} />);
+        <Table
+            name={name}
+            label={title}
+            rows={rows.filter(fits)}
+            columns={columns(title)}
+            sort={sort || "-value"}
+            onSort={(next) => go({ sort: next }, "replace")}
+            rowKey={(each) => each.key}
+            onOpen={(each) => go({ fn: each.key })}
+            onMenu={(each, x, y) => showMenu(x, y, treeMenu(each.key, each.name))}
+            empty="None."
+            foot={<span>double click: its callers and callees</span>}
+        />
+    );
     if (fn < 0) return table("functions", "inclusive", all);
     return (
         <>
             {table("callers", "by callers", callers)}
-            <div class="bar-row"><b title={of.names.ofKey(fn)}>{shortName(of.names.ofKey(fn))}</b>
-                <span title={exact(inclusive[fn], unit)}>{format(inclusive[fn], unit)} ({share(inclusive[fn]! / total)})</span><span class="dim">itself {format(exclusive[fn], unit)} · {baseName(of.names.file(of.names.fileOfKey(fn)) ?? "")}</span></div>
+            <div class="bar-row">
+                <b title={of.names.ofKey(fn)}>{shortName(of.names.ofKey(fn))}</b>
+                <span title={exact(inclusive[fn], unit)}>
+                    {format(inclusive[fn], unit)} ({share(inclusive[fn]! / total)})
+                </span>
+                <span class="dim">
+                    itself {format(exclusive[fn], unit)} ·{" "}
+                    {baseName(of.names.file(of.names.fileOfKey(fn)) ?? "")}
+                </span>
+            </div>
             {table("callees", "by callees", callees)}
         </>
     );

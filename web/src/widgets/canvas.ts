@@ -1,11 +1,20 @@
-/* A canvas that is as sharp as the screen and as large as its box. */
+/* A canvas that is as sharp as the screen and as large as its box. useCanvas() draws again, at
+ * most once a frame, when the size or the inputs change. The same drawing can be repeated as SVG
+ * (svg.ts). */
 import { useEffect, useRef } from "preact/hooks";
 import type { RefObject } from "preact";
 import { SvgBrush, type Brush } from "./svg.ts";
 
-export interface Surface { context: Brush; width: number; height: number }
+export interface Surface {
+    context: Brush;
+    width: number;
+    height: number;
+}
 
-const asked = new Map<HTMLCanvasElement, () => void>(); /* what is to be painted in the next frame */
+const asked = new Map<
+    HTMLCanvasElement,
+    () => void
+>(); /* what is to be painted in the next frame */
 
 /* Paints it now. */
 export function paintAsked(): void {
@@ -16,14 +25,19 @@ const drawings = new WeakMap<HTMLCanvasElement, (surface: Surface) => void>();
 
 /* What stands on a canvas of useCanvas, as SVG. */
 export function canvasToSvg(canvas: HTMLCanvasElement): string {
-    const context = new SvgBrush(), width = canvas.clientWidth, height = canvas.clientHeight;
+    const context = new SvgBrush(),
+        width = canvas.clientWidth,
+        height = canvas.clientHeight;
     drawings.get(canvas)?.({ context, width, height });
     return context.text(width, height, colour("ground"));
 }
 
-/* Calls `draw` when the box's size or anything in `inputs` changes, once a frame at most. Sizes in CSS
- * pixels. */
-export function useCanvas(draw: (surface: Surface) => void, inputs: readonly unknown[]): RefObject<HTMLCanvasElement | null> {
+/* Calls `draw` when the box's size or anything in `inputs` changes, once a frame at most. Sizes in
+ * CSS pixels. */
+export function useCanvas(
+    draw: (surface: Surface) => void,
+    inputs: readonly unknown[],
+): RefObject<HTMLCanvasElement | null> {
     const ref = useRef<HTMLCanvasElement>(null);
     useEffect(() => {
         const canvas = ref.current;
@@ -36,8 +50,12 @@ export function useCanvas(draw: (surface: Surface) => void, inputs: readonly unk
             frame = 0;
             asked.delete(canvas);
             const scale = devicePixelRatio || 1;
-            const width = box.clientWidth, height = box.clientHeight;
-            if (canvas.width !== Math.round(width * scale) || canvas.height !== Math.round(height * scale)) {
+            const width = box.clientWidth,
+                height = box.clientHeight;
+            if (
+                canvas.width !== Math.round(width * scale) ||
+                canvas.height !== Math.round(height * scale)
+            ) {
                 canvas.width = Math.round(width * scale);
                 canvas.height = Math.round(height * scale);
                 canvas.style.width = `${width}px`;

@@ -1,4 +1,6 @@
-/* What is focused on: it holds for every view, so it is always in sight and can be taken off. */
+/* The row below the head that says what is focused on: function, thread, range, region. The
+ * focus holds for every view, so it is always in sight and can be taken off. It also says what a
+ * view makes of a range that it cannot show. */
 import type { JSX } from "preact";
 import { shortName } from "../model/names.ts";
 import { type Profile } from "../model/profile.ts";
@@ -9,32 +11,74 @@ import type { View } from "../views/registry.ts";
 import { go, state } from "../state/state.ts";
 import { useLoaded } from "./states.tsx";
 
-/* What a view makes of a range of time, or of a thread: most numbers are kept for the whole run, of all threads. */
+/* What a view makes of a range of time, or of a thread: most numbers are kept for the whole run, of
+ * all threads. */
 function RangeNote({ of, view }: { of: Profile; view: View }): JSX.Element | null {
     if (of.window)
-        return <span class="dim">Exact, from the trace: what happened in this range. Blocks from before it are alive in it; times in this view count from its beginning.</span>;
+        return (
+            <span class="dim">
+                Exact, from the trace: what happened in this range. Blocks from before it are alive
+                in it; times in this view count from its beginning.
+            </span>
+        );
     return <LevelsNote of={of} view={view} />;
 }
 
 function LevelsNote({ of, view }: { of: Profile; view: View }): JSX.Element | null {
     const { from, to } = state.value;
     const shown = view.range === "curves" && rangeShown(of);
-    const levels = useLoaded(async () => (shown ? of.work(`range ${from} ${to}`, async () => rangeLevels(of, await of.callTree(), from, to)) : null), [of, shown, from, to]);
+    const levels = useLoaded(
+        async () =>
+            shown
+                ? of.work(`range ${from} ${to}`, async () =>
+                      rangeLevels(of, await of.callTree(), from, to),
+                  )
+                : null,
+        [of, shown, from, to],
+    );
     if (view.range === "shown") return null;
-    if (of.region) return <span class="dim">What was asked for in the region in all of the run: by region and time only a trace tells (record --trace).</span>;
+    if (of.region)
+        return (
+            <span class="dim">
+                What was asked for in the region in all of the run: by region and time only a trace
+                tells (record --trace).
+            </span>
+        );
     if (!shown)
-        return <span class="dim">{view.range === "curves" && state.value.metric ? `“${of.titleOf(state.value.metric)}” is of the whole run: metrics are not kept over time.` : "This view shows the whole run: what it shows is not kept over time."}</span>;
+        return (
+            <span class="dim">
+                {view.range === "curves" && state.value.metric
+                    ? `“${of.titleOf(state.value.metric)}” is of the whole run: metrics are not kept over time.`
+                    : "This view shows the whole run: what it shows is not kept over time."}
+            </span>
+        );
     const value = levels.state === "there" ? levels.value : null;
-    return <span class="dim">Bytes at the highest moment of this range{value ? `, ${duration(value.at)}: ${bytes(value.known)}${value.whole ? ` of ${bytes(value.whole)}` : ""}; paths that never held much have no curve` : ""}.</span>;
+    return (
+        <span class="dim">
+            Bytes at the highest moment of this range
+            {value
+                ? `, ${duration(value.at)}: ${bytes(value.known)}${value.whole ? ` of ${bytes(value.whole)}` : ""}; paths that never held much have no curve`
+                : ""}
+            .
+        </span>
+    );
 }
 
 /* Of whom the figures are, where a region is chosen. */
 function RegionNote({ of, view }: { of: Profile; view: View }): JSX.Element | null {
-    const { metric } = state.value, whole = of.part?.of;
+    const { metric } = state.value,
+        whole = of.part?.of;
     if (view.range === "shown") return <span class="dim">{view.notByRegion}</span>;
     if (view.job) return <span class="dim">This view shows whole programs.</span>;
     if (!of.region) return null;
-    return <span class="dim">What was asked for in this region, whoever freed it.{metric && !of.metric(metric)?.recorded && whole?.metric(metric)?.recorded ? ` “${whole.titleOf(metric)}” is not known by region: the view shows its own choice.` : ""}</span>;
+    return (
+        <span class="dim">
+            What was asked for in this region, whoever freed it.
+            {metric && !of.metric(metric)?.recorded && whole?.metric(metric)?.recorded
+                ? ` “${whole.titleOf(metric)}” is not known by region: the view shows its own choice.`
+                : ""}
+        </span>
+    );
 }
 
 export function Chips({ of, view }: { of: Profile | null; view: View }): JSX.Element | null {
@@ -43,27 +87,54 @@ export function Chips({ of, view }: { of: Profile | null; view: View }): JSX.Ele
     const tree = useLoaded(async () => (of && needNames ? of.callTree() : null), [of, needNames]);
     const chips: [string, () => void][] = [];
     const names = tree.state === "there" ? tree.value?.names : undefined;
-    if (fn >= 0) chips.push([`function ${names && fn < names.tree.keyCount ? shortName(names.ofKey(fn)) : fn}`, () => go({ fn: -1 })]);
+    if (fn >= 0)
+        chips.push([
+            `function ${names && fn < names.tree.keyCount ? shortName(names.ofKey(fn)) : fn}`,
+            () => go({ fn: -1 }),
+        ]);
     if (node >= 0) {
-        const line = names && node < names.tree.nodeCount ? names.tree.codeFirstLine[names.tree.code[node]!] : undefined;
-        chips.push([`call path to ${line !== undefined ? shortName(names!.ofLine(line)) : node}`, () => go({ node: -1 })]);
+        const line =
+            names && node < names.tree.nodeCount
+                ? names.tree.codeFirstLine[names.tree.code[node]!]
+                : undefined;
+        chips.push([
+            `call path to ${line !== undefined ? shortName(names!.ofLine(line)) : node}`,
+            () => go({ node: -1 }),
+        ]);
     }
-    if (from >= 0 || to >= 0) chips.push([`time ${duration(Math.max(0, from))} to ${to < 0 ? "the end" : duration(to)}`, () => go({ from: -1, to: -1 })]);
+    if (from >= 0 || to >= 0)
+        chips.push([
+            `time ${duration(Math.max(0, from))} to ${to < 0 ? "the end" : duration(to)}`,
+            () => go({ from: -1, to: -1 }),
+        ]);
     if (thread >= 0) chips.push([`thread ${thread}`, () => go({ thread: -1 })]);
     if (rank >= 0) {
         const own = profileOfRank(state.value.profile, rank);
-        chips.push([own >= 0 ? profileNames.value[own]!.name : `rank ${rank}, whose profile is not here`, () => go({ rank: -1, fn: -1, node: -1, thread: -1 })]);
+        chips.push([
+            own >= 0 ? profileNames.value[own]!.name : `rank ${rank}, whose profile is not here`,
+            () => go({ rank: -1, fn: -1, node: -1, thread: -1 }),
+        ]);
     }
     if (region) chips.push([`region ${region}`, () => go({ region: "" })]);
     if (!chips.length) return null;
     return (
         <div class="chips" aria-label="Focus">
             {chips.map(([text, off]) => (
-                <span class="chip nowrap" key={text} title={text}>{text} <button class="plain" aria-label={`Take off: ${text}`} onClick={off}>✕</button></span>))}
+                <span class="chip nowrap" key={text} title={text}>
+                    {text}{" "}
+                    <button class="plain" aria-label={`Take off: ${text}`} onClick={off}>
+                        ✕
+                    </button>
+                </span>
+            ))}
             {of && region && <RegionNote of={of} view={view} />}
             {of && (from >= 0 || to >= 0) && <RangeNote of={of} view={view} />}
             {rank >= 0 && view.job && <span class="dim">This view shows all of the job.</span>}
-            {of && thread >= 0 && !view.threads && <span class="dim">This view shows all threads: what it shows is not kept by thread.</span>}
+            {of && thread >= 0 && !view.threads && (
+                <span class="dim">
+                    This view shows all threads: what it shows is not kept by thread.
+                </span>
+            )}
         </div>
     );
 }

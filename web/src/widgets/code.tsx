@@ -1,5 +1,6 @@
-/* Source text, read-only, with a column of figures beside it (CodeMirror). In a shadow tree: the page's
- * policy allows no style elements, and a shadow tree takes style sheets as objects. */
+/* Source text, read-only, with a column of figures beside it. CodeMirror draws it in a shadow
+ * tree. The page's policy allows no style elements, and a shadow tree takes style sheets as
+ * objects. */
 import { useEffect, useRef } from "preact/hooks";
 import type { JSX } from "preact";
 import { cpp } from "@codemirror/lang-cpp";
@@ -8,14 +9,26 @@ import { fortran } from "@codemirror/legacy-modes/mode/fortran";
 import { python } from "@codemirror/legacy-modes/mode/python";
 import { rust } from "@codemirror/legacy-modes/mode/rust";
 import { EditorState, RangeSetBuilder, type Extension } from "@codemirror/state";
-import { Decoration, EditorView, gutter, GutterMarker, keymap, lineNumbers } from "@codemirror/view";
+import {
+    Decoration,
+    EditorView,
+    gutter,
+    GutterMarker,
+    keymap,
+    lineNumbers,
+} from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import { theme } from "../state/theme.ts";
 
-export interface LineFigures { exclusive: string; inclusive: string; share: number } /* share of the largest line: the bar */
+export interface LineFigures {
+    exclusive: string;
+    inclusive: string;
+    share: number;
+} /* share of the largest line: the bar */
 
 function language(file: string): Extension {
-    if (/\.(c|cc|cpp|cxx|c\+\+|h|hh|hpp|hxx|ipp|tcc|inl|cu)$/i.test(file) || !/\.[^/]*$/.test(file)) return cpp();
+    if (/\.(c|cc|cpp|cxx|c\+\+|h|hh|hpp|hxx|ipp|tcc|inl|cu)$/i.test(file) || !/\.[^/]*$/.test(file))
+        return cpp();
     if (/\.rs$/i.test(file)) return StreamLanguage.define(rust);
     if (/\.pyx?$/i.test(file)) return StreamLanguage.define(python);
     if (/\.(f|for|ftn|f77|f90|f95|f03|f08|f18)$/i.test(file)) return StreamLanguage.define(fortran);
@@ -35,7 +48,8 @@ class Figures extends GutterMarker {
         const bar = document.createElement("span");
         bar.className = "bar";
         bar.style.width = `${Math.max(1, Math.round(100 * this.of.share))}%`;
-        const own = document.createElement("span"), all = document.createElement("span");
+        const own = document.createElement("span"),
+            all = document.createElement("span");
         own.className = all.className = "value";
         own.textContent = this.of.exclusive;
         all.textContent = this.of.inclusive;
@@ -46,30 +60,78 @@ class Figures extends GutterMarker {
 
 function look(dark: boolean): Extension {
     return [
-        EditorView.theme({
-            "&": { height: "100%", fontSize: "12.5px", color: "var(--text)", backgroundColor: "var(--ground)" },
-            ".cm-scroller": { fontFamily: "var(--mono)", overflow: "auto" },
-            ".cm-gutters": { backgroundColor: "var(--raised)", color: "var(--dim)", borderRight: "1px solid var(--line)" },
-            ".figures": { position: "relative", width: "150px", display: "flex", justifyContent: "space-between", padding: "0 6px", cursor: "pointer", fontVariantNumeric: "tabular-nums", color: "var(--text)" },
-            ".figures .bar": { position: "absolute", left: "0", top: "1px", bottom: "1px", backgroundColor: "var(--bar)" },
-            ".figures .value": { position: "relative", width: "66px", textAlign: "right" },
-            ".cm-chosen": { backgroundColor: "var(--mark)" },
-            ".cm-activeLine": { backgroundColor: "transparent" },
-            "&.cm-focused": { outline: "none" },
-        }, { dark }),
-        syntaxHighlighting(HighlightStyle.define([
-            { tag: [tags.keyword, tags.controlKeyword, tags.modifier], color: dark ? "#7cc8f2" : "#00558e" },
-            { tag: [tags.string, tags.character], color: dark ? "#e8a58f" : "#9a2a06" },
-            { tag: tags.comment, color: "var(--dim)", fontStyle: "italic" },
-            { tag: [tags.number, tags.bool], color: dark ? "#4cc79f" : "#00664a" },
-            { tag: [tags.typeName, tags.className, tags.namespace], color: dark ? "#f0b73a" : "#6f5200" },
-            { tag: [tags.processingInstruction, tags.macroName, tags.meta], color: dark ? "#dc93bd" : "#8c3f6c" },
-        ])),
+        EditorView.theme(
+            {
+                "&": {
+                    height: "100%",
+                    fontSize: "12.5px",
+                    color: "var(--text)",
+                    backgroundColor: "var(--ground)",
+                },
+                ".cm-scroller": { fontFamily: "var(--mono)", overflow: "auto" },
+                ".cm-gutters": {
+                    backgroundColor: "var(--raised)",
+                    color: "var(--dim)",
+                    borderRight: "1px solid var(--line)",
+                },
+                ".figures": {
+                    position: "relative",
+                    width: "150px",
+                    display: "flex",
+                    justifyContent: "space-between",
+                    padding: "0 6px",
+                    cursor: "pointer",
+                    fontVariantNumeric: "tabular-nums",
+                    color: "var(--text)",
+                },
+                ".figures .bar": {
+                    position: "absolute",
+                    left: "0",
+                    top: "1px",
+                    bottom: "1px",
+                    backgroundColor: "var(--bar)",
+                },
+                ".figures .value": { position: "relative", width: "66px", textAlign: "right" },
+                ".cm-chosen": { backgroundColor: "var(--mark)" },
+                ".cm-activeLine": { backgroundColor: "transparent" },
+                "&.cm-focused": { outline: "none" },
+            },
+            { dark },
+        ),
+        syntaxHighlighting(
+            HighlightStyle.define([
+                {
+                    tag: [tags.keyword, tags.controlKeyword, tags.modifier],
+                    color: dark ? "#7cc8f2" : "#00558e",
+                },
+                { tag: [tags.string, tags.character], color: dark ? "#e8a58f" : "#9a2a06" },
+                { tag: tags.comment, color: "var(--dim)", fontStyle: "italic" },
+                { tag: [tags.number, tags.bool], color: dark ? "#4cc79f" : "#00664a" },
+                {
+                    tag: [tags.typeName, tags.className, tags.namespace],
+                    color: dark ? "#f0b73a" : "#6f5200",
+                },
+                {
+                    tag: [tags.processingInstruction, tags.macroName, tags.meta],
+                    color: dark ? "#dc93bd" : "#8c3f6c",
+                },
+            ]),
+        ),
     ];
 }
 
-export function Code({ file, text, figures, line, onLine }: {
-    file: string; text: string; figures: ReadonlyMap<number, LineFigures>; line: number; onLine: (line: number) => void;
+export function Code({
+    file,
+    text,
+    figures,
+    line,
+    onLine,
+}: {
+    file: string;
+    text: string;
+    figures: ReadonlyMap<number, LineFigures>;
+    line: number;
+    onLine: (line: number) => void;
 }): JSX.Element {
     const host = useRef<HTMLDivElement>(null);
     const view = useRef<EditorView | null>(null);
@@ -92,7 +154,12 @@ export function Code({ file, text, figures, line, onLine }: {
         const made = EditorState.create({
             doc: text,
             extensions: [
-                EditorState.readOnly.of(true), EditorView.editable.of(false), EditorView.contentAttributes.of({ tabindex: "0", "aria-label": `Source of ${file}` }),
+                EditorState.readOnly.of(true),
+                EditorView.editable.of(false),
+                EditorView.contentAttributes.of({
+                    tabindex: "0",
+                    "aria-label": `Source of ${file}`,
+                }),
                 keymap.of([]),
                 gutter({
                     class: "cm-figures",
@@ -108,17 +175,25 @@ export function Code({ file, text, figures, line, onLine }: {
                         },
                     },
                 }),
-                lineNumbers({ domEventHandlers: { click: (editor, block) => {
-                    pick.current(editor.state.doc.lineAt(block.from).number);
-                    return true;
-                } } }),
-                language(file), look(dark), EditorView.decorations.of((editor) => chosen(editor.state)),
+                lineNumbers({
+                    domEventHandlers: {
+                        click: (editor, block) => {
+                            pick.current(editor.state.doc.lineAt(block.from).number);
+                            return true;
+                        },
+                    },
+                }),
+                language(file),
+                look(dark),
+                EditorView.decorations.of((editor) => chosen(editor.state)),
             ],
         });
         view.current = new EditorView({ state: made, parent: place, root: shadow });
         if (line > 0 && line <= made.doc.lines)
-            view.current.dispatch({ effects: EditorView.scrollIntoView(made.doc.line(line).from, { y: "center" }) });
+            view.current.dispatch({
+                effects: EditorView.scrollIntoView(made.doc.line(line).from, { y: "center" }),
+            });
         return () => view.current?.destroy();
     }, [file, text, figures, line, dark]);
-    return <div ref={host} class="source-text" style={{ flex: 1, minHeight: 0, minWidth: 0 }} />;
+    return <div ref={host} class="source-text" />;
 }

@@ -1,4 +1,6 @@
-/* uPlot as a component: resizes with its box, follows the theme, selects a range of x. */
+/* Charts over time: uPlot as a component. The chart follows the size of its box and the theme.
+ * Mouse, wheel and keys choose a range; bands and marks are drawn over the curves, and the chart
+ * can be saved. */
 import { useEffect, useRef } from "preact/hooks";
 import type { JSX } from "preact";
 import uPlot from "uplot";
@@ -20,7 +22,9 @@ export interface PlotSeries {
     hidden?: boolean;
     points?: boolean; /* known at single moments: a mark at each, a line from one to the next */
     binary?: boolean; /* ticks at powers of two: bytes */
-    own?: ArrayLike<number | null>; /* what the legend says, where `values` are sums (stacked areas) */
+    own?: ArrayLike<
+        number | null
+    >; /* what the legend says, where `values` are sums (stacked areas) */
 }
 
 export interface PlotProps {
@@ -33,14 +37,183 @@ export interface PlotProps {
     range: readonly [number, number] | null; /* of x that is shown; null: all */
     onRange?: (from: number, to: number) => void;
     onPick?: (x: number) => void;
-    marks?: readonly { x: number; title: string; weight?: number }[]; /* moments; words of those that weigh most come first */
-    bands?: readonly { from: number; to: number; title: string; tone?: number }[]; /* stretches of x, as strips at the bottom */
+    marks?: readonly {
+        x: number;
+        title: string;
+        weight?: number;
+    }[]; /* moments; words of those that weigh most come first */
+    bands?: readonly {
+        from: number;
+        to: number;
+        title: string;
+        tone?: number;
+    }[]; /* stretches of x, as strips at the bottom */
 }
 
 const binarySteps = Array.from({ length: 50 }, (_, at) => 2 ** at);
 
 function list(values: ArrayLike<number | null>): (number | null)[] {
     return Array.from(values, (value) => (value === null || Number.isNaN(value) ? null : value));
+}
+
+/* What uPlot is told. `latest` has the props of now: uPlot calls back long after it was made. */
+type Latest = { readonly current: PlotProps };
+
+function optionsOf(latest: Latest, width: number): uPlot.Options {
+    const { height } = latest.current;
+    return {
+        width,
+        height,
+        legend: { live: true },
+        cursor: { drag: { x: true, y: false, setScale: false }, sync: { key: "time" } },
+        scales: {
+            x: {
+                time: false,
+                range: (_, low, high) =>
+                    (latest.current.range
+                        ? [...latest.current.range]
+                        : [low, high]) as uPlot.Range.MinMax,
+            },
+        },
+        axes: axesOf(latest),
+        series: seriesOf(latest),
+        hooks: hooksOf(latest),
+    };
+}
+
+/* The axis of x, and one for each scale that a curve has: the first on the left. */
+function axesOf(latest: Latest): uPlot.Axis[] {
+    const ink = colour("text"),
+        grid = colour("line");
+    const { series } = latest.current;
+    const scales = [...new Set(series.map((each) => each.scale ?? "y"))];
+    const axis = {
+        stroke: ink,
+        grid: { stroke: grid, width: 1 },
+        ticks: { stroke: grid },
+        font: "12px sans-serif",
+    };
+    return [
+        {
+            ...axis,
+            space: 80 /* "1 min 05 s" */,
+            values: (_, ticks) => ticks.map((tick) => onAxis(latest.current.formatX(tick))),
+        },
+        ...(scales.map((scale, at) => ({
+            ...axis,
+            scale,
+            side: at === 0 ? 3 : 1,
+            size: 74,
+            grid: at === 0 ? axis.grid : { show: false },
+            ...(series.find((each) => (each.scale ?? "y") === scale)!.binary
+                ? { incrs: binarySteps }
+                : {}),
+            values: (_: uPlot, ticks: number[]) =>
+                ticks.map((tick) =>
+                    onAxis(series.find((each) => (each.scale ?? "y") === scale)!.format(tick)),
+                ),
+        })) as uPlot.Axis[]),
+    ];
+}
+
+function seriesOf(latest: Latest): uPlot.Series[] {
+    const { series } = latest.current;
+    return [
+        {
+            label: "time",
+            value: (_, value) => (value === null ? "–" : latest.current.formatX(value)),
+        },
+        ...series.map((each): uPlot.Series => ({
+            label: each.title,
+            stroke: colour(each.tone),
+            width: 1.5,
+            scale: each.scale ?? "y",
+            show: !each.hidden,
+            ...(each.filled ? { fill: colour(each.tone) + (each.own ? "" : "30") } : {}),
+            ...(each.dashed ? { dash: [4, 3] } : {}),
+            ...(each.stepped ? { paths: uPlot.paths.stepped!({ align: 1 }) } : {}),
+            points: each.points
+                ? { show: true, size: 7, fill: colour(each.tone) }
+                : { show: false },
+            spanGaps: !!each.points,
+            value: (_, value, __, index) => {
+                const shown =
+                    each.own && index !== null && index !== undefined ? each.own[index] : value;
+                return shown === null || shown === undefined ? "–" : each.format(shown);
+            },
+        })),
+    ];
+}
+
+/* A stretch that was dragged over is told; words are drawn over the curves. */
+function hooksOf(latest: Latest): uPlot.Hooks.Arrays {
+    return {
+        setSelect: [
+            (self) => {
+                if (self.select.width < 3) return;
+                const from = self.posToVal(self.select.left, "x"),
+                    to = self.posToVal(self.select.left + self.select.width, "x");
+                self.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+                latest.current.onRange?.(from, to);
+            },
+        ],
+        draw: [
+            (self) => {
+                self.ctx.save();
+                drawWords(self.ctx, latest.current, {
+                    ...self.bbox,
+                    scale: devicePixelRatio,
+                    place: (value) => self.valToPos(value, "x", true),
+                });
+                self.ctx.restore();
+            },
+        ],
+    };
+}
+
+/* Ctrl zooms around the pointer, Shift or a sideways wheel moves. */
+function onWheel(event: WheelEvent, made: uPlot, props: PlotProps): void {
+    const { min, max } = made.scales["x"]!;
+    const sideways = event.shiftKey
+        ? event.deltaY || event.deltaX
+        : Math.abs(event.deltaX) > Math.abs(event.deltaY)
+          ? event.deltaX
+          : 0;
+    if (!props.onRange || !(event.ctrlKey || event.metaKey || sideways)) return;
+    event.preventDefault();
+    if (!event.ctrlKey && !event.metaKey)
+        return props.onRange(...panned(props, (sideways / made.over.clientWidth) * (max! - min!)));
+    const at = made.posToVal(event.offsetX, "x"),
+        factor = event.deltaY > 0 ? 1.25 : 0.8;
+    props.onRange(at - (at - min!) * factor, at + (max! - at) * factor);
+}
+
+function onKey(event: KeyboardEvent, props: PlotProps): void {
+    const { range, onRange, x } = props;
+    if (!onRange) return;
+    const [low, high] = range ?? [x[0] ?? 0, x[x.length - 1] ?? 1],
+        span = high - low;
+    if (event.key === "ArrowLeft" || event.key === "ArrowRight")
+        onRange(...panned(props, (event.key === "ArrowLeft" ? -0.1 : 0.1) * span));
+    else if (event.key === "+" || event.key === "-")
+        onRange(
+            low + (event.key === "+" ? 0.1 : -0.125) * span,
+            high - (event.key === "+" ? 0.1 : -0.125) * span,
+        );
+    else if (event.key === "0") onRange(-1, -1);
+    else return;
+    event.preventDefault();
+}
+
+function csvOf(props: PlotProps): string {
+    const lines = [["ns", ...props.series.map((each) => csvCell(each.title))].join(",")];
+    for (let at = 0; at < props.x.length; at++)
+        lines.push(
+            [props.x[at], ...props.series.map((each) => (each.own ?? each.values)[at] ?? "")].join(
+                ",",
+            ),
+        );
+    return lines.join("\n") + "\n";
 }
 
 export function Plot(props: PlotProps): JSX.Element {
@@ -52,67 +225,33 @@ export function Plot(props: PlotProps): JSX.Element {
 
     useEffect(() => {
         const holder = box.current!;
-        const ink = colour("text"), grid = colour("line");
         const { series } = latest.current;
-        const scales = [...new Set(series.map((each) => each.scale ?? "y"))];
-        const axis = { stroke: ink, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid }, font: "12px sans-serif" };
-        const options: uPlot.Options = {
-            width: Math.max(200, holder.clientWidth), height: latest.current.height,
-            legend: { live: true },
-            cursor: { drag: { x: true, y: false, setScale: false }, sync: { key: "time" } },
-            scales: { x: { time: false, range: (_, low, high) => (latest.current.range ? [...latest.current.range] : [low, high]) as uPlot.Range.MinMax } },
-            axes: [
-                { ...axis, space: 80 /* "1 min 05 s" */, values: (_, ticks) => ticks.map((tick) => onAxis(latest.current.formatX(tick))) },
-                ...scales.map((scale, at) => ({
-                    ...axis, scale, side: at === 0 ? 3 : 1, size: 74, grid: at === 0 ? axis.grid : { show: false },
-                    ...(series.find((each) => (each.scale ?? "y") === scale)!.binary ? { incrs: binarySteps } : {}),
-                    values: (_: uPlot, ticks: number[]) => ticks.map((tick) => onAxis(series.find((each) => (each.scale ?? "y") === scale)!.format(tick))),
-                })) as uPlot.Axis[],
-            ],
-            series: [
-                { label: "time", value: (_, value) => (value === null ? "–" : latest.current.formatX(value)) },
-                ...series.map((each): uPlot.Series => ({
-                    label: each.title, stroke: colour(each.tone), width: 1.5, scale: each.scale ?? "y", show: !each.hidden,
-                    ...(each.filled ? { fill: colour(each.tone) + (each.own ? "" : "30") } : {}), ...(each.dashed ? { dash: [4, 3] } : {}),
-                    ...(each.stepped ? { paths: uPlot.paths.stepped!({ align: 1 }) } : {}),
-                    points: each.points ? { show: true, size: 7, fill: colour(each.tone) } : { show: false }, spanGaps: !!each.points,
-                    value: (_, value, __, index) => {
-                        const shown = each.own && index !== null && index !== undefined ? each.own[index] : value;
-                        return shown === null || shown === undefined ? "–" : each.format(shown);
-                    },
-                })),
-            ],
-            hooks: {
-                setSelect: [(self) => {
-                    if (self.select.width < 3) return;
-                    const from = self.posToVal(self.select.left, "x"), to = self.posToVal(self.select.left + self.select.width, "x");
-                    self.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
-                    latest.current.onRange?.(from, to);
-                }],
-                draw: [(self) => {
-                    self.ctx.save();
-                    drawWords(self.ctx, latest.current, { ...self.bbox, scale: devicePixelRatio, place: (value) => self.valToPos(value, "x", true) });
-                    self.ctx.restore();
-                }],
-            },
-        };
-        const made = new uPlot(options, [list(latest.current.x), ...series.map((each) => list(each.values))] as uPlot.AlignedData, holder);
+        const made = new uPlot(
+            optionsOf(latest, Math.max(200, holder.clientWidth)),
+            [
+                list(latest.current.x),
+                ...series.map((each) => list(each.values)),
+            ] as uPlot.AlignedData,
+            holder,
+        );
         plot.current = made;
         const click = (event: MouseEvent) => {
-            if (latest.current.onPick && Math.abs(event.movementX) < 2) latest.current.onPick(made.posToVal(made.cursor.left ?? 0, "x"));
+            if (latest.current.onPick && Math.abs(event.movementX) < 2)
+                latest.current.onPick(made.posToVal(made.cursor.left ?? 0, "x"));
         };
         made.over.addEventListener("dblclick", () => latest.current.onRange?.(-1, -1));
         made.over.addEventListener("click", click);
-        made.over.addEventListener("wheel", (event) => {
-            const { min, max } = made.scales["x"]!;
-            const sideways = event.shiftKey ? event.deltaY || event.deltaX : Math.abs(event.deltaX) > Math.abs(event.deltaY) ? event.deltaX : 0;
-            if (!latest.current.onRange || !(event.ctrlKey || event.metaKey || sideways)) return;
-            event.preventDefault();
-            if (!event.ctrlKey && !event.metaKey) return latest.current.onRange(...panned(latest.current, (sideways / made.over.clientWidth) * (max! - min!)));
-            const at = made.posToVal(event.offsetX, "x"), factor = event.deltaY > 0 ? 1.25 : 0.8;
-            latest.current.onRange(at - (at - min!) * factor, at + (max! - at) * factor);
-        }, { passive: false });
-        const observer = new ResizeObserver(() => holder.isConnected && made.setSize({ width: Math.max(200, holder.clientWidth), height: latest.current.height }));
+        made.over.addEventListener("wheel", (event) => onWheel(event, made, latest.current), {
+            passive: false,
+        });
+        const observer = new ResizeObserver(
+            () =>
+                holder.isConnected &&
+                made.setSize({
+                    width: Math.max(200, holder.clientWidth),
+                    height: latest.current.height,
+                }),
+        );
         observer.observe(holder);
         return () => {
             observer.disconnect();
@@ -129,31 +268,37 @@ export function Plot(props: PlotProps): JSX.Element {
 
     useEffect(() => plot.current?.redraw(false, false), [props.marks, props.bands]);
 
-    const onKey = (event: KeyboardEvent) => {
-        const { range, onRange, x } = props;
-        if (!onRange) return;
-        const [low, high] = range ?? [x[0] ?? 0, x[x.length - 1] ?? 1], span = high - low;
-        if (event.key === "ArrowLeft" || event.key === "ArrowRight") onRange(...panned(props, (event.key === "ArrowLeft" ? -0.1 : 0.1) * span));
-        else if (event.key === "+" || event.key === "-") onRange(low + (event.key === "+" ? 0.1 : -0.125) * span, high - (event.key === "+" ? 0.1 : -0.125) * span);
-        else if (event.key === "0") onRange(-1, -1);
-        else return;
-        event.preventDefault();
-    };
-    const csv = () => {
-        const lines = [["ns", ...props.series.map((each) => csvCell(each.title))].join(",")];
-        for (let at = 0; at < props.x.length; at++)
-            lines.push([props.x[at], ...props.series.map((each) => (each.own ?? each.values)[at] ?? "")].join(","));
-        return lines.join("\n") + "\n";
-    };
     return (
         <div class="chart">
-            {props.onRange ? <div ref={box} role="group" tabIndex={0} aria-label={`${props.label}: arrows move, + and - zoom, 0 shows all`} onKeyDown={onKey} /> : <div ref={box} role="img" aria-label={props.label} />}
-            <SaveChart name={props.name} canvas={() => box.current?.querySelector("canvas")} svg={() => plotToSvg(plot.current!, props)} csv={csv} />
+            {props.onRange ? (
+                <div
+                    ref={box}
+                    role="group"
+                    tabIndex={0}
+                    aria-label={`${props.label}: arrows move, + and - zoom, 0 shows all`}
+                    onKeyDown={(event) => onKey(event, props)}
+                />
+            ) : (
+                <div ref={box} role="img" aria-label={props.label} />
+            )}
+            <SaveChart
+                name={props.name}
+                canvas={() => box.current?.querySelector("canvas")}
+                svg={() => plotToSvg(plot.current!, props)}
+                csv={() => csvOf(props)}
+            />
         </div>
     );
 }
 
-interface Area { left: number; top: number; width: number; height: number; scale: number; place: (x: number) => number }
+interface Area {
+    left: number;
+    top: number;
+    width: number;
+    height: number;
+    scale: number;
+    place: (x: number) => number;
+}
 
 /* What words say of x: stretches, as strips, and moments, as lines. */
 function drawWords(brush: Brush, { bands, marks }: PlotProps, area: Area): void {
@@ -161,18 +306,26 @@ function drawWords(brush: Brush, { bands, marks }: PlotProps, area: Area): void 
     drawMarks(brush, marks ?? [], area);
 }
 
-/* Strips above the axis, each in the lowest row where it does not lie on another or on its words, as far up as there
- * is room; they go on beyond what is shown. */
-function drawBands(brush: Brush, bands: NonNullable<PlotProps["bands"]>, { left, top, width, height, scale, place }: Area): void {
-    const row = 14 * scale, room = Math.floor((0.6 * height) / row);
+/* Strips above the axis, each in the lowest row where it does not lie on another or on its words,
+ * as far up as there is room; they go on beyond what is shown. */
+function drawBands(
+    brush: Brush,
+    bands: NonNullable<PlotProps["bands"]>,
+    { left, top, width, height, scale, place }: Area,
+): void {
+    const row = 14 * scale,
+        room = Math.floor((0.6 * height) / row);
     brush.font = `${10.5 * scale}px sans-serif`;
     brush.textAlign = "left";
     brush.textBaseline = "middle";
     const taken: number[] = []; /* by row: where it is free again */
     bands.forEach((band, at) => {
-        const from = Math.max(left, place(band.from)), to = Math.min(left + width, place(band.to));
+        const from = Math.max(left, place(band.from)),
+            to = Math.min(left + width, place(band.to));
         if (to < left || from > left + width) return;
-        const level = Array.from({ length: room }, (_, each) => each).find((each) => (taken[each] ?? -Infinity) <= from);
+        const level = Array.from({ length: room }, (_, each) => each).find(
+            (each) => (taken[each] ?? -Infinity) <= from,
+        );
         if (level === undefined) return;
         taken[level] = Math.max(to, from + brush.measureText(band.title).width + 8 * scale) + scale;
         const y = top + height - (level + 1) * row;
@@ -186,16 +339,25 @@ function drawBands(brush: Brush, bands: NonNullable<PlotProps["bands"]>, { left,
     brush.textBaseline = "alphabetic";
 }
 
-const WORD_ROWS = 3, WORDS = 200; /* there may be thousands of moments, and room for some dozens of words */
+const WORD_ROWS = 3,
+    WORDS = 200; /* there may be thousands of moments, and room for some dozens of words */
 const DENSE = 12; /* px: closer to one another than this lines are a curtain before what is drawn */
 
-/* A line for each; words for those that weigh most, in the first row where they do not lie on those of others. Where
- * moments are many, lines for those that have words, and a tick at the top for each. */
-function drawMarks(brush: Brush, marks: NonNullable<PlotProps["marks"]>, { left, top, width, height, scale, place }: Area): void {
-    const seen = marks.map((mark) => ({ ...mark, at: place(mark.x) })).filter(({ at }) => at >= left && at <= left + width);
+/* A line for each; words for those that weigh most, in the first row where they do not lie on those
+ * of others. Where moments are many, lines for those that have words, and a tick at the top for
+ * each. */
+function drawMarks(
+    brush: Brush,
+    marks: NonNullable<PlotProps["marks"]>,
+    { left, top, width, height, scale, place }: Area,
+): void {
+    const seen = marks
+        .map((mark) => ({ ...mark, at: place(mark.x) }))
+        .filter(({ at }) => at >= left && at <= left + width);
     brush.strokeStyle = colour("line-strong");
     brush.lineWidth = scale;
-    const places = new Set(seen.map((mark) => Math.round(mark.at))), isDense = places.size * DENSE * scale > width;
+    const places = new Set(seen.map((mark) => Math.round(mark.at))),
+        isDense = places.size * DENSE * scale > width;
     const line = (at: number, length: number) => {
         for (let y = 0; y < length; y += 8 * scale) {
             brush.moveTo(at, top + y);
@@ -210,13 +372,27 @@ function drawMarks(brush: Brush, marks: NonNullable<PlotProps["marks"]>, { left,
     brush.textAlign = "left";
     brush.fillStyle = colour("text");
     const taken: { row: number; low: number; high: number }[] = [];
-    /* of many that weigh the same some from everywhere, not those that come first: by steps of the golden section */
+    /* of many that weigh the same some from everywhere, not those that come first: by steps of the
+     * golden section */
     const spread = (number: number) => (isDense ? (number * 0.618034) % 1 : 0);
-    const turns = seen.map((mark, number) => ({ ...mark, turn: spread(number) })).sort((a, b) => (b.weight ?? 0) - (a.weight ?? 0) || a.turn - b.turn);
+    const turns = seen
+        .map((mark, number) => ({ ...mark, turn: spread(number) }))
+        .sort((a, b) => (b.weight ?? 0) - (a.weight ?? 0) || a.turn - b.turn);
     for (const { at, title } of turns.slice(0, WORDS)) {
-        const words = brush.measureText(title).width, gap = 4 * scale;
-        const room = Array.from({ length: 2 * WORD_ROWS }, (_, turn) => ({ row: turn >> 1, low: turn & 1 ? at - gap - words : at + gap, high: turn & 1 ? at - gap : at + gap + words }))
-            .find(({ row, low, high }) => low >= left && high <= left + width && taken.every((each) => each.row !== row || high + gap < each.low || low > each.high + gap));
+        const words = brush.measureText(title).width,
+            gap = 4 * scale;
+        const room = Array.from({ length: 2 * WORD_ROWS }, (_, turn) => ({
+            row: turn >> 1,
+            low: turn & 1 ? at - gap - words : at + gap,
+            high: turn & 1 ? at - gap : at + gap + words,
+        })).find(
+            ({ row, low, high }) =>
+                low >= left &&
+                high <= left + width &&
+                taken.every(
+                    (each) => each.row !== row || high + gap < each.low || low > each.high + gap,
+                ),
+        );
         if (!room) continue;
         taken.push(room);
         if (isDense) line(Math.round(at), height);
@@ -227,7 +403,8 @@ function drawMarks(brush: Brush, marks: NonNullable<PlotProps["marks"]>, { left,
 
 /* The range that is shown, moved by so much; it stays within what there is. */
 function panned({ range, x }: PlotProps, by: number): [number, number] {
-    const first = x[0] ?? 0, last = x[x.length - 1] ?? 1;
+    const first = x[0] ?? 0,
+        last = x[x.length - 1] ?? 1;
     const [low, high] = range ?? [first, last];
     const to = Math.min(Math.max(low + by, first), Math.max(first, last - (high - low)));
     return [to, to + (high - low)];
@@ -235,21 +412,35 @@ function panned({ range, x }: PlotProps, by: number): [number, number] {
 
 /* What the plot shows now, drawn once more: uPlot itself draws on canvases only. */
 function plotToSvg(plot: uPlot, props: PlotProps): string {
-    const brush = new SvgBrush(), scale = 1 / devicePixelRatio;
+    const brush = new SvgBrush(),
+        scale = 1 / devicePixelRatio;
     const { left, top, width, height } = plot.bbox;
-    const right = (left + width) * scale, bottom = (top + height) * scale;
+    const right = (left + width) * scale,
+        bottom = (top + height) * scale;
     brush.font = "12px sans-serif";
     const place = (value: number, of: string) => plot.valToPos(value, of, true) * scale;
-    const drawAxis = (axis: uPlot.Axis & { _splits?: number[]; _values?: string[] }) => (axis._splits ?? []).forEach((split, at) => {
-        const vertical = axis.side === 1 || axis.side === 3, text = String(axis._values?.[at] ?? "");
-        const where = place(split, axis.scale ?? "x");
-        brush.fillStyle = colour("line");
-        if (axis.side !== 1) brush.fillRect(vertical ? left * scale : where, vertical ? where : top * scale, vertical ? width * scale : 1, vertical ? 1 : height * scale);
-        brush.fillStyle = colour("text");
-        brush.textAlign = axis.side === 3 ? "right" : axis.side === 1 ? "left" : "center";
-        brush.textBaseline = vertical ? "middle" : "top";
-        brush.fillText(text, axis.side === 3 ? left * scale - 6 : axis.side === 1 ? right + 6 : where, vertical ? where : bottom + 6);
-    });
+    const drawAxis = (axis: uPlot.Axis & { _splits?: number[]; _values?: string[] }) =>
+        (axis._splits ?? []).forEach((split, at) => {
+            const vertical = axis.side === 1 || axis.side === 3,
+                text = String(axis._values?.[at] ?? "");
+            const where = place(split, axis.scale ?? "x");
+            brush.fillStyle = colour("line");
+            if (axis.side !== 1)
+                brush.fillRect(
+                    vertical ? left * scale : where,
+                    vertical ? where : top * scale,
+                    vertical ? width * scale : 1,
+                    vertical ? 1 : height * scale,
+                );
+            brush.fillStyle = colour("text");
+            brush.textAlign = axis.side === 3 ? "right" : axis.side === 1 ? "left" : "center";
+            brush.textBaseline = vertical ? "middle" : "top";
+            brush.fillText(
+                text,
+                axis.side === 3 ? left * scale - 6 : axis.side === 1 ? right + 6 : where,
+                vertical ? where : bottom + 6,
+            );
+        });
     plot.axes.forEach(drawAxis);
     let legend = left * scale;
     props.series.forEach((series, number) => {
@@ -263,18 +454,33 @@ function plotToSvg(plot: uPlot, props: PlotProps): string {
         brush.fillText(series.title, legend + 15, bottom + 35);
         legend += 30 + 6.8 * series.title.length;
     });
-    drawWords(brush, props, { left: left * scale, top: top * scale, width: width * scale, height: height * scale, scale: 1, place: (value) => place(value, "x") });
+    drawWords(brush, props, {
+        left: left * scale,
+        top: top * scale,
+        width: width * scale,
+        height: height * scale,
+        scale: 1,
+        place: (value) => place(value, "x"),
+    });
     return brush.text(plot.width, bottom + 50, colour("ground"));
 }
 
-function drawSeries(brush: SvgBrush, props: PlotProps, series: PlotSeries, place: (value: number, scale: string) => number, [left, right, bottom]: readonly [number, number, number]): void {
+function drawSeries(
+    brush: SvgBrush,
+    props: PlotProps,
+    series: PlotSeries,
+    place: (value: number, scale: string) => number,
+    [left, right, bottom]: readonly [number, number, number],
+): void {
     const draw = () => {
-        let last: [number, number] | null = null, start: number | null = null;
+        let last: [number, number] | null = null,
+            start: number | null = null;
         brush.beginPath();
         for (let at = 0; at < props.x.length; at++) {
             const value = series.values[at];
             if (value === null || value === undefined || Number.isNaN(value)) continue;
-            const x = place(props.x[at]!, "x"), y = place(value, series.scale ?? "y");
+            const x = place(props.x[at]!, "x"),
+                y = place(value, series.scale ?? "y");
             if (x < left - 1 || x > right + 1) continue;
             if (!last) brush.moveTo(x, y);
             else {

@@ -1,4 +1,5 @@
-/* What one sees as a file. */
+/* Saves a text, a canvas or an SVG as a file. The browser downloads it through a link that is
+ * clicked by the script. */
 import { colour } from "./canvas.ts";
 
 export function saveBlob(name: string, blob: Blob): void {
@@ -16,15 +17,20 @@ export function saveText(name: string, type: string, text: string): void {
 
 export function saveCanvas(name: string, canvas: HTMLCanvasElement | null | undefined): void {
     if (!canvas?.width || !canvas.height) return;
-    /* at once, not when the browser is idle (toBlob): a click that a save follows much later is none to it */
+    /* at once, not when the browser is idle (toBlob): a click that a save follows much later is
+     * none to it */
     const packed = canvas.toDataURL("image/png").split(",")[1]!;
-    saveBlob(name, new Blob([Uint8Array.from(atob(packed), (c) => c.charCodeAt(0))], { type: "image/png" }));
+    saveBlob(
+        name,
+        new Blob([Uint8Array.from(atob(packed), (c) => c.charCodeAt(0))], { type: "image/png" }),
+    );
 }
 
 /* An SVG as PNG, twice as sharp, on the theme's ground. */
 export async function savePicture(name: string, svg: string): Promise<void> {
     const url = URL.createObjectURL(new Blob([svg], { type: "image/svg+xml" }));
-    const image = new Image(), canvas = document.createElement("canvas");
+    const image = new Image(),
+        canvas = document.createElement("canvas");
     try {
         image.src = url;
         await image.decode();

@@ -1,19 +1,39 @@
-/* The buttons below a chart: its picture, and its numbers. */
+/* The buttons below a chart: its picture as PNG or SVG, and its numbers as CSV. csvCell() quotes
+ * a cell, and keeps spreadsheets from reading it as a formula. */
 import type { ComponentChildren, JSX } from "preact";
 import { canvasToSvg } from "./canvas.ts";
 import { saveCanvas, saveText } from "./save.ts";
 
-export function SaveChart({ name, canvas, svg, csv, children }: { name: string; canvas: () => HTMLCanvasElement | null | undefined; svg?: () => string; csv: () => string; children?: ComponentChildren }): JSX.Element {
+export function SaveChart({
+    name,
+    canvas,
+    svg,
+    csv,
+    children,
+}: {
+    name: string;
+    canvas: () => HTMLCanvasElement | null | undefined;
+    svg?: () => string;
+    csv: () => string;
+    children?: ComponentChildren;
+}): JSX.Element {
     const picture = () => {
         const of = canvas();
         if (of) saveText(`${name}.svg`, "image/svg+xml", svg ? svg() : canvasToSvg(of));
     };
     return (
         <div class="legend">
-            {children}<span style={{ flex: 1 }} />
-            <button class="plain" onClick={() => saveCanvas(`${name}.png`, canvas())}>PNG</button>
-            <button class="plain" onClick={picture}>SVG</button>
-            <button class="plain" onClick={() => saveText(`${name}.csv`, "text/csv", csv())}>CSV</button>
+            {children}
+            <span class="spring" />
+            <button class="plain" onClick={() => saveCanvas(`${name}.png`, canvas())}>
+                PNG
+            </button>
+            <button class="plain" onClick={picture}>
+                SVG
+            </button>
+            <button class="plain" onClick={() => saveText(`${name}.csv`, "text/csv", csv())}>
+                CSV
+            </button>
         </div>
     );
 }

@@ -1,11 +1,13 @@
-/* What a view shows while its data comes, where there is none, and where it could not be had. */
+/* What a view shows while its data comes, when there is none, and when fetching failed.
+ * useLoaded() turns a promise into such a state. Card is the frame of one part of a view. */
 import { useEffect, useState } from "preact/hooks";
 import type { ComponentChildren, JSX } from "preact";
 
-export type Loaded<T> = { state: "waiting" } | { state: "there"; value: T } | { state: "failed"; why: string };
+export type Loaded<T> =
+    { state: "waiting" } | { state: "there"; value: T } | { state: "failed"; why: string };
 
-/* How many things are awaited: <html data-busy> says that there are any (the end-to-end suite waits for it
- * to go). */
+/* How many things are awaited: <html data-busy> says that there are any (the end-to-end suite waits
+ * for it to go). */
 let awaited = 0;
 
 function await_(by: 1 | -1): void {
@@ -29,27 +31,62 @@ export function useLoaded<T>(load: () => Promise<T>, inputs: readonly unknown[])
         await_(1);
         load().then(
             (value) => settle({ state: "there", value }),
-            (error: unknown) => settle({ state: "failed", why: error instanceof Error ? error.message : String(error) }));
+            (error: unknown) =>
+                settle({
+                    state: "failed",
+                    why: error instanceof Error ? error.message : String(error),
+                }),
+        );
         return end;
     }, inputs as unknown[]);
     return loaded;
 }
 
-export function Ready<T>({ of, children }: { of: Loaded<T>; children: (value: T) => ComponentChildren }): JSX.Element {
+export function Ready<T>({
+    of,
+    children,
+}: {
+    of: Loaded<T>;
+    children: (value: T) => ComponentChildren;
+}): JSX.Element {
     if (of.state === "waiting") return <div class="empty" aria-busy="true" />;
-    if (of.state === "failed") return <div class="notice bad" role="alert">{of.why}</div>;
+    if (of.state === "failed")
+        return (
+            <div class="notice bad" role="alert">
+                {of.why}
+            </div>
+        );
     return <>{children(of.value)}</>;
 }
 
 /* A view whose data was not recorded says so, and how it can be had. */
 export function NotRecorded({ what, how }: { what: string; how: ComponentChildren }): JSX.Element {
-    return <div class="empty"><p><b>{what}</b></p><p>{how}</p></div>;
+    return (
+        <div class="empty">
+            <p>
+                <b>{what}</b>
+            </p>
+            <p>{how}</p>
+        </div>
+    );
 }
 
-export function Card({ title, tools, children }: { title: string; tools?: ComponentChildren; children: ComponentChildren }): JSX.Element {
+export function Card({
+    title,
+    tools,
+    children,
+}: {
+    title: string;
+    tools?: ComponentChildren;
+    children: ComponentChildren;
+}): JSX.Element {
     return (
         <section class="card">
-            <header><h2>{title}</h2><span class="spring" />{tools}</header>
+            <header>
+                <h2>{title}</h2>
+                <span class="spring" />
+                {tools}
+            </header>
             <div class="body">{children}</div>
         </section>
     );

@@ -1,13 +1,22 @@
-/* Canvases as SVG: what draws on a canvas here draws the same on this, call by call. Only the calls
- * that our charts make are there. */
+/* A brush that writes SVG instead of drawing on a canvas. It has the same calls as a canvas
+ * context, but only those that our charts make. What is drawn with Brush therefore looks the
+ * same in both. */
 
 function escape(text: string): string {
-    return text.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`).replace(/[\u0000-\u0008\u000b-\u001f\ufffe\uffff]/g, "\ufffd").replace(/[\ud800-\udfff]/gu, "\ufffd");
+    return text
+        .replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`)
+        .replace(/[\u0000-\u0008\u000b-\u001f\ufffe\uffff]/g, "\ufffd")
+        .replace(/[\ud800-\udfff]/gu, "\ufffd");
 }
 
 export interface Brush {
-    fillStyle: string | CanvasGradient | CanvasPattern; strokeStyle: string | CanvasGradient | CanvasPattern;
-    lineWidth: number; globalAlpha: number; font: string; textAlign: CanvasTextAlign; textBaseline: CanvasTextBaseline;
+    fillStyle: string | CanvasGradient | CanvasPattern;
+    strokeStyle: string | CanvasGradient | CanvasPattern;
+    lineWidth: number;
+    globalAlpha: number;
+    font: string;
+    textAlign: CanvasTextAlign;
+    textBaseline: CanvasTextBaseline;
     fillRect(x: number, y: number, width: number, height: number): void;
     strokeRect(x: number, y: number, width: number, height: number): void;
     fillText(text: string, x: number, y: number): void;
@@ -22,6 +31,10 @@ export interface Brush {
 const anchors: Record<string, string> = { center: "middle", right: "end", end: "end" };
 const baselines: Record<string, string> = { middle: "central", top: "hanging" };
 const digits = (value: number) => String(Math.round(value * 100) / 100);
+const paint = (style: Brush["fillStyle"]) => escape(String(style));
+const boxOf = (x: number, y: number, width: number, height: number) =>
+    `x="${digits(x)}" y="${digits(y)}"` +
+    ` width="${digits(Math.max(0, width))}" height="${digits(Math.max(0, height))}"`;
 
 export class SvgBrush implements Brush {
     fillStyle: Brush["fillStyle"] = "#000000";
@@ -38,17 +51,27 @@ export class SvgBrush implements Brush {
         return this.globalAlpha < 1 ? ` opacity="${this.globalAlpha}"` : "";
     }
     fillRect(x: number, y: number, width: number, height: number): void {
-        this.#parts.push(`<rect x="${digits(x)}" y="${digits(y)}" width="${digits(Math.max(0, width))}" height="${digits(Math.max(0, height))}" fill="${escape(String(this.fillStyle))}"${this.#opacity()}/>`);
+        this.#parts.push(
+            `<rect ${boxOf(x, y, width, height)} fill="${paint(this.fillStyle)}"${this.#opacity()}/>`,
+        );
     }
     strokeRect(x: number, y: number, width: number, height: number): void {
-        this.#parts.push(`<rect x="${digits(x)}" y="${digits(y)}" width="${digits(Math.max(0, width))}" height="${digits(Math.max(0, height))}" fill="none" stroke="${escape(String(this.strokeStyle))}"/>`);
+        this.#parts.push(
+            `<rect ${boxOf(x, y, width, height)} fill="none" stroke="${paint(this.strokeStyle)}"/>`,
+        );
     }
     fillText(text: string, x: number, y: number): void {
         const size = /([\d.]+)px/.exec(this.font)?.[1] ?? "12";
-        this.#parts.push(`<text x="${digits(x)}" y="${digits(y)}" font-size="${size}" fill="${escape(String(this.fillStyle))}" text-anchor="${anchors[this.textAlign] ?? "start"}" dominant-baseline="${baselines[this.textBaseline] ?? "auto"}">${escape(text)}</text>`);
+        this.#parts.push(
+            `<text x="${digits(x)}" y="${digits(y)}" font-size="${size}" fill="${paint(this.fillStyle)}"` +
+                ` text-anchor="${anchors[this.textAlign] ?? "start"}"` +
+                ` dominant-baseline="${baselines[this.textBaseline] ?? "auto"}">${escape(text)}</text>`,
+        );
     }
     measureText(text: string): { width: number } {
-        return { width: text.length * 0.55 * parseFloat(/([\d.]+)px/.exec(this.font)?.[1] ?? "12") };
+        return {
+            width: text.length * 0.55 * parseFloat(/([\d.]+)px/.exec(this.font)?.[1] ?? "12"),
+        };
     }
     beginPath(): void {
         this.#path = "";
@@ -60,12 +83,23 @@ export class SvgBrush implements Brush {
         this.#path += `L${digits(x)} ${digits(y)}`;
     }
     stroke(): void {
-        this.#parts.push(`<path d="${this.#path}" fill="none" stroke="${escape(String(this.strokeStyle))}" stroke-width="${this.lineWidth}"/>`);
+        this.#parts.push(
+            `<path d="${this.#path}" fill="none" stroke="${paint(this.strokeStyle)}"` +
+                ` stroke-width="${this.lineWidth}"/>`,
+        );
     }
     fill(): void {
-        this.#parts.push(`<path d="${this.#path}Z" fill="${escape(String(this.fillStyle))}"${this.#opacity()}/>`);
+        this.#parts.push(
+            `<path d="${this.#path}Z" fill="${escape(String(this.fillStyle))}"${this.#opacity()}/>`,
+        );
     }
     text(width: number, height: number, ground: string): string {
-        return `<svg xmlns="http://www.w3.org/2000/svg" width="${digits(width)}" height="${digits(height)}" font-family="sans-serif">\n<rect width="100%" height="100%" fill="${escape(ground)}"/>\n${this.#parts.join("\n")}\n</svg>\n`;
+        const size = `width="${digits(width)}" height="${digits(height)}"`;
+        return [
+            `<svg xmlns="http://www.w3.org/2000/svg" ${size} font-family="sans-serif">`,
+            `<rect width="100%" height="100%" fill="${escape(ground)}"/>`,
+            this.#parts.join("\n"),
+            "</svg>\n",
+        ].join("\n");
     }
 }

@@ -1,7 +1,7 @@
-/* The one table: rows by the hundred thousand (only those in sight are in the document), sorting,
- * keys, bars in cells, and CSV or JSON of all of it. */
+/* The one table of the page, for hundreds of thousands of rows. Only the rows in sight are in
+ * the document. It sorts, follows keys, shows bars in cells, and saves all rows as CSV or JSON. */
 import { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
-import type { ComponentChildren, JSX } from "preact";
+import type { ComponentChildren, JSX, RefObject } from "preact";
 import { orderOf } from "../model/order.ts";
 import { exact, format, isKnown, type Known, type Unit } from "../model/units.ts";
 import { saveText } from "./save.ts";
@@ -43,7 +43,11 @@ export interface TableProps<Row> {
     onToggle?: (row: Row, open: boolean) => void; /* → and ← */
 }
 
-export function sortRows<Row>(rows: readonly Row[], columns: readonly Column<Row>[], sort: string): Row[] {
+export function sortRows<Row>(
+    rows: readonly Row[],
+    columns: readonly Column<Row>[],
+    sort: string,
+): Row[] {
     const descending = sort.startsWith("-");
     const column = columns.find((each) => each.id === (descending ? sort.slice(1) : sort));
     if (!column) return [...rows];
@@ -52,14 +56,29 @@ export function sortRows<Row>(rows: readonly Row[], columns: readonly Column<Row
 }
 
 /* Texts are asked for once too, and compared once where many rows have the same. */
-function sortByText<Row>(rows: readonly Row[], text: (row: Row) => string, descending: boolean): Row[] {
-    const texts = rows.map(text), place = new Map<string, number>();
+function sortByText<Row>(
+    rows: readonly Row[],
+    text: (row: Row) => string,
+    descending: boolean,
+): Row[] {
+    const texts = rows.map(text),
+        place = new Map<string, number>();
     [...new Set(texts)].sort().forEach((each, at) => place.set(each, at));
-    return inOrder(rows, orderOf(Float64Array.from(texts, (each) => place.get(each)!), descending));
+    return inOrder(
+        rows,
+        orderOf(
+            Float64Array.from(texts, (each) => place.get(each)!),
+            descending,
+        ),
+    );
 }
 
 /* Of hundreds of thousands: numbers are asked for once. What is not known is the least. */
-function sortByNumber<Row>(rows: readonly Row[], number: (row: Row) => Known, descending: boolean): Row[] {
+function sortByNumber<Row>(
+    rows: readonly Row[],
+    number: (row: Row) => Known,
+    descending: boolean,
+): Row[] {
     const keys = new Float64Array(rows.length);
     for (let at = 0; at < rows.length; at++) {
         const value = number(rows[at]!);
@@ -92,15 +111,27 @@ function plain<Row>(column: Column<Row>, row: Row): string {
 
 export function toCsv<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): string {
     const lines = [columns.map((column) => csvCell(column.id)).join(",")];
-    for (const row of rows) lines.push(columns.map((column) => csvCell(plain(column, row))).join(","));
+    for (const row of rows)
+        lines.push(columns.map((column) => csvCell(plain(column, row))).join(","));
     return lines.join("\n") + "\n";
 }
 
 export function toJson<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): string {
     const value = (column: Column<Row>, row: Row) =>
-        column.number ? (isKnown(column.number(row)) ? column.number(row) : null) : (column.text?.(row) ?? null);
-    return JSON.stringify(
-        rows.map((row) => Object.fromEntries(columns.map((column) => [column.id, value(column, row)]))), null, 1) + "\n";
+        column.number
+            ? isKnown(column.number(row))
+                ? column.number(row)
+                : null
+            : (column.text?.(row) ?? null);
+    return (
+        JSON.stringify(
+            rows.map((row) =>
+                Object.fromEntries(columns.map((column) => [column.id, value(column, row)])),
+            ),
+            null,
+            1,
+        ) + "\n"
+    );
 }
 
 const overscan = 8;
@@ -110,7 +141,10 @@ function headingLength(title: string): number {
     const words = title.split(" ");
     let best = title.length;
     for (let at = 1; at < words.length; at++)
-        best = Math.min(best, Math.max(words.slice(0, at).join(" ").length, words.slice(at).join(" ").length + 2));
+        best = Math.min(
+            best,
+            Math.max(words.slice(0, at).join(" ").length, words.slice(at).join(" ").length + 2),
+        );
     return words.length === 1 ? title.length + 2 : best;
 }
 
@@ -120,36 +154,50 @@ const minutes = 7.8; /* em: "59 min 59 s" and the cell's padding */
 function widthOf<Row>(column: Column<Row>): string {
     const heading = `${Math.max(headingLength(column.title) * 0.58 + 1.4, column.unit === "ns" ? minutes : 0).toFixed(1)}em`;
     const range = /^minmax\(([^,]+),(.*)\)$/.exec(column.width);
-    return range ? `minmax(max(${range[1]}, ${heading}),${range[2]})` : `max(${column.width}, ${heading})`;
+    return range
+        ? `minmax(max(${range[1]}, ${heading}),${range[2]})`
+        : `max(${column.width}, ${heading})`;
 }
 
 const letter = 13; /* px: the size of letters (app.css) */
 const glimpse = 90; /* px of the names that must be in sight */
 
-/* Where names would begin off the side: the column of names in front, so that one sees of what the figures are. */
-export function fitting<Row>(columns: readonly Column<Row>[], width: number): readonly Column<Row>[] {
+/* Where names would begin off the side: the column of names in front, so that one sees of what the
+ * figures are. */
+export function fitting<Row>(
+    columns: readonly Column<Row>[],
+    width: number,
+): readonly Column<Row>[] {
     const at = columns.findIndex((column) => column.text && column.width.startsWith("minmax"));
-    const before = columns.slice(0, at).reduce((sum, column) => sum + Math.max(...[...widthOf(column).matchAll(/([\d.]+)(px|em)/g)].map(([, size, unit]) => Number(size) * (unit === "em" ? letter : 1))), 0);
+    const before = columns
+        .slice(0, at)
+        .reduce(
+            (sum, column) =>
+                sum +
+                Math.max(
+                    ...[...widthOf(column).matchAll(/([\d.]+)(px|em)/g)].map(
+                        ([, size, unit]) => Number(size) * (unit === "em" ? letter : 1),
+                    ),
+                ),
+            0,
+        );
     if (at <= 0 || before + glimpse <= width) return columns;
     const name = columns[at]!;
-    return [{ ...name, width: `${Math.round(width * 0.42)}px` }, ...columns.filter((column) => column !== name)];
+    return [
+        { ...name, width: `${Math.round(width * 0.42)}px` },
+        ...columns.filter((column) => column !== name),
+    ];
 }
 
-export function Table<Row>(props: TableProps<Row>): JSX.Element {
-    const { rows, sort, rowKey } = props;
-    const scroll = useRef<HTMLDivElement>(null);
-    const id = useId();
+/* The size of the box that scrolls, and of a row, which app.css says. */
+function useMeasure(scroll: RefObject<HTMLDivElement | null>): {
+    width: number;
+    height: number;
+    rowHeight: number;
+} {
     const [width, setWidth] = useState(Infinity);
-    const columns = useMemo(() => fitting(props.columns, width), [props.columns, width]);
-    const isNarrow = columns !== props.columns;
-    const [top, setTop] = useState(0);
     const [height, setHeight] = useState(600);
     const [rowHeight, setRowHeight] = useState(22);
-    const sorted = useMemo(() => (props.ordered ? rows : sortOnce(rows, props.columns, sort)), [rows, props.columns, sort, props.ordered]);
-    const selectedAt = useMemo(
-        () => (props.selected === undefined || props.selected === null ? -1
-            : sorted.findIndex((row) => rowKey(row) === props.selected)), [sorted, props.selected]);
-
     useEffect(() => {
         const box = scroll.current!;
         const measure = () => {
@@ -162,10 +210,36 @@ export function Table<Row>(props: TableProps<Row>): JSX.Element {
         observer.observe(box);
         return () => observer.disconnect();
     }, []);
+    return { width, height, rowHeight };
+}
 
-    const headHeight = columns.some((column) => column.title.includes(" ")) ? 38 : 26;
+/* Of a tree: how deep a row is, and whether it is open. */
+function rowState<Row>(
+    props: TableProps<Row>,
+    row: Row,
+): { "aria-level"?: number; "aria-expanded"?: boolean } {
+    const branch = props.branch?.(row);
+    if (!branch) return {};
+    return {
+        "aria-level": branch.level + 1,
+        ...(branch.open === null ? {} : { "aria-expanded": branch.open }),
+    };
+}
+
+/* What a key acts on: the rows as they are sorted, the one that is selected, and heights in px. */
+interface Selected<Row> {
+    props: TableProps<Row>;
+    sorted: readonly Row[];
+    columns: readonly Column<Row>[];
+    selectedAt: number;
+    rowHeight: number;
+    headHeight: number;
+    height: number;
+}
+
+function followKey<Row>(event: KeyboardEvent, of: Selected<Row>, box: HTMLElement): void {
+    const { props, sorted, columns, selectedAt, rowHeight, headHeight, height } = of;
     const reveal = (at: number) => {
-        const box = scroll.current!;
         if (at * rowHeight < box.scrollTop) box.scrollTop = at * rowHeight;
         else if ((at + 1) * rowHeight + headHeight > box.scrollTop + box.clientHeight)
             box.scrollTop = (at + 1) * rowHeight + headHeight - box.clientHeight;
@@ -181,31 +255,78 @@ export function Table<Row>(props: TableProps<Row>): JSX.Element {
         const { level, open: now } = props.branch!(sorted[at]!);
         if (now !== null && now !== open) props.onToggle!(sorted[at]!, open);
         else if (open && now) select(at + 1);
-        else if (!open) for (let up = at - 1; up >= 0; up--) if (props.branch!(sorted[up]!).level < level) return select(up);
+        else if (!open)
+            for (let up = at - 1; up >= 0; up--)
+                if (props.branch!(sorted[up]!).level < level) return select(up);
     };
     /* The selected row's, where its name is: for who has no right button. */
     const openMenu = () => {
-        const row = scroll.current!.querySelector("[aria-selected=true]")?.getBoundingClientRect();
+        const row = box.querySelector("[aria-selected=true]")?.getBoundingClientRect();
         if (row) props.onMenu!(sorted[selectedAt]!, Math.max(row.left, 0) + 40, row.bottom);
     };
-    const onKeyDown = (event: KeyboardEvent) => {
-        const page = Math.max(1, Math.floor(height / rowHeight) - 2);
-        const steps: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page };
-        if (event.key in steps) select(selectedAt < 0 ? 0 : selectedAt + steps[event.key]!);
-        else if (event.key === "Home") select(0);
-        else if (event.key === "End") select(sorted.length - 1);
-        else if ((event.key === "ContextMenu" || (event.key === "F10" && event.shiftKey)) && props.onMenu && selectedAt >= 0) openMenu();
-        else if (event.key === "Enter" && selectedAt >= 0) props.onOpen?.(sorted[selectedAt]!);
-        else if ((event.key === "ArrowRight" || event.key === "ArrowLeft") && props.onToggle && selectedAt >= 0) turn(selectedAt, event.key === "ArrowRight");
-        else if (event.key === "c" && (event.ctrlKey || event.metaKey) && selectedAt >= 0 && !getSelection()?.toString())
-            void navigator.clipboard?.writeText(columns.map((column) => plain(column, sorted[selectedAt]!)).join("\t"));
-        else return;
-        event.preventDefault();
+    const page = Math.max(1, Math.floor(height / rowHeight) - 2);
+    const steps: Record<string, number> = {
+        ArrowDown: 1,
+        ArrowUp: -1,
+        PageDown: page,
+        PageUp: -page,
     };
-    const rowState = (row: Row) => {
-        const branch = props.branch?.(row);
-        return branch ? { "aria-level": branch.level + 1, ...(branch.open === null ? {} : { "aria-expanded": branch.open }) } : {};
-    };
+    if (event.key in steps) select(selectedAt < 0 ? 0 : selectedAt + steps[event.key]!);
+    else if (event.key === "Home") select(0);
+    else if (event.key === "End") select(sorted.length - 1);
+    else if (
+        (event.key === "ContextMenu" || (event.key === "F10" && event.shiftKey)) &&
+        props.onMenu &&
+        selectedAt >= 0
+    )
+        openMenu();
+    else if (event.key === "Enter" && selectedAt >= 0) props.onOpen?.(sorted[selectedAt]!);
+    else if (
+        (event.key === "ArrowRight" || event.key === "ArrowLeft") &&
+        props.onToggle &&
+        selectedAt >= 0
+    )
+        turn(selectedAt, event.key === "ArrowRight");
+    else if (
+        event.key === "c" &&
+        (event.ctrlKey || event.metaKey) &&
+        selectedAt >= 0 &&
+        !getSelection()?.toString()
+    )
+        void navigator.clipboard?.writeText(
+            columns.map((column) => plain(column, sorted[selectedAt]!)).join("\t"),
+        );
+    else return;
+    event.preventDefault();
+}
+
+export function Table<Row>(props: TableProps<Row>): JSX.Element {
+    const { rows, sort, rowKey } = props;
+    const scroll = useRef<HTMLDivElement>(null);
+    const id = useId();
+    const { width, height, rowHeight } = useMeasure(scroll);
+    const columns = useMemo(() => fitting(props.columns, width), [props.columns, width]);
+    const isNarrow = columns !== props.columns;
+    const [top, setTop] = useState(0);
+    const sorted = useMemo(
+        () => (props.ordered ? rows : sortOnce(rows, props.columns, sort)),
+        [rows, props.columns, sort, props.ordered],
+    );
+    const selectedAt = useMemo(
+        () =>
+            props.selected === undefined || props.selected === null
+                ? -1
+                : sorted.findIndex((row) => rowKey(row) === props.selected),
+        [sorted, props.selected],
+    );
+
+    const headHeight = columns.some((column) => column.title.includes(" ")) ? 38 : 26;
+    const onKeyDown = (event: KeyboardEvent) =>
+        followKey(
+            event,
+            { props, sorted, columns, selectedAt, rowHeight, headHeight, height },
+            scroll.current!,
+        );
     const template = columns.map(widthOf).join(" ");
     const first = Math.max(0, Math.floor(top / rowHeight) - overscan);
     const last = Math.min(sorted.length, Math.ceil((top + height) / rowHeight) + overscan);
@@ -213,60 +334,183 @@ export function Table<Row>(props: TableProps<Row>): JSX.Element {
     for (let at = first; at < last; at++) {
         const row = sorted[at]!;
         shown.push(
-            <div role="row" class="row" key={rowKey(row)} id={at === selectedAt ? `${id}-chosen` : undefined} aria-selected={at === selectedAt} aria-rowindex={at + 2} {...rowState(row)}
-                style={{ gridTemplateColumns: template, top: `${at * rowHeight + headHeight}px` }}
-                onClick={() => props.onSelect?.(row)} onDblClick={() => props.onOpen?.(row)}
-                onContextMenu={(event) => {
-                    if (!props.onMenu) return;
-                    event.preventDefault();
-                    props.onMenu(row, event.clientX, event.clientY);
-                }}>
-                {columns.map((column) => <Cell key={column.id} column={column} row={row} />)}
-            </div>);
+            <TableRow
+                key={rowKey(row)}
+                row={row}
+                at={at}
+                id={at === selectedAt ? `${id}-chosen` : undefined}
+                columns={columns}
+                of={props}
+            />,
+        );
     }
     return (
         <div class={isNarrow ? "table names-stay" : "table"}>
-            <div class="scroll" role={props.branch ? "treegrid" : "grid"} aria-activedescendant={selectedAt >= first && selectedAt < last ? `${id}-chosen` : undefined} aria-label={props.label} aria-rowcount={sorted.length + 1} tabIndex={0} ref={scroll}
-                onScroll={() => setTop(scroll.current!.scrollTop)} onKeyDown={onKeyDown}>
-                <div class="header" role="row" style={{ gridTemplateColumns: template, height: `${headHeight}px` }}>
-                    {columns.map((column) => <Heading key={column.id} column={column} sort={props.ordered ? "" : sort} fixed={props.ordered} onSort={props.onSort} />)}
+            <div
+                class="scroll"
+                style={{ "--columns": template, "--head": `${headHeight}px` }}
+                role={props.branch ? "treegrid" : "grid"}
+                aria-activedescendant={
+                    selectedAt >= first && selectedAt < last ? `${id}-chosen` : undefined
+                }
+                aria-label={props.label}
+                aria-rowcount={sorted.length + 1}
+                tabIndex={0}
+                ref={scroll}
+                onScroll={() => setTop(scroll.current!.scrollTop)}
+                onKeyDown={onKeyDown}>
+                <div class="header" role="row">
+                    {columns.map((column) => (
+                        <Heading
+                            key={column.id}
+                            column={column}
+                            sort={props.ordered ? "" : sort}
+                            fixed={props.ordered}
+                            onSort={props.onSort}
+                        />
+                    ))}
                 </div>
-                <div role="presentation" style={{ height: `${sorted.length * rowHeight}px`, width: "1px" }} />
+                <div role="presentation" class="room" style={{ "--count": sorted.length }} />
                 {shown}
                 {sorted.length === 0 && <div class="empty">{props.empty ?? "Nothing here."}</div>}
             </div>
-            <div class="foot">
-                <span>{exact(sorted.length, "count")} {sorted.length === 1 ? "row" : "rows"}</span>
-                {props.foot}
-                <span style={{ flex: 1 }} />
-                <button class="plain" onClick={() => saveText(`${props.name}.csv`, "text/csv", toCsv(sorted, columns))}>CSV</button>
-                <button class="plain" onClick={() => saveText(`${props.name}.json`, "application/json", toJson(sorted, columns))}>JSON</button>
-            </div>
+            <Foot name={props.name} rows={sorted} columns={columns} foot={props.foot} />
         </div>
     );
 }
 
-function Heading<Row>({ column, sort, onSort, fixed }: { column: Column<Row>; sort: string; fixed?: boolean | undefined; onSort: (sort: string) => void }): JSX.Element {
-    const ascending = sort === column.id, descending = sort === "-" + column.id;
-    const cls = column.number ? "cell number" : "cell";
-    if (fixed) return <div role="columnheader" class={cls} title={column.hint}>{column.title}</div>;
-    const next = descending ? column.id : ascending ? "-" + column.id : column.number ? "-" + column.id : column.id;
+function TableRow<Row>({
+    row,
+    at,
+    id,
+    columns,
+    of,
+}: {
+    row: Row;
+    at: number;
+    id: string | undefined; /* of the selected row */
+    columns: readonly Column<Row>[];
+    of: TableProps<Row>;
+}): JSX.Element {
     return (
-        <div role="columnheader" class={cls} aria-sort={ascending ? "ascending" : descending ? "descending" : "none"}>
-            <button title={column.hint} onClick={() => onSort(next)}>{column.title}{ascending ? " ▲" : descending ? " ▼" : ""}</button>
+        <div
+            role="row"
+            class="row"
+            id={id}
+            aria-selected={id !== undefined}
+            aria-rowindex={at + 2}
+            {...rowState(of, row)}
+            style={{ "--at": at }}
+            onClick={() => of.onSelect?.(row)}
+            onDblClick={() => of.onOpen?.(row)}
+            onContextMenu={(event) => {
+                if (!of.onMenu) return;
+                event.preventDefault();
+                of.onMenu(row, event.clientX, event.clientY);
+            }}>
+            {columns.map((column) => (
+                <Cell key={column.id} column={column} row={row} />
+            ))}
+        </div>
+    );
+}
+
+/* The number of rows, and all of them as a file. */
+function Foot<Row>({
+    name,
+    rows,
+    columns,
+    foot,
+}: {
+    name: string;
+    rows: readonly Row[];
+    columns: readonly Column<Row>[];
+    foot: ComponentChildren;
+}): JSX.Element {
+    return (
+        <div class="foot">
+            <span>
+                {exact(rows.length, "count")} {rows.length === 1 ? "row" : "rows"}
+            </span>
+            {foot}
+            <span class="spring" />
+            <button
+                class="plain"
+                onClick={() => saveText(`${name}.csv`, "text/csv", toCsv(rows, columns))}>
+                CSV
+            </button>
+            <button
+                class="plain"
+                onClick={() => saveText(`${name}.json`, "application/json", toJson(rows, columns))}>
+                JSON
+            </button>
+        </div>
+    );
+}
+
+function Heading<Row>({
+    column,
+    sort,
+    onSort,
+    fixed,
+}: {
+    column: Column<Row>;
+    sort: string;
+    fixed?: boolean | undefined;
+    onSort: (sort: string) => void;
+}): JSX.Element {
+    const ascending = sort === column.id,
+        descending = sort === "-" + column.id;
+    const cls = column.number ? "cell number" : "cell";
+    if (fixed)
+        return (
+            <div role="columnheader" class={cls} title={column.hint}>
+                {column.title}
+            </div>
+        );
+    const next = descending
+        ? column.id
+        : ascending
+          ? "-" + column.id
+          : column.number
+            ? "-" + column.id
+            : column.id;
+    return (
+        <div
+            role="columnheader"
+            class={cls}
+            aria-sort={ascending ? "ascending" : descending ? "descending" : "none"}>
+            <button title={column.hint} onClick={() => onSort(next)}>
+                {column.title}
+                {ascending ? " ▲" : descending ? " ▼" : ""}
+            </button>
         </div>
     );
 }
 
 function Cell<Row>({ column, row }: { column: Column<Row>; row: Row }): JSX.Element {
     if (column.show)
-        return <div role="gridcell" class={column.number ? "cell number" : "cell"} title={column.text?.(row)}>{column.show(row)}</div>;
-    if (!column.number) return <div role="gridcell" class="cell" title={column.text?.(row)}>{column.text?.(row)}</div>;
+        return (
+            <div
+                role="gridcell"
+                class={column.number ? "cell number" : "cell"}
+                title={column.text?.(row)}>
+                {column.show(row)}
+            </div>
+        );
+    if (!column.number)
+        return (
+            <div role="gridcell" class="cell" title={column.text?.(row)}>
+                {column.text?.(row)}
+            </div>
+        );
     const value = column.number(row);
     const fill = column.fill?.(row) ?? 0;
     return (
         <div role="gridcell" class="cell number" title={exact(value, column.unit ?? "count")}>
-            {fill > 0 && <div class="fill" style={{ width: `${Math.min(100, 100 * fill)}%` }} />}
+            {fill > 0 && (
+                <div class="fill" style={{ "--share": `${Math.min(100, 100 * fill)}%` }} />
+            )}
             <span class="over">{format(value, column.unit ?? "count")}</span>
         </div>
     );

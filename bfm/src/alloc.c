@@ -1,0 +1,566 @@
+/* The malloc family: the short ways, and what they leave to others.
+ *
+ * malloc of a small block: size -> class -> top of the thread's stack. free: address -> page map ->
+ * class -> push. Everything else is in functions that are jumped to. */
+#include <errno.h>
+#include <string.h>
+#include "bfm/bucket.h"
+#include "bfm/cache.h"
+#include "bfm/chunk.h"
+#include "bfm/classes.h"
+#include "bfm/bfm_events.h"
+#include "bfm/hard.h"
+#include "bfm/bfm_heap.h"
+#include "bfm/large.h"
+#include "bfm/bfm_options.h"
+#include "bfm/os.h"
+#include "bfm/pagemap.h"
+#include "bfm/bfm_tree.h"
+
+#define SLOW __attribute__((noinline, cold))
+/* Of a function that the program calls, or that such a one jumps to. The frame's address has at it
+ * the caller's frame pointer and then its return address, on x86-64 and aarch64. */
+#define CALLER                                                                                     \
+    (&(const struct caller){__builtin_return_address(0),                                           \
+                            (const void *const *)__builtin_frame_address(0) + 2,                   \
+                            ((const void *const *)__builtin_frame_address(0))[0]})
+
+/* What a call wants; `align` is a power of two, at least ALIGN. */
+struct want {
+    size_t bytes, align;
+    bool zero;
+};
+
+/* ---- taking ---- */
+
+static void *alloc_fail(void)
+{
+    errno = ENOMEM;
+    return NULL;
+}
+
+/* Blocks of a class lie at its multiples, and records at multiples of 8 KiB: a class that the
+ * alignment divides needs no more room than its block. At most 29 turns; 0: none is small
+ * enough. */
+static unsigned alloc_aligned_code(size_t bytes, size_t align)
+{
+    bytes = layout_round_up(bytes ? bytes : 1, align);
+    if (bytes > SMALL_MAX)
+        return 0;
+    for (unsigned code = class_code(bytes); code < CLASS_CODES; code++)
+        if (bfm_class_bytes[code] % align == 0)
+            return code;
+    return 0;
+}
+
+static void *alloc_take_uncached(struct arena *arena, unsigned code)
+{
+    void *block = NULL;
+
+    arena_enter(arena);
+    bucket_take(arena, code, &block, 1);
+    arena_leave(arena);
+    return block;
+}
+
+/* With its mark. */
+static void *alloc_take_slot(struct heap *heap, unsigned code)
+{
+    struct cache *cache = bfm_cache;
+    struct stack *stack = &cache->stack[code];
+
+    if (heap != &bfm_default_heap || !cache->arena)
+        return alloc_take_uncached(heap->common, code);
+    if (stack->top != stack->base)
+        return *--stack->top;
+    if (stack->top != cache_floor(cache, code))
+        return mark_slot_marked(cache_pop_marked(cache, code));
+    return cache_refill(cache, code);
+}
+
+static void *alloc_take_small(struct heap *heap, unsigned code, size_t bytes)
+{
+    void *slot = alloc_take_slot(heap, code), *block = mark_slot_block(slot);
+
+    if (unlikely(mark_slot_is_marked(slot)))
+        bfm_events_note(BFM_SAMPLE_TAKEN, block, bfm_class_bytes[code], bytes);
+    return block;
+}
+
+/* At most 4098 turns; runs of pages that are known to be zero are left alone. */
+static void alloc_clear_dirty(void *block, size_t bytes, const struct dirt *dirt)
+{
+    uintptr_t at = (uintptr_t)block, end = at + bytes;
+
+    while (at < end) {
+        size_t index = (at - dirt->first_page) >> PAGE_SHIFT;
+        uintptr_t next = layout_round_down(at, PAGE_BYTES) + PAGE_BYTES;
+        next = next < end ? next : end;
+        if (dirt->bits[index / 64] >> index % 64 & 1)
+            memset((void *)at, 0, next - at);
+        at = next;
+    }
+}
+
+static void *alloc_take_tree(struct heap *heap, struct want want)
+{
+    struct dirt dirt;
+    void *block = tree_alloc(heap, want.bytes, want.align, want.zero ? &dirt : NULL);
+
+    if (block && want.zero)
+        alloc_clear_dirty(block, want.bytes, &dirt);
+    if (block)
+        bfm_events_note(BFM_BLOCK_TAKEN, block, chunk_need(want.bytes) - CHUNK_TAG, want.bytes);
+    return block;
+}
+
+static void *alloc_take_large(struct heap *heap, struct want want)
+{
+    bool zero;
+    void *block = large_alloc(heap, want.bytes, want.align, want.zero, &zero);
+
+    if (block)
+        bfm_events_note(BFM_BLOCK_TAKEN, block, layout_round_up(want.bytes, os_page_bytes()),
+                        want.bytes);
+    return block;
+}
+
+static void *alloc_take_any(struct heap *heap, struct want want)
+{
+    unsigned code = 0;
+    void *block;
+
+    if (want.bytes <= SMALL_MAX)
+        code = alloc_aligned_code(want.bytes, want.align);
+    if (code) {
+        block = alloc_take_small(heap, code, want.bytes);
+        if (block && want.zero)
+            memset(block, 0, bfm_class_bytes[code]);
+        return block;
+    }
+    if (want.bytes >= LARGE_MIN || want.align >= LARGE_MIN || want.bytes + want.align > LARGE_MIN)
+        return alloc_take_large(heap, want);
+    return alloc_take_tree(heap, want);
+}
+
+static size_t alloc_usable_of(const struct place *place, const void *block)
+{
+    switch (place->kind) {
+    case BLOCK_SMALL:
+        return bfm_class_bytes[place->record->code];
+    case BLOCK_LARGE:
+        return ((struct large *)place->record)->bytes;
+    default:
+        return tree_usable(block);
+    }
+}
+
+static void *alloc_take_sealed(struct heap *heap, struct want want)
+{
+    struct want more = want;
+    struct place place;
+    void *block;
+
+    if (want.bytes > PTRDIFF_MAX)
+        return NULL;
+    more.bytes += hard_extra();
+    block = alloc_take_any(heap, more);
+    if (block && options.canary) {
+        place = bfm_heap_place_of(block);
+        hard_seal(block, alloc_usable_of(&place, block), want.bytes);
+    }
+    return block;
+}
+
+static void *alloc_take(struct heap *heap, struct want want)
+{
+    void *block;
+
+    if (unlikely(bfm_cache == &bfm_no_cache))
+        thread_begin();
+    if (unlikely(want.bytes > PTRDIFF_MAX))
+        return alloc_fail();
+    block = unlikely(options.check) ? alloc_take_sealed(heap, want) : alloc_take_any(heap, want);
+    return block ? block : alloc_fail();
+}
+
+static SLOW void *alloc_take_told(struct heap *heap, struct want want, const struct caller *caller)
+{
+    struct events events;
+    bool outermost = bfm_events_begin(&events, caller);
+    void *block = alloc_take(heap, want);
+
+    if (outermost)
+        bfm_events_end(&events);
+    return block;
+}
+
+/* (HEAP, WANT, CALLER): the last is only found out when somebody wants to hear of it. */
+#define TAKE(heap, want, caller)                                                                   \
+    (events_wanted() ? alloc_take_told(heap, want, caller) : alloc_take(heap, want))
+#define WANT(...) ((struct want){__VA_ARGS__})
+
+static __attribute__((noinline)) void *alloc_malloc_slow(size_t bytes)
+{
+    return TAKE(&bfm_default_heap, WANT(bytes, ALIGN, false), CALLER);
+}
+
+void *bfm_malloc(size_t bytes)
+{
+    if (likely(bytes <= SMALL_MAX)) {
+        struct stack *stack = &bfm_cache->stack[class_code(bytes)];
+        void **top = stack->top;
+        if (likely(top != stack->base)) {
+            stack->top = --top;
+            return *top;
+        }
+    }
+    return alloc_malloc_slow(bytes);
+}
+
+static __attribute__((noinline)) void *alloc_calloc_slow(size_t bytes)
+{
+    return TAKE(&bfm_default_heap, WANT(bytes, ALIGN, true), CALLER);
+}
+
+void *bfm_calloc(size_t count, size_t bytes)
+{
+    size_t all;
+
+    if (unlikely(__builtin_mul_overflow(count, bytes, &all)))
+        return alloc_fail();
+    if (likely(all <= SMALL_MAX)) {
+        unsigned code = class_code(all);
+        struct stack *stack = &bfm_cache->stack[code];
+        if (likely(stack->top != stack->base))
+            return memset(*--stack->top, 0, bfm_class_bytes[code]);
+    }
+    return alloc_calloc_slow(all);
+}
+
+/* ---- giving back ---- */
+
+static void alloc_give_small(struct record *record, void *block)
+{
+    struct cache *cache = bfm_cache;
+    struct stack *stack = &cache->stack[record->code];
+
+    if (!cache->arena || record->arena->heap->independent) {
+        block_go_home(block);
+        return;
+    }
+    if (stack->top == stack->limit)
+        cache_flush(cache, record->code);
+    if (unlikely(record->marked))
+        cache_push_marked(cache, record->code, block);
+    else
+        *stack->top++ = block;
+}
+
+/* In use, and not merely a pointer into our memory: with `check` now, else when it goes home. */
+static void alloc_check_small(struct record *record, const void *block)
+{
+    struct arena *arena = record->arena;
+    bool used;
+
+    arena_enter(arena);
+    used = bucket_is_used(record, block);
+    arena_leave(arena);
+    if (!used)
+        os_fatal("free of a block that is free already", block);
+}
+
+static void alloc_before_free(const struct place *place, void *block)
+{
+    size_t usable;
+
+    if (place->kind == BLOCK_SMALL)
+        alloc_check_small(place->record, block);
+    usable = alloc_usable_of(place, block);
+    hard_verify(block, usable);
+    if (options.zero && place->kind != BLOCK_LARGE)
+        memset(block, 0, usable);
+}
+
+static void alloc_give_large(struct large *large)
+{
+    if (options.zero)
+        os_discard((void *)large->start, large->bytes);
+    large_free(large);
+}
+
+static void alloc_give(void *block)
+{
+    struct place place;
+
+    if (!block)
+        return;
+    if (unlikely(bfm_cache == &bfm_no_cache))
+        thread_begin();
+    place = bfm_heap_place_of(block);
+    if (unlikely(options.check))
+        alloc_before_free(&place, block);
+    if (place.kind == BLOCK_SMALL) {
+        if (place.record->marked)
+            bfm_events_note(BFM_SAMPLE_RETURNED, block, bfm_class_bytes[place.record->code], 0);
+        alloc_give_small(place.record, block);
+        return;
+    }
+    if (events_wanted())
+        bfm_events_note(BFM_BLOCK_RETURNED, block,
+                        place.kind == BLOCK_TREE ? tree_usable_locked(place.heap, block)
+                                                 : alloc_usable_of(&place, block),
+                        0);
+    if (place.kind == BLOCK_TREE)
+        tree_free(place.heap, block);
+    else
+        alloc_give_large((struct large *)place.record);
+}
+
+static SLOW void alloc_give_told(void *block, const struct caller *caller)
+{
+    struct events events;
+    bool outermost = bfm_events_begin(&events, caller);
+
+    alloc_give(block);
+    if (outermost)
+        bfm_events_end(&events);
+}
+
+static __attribute__((noinline)) void alloc_free_slow(void *block)
+{
+    if (events_wanted())
+        alloc_give_told(block, CALLER);
+    else
+        alloc_give(block);
+}
+
+void bfm_free(void *block)
+{
+    uintptr_t address = (uintptr_t)block;
+    struct leaf *leaf = layout_leaf_of(address); /* of NULL: none */
+
+    if (likely(leaf != NULL)) {
+        struct stack *stack = &bfm_cache->stack[leaf->code[layout_leaf_page(address)]];
+        void **top = stack->top;
+        if (likely(top != stack->limit)) { /* code 0: there is no room */
+            *top = block;
+            stack->top = top + 1;
+            return;
+        }
+    }
+    alloc_free_slow(block);
+}
+
+/* ---- realloc ---- */
+
+static void *alloc_move(struct heap *heap, void *block, size_t held, size_t bytes,
+                        const struct caller *caller)
+{
+    void *moved = TAKE(heap, WANT(bytes, ALIGN, false), caller);
+
+    if (!moved)
+        return NULL;
+    memcpy(moved, block, held < bytes ? held : bytes);
+    alloc_free_slow(block);
+    return moved;
+}
+
+static void *alloc_resize_tree(struct heap *heap, void *block, size_t bytes,
+                               const struct caller *caller)
+{
+    if (bytes > SMALL_MAX && bytes < LARGE_MIN - ALIGN && tree_resize(heap, block, bytes)) {
+        bfm_events_note(BFM_BLOCK_RESIZED, block, chunk_need(bytes) - CHUNK_TAG, bytes);
+        return block;
+    }
+    return alloc_move(heap, block, tree_usable(block), bytes, caller);
+}
+
+static void *alloc_resize_large(struct large *large, size_t bytes, const struct caller *caller)
+{
+    size_t usable = large->bytes;
+    void *block = (void *)large->start, *moved;
+
+    if (bytes < LARGE_MIN)
+        return alloc_move(large->heap, block, usable, bytes, caller);
+    if (layout_round_up(bytes, os_page_bytes()) == usable) {
+        bfm_events_note(BFM_BLOCK_RESIZED, block, usable, bytes);
+        return block;
+    }
+    /* its addresses may be another's at once */
+    bfm_events_note(BFM_BLOCK_RETURNED, block, usable, 0);
+    moved = large_resize(large, bytes);
+    if (moved)
+        bfm_events_note(BFM_BLOCK_TAKEN, moved, layout_round_up(bytes, os_page_bytes()), bytes);
+    else
+        bfm_events_note(BFM_BLOCK_TAKEN, block, usable, usable);
+    return moved ? moved : alloc_fail();
+}
+
+static void *alloc_resize(void *block, size_t bytes, const struct caller *caller)
+{
+    struct place place = bfm_heap_place_of(block);
+    size_t usable;
+
+    if (bytes > PTRDIFF_MAX)
+        return alloc_fail();
+    if (unlikely(options.canary))
+        return alloc_move(place.heap, block, hard_verify(block, alloc_usable_of(&place, block)),
+                          bytes, caller);
+    if (place.kind == BLOCK_TREE)
+        return alloc_resize_tree(place.heap, block, bytes, caller);
+    if (place.kind == BLOCK_LARGE)
+        return alloc_resize_large((struct large *)place.record, bytes, caller);
+    /* A small block stays while it would get no smaller class. */
+    usable = bfm_class_bytes[place.record->code];
+    if (bytes <= usable && class_code(bytes) == place.record->code) {
+        if (unlikely(place.record->marked))
+            bfm_events_note(BFM_SAMPLE_RESIZED, block, usable, bytes);
+        return block;
+    }
+    return alloc_move(place.heap, block, usable, bytes, caller);
+}
+
+static SLOW void *alloc_resize_told(void *block, size_t bytes, const struct caller *caller)
+{
+    struct events events;
+    bool outermost = bfm_events_begin(&events, caller);
+    void *moved = alloc_resize(block, bytes, caller);
+
+    if (outermost)
+        bfm_events_end(&events);
+    return moved;
+}
+
+void *bfm_realloc(void *block, size_t bytes)
+{
+    if (!block)
+        return TAKE(&bfm_default_heap, WANT(bytes, ALIGN, false), CALLER);
+    if (!bytes) {
+        bfm_free(block);
+        return NULL;
+    }
+    if (unlikely(bfm_cache == &bfm_no_cache))
+        thread_begin();
+    return events_wanted() ? alloc_resize_told(block, bytes, CALLER)
+                           : alloc_resize(block, bytes, CALLER);
+}
+
+void *bfm_reallocarray(void *block, size_t count, size_t bytes)
+{
+    size_t all;
+
+    if (unlikely(__builtin_mul_overflow(count, bytes, &all)))
+        return alloc_fail();
+    return bfm_realloc(block, all);
+}
+
+/* ---- alignment ---- */
+
+static void *alloc_take_aligned(struct heap *heap, size_t align, size_t bytes,
+                                const struct caller *caller)
+{
+    return TAKE(heap, WANT(bytes, align < ALIGN ? ALIGN : align, false), caller);
+}
+
+/* The next power of two; 0: there is none. */
+static size_t alloc_power_of_two(size_t align)
+{
+    if (align <= 1)
+        return 1;
+    return align > PTRDIFF_MAX / 2 + 1 ? 0 : (size_t)1 << (64 - __builtin_clzl(align - 1));
+}
+
+void *bfm_memalign(size_t align, size_t bytes)
+{
+    align = alloc_power_of_two(align);
+    if (!align) {
+        errno = EINVAL;
+        return NULL;
+    }
+    return alloc_take_aligned(&bfm_default_heap, align, bytes, CALLER);
+}
+
+void *bfm_aligned_alloc(size_t align, size_t bytes)
+{
+    return bfm_memalign(align, bytes);
+}
+
+int bfm_posix_memalign(void **block, size_t align, size_t bytes)
+{
+    int saved = errno;
+    void *taken;
+
+    if (align % sizeof(void *) || align & (align - 1) || !align)
+        return EINVAL;
+    taken = alloc_take_aligned(&bfm_default_heap, align, bytes, CALLER);
+    errno = saved;
+    if (!taken)
+        return ENOMEM;
+    *block = taken;
+    return 0;
+}
+
+void *bfm_valloc(size_t bytes)
+{
+    return alloc_take_aligned(&bfm_default_heap, os_page_bytes(), bytes, CALLER);
+}
+
+void *bfm_pvalloc(size_t bytes)
+{
+    if (bytes > PTRDIFF_MAX - os_page_bytes())
+        return alloc_fail();
+    return alloc_take_aligned(&bfm_default_heap, os_page_bytes(),
+                              layout_round_up(bytes, os_page_bytes()), CALLER);
+}
+
+size_t bfm_malloc_usable_size(void *block)
+{
+    struct place place;
+
+    if (!block)
+        return 0;
+    place = bfm_heap_place_of(block);
+    return hard_verify(block, alloc_usable_of(&place, block));
+}
+
+/* ---- independent heaps ---- */
+
+bfm_heap *bfm_heap_create(void)
+{
+    struct heap *heap;
+
+    if (bfm_cache == &bfm_no_cache)
+        thread_begin();
+    heap = heap_create();
+    return heap ? (bfm_heap *)heap : alloc_fail();
+}
+
+void *bfm_heap_malloc(bfm_heap *heap, size_t bytes)
+{
+    return TAKE((struct heap *)heap, WANT(bytes, ALIGN, false), CALLER);
+}
+
+void *bfm_heap_calloc(bfm_heap *heap, size_t count, size_t bytes)
+{
+    size_t all;
+
+    if (__builtin_mul_overflow(count, bytes, &all))
+        return alloc_fail();
+    return TAKE((struct heap *)heap, WANT(all, ALIGN, true), CALLER);
+}
+
+void *bfm_heap_memalign(bfm_heap *heap, size_t align, size_t bytes)
+{
+    align = alloc_power_of_two(align);
+    return align ? alloc_take_aligned((struct heap *)heap, align, bytes, CALLER) : alloc_fail();
+}
+
+void bfm_heap_destroy(bfm_heap *heap)
+{
+    heap_destroy((struct heap *)heap);
+}
+
+#ifdef BFM_FAMILY
+#include "bfm/family.h"
+#endif

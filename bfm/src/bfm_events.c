@@ -1,0 +1,71 @@
+/* Collects the events of one operation and tells the hook (bfm_events.h). Events are noted in an
+ * array on the caller's stack, while locks may be held. bfm_events_end() tells them in order. */
+#include "bfm/bfm_events.h"
+#include <errno.h>
+#include "bfm/os.h"
+
+_Atomic(const struct listener *) bfm_listener;
+_Thread_local struct events *bfm_events __attribute__((tls_model("initial-exec")));
+
+bool bfm_events_begin(struct events *events, const struct caller *caller)
+{
+    if (bfm_events)
+        return false;
+    events->count = 0;
+    events->telling = false;
+    events->caller = caller;
+    bfm_events = events;
+    return true;
+}
+
+static void bfm_events_tell(struct events *events, struct bfm_event *event)
+{
+    const struct listener *listener = atomic_load_explicit(&bfm_listener, memory_order_acquire);
+    int saved = errno;
+
+    if (!listener)
+        return;
+    event->caller = events->caller->address;
+    event->caller_stack = events->caller->stack;
+    event->caller_frame = events->caller->frame;
+    events->telling = true;
+    listener->hook(event, listener->context);
+    events->telling = false;
+    errno = saved;
+}
+
+void bfm_events_add(enum bfm_event_kind kind, const void *address, size_t bytes, size_t block_bytes)
+{
+    struct bfm_event event = {
+        .kind = kind, .address = address, .bytes = bytes, .block_bytes = block_bytes};
+    struct events *events = bfm_events;
+
+    if (!events || events->telling)
+        return;
+    if (kind == BFM_BLOCK_RETURNED || kind == BFM_SAMPLE_RETURNED)
+        bfm_events_tell(events, &event);
+    else if (events->count < EVENTS_MOST)
+        events->event[events->count++] = event;
+}
+
+void bfm_events_end(struct events *events)
+{
+    for (unsigned i = 0; i < events->count; i++)
+        bfm_events_tell(events, &events->event[i]);
+    bfm_events = NULL;
+}
+
+int bfm_set_hook(bfm_hook *hook, void *context)
+{
+    struct listener *listener = NULL;
+
+    if (hook) {
+        /* Never freed: a thread may be about to call the old one. */
+        listener = os_meta(sizeof *listener);
+        if (!listener)
+            return -ENOMEM;
+        *listener = (struct listener){hook, context};
+    }
+    atomic_store_explicit(&bfm_listener, listener, memory_order_release);
+    return 0;
+}

@@ -1,0 +1,215 @@
+/* Creates and ends heaps, arenas and thread caches. A thread takes an arena from a list of those
+ * that ended threads left, or maps a new one with its cache behind it. Before fork() all locks are
+ * taken, in one order, so that the child's heaps are whole. */
+#include "bfm/bfm_heap.h"
+#include <pthread.h>
+#include <string.h>
+#include "bfm/bucket.h"
+#include "bfm/chunk.h"
+#include "bfm/large.h"
+#include "bfm/bfm_options.h"
+#include "bfm/os.h"
+#include "bfm/pagemap.h"
+#include "bfm/bfm_tree.h"
+
+static struct arena common_arena = {.heap = &bfm_default_heap};
+struct heap bfm_default_heap = {.common = &common_arena, .arenas = &common_arena, .arena_count = 1};
+
+static struct lock heaps_list_lock;
+static struct heap *independent_heaps;
+static pthread_key_t end_key;
+static _Atomic bool ready;
+static struct lock begin_lock;
+
+/* ---- fork ---- */
+
+/* Locks are taken in this order everywhere: list of heaps, threads, arenas, heap, large, meta. */
+static void bfm_heap_lock(struct heap *heap)
+{
+    lock_take(&heap->threads_lock);
+    for (struct arena *arena = heap->arenas; arena; arena = arena->next_all)
+        lock_take(&arena->lock);
+    lock_take(&heap->lock);
+}
+
+static void bfm_heap_unlock(struct heap *heap)
+{
+    lock_give(&heap->lock);
+    for (struct arena *arena = heap->arenas; arena; arena = arena->next_all)
+        lock_give(&arena->lock);
+    lock_give(&heap->threads_lock);
+}
+
+void heaps_lock(void)
+{
+    lock_take(&heaps_list_lock);
+    bfm_heap_lock(&bfm_default_heap);
+    for (struct heap *heap = independent_heaps; heap; heap = heap->next)
+        bfm_heap_lock(heap);
+    large_lock();
+    os_meta_lock();
+}
+
+void heaps_unlock(void)
+{
+    os_meta_unlock();
+    large_unlock();
+    for (struct heap *heap = independent_heaps; heap; heap = heap->next)
+        bfm_heap_unlock(heap);
+    bfm_heap_unlock(&bfm_default_heap);
+    lock_give(&heaps_list_lock);
+}
+
+/* The other threads are gone. Their arenas are anybody's; what was in their caches is lost, for a
+ * thread may have been moving it. */
+static void bfm_heap_after_fork_in_child(void)
+{
+    struct heap *heap = &bfm_default_heap;
+
+    for (struct arena *arena = heap->arenas; arena; arena = arena->next_all)
+        if (arena->owned && arena != bfm_cache->arena) {
+            arena->owned = false;
+            cache_init(arena->cache, arena);
+            arena->next_free = heap->free_arenas;
+            heap->free_arenas = arena;
+        }
+    heaps_unlock();
+}
+
+/* ---- threads ---- */
+
+static void bfm_heap_thread_end(void *cache)
+{
+    struct arena *arena = bfm_cache->arena;
+    struct heap *heap = &bfm_default_heap;
+
+    (void)cache;
+    if (!arena)
+        return;
+    cache_flush_all(bfm_cache);
+    /* Destructors that run after this one use the common arena. */
+    bfm_cache = &bfm_late_cache;
+    arena_enter(arena);
+    arena_trim(arena);
+    arena_leave(arena);
+    lock_take(&heap->threads_lock);
+    arena->owned = false;
+    arena->next_free = heap->free_arenas;
+    heap->free_arenas = arena;
+    lock_give(&heap->threads_lock);
+}
+
+/* Others may run before, and allocate: the first wins, and what it set up stays. */
+static void bfm_heap_begin_once(void)
+{
+    lock_take(&begin_lock);
+    if (!atomic_load(&ready)) {
+        bfm_secret = os_random();
+        bfm_options_read();
+        pthread_key_create(&end_key, bfm_heap_thread_end);
+        pthread_atfork(heaps_lock, heaps_unlock, bfm_heap_after_fork_in_child);
+        atomic_store(&ready, true);
+    }
+    lock_give(&begin_lock);
+}
+
+/* An arena that a thread left, or a new one. */
+static struct arena *bfm_heap_arena_get(struct heap *heap)
+{
+    struct arena *arena;
+
+    lock_take(&heap->threads_lock);
+    arena = heap->free_arenas;
+    if (arena) {
+        heap->free_arenas = arena->next_free;
+    } else {
+        arena = os_meta(sizeof *arena + cache_bytes());
+        if (arena) {
+            arena->heap = heap;
+            arena->cache = (struct cache *)(arena + 1);
+            cache_init(arena->cache, arena);
+            arena->next_all = heap->arenas;
+            heap->arenas = arena;
+            heap->arena_count++;
+        }
+    }
+    if (arena)
+        arena->owned = true;
+    lock_give(&heap->threads_lock);
+    return arena;
+}
+
+void thread_begin(void)
+{
+    struct arena *arena;
+
+    /* While this thread is set up, what it allocates comes from the common arena. */
+    bfm_cache = &bfm_late_cache;
+    if (!atomic_load_explicit(&ready, memory_order_acquire))
+        bfm_heap_begin_once();
+    if (options.check)
+        return;
+    arena = bfm_heap_arena_get(&bfm_default_heap);
+    if (!arena)
+        return;
+    pthread_setspecific(end_key, arena);
+    bfm_cache = arena->cache;
+}
+
+/* ---- independent heaps ---- */
+
+struct heap *heap_create(void)
+{
+    /* Not os_meta(): heaps come and go. */
+    size_t bytes = layout_round_up(sizeof(struct heap) + sizeof(struct arena), os_page_bytes());
+    struct heap *heap = os_map(bytes, 1);
+
+    if (!heap)
+        return NULL;
+    heap->independent = true;
+    heap->common = heap->arenas = (struct arena *)(heap + 1);
+    heap->common->heap = heap;
+    heap->arena_count = 1;
+    lock_take(&heaps_list_lock);
+    heap->next = independent_heaps;
+    independent_heaps = heap;
+    lock_give(&heaps_list_lock);
+    return heap;
+}
+
+void heap_destroy(struct heap *heap)
+{
+    lock_take(&heaps_list_lock);
+    for (struct heap **link = &independent_heaps; *link; link = &(*link)->next)
+        if (*link == heap) {
+            *link = heap->next;
+            break;
+        }
+    lock_give(&heaps_list_lock);
+    large_release(heap);
+    tree_release(heap);
+    os_unmap(heap, layout_round_up(sizeof *heap + sizeof(struct arena), os_page_bytes()));
+}
+
+/* ---- whose a block is ---- */
+
+struct place bfm_heap_place_of(const void *block)
+{
+    uintptr_t address = (uintptr_t)block;
+    struct leaf *leaf = address >> 48 ? NULL : layout_leaf_of(address);
+    const struct region *region = leaf ? pagemap_region_of(address) : NULL;
+    enum record_kind kind = KIND_NONE;
+    struct record *record = NULL;
+
+    if (leaf) {
+        kind = atomic_load_explicit(&leaf->kind[layout_leaf_page(address)], memory_order_relaxed);
+        record = &leaf->record[layout_leaf_page(address)];
+    }
+    if (kind == KIND_RECORD)
+        return (struct place){BLOCK_SMALL, record->arena->heap, record};
+    if (kind == KIND_LARGE && ((struct large *)record)->start == address)
+        return (struct place){BLOCK_LARGE, ((struct large *)record)->heap, record};
+    if (!region || address < region->start)
+        os_fatal("this pointer is no block of BFM's", block);
+    return (struct place){BLOCK_TREE, region->heap, NULL};
+}

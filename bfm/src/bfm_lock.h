@@ -1,0 +1,50 @@
+/* A lock of four bytes: one compare-and-exchange when free, plain stores while the process has one
+ * thread (the C library says so), a futex when it is held. Holders do a bounded amount of work. */
+#ifndef TIDEMARK_BFM_BFM_LOCK_H
+#define TIDEMARK_BFM_BFM_LOCK_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/single_threaded.h>
+
+enum { LOCK_FREE, LOCK_HELD, LOCK_AWAITED };
+
+struct lock {
+    _Atomic uint32_t state;
+};
+
+void lock_wait(struct lock *lock);
+void lock_wake(struct lock *lock);
+
+static inline bool lock_try(struct lock *lock)
+{
+    uint32_t expected = LOCK_FREE;
+
+    if (__libc_single_threaded) {
+        /* A signal handler may have interrupted its holder. */
+        if (atomic_load_explicit(&lock->state, memory_order_relaxed) != LOCK_FREE)
+            return false;
+        atomic_store_explicit(&lock->state, LOCK_HELD, memory_order_relaxed);
+        return true;
+    }
+    return atomic_compare_exchange_strong_explicit(&lock->state, &expected, LOCK_HELD,
+                                                   memory_order_acquire, memory_order_relaxed);
+}
+
+static inline void lock_take(struct lock *lock)
+{
+    if (!lock_try(lock))
+        lock_wait(lock);
+}
+
+static inline void lock_give(struct lock *lock)
+{
+    if (__libc_single_threaded)
+        atomic_store_explicit(&lock->state, LOCK_FREE, memory_order_relaxed);
+    else if (atomic_exchange_explicit(&lock->state, LOCK_FREE, memory_order_release) ==
+             LOCK_AWAITED)
+        lock_wake(lock);
+}
+
+#endif

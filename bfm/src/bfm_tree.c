@@ -1,0 +1,741 @@
+/* Cuts and joins chunks, and turns them into pages for records and back. A request takes the best
+ * fit from the bins, or else the front of the top; what it does not need becomes a free chunk. A
+ * freed chunk is joined with the free chunks on both sides, which its tag and theirs lead to, up to
+ * LATE_MOST frees later. */
+#include "bfm/bfm_tree.h"
+#include <string.h>
+#include "bfm/age.h"
+#include "bfm/bins.h"
+#include "bfm/chunk.h"
+#include "bfm/large.h"
+#include "bfm/bfm_options.h"
+#include "bfm/os.h"
+#include "bfm/pace.h"
+#include "bfm/pagemap.h"
+
+/* How much is reserved at first and at most at one go; independent heaps begin smaller. Reserving
+ * costs addresses only, but RLIMIT_AS counts them. */
+#define REGION_FIRST ((size_t)64 << 20)
+#define REGION_SMALL ((size_t)4 << 20)
+#define REGION_MOST  ((size_t)1 << 30)
+/* So much of the top is populated at one go, 8 to 16 pages, a 1024th of the heap, once that has
+ * this size. */
+#define POPULATE_LEAST ((size_t)32 << 10)
+#define POPULATE_MOST  ((size_t)64 << 10)
+#define POPULATE_FROM  ((size_t)1 << 20)
+/* Larger blocks may never be filled: their pages come when they are touched; up to the second size
+ * they are populated where those of the slot before were filled. */
+#define POPULATE_BLOCK ((size_t)16 << 10)
+#define POPULATE_LARGE ((size_t)128 << 10)
+/* Blocks of at most this size do not lie across slots: half of it is lost at the end of 2 MiB. */
+#define WHOLE_MOST ((size_t)4096)
+/* Pages for records are cut from the top eight at a time, so that the stretch before the next
+ * multiple of 8 KiB is lost to records once in eight times. */
+#define SPARE_PAGES 8
+/* A chunk of 8 KiB contains a page only if it lies so; one of 16 KiB always does. */
+static const size_t page_tries[] = {PAGE_BYTES - 2 * CHUNK_TAG, PAGE_BYTES * 5 / 4,
+                                    PAGE_BYTES * 3 / 2, PAGE_BYTES * 7 / 4, PAGE_BYTES * 2};
+enum { PAGE_TRIES = sizeof page_tries / sizeof *page_tries };
+
+uint64_t bfm_secret;
+
+/* ---- free chunks ---- */
+
+/* Writes a free chunk's tags and offers it; both neighbours are in use. */
+static void tree_offer(struct heap *heap, uintptr_t start, size_t size)
+{
+    struct chunk *chunk = (struct chunk *)start;
+
+    chunk_tag_write(chunk, size, 0);
+    *chunk_footer(start + size) = size;
+    ((struct chunk *)(start + size))->tag |= CHUNK_PREV_FREE;
+    pagemap_mark_page(heap, start);
+    pagemap_mark_page(heap, start + (size < sizeof *chunk ? size : sizeof *chunk) - 1);
+    pagemap_mark_page(heap, start + size - CHUNK_TAG);
+    if (size >= TREE_MIN)
+        bins_insert(heap, chunk);
+}
+
+static void tree_withdraw(struct heap *heap, struct chunk *chunk)
+{
+    if (chunk_size(chunk) >= TREE_MIN)
+        bins_remove(heap, chunk);
+}
+
+static void tree_join_top(struct heap *heap, uintptr_t start)
+{
+    heap->top = start;
+    heap->top_stamp_ms = heap->now_ms;
+    heap->top_cursor = 0;
+}
+
+/* [start, start + size) is free from now on: joined with what is free beside it, or with the
+ * top. */
+static void tree_release_chunk(struct heap *heap, uintptr_t start, size_t size, bool prev_free)
+{
+    uintptr_t end = start + size;
+    bool next_free = end != heap->top && !(((struct chunk *)end)->tag & CHUNK_USED);
+
+    /* Wherever the joined chunk begins: whoever frees this block again finds no tag. */
+    ((struct chunk *)start)->tag = 0;
+    if (next_free)
+        bins_ask((struct chunk *)end);
+    if (prev_free) {
+        start -= *chunk_footer(start);
+        tree_withdraw(heap, (struct chunk *)start);
+    }
+    if (end == heap->top) {
+        tree_join_top(heap, start);
+        return;
+    }
+    if (next_free) {
+        tree_withdraw(heap, (struct chunk *)end);
+        end += chunk_size((struct chunk *)end);
+    }
+    tree_offer(heap, start, end - start);
+}
+
+/* ---- chunks that are freed in a row ----
+ *
+ * The tag of a chunk, the tags of its neighbours and the tree nodes beside theirs are far apart.
+ * When a program frees its blocks in random order, each of them is a cache miss, and each miss
+ * begins after the one before. So a chunk is joined LATE_MOST frees later, and the lines that this
+ * needs are prefetched in between. The delay has no visible effect: each search for a free chunk
+ * first joins all late chunks (at most LATE_MOST), and a second free of a late chunk is found at
+ * once. */
+
+enum { ASK_NEIGHBOURS = 3, ASK_NODES = 6 }; /* frees later */
+
+static struct chunk *tree_chunk_before(const struct chunk *chunk)
+{
+    return (struct chunk *)((uintptr_t)chunk - *chunk_footer((uintptr_t)chunk));
+}
+
+static void tree_ask_neighbours(const struct chunk *chunk)
+{
+    __builtin_prefetch(chunk_next(chunk), 1);
+    if (chunk->tag & CHUNK_PREV_FREE)
+        __builtin_prefetch(tree_chunk_before(chunk), 1);
+}
+
+static void tree_ask_nodes(const struct heap *heap, const struct chunk *chunk)
+{
+    const struct chunk *next = chunk_next(chunk);
+
+    if (!chunk_tag_good(chunk))
+        return;
+    if ((uintptr_t)next != heap->top && !(next->tag & CHUNK_USED))
+        bins_ask(next);
+    if (chunk->tag & CHUNK_PREV_FREE)
+        bins_ask(tree_chunk_before(chunk));
+}
+
+static void tree_release_used(struct heap *heap, struct chunk *chunk)
+{
+    size_t size = chunk_size(chunk);
+
+    heap->tree_used -= size;
+    tree_release_chunk(heap, (uintptr_t)chunk, size, chunk->tag & CHUNK_PREV_FREE);
+}
+
+/* Its tag was good when it was freed. */
+static void tree_release_due(struct heap *heap, struct chunk *chunk)
+{
+    if (!chunk_tag_good(chunk))
+        os_fatal("the front of a block was overwritten after its free", chunk_payload(chunk));
+    tree_release_used(heap, chunk);
+}
+
+static void tree_release_late(struct heap *heap, struct chunk *chunk)
+{
+    struct chunk **slot = &heap->late[heap->late_next++ % LATE_MOST];
+    struct chunk *due = *slot;
+    unsigned count = heap->late_count, newest = heap->late_next - 1;
+
+    chunk->tag |= CHUNK_LATE;
+    *slot = chunk;
+    if (count >= ASK_NEIGHBOURS)
+        tree_ask_neighbours(heap->late[(newest - ASK_NEIGHBOURS) % LATE_MOST]);
+    if (count >= ASK_NODES)
+        tree_ask_nodes(heap, heap->late[(newest - ASK_NODES) % LATE_MOST]);
+    if (count == LATE_MOST)
+        tree_release_due(heap, due);
+    else
+        heap->late_count++;
+}
+
+void tree_settle(struct heap *heap)
+{
+    unsigned count = heap->late_count;
+
+    for (unsigned i = count > ASK_NEIGHBOURS ? ASK_NEIGHBOURS : count; i > 0; i--)
+        tree_ask_neighbours(heap->late[(heap->late_next - i) % LATE_MOST]);
+    for (; count > 0; count--) /* at most LATE_MOST turns, the oldest first */
+        tree_release_due(heap, heap->late[(heap->late_next - count) % LATE_MOST]);
+    heap->late_count = 0;
+}
+
+static void tree_write_fence(struct heap *heap, uintptr_t at, uint64_t flags)
+{
+    pagemap_mark_page(heap, at);
+    chunk_tag_write((struct chunk *)at, 0, CHUNK_USED | CHUNK_FENCE | flags);
+}
+
+/* ---- regions and the top ---- */
+
+static size_t tree_region_bytes(const struct heap *heap)
+{
+    size_t bytes = heap->reserved_bytes / 2,
+           first = heap->independent ? REGION_SMALL : REGION_FIRST;
+
+    return bytes < first         ? first
+           : bytes > REGION_MOST ? REGION_MOST
+                                 : layout_round_down(bytes, SLOT_BYTES);
+}
+
+/* With a page before the first slot. */
+static uintptr_t tree_map_slots(size_t bytes)
+{
+    uintptr_t start = (uintptr_t)os_map(bytes + SLOT_BYTES, SLOT_BYTES);
+
+    if (!start)
+        return 0;
+    os_unmap((void *)start, SLOT_BYTES - PAGE_BYTES);
+    return start + SLOT_BYTES - PAGE_BYTES;
+}
+
+/* Half as much each time: at most ten turns. */
+static uintptr_t tree_reserve(size_t *bytes, size_t least)
+{
+    for (;; *bytes = layout_round_up(*bytes / 2, SLOT_BYTES)) {
+        uintptr_t start;
+        if (*bytes < least)
+            *bytes = least;
+        start = tree_map_slots(*bytes);
+        if (start || *bytes == least)
+            return start;
+    }
+}
+
+static void tree_index_region(struct region *region, struct region *value)
+{
+    uintptr_t first = layout_round_down(region->start, SLOT_BYTES);
+
+    for (uintptr_t at = first; at < region->end; at += SLOT_BYTES) /* at most 513 turns */
+        layout_leaf_of(at)->region[at >> SLOT_SHIFT & (LEAF_SLOTS - 1)] = value;
+}
+
+static struct region *tree_region_open(struct heap *heap, size_t need)
+{
+    size_t bytes = tree_region_bytes(heap);
+    struct region *region = os_meta(sizeof *region);
+    uintptr_t start =
+        region ? tree_reserve(&bytes, layout_round_up(need + PAGE_BYTES, SLOT_BYTES)) : 0;
+
+    if (!start)
+        return NULL;
+    bytes += PAGE_BYTES;
+    if (!pagemap_cover(start, start + bytes)) {
+        os_unmap((void *)start, bytes);
+        return NULL;
+    }
+    *region =
+        (struct region){.start = start, .end = start + bytes, .heap = heap, .next = heap->regions};
+    tree_index_region(region, region);
+    if (options.huge_always)
+        os_use_huge_pages((void *)start, bytes, false);
+    heap->regions = region;
+    heap->reserved_bytes += bytes;
+    heap->now_ms = os_now_ms();
+    return region;
+}
+
+/* The top becomes a chunk like any other, and its region's last area is closed. */
+static void tree_retire_top(struct heap *heap)
+{
+    size_t size = heap->top_end - heap->top;
+
+    if (!heap->top)
+        return;
+    tree_write_fence(heap, heap->top_end, 0);
+    if (size)
+        tree_offer(heap, heap->top, size);
+}
+
+static bool tree_grow(struct heap *heap, size_t need)
+{
+    struct region *region = tree_region_open(heap, need);
+
+    if (!region)
+        return false;
+    tree_retire_top(heap);
+    heap->top_region = region;
+    heap->top = region->start + CHUNK_TAG;
+    heap->top_used = heap->top;
+    heap->populated = region->start;
+    heap->top_end = region->end - CHUNK_TAG;
+    pace_region(heap);
+    return true;
+}
+
+static size_t tree_used_of(const struct heap *heap, uintptr_t top)
+{
+    return heap->reserved_bytes - (heap->top_region->end - top);
+}
+
+static bool tree_may_populate(const struct heap *heap, uintptr_t to)
+{
+    size_t bytes = to - heap->top;
+
+    return options.populate && tree_used_of(heap, to) >= POPULATE_FROM &&
+           !pace_region_is_huge(heap->top_region, to) &&
+           (bytes <= POPULATE_BLOCK || (bytes <= POPULATE_LARGE && heap->fills));
+}
+
+/* Pages that the top is about to give to a block are made resident in groups, which costs less than
+ * a fault for each: not while the heap is small, and not beyond the slot, for the next may become a
+ * huge page. */
+static void tree_populate(struct heap *heap, uintptr_t to)
+{
+    uintptr_t from = heap->populated > heap->top ? heap->populated : heap->top;
+    uintptr_t end, slot_end = layout_round_up(to, SLOT_BYTES);
+    size_t bytes;
+
+    heap->large_blocks |= to - heap->top > POPULATE_BLOCK;
+    if (to <= heap->populated)
+        return;
+    heap->populated = to;
+    if (!tree_may_populate(heap, to))
+        return;
+    bytes = layout_round_down(tree_used_of(heap, to) / 1024, PAGE_BYTES);
+    bytes = bytes < POPULATE_LEAST ? POPULATE_LEAST : bytes > POPULATE_MOST ? POPULATE_MOST : bytes;
+    from = layout_round_down(from, PAGE_BYTES);
+    end = from + bytes < slot_end ? from + bytes : slot_end;
+    if (end < to)
+        end = layout_round_up(to, PAGE_BYTES);
+    os_populate((void *)from, end - from);
+    heap->populated = end;
+}
+
+/* Whether the program fills its larger blocks, by the slot that the top leaves; the last ones of it
+ * may not have been filled yet. */
+static void tree_look_back(struct heap *heap)
+{
+    uintptr_t slot = layout_round_down(heap->top, SLOT_BYTES);
+
+    if (slot < heap->top_region->start)
+        return;
+    if (heap->large_blocks && !pace_region_is_huge(heap->top_region, slot))
+        heap->fills = os_is_resident((void *)slot, SLOT_BYTES - POPULATE_LARGE);
+    heap->large_blocks = false;
+}
+
+static void tree_move_top(struct heap *heap, uintptr_t to)
+{
+    if (to >> SLOT_SHIFT != heap->top >> SLOT_SHIFT && tree_used_of(heap, to) >= PACE_FROM) {
+        tree_look_back(heap);
+        pace_enter(heap, to, tree_used_of(heap, to));
+    }
+    tree_populate(heap, to);
+    heap->top = to;
+    if (to > heap->top_used)
+        heap->top_used = to;
+}
+
+/* A tag there would be the first to touch a slot, which takes 0.2 ms where that is a huge page:
+ * what is before it ends with the slot, or with the 8 bytes that a block's size was rounded up
+ * by. */
+static bool tree_is_first_tag(uintptr_t at)
+{
+    return at % SLOT_BYTES == CHUNK_TAG;
+}
+
+/* Where a chunk from the top begins. The end of a block may never be written to, and then the tag
+ * behind it would touch a new slot before the program does: a block that reaches into one begins
+ * with it, if little is lost so. */
+static uintptr_t tree_start_in_top(const struct heap *heap, size_t need)
+{
+    uintptr_t start = heap->top, end = start + need, slot = layout_round_down(end, SLOT_BYTES);
+
+    if (slot > start + CHUNK_TAG && need <= WHOLE_MOST)
+        return slot - CHUNK_TAG;
+    return tree_is_first_tag(end) ? start + ALIGN : start;
+}
+
+static bool tree_top_holds(struct heap *heap, size_t need)
+{
+    return heap->top_end - heap->top >= need || tree_grow(heap, need);
+}
+
+/* A chunk whose payload is aligned, from the top. Its front becomes a free chunk. */
+static struct chunk *tree_cut_top(struct heap *heap, size_t need, size_t align)
+{
+    uintptr_t start;
+
+    if (!tree_top_holds(heap, need + (align > WHOLE_MOST ? align : WHOLE_MOST)))
+        return NULL;
+    start = align == ALIGN ? tree_start_in_top(heap, need)
+                           : layout_round_up(heap->top + CHUNK_TAG, align) - CHUNK_TAG;
+    if (start != heap->top) {
+        /* Its neighbour's tag is written below; `offer` marks in it that the chunk before is
+         * free. */
+        pagemap_mark_page(heap, start);
+        chunk_tag_write((struct chunk *)start, need, CHUNK_USED);
+        tree_offer(heap, heap->top, start - heap->top);
+    } else {
+        chunk_tag_write((struct chunk *)start, need, CHUNK_USED);
+    }
+    tree_move_top(heap, start + need);
+    return (struct chunk *)start;
+}
+
+/* ---- blocks ---- */
+
+static bool tree_holds_aligned(const struct chunk *chunk, size_t need, size_t align)
+{
+    uintptr_t start = layout_round_up((uintptr_t)chunk + CHUNK_TAG, align) - CHUNK_TAG;
+
+    return start + need <= (uintptr_t)chunk + chunk_size(chunk);
+}
+
+/* Takes [start, start + need) out of a free chunk; what is before and behind stays free. */
+static struct chunk *tree_carve(struct heap *heap, struct chunk *chunk, uintptr_t start,
+                                size_t need)
+{
+    uintptr_t first = (uintptr_t)chunk, end = first + chunk_size(chunk);
+
+    tree_withdraw(heap, chunk);
+    chunk_tag_write((struct chunk *)start, need, CHUNK_USED);
+    if (end == start + need)
+        ((struct chunk *)end)->tag &= ~CHUNK_PREV_FREE;
+    else
+        tree_offer(heap, start + need, end - start - need);
+    if (start != first)
+        tree_offer(heap, first, start - first);
+    return (struct chunk *)start;
+}
+
+static struct chunk *tree_find_chunk(const struct heap *heap, size_t need, size_t align)
+{
+    struct chunk *chunk = bins_best(heap, need);
+
+    if (chunk && !tree_holds_aligned(chunk, need, align))
+        chunk = bins_best(heap, need + align);
+    return chunk;
+}
+
+static void tree_note_dirt(struct dirt *dirt, uintptr_t start, uintptr_t end)
+{
+    dirt->first_page = layout_round_down(start, PAGE_BYTES);
+    memset(dirt->bits, 0, ((end - dirt->first_page) >> PAGE_SHIFT) / 8 + 8);
+    /* at most 4098 turns */
+    for (uintptr_t page = dirt->first_page; page < end; page += PAGE_BYTES) {
+        size_t index = (page - dirt->first_page) >> PAGE_SHIFT;
+        dirt->bits[index / 64] |= (uint64_t)pagemap_page_dirty(page) << index % 64;
+    }
+}
+
+void *tree_alloc(struct heap *heap, size_t bytes, size_t align, struct dirt *dirt)
+{
+    size_t need = chunk_need(bytes);
+    struct chunk *chunk;
+
+    lock_take(&heap->lock);
+    tree_settle(heap);
+    chunk = tree_find_chunk(heap, need, align);
+    if (chunk)
+        chunk = tree_carve(
+            heap, chunk, layout_round_up((uintptr_t)chunk_payload(chunk), align) - CHUNK_TAG, need);
+    else
+        chunk = tree_cut_top(heap, need, align);
+    if (chunk) {
+        if (dirt)
+            tree_note_dirt(dirt, (uintptr_t)chunk, (uintptr_t)chunk + need);
+        pagemap_mark_range(heap, (uintptr_t)chunk, (uintptr_t)chunk + need);
+        heap->tree_used += need;
+    }
+    lock_give(&heap->lock);
+    return chunk ? chunk_payload(chunk) : NULL;
+}
+
+static struct chunk *tree_used_chunk(const void *block)
+{
+    struct chunk *chunk = chunk_of(block);
+
+    if ((uintptr_t)block % ALIGN || !chunk_tag_good(chunk))
+        os_fatal("free of a pointer that is no block, or of one whose front was overwritten",
+                 block);
+    if ((chunk->tag & (CHUNK_USED | CHUNK_LATE)) != CHUNK_USED)
+        os_fatal("free of a block that is free already", block);
+    if (chunk->tag & CHUNK_FENCE)
+        os_fatal("free of a pointer that is no block", block);
+    return chunk;
+}
+
+/* Once an operation: one that gives back many pages purges no more than one that gives back one.
+ * Every 64th looks at the clock. */
+static void tree_tick_locked(struct heap *heap)
+{
+    if (++heap->op_count % 64 == 0) {
+        heap->now_ms = os_now_ms();
+        large_step(heap->now_ms);
+    }
+    age_step(heap);
+}
+
+void tree_tick(struct heap *heap)
+{
+    if (!lock_try(&heap->lock))
+        return;
+    tree_tick_locked(heap);
+    lock_give(&heap->lock);
+}
+
+void tree_free(struct heap *heap, void *block)
+{
+    struct chunk *chunk;
+
+    lock_take(&heap->lock);
+    chunk = tree_used_chunk(block);
+    if (chunk_size(chunk) < BIN_EXACT_END)
+        tree_release_late(heap, chunk);
+    else
+        tree_release_used(heap, chunk);
+    tree_tick_locked(heap);
+    lock_give(&heap->lock);
+}
+
+size_t tree_usable(const void *block)
+{
+    return chunk_size(tree_used_chunk(block)) - CHUNK_TAG;
+}
+
+size_t tree_usable_locked(struct heap *heap, const void *block)
+{
+    size_t usable;
+
+    lock_take(&heap->lock);
+    usable = tree_usable(block);
+    lock_give(&heap->lock);
+    return usable;
+}
+
+/* Makes the chunk longer by what is free behind it; false: it is too short even so. */
+static bool tree_extend(struct heap *heap, struct chunk *chunk, size_t need)
+{
+    uintptr_t start = (uintptr_t)chunk, end = start + chunk_size(chunk);
+    uint64_t flags = chunk->tag & CHUNK_FLAGS;
+
+    if (end == heap->top) {
+        if (heap->top_end - start < need)
+            return false;
+        tree_move_top(heap, start + need);
+    } else {
+        struct chunk *next = (struct chunk *)end;
+        size_t all = end - start + chunk_size(next);
+        if (next->tag & CHUNK_USED || all < need)
+            return false;
+        tree_withdraw(heap, next);
+        next = (struct chunk *)(start + all);
+        next->tag &= ~CHUNK_PREV_FREE;
+        if (all != need)
+            tree_offer(heap, start + need, all - need);
+    }
+    pagemap_mark_range(heap, start, start + need);
+    chunk_tag_write(chunk, need, flags);
+    return true;
+}
+
+static void tree_shorten(struct heap *heap, struct chunk *chunk, size_t need)
+{
+    size_t size = chunk_size(chunk);
+
+    chunk_tag_write(chunk, need, chunk->tag & CHUNK_FLAGS);
+    tree_release_chunk(heap, (uintptr_t)chunk + need, size - need, false);
+}
+
+bool tree_resize(struct heap *heap, void *block, size_t bytes)
+{
+    size_t need = chunk_need(bytes), size;
+    struct chunk *chunk;
+    bool fits = true;
+
+    lock_take(&heap->lock);
+    tree_settle(heap);
+    chunk = tree_used_chunk(block);
+    size = chunk_size(chunk);
+    if (need < size)
+        tree_shorten(heap, chunk, need);
+    else if (need > size)
+        fits = tree_extend(heap, chunk, need);
+    if (fits)
+        heap->tree_used += need - size;
+    lock_give(&heap->lock);
+    return fits;
+}
+
+/* ---- pages for records ---- */
+
+static bool tree_in_area(const struct region *region, uintptr_t page)
+{
+    return page >= region->start && page < region->end && !pagemap_page_taken(page);
+}
+
+/* Where a chunk can give a whole page and leave a well-formed rest on either side; 0: nowhere.
+ *
+ *   chunk:          start                                            end
+ *   left area        └── free chunk ──┤fence│ page │8│── free chunk ──┘
+ *
+ * The fence needs the 8 bytes before the page, the area behind begins with 8 idle ones. */
+static uintptr_t tree_page_in(uintptr_t start, uintptr_t end, bool begins_area, bool ends_area)
+{
+    uintptr_t page = layout_round_up(start + CHUNK_TAG, PAGE_BYTES);
+
+    if (begins_area)
+        page = start - CHUNK_TAG; /* an area begins with a page */
+    if (end >= page + PAGE_BYTES + CHUNK_TAG)
+        return page;
+    return ends_area && end == page + PAGE_BYTES - CHUNK_TAG ? page : 0;
+}
+
+static uintptr_t tree_page_of_chunk(const struct chunk *chunk)
+{
+    uintptr_t start = (uintptr_t)chunk, end = start + chunk_size(chunk), page = start - CHUNK_TAG;
+    bool begins =
+        page % PAGE_BYTES == 0 && !tree_in_area(pagemap_region_of(start), page - PAGE_BYTES);
+
+    return tree_page_in(start, end, begins, ((struct chunk *)end)->tag & CHUNK_FENCE);
+}
+
+/* Cuts a page out of a free chunk. */
+static void tree_carve_page(struct heap *heap, struct chunk *chunk, uintptr_t page)
+{
+    uintptr_t start = (uintptr_t)chunk, end = start + chunk_size(chunk);
+    uintptr_t behind = page + PAGE_BYTES + CHUNK_TAG;
+
+    tree_withdraw(heap, chunk);
+    pagemap_take(page);
+    if (start < page) {
+        tree_write_fence(heap, page - CHUNK_TAG, 0);
+        if (start < page - CHUNK_TAG)
+            tree_offer(heap, start, page - CHUNK_TAG - start);
+    }
+    if (behind < end)
+        tree_offer(heap, behind, end - behind);
+    else if (behind == end)
+        ((struct chunk *)end)->tag &= ~CHUNK_PREV_FREE;
+}
+
+static struct chunk *tree_find_page(const struct heap *heap, uintptr_t *page)
+{
+    for (int i = 0; i < PAGE_TRIES; i++) {
+        struct chunk *chunk = bins_best(heap, page_tries[i]);
+        if (!chunk)
+            return NULL;
+        *page = tree_page_of_chunk(chunk);
+        if (*page)
+            return chunk;
+    }
+    return NULL;
+}
+
+/* Cuts SPARE_PAGES pages from the top. */
+static bool tree_fill_spare(struct heap *heap)
+{
+    uintptr_t start, page;
+    size_t bytes = SPARE_PAGES * PAGE_BYTES, used_pages;
+
+    if (!tree_top_holds(heap, bytes + 2 * PAGE_BYTES))
+        return false;
+    start = heap->top;
+    page = layout_round_up(start, PAGE_BYTES);
+    if (start - CHUNK_TAG == heap->top_region->start)
+        page = start - CHUNK_TAG;
+    else if (start % PAGE_BYTES == CHUNK_TAG && pagemap_page_taken(start - CHUNK_TAG - PAGE_BYTES))
+        page = start - CHUNK_TAG;
+    if (tree_is_first_tag(page + bytes + CHUNK_TAG))
+        bytes -= PAGE_BYTES;
+    for (uintptr_t at = page; at < page + bytes; at += PAGE_BYTES)
+        pagemap_take(at);
+    /* Their pages come when they are touched: so many small blocks lie in a page that populating
+     * would be seen in the slowest of 10,000 calls. */
+    if (heap->populated < page + bytes + CHUNK_TAG)
+        heap->populated = page + bytes + CHUNK_TAG;
+    tree_move_top(heap, page + bytes + CHUNK_TAG);
+    heap->spare = page;
+    heap->spare_end = page + bytes;
+    used_pages = tree_used_of(heap, page) / PAGE_BYTES;
+    if (used_pages >= GROUP_PAGES && heap->record_pages >= used_pages / 2)
+        pagemap_populate(page);
+    if (start < page) {
+        tree_write_fence(heap, page - CHUNK_TAG, 0);
+        if (start < page - CHUNK_TAG)
+            tree_offer(heap, start, page - CHUNK_TAG - start);
+    }
+    return true;
+}
+
+uintptr_t tree_take_page(struct heap *heap)
+{
+    uintptr_t page = 0;
+    struct chunk *chunk;
+
+    lock_take(&heap->lock);
+    tree_settle(heap);
+    chunk = tree_find_page(heap, &page);
+    if (chunk) {
+        tree_carve_page(heap, chunk, page);
+    } else if (heap->spare < heap->spare_end || tree_fill_spare(heap)) {
+        /* The last first: so the program touches a new huge page, and not the next tag in it. */
+        page = heap->spare_end -= PAGE_BYTES;
+    }
+    if (page) {
+        heap->record_pages++;
+        pagemap_mark_page(heap, page);
+    }
+    lock_give(&heap->lock);
+    return page;
+}
+
+/* The page becomes an area of its own, and joins the areas beside it. */
+static void tree_page_to_area(struct heap *heap, uintptr_t page)
+{
+    const struct region *region = pagemap_region_of(page);
+    uintptr_t start = page + CHUNK_TAG, end = page + PAGE_BYTES - CHUNK_TAG;
+    bool prev_free = false;
+
+    pagemap_leave(page);
+    if (tree_in_area(region, page - PAGE_BYTES)) {
+        start = page - CHUNK_TAG; /* the fence */
+        prev_free = ((struct chunk *)start)->tag & CHUNK_PREV_FREE;
+    }
+    if (tree_in_area(region, page + PAGE_BYTES))
+        end = page + PAGE_BYTES + CHUNK_TAG;
+    else
+        tree_write_fence(heap, end, 0);
+    tree_release_chunk(heap, start, end - start, prev_free);
+}
+
+void tree_give_page(struct heap *heap, uintptr_t page)
+{
+    lock_take(&heap->lock);
+    heap->record_pages--;
+    tree_page_to_area(heap, page);
+    lock_give(&heap->lock);
+}
+
+void tree_release(struct heap *heap)
+{
+    for (struct region *region = heap->regions; region; region = region->next) {
+        for (uintptr_t page = region->start; page < region->end; page += PAGE_BYTES) {
+            size_t index = layout_leaf_page(page);
+            pagemap_leave(page);
+            layout_leaf_of(page)->code[index] = 0;
+            atomic_store_explicit(&layout_leaf_of(page)->kind[index], KIND_NONE,
+                                  memory_order_relaxed);
+        }
+        mark_clean(heap, region->start, region->end);
+        tree_index_region(region, NULL);
+        os_unmap((void *)region->start, region->end - region->start);
+    }
+}

@@ -1,0 +1,22 @@
+/* The free chunks of a heap by size and address. Under the heap's lock. Each call is O(log n): one
+ * way down a tree, one tree repaired, and at most two words of bitmaps looked at. */
+#ifndef TIDEMARK_BFM_BINS_H
+#define TIDEMARK_BFM_BINS_H
+
+#include "bfm/layout.h"
+
+unsigned bin_of(size_t size);
+void bins_insert(struct heap *heap, struct chunk *chunk);
+void bins_remove(struct heap *heap, struct chunk *chunk);
+
+/* The neighbours in the tree of a chunk that is about to be removed, so that they come from memory
+ * at one time. */
+void bins_ask(const struct chunk *chunk);
+
+/* The smallest chunk of at least `need`, of several the lowest; NULL when there is none. */
+struct chunk *bins_best(const struct heap *heap, size_t need);
+
+/* The chunk has nothing more to give back: it leaves the list of those that may have. */
+void bins_aged(struct heap *heap, struct chunk *chunk);
+
+#endif

@@ -1,0 +1,217 @@
+/* Moves blocks between a thread's stacks and its arena. An empty stack is half filled and a full
+ * one is half emptied, each by one operation under the arena's lock. A stack's room doubles as it
+ * is used, within the bytes that the thread has for all stacks. */
+#include "bfm/cache.h"
+#include "bfm/bucket.h"
+#include "bfm/bfm_tree.h"
+
+_Thread_local struct cache *bfm_cache __attribute__((tls_model("initial-exec"))) = &bfm_no_cache;
+struct cache bfm_no_cache;
+struct cache bfm_late_cache;
+
+/* Pages wait to be purged even when nothing but buckets is used: one refill in 16 sees to it. */
+enum { REFILLS_PER_TICK = 16 };
+
+static unsigned cache_depth_of(unsigned code)
+{
+    size_t depth = CACHE_STACK_BYTES / bfm_class_bytes[code];
+
+    return depth < CACHE_DEPTH_FIRST ? CACHE_DEPTH_FIRST
+           : depth > CACHE_DEPTH     ? CACHE_DEPTH
+                                     : (unsigned)depth;
+}
+
+static unsigned cache_first_depth(unsigned code)
+{
+    size_t depth = CACHE_FIRST_BYTES / bfm_class_bytes[code];
+
+    return depth < 2 ? 2 : depth > CACHE_DEPTH_FIRST ? CACHE_DEPTH_FIRST : (unsigned)depth;
+}
+
+size_t cache_bytes(void)
+{
+    size_t slots = 0;
+
+    for (unsigned code = 1; code < CLASS_CODES; code++)
+        slots += cache_depth_of(code);
+    return sizeof(struct cache) + slots * sizeof(void *);
+}
+
+void cache_init(struct cache *cache, struct arena *arena)
+{
+    void **slot = cache->slots;
+
+    cache->arena = arena;
+    cache->room_bytes = CACHE_GROW_BYTES;
+    cache->marked_uses = 0;
+    cache->most[0] = slot;
+    for (unsigned code = 1; code < CLASS_CODES; code++) {
+        struct stack *stack = &cache->stack[code];
+        stack->base = stack->top = slot;
+        stack->limit = slot + cache_first_depth(code);
+        cache->most[code] = slot += cache_depth_of(code);
+    }
+}
+
+static void cache_grow(struct cache *cache, unsigned code)
+{
+    struct stack *stack = &cache->stack[code];
+    void **floor = cache_floor(cache, code);
+    size_t depth = (size_t)(stack->limit - floor), most = (size_t)(cache->most[code] - floor);
+    size_t next = depth * 2, bytes;
+
+    if (next > most)
+        next = most;
+    bytes = (next - depth) * bfm_class_bytes[code];
+    if (bytes > cache->room_bytes)
+        return;
+    cache->room_bytes -= bytes;
+    stack->limit = floor + next;
+}
+
+static void cache_push(struct stack *stack, void *slot)
+{
+    *stack->top++ = slot;
+    if (mark_slot_is_marked(slot))
+        stack->base = stack->top;
+}
+
+/* After changes below the top: at most CACHE_DEPTH turns. */
+static void cache_find_base(struct cache *cache, unsigned code)
+{
+    struct stack *stack = &cache->stack[code];
+    void **floor = cache_floor(cache, code);
+
+    for (stack->base = stack->top; stack->base != floor && !mark_slot_is_marked(stack->base[-1]);)
+        stack->base--;
+}
+
+void *cache_pop_marked(struct cache *cache, unsigned code)
+{
+    struct stack *stack = &cache->stack[code];
+    void *block = mark_slot_block(*--stack->top);
+
+    cache->marked_uses++;
+    cache_find_base(cache, code);
+    return block;
+}
+
+/* The marked block on top changes places with one that is not and lies deeper; false: there is
+ * none. */
+static bool cache_sink(struct cache *cache, unsigned code)
+{
+    struct stack *stack = &cache->stack[code];
+    void **floor = cache_floor(cache, code), *top = stack->top[-1];
+    size_t count = (size_t)(stack->top - floor) - 1;
+
+    for (size_t i = 0; i < count; i++) {
+        void **slot = &floor[(cache->refills + i) % count];
+        if (mark_slot_is_marked(*slot))
+            continue;
+        stack->top[-1] = *slot;
+        *slot = top;
+        cache_find_base(cache, code);
+        return true;
+    }
+    return false;
+}
+
+void cache_push_marked(struct cache *cache, unsigned code, void *block)
+{
+    struct stack *stack = &cache->stack[code];
+
+    cache_push(stack, mark_slot_marked(block));
+    if (cache->marked_uses < MARK_HOT)
+        return;
+    cache->marked_uses = 0;
+    if (cache_sink(cache, code))
+        return;
+    stack->top--;
+    cache_find_base(cache, code);
+    block_go_home(block);
+}
+
+void *cache_refill(struct cache *cache, unsigned code)
+{
+    struct arena *arena = cache->arena;
+    struct stack *stack = &cache->stack[code];
+    void *blocks[CACHE_DEPTH];
+    unsigned want, got;
+
+    cache_grow(cache, code);
+    cache->marked_uses = 0;
+    want = (unsigned)(stack->limit - stack->base) / 2;
+    arena_enter(arena);
+    got = bucket_take(arena, code, blocks, want);
+    arena_leave(arena);
+    if (++cache->refills % REFILLS_PER_TICK == 0)
+        tree_tick(arena->heap);
+    if (!got)
+        return NULL;
+    for (unsigned i = 0; i + 1 < got; i++)
+        cache_push(stack, blocks[i]);
+    return blocks[got - 1];
+}
+
+/* Sends blocks home: to their arena if its lock can be had at once, else to its list. A run of
+ * blocks of one arena takes its lock once. */
+static void cache_send_home(void **slots, size_t count)
+{
+    struct arena *inside = NULL;
+    size_t drain = DRAIN_MOST; /* of one arena, whatever number of arenas there are */
+
+    for (size_t i = 0; i < count; i++) {
+        void *block = mark_slot_block(slots[i]);
+        struct record *record = layout_record_of((uintptr_t)block);
+        struct arena *arena = record->arena;
+        if (arena != inside) {
+            if (inside)
+                arena_leave(inside);
+            inside = lock_try(&arena->lock) ? arena : NULL;
+            if (inside) {
+                arena_drain(inside, drain);
+                drain = 0;
+            }
+        }
+        if (inside)
+            bucket_put(inside, record, block);
+        else
+            arena_push(arena, block);
+    }
+    if (inside)
+        arena_leave(inside);
+}
+
+void block_go_home(void *block)
+{
+    cache_send_home(&block, 1);
+}
+
+void cache_flush(struct cache *cache, unsigned code)
+{
+    struct stack *stack = &cache->stack[code];
+    void **floor = cache_floor(cache, code);
+    size_t held, count;
+
+    held = (size_t)(stack->top - floor);
+    count = held / 2;
+    cache_send_home(floor, count);
+    for (size_t i = count; i < held; i++)
+        floor[i - count] = floor[i];
+    stack->top -= count;
+    cache->marked_uses = 0;
+    if (stack->base != floor)
+        cache_find_base(cache, code);
+    if (++cache->refills % REFILLS_PER_TICK == 0)
+        tree_tick(cache->arena->heap);
+}
+
+void cache_flush_all(struct cache *cache)
+{
+    for (unsigned code = 1; code < CLASS_CODES; code++) {
+        struct stack *stack = &cache->stack[code];
+        void **floor = cache_floor(cache, code);
+        cache_send_home(floor, (size_t)(stack->top - floor));
+        stack->top = stack->base = floor;
+    }
+}

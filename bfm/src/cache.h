@@ -1,0 +1,71 @@
+/* Thread caches: a stack of free blocks for each class (the report's 3.4). Only its thread touches
+ * it. When a stack is empty or full, half of it is moved, by one operation on the arena.
+ *
+ *   base                    top             limit
+ *    │ block │ block │ block │       │       │          base <= top <= limit
+ *
+ * While there are marked blocks, `base` is above the topmost of them (mark.h), and the stack's true
+ * beginning is its floor: that which the others reach up to.
+ *
+ * A thread that has no cache (not yet, not any more, or because BFM_OPTIONS says so) has one whose
+ * stacks hold nothing: they are empty and full at once, so that the short way needs no test. */
+#ifndef TIDEMARK_BFM_CACHE_H
+#define TIDEMARK_BFM_CACHE_H
+
+#include "bfm/classes.h"
+#include "bfm/layout.h"
+#include "bfm/mark.h"
+
+/* A stack begins with room for 8 blocks or 1 KiB, at least 2, which is 22 KiB for all classes, and
+ * doubles as it is used, up to 64 blocks or 4 KiB, at least 8; all together grow by at most 42 KiB:
+ * a thread holds no more than 64 KiB. */
+enum { CACHE_DEPTH_FIRST = 8, CACHE_DEPTH = 64 };
+#define CACHE_FIRST_BYTES ((size_t)1024)
+#define CACHE_STACK_BYTES ((size_t)4096)
+#define CACHE_GROW_BYTES  ((size_t)42 << 10)
+
+struct stack {
+    void **top, **base, **limit;
+};
+
+struct cache {
+    struct stack stack[CLASS_CODES]; /* [0]: always empty and full */
+    struct arena *arena;             /* NULL: this is no thread's */
+    size_t room_bytes;               /* what stacks may still grow by */
+    unsigned refills;
+    unsigned marked_uses;     /* of marked blocks since the last refill or flush */
+    void **most[CLASS_CODES]; /* a stack's limit can grow to here, where the next one
+                                      * begins */
+    void *slots[];
+};
+
+extern _Thread_local struct cache *bfm_cache __attribute__((tls_model("initial-exec")));
+extern struct cache bfm_no_cache;   /* of threads that have not begun */
+extern struct cache bfm_late_cache; /* of threads that are ending */
+
+size_t cache_bytes(void);
+void cache_init(struct cache *cache, struct arena *arena);
+
+static inline void **cache_floor(const struct cache *cache, unsigned code)
+{
+    return cache->most[code - 1];
+}
+
+/* Half fills the stack of a class, which is empty, and returns one block, with the lowest bit set
+ * if it is marked; NULL: no memory. */
+void *cache_refill(struct cache *cache, unsigned code);
+
+/* The topmost block, which is marked, without that bit. */
+void *cache_pop_marked(struct cache *cache, unsigned code);
+
+/* A marked block comes back. There is room. */
+void cache_push_marked(struct cache *cache, unsigned code, void *block);
+
+/* Makes room in a stack, which is full: the blocks that have been in it longest go home. */
+void cache_flush(struct cache *cache, unsigned code);
+void cache_flush_all(struct cache *cache);
+
+/* One block home, past any cache. Never waits. */
+void block_go_home(void *block);
+
+#endif

@@ -1,0 +1,65 @@
+/* Tags: what a chunk's first 8 bytes say, and reading and writing them. All under the heap's
+ * lock. */
+#ifndef TIDEMARK_BFM_CHUNK_H
+#define TIDEMARK_BFM_CHUNK_H
+
+#include "bfm/layout.h"
+
+extern uint64_t bfm_secret;
+
+/* 16 bits that depend on where the tag is and on a secret: what lies before a pointer that is not
+ * ours passes for a tag once in 65,536 times. */
+static inline uint64_t chunk_tag_check(const struct chunk *chunk)
+{
+    return ((uintptr_t)chunk ^ bfm_secret) * 0x9E3779B97F4A7C15ull & ~(uint64_t)0 << 48;
+}
+
+static inline bool chunk_tag_good(const struct chunk *chunk)
+{
+    return ((chunk->tag ^ chunk_tag_check(chunk)) >> 48) == 0;
+}
+
+static inline size_t chunk_size(const struct chunk *chunk)
+{
+    return chunk->tag & CHUNK_SIZE_MASK;
+}
+
+static inline void chunk_tag_write(struct chunk *chunk, size_t size, uint64_t flags)
+{
+    chunk->tag = size | flags | chunk_tag_check(chunk);
+}
+
+static inline struct chunk *chunk_next(const struct chunk *chunk)
+{
+    return (struct chunk *)((uintptr_t)chunk + chunk_size(chunk));
+}
+
+static inline uint64_t *chunk_footer(uintptr_t end)
+{
+    return (uint64_t *)(end - CHUNK_TAG);
+}
+
+static inline void *chunk_payload(struct chunk *chunk)
+{
+    return (char *)chunk + CHUNK_TAG;
+}
+
+static inline struct chunk *chunk_of(const void *payload)
+{
+    return (struct chunk *)((uintptr_t)payload - CHUNK_TAG);
+}
+
+static inline struct chunk *chunk_of_node(const struct rb_node *node)
+{
+    return (struct chunk *)((uintptr_t)node - offsetof(struct chunk, node));
+}
+
+/* The size of the chunk that a request needs; requests are below LARGE_MIN. */
+static inline size_t chunk_need(size_t bytes)
+{
+    size_t need = layout_round_up(bytes + CHUNK_TAG, ALIGN);
+
+    return need < TREE_MIN ? TREE_MIN : need;
+}
+
+#endif

@@ -1,0 +1,141 @@
+/* In libbfm.so only: what the C library's family has besides the blocks themselves (mallinfo(3),
+ * malloc_stats(3), malloc_info(3), mallopt(3)). */
+#include <errno.h>
+#include <limits.h>
+#include <malloc.h>
+#include <stdio.h>
+#include "bfm/bfm_options.h"
+#include "bfm/layout.h"
+#include "tidemark/bfm.h"
+
+#define API __attribute__((visibility("default")))
+
+/* Of C23. Where the C library has them and BFM has not, it would be given BFM's blocks. */
+void free_sized(void *block, size_t bytes);
+void free_aligned_sized(void *block, size_t align, size_t bytes);
+
+API void free_sized(void *block, size_t bytes)
+{
+    (void)bytes;
+    bfm_free(block);
+}
+
+API void free_aligned_sized(void *block, size_t align, size_t bytes)
+{
+    (void)align;
+    (void)bytes;
+    bfm_free(block);
+}
+
+API int malloc_trim(size_t keep)
+{
+    return bfm_malloc_trim(keep);
+}
+
+static struct bfm_statistics family_now(void)
+{
+    struct bfm_statistics statistics = {.size = sizeof statistics};
+
+    bfm_statistics(NULL, &statistics);
+    return statistics;
+}
+
+API struct mallinfo2 mallinfo2(void)
+{
+    struct bfm_statistics statistics = family_now();
+    size_t used = statistics.tree_used + statistics.records - statistics.records_free;
+
+    return (struct mallinfo2){
+        .arena = statistics.dirty,
+        .ordblks = statistics.region_count,
+        .hblks = statistics.large_count,
+        .hblkhd = statistics.large_used,
+        .uordblks = used,
+        .fordblks = statistics.dirty > used ? statistics.dirty - used : 0,
+        .keepcost = statistics.large_kept,
+    };
+}
+
+/* The old one has ints, which wrap; these stop at the largest. */
+static int family_clip(size_t value)
+{
+    return value > INT_MAX ? INT_MAX : (int)value;
+}
+
+API struct mallinfo mallinfo(void)
+{
+    struct mallinfo2 info = mallinfo2();
+
+    return (struct mallinfo){
+        .arena = family_clip(info.arena),
+        .ordblks = family_clip(info.ordblks),
+        .hblks = family_clip(info.hblks),
+        .hblkhd = family_clip(info.hblkhd),
+        .uordblks = family_clip(info.uordblks),
+        .fordblks = family_clip(info.fordblks),
+        .keepcost = family_clip(info.keepcost),
+    };
+}
+
+API void malloc_stats(void)
+{
+    struct bfm_statistics statistics = family_now();
+
+    fprintf(stderr,
+            "BFM\n"
+            "reserved addresses = %12zu bytes in %zu regions\n"
+            "written pages      = %12zu\n"
+            "tree component     = %12zu in use\n"
+            "page records       = %12zu, of which %zu free\n"
+            "own mappings       = %12zu in %zu blocks; %zu kept\n"
+            "given back so far  = %12zu\n"
+            "arenas             = %12zu\n",
+            statistics.reserved, statistics.region_count, statistics.dirty, statistics.tree_used,
+            statistics.records, statistics.records_free, statistics.large_used,
+            statistics.large_count, statistics.large_kept, statistics.purged,
+            statistics.arena_count);
+}
+
+API int malloc_info(int flags, FILE *stream)
+{
+    struct bfm_statistics statistics = family_now();
+
+    if (flags) {
+        errno = EINVAL;
+        return -1;
+    }
+    fprintf(stream,
+            "<malloc version=\"bfm-1\">\n"
+            "<system type=\"reserved\" size=\"%zu\" count=\"%zu\"/>\n"
+            "<system type=\"written\" size=\"%zu\"/>\n"
+            "<total type=\"tree\" size=\"%zu\"/>\n"
+            "<total type=\"records\" size=\"%zu\" free=\"%zu\"/>\n"
+            "<total type=\"mmap\" count=\"%zu\" size=\"%zu\" kept=\"%zu\"/>\n"
+            "<arenas count=\"%zu\"/>\n"
+            "</malloc>\n",
+            statistics.reserved, statistics.region_count, statistics.dirty, statistics.tree_used,
+            statistics.records, statistics.records_free, statistics.large_count,
+            statistics.large_used, statistics.large_kept, statistics.arena_count);
+    return 0;
+}
+
+/* Taken and without effect, as far as there is nothing here that they could set: 1, as the C
+ * library says of what it knows. */
+API int mallopt(int parameter, int value)
+{
+    switch (parameter) {
+    case M_MMAP_THRESHOLD:
+    case M_MMAP_MAX:
+    case M_TRIM_THRESHOLD:
+    case M_TOP_PAD:
+    case M_ARENA_MAX:
+    case M_ARENA_TEST:
+    case M_CHECK_ACTION:
+    case M_PERTURB:
+        return 1;
+    case M_MXFAST:
+        return value >= 0 && value <= (int)(80 * sizeof(size_t) / 4);
+    default:
+        return 0;
+    }
+}

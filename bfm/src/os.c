@@ -1,0 +1,207 @@
+/* System calls, each with errno kept: free() promises that, and malloc() that it is ENOMEM. */
+#include "bfm/os.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+#include "bfm/layout.h"
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+#define META_BYTES ((size_t)256 << 10)
+
+size_t os_page_bytes(void)
+{
+    static size_t bytes;
+
+    if (!bytes)
+        bytes = getauxval(AT_PAGESZ);
+    return bytes;
+}
+
+static void *os_map_anywhere(size_t bytes)
+{
+    int saved = errno;
+    void *start = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    errno = saved;
+    return start == MAP_FAILED ? NULL : start;
+}
+
+void *os_map(size_t bytes, size_t align)
+{
+    uintptr_t start, first;
+
+    if (align <= os_page_bytes())
+        return os_map_anywhere(bytes);
+    if (bytes + align < bytes)
+        return NULL;
+    start = (uintptr_t)os_map_anywhere(bytes + align);
+    if (!start)
+        return NULL;
+    first = layout_round_up(start, align);
+    if (first != start)
+        os_unmap((void *)start, first - start);
+    if (start + align != first)
+        os_unmap((void *)(first + bytes), start + align - first);
+    return (void *)first;
+}
+
+void os_unmap(void *start, size_t bytes)
+{
+    int saved = errno;
+
+    /* Too many mappings to cut one: the memory at least. */
+    if (munmap(start, bytes))
+        madvise(start, bytes, MADV_DONTNEED);
+    errno = saved;
+}
+
+bool os_discard(void *start, size_t bytes)
+{
+    int saved = errno;
+    bool done = !madvise(start, bytes, MADV_DONTNEED);
+
+    errno = saved;
+    return done;
+}
+
+void os_use_huge_pages(void *start, size_t bytes, bool use)
+{
+    int saved = errno;
+
+    madvise(start, bytes, use ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+    errno = saved;
+}
+
+void os_populate(void *start, size_t bytes)
+{
+    static _Atomic bool refused;
+    int saved = errno;
+
+    if (!refused && madvise(start, bytes, MADV_POPULATE_WRITE) && errno == EINVAL)
+        refused = true; /* Linux before 5.14 */
+    errno = saved;
+}
+
+bool os_is_resident(void *start, size_t bytes)
+{
+    unsigned char state[1024];
+    size_t pages = bytes / os_page_bytes(), resident = 0;
+    int saved = errno;
+    bool known = pages <= sizeof state && !mincore(start, bytes, state);
+
+    errno = saved;
+    for (size_t i = 0; known && i < pages; i++)
+        resident += state[i] & 1;
+    return known && resident * 10 >= pages * 9;
+}
+
+void *os_remap(void *start, size_t old_bytes, size_t new_bytes)
+{
+    int saved = errno;
+    void *moved = mremap(start, old_bytes, new_bytes, MREMAP_MAYMOVE);
+
+    errno = saved;
+    return moved == MAP_FAILED ? NULL : moved;
+}
+
+void os_move_back(void *start, size_t bytes, size_t old_bytes, void *to)
+{
+    int saved = errno;
+
+    mremap(start, bytes, old_bytes, MREMAP_MAYMOVE | MREMAP_FIXED, to);
+    errno = saved;
+}
+
+uint64_t os_now_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+uint64_t os_cpu_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+uint64_t os_random(void)
+{
+    const void *bytes = (const void *)getauxval(AT_RANDOM);
+    uint64_t words[2] = {0}, mixed = (uint64_t)(uintptr_t)&bytes ^ os_now_ms();
+
+    if (bytes)
+        __builtin_memcpy(words, bytes, sizeof words); /* where they lie is not aligned */
+    mixed ^= words[0] ^ words[1] << 1;
+    mixed *= 0x9E3779B97F4A7C15ull;
+    return mixed ^ mixed >> 29;
+}
+
+static struct lock meta_lock;
+static uintptr_t meta_next, meta_end;
+
+void os_meta_lock(void)
+{
+    lock_take(&meta_lock);
+}
+
+void os_meta_unlock(void)
+{
+    lock_give(&meta_lock);
+}
+
+void *os_meta(size_t bytes)
+{
+    void *given = NULL;
+
+    bytes = layout_round_up(bytes, 64);
+    lock_take(&meta_lock);
+    if (meta_end - meta_next < bytes) {
+        size_t mapped = bytes > META_BYTES ? bytes : META_BYTES;
+        void *start = os_map(mapped, 1);
+        if (!start)
+            goto out;
+        meta_next = (uintptr_t)start;
+        meta_end = meta_next + mapped;
+    }
+    given = (void *)meta_next;
+    meta_next += bytes;
+out:
+    lock_give(&meta_lock);
+    return given;
+}
+
+void os_say(const char *text)
+{
+    ssize_t ignored = write(STDERR_FILENO, text, strlen(text));
+
+    (void)ignored;
+}
+
+_Noreturn void os_fatal(const char *what, const void *address)
+{
+    static const char digits[] = "0123456789abcdef";
+    char line[160], *at = line;
+
+    memcpy(at, "BFM: ", 5);
+    at += 5;
+    at += strlen(strncpy(at, what, 110));
+    memcpy(at, " (0x", 4);
+    at += 4;
+    for (int shift = 44; shift >= 0; shift -= 4)
+        *at++ = digits[(uintptr_t)address >> shift & 15];
+    memcpy(at, ")\n", 3);
+    os_say(line);
+    abort();
+}

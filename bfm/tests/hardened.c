@@ -1,0 +1,169 @@
+/* One misuse of a block, by its name: run with BFM_OPTIONS, expected to end by SIGABRT, or not. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "tidemark/bfm.h"
+
+static void *volatile keep;
+
+static void twice(void)
+{
+    keep = bfm_malloc(100);
+    bfm_free(keep);
+    bfm_free(keep);
+}
+
+static void *volatile others[40];
+
+/* A block of the tree component again, `between` others later: it may not be joined yet, or it
+ * is. */
+static void twice_tree_after(unsigned between)
+{
+    keep = bfm_malloc(3000);
+    for (unsigned i = 0; i < 40; i++)
+        others[i] = bfm_malloc(3000);
+    bfm_free(keep);
+    for (unsigned i = 0; i < between; i++)
+        bfm_free(others[i * 7 % 40]);
+    bfm_free(keep);
+}
+
+static void twice_tree(void)
+{
+    twice_tree_after(0);
+}
+
+static void twice_tree_soon(void)
+{
+    twice_tree_after(7);
+}
+
+static void twice_tree_late(void)
+{
+    twice_tree_after(30);
+}
+
+static void resized_after_free(void)
+{
+    keep = bfm_malloc(3000);
+    bfm_free(keep);
+    keep = bfm_realloc(keep, 4000);
+}
+
+/* What lies before a block holds its size: spoiled between its free and the next request. */
+static void front_after_free(void)
+{
+    size_t back = 8;
+
+    keep = bfm_malloc(3000);
+    others[0] = bfm_malloc(3000);
+    bfm_free(keep);
+    memset((char *)keep - back, 0x41, 8);
+    keep = bfm_malloc(3000);
+}
+
+/* The first block lies in the page in front of the region's first 2 MiB; what is before that page
+ * is not ours. */
+static void before_region(void)
+{
+    keep = bfm_malloc(3000);
+    bfm_free((void *)(((uintptr_t)keep & ~(((uintptr_t)2 << 20) - 1)) + 64));
+}
+
+static void inside(void)
+{
+    keep = bfm_malloc(100);
+    bfm_free((char *)keep + 16);
+}
+
+static void behind(void)
+{
+    size_t bytes = 101;
+
+    keep = bfm_malloc(bytes);
+    ((volatile char *)keep)[bytes] = 1;
+    bfm_free(keep);
+}
+
+static void behind_tree(void)
+{
+    size_t bytes = 3001;
+
+    keep = bfm_malloc(bytes);
+    ((volatile char *)keep)[bytes] = 1;
+    bfm_free(keep);
+}
+
+/* What is freed reads as zeros: 1 if not. Reading it is the misuse. */
+static void stale(void)
+{
+    volatile unsigned char *block = keep = bfm_malloc(200);
+
+    memset(keep, 0xee, 200);
+    bfm_free(keep);
+    for (int i = 0; i < 200; i++)
+        if (block[i])
+            exit(1);
+}
+
+/* Blocks in order: 1. */
+static void ordered(void)
+{
+    int steps = 0;
+    char *last = bfm_malloc(64);
+
+    for (int i = 0; i < 100; i++) {
+        char *block = bfm_malloc(64);
+        steps += block == last + 64;
+        last = block;
+    }
+    exit(steps > 60);
+}
+
+/* Nothing wrong, with every call there is: must pass. */
+static void right(void)
+{
+    for (size_t bytes = 0; bytes < 3000000; bytes = bytes * 2 + 7) {
+        char *block = bfm_calloc(1, bytes);
+        memset(block, 7, bytes);
+        if (bfm_malloc_usable_size(block) < bytes)
+            exit(1);
+        block = bfm_realloc(block, bytes + 5000);
+        for (size_t i = 0; i < bytes; i++)
+            if (block[i] != 7)
+                exit(2);
+        block[bytes + 4999] = 1;
+        bfm_free(block);
+        block = bfm_memalign(256, bytes);
+        memset(block, 7, bytes);
+        bfm_free(block);
+    }
+    if (bfm_check(NULL)) {
+        puts(bfm_check(NULL));
+        exit(3);
+    }
+}
+
+static const struct {
+    const char *name;
+    void (*run)(void);
+    /* clang-format off */
+} misuses[] = {
+    {"twice", twice}, {"twice-tree", twice_tree}, {"twice-tree-soon", twice_tree_soon},
+    {"twice-tree-late", twice_tree_late}, {"resized-after-free", resized_after_free},
+    {"front-after-free", front_after_free}, {"before-region", before_region}, {"inside", inside},
+    {"behind", behind}, {"behind-tree", behind_tree},
+    {"stale", stale}, {"ordered", ordered}, {"right", right},
+};
+/* clang-format on */
+
+int main(int argc, char **argv)
+{
+    for (unsigned i = 0; argc > 1 && i < sizeof misuses / sizeof *misuses; i++)
+        if (!strcmp(misuses[i].name, argv[1])) {
+            misuses[i].run();
+            return 0;
+        }
+    return 100;
+}

@@ -1,0 +1,103 @@
+/* Under LD_PRELOAD=libbfm.so: every name of the C library's family is ours, and what it says adds
+ * up. Says what is wrong; nothing otherwise. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int failed;
+
+static void must(int holds, const char *what)
+{
+    if (!holds)
+        printf("%s\n", what);
+    failed |= !holds;
+}
+
+static void names_are_ours(void)
+{
+    static const char *const names[] = {
+        "malloc",         "calloc",
+        "realloc",        "reallocarray",
+        "free",           "cfree",
+        "free_sized",     "free_aligned_sized",
+        "memalign",       "aligned_alloc",
+        "posix_memalign", "valloc",
+        "pvalloc",        "malloc_usable_size",
+        "malloc_trim",    "mallinfo",
+        "mallinfo2",      "malloc_stats",
+        "malloc_info",    "mallopt",
+    };
+    Dl_info info;
+
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
+        void *at = dlsym(RTLD_DEFAULT, names[i]);
+        must(at && dladdr(at, &info) && strstr(info.dli_fname, "libbfm.so"), names[i]);
+    }
+}
+
+/* Of C23; this C library may lack them. */
+void free_sized(void *block, size_t bytes) __attribute__((weak));
+void free_aligned_sized(void *block, size_t align, size_t bytes) __attribute__((weak));
+
+static void sized_frees_free(void)
+{
+    struct mallinfo2 before = mallinfo2();
+
+    must(free_sized && free_aligned_sized, "no sized free");
+    free_sized(NULL, 0);
+    free_sized(malloc((size_t)40 << 20), (size_t)40 << 20);
+    free_aligned_sized(aligned_alloc(4096, (size_t)40 << 20), 4096, (size_t)40 << 20);
+    must(mallinfo2().hblks == before.hblks, "a sized free leaves its block");
+}
+
+static void sums_follow_blocks(void)
+{
+    struct mallinfo2 before = mallinfo2(), with;
+    char *small = calloc(1000, 100), *large = malloc((size_t)40 << 20);
+    void *many[200];
+
+    for (int i = 0; i < 200; i++)
+        many[i] = malloc(100);
+    with = mallinfo2();
+    must(with.uordblks >= before.uordblks + 100000, "mallinfo2: uordblks lacks a block");
+    must(with.hblks == before.hblks + 1, "mallinfo2: hblks");
+    must(with.hblkhd >= before.hblkhd + ((size_t)40 << 20), "mallinfo2: hblkhd");
+    must(with.arena >= with.uordblks, "mallinfo2: more is in use than there is");
+    free(small);
+    free(large);
+    for (int i = 0; i < 200; i++)
+        free(many[i]);
+    must(mallinfo2().hblks == before.hblks, "mallinfo2: hblks after free");
+    must(mallinfo().hblks == (int)before.hblks, "mallinfo: hblks");
+    must(malloc_trim(0) == 1, "malloc_trim gives nothing back");
+    must(malloc_trim(0) == 0 || malloc_trim(0) == 0, "malloc_trim gives back for ever");
+}
+
+static void texts_are_whole(void)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *stream = open_memstream(&text, &length);
+
+    must(malloc_info(0, stream) == 0, "malloc_info fails");
+    fclose(stream);
+    must(strstr(text, "<malloc version=\"bfm-1\">") && strstr(text, "</malloc>"),
+         "malloc_info's text");
+    free(text);
+    errno = 0;
+    must(malloc_info(1, stdout) == -1 && errno == EINVAL, "malloc_info takes options");
+    must(mallopt(M_MMAP_THRESHOLD, 1 << 20) == 1 && mallopt(12345, 0) == 0, "mallopt");
+    malloc_stats();
+}
+
+int main(void)
+{
+    names_are_ours();
+    sized_frees_free();
+    sums_follow_blocks();
+    texts_are_whole();
+    return failed;
+}

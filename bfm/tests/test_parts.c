@@ -1,0 +1,120 @@
+/* The parts by themselves: the table of classes, the page map's runs of bits, red-black trees
+ * against sorted arrays. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <cmocka.h>
+#include "bfm/bins.h"
+#include "bfm/classes.h"
+#include "bfm/rb.h"
+
+static void each_request_gets_the_smallest_class_that_holds_it(void **unused)
+{
+    (void)unused;
+    for (size_t bytes = 0; bytes <= SMALL_MAX; bytes++) {
+        unsigned code = class_code(bytes);
+        assert_in_range(code, 1, CLASS_COUNT);
+        assert_true(bfm_class_bytes[code] >= bytes);
+        assert_true(code == 1 || bfm_class_bytes[code - 1] < (bytes ? bytes : 1));
+        assert_true(bfm_class_bytes[code] - bytes <= (bytes > 416 ? 31 : 15) || bytes == 0);
+    }
+}
+
+static void classes_fill_their_records(void **unused)
+{
+    (void)unused;
+    for (unsigned code = 1; code < CLASS_CODES; code++) {
+        assert_int_equal(bfm_class_bytes[code] % ALIGN, 0);
+        assert_int_equal(bfm_class_blocks[code], PAGE_BYTES / bfm_class_bytes[code]);
+        assert_true(PAGE_BYTES % bfm_class_bytes[code] <= PAGE_BYTES / 27);
+        /* A class that fits no more often than a larger one would only waste. */
+        assert_true(code == CLASS_COUNT || bfm_class_blocks[code] > bfm_class_blocks[code + 1]);
+        for (size_t offset = 0; offset < PAGE_BYTES; offset++)
+            assert_int_equal(class_index(code, offset), offset / bfm_class_bytes[code]);
+    }
+}
+
+static void bins_are_in_the_order_of_sizes(void **unused)
+{
+    (void)unused;
+    for (size_t size = TREE_MIN; size < (size_t)1 << 21; size += ALIGN) {
+        assert_true(bin_of(size) >= bin_of(size - ALIGN));
+        assert_true(bin_of(size) <= bin_of(size - ALIGN) + 1);
+    }
+    assert_true(bin_of(((size_t)1 << 31) - ALIGN) < BIN_COUNT);
+}
+
+enum { NODES = 3000 };
+
+static struct rb_node nodes[NODES];
+static struct rb_node *root;
+
+/* The tree's order is that of the nodes' addresses. Returns the black height. */
+static unsigned check(const struct rb_node *node, const struct rb_node *low,
+                      const struct rb_node *high)
+{
+    unsigned left, right;
+
+    if (!node)
+        return 1;
+    assert_true((!low || low < node) && (!high || node < high));
+    if (!rb_is_black(node))
+        assert_true(rb_parent(node) && rb_is_black(rb_parent(node)));
+    left = check(node->left, low, node);
+    right = check(node->right, node, high);
+    assert_int_equal(left, right);
+    return left + rb_is_black(node);
+}
+
+static void insert(struct rb_node *node)
+{
+    struct rb_node **link = &root, *parent = NULL;
+
+    while (*link) {
+        parent = *link;
+        link = node < parent ? &parent->left : &parent->right;
+    }
+    rb_insert(&root, parent, link, node);
+}
+
+static size_t count(const struct rb_node *node)
+{
+    return node ? 1 + count(node->left) + count(node->right) : 0;
+}
+
+static void trees_stay_balanced(void **unused)
+{
+    static bool inside[NODES];
+    unsigned live = 0;
+
+    (void)unused;
+    srand(42);
+    for (int i = 0; i < 40000; i++) {
+        /* Runs in order, runs backwards, and anything. */
+        int which = i % 9000 < 3000   ? i % NODES
+                    : i % 9000 < 6000 ? NODES - 1 - i % NODES
+                                      : rand() % NODES;
+        if (inside[which])
+            rb_remove(&root, &nodes[which]);
+        else
+            insert(&nodes[which]);
+        live += inside[which] ? -1u : 1;
+        inside[which] = !inside[which];
+        if (i % 97 == 0 || i < 300) {
+            check(root, NULL, NULL);
+            assert_int_equal(count(root), live);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_request_gets_the_smallest_class_that_holds_it),
+        cmocka_unit_test(classes_fill_their_records),
+        cmocka_unit_test(bins_are_in_the_order_of_sizes),
+        cmocka_unit_test(trees_stay_balanced),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,426 @@
+/* Sentences about a recording (facts.h). Each function looks meta entries of the profile up by key
+ * and appends a sentence or a figure. */
+#include "aggregate/facts.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/human.h"
+#include "base/text.h"
+#include "format/names.h"
+
+uint64_t facts_number(const struct profile *profile, const char *key)
+{
+    const char *value = profile_get(profile, key);
+    long long number = value ? strtoll(value, NULL, 10) : 0;
+    return number > 0 ? (uint64_t)number : 0;
+}
+
+/* ---- Sampling ---- */
+
+bool facts_next_sampling(const char **text, uint64_t *ns, uint64_t *bytes)
+{
+    char *end;
+    if (!*text || !**text)
+        return false;
+    *ns = strtoull(*text, &end, 10);
+    *bytes = strtoull(end, &end, 10);
+    *text = *end ? end + 1 : end;
+    return true;
+}
+
+uint64_t facts_sample_bytes(const struct profile *profile)
+{
+    const char *changes = profile_get(profile, PROFILE_META_SAMPLE_CHANGES);
+    uint64_t ns, bytes = 0, widest = 0;
+    while (facts_next_sampling(&changes, &ns, &bytes))
+        widest = bytes > widest ? bytes : widest;
+    return widest ? widest : profile->sample_bytes;
+}
+
+void facts_add_sampling(struct strbuf *out, const struct profile *profile)
+{
+    const char *changes = profile_get(profile, PROFILE_META_SAMPLE_CHANGES);
+    uint64_t ns, bytes;
+    bool first = true;
+    while (facts_next_sampling(&changes, &ns, &bytes)) {
+        strbuf_addf(
+            out, first ? "exact until %s, then one allocation in every " : ", from %s on in every ",
+            human_duration(ns).text);
+        strbuf_add_string(out, human_bytes(bytes).text);
+        first = false;
+    }
+    if (first)
+        strbuf_addf(out, "one allocation in every %s", human_bytes(profile->sample_bytes).text);
+    strbuf_add_string(out, " on average");
+    if (!first)
+        strbuf_addf(out, " (less than %s then came into no sample, 95 %%)",
+                    human_bytes(3 * facts_sample_bytes(profile)).text); /* e^-3 */
+}
+
+bool facts_callers_only(const struct profile *profile)
+{
+    const char *mode = profile_get(profile, PROFILE_META_STACKS);
+    return mode && !strcmp(mode, "none");
+}
+
+const char *facts_stacks(const struct profile *profile)
+{
+    const char *mode = profile_get(profile, PROFILE_META_STACKS);
+    if (!mode)
+        return "";
+    return !strcmp(mode, "none") ? "the caller only (--stacks=none)"
+           : !strcmp(mode, "fp") ? "by frame pointers only (--stacks=fp)"
+                                 : "";
+}
+
+bool facts_add_budget(struct strbuf *out, const struct profile *profile)
+{
+    uint64_t budget = facts_number(profile, PROFILE_META_BUDGET);
+    if (!budget)
+        return false;
+    strbuf_addf(
+        out, "%s of the program's processor time at most (--budget-cpu); %s were spent on events%s",
+        human_percent((double)budget, 1e6).text,
+        human_duration(facts_number(profile, PROFILE_META_BUDGET_COST)).text,
+        profile->sample_bytes ? "" : ", and everything was recorded");
+    return true;
+}
+
+void facts_add_text(struct strbuf *out, const struct profile *profile, const char *key)
+{
+    const char *value = profile_get(profile, key);
+    text_add_safe_string(out, value ? value : "?");
+}
+
+void facts_add_rank(struct strbuf *out, const struct profile *profile)
+{
+    if (!profile_get(profile, PROFILE_META_RANK))
+        return;
+    strbuf_add_string(out, ", rank ");
+    facts_add_text(out, profile, PROFILE_META_RANK);
+    if (profile_get(profile, PROFILE_META_RANKS)) {
+        strbuf_add_string(out, " of ");
+        facts_add_text(out, profile, PROFILE_META_RANKS);
+    }
+    if (profile_get(profile, PROFILE_META_JOB)) {
+        strbuf_add_string(out, " in job ");
+        facts_add_text(out, profile, PROFILE_META_JOB);
+    }
+}
+
+static bool facts_ended_by(const struct profile *profile, const char *kind)
+{
+    const char *end = profile_get(profile, PROFILE_META_END);
+    return end && !strcmp(end, kind);
+}
+
+bool facts_ended_well(const struct profile *profile)
+{
+    return profile->complete &&
+           ((facts_ended_by(profile, "exit") && !facts_number(profile, PROFILE_META_END_STATUS)) ||
+            facts_ended_by(profile, "exec"));
+}
+
+/* Of a job: how many of its ranks did not end as they should have. */
+static void facts_add_end_of_job(struct strbuf *out, const struct profile *profile)
+{
+    size_t bad = 0;
+    for (size_t i = 0; i < profile->rank_count; i++)
+        bad += !profile->ranks[i].beside && strcmp(profile->ranks[i].state, "complete") != 0;
+    uint64_t missing = facts_number(profile, PROFILE_META_JOB_MISSING);
+    if (!bad && !missing)
+        strbuf_add_string(out, "all ranks ended well");
+    if (bad)
+        strbuf_addf(out, "%zu rank%s died or %s not read whole", bad, bad == 1 ? "" : "s",
+                    bad == 1 ? "was" : "were");
+    if (missing)
+        strbuf_addf(out, "%s%llu left nothing", bad ? ", " : "", (unsigned long long)missing);
+}
+
+static void facts_add_end_of_recording(struct strbuf *out, const struct profile *profile)
+{
+    strbuf_add_string(out, "ran on when recording ended");
+    if (!profile_get(profile, PROFILE_META_ENDED_ON))
+        return;
+    strbuf_add_char(out, ' ');
+    facts_add_text(out, profile, PROFILE_META_ENDED_ON);
+}
+
+bool facts_is_snapshot(const struct profile *profile)
+{
+    return facts_ended_by(profile, "snapshot");
+}
+
+static void facts_add_snapshot(struct strbuf *out, const struct profile *profile)
+{
+    strbuf_add_string(out, "a snapshot: ");
+    facts_add_text(out, profile, PROFILE_META_SNAPSHOT);
+    strbuf_add_string(out, "; the program ran on");
+}
+
+static void facts_add_snapshot_line(struct strbuf *out, const char *value)
+{
+    char *end;
+    uint64_t ns = strtoull(value, &end, 10);
+    const char *why = end + (*end == '\t');
+    size_t length = strcspn(why, "\t");
+    strbuf_addf(out, "%s  ", human_duration(ns).text);
+    text_add_safe(out, why, length);
+    strbuf_add_string(out, "  ");
+    text_add_safe_string(out, why[length] ? why + length + 1 : "");
+    strbuf_add_char(out, '\n');
+}
+
+bool facts_add_snapshots(struct strbuf *out, const struct profile *profile)
+{
+    uint64_t count = facts_number(profile, PROFILE_META_SNAPSHOTS);
+    const char *value = "";
+    for (uint64_t i = 1; i <= count && value; i++) {
+        char key[40];
+        snprintf(key, sizeof key, PROFILE_META_SNAPSHOT_OF "%llu", (unsigned long long)i);
+        value = profile_get(profile, key);
+        if (value)
+            facts_add_snapshot_line(out, value);
+    }
+    return count > 0;
+}
+
+/* Whether the program was the one that was killed the kernel does not say; SIGKILL does nearly. */
+bool facts_add_oom(struct strbuf *out, const struct profile *profile)
+{
+    uint64_t kills = facts_number(profile, PROFILE_META_OOM_KILLS);
+    uint64_t limit = facts_number(profile, PROFILE_META_OOM_LIMIT);
+    if (!kills)
+        return false;
+    strbuf_addf(out, "the kernel killed %s process%s of its control group for want of memory",
+                human_exact(kills).text, kills == 1 ? "" : "es");
+    if (limit)
+        strbuf_addf(out, " (limit %s)", human_bytes(limit).text);
+    return true;
+}
+
+void facts_add_outcome(struct strbuf *out, const struct profile *profile)
+{
+    if (profile_is_job(profile)) {
+        facts_add_end_of_job(out, profile);
+        return;
+    }
+    unsigned status = (unsigned)facts_number(profile, PROFILE_META_END_STATUS);
+    const char *name = facts_ended_by(profile, "signal") ? sigabbrev_np((int)status) : NULL;
+    if (profile->being_written)
+        strbuf_add_string(out, "still being recorded");
+    else if (!profile->complete)
+        strbuf_add_string(out, "recording was cut short: how the program ended is not known");
+    else if (facts_ended_by(profile, "exit"))
+        strbuf_addf(out, "exit status %u", status);
+    else if (facts_ended_by(profile, "signal") && name)
+        strbuf_addf(out, "killed by SIG%s", name);
+    else if (facts_ended_by(profile, "signal"))
+        strbuf_addf(out, "killed by signal %u", status);
+    else if (facts_ended_by(profile, "exec"))
+        strbuf_add_string(out, "replaced by another program (exec)");
+    else if (facts_ended_by(profile, "detached"))
+        facts_add_end_of_recording(out, profile);
+    else if (facts_is_snapshot(profile))
+        facts_add_snapshot(out, profile);
+    else
+        strbuf_add_string(out, "nobody saw how it ended");
+}
+
+void facts_add_end(struct strbuf *out, const struct profile *profile)
+{
+    struct strbuf oom = STRBUF_INIT;
+    facts_add_outcome(out, profile);
+    if (facts_add_oom(&oom, profile))
+        strbuf_addf(out, "; %s", oom.data);
+    strbuf_release(&oom);
+}
+
+struct figure facts_resident_peak(const struct profile *profile)
+{
+    struct figure most = FIGURE_UNKNOWN;
+    for (size_t i = 0; i < profile->bucket_count; i++)
+        most = figure_max(most, profile->buckets[i].physical.max);
+    return most;
+}
+
+/* ---- Warnings ------------------------------------------------------------------------------ */
+
+static void facts_add_counted(struct strbuf *out, uint64_t count, const char *one, const char *many)
+{
+    if (count)
+        strbuf_addf(out, "%s %s\n", human_exact(count).text, count == 1 ? one : many);
+}
+
+static void facts_add_sentence(struct strbuf *out, const struct profile *profile, const char *key)
+{
+    if (!profile_get(profile, key))
+        return;
+    facts_add_text(out, profile, key);
+    strbuf_add_char(out, '\n');
+}
+
+bool facts_add_window(struct strbuf *out, const struct profile *profile)
+{
+    if (!profile_get(profile, PROFILE_META_WINDOW_FROM))
+        return false;
+    strbuf_addf(out, "%s to %s of the recording: only what happened then",
+                human_duration(facts_number(profile, PROFILE_META_WINDOW_FROM)).text,
+                human_duration(facts_number(profile, PROFILE_META_WINDOW_TO)).text);
+    return true;
+}
+
+bool facts_add_beginning(struct strbuf *out, const struct profile *profile)
+{
+    bool begun = profile_get(profile, PROFILE_META_BEGUN_ON);
+    if (begun) {
+        strbuf_add_string(out, "from mark '");
+        facts_add_text(out, profile, PROFILE_META_BEGUN_ON);
+        strbuf_addf(
+            out,
+            "' on, %s after the program's start; %s blocks (%s) from before are followed, but "
+            "are no allocations of this profile",
+            human_duration(facts_number(profile, PROFILE_META_BEGUN_NS)).text,
+            human_exact(facts_number(profile, PROFILE_META_BEFORE_BLOCKS)).text,
+            human_bytes(facts_number(profile, PROFILE_META_BEFORE_BYTES)).text);
+    } else if (profile_get(profile, PROFILE_META_NEVER_BEGUN)) {
+        strbuf_add_string(out, "the whole run: no mark '");
+        facts_add_text(out, profile, PROFILE_META_NEVER_BEGUN);
+        strbuf_add_string(out, "' ever came (--start-on)");
+        begun = true;
+    }
+    return begun;
+}
+
+const char *facts_imported_from(const struct profile *profile)
+{
+    static const char *const tools[] = {"heaptrack", "massif",   "dhat",
+                                        "pprof",     "jemalloc", "gperftools"};
+    const char *tool = profile_get(profile, PROFILE_META_IMPORTED);
+    for (size_t i = 0; tool && i < sizeof tools / sizeof *tools; i++)
+        if (!strcmp(tool, tools[i]))
+            return tools[i];
+    return tool ? "another tool" : NULL;
+}
+
+static bool facts_is_detached(const struct profile *profile)
+{
+    return facts_ended_by(profile, "detached"); /* Ctrl-C of attach, --detach, tidemark_stop() */
+}
+
+bool facts_is_whole_run(const struct profile *profile)
+{
+    return profile->complete && !profile_get(profile, PROFILE_META_WINDOW_FROM) &&
+           !profile_get(profile, PROFILE_META_ENDED_ON) && !facts_is_snapshot(profile) &&
+           !facts_is_detached(profile);
+}
+
+const char *facts_of_what_is_left(const struct profile *profile)
+{
+    return !profile->complete            ? "alive now"
+           : facts_is_whole_run(profile) ? "never freed"
+           : profile_get(profile, PROFILE_META_WINDOW_FROM) ||
+                   profile_get(profile, PROFILE_META_ENDED_ON)
+               ? "left at end"
+           : facts_is_snapshot(profile) ? "alive then"
+                                        : "left at end";
+}
+
+void facts_add_losses(struct strbuf *out, const struct profile *profile)
+{
+    const struct program_metrics *program = &profile->program;
+    if (profile->damage) {
+        strbuf_add_string(out, "the profile is damaged: ");
+        text_add_safe_string(out, profile->damage);
+        strbuf_add_string(out, "; figures below are incomplete\n");
+    }
+    facts_add_sentence(out, profile, PROFILE_META_MISSING);
+    facts_add_sentence(out, profile, PROFILE_META_NAMED_LATER);
+    facts_add_sentence(out, profile, PROFILE_META_IMPORT_NOTE);
+    facts_add_sentence(out, profile, PROFILE_META_SNAPSHOT_ERROR);
+    facts_add_counted(out, program->lost_events, "event was not recorded: counts are lower bounds",
+                      "events were not recorded: counts are lower bounds");
+    facts_add_counted(out, program->late_events, "event came too late for its place in time",
+                      "events came too late for their place in time");
+    facts_add_counted(out, program->replaced_blocks,
+                      "block was allocated where one was still alive: a free was not seen",
+                      "blocks were allocated where one was still alive: frees were not seen");
+    facts_add_counted(out, program->malformed_events, "record made no sense and was skipped",
+                      "records made no sense and were skipped");
+    facts_add_counted(out, facts_number(profile, PROFILE_META_DAMAGED),
+                      "thread's events were overwritten by the program",
+                      "threads' events were overwritten by the program");
+    facts_add_counted(out, facts_number(profile, PROFILE_META_UNATTRIBUTED),
+                      "event has no call path (no memory for it)",
+                      "events have no call path (no memory for it)");
+}
+
+static void facts_add_modules(struct strbuf *out, const struct profile *profile, int quality,
+                              const char *sentence)
+{
+    size_t count = 0;
+    struct strbuf names = STRBUF_INIT;
+    for (size_t i = 0; i < profile->module_count; i++) {
+        if (profile->modules[i].quality != quality)
+            continue;
+        if (count < 3) {
+            strbuf_add_string(&names, count ? ", " : "");
+            text_add_safe_string(&names, name_base(profile->modules[i].path));
+        }
+        count++;
+    }
+    if (count > 3)
+        strbuf_addf(&names, " and %zu more", count - 3);
+    if (count)
+        strbuf_addf(out, "%s: %s\n", sentence, names.data);
+    strbuf_release(&names);
+}
+
+static void facts_add_attachment(struct strbuf *out, const struct profile *profile)
+{
+    uint64_t age_ns = facts_number(profile, PROFILE_META_ATTACHED);
+    if (!profile_get(profile, PROFILE_META_ATTACHED))
+        return;
+    strbuf_add_string(out, "attached ");
+    if (age_ns)
+        strbuf_addf(out, "%s after the program began", human_duration(age_ns).text);
+    else
+        strbuf_add_string(out, "while the program was running");
+    strbuf_add_string(out, ": all figures are of what was allocated since\n");
+}
+
+void facts_add_warnings(struct strbuf *out, const struct profile *profile)
+{
+    if (profile_is_job(profile))
+        strbuf_addf(out,
+                    "a job: figures are the sums of %llu ranks, at the peak each at its own "
+                    "moment (tidemark job shows them one by one)\n",
+                    (unsigned long long)facts_number(profile, PROFILE_META_JOB_RANKS));
+    facts_add_attachment(out, profile);
+    facts_add_losses(out, profile);
+    facts_add_counted(out, profile->program.foreign_frees,
+                      "free of a block from before the recording (or from the parent of a fork)",
+                      "frees of blocks from before the recording (or from the parent of a fork)");
+    facts_add_counted(out, facts_number(profile, PROFILE_META_UNWALKABLE),
+                      "call path could not be walked to its end",
+                      "call paths could not be walked to their ends");
+    facts_add_counted(
+        out, facts_number(profile, PROFILE_META_UNSEEN_CONSTRUCTORS),
+        "module was loaded with RTLD_DEEPBIND: what its constructors allocated is not seen",
+        "modules were loaded with RTLD_DEEPBIND: what their constructors allocated is not seen");
+    /* enum symbols_quality: 0 no file, 1 changed since, 2 exported names only */
+    facts_add_modules(out, profile, 1, "changed since the recording, so without names");
+    facts_add_modules(out, profile, 0, "file not found or not ELF, so without names");
+}
+
+bool facts_allocator_is_libc(const struct profile *profile)
+{
+    static const char *const others[] = {"libjemalloc", "libtcmalloc", "libmimalloc",
+                                         "libsnmalloc", "libhoard",    "librpmalloc"};
+    for (size_t i = 0; i < profile->module_count; i++)
+        for (size_t j = 0; j < sizeof others / sizeof *others; j++)
+            if (!strncmp(name_base(profile->modules[i].path), others[j], strlen(others[j])))
+                return false;
+    return true;
+}

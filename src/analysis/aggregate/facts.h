@@ -1,0 +1,75 @@
+/* Sentences about a recording as a whole, shared by all presenters. */
+#ifndef TIDEMARK_AGGREGATE_FACTS_H
+#define TIDEMARK_AGGREGATE_FACTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "base/strbuf.h"
+#include "profile/profile.h"
+
+/* "exit status 0", "killed by SIGSEGV", "still being recorded", … */
+void facts_add_outcome(struct strbuf *out, const struct profile *profile);
+/* "the kernel killed 1 process of its control group for want of memory (limit 400 MiB)"; false:
+ * none. */
+bool facts_add_oom(struct strbuf *out, const struct profile *profile);
+/* Both. */
+void facts_add_end(struct strbuf *out, const struct profile *profile);
+bool facts_ended_well(const struct profile *profile);
+
+/* The sampling interval: the widest, of a recording that went on by samples (--budget-cpu). 0:
+ * every allocation was recorded. */
+uint64_t facts_sample_bytes(const struct profile *profile);
+/* PROFILE_META_SAMPLE_CHANGES line by line: from *text (NULL: nothing) on, which moves; false:
+ * there is no more. */
+bool facts_next_sampling(const char **text, uint64_t *ns, uint64_t *bytes);
+/* "exact until 12.3 s, then one allocation in every 512 KiB on average". */
+void facts_add_sampling(struct strbuf *out, const struct profile *profile);
+/* How call paths were got, where that makes them shorter than they are; "": it does not. */
+const char *facts_stacks(const struct profile *profile);
+/* Are call paths no more than the callers of the allocator (--stacks=none)? */
+bool facts_callers_only(const struct profile *profile);
+/* "at most 1.0 % of the program's processor time (--budget-cpu)"; false: there was no limit. */
+bool facts_add_budget(struct strbuf *out, const struct profile *profile);
+
+/* A meta number; 0 if it is not there. */
+uint64_t facts_number(const struct profile *profile, const char *key);
+/* Terminal-safe text of a meta value, "?" if it is not there. */
+void facts_add_text(struct strbuf *out, const struct profile *profile, const char *key);
+/* ", rank 3 of 64 in job openmpi-…"; nothing where there is no rank. */
+void facts_add_rank(struct strbuf *out, const struct profile *profile);
+
+/* Is malloc the C library's, as far as loaded libraries tell? One linked into the program does
+ * not. */
+bool facts_allocator_is_libc(const struct profile *profile);
+
+/* "10.0 s to 12.5 s of the recording: …"; false: the profile is of all of it. */
+bool facts_add_window(struct strbuf *out, const struct profile *profile);
+
+/* Of a snapshot why it was taken: "a snapshot: rss=2.00 GiB; the program ran on". And what
+ * snapshots were taken of a recording, one line each: "12.5 s rss=2.00 GiB server.snap-1.tmk".
+ * False: there are none. */
+bool facts_is_snapshot(const struct profile *profile);
+bool facts_add_snapshots(struct strbuf *out, const struct profile *profile);
+
+/* "from mark 'x' on, 1.2 s after the program's start; …"; false: from its start on. */
+bool facts_add_beginning(struct strbuf *out, const struct profile *profile);
+
+/* "heaptrack", … of a profile that was made of another tool's file; NULL: it was recorded. Safe. */
+const char *facts_imported_from(const struct profile *profile);
+
+/* Was the program recorded to its end? Then what is left is left for good. */
+bool facts_is_whole_run(const struct profile *profile);
+/* What blocks are called that were alive at the end: "never freed", of a part of a run "left at
+ * end", of one under way "alive now". */
+const char *facts_of_what_is_left(const struct profile *profile);
+
+/* Highest resident (program's own) bytes seen; unknown if never sampled. */
+struct figure facts_resident_peak(const struct profile *profile);
+
+/* One line each, "\n" after each: what is missing from the profile or not to be trusted. Empty:
+ * nothing was lost. */
+void facts_add_warnings(struct strbuf *out, const struct profile *profile);
+/* The first part of them only: lost, late, damaged. */
+void facts_add_losses(struct strbuf *out, const struct profile *profile);
+
+#endif

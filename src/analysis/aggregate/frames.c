@@ -1,0 +1,286 @@
+/* Walks the frames of call paths (frames.h). A walk goes from a node up to the root, through each
+ * location's inlined frames, and passes over library frames. Groups are found by hashing the first
+ * frame that is left. */
+#include "aggregate/frames.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/hash.h"
+#include "base/map.h"
+#include "base/text.h"
+#include "format/names.h"
+
+/* ---- Frames -------------------------------------------------------------------------------- */
+
+const char *frame_function(const struct profile *profile, struct frame frame)
+{
+    uint32_t function = profile->lines[frame.line].function;
+    return function ? profile->functions[function].name : NULL;
+}
+
+const char *frame_file(const struct profile *profile, struct frame frame, uint32_t *line)
+{
+    *line = profile->lines[frame.line].line;
+    return profile->lines[frame.line].file;
+}
+
+const char *frame_module(const struct profile *profile, struct frame frame)
+{
+    uint32_t module = profile->codes[frame.code].module;
+    return module == UINT32_MAX ? NULL : profile->modules[module].path;
+}
+
+void frame_add_name(struct strbuf *out, const struct profile *profile, struct frame frame)
+{
+    const struct profile_code *code = &profile->codes[frame.code];
+    const char *function = frame_function(profile, frame);
+    const char *module = frame_module(profile, frame);
+    if (!frame.code)
+        strbuf_add_string(out, "[no call path]");
+    else if (code->mark == 2)
+        strbuf_add_string(out, "[deeper than --max-depth]");
+    else if (code->mark)
+        strbuf_add_string(out, "[stack could not be walked further]");
+    else if (function && strcmp(function, "?"))
+        strbuf_add_string(out, function);
+    else
+        strbuf_addf(out, "%s%s0x%llx", module ? name_base(module) : "", module ? "+" : "",
+                    (unsigned long long)code->address);
+}
+
+uint64_t frame_key(const struct profile *profile, struct frame frame)
+{
+    const struct profile_line *line = &profile->lines[frame.line];
+    if (!line->function)
+        return 1ull << 63 | frame.code;
+    return (uint64_t)line->function << 31 ^ line->line;
+}
+
+/* ---- On a line ----------------------------------------------------------------------------- */
+
+/* A file below the directory that the program was started in is named from there. */
+static const char *frame_without_directory(const struct profile *profile, const char *file)
+{
+    const char *directory = profile_get(profile, PROFILE_META_DIRECTORY);
+    size_t length = directory ? strlen(directory) : 0;
+    bool below = length && !strncmp(file, directory, length) && file[length] == '/';
+    return below ? file + length + 1 : file;
+}
+
+static bool frame_is_program(const struct profile *profile, const char *module)
+{
+    const char *executable = profile_get(profile, PROFILE_META_EXECUTABLE);
+    return executable && !strcmp(executable, module);
+}
+
+static void frames_add_place(struct strbuf *out, const struct profile *profile, struct frame frame,
+                             size_t columns, bool with_line)
+{
+    uint32_t line;
+    const char *file = frame_file(profile, frame, &line);
+    const char *module = frame_module(profile, frame);
+    if (file)
+        name_add_place(out, frame_without_directory(profile, file), with_line ? line : 0, columns);
+    else if (module && frame_function(profile, frame) && !frame_is_program(profile, module))
+        name_add_place(out, name_base(module), 0, columns);
+}
+
+void frame_add_place(struct strbuf *out, const struct profile *profile, struct frame frame,
+                     size_t columns)
+{
+    frames_add_place(out, profile, frame, columns, true);
+}
+
+void frame_add_file(struct strbuf *out, const struct profile *profile, struct frame frame,
+                    size_t columns)
+{
+    frames_add_place(out, profile, frame, columns, false);
+}
+
+/* Room for a name or a place, but hardly for both; and what a name is left at least, beside a
+ * place. */
+enum { NARROW = FRAME_ROOM_NARROW, NAME_LEAST = 10 };
+
+static size_t frame_room_behind(const struct style *style, size_t used)
+{
+    return style->columns > used + 16 ? style->columns - used : 16;
+}
+
+void frame_add_columns(struct strbuf *out, const struct style *style, const char *name,
+                       const char *place, size_t used, bool strong)
+{
+    struct strbuf shown = STRBUF_INIT;
+    size_t room = frame_room_behind(style, used), place_columns = text_width(place);
+    size_t name_columns = text_width(name);
+    if (place_columns + 2 + (name_columns < NAME_LEAST ? name_columns : NAME_LEAST) > room)
+        place_columns = 0; /* who it is goes before where it is */
+    name_add_short(&shown, name, room - place_columns - (place_columns ? 2 : 0));
+    if (strong)
+        style_add(out, style, TONE_TITLE, shown.data);
+    else
+        strbuf_add_string(out, shown.data);
+    if (place_columns) {
+        strbuf_add_repeated(out, " ", room - text_width(shown.data) - place_columns);
+        style_add(out, style, TONE_DIM, place);
+    }
+    strbuf_add_char(out, '\n');
+    strbuf_release(&shown);
+}
+
+void frame_add_line(struct strbuf *out, const struct style *style, const struct profile *profile,
+                    struct frame frame, size_t used, bool strong)
+{
+    struct strbuf name = STRBUF_INIT, place = STRBUF_INIT;
+    frame_add_name(&name, profile, frame);
+    frame_add_place(&place, profile, frame, frame_room_behind(style, used) * 9 / 20);
+    frame_add_columns(out, style, name.data, place.data, used, strong);
+    strbuf_release(&name);
+    strbuf_release(&place);
+}
+
+void frame_add_tight_line(struct strbuf *out, const struct style *style,
+                          const struct profile *profile, struct frame frame, size_t used)
+{
+    size_t room = frame_room_behind(style, used), core;
+    struct strbuf name = STRBUF_INIT, place = STRBUF_INIT;
+    frame_add_name(&name, profile, frame);
+    name_core(name.data, &core);
+    if (room >= NARROW)
+        frame_add_place(&place, profile, frame, room * 9 / 20);
+    else if (core + 2 + NARROW / 3 < room)
+        frame_add_place(&place, profile, frame, room - core - 2);
+    frame_add_columns(out, style, name.data, place.data, used, false);
+    strbuf_release(&name);
+    strbuf_release(&place);
+}
+
+void frame_write(struct json *json, const struct profile *profile, struct frame frame)
+{
+    struct strbuf name = STRBUF_INIT;
+    uint32_t line;
+    const char *file = frame_file(profile, frame, &line);
+    frame_add_name(&name, profile, frame);
+    json_string(json, "function", name.data);
+    json_string(json, "file", file);
+    if (line)
+        json_unsigned(json, "line", line);
+    else
+        json_null(json, "line");
+    json_string(json, "module", frame_module(profile, frame));
+    strbuf_release(&name);
+}
+
+/* ---- Walking ------------------------------------------------------------------------------- */
+
+bool *frames_of_libraries(const struct profile *profile)
+{
+    bool *hidden = calloc(profile->line_count + 1, sizeof *hidden);
+    for (size_t i = 0; hidden && i < profile->code_count; i++) {
+        const struct profile_code *code = &profile->codes[i];
+        const char *module = frame_module(profile, (struct frame){(uint32_t)i, 0});
+        for (uint32_t j = 0; j < code->line_count; j++) {
+            const struct profile_line *line = &profile->lines[code->first_line + j];
+            const struct profile_function *function = &profile->functions[line->function];
+            hidden[code->first_line + j] =
+                !code->mark && name_is_library(line->function ? function->name : NULL,
+                                               function->linkage, line->file, module);
+        }
+    }
+    return hidden;
+}
+
+static bool frame_walk_raw(struct frame_walk *walk, struct frame *frame)
+{
+    const struct profile *profile = walk->profile;
+    while (walk->node) {
+        const struct profile_node *node = &profile->nodes[walk->node];
+        const struct profile_code *code = &profile->codes[node->location];
+        if (walk->at < code->line_count) {
+            *frame = (struct frame){node->location, code->first_line + walk->at++};
+            return true;
+        }
+        walk->node = node->parent;
+        walk->at = 0;
+    }
+    return false;
+}
+
+bool frame_walk_next(struct frame_walk *walk, struct frame *frame)
+{
+    while (frame_walk_raw(walk, frame))
+        if (!walk->hidden[frame->line])
+            return true;
+    return false;
+}
+
+struct frame frame_walk_begin(struct frame_walk *walk, const struct profile *profile,
+                              const bool *hidden, uint32_t node)
+{
+    struct frame frame = {0, 0};
+    *walk = (struct frame_walk){profile, hidden, node, 0};
+    if (frame_walk_next(walk, &frame))
+        return frame;
+    struct frame_walk raw = {profile, hidden, node, 0};
+    return frame_walk_raw(&raw, &frame) ? frame : (struct frame){0, 0};
+}
+
+/* ---- Groups -------------------------------------------------------------------------------- */
+
+struct group_keys {
+    struct map map; /* of groups */
+    uint64_t *keys; /* by group */
+};
+
+/* The group of a key. `count` is how many there are, and the number of a group that is new. */
+static uint32_t frame_group_of(struct group_keys *table, uint64_t key, size_t count)
+{
+    uint32_t group;
+    for (struct map_probe probe = map_probe(&table->map, hash_u64(key)); map_next(&probe, &group);)
+        if (table->keys[group] == key)
+            return group;
+    table->keys[count] = key;
+    map_add(&table->map, hash_u64(key), (uint32_t)count);
+    return (uint32_t)count;
+}
+
+static void frame_group_sites(struct frame_groups *groups, struct group_keys *table,
+                              const struct profile *profile, const bool *hidden, const bool *wanted)
+{
+    struct frame_walk walk;
+    for (size_t i = 0; i < profile->site_count; i++) {
+        groups->of_site[i] = UINT32_MAX;
+        uint32_t path = profile->sites[i].path;
+        if (wanted && !wanted[path])
+            continue;
+        struct frame frame = frame_walk_begin(&walk, profile, hidden, path);
+        uint32_t group = frame_group_of(table, frame_key(profile, frame), groups->count);
+        if (group == groups->count)
+            groups->frames[groups->count++] = frame;
+        groups->of_site[i] = group;
+    }
+}
+
+int frame_groups_init(struct frame_groups *groups, const struct profile *profile,
+                      const bool *hidden, const bool *wanted)
+{
+    size_t count = profile->site_count;
+    struct group_keys table = {{0}, calloc(count + 1, sizeof *table.keys)};
+    *groups = (struct frame_groups){calloc(count + 1, sizeof(struct frame)), 0,
+                                    calloc(count + 1, sizeof(uint32_t))};
+    bool complete = table.keys && groups->frames && groups->of_site;
+    if (complete)
+        frame_group_sites(groups, &table, profile, hidden, wanted);
+    else
+        frame_groups_release(groups);
+    free(table.keys);
+    map_release(&table.map);
+    return complete ? 0 : -ENOMEM;
+}
+
+void frame_groups_release(struct frame_groups *groups)
+{
+    free(groups->frames);
+    free(groups->of_site);
+    *groups = (struct frame_groups){0};
+}

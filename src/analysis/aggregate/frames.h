@@ -1,0 +1,85 @@
+/* The frames of a call path, which of them belong to a library, and call paths grouped by the first
+ * frame of the program's own.
+ *
+ *   path   main → run → load → std::vector::push_back → operator new
+ *                        └ the site's frame (library frames are hidden)
+ *          └──────┘ its callers, nearest first
+ *
+ * Reads struct profile and nothing else. Thread-safe.
+ *
+ * Beside it in this room: `facts` says sentences about a recording, and `match` has patterns. */
+#ifndef TIDEMARK_AGGREGATE_FRAMES_H
+#define TIDEMARK_AGGREGATE_FRAMES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "base/json.h"
+#include "base/strbuf.h"
+#include "format/style.h"
+#include "profile/profile.h"
+
+/* One frame of a call path: an index into profile->lines, of code `code`. code 0: no path. */
+struct frame {
+    uint32_t code, line;
+};
+
+/* What is known of a frame; NULL, 0 where nothing is. */
+const char *frame_function(const struct profile *profile, struct frame frame);
+const char *frame_file(const struct profile *profile, struct frame frame, uint32_t *line);
+const char *frame_module(const struct profile *profile, struct frame frame);
+/* Frames with the same key are shown as one. */
+uint64_t frame_key(const struct profile *profile, struct frame frame);
+/* A name in any case: function, "libx.so+0x12", "[…]". Not shortened, not made safe. */
+void frame_add_name(struct strbuf *out, const struct profile *profile, struct frame frame);
+/* "src/mesh.cpp:77", as seen from where the program was started, in at most `columns`; where no
+ * file is known the library, or nothing. Safe. */
+void frame_add_place(struct strbuf *out, const struct profile *profile, struct frame frame,
+                     size_t columns);
+/* The same without the line: where a function is, not one of its calls. */
+void frame_add_file(struct strbuf *out, const struct profile *profile, struct frame frame,
+                    size_t columns);
+/* With less room than this a name is better put on a line of its own. */
+enum { FRAME_ROOM_NARROW = 36 };
+/* A name and, at the right edge, a place that is safe; the place is left out where it would leave
+ * the name no room. */
+void frame_add_columns(struct strbuf *out, const struct style *style, const char *name,
+                       const char *place, size_t used, bool strong);
+/* The rest of a line whose first `used` columns are taken: name, and place at the right edge. */
+void frame_add_line(struct strbuf *out, const struct style *style, const struct profile *profile,
+                    struct frame frame, size_t used, bool strong);
+/* The same behind many columns: the name goes first, a place only where it is left room. */
+void frame_add_tight_line(struct strbuf *out, const struct style *style,
+                          const struct profile *profile, struct frame frame, size_t used);
+
+/* The members "function", "file", "line" and "module" of an object that is open. */
+void frame_write(struct json *json, const struct profile *profile, struct frame frame);
+
+/* By index of profile->lines: is it a frame of a library? NULL: out of memory. To be freed. */
+bool *frames_of_libraries(const struct profile *profile);
+
+/* Walks a path from its innermost frame outwards, over what `hidden` (by index of profile->lines)
+ * does not hide. */
+struct frame_walk {
+    const struct profile *profile;
+    const bool *hidden;
+    uint32_t node, at; /* the next frame: the at-th line of node's code */
+};
+bool frame_walk_next(struct frame_walk *walk, struct frame *frame);
+/* Begins at the path `node`, returns the frame that it is listed under; the walk then stands at its
+ * caller. A path of hidden frames only is listed under its innermost one. */
+struct frame frame_walk_begin(struct frame_walk *walk, const struct profile *profile,
+                              const bool *hidden, uint32_t node);
+
+/* The sites of a profile, grouped by the frame that their paths are listed under. */
+struct frame_groups {
+    struct frame *frames; /* by group */
+    size_t count;
+    uint32_t *of_site; /* by index of profile->sites; UINT32_MAX: left out */
+};
+/* `wanted` (by node; NULL: all) leaves sites out. 0 or -ENOMEM. */
+int frame_groups_init(struct frame_groups *groups, const struct profile *profile,
+                      const bool *hidden, const bool *wanted);
+void frame_groups_release(struct frame_groups *groups);
+
+#endif

@@ -1,0 +1,275 @@
+/* See functions.h.
+ *
+ * The call tree is walked depth first. A function counts how often it is on the way from the root
+ * to where the walk stands; where a node is left and that count falls to 0, what was gathered below
+ * the node is the function's. So recursion counts once, with no list of what a path holds.
+ *
+ * What is gathered lies on a stack: a node's sum takes over the place of its first child's. The
+ * child with most sites below it goes first, and then only those ancestors have a sum of their own
+ * whose heaviest child is not on the way: log2(sites) at most. That is a few KiB, in cache. */
+#include "aggregate/functions.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { RUNNING_SUMS_MAX = 33 }; /* log2 of the largest number of sites, and one */
+
+/* ---- Keys ---------------------------------------------------------------------------------- */
+
+size_t function_key_count(const struct profile *profile)
+{
+    return profile->function_count + profile->module_count + FUNCTION_KEY_NO_PATH -
+           FUNCTION_KEY_ANONYMOUS + 1;
+}
+
+uint32_t function_key(const struct profile *profile, uint32_t code, uint32_t line)
+{
+    const struct profile_code *of = &profile->codes[code];
+    size_t others = profile->function_count + profile->module_count - FUNCTION_KEY_ANONYMOUS;
+    if (!code)
+        return (uint32_t)(others + FUNCTION_KEY_NO_PATH);
+    if (of->mark)
+        return (uint32_t)(others + (of->mark == 2 ? FUNCTION_KEY_CUT : FUNCTION_KEY_UNWALKABLE));
+    if (profile->lines[line].function)
+        return profile->lines[line].function;
+    if (of->module != UINT32_MAX)
+        return (uint32_t)(profile->function_count + of->module);
+    return (uint32_t)(others + FUNCTION_KEY_ANONYMOUS);
+}
+
+enum function_key_kind function_key_kind(const struct profile *profile, uint32_t key,
+                                         uint32_t *index)
+{
+    size_t modules = profile->function_count, others = modules + profile->module_count;
+    *index = key;
+    if (key < modules)
+        return FUNCTION_KEY_FUNCTION;
+    *index = (uint32_t)(key - modules);
+    if (key < others)
+        return FUNCTION_KEY_MODULE;
+    *index = 0;
+    return (enum function_key_kind)(FUNCTION_KEY_ANONYMOUS + (key - others));
+}
+
+/* ---- The tree, with the heaviest child first ----------------------------------------------- */
+
+struct node {
+    uint32_t child, next; /* 0: none */
+    uint32_t sites;       /* at and below it; while its sum is being made: has it one? */
+};
+
+struct walk {
+    const struct profile *profile;
+    const bool *hidden;
+    struct node *nodes;
+    uint32_t *site_of; /* by node: index of its site + 1, 0: none */
+    uint32_t *on_way;  /* by key */
+    struct function_row *rows;
+    struct merged_metrics sums[RUNNING_SUMS_MAX];
+    size_t sum_count;
+};
+
+static void function_link_child(struct node *nodes, uint32_t parent, uint32_t child)
+{
+    uint32_t *link = &nodes[parent].child;
+    if (*link && nodes[child].sites <= nodes[*link].sites)
+        link = &nodes[*link].next;
+    nodes[child].next = *link;
+    *link = child;
+    nodes[parent].sites += nodes[child].sites;
+}
+
+/* Children have higher numbers than their parents: from the end, each is complete when it comes. */
+static void function_link_nodes(struct walk *walk, const bool *wanted)
+{
+    const struct profile *profile = walk->profile;
+    for (size_t i = 0; i < profile->site_count; i++) {
+        uint32_t path = profile->sites[i].path;
+        if (wanted && !wanted[path])
+            continue;
+        walk->site_of[path] = (uint32_t)i + 1;
+        walk->nodes[path].sites = 1;
+    }
+    for (size_t i = profile->node_count; i-- > 1;)
+        if (walk->nodes[i].sites)
+            function_link_child(walk->nodes, profile->nodes[i].parent, (uint32_t)i);
+    for (size_t i = 0; i < profile->node_count; i++)
+        walk->nodes[i].sites = 0;
+}
+
+/* ---- The walk ------------------------------------------------------------------------------ */
+
+static bool function_is_hidden(const struct walk *walk, uint32_t line)
+{
+    return walk->hidden && walk->hidden[line];
+}
+
+static struct function_row *function_row_of(struct walk *walk, uint32_t code, uint32_t line)
+{
+    struct function_row *row = &walk->rows[function_key(walk->profile, code, line)];
+    if (!row->code && !row->line) {
+        row->code = code;
+        row->line = line;
+    }
+    return row;
+}
+
+/* The frame that a path counts for; false: it is one of hidden frames only, and *line is its
+ * innermost. */
+static bool function_find_exclusive(const struct walk *walk, uint32_t node, uint32_t *code,
+                                    uint32_t *line)
+{
+    const struct profile *profile = walk->profile;
+    *code = profile->nodes[node].location;
+    *line = profile->codes[*code].first_line;
+    for (; node; node = profile->nodes[node].parent) {
+        uint32_t location = profile->nodes[node].location;
+        const struct profile_code *of = &profile->codes[location];
+        for (uint32_t i = 0; i < of->line_count; i++) {
+            if (function_is_hidden(walk, of->first_line + i))
+                continue;
+            *code = location;
+            *line = of->first_line + i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static struct merged_metrics *function_sum_of(struct walk *walk, uint32_t node)
+{
+    if (!walk->nodes[node].sites) {
+        walk->nodes[node].sites = 1;
+        walk->sums[walk->sum_count++] = (struct merged_metrics){0};
+    }
+    return &walk->sums[walk->sum_count - 1];
+}
+
+/* The site's own part, added when all below its node is done. */
+static void function_add_site(struct walk *walk, uint32_t node)
+{
+    uint32_t code = 0, line = 0, site = walk->site_of[node];
+    if (!site)
+        return;
+    const struct call_metrics *metrics = &walk->profile->sites[site - 1].metrics;
+    bool visible = function_find_exclusive(walk, node, &code, &line);
+    struct function_row *row = function_row_of(walk, code, line);
+    merged_add_path(&row->exclusive, metrics);
+    if (!visible)
+        merged_add_path(&row->inclusive, metrics);
+    merged_add_path(function_sum_of(walk, node), metrics);
+}
+
+static void function_enter(struct walk *walk, uint32_t node)
+{
+    uint32_t location = walk->profile->nodes[node].location;
+    const struct profile_code *code = &walk->profile->codes[location];
+    for (uint32_t i = 0; i < code->line_count; i++)
+        if (!function_is_hidden(walk, code->first_line + i))
+            walk->on_way[function_key(walk->profile, location, code->first_line + i)]++;
+}
+
+/* Its sum goes to its functions and to its parent: there it is added, or takes the place of none.
+ */
+static void function_leave(struct walk *walk, uint32_t node)
+{
+    uint32_t location = walk->profile->nodes[node].location;
+    uint32_t parent = walk->profile->nodes[node].parent;
+    const struct profile_code *code = &walk->profile->codes[location];
+    function_add_site(walk, node);
+    const struct merged_metrics *sum = &walk->sums[walk->sum_count - 1];
+    for (uint32_t i = 0; i < code->line_count; i++) {
+        uint32_t line = code->first_line + i;
+        if (!function_is_hidden(walk, line) &&
+            !--walk->on_way[function_key(walk->profile, location, line)])
+            merged_add(&function_row_of(walk, location, line)->inclusive, sum);
+    }
+    if (!parent || !walk->nodes[parent].sites) {
+        walk->nodes[parent].sites = 1;
+        walk->sum_count -= !parent; /* of the root no sum is wanted */
+        return;
+    }
+    merged_add(&walk->sums[walk->sum_count - 2], sum);
+    walk->sum_count--;
+}
+
+static void function_walk_tree(struct walk *walk)
+{
+    uint32_t node = walk->nodes[0].child;
+    if (node)
+        function_enter(walk, node);
+    while (node) {
+        uint32_t to = walk->nodes[node].child;
+        if (to) {
+            walk->nodes[node].child = 0; /* seen */
+            function_enter(walk, node = to);
+            continue;
+        }
+        function_leave(walk, node);
+        to = walk->nodes[node].next;
+        if (to)
+            function_enter(walk, to);
+        node = to ? to : walk->profile->nodes[node].parent;
+    }
+}
+
+/* Events without a call path. */
+static void function_add_root(struct walk *walk)
+{
+    if (!walk->site_of[0])
+        return;
+    const struct call_metrics *metrics = &walk->profile->sites[walk->site_of[0] - 1].metrics;
+    struct function_row *row = &walk->rows[function_key(walk->profile, 0, 0)];
+    merged_add_path(&row->exclusive, metrics);
+    merged_add_path(&row->inclusive, metrics);
+}
+
+/* ---- The answer ---------------------------------------------------------------------------- */
+
+static void function_keep_rows(struct functions *functions, const struct walk *walk, size_t keys)
+{
+    size_t count = 0;
+    for (size_t key = 0; key < keys; key++) {
+        if (!walk->rows[key].inclusive.paths)
+            continue;
+        walk->rows[key].key = (uint32_t)key;
+        merged_settle(&walk->rows[key].exclusive, &walk->rows[key].inclusive.metrics);
+        if (count != key)
+            walk->rows[count] = walk->rows[key];
+        count++;
+    }
+    struct function_row *rows = realloc(walk->rows, (count + 1) * sizeof *rows);
+    *functions = (struct functions){rows ? rows : walk->rows, count};
+}
+
+int functions_init(struct functions *functions, const struct profile *profile, const bool *hidden,
+                   const bool *wanted)
+{
+    size_t keys = function_key_count(profile);
+    struct walk walk = {.profile = profile, .hidden = hidden};
+    walk.nodes = calloc(profile->node_count + 1, sizeof *walk.nodes);
+    walk.site_of = calloc(profile->node_count + 1, sizeof *walk.site_of);
+    walk.on_way = calloc(keys, sizeof *walk.on_way);
+    walk.rows = calloc(keys, sizeof *walk.rows);
+    *functions = (struct functions){0};
+    bool complete = walk.nodes && walk.site_of && walk.on_way && walk.rows;
+    if (complete) {
+        function_link_nodes(&walk, wanted);
+        function_walk_tree(&walk);
+        function_add_root(&walk);
+        function_keep_rows(functions, &walk, keys);
+    } else {
+        free(walk.rows);
+    }
+    free(walk.nodes);
+    free(walk.site_of);
+    free(walk.on_way);
+    return complete ? 0 : -ENOMEM;
+}
+
+void functions_release(struct functions *functions)
+{
+    free(functions->rows);
+    *functions = (struct functions){0};
+}

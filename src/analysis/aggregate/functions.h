@@ -1,0 +1,60 @@
+/* Functions, by what they ask for themselves and by what is asked for below them.
+ *
+ *   path    main → solve → solve → push_back → operator new
+ *           │      │               │           └ hidden (a library's)
+ *           │      │               └ exclusive: the innermost frame that is not hidden
+ *           └──────┴─────────────── inclusive: every function on the path, each once
+ *
+ * Every frame counts, inlined ones too. Invariants: exclusive metrics that merge by sum add up to
+ * those of all paths; a function's inclusive sums are at least its exclusive ones and at most those
+ * of all paths.
+ *
+ * The walk keeps log2(sites) running sums instead of sums for each node, and recursion is a
+ * counter. Beside it in this room: `top_down`, the call tree of functions; `metrics_merge`, many call
+ * paths as one; `derived`, figures such as the recycling ratio, as a table by which the browser
+ * computes too. */
+#ifndef TIDEMARK_AGGREGATE_FUNCTIONS_H
+#define TIDEMARK_AGGREGATE_FUNCTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "profile/profile.h"
+#include "aggregate/metrics_merge.h"
+
+/* What is listed as one function: a number below function_key_count(). Functions of the profile
+ * have their own index; behind them come the unnamed code of each module, unnamed code of none, and
+ * what stands for frames that are not known. */
+enum function_key_kind {
+    FUNCTION_KEY_FUNCTION = 0,
+    FUNCTION_KEY_MODULE,     /* all code of a module that has no name */
+    FUNCTION_KEY_ANONYMOUS,  /* code in no module */
+    FUNCTION_KEY_UNWALKABLE, /* "the stack could not be walked further" */
+    FUNCTION_KEY_CUT,        /* "deeper than --max-depth" */
+    FUNCTION_KEY_NO_PATH,    /* recorded without call path */
+};
+uint32_t function_key(const struct profile *profile, uint32_t code, uint32_t line);
+size_t function_key_count(const struct profile *profile);
+/* *index: of the function or the module. */
+enum function_key_kind function_key_kind(const struct profile *profile, uint32_t key,
+                                         uint32_t *index);
+
+struct function_row {
+    uint32_t key;
+    uint32_t code, line; /* a frame of it, of the innermost one seen first */
+    struct merged_metrics exclusive, inclusive;
+};
+struct functions {
+    struct function_row *rows; /* by key; those on a path with metrics */
+    size_t count;
+};
+
+/* `hidden` (by index of profile->lines; NULL: none): frames that are passed over; a path of nothing
+ * else counts for its innermost frame. `wanted` (by node; NULL: all): paths that count. 0 or
+ * -ENOMEM. One pass over the call tree, whose deepest recursion costs no more than its shallowest;
+ * 12 bytes a node, and 500 a function that is on a path. */
+int functions_init(struct functions *functions, const struct profile *profile, const bool *hidden,
+                   const bool *wanted);
+void functions_release(struct functions *functions);
+
+#endif

@@ -1,0 +1,56 @@
+/* The metrics that lists can be sorted by, as a table in the order of METRIC_CHOICE: titles and the
+ * sentences for what is not there. All else a choice has from its row of metrics.def. */
+#include "aggregate/metric_choice.h"
+
+#include <ctype.h>
+#include "aggregate/facts.h"
+
+const struct metric metrics[METRIC_CHOICES] = {
+    {"peak", "Alive at the peak", "nothing was alive at the peak", METRIC_ROW(at_peak_bytes), true,
+     false, NULL},
+    {"leaked", "Never freed", "everything was freed", METRIC_ROW(live_bytes), true, false, NULL},
+    {"count", "Most allocations", "nothing was allocated", METRIC_ROW(alloc_count), true, false,
+     NULL},
+    {"bytes", "Most bytes allocated in all", "nothing was allocated", METRIC_ROW(alloc_bytes), true,
+     false, NULL},
+    {"temporary", "Temporary allocations", "no block was freed before its thread's next allocation",
+     METRIC_ROW(temporary_count), true, false, NULL},
+    {"slack", "Bytes lost to rounding up", "no block was larger than asked for",
+     METRIC_ROW(slack_bytes), false, false, NULL},
+    {"realloc", "Most reallocations", "nothing was reallocated", METRIC_ROW(realloc_count), false,
+     false, NULL},
+    {"mmap", "Bytes mapped", "nothing was mapped", METRIC_ROW(map_bytes), false, true, NULL},
+    {"freed", "Freed most", "no bytes were freed", METRIC_ROW(freed_bytes), true, false,
+     "this profile does not say where memory was freed; record with `tidemark record "
+     "--free-stacks` to see it"},
+    {"failed", "Failed requests", "no request failed", METRIC_ROW(failed_count), false, false,
+     NULL},
+    {"zero", "Requests of zero bytes", "nothing of zero bytes was asked for",
+     METRIC_ROW(zero_count), false, false, NULL},
+    {"aligned", "Requests with an alignment", "no alignment was asked for",
+     METRIC_ROW(aligned_count), false, false, NULL},
+    {"time", "Time to allocate", "allocating took no time", METRIC_ROW(alloc_time), false, false,
+     "this profile does not say how long calls of the allocator took; record with `tidemark "
+     "record --timed` to see it"},
+};
+
+const char *metric_missing(const struct profile *profile, int metric)
+{
+    if (metric == METRIC_CHOICE_ALL || !profile->has_program ||
+        metric_is_known(&metrics[metric], &profile->program.total))
+        return NULL;
+    return metrics[metric].missing
+               ? metrics[metric].missing
+               : "this profile does not know that: the tool that it was imported from did not "
+                 "record it";
+}
+
+void metric_add_title(struct strbuf *out, const struct metric *metric,
+                      const struct profile *profile, bool in_sentence)
+{
+    bool left = metric->row == METRIC_ROW(live_bytes);
+    const char *title = left ? facts_of_what_is_left(profile) : metric->title;
+    int first = (unsigned char)*title;
+    strbuf_add_char(out, (char)(in_sentence ? tolower(first) : toupper(first)));
+    strbuf_add_string(out, title + 1);
+}

@@ -1,0 +1,32 @@
+/* Call paths are merged by call_metrics_merge(); here stands only what the first path and no path at
+ * all are. */
+#include "aggregate/metrics_merge.h"
+
+void merged_add(struct merged_metrics *into, const struct merged_metrics *from)
+{
+    if (!from->paths)
+        return;
+    if (into->paths)
+        call_metrics_merge(&into->metrics, &from->metrics);
+    else
+        into->metrics = from->metrics;
+    into->paths += from->paths;
+}
+
+void merged_add_path(struct merged_metrics *into, const struct call_metrics *path)
+{
+    if (into->paths++)
+        call_metrics_merge(&into->metrics, path);
+    else
+        into->metrics = *path;
+}
+
+void merged_settle(struct merged_metrics *merged, const struct call_metrics *like)
+{
+    if (merged->paths)
+        return;
+    call_metrics_clear(&merged->metrics, like);
+    /* The high-water mark of nothing is 0. Of the largest of no block the documents say 0 too. */
+    merged->metrics.peak_bytes = merged->metrics.peak_ticks = figure_of(0);
+    merged->metrics.size_max = merged->metrics.lifetime_max = figure_of(0);
+}

@@ -1,0 +1,186 @@
+/* Builds the call tree from main() down (top_down.h). Nodes are numbered in a table with open
+ * addressing by (parent, function). Values are added to parents in one pass from the last node to
+ * the first. */
+#include "aggregate/top_down.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/array.h"
+#include "base/hash.h"
+#include "base/map.h"
+#include "aggregate/functions.h"
+
+static void top_down_add(struct figure *sum, struct figure value)
+{
+    *sum = figure_add(*sum, value);
+}
+
+struct figure *top_down_inclusive(const struct profile *profile, const struct metric_row *row,
+                                  const bool *wanted)
+{
+    struct figure *values = malloc((profile->node_count + 1) * sizeof *values);
+    for (size_t i = 0; values && i < profile->node_count; i++)
+        values[i] = figure_of(0);
+    for (size_t i = 0; values && i < profile->site_count; i++)
+        if (!wanted || wanted[profile->sites[i].path])
+            top_down_add(&values[profile->sites[i].path],
+                         metric_value(row, &profile->sites[i].metrics));
+    for (size_t i = profile->node_count; values && i-- > 1;)
+        top_down_add(&values[profile->nodes[i].parent], values[i]);
+    return values;
+}
+
+/* ---- Finding the child of a node for a function -------------------------------------------- */
+
+struct builder {
+    const struct profile *profile;
+    const bool *hidden;
+    struct top_down *tree;
+    struct map children; /* of nodes of the tree, by parent and key */
+    uint32_t *node_of;   /* by node of the profile */
+};
+
+static uint64_t top_down_hash(uint32_t parent, uint32_t key)
+{
+    return hash_u64((uint64_t)parent << 32 | key);
+}
+
+/* 0: out of memory. */
+static uint32_t top_down_child_for(struct builder *builder, uint32_t parent, uint32_t code,
+                                   uint32_t line)
+{
+    struct top_down *tree = builder->tree;
+    uint32_t key = function_key(builder->profile, code, line), found;
+    for (struct map_probe probe = map_probe(&builder->children, top_down_hash(parent, key));
+         map_next(&probe, &found);)
+        if (tree->nodes[found].parent == parent && tree->nodes[found].key == key)
+            return found;
+    uint32_t made = (uint32_t)tree->count;
+    if (!array_make_room(&tree->nodes, &tree->capacity, tree->count, sizeof *tree->nodes) ||
+        !map_try_add(&builder->children, top_down_hash(parent, key), made))
+        return 0;
+    tree->nodes[made] = (struct top_down_node){.key = key,
+                                               .code = code,
+                                               .line = line,
+                                               .parent = parent,
+                                               .next = tree->nodes[parent].first_child,
+                                               .inclusive = figure_of(0),
+                                               .exclusive = figure_of(0)};
+    tree->nodes[parent].first_child = made;
+    tree->count++;
+    return made;
+}
+
+/* The tree's node below `at` for the frames of a location, outermost first. */
+static int top_down_add_frames(struct builder *builder, uint32_t location, uint32_t *at)
+{
+    const struct profile_code *code = &builder->profile->codes[location];
+    for (uint32_t i = code->line_count; i-- > 0;) {
+        uint32_t line = code->first_line + i;
+        if (builder->hidden && builder->hidden[line])
+            continue;
+        *at = top_down_child_for(builder, *at, location, line);
+        if (!*at)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+/* A path of hidden frames only stands below the root as its innermost one. */
+static int top_down_add_own(struct builder *builder, uint32_t path, struct figure value)
+{
+    uint32_t at = builder->node_of[path];
+    uint32_t location = builder->profile->nodes[path].location;
+    if (!at)
+        at = top_down_child_for(builder, 0, location, builder->profile->codes[location].first_line);
+    if (!at)
+        return -ENOMEM;
+    top_down_add(&builder->tree->nodes[at].exclusive, value);
+    return 0;
+}
+
+static int top_down_build(struct builder *builder, const struct figure *inclusive,
+                          const struct metric_row *row, const bool *wanted)
+{
+    const struct profile *profile = builder->profile;
+    int error = 0;
+    if (!array_make_room(&builder->tree->nodes, &builder->tree->capacity, 0,
+                         sizeof *builder->tree->nodes))
+        return -ENOMEM;
+    builder->tree->nodes[builder->tree->count++] = (struct top_down_node){
+        .key = UINT32_MAX, .inclusive = figure_of(0), .exclusive = figure_of(0)};
+    for (size_t i = 1; i < profile->node_count && !error; i++) {
+        builder->node_of[i] = builder->node_of[profile->nodes[i].parent];
+        if (!figure_zero(inclusive[i]))
+            error = top_down_add_frames(builder, profile->nodes[i].location, &builder->node_of[i]);
+    }
+    for (size_t i = 0; i < profile->site_count && !error; i++) {
+        struct figure value = metric_value(row, &profile->sites[i].metrics);
+        if (!figure_zero(value) && (!wanted || wanted[profile->sites[i].path]))
+            error = top_down_add_own(builder, profile->sites[i].path, value);
+    }
+    for (size_t i = builder->tree->count; i-- > 0 && !error;) {
+        struct top_down_node *node = &builder->tree->nodes[i];
+        top_down_add(&node->inclusive, node->exclusive);
+        if (i)
+            top_down_add(&builder->tree->nodes[node->parent].inclusive, node->inclusive);
+    }
+    return error;
+}
+
+int top_down_init(struct top_down *tree, const struct profile *profile,
+                  const struct metric_row *row, const bool *hidden, const bool *wanted)
+{
+    *tree = (struct top_down){0};
+    struct builder builder = {.profile = profile, .hidden = hidden, .tree = tree};
+    struct figure *inclusive = top_down_inclusive(profile, row, wanted);
+    builder.node_of = calloc(profile->node_count + 1, sizeof *builder.node_of);
+    int error =
+        inclusive && builder.node_of ? top_down_build(&builder, inclusive, row, wanted) : -ENOMEM;
+    free(inclusive);
+    free(builder.node_of);
+    map_release(&builder.children);
+    if (error)
+        top_down_release(tree);
+    return error;
+}
+
+void top_down_release(struct top_down *tree)
+{
+    free(tree->nodes);
+    *tree = (struct top_down){0};
+}
+
+/* ---- Sorting ------------------------------------------------------------------------------- */
+
+static int top_down_by_falling_value(const void *a, const void *b)
+{
+    const struct top_down_node *left = *(const struct top_down_node *const *)a;
+    const struct top_down_node *right = *(const struct top_down_node *const *)b;
+    int order = figure_compare(right->inclusive, left->inclusive);
+    if (order)
+        return order;
+    return left < right ? -1 : left > right;
+}
+
+void top_down_sort(struct top_down *tree, uint32_t node)
+{
+    size_t count = 0;
+    for (uint32_t child = tree->nodes[node].first_child; child; child = tree->nodes[child].next)
+        count++;
+    struct top_down_node **children = calloc(count + 1, sizeof(struct top_down_node *));
+    if (!children) /* unsorted, but right */
+        return;
+    count = 0;
+    for (uint32_t child = tree->nodes[node].first_child; child; child = tree->nodes[child].next)
+        children[count++] = &tree->nodes[child];
+    qsort(children, count, sizeof(struct top_down_node *), top_down_by_falling_value);
+    uint32_t *link = &tree->nodes[node].first_child;
+    for (size_t i = 0; i < count; i++) {
+        *link = (uint32_t)(children[i] - tree->nodes);
+        link = &children[i]->next;
+    }
+    *link = 0;
+    free(children);
+}

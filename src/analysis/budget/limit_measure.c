@@ -1,0 +1,149 @@
+/* Measures one limit: the value of its metric at one call path, or of the whole run or region. */
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include "budget/limit_measure.h"
+#include "aggregate/facts.h"
+
+static struct figure limit_measure_value_of(const struct profile_site *site,
+                                            enum budget_metric metric)
+{
+    const struct call_metrics *metrics = &site->metrics;
+    switch (metric) {
+    case BUDGET_PEAK:
+        return metrics->at_peak_bytes;
+    case BUDGET_LIVE:
+        return metrics->live_bytes;
+    case BUDGET_LIVE_BLOCKS:
+        return metrics->live_count;
+    case BUDGET_ALLOCATIONS:
+    case BUDGET_RATE:
+        return metrics->alloc_count;
+    case BUDGET_BYTES:
+        return metrics->alloc_bytes;
+    case BUDGET_TEMPORARY:
+        return metrics->temporary_count;
+    case BUDGET_REALLOCATIONS:
+        return metrics->realloc_count;
+    case BUDGET_LARGEST:
+        return figure_zero(call_metrics_blocks(metrics)) ? figure_of(0) : metrics->size_max;
+    default:
+        return figure_of(0);
+    }
+}
+
+struct figure budget_site_value(const struct profile_site *site, const struct budget_limit *limit)
+{
+    if (limit->scope == BUDGET_REGION && limit->metric == BUDGET_PEAK)
+        return site->metrics.peak_bytes;
+    return limit_measure_value_of(site, limit->metric);
+}
+
+bool budget_is_leak(enum budget_metric metric)
+{
+    return metric == BUDGET_LIVE || metric == BUDGET_LIVE_BLOCKS;
+}
+
+/* NAN: not known. */
+static double limit_measure_sum(const struct profile *profile, enum budget_metric metric,
+                                const bool *wanted, const bool *leaks)
+{
+    double value = 0;
+    for (size_t i = 0; i < profile->site_count; i++) {
+        const struct profile_site *site = &profile->sites[i];
+        if ((wanted && !wanted[site->path]) ||
+            (leaks && budget_is_leak(metric) && !leaks[site->path]))
+            continue;
+        double of = figure_double(limit_measure_value_of(site, metric));
+        if (isnan(of))
+            return NAN;
+        value = metric == BUDGET_LARGEST ? fmax(value, of) : value + of;
+    }
+    return value;
+}
+
+/* The most that blocks of these paths had resident in any of the looks at the process. */
+static struct budget_measured limit_measure_resident_of_paths(const struct profile *profile,
+                                                              const bool *wanted)
+{
+    double most = NAN, now = 0;
+    for (size_t i = 0; i < profile->residency_count; i++) {
+        const struct profile_residency *row = &profile->residencies[i];
+        if (i && row->sample != row[-1].sample)
+            now = 0;
+        now += wanted[row->path] ? figure_double(row->resident_bytes) : 0;
+        most = fmax(most, now); /* fmax passes over NAN */
+    }
+    return (struct budget_measured){
+        most, "the recording does not say what of each call path is resident"};
+}
+
+static struct budget_measured limit_measure_of(const struct profile *profile, double value)
+{
+    const char *why = facts_imported_from(profile)
+                          ? "the tool that the profile was imported from did not record it"
+                          : "the recording does not say it";
+    return (struct budget_measured){value, isnan(value) ? why : NULL};
+}
+
+static struct budget_measured limit_measure_resident(const struct profile *profile,
+                                                     const bool *wanted)
+{
+    if (wanted)
+        return limit_measure_resident_of_paths(profile, wanted);
+    struct figure bytes = facts_resident_peak(profile);
+    if (figure_known(bytes))
+        return (struct budget_measured){figure_double(bytes), NULL};
+    return (struct budget_measured){NAN, "the recording does not say what was resident"};
+}
+
+/* Of the run; of a region those that threads were in it. */
+static double limit_measure_seconds_of(const struct profile *profile,
+                                       const struct budget_limit *limit)
+{
+    uint32_t region;
+    if (limit->scope != BUDGET_REGION)
+        return (double)facts_number(profile, PROFILE_META_DURATION) / 1e9;
+    if (profile_find_region(profile, limit->pattern, &region))
+        return 0;
+    return (double)profile->regions[region].time_ns / 1e9;
+}
+
+static struct budget_measured limit_measure_rate(const struct profile *profile,
+                                                 const struct budget_limit *limit,
+                                                 const bool *wanted)
+{
+    double seconds = limit_measure_seconds_of(profile, limit);
+    if (!(seconds > 0))
+        return (struct budget_measured){NAN, "the recording does not say how long it took"};
+    return limit_measure_of(profile,
+                            limit_measure_sum(profile, BUDGET_RATE, wanted, NULL) / seconds);
+}
+
+static bool limit_measure_is_of_calls(enum budget_metric metric)
+{
+    return metric != BUDGET_PEAK && metric != BUDGET_RESIDENT && !budget_is_leak(metric);
+}
+
+struct budget_measured budget_measure(const struct profile *profile,
+                                      const struct budget_limit *limit, const bool *wanted,
+                                      const bool *leaks)
+{
+    if (limit->metric == BUDGET_RESIDENT)
+        return limit_measure_resident(profile, wanted);
+    if (profile->pages && limit_measure_is_of_calls(limit->metric))
+        return (struct budget_measured){NAN,
+                                        "--events=pages does not record what was allocated in all"};
+    if (limit->metric == BUDGET_RATE)
+        return limit_measure_rate(profile, limit, wanted);
+    /* The high-water mark is the program's; paths have their share of it. */
+    if (limit->metric == BUDGET_PEAK && !wanted)
+        return limit_measure_of(profile, figure_double(profile->program.total.peak_bytes));
+    double value = limit_measure_sum(profile, limit->metric, wanted, leaks);
+    if (limit->metric == BUDGET_TEMPORARY && limit->is_share && !limit->is_growth) {
+        double all = limit_measure_sum(profile, BUDGET_ALLOCATIONS, wanted, NULL) +
+                     limit_measure_sum(profile, BUDGET_REALLOCATIONS, wanted, NULL);
+        value = !(all <= 0) ? value / all : 0; /* of a number that is not known: not known */
+    }
+    return limit_measure_of(profile, value);
+}

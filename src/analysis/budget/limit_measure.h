@@ -1,0 +1,13 @@
+/* What of a call path counts for a limit. Inside the room. */
+#ifndef TIDEMARK_BUDGET_LIMIT_MEASURE_H
+#define TIDEMARK_BUDGET_LIMIT_MEASURE_H
+
+#include "budget/budget.h"
+
+/* 0 for what is not said by call path there (BUDGET_RESIDENT). What a path has of a region's peak
+ * is not known: it is the most that the path itself had there. */
+struct figure budget_site_value(const struct profile_site *site, const struct budget_limit *limit);
+/* Is it about blocks that suppressions excuse? */
+bool budget_is_leak(enum budget_metric metric);
+
+#endif

@@ -1,0 +1,250 @@
+/* The call paths that have most of what is too much; of growth those that grew most. */
+#include "budget/offenders.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "budget/limit_measure.h"
+#include "diff/diff.h"
+#include "aggregate/frames.h"
+
+enum { LOOKED_AT = 64 }; /* sites, of which those that look alike are joined */
+
+/* ---- One ----------------------------------------------------------------------------------- */
+
+static int budget_find_offenders_add_frame(struct budget_offender *to, const char *function,
+                                           const char *file, uint32_t line)
+{
+    struct budget_frame *frame = &to->frames[to->frame_count];
+    *frame = (struct budget_frame){strdup(function), file ? strdup(file) : NULL, line};
+    if (!frame->function || (file && !frame->file)) {
+        free(frame->function);
+        free(frame->file);
+        return -ENOMEM;
+    }
+    to->frame_count++;
+    return 0;
+}
+
+void budget_offender_release(struct budget_offender *offender)
+{
+    for (size_t i = 0; i < offender->frame_count; i++) {
+        free(offender->frames[i].function);
+        free(offender->frames[i].file);
+    }
+    offender->frame_count = 0;
+}
+
+static bool budget_find_offenders_is_alike(const struct budget_offender *a,
+                                           const struct budget_offender *b)
+{
+    if (a->frame_count != b->frame_count)
+        return false;
+    for (size_t i = 0; i < a->frame_count; i++)
+        if (a->frames[i].line != b->frames[i].line ||
+            strcmp(a->frames[i].function, b->frames[i].function))
+            return false;
+    return true;
+}
+
+/* ---- Of one recording ---------------------------------------------------------------------- */
+
+struct ranked {
+    double value;
+    uint32_t path;
+};
+
+static int budget_find_offenders_by_falling_value(const void *a, const void *b)
+{
+    const struct ranked *left = a, *right = b;
+    if (left->value != right->value)
+        return left->value < right->value ? 1 : -1;
+    return left->path < right->path ? -1 : left->path > right->path;
+}
+
+static uint32_t budget_find_offenders_largest_sample(const struct profile *profile)
+{
+    const struct profile_sample *most = NULL;
+    for (size_t i = 0; i < profile->sample_count; i++)
+        if (!most || figure_compare(profile->samples[i].resident_bytes, most->resident_bytes) > 0)
+            most = &profile->samples[i];
+    return most ? most->id : 0;
+}
+
+static size_t budget_find_offenders_rank_resident(const struct profile *profile, const bool *wanted,
+                                                  struct ranked *ranked)
+{
+    size_t count = 0;
+    uint32_t sample = budget_find_offenders_largest_sample(profile);
+    for (size_t i = 0; i < profile->residency_count; i++) {
+        const struct profile_residency *row = &profile->residencies[i];
+        if (row->sample == sample && figure_positive(row->resident_bytes) &&
+            (!wanted || wanted[row->path]))
+            ranked[count++] = (struct ranked){figure_double(row->resident_bytes), row->path};
+    }
+    return count;
+}
+
+static size_t budget_find_offenders_rank_sites(const struct profile *profile,
+                                               const struct budget_limit *limit, const bool *wanted,
+                                               const bool *leaks, struct ranked *ranked)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < profile->site_count; i++) {
+        const struct profile_site *site = &profile->sites[i];
+        struct figure value = budget_site_value(site, limit);
+        if (!figure_positive(value) || (wanted && !wanted[site->path]) ||
+            (leaks && budget_is_leak(limit->metric) && !leaks[site->path]))
+            continue;
+        ranked[count++] = (struct ranked){figure_double(value), site->path};
+    }
+    return count;
+}
+
+static int budget_find_offenders_fill(struct budget_offender *offender,
+                                      const struct profile *profile, const bool *hidden,
+                                      struct ranked of)
+{
+    struct frame_walk walk;
+    struct frame frame = frame_walk_begin(&walk, profile, hidden, of.path);
+    struct strbuf name = STRBUF_INIT;
+    int error = 0;
+    *offender = (struct budget_offender){.value = of.value, .before = NAN};
+    do {
+        uint32_t line;
+        const char *file = frame_file(profile, frame, &line);
+        strbuf_reset(&name);
+        frame_add_name(&name, profile, frame);
+        error = budget_find_offenders_add_frame(offender, name.data, file, line);
+    } while (!error && offender->frame_count < BUDGET_FRAMES && frame_walk_next(&walk, &frame));
+    strbuf_release(&name);
+    return error;
+}
+
+static void budget_find_offenders_join(struct budget_offender *offenders, size_t *count,
+                                       enum budget_metric metric)
+{
+    struct budget_offender *last = &offenders[*count - 1];
+    for (size_t i = 0; i + 1 < *count; i++) {
+        if (!budget_find_offenders_is_alike(&offenders[i], last))
+            continue;
+        offenders[i].value = metric == BUDGET_LARGEST ? fmax(offenders[i].value, last->value)
+                                                      : offenders[i].value + last->value;
+        budget_offender_release(last);
+        --*count;
+        return;
+    }
+}
+
+static int budget_find_offenders_by_value(const void *a, const void *b)
+{
+    const struct budget_offender *left = a, *right = b;
+    return left->value < right->value ? 1 : left->value > right->value ? -1 : 0;
+}
+
+static int budget_find_offenders_keep_largest(struct budget_verdict *verdict,
+                                              struct budget_offender *offenders, size_t count)
+{
+    qsort(offenders, count, sizeof *offenders, budget_find_offenders_by_value);
+    for (size_t i = 0; i < count; i++)
+        if (i < BUDGET_OFFENDERS)
+            verdict->offenders[verdict->offender_count++] = offenders[i];
+        else
+            budget_offender_release(&offenders[i]);
+    return 0;
+}
+
+int budget_find_offenders(struct budget_verdict *verdict, const struct profile *profile,
+                          const bool *hidden, const bool *wanted, const bool *leaks)
+{
+    enum budget_metric metric = verdict->limit->metric;
+    size_t most = profile->site_count + profile->residency_count + 1, count, made = 0;
+    struct ranked *ranked = calloc(most, sizeof *ranked);
+    struct budget_offender *offenders = calloc(LOOKED_AT, sizeof *offenders);
+    int error = ranked && offenders ? 0 : -ENOMEM;
+    if (!error) {
+        count =
+            metric == BUDGET_RESIDENT
+                ? budget_find_offenders_rank_resident(profile, wanted, ranked)
+                : budget_find_offenders_rank_sites(profile, verdict->limit, wanted, leaks, ranked);
+        qsort(ranked, count, sizeof *ranked, budget_find_offenders_by_falling_value);
+        for (size_t i = 0; i < count && i < LOOKED_AT && !error; i++) {
+            error = budget_find_offenders_fill(&offenders[made++], profile, hidden, ranked[i]);
+            budget_find_offenders_join(offenders, &made, metric);
+        }
+        budget_find_offenders_keep_largest(verdict, offenders, made);
+    }
+    free(ranked);
+    free(offenders);
+    return error;
+}
+
+/* ---- Of growth ----------------------------------------------------------------------------- */
+
+/* Where it stands in METRIC_CHOICE; -1: call paths are not compared by it. */
+static int budget_find_offenders_report_metric_of(const struct budget_limit *limit)
+{
+    switch (limit->metric) {
+    case BUDGET_PEAK: /* paths have no share of a region's */
+        return limit->scope == BUDGET_REGION ? -1 : 0;
+    case BUDGET_LIVE:
+    case BUDGET_LIVE_BLOCKS:
+        return 1;
+    case BUDGET_ALLOCATIONS:
+    case BUDGET_RATE:
+        return 2;
+    case BUDGET_BYTES:
+        return 3;
+    case BUDGET_TEMPORARY:
+        return 4;
+    case BUDGET_REALLOCATIONS:
+        return 6;
+    default:
+        return -1;
+    }
+}
+
+static int budget_find_offenders_take_grown(struct budget_verdict *verdict,
+                                            const struct diff *difference,
+                                            const struct diff_path *path)
+{
+    struct budget_offender *offender = &verdict->offenders[verdict->offender_count++];
+    struct diff_frame frame;
+    *offender = (struct budget_offender){diff_of(&path->figure), path->figure.before, 0, {{0}}};
+    for (uint32_t node = path->node;
+         offender->frame_count < BUDGET_FRAMES && diff_frame_next(difference, &node, &frame);)
+        if (budget_find_offenders_add_frame(offender, frame.function, frame.file,
+                                            frame.line[1] ? frame.line[1] : frame.line[0]))
+            return -ENOMEM;
+    return 0;
+}
+
+static int budget_find_offenders_compare_by(struct budget_growth *growth, int metric)
+{
+    struct diff_options options = {metric, DIFF_AS_IS, false, true};
+    int error = growth->is_made ? diff_by(&growth->difference, metric)
+                                : diff_make(&growth->difference, growth->runs, 2, &options);
+    growth->is_made = !error;
+    return error;
+}
+
+int budget_find_grown(struct budget_verdict *verdict, struct budget_growth *growth)
+{
+    const struct diff *difference = &growth->difference;
+    int metric = budget_find_offenders_report_metric_of(verdict->limit);
+    int error = metric < 0 ? 0 : budget_find_offenders_compare_by(growth, metric);
+    if (metric < 0 || error)
+        return error;
+    for (size_t i = 0; i < difference->path_count && i < BUDGET_OFFENDERS && !error; i++)
+        if (diff_of(&difference->paths[i].figure) > 0)
+            error = budget_find_offenders_take_grown(verdict, difference, &difference->paths[i]);
+    return error;
+}
+
+void budget_growth_release(struct budget_growth *growth)
+{
+    if (growth->is_made)
+        diff_release(&growth->difference);
+    growth->is_made = false;
+}

@@ -1,0 +1,331 @@
+/* See diff_tree.h. Both passes over a profile walk its nodes in order, parents first, and know of
+ * each where its path stands: the innermost frame that is not hidden, its line, and (in the second)
+ * the tree's node. */
+#include "diff/diff_tree.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/array.h"
+#include "base/hash.h"
+#include "aggregate/metric_choice.h"
+#include "aggregate/functions.h"
+
+struct standing {
+    uint32_t function; /* identity; 0: no frame yet */
+    uint32_t line;
+    uint32_t node;
+};
+
+struct pass {
+    const struct profile *profile;
+    const bool *hidden;
+    const uint32_t *by_key;
+    int group;
+    bool callers_only;
+    struct calls *say; /* the first pass; else */
+    const struct calls *sites;
+    struct diff_tree *tree;
+};
+
+/* ---- The tree ------------------------------------------------------------------------------ */
+
+static uint64_t diff_tree_hash(uint32_t parent, uint32_t site)
+{
+    return hash_u64(hash_u64(parent) + site);
+}
+
+static int diff_tree_add_node(struct diff_tree *tree, uint32_t parent, uint32_t site)
+{
+    if (!array_make_room(&tree->nodes, &tree->node_capacity, tree->node_count,
+                         sizeof *tree->nodes) ||
+        !map_try_add(&tree->children, diff_tree_hash(parent, site), (uint32_t)tree->node_count))
+        return -ENOMEM;
+    tree->nodes[tree->node_count++] = (struct diff_tree_node){parent, site, 0};
+    return 0;
+}
+
+/* 0: out of memory. */
+static uint32_t diff_tree_child_of(struct diff_tree *tree, uint32_t parent, uint32_t site)
+{
+    uint32_t node;
+    for (struct map_probe probe = map_probe(&tree->children, diff_tree_hash(parent, site));
+         map_next(&probe, &node);)
+        if (node && tree->nodes[node].parent == parent && tree->nodes[node].site == site)
+            return node;
+    return diff_tree_add_node(tree, parent, site) ? 0 : (uint32_t)tree->node_count - 1;
+}
+
+static double *diff_tree_grown(double *figures, size_t from, size_t to)
+{
+    double *more = realloc(figures, to * sizeof *more);
+    for (size_t i = from; more && i < to; i++)
+        more[i] = 0;
+    return more;
+}
+
+static int diff_tree_grow_leaves(struct diff_tree *tree, bool sampled)
+{
+    size_t capacity = tree->leaf_capacity ? 2 * tree->leaf_capacity : 1024;
+    size_t from = tree->leaf_capacity * tree->run_count, to = capacity * tree->run_count;
+    double *values = diff_tree_grown(tree->values, from, to);
+    if (!values)
+        return -ENOMEM;
+    tree->values = values;
+    if (sampled) {
+        double *variances = diff_tree_grown(tree->variances, from, to);
+        if (!variances)
+            return -ENOMEM;
+        tree->variances = variances;
+    }
+    tree->leaf_capacity = capacity;
+    return 0;
+}
+
+/* The leaf's place in the figures of a run. */
+static int diff_tree_leaf_of(struct diff_tree *tree, uint32_t node, bool sampled, size_t *leaf)
+{
+    if (!tree->nodes[node].leaf) {
+        if (tree->leaf_count == tree->leaf_capacity && diff_tree_grow_leaves(tree, sampled))
+            return -ENOMEM;
+        tree->nodes[node].leaf = (uint32_t)++tree->leaf_count;
+    }
+    *leaf = tree->nodes[node].leaf - 1;
+    return 0;
+}
+
+void diff_tree_release(struct diff_tree *tree)
+{
+    for (size_t i = 0; tree->at_site && i < tree->run_count; i++)
+        free(tree->at_site[i]);
+    free(tree->at_site);
+    free(tree->nodes);
+    map_release(&tree->children);
+    free(tree->values);
+    free(tree->variances);
+    *tree = (struct diff_tree){0};
+}
+
+/* ---- Passes -------------------------------------------------------------------------------- */
+
+/* Where the path stands calls `callee`, or allocates (0). */
+static int diff_tree_step(const struct pass *pass, struct standing *at, uint32_t callee,
+                          uint32_t line)
+{
+    if (pass->say) {
+        if (calls_add(pass->say, pass->group, at->function, callee, at->line))
+            return -ENOMEM;
+    } else {
+        uint32_t site = calls_find(pass->sites, pass->group, at->function, callee, at->line);
+        at->node = diff_tree_child_of(pass->tree, at->node, site);
+        if (!at->node)
+            return -ENOMEM;
+    }
+    at->function = callee;
+    at->line = line;
+    return 0;
+}
+
+static uint32_t diff_tree_identity_at(const struct pass *pass, uint32_t code, uint32_t line)
+{
+    return pass->by_key[function_key(pass->profile, code, line)];
+}
+
+/* A node's frames, the outermost inlined one first. */
+static int diff_tree_walk_node(const struct pass *pass, struct standing *at, uint32_t node)
+{
+    uint32_t location = pass->profile->nodes[node].location;
+    const struct profile_code *code = &pass->profile->codes[location];
+    int error = 0;
+    for (uint32_t i = code->line_count; i-- && !error;) {
+        uint32_t line = code->first_line + i;
+        if (!pass->hidden[line])
+            error = diff_tree_step(pass, at, diff_tree_identity_at(pass, location, line),
+                                   pass->profile->lines[line].line);
+    }
+    return error;
+}
+
+/* A path without a frame that is shown stands for its innermost one. */
+static int diff_tree_end_path(const struct pass *pass, struct standing at, uint32_t node,
+                              uint32_t *leaf)
+{
+    int error = 0;
+    if (!at.function) {
+        uint32_t location = node ? pass->profile->nodes[node].location : 0;
+        uint32_t line = pass->profile->codes[location].first_line;
+        error = diff_tree_step(pass, &at, diff_tree_identity_at(pass, location, line),
+                               node ? pass->profile->lines[line].line : 0);
+    }
+    if (!error)
+        error = diff_tree_step(pass, &at, 0, 0);
+    *leaf = at.node;
+    return error;
+}
+
+/* Which nodes lie on a path that counts. */
+static bool *diff_tree_nodes_on_ways(const struct diff_run *run)
+{
+    const struct profile *profile = run->profile;
+    bool *on_way = calloc(profile->node_count + 1, sizeof *on_way);
+    for (size_t i = 0; on_way && i < profile->site_count; i++)
+        if (!run->wanted || run->wanted[profile->sites[i].path])
+            on_way[profile->sites[i].path] = true;
+    for (size_t i = profile->node_count; on_way && i-- > 1;)
+        if (on_way[i])
+            on_way[profile->nodes[i].parent] = true;
+    return on_way;
+}
+
+/* `at_site`: where each site's path ends, or NULL. */
+static int diff_tree_walk(const struct pass *pass, const struct diff_run *run, uint32_t *at_site)
+{
+    const struct profile *profile = pass->profile;
+    struct standing *standing = calloc(profile->node_count + 1, sizeof *standing);
+    bool *on_way = diff_tree_nodes_on_ways(run);
+    int error = standing && on_way ? 0 : -ENOMEM;
+    for (uint32_t i = 1; i < profile->node_count && !error; i++) {
+        if (!on_way[i] || pass->callers_only)
+            continue;
+        standing[i] = standing[profile->nodes[i].parent];
+        error = diff_tree_walk_node(pass, &standing[i], i);
+    }
+    for (size_t i = 0; i < profile->site_count && !error; i++) {
+        uint32_t path = profile->sites[i].path, leaf;
+        if (run->wanted && !run->wanted[path])
+            continue;
+        error = diff_tree_end_path(pass, standing[path], path, &leaf);
+        if (!error && at_site)
+            at_site[i] = leaf;
+    }
+    free(standing);
+    free(on_way);
+    return error;
+}
+
+static struct pass diff_tree_pass_of(const struct diff_tree *tree,
+                                     const struct identities *identities, size_t number,
+                                     const struct diff_run *run, const bool *hidden)
+{
+    return (struct pass){.profile = run->profile,
+                         .hidden = hidden,
+                         .by_key = identities->by_key[number],
+                         .group = run->group,
+                         .callers_only = tree->callers_only};
+}
+
+int diff_tree_say_calls(const struct diff_tree *tree, struct calls *sites,
+                        const struct identities *identities, size_t number,
+                        const struct diff_run *run, const bool *hidden)
+{
+    struct pass pass = diff_tree_pass_of(tree, identities, number, run, hidden);
+    pass.say = sites;
+    return diff_tree_walk(&pass, run, NULL);
+}
+
+int diff_tree_add_run(struct diff_tree *tree, const struct calls *sites,
+                      const struct identities *identities, size_t number,
+                      const struct diff_run *run, const bool *hidden)
+{
+    struct pass pass = diff_tree_pass_of(tree, identities, number, run, hidden);
+    pass.sites = sites;
+    pass.tree = tree;
+    if (!tree->at_site)
+        tree->at_site = calloc(tree->run_count, sizeof *tree->at_site);
+    if (!tree->at_site || (!tree->node_count && diff_tree_add_node(tree, 0, UINT32_MAX)))
+        return -ENOMEM;
+    tree->at_site[number] = calloc(run->profile->site_count + 1, sizeof **tree->at_site);
+    return tree->at_site[number] ? diff_tree_walk(&pass, run, tree->at_site[number]) : -ENOMEM;
+}
+
+/* ---- Figures ------------------------------------------------------------------------------- */
+
+struct filling {
+    struct diff_tree *tree;
+    size_t number;
+    const struct metric *metric;
+    double bytes2;   /* of a unit of variance; 0: the run is whole */
+    double interval; /* the longest of all runs; 0: variances are not kept */
+};
+
+static struct figure diff_tree_blocks_of(const struct metric *metric,
+                                         const struct call_metrics *call)
+{
+    if (metric->row == METRIC_ROW(at_peak_bytes))
+        return call->at_peak_count;
+    if (metric->row == METRIC_ROW(live_bytes))
+        return call->live_count;
+    return call_metrics_blocks(call);
+}
+
+/* What a sample of these bytes would have: blocks of s bytes are seen with p = 1 - e^(-s/interval)
+ * and count 1/p times, so each adds s^2 (1-p)/p. Where a sample has seen nothing it knows of no
+ * variance itself. */
+static double diff_tree_variance_as_sample(const struct filling *filling,
+                                           const struct call_metrics *call, uint64_t value)
+{
+    double blocks = figure_double(diff_tree_blocks_of(filling->metric, call));
+    double size = blocks > 0 ? (double)value / blocks : 0;
+    return size > 0 ? blocks * size * size / expm1(size / filling->interval) : 0;
+}
+
+static double diff_tree_variance_of(const struct filling *filling, const struct call_metrics *call,
+                                    uint64_t value)
+{
+    return filling->bytes2 > 0
+               ? filling->bytes2 * (double)figure_or(metric_variance(filling->metric, call), 0)
+               : diff_tree_variance_as_sample(filling, call, value);
+}
+
+static int diff_tree_add_site(const struct filling *filling, const struct profile_site *site,
+                              uint32_t node)
+{
+    /* The metric is known to all runs: what one path does not know is nothing of it. */
+    uint64_t value = node ? figure_or(metric_of(filling->metric, &site->metrics), 0) : 0;
+    bool sampled = filling->interval > 0;
+    size_t leaf;
+    if (!value)
+        return 0;
+    if (diff_tree_leaf_of(filling->tree, node, sampled, &leaf))
+        return -ENOMEM;
+    size_t at = leaf * filling->tree->run_count + filling->number;
+    filling->tree->values[at] += (double)value;
+    if (sampled)
+        filling->tree->variances[at] += diff_tree_variance_of(filling, &site->metrics, value);
+    return 0;
+}
+
+static void diff_tree_forget_figures(struct diff_tree *tree)
+{
+    for (size_t i = 0; i < tree->node_count; i++)
+        tree->nodes[i].leaf = 0;
+    free(tree->values);
+    free(tree->variances);
+    tree->values = tree->variances = NULL;
+    tree->leaf_count = tree->leaf_capacity = 0;
+}
+
+static double diff_tree_longest_interval(const struct diff_run *runs, size_t count)
+{
+    uint64_t longest = 0;
+    for (size_t i = 0; i < count; i++)
+        longest = runs[i].profile->sample_bytes > longest ? runs[i].profile->sample_bytes : longest;
+    return (double)longest;
+}
+
+int diff_tree_fill(struct diff_tree *tree, const struct diff_run *runs, int metric)
+{
+    int error = 0;
+    bool has_variance = metrics[metric].row->variance != METRIC_NO_VARIANCE;
+    double interval = has_variance ? diff_tree_longest_interval(runs, tree->run_count) : 0;
+    diff_tree_forget_figures(tree);
+    for (size_t i = 0; i < tree->run_count; i++) {
+        const struct profile *profile = runs[i].profile;
+        double of_run = (double)profile->sample_bytes;
+        struct filling filling = {tree, i, &metrics[metric], of_run * of_run / 1024, interval};
+        for (size_t j = 0; j < profile->site_count && !error; j++)
+            error = diff_tree_add_site(&filling, &profile->sites[j], tree->at_site[i][j]);
+    }
+    return error;
+}

@@ -1,0 +1,39 @@
+/* Which functions of several profiles are the same: by name. A number for each. Inside the room.
+ *
+ * Of clones ("f [clone .constprop.0]", "f.part.0") the suffix does not count: whether a compiler
+ * makes them changes with the wind. Where one profile has several functions of a name, in files of
+ * different names, the file's name counts too, in all profiles. Code without a name is its
+ * module's; of the module the version does not count, and the program itself is the program
+ * whatever it is called. */
+#ifndef TIDEMARK_DIFF_IDENTITY_H
+#define TIDEMARK_DIFF_IDENTITY_H
+
+#include <stdint.h>
+#include "base/strbuf.h"
+#include "profile/profile.h"
+
+struct identities {
+    size_t count; /* [0] is nobody */
+    struct identity {
+        const char *name; /* to be shown: the function's */
+        const char *file; /* the last profile's that has it; NULL: not known */
+    } * of;
+    uint32_t **by_key; /* by profile, by function key (aggregate/functions.h) */
+    /* its own */
+    size_t profile_count, capacity, slot_count;
+    struct slot *slots;
+    char **strings;
+    size_t string_count, string_capacity;
+};
+
+/* 0 or -ENOMEM. To be released in any case. */
+int identities_init(struct identities *identities, const struct profile *const *profiles,
+                    size_t count);
+void identities_release(struct identities *identities);
+
+/* Adds a function's name without the suffixes of clones. */
+void identity_add_name(struct strbuf *out, const char *name);
+/* Adds "libstdc++.so" of "/usr/lib/libstdc++.so.6.0.33". */
+void identity_add_module(struct strbuf *out, const char *path);
+
+#endif

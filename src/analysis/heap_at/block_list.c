@@ -1,0 +1,421 @@
+/* The blocks that are alive at a moment. Which they are only the records before it tell: they are
+ * replayed. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/human.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/array.h"
+#include "base/text.h"
+#include "base/text_table.h"
+#include "heap_at/heap_at.h"
+#include "heap_at/times.h"
+#include "aggregate/frames.h"
+#include "aggregate/match.h"
+#include "replay/replay.h"
+#include "offline/slice.h"
+
+enum { LABEL = 15, FIGURE = 11, AGE = 10, THREAD = 9, ADDRESS = 18, GAP = 2 };
+
+struct blocks {
+    const struct trace *trace;
+    const struct blocks_options *options;
+    struct offline_clock clock;
+    uint64_t ticks, until; /* the moment; records before it */
+    struct replay *replay;
+    struct replay_block *all;
+    size_t count, room, live_count;
+    uint64_t bytes, live_bytes;
+    bool no_memory;
+    struct profile *profile;
+    bool *hidden, *wanted;
+    uint64_t missing_blocks;
+};
+
+static int block_list_no_memory(void)
+{
+    return error_set(-ENOMEM, "out of memory while looking at a trace");
+}
+
+/* ---- Replaying ----------------------------------------------------------------------------- */
+
+static int block_list_replay_block(struct blocks *blocks, size_t index, struct trace_events *events,
+                                   uint32_t *streams)
+{
+    const struct trace_block *block = trace_block(blocks->trace, index);
+    struct slice slice;
+    int error = trace_events(blocks->trace, index, events);
+
+    if (error || block->first_event + block->events <= blocks->until)
+        return error ? error : trace_replay(events, blocks->replay, streams);
+    error = slice_make(&slice, events, 0, blocks->until - block->first_event);
+    if (error)
+        return error;
+    error = trace_replay(&slice.events, blocks->replay, streams);
+    slice_release(&slice);
+    return error;
+}
+
+static int block_list_replay_all(struct blocks *blocks)
+{
+    struct trace_events events = {0};
+    uint64_t of_events = heap_at_event_count(blocks->trace);
+    uint32_t streams = 0;
+    int error = 0;
+
+    for (size_t i = 0; i < trace_block_count(blocks->trace) && error != -ENOMEM; i++) {
+        uint64_t first = trace_block(blocks->trace, i)->first_event;
+        if (first >= blocks->until && first)
+            break;
+        if (blocks->options->progress)
+            blocks->options->progress(blocks->options->context, first,
+                                      blocks->until < of_events ? blocks->until : of_events);
+        error = block_list_replay_block(blocks, i, &events, &streams);
+        blocks->missing_blocks += error == -EBADMSG;
+    }
+    if (blocks->options->progress)
+        blocks->options->progress(blocks->options->context, of_events, of_events);
+    trace_events_release(&events);
+    return error == -ENOMEM ? block_list_no_memory() : 0;
+}
+
+static struct replay *block_list_new_replay(const struct trace *trace,
+                                            const struct offline_clock *clock)
+{
+    struct trace_options options;
+    struct replay *replay;
+
+    trace_options(trace, &options);
+    replay = replay_new(options.start_ticks, clock->first_tick_ns);
+    if (options.flags & TRACE_FREE_STACKS)
+        replay_know_frees(replay);
+    if (options.flags & TRACE_TIMED)
+        replay_know_times(replay);
+    if (options.sample_bytes)
+        replay_sample(replay, options.sample_bytes);
+    return replay;
+}
+
+/* ---- Which are wanted ---------------------------------------------------------------------- */
+
+static uint64_t block_list_age_ns(const struct blocks *blocks, const struct replay_block *block)
+{
+    return heap_at_ns(&blocks->clock, blocks->ticks) -
+           heap_at_ns(&blocks->clock, block->birth_ticks);
+}
+
+static uint32_t block_list_tid_of(const struct blocks *blocks, const struct replay_block *block)
+{
+    return block->owner < replay_thread_count(blocks->replay)
+               ? replay_thread(blocks->replay, block->owner).tid
+               : UINT32_MAX;
+}
+
+static bool block_list_is_wanted(const struct blocks *blocks, const struct replay_block *block)
+{
+    const struct blocks_options *options = blocks->options;
+
+    return block->size_bytes >= options->least_bytes &&
+           (!options->least_age_ns ||
+            (block->birth_ticks <= blocks->ticks &&
+             block_list_age_ns(blocks, block) >= options->least_age_ns)) &&
+           (options->tid == UINT64_MAX || block_list_tid_of(blocks, block) == options->tid);
+}
+
+static void block_list_take(void *context, const struct replay_block *block)
+{
+    struct blocks *blocks = context;
+
+    blocks->live_count++;
+    blocks->live_bytes += block->size_bytes;
+    if (!block_list_is_wanted(blocks, block))
+        return;
+    if (!array_make_room(&blocks->all, &blocks->room, blocks->count, sizeof *blocks->all)) {
+        blocks->no_memory = true;
+        return;
+    }
+    blocks->all[blocks->count++] = *block;
+}
+
+/* Node 0 stands for a path that the trace lacks. */
+static void block_list_match(struct blocks *blocks)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < blocks->count; i++) {
+        struct replay_block *block = &blocks->all[i];
+        if (block->node >= blocks->profile->node_count)
+            block->node = 0;
+        if (blocks->wanted && !blocks->wanted[block->node])
+            continue;
+        blocks->bytes += block->size_bytes;
+        blocks->all[kept++] = *block;
+    }
+    blocks->count = kept;
+}
+
+/* A pattern has to see all names; else those of the blocks that are there will do. */
+static int block_list_name_blocks(struct blocks *blocks, size_t count)
+{
+    uint32_t *nodes = malloc((count + 1) * sizeof *nodes);
+    struct offline_wanted wanted = {nodes, count};
+    int error;
+
+    if (!nodes)
+        return block_list_no_memory();
+    for (size_t i = 0; i < count; i++)
+        nodes[i] = blocks->all[i].node;
+    error = offline_names(blocks->trace, SIZE_MAX, &wanted, &blocks->profile);
+    free(nodes);
+    if (error)
+        return error;
+    if (blocks->options->pattern &&
+        match_paths(blocks->profile, blocks->options->pattern, &blocks->wanted))
+        return block_list_no_memory();
+    block_list_match(blocks);
+    blocks->hidden = blocks->options->style.hide_std ? frames_of_libraries(blocks->profile)
+                                                     : calloc(blocks->profile->line_count + 1, 1);
+    return blocks->hidden ? 0 : block_list_no_memory();
+}
+
+/* ---- Order --------------------------------------------------------------------------------- */
+
+static int block_list_by_address(const void *a, const void *b)
+{
+    const struct replay_block *x = a, *y = b;
+
+    return (x->address > y->address) - (x->address < y->address);
+}
+
+static int block_list_by_size(const void *a, const void *b)
+{
+    const struct replay_block *x = a, *y = b;
+
+    return x->size_bytes != y->size_bytes ? x->size_bytes < y->size_bytes ? 1 : -1
+                                          : block_list_by_address(a, b);
+}
+
+static int block_list_by_age(const void *a, const void *b)
+{
+    const struct replay_block *x = a, *y = b;
+
+    return x->birth_ticks != y->birth_ticks ? x->birth_ticks > y->birth_ticks ? 1 : -1
+                                            : block_list_by_address(a, b);
+}
+
+static int block_list_by_path(const void *a, const void *b)
+{
+    const struct replay_block *x = a, *y = b;
+
+    return x->node != y->node ? x->node > y->node ? 1 : -1 : block_list_by_size(a, b);
+}
+
+static void block_list_sort(struct blocks *blocks)
+{
+    static int (*const orders[])(const void *, const void *) = {
+        [BLOCKS_BY_SIZE] = block_list_by_size,
+        [BLOCKS_BY_AGE] = block_list_by_age,
+        [BLOCKS_BY_ADDRESS] = block_list_by_address,
+        [BLOCKS_BY_PATH] = block_list_by_path,
+    };
+
+    if (blocks->count)
+        qsort(blocks->all, blocks->count, sizeof *blocks->all, orders[blocks->options->order]);
+}
+
+static size_t block_list_shown(const struct blocks *blocks)
+{
+    size_t top = blocks->options->style.top;
+
+    return top && top < blocks->count ? top : blocks->count;
+}
+
+/* ---- Text ---------------------------------------------------------------------------------- */
+
+static void block_list_add_head(struct strbuf *text, const struct blocks *blocks)
+{
+    struct strbuf head = STRBUF_INIT, *out = &head;
+    strbuf_addf(out, "%s block%s (%s) %s alive at %s, after %s event%s",
+                human_exact(blocks->live_count).text, human_plural(blocks->live_count),
+                human_bytes(blocks->live_bytes).text, blocks->live_count == 1 ? "is" : "are",
+                human_duration(heap_at_ns(&blocks->clock, blocks->ticks)).text,
+                human_exact(blocks->until).text, human_plural(blocks->until));
+    if (blocks->count != blocks->live_count)
+        strbuf_addf(out, "; %s of them (%s) are asked for", human_exact(blocks->count).text,
+                    human_bytes(blocks->bytes).text);
+    if (block_list_shown(blocks) < blocks->count)
+        strbuf_addf(out, "; the first %s", human_exact(block_list_shown(blocks)).text);
+    text_add_wrapped(text, head.data, 0, blocks->options->style.columns);
+    strbuf_add_char(text, '\n');
+    strbuf_reset(out);
+    if (blocks->missing_blocks)
+        strbuf_addf(out,
+                    "%llu blocks of events cannot be read: blocks that began there are missing, "
+                    "and such that ended there are among these",
+                    (unsigned long long)blocks->missing_blocks);
+    if (head.length) {
+        text_add_wrapped(text, head.data, 0, blocks->options->style.columns);
+        strbuf_add_char(text, '\n');
+    }
+    strbuf_release(&head);
+}
+
+static const struct text_column block_list_columns[] = {{"size", FIGURE, TEXT_APART, 0},
+                                                        {"age", AGE, TEXT_APART, 0},
+                                                        {"thread", THREAD, TEXT_APART, 0},
+                                                        {"address", ADDRESS, TEXT_APART, 0},
+                                                        {"allocated by", 0, TEXT_LEFT, GAP}};
+
+static void block_list_add_headings(struct strbuf *out, const struct style *style)
+{
+    struct strbuf line = STRBUF_INIT;
+    text_row_add_headings(&line, block_list_columns,
+                          sizeof block_list_columns / sizeof *block_list_columns);
+    strbuf_add_char(&line, '\n');
+    style_add(out, style, TONE_DIM, line.data);
+    strbuf_release(&line);
+}
+
+static void block_list_add_row(struct strbuf *out, const struct style *style,
+                               const struct blocks *blocks, const struct replay_block *block)
+{
+    uint32_t tid = block_list_tid_of(blocks, block);
+    size_t used = FIGURE + AGE + THREAD + ADDRESS + GAP;
+    struct frame_walk walk;
+    struct frame frame = frame_walk_begin(&walk, blocks->profile, blocks->hidden, block->node);
+    char text[24];
+
+    struct text_row row = text_row_begin(out, block_list_columns);
+    text_row_add(&row, human_bytes(block->size_bytes).text);
+    text_row_add(&row, human_duration(block_list_age_ns(blocks, block)).text);
+    snprintf(text, sizeof text, "%u", tid);
+    text_row_add(&row, tid == UINT32_MAX ? "-" : text);
+    snprintf(text, sizeof text, "0x%llx", (unsigned long long)block->address);
+    text_row_add(&row, text);
+    text_row_add(&row, "");
+    frame_add_tight_line(out, style, blocks->profile, frame, used);
+    for (size_t i = 0; i < blocks->options->style.depth && frame_walk_next(&walk, &frame); i++) {
+        strbuf_add_repeated(out, " ", used);
+        style_add(out, style, TONE_DIM, style_sign(style, "↑ ", "^ "));
+        frame_add_tight_line(out, style, blocks->profile, frame, used + 2);
+    }
+}
+
+static int block_list_put(FILE *file, struct strbuf *out)
+{
+    bool failed = fwrite(out->data, 1, out->length, file) != out->length;
+
+    strbuf_reset(out);
+    return failed ? -errno : 0;
+}
+
+static int block_list_show_text(FILE *file, const struct blocks *blocks)
+{
+    const struct heap_at_style *how = &blocks->options->style;
+    const struct style style = {how->colour, how->utf8, how->columns};
+    struct strbuf out = STRBUF_INIT;
+    int error;
+
+    block_list_add_head(&out, blocks);
+    if (blocks->count)
+        block_list_add_headings(&out, &style);
+    error = block_list_put(file, &out);
+    for (size_t i = 0; i < block_list_shown(blocks) && !error; i++) {
+        block_list_add_row(&out, &style, blocks, &blocks->all[i]);
+        error = block_list_put(file, &out);
+    }
+    strbuf_release(&out);
+    return !error && fflush(file) ? -errno : error;
+}
+
+/* ---- JSON lines ---------------------------------------------------------------------------- */
+
+static int block_list_write_line(FILE *file, const struct blocks *blocks,
+                                 const struct replay_block *block)
+{
+    struct json json = json_begin(file, false);
+    uint32_t tid = block_list_tid_of(blocks, block);
+    struct frame_walk walk;
+    struct frame frame = frame_walk_begin(&walk, blocks->profile, blocks->hidden, block->node);
+    bool more = true;
+
+    json_object(&json, NULL);
+    json_unsigned(&json, "address", block->address);
+    json_unsigned(&json, "size_bytes", block->size_bytes);
+    json_unsigned(&json, "age_ns", block_list_age_ns(blocks, block));
+    json_unsigned(&json, "birth_ns", heap_at_ns(&blocks->clock, block->birth_ticks));
+    if (tid == UINT32_MAX)
+        json_null(&json, "thread");
+    else
+        json_unsigned(&json, "thread", tid);
+    json_unsigned(&json, "node", block->node);
+    json_array(&json, "frames");
+    for (; more; more = frame_walk_next(&walk, &frame)) {
+        json_object(&json, NULL);
+        frame_write(&json, blocks->profile, frame);
+        json_end(&json);
+    }
+    json_end(&json);
+    json_end(&json);
+    fputc('\n', file);
+    return ferror(file) ? -(errno ? errno : EIO) : 0;
+}
+
+static int block_list_show_json(FILE *file, const struct blocks *blocks)
+{
+    int error = 0;
+
+    for (size_t i = 0; i < block_list_shown(blocks) && !error; i++)
+        error = block_list_write_line(file, blocks, &blocks->all[i]);
+    return !error && fflush(file) ? -errno : error;
+}
+
+/* ---- The whole ----------------------------------------------------------------------------- */
+
+/* Where the moment is, as the state says it without replaying. */
+static int block_list_find(struct blocks *blocks)
+{
+    struct offline_moment moment = blocks->options->at;
+    struct trace_state state;
+    int error;
+
+    if (moment.kind == OFFLINE_NO_MOMENT)
+        moment = (struct offline_moment){.kind = OFFLINE_PERCENT, .part = 1};
+    error = heap_at_state(blocks->trace, &moment, &state);
+    if (error)
+        return error;
+    blocks->until = state.event;
+    blocks->ticks = heap_at_ticks(blocks->trace, &blocks->clock, &moment, &state);
+    trace_state_release(&state);
+    return 0;
+}
+
+int block_list_show(FILE *out, const struct trace *trace, const struct blocks_options *options)
+{
+    struct blocks blocks = {.trace = trace, .options = options};
+    int error;
+
+    offline_clock(trace, &blocks.clock);
+    error = block_list_find(&blocks);
+    if (error)
+        return error;
+    blocks.replay = block_list_new_replay(trace, &blocks.clock);
+    error = block_list_replay_all(&blocks);
+    if (!error) {
+        replay_live_blocks(blocks.replay, block_list_take, &blocks);
+        error = blocks.no_memory ? block_list_no_memory()
+                                 : block_list_name_blocks(&blocks, blocks.count);
+    }
+    if (!error) {
+        block_list_sort(&blocks);
+        error = options->style.json ? block_list_show_json(out, &blocks)
+                                    : block_list_show_text(out, &blocks);
+    }
+    replay_free(blocks.replay);
+    profile_free(blocks.profile);
+    free(blocks.all);
+    free(blocks.hidden);
+    free(blocks.wanted);
+    return error;
+}

@@ -1,0 +1,95 @@
+/* A trace at one moment: what is alive then and who holds it, which blocks these are, and what
+ * happened. Joins the trace's own state with the names of call paths.
+ *
+ * 0 or -errno, with a sentence in error_text(). One thread at a time on what one call fills.
+ *
+ * holders.c makes sites of what is alive at the moment and at the peak, in a profile of names
+ * alone, so that functions follow as they do for any profile. It needs no replay: the trace's own
+ * sums say what is alive. block_list.c replays up to the moment and lists the live blocks.
+ * event_list.c streams records. Text and JSON of each are beside it. */
+#ifndef TIDEMARK_HEAP_AT_HEAP_AT_H
+#define TIDEMARK_HEAP_AT_HEAP_AT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include "profile/profile.h"
+#include "offline/offline.h"
+#include "trace/trace.h"
+
+/* How what follows is shown. */
+struct heap_at_style {
+    bool json, colour, utf8;
+    size_t columns; /* 72 at least */
+    size_t top;     /* rows of a table; 0: all */
+    size_t depth;   /* callers shown of a call path */
+    bool hide_std;  /* frames of the C, C++ and Rust libraries */
+};
+
+/* ---- What is alive ------------------------------------------------------------------------- */
+
+struct holders {
+    const struct trace *trace;
+    struct offline_clock clock;
+    uint64_t ticks;  /* the moment; of a peak or an event that of the newest record */
+    uint64_t events; /* of the whole trace */
+    struct trace_state at, peak;
+    /* Names, and for each path that is alive then or at the peak a site, of which live_* tell the
+     * moment and at_peak_* the peak. Nothing else in them means anything. */
+    struct profile *profile;
+};
+
+int holders_init(struct holders *holders, const struct trace *trace,
+                 const struct offline_moment *moment);
+void holders_release(struct holders *holders);
+
+struct holders_options {
+    struct heap_at_style style;
+    bool inclusive;        /* functions by all that is held below them */
+    bool paths, libraries; /* further tables */
+};
+/* -errno of the stream, or -ENOMEM. */
+int holders_show(FILE *out, const struct holders *holders, const struct holders_options *options);
+
+/* ---- Live blocks --------------------------------------------------------------------------- */
+
+enum blocks_order { BLOCKS_BY_SIZE, BLOCKS_BY_AGE, BLOCKS_BY_ADDRESS, BLOCKS_BY_PATH };
+#define BLOCKS_ORDER_CHOICE "size|age|address|path"
+
+struct blocks_options {
+    struct heap_at_style style;
+    struct offline_moment at; /* OFFLINE_NO_MOMENT: the end */
+    enum blocks_order order;
+    uint64_t least_bytes, least_age_ns;
+    uint64_t tid;        /* UINT64_MAX: any thread's */
+    const char *pattern; /* NULL: any path */
+    /* NULL, or called now and then while the trace is replayed. */
+    void (*progress)(void *context, uint64_t events, uint64_t of_events);
+    void *context;
+};
+/* Replays the trace up to the moment. */
+int block_list_show(FILE *out, const struct trace *trace, const struct blocks_options *options);
+
+/* ---- Events -------------------------------------------------------------------------------- */
+
+struct events_options {
+    struct heap_at_style style;
+    struct offline_moment from, to; /* OFFLINE_NO_MOMENT: no limit */
+    uint64_t kinds;                 /* 1 << number (wire/records.def); 0: all */
+    uint64_t tid;                   /* UINT64_MAX: all threads */
+    uint64_t least_bytes, most_bytes;
+    uint64_t address; /* 0: all; else only blocks that it lies in */
+    const char *pattern;
+    bool stacks;
+    uint64_t *shown; /* NULL, or counts what is printed */
+};
+/* Words in a list: "malloc,free" to a set; 0 or -EINVAL and the word in `wrong`. */
+int events_kinds_parse(const char *list, uint64_t *kinds, char *wrong, size_t wrong_bytes);
+#define EVENTS_KIND_CHOICE                                                                         \
+    "malloc, calloc, aligned, new, realloc, free, mmap, munmap, brk, thread, sample, pool, "       \
+    "mark, region, lost"
+/* Stops where the stream ends: -EPIPE. */
+int events_show(FILE *out, const struct trace *trace, const struct events_options *options);
+
+#endif

@@ -1,0 +1,453 @@
+/* The questioning of a profile: sites are merged once, every rule is asked, findings are sorted.
+ * Also what rules build findings with. */
+#include "insights/rule.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/text.h"
+#include "aggregate/facts.h"
+#include "format/names.h"
+#include "aggregate/metrics_merge.h"
+
+enum { FINDINGS_PER_RULE = CANDIDATES, TITLE_NAME_COLUMNS = 40 };
+
+/* ---- Severity ------------------------------------------------------------------------------ */
+
+static const double share_limits[INSIGHT_SEVERITIES] = {0, 0.05, 0.20, 0.50};
+
+/* What an amount must come to for a severity: half of a peak of 10 KiB is nobody's trouble. */
+static const struct {
+    uint64_t bytes, count, ns;
+} amount_limits[INSIGHT_SEVERITIES] = {
+    {0, 0, 0},
+    {64 << 10, 1000, 1000000},
+    {1 << 20, 20000, 10000000},
+    {16 << 20, 500000, 100000000},
+};
+
+static enum insight_severity inquiry_severity_of(double share, uint64_t amount,
+                                                 enum insight_unit unit)
+{
+    int severity = INSIGHT_SEVERE;
+    while (severity > INSIGHT_INFO) {
+        uint64_t least = unit == INSIGHT_BYTES   ? amount_limits[severity].bytes
+                         : unit == INSIGHT_COUNT ? amount_limits[severity].count
+                                                 : amount_limits[severity].ns;
+        if (share >= share_limits[severity] && amount >= least)
+            break;
+        severity--;
+    }
+    return (enum insight_severity)severity;
+}
+
+const char *insight_severity_name(enum insight_severity severity)
+{
+    static const char *const names[INSIGHT_SEVERITIES] = {"info", "notice", "warning", "severe"};
+    return names[severity];
+}
+
+double inquiry_share_of(uint64_t part, uint64_t whole)
+{
+    return whole ? (double)part / (double)whole : 0;
+}
+
+uint64_t inquiry_whole_number(double value)
+{
+    return value < 1 ? 0 : value < 18446744073709549568.0 ? (uint64_t)value : UINT64_MAX;
+}
+
+/* ---- Findings ------------------------------------------------------------------------------ */
+
+struct insight *insight_begin(struct inquiry *inquiry, uint64_t amount, uint64_t whole,
+                              enum insight_unit unit)
+{
+    struct insight *insight = &inquiry->out->items[inquiry->out->count++];
+    double share = inquiry_share_of(amount, whole);
+    *insight = (struct insight){.id = inquiry->rule,
+                                .severity = inquiry_severity_of(share, amount, unit),
+                                .cost = share,
+                                .advice = ""};
+    return insight;
+}
+
+void insight_at_most(struct insight *insight, enum insight_severity most)
+{
+    if (insight->severity > most)
+        insight->severity = most;
+}
+
+void insight_at_least(struct insight *insight, enum insight_severity least)
+{
+    if (insight->severity < least)
+        insight->severity = least;
+}
+
+void insight_title(struct insight *insight, const char *format, ...)
+{
+    struct strbuf title = STRBUF_INIT, safe = STRBUF_INIT;
+    va_list arguments;
+    va_start(arguments, format);
+    strbuf_addv(&title, format, arguments);
+    va_end(arguments);
+    text_add_safe(&safe, title.data, title.length);
+    strbuf_release(&title);
+    free(insight->title);
+    insight->title = strbuf_detach(&safe);
+}
+
+static struct insight_fact *inquiry_add_fact(struct insight *insight, const char *metric,
+                                             enum insight_unit unit)
+{
+    struct insight_fact *fact = &insight->facts[insight->fact_count++];
+    *fact = (struct insight_fact){.metric = metric, .unit = unit};
+    return fact;
+}
+
+void insight_add_bytes(struct insight *insight, const char *metric, uint64_t value)
+{
+    inquiry_add_fact(insight, metric, INSIGHT_BYTES)->number = value;
+}
+
+void insight_add_count(struct insight *insight, const char *metric, uint64_t value)
+{
+    inquiry_add_fact(insight, metric, INSIGHT_COUNT)->number = value;
+}
+
+void insight_add_ns(struct insight *insight, const char *metric, uint64_t value)
+{
+    inquiry_add_fact(insight, metric, INSIGHT_NS)->number = value;
+}
+
+void insight_add_share(struct insight *insight, const char *metric, double value)
+{
+    inquiry_add_fact(insight, metric, INSIGHT_SHARE)->real = value;
+}
+
+void insight_add_ratio(struct insight *insight, const char *metric, double value)
+{
+    inquiry_add_fact(insight, metric, INSIGHT_RATIO)->real = value;
+}
+
+void insight_add_text(struct insight *insight, const char *metric, const char *value)
+{
+    struct strbuf text = STRBUF_INIT;
+    strbuf_add_string(&text, value);
+    inquiry_add_fact(insight, metric, INSIGHT_TEXT)->text = strbuf_detach(&text);
+}
+
+static struct insight_path inquiry_path_of(const struct inquiry *inquiry, uint32_t node,
+                                           uint64_t value, enum insight_unit unit)
+{
+    struct insight_path path = {.node = node, .value = value, .unit = unit};
+    struct frame_walk walk;
+    struct frame frame = frame_walk_begin(&walk, inquiry->profile, inquiry->hidden, node);
+    uint64_t last = frame_key(inquiry->profile, frame);
+    path.frames[path.frame_count++] = frame;
+    while (frame_walk_next(&walk, &frame)) {
+        uint64_t key = frame_key(inquiry->profile, frame);
+        if (key == last) /* recursion: once is enough */
+            continue;
+        last = key;
+        if (path.frame_count == INSIGHT_FRAMES) {
+            path.more = true;
+            break;
+        }
+        path.frames[path.frame_count++] = frame;
+    }
+    return path;
+}
+
+void insight_add_path(const struct inquiry *inquiry, struct insight *insight, uint32_t node,
+                      uint64_t value, enum insight_unit unit)
+{
+    if (insight->path_count < INSIGHT_PATHS && node < inquiry->profile->node_count)
+        insight->paths[insight->path_count++] = inquiry_path_of(inquiry, node, value, unit);
+}
+
+void inquiry_top_paths_add(struct top_paths *top, uint32_t node, uint64_t value)
+{
+    size_t at = top->count;
+    while (at && top->values[at - 1] < value)
+        at--;
+    if (!value || at == TOP_PATHS)
+        return;
+    top->count += top->count < TOP_PATHS;
+    for (size_t i = top->count - 1; i > at; i--) {
+        top->nodes[i] = top->nodes[i - 1];
+        top->values[i] = top->values[i - 1];
+    }
+    top->nodes[at] = node;
+    top->values[at] = value;
+}
+
+static bool inquiry_reads_alike(const struct profile *profile, const struct insight_path *a,
+                                const struct insight_path *b)
+{
+    if (a->frame_count != b->frame_count || a->more != b->more)
+        return false;
+    for (size_t i = 0; i < a->frame_count; i++)
+        if (frame_key(profile, a->frames[i]) != frame_key(profile, b->frames[i]))
+            return false;
+    return true;
+}
+
+static int inquiry_by_value(const void *a, const void *b)
+{
+    const struct insight_path *left = a, *right = b;
+    if (left->value != right->value)
+        return left->value < right->value ? 1 : -1;
+    return left->node < right->node ? -1 : left->node > right->node;
+}
+
+/* As one what reads alike, most first; returns how many are left. */
+static size_t inquiry_merge_alike(const struct profile *profile, struct insight_path *paths,
+                                  size_t count)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t same = 0;
+        while (same < kept && !inquiry_reads_alike(profile, &paths[same], &paths[i]))
+            same++;
+        if (same < kept)
+            paths[same].value += paths[i].value;
+        else
+            paths[kept++] = paths[i];
+    }
+    qsort(paths, kept, sizeof *paths, inquiry_by_value);
+    return kept;
+}
+
+void insight_add_top(const struct inquiry *inquiry, struct insight *insight,
+                     const struct top_paths *top, enum insight_unit unit)
+{
+    struct insight_path *paths = calloc(top->count + 1, sizeof *paths);
+    for (size_t i = 0; paths && i < top->count; i++)
+        paths[i] = inquiry_path_of(inquiry, top->nodes[i], top->values[i], unit);
+    size_t count = paths ? inquiry_merge_alike(inquiry->profile, paths, top->count) : 0;
+    for (size_t i = 0; i < count && insight->path_count < INSIGHT_PATHS; i++)
+        if (paths[i].value >= paths[0].value / 100)
+            insight->paths[insight->path_count++] = paths[i];
+    free(paths);
+}
+
+void insight_add_paths(const struct inquiry *inquiry, struct insight *insight,
+                       const struct site *site, const struct metric_row *row,
+                       enum insight_unit unit)
+{
+    struct top_paths top = {0};
+    for (size_t i = 0; i < site->count; i++) {
+        const struct profile_site *path = &inquiry->profile->sites[inquiry->order[site->first + i]];
+        inquiry_top_paths_add(&top, path->path, rule_number(metric_value(row, &path->metrics)));
+    }
+    insight_add_top(inquiry, insight, &top, unit);
+}
+
+struct site_name inquiry_site_name(const struct inquiry *inquiry, const struct site *site)
+{
+    struct strbuf name = STRBUF_INIT, shown = STRBUF_INIT;
+    struct site_name out = {""};
+    frame_add_name(&name, inquiry->profile, site->frame);
+    name_add_short(&shown, name.data, TITLE_NAME_COLUMNS);
+    if (shown.length < sizeof out.text)
+        memcpy(out.text, shown.data, shown.length + 1);
+    else
+        memcpy(out.text, "[a name too long]", sizeof "[a name too long]");
+    strbuf_release(&name);
+    strbuf_release(&shown);
+    return out;
+}
+
+struct human inquiry_human_blocks(uint64_t count)
+{
+    struct human out = human_exact(count);
+    strncat(out.text, count == 1 ? " block" : " blocks", sizeof out.text - strlen(out.text) - 1);
+    return out;
+}
+
+void inquiry_candidates_add(struct candidates *candidates, const struct site *site, uint64_t cost)
+{
+    size_t at = candidates->count;
+    candidates->found++;
+    candidates->cost += cost;
+    while (at && candidates->top[at - 1].cost < cost)
+        at--;
+    if (at == CANDIDATES)
+        return;
+    candidates->count += candidates->count < CANDIDATES;
+    memmove(&candidates->top[at + 1], &candidates->top[at],
+            (candidates->count - 1 - at) * sizeof *candidates->top);
+    candidates->top[at] = (struct candidate){site, cost};
+}
+
+/* ---- What was recorded --------------------------------------------------------------------- */
+
+void inquiry_silent(struct inquiry *inquiry, const char *why)
+{
+    inquiry->out->silences[inquiry->out->silence_count++] =
+        (struct insight_silence){inquiry->rule, why};
+}
+
+/* Whoever records distributions records a size for each block: none means not recorded, unless
+ * there was nothing to record. */
+bool inquiry_has_distributions(const struct inquiry *inquiry)
+{
+    return inquiry->profile->distribution_count || !inquiry->calls;
+}
+
+/* A path that never held more than the threshold has no curve. */
+bool inquiry_has_curves(const struct inquiry *inquiry)
+{
+    const struct profile *profile = inquiry->profile;
+    for (size_t i = 0; !profile->curve_count && i < profile->site_count; i++)
+        if (rule_number(profile->sites[i].metrics.peak_bytes) > CURVE_THRESHOLD_BYTES)
+            return false;
+    return true;
+}
+
+const struct curve *inquiry_curve_of(const struct profile *profile, uint32_t node)
+{
+    size_t low = 0, high = profile->curve_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (profile->curves[middle].node < node)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < profile->curve_count && profile->curves[low].node == node ? &profile->curves[low]
+                                                                           : NULL;
+}
+
+/* ---- Sites --------------------------------------------------------------------------------- */
+
+/* One more path. Own peaks add up, as struct site says. */
+static void inquiry_merge(struct site *site, const struct call_metrics *path)
+{
+    struct merged_metrics merged = {site->count, site->metrics};
+    merged_add_path(&merged, path);
+    if (site->count) {
+        merged.metrics.peak_bytes = figure_add(site->metrics.peak_bytes, path->peak_bytes);
+        merged.metrics.peak_ticks = figure_max(site->metrics.peak_ticks, path->peak_ticks);
+    }
+    site->metrics = merged.metrics;
+    site->count++;
+}
+
+static void inquiry_merge_sites(struct inquiry *inquiry, const struct frame_groups *groups)
+{
+    const struct profile *profile = inquiry->profile;
+    for (size_t i = 0; i < groups->count; i++)
+        inquiry->sites[i] = (struct site){.frame = groups->frames[i]};
+    inquiry->site_count = groups->count;
+    for (size_t i = 0; i < profile->site_count; i++) {
+        struct site *site = &inquiry->sites[groups->of_site[i]];
+        const struct call_metrics *metrics = &profile->sites[i].metrics;
+        inquiry_merge(site, metrics);
+        if (rule_number(metrics->peak_bytes) > site->widest_bytes)
+            site->widest_bytes = rule_number(metrics->peak_bytes);
+        inquiry->site_of_node[profile->sites[i].path] = groups->of_site[i];
+    }
+    size_t first = 0;
+    for (size_t i = 0; i < groups->count; i++) {
+        inquiry->sites[i].first = first;
+        first += inquiry->sites[i].count;
+        inquiry->sites[i].count = 0;
+    }
+    for (size_t i = 0; i < profile->site_count; i++) {
+        struct site *site = &inquiry->sites[groups->of_site[i]];
+        inquiry->order[site->first + site->count++] = (uint32_t)i;
+    }
+}
+
+static bool inquiry_collect_sites(struct inquiry *inquiry)
+{
+    const struct profile *profile = inquiry->profile;
+    struct frame_groups groups;
+    inquiry->hidden = frames_of_libraries(profile);
+    inquiry->order = calloc(profile->site_count + 1, sizeof *inquiry->order);
+    inquiry->site_of_node = malloc((profile->node_count + 1) * sizeof *inquiry->site_of_node);
+    if (!inquiry->hidden || !inquiry->order || !inquiry->site_of_node ||
+        frame_groups_init(&groups, profile, inquiry->hidden, NULL))
+        return false;
+    memset(inquiry->site_of_node, 0xff, (profile->node_count + 1) * sizeof *inquiry->site_of_node);
+    inquiry->sites = calloc(groups.count + 1, sizeof *inquiry->sites);
+    if (inquiry->sites)
+        inquiry_merge_sites(inquiry, &groups);
+    frame_groups_release(&groups);
+    return inquiry->sites;
+}
+
+/* ---- All of it ----------------------------------------------------------------------------- */
+
+static int inquiry_by_severity(const void *a, const void *b)
+{
+    const struct insight *left = a, *right = b;
+    if (left->severity != right->severity)
+        return left->severity < right->severity ? 1 : -1;
+    if (left->cost < right->cost || left->cost > right->cost)
+        return left->cost < right->cost ? 1 : -1;
+    int ids = strcmp(left->id, right->id);
+    return ids ? ids : strcmp(left->title, right->title);
+}
+
+static void inquiry_ask_all(struct inquiry *inquiry)
+{
+    const struct profile *profile = inquiry->profile;
+    inquiry->total = &profile->program.total;
+    inquiry->calls = rule_blocks_of(inquiry->total);
+    inquiry->bytes = rule_bytes_of(inquiry->total);
+    inquiry->run_ns = facts_number(profile, PROFILE_META_DURATION);
+    if (!inquiry->run_ns)
+        inquiry->run_ns = profile->bucket_count * profile->bucket_ns;
+    for (size_t i = 0; i < rule_count; i++) {
+        inquiry->rule = rules[i].id;
+        if (facts_imported_from(profile))
+            inquiry_silent(inquiry, "the profile is another tool's recording, with what that kept");
+        else if (profile->pages && rules[i].of_calls)
+            inquiry_silent(inquiry, "not recorded: --events=pages knows what is held, not what was "
+                                    "allocated in all");
+        else if (profile->has_program)
+            rules[i].ask(inquiry);
+        else
+            inquiry_silent(inquiry, "nothing was saved: there are no figures");
+    }
+    qsort(inquiry->out->items, inquiry->out->count, sizeof *inquiry->out->items,
+          inquiry_by_severity);
+}
+
+struct insights *insights_find(const struct profile *profile)
+{
+    struct insights *insights = calloc(1, sizeof *insights);
+    if (!insights)
+        return NULL;
+    insights->profile = profile;
+    insights->items = calloc(rule_count * FINDINGS_PER_RULE, sizeof *insights->items);
+    insights->silences = calloc(rule_count, sizeof *insights->silences);
+    struct inquiry inquiry = {.profile = profile, .out = insights};
+    bool possible = insights->items && insights->silences && inquiry_collect_sites(&inquiry);
+    if (possible)
+        inquiry_ask_all(&inquiry);
+    free(inquiry.hidden);
+    free(inquiry.sites);
+    free(inquiry.order);
+    free(inquiry.site_of_node);
+    if (possible)
+        return insights;
+    insights_free(insights);
+    return NULL;
+}
+
+void insights_free(struct insights *insights)
+{
+    if (!insights)
+        return;
+    for (size_t i = 0; i < insights->count; i++) {
+        free(insights->items[i].title);
+        for (size_t j = 0; j < insights->items[i].fact_count; j++)
+            free(insights->items[i].facts[j].text);
+    }
+    free(insights->items);
+    free(insights->silences);
+    free(insights);
+}

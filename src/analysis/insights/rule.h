@@ -1,0 +1,178 @@
+/* What the rules are made of. Inside the room.
+ *
+ * A rule is a function that is given the inquiry, looks at the profile and calls insight_begin()
+ * for what it found, or inquiry_silent() where its data was not recorded. Rules do not see each
+ * other's findings; where two would speak of the same thing, what decides is a predicate of a site
+ * that both ask (site_is_…). */
+#ifndef TIDEMARK_INSIGHTS_RULE_H
+#define TIDEMARK_INSIGHTS_RULE_H
+
+#include "base/human.h"
+#include "insights/insight.h"
+
+/* Call paths that the same frame of the program stands for.
+ * Invariant: each of profile->sites is in exactly one. */
+struct site {
+    struct frame frame;
+    struct call_metrics metrics; /* merged; peak_bytes is the sum of the paths' own peaks: at least
+                                    what was alive here at once; peak_ticks the latest of theirs */
+    size_t first, count;         /* into inquiry.order */
+    uint64_t widest_bytes;       /* the largest own peak of one path */
+};
+
+struct inquiry {
+    const struct profile *profile;
+    const struct call_metrics *total;
+    bool *hidden;
+    struct site *sites;
+    size_t site_count;
+    uint32_t *order;        /* indices of profile->sites, site by site */
+    uint32_t *site_of_node; /* by node; UINT32_MAX: it never allocated */
+    uint64_t run_ns;        /* how long the recording lasted; 0: not known */
+    uint64_t calls, bytes;  /* allocations and reallocations, and their bytes */
+    const char *rule;       /* the one that is being asked */
+    struct insights *out;
+};
+
+struct rule {
+    const char *id;
+    void (*ask)(struct inquiry *inquiry);
+    bool of_calls; /* asks what happened in all, which not every recording knows */
+};
+extern const struct rule rules[];
+extern const size_t rule_count;
+
+/* The rule cannot be asked: `why` is "not recorded: …". */
+void inquiry_silent(struct inquiry *inquiry, const char *why);
+
+/* What was recorded. */
+bool inquiry_has_distributions(const struct inquiry *inquiry);
+bool inquiry_has_curves(const struct inquiry *inquiry);
+const struct curve *inquiry_curve_of(const struct profile *profile, uint32_t node); /* NULL: none */
+
+double inquiry_share_of(uint64_t part, uint64_t whole); /* 0 if whole is 0 */
+uint64_t inquiry_whole_number(double value); /* what a damaged file makes too large is UINT64_MAX */
+
+/* A finding whose cost is `amount` (bytes, count or ns) of `whole`. */
+struct insight *insight_begin(struct inquiry *inquiry, uint64_t amount, uint64_t whole,
+                              enum insight_unit unit);
+void insight_at_most(struct insight *insight, enum insight_severity most);
+void insight_at_least(struct insight *insight, enum insight_severity least);
+void insight_title(struct insight *insight, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void insight_add_bytes(struct insight *insight, const char *metric, uint64_t value);
+void insight_add_count(struct insight *insight, const char *metric, uint64_t value);
+void insight_add_ns(struct insight *insight, const char *metric, uint64_t value);
+void insight_add_share(struct insight *insight, const char *metric, double value);
+void insight_add_ratio(struct insight *insight, const char *metric, double value);
+void insight_add_text(struct insight *insight, const char *metric, const char *value);
+/* The paths with most of something. A finding shows INSIGHT_PATHS of them: those that read alike,
+ * since they differ in library frames or far up only, as one, and none with less than a hundredth
+ * of what the first has. */
+enum { TOP_PATHS = 256 };
+struct top_paths {
+    uint32_t nodes[TOP_PATHS];
+    uint64_t values[TOP_PATHS]; /* falling */
+    size_t count;
+};
+/* a value of 0 is none */
+void inquiry_top_paths_add(struct top_paths *top, uint32_t node, uint64_t value);
+void insight_add_top(const struct inquiry *inquiry, struct insight *insight,
+                     const struct top_paths *top, enum insight_unit unit);
+/* Nothing if INSIGHT_PATHS are there already. */
+void insight_add_path(const struct inquiry *inquiry, struct insight *insight, uint32_t node,
+                      uint64_t value, enum insight_unit unit);
+/* The paths of a site with most of a metric. */
+void insight_add_paths(const struct inquiry *inquiry, struct insight *insight,
+                       const struct site *site, const struct metric_row *row,
+                       enum insight_unit unit);
+
+/* The name of a site, short and safe, for a title. */
+struct site_name {
+    char text[128];
+};
+struct site_name inquiry_site_name(const struct inquiry *inquiry, const struct site *site);
+
+struct human inquiry_human_blocks(uint64_t count); /* "1 block", "2,000 blocks" */
+
+/* The few sites that matter most to a rule. */
+#define CANDIDATES INSIGHT_PATHS
+struct candidate {
+    const struct site *site;
+    uint64_t cost;
+};
+struct candidates {
+    struct candidate top[CANDIDATES]; /* most first */
+    size_t count, found;
+    uint64_t cost; /* of all that were found */
+};
+void inquiry_candidates_add(struct candidates *candidates, const struct site *site, uint64_t cost);
+
+/* For thresholds: no finding rests on what is not known, so that it counts as nothing. A rule whose
+ * data was not recorded at all is silent before. */
+static inline uint64_t rule_number(struct figure figure)
+{
+    return figure_or(figure, 0);
+}
+
+/* For limits that a finding must stay below or beside: what is not known counts as more than any,
+ * so that no finding rests on it there either. */
+static inline uint64_t rule_number_or_most(struct figure figure)
+{
+    return figure_or(figure, FIGURE_MOST);
+}
+
+/* Blocks ever made here. */
+static inline uint64_t rule_blocks_of(const struct call_metrics *metrics)
+{
+    return rule_number(call_metrics_blocks(metrics));
+}
+static inline uint64_t rule_bytes_of(const struct call_metrics *metrics)
+{
+    return rule_number(call_metrics_bytes(metrics));
+}
+static inline uint64_t rule_mean_size(const struct call_metrics *metrics)
+{
+    return rule_blocks_of(metrics) ? rule_bytes_of(metrics) / rule_blocks_of(metrics) : 0;
+}
+
+/* Predicates that more than one rule asks. */
+/* rule_growth.c */
+bool rule_site_grows_by_copy(const struct inquiry *inquiry, const struct site *site);
+/* rule_blocks.c */
+bool rule_site_is_small(const struct site *site);
+/* rule_churn.c */
+bool rule_site_is_churned(const struct site *site);
+/* rule_churn.c */
+bool rule_site_is_compiler_made(const struct inquiry *inquiry, const struct site *site);
+
+/* rule_leaks.c */
+void rule_leak_growth(struct inquiry *inquiry);
+void rule_leak_possible(struct inquiry *inquiry);
+/* rule_blocks.c */
+void rule_small_blocks(struct inquiry *inquiry);
+void rule_size_waste(struct inquiry *inquiry);
+/* rule_churn.c */
+void rule_short_lived(struct inquiry *inquiry);
+void rule_compiler_temporaries(struct inquiry *inquiry);
+void rule_large_recycling(struct inquiry *inquiry);
+/* rule_growth.c */
+void rule_realloc_growth(struct inquiry *inquiry);
+void rule_copy_growth(struct inquiry *inquiry);
+/* rule_peaks.c */
+void rule_peak_one_site(struct inquiry *inquiry);
+void rule_secondary_peak(struct inquiry *inquiry);
+/* rule_resident.c */
+void rule_fragmentation(struct inquiry *inquiry);
+void rule_untouched(struct inquiry *inquiry);
+void rule_memory_limit(struct inquiry *inquiry);
+/* rule_variables.c */
+void rule_tls(struct inquiry *inquiry);
+void rule_globals(struct inquiry *inquiry);
+/* rule_threads.c */
+void rule_cross_thread_frees(struct inquiry *inquiry);
+void rule_allocator_time(struct inquiry *inquiry);
+/* rule_loss.c */
+void rule_loss(struct inquiry *inquiry);
+
+#endif

@@ -1,0 +1,204 @@
+/* Arrays that grow by too little each time, so that making one of n elements costs n² bytes of
+ * copying: by realloc (the AVBP and MAQAO cases of the MALT paper, section 5.3), or by hand as
+ * Fortran does it: allocate a larger one, copy, free the old one.
+ *
+ *   size  ▁▂▃▄▅▆▇█     each new block a little larger than the one before, which dies when it is
+ *         └─┘          filled: never more than two alive, the sum of all far above their peak */
+#include "insights/rule.h"
+
+#define REALLOC_COUNT     100 /* of a site */
+#define REALLOC_COMMON    0.5 /* of all growths are by the same number of bytes */
+#define REALLOC_OF_COMMON 0.5 /* of those a site must be able to have made */
+#define REALLOC_STEP      8   /* mean new size ÷ growth: each adds less than an eighth */
+
+#define COPY_COUNT      50
+#define COPY_REACH      4    /* largest ÷ smallest block */
+#define COPY_PEAK_LEAST 1.5  /* own peak ÷ largest block: old and new are alive together, */
+#define COPY_PEAK_MOST  2.01 /* and nothing else is */
+#define COPY_CUMULATED  8    /* bytes ever ÷ own peak */
+/* Mean size ÷ (smallest + largest): one half if sizes grow evenly. Doubling has far less. */
+#define COPY_MEAN_LEAST 0.35
+#define COPY_MEAN_MOST  0.65
+#define COPY_FREED      0.9 /* of its blocks are freed */
+/* Where the path has a curve of this many points, it must rise: each against all before it. */
+#define COPY_CURVE_POINTS 8
+#define COPY_CURVE_RISE   0.5
+
+/* ---- By realloc ---------------------------------------------------------------------------- */
+
+struct growths {
+    uint64_t step, count, all; /* the commonest growth in bytes, how often, and all of them */
+};
+
+/* The list has the commonest growths only, so all are taken to be whatever reallocations did not
+ * keep the size. Of values that were not counted one by one (DISTRIBUTION_OTHERS) none is the
+ * one. */
+static struct growths rule_growth_commonest(const struct profile *profile)
+{
+    struct growths growths = {0};
+    uint64_t listed = 0, same = 0, all = rule_number(profile->program.total.realloc_count);
+    for (size_t i = 0; i < profile->distribution_count; i++) {
+        const struct distribution_row *row = &profile->distributions[i];
+        if (row->kind != DISTRIBUTION_REALLOC_GROW)
+            continue;
+        if (!row->x) {
+            same += row->count;
+            continue;
+        }
+        listed += row->count;
+        if (row->x != DISTRIBUTION_OTHERS && row->count > growths.count) {
+            growths.count = row->count;
+            growths.step = row->x;
+        }
+    }
+    growths.all = all > same && all - same > listed ? all - same : listed;
+    return growths;
+}
+
+static bool rule_growth_grows_by(const struct call_metrics *metrics, struct growths growths)
+{
+    return rule_number(metrics->realloc_count) >= REALLOC_COUNT &&
+           (double)rule_number(metrics->realloc_count) >=
+               REALLOC_OF_COMMON * (double)growths.count &&
+           rule_number(metrics->realloc_bytes) / rule_number(metrics->realloc_count) >=
+               REALLOC_STEP * growths.step;
+}
+
+static void rule_growth_report_realloc(struct inquiry *inquiry, const struct candidate *candidate,
+                                       struct growths growths)
+{
+    const struct site *site = candidate->site;
+    const struct call_metrics *metrics = &site->metrics;
+    uint64_t mean = rule_number(metrics->realloc_bytes) / rule_number(metrics->realloc_count);
+    struct insight *insight =
+        insight_begin(inquiry, rule_number(metrics->realloc_bytes), inquiry->bytes, INSIGHT_BYTES);
+    insight_title(insight, "%s grows its blocks by %s at a time: %s reallocations, %s in all",
+                  inquiry_site_name(inquiry, site).text, human_bytes(growths.step).text,
+                  human_count(rule_number(metrics->realloc_count)).text,
+                  human_bytes(rule_number(metrics->realloc_bytes)).text);
+    insight_add_bytes(insight, "growth", growths.step);
+    insight_add_count(insight, "growth_count", growths.count);
+    insight_add_share(insight, "growth_share", inquiry_share_of(growths.count, growths.all));
+    insight_add_count(insight, "realloc_count", rule_number(metrics->realloc_count));
+    insight_add_count(insight, "realloc_moved", rule_number(metrics->realloc_moved));
+    insight_add_bytes(insight, "realloc_bytes", rule_number(metrics->realloc_bytes));
+    insight_add_bytes(insight, "copied_at_most", rule_number(metrics->realloc_moved) * mean);
+    insight_add_bytes(insight, "size_max", rule_number(metrics->size_max));
+    insight_add_share(insight, "bytes_share", insight->cost);
+    insight_add_paths(inquiry, insight, site, METRIC_ROW(realloc_count), INSIGHT_COUNT);
+    insight->advice = "Grow geometrically, by half or to double the size, or reserve the final "
+                      "size at the start if it can be known.";
+}
+
+void rule_realloc_growth(struct inquiry *inquiry)
+{
+    if (rule_number(inquiry->total->realloc_count) && !inquiry_has_distributions(inquiry)) {
+        inquiry_silent(inquiry, "not recorded: by how much reallocations grow");
+        return;
+    }
+    struct growths growths = rule_growth_commonest(inquiry->profile);
+    if (!growths.count || (double)growths.count < REALLOC_COMMON * (double)growths.all)
+        return;
+    struct candidates candidates = {0};
+    for (size_t i = 0; i < inquiry->site_count; i++)
+        if (rule_growth_grows_by(&inquiry->sites[i].metrics, growths))
+            inquiry_candidates_add(&candidates, &inquiry->sites[i],
+                                   rule_number(inquiry->sites[i].metrics.realloc_bytes));
+    for (size_t i = 0; i < candidates.count; i++)
+        rule_growth_report_realloc(inquiry, &candidates.top[i], growths);
+}
+
+/* ---- By hand ------------------------------------------------------------------------------- */
+
+static bool rule_growth_curve_rises(const struct curve *curve)
+{
+    long balance = 0, pairs = 0;
+    uint32_t count = curve->count < CURVE_POINTS ? curve->count : CURVE_POINTS;
+    for (uint32_t i = 0; i < count; i++)
+        for (uint32_t j = i + 1; j < count; j++, pairs++)
+            balance += (curve->points[j].bytes > curve->points[i].bytes) -
+                       (curve->points[j].bytes < curve->points[i].bytes);
+    return (double)balance >= COPY_CURVE_RISE * (double)pairs;
+}
+
+static bool rule_growth_path_grows_by_copy(const struct profile *profile,
+                                           const struct profile_site *path)
+{
+    const struct call_metrics *metrics = &path->metrics;
+    uint64_t blocks = rule_number(metrics->alloc_count);
+    if (blocks < COPY_COUNT || !figure_zero(metrics->realloc_count) ||
+        !rule_number(metrics->size_min) ||
+        rule_number(metrics->size_max) / rule_number(metrics->size_min) < COPY_REACH ||
+        (double)rule_number(metrics->free_count) < COPY_FREED * (double)blocks)
+        return false;
+    double peak = (double)rule_number(metrics->peak_bytes),
+           largest = (double)rule_number(metrics->size_max);
+    double mean = (double)rule_number(metrics->alloc_bytes) / (double)blocks /
+                  ((double)rule_number(metrics->size_min) + largest);
+    if (peak < COPY_PEAK_LEAST * largest || peak > COPY_PEAK_MOST * largest ||
+        (double)rule_number(metrics->alloc_bytes) < COPY_CUMULATED * peak ||
+        mean < COPY_MEAN_LEAST || mean > COPY_MEAN_MOST)
+        return false;
+    const struct curve *curve = inquiry_curve_of(profile, path->path);
+    return !curve || curve->count < COPY_CURVE_POINTS || rule_growth_curve_rises(curve);
+}
+
+/* Can any of its paths? Most sites cannot, and their paths lie anywhere. */
+static bool rule_growth_may_grow_by_copy(const struct call_metrics *site)
+{
+    uint64_t least = rule_number(site->size_min), most = rule_number(site->size_max);
+    return rule_number(site->alloc_count) >= COPY_COUNT && (!least || most / least >= COPY_REACH);
+}
+
+/* Is this what most of its calls are for? */
+bool rule_site_grows_by_copy(const struct inquiry *inquiry, const struct site *site)
+{
+    uint64_t calls = 0;
+    if (!rule_growth_may_grow_by_copy(&site->metrics))
+        return false;
+    for (size_t i = 0; i < site->count; i++) {
+        const struct profile_site *path = &inquiry->profile->sites[inquiry->order[site->first + i]];
+        if (rule_growth_path_grows_by_copy(inquiry->profile, path))
+            calls += rule_number(path->metrics.alloc_count);
+    }
+    return calls && 2 * calls >= rule_number_or_most(site->metrics.alloc_count);
+}
+
+static void rule_growth_report_copy(struct inquiry *inquiry, const struct candidate *candidate)
+{
+    const struct site *site = candidate->site;
+    const struct call_metrics *metrics = &site->metrics;
+    struct insight *insight =
+        insight_begin(inquiry, rule_number(metrics->alloc_bytes), inquiry->bytes, INSIGHT_BYTES);
+    insight_title(insight,
+                  "%s grows an array by allocating, copying and freeing: %s times, %s for an array "
+                  "of %s",
+                  inquiry_site_name(inquiry, site).text,
+                  human_count(rule_number(metrics->alloc_count)).text,
+                  human_bytes(rule_number(metrics->alloc_bytes)).text,
+                  human_bytes(rule_number(metrics->size_max)).text);
+    insight_add_count(insight, "alloc_count", rule_number(metrics->alloc_count));
+    insight_add_count(insight, "free_count", rule_number(metrics->free_count));
+    insight_add_bytes(insight, "size_min", rule_number(metrics->size_min));
+    insight_add_bytes(insight, "size_max", rule_number(metrics->size_max));
+    insight_add_bytes(insight, "mean_growth",
+                      (rule_number(metrics->size_max) - rule_number(metrics->size_min)) /
+                          rule_number(metrics->alloc_count));
+    insight_add_bytes(insight, "peak_bytes", rule_number(metrics->peak_bytes));
+    insight_add_bytes(insight, "alloc_bytes", rule_number(metrics->alloc_bytes));
+    insight_add_share(insight, "bytes_share", insight->cost);
+    insight_add_paths(inquiry, insight, site, METRIC_ROW(alloc_bytes), INSIGHT_BYTES);
+    insight->advice = "Let the array grow to double its size and keep count of what is used, or "
+                      "find its final size first. A realloc would often not even copy.";
+}
+
+void rule_copy_growth(struct inquiry *inquiry)
+{
+    struct candidates candidates = {0};
+    for (size_t i = 0; i < inquiry->site_count; i++)
+        if (rule_site_grows_by_copy(inquiry, &inquiry->sites[i]))
+            inquiry_candidates_add(&candidates, &inquiry->sites[i],
+                                   rule_number(inquiry->sites[i].metrics.alloc_bytes));
+    for (size_t i = 0; i < candidates.count; i++)
+        rule_growth_report_copy(inquiry, &candidates.top[i]);
+}

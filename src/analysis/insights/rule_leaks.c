@@ -1,0 +1,249 @@
+/* Leaks, by how certain they are. Live at exit alone proves little: much of it is kept on purpose.
+ * What grows steadily all through the run and is never given back is another matter.
+ *
+ *   certain     the path's curve rises from interval to interval, to the end     leak-growth
+ *   possible    live at the end, no such curve                                   leak-possible
+ *   none        a few blocks, made at the start, none of them ever freed: tables, buffers and
+ *               caches that live as long as the program; only mentioned in the sum */
+#include "insights/rule.h"
+
+#include <string.h>
+#include "aggregate/facts.h"
+
+/* Growth is looked at in this many equal intervals of the run. */
+#define GROWTH_INTERVALS 16
+/* Kendall's tau of time and level, where ties count for nothing: 1 is a rise in every interval,
+ * 0.95 still one that began or ended a fifth of the run from its ends, 0.92 one that ended a
+ * quarter before. */
+#define GROWTH_TAU 0.95
+/* Fewer points do not make a trend; a single block that is made larger and larger is no leak. */
+#define GROWTH_POINTS 8
+#define GROWTH_BLOCKS 16
+/* At the end at least this much of the path's own peak must be alive. */
+#define GROWTH_KEPT 0.75
+
+#define LEAK_BYTES  (16 << 10)
+#define LEAK_BLOCKS 100
+/* A few blocks, of which none was ever freed, all of them made in the first part of the run. */
+#define ONE_TIME_BLOCKS 8
+#define ONE_TIME_PART   0.10
+
+/* ---- Growth -------------------------------------------------------------------------------- */
+
+static double rule_leaks_kendall(const uint64_t *levels, size_t count)
+{
+    long balance = 0;
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = i + 1; j < count; j++)
+            balance += (levels[j] > levels[i]) - (levels[j] < levels[i]);
+    return (double)balance / ((double)(count * (count - 1)) / 2);
+}
+
+/* The curve is a staircase: a level holds until the next point. */
+static double rule_leaks_curve_rise(const struct curve *curve, uint64_t run_ns)
+{
+    uint64_t levels[GROWTH_INTERVALS];
+    size_t at = 0;
+    for (size_t i = 0; i < GROWTH_INTERVALS; i++) {
+        double until = (double)run_ns * (double)(i + 1) / GROWTH_INTERVALS;
+        while (at < curve->count && (double)curve->points[at].ticks <= until)
+            at++;
+        levels[i] = at ? curve->points[at - 1].bytes : 0;
+    }
+    return rule_leaks_kendall(levels, GROWTH_INTERVALS);
+}
+
+/* Of one call path. */
+static bool rule_leaks_grows_to_the_end(const struct inquiry *inquiry,
+                                        const struct profile_site *path, double *rise)
+{
+    const struct call_metrics *metrics = &path->metrics;
+    const struct curve *curve = inquiry_curve_of(inquiry->profile, path->path);
+    if (!curve || curve->count < GROWTH_POINTS || !inquiry->run_ns ||
+        rule_number(metrics->live_count) < GROWTH_BLOCKS ||
+        rule_number(metrics->live_bytes) < LEAK_BYTES ||
+        (double)rule_number(metrics->live_bytes) <
+            GROWTH_KEPT * (double)rule_number_or_most(metrics->peak_bytes))
+        return false;
+    *rise = rule_leaks_curve_rise(curve, inquiry->run_ns);
+    return *rise >= GROWTH_TAU;
+}
+
+struct growth {
+    uint64_t bytes, blocks;
+    struct figure made;
+    double rise; /* of the largest path */
+    uint64_t largest_bytes;
+};
+
+static struct growth rule_leaks_growth_of(const struct inquiry *inquiry, const struct site *site)
+{
+    struct growth growth = {.made = figure_of(0)};
+    /* What all of its paths have is too little for one: most sites, and paths lie anywhere. */
+    if (rule_number(site->metrics.live_bytes) < LEAK_BYTES ||
+        rule_number(site->metrics.live_count) < GROWTH_BLOCKS)
+        return growth;
+    for (size_t i = 0; i < site->count; i++) {
+        const struct profile_site *path = &inquiry->profile->sites[inquiry->order[site->first + i]];
+        double rise;
+        if (!rule_leaks_grows_to_the_end(inquiry, path, &rise))
+            continue;
+        growth.bytes += rule_number(path->metrics.live_bytes);
+        growth.blocks += rule_number(path->metrics.live_count);
+        growth.made = figure_add(growth.made, call_metrics_blocks(&path->metrics));
+        if (rule_number(path->metrics.live_bytes) > growth.largest_bytes) {
+            growth.largest_bytes = rule_number(path->metrics.live_bytes);
+            growth.rise = rise;
+        }
+    }
+    return growth;
+}
+
+static const char *rule_leaks_growth_advice(const struct profile *profile)
+{
+    if (!facts_is_whole_run(profile))
+        return "The program had not ended when this was recorded, but nothing of this was given "
+               "back so far: find who should free these blocks, or bound the container that keeps "
+               "them.";
+    return "Find who should free these blocks, or bound the container or cache that keeps them.";
+}
+
+static void rule_leaks_report_growth(struct inquiry *inquiry, const struct site *site,
+                                     const struct candidates *all)
+{
+    struct growth growth = rule_leaks_growth_of(inquiry, site);
+    struct insight *insight = insight_begin(inquiry, growth.bytes,
+                                            rule_number(inquiry->total->peak_bytes), INSIGHT_BYTES);
+    /* Growth has no end: worth more attention than its size so far. */
+    if (insight->severity < INSIGHT_SEVERE)
+        insight->severity++;
+    insight_title(insight, "%s leaks: it grows all through the run and %s in %s blocks %s",
+                  inquiry_site_name(inquiry, site).text, human_bytes(growth.bytes).text,
+                  human_exact(growth.blocks).text,
+                  facts_is_whole_run(inquiry->profile) ? "are never freed"
+                                                       : "are not freed so far");
+    insight_add_bytes(insight, "live_bytes", growth.bytes);
+    insight_add_count(insight, "live_count", growth.blocks);
+    if (figure_known(growth.made))
+        insight_add_share(insight, "never_freed_share",
+                          inquiry_share_of(growth.blocks, rule_number(growth.made)));
+    insight_add_share(insight, "peak_share", insight->cost);
+    insight_add_ratio(insight, "rise", growth.rise);
+    if (inquiry->run_ns)
+        insight_add_bytes(
+            insight, "growth_per_second",
+            inquiry_whole_number((double)growth.bytes * 1e9 / (double)inquiry->run_ns));
+    if (all->found > CANDIDATES)
+        insight_add_count(insight, "further_sites", all->found - CANDIDATES);
+    insight_add_paths(inquiry, insight, site, METRIC_ROW(live_bytes), INSIGHT_BYTES);
+    insight->advice = rule_leaks_growth_advice(inquiry->profile);
+}
+
+void rule_leak_growth(struct inquiry *inquiry)
+{
+    struct candidates candidates = {0};
+    if (!inquiry_has_curves(inquiry)) {
+        inquiry_silent(inquiry, "not recorded: how call paths grow over time");
+        return;
+    }
+    for (size_t i = 0; i < inquiry->site_count; i++) {
+        struct growth growth = rule_leaks_growth_of(inquiry, &inquiry->sites[i]);
+        if (growth.bytes)
+            inquiry_candidates_add(&candidates, &inquiry->sites[i], growth.bytes);
+    }
+    for (size_t i = 0; i < candidates.count; i++)
+        rule_leaks_report_growth(inquiry, candidates.top[i].site, &candidates);
+}
+
+/* ---- Live at the end ----------------------------------------------------------------------- */
+
+static bool rule_leaks_is_one_time(const struct inquiry *inquiry,
+                                   const struct call_metrics *metrics)
+{
+    return rule_number_or_most(metrics->live_count) <= ONE_TIME_BLOCKS &&
+           figure_zero(metrics->free_count) && inquiry->run_ns &&
+           (double)rule_number_or_most(metrics->peak_ticks) <=
+               ONE_TIME_PART * (double)inquiry->run_ns;
+}
+
+struct remains {
+    struct candidates sites; /* by bytes that may be leaked */
+    uint64_t bytes, blocks, one_time_bytes, one_time_blocks, growing_bytes;
+};
+
+static void rule_leaks_count_site(const struct inquiry *inquiry, const struct site *site,
+                                  struct remains *remains)
+{
+    uint64_t bytes = rule_number(site->metrics.live_bytes),
+             blocks = rule_number(site->metrics.live_count);
+    struct growth growth = rule_leaks_growth_of(inquiry, site);
+    if (rule_leaks_is_one_time(inquiry, &site->metrics)) {
+        remains->one_time_bytes += bytes;
+        remains->one_time_blocks += blocks;
+        return;
+    }
+    remains->growing_bytes += growth.bytes;
+    remains->bytes += bytes - growth.bytes;
+    remains->blocks += blocks - growth.blocks;
+    if (bytes > growth.bytes)
+        inquiry_candidates_add(&remains->sites, site, bytes - growth.bytes);
+}
+
+static bool rule_leaks_killed(const struct profile *profile)
+{
+    const char *end = profile_get(profile, PROFILE_META_END);
+    return profile->complete && end && strcmp(end, "exit") && strcmp(end, "exec");
+}
+
+static void rule_leaks_title_remains(struct insight *insight, const struct profile *profile,
+                                     const struct remains *remains)
+{
+    struct strbuf end = STRBUF_INIT;
+    facts_add_outcome(&end, profile);
+    struct human bytes = human_bytes(remains->bytes),
+                 blocks = inquiry_human_blocks(remains->blocks);
+    if (!profile->complete)
+        insight_title(insight, "%s in %s alive when this was saved (%s)", bytes.text, blocks.text,
+                      end.data);
+    else if (rule_leaks_killed(profile))
+        insight_title(insight, "%s in %s alive at the end (%s)", bytes.text, blocks.text, end.data);
+    else
+        insight_title(insight, "%s in %s never freed, possibly leaked", bytes.text, blocks.text);
+    strbuf_release(&end);
+}
+
+void rule_leak_possible(struct inquiry *inquiry)
+{
+    const struct profile *profile = inquiry->profile;
+    struct remains remains = {0};
+    if (profile->complete && !facts_is_whole_run(profile)) {
+        inquiry_silent(inquiry, "a part of a run: what is left at its end may be freed later");
+        return;
+    }
+    for (size_t i = 0; i < inquiry->site_count; i++)
+        rule_leaks_count_site(inquiry, &inquiry->sites[i], &remains);
+    if (remains.bytes < LEAK_BYTES && remains.blocks < LEAK_BLOCKS)
+        return;
+    struct insight *insight = insight_begin(inquiry, remains.bytes,
+                                            rule_number(inquiry->total->peak_bytes), INSIGHT_BYTES);
+    bool ended = profile->complete && !rule_leaks_killed(profile);
+    /* Nothing proves it: what is kept on purpose looks the same. */
+    insight_at_most(insight, ended ? INSIGHT_NOTICE : INSIGHT_INFO);
+    rule_leaks_title_remains(insight, profile, &remains);
+    insight_add_bytes(insight, "live_bytes", remains.bytes);
+    insight_add_count(insight, "live_count", remains.blocks);
+    insight_add_count(insight, "sites", remains.sites.found);
+    insight_add_share(insight, "peak_share", insight->cost);
+    insight_add_bytes(insight, "growing_bytes", remains.growing_bytes);
+    insight_add_bytes(insight, "one_time_bytes", remains.one_time_bytes);
+    insight_add_count(insight, "one_time_blocks", remains.one_time_blocks);
+    for (size_t i = 0; i < remains.sites.count; i++) {
+        const struct site *site = remains.sites.top[i].site;
+        insight_add_paths(inquiry, insight, site, METRIC_ROW(live_bytes), INSIGHT_BYTES);
+    }
+    insight->advice =
+        ended ? "Free what is not needed to the end; what is kept on purpose may be declared with "
+                "a single clean-up function, so that true leaks stand out."
+              : "The program did not come to its end, so these are not leaks by themselves: look "
+                "at those that should have been freed long before.";
+}

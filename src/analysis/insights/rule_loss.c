@@ -1,0 +1,106 @@
+/* What the profile itself lacks, so that all else is to be read with care. */
+#include "insights/rule.h"
+
+#include "aggregate/facts.h"
+
+#define UNWALKABLE_SHARE 0.01 /* of the call paths that allocate */
+/* "sample_bytes": only a sample of the allocations was recorded, the rest is estimated. */
+#define META_SAMPLE "sample_bytes"
+
+struct losses {
+    uint64_t lost, malformed, rings, unattributed, replaced, unwalkable, sample_bytes;
+};
+
+/* The worst of it. */
+static void rule_loss_title(struct insight *insight, const struct profile *profile,
+                            const struct losses *losses)
+{
+    if (profile->damage)
+        insight_title(insight, "The profile is damaged: %s", profile->damage);
+    else if (losses->lost)
+        insight_title(insight, "%s events were not recorded (%s): counts are lower bounds",
+                      human_exact(losses->lost).text, human_percent(insight->cost, 1).text);
+    else if (losses->rings || losses->malformed)
+        insight_title(insight, "The program overwrote what was recorded: %s records make no sense",
+                      human_exact(losses->malformed).text);
+    else if (losses->unattributed)
+        insight_title(insight, "%s events have no call path",
+                      human_exact(losses->unattributed).text);
+    else if (losses->replaced)
+        insight_title(insight, "Frees were missed: %s allocation%s came where a block was alive",
+                      human_exact(losses->replaced).text, losses->replaced == 1 ? "" : "s");
+    else if (profile->pages)
+        insight_title(insight,
+                      "Only large blocks and one small one for each %s were recorded: figures "
+                      "are estimates",
+                      human_bytes(losses->sample_bytes).text);
+    else if (losses->sample_bytes)
+        insight_title(insight,
+                      "Only a sample was recorded, one allocation in %s: counts are "
+                      "estimates",
+                      human_bytes(losses->sample_bytes).text);
+    else
+        insight_title(insight, "%s call path%s could not be walked to %s",
+                      human_exact(losses->unwalkable).text, losses->unwalkable == 1 ? "" : "s",
+                      losses->unwalkable == 1 ? "its end" : "their ends");
+}
+
+static struct losses rule_loss_of(const struct profile *profile)
+{
+    const struct program_metrics *program = &profile->program;
+    bool changed = profile_get(profile, PROFILE_META_SAMPLE_CHANGES);
+    return (struct losses){
+        .lost = program->lost_events,
+        .malformed = program->malformed_events,
+        .rings = facts_number(profile, PROFILE_META_DAMAGED),
+        .unattributed = facts_number(profile, PROFILE_META_UNATTRIBUTED),
+        .replaced = program->replaced_blocks,
+        .unwalkable = facts_number(profile, PROFILE_META_UNWALKABLE),
+        .sample_bytes = changed ? facts_sample_bytes(profile) : facts_number(profile, META_SAMPLE),
+    };
+}
+
+/* Nothing else is amiss. */
+static bool rule_loss_replaced_only(const struct losses *losses, const struct profile *profile)
+{
+    return losses->replaced && !profile->damage && !losses->lost && !losses->malformed &&
+           !losses->rings && !losses->unattributed && !losses->sample_bytes && !losses->unwalkable;
+}
+
+void rule_loss(struct inquiry *inquiry)
+{
+    const struct profile *profile = inquiry->profile;
+    struct losses losses = rule_loss_of(profile);
+    uint64_t events = profile->program.events;
+    bool badly_walked =
+        inquiry_share_of(losses.unwalkable, profile->site_count) >= UNWALKABLE_SHARE;
+    if (!profile->damage && !losses.lost && !losses.malformed && !losses.rings &&
+        !losses.unattributed && !losses.replaced && !losses.sample_bytes && !badly_walked)
+        return;
+    uint64_t missing = losses.lost + losses.unattributed;
+    struct insight *insight = insight_begin(inquiry, missing, events + losses.lost, INSIGHT_COUNT);
+    if (profile->damage || losses.rings || losses.malformed)
+        insight_at_least(insight, INSIGHT_WARNING);
+    else if (losses.lost)
+        insight_at_least(insight, INSIGHT_NOTICE);
+    rule_loss_title(insight, profile, &losses);
+    insight_add_count(insight, "lost_events", losses.lost);
+    insight_add_count(insight, "unattributed", losses.unattributed);
+    insight_add_count(insight, "unwalkable", losses.unwalkable);
+    insight_add_count(insight, "replaced_blocks", losses.replaced);
+    insight_add_count(insight, "malformed_events", losses.malformed);
+    insight_add_count(insight, "damaged_rings", losses.rings);
+    insight_add_count(insight, "events", events);
+    if (losses.sample_bytes)
+        insight_add_bytes(insight, META_SAMPLE, losses.sample_bytes);
+    if (rule_loss_replaced_only(&losses, profile)) {
+        insight->advice =
+            "The blocks before count as freed only then, too late. Who freed them went past the "
+            "recorder: a module that is loaded by dlmopen, or with RTLD_DEEPBIND along a RUNPATH, "
+            "or that asks dlsym for the C library's own free.";
+        return;
+    }
+    insight->advice = "Read all other findings with care. Lost events: record with --on-full=wait "
+                      "or a larger --ring; call paths cut short: install unwind or debug "
+                      "information, or record with --stacks=fp.";
+}

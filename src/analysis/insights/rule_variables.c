@@ -1,0 +1,145 @@
+/* Memory that nobody allocates: thread-local variables, which every thread has a copy of, and large
+ * globals. */
+#include "insights/rule.h"
+
+#include "base/text.h"
+#include "format/names.h"
+#include "aggregate/thread_totals.h"
+
+#define TLS_BYTES       (256 << 10) /* all copies together */
+#define TLS_THREADS     2
+#define GLOBALS_BYTES   (1 << 20)
+#define GLOBALS_SHARE   0.25 /* of peak and globals together */
+#define VARIABLES_NAMED 3
+
+struct sums {
+    uint64_t bytes;
+    const struct profile_variable *largest[VARIABLES_NAMED];
+    size_t count;
+    const struct profile_section_total *nameless; /* the section with most that no variable accounts
+                                                   * for */
+};
+
+static bool rule_variables_is_tls(int section)
+{
+    return section == PROFILE_SECTION_TDATA || section == PROFILE_SECTION_TBSS;
+}
+
+static bool rule_variables_is_global(int section)
+{
+    return section == PROFILE_SECTION_DATA || section == PROFILE_SECTION_BSS;
+}
+
+static uint64_t rule_variables_nameless_bytes(const struct profile_section_total *total)
+{
+    return total ? rule_number(figure_sub(total->bytes, total->named_bytes)) : 0;
+}
+
+static struct sums rule_variables_sum_up(const struct profile *profile, bool (*counts)(int section))
+{
+    struct sums sums = {0};
+    for (size_t i = 0; i < profile->section_count; i++) {
+        const struct profile_section_total *total = &profile->sections[i];
+        if (!counts(total->section))
+            continue;
+        sums.bytes += rule_number(total->bytes);
+        if (rule_variables_nameless_bytes(total) > rule_variables_nameless_bytes(sums.nameless))
+            sums.nameless = total;
+    }
+    for (size_t i = 0; i < profile->variable_count; i++) {
+        const struct profile_variable *variable = &profile->variables[i];
+        if (!counts(variable->section))
+            continue;
+        size_t at = sums.count;
+        for (; at && sums.largest[at - 1]->bytes < variable->bytes; at--)
+            if (at < VARIABLES_NAMED)
+                sums.largest[at] = sums.largest[at - 1];
+        if (at < VARIABLES_NAMED)
+            sums.largest[at] = variable;
+        sums.count += sums.count < VARIABLES_NAMED;
+    }
+    return sums;
+}
+
+/* "libgs.so.10, 8.90 MiB": of a stripped library, say, where the variables that have names are not
+ * what it is about. */
+static void rule_variables_add_nameless(struct insight *insight, const struct profile *profile,
+                                        const struct sums *sums)
+{
+    uint64_t bytes = rule_variables_nameless_bytes(sums->nameless);
+    int64_t module = bytes ? sums->nameless->module_id : -1;
+    struct strbuf text = STRBUF_INIT;
+    if (module < 0 || (uint64_t)module >= profile->module_count ||
+        (sums->count && bytes <= sums->largest[0]->bytes))
+        return;
+    strbuf_addf(&text, "%s, %s", name_base(profile->modules[module].path), human_bytes(bytes).text);
+    insight_add_text(insight, "without_names", text.data);
+    strbuf_release(&text);
+}
+
+/* "table (mesh.c:12), 4.00 MiB" */
+static void rule_variables_add_names(struct insight *insight, const struct profile *profile,
+                                     const struct sums *sums)
+{
+    rule_variables_add_nameless(insight, profile, sums);
+    for (size_t i = 0; i < sums->count; i++) {
+        const struct profile_variable *variable = sums->largest[i];
+        struct strbuf text = STRBUF_INIT;
+        strbuf_add_string(&text, variable->name ? variable->name : "?");
+        if (variable->file && variable->line)
+            strbuf_addf(&text, " (%s:%u)", variable->file, (unsigned)variable->line);
+        strbuf_addf(&text, ", %s", human_bytes(variable->bytes).text);
+        insight_add_text(insight, "variable", text.data);
+        strbuf_release(&text);
+    }
+}
+
+static bool rule_variables_silent_without_variables(struct inquiry *inquiry)
+{
+    bool missing = !inquiry->profile->section_count && !inquiry->profile->variable_count;
+    if (missing)
+        inquiry_silent(inquiry, "not recorded: global and thread-local variables");
+    return missing;
+}
+
+void rule_tls(struct inquiry *inquiry)
+{
+    if (rule_variables_silent_without_variables(inquiry))
+        return;
+    struct sums sums = rule_variables_sum_up(inquiry->profile, rule_variables_is_tls);
+    uint64_t threads = threads_peak(inquiry->profile), all = sums.bytes * threads;
+    if (threads < TLS_THREADS || all < TLS_BYTES)
+        return;
+    struct insight *insight =
+        insight_begin(inquiry, all, all + rule_number(inquiry->total->peak_bytes), INSIGHT_BYTES);
+    insight_title(insight, "Thread-local variables take %s: %s in each of %s threads",
+                  human_bytes(all).text, human_bytes(sums.bytes).text, human_exact(threads).text);
+    insight_add_bytes(insight, "tls_bytes", all);
+    insight_add_bytes(insight, "tls_bytes_per_thread", sums.bytes);
+    insight_add_count(insight, "peak_threads", threads);
+    insight_add_share(insight, "share", insight->cost);
+    rule_variables_add_names(insight, inquiry->profile, &sums);
+    insight->advice = "Each thread gets its copy whether it uses it or not (touched pages count): "
+                      "allocate large ones when a thread first needs them.";
+}
+
+void rule_globals(struct inquiry *inquiry)
+{
+    if (rule_variables_silent_without_variables(inquiry))
+        return;
+    struct sums sums = rule_variables_sum_up(inquiry->profile, rule_variables_is_global);
+    uint64_t all = sums.bytes + rule_number(inquiry->total->peak_bytes);
+    if (sums.bytes < GLOBALS_BYTES || (double)sums.bytes < GLOBALS_SHARE * (double)all)
+        return;
+    struct insight *insight = insight_begin(inquiry, sums.bytes, all, INSIGHT_BYTES);
+    insight_at_most(insight, INSIGHT_NOTICE); /* what is never touched costs nothing */
+    insight_title(insight, "Global variables take %s, beside %s of allocated memory at the peak",
+                  human_bytes(sums.bytes).text,
+                  human_bytes(rule_number(inquiry->total->peak_bytes)).text);
+    insight_add_bytes(insight, "globals_bytes", sums.bytes);
+    insight_add_bytes(insight, "peak_bytes", rule_number(inquiry->total->peak_bytes));
+    insight_add_share(insight, "share", insight->cost);
+    rule_variables_add_names(insight, inquiry->profile, &sums);
+    insight->advice = "Tables of a fixed size are as large for the smallest input as for the "
+                      "largest: allocate what the input needs.";
+}

@@ -1,0 +1,362 @@
+/* Makes the digest of one rank from its profile (job_digest.h). The timeline is resampled to
+ * JOB_STEPS shares of the peak. Bytes are summed by function and by library in one pass over the
+ * call paths, MPI libraries apart. */
+#include "job/job_digest.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "base/memory.h"
+#include "job/mpi_library.h"
+#include "aggregate/facts.h"
+#include "aggregate/frames.h"
+#include "format/names.h"
+#include "aggregate/functions.h"
+
+/* ---- Who it is ----------------------------------------------------------------------------- */
+
+static struct job_rank job_digest_begin(const struct job_source *source)
+{
+    struct job_rank rank = {
+        .rank = source->rank_known ? source->rank : source->place,
+        .rank_known = source->rank_known,
+        .place = source->place,
+        .size = source->size,
+        .is_helper = source->is_helper,
+        .node = memory_copy_string(source->node),
+        .boot = memory_copy_string(source->boot),
+        .file = memory_copy_string(source->file),
+    };
+    return rank;
+}
+
+void job_digest_of_none(struct job_summary *digest, const struct job_source *source,
+                        enum job_state state, const char *why)
+{
+    struct job_rank rank = job_digest_begin(source);
+    rank.state = state;
+    rank.note = memory_copy_string(why);
+    job_summary_add_rank(digest, &rank);
+}
+
+static uint64_t job_digest_at_most(uint64_t value, uint64_t limit)
+{
+    return value < limit ? value : limit;
+}
+
+static uint32_t job_digest_small_fact(const struct profile *profile, const char *key)
+{
+    return (uint32_t)job_digest_at_most(facts_number(profile, key), UINT32_MAX);
+}
+
+static void job_digest_take_identity(struct job_rank *rank, const struct profile *profile)
+{
+    const char *number = profile_get(profile, PROFILE_META_RANK);
+    const char *host = profile_get(profile, PROFILE_META_HOST);
+    if (number && !rank->rank_known) {
+        rank->rank = job_digest_small_fact(profile, PROFILE_META_RANK);
+        rank->rank_known = true;
+    }
+    if (!rank->node)
+        rank->node = memory_copy_string(host);
+    if (!rank->boot)
+        rank->boot = memory_copy_string(profile_get(profile, PROFILE_META_BOOT));
+    rank->pid = job_digest_small_fact(profile, PROFILE_META_PID);
+    if (!rank->size)
+        rank->size = job_digest_small_fact(profile, PROFILE_META_RANKS);
+    rank->start_unix_ns = job_digest_at_most(facts_number(profile, PROFILE_META_START), INT64_MAX);
+    rank->duration_ns = job_digest_at_most(facts_number(profile, PROFILE_META_DURATION), INT64_MAX);
+    rank->sample_bytes = profile->sample_bytes;
+}
+
+static void job_digest_take_state(struct job_rank *rank, const struct profile *profile)
+{
+    const char *end = profile_get(profile, PROFILE_META_END);
+    uint32_t status = job_digest_small_fact(profile, PROFILE_META_END_STATUS);
+    if (profile->damage || !profile->has_program) {
+        rank->state = JOB_DAMAGED;
+        rank->note = memory_copy_string(profile->damage ? profile->damage
+                                                        : "nothing had been committed to it yet");
+    } else if (profile->being_written) {
+        rank->state = JOB_RUNNING;
+    } else if (!profile->complete || !end || !strcmp(end, "unknown")) {
+        rank->state = JOB_CUT;
+    } else if (!strcmp(end, "signal")) {
+        rank->state = JOB_DIED;
+        rank->signal = status;
+    } else if (status && !strcmp(end, "exit")) {
+        rank->state = JOB_DIED;
+        rank->status = status;
+    }
+}
+
+/* ---- Over time ----------------------------------------------------------------------------- */
+
+static uint64_t job_digest_higher(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* The buckets that step `step` touches: first and one past the last. */
+static void job_digest_find_buckets(const struct profile *profile, uint64_t duration_ns, int step,
+                                    size_t *first, size_t *past)
+{
+    job_u128 begin = (job_u128)duration_ns * (unsigned)step;
+    job_u128 end = (job_u128)duration_ns * (unsigned)(step + 1);
+    job_u128 width = (job_u128)profile->bucket_ns * JOB_STEPS;
+    *first = (size_t)job_digest_at_most((uint64_t)(begin / width), profile->bucket_count);
+    *past =
+        (size_t)job_digest_at_most((uint64_t)((end + width - 1) / width), profile->bucket_count);
+}
+
+/* The extremes of a level in the buckets of a step; where none was sampled, what was last. */
+struct span {
+    uint64_t min, max;
+    bool is_known;
+};
+static struct span job_digest_span_of(const struct profile *profile, size_t offset, size_t first,
+                                      size_t past, struct span before)
+{
+    struct timeline_level all = {FIGURE_UNKNOWN, FIGURE_UNKNOWN};
+    for (size_t i = first; i < past; i++) {
+        struct timeline_level level;
+        memcpy(&level, (const char *)&profile->buckets[i] + offset, sizeof level);
+        all.min = figure_min(all.min, level.min);
+        all.max = figure_max(all.max, level.max);
+    }
+    struct span span = {.is_known = true};
+    return figure_get(all.min, &span.min) && figure_get(all.max, &span.max) ? span : before;
+}
+
+void job_resample(struct job_rank *rank, const struct profile *profile)
+{
+    uint64_t peak = figure_or(rank->peak_bytes, 0);
+    uint64_t resident_peak = figure_or(rank->resident_peak_bytes, 0);
+    struct span requested = {0, peak, false}, resident = {0, 0, false};
+    uint64_t run_ns = job_digest_higher(rank->duration_ns, 1);
+    for (int i = 0; i < JOB_STEPS; i++) {
+        size_t first = 0, past = 0;
+        if (profile->bucket_ns)
+            job_digest_find_buckets(profile, run_ns, i, &first, &past);
+        requested = job_digest_span_of(profile, offsetof(struct timeline_bucket, requested), first,
+                                       past, requested);
+        resident = job_digest_span_of(profile, offsetof(struct timeline_bucket, physical), first,
+                                      past, resident);
+        rank->requested_max[i] = job_share_above(requested.max, peak);
+        rank->requested_min[i] = job_share_below(requested.min, peak);
+        rank->resident_max[i] =
+            resident.is_known ? job_share_above(resident.max, resident_peak) : JOB_NO_SHARE;
+    }
+}
+
+static void job_digest_take_node(struct job_rank *rank, const struct profile *profile)
+{
+    struct figure machine = FIGURE_UNKNOWN, limit = FIGURE_UNKNOWN, peak = FIGURE_UNKNOWN;
+    for (size_t i = 0; i < profile->sample_count; i++) {
+        const struct profile_sample *sample = &profile->samples[i];
+        machine = figure_min(machine, sample->machine_bytes);
+        limit = figure_min(limit, sample->cgroup_limit_bytes);
+        peak = figure_max(peak, sample->cgroup_peak_bytes);
+    }
+    rank->machine_bytes = machine;
+    rank->limit_bytes = limit;
+    rank->cgroup_peak_bytes = peak;
+}
+
+static void job_digest_take_figures(struct job_rank *rank, const struct profile *profile)
+{
+    const struct program_metrics *program = &profile->program;
+    rank->peak_bytes = program->total.peak_bytes;
+    rank->peak_ns = program->total.peak_ticks;
+    if (figure_less(figure_of(INT64_MAX), rank->peak_ns))
+        rank->peak_ns = figure_of(INT64_MAX);
+    rank->live_bytes = program->total.live_bytes;
+    rank->live_count = program->total.live_count;
+    rank->alloc_bytes = call_metrics_bytes(&program->total);
+    rank->alloc_count = call_metrics_blocks(&program->total);
+    rank->events = program->events;
+    rank->lost_events = program->lost_events;
+    rank->resident_peak_bytes = facts_resident_peak(profile);
+    job_digest_take_node(rank, profile);
+}
+
+/* ---- Who holds it -------------------------------------------------------------------------- */
+
+struct taking {
+    struct job_summary *digest;
+    const struct profile *profile;
+    bool *hidden;                   /* by line */
+    bool *is_mpi;                   /* by module */
+    bool *under_mpi;                /* by node: MPI is on the path */
+    uint32_t *entry;                /* by line: the function's + 1 */
+    uint64_t (*bytes)[JOB_FIGURES]; /* by entry of the digest */
+    size_t byte_capacity;
+    bool makes_no_sense;
+};
+
+static const char *job_digest_module_name(const struct profile *profile, uint32_t code)
+{
+    uint32_t module = profile->codes[code].module;
+    return module == UINT32_MAX ? "" : name_base(profile->modules[module].path);
+}
+
+static void job_digest_mark_mpi(struct taking *taking)
+{
+    const struct profile *profile = taking->profile;
+    taking->is_mpi = memory_resize(NULL, profile->module_count, sizeof(bool));
+    taking->under_mpi = memory_resize(NULL, profile->node_count, sizeof(bool));
+    for (size_t i = 0; i < profile->module_count; i++)
+        taking->is_mpi[i] = mpi_library_is_mpi(name_base(profile->modules[i].path));
+    for (size_t i = 0; i < profile->node_count; i++) {
+        uint32_t module = profile->codes[profile->nodes[i].location].module;
+        taking->under_mpi[i] = (module != UINT32_MAX && taking->is_mpi[module]) ||
+                               (i && taking->under_mpi[profile->nodes[i].parent]);
+    }
+}
+
+static const char *job_digest_function_name(const struct profile *profile, struct frame frame)
+{
+    uint32_t index;
+    switch (function_key_kind(profile, function_key(profile, frame.code, frame.line), &index)) {
+    case FUNCTION_KEY_FUNCTION:
+        return profile->functions[index].name;
+    case FUNCTION_KEY_UNWALKABLE:
+        return "[the stack could not be walked further]";
+    case FUNCTION_KEY_CUT:
+        return "[deeper than --max-depth]";
+    case FUNCTION_KEY_NO_PATH:
+        return "[no call path]";
+    default:
+        return "";
+    }
+}
+
+static uint32_t job_digest_function_entry(struct taking *taking, struct frame frame)
+{
+    uint32_t *entry = &taking->entry[frame.line];
+    if (!*entry)
+        *entry = job_summary_entry(taking->digest, JOB_FUNCTION,
+                                   job_digest_function_name(taking->profile, frame),
+                                   job_digest_module_name(taking->profile, frame.code)) +
+                 1;
+    return *entry - 1;
+}
+
+/* What ever made a block there has an entry; of a figure beyond all sense there is none. What is
+ * not known adds nothing: job_summary_knows() tells. */
+static void job_digest_add_to(struct taking *taking, uint32_t entry,
+                              const struct figure figures[JOB_FIGURES])
+{
+    if (entry >= taking->byte_capacity) {
+        size_t more = (entry + 16) * 2;
+        taking->bytes = memory_resize(taking->bytes, more, sizeof *taking->bytes);
+        memset(taking->bytes + taking->byte_capacity, 0,
+               (more - taking->byte_capacity) * sizeof *taking->bytes);
+        taking->byte_capacity = more;
+    }
+    for (int i = 0; i < JOB_FIGURES; i++) {
+        uint64_t *bytes = &taking->bytes[entry][i], more = figure_or(figures[i], 0);
+        if (more > JOB_FIGURE_MAX || *bytes + more > JOB_FIGURE_MAX)
+            taking->makes_no_sense = true;
+        else
+            *bytes += more;
+    }
+}
+
+static void job_digest_take_site(struct taking *taking, struct job_rank *rank,
+                                 const struct profile_site *site)
+{
+    const struct call_metrics *metrics = &site->metrics;
+    struct figure figures[JOB_FIGURES] = {metrics->at_peak_bytes, metrics->live_bytes,
+                                          call_metrics_bytes(metrics)};
+    struct frame_walk walk;
+    if (!figure_positive(figures[0]) && !figure_positive(figures[1]) &&
+        !figure_positive(figures[2]))
+        return;
+    struct frame frame = frame_walk_begin(&walk, taking->profile, taking->hidden, site->path);
+    bool is_of_mpi = taking->under_mpi[site->path];
+    job_digest_add_to(taking, job_digest_function_entry(taking, frame), figures);
+    job_digest_add_to(taking,
+                      job_summary_entry(taking->digest, is_of_mpi ? JOB_LIBRARY_MPI : JOB_LIBRARY,
+                                        "", job_digest_module_name(taking->profile, frame.code)),
+                      figures);
+    if (is_of_mpi)
+        rank->mpi_peak_bytes = figure_add(rank->mpi_peak_bytes, metrics->at_peak_bytes);
+}
+
+/* The sums of one rank, and its tables as those of both ends. */
+static void job_digest_settle(struct taking *taking, const struct job_rank *rank)
+{
+    struct job_summary *digest = taking->digest;
+    uint64_t peak = 0;
+    bool has_peak = figure_get(rank->peak_bytes, &peak);
+    for (int which = 0; which < JOB_ENDS && has_peak; which++) {
+        struct job_end *end = &digest->ends[which];
+        *end = (struct job_end){true, rank->rank, rank->place, peak, NULL, digest->entry_count};
+        end->shares = memory_resize(NULL, digest->entry_count, sizeof *end->shares);
+        for (size_t i = 0; i < digest->entry_count; i++) {
+            end->shares[i].entry = (uint32_t)i;
+            memcpy(end->shares[i].bytes, taking->bytes[i], sizeof end->shares[i].bytes);
+        }
+    }
+    for (size_t i = 0; i < digest->entry_count; i++)
+        for (int figure = 0; figure < JOB_FIGURES; figure++)
+            job_sum_add(&digest->entries[i].of[figure], taking->bytes[i][figure], rank->rank);
+}
+
+static void job_digest_take_entries(struct job_summary *digest, struct job_rank *rank,
+                                    const struct profile *profile)
+{
+    struct taking taking = {.digest = digest, .profile = profile};
+    taking.hidden = frames_of_libraries(profile);
+    taking.entry = memory_resize(NULL, profile->line_count, sizeof *taking.entry);
+    memset(taking.entry, 0, profile->line_count * sizeof *taking.entry);
+    job_digest_mark_mpi(&taking);
+    for (size_t i = 0; i < profile->site_count; i++)
+        job_digest_take_site(&taking, rank, &profile->sites[i]);
+    if (taking.makes_no_sense) {
+        job_summary_release(digest);
+        rank->state = JOB_DAMAGED;
+        rank->note = memory_copy_string("its figures make no sense");
+    } else {
+        job_digest_settle(&taking, rank);
+    }
+    free(taking.hidden);
+    free(taking.entry);
+    free(taking.is_mpi);
+    free(taking.under_mpi);
+    free(taking.bytes);
+}
+
+static void job_digest_take_facts(struct job_summary *digest, const struct profile *profile)
+{
+    digest->program = memory_copy_string(profile_get(profile, PROFILE_META_PROGRAM));
+    digest->command = memory_copy_string(profile_get(profile, PROFILE_META_COMMAND));
+    digest->launcher = memory_copy_string(profile_get(profile, PROFILE_META_LAUNCHER));
+    digest->tool = memory_copy_string(profile_get(profile, PROFILE_META_TOOL));
+}
+
+static bool job_digest_is_absurd(struct figure bytes)
+{
+    return figure_or(bytes, 0) > JOB_FIGURE_MAX;
+}
+
+void job_digest(struct job_summary *digest, const struct profile *profile,
+                const struct job_source *source)
+{
+    struct job_rank rank = job_digest_begin(source);
+    job_digest_take_identity(&rank, profile);
+    job_digest_take_state(&rank, profile);
+    if (job_rank_is_read(&rank) && (job_digest_is_absurd(profile->program.total.peak_bytes) ||
+                                    job_digest_is_absurd(profile->program.total.live_bytes))) {
+        rank.state = JOB_DAMAGED;
+        rank.note = memory_copy_string("its figures make no sense");
+    }
+    if (job_rank_is_read(&rank)) {
+        job_digest_take_figures(&rank, profile);
+        job_resample(&rank, profile);
+    }
+    if (job_rank_counts(&rank))
+        job_digest_take_entries(digest, &rank, profile);
+    job_digest_take_facts(digest, profile);
+    job_summary_add_rank(digest, &rank);
+}

@@ -1,0 +1,30 @@
+/* What one profile contributes to a summary. */
+#ifndef TIDEMARK_JOB_JOB_DIGEST_H
+#define TIDEMARK_JOB_JOB_DIGEST_H
+
+#include "job/job_summary.h"
+#include "profile/profile.h"
+
+/* What is known of a file before it is read: by the manifest, or by its place among the
+ * arguments. Strings are copied. */
+struct job_source {
+    const char *path;
+    const char *file; /* the name that is shown; never NULL */
+    uint32_t place;
+    bool rank_known;
+    uint32_t rank, size; /* size of the job; 0: not known */
+    bool is_helper;
+    const char *node, *boot; /* may be NULL */
+};
+
+/* Fills `digest` (all zero) from `profile`; never fails: what makes no sense is damage. */
+void job_digest(struct job_summary *digest, const struct profile *profile,
+                const struct job_source *source);
+/* The digest of a file that could not be read, or is not there. */
+void job_digest_of_none(struct job_summary *digest, const struct job_source *source,
+                        enum job_state state, const char *why);
+
+/* For tests: the timeline of a profile laid over the steps. */
+void job_resample(struct job_rank *rank, const struct profile *profile);
+
+#endif

@@ -1,0 +1,39 @@
+/* The files of one job that are to be read, in a fixed order, and what the manifest says of those
+ * that cannot be. One process of an analysis makes the list and sends it to the others. */
+#ifndef TIDEMARK_JOB_JOB_FILES_H
+#define TIDEMARK_JOB_JOB_FILES_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include "base/strbuf.h"
+#include "job/job_digest.h"
+#include "jobdir/manifest.h"
+
+struct job_file {
+    char *path;          /* NULL: there is no profile */
+    char *name;          /* relative to the job's directory, else as given */
+    char *node, *boot;   /* may be NULL */
+    char *note;          /* why there is none, or what is wrong with the entry; may be NULL */
+    uint64_t bytes;      /* of the file; 0: not known */
+    uint32_t rank, size; /* size of the job, 0: not known */
+    bool rank_known, is_helper;
+};
+struct job_files {
+    char *id; /* of the job; "" if it has none */
+    struct job_file *files;
+    size_t count;
+};
+
+/* In the manifest's order: ranks, each with its own process first, then processes of no rank. A
+ * launcher is left out; where there are no ranks at all every process stands as one. */
+void job_files_init(struct job_files *files, const struct manifest_job *job);
+void job_files_release(struct job_files *files);
+
+void job_files_write(struct strbuf *out, const struct job_files *files);
+int job_files_read(struct job_files *files, const void *bytes, size_t count); /* 0 or -EINVAL */
+
+struct job_source job_files_source(const struct job_files *files, size_t index);
+/* Indices of the files, the largest first, in malloc'd memory. */
+uint32_t *job_files_by_size(const struct job_files *files);
+
+#endif

@@ -1,0 +1,57 @@
+/* Ranks of a node on the node's one clock: what they held together, which is what a batch system
+ * kills a job for.
+ *
+ *   rank 0  ▁▃█▅▅▅▅▂          steps of 1/JOB_STEPS of its own run, maximum and minimum known
+ *   rank 1    ▁▂█▆▅▅▅▂
+ *   node    ▁▃▆█▇▇▇▇▅▂        upper: the sum of the maxima; lower: of the minima
+ *
+ * The highest sum of maxima is an upper bound of the combined peak. Lower bounds are the sum of
+ * minima at any moment, and at the moment of any rank's own high-water mark (which is exact) that
+ * mark and the others' minima: the highest of all these is given. What is resident is sampled, so
+ * the sum of its maxima is no bound but what was seen. */
+#ifndef TIDEMARK_JOB_JOB_NODES_H
+#define TIDEMARK_JOB_JOB_NODES_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include "job/job_summary.h"
+
+enum { NODE_TOP = 3 };
+
+struct job_node_peak {
+    const char *key;       /* of its ranks: job_node_key() */
+    const char *name;      /* the host; "?" if it is not known */
+    size_t ranks, helpers; /* processes with figures on it */
+    size_t unread;         /* without: damaged, unreadable, missing, or imported without levels */
+    uint64_t lower_bytes, upper_bytes; /* of the combined peak of requested bytes */
+    uint64_t peak_sum;                 /* of the high-water marks, whenever they were */
+    uint64_t at_unix_ns;               /* when the upper bound begins to hold */
+    uint64_t step_ns;                /* the longest step of its ranks: how exactly that is known */
+    size_t top[NODE_TOP], top_count; /* indices of the ranks with the largest part in it */
+    uint64_t top_bytes[NODE_TOP];    /* upper bounds */
+    struct figure resident_bytes;    /* highest sum of what was seen resident */
+    uint64_t resident_at_unix_ns;
+    struct figure machine_bytes, limit_bytes, cgroup_peak_bytes;
+};
+
+/* Ranks with the same key are on one node. */
+const char *job_node_key(const struct job_rank *rank);
+/* By name; *count of them, in malloc'd memory. The summary is sorted. */
+struct job_node_peak *job_nodes(const struct job_summary *summary, size_t *count);
+
+/* The whole job on one clock in `count` equal intervals from its first start to its last end, as
+ * if all clocks were one. resident_max is unknown where none was seen. */
+struct job_moment {
+    uint64_t requested_min, requested_max;
+    struct figure resident_max;
+};
+struct job_course {
+    uint64_t start_unix_ns, duration_ns;
+    size_t count;
+    struct job_moment *moments;
+    uint64_t upper_bytes, at_unix_ns; /* as for a node */
+};
+void job_course_init(struct job_course *course, const struct job_summary *summary, size_t count);
+void job_course_release(struct job_course *course);
+
+#endif

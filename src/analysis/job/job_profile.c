@@ -1,0 +1,312 @@
+/* Writes the profile of a whole job (job_profile.h): the merged tree, totals and one row for each
+ * rank. doc/FORMAT-profile.md, "A job", says what a sum over ranks means. */
+#include "job/job_profile.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/memory.h"
+
+enum { COURSE_BUCKETS = 1024 };
+
+/* ---- Meta ---------------------------------------------------------------------------------- */
+
+static int job_profile_put_text(struct profile_writer *writer, const char *key, const char *value)
+{
+    return value ? profile_put_text(writer, key, value) : 0;
+}
+
+static int job_profile_put_facts(struct profile_writer *writer, const struct job *job,
+                                 const struct job_course *course)
+{
+    const struct job_summary *summary = &job->summary;
+    const struct {
+        const char *key, *value;
+    } texts[] = {
+        {PROFILE_META_PROGRAM, summary->program},      {PROFILE_META_COMMAND, summary->command},
+        {PROFILE_META_LAUNCHER, summary->launcher},    {PROFILE_META_TOOL, summary->tool},
+        {PROFILE_META_JOB, *job->id ? job->id : NULL},
+    };
+    const struct {
+        const char *key;
+        uint64_t value;
+    } numbers[] = {
+        {PROFILE_META_RANKS, job->size},
+        {PROFILE_META_JOB_RANKS, job->ranks},
+        {PROFILE_META_JOB_MISSING, job->missing},
+        {"job_steps", JOB_STEPS},
+        {PROFILE_META_START, course->start_unix_ns},
+        {PROFILE_META_DURATION, course->duration_ns},
+    };
+    int error = 0;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts && !error; i++)
+        error = job_profile_put_text(writer, texts[i].key, texts[i].value);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers && !error; i++)
+        error = profile_put_integer(writer, numbers[i].key, (int64_t)numbers[i].value);
+    return error;
+}
+
+/* How the job ended: as its worst rank. Also sampling, which makes its sums estimates. */
+static int job_profile_put_end(struct profile_writer *writer, const struct job *job)
+{
+    uint64_t sample_bytes = 0;
+    uint32_t signal = 0, status = 0;
+    bool is_known = true;
+    for (size_t i = 0; i < job->summary.rank_count; i++) {
+        const struct job_rank *rank = &job->summary.ranks[i];
+        if (rank->is_helper)
+            continue;
+        sample_bytes = rank->sample_bytes > sample_bytes ? rank->sample_bytes : sample_bytes;
+        signal = signal ? signal : rank->signal;
+        status = status ? status : rank->status;
+        is_known &= rank->state <= JOB_DIED;
+    }
+    const char *end = signal ? "signal" : status || is_known ? "exit" : "unknown";
+    int error = profile_put_text(writer, PROFILE_META_END, end);
+    if (!error && strcmp(end, "unknown"))
+        error = profile_put_integer(writer, PROFILE_META_END_STATUS, signal ? signal : status);
+    if (!error && sample_bytes)
+        error = profile_put_integer(writer, PROFILE_META_SAMPLE, (int64_t)sample_bytes);
+    return error;
+}
+
+/* ---- The call tree ------------------------------------------------------------------------- */
+
+static int job_profile_put_modules(struct profile_writer *writer, const struct job_tree *tree)
+{
+    int error = 0;
+    for (size_t i = 0; i < tree->module_count && !error; i++) {
+        const struct job_module *module = &tree->modules[i];
+        struct profile_module row = {.id = (int64_t)i,
+                                     .path = module->path,
+                                     .build_id = module->build_id,
+                                     .build_id_bytes = module->build_id_bytes,
+                                     .quality = module->quality};
+        error = profile_put_module(writer, &row);
+    }
+    return error;
+}
+
+static int job_profile_put_locations(struct profile_writer *writer, const struct job_tree *tree)
+{
+    int error = 0;
+    for (size_t i = 0; i < tree->location_count && !error; i++) {
+        const struct job_location *location = &tree->locations[i];
+        struct profile_location row = {
+            .id = (int64_t)i + 1,
+            .module_id = location->module == UINT32_MAX ? -1 : (int64_t)location->module,
+            .address = location->address == UINT64_MAX ? 0 : location->address,
+            .mark = location->mark,
+        };
+        struct profile_frame *frames = job_tree_frames(location, &row.frame_count);
+        row.frames = frames;
+        error = profile_put_location(writer, &row);
+        free(frames);
+    }
+    return error;
+}
+
+static int job_profile_put_paths(struct profile_writer *writer, const struct job_tree *tree)
+{
+    int error = 0;
+    for (size_t i = 1; i < tree->node_count && !error; i++)
+        error = profile_put_path(writer, (uint32_t)i, tree->nodes[i].parent,
+                                 (int64_t)(uint32_t)(tree->nodes[i].location + 1));
+    return error;
+}
+
+static int job_profile_put_sites(struct profile_writer *writer, const struct job_tree *tree)
+{
+    struct replay_site *block = memory_resize(NULL, PROFILE_BLOCK_SITES, sizeof *block);
+    size_t count = 0;
+    uint32_t first = 0;
+    int error = 0;
+    for (size_t i = 0; i < tree->node_count && !error; i++) {
+        if (tree->nodes[i].site) {
+            const struct job_site *site = &tree->sites[tree->nodes[i].site - 1];
+            block[count] = (struct replay_site){(uint32_t)i, site->merged.metrics};
+            block[count].metrics.peak_bytes = site->peak_bytes;
+            block[count++].metrics.peak_ticks = site->peak_ticks;
+        }
+        if (count == PROFILE_BLOCK_SITES || (count && i + 1 == tree->node_count)) {
+            struct strbuf body = STRBUF_INIT;
+            profile_encode_sites(&body, block, count);
+            error = profile_put_sites(writer, first, count, body.data, body.length);
+            strbuf_release(&body);
+            first += (uint32_t)count;
+            count = 0;
+        }
+    }
+    free(block);
+    return error;
+}
+
+static int job_profile_put_program(struct profile_writer *writer, const struct job_tree *tree,
+                                   const struct job_course *course)
+{
+    struct program_metrics program = tree->rest;
+    if (!tree->ranks)
+        return 0;
+    program.total = tree->total.metrics;
+    program.total.peak_bytes = tree->peak_sum;
+    program.total.peak_ticks = figure_of(course->at_unix_ns - course->start_unix_ns);
+    return profile_put_program(writer, &program);
+}
+
+/* ---- Over time ----------------------------------------------------------------------------- */
+
+static int job_profile_put_course(struct profile_writer *writer, const struct job_course *course)
+{
+    struct timeline_bucket *buckets = memory_resize(NULL, course->count, sizeof *buckets);
+    const struct timeline_level none = {FIGURE_UNKNOWN, FIGURE_UNKNOWN};
+    for (size_t i = 0; i < course->count; i++) {
+        const struct job_moment *moment = &course->moments[i];
+        buckets[i] =
+            (struct timeline_bucket){.blocks = none, .physical = none, .virt = none, .tool = none};
+        buckets[i].requested = (struct timeline_level){figure_of(moment->requested_min),
+                                                       figure_of(moment->requested_max)};
+        buckets[i].physical = (struct timeline_level){moment->resident_max, moment->resident_max};
+    }
+    uint64_t width = (course->duration_ns + course->count - 1) / course->count;
+    int error = profile_put_timeline(writer, buckets, course->duration_ns ? course->count : 0,
+                                     width ? width : 1);
+    free(buckets);
+    return error;
+}
+
+/* ---- Ranks and nodes ----------------------------------------------------------------------- */
+
+/* The number of the node that a rank is on, from 1. */
+static uint32_t job_profile_node_of(const struct job *job, const struct job_rank *rank)
+{
+    for (size_t i = 0; i < job->node_count; i++)
+        if (!strcmp(job->nodes[i].key, job_node_key(rank)))
+            return (uint32_t)i + 1;
+    return 0;
+}
+
+static int job_profile_put_rank(struct profile_writer *writer, const struct job *job, size_t index)
+{
+    const struct job_rank *rank = &job->summary.ranks[index];
+    struct profile_rank row = {
+        .id = (uint32_t)index + 1,
+        .rank = rank->rank,
+        .beside = rank->is_helper,
+        .state = job_state_name(rank->state),
+        .file = rank->file,
+        .note = rank->note,
+        .node = job_profile_node_of(job, rank),
+        .pid = rank->pid,
+        .signal = rank->signal,
+        .status = rank->status,
+    };
+    const struct {
+        struct figure *to, from;
+    } figures[] = {
+        {&row.start_unix_ns, figure_of(rank->start_unix_ns)},
+        {&row.duration_ns, figure_of(rank->duration_ns)},
+        {&row.peak_bytes, rank->peak_bytes},
+        {&row.peak_ns, rank->peak_ns},
+        {&row.live_bytes, rank->live_bytes},
+        {&row.live_count, rank->live_count},
+        {&row.alloc_bytes, rank->alloc_bytes},
+        {&row.alloc_count, rank->alloc_count},
+        {&row.lost_events, figure_of(rank->lost_events)},
+        {&row.mpi_peak_bytes, rank->mpi_peak_bytes},
+        {&row.resident_peak_bytes, rank->resident_peak_bytes},
+    };
+    for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
+        *figures[i].to = job_rank_is_read(rank) ? figures[i].from : FIGURE_UNKNOWN;
+    return profile_put_rank(writer, &row);
+}
+
+static int job_profile_put_steps(struct profile_writer *writer, const struct job_rank *rank,
+                                 uint32_t id)
+{
+    struct profile_rank_step steps[JOB_STEPS];
+    for (uint32_t i = 0; i < JOB_STEPS; i++) {
+        steps[i] =
+            (struct profile_rank_step){id, i, FIGURE_UNKNOWN, FIGURE_UNKNOWN, FIGURE_UNKNOWN};
+        uint64_t peak;
+        if (figure_get(rank->peak_bytes, &peak)) {
+            steps[i].requested_max = figure_of(job_share_max(rank->requested_max[i], peak));
+            steps[i].requested_min = figure_of(job_share_min(rank->requested_min[i], peak));
+        }
+        if (rank->resident_max[i] != JOB_NO_SHARE && figure_get(rank->resident_peak_bytes, &peak))
+            steps[i].resident_max = figure_of(job_share_max(rank->resident_max[i], peak));
+    }
+    return profile_put_rank_steps(writer, steps, JOB_STEPS);
+}
+
+static int job_profile_put_ranks(struct profile_writer *writer, const struct job *job)
+{
+    int error = 0;
+    for (size_t i = 0; i < job->summary.rank_count && !error; i++) {
+        error = job_profile_put_rank(writer, job, i);
+        if (!error && job_rank_is_read(&job->summary.ranks[i]))
+            error = job_profile_put_steps(writer, &job->summary.ranks[i], (uint32_t)i + 1);
+    }
+    return error;
+}
+
+static int job_profile_put_nodes(struct profile_writer *writer, const struct job *job)
+{
+    int error = 0;
+    for (size_t i = 0; i < job->node_count && !error; i++) {
+        const struct job_node_peak *node = &job->nodes[i];
+        struct profile_node_peak row = {
+            .id = (uint32_t)i + 1,
+            .name = node->name,
+            .ranks = figure_of(node->ranks),
+            .beside = figure_of(node->helpers),
+            .not_read = figure_of(node->unread),
+            .lower_bytes = figure_of(node->lower_bytes),
+            .upper_bytes = figure_of(node->upper_bytes),
+            .at_unix_ns = figure_of(node->at_unix_ns),
+            .step_ns = figure_of(node->step_ns),
+            .peak_sum = figure_of(node->peak_sum),
+            .resident_bytes = node->resident_bytes,
+            .machine_bytes = node->machine_bytes,
+            .limit_bytes = node->limit_bytes,
+            .cgroup_peak_bytes = node->cgroup_peak_bytes,
+        };
+        error = profile_put_node_peak(writer, &row);
+    }
+    return error;
+}
+
+/* ---- All of it ----------------------------------------------------------------------------- */
+
+static int job_profile_put_all(struct profile_writer *writer, const struct job *job,
+                               const struct job_tree *tree, const struct job_course *course)
+{
+    int error = profile_writer_begin(writer);
+    error = error ? error : job_profile_put_facts(writer, job, course);
+    error = error ? error : job_profile_put_end(writer, job);
+    error = error ? error : job_profile_put_modules(writer, tree);
+    error = error ? error : job_profile_put_locations(writer, tree);
+    error = error ? error : job_profile_put_paths(writer, tree);
+    error = error ? error : job_profile_put_sites(writer, tree);
+    error = error ? error : job_profile_put_program(writer, tree, course);
+    error = error ? error : job_profile_put_course(writer, course);
+    error = error ? error : job_profile_put_ranks(writer, job);
+    error = error ? error : job_profile_put_nodes(writer, job);
+    return error ? error : profile_writer_commit(writer);
+}
+
+int job_profile_write(const char *path, const struct job *job, struct job_tree *tree)
+{
+    struct profile_writer *writer;
+    struct job_course course;
+    int error = profile_writer_open(&writer, path);
+    if (error)
+        return error;
+    job_tree_settle(tree);
+    job_course_init(&course, &job->summary, COURSE_BUCKETS);
+    error = job_profile_put_all(writer, job, tree, &course);
+    job_course_release(&course);
+    if (!error)
+        return profile_writer_finish(writer, true);
+    profile_writer_discard(writer);
+    return error;
+}

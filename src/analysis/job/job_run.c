@@ -1,0 +1,103 @@
+/* Reads a job's profiles on several threads (job_run.h). Threads take the next file under a mutex,
+ * digest it, and merge into a summary of their own. The summaries are merged at the end. */
+#include "job/job_run.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include "base/error.h"
+#include "base/memory.h"
+#include "profile/profile.h"
+
+struct running {
+    const struct job_files *files;
+    const uint32_t *wanted;
+    size_t count, next, done;
+    struct job_summary *summary;
+    struct job_tree *tree;
+    const struct job_progress *progress;
+    pthread_mutex_t lock; /* of next, done, and what all threads' work goes into */
+};
+
+static void job_run_read_file(const struct job_files *files, uint32_t index,
+                              struct job_summary *digest, struct job_tree *tree)
+{
+    struct job_source source = job_files_source(files, index);
+    const char *note = files->files[index].note;
+    struct profile *profile;
+    if (!source.path) {
+        job_digest_of_none(digest, &source, JOB_MISSING, note ? note : "there is no profile");
+        return;
+    }
+    if (profile_read(&profile, source.path)) {
+        job_digest_of_none(digest, &source, JOB_UNREADABLE, error_text());
+        return;
+    }
+    job_digest(digest, profile, &source);
+    if (tree && job_rank_counts(&digest->ranks[0]))
+        job_tree_add_profile(tree, profile);
+    profile_free(profile);
+}
+
+static bool job_run_take_next(struct running *running, uint32_t *index)
+{
+    pthread_mutex_lock(&running->lock);
+    bool is_one = running->next < running->count;
+    if (is_one)
+        *index = running->wanted[running->next++];
+    pthread_mutex_unlock(&running->lock);
+    return is_one;
+}
+
+static void job_run_tell(struct running *running)
+{
+    pthread_mutex_lock(&running->lock);
+    running->done++;
+    if (running->progress && running->progress->tell)
+        running->progress->tell(running->progress->context, running->done, running->count);
+    pthread_mutex_unlock(&running->lock);
+}
+
+static void *job_run_work(void *context)
+{
+    struct running *running = context;
+    struct job_summary summary = {0};
+    struct job_tree tree = {0};
+    uint32_t index;
+    while (job_run_take_next(running, &index)) {
+        struct job_summary digest = {0};
+        job_run_read_file(running->files, index, &digest, running->tree ? &tree : NULL);
+        job_summary_merge(&summary, &digest);
+        job_run_tell(running);
+    }
+    pthread_mutex_lock(&running->lock);
+    job_summary_merge(running->summary, &summary);
+    if (running->tree)
+        job_tree_merge(running->tree, &tree);
+    pthread_mutex_unlock(&running->lock);
+    return NULL;
+}
+
+void job_run(const struct job_files *files, const uint32_t *wanted, size_t count, size_t threads,
+             struct job_summary *summary, struct job_tree *tree,
+             const struct job_progress *progress)
+{
+    struct running running = {
+        .files = files,
+        .wanted = wanted,
+        .count = count,
+        .summary = summary,
+        .tree = tree,
+        .progress = progress,
+        .lock = PTHREAD_MUTEX_INITIALIZER,
+    };
+    size_t others = threads > count ? count : threads;
+    others -= others > 0; /* this thread works too */
+    pthread_t *ids = memory_resize(NULL, others, sizeof *ids);
+    size_t started = 0;
+    while (started < others && !pthread_create(&ids[started], NULL, job_run_work, &running))
+        started++;
+    job_run_work(&running);
+    for (size_t i = 0; i < started; i++)
+        pthread_join(ids[i], NULL);
+    free(ids);
+}

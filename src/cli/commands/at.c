@@ -1,0 +1,93 @@
+/* tidemark at: who holds memory at a moment of a trace. */
+#include "commands/commands.h"
+
+#include <stdio.h>
+#include <string.h>
+#include "base/error.h"
+#include "base/options.h"
+#include "commands/moment_options.h"
+#include "commands/output.h"
+#include "heap_at/heap_at.h"
+
+struct arguments {
+    struct holders_options holders;
+    struct moments_arguments common;
+};
+
+#define TO(field)     OPTION_TO(struct arguments, field)
+#define COMMON(field) TO(common.field)
+
+static const struct option_entry entries[] = {
+    OPTION_GROUP("What to show"),
+    {"inclusive", 'i', OPTION_FLAG, NULL, "functions by all that is held below them",
+     TO(holders.inclusive), false, NULL},
+    {"paths", 'p', OPTION_FLAG, NULL, "call paths too", TO(holders.paths), false, NULL},
+    {"libraries", 'l', OPTION_FLAG, NULL, "programs and libraries too", TO(holders.libraries),
+     false, NULL},
+    {"top", 'n', OPTION_NUMBER, "N", "rows in each table; 0: all (default: 15)", COMMON(top), false,
+     NULL},
+    {"depth", 'd', OPTION_NUMBER, "N", "callers of each call path (default: 6)", COMMON(depth),
+     false, NULL},
+    HIDE_STD_ENTRY(COMMON),
+    OPTION_GROUP("How to show it"),
+    OUTPUT_ENTRIES(COMMON, "TRACE-JSON.md"),
+    OPTION_GROUP_END};
+#undef TO
+#undef COMMON
+
+static const struct options_command command = {
+    .name = "at",
+    .synopsis = "[options] TRACE MOMENT",
+    .purpose =
+        "Shows who holds memory at a moment of a recorded trace (tidemark record --trace): the "
+        "functions, with what they hold and what they held at the peak. MOMENT is a time "
+        "(12.5s), a part of the run (73%), 'peak', a mark (mark:NAME) or an event (#123456).",
+    .entries = entries,
+    .epilogue = "Examples:\n"
+                "  tidemark at run.tmt peak\n"
+                "  tidemark at run.tmt 73% --paths\n"
+                "  tidemark at run.tmt 12.5s --json | jq .functions[0]\n",
+};
+
+static int cmd_at_show(const char *path, struct offline_moment *moment, struct arguments *arguments)
+{
+    struct holders holders;
+    struct trace *trace = moments_open("at", path);
+    int status = OPTIONS_EXIT_FAILURE;
+
+    if (!trace)
+        return status;
+    if (moments_resolve("at", trace, moment, true)) {
+        trace_close(trace);
+        return status;
+    }
+    if (holders_init(&holders, trace, moment)) {
+        output_complain("at", error_text());
+    } else {
+        struct term_pager pager = moments_pager(&arguments->common, &arguments->holders.style);
+        int error = holders_show(pager.out, &holders, &arguments->holders);
+        status = moments_close("at", &pager, error);
+        holders_release(&holders);
+    }
+    trace_close(trace);
+    return status;
+}
+
+int cmd_at(int argc, char **argv)
+{
+    struct arguments arguments = {.common = MOMENTS_ARGUMENTS(15, 6)};
+    struct offline_moment moment;
+    int operand = options_parse(&command, argc, argv, &arguments), status;
+
+    if (operand < 0)
+        return OPTIONS_EXIT_STATUS(operand);
+    if (operand + 2 != argc)
+        return options_usage_error(&command, operand == argc       ? "no trace given"
+                                             : operand + 1 == argc ? "no moment given"
+                                                                   : "more than one moment given");
+    status = moments_parse(&command, argv[operand + 1], &moment);
+    if (status)
+        return status;
+    moments_settle(&arguments.common, &arguments.holders.style);
+    return cmd_at_show(argv[operand], &moment, &arguments);
+}

@@ -1,0 +1,124 @@
+/* tidemark blocks: the blocks that are alive at a moment of a trace. */
+#include "commands/commands.h"
+
+#include <stdio.h>
+#include <unistd.h>
+#include "base/human.h"
+#include "base/options.h"
+#include "commands/moment_options.h"
+#include "commands/output.h"
+#include "heap_at/heap_at.h"
+#include "aggregate/match.h"
+
+struct arguments {
+    struct blocks_options blocks;
+    struct moments_arguments common;
+    const char *at;
+    int order;
+};
+
+#define TO(field)     OPTION_TO(struct arguments, field)
+#define COMMON(field) TO(common.field)
+
+static const struct option_entry entries[] = {
+    OPTION_GROUP("Which blocks"),
+    {"at", 'a', OPTION_STRING, "MOMENT",
+     "alive then: 12.5s, 73%, peak, mark:NAME, #123456 (an event) (default: the end)", TO(at),
+     false, NULL},
+    {"min-size", 0, OPTION_BYTES, "BYTES", "only those of so many bytes or more",
+     TO(blocks.least_bytes), false, NULL},
+    {"older-than", 0, OPTION_DURATION, "TIME", "only those that have lived so long, or longer",
+     TO(blocks.least_age_ns), false, NULL},
+    {"thread", 0, OPTION_NUMBER, "TID", "only those that this thread allocated", TO(blocks.tid),
+     false, NULL},
+    {"function", 'f', OPTION_STRING, "REGEX",
+     "only those whose call path has a function, file or module that matches", TO(blocks.pattern),
+     false, NULL},
+    OPTION_GROUP("Which of them first"),
+    {"sort", 's', OPTION_CHOICE, BLOCKS_ORDER_CHOICE,
+     "the largest, oldest, lowest, or path by path (default: size)", TO(order), false, NULL},
+    {"top", 'n', OPTION_NUMBER, "N", "so many; 0: all (default: 20; JSON: all)", COMMON(top), false,
+     NULL},
+    {"depth", 'd', OPTION_NUMBER, "N", "callers of each (default: 0)", COMMON(depth), false, NULL},
+    HIDE_STD_ENTRY(COMMON),
+    OPTION_GROUP("How to show it"),
+    OUTPUT_ENTRIES(COMMON, "TRACE-JSON.md"),
+    OPTION_GROUP_END};
+#undef TO
+#undef COMMON
+
+static const struct options_command command = {
+    .name = "blocks",
+    .synopsis = "[options] TRACE",
+    .purpose = "Lists the blocks that are alive at a moment of a recorded trace (tidemark record "
+               "--trace), by size, age, address or call path. The trace is replayed up to there.",
+    .entries = entries,
+    .epilogue = "Examples:\n"
+                "  tidemark blocks run.tmt\n"
+                "  tidemark blocks run.tmt --at peak --sort age --older-than 10s --depth 5\n"
+                "  tidemark blocks run.tmt --function 'cache::' --json | jq .size_bytes\n",
+};
+
+enum { USUAL_TOP = 20 };
+#define NOT_GIVEN UINT64_MAX /* of an option: 0 is one of its values */
+
+static void cmd_blocks_show_progress(void *context, uint64_t events, uint64_t of_events)
+{
+    uint64_t *next = context;
+
+    if (events >= of_events && *next)
+        fputs("\r\033[K", stderr);
+    if (events < *next || events >= of_events)
+        return;
+    if (events)
+        fprintf(stderr, "\r\033[K%s of %s events", human_count(events).text,
+                human_count(of_events).text);
+    *next = events + 2000000;
+}
+
+static int cmd_blocks_show(const char *path, struct arguments *arguments)
+{
+    struct trace *trace = moments_open("blocks", path);
+    uint64_t next = 0;
+    int status;
+
+    if (!trace)
+        return OPTIONS_EXIT_FAILURE;
+    if (moments_resolve("blocks", trace, &arguments->blocks.at, true)) {
+        trace_close(trace);
+        return OPTIONS_EXIT_FAILURE;
+    }
+    struct term_pager pager = moments_pager(&arguments->common, &arguments->blocks.style);
+    if (isatty(STDERR_FILENO) && !pager.pid) {
+        arguments->blocks.progress = cmd_blocks_show_progress;
+        arguments->blocks.context = &next;
+    }
+    status = moments_close("blocks", &pager, block_list_show(pager.out, trace, &arguments->blocks));
+    moments_say_cut("blocks", trace);
+    trace_close(trace);
+    return status;
+}
+
+int cmd_blocks(int argc, char **argv)
+{
+    struct arguments arguments = {.common = MOMENTS_ARGUMENTS(NOT_GIVEN, 0),
+                                  .blocks.tid = UINT64_MAX};
+    int operand = options_parse(&command, argc, argv, &arguments), status;
+    char why[160];
+
+    if (operand < 0)
+        return OPTIONS_EXIT_STATUS(operand);
+    if (operand + 1 != argc)
+        return options_usage_error(&command, operand == argc ? "no trace given"
+                                                             : "more than one trace given");
+    status = moments_parse(&command, arguments.at, &arguments.blocks.at);
+    if (status)
+        return status;
+    if (match_check(arguments.blocks.pattern, why, sizeof why))
+        return options_usage_error(&command, "--function is no regular expression: %s", why);
+    if (arguments.common.top == NOT_GIVEN)
+        arguments.common.top = arguments.common.json ? 0 : USUAL_TOP;
+    arguments.blocks.order = (enum blocks_order)arguments.order;
+    moments_settle(&arguments.common, &arguments.blocks.style);
+    return cmd_blocks_show(argv[operand], &arguments);
+}

@@ -1,0 +1,199 @@
+/* tidemark collect: the collector of a session that a preloaded library has started by itself
+ * (recorder/starter.c). Not for people; its options come from TIDEMARK_OPTIONS, as `tidemark
+ * record` takes them. Ends when the last process of the session has. */
+#include "commands/commands.h"
+#include "commands/collect.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "base/error.h"
+#include "base/options.h"
+#include "commands/record_options.h"
+#include "collector/collector.h"
+#include "collector/job_place.h"
+#include "profile/profile.h"
+#include "wire/wire.h"
+
+struct collect_options {
+    uint64_t ready_fd;
+};
+
+static const struct option_entry entries[] = {
+    {"ready-fd", 0, OPTION_NUMBER, "N", "descriptor to say that it listens",
+     OPTION_TO(struct collect_options, ready_fd), false, NULL},
+    OPTION_GROUP_END};
+
+static const struct options_command command = {
+    .name = "collect",
+    .synopsis = "--ready-fd N",
+    .purpose = "Collects for programs that were started with LD_PRELOAD=libtidemark.so.",
+    .entries = entries,
+};
+
+/* A session whose first process never came: nothing to wait for. */
+enum { FIRST_PATIENCE_MS = 60000 };
+
+/* ---- Snapshots by signal ---- */
+
+void snapshot_on_signal(struct collector *collector, int number)
+{
+    char why[32];
+    snprintf(why, sizeof why, "SIG%s", sigabbrev_np(number));
+    collector_snapshot(collector, why);
+}
+
+/* -1: none is wanted, or there is no descriptor left. */
+static int cmd_collect_watch_signal(int number)
+{
+    sigset_t watched;
+    if (!number)
+        return -1;
+    sigemptyset(&watched);
+    sigaddset(&watched, number);
+    sigprocmask(SIG_BLOCK, &watched, NULL);
+    return signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static void cmd_collect_take_signals(struct collector *collector, int signals)
+{
+    struct signalfd_siginfo signal;
+    while (read(signals, &signal, sizeof signal) == sizeof signal)
+        snapshot_on_signal(collector, (int)signal.ssi_signo);
+}
+
+/* ---- Until all have ended ---- */
+
+/* `starter`: a pidfd of who started us and will be the first to come, or start those who do: as
+ * long as it lives we wait. -1: not known. `signals`: of cmd_collect_watch_signal(). */
+static void cmd_collect_run(struct collector *collector, int starter, int signals)
+{
+    while (starter >= 0 && collector_active(collector) == 0 &&
+           !collector_wait(collector, starter, -1))
+        ;
+    if (collector_active(collector) == 0)
+        collector_wait(collector, -1, FIRST_PATIENCE_MS);
+    while (collector_active(collector) > 0)
+        if (collector_wait(collector, signals, 1000))
+            cmd_collect_take_signals(collector, signals);
+}
+
+static void cmd_collect_say_ready(int fd)
+{
+    if (write(fd, "", 1) == 1)
+        close(fd);
+}
+
+/* It is the program's: a pipe that we held would never seem closed to its reader. */
+static void cmd_collect_leave_stderr(void)
+{
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (null >= 0 && null != STDERR_FILENO) {
+        dup2(null, STDERR_FILENO);
+        close(null);
+    }
+}
+
+/* ---- In the background ---- */
+
+/* What else is open is the program's, or between it and its launcher, who may wait for its end. */
+static void cmd_collect_leave_descriptors(int kept)
+{
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    for (int fd = 0; null >= 0 && fd < 3; fd++)
+        dup2(null, fd);
+    if (kept > 3)
+        close_range(3, (unsigned)kept - 1, 0);
+    close_range((unsigned)kept + 1, ~0u, 0);
+}
+
+/* Never returns. `ready`: where the name goes. */
+static void collect_alone(const struct collector_options *options, int snapshot_signal, int ready,
+                          pid_t starter)
+{
+    struct collector *collector;
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    cmd_collect_leave_descriptors(ready);
+    collector_prepare_limits();
+    int signals = cmd_collect_watch_signal(snapshot_signal);
+    int pidfd = (int)syscall(SYS_pidfd_open, starter, 0);
+    if (collector_open(&collector, options, NULL) < 0)
+        _exit(OPTIONS_EXIT_FAILURE);
+    const char *name = collector_name(collector);
+    bool told = write(ready, name, strlen(name) + 1) == (ssize_t)strlen(name) + 1;
+    close(ready);
+    if (told)
+        cmd_collect_run(collector, pidfd, signals);
+    collector_close(collector);
+    _exit(0);
+}
+
+int collect_in_background(const struct collector_options *options, int snapshot_signal, char *name,
+                          size_t bytes)
+{
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return -errno;
+    int ready = fcntl(ends[1], F_DUPFD_CLOEXEC, 3); /* out of the way of standard streams */
+    close(ends[1]);
+    pid_t starter = getpid(), child = fork();
+    if (child == 0) {
+        setsid();
+        if (fork() == 0)
+            collect_alone(options, snapshot_signal, ready, starter);
+        _exit(0);
+    }
+    int error = child < 0 ? -errno : 0;
+    close(ready);
+    if (child > 0)
+        waitpid(child, NULL, 0);
+    ssize_t got;
+    do
+        got = read(ends[0], name, bytes);
+    while (got < 0 && errno == EINTR);
+    close(ends[0]);
+    if (!error && (got <= 0 || name[got - 1]))
+        error = -ECHILD;
+    return error;
+}
+
+/* ---- The command ---- */
+
+int cmd_collect(int argc, char **argv)
+{
+    struct collect_options collect = {0};
+    int result = options_parse(&command, argc, argv, &collect);
+    if (result < 0)
+        return OPTIONS_EXIT_STATUS(result);
+    const char *session = getenv(WIRE_SESSION_VARIABLE);
+    if (!session)
+        return options_usage_error(&command, "this command is for the recorder's own use");
+    struct record_options options;
+    record_options_from_environment(&options);
+    if (options.job && job_place_prepare(options.job) < 0)
+        fprintf(stderr, "tidemark: this process is not recorded: %s\n", error_text());
+    cmd_collect_leave_stderr();
+    collector_prepare_limits();
+    struct collector_options wanted = record_collector_options(&options);
+    wanted.exit_waits = true;
+    /* A terminal's signals are not for us (we are a session of our own); a service manager's are:
+     * then what runs is left and completed. */
+    struct collector *collector;
+    int status = collector_open(&collector, &wanted, session);
+    if (status < 0)
+        return OPTIONS_EXIT_FAILURE;
+    int signals = cmd_collect_watch_signal(options.snapshot_signal);
+    cmd_collect_say_ready((int)collect.ready_fd);
+    cmd_collect_run(collector, -1, signals);
+    collector_close(collector);
+    return 0;
+}

@@ -1,0 +1,17 @@
+/* A collector that is not the program's parent. */
+#ifndef TIDEMARK_COMMANDS_COLLECT_H
+#define TIDEMARK_COMMANDS_COLLECT_H
+
+#include <stddef.h>
+#include "collector/collector.h"
+
+/* Starts one as a process that is nobody's child, in a session of its own, with nothing of the
+ * caller's open; `snapshot_signal` (0: none) makes it take snapshots; it ends when
+ * the last process that it records has. Writes the name to connect to. 0 or -errno. */
+int collect_in_background(const struct collector_options *options, int snapshot_signal, char *name,
+                          size_t bytes);
+
+/* A signal has come that asks for snapshots. */
+void snapshot_on_signal(struct collector *collector, int number);
+
+#endif

@@ -1,0 +1,158 @@
+/* tidemark diff: reads profiles of two groups, hands them to the room. */
+#include "commands/commands.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/error.h"
+#include "base/options.h"
+#include "base/strbuf.h"
+#include "base/term.h"
+#include "commands/output.h"
+#include "diff/diff.h"
+#include "profile/profile.h"
+#include "report/report.h"
+
+enum { USUAL_MOST_COLUMNS = 140, USUAL_TOP = 10, USUAL_DEPTH = 3 };
+
+struct arguments {
+    int sort, norm, colour;
+    uint64_t top, depth, width;
+    bool json, pager, inclusive, hide_std;
+};
+
+#define TO(field) OPTION_TO(struct arguments, field)
+
+static const struct option_entry entries[] = {
+    OPTION_GROUP("What to compare"),
+    {"sort", 's', OPTION_CHOICE, METRIC_CHOICE,
+     "the metric that functions and call paths are compared by (default: peak)", TO(sort), false,
+     NULL},
+    {"per", 'p', OPTION_CHOICE, DIFF_NORM_CHOICE,
+     "make runs of different length alike: by allocations, or by time (default: none)", TO(norm),
+     false, NULL},
+    {"inclusive", 'i', OPTION_FLAG, NULL, "functions with all that is asked for below them",
+     TO(inclusive), false, NULL},
+    {"top", 'n', OPTION_NUMBER, "N", "rows of each list; in JSON 0: all (default: 10, in JSON all)",
+     TO(top), false, NULL},
+    {"depth", 'd', OPTION_NUMBER, "N", "callers of each call path (default: 3)", TO(depth), false,
+     NULL},
+    HIDE_STD_ENTRY(TO),
+    OPTION_GROUP("How to show it"),
+    OUTPUT_ENTRIES(TO, "DIFF-JSON.md"),
+    OPTION_GROUP_END};
+
+static const struct options_command command = {
+    .name = "diff",
+    .synopsis = "[options] OLD NEW…  or  OLD… -- NEW…",
+    .purpose =
+        "Shows what grew and what shrank from one recording to another, also of another build: "
+        "functions are matched by name, call paths by the order of calls in each function. With "
+        "several runs of each, means are compared and what is no more than noise is left out. "
+        "Without -- the first profile is the old one.",
+    .entries = entries,
+    .epilogue = "Examples:\n"
+                "  tidemark diff old.tmk new.tmk\n"
+                "  tidemark diff --sort count --inclusive old.tmk new.tmk\n"
+                "  tidemark diff old1.tmk old2.tmk old3.tmk -- new1.tmk new2.tmk new3.tmk\n",
+};
+
+static int cmd_diff_compare(const struct diff_run *runs, size_t count,
+                            const struct arguments *arguments)
+{
+    struct diff_options options = {arguments->sort, (enum diff_norm)arguments->norm,
+                                   arguments->inclusive, arguments->hide_std};
+    struct diff_show show = {{term_wants_colour((enum term_colour)arguments->colour, stdout),
+                              term_is_utf8(), output_columns(arguments->width, USUAL_MOST_COLUMNS)},
+                             arguments->top != UINT64_MAX ? arguments->top
+                             : arguments->json            ? 0
+                                                          : USUAL_TOP,
+                             arguments->depth};
+    struct diff difference;
+    if (diff_make(&difference, runs, count, &options))
+        return output_complain("diff", "out of memory");
+    struct term_pager pager = term_pager_open(arguments->pager && !arguments->json);
+    int error = arguments->json ? diff_json(pager.out, &difference, &show)
+                                : diff_text(pager.out, &difference, &show);
+    int close_error = term_pager_close(&pager);
+    diff_release(&difference);
+    error = error ? error : close_error;
+    if (!error)
+        return 0;
+    struct strbuf sentence = STRBUF_INIT;
+    strbuf_addf(&sentence, "cannot write: %s", strerror(-error));
+    int status = output_complain("diff", sentence.data);
+    strbuf_release(&sentence);
+    return status;
+}
+
+static int cmd_diff_complain_missing(const char *file, const char *missing)
+{
+    struct strbuf sentence = STRBUF_INIT;
+    strbuf_addf(&sentence, "%s: %s", file, missing);
+    int status = output_complain("diff", sentence.data);
+    strbuf_release(&sentence);
+    return status;
+}
+
+static int cmd_diff_read_and_compare(char **files, size_t count, size_t old,
+                                     const struct arguments *arguments)
+{
+    struct diff_run runs[DIFF_RUNS_MAX] = {0};
+    struct profile *profiles[DIFF_RUNS_MAX] = {0};
+    int status = 0;
+    for (size_t i = 0; i < count && !status; i++) {
+        runs[i].name = files[i];
+        runs[i].group = i < old ? DIFF_BEFORE : DIFF_AFTER;
+        if (profile_read(&profiles[i], files[i])) {
+            status = output_complain("diff", error_text());
+            break;
+        }
+        runs[i].profile = profiles[i];
+        const char *missing = metric_missing(profiles[i], arguments->sort);
+        if (missing)
+            status = cmd_diff_complain_missing(files[i], missing);
+    }
+    if (!status)
+        status = cmd_diff_compare(runs, count, arguments);
+    for (size_t i = 0; i < count; i++)
+        profile_free(profiles[i]);
+    return status;
+}
+
+/* How many operands stand behind the first "--" of the command line; getopt moves it to the front.
+ * 0: there is none, or nothing before it. */
+static size_t cmd_diff_behind_dashes(int argc, char **argv, size_t operands)
+{
+    for (int i = 1; i < argc; i++)
+        if (!strcmp(argv[i], "--")) {
+            size_t behind = (size_t)(argc - 1 - i);
+            return behind < operands ? behind : 0;
+        }
+    return 0;
+}
+
+int cmd_diff(int argc, char **argv)
+{
+    struct arguments arguments = {
+        .pager = true, .hide_std = true, .top = UINT64_MAX, .depth = USUAL_DEPTH};
+    char **as_given = calloc((size_t)argc + 1, sizeof *as_given);
+    if (!as_given)
+        return output_complain("diff", "out of memory");
+    memcpy(as_given, argv, (size_t)argc * sizeof *as_given);
+    int operand = options_parse(&command, argc, argv, &arguments);
+    size_t count = operand < 0 ? 0 : (size_t)(argc - operand);
+    size_t behind = operand < 0 ? 0 : cmd_diff_behind_dashes(argc, as_given, count);
+    free(as_given);
+    if (operand < 0)
+        return OPTIONS_EXIT_STATUS(operand);
+    if (count < 2)
+        return options_usage_error(&command, count
+                                                 ? "only one profile given: with what shall it be "
+                                                   "compared?"
+                                                 : "no profiles given");
+    if (count > DIFF_RUNS_MAX)
+        return options_usage_error(&command, "more than %d profiles given", DIFF_RUNS_MAX);
+    return cmd_diff_read_and_compare(argv + operand, count, behind ? count - behind : 1,
+                                     &arguments);
+}

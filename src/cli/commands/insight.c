@@ -1,0 +1,84 @@
+/* tidemark insight: reads the profile, hands it to the rules. */
+#include "commands/commands.h"
+
+#include <stdio.h>
+#include <string.h>
+#include "base/error.h"
+#include "base/options.h"
+#include "base/strbuf.h"
+#include "base/term.h"
+#include "commands/output.h"
+#include "insights/insight.h"
+#include "profile/profile.h"
+
+enum { USUAL_MOST_COLUMNS = 120 };
+
+struct arguments {
+    int least, colour;
+    uint64_t width;
+    bool json, pager;
+};
+
+#define TO(field) OPTION_TO(struct arguments, field)
+
+static const struct option_entry entries[] = {
+    {"least", 'l', OPTION_CHOICE, INSIGHT_SEVERITY_CHOICE,
+     "the least severity that is shown (default: info, all)", TO(least), false, NULL},
+    OUTPUT_ENTRIES(TO, "REPORT-JSON.md"),
+    OPTION_GROUP_END};
+
+static const struct options_command command = {
+    .name = "insight",
+    .synopsis = "[options] PROFILE",
+    .purpose = "Says what is wrong with a program's use of memory: leaks, churn, growth by too "
+               "little, fragmentation and more, most severe first, each with the numbers and call "
+               "paths that show it and with advice. At the end stands what could not be asked "
+               "because it was not recorded. The profile may still be being written.",
+    .entries = entries,
+    .epilogue = "Examples:\n"
+                "  tidemark insight run.tmk\n"
+                "  tidemark insight --least warning run.tmk\n"
+                "  tidemark insight --json run.tmk | jq -r '.insights[] | [.id, .title] | @tsv'\n",
+};
+
+static struct insights_options cmd_insight_settle(const struct arguments *arguments)
+{
+    return (struct insights_options){
+        .style = {term_wants_colour((enum term_colour)arguments->colour, stdout), term_is_utf8(),
+                  output_columns(arguments->width, USUAL_MOST_COLUMNS)},
+        .least = arguments->least,
+    };
+}
+
+static int cmd_insight_show(const struct insights *insights, const struct arguments *arguments)
+{
+    struct insights_options options = cmd_insight_settle(arguments);
+    struct term_pager pager = term_pager_open(arguments->pager && !arguments->json);
+    int error = arguments->json ? insights_json(pager.out, insights, &options)
+                                : insights_text(pager.out, insights, &options);
+    int close_error = term_pager_close(&pager);
+    error = error ? error : close_error;
+    if (error)
+        fprintf(stderr, "tidemark insight: cannot write: %s\n", strerror(-error));
+    return error ? OPTIONS_EXIT_FAILURE : 0;
+}
+
+int cmd_insight(int argc, char **argv)
+{
+    struct arguments arguments = {.pager = true};
+    int operand = options_parse(&command, argc, argv, &arguments);
+    if (operand < 0)
+        return OPTIONS_EXIT_STATUS(operand);
+    if (operand + 1 != argc)
+        return options_usage_error(&command, operand == argc ? "no profile given"
+                                                             : "more than one profile given");
+    struct profile *profile;
+    if (profile_read(&profile, argv[operand]))
+        return output_complain("insight", error_text());
+    struct insights *insights = insights_find(profile);
+    int status = insights ? cmd_insight_show(insights, &arguments)
+                          : output_complain("insight", "out of memory");
+    insights_free(insights);
+    profile_free(profile);
+    return status;
+}

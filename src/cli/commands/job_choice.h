@@ -1,0 +1,14 @@
+/* Which job of a directory is meant. */
+#ifndef TIDEMARK_COMMANDS_JOB_CHOICE_H
+#define TIDEMARK_COMMANDS_JOB_CHOICE_H
+
+#include <stddef.h>
+#include "job/job_files.h"
+
+/* The files of the one job in `paths` (directories of one job or several, or profiles) that is
+ * meant: of that id, or (NULL) the only one. 0, or an exit status, with a sentence by `command`
+ * ("tidemark job"), and the jobs that there are where it is one of several. */
+int job_choice_make(const char *command, const char *const *paths, size_t count, const char *id,
+                    struct job_files *files);
+
+#endif

@@ -1,0 +1,246 @@
+/* Options, analysis and output of `tidemark job` and `tidemark-mpi` (job_command.h). The engine
+ * that the caller passes reads the files, by threads or by MPI ranks. Several directories are
+ * compared as jobs of different sizes. */
+#include "commands/job_command.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "base/error.h"
+#include "base/own_file.h"
+#include "base/term.h"
+#include "base/text.h"
+#include "base/memory.h"
+#include "commands/job_choice.h"
+#include "commands/output.h"
+#include "job/job.h"
+#include "job/job_profile.h"
+
+struct arguments {
+    const char *id, *output;
+    uint64_t threads, top, rows, width;
+    int format, colour;
+    bool json, pager;
+};
+enum { FORMAT_TEXT, FORMAT_JSON };
+
+#define TO(field) OPTION_TO(struct arguments, field)
+
+const struct option_entry job_entries[] = {
+    OPTION_GROUP("What to read"),
+    {"id", 0, OPTION_STRING, "ID", "the job of that id, where a directory has several", TO(id),
+     false, NULL},
+    {"jobs", 'J', OPTION_NUMBER, "N",
+     "profiles read at once, each of which is in memory (default: one per processor)", TO(threads),
+     false, NULL},
+    OPTION_GROUP("What to make"),
+    {"output", 'o', OPTION_STRING, "FILE", "write the profile of the whole job to FILE", TO(output),
+     false, NULL},
+    OPTION_GROUP("How to show it"),
+    {"format", 'f', OPTION_CHOICE, "text|json", "JSON as doc/JOB-JSON.md describes (default: text)",
+     TO(format), false, NULL},
+    {"json", 'j', OPTION_FLAG, NULL, "--format=json", TO(json), false, NULL},
+    {"top", 'n', OPTION_NUMBER, "N", "rows in each table (default: 10)", TO(top), false, NULL},
+    {"rows", 0, OPTION_NUMBER, "N", "rows of memory over time (default: 32)", TO(rows), false,
+     NULL},
+    OUTPUT_LOOK_ENTRIES(TO),
+    OPTION_GROUP_END};
+
+static const char *job_command_name_of(const struct job_engine *engine)
+{
+    return strcmp(engine->command->name, "tidemark-mpi") ? "tidemark job" : "tidemark-mpi";
+}
+
+static bool job_command_is_directory(const char *path)
+{
+    struct stat info;
+    return !stat(path, &info) && S_ISDIR(info.st_mode);
+}
+
+/* ---- Analysis ------------------------------------------------------------------------------ */
+
+static void job_command_show_progress(void *context, size_t done, size_t of)
+{
+    (void)context;
+    fprintf(stderr, done < of ? "\r%zu of %zu profiles read" : "\r\033[K", done, of);
+}
+
+struct analysed {
+    struct job_files files;
+    struct job job;
+    struct job_tree tree;
+};
+
+/* What is read stays where it is: moved out of the way, it would be missing in its job. */
+static int job_command_check_output(const struct job_engine *engine, const char *output,
+                                    const struct job_files *files)
+{
+    struct stat there, read;
+    const char *why = NULL;
+    if (!output || stat(output, &there))
+        return 0;
+    for (size_t i = 0; i < files->count; i++)
+        if (files->files[i].path && !stat(files->files[i].path, &read) &&
+            there.st_dev == read.st_dev && there.st_ino == read.st_ino)
+            why = "it is a profile of the job";
+    if (own_file_check(output) == -EEXIST)
+        why = "it is there already and is no file of Tidemark's";
+    struct strbuf sentence = STRBUF_INIT;
+    strbuf_addf(&sentence, "cannot write the profile %s: %s; choose another name", output,
+                why ? why : "");
+    int status = why ? output_complain_as(job_command_name_of(engine), sentence.data) : 0;
+    strbuf_release(&sentence);
+    return status;
+}
+
+static int job_command_analyse(const struct job_engine *engine, const char *const *paths,
+                               size_t count, const struct arguments *arguments,
+                               struct analysed *out)
+{
+    struct job_progress progress = {isatty(STDERR_FILENO) ? job_command_show_progress : NULL, NULL};
+    struct job_summary summary = {0};
+    *out = (struct analysed){0};
+    int status =
+        job_choice_make(job_command_name_of(engine), paths, count, arguments->id, &out->files);
+    if (!status)
+        status = job_command_check_output(engine, arguments->output, &out->files);
+    if (status)
+        return status;
+    engine->analyse(&out->files, arguments->threads, &summary,
+                    arguments->output ? &out->tree : NULL, &progress);
+    job_init(&out->job, &summary, out->files.id, paths[0]);
+    return 0;
+}
+
+static void job_command_release(struct analysed *analysed)
+{
+    job_release(&analysed->job);
+    job_tree_release(&analysed->tree);
+    job_files_release(&analysed->files);
+}
+
+/* ---- Output -------------------------------------------------------------------------------- */
+
+/* A launcher may give its processes a terminal and write what they print into a file: under MPI a
+ * terminal says nothing. */
+static struct job_options job_command_settle(const struct job_engine *engine,
+                                             const struct arguments *arguments)
+{
+    enum term_colour colour = (enum term_colour)arguments->colour;
+    if (!engine->pages && colour == TERM_COLOUR_AUTO)
+        colour = TERM_COLOUR_NEVER;
+    return (struct job_options){
+        .style = {term_wants_colour(colour, stdout), term_is_utf8(),
+                  output_columns(arguments->width, 130)},
+        .top = arguments->top,
+        .rows = arguments->rows,
+    };
+}
+
+static int job_command_finish(const struct job_engine *engine, struct term_pager *pager, int error)
+{
+    int close_error = term_pager_close(pager);
+    error = error ? error : close_error;
+    if (!error || error == -EPIPE)
+        return 0;
+    struct strbuf line = STRBUF_INIT;
+    strbuf_addf(&line, "cannot write: %s", strerror(-error));
+    int status = output_complain_as(job_command_name_of(engine), line.data);
+    strbuf_release(&line);
+    return status;
+}
+
+static int job_command_show(const struct job_engine *engine, const struct job *job,
+                            const struct arguments *arguments)
+{
+    struct job_options options = job_command_settle(engine, arguments);
+    bool json = arguments->json || arguments->format == FORMAT_JSON;
+    struct term_pager pager = term_pager_open(engine->pages && arguments->pager && !json);
+    int error = json ? job_json(pager.out, job) : job_text(pager.out, job, &options);
+    return job_command_finish(engine, &pager, error);
+}
+
+static int job_command_one_job(const struct job_engine *engine, const char *const *paths,
+                               size_t count, const struct arguments *arguments)
+{
+    struct analysed analysed;
+    int status = job_command_analyse(engine, paths, count, arguments, &analysed);
+    if (!status && !analysed.job.ranks)
+        status =
+            output_complain_as(job_command_name_of(engine),
+                               analysed.job.summary.rank_count && analysed.job.summary.ranks[0].note
+                                   ? analysed.job.summary.ranks[0].note
+                                   : "no profile of the job could be read");
+    if (!status && arguments->output &&
+        job_profile_write(arguments->output, &analysed.job, &analysed.tree))
+        status = output_complain_as(job_command_name_of(engine), error_text());
+    if (!status)
+        status = job_command_show(engine, &analysed.job, arguments);
+    job_command_release(&analysed);
+    return status;
+}
+
+static int job_command_compare_jobs(const void *left, const void *right)
+{
+    const struct job *a = *(struct job *const *)left, *b = *(struct job *const *)right;
+    return a->size != b->size ? (a->size < b->size ? -1 : 1) : strcmp(a->name, b->name);
+}
+
+static int job_command_show_scaling(const struct job_engine *engine, struct analysed *all,
+                                    size_t count, const struct arguments *arguments)
+{
+    struct job **jobs = memory_resize(NULL, count, sizeof *jobs);
+    struct job_options options = job_command_settle(engine, arguments);
+    bool json = arguments->json || arguments->format == FORMAT_JSON;
+    for (size_t i = 0; i < count; i++)
+        jobs[i] = &all[i].job;
+    qsort(jobs, count, sizeof *jobs, job_command_compare_jobs);
+    struct term_pager pager = term_pager_open(engine->pages && arguments->pager && !json);
+    int error = json ? job_scaling_json(pager.out, jobs, count)
+                     : job_scaling_text(pager.out, jobs, count, &options);
+    free(jobs);
+    return job_command_finish(engine, &pager, error);
+}
+
+static int job_command_several_jobs(const struct job_engine *engine, const char *const *paths,
+                                    size_t count, const struct arguments *arguments)
+{
+    struct analysed *all = memory_resize(NULL, count, sizeof *all);
+    size_t ready = 0;
+    int status = 0;
+    while (ready < count && !status)
+        status = job_command_analyse(engine, paths + ready, 1, arguments, &all[ready]), ready++;
+    if (!status)
+        status = job_command_show_scaling(engine, all, count, arguments);
+    while (ready--)
+        job_command_release(&all[ready]);
+    free(all);
+    return status;
+}
+
+int job_command(const struct job_engine *engine, int argc, char **argv)
+{
+    struct arguments arguments = {.pager = true, .top = 10, .rows = 32};
+    int operand = options_parse(engine->command, argc, argv, &arguments);
+    if (operand < 0)
+        return OPTIONS_EXIT_STATUS(operand);
+    const char *const *paths = (const char *const *)argv + operand;
+    size_t count = (size_t)(argc - operand), directories = 0;
+    for (size_t i = 0; i < count; i++)
+        directories += job_command_is_directory(paths[i]);
+    if (!count)
+        return options_usage_error(engine->command, "no directory of a job given");
+    if (count > 1 && directories && directories < count)
+        return options_usage_error(engine->command, "directories and profiles given: several "
+                                                    "directories are jobs to compare, several "
+                                                    "profiles are ranks of one job");
+    if (count > 1 && directories && arguments.output)
+        return options_usage_error(engine->command,
+                                   "--output writes one job, and several are given");
+    if (count > 1 && directories)
+        return job_command_several_jobs(engine, paths, count, &arguments);
+    return job_command_one_job(engine, paths, count, &arguments);
+}

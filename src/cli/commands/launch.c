@@ -1,0 +1,141 @@
+/* Helpers for commands that start a program (launch.h): refuse what cannot be recorded, find our
+ * library beside the executable, set LD_PRELOAD, and end with the program's own status or signal.
+ */
+#include "commands/launch.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "base/human.h"
+#include "base/options.h"
+#include "base/strbuf.h"
+#include "procfs/executable.h"
+
+static int launch_exit_status_for(enum program_kind kind)
+{
+    switch (kind) {
+    case PROGRAM_NOT_FOUND:
+    case PROGRAM_NO_INTERPRETER:
+        return LAUNCH_EXIT_NOT_FOUND;
+    case PROGRAM_NOT_EXECUTABLE:
+    case PROGRAM_DIRECTORY:
+    case PROGRAM_BROKEN:
+        return LAUNCH_EXIT_NOT_EXECUTABLE;
+    default:
+        return OPTIONS_EXIT_FAILURE;
+    }
+}
+
+int launch_refuse(const char *command, const char *name)
+{
+    struct program program;
+    executable_classify(&program, name, getenv("PATH"));
+    if (program.kind == PROGRAM_DYNAMIC)
+        return 0;
+    int status = launch_exit_status_for(program.kind);
+    bool ours = status == OPTIONS_EXIT_FAILURE;
+    fprintf(stderr, "tidemark %s: %s%s%s%s\n", command, ours ? "cannot " : "", ours ? command : "",
+            ours ? ": " : "", program.detail);
+    return status;
+}
+
+static bool launch_is_less(int resource, uint64_t needed, uint64_t *allowed)
+{
+    struct rlimit limit;
+    if (getrlimit(resource, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY)
+        return false;
+    *allowed = limit.rlim_cur;
+    return limit.rlim_cur < needed;
+}
+
+int launch_refuse_limits(const char *command, const struct launch_needs *needs)
+{
+    const struct {
+        int resource;
+        uint64_t needed;
+        const char *what, *option;
+    } limits[] = {{RLIMIT_AS, needs->address_space, "address space", "-v"},
+                  {RLIMIT_DATA, needs->data, "data", "-d"},
+                  {RLIMIT_FSIZE, needs->file, "a file", "-f"}};
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+        uint64_t allowed;
+        if (!launch_is_less(limits[i].resource, limits[i].needed, &allowed))
+            continue;
+        fprintf(stderr,
+                "tidemark %s: %s is limited to %s (ulimit %s), and '%s' needs %s of its own: raise "
+                "the limit\n",
+                command, limits[i].what, human_bytes(allowed).text, limits[i].option, command,
+                human_bytes(limits[i].needed).text);
+        return OPTIONS_EXIT_FAILURE;
+    }
+    return 0;
+}
+
+/* Without /proc (a chroot that has none): as we were called, as the kernel keeps it. */
+bool launch_own_path(char path[PATH_MAX])
+{
+    ssize_t length = readlink("/proc/self/exe", path, PATH_MAX - 1);
+    const char *called = (const char *)getauxval(AT_EXECFN);
+    if (length >= 0) {
+        path[length] = '\0';
+        return true;
+    }
+    return called && realpath(called, path);
+}
+
+/* BINDIR/../lib, or a directory of the library's own there. */
+bool launch_find_library(const char *command, const char *library, char path[PATH_MAX])
+{
+    static const char *const places[] = {"../lib/", "../" TIDEMARK_LIBDIR "/"};
+    char self[2 * PATH_MAX] = "";
+    char *slash = launch_own_path(self) ? strrchr(self, '/') : NULL;
+    for (size_t i = 0; slash && i < sizeof places / sizeof *places; i++) {
+        strcpy(slash + 1, places[i]);
+        strcat(slash + 1, library);
+        if (realpath(self, path) && access(path, R_OK) == 0)
+            return true;
+    }
+    fprintf(stderr,
+            "tidemark %s: %s is not beside this program (../lib); is the installation whole?\n",
+            command, library);
+    return false;
+}
+
+void launch_preload(const char *path)
+{
+    const char *before = getenv("LD_PRELOAD");
+    struct strbuf value = STRBUF_INIT;
+    strbuf_add_string(&value, path);
+    if (before && *before)
+        strbuf_addf(&value, ":%s", before);
+    setenv("LD_PRELOAD", value.data, 1);
+    strbuf_release(&value);
+}
+
+int launch_say_cannot(const char *command, const char *program, int error)
+{
+    fprintf(stderr, "tidemark %s: cannot run '%s': %s\n", command, program, strerror(error));
+    return error == ENOENT ? LAUNCH_EXIT_NOT_FOUND : LAUNCH_EXIT_NOT_EXECUTABLE;
+}
+
+int launch_end_like(int wait_status)
+{
+    if (!WIFSIGNALED(wait_status))
+        return WEXITSTATUS(wait_status);
+    int number = WTERMSIG(wait_status);
+    struct rlimit no_core = {0, 0};
+    setrlimit(RLIMIT_CORE, &no_core); /* the program's own core is enough */
+    signal(number, SIG_DFL);
+    sigset_t only;
+    sigemptyset(&only);
+    sigaddset(&only, number);
+    sigprocmask(SIG_UNBLOCK, &only, NULL);
+    raise(number);
+    return 128 + number;
+}

@@ -1,0 +1,49 @@
+/* Width of the output and complaints on stderr, the same for all commands (output.h). */
+#include "commands/output.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include "base/strbuf.h"
+#include "base/text.h"
+
+enum { LEAST_COLUMNS = 72, MOST_COLUMNS = 1000 };
+
+int output_complain_as(const char *program, const char *sentence)
+{
+    struct strbuf safe = STRBUF_INIT;
+
+    text_add_safe_string(&safe, sentence);
+    fprintf(stderr, "%s: %s\n", program, safe.data);
+    strbuf_release(&safe);
+    return OPTIONS_EXIT_FAILURE;
+}
+
+int output_complain(const char *command, const char *sentence)
+{
+    return output_complainf(command, "%s", sentence);
+}
+
+int output_complainf(const char *command, const char *format, ...)
+{
+    struct strbuf program = STRBUF_INIT, sentence = STRBUF_INIT;
+    va_list arguments;
+
+    strbuf_addf(&program, "tidemark %s", command);
+    va_start(arguments, format);
+    strbuf_addv(&sentence, format, arguments);
+    va_end(arguments);
+    int status = output_complain_as(program.data, sentence.data);
+    strbuf_release(&program);
+    strbuf_release(&sentence);
+    return status;
+}
+
+size_t output_columns(uint64_t width, size_t usual_most)
+{
+    size_t columns = term_columns(stdout);
+
+    columns = width ? width : columns > usual_most ? usual_most : columns;
+    return columns < LEAST_COLUMNS  ? LEAST_COLUMNS
+           : columns > MOST_COLUMNS ? MOST_COLUMNS
+                                    : columns;
+}

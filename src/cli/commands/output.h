@@ -1,0 +1,45 @@
+/* What commands share that print for people: options, width, and how they complain. */
+#ifndef TIDEMARK_COMMANDS_OUTPUT_H
+#define TIDEMARK_COMMANDS_OUTPUT_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include "base/options.h"
+#include "base/term.h"
+
+/* TO(): as in the command's own entries; its arguments have json, colour, pager and width. */
+#define OUTPUT_ENTRIES(TO, json_document)                                                          \
+    {"json",   'j',   OPTION_FLAG, NULL, "JSON, as doc/" json_document " describes",               \
+     TO(json), false, NULL},                                                                       \
+        OUTPUT_LOOK_ENTRIES(TO)
+
+/* The same without JSON. */
+/* clang-format off */
+#define OUTPUT_LOOK_ENTRIES(TO)                                                                    \
+    {"color", 0, OPTION_CHOICE, TERM_COLOUR_CHOICE,                                                \
+     "colour (default: auto; NO_COLOR is respected)", TO(colour), true, NULL},                    \
+    {"pager", 0, OPTION_SWITCH, NULL, "$PAGER or less, on a terminal (default: yes)", TO(pager),   \
+     true, NULL},                                                                                 \
+    {"width", 'w', OPTION_NUMBER, "COLUMNS",                                                       \
+     "as wide as this, 72 at least (default: the terminal, else 80)", TO(width), true, NULL}
+/* clang-format on */
+
+#define HIDE_STD_ENTRY(TO)                                                                         \
+    {                                                                                              \
+        "hide-std", 0, OPTION_SWITCH, NULL,                                                        \
+            "leave out frames of the C, C++ and Rust libraries (default: yes)", TO(hide_std),      \
+            false, NULL                                                                            \
+    }
+
+/* A sentence on stderr, made safe for terminals. Returns the exit status for it. */
+int output_complain(const char *command, const char *sentence);
+int output_complainf(const char *command, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* The same for a program that is not called "tidemark COMMAND". */
+int output_complain_as(const char *program, const char *sentence);
+
+/* Columns of what goes to stdout: as asked for (0: not), else those of the terminal, `usual_most`
+ * at most. */
+size_t output_columns(uint64_t width, size_t usual_most);
+
+#endif

@@ -1,0 +1,58 @@
+/* Options and output that `ps` and `maps` share (proc_output.h). */
+#include "commands/proc_output.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "commands/output.h"
+#include "procfs/proc_file.h"
+
+enum { USUAL_COLUMNS = 160 };
+
+void proc_settle_arguments(struct proc_arguments *arguments, uint64_t top)
+{
+    if (arguments->json)
+        arguments->format = PROC_JSON;
+    if (arguments->top == UINT64_MAX)
+        arguments->top = arguments->format == PROC_TEXT ? top : 0;
+}
+
+struct show_options proc_settle(const struct proc_arguments *arguments)
+{
+    return (struct show_options){
+        .style = {.colour = term_wants_colour((enum term_colour)arguments->colour, stdout),
+                  .utf8 = term_is_utf8(),
+                  .columns = output_columns(arguments->width, USUAL_COLUMNS)},
+        .top = arguments->top,
+    };
+}
+
+struct term_pager proc_pager(const struct proc_arguments *arguments)
+{
+    return term_pager_open(arguments->pager && arguments->format == PROC_TEXT);
+}
+
+int proc_close(const struct options_command *command, struct term_pager *pager, int error)
+{
+    int close_error = term_pager_close(pager);
+    error = error ? error : close_error;
+    if (!error || error == -EPIPE || close_error == -EPIPE)
+        return 0;
+    return output_complainf(command->name, "cannot write: %s", strerror(-error));
+}
+
+int proc_take_pid(const struct options_command *command, const char *word, pid_t *pid)
+{
+    uint64_t number;
+    const char *end;
+    if (proc_number(word, &number, &end) && !*end && number && number <= INT32_MAX) {
+        *pid = (pid_t)number;
+        return 0;
+    }
+    struct strbuf safe = STRBUF_INIT;
+    text_add_safe_string(&safe, word);
+    int status = options_usage_error(command, "'%s' is no number of a process", safe.data);
+    strbuf_release(&safe);
+    return status;
+}

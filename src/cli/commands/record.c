@@ -1,0 +1,450 @@
+/* tidemark record: starts a program with the recorder preloaded, collects for it and for its
+ * children, stands in for it towards whoever started us (signals, job control, exit status), and
+ * says at the end what came out. */
+#include "commands/commands.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "base/error.h"
+#include "base/human.h"
+#include "base/options.h"
+#include "base/strbuf.h"
+#include "base/text.h"
+#include "commands/collect.h"
+#include "commands/launch.h"
+#include "commands/record_options.h"
+#include "commands/stand_in.h"
+#include "collector/collector.h"
+#include "collector/job_place.h"
+#include "procfs/launcher.h"
+#include "profile/profile.h"
+#include "report/report.h"
+#include "wire/wire.h"
+
+struct job {
+    struct collector *collector;
+    sigset_t old_mask;
+    int signals; /* signalfd */
+    pid_t child;
+    bool ended;
+    int wait_status;
+    bool summed_up;
+    int snapshot_signal; /* not passed on; 0: none */
+};
+
+/* ---- Starting ---- */
+
+/* What is preloaded: at most two. */
+struct libraries {
+    char recorder[PATH_MAX], allocator[PATH_MAX]; /* "": none of its own */
+};
+
+/* malloc is the recorder's, which goes on to that of the next library; or where pages are recorded,
+ * both are one. */
+static bool cmd_record_find_libraries(struct libraries *libraries,
+                                      const struct record_options *options)
+{
+    *libraries->allocator = '\0';
+    if (options->events)
+        return launch_find_library("record", "libtidemark-bfm.so", libraries->recorder);
+    return launch_find_library("record", "libtidemark.so", libraries->recorder) &&
+           (!options->allocator ||
+            launch_find_library("record", "libbfm.so.0", libraries->allocator));
+}
+
+static void cmd_record_preload(const struct libraries *libraries)
+{
+    if (*libraries->allocator)
+        launch_preload(libraries->allocator);
+    launch_preload(libraries->recorder);
+}
+
+static void cmd_record_run_child(struct job *job, char **argv, const struct libraries *libraries,
+                                 int failure)
+{
+    cmd_record_preload(libraries);
+    setenv(WIRE_SESSION_VARIABLE, collector_name(job->collector), 1);
+    sigprocmask(SIG_SETMASK, &job->old_mask, NULL);
+    execvp(argv[0], argv);
+    int error = errno;
+    if (write(failure, &error, sizeof error) != sizeof error)
+        _exit(OPTIONS_EXIT_FAILURE);
+    _exit(LAUNCH_EXIT_NOT_FOUND);
+}
+
+/* 0, or the exit status for a program that could not be started. */
+static int cmd_record_start_child(struct job *job, char **argv, const struct libraries *libraries)
+{
+    int failure[2], error = 0;
+    if (pipe2(failure, O_CLOEXEC) < 0 || (job->child = fork()) < 0) {
+        fprintf(stderr, "tidemark record: cannot start a process: %s\n", strerror(errno));
+        return OPTIONS_EXIT_FAILURE;
+    }
+    if (job->child == 0)
+        cmd_record_run_child(job, argv, libraries, failure[1]);
+    close(failure[1]);
+    ssize_t got;
+    do
+        got = read(failure[0], &error, sizeof error);
+    while (got < 0 && errno == EINTR);
+    close(failure[0]);
+    collector_prepare_limits();
+    if (got != sizeof error) {
+        stand_in_prepare(job->child);
+        collector_own_child(job->collector, job->child);
+        return 0;
+    }
+    waitpid(job->child, NULL, 0);
+    return launch_say_cannot("record", argv[0], error);
+}
+
+/* ---- The summary ---- */
+
+static void cmd_record_say_errors(const struct collector *collector)
+{
+    for (size_t i = 0; i < collector_result_count(collector); i++) {
+        const struct process_image_result *result = collector_result(collector, i);
+        if (result->error)
+            fprintf(stderr, "tidemark: %s\n", result->error);
+        if (result->trace_error)
+            fprintf(stderr, "tidemark: %s; %s%s\n", result->trace_error,
+                    result->trace ? "what came before that is in it" : "there is no trace",
+                    result->error ? "" : ", and the profile is whole");
+    }
+}
+
+/* The program that was asked for, or what it became by exec (a wrapper script, env). NULL: it never
+ * connected. */
+static const struct process_image_result *cmd_record_main_result(const struct job *job)
+{
+    const struct process_image_result *found = NULL;
+    for (size_t i = 0; i < collector_result_count(job->collector); i++) {
+        const struct process_image_result *result = collector_result(job->collector, i);
+        if (result->pid == job->child && (!found || !result->replaced))
+            found = result;
+    }
+    return found;
+}
+
+/* With --only the program itself may not be one of them. */
+static const struct process_image_result *
+cmd_record_largest_result(const struct collector *collector)
+{
+    const struct process_image_result *found = NULL;
+    for (size_t i = 0; i < collector_result_count(collector); i++) {
+        const struct process_image_result *result = collector_result(collector, i);
+        if (result->path && (!found || result->peak_bytes > found->peak_bytes))
+            found = result;
+    }
+    return found;
+}
+
+static void cmd_record_say_unrecorded(const struct job *job, const struct record_options *options,
+                                      const char *program)
+{
+    size_t passed_over = collector_passed_over(job->collector);
+    if (passed_over > 0)
+        fprintf(stderr,
+                "tidemark: nothing was recorded: of %zu program%s that ran none is called '%s' "
+                "(--only)\n",
+                passed_over, passed_over == 1 ? "" : "s", options->only);
+    else
+        fprintf(stderr,
+                "tidemark: '%s' was not recorded: it ran without the recorder (does it clear its "
+                "environment, or start itself by other means?)\n",
+                program);
+}
+
+static void cmd_record_say_trace(const struct process_image_result *shown)
+{
+    if (shown->trace)
+        fprintf(stderr, "  trace        %s (%s)\n", shown->trace,
+                human_bytes(shown->trace_bytes).text);
+}
+
+/* Of the other processes the one that held most: who records a driver or a script means what that
+ * runs. */
+static void cmd_record_say_others(const struct collector *collector,
+                                  const struct process_image_result *shown)
+{
+    struct strbuf line = STRBUF_INIT;
+    size_t count = 0;
+    const struct process_image_result *largest = NULL;
+    for (size_t i = 0; i < collector_result_count(collector); i++) {
+        const struct process_image_result *result = collector_result(collector, i);
+        if (result == shown || !result->path)
+            continue;
+        count++;
+        if (!largest || result->peak_bytes > largest->peak_bytes)
+            largest = result;
+    }
+    if (count == 0)
+        return;
+    char label[32] = "another";
+    if (count > 1)
+        snprintf(label, sizeof label, "%zu others", count);
+    strbuf_addf(&line, "  %-12s %s", label, count > 1 ? "the largest is " : "");
+    text_add_safe_string(&line, largest->program);
+    strbuf_addf(&line, " (pid %d), peak %s: %s\n", (int)largest->pid,
+                human_bytes(largest->peak_bytes).text, largest->path);
+    fputs(line.data, stderr);
+    strbuf_release(&line);
+}
+
+enum { MANY_PROFILES = 10 };
+
+/* Can a shell and --only take the name as it is? */
+static bool cmd_record_is_plain_name(const char *name)
+{
+    return *name &&
+           strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.+-") ==
+               strlen(name);
+}
+
+/* A wrapper or a build leaves dozens of profiles, of which one program's are wanted: most likely
+ * that which held most. */
+static void cmd_record_say_only(const struct collector *collector)
+{
+    size_t profiles = 0, alike = 0;
+    const struct process_image_result *largest = cmd_record_largest_result(collector);
+    const char *name = largest ? largest->program : "";
+    for (size_t i = 0; i < collector_result_count(collector); i++) {
+        const struct process_image_result *result = collector_result(collector, i);
+        profiles += result->path != NULL;
+        alike += result->path && !strcmp(result->program, name);
+    }
+    if (profiles < MANY_PROFILES || 2 * alike > profiles || !cmd_record_is_plain_name(name))
+        return;
+    fprintf(stderr, "  too many?    --only=%s leaves out all else that runs\n", name);
+}
+
+static void cmd_record_say_summary(const struct collector *collector,
+                                   const struct record_options *options,
+                                   const struct process_image_result *shown)
+{
+    struct profile *profile;
+    if (!shown->path)
+        return;
+    if (profile_read(&profile, shown->path) < 0) {
+        fprintf(stderr, "tidemark: %s\n", error_text());
+        return;
+    }
+    report_summary(stderr, profile, shown->path);
+    profile_free(profile);
+    cmd_record_say_trace(shown);
+    cmd_record_say_others(collector, shown);
+    if (!options->only)
+        cmd_record_say_only(collector);
+}
+
+static void cmd_record_say_job(const struct collector *collector, const char *directory)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < collector_result_count(collector); i++)
+        count += collector_result(collector, i)->path != NULL;
+    fprintf(stderr, "tidemark: %zu profile%s in %s: tidemark job %s shows them\n", count,
+            count == 1 ? "" : "s", directory, directory);
+}
+
+/* When recording is over, which may be long before the program is. */
+static void cmd_record_sum_up(struct job *job, const struct record_options *options,
+                              const char *program)
+{
+    const struct process_image_result *shown = cmd_record_main_result(job);
+    const char *over = collector_over(job->collector);
+    job->summed_up = true;
+    if (!shown && options->only)
+        shown = cmd_record_largest_result(job->collector);
+    /* cmd_record_say_errors() says why */
+    bool failed = options->only && collector_result_count(job->collector);
+    if (!shown && !failed && !collector_turned_away(job->collector))
+        cmd_record_say_unrecorded(job, options, program);
+    else if (options->job && !options->quiet)
+        cmd_record_say_job(job->collector, options->job);
+    else if (shown && !options->quiet)
+        cmd_record_say_summary(job->collector, options, shown);
+    cmd_record_say_errors(job->collector);
+    if (over && !job->ended && !options->quiet)
+        fprintf(stderr, "tidemark: recording ended %s; the program goes on\n", over);
+    if (options->until && !over && !options->quiet)
+        fprintf(stderr, "tidemark: no mark '%s' came: recorded to the end\n", options->until);
+}
+
+/* ---- Standing in for it ---- */
+
+static int cmd_record_watch_signals(struct job *job)
+{
+    sigset_t watched;
+    stand_in_signals(&watched);
+    if (job->snapshot_signal)
+        sigaddset(&watched, job->snapshot_signal);
+    sigprocmask(SIG_BLOCK, &watched, &job->old_mask);
+    job->signals = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
+    return job->signals < 0 ? -errno : 0;
+}
+
+static void cmd_record_see_child(struct job *job)
+{
+    int status;
+    if (job->ended || waitpid(job->child, &status, WNOHANG) != job->child)
+        return;
+    job->ended = true;
+    job->wait_status = status;
+    stand_in_tell_end(status);
+    if (WIFSIGNALED(status))
+        collector_tell_end(job->collector, job->child, IMAGE_END_SIGNAL, WTERMSIG(status));
+    else
+        collector_tell_end(job->collector, job->child, IMAGE_END_EXIT, WEXITSTATUS(status));
+}
+
+static void cmd_record_pass_on(struct job *job, const struct signalfd_siginfo *signal)
+{
+    siginfo_t received = {.si_signo = (int)signal->ssi_signo, .si_code = signal->ssi_code};
+    int number = received.si_signo;
+    if (number == job->snapshot_signal)
+        snapshot_on_signal(job->collector, number);
+    else if (number == SIGCHLD)
+        cmd_record_see_child(job);
+    else
+        stand_in_pass_on(&received, job->ended ? 0 : job->child);
+    /* With the program gone, its children may be waited for no longer than the user likes. */
+    if (job->ended && (number == SIGINT || number == SIGTERM || number == SIGHUP))
+        collector_detach(job->collector);
+}
+
+static void cmd_record_take_signals(struct job *job)
+{
+    struct signalfd_siginfo signal;
+    while (read(job->signals, &signal, sizeof signal) == sizeof signal)
+        cmd_record_pass_on(job, &signal);
+}
+
+static void cmd_record_run_to_end(struct job *job, const struct record_options *options,
+                                  const char *program)
+{
+    bool quiet = options->quiet, told = false;
+    int patience_ms = 1000;
+    while (!job->ended || collector_active(job->collector) > 0) {
+        if (collector_over(job->collector) && !job->summed_up)
+            cmd_record_sum_up(job, options, program);
+        if (collector_wait(job->collector, job->signals, job->ended && !told ? patience_ms : -1))
+            cmd_record_take_signals(job);
+        else if (job->ended && !told && !quiet && collector_running(job->collector) > 0) {
+            fprintf(stderr,
+                    "tidemark: the program has ended; %zu of its processes still run and are "
+                    "recorded (Ctrl-C leaves them)\n",
+                    collector_running(job->collector));
+            told = true;
+        }
+    }
+}
+
+static int cmd_record_conclude(struct job *job, const struct record_options *options,
+                               const char *program)
+{
+    if (!job->summed_up)
+        cmd_record_sum_up(job, options, program);
+    int status = job->wait_status;
+    collector_close(job->collector);
+    stand_in_release();
+    return launch_end_like(status);
+}
+
+/* ---- A rank of a job ---- */
+
+/* Once for a whole job. */
+static void cmd_record_announce(const struct record_options *options, const struct launcher *rank)
+{
+    const char *id = options->job_id ? options->job_id : rank->job_id;
+    if (options->quiet || rank->rank != 0)
+        return;
+    fprintf(stderr,
+            "tidemark: recording the ranks' profiles into %s%s%s: tidemark job %s shows "
+            "them\n",
+            options->job, *id ? "/" : "", id, options->job);
+}
+
+/* Under an MPI launcher we become the program, and the collector runs beside it. What the launcher
+ * does to its rank it does to the program itself: were we in between, a SIGKILL for the rank would
+ * end us and leave the program. Returns the exit status for one that could not be started. */
+static int cmd_record_become_rank(const struct record_options *options, const struct launcher *rank,
+                                  char **argv, const struct libraries *libraries)
+{
+    char name[108];
+    struct collector_options wanted = record_collector_options(options);
+    wanted.exit_waits = true;
+    int error = collect_in_background(&wanted, options->snapshot_signal, name, sizeof name);
+    if (error) {
+        fprintf(stderr, "tidemark record: cannot collect: %s\n", strerror(-error));
+        return OPTIONS_EXIT_FAILURE;
+    }
+    cmd_record_announce(options, rank);
+    cmd_record_preload(libraries);
+    setenv(WIRE_SESSION_VARIABLE, name, 1);
+    execvp(argv[0], argv);
+    return launch_say_cannot("record", argv[0], errno);
+}
+
+/* Below these there is no collector, and below a part of them no program either, whose loader finds
+ * no room for the recorder and says that the C library could not be mapped. */
+static int cmd_record_refuse(const struct record_options *options, const char *program)
+{
+    static const struct launch_needs needs = {.address_space = 32 << 20, .data = 12 << 20};
+    int refused = record_options_check(options);
+    if (refused == 0)
+        refused = launch_refuse("record", program);
+    if (refused == 0)
+        refused = launch_refuse_limits("record", &needs);
+    return refused ? refused : record_options_check_output(options, "record");
+}
+
+int cmd_record(int argc, char **argv)
+{
+    struct record_options options = record_options_default();
+    int operand = options_parse(&record_command, argc, argv, &options);
+    if (operand < 0)
+        return OPTIONS_EXIT_STATUS(operand);
+    if (operand == argc)
+        return options_usage_error(&record_command, "no program given");
+    int refused = cmd_record_refuse(&options, argv[operand]);
+    if (refused != 0)
+        return refused;
+    struct libraries libraries;
+    if (!cmd_record_find_libraries(&libraries, &options))
+        return OPTIONS_EXIT_FAILURE;
+    if (options.job && job_place_prepare(options.job) < 0) {
+        fprintf(stderr, "tidemark record: %s\n", error_text());
+        return OPTIONS_EXIT_FAILURE;
+    }
+    struct launcher rank;
+    launcher_of(&rank, getpid());
+    if (options.job && rank.name)
+        return cmd_record_become_rank(&options, &rank, argv + operand, &libraries);
+    struct job job = {.signals = -1, .snapshot_signal = options.snapshot_signal};
+    const char *complaint = triggers_complaint(options.triggers, options.trigger_count, getpid());
+    if (complaint && !options.quiet)
+        fprintf(stderr, "tidemark record: %s\n", complaint);
+    struct collector_options wanted = record_collector_options(&options);
+    int status = cmd_record_watch_signals(&job);
+    if (status == 0)
+        status = collector_open(&job.collector, &wanted, NULL);
+    if (status < 0) {
+        fprintf(stderr, "tidemark record: cannot collect: %s\n", collector_open_error(status));
+        return OPTIONS_EXIT_FAILURE;
+    }
+    status = cmd_record_start_child(&job, argv + operand, &libraries);
+    if (status != 0) {
+        collector_close(job.collector);
+        return status;
+    }
+    cmd_record_run_to_end(&job, &options, argv[operand]);
+    return cmd_record_conclude(&job, &options, argv[operand]);
+}

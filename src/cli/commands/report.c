@@ -1,0 +1,165 @@
+/* tidemark report: reads the profile, hands it to the report room. */
+#include "commands/commands.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include "base/error.h"
+#include "base/options.h"
+#include "base/strbuf.h"
+#include "base/term.h"
+#include "commands/output.h"
+#include "profile/profile.h"
+#include "aggregate/match.h"
+#include "report/report.h"
+
+#define NOT_GIVEN UINT64_MAX /* of an option: 0 is one of its values */
+
+struct arguments {
+    struct report_options report;
+    uint64_t top, depth, width;
+    int sort, colour; /* sort: 0 is "all", then the metrics */
+    bool json, pager, functions, tree;
+    const char *region;
+};
+
+static int cmd_report_complain_about(const char *option, const char *word, const char *rest)
+{
+    struct strbuf sentence = STRBUF_INIT;
+    strbuf_addf(&sentence, "'%s' is not right for --%s: %s", word, option, rest);
+    output_complain("report", sentence.data);
+    strbuf_release(&sentence);
+    return -EINVAL;
+}
+
+static int cmd_report_take_show(void *target, const char *value)
+{
+    struct report_options *report = target;
+    char wrong[64];
+    if (!report_show_parse(value, &report->show, wrong, sizeof wrong))
+        return 0;
+    return cmd_report_complain_about("show", wrong, "see tidemark report --help for the sections");
+}
+
+static int cmd_report_take_columns(void *target, const char *value)
+{
+    struct report_options *report = target;
+    char wrong[64];
+    if (!report_columns_parse(value, &report->functions_columns, wrong, sizeof wrong))
+        return 0;
+    struct strbuf names = STRBUF_INIT;
+    for (size_t i = 0; report_column_name(i); i++)
+        strbuf_addf(&names, "%s%s", i ? ", " : "up to eight of ", report_column_name(i));
+    cmd_report_complain_about("columns", wrong, names.data);
+    strbuf_release(&names);
+    return -EINVAL;
+}
+
+#define TO(field) OPTION_TO(struct arguments, field)
+
+#define REPORT(field) TO(report.field)
+
+static const struct option_entry entries[] = {
+    OPTION_GROUP("What to show"),
+    {"show", 0, OPTION_CALL, "SECTION,…",
+     "sites, functions, tree, memory, peaks, paths, sizes, lifetimes, reallocs, threads, stacks, "
+     "globals, "
+     "residency, regions or all (default: an overview)",
+     TO(report), false, cmd_report_take_show},
+    {"functions", 0, OPTION_FLAG, NULL, "--show functions", TO(functions), false, NULL},
+    {"inclusive", 'i', OPTION_FLAG, NULL, "functions with all that is asked for below them",
+     TO(report.inclusive), false, NULL},
+    {"columns", 0, OPTION_CALL, "METRIC,…", "more columns for functions: alloc_count, mean_size, …",
+     TO(report), false, cmd_report_take_columns},
+    {"tree", 't', OPTION_FLAG, NULL, "--show tree: the call tree from the top", TO(tree), false,
+     NULL},
+    {"sort", 's', OPTION_CHOICE, "all|" METRIC_CHOICE,
+     "by one metric (default: all; functions and tree: peak)", TO(sort), false, NULL},
+    {"top", 'n', OPTION_NUMBER, "N", "rows in each section (default: 3, on request 10)", TO(top),
+     false, NULL},
+    {"depth", 'd', OPTION_NUMBER, "N",
+     "callers in each line of descent; 0: none (default: 3, on request 6)", TO(depth), false, NULL},
+    {"filter", 'f', OPTION_STRING, "REGEX",
+     "only call paths with a function, file or module that matches", TO(report.filter), false,
+     NULL},
+    {"region", 'r', OPTION_STRING, "NAME",
+     "only what was allocated in this region of the program (tidemark-api(3))", TO(region), false,
+     NULL},
+    HIDE_STD_ENTRY(REPORT),
+    OPTION_GROUP("How to show it"),
+    OUTPUT_ENTRIES(TO, "REPORT-JSON.md"),
+    OPTION_GROUP_END};
+
+static const struct options_command command = {
+    .name = "report",
+    .synopsis = "[options] PROFILE",
+    .purpose = "Shows where the memory of a recorded program went: its peak, what was never freed, "
+               "and the call sites that asked for most, each with its callers. The profile may "
+               "still be being written.",
+    .entries = entries,
+    .epilogue = "Examples:\n"
+                "  tidemark report run.tmk\n"
+                "  tidemark report --sort leaked --top 20 run.tmk\n"
+                "  tidemark report --inclusive --columns mean_size run.tmk\n"
+                "  tidemark report --filter 'parser\\.c' --json run.tmk | jq .program\n",
+};
+
+static void cmd_report_settle(struct arguments *arguments)
+{
+    struct report_options *report = &arguments->report;
+    report->metric = arguments->sort - 1;
+    if (arguments->functions || arguments->report.functions_columns.count ||
+        (report->inclusive && !report->show))
+        report->show |= 1u << REPORT_FUNCTIONS;
+    if (arguments->tree)
+        report->show |= 1u << REPORT_TREE;
+    bool overview = !arguments->sort && !report->show && !arguments->json;
+    size_t usual_top = overview ? 3 : arguments->json && !arguments->sort ? 5 : 10;
+    report->top = arguments->top ? arguments->top : usual_top;
+    report->brief = overview && arguments->depth == NOT_GIVEN;
+    report->depth = arguments->depth == NOT_GIVEN ? 6 : arguments->depth;
+    report->colour = term_wants_colour((enum term_colour)arguments->colour, stdout);
+    report->utf8 = term_is_utf8();
+    report->columns = output_columns(arguments->width, 160);
+}
+
+static int cmd_report_show(const struct profile *profile, const struct arguments *arguments)
+{
+    struct term_pager pager = term_pager_open(arguments->pager && !arguments->json);
+    int error = arguments->json ? report_json(pager.out, profile, &arguments->report)
+                                : report_text(pager.out, profile, &arguments->report);
+    int close_error = term_pager_close(&pager);
+    error = error ? error : close_error;
+    if (!error)
+        return 0;
+    if (error != -EPIPE)
+        fprintf(stderr, "tidemark report: cannot write: %s\n", strerror(-error));
+    return OPTIONS_EXIT_FAILURE;
+}
+
+int cmd_report(int argc, char **argv)
+{
+    struct arguments arguments = {.report.hide_std = true, .pager = true, .depth = NOT_GIVEN};
+    int operand = options_parse(&command, argc, argv, &arguments);
+    if (operand < 0)
+        return OPTIONS_EXIT_STATUS(operand);
+    if (operand + 1 != argc)
+        return options_usage_error(&command, operand == argc ? "no profile given"
+                                                             : "more than one profile given");
+    char why[160];
+    if (match_check(arguments.report.filter, why, sizeof why))
+        return options_usage_error(&command, "--filter is no regular expression: %s", why);
+    cmd_report_settle(&arguments);
+    struct profile *profile;
+    if (profile_read(&profile, argv[operand]))
+        return output_complain("report", error_text());
+    if (arguments.region && profile_cut_region(profile, arguments.region)) {
+        profile_free(profile);
+        return output_complain("report", error_text());
+    }
+    const char *missing = metric_missing(profile, arguments.report.metric);
+    int status =
+        missing ? output_complain("report", missing) : cmd_report_show(profile, &arguments);
+    profile_free(profile);
+    return status;
+}

@@ -1,0 +1,434 @@
+/* Prepares what serve, html and plot show (showing.h). Jobs are analysed and traces replayed into
+ * profiles in a private temporary directory. A thread that waits for signals removes the directory
+ * when one ends the process. */
+#include "commands/showing.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#include "base/error.h"
+#include "base/alive.h"
+#include "base/strbuf.h"
+#include "base/memory.h"
+#include "commands/job_choice.h"
+#include "commands/output.h"
+#include "job/job.h"
+#include "job/job_profile.h"
+#include "job/job_run.h"
+#include "profile/profile.h"
+#include "offline/offline.h"
+
+struct opening {
+    struct showing *showing;
+    const struct showing_options *options;
+    size_t jobs; /* directories that were given */
+    struct rank_list {
+        struct job_files files;
+        struct job job;
+        size_t place; /* of the job in what is shown */
+    } * ranks;
+    size_t rank_list_count;
+};
+
+static int showing_complain(const struct showing_options *options, const char *sentence)
+{
+    return output_complain(options->command, sentence);
+}
+
+static int showing_complain_of(const struct showing_options *options, const char *what,
+                               const char *name, const char *why)
+{
+    struct strbuf sentence = STRBUF_INIT;
+    strbuf_addf(&sentence, "%s %s%s%s", what, name, *why ? ": " : "", why);
+    int status = showing_complain(options, sentence.data);
+    strbuf_release(&sentence);
+    return status;
+}
+
+/* ---- The directory ------------------------------------------------------------------------- */
+
+/* One for the process. A thread waits for signals to end it while there are files to be removed:
+ * until showing_unguard() they are blocked in all others. */
+static char *directory;
+static pthread_t guard;
+static bool is_guarded;
+static sigset_t before;
+
+static void showing_remove_directory(void)
+{
+    DIR *stream = directory ? opendir(directory) : NULL;
+    for (struct dirent *item; stream && (item = readdir(stream));)
+        if (strcmp(item->d_name, ".") && strcmp(item->d_name, ".."))
+            unlinkat(dirfd(stream), item->d_name, 0);
+    if (stream)
+        closedir(stream);
+    if (directory)
+        rmdir(directory);
+}
+
+static void showing_ends(sigset_t *signals)
+{
+    sigemptyset(signals);
+    sigaddset(signals, SIGINT);
+    sigaddset(signals, SIGTERM);
+    sigaddset(signals, SIGHUP);
+}
+
+static void *showing_wait_for_signal(void *context)
+{
+    sigset_t signals;
+    int number;
+    (void)context;
+    showing_ends(&signals);
+    while (sigwait(&signals, &number))
+        continue;
+    showing_remove_directory();
+    signal(number, SIG_DFL);
+    pthread_sigmask(SIG_UNBLOCK, &signals, NULL);
+    raise(number);
+    return NULL;
+}
+
+static void showing_begin_guard(void)
+{
+    sigset_t signals;
+    showing_ends(&signals);
+    pthread_sigmask(SIG_BLOCK, &signals, &before);
+    is_guarded = !pthread_create(&guard, NULL, showing_wait_for_signal, NULL);
+    if (!is_guarded)
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+void showing_unguard(bool keep_blocked)
+{
+    if (!is_guarded)
+        return;
+    pthread_cancel(guard);
+    pthread_join(guard, NULL);
+    is_guarded = false;
+    if (!keep_blocked)
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+static int showing_need_directory(struct opening *opening)
+{
+    const char *parent = getenv("TMPDIR");
+    struct strbuf name = STRBUF_INIT;
+    if (directory)
+        return 0;
+    strbuf_addf(&name, "%s/tidemark-XXXXXX", parent && *parent ? parent : "/tmp");
+    if (!mkdtemp(name.data)) {
+        int status = showing_complain_of(opening->options, "cannot make a directory like",
+                                         name.data, strerror(errno));
+        strbuf_release(&name);
+        return status;
+    }
+    directory = strbuf_detach(&name);
+    opening->showing->directory = directory;
+    showing_begin_guard();
+    return 0;
+}
+
+/* ---- What is listed ------------------------------------------------------------------------ */
+
+static const char *showing_keep(struct showing *showing, char *string)
+{
+    char **strings =
+        realloc(showing->strings, (showing->string_count + 1) * sizeof *showing->strings);
+    if (!strings || !string)
+        memory_exhausted();
+    showing->strings = strings;
+    return strings[showing->string_count++] = string;
+}
+
+static void showing_list(struct showing *showing, struct served_source shown)
+{
+    struct served_source *all =
+        memory_need(realloc(showing->shown, (showing->count + 1) * sizeof *all));
+    showing->shown = all;
+    all[showing->count++] = shown;
+}
+
+/* The name of a profile that is made. */
+static const char *showing_new_path(struct showing *showing)
+{
+    struct strbuf path = STRBUF_INIT;
+    strbuf_addf(&path, "%s/%zu.tmk", directory, showing->count);
+    return showing_keep(showing, strbuf_detach(&path));
+}
+
+/* The last part of what `path` is, even if that is "." or ends with a slash. */
+static const char *showing_last_part(struct showing *showing, const char *path)
+{
+    char *real = realpath(path, NULL);
+    const char *slash = real ? strrchr(real, '/') : NULL;
+    char *part = strdup(slash && slash[1] ? slash + 1 : path);
+    free(real);
+    return showing_keep(showing, part);
+}
+
+/* ---- Progress ------------------------------------------------------------------------------ */
+
+struct progress {
+    const char *what;
+    uint64_t next_ms;
+    bool is_shown;
+};
+
+static void showing_tell(struct progress *progress, uint64_t done, uint64_t of)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    uint64_t ms = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+    if (ms < progress->next_ms || !of)
+        return;
+    if (progress->next_ms) {
+        fprintf(stderr, "\r\033[K%s: %llu %%", progress->what,
+                (unsigned long long)((double)done * 100 / (double)of));
+        fflush(stderr);
+        progress->is_shown = true;
+    }
+    progress->next_ms = ms + 200;
+}
+
+static void showing_tell_profiles(void *context, size_t done, size_t of)
+{
+    showing_tell(context, done, of);
+}
+
+static void showing_tell_events(void *context, uint64_t events, uint64_t of_events)
+{
+    showing_tell(context, events, of_events);
+}
+
+static void showing_end_progress(const struct progress *progress)
+{
+    if (progress->is_shown)
+        fputs("\r\033[K", stderr);
+}
+
+/* ---- Jobs ---------------------------------------------------------------------------------- */
+
+static void showing_analyse(const char *path, struct job_files *files, struct job *job,
+                            struct job_tree *tree)
+{
+    struct progress told = {.what = "reading profiles"};
+    struct job_progress progress = {isatty(STDERR_FILENO) ? showing_tell_profiles : NULL, &told};
+    struct job_summary summary = {0};
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    uint32_t *order = job_files_by_size(files);
+    job_run(files, order, files->count, processors > 0 ? (size_t)processors : 1, &summary, tree,
+            &progress);
+    showing_end_progress(&told);
+    free(order);
+    job_init(job, &summary, files->id, path);
+}
+
+static int showing_write_job(struct opening *opening, const struct job *job, struct job_tree *tree,
+                             const char *path)
+{
+    const struct job_rank *first = job->summary.rank_count ? &job->summary.ranks[0] : NULL;
+    if (!job->ranks)
+        return showing_complain(opening->options, first && first->note
+                                                      ? first->note
+                                                      : "no profile of the job could be read");
+    if (job_profile_write(path, job, tree))
+        return showing_complain(opening->options, error_text());
+    return 0;
+}
+
+/* Listed when all that was given is: the ranks come behind. */
+static void showing_keep_ranks(struct opening *opening, struct job_files *files, struct job *job)
+{
+    struct rank_list *lists =
+        memory_need(realloc(opening->ranks, (opening->rank_list_count + 1) * sizeof *lists));
+    opening->ranks = lists;
+    lists[opening->rank_list_count++] =
+        (struct rank_list){*files, *job, opening->showing->count - 1};
+}
+
+static int showing_add_job(struct opening *opening, const char *path)
+{
+    struct showing *showing = opening->showing;
+    const char *id = opening->options->id;
+    struct job_files files = {0};
+    struct job_tree tree = {0};
+    struct job job;
+    struct strbuf command = STRBUF_INIT;
+    strbuf_addf(&command, "tidemark %s", opening->options->command);
+    int status = job_choice_make(command.data, &path, 1, id, &files);
+    strbuf_release(&command);
+    if (!status)
+        status = showing_need_directory(opening);
+    if (status) {
+        job_files_release(&files);
+        return status;
+    }
+    const char *made = showing_new_path(showing);
+    showing_analyse(path, &files, &job, &tree);
+    status = showing_write_job(opening, &job, &tree, made);
+    job_tree_release(&tree);
+    showing_list(showing, (struct served_source){.path = made,
+                                                 .name = id ? id : showing_last_part(showing, path),
+                                                 .file = path,
+                                                 .kind = SHOWN_JOB});
+    showing_keep_ranks(opening, &files, &job);
+    return status;
+}
+
+static const char *showing_name_rank(struct opening *opening, const struct rank_list *of,
+                                     const struct job_rank *rank)
+{
+    struct strbuf name = STRBUF_INIT;
+    if (opening->jobs > 1)
+        strbuf_addf(&name, "%s: ", opening->showing->shown[of->place].name);
+    if (rank->rank_known)
+        strbuf_addf(&name, "rank %u", rank->rank);
+    if (rank->rank_known && rank->is_helper)
+        strbuf_add_string(&name, ", beside: ");
+    if (!rank->rank_known || rank->is_helper)
+        strbuf_add_string(&name, rank->file);
+    return showing_keep(opening->showing, strbuf_detach(&name));
+}
+
+static void showing_list_ranks(struct opening *opening, const struct rank_list *of)
+{
+    struct showing *showing = opening->showing;
+    for (size_t i = 0; i < of->job.summary.rank_count; i++) {
+        const struct job_rank *rank = &of->job.summary.ranks[i];
+        const char *path = of->files.files[rank->place].path;
+        if (!path)
+            continue;
+        showing_list(showing, (struct served_source){.path = showing_keep(showing, strdup(path)),
+                                                     .name = showing_name_rank(opening, of, rank),
+                                                     .kind = SHOWN_RANK,
+                                                     .on_demand = true,
+                                                     .job = of->place,
+                                                     .rank_id = (uint32_t)i + 1});
+    }
+}
+
+/* ---- Traces -------------------------------------------------------------------------------- */
+
+static bool showing_is_trace(const char *path)
+{
+    static const char magic[] = {'T', 'M', 'T', 'R', 'A', 'C', 'E', '\n'};
+    char start[sizeof magic];
+    struct stat of;
+    int fd = stat(path, &of) || !S_ISREG(of.st_mode) ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t count = fd >= 0 ? read(fd, start, sizeof start) : 0;
+    if (fd >= 0)
+        close(fd);
+    return count == (ssize_t)sizeof start && !memcmp(start, magic, sizeof magic);
+}
+
+static int showing_replay(struct opening *opening, struct trace *trace, const char *made)
+{
+    struct progress told = {.what = "replaying"};
+    struct offline_options options = {.from = opening->options->from,
+                                      .to = opening->options->to,
+                                      .progress =
+                                          isatty(STDERR_FILENO) ? showing_tell_events : NULL,
+                                      .context = &told};
+    struct offline_result result;
+    int error = offline_profile(trace, &options, made, &result);
+    showing_end_progress(&told);
+    if (error)
+        return showing_complain(opening->options, error_text());
+    if (*result.missing)
+        showing_complain(opening->options, result.missing);
+    return 0;
+}
+
+static int showing_add_trace(struct opening *opening, const char *path)
+{
+    struct showing *showing = opening->showing;
+    struct trace *trace;
+    if (alive_is_written(path))
+        return showing_complain_of(
+            opening->options, path,
+            "is still being written: its profile (.tmk) can be shown meanwhile, the "
+            "trace when the recording has ended",
+            "");
+    if (trace_open(&trace, path))
+        return showing_complain(opening->options, error_text());
+    struct trace **traces =
+        memory_need(realloc(showing->traces, (showing->trace_count + 1) * sizeof *showing->traces));
+    showing->traces = traces;
+    traces[showing->trace_count++] = trace;
+    int status = showing_need_directory(opening);
+    if (status)
+        return status;
+    const char *made = showing_new_path(showing);
+    status = showing_replay(opening, trace, made);
+    showing_list(showing, (struct served_source){.path = made,
+                                                 .name = showing_last_part(showing, path),
+                                                 .file = path,
+                                                 .kind = SHOWN_TRACE,
+                                                 .trace = trace});
+    return status;
+}
+
+/* ---- All of it ----------------------------------------------------------------------------- */
+
+static bool showing_is_directory(const char *path)
+{
+    struct stat of;
+    return !stat(path, &of) && S_ISDIR(of.st_mode);
+}
+
+static int showing_add(struct opening *opening, const char *path)
+{
+    if (showing_is_directory(path))
+        return showing_add_job(opening, path);
+    if (showing_is_trace(path))
+        return showing_add_trace(opening, path);
+    showing_list(opening->showing, (struct served_source){.path = path});
+    return 0;
+}
+
+int showing_open(struct showing *showing, const struct showing_options *options,
+                 const char *const *paths, size_t count)
+{
+    struct opening opening = {.showing = showing, .options = options};
+    int status = 0;
+    *showing = (struct showing){0};
+    for (size_t i = 0; i < count; i++)
+        opening.jobs += showing_is_directory(paths[i]);
+    for (size_t i = 0; i < count && !status; i++)
+        status = showing_add(&opening, paths[i]);
+    for (size_t i = 0; i < opening.rank_list_count; i++) {
+        if (!status && options->ranks)
+            showing_list_ranks(&opening, &opening.ranks[i]);
+        job_release(&opening.ranks[i].job);
+        job_files_release(&opening.ranks[i].files);
+    }
+    free(opening.ranks);
+    malloc_trim(0); /* ranks were read and forgotten again */
+    return status;
+}
+
+void showing_release(struct showing *showing)
+{
+    for (size_t i = 0; i < showing->trace_count; i++)
+        trace_close(showing->traces[i]);
+    for (size_t i = 0; i < showing->string_count; i++)
+        free(showing->strings[i]);
+    free(showing->traces);
+    free(showing->strings);
+    free(showing->shown);
+    showing_remove_directory();
+    free(directory);
+    directory = NULL;
+    showing_unguard(false);
+    *showing = (struct showing){0};
+}

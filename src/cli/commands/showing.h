@@ -1,0 +1,40 @@
+/* What serve, html and plot are given: profiles, directories of jobs, traces. Of the latter two a
+ * profile is made, in a directory that nobody else can read and that goes when the process does. */
+#ifndef TIDEMARK_COMMANDS_SHOWING_H
+#define TIDEMARK_COMMANDS_SHOWING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include "offline/offline.h"
+#include "server/served_list.h"
+#include "trace/trace.h"
+
+struct showing {
+    struct served_source
+        *shown; /* jobs, profiles and traces as they were given, then the jobs' ranks */
+    size_t count;
+    const char *directory; /* NULL: nothing had to be made */
+    /* its own */
+    char **strings;
+    size_t string_count;
+    struct trace **traces;
+    size_t trace_count;
+};
+
+struct showing_options {
+    const char *command;            /* "serve" */
+    const char *id;                 /* of a job, where a directory has several; or NULL */
+    bool ranks;                     /* the profiles of a job's ranks too */
+    struct offline_moment from, to; /* of traces only what happens between them */
+};
+
+/* 0, or an exit status, with a sentence on stderr. To be released in any case. */
+int showing_open(struct showing *showing, const struct showing_options *options,
+                 const char *const *paths, size_t count);
+void showing_release(struct showing *showing);
+
+/* Where something was made, signals that end the process are blocked, and a thread waits for them
+ * to clean up. For who waits for them himself: they stay blocked, or are as they were before. */
+void showing_unguard(bool keep_blocked);
+
+#endif

@@ -1,0 +1,16 @@
+/* The option --source-path: adds a pair OLD=NEW and complains about a wrong one (source_path.h). */
+#include "commands/source_path.h"
+
+#include <errno.h>
+
+int source_path_add(const struct options_command *command, struct source_paths *paths,
+                    const char *pair)
+{
+    int error = source_paths_add(paths, pair);
+
+    if (error == -EINVAL)
+        options_usage_error(command, "'%s' is not right for --source-path: expected OLD=NEW", pair);
+    else if (error)
+        options_usage_error(command, "more than %d times --source-path", SOURCE_PATHS_MAX);
+    return error;
+}

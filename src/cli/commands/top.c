@@ -1,0 +1,127 @@
+/* tidemark top: finds the profile, hands it to the top room. */
+#include "commands/commands.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "base/options.h"
+#include "base/strbuf.h"
+#include "base/term.h"
+#include "commands/output.h"
+#include "aggregate/match.h"
+#include "top/top.h"
+
+struct arguments {
+    struct top_options top;
+    uint64_t rows, width;
+    int sort, colour;
+    bool plain;
+};
+
+#define TO(field) OPTION_TO(struct arguments, field)
+
+static const struct option_entry entries[] = {
+    OPTION_GROUP("What to show"),
+    {"sort", 's', OPTION_CHOICE, TOP_SORT_CHOICE, "call sites by this (default: live)", TO(sort),
+     false, NULL},
+    {"filter", 'f', OPTION_STRING, "REGEX",
+     "only call paths with a function, file or module that matches", TO(top.filter), false, NULL},
+    {"hide-std", 0, OPTION_SWITCH, NULL,
+     "leave out frames of the C, C++ and Rust libraries (default: yes)", TO(top.hide_std), false,
+     NULL},
+    OPTION_GROUP("How to show it"),
+    {"interval", 'i', OPTION_DURATION, "TIME",
+     "between two looks (default: 1s; a profile is written every two seconds)", TO(top.interval_ns),
+     false, NULL},
+    {"plain", 0, OPTION_FLAG, NULL, "lines, as where there is no terminal", TO(plain), false, NULL},
+    {"count", 'n', OPTION_NUMBER, "N", "lines: so many looks (default: until the recording ends)",
+     TO(top.count), false, NULL},
+    {"rows", 'r', OPTION_NUMBER, "N", "lines: call sites in a look (default: 5)", TO(rows), false,
+     NULL},
+    {"color", 0, OPTION_CHOICE, TERM_COLOUR_CHOICE, "colour (default: auto; NO_COLOR is respected)",
+     TO(colour), true, NULL},
+    {"width", 'w', OPTION_NUMBER, "COLUMNS", "of lines (default: the terminal, else 100)",
+     TO(width), true, NULL},
+    OPTION_GROUP_END};
+
+static const struct options_command command = {
+    .name = "top",
+    .synopsis = "[options] PID|PROFILE",
+    .purpose =
+        "Watches a program that is being recorded: memory over time, and the call sites that "
+        "hold most, grow, or allocate most often. PID is of the program, or of the `tidemark "
+        "record` that runs it; h shows the keys.",
+    .entries = entries,
+    .epilogue = "Examples:\n"
+                "  tidemark record -o run.tmk ./server & tidemark top run.tmk\n"
+                "  tidemark top $(pidof server) --sort growth\n"
+                "  tidemark top run.tmk -n 10 -i 5s >growth.txt\n",
+};
+
+static void cmd_top_settle(struct arguments *arguments)
+{
+    struct top_options *top = &arguments->top;
+    size_t columns = isatty(STDOUT_FILENO) ? term_columns(stdout) : 100;
+    top->sort = (enum top_sort)arguments->sort;
+    top->rows = arguments->rows ? arguments->rows : 5;
+    top->interval_ns = top->interval_ns ? top->interval_ns : 1000000000;
+    top->interval_ns = top->interval_ns < 10000000 ? 10000000 : top->interval_ns;
+    columns = arguments->width ? arguments->width : columns;
+    top->style = (struct style){
+        .colour = term_wants_colour((enum term_colour)arguments->colour, stdout),
+        .utf8 = term_is_utf8(),
+        .columns = columns < 40     ? 40
+                   : columns > 1000 ? 1000
+                                    : columns,
+    };
+    if (top->count || !isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
+        arguments->plain = true;
+}
+
+/* A number is a process, unless a file has that name. */
+static bool cmd_top_is_pid(const char *word, pid_t *pid)
+{
+    char *end;
+    errno = 0;
+    long number = strtol(word, &end, 10);
+    *pid = (pid_t)number;
+    return !errno && end != word && !*end && number > 0 && number == *pid && access(word, F_OK);
+}
+
+static int cmd_top_show(struct arguments *arguments, const char *word)
+{
+    struct strbuf path = STRBUF_INIT, why = STRBUF_INIT;
+    pid_t pid;
+    int error = 0;
+    if (cmd_top_is_pid(word, &pid))
+        error = top_find(pid, &path, &why);
+    else
+        strbuf_add_string(&path, word);
+    arguments->top.path = path.data;
+    if (!error)
+        error =
+            arguments->plain ? top_plain(&arguments->top, &why) : top_screen(&arguments->top, &why);
+    int status = error ? output_complain("top", why.length ? why.data : strerror(-error)) : 0;
+    strbuf_release(&path);
+    strbuf_release(&why);
+    return status;
+}
+
+int cmd_top(int argc, char **argv)
+{
+    struct arguments arguments = {.top.hide_std = true};
+    char why[160];
+    int operand = options_parse(&command, argc, argv, &arguments);
+    if (operand < 0)
+        return OPTIONS_EXIT_STATUS(operand);
+    if (operand + 1 != argc)
+        return options_usage_error(&command, operand == argc
+                                                 ? "no process or profile given"
+                                                 : "more than one thing to watch given");
+    if (arguments.top.filter && match_check(arguments.top.filter, why, sizeof why))
+        return options_usage_error(&command, "--filter is no regular expression: %s", why);
+    cmd_top_settle(&arguments);
+    return cmd_top_show(&arguments, argv[operand]);
+}

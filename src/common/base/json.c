@@ -1,0 +1,140 @@
+/* The streaming JSON writer (json.h). Two bit sets, indexed by depth, hold whether a level is an
+ * array and whether it has an item already. From them follow the commas and the closing brackets.
+ */
+#include "base/json.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/text.h"
+
+struct json json_begin(FILE *out, bool pretty)
+{
+    return (struct json){.out = out, .pretty = pretty};
+}
+
+int json_finish(struct json *json)
+{
+    fputc('\n', json->out);
+    if (fflush(json->out) || ferror(json->out))
+        return errno ? -errno : -EIO;
+    return 0;
+}
+
+static void json_new_line(struct json *json)
+{
+    if (!json->pretty || !json->depth)
+        return;
+    fprintf(json->out, "\n%*s", (int)(2 * json->depth), "");
+}
+
+static void json_quoted(FILE *out, const char *string)
+{
+    size_t left = strlen(string);
+    fputc('"', out);
+    while (left) {
+        uint32_t code_point;
+        size_t length = text_decode(string, left, &code_point);
+        if (!length) {
+            fputs("\xef\xbf\xbd", out);
+            length = 1;
+        } else if (code_point == '"' || code_point == '\\') {
+            fprintf(out, "\\%c", (int)code_point);
+        } else if (code_point < 0x20 || code_point == 0x7f) {
+            fprintf(out, "\\u%04x", (unsigned)code_point);
+        } else {
+            fwrite(string, 1, length, out);
+        }
+        string += length;
+        left -= length;
+    }
+    fputc('"', out);
+}
+
+/* What comes before a value: the comma, the line break and the key. */
+static void json_item(struct json *json, const char *key)
+{
+    uint64_t level = 1ull << json->depth;
+    if (json->has_item & level)
+        fputc(',', json->out);
+    if (json->depth)
+        json_new_line(json);
+    json->has_item |= level;
+    if (key) {
+        json_quoted(json->out, key);
+        fputs(json->pretty ? ": " : ":", json->out);
+    }
+}
+
+static void json_open_level(struct json *json, const char *key, bool array)
+{
+    json_item(json, key);
+    if (++json->depth > JSON_MAX_DEPTH)
+        abort();
+    uint64_t level = 1ull << json->depth;
+    json->is_array = array ? json->is_array | level : json->is_array & ~level;
+    json->has_item &= ~level;
+    fputc(array ? '[' : '{', json->out);
+}
+
+void json_object(struct json *json, const char *key)
+{
+    json_open_level(json, key, false);
+}
+
+void json_array(struct json *json, const char *key)
+{
+    json_open_level(json, key, true);
+}
+
+void json_end(struct json *json)
+{
+    uint64_t level = 1ull << json->depth;
+    bool filled = json->has_item & level;
+    json->depth--;
+    if (filled && json->pretty)
+        fprintf(json->out, "\n%*s", (int)(2 * json->depth), "");
+    fputc(json->is_array & level ? ']' : '}', json->out);
+}
+
+void json_string(struct json *json, const char *key, const char *value)
+{
+    json_item(json, key);
+    if (value)
+        json_quoted(json->out, value);
+    else
+        fputs("null", json->out);
+}
+
+void json_unsigned(struct json *json, const char *key, uint64_t value)
+{
+    json_item(json, key);
+    fprintf(json->out, "%llu", (unsigned long long)value);
+}
+
+void json_signed(struct json *json, const char *key, int64_t value)
+{
+    json_item(json, key);
+    fprintf(json->out, "%lld", (long long)value);
+}
+
+void json_double(struct json *json, const char *key, double value)
+{
+    json_item(json, key);
+    if (isfinite(value))
+        fprintf(json->out, "%.15g", value);
+    else
+        fputs("null", json->out);
+}
+
+void json_bool(struct json *json, const char *key, bool value)
+{
+    json_item(json, key);
+    fputs(value ? "true" : "false", json->out);
+}
+
+void json_null(struct json *json, const char *key)
+{
+    json_string(json, key, NULL);
+}

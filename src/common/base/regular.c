@@ -1,0 +1,77 @@
+/* Reads a whole regular file into memory (regular.h). The path is tested by stat before it is
+ * opened and by fstat afterwards, so neither a device nor a FIFO is ever read. */
+#include "base/regular.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { BINARY_LOOK_BYTES = 8192 };
+
+static int regular_file_check(int result, const struct stat *status)
+{
+    if (result < 0)
+        return -errno;
+    return S_ISREG(status->st_mode) ? 0 : -EINVAL;
+}
+
+/* To open a device can be to act on it: looked at first, and again in case it has been replaced. */
+static int regular_file_open(const char *path, struct stat *status)
+{
+    int error = regular_file_check(stat(path, status), status);
+    if (error)
+        return error;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return -errno;
+    error = regular_file_check(fstat(fd, status), status);
+    if (!error)
+        return fd;
+    close(fd);
+    return error;
+}
+
+static int regular_file_read_bytes(int fd, struct regular_file *file, size_t wanted)
+{
+    while (file->count < wanted) {
+        ssize_t count = read(fd, file->bytes + file->count, wanted - file->count);
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count < 0)
+            return -errno;
+        if (count == 0)
+            break;
+        file->count += (size_t)count;
+    }
+    return 0;
+}
+
+int regular_file_read(struct regular_file *file, const char *path, size_t limit)
+{
+    struct stat status;
+    *file = (struct regular_file){0};
+    int fd = regular_file_open(path, &status);
+    if (fd < 0)
+        return fd;
+    int error = (uint64_t)status.st_size > limit ? -EFBIG : 0;
+    file->modified = status.st_mtim;
+    if (!error && !(file->bytes = malloc((size_t)status.st_size + 1)))
+        error = -ENOMEM;
+    if (!error)
+        error = regular_file_read_bytes(fd, file, (size_t)status.st_size);
+    close(fd);
+    if (error) {
+        free(file->bytes);
+        *file = (struct regular_file){0};
+    }
+    return error;
+}
+
+bool regular_file_is_binary(const char *bytes, size_t count)
+{
+    return count && memchr(bytes, 0, count < BINARY_LOOK_BYTES ? count : BINARY_LOOK_BYTES);
+}

@@ -1,0 +1,34 @@
+/* What the terminal is like: width, colour, pager. */
+#ifndef TIDEMARK_BASE_TERM_H
+#define TIDEMARK_BASE_TERM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+/* In the order of the choice "auto|always|never". */
+enum term_colour { TERM_COLOUR_AUTO = 0, TERM_COLOUR_ALWAYS, TERM_COLOUR_NEVER };
+#define TERM_COLOUR_CHOICE "auto|always|never"
+
+/* auto: on a terminal that is not "dumb", unless NO_COLOR is set and not empty (no-color.org). */
+bool term_wants_colour(enum term_colour policy, FILE *out);
+
+/* Columns of the terminal behind `out`, else $COLUMNS, else 80; at least 40. */
+size_t term_columns(FILE *out);
+
+/* True if the locale is one of UTF-8 (by LC_ALL, LC_CTYPE, LANG), or nothing says otherwise; "C"
+ * does. */
+bool term_is_utf8(void);
+
+/* A pager for what goes to stdout: $TIDEMARK_PAGER, else $PAGER, else "less"; LESS is FRX unless
+ * set. `out` is stdout itself where there is no terminal, no pager is wanted ("cat" or empty) or it
+ * cannot be started. Close it in any case. */
+struct term_pager {
+    FILE *out;
+    pid_t pid; /* 0: none */
+};
+struct term_pager term_pager_open(bool wanted);
+int term_pager_close(struct term_pager *pager); /* 0 or -errno of writing; -EPIPE is not an error */
+
+#endif

@@ -1,0 +1,262 @@
+/* Shortens names of functions, files and modules, and recognizes library functions (names.h). One
+ * scan over brackets and operators finds the part between return type and parameters. Library
+ * functions are found by prefixes of names, linkage names and modules. */
+#include "format/names.h"
+
+#include <stdio.h>
+#include <string.h>
+#include "base/text.h"
+#include "format/types.h"
+
+static bool name_starts_with(const char *string, const char *prefix)
+{
+    return !strncmp(string, prefix, strlen(prefix));
+}
+
+/* Past the symbols of "operator<<", "operator()", … at `name`; `name` where no operator begins. */
+static const char *name_skip_operator(const char *begin, const char *name)
+{
+    return name + types_operator_length(begin, name, name + strnlen(name, TYPES_OPERATOR_MAX));
+}
+
+/* Past the bracket that closes the one at `at`; NULL if it is open. */
+static const char *name_skip_brackets(const char *at)
+{
+    int depth = 0;
+    for (const char *c = at; *c; c++) {
+        if (strchr("([{", *c))
+            depth++;
+        else if (strchr(")]}", *c) && --depth == 0)
+            return c + 1;
+    }
+    return NULL;
+}
+
+const char *name_core(const char *name, size_t *length)
+{
+    const char *start = name, *at = name;
+    int angles = 0;
+    bool after_operator = false;
+    while (*at) {
+        const char *past = name_skip_operator(name, at);
+        if (past != at) {
+            after_operator = true; /* spaces of "operator new", "operator<< <int>" belong to it */
+            at = past;
+            continue;
+        }
+        if (*at == '<')
+            angles++;
+        else if (*at == '>' && angles)
+            angles--;
+        else if (*at == ' ' && at[1] == '[' && !angles) /* " [clone .cold]" */
+            break;
+        else if (*at == ' ' && !angles && !after_operator)
+            start = at + 1;
+        else if (strchr("([{", *at) && !angles) {
+            past = name_skip_brackets(at);
+            if (!past && *at != '(') { /* no bracket of a name's */
+                at++;
+                continue;
+            }
+            const char *next = past ? past + (name_starts_with(past, " const::") ? 6 : 0) : NULL;
+            bool parameters = *at == '(' && !name_starts_with(at, "(anonymous namespace)") &&
+                              !(next && name_starts_with(next, "::"));
+            if (!past || parameters)
+                break;
+            at = past;
+            continue;
+        }
+        at++;
+    }
+    while (at > start && at[-1] == ' ')
+        at--;
+    if (at == start) { /* not a name of the kind that we know */
+        *length = strlen(name);
+        return name;
+    }
+    *length = (size_t)(at - start);
+    return start;
+}
+
+/* ---- Shortening ---------------------------------------------------------------------------- */
+
+/* Types as people write them, and a namespace without a name in fewer words. */
+static void name_add_replaced(struct strbuf *out, const char *core, size_t length)
+{
+    static const char anonymous[] = "(anonymous namespace)";
+    struct strbuf plain = STRBUF_INIT;
+    types_add_plain(&plain, core, length);
+    const char *at = plain.data;
+    for (const char *found; (found = strstr(at, anonymous)); at = found + strlen(anonymous)) {
+        strbuf_add(out, at, (size_t)(found - at));
+        strbuf_add_string(out, "(anonymous)");
+    }
+    strbuf_add_string(out, at);
+    strbuf_release(&plain);
+}
+
+/* `name` with template arguments nested deeper than `keep` shown as "…". */
+static void name_add_elided(struct strbuf *out, const char *name, int keep)
+{
+    int angles = 0;
+    for (const char *at = name; *at;) {
+        const char *past = name_skip_operator(name, at);
+        if (past != at) {
+            if (angles <= keep)
+                strbuf_add(out, at, (size_t)(past - at));
+            at = past;
+            continue;
+        }
+        if (*at == '<' && ++angles == keep + 1)
+            strbuf_add_string(out, "<…>");
+        else if (angles <= keep)
+            strbuf_add_char(out, *at);
+        if (*at == '>' && angles)
+            angles--;
+        at++;
+    }
+}
+
+/* Cut in its middle; where that falls beside what was elided, one "…" stands for both. */
+static void name_add_cut(struct strbuf *out, const char *name, size_t columns)
+{
+    struct strbuf cut = STRBUF_INIT;
+    text_add_cut(&cut, name, columns);
+    const char *twice = strstr(cut.data, "……");
+    size_t before = twice ? (size_t)(twice - cut.data) : cut.length;
+    strbuf_add(out, cut.data, before);
+    strbuf_add_string(out, cut.data + before + (twice ? strlen("…") : 0));
+    strbuf_release(&cut);
+}
+
+void name_add_short(struct strbuf *out, const char *name, size_t columns)
+{
+    struct strbuf plain = STRBUF_INIT, safe = STRBUF_INIT, elided = STRBUF_INIT;
+    size_t length;
+    const char *core = name_core(name, &length);
+    name_add_replaced(&plain, core, length);
+    text_add_safe(&safe, plain.data, plain.length);
+    strbuf_add(&elided, safe.data, safe.length);
+    for (int keep = 1; keep >= 0 && text_width(elided.data) > columns; keep--) {
+        strbuf_reset(&elided);
+        name_add_elided(&elided, safe.data, keep);
+    }
+    name_add_cut(out, elided.data, columns);
+    strbuf_release(&plain);
+    strbuf_release(&safe);
+    strbuf_release(&elided);
+}
+
+const char *name_base(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+static size_t name_width_of_part(const char *text, size_t length)
+{
+    struct strbuf part = STRBUF_INIT;
+    strbuf_add(&part, text, length);
+    size_t width = text_width(part.data);
+    strbuf_release(&part);
+    return width;
+}
+
+void name_add_place(struct strbuf *out, const char *file, unsigned line, size_t columns)
+{
+    struct strbuf full = STRBUF_INIT;
+    text_add_safe_string(&full, file);
+    if (line)
+        strbuf_addf(&full, ":%u", line);
+    const char *at = full.data;
+    size_t width = text_width(at);
+    bool cut = false;
+    while (width + (cut ? 2 : 0) > columns) {
+        const char *slash = strchr(at + (*at == '/'), '/');
+        if (!slash)
+            break;
+        width -= name_width_of_part(at, (size_t)(slash + 1 - at));
+        at = slash + 1;
+        cut = true;
+    }
+    if (cut && width + 2 <= columns)
+        strbuf_add_string(out, "…/");
+    text_add_cut(out, at, columns);
+    strbuf_release(&full);
+}
+
+/* ---- Libraries ----------------------------------------------------------------------------- */
+
+static bool name_any_prefix(const char *string, const char *const *prefixes)
+{
+    for (; *prefixes; prefixes++)
+        if (name_starts_with(string, *prefixes))
+            return true;
+    return false;
+}
+
+bool name_is_library(const char *function, const char *linkage, const char *file,
+                     const char *module)
+{
+    static const char *const names[] = {
+        "std::",   "__gnu_cxx::", "__cxxabiv1::",      "operator new", "operator delete", "alloc::",
+        "core::",  "hashbrown::", "__rust_",           "__rdl_",       "__rg_",           "_start",
+        "__libc_", "__cxa_",      "allocator_traits<", "_gfortran_",   "_gfortrani_",     NULL};
+    static const char *const symbols[] = {
+        "_ZNSt",         "_ZNKSt",          "_ZSt", "_ZNSa", "_ZNSs",
+        "_ZN9__gnu_cxx", "_ZNK9__gnu_cxx",  "_Znw", "_Zna",  "_Zdl",
+        "_Zda",          "_ZN10__cxxabiv1", NULL};
+    static const char *const modules[] = {"libc.so",     "libc-",
+                                          "ld-linux",    "libstdc++.so",
+                                          "libgcc_s",    "libpthread",
+                                          "libc++.so",   "libtidemark.so",
+                                          "libbfm.so",   "libtidemark-bfm.so",
+                                          "ld-2",        "ld-musl",
+                                          "libgfortran", NULL};
+    /* What everybody calls a malloc that ends the program on failure, and its free, and what widely
+     * used programs and libraries call theirs: the caller is the site. */
+    static const char *const wrappers[] = {
+        "xmalloc", "xcalloc", "xrealloc", "xstrdup", "xstrndup", "xmemdup", "xzalloc",
+        "xmallocarray", "g_malloc", "g_malloc0", "g_realloc", "g_strdup", "xfree", "g_free",
+        /* redis and its forks */
+        "zmalloc", "zcalloc", "zcalloc_num", "zrealloc", "zmalloc_usable", "zcalloc_usable",
+        "zrealloc_usable", "zstrdup", "ztrymalloc", "ztrycalloc", "ztryrealloc",
+        "ztrymalloc_usable", "ztrycalloc_usable", "ztryrealloc_usable", "zfree", "zfree_usable",
+        /* OpenSSL, SQLite, Perl, CPython */
+        "CRYPTO_malloc", "CRYPTO_zalloc", "CRYPTO_realloc", "CRYPTO_strdup", "CRYPTO_strndup",
+        "CRYPTO_free", "sqlite3Malloc", "sqlite3MallocZero", "sqlite3_malloc", "sqlite3_malloc64",
+        "sqlite3_realloc", "sqlite3_realloc64", "sqlite3_free", "Perl_safesysmalloc",
+        "Perl_safesyscalloc", "Perl_safesysrealloc", "Perl_safesysfree", "PyMem_Malloc",
+        "PyMem_Calloc", "PyMem_Realloc", "PyMem_Free", "PyMem_RawMalloc", "PyMem_RawCalloc",
+        "PyMem_RawRealloc", "PyMem_RawFree", "PyObject_Malloc", "PyObject_Calloc",
+        "PyObject_Realloc", "PyObject_Free", "_PyMem_RawMalloc", "_PyMem_RawCalloc",
+        "_PyMem_RawRealloc", "_PyMem_RawFree", "_PyObject_Malloc", "_PyObject_Calloc",
+        "_PyObject_Realloc", "_PyObject_Free",
+        /* PHP, FFmpeg, ImageMagick, GLib */
+        "__zend_malloc", "__zend_calloc", "__zend_realloc", "_safe_malloc", "_safe_realloc",
+        "zend_strndup", "av_malloc", "av_mallocz", "av_malloc_array", "av_mallocz_array",
+        "av_calloc", "av_realloc", "av_realloc_f", "av_realloc_array", "av_fast_malloc",
+        "av_fast_mallocz", "av_fast_realloc", "av_reallocp", "av_strdup", "av_strndup", "av_memdup",
+        "av_free", "av_freep", "AcquireMagickMemory", "AcquireAlignedMemory",
+        "AcquireQuantumMemory", "AcquireCriticalMemory", "ResizeMagickMemory",
+        "ResizeQuantumMemory", "RelinquishMagickMemory", "RelinquishAlignedMemory", "g_malloc_n",
+        "g_malloc0_n", "g_realloc_n", "g_try_malloc", "g_try_malloc0", "g_try_malloc_n",
+        "g_try_malloc0_n", "g_try_realloc", "g_try_realloc_n", "g_strndup", "g_memdup", "g_memdup2",
+        "g_slice_alloc", "g_slice_alloc0", "g_slice_free1", NULL};
+    if (module && name_any_prefix(name_base(module), modules))
+        return true;
+    for (size_t i = 0; function && wrappers[i]; i++)
+        if (!strcmp(function, wrappers[i]))
+            return true;
+    if (linkage && name_any_prefix(linkage, symbols))
+        return true;
+    if (file && ((strstr(file, "/include/c++/") != NULL) || name_starts_with(file, "/rustc/")))
+        return true;
+    if (!function)
+        return false;
+    size_t length;
+    const char *core = name_core(function, &length);
+    while (*core == '<' || *core == '&') /* Rust: "<alloc::vec::Vec<T> as …>::push" */
+        core++;
+    return name_any_prefix(core, names);
+}

@@ -1,0 +1,30 @@
+/* Colour, and the few signs that are not ASCII. */
+#ifndef TIDEMARK_FORMAT_STYLE_H
+#define TIDEMARK_FORMAT_STYLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "base/strbuf.h"
+
+enum tone { TONE_TITLE, TONE_FIGURE, TONE_DIM, TONE_WARNING, TONE_GOOD, TONE_AREA, TONE_COUNT };
+
+struct style {
+    bool colour, utf8;
+    size_t columns;
+};
+
+/* Adds `text` in a tone. */
+void style_add(struct strbuf *out, const struct style *style, enum tone tone, const char *text);
+/* Between begin and end the tone holds. */
+void style_begin(struct strbuf *out, const struct style *style, enum tone tone);
+void style_end(struct strbuf *out, const struct style *style);
+
+/* A column for each value, an eighth of `top` a step, at least one if there is anything. */
+void style_add_spark(struct strbuf *out, const struct style *style, const uint64_t *values,
+                     size_t count, uint64_t top);
+
+/* `text`, or without UTF-8 the replacement. */
+const char *style_sign(const struct style *style, const char *text, const char *ascii);
+
+#endif

@@ -1,0 +1,222 @@
+/* Curves of the sites' live bytes over time (path_curves.h). Points lie in pieces of 8, 16, …
+ * CURVE_POINTS points, taken from one arena with a free list for each size. A full curve doubles
+ * its threshold until at least a quarter of its points is redundant. */
+#include "accounting/path_curves.h"
+
+#define SMALLEST_POINTS 8u
+#define PIECE_BYTES     (SMALLEST_POINTS * sizeof(struct curve_point))
+#define MAX_PIECES      (CURVES_MAX_BYTES / PIECE_BYTES)
+
+_Static_assert(SMALLEST_POINTS << (CURVE_PIECES - 1) == CURVE_POINTS, "the largest piece");
+
+void curves_release(struct curves *curves)
+{
+    arena_release(&curves->all_memory);
+    arena_release(&curves->arena);
+}
+
+size_t curves_memory_bytes(const struct curves *curves)
+{
+    return curves->count * sizeof *curves->all + curves->used * PIECE_BYTES;
+}
+
+/* ---- The arena ----------------------------------------------------------------------------- */
+
+static struct curve_point *curves_piece_at(const struct curves *curves, uint32_t piece)
+{
+    return (struct curve_point *)curves->arena.base + (size_t)(piece - 1) * SMALLEST_POINTS;
+}
+
+/* 0: the arena is full. */
+static uint32_t curves_take_piece(struct curves *curves, unsigned size)
+{
+    uint32_t piece = curves->free[size];
+
+    if (piece) {
+        curves->free[size] = (uint32_t)curves_piece_at(curves, piece)->ticks;
+        return piece;
+    }
+    if (curves->used + (1u << size) > MAX_PIECES)
+        return 0;
+    piece = curves->used + 1;
+    curves->used += 1u << size;
+    arena_grow(&curves->arena, curves->used * PIECE_BYTES);
+    return piece;
+}
+
+static void curves_give_piece(struct curves *curves, uint32_t piece, unsigned size)
+{
+    curves_piece_at(curves, piece)->ticks = curves->free[size];
+    curves->free[size] = piece;
+}
+
+static size_t curves_room_of(const struct site_curve *curve)
+{
+    return curve->piece ? (size_t)SMALLEST_POINTS << curve->size : 0;
+}
+
+/* A larger piece for the curve. False: it has the largest, or the arena is full. */
+static bool curves_enlarge(struct curves *curves, struct site_curve *curve)
+{
+    unsigned size = curve->piece ? curve->size + 1u : 0;
+    uint32_t piece = size < CURVE_PIECES ? curves_take_piece(curves, size) : 0;
+
+    if (!piece)
+        return false;
+    for (size_t i = 0; i < curve->count; i++)
+        curves_piece_at(curves, piece)[i] = curves_piece_at(curves, curve->piece)[i];
+    if (curve->piece)
+        curves_give_piece(curves, curve->piece, curve->size);
+    curve->piece = piece;
+    curve->size = (uint8_t)size;
+    return true;
+}
+
+/* ---- Bands --------------------------------------------------------------------------------- */
+
+static struct curve_band curves_band_of(uint64_t bytes, uint64_t threshold_bytes)
+{
+    uint64_t part = bytes / CURVE_PART;
+    uint64_t error = part > threshold_bytes ? part : threshold_bytes;
+    struct curve_band band = {bytes > error ? bytes - error : 0, bytes + error};
+
+    if (band.high < bytes)
+        band.high = UINT64_MAX;
+    return band;
+}
+
+static bool curves_contains(struct curve_band outer, struct curve_band inner)
+{
+    return outer.low <= inner.low && inner.high <= outer.high;
+}
+
+/* ---- Thinning ------------------------------------------------------------------------------ */
+
+/* Which points remain with a threshold: `keep(i)` is written to kept[i]. Returns how many. */
+static size_t curves_sift(const struct site_curve *curve, const struct curve_point *points,
+                          uint64_t threshold_bytes, bool kept[CURVE_POINTS])
+{
+    struct curve_band band = curves_band_of(0, threshold_bytes);
+    size_t count = 0;
+
+    for (size_t i = 0; i < curve->count; i++) {
+        kept[i] = i == curve->highest ||
+                  !curves_contains(band, curves_band_of(points[i].bytes, curve->threshold_bytes));
+        if (!kept[i])
+            continue;
+        band = curves_band_of(points[i].bytes, threshold_bytes);
+        count++;
+    }
+    return count;
+}
+
+static void curves_drop(struct site_curve *curve, struct curve_point *points,
+                        const bool kept[CURVE_POINTS])
+{
+    size_t count = 0, highest = 0;
+
+    for (size_t i = 0; i < curve->count; i++) {
+        if (i == curve->highest)
+            highest = count;
+        if (kept[i])
+            points[count++] = points[i];
+    }
+    curve->count = (uint16_t)count;
+    curve->highest = (uint16_t)highest;
+}
+
+static void curves_thin(struct curves *curves, struct site_curve *curve)
+{
+    struct curve_point *points = curves_piece_at(curves, curve->piece);
+    uint64_t threshold = curve->threshold_bytes;
+    bool kept[CURVE_POINTS];
+
+    do {
+        threshold = threshold >> 62 ? UINT64_MAX : 2 * threshold;
+    } while (curves_sift(curve, points, threshold, kept) > curve->count * 3u / 4);
+    curves_drop(curve, points, kept);
+    curve->threshold_bytes = threshold;
+    curve->changed = true;
+}
+
+/* ---- Points -------------------------------------------------------------------------------- */
+
+static struct site_curve *curves_curve_of(struct curves *curves, struct sites *sites, uint32_t site)
+{
+    uint32_t number = site_curve(sites, site);
+
+    if (number)
+        return &curves->all[number - 1];
+    arena_grow(&curves->all_memory, (curves->count + 1) * sizeof *curves->all);
+    curves->all = curves->all_memory.base;
+    curves->all[curves->count] = (struct site_curve){
+        .threshold_bytes = CURVE_THRESHOLD_BYTES, .band = {0, CURVE_THRESHOLD_BYTES}, .site = site};
+    site_rare(sites, site)->curve = curves->count + 1;
+    return &curves->all[curves->count++];
+}
+
+static struct curve_band curves_band_now(const struct curves *curves,
+                                         const struct site_curve *curve)
+{
+    static const struct curve_band everything = {0, UINT64_MAX};
+
+    if (!curve->piece)
+        return everything; /* the arena was full when it began */
+    return curves_band_of(
+        curve->count ? curves_piece_at(curves, curve->piece)[curve->count - 1].bytes : 0,
+        curve->threshold_bytes);
+}
+
+static void curves_append(struct curves *curves, struct site_curve *curve, struct curve_point point)
+{
+    struct curve_point *points = curves_piece_at(curves, curve->piece);
+
+    if (curve->count == 0 || point.bytes > points[curve->highest].bytes)
+        curve->highest = curve->count;
+    points[curve->count++] = point;
+    curve->changed = true;
+}
+
+static bool curves_is_in(struct curve_band band, uint64_t bytes)
+{
+    return band.low <= bytes && bytes <= band.high;
+}
+
+/* A point for the level, if the curve has room for one. */
+static void curves_note(struct curves *curves, struct site_curve *curve, struct curve_point point)
+{
+    if (curve->count == curves_room_of(curve) && !curves_enlarge(curves, curve) && curve->piece)
+        curves_thin(curves, curve);
+    curve->band = curves_band_now(curves, curve);
+    if (curves_is_in(curve->band, point.bytes))
+        return;
+    curves_append(curves, curve, point);
+    curve->band = curves_band_now(curves, curve);
+}
+
+struct curve_band curves_look(struct curves *curves, struct sites *sites, uint32_t site,
+                              uint64_t ticks)
+{
+    struct site_curve *curve = curves_curve_of(curves, sites, site);
+    uint64_t live = site_live_bytes(sites, site);
+
+    if (!curves_is_in(curve->band, live))
+        curves_note(curves, curve, (struct curve_point){ticks, live});
+    return curve->band;
+}
+
+void curves_visit(struct curves *curves, const struct sites *sites,
+                  void (*visit)(void *context, const struct curve *curve), void *context)
+{
+    for (uint32_t i = 0; i < curves->count; i++) {
+        struct site_curve *from = &curves->all[i];
+        struct curve curve = {.node = sites->cold[from->site].node,
+                              .count = from->count,
+                              .threshold_bytes = figure_of(from->threshold_bytes)};
+        if (!from->changed)
+            continue;
+        curve.points = curves_piece_at(curves, from->piece);
+        from->changed = false;
+        visit(context, &curve);
+    }
+}

@@ -1,0 +1,75 @@
+/* The live bytes of single call paths over time: a step function with a bounded error.
+ *
+ *   all     one curve for each site whose live bytes ever exceeded CURVE_THRESHOLD_BYTES
+ *   arena   │ 8 points │ 32 points │ … │   pieces of 8, 16, … CURVE_POINTS points. A curve that
+ *                                          needs a larger piece gives its old one to the free
+ *                                          list of that size.
+ *
+ * Invariants of a curve with a piece. p is the bytes of the last point, or 0 if there is none;
+ * e(p) = max(threshold_bytes, p / CURVE_PART).
+ *   band = [p - e(p), p + e(p)],   and live is in the band: |live - p| <= e(p)
+ *   count <= 8 << size <= CURVE_POINTS
+ *   points[highest].bytes >= points[i].bytes for all i
+ *
+ * A curve adds a point only when the site's live bytes leave the band. When there is no room for
+ * the point, the threshold doubles until at least a quarter of the points is redundant. A point q
+ * is redundant if [q - e, q + e] lies in the band that the kept point before q has by the new
+ * threshold, where e = max(old threshold, q / CURVE_PART). The highest point is always kept. */
+#ifndef TIDEMARK_ACCOUNTING_PATH_CURVES_H
+#define TIDEMARK_ACCOUNTING_PATH_CURVES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "model/detail.h"
+#include "blocks/arena.h"
+#include "accounting/sites.h"
+
+#define CURVES_MAX_BYTES ((size_t)64 << 20) /* of the arena; curves are thinned earlier then */
+#define CURVE_PIECES     6                  /* 8 16 … CURVE_POINTS */
+
+struct curve_band {
+    uint64_t low, high;
+};
+
+struct site_curve {
+    uint64_t threshold_bytes;
+    struct curve_band band;
+    uint32_t site;
+    uint32_t piece; /* in the arena, in units of 8 points; + 1, 0: has none */
+    uint16_t count;
+    uint16_t highest; /* the point, the earliest of the highest ones */
+    uint8_t size;     /* of the piece: 8 << size points */
+    bool changed;     /* since it was visited */
+};
+
+struct curves {
+    struct site_curve *all;
+    uint32_t count;
+    uint32_t used;               /* pieces of 8 points */
+    uint32_t free[CURVE_PIECES]; /* + 1; the next one stands in the piece's first word */
+    struct arena all_memory, arena;
+};
+
+void curves_release(struct curves *curves);
+size_t curves_memory_bytes(const struct curves *curves);
+
+/* Adds a point to the site's curve if its live bytes have left the band; makes the curve if the
+ * site has none. Returns the band after that. */
+struct curve_band curves_look(struct curves *curves, struct sites *sites, uint32_t site,
+                              uint64_t ticks);
+
+/* The site's live bytes have changed. Returns the band that they are in from now on. */
+static inline struct curve_band curves_see(struct curves *curves, struct sites *sites,
+                                           uint32_t site, uint64_t ticks)
+{
+    if (!site_curve(sites, site) && site_live_bytes(sites, site) <= CURVE_THRESHOLD_BYTES)
+        return (struct curve_band){0, CURVE_THRESHOLD_BYTES};
+    return curves_look(curves, sites, site, ticks);
+}
+
+/* Each curve that has changed since the last call. */
+void curves_visit(struct curves *curves, const struct sites *sites,
+                  void (*visit)(void *context, const struct curve *curve), void *context);
+
+#endif

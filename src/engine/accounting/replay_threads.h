@@ -1,0 +1,152 @@
+/* The threads of the program, in the order in which they began to write; each with the reallocs
+ * that it is in the middle of. Events come in streams (the rings of the recorder); a stream serves
+ * one thread after the other. */
+#ifndef TIDEMARK_ACCOUNTING_REPLAY_THREADS_H
+#define TIDEMARK_ACCOUNTING_REPLAY_THREADS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "blocks/live.h"
+#include "model/metrics.h"
+
+enum realloc_old {
+    REALLOC_OLD_LIVE,    /* block: out of the address table, but counted as live */
+    REALLOC_OLD_UNKNOWN, /* a block, but its allocation was not seen */
+    REALLOC_OLD_NONE,    /* realloc(NULL, …) */
+};
+
+struct pending_realloc {
+    struct live_block block; /* in any case its address */
+    enum realloc_old old;
+    bool newest;     /* it was the newest block of the thread that it was born by */
+    uint64_t births; /* of that thread, then: its alloc_count */
+};
+
+/* What the thread's last record did. A WIRE_SPENT record that follows says how long that call took,
+ * and its time is added there. For a free of an unknown block it is added to no call path
+ * (SPENT_NO_SITE). */
+enum spent_on { SPENT_ON_NOTHING, SPENT_ON_ALLOC, SPENT_ON_FREE };
+#define SPENT_NO_SITE UINT32_MAX
+
+/* A beginning of a region without its end; `context`: the thread's before it (regions.h). */
+struct region_frame {
+    uint32_t region, context;
+    uint64_t ticks;
+};
+
+/* What events change of a thread_metrics: plain numbers, fields of the same names. replay_thread()
+ * makes figures of it. stack_…: 0 is unknown. */
+struct thread_counts {
+    uint32_t tid;
+    uint64_t start_ticks, end_ticks;
+    uint64_t alloc_count, alloc_bytes, free_count, free_bytes;
+    uint64_t waits, wait_ticks;
+    uint64_t malloc_count, calloc_count, aligned_count, new_count, realloc_count, pool_count;
+    uint64_t live_bytes, peak_bytes, peak_ticks;
+    uint64_t freed_elsewhere_count, freed_elsewhere_bytes;
+    uint64_t alloc_time, free_time; /* with threads.timed */
+    uint64_t stack_deepest_bytes, stack_touched_bytes;
+    uint32_t stack_node;
+    char name[16];
+};
+
+/* newest_address != 0  <=>  the block that lives there was born by this thread and nothing has been
+ * born by this thread since. */
+struct thread {
+    struct thread_counts counts;
+    uint64_t newest_address;
+    struct pending_realloc *pending; /* the innermost last */
+    size_t pending_count, pending_room;
+    /* of sampled blocks: 1024ths of a count beyond those in `counts` */
+    uint32_t alloc_rest, free_rest, elsewhere_rest;
+    bool announced; /* its WIRE_THREAD_START was seen */
+    enum spent_on spent_on;
+    uint32_t spent_site;
+    uint32_t context;            /* that its blocks are born in: 0 outside all regions */
+    struct region_frame *frames; /* the innermost last */
+    uint32_t frame_count, frame_room;
+    /* Since the program asked for it: the high-water mark of counts.live_bytes. */
+    bool is_watched;
+    uint64_t watched_peak_bytes;
+};
+
+struct threads {
+    struct thread *all;
+    size_t count, room;
+    uint32_t *streams; /* the thread that each stream serves now */
+    size_t stream_count, stream_room;
+    size_t pending_bytes;
+    bool timed; /* how long calls took is told */
+};
+
+/* A new stream, serving a new thread; returns the stream's number. */
+uint32_t threads_add_stream(struct threads *threads, uint32_t tid, uint64_t ticks);
+
+/* The stream says whom it serves from here on. Moves threads. */
+void threads_announce(struct threads *threads, uint32_t stream, uint32_t tid, uint64_t ticks);
+
+/* From here on it is told how long calls took. */
+void threads_know_times(struct threads *threads);
+
+/* A window begins: what they have done is forgotten, not what they have. */
+void threads_restart(struct threads *threads, uint64_t now_ticks);
+
+void threads_release(struct threads *threads);
+size_t threads_memory_bytes(const struct threads *threads);
+
+static inline struct thread *threads_of_stream(const struct threads *threads, uint32_t stream)
+{
+    return &threads->all[threads->streams[stream]];
+}
+
+/* Where in thread_counts a call is counted that made a block, by its kind (enum wire_kind). */
+extern const uint8_t thread_counters[256];
+
+/* One allocation was recorded, which stands for so many blocks and bytes. */
+static inline void thread_born(struct thread *thread, unsigned kind, uint64_t blocks,
+                               uint64_t bytes)
+{
+    struct thread_counts *counts = &thread->counts;
+
+    counts->alloc_count += blocks;
+    counts->alloc_bytes += bytes;
+    *(uint64_t *)((char *)counts + thread_counters[kind]) += blocks;
+    counts->live_bytes += bytes;
+}
+
+/* A block of this thread's lives no more. */
+static inline void thread_ended(struct thread *owner, uint64_t bytes)
+{
+    owner->counts.live_bytes -= bytes;
+}
+
+/* A step is done in which the thread has made a block: is this its high-water mark? */
+static inline void thread_crest(struct thread *thread, uint64_t now_ticks)
+{
+    if (thread->counts.live_bytes > thread->counts.peak_bytes) {
+        thread->counts.peak_bytes = thread->counts.live_bytes;
+        thread->counts.peak_ticks = now_ticks;
+    }
+}
+
+static inline void thread_spends_on(struct thread *thread, enum spent_on what, uint32_t site)
+{
+    thread->spent_on = what;
+    thread->spent_site = site;
+}
+
+/* As figures. */
+struct thread_metrics threads_tell(const struct threads *threads, size_t index);
+
+/* The youngest thread with this id, or NULL. */
+struct thread *threads_find(const struct threads *threads, uint32_t tid);
+
+/* What is learned of a thread's stack, any number of times; 0: not known. The deepest counts. */
+void thread_stack(struct thread *thread, uint64_t deepest_bytes, uint64_t touched_bytes,
+                  uint32_t node);
+
+/* Begins a realloc inside those that the thread is in already. */
+struct pending_realloc *thread_push_realloc(struct threads *threads, struct thread *thread);
+
+#endif

@@ -1,0 +1,378 @@
+/* The call paths that allocate, and those that free where that is recorded ("sites"), densely
+ * numbered in the order of their first event, and their metrics. Other paths cost four bytes.
+ *
+ *   node ──▶ pages of 4096 site numbers ──▶ hot   │ what most events touch      │ 64 bytes
+ *                                           cold  │ extremes, peaks, the node   │ 48 bytes
+ *                                           wide  │ figures that hot and cold are too narrow for,
+ *                                                   128 bytes; few sites have it
+ *                                           rare  │ what is rare │ 72 bytes; few sites have it
+ *                                          freed  │ what was freed from here    │ 32 bytes,
+ *                                                   only where frees come with their call paths
+ *                                          times  │ inside the allocator        │ 16 bytes,
+ *                                                   only where calls are timed
+ *                                        samples  │ how much is known of it     │ 32 bytes,
+ *                                                   only where allocations are sampled
+ *
+ * Invariants
+ *   live = born - ended,   at_peak <= live at the peak,   temporary <= born,   size <= live then
+ *   free_count = born_count - live_count,   alloc_count = born_count - realloc_count,
+ *   and the same for bytes. (A window's sites add what was alive at its beginning: `seeds`.)
+ *
+ * Counters in hot and cold have 32 bits. A site whose counters would overflow becomes *wide* for
+ * ever: its counters move to a record with 64 bits. By the invariants only a birth can cause that,
+ * by the site's count, slack or live bytes. A site that is carried into a window is wide too,
+ * because more blocks can be alive there than were born since.
+ *
+ * The share of each site in the program's peak is brought up to date lazily (Valat, Jalby et al.,
+ * "Memory profiling on HPC applications with MALT", figure 2). After each event that makes a new
+ * peak, sites_peak() raises the stamp of all sites. Before a site changes, it compares its own
+ * stamp with that of all. If its own is lower, it first copies its live bytes to its peak share. So
+ *     share at the peak = site.stamp < sites.peak_stamp ? live : at_peak.
+ * The crest of a rise of the total (separate_peaks.h) is kept in the same way and by the same
+ * stamp, so an event compares only once. sites_seen() raises the stamp too, after all sites were
+ * copied out. So
+ *     the site has changed since then  <=>  site.stamp >= sites.seen_stamp.
+ *
+ * A site's live bytes are *quiet* while they are not above the site's own peak and lie within the
+ * band of its curve (path_curves.h). Then an event needs one comparison for both.
+ *
+ * Where allocations are sampled, counts of blocks (not of mmap) are in 1024ths (weight.h). */
+#ifndef TIDEMARK_ACCOUNTING_SITES_H
+#define TIDEMARK_ACCOUNTING_SITES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "model/metrics.h"
+#include "blocks/arena.h"
+#include "accounting/weight.h"
+
+struct site_hot {
+    _Alignas(64) uint64_t stamp; /* the sites' when it last changed */
+    uint64_t lifetime_sum;
+    uint64_t born_bytes; /* a wide site's: its place in `wide` */
+    uint32_t born_count; /* a wide site's: SITE_WIDE; none of the following is used then */
+    uint32_t live_count, live_bytes;
+    uint32_t quiet_low, quiet_span; /* live bytes in [low, low + span] are; a wide site's: never */
+    uint32_t born_slack, live_slack;
+    uint32_t size_min, size_max;
+    uint32_t temporary_count;
+};
+_Static_assert(sizeof(struct site_hot) == 64, "one cache line");
+#define SITE_WIDE UINT32_MAX
+
+struct site_cold {
+    uint64_t lifetime_min, lifetime_max; /* 16 bytes in one line */
+    uint64_t peak_ticks;
+    uint32_t peak_bytes, at_peak_bytes, at_peak_count, crest_bytes; /* not a wide site's */
+    uint32_t node;
+    uint32_t rare; /* its place in `rare` + 1; 0: has none */
+};
+_Static_assert(sizeof(struct site_cold) == 48, "a multiple of 16");
+
+/* Sums are modulo 2^64: more may live than was born where a window began with live blocks. */
+struct site_wide {
+    _Alignas(64) uint64_t born_count, born_bytes, born_slack;
+    uint64_t live_count, live_bytes, live_slack;
+    uint64_t quiet_low, quiet_span;
+    uint64_t size_min, size_max;
+    uint64_t temporary_count;
+    uint64_t peak_bytes, at_peak_count, at_peak_bytes, crest_bytes;
+};
+
+struct site_rare {
+    uint64_t realloc_count, realloc_bytes, realloc_moved;
+    uint64_t failed_count, zero_count, aligned_count;
+    uint64_t map_count, map_bytes;
+    uint32_t curve; /* its number + 1 (path_curves.h); 0: has none */
+};
+
+struct site_times {
+    uint64_t alloc_time, free_time;
+};
+
+struct site_freed {
+    uint64_t count, bytes, elsewhere_count, lifetime_sum;
+};
+
+/* What was alive when a window began (sites_restart()), in the units of live_count and
+ * live_bytes. */
+struct site_seed {
+    uint64_t count, bytes;
+};
+
+struct site_samples {
+    uint64_t count;
+    uint64_t alloc_variance, live_variance, at_peak_variance;
+};
+
+#define SITES_SUM_COUNT  1024u
+#define SITES_PAGE_LOG2  12
+#define SITES_PAGE_NODES (1u << SITES_PAGE_LOG2)
+
+struct sites {
+    struct site_hot *hot;
+    struct site_cold *cold;
+    struct site_wide *wide;
+    struct site_rare *rare;
+    struct site_freed *freed;     /* NULL: not recorded */
+    struct site_times *times;     /* NULL: calls were not timed */
+    struct site_samples *samples; /* NULL: every allocation is recorded */
+    struct site_seed *seeds;      /* of the first seed_count sites; the others have none */
+    uint32_t seed_count;
+    uint32_t count, wide_count, rare_count;
+    bool levels_only; /* what is alive is known, not what happened */
+    uint64_t stamp;   /* of changes; raised by a peak, by a crest, and when all sites were seen: */
+    uint64_t peak_stamp, crest_stamp, seen_stamp; /* what it then became */
+    struct call_metrics *sums; /* of SITES_SUM_COUNT sites each, when all sites were seen, and */
+    bool are_summed;           /* no site has changed since */
+    uint32_t **pages;          /* by node: site number + 1, 0 if it has none; a page may be NULL */
+    uint32_t page_count, pages_used;
+    struct arena hot_memory, cold_memory, wide_memory, rare_memory;
+    struct arena freed_memory, times_memory, samples_memory, sum_memory;
+};
+
+void sites_init(struct sites *sites);
+void sites_release(struct sites *sites);
+size_t sites_memory_bytes(const struct sites *sites);
+
+/* From now on, and before the first site is made: what is freed is counted where it is freed. */
+void sites_know_frees(struct sites *sites);
+/* Likewise: allocations are sampled. */
+void sites_sample(struct sites *sites);
+/* Likewise: how long calls took is told. */
+void sites_know_times(struct sites *sites);
+
+/* Forgets what has happened, not what is alive: sites that have no live blocks (those not to keep)
+ * are no more, the others are numbered anew in the old order. Returns the new numbers by the old
+ * ones, malloc'd; UINT32_MAX: none. Curves must be begun anew too. */
+uint32_t *sites_restart(struct sites *sites, const bool *keep, uint64_t now_ticks);
+
+/* Makes the site of a node that has none. */
+uint32_t sites_add(struct sites *sites, uint32_t node);
+
+/* The site number of a node + 1, or 0. */
+static inline uint32_t sites_number(const struct sites *sites, uint32_t node)
+{
+    uint32_t page = node >> SITES_PAGE_LOG2;
+
+    if (page >= sites->page_count || !sites->pages[page])
+        return 0;
+    return sites->pages[page][node & (SITES_PAGE_NODES - 1)];
+}
+
+static inline uint32_t sites_of_node(struct sites *sites, uint32_t node)
+{
+    uint32_t number = sites_number(sites, node);
+
+    return number ? number - 1 : sites_add(sites, node);
+}
+
+/* By numbers, for there may be no sites yet: prefetching from anywhere is allowed, pointing is
+ * not. */
+static inline void site_prefetch(const struct sites *sites, uint32_t site)
+{
+    __builtin_prefetch((const void *)((uintptr_t)sites->hot + site * sizeof *sites->hot), 1);
+    __builtin_prefetch((const void *)((uintptr_t)sites->cold + site * sizeof *sites->cold), 1);
+}
+
+static inline bool site_is_wide(const struct site_hot *hot)
+{
+    return __builtin_expect(hot->born_count == SITE_WIDE, 0);
+}
+
+static inline uint64_t site_live_bytes(const struct sites *sites, uint32_t site)
+{
+    const struct site_hot *hot = &sites->hot[site];
+
+    return site_is_wide(hot) ? sites->wide[hot->born_bytes].live_bytes : hot->live_bytes;
+}
+
+/* The program has a new peak: each site's share of it is what is alive now. */
+static inline void sites_peak(struct sites *sites)
+{
+    sites->peak_stamp = ++sites->stamp;
+}
+
+static inline void sites_crest(struct sites *sites)
+{
+    sites->crest_stamp = ++sites->stamp;
+}
+
+/* Takes over the peak of other sites: the per-region sites follow the program's. */
+static inline void sites_follow(struct sites *sites, const struct sites *others)
+{
+    sites->stamp = others->stamp;
+    sites->peak_stamp = others->peak_stamp;
+}
+
+/* Copies the live bytes to the peak and crest shares that have been due since the site's last
+ * change, and sets the site's stamp. */
+void site_catch_up(struct sites *sites, uint32_t site);
+
+/* A site is about to change. */
+static inline struct site_hot *site_change(struct sites *sites, uint32_t site)
+{
+    struct site_hot *hot = &sites->hot[site];
+
+    if (hot->stamp != sites->stamp)
+        site_catch_up(sites, site);
+    return hot;
+}
+
+/* From now on the site is wide. */
+void site_widen(struct sites *sites, uint32_t site);
+
+static inline struct site_wide *site_wide(const struct sites *sites, const struct site_hot *hot)
+{
+    return &sites->wide[hot->born_bytes];
+}
+
+static inline void site_born_wide(struct site_wide *wide, uint64_t size_bytes, struct weight weight)
+{
+    wide->born_count += weight.count;
+    wide->born_bytes += weight.bytes;
+    wide->born_slack += weight.slack_bytes;
+    wide->live_count += weight.count;
+    wide->live_bytes += weight.bytes;
+    wide->live_slack += weight.slack_bytes;
+    if (size_bytes < wide->size_min)
+        wide->size_min = size_bytes;
+    if (size_bytes > wide->size_max)
+        wide->size_max = size_bytes;
+}
+
+/* Would the sums be too wide with this block? Of bytes it is enough to look at those that live. */
+static inline bool site_is_full(const struct site_hot *hot, struct weight weight)
+{
+    uint64_t count = hot->born_count + weight.count;
+    uint64_t bytes = hot->live_bytes + weight.bytes;
+    uint64_t slack = hot->born_slack + weight.slack_bytes;
+
+    return __builtin_expect(((count + 1) | bytes | slack) >> 32, 0);
+}
+
+/* A block begins to live. If by a realloc, the caller counts that too. */
+static inline void site_born(struct sites *sites, uint32_t site, uint64_t size_bytes,
+                             struct weight weight)
+{
+    struct site_hot *hot = site_change(sites, site);
+
+    if (site_is_full(hot, weight)) {
+        if (!site_is_wide(hot))
+            site_widen(sites, site);
+        site_born_wide(site_wide(sites, hot), size_bytes, weight);
+        return;
+    }
+    hot->born_count += (uint32_t)weight.count;
+    hot->born_bytes += weight.bytes;
+    hot->born_slack += (uint32_t)weight.slack_bytes;
+    hot->live_count += (uint32_t)weight.count;
+    hot->live_bytes += (uint32_t)weight.bytes;
+    hot->live_slack += (uint32_t)weight.slack_bytes;
+    if (size_bytes < hot->size_min)
+        hot->size_min = (uint32_t)size_bytes;
+    if (size_bytes > hot->size_max)
+        hot->size_max = (uint32_t)size_bytes;
+}
+
+static inline void site_lived(struct site_cold *cold, uint64_t lifetime_ticks)
+{
+    if (lifetime_ticks < cold->lifetime_min)
+        cold->lifetime_min = lifetime_ticks;
+    if (lifetime_ticks > cold->lifetime_max)
+        cold->lifetime_max = lifetime_ticks;
+}
+
+/* lifetime_sum: that of all the blocks that this one stands for. */
+static inline void site_ended(struct sites *sites, uint32_t site, struct weight weight,
+                              uint64_t lifetime_ticks, uint64_t lifetime_sum)
+{
+    struct site_hot *hot = site_change(sites, site);
+
+    hot->lifetime_sum += lifetime_sum;
+    site_lived(&sites->cold[site], lifetime_ticks);
+    if (site_is_wide(hot)) {
+        struct site_wide *wide = site_wide(sites, hot);
+        wide->live_count -= weight.count;
+        wide->live_bytes -= weight.bytes;
+        wide->live_slack -= weight.slack_bytes;
+    } else {
+        hot->live_count -= (uint32_t)weight.count;
+        hot->live_bytes -= (uint32_t)weight.bytes;
+        hot->live_slack -= (uint32_t)weight.slack_bytes;
+    }
+}
+
+/* So many of the blocks that ended were temporary. */
+static inline void site_temporary(struct sites *sites, uint32_t site, uint64_t count)
+{
+    struct site_hot *hot = &sites->hot[site];
+
+    if (site_is_wide(hot))
+        site_wide(sites, hot)->temporary_count += count;
+    else
+        hot->temporary_count += (uint32_t)count;
+}
+
+/* What is rare, of a site that is about to change. */
+struct site_rare *site_rare(struct sites *sites, uint32_t site);
+
+static inline uint32_t site_curve(const struct sites *sites, uint32_t site)
+{
+    uint32_t rare = sites->cold[site].rare;
+
+    return rare ? sites->rare[rare - 1].curve : 0;
+}
+
+/* A block was freed from this path. Only with sites_know_frees(). */
+static inline void site_freed(struct sites *sites, uint32_t site, struct weight weight,
+                              uint64_t lifetime_sum, bool elsewhere)
+{
+    struct site_freed *freed = &sites->freed[site];
+
+    site_change(sites, site);
+    freed->count += weight.count;
+    freed->bytes += weight.bytes;
+    freed->elsewhere_count += elsewhere ? weight.count : 0;
+    freed->lifetime_sum += lifetime_sum;
+}
+
+bool site_is_quiet_wide(const struct sites *sites, uint32_t site);
+
+/* After an event's last change to a site: true if its live bytes are quiet. */
+static inline bool site_is_quiet(const struct sites *sites, uint32_t site)
+{
+    const struct site_hot *hot = &sites->hot[site];
+
+    return hot->live_bytes - hot->quiet_low <= hot->quiet_span || site_is_quiet_wide(sites, site);
+}
+
+/* They are not: raises the site's own high-water mark if necessary, and sets the quiet range to the
+ * part of [low, high], the band of its curve, that is not above that mark. */
+void site_crest(struct sites *sites, uint32_t site, uint64_t low, uint64_t high,
+                uint64_t now_ticks);
+
+/* Its live bytes at the latest peak, and at the latest crest. */
+uint64_t site_at_peak(const struct sites *sites, uint32_t site);
+uint64_t site_at_crest(const struct sites *sites, uint32_t site);
+
+/* All that is known of a site, as call_metrics has it. */
+void site_metrics(const struct sites *sites, uint32_t site, struct call_metrics *out);
+
+/* Brings a site's lazy values up to date; true if it has changed since sites_seen(). */
+bool site_settle(struct sites *sites, uint32_t site);
+/* Keeps the sum over a block of SITES_SUM_COUNT sites (the last block has fewer), for
+ * sites_total(). Called for each changed block while all sites are copied out. */
+void sites_keep_sum(struct sites *sites, uint32_t block, const struct replay_site *all,
+                    size_t count);
+static inline void sites_seen(struct sites *sites)
+{
+    sites->seen_stamp = ++sites->stamp;
+    sites->are_summed = true; /* until one catches up with the stamp, or is new */
+}
+
+/* The metrics of all sites as one. The own peaks, which do not add up, stay 0. */
+void sites_total(const struct sites *sites, struct call_metrics *out);
+
+#endif

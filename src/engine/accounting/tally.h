@@ -1,0 +1,50 @@
+/* How often each value occurred, for values of which few are common: sizes, differences of sizes.
+ *
+ *   value < 4096    direct   │ 0 │ 1 │ 2 │ … │      a counter each
+ *   value >= 4096   slots    open addressing; doubles until it holds TALLY_VALUES values
+ *
+ * A value is added at its first occurrence or never, so each counter is exact. `others` counts the
+ * occurrences of values that found no room.
+ *
+ * Invariants
+ *   values <= TALLY_VALUES,   2 * values <= mask + 1
+ *   occurrences of a value that is not in the table <= others */
+#ifndef TIDEMARK_ACCOUNTING_TALLY_H
+#define TIDEMARK_ACCOUNTING_TALLY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define TALLY_DIRECT 4096u
+#define TALLY_VALUES 65536u /* as many from TALLY_DIRECT on; 2 MiB of slots */
+
+struct tally_entry {
+    uint64_t value, count;
+};
+
+struct tally {
+    uint64_t direct[TALLY_DIRECT];
+    struct tally_entry *slots; /* value 0: empty */
+    size_t mask, values;       /* values <= half of the slots */
+    uint64_t others;
+};
+
+void tally_release(struct tally *tally);
+size_t tally_memory_bytes(const struct tally *tally);
+
+/* For values from TALLY_DIRECT on. */
+void tally_add_large(struct tally *tally, uint64_t value, uint64_t count);
+
+static inline void tally_add(struct tally *tally, uint64_t value, uint64_t count)
+{
+    if (value < TALLY_DIRECT)
+        tally->direct[value] += count;
+    else
+        tally_add_large(tally, value, count);
+}
+
+/* The `room` commonest values, ascending; of two that are equally common the smaller is preferred.
+ * Returns their number. */
+size_t tally_commonest(const struct tally *tally, struct tally_entry *out, size_t room);
+
+#endif

@@ -1,0 +1,74 @@
+/* The rare part after an event: the level has left the quiet range, or a new interval of the
+ * timeline begins. The functions compare the level with the interval's extremes and with the peaks,
+ * and set the range of levels that change neither. */
+#include "replay/life.h"
+
+/* The levels that the interval has had already. */
+static struct quiet levels_quiet_of(const struct interval_level *level)
+{
+    return (struct quiet){level->min, level->max - level->min + 1};
+}
+
+/* The part of them that does not change the peaks either. */
+static struct quiet levels_quiet_for_both(const struct interval_level *level,
+                                          const struct peaks *peaks)
+{
+    uint64_t low = level->min > peaks->low ? level->min : peaks->low;
+    uint64_t high = peaks->low + peaks->span < level->max ? peaks->low + peaks->span : level->max;
+
+    return (struct quiet){low, high - low + 1};
+}
+
+/* The comparisons that are made only while a region is open or a peak is watched. They empty the
+ * quiet ranges, so that each step comes here. */
+static void levels_watch(struct replay *replay)
+{
+    struct thread *thread = replay->running;
+
+    if (replay->regions.open_count)
+        regions_see_level(&replay->regions, replay->live_bytes, replay->last_ticks);
+    if (replay->live_bytes > replay->watched_peak_bytes)
+        replay->watched_peak_bytes = replay->live_bytes;
+    if (thread && thread->counts.live_bytes > thread->watched_peak_bytes)
+        thread->watched_peak_bytes = thread->counts.live_bytes;
+    life_listen_to_levels(replay);
+}
+
+/* A new program peak is above all levels that the interval has had, so it is never in the quiet
+ * range. */
+void levels_changed(struct replay *replay)
+{
+    struct interval *bucket = timeline_current(&replay->timeline);
+
+    timeline_level_see(&bucket->requested, replay->live_bytes);
+    timeline_level_see(&bucket->blocks,
+                       replay_state_live_blocks(replay, replay_state_mode_of(replay)));
+    if (replay->live_count > replay->program.live_peak_count)
+        replay->program.live_peak_count = replay->live_count;
+    peaks_see(&replay->peaks, replay_state_peaks_view(replay), replay->live_bytes,
+              replay->last_ticks, replay->program.events);
+    if (replay->live_bytes > replay->peak_bytes) {
+        replay->peak_bytes = replay->live_bytes;
+        replay->peak_ticks = replay->last_ticks;
+        sites_peak(&replay->sites);
+    }
+    replay->quiet_bytes = levels_quiet_for_both(&bucket->requested, &replay->peaks);
+    replay->quiet_count = levels_quiet_of(&bucket->blocks);
+    if (replay->regions.open_count || replay->is_watched)
+        levels_watch(replay);
+}
+
+void site_stirs(struct replay *replay, uint32_t site)
+{
+    struct curve_band band = curves_see(&replay->curves, &replay->sites, site, replay->last_ticks);
+
+    site_crest(&replay->sites, site, band.low, band.high, replay->last_ticks);
+}
+
+void levels_begin_interval(struct replay *replay)
+{
+    timeline_advance(&replay->timeline, replay->last_ticks, replay->live_bytes,
+                     replay_state_live_blocks(replay, replay_state_mode_of(replay)));
+    distributions_advance(replay->distributions, replay->last_ticks);
+    life_listen_to_levels(replay);
+}

@@ -1,0 +1,213 @@
+/* The way through the records.
+ *
+ * Speed is a matter of cache misses: a block's slot and its call path's metrics are somewhere in
+ * tens of megabytes. So records go in batches through three stages, of which two only ask for
+ * memory, the second for what the first has led it to:
+ *
+ *     gather ─▶ the block's slot, by the table's guess, and the number of the call path
+ *     reach ─▶ the metrics of the call path that made the block, or makes it
+ *     replay
+ *
+ * While a batch is replayed the two behind it are under way. Stages that ask have no branch that
+ * depends on the blocks: a wrong guess would wait for the memory that they ask for. */
+#include <assert.h>
+#include <string.h>
+#include "replay/steps.h"
+
+enum { BATCH = 16, BATCHES = 3 };
+enum { RECORD_LEAST = 16, RECORD_MOST = 32 }; /* bytes: wire_record_bytes() */
+
+/* A record, or (at NULL) the beginning of a run of the stream `clue.number`; NO_STREAM: what is
+ * left of a run is no whole record. */
+struct step {
+    const unsigned char *at;
+    struct clue clue;
+};
+#define NO_STREAM UINT32_MAX
+
+struct batch {
+    struct step steps[BATCH];
+    unsigned count;
+};
+
+/* What is left to gather; [at, end) of the run before `next`. Nothing is assumed of its alignment.
+ * A record begins where at least `least` bytes are left, and reaches at most `beyond` bytes over
+ * the end. */
+struct way {
+    const unsigned char *at, *end;
+    ptrdiff_t least, beyond;
+    const struct replay_run *next, *last;
+};
+
+static inline uint64_t replay_run_word(const unsigned char *at)
+{
+    uint64_t value;
+
+    memcpy(&value, at, sizeof value);
+    return value;
+}
+
+/* ---- Stages that ask ----------------------------------------------------------------------- */
+
+/* The path of a long record. */
+static inline uint32_t replay_run_node_at(const unsigned char *at)
+{
+    return wire_detail_node(replay_run_word(at + 24));
+}
+
+static inline bool replay_run_is_long(const unsigned char *at)
+{
+    return at[7] & WIRE_LONG; /* its top byte: the kind */
+}
+
+/* The step between two runs; false: there is no further run. */
+static bool replay_run_gather(struct way *way, struct step *step)
+{
+    bool is_cut = way->at < way->end;
+
+    if (!is_cut && way->next == way->last)
+        return false;
+    *step = (struct step){.clue.number = is_cut ? NO_STREAM : way->next->thread};
+    way->at = way->end;
+    if (!is_cut)
+        way->end += way->next++->bytes;
+    return true;
+}
+
+static inline void replay_gather(const struct replay *replay, struct way *way, struct batch *batch)
+{
+    struct step *step = batch->steps, *end = step + BATCH;
+
+    for (; step < end; step++) {
+        ptrdiff_t left = way->end - way->at, bytes;
+        if (left < way->least ||
+            left + way->beyond < (bytes = wire_record_bytes(replay_run_word(way->at)))) {
+            if (!replay_run_gather(way, step))
+                break;
+            continue;
+        }
+        step->at = way->at;
+        step->clue = replay_state_clue_of(replay, replay_run_word(way->at) & WIRE_ADDRESS_MASK);
+        __builtin_prefetch(&replay->live.slots[step->clue.slot], 1);
+        if (replay_run_is_long(way->at))
+            step->clue.number = sites_number(&replay->sites, replay_run_node_at(way->at));
+        way->at += bytes;
+    }
+    batch->count = (unsigned)(step - batch->steps);
+}
+
+/* What it finds in the slot may be of another block, or of none: it is for asking only. */
+static inline uint32_t replay_run_site_in_slot(const struct replay *replay, size_t slot)
+{
+    uint32_t site = replay->live.slots[slot].site, label = site & ~REGIONS_LABEL;
+
+    if (__builtin_expect(site == label, 1))
+        return site;
+    return label < replay->regions.label_count ? replay->regions.labels[label].site : 0;
+}
+
+static inline void replay_run_reach(const struct replay *replay, struct batch *batch)
+{
+    for (struct step *step = batch->steps; step < batch->steps + batch->count; step++) {
+        uint32_t site = replay_run_site_in_slot(replay, step->clue.slot);
+        site_prefetch(&replay->sites, step->clue.number ? step->clue.number - 1 : site);
+        if (replay->sites.freed) /* frees have a path of their own too */
+            site_prefetch(&replay->sites, site);
+    }
+}
+
+/* ---- The stage that replays ---------------------------------------------------------------- */
+
+static void replay_run_begin(struct replay *replay, uint32_t stream)
+{
+    if (stream == NO_STREAM) {
+        steps_count_malformed(replay);
+        return;
+    }
+    assert(stream < replay->threads.stream_count);
+    replay->stream = stream;
+    replay->running = threads_of_stream(&replay->threads, stream);
+}
+
+EVENT void replay_step(struct replay *replay, const struct step *step, enum mode mode)
+{
+    struct wire_record record = {replay_run_word(step->at), replay_run_word(step->at + 8), 0, 0};
+    unsigned kind = wire_kind(record.kind_address);
+    record_handler *handler;
+
+    if (mode == EVERY && kind == WIRE_FREE) {
+        steps_on_free_at_clue(replay, &record, &step->clue, mode);
+        return;
+    }
+    if (kind & WIRE_LONG) {
+        record.size_bytes = replay_run_word(step->at + 16);
+        record.detail = replay_run_word(step->at + 24);
+    }
+    if (mode == EVERY && kind - WIRE_MALLOC <= WIRE_NEW_ARRAY - WIRE_MALLOC) {
+        steps_on_allocation_at_clue(replay, &record, &step->clue, mode);
+        return;
+    }
+    handler = replay_handlers[mode][kind];
+    if (handler)
+        handler(replay, &record);
+    else
+        steps_count_malformed(replay);
+}
+
+EVENT void replay_batch(struct replay *replay, const struct batch *batch, enum mode mode)
+{
+    for (const struct step *step = batch->steps; step < batch->steps + batch->count; step++) {
+        if (step->at)
+            replay_step(replay, step, mode);
+        else
+            replay_run_begin(replay, step->clue.number);
+    }
+}
+
+EVENT void replay_go(struct replay *replay, struct way *way, enum mode mode)
+{
+    struct batch batches[BATCHES];
+    unsigned now = 0;
+
+    replay_gather(replay, way, &batches[0]);
+    replay_gather(replay, way, &batches[1]);
+    for (replay_run_reach(replay, &batches[0]); batches[now].count; now = (now + 1) % BATCHES) {
+        replay_gather(replay, way, &batches[(now + 2) % BATCHES]);
+        replay_run_reach(replay, &batches[(now + 1) % BATCHES]);
+        replay_batch(replay, &batches[now], mode);
+    }
+}
+
+static void replay_run_go_in_mode(struct replay *replay, struct way *way)
+{
+    if (replay_state_mode_of(replay) == EVERY)
+        replay_go(replay, way, EVERY);
+    else
+        replay_go(replay, way, SAMPLED);
+}
+
+void replay_runs(struct replay *replay, const struct replay_run *runs, size_t count,
+                 const void *records)
+{
+    struct way way = {records, records, RECORD_LEAST, 0, runs, runs + count};
+
+    replay_run_go_in_mode(replay, &way);
+}
+
+size_t replay_stretch(struct replay *replay, uint32_t thread, const void *records, size_t bytes)
+{
+    struct replay_run run = {thread, (uint32_t)bytes};
+    struct way way = {records, records, 1, RECORD_MOST - RECORD_LEAST, &run, &run + 1};
+
+    assert(bytes <= UINT32_MAX && bytes % RECORD_LEAST == 0);
+    replay_run_go_in_mode(replay, &way);
+    return (size_t)(way.at - (const unsigned char *)records);
+}
+
+void replay_records(struct replay *replay, uint32_t thread, const void *records, size_t bytes)
+{
+    struct replay_run run = {thread, (uint32_t)bytes};
+
+    assert(bytes <= UINT32_MAX);
+    replay_runs(replay, &run, 1, records);
+}

@@ -1,0 +1,118 @@
+/* Begins a window: clears counts, peaks and the timeline, and keeps the live blocks. The sites of
+ * live blocks are numbered anew, and one pass over the live table writes the new numbers. */
+#include <stdlib.h>
+#include "replay/life.h"
+
+/* Every block that is counted as alive. */
+static void replay_window_each_live_block(struct replay *replay,
+                                          void (*visit)(struct live_block *block, void *context),
+                                          void *context)
+{
+    struct threads *threads = &replay->threads;
+
+    for (struct live_block *block = replay->live.slots; block < live_table_end(&replay->live);
+         block++)
+        if (block->address)
+            visit(block, context);
+    for (size_t i = 0; i < threads->count; i++)
+        for (size_t k = 0; k < threads->all[i].pending_count; k++)
+            if (threads->all[i].pending[k].old == REALLOC_OLD_LIVE)
+                visit(&threads->all[i].pending[k].block, context);
+}
+
+struct keep {
+    const struct regions *regions;
+    bool *sites, *labels;
+};
+
+static void replay_window_keep_site(struct live_block *block, void *context)
+{
+    struct keep *keep = context;
+
+    keep->sites[regions_site(keep->regions, block->site)] = true;
+    if (block->site & REGIONS_LABEL)
+        keep->labels[block->site & ~REGIONS_LABEL] = true;
+}
+
+static void replay_window_renumber_block(struct live_block *block, void *context)
+{
+    const uint32_t *numbers = context;
+
+    if (!(block->site & REGIONS_LABEL)) /* labels keep their numbers */
+        block->site = numbers[block->site];
+}
+
+static void replay_window_restart_sites(struct replay *replay, uint64_t start_ticks)
+{
+    struct regions *regions = &replay->regions;
+    struct keep keep = {regions, arena_calloc(replay->sites.count + (size_t)1, sizeof(bool)),
+                        arena_calloc(regions->label_count + (size_t)1, sizeof(bool))};
+    uint32_t *numbers;
+
+    replay_window_each_live_block(replay, replay_window_keep_site, &keep);
+    numbers = sites_restart(&replay->sites, keep.sites, start_ticks);
+    replay_window_each_live_block(replay, replay_window_renumber_block, numbers);
+    regions_restart(regions, keep.labels, numbers, &replay->threads, start_ticks,
+                    replay->live_bytes);
+    free(numbers);
+    free(keep.labels);
+    free(keep.sites);
+}
+
+static void replay_window_forget_newest_blocks(struct threads *threads)
+{
+    for (size_t i = 0; i < threads->count; i++)
+        for (size_t k = 0; k < threads->all[i].pending_count; k++)
+            threads->all[i].pending[k].newest = false;
+}
+
+/* The frees that are still owed can still be settled. */
+static uint64_t replay_window_owed_frees(const struct replay *replay)
+{
+    uint64_t count = 0;
+
+    for (const struct live_block *debt = replay->owed.slots; debt < live_table_end(&replay->owed);
+         debt++)
+        if (debt->address)
+            count += debt->size_bytes;
+    return count;
+}
+
+static void replay_window_restart_details(struct replay *replay, uint64_t start_ticks,
+                                          double tick_ns)
+{
+    curves_release(&replay->curves);
+    replay->curves = (struct curves){0};
+    timeline_release(&replay->timeline);
+    timeline_init(&replay->timeline, start_ticks, tick_ns);
+    peaks_init(&replay->peaks);
+    exchanges_release(&replay->exchanges);
+    exchanges_init(&replay->exchanges);
+    distributions_free(replay->distributions);
+    replay->distributions = distributions_new(start_ticks, replay->timeline.shift);
+}
+
+void replay_restart(struct replay *replay, uint64_t start_ticks, double tick_ns)
+{
+    uint64_t owed = replay_window_owed_frees(replay);
+
+    replay_window_restart_sites(replay, start_ticks);
+    replay_window_forget_newest_blocks(&replay->threads);
+    replay_window_restart_details(replay, start_ticks, tick_ns);
+    threads_restart(&replay->threads, start_ticks);
+    marks_restart(&replay->marks);
+    replay->program = (struct program_counts){.replaced_blocks = owed};
+    replay->alloc_rest = replay->free_rest = 0;
+    if (replay->last_ticks < start_ticks)
+        replay->last_ticks = start_ticks;
+    for (uint32_t site = 0; site < replay->sites.count; site++)
+        if (!site_is_quiet(&replay->sites, site))
+            curves_see(&replay->curves, &replay->sites, site, start_ticks);
+    if (replay->last_ticks >= replay->timeline.end_ticks)
+        levels_begin_interval(replay);
+    replay->peak_bytes = replay->live_bytes;
+    replay->peak_ticks = start_ticks;
+    replay->running = NULL; /* whoever it was */
+    life_listen_to_levels(replay);
+    life_see_levels(replay, replay_state_mode_of(replay));
+}

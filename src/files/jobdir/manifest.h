@@ -1,0 +1,76 @@
+/* What a job's directory holds (doc/FORMAT-job.md): its jobs, their ranks, the processes of each
+ * rank with their profiles, how they ended, and who is missing. Made of the entries that each
+ * process has beside its profile, of profiles without one, or of a list of profiles. Nothing in the
+ * files is believed: a damaged entry costs only itself.
+ *
+ *     DIR ─┬─ openmpi-12345-1/ ─┬─ rank-00000.app.host.812.entry, .tmk, .tmt     a process
+ *          │                    └─ rank-00001.app.host.813.entry, .tmk
+ *          └─ slurm-77.0/ …                                                      a job
+ *
+ * Only entries and meta are read; profiles are for profile_read(). Not thread-safe while it is
+ * being made, read-only afterwards. */
+#ifndef TIDEMARK_JOBDIR_MANIFEST_H
+#define TIDEMARK_JOBDIR_MANIFEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "jobdir/entry.h"
+
+enum manifest_state {
+    MANIFEST_ENDED,    /* exited; entry.end_status is its status, -1 if nobody saw it */
+    MANIFEST_KILLED,   /* by signal entry.end_status */
+    MANIFEST_REPLACED, /* executed another program, which is a process of its own here */
+    MANIFEST_LEFT,     /* ran on when recording ended */
+    MANIFEST_RUNNING,  /* is being recorded now */
+    MANIFEST_CUT,      /* its recorder or its machine went down: the profile is what it last
+                        * wrote */
+    MANIFEST_UNKNOWN,  /* neither entry nor profile say */
+    MANIFEST_STATES
+};
+
+struct manifest_process {
+    struct entry entry;
+    enum manifest_state state;
+    char *entry_path;   /* NULL: none, what is known is the profile's meta */
+    char *profile_path; /* NULL: there is none (yet): entry.error may say why */
+    char *trace_path;   /* NULL: none */
+    char *damage;       /* NULL, or a sentence: the entry or the profile's meta could not be read */
+};
+
+/* The processes of a rank: processes[first … first + count - 1] of its job, by start. */
+struct manifest_rank {
+    int64_t rank;
+    size_t first, count;
+    size_t main; /* index into processes: the MPI process itself, not a shell around it or a
+                    helper that it started (see doc/FORMAT-job.md) */
+};
+
+struct manifest_job {
+    char *id;                   /* "" for a list of profiles without one */
+    char *directory;            /* NULL: a list of profiles */
+    const char *launcher;       /* of a rank; NULL: none */
+    int64_t ranks;              /* how many there should be; -1: not known */
+    int64_t start_unix_ns;      /* of the first process; -1: not known */
+    size_t rank_count;          /* how many there are */
+    struct manifest_rank *rank; /* by rank */
+    size_t process_count; /* of ranks, then processes of no rank: launchers, or a run without MPI */
+    struct manifest_process *processes;
+    size_t missing; /* ranks of which nothing is here: (ranks, if known) - rank_count */
+};
+
+struct manifest {
+    size_t job_count;
+    struct manifest_job *jobs; /* by start */
+};
+
+/* Each path is a directory that --job was given, the directory of one job in it, or a profile. 0,
+ * or -errno with error_text()'s sentence: a path that is none of these, nothing recorded
+ * there. */
+int manifest_open(struct manifest **out, const char *const *paths, size_t path_count);
+void manifest_free(struct manifest *manifest);
+
+/* The lowest rank above `after` (-1 at first) of which nothing is here; -1: no more. */
+int64_t manifest_next_missing(const struct manifest_job *job, int64_t after);
+
+#endif

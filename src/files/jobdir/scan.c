@@ -1,0 +1,412 @@
+/* See scan.h. Entries are the first witness, the meta of a profile the second: of a process whose
+ * entry is damaged or missing it says nearly as much. */
+#include "jobdir/scan.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#include "base/error.h"
+#include "base/memory.h"
+#include "procfs/process.h"
+#include "profile/profile.h"
+
+#define PROFILE_SUFFIX ".tmk"
+#define TRACE_SUFFIX   ".tmt"
+#define REPLAY_SUFFIX  ".replay.tmk" /* what tidemark replay writes beside a trace */
+
+/* A recording commits every two seconds. Where locks do not say whether it goes on, files that have
+ * been still for so long do: thirty times that, for clocks and file systems of clusters. */
+enum { STILL_S = 60 };
+
+/* ---- Names --------------------------------------------------------------------------------- */
+
+static bool scan_ends_with(const char *name, const char *suffix)
+{
+    size_t length = strlen(name), tail = strlen(suffix);
+    return length > tail && !strcmp(name + length - tail, suffix);
+}
+
+static char *scan_joined(const char *directory, const char *name)
+{
+    struct strbuf path = STRBUF_INIT;
+    strbuf_addf(&path, "%s/%s", directory, name);
+    return strbuf_detach(&path);
+}
+
+/* `path` with another suffix, if there is such a file; NULL otherwise. */
+static char *scan_sibling(const char *path, const char *suffix, const char *other)
+{
+    struct strbuf name = STRBUF_INIT;
+    strbuf_add(&name, path, strlen(path) - strlen(suffix));
+    strbuf_add_string(&name, other);
+    if (access(name.data, F_OK) == 0)
+        return strbuf_detach(&name);
+    strbuf_release(&name);
+    return NULL;
+}
+
+static char *scan_existing(const char *directory, const char *name)
+{
+    char *path = name ? scan_joined(directory, name) : NULL;
+    if (path && access(path, F_OK) == 0)
+        return path;
+    free(path);
+    return NULL;
+}
+
+/* "rank-00012.…": what is left of an entry that cannot be read. */
+static int64_t scan_rank_in_name(const char *name)
+{
+    int rank = -1, end = 0;
+    if (strncmp(name, "rank-", 5) || name[5] < '0' || name[5] > '9')
+        return -1;
+    return sscanf(name, "rank-%9d%n", &rank, &end) == 1 && name[end] == '.' ? rank : -1;
+}
+
+/* ---- Jobs and processes ---- */
+
+static struct manifest_job *scan_add_job(struct manifest *manifest, const char *id,
+                                         const char *directory)
+{
+    struct manifest_job *jobs =
+        memory_need(realloc(manifest->jobs, (manifest->job_count + 1) * sizeof *manifest->jobs));
+    manifest->jobs = jobs;
+    jobs += manifest->job_count++;
+    *jobs =
+        (struct manifest_job){.id = strdup(id), .directory = directory ? strdup(directory) : NULL};
+    return jobs;
+}
+
+static struct manifest_process *scan_add_process(struct manifest_job *job)
+{
+    size_t count = job->process_count;
+    if ((count & (count - 1)) == 0) { /* full at every power of two */
+        struct manifest_process *processes =
+            memory_need(realloc(job->processes, (count ? 2 * count : 1) * sizeof *processes));
+        job->processes = processes;
+    }
+    struct manifest_process *process = &job->processes[job->process_count++];
+    *process = (struct manifest_process){.state = MANIFEST_UNKNOWN};
+    entry_init(&process->entry);
+    return process;
+}
+
+static void scan_note_damage(struct manifest_process *process, const char *sentence)
+{
+    if (!process->damage)
+        process->damage = strdup(sentence);
+}
+
+/* ---- How it stands ------------------------------------------------------------------------- */
+
+static bool scan_is_of_this_boot(const struct entry *entry)
+{
+    char *own;
+    bool same = process_boot_id(&own) == 0 && entry->boot && strcmp(entry->boot, own) == 0;
+    free(own);
+    return same;
+}
+
+static bool scan_is_recent(const char *path)
+{
+    struct stat status;
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return path && stat(path, &status) == 0 && status.st_mtim.tv_sec + STILL_S > now.tv_sec;
+}
+
+static bool scan_is_stirring(const struct manifest_process *process)
+{
+    struct strbuf log = STRBUF_INIT; /* what is written between two checkpoints */
+    if (process->profile_path)
+        strbuf_addf(&log, "%s-wal", process->profile_path);
+    bool stirs = scan_is_recent(process->entry_path) || scan_is_recent(process->profile_path) ||
+                 scan_is_recent(log.data);
+    strbuf_release(&log);
+    return stirs;
+}
+
+static enum manifest_state scan_state_of_end(const char *end)
+{
+    if (!strcmp(end, "signal"))
+        return MANIFEST_KILLED;
+    if (!strcmp(end, "exec"))
+        return MANIFEST_REPLACED;
+    return !strcmp(end, "detached") ? MANIFEST_LEFT : MANIFEST_ENDED;
+}
+
+/* Of a process whose end nobody has said. */
+static enum manifest_state scan_state_without_end(const struct manifest_process *process)
+{
+    const struct entry *entry = &process->entry;
+    if (entry->locked == 1 && scan_is_of_this_boot(entry))
+        return MANIFEST_CUT;
+    return scan_is_stirring(process) ? MANIFEST_RUNNING : MANIFEST_CUT;
+}
+
+/* ---- Profiles ------------------------------------------------------------------------------ */
+
+static void scan_take_text(char **text, const struct profile *profile, const char *key)
+{
+    const char *value = profile_get(profile, key);
+    if (value && !*text)
+        *text = strdup(value);
+}
+
+static void scan_take_number(int64_t *number, const struct profile *profile, const char *key)
+{
+    const char *value = profile_get(profile, key);
+    char *end;
+    if (!value || *number >= 0 || *value < '0' || *value > '9')
+        return;
+    errno = 0;
+    long long parsed = strtoll(value, &end, 10);
+    if (!errno && !*end)
+        *number = parsed;
+}
+
+static void scan_take_meta(struct entry *entry, const struct profile *profile)
+{
+    scan_take_text(&entry->job, profile, PROFILE_META_JOB);
+    scan_take_text(&entry->launcher, profile, PROFILE_META_LAUNCHER);
+    scan_take_text(&entry->host, profile, PROFILE_META_HOST);
+    scan_take_text(&entry->boot, profile, PROFILE_META_BOOT);
+    scan_take_text(&entry->program, profile, PROFILE_META_PROGRAM);
+    scan_take_text(&entry->end, profile, PROFILE_META_END);
+    scan_take_number(&entry->rank, profile, PROFILE_META_RANK);
+    scan_take_number(&entry->ranks, profile, PROFILE_META_RANKS);
+    scan_take_number(&entry->local_rank, profile, PROFILE_META_LOCAL_RANK);
+    scan_take_number(&entry->node, profile, PROFILE_META_NODE);
+    scan_take_number(&entry->pid, profile, PROFILE_META_PID);
+    scan_take_number(&entry->parent_pid, profile, PROFILE_META_PARENT_PID);
+    scan_take_number(&entry->start_unix_ns, profile, PROFILE_META_START);
+    scan_take_number(&entry->duration_ns, profile, PROFILE_META_DURATION);
+    scan_take_number(&entry->end_status, profile, PROFILE_META_END_STATUS);
+}
+
+/* The same bounds as for an entry. */
+static void scan_refuse_nonsense(struct manifest_process *process)
+{
+    struct entry *entry = &process->entry;
+    bool impossible = entry->rank > INT32_MAX || entry->ranks > INT32_MAX || entry->ranks == 0 ||
+                      (entry->ranks > 0 && entry->rank >= entry->ranks);
+    if (!impossible)
+        return;
+    entry->rank = entry->ranks = -1;
+    scan_note_damage(process, "its profile says that it has a rank that cannot be");
+}
+
+/* Fills in what the entry does not say. False: the profile cannot be read either. */
+static bool scan_ask_profile(struct manifest_process *process)
+{
+    struct profile *profile;
+    if (profile_read_meta(&profile, process->profile_path) < 0) {
+        scan_note_damage(process, error_text());
+        return false;
+    }
+    scan_take_meta(&process->entry, profile);
+    scan_refuse_nonsense(process);
+    if (profile->damage)
+        scan_note_damage(process, profile->damage);
+    process->state = process->entry.end       ? scan_state_of_end(process->entry.end)
+                     : profile->being_written ? MANIFEST_RUNNING
+                                              : scan_state_without_end(process);
+    profile_free(profile);
+    return true;
+}
+
+/* The profile of a whole job that was written into its directory is none of its processes, nor is
+ * what tidemark replay made of a trace: the recording's own profile is there too. */
+static bool scan_is_derived(const char *path)
+{
+    struct profile *profile;
+    if (scan_ends_with(path, REPLAY_SUFFIX))
+        return true;
+    if (profile_read_meta(&profile, path) < 0)
+        return false;
+    bool derived = profile_is_job(profile) || profile_get(profile, PROFILE_META_WINDOW_FROM);
+    profile_free(profile);
+    return derived;
+}
+
+static void scan_add_profile(struct manifest_job *job, char *path)
+{
+    struct manifest_process *process = scan_add_process(job);
+    process->profile_path = path;
+    if (scan_ends_with(path, PROFILE_SUFFIX))
+        process->trace_path = scan_sibling(path, PROFILE_SUFFIX, TRACE_SUFFIX);
+    if (!scan_ask_profile(process))
+        process->entry.rank = scan_rank_in_name(basename(path));
+}
+
+/* ---- Entries ------------------------------------------------------------------------------- */
+
+static void scan_add_damaged(struct manifest_process *process, const char *name)
+{
+    scan_note_damage(process, error_text());
+    process->profile_path = scan_sibling(process->entry_path, ENTRY_SUFFIX, PROFILE_SUFFIX);
+    process->trace_path = scan_sibling(process->entry_path, ENTRY_SUFFIX, TRACE_SUFFIX);
+    if (process->profile_path)
+        scan_ask_profile(process);
+    if (process->entry.rank < 0)
+        process->entry.rank = scan_rank_in_name(name);
+}
+
+/* It may come to its end between our reading the entry and asking for the lock: then the entry
+ * says so by now. */
+static void scan_see_state(struct manifest_process *process)
+{
+    struct entry again;
+    if (!process->entry.end && entry_is_held(process->entry_path)) {
+        process->state = MANIFEST_RUNNING;
+        return;
+    }
+    if (!process->entry.end && entry_read(&again, process->entry_path) == 0) {
+        entry_release(&process->entry);
+        process->entry = again;
+    }
+    process->state = process->entry.end ? scan_state_of_end(process->entry.end)
+                                        : scan_state_without_end(process);
+}
+
+static void scan_add_entry(struct manifest_job *job, const char *directory, const char *name)
+{
+    struct manifest_process *process = scan_add_process(job);
+    process->entry_path = scan_joined(directory, name);
+    if (entry_read(&process->entry, process->entry_path) < 0) {
+        scan_add_damaged(process, name);
+        return;
+    }
+    process->profile_path = scan_existing(directory, process->entry.profile);
+    process->trace_path = scan_existing(directory, process->entry.trace);
+    scan_see_state(process);
+    if (process->entry.is_launcher == 1)
+        process->entry.rank = -1;
+}
+
+/* ---- Directories --------------------------------------------------------------------------- */
+
+static int scan_is_listed(const struct dirent *item)
+{
+    return item->d_name[0] != '.';
+}
+
+static int scan_compare_texts(const void *left, const void *right)
+{
+    return strcmp(*(char *const *)left, *(char *const *)right);
+}
+
+/* The profiles that the job's entries speak of, sorted. */
+static char **scan_claimed_profiles(const struct manifest_job *job)
+{
+    char **paths = memory_need(calloc(job->process_count + 1, sizeof *paths));
+    for (size_t i = 0; i < job->process_count; i++)
+        paths[i] = job->processes[i].profile_path ? job->processes[i].profile_path : (char *)"";
+    if (job->process_count)
+        qsort(paths, job->process_count, sizeof *paths, scan_compare_texts);
+    return paths;
+}
+
+static void scan_add_unclaimed(struct manifest_job *job, const char *directory,
+                               struct dirent **items, int count)
+{
+    char **claimed = scan_claimed_profiles(job);
+    size_t claimed_count = job->process_count;
+    for (int i = 0; i < count; i++) {
+        if (!scan_ends_with(items[i]->d_name, PROFILE_SUFFIX))
+            continue;
+        char *path = scan_joined(directory, items[i]->d_name);
+        if (bsearch(&path, claimed, claimed_count, sizeof *claimed, scan_compare_texts) ||
+            scan_is_derived(path))
+            free(path);
+        else
+            scan_add_profile(job, path);
+    }
+    free(claimed);
+}
+
+/* What the processes call it; else the directory's name. */
+static void scan_name_job(struct manifest_job *job)
+{
+    for (size_t i = 0; i < job->process_count; i++) {
+        const char *id = job->processes[i].entry.job;
+        if (!id)
+            continue;
+        free(job->id);
+        job->id = strdup(id);
+        return;
+    }
+}
+
+static void scan_files(struct manifest *manifest, const char *directory, struct dirent **items,
+                       int count)
+{
+    char *real = realpath(directory, NULL);
+    struct manifest_job *job = scan_add_job(manifest, basename(real ? real : directory), directory);
+    free(real);
+    for (int i = 0; i < count; i++)
+        if (scan_ends_with(items[i]->d_name, ENTRY_SUFFIX))
+            scan_add_entry(job, directory, items[i]->d_name);
+    scan_add_unclaimed(job, directory, items, count);
+    scan_name_job(job);
+}
+
+static bool scan_is_directory(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+static int scan_directory(struct manifest *manifest, const char *directory, bool deep)
+{
+    struct dirent **items;
+    int count = scandir(directory, &items, scan_is_listed, alphasort);
+    if (count < 0)
+        return error_set(-errno, "cannot read the directory %s: %s", directory, strerror(errno));
+    scan_files(manifest, directory, items, count);
+    int error = 0;
+    for (int i = 0; i < count; i++) {
+        char *path = deep && !error ? scan_joined(directory, items[i]->d_name) : NULL;
+        if (path && scan_is_directory(path))
+            error = scan_directory(manifest, path, false);
+        free(path);
+        free(items[i]);
+    }
+    free(items);
+    return error;
+}
+
+/* ---- Lists of profiles --------------------------------------------------------------------- */
+
+static struct manifest_job *scan_listed_job(struct manifest *manifest, const char *id)
+{
+    for (size_t i = 0; i < manifest->job_count; i++)
+        if (!manifest->jobs[i].directory && !strcmp(manifest->jobs[i].id, id))
+            return &manifest->jobs[i];
+    return scan_add_job(manifest, id, NULL);
+}
+
+/* A profile that was named must be one: unlike those that merely lie in a directory. */
+static int scan_profile(struct manifest *manifest, const char *path)
+{
+    struct profile *profile;
+    int error = profile_read_meta(&profile, path);
+    if (error)
+        return error;
+    const char *id = profile_get(profile, PROFILE_META_JOB);
+    scan_add_profile(scan_listed_job(manifest, id ? id : ""), strdup(path));
+    profile_free(profile);
+    return 0;
+}
+
+int scan_path(struct manifest *manifest, const char *path)
+{
+    return scan_is_directory(path) ? scan_directory(manifest, path, true)
+                                   : scan_profile(manifest, path);
+}

@@ -1,0 +1,472 @@
+/* What a profile says beyond sums, out of the tables of detail_tables.h. A table that is not there
+ * leaves its array empty; a row that refers to what is not there is left out and noted. */
+#include "profile/profile.h"
+
+#include <math.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/strbuf.h"
+#include "profile/path_blocks.h"
+#include "profile/profile_reading.h"
+
+/* Any row of a table. */
+union row {
+    struct distribution_row distribution;
+    struct detail_peak peak;
+    struct detail_share share;
+    struct exchange exchange;
+    struct profile_variable variable;
+    struct profile_section_total section;
+    struct profile_sample sample;
+    struct profile_mapping mapping;
+    struct profile_residency residency;
+    struct profile_heap_page heap_page;
+    struct detail_point point;
+    struct profile_source source;
+    struct profile_mark mark;
+    struct profile_region region;
+    struct profile_rank rank;
+    struct profile_rank_step rank_step;
+    struct profile_node_peak node_peak;
+    struct stack_peak stack_peak;
+    struct stack_layer stack_layer;
+};
+
+/* Where the rows of a table go, if they go there as they are. */
+struct place {
+    size_t array, count;
+};
+#define PLACE(name)                                                                                \
+    {                                                                                              \
+        offsetof(struct profile, name##s), offsetof(struct profile, name##_count)                  \
+    }
+static const struct place places[DETAIL_TABLES] = {
+    [DETAIL_DISTRIBUTIONS] = PLACE(distribution),
+    [DETAIL_EXCHANGES] = PLACE(exchange),
+    [DETAIL_VARIABLES] = PLACE(variable),
+    [DETAIL_SECTIONS] = PLACE(section),
+    [DETAIL_SAMPLES] = PLACE(sample),
+    [DETAIL_MAPPINGS] = PLACE(mapping),
+    [DETAIL_RESIDENCIES] = {offsetof(struct profile, residencies),
+                            offsetof(struct profile, residency_count)},
+    [DETAIL_HEAP_PAGES] = PLACE(heap_page),
+    [DETAIL_SOURCES] = PLACE(source),
+    [DETAIL_MARKS] = PLACE(mark),
+    [DETAIL_REGIONS] = PLACE(region),
+    [DETAIL_RANKS] = PLACE(rank),
+    [DETAIL_RANK_STEPS] = PLACE(rank_step),
+    [DETAIL_NODE_PEAKS] = PLACE(node_peak),
+    [DETAIL_STACK_PEAKS] = PLACE(stack_peak),
+    [DETAIL_STACK_LAYERS] = PLACE(stack_layer),
+};
+
+/* ---- Values -------------------------------------------------------------------------------- */
+
+/* Also what makes no sense is not known. */
+static uint64_t detail_maybe(struct reader *reader, sqlite3_stmt *row, int at)
+{
+    int type = sqlite3_column_type(row, at);
+    if (type != SQLITE_NULL && (type != SQLITE_INTEGER || sqlite3_column_int64(row, at) < 0)) {
+        profile_reading_note(reader, "a number makes no sense");
+        return UINT64_MAX;
+    }
+    return type == SQLITE_NULL ? UINT64_MAX : (uint64_t)sqlite3_column_int64(row, at);
+}
+
+static int64_t detail_signed_number(struct reader *reader, sqlite3_stmt *row, int at)
+{
+    int type = sqlite3_column_type(row, at);
+    if (type != SQLITE_INTEGER && type != SQLITE_NULL)
+        profile_reading_note(reader, "a number makes no sense");
+    return type == SQLITE_INTEGER ? sqlite3_column_int64(row, at) : 0;
+}
+
+static double detail_real_number(struct reader *reader, sqlite3_stmt *row, int at)
+{
+    int type = sqlite3_column_type(row, at);
+    bool is_number = type == SQLITE_FLOAT || type == SQLITE_INTEGER;
+    double value = is_number ? sqlite3_column_double(row, at) : 0;
+    if (isfinite(value) && (is_number || type == SQLITE_NULL))
+        return value;
+    profile_reading_note(reader, "a number makes no sense");
+    return 0;
+}
+
+static void detail_take_text(struct reader *reader, sqlite3_stmt *row, int at,
+                             const struct detail_column *column, char *field)
+{
+    const char *text = profile_reading_text(reader, row, at);
+    if (!text && column->type == DETAIL_NAME)
+        text = "?";
+    if (!text && column->type == DETAIL_BYTES)
+        text = "";
+    memcpy(field, &text, sizeof text);
+    if (column->type == DETAIL_BYTES)
+        memcpy(field + sizeof text, &(size_t){strlen(text)}, sizeof(size_t));
+}
+
+/* False: the row can be no row. */
+static bool detail_take(struct reader *reader, sqlite3_stmt *row, int at,
+                        const struct detail_column *column, void *out)
+{
+    char *field = (char *)out + column->offset;
+    switch (column->type) {
+    case DETAIL_TEXT:
+    case DETAIL_NAME:
+    case DETAIL_BYTES:
+        detail_take_text(reader, row, at, column, field);
+        return true;
+    case DETAIL_SIGNED:
+        memcpy(field, &(int64_t){detail_signed_number(reader, row, at)}, sizeof(int64_t));
+        return true;
+    case DETAIL_REAL:
+        memcpy(field, &(double){detail_real_number(reader, row, at)}, sizeof(double));
+        return true;
+    case DETAIL_PLAIN:
+    case DETAIL_SMALL:
+    case DETAIL_FLAG:
+        return detail_set(column, profile_reading_number(reader, row, at), out);
+    default:
+        return detail_set(column, detail_maybe(reader, row, at), out);
+    }
+}
+
+/* ---- References ---------------------------------------------------------------------------- */
+
+/* The id at `field` becomes the index that it stands for. */
+static bool detail_resolve_index(const struct ids *ids, char *field)
+{
+    uint32_t id;
+    memcpy(&id, field, sizeof id);
+    size_t index = profile_reading_find(ids, id);
+    memcpy(field, &(uint32_t){(uint32_t)index}, sizeof id);
+    return index < UINT32_MAX;
+}
+
+static bool detail_resolve_module(const struct ids *ids, char *field)
+{
+    int64_t id;
+    memcpy(&id, field, sizeof id);
+    size_t index = profile_reading_find(ids, id);
+    memcpy(field, &(int64_t){(int64_t)index}, sizeof id);
+    return index != SIZE_MAX;
+}
+
+static bool detail_is_there(const struct reader *reader, const struct detail_column *column,
+                            char *field)
+{
+    const struct profile_private *own = reader->own;
+    uint32_t number;
+    switch (column->type) {
+    case DETAIL_NODE:
+        return detail_resolve_index(&own->nodes, field);
+    case DETAIL_MODULE:
+        return detail_resolve_module(&own->modules, field);
+    case DETAIL_SAMPLE:
+        memcpy(&number, field, sizeof number);
+        return profile_reading_find(&own->samples, number) != SIZE_MAX;
+    case DETAIL_THREAD:
+        memcpy(&number, field, sizeof number);
+        return number == UINT32_MAX || number < reader->profile->thread_count;
+    default:
+        return true;
+    }
+}
+
+/* Is the row, or what it is of, of a kind that only newer versions know? */
+static bool detail_is_newer(const struct reader *reader, const struct detail_column *column,
+                            const char *field)
+{
+    uint32_t number;
+    if (column->type != DETAIL_KIND && column->type != DETAIL_SAMPLE)
+        return false;
+    memcpy(&number, field, sizeof number);
+    if (column->type == DETAIL_KIND)
+        return number >= column->limit;
+    return profile_reading_find(&reader->own->newer_samples, number) != SIZE_MAX;
+}
+
+/* False: the row is left out. */
+static bool detail_resolve(struct reader *reader, const struct detail_table *table, void *row)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        const struct detail_column *column = &table->columns[i];
+        char *field = (char *)row + column->offset;
+        if (detail_is_newer(reader, column, field)) {
+            if (table == &detail_tables[DETAIL_SAMPLES])
+                profile_reading_add_id(reader, &reader->own->newer_samples,
+                                       ((struct profile_sample *)row)->id);
+            return false;
+        }
+        if (!detail_is_there(reader, column, field)) {
+            profile_reading_note(reader, "a row refers to one that is not there");
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- Keeping ------------------------------------------------------------------------------- */
+
+static void *detail_append_as_it_is(struct reader *reader, enum detail which, const void *row)
+{
+    char *profile = (char *)reader->profile;
+    size_t bytes = detail_tables[which].bytes;
+    void *slot =
+        append(reader, profile + places[which].array, (size_t *)(profile + places[which].count),
+               &reader->own->detail_capacity[which], bytes);
+    return slot ? memcpy(slot, row, bytes) : NULL;
+}
+
+static void detail_keep_peak(struct reader *reader, const struct detail_peak *row)
+{
+    struct profile *profile = reader->profile;
+    if (!profile_reading_add_id(reader, &reader->own->peaks, row->id))
+        return;
+    struct peak *peak = APPEND(reader, profile->peaks, profile->peak_count,
+                               reader->own->detail_capacity[DETAIL_PEAKS]);
+    if (peak)
+        *peak = row->peak;
+}
+
+static void detail_keep_share(struct reader *reader, const struct detail_share *row)
+{
+    size_t index = profile_reading_find(&reader->own->peaks, row->peak);
+    struct peak *peak = index < reader->profile->peak_count ? &reader->profile->peaks[index] : NULL;
+    if (!peak || peak->share_count == PEAK_SHARES_MAX) {
+        profile_reading_note(reader, "a peak's shares make no sense");
+        return;
+    }
+    peak->shares[peak->share_count++] = row->share;
+}
+
+/* Points of a curve come one after the other. */
+static void detail_keep_point(struct reader *reader, const struct detail_point *row)
+{
+    struct profile *profile = reader->profile;
+    struct profile_private *own = reader->own;
+    struct curve *curve = profile->curve_count ? &profile->curves[profile->curve_count - 1] : NULL;
+    if (!curve || curve->node != row->path) {
+        if (curve && curve->node > row->path) {
+            profile_reading_note(reader, "curves are out of order");
+            return;
+        }
+        curve = APPEND(reader, profile->curves, profile->curve_count,
+                       own->detail_capacity[DETAIL_CURVES]);
+        if (!curve)
+            return;
+        *curve = (struct curve){.node = row->path, .threshold_bytes = row->threshold_bytes};
+    } else if (own->points[own->point_count - 1].ticks > row->point.ticks ||
+               curve->count == UINT32_MAX) {
+        profile_reading_note(reader, "a curve goes back in time");
+        return;
+    }
+    struct curve_point *point = APPEND(reader, own->points, own->point_count, own->point_capacity);
+    if (!point)
+        return;
+    *point = row->point;
+    curve->count++;
+}
+
+static void detail_keep(struct reader *reader, union row *row)
+{
+    enum detail which = reader->detail;
+    if (!detail_resolve(reader, &detail_tables[which], row))
+        return;
+    switch (which) {
+    case DETAIL_PEAKS:
+        detail_keep_peak(reader, &row->peak);
+        break;
+    case DETAIL_PEAK_SHARES:
+        detail_keep_share(reader, &row->share);
+        break;
+    case DETAIL_CURVES:
+        detail_keep_point(reader, &row->point);
+        break;
+    case DETAIL_SAMPLES:
+        if (profile_reading_add_id(reader, &reader->own->samples, row->sample.id))
+            detail_append_as_it_is(reader, which, row);
+        break;
+    default:
+        detail_append_as_it_is(reader, which, row);
+    }
+}
+
+/* ---- Rows and blocks ----------------------------------------------------------------------- */
+
+static void detail_read_detail_row(struct reader *reader, sqlite3_stmt *row)
+{
+    const struct detail_table *table = &detail_tables[reader->detail];
+    union row read;
+    memset(&read, 0, sizeof read);
+    for (size_t i = 0; i < table->count; i++)
+        if (!detail_take(reader, row, (int)i, &table->columns[i], &read)) {
+            profile_reading_note(reader, "a number is out of range");
+            return;
+        }
+    if (!reader->no_memory)
+        detail_keep(reader, &read);
+}
+
+/* What takes no bytes in a body shall be no rows: residencies are of paths that rise, ranks have
+ * steps and the heap addresses that do, the points of curves count as rows of the file. */
+static bool detail_is_bounded(struct reader *reader, const struct blocks *blocks)
+{
+    static const char *const that_rise[DETAIL_TABLES] = {[DETAIL_RESIDENCIES] = "path",
+                                                         [DETAIL_RANK_STEPS] = "step",
+                                                         [DETAIL_HEAP_PAGES] = "address"};
+    size_t rows = blocks->columns.rows;
+    if (that_rise[reader->detail]) {
+        const uint64_t *rising = path_blocks_column(blocks, that_rise[reader->detail]);
+        for (size_t i = 1; i < rows && rising; i++)
+            if (rising[i] <= rising[i - 1])
+                return false;
+        return rising;
+    }
+    if (reader->rows_left < rows)
+        return false;
+    reader->rows_left -= rows;
+    return true;
+}
+
+static void detail_read_detail_block(struct reader *reader, const struct blocks *blocks)
+{
+    const struct detail_table *table = &detail_tables[reader->detail];
+    const uint64_t *columns[DETAIL_BLOCK_COLUMNS];
+    detail_find_columns(table, blocks, columns);
+    if (!detail_is_bounded(reader, blocks)) {
+        profile_reading_note(reader, "a block makes no sense");
+        return;
+    }
+    for (size_t i = 0; i < blocks->columns.rows && !reader->no_memory; i++) {
+        union row row;
+        memset(&row, 0, table->bytes);
+        if (detail_from_block(table, blocks, columns, i, &row))
+            detail_keep(reader, &row);
+        else
+            profile_reading_note(reader, "a number is out of range");
+    }
+}
+
+static void detail_read_detail(struct reader *reader, enum detail which)
+{
+    const struct detail_table *table = &detail_tables[which];
+    const char *first = table->columns[0].name;
+    reader->detail = which;
+    if (table->blocks && profile_reading_has_column(reader, table->blocks, first))
+        profile_reading_blocks(reader, table->blocks, first, detail_read_detail_block);
+    if (!profile_reading_has_column(reader, table->name, first))
+        return;
+    struct strbuf sql = STRBUF_INIT;
+    detail_select(&sql, table, profile_reading_has_column, reader);
+    profile_reading_rows(reader, sql.data, detail_read_detail_row);
+    strbuf_release(&sql);
+}
+
+/* ---- Order --------------------------------------------------------------------------------- */
+
+typedef int compare_rows(const void *left, const void *right);
+
+static int detail_compare_numbers(uint64_t a, uint64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static int detail_compare_distributions(const void *left, const void *right)
+{
+    const struct distribution_row *a = left, *b = right;
+    int order = detail_compare_numbers(a->kind, b->kind);
+    order = order ? order : detail_compare_numbers(a->x, b->x);
+    return order ? order : detail_compare_numbers(a->y, b->y);
+}
+
+static int detail_compare_residencies(const void *left, const void *right)
+{
+    const struct profile_residency *a = left, *b = right;
+    int order = detail_compare_numbers(a->sample, b->sample);
+    return order ? order : detail_compare_numbers(a->path, b->path);
+}
+
+static int detail_compare_heap_pages(const void *left, const void *right)
+{
+    const struct profile_heap_page *a = left, *b = right;
+    int order = detail_compare_numbers(a->sample, b->sample);
+    return order ? order : detail_compare_numbers(a->address, b->address);
+}
+
+static int detail_compare_sources(const void *left, const void *right)
+{
+    const struct profile_source *a = left, *b = right;
+    return strcmp(a->path, b->path);
+}
+
+/* Rows mostly come in their order; one that comes twice stays once. */
+static size_t detail_sort(struct reader *reader, void *array, size_t count, size_t bytes,
+                          compare_rows *compare)
+{
+    char *rows = array;
+    size_t in_order = 1, kept = 1;
+    while (in_order < count && compare(rows + (in_order - 1) * bytes, rows + in_order * bytes) < 0)
+        in_order++;
+    if (in_order >= count)
+        return count;
+    qsort(rows, count, bytes, compare);
+    for (size_t i = 1; i < count; i++)
+        if (compare(rows + (kept - 1) * bytes, rows + i * bytes))
+            memmove(rows + kept++ * bytes, rows + i * bytes, bytes);
+    if (kept < count)
+        profile_reading_note(reader, "a row is there twice");
+    return kept;
+}
+
+static void detail_put_in_order(struct reader *reader)
+{
+    struct profile *profile = reader->profile;
+    profile->distribution_count =
+        detail_sort(reader, profile->distributions, profile->distribution_count,
+                    sizeof *profile->distributions, detail_compare_distributions);
+    profile->residency_count =
+        detail_sort(reader, profile->residencies, profile->residency_count,
+                    sizeof *profile->residencies, detail_compare_residencies);
+    profile->heap_page_count = detail_sort(reader, profile->heap_pages, profile->heap_page_count,
+                                           sizeof *profile->heap_pages, detail_compare_heap_pages);
+    profile->source_count = detail_sort(reader, profile->sources, profile->source_count,
+                                        sizeof *profile->sources, detail_compare_sources);
+}
+
+/* Only now do the points stay where they are. */
+static void detail_hang_points(struct reader *reader)
+{
+    const struct curve_point *points = reader->own->points;
+    for (size_t i = 0; i < reader->profile->curve_count; i++) {
+        reader->profile->curves[i].points = points;
+        points += reader->profile->curves[i].count;
+    }
+}
+
+void detail_read(struct reader *reader)
+{
+    for (enum detail i = 0; i < DETAIL_TABLES && !reader->no_memory; i++)
+        detail_read_detail(reader, i);
+    if (reader->no_memory)
+        return;
+    detail_put_in_order(reader);
+    detail_hang_points(reader);
+}
+
+void detail_free(struct profile *profile)
+{
+    for (int i = 0; i < DETAIL_TABLES; i++) {
+        void *array = NULL;
+        if (places[i].array)
+            memcpy(&array, (char *)profile + places[i].array, sizeof array);
+        free(array);
+    }
+    free(profile->peaks);
+    free(profile->curves);
+    free(profile->own->points);
+    free(profile->own->samples.at);
+    free(profile->own->newer_samples.at);
+    free(profile->own->peaks.at);
+}

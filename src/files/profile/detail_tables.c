@@ -1,0 +1,686 @@
+/* The columns of every detail table, as data (detail_tables.h). Each column names a field of the
+ * row's struct by its offset and type. The schema, the writer and the reader walk these lists. */
+#include "profile/detail_tables.h"
+
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/memory.h"
+#include "profile/path_blocks.h"
+#include "profile/schema.h"
+
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+
+/* ---- Kinds --------------------------------------------------------------------------------- */
+
+static const char *const mark_names[] = {
+    [PROFILE_MARK_NAMED] = "mark",
+    [PROFILE_MARK_PAUSED] = "paused",
+    [PROFILE_MARK_RESUMED] = "resumed",
+    [PROFILE_MARK_SNAPSHOT] = "snapshot",
+};
+static const char *const why_names[] = {
+    [PROFILE_SAMPLE_START] = "start",
+    [PROFILE_SAMPLE_RESIDENT_PEAK] = "resident peak",
+    [PROFILE_SAMPLE_MARK] = "mark",
+    [PROFILE_SAMPLE_END] = "end",
+};
+
+/* ---- Columns ------------------------------------------------------------------------------- */
+
+#define ROW struct distribution_row
+/* 1 for a pointer to a field of the type that a column of this kind is made of (enum detail_type);
+ * any other type does not compile. */
+#define FITS_DETAIL_PLAIN(pointer)  _Generic(pointer, uint64_t * : 1)
+#define FITS_DETAIL_MAYBE(pointer)  _Generic(pointer, struct figure * : 1)
+#define FITS_DETAIL_SIGNED(pointer) _Generic(pointer, int64_t * : 1)
+#define FITS_DETAIL_REAL(pointer)   _Generic(pointer, double * : 1)
+#define FITS_DETAIL_FLAG(pointer)   _Generic(pointer, bool * : 1)
+#define FITS_DETAIL_SMALL(pointer)  _Generic(pointer, uint32_t * : 1)
+#define FITS_DETAIL_KIND(pointer)   _Generic(pointer, uint32_t * : 1, int * : 1)
+#define FITS_DETAIL_TEXT(pointer)   _Generic(pointer, const char ** : 1)
+#define FITS_DETAIL_NAME(pointer)   _Generic(pointer, const char ** : 1)
+#define FITS_DETAIL_BYTES(pointer)  _Generic(pointer, const char ** : 1)
+#define FITS_DETAIL_NODE(pointer)   _Generic(pointer, uint32_t * : 1)
+#define FITS_DETAIL_MODULE(pointer) _Generic(pointer, int64_t * : 1)
+#define FITS_DETAIL_THREAD(pointer) _Generic(pointer, uint32_t * : 1)
+#define FITS_DETAIL_SAMPLE(pointer) _Generic(pointer, uint32_t * : 1)
+#define FIELD(column, field, kind, ...)                                                            \
+    {                                                                                              \
+        .name = column, .offset = offsetof(ROW, field) + 0 * FITS_##kind(&((ROW *)NULL)->field),   \
+        .type = kind, __VA_ARGS__                                                                  \
+    }
+
+/* clang-format off */
+static const struct detail_column distribution_columns[] = {
+    FIELD("kind", kind, DETAIL_KIND, .limit = DISTRIBUTION_KINDS),
+    FIELD("x", x, DETAIL_PLAIN),
+    FIELD("y", y, DETAIL_PLAIN),
+    FIELD("count", count, DETAIL_PLAIN),
+    FIELD("bytes", bytes, DETAIL_PLAIN),
+};
+
+#undef ROW
+#define ROW struct detail_peak
+static const struct detail_column peak_columns[] = {
+    FIELD("id", id, DETAIL_SMALL),
+    FIELD("time_ns", peak.ticks, DETAIL_PLAIN),
+    FIELD("bytes", peak.bytes, DETAIL_PLAIN),
+    FIELD("valley_bytes", peak.valley_bytes, DETAIL_MAYBE),
+    FIELD("rest_bytes", peak.rest_bytes, DETAIL_PLAIN),
+};
+
+#undef ROW
+#define ROW struct detail_share
+static const struct detail_column share_columns[] = {
+    FIELD("peak", peak, DETAIL_SMALL),
+    FIELD("rank", rank, DETAIL_SMALL),
+    FIELD("path", share.node, DETAIL_NODE),
+    FIELD("bytes", share.bytes, DETAIL_PLAIN),
+};
+
+#undef ROW
+#define ROW struct exchange
+static const struct detail_column exchange_columns[] = {
+    FIELD("owner", owner, DETAIL_THREAD),
+    FIELD("freer", freer, DETAIL_THREAD),
+    FIELD("count", count, DETAIL_PLAIN),
+    FIELD("bytes", bytes, DETAIL_PLAIN),
+};
+
+#undef ROW
+#define ROW struct profile_variable
+static const struct detail_column variable_columns[] = {
+    FIELD("module", module_id, DETAIL_MODULE),
+    FIELD("name", name, DETAIL_NAME),
+    FIELD("linkage", linkage, DETAIL_TEXT),
+    FIELD("bytes", bytes, DETAIL_PLAIN),
+    FIELD("section", section, DETAIL_KIND, .limit = PROFILE_SECTIONS),
+    FIELD("file", file, DETAIL_TEXT),
+    FIELD("line", line, DETAIL_SMALL),
+};
+
+#undef ROW
+#define ROW struct profile_section_total
+static const struct detail_column section_columns[] = {
+    FIELD("module", module_id, DETAIL_MODULE),
+    FIELD("section", section, DETAIL_KIND, .limit = PROFILE_SECTIONS),
+    FIELD("bytes", bytes, DETAIL_MAYBE),
+    FIELD("named_bytes", named_bytes, DETAIL_MAYBE),
+    FIELD("variables", variables, DETAIL_MAYBE),
+    FIELD("exported_only", exported_only, DETAIL_FLAG),
+};
+
+#undef ROW
+#define ROW struct profile_sample
+static const struct detail_column sample_columns[] = {
+    FIELD("id", id, DETAIL_SMALL),
+    FIELD("why", why, DETAIL_KIND, .limit = PROFILE_SAMPLE_END + 1, .names = why_names),
+    FIELD("time_ns", time_ns, DETAIL_PLAIN),
+    FIELD("resident_bytes", resident_bytes, DETAIL_MAYBE),
+    FIELD("proportional_bytes", proportional_bytes, DETAIL_MAYBE),
+    FIELD("unique_bytes", unique_bytes, DETAIL_MAYBE),
+    FIELD("swapped_bytes", swapped_bytes, DETAIL_MAYBE),
+    FIELD("virtual_bytes", virtual_bytes, DETAIL_MAYBE),
+    FIELD("requested_bytes", requested_bytes, DETAIL_MAYBE),
+    FIELD("live_count", live_count, DETAIL_MAYBE),
+    FIELD("minor_faults", minor_faults, DETAIL_MAYBE),
+    FIELD("major_faults", major_faults, DETAIL_MAYBE),
+    FIELD("voluntary_switches", voluntary_switches, DETAIL_MAYBE),
+    FIELD("involuntary_switches", involuntary_switches, DETAIL_MAYBE),
+    FIELD("cgroup_bytes", cgroup_bytes, DETAIL_MAYBE),
+    FIELD("cgroup_limit_bytes", cgroup_limit_bytes, DETAIL_MAYBE),
+    FIELD("cgroup_peak_bytes", cgroup_peak_bytes, DETAIL_MAYBE),
+    FIELD("machine_available_bytes", machine_available_bytes, DETAIL_MAYBE),
+    FIELD("machine_bytes", machine_bytes, DETAIL_MAYBE),
+    FIELD("ooms", ooms, DETAIL_MAYBE),
+    FIELD("has_ledger", has_ledger, DETAIL_FLAG),
+    FIELD("live_touched_bytes", live_touched_bytes, DETAIL_MAYBE, .entry = "live blocks"),
+    FIELD("slack_bytes", slack_bytes, DETAIL_MAYBE, .entry = "allocator slack"),
+    FIELD("mmap_bytes", mmap_bytes, DETAIL_MAYBE, .entry = "own mappings"),
+    FIELD("file_bytes", file_bytes, DETAIL_MAYBE, .entry = "files"),
+    FIELD("stack_bytes", stack_bytes, DETAIL_MAYBE, .entry = "stacks"),
+    FIELD("globals_bytes", globals_bytes, DETAIL_MAYBE, .entry = "globals"),
+    FIELD("shared_bytes", shared_bytes, DETAIL_MAYBE, .entry = "shared"),
+    FIELD("tool_bytes", tool_bytes, DETAIL_MAYBE, .entry = "tool"),
+    FIELD("other_bytes", other_bytes, DETAIL_MAYBE, .entry = "other"),
+    FIELD("unexplained_bytes", unexplained_bytes, DETAIL_SIGNED, .entry = "unexplained"),
+    FIELD("untouched_bytes", untouched_bytes, DETAIL_MAYBE),
+    FIELD("live_swapped_bytes", live_swapped_bytes, DETAIL_MAYBE),
+    FIELD("returnable_bytes", returnable_bytes, DETAIL_MAYBE),
+    FIELD("pinned_bytes", pinned_bytes, DETAIL_MAYBE),
+    FIELD("pass_ms", pass_ms, DETAIL_REAL),
+};
+
+#undef ROW
+#define ROW struct profile_mapping
+static const struct detail_column mapping_columns[] = {
+    FIELD("sample", sample, DETAIL_SAMPLE),
+    FIELD("kind", kind, DETAIL_NAME),
+    FIELD("path", path, DETAIL_TEXT),
+    FIELD("count", count, DETAIL_PLAIN),
+    FIELD("virtual_bytes", virtual_bytes, DETAIL_MAYBE),
+    FIELD("resident_bytes", resident_bytes, DETAIL_MAYBE),
+    FIELD("proportional_bytes", proportional_bytes, DETAIL_MAYBE),
+    FIELD("unique_bytes", unique_bytes, DETAIL_MAYBE),
+    FIELD("swapped_bytes", swapped_bytes, DETAIL_MAYBE),
+};
+
+#undef ROW
+#define ROW struct profile_residency
+static const struct detail_column residency_columns[] = {
+    FIELD("sample", sample, DETAIL_SAMPLE),
+    FIELD("path", path, DETAIL_NODE),
+    FIELD("live_count", live_count, DETAIL_MAYBE),
+    FIELD("live_bytes", live_bytes, DETAIL_MAYBE),
+    FIELD("resident_bytes", resident_bytes, DETAIL_MAYBE),
+    FIELD("untouched_bytes", untouched_bytes, DETAIL_MAYBE),
+    FIELD("swapped_bytes", swapped_bytes, DETAIL_MAYBE),
+    FIELD("pinned_bytes", pinned_bytes, DETAIL_MAYBE),
+    FIELD("pinning_count", pinning_count, DETAIL_MAYBE),
+};
+
+#undef ROW
+#define ROW struct profile_heap_page
+static const struct detail_column heap_page_columns[] = {
+    FIELD("sample", sample, DETAIL_SAMPLE),
+    FIELD("address", address, DETAIL_PLAIN),
+    FIELD("bytes", bytes, DETAIL_PLAIN),
+    FIELD("resident_bytes", resident_bytes, DETAIL_PLAIN),
+    FIELD("live_bytes", live_bytes, DETAIL_PLAIN),
+    FIELD("live_count", live_count, DETAIL_PLAIN),
+    FIELD("pinned_bytes", pinned_bytes, DETAIL_PLAIN),
+    FIELD("path", path, DETAIL_NODE),
+};
+
+#undef ROW
+#define ROW struct detail_point
+static const struct detail_column curve_columns[] = {
+    FIELD("path", path, DETAIL_NODE),
+    FIELD("time_ns", point.ticks, DETAIL_PLAIN),
+    FIELD("bytes", point.bytes, DETAIL_PLAIN),
+    FIELD("threshold_bytes", threshold_bytes, DETAIL_MAYBE),
+};
+
+#undef ROW
+#define ROW struct profile_source
+static const struct detail_column source_columns[] = {
+    FIELD("path", path, DETAIL_NAME),
+    FIELD("text", text, DETAIL_BYTES),
+};
+_Static_assert(offsetof(ROW, bytes) == offsetof(ROW, text) + sizeof(char *), "see DETAIL_BYTES");
+
+#undef ROW
+#define ROW struct profile_mark
+static const struct detail_column mark_columns[] = {
+    FIELD("id", id, DETAIL_SMALL),
+    FIELD("time_ns", time_ns, DETAIL_PLAIN),
+    FIELD("kind", kind, DETAIL_KIND, .limit = PROFILE_MARK_KINDS, .names = mark_names),
+    FIELD("name", name, DETAIL_NAME),
+    FIELD("thread", thread, DETAIL_THREAD),
+    FIELD("live_bytes", live_bytes, DETAIL_PLAIN),
+    FIELD("live_count", live_count, DETAIL_PLAIN),
+};
+
+#undef ROW
+#define ROW struct profile_region
+static const struct detail_column region_columns[] = {
+    FIELD("id", id, DETAIL_SMALL),
+    FIELD("name", name, DETAIL_NAME),
+    FIELD("entered_count", entered_count, DETAIL_PLAIN),
+    FIELD("unended_count", unended_count, DETAIL_PLAIN),
+    FIELD("open_count", open_count, DETAIL_PLAIN),
+    FIELD("time_ns", time_ns, DETAIL_PLAIN),
+    FIELD("first_ns", first_ns, DETAIL_PLAIN),
+    FIELD("last_ns", last_ns, DETAIL_PLAIN),
+    FIELD("peak_bytes", peak_bytes, DETAIL_PLAIN),
+    FIELD("peak_ns", peak_ns, DETAIL_PLAIN),
+    FIELD("left_bytes", left_bytes, DETAIL_MAYBE),
+    FIELD("program_peak_bytes", program_peak_bytes, DETAIL_PLAIN),
+    FIELD("program_peak_ns", program_peak_ns, DETAIL_PLAIN),
+};
+
+#undef ROW
+#define ROW struct profile_rank
+static const struct detail_column rank_columns[] = {
+    FIELD("id", id, DETAIL_SMALL),
+    FIELD("rank", rank, DETAIL_SMALL),
+    FIELD("beside", beside, DETAIL_FLAG),
+    FIELD("state", state, DETAIL_NAME),
+    FIELD("file", file, DETAIL_NAME),
+    FIELD("note", note, DETAIL_TEXT),
+    FIELD("node", node, DETAIL_SMALL),
+    FIELD("pid", pid, DETAIL_SMALL),
+    FIELD("signal", signal, DETAIL_SMALL),
+    FIELD("status", status, DETAIL_SMALL),
+    FIELD("start_unix_ns", start_unix_ns, DETAIL_MAYBE),
+    FIELD("duration_ns", duration_ns, DETAIL_MAYBE),
+    FIELD("peak_bytes", peak_bytes, DETAIL_MAYBE),
+    FIELD("peak_ns", peak_ns, DETAIL_MAYBE),
+    FIELD("live_bytes", live_bytes, DETAIL_MAYBE),
+    FIELD("live_count", live_count, DETAIL_MAYBE),
+    FIELD("alloc_bytes", alloc_bytes, DETAIL_MAYBE),
+    FIELD("alloc_count", alloc_count, DETAIL_MAYBE),
+    FIELD("lost_events", lost_events, DETAIL_MAYBE),
+    FIELD("mpi_peak_bytes", mpi_peak_bytes, DETAIL_MAYBE),
+    FIELD("resident_peak_bytes", resident_peak_bytes, DETAIL_MAYBE),
+};
+
+#undef ROW
+#define ROW struct profile_rank_step
+static const struct detail_column rank_step_columns[] = {
+    FIELD("rank", rank, DETAIL_SMALL),
+    FIELD("step", step, DETAIL_SMALL),
+    FIELD("requested_max", requested_max, DETAIL_MAYBE),
+    FIELD("requested_min", requested_min, DETAIL_MAYBE),
+    FIELD("resident_max", resident_max, DETAIL_MAYBE),
+};
+
+#undef ROW
+#define ROW struct profile_node_peak
+static const struct detail_column node_peak_columns[] = {
+    FIELD("id", id, DETAIL_SMALL),
+    FIELD("name", name, DETAIL_NAME),
+    FIELD("ranks", ranks, DETAIL_MAYBE),
+    FIELD("beside", beside, DETAIL_MAYBE),
+    FIELD("not_read", not_read, DETAIL_MAYBE),
+    FIELD("lower_bytes", lower_bytes, DETAIL_MAYBE),
+    FIELD("upper_bytes", upper_bytes, DETAIL_MAYBE),
+    FIELD("at_unix_ns", at_unix_ns, DETAIL_MAYBE),
+    FIELD("step_ns", step_ns, DETAIL_MAYBE),
+    FIELD("peak_sum", peak_sum, DETAIL_MAYBE),
+    FIELD("resident_bytes", resident_bytes, DETAIL_MAYBE),
+    FIELD("machine_bytes", machine_bytes, DETAIL_MAYBE),
+    FIELD("limit_bytes", limit_bytes, DETAIL_MAYBE),
+    FIELD("cgroup_peak_bytes", cgroup_peak_bytes, DETAIL_MAYBE),
+};
+
+#undef ROW
+#define ROW struct stack_peak
+static const struct detail_column stack_peak_columns[] = {
+    FIELD("thread", thread, DETAIL_THREAD),
+    FIELD("time_ns", ticks, DETAIL_PLAIN),
+    FIELD("bytes", bytes, DETAIL_PLAIN),
+    FIELD("path", node, DETAIL_NODE),
+};
+
+#undef ROW
+#define ROW struct stack_layer
+static const struct detail_column stack_layer_columns[] = {
+    FIELD("thread", thread, DETAIL_THREAD),
+    FIELD("path", node, DETAIL_NODE),
+    FIELD("bytes", bytes, DETAIL_PLAIN),
+    FIELD("frames", frames, DETAIL_PLAIN),
+};
+#undef ROW
+
+_Static_assert(COUNT(residency_columns) <= DETAIL_BLOCK_COLUMNS &&
+               COUNT(heap_page_columns) <= DETAIL_BLOCK_COLUMNS &&
+               COUNT(curve_columns) <= DETAIL_BLOCK_COLUMNS &&
+               COUNT(rank_step_columns) <= DETAIL_BLOCK_COLUMNS, "columns of blocks have room");
+
+#define TABLE(name, tail, order, columns, row) \
+    {name, tail, order, columns, COUNT(columns), sizeof(row), NULL, NULL}
+#define IN_BLOCKS(name, tail, order, columns, row, key) \
+    {name, tail, order, columns, COUNT(columns), sizeof(row), name "_block", key}
+
+const struct detail_table detail_tables[DETAIL_TABLES] = {
+    [DETAIL_DISTRIBUTIONS] = TABLE("distribution", ",PRIMARY KEY(kind,x,y)) WITHOUT ROWID", "kind,x,y",
+                            distribution_columns, struct distribution_row),
+    [DETAIL_PEAKS] = TABLE("peak", ",PRIMARY KEY(id))", "id", peak_columns, struct detail_peak),
+    [DETAIL_PEAK_SHARES] = TABLE("peak_share", ",PRIMARY KEY(peak,rank)) WITHOUT ROWID", "peak,rank",
+                          share_columns, struct detail_share),
+    [DETAIL_EXCHANGES] = TABLE("exchange", ")", "rowid", exchange_columns, struct exchange),
+    [DETAIL_VARIABLES] = TABLE("variable", ")", "module,rowid", variable_columns,
+                        struct profile_variable),
+    [DETAIL_SECTIONS] = TABLE("section", ",PRIMARY KEY(module,section)) WITHOUT ROWID", "module,section",
+                       section_columns, struct profile_section_total),
+    [DETAIL_SAMPLES] = TABLE("sample", ",PRIMARY KEY(id))", "id", sample_columns, struct profile_sample),
+    [DETAIL_MAPPINGS] = TABLE("mapping", ")", "sample,rowid", mapping_columns, struct profile_mapping),
+    [DETAIL_RESIDENCIES] = IN_BLOCKS("residency", ",PRIMARY KEY(sample,path)) WITHOUT ROWID",
+                              "sample,path", residency_columns, struct profile_residency,
+                              "first INTEGER PRIMARY KEY,sample INTEGER"),
+    [DETAIL_HEAP_PAGES] = IN_BLOCKS("heap_page", ",PRIMARY KEY(sample,address)) WITHOUT ROWID",
+                             "sample,address", heap_page_columns, struct profile_heap_page,
+                             "first INTEGER PRIMARY KEY,sample INTEGER"),
+    [DETAIL_CURVES] = IN_BLOCKS("curve", ")", "path,rowid", curve_columns, struct detail_point,
+                         "path INTEGER PRIMARY KEY"),
+    [DETAIL_SOURCES] = TABLE("source", ",PRIMARY KEY(path))", "path", source_columns,
+                      struct profile_source),
+    [DETAIL_MARKS] = TABLE("mark", ",PRIMARY KEY(id))", "id", mark_columns, struct profile_mark),
+    [DETAIL_REGIONS] = TABLE("region", ",PRIMARY KEY(id))", "id", region_columns, struct profile_region),
+    [DETAIL_RANKS] = TABLE("ranks", ",PRIMARY KEY(id))", "id", rank_columns, struct profile_rank),
+    [DETAIL_RANK_STEPS] = IN_BLOCKS("rank_timeline", ",PRIMARY KEY(rank,step)) WITHOUT ROWID",
+                             "rank,step", rank_step_columns, struct profile_rank_step,
+                             "rank INTEGER PRIMARY KEY"),
+    [DETAIL_NODE_PEAKS] = TABLE("nodes", ",PRIMARY KEY(id))", "id", node_peak_columns,
+                         struct profile_node_peak),
+    [DETAIL_STACK_PEAKS] = TABLE("stack_peak", ")", "thread,bytes", stack_peak_columns,
+                          struct stack_peak),
+    [DETAIL_STACK_LAYERS] = TABLE("stack_layer", ")", "thread,bytes DESC,path", stack_layer_columns,
+                           struct stack_layer),
+};
+/* clang-format on */
+
+/* ---- Layout -------------------------------------------------------------------------------- */
+
+static const char *detail_type_name(enum detail_type type)
+{
+    switch (type) {
+    case DETAIL_REAL:
+        return "REAL";
+    case DETAIL_TEXT:
+    case DETAIL_NAME:
+        return "TEXT";
+    case DETAIL_BYTES:
+        return "BLOB";
+    default:
+        return "INTEGER";
+    }
+}
+
+static void detail_tables_create_rows(struct strbuf *sql, const struct detail_table *table)
+{
+    strbuf_addf(sql, "CREATE TABLE IF NOT EXISTS %s(", table->name);
+    for (size_t i = 0; i < table->count; i++)
+        strbuf_addf(sql, "%s%s %s", i ? "," : "", table->columns[i].name,
+                    detail_type_name(table->columns[i].type));
+    strbuf_addf(sql, "%s;\n", table->tail);
+}
+
+static void detail_create_blocks(struct strbuf *sql, const struct detail_table *table)
+{
+    strbuf_addf(sql, "CREATE TABLE %s(%s,count INTEGER,body BLOB);\n", table->blocks,
+                table->block_key);
+    for (size_t i = 1; i < table->count; i++)
+        schema_name_column(sql, table->blocks, i - 1, table->columns[i].name);
+}
+
+void detail_create(struct strbuf *sql)
+{
+    for (int i = 0; i < DETAIL_TABLES; i++)
+        if (detail_tables[i].blocks)
+            detail_create_blocks(sql, &detail_tables[i]);
+        else
+            detail_tables_create_rows(sql, &detail_tables[i]);
+}
+
+void detail_create_rows(struct strbuf *sql)
+{
+    for (int i = 0; i < DETAIL_TABLES; i++) {
+        if (detail_tables[i].blocks)
+            strbuf_addf(sql, "DROP TABLE IF EXISTS %s;\n", detail_tables[i].blocks);
+        detail_tables_create_rows(sql, &detail_tables[i]);
+    }
+}
+
+void detail_names(struct strbuf *sql)
+{
+    for (int i = 0; i < DETAIL_TABLES; i++) {
+        strbuf_addf(sql, ",'%s'", detail_tables[i].name);
+        if (detail_tables[i].blocks)
+            strbuf_addf(sql, ",'%s'", detail_tables[i].blocks);
+    }
+}
+
+/* ---- Views --------------------------------------------------------------------------------- */
+
+static const char *const distribution_names[DISTRIBUTION_KINDS] = {
+    [DISTRIBUTION_SIZE] = "size",
+    [DISTRIBUTION_SIZE_EXACT] = "size, exact",
+    [DISTRIBUTION_LIFETIME] = "lifetime",
+    [DISTRIBUTION_LIFETIME_SIZE] = "lifetime and size",
+    [DISTRIBUTION_TIME_SIZE] = "time and size",
+    [DISTRIBUTION_REALLOC] = "realloc",
+    [DISTRIBUTION_REALLOC_GROW] = "realloc, growth",
+    [DISTRIBUTION_REALLOC_SHRINK] = "realloc, shrinkage",
+};
+static const char *const section_names[PROFILE_SECTIONS] = {
+    [PROFILE_SECTION_DATA] = ".data",     [PROFILE_SECTION_BSS] = ".bss",
+    [PROFILE_SECTION_RODATA] = ".rodata", [PROFILE_SECTION_RELRO] = ".data.rel.ro",
+    [PROFILE_SECTION_TDATA] = ".tdata",   [PROFILE_SECTION_TBSS] = ".tbss",
+};
+
+static void detail_create_names(struct strbuf *sql, const char *view, const char *number,
+                                const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (i)
+            strbuf_addf(sql, " UNION ALL SELECT %zu,'%s'", i, names[i]);
+        else
+            strbuf_addf(sql, "CREATE VIEW %s AS SELECT 0 AS %s,'%s' AS name", view, number,
+                        names[i]);
+    strbuf_add_string(sql, ";\n");
+}
+
+static void detail_create_ledger(struct strbuf *sql)
+{
+    const struct detail_table *table = &detail_tables[DETAIL_SAMPLES];
+    const char *before = "CREATE VIEW ledger AS";
+    for (size_t i = 0; i < table->count; i++) {
+        if (!table->columns[i].entry)
+            continue;
+        strbuf_addf(sql,
+                    "%s SELECT sample.id AS sample,sample_names.name AS why,time_ns / 1e9 AS"
+                    " seconds,'%s' AS entry,%s AS bytes FROM sample JOIN sample_names USING (why)"
+                    " WHERE has_ledger",
+                    before, table->columns[i].entry, table->columns[i].name);
+        before = " UNION ALL";
+    }
+    strbuf_add_string(sql, ";\n");
+}
+
+static const char views[] =
+    "CREATE VIEW path_name AS SELECT path.id AS path, location_name.function, location_name.file,"
+    " location_name.line, location_name.module FROM path"
+    " LEFT JOIN location_name USING (location);\n"
+    "CREATE VIEW peaks AS SELECT peak.id AS peak, peak.time_ns / 1e9 AS seconds,"
+    " peak.bytes AS peak_bytes, peak.valley_bytes, peak.rest_bytes, rank, peak_share.path,"
+    " peak_share.bytes, function, file, line FROM peak"
+    " LEFT JOIN peak_share ON peak_share.peak = peak.id"
+    " LEFT JOIN path_name ON path_name.path = peak_share.path;\n"
+    "CREATE VIEW variables AS SELECT module.path AS module, variable.name, variable.linkage,"
+    " variable.bytes, section_names.name AS section, variable.file, variable.line FROM variable"
+    " LEFT JOIN module ON module.id = variable.module"
+    " LEFT JOIN section_names ON section_names.section = variable.section;\n"
+    "CREATE VIEW residency_by_function AS SELECT sample, function,"
+    " sum(live_count) AS live_count, sum(live_bytes) AS live_bytes,"
+    " sum(resident_bytes) AS resident_bytes, sum(untouched_bytes) AS untouched_bytes,"
+    " sum(swapped_bytes) AS swapped_bytes, sum(pinned_bytes) AS pinned_bytes,"
+    " sum(pinning_count) AS pinning_count FROM residency LEFT JOIN path_name USING (path)"
+    " GROUP BY 1, 2 ORDER BY 1, 5 DESC;\n"
+    "CREATE VIEW heap_pages AS SELECT sample, printf('0x%x', address) AS address,"
+    " heap_page.bytes, resident_bytes,"
+    " round(100.0 * live_bytes / nullif(resident_bytes, 0), 1) AS occupied_percent,"
+    " live_bytes, live_count, pinned_bytes, function AS pinned_by, file, line FROM heap_page"
+    " LEFT JOIN path_name ON path_name.path = heap_page.path AND pinned_bytes > 0"
+    " ORDER BY sample, heap_page.address;\n"
+    "CREATE VIEW thread_exchanges AS SELECT owner.tid AS owner_tid, owner.name AS owner,"
+    " freer.tid AS freer_tid, freer.name AS freer, count, bytes FROM exchange"
+    " LEFT JOIN thread AS owner ON owner.id = exchange.owner"
+    " LEFT JOIN thread AS freer ON freer.id = exchange.freer;\n"
+    "CREATE VIEW marks AS SELECT mark.id AS mark, time_ns / 1e9 AS seconds, mark_names.name AS "
+    "kind,"
+    " mark.name, thread.tid, mark.live_bytes, mark.live_count FROM mark"
+    " JOIN mark_names USING (kind) LEFT JOIN thread ON thread.id = mark.thread;\n"
+    "CREATE VIEW regions AS SELECT region.name, entered_count, unended_count, open_count,"
+    " region.time_ns / 1e9 AS seconds, sum(alloc_count) AS alloc_count,"
+    " sum(alloc_bytes) AS alloc_bytes, sum(free_count) AS free_count,"
+    " sum(temporary_count) AS temporary_count, sum(live_count) AS live_count,"
+    " sum(live_bytes) AS live_bytes, region.peak_bytes, region.left_bytes,"
+    " region.program_peak_bytes FROM region LEFT JOIN region_site ON region_site.region = region.id"
+    " GROUP BY region.id;\n";
+
+void detail_create_views(struct strbuf *sql)
+{
+    detail_create_names(sql, "distribution_names", "kind", distribution_names,
+                        COUNT(distribution_names));
+    detail_create_names(sql, "section_names", "section", section_names, COUNT(section_names));
+    detail_create_names(sql, "mark_names", "kind", mark_names, COUNT(mark_names));
+    detail_create_names(sql, "sample_names", "why", why_names, COUNT(why_names));
+    detail_create_ledger(sql);
+    strbuf_add_string(sql, views);
+}
+
+/* ---- Statements ---------------------------------------------------------------------------- */
+
+void detail_select(struct strbuf *sql, const struct detail_table *table,
+                   schema_has_column *is_there, void *context)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        const char *name = table->columns[i].name;
+        strbuf_addf(sql, "%s%s", i ? "," : "SELECT ",
+                    is_there(context, table->name, name) ? name : "NULL");
+    }
+    strbuf_addf(sql, " FROM %s ORDER BY %s", table->name, table->order);
+}
+
+void detail_insert(struct strbuf *sql, const struct detail_table *table)
+{
+    schema_insert(sql, table->name, table->count);
+}
+
+/* ---- Values -------------------------------------------------------------------------------- */
+
+static uint64_t detail_get_number(const struct detail_column *column, const void *row)
+{
+    const char *field = (const char *)row + column->offset;
+    uint64_t large;
+    uint32_t small;
+    bool flag;
+    switch (column->type) {
+    case DETAIL_FLAG:
+        memcpy(&flag, field, sizeof flag);
+        return flag;
+    case DETAIL_SMALL:
+    case DETAIL_KIND:
+    case DETAIL_NODE:
+    case DETAIL_SAMPLE:
+        memcpy(&small, field, sizeof small);
+        return small;
+    case DETAIL_THREAD:
+        memcpy(&small, field, sizeof small);
+        return small == UINT32_MAX ? UINT64_MAX : small;
+    default:
+        memcpy(&large, field, sizeof large);
+        return large;
+    }
+}
+
+bool detail_set(const struct detail_column *column, uint64_t value, void *row)
+{
+    char *field = (char *)row + column->offset;
+    uint32_t small = (uint32_t)value;
+    bool flag = value != 0;
+    switch (column->type) {
+    case DETAIL_FLAG:
+        memcpy(field, &flag, sizeof flag);
+        return true;
+    case DETAIL_THREAD:
+        memcpy(field, &small, sizeof small);
+        return value < UINT32_MAX || value == UINT64_MAX;
+    case DETAIL_SMALL:
+    case DETAIL_KIND:
+    case DETAIL_NODE:
+    case DETAIL_SAMPLE:
+        memcpy(field, &small, sizeof small);
+        return value <= UINT32_MAX;
+    case DETAIL_MODULE:
+        memcpy(field, &value, sizeof value);
+        return value <= INT64_MAX;
+    default:
+        memcpy(field, &value, sizeof value);
+        return true;
+    }
+}
+
+static void detail_bind_number(sqlite3_stmt *statement, int at, const struct detail_column *column,
+                               const void *row)
+{
+    uint64_t value = detail_get_number(column, row);
+    bool can_be_none = column->type == DETAIL_MAYBE || column->type == DETAIL_THREAD;
+    if (can_be_none && value == UINT64_MAX)
+        sqlite3_bind_null(statement, at);
+    else
+        sqlite3_bind_int64(statement, at, value > INT64_MAX ? INT64_MAX : (int64_t)value);
+}
+
+static void detail_bind_other(sqlite3_stmt *statement, int at, const struct detail_column *column,
+                              const char *field)
+{
+    const char *text;
+    int64_t number;
+    double real;
+    size_t bytes;
+    switch (column->type) {
+    case DETAIL_SIGNED:
+        memcpy(&number, field, sizeof number);
+        sqlite3_bind_int64(statement, at, number);
+        break;
+    case DETAIL_REAL:
+        memcpy(&real, field, sizeof real);
+        sqlite3_bind_double(statement, at, real);
+        break;
+    case DETAIL_BYTES:
+        memcpy(&text, field, sizeof text);
+        memcpy(&bytes, field + sizeof text, sizeof bytes);
+        sqlite3_bind_blob64(statement, at, text ? text : "", bytes, SQLITE_STATIC);
+        break;
+    default:
+        memcpy(&text, field, sizeof text);
+        sqlite3_bind_text(statement, at, text, -1, SQLITE_STATIC);
+    }
+}
+
+static bool detail_is_number(enum detail_type type)
+{
+    return type != DETAIL_SIGNED && type != DETAIL_REAL && type != DETAIL_TEXT &&
+           type != DETAIL_NAME && type != DETAIL_BYTES;
+}
+
+void detail_bind(sqlite3_stmt *statement, const struct detail_table *table, const void *row)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        const struct detail_column *column = &table->columns[i];
+        if (detail_is_number(column->type))
+            detail_bind_number(statement, (int)i + 1, column, row);
+        else
+            detail_bind_other(statement, (int)i + 1, column, (const char *)row + column->offset);
+    }
+}
+
+/* ---- Blocks -------------------------------------------------------------------------------- */
+
+void detail_encode(struct strbuf *out, const struct detail_table *table, const void *rows,
+                   size_t count)
+{
+    const uint64_t *columns[DETAIL_BLOCK_COLUMNS];
+    uint64_t *numbers = memory_need(malloc(table->count * count * sizeof *numbers));
+    for (size_t i = 1; i < table->count; i++) {
+        uint64_t *column = numbers + (i - 1) * count;
+        for (size_t row = 0; row < count; row++)
+            column[row] =
+                detail_get_number(&table->columns[i], (const char *)rows + row * table->bytes);
+        columns[i - 1] = column;
+    }
+    columns_encode(out, columns, table->count - 1, count);
+    free(numbers);
+}
+
+void detail_find_columns(const struct detail_table *table, const struct blocks *blocks,
+                         const uint64_t *columns[DETAIL_BLOCK_COLUMNS])
+{
+    for (size_t i = 1; i < table->count; i++)
+        columns[i] = path_blocks_column(blocks, table->columns[i].name);
+}
+
+bool detail_from_block(const struct detail_table *table, const struct blocks *blocks,
+                       const uint64_t *const columns[DETAIL_BLOCK_COLUMNS], size_t row, void *out)
+{
+    bool fits = blocks->key >= 0 && detail_set(&table->columns[0], (uint64_t)blocks->key, out);
+    for (size_t i = 1; i < table->count; i++) {
+        uint64_t absent = table->columns[i].type == DETAIL_PLAIN ? 0 : UINT64_MAX;
+        fits &= detail_set(&table->columns[i], columns[i] ? columns[i][row] : absent, out);
+    }
+    return fits;
+}

@@ -1,0 +1,354 @@
+/* What a profile says beyond sums, into its tables: see detail_tables.h. All of it is little,
+ * except for curves and residencies: these are blocks of columns. */
+#include "profile/profile.h"
+
+#include <errno.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/error.h"
+#include "base/strbuf.h"
+#include "profile/path_blocks.h"
+#include "profile/profile_writing.h"
+
+/* ---- Statements ---------------------------------------------------------------------------- */
+
+static void detail_writer_add_drop(struct strbuf *sql, enum detail which)
+{
+    const struct detail_table *table = &detail_tables[which];
+    strbuf_addf(sql, "DELETE FROM %s", table->blocks ? table->blocks : table->name);
+    switch (which) {
+    case DETAIL_VARIABLES:
+    case DETAIL_SECTIONS:
+    case DETAIL_MAPPINGS:
+    case DETAIL_RESIDENCIES:
+    case DETAIL_HEAP_PAGES:
+    case DETAIL_CURVES:
+    case DETAIL_RANK_STEPS: /* by what their rows begin with: module, sample, path, rank */
+        strbuf_addf(sql, " WHERE %s=?", table->columns[0].name);
+        break;
+    default:
+        break;
+    }
+}
+
+/* Are its blocks numbered, beside the key that they have in common? */
+static bool detail_writer_has_numbers(enum detail which)
+{
+    return which == DETAIL_RESIDENCIES || which == DETAIL_HEAP_PAGES;
+}
+
+static void detail_writer_add_put(struct strbuf *sql, enum detail which)
+{
+    const struct detail_table *table = &detail_tables[which];
+    if (table->blocks)
+        strbuf_addf(sql, "INSERT OR REPLACE INTO %s(%s,count,body%s) VALUES(?,?,?%s)",
+                    table->blocks, table->columns[0].name,
+                    detail_writer_has_numbers(which) ? ",first" : "",
+                    detail_writer_has_numbers(which) ? ",?" : "");
+    else
+        detail_insert(sql, table);
+}
+
+int detail_writer_begin(struct detail_writer *details, struct profile_writer *writer)
+{
+    int error = 0;
+    for (enum detail i = 0; i < DETAIL_TABLES && !error; i++) {
+        struct strbuf put = STRBUF_INIT, drop = STRBUF_INIT;
+        detail_writer_add_put(&put, i);
+        detail_writer_add_drop(&drop, i);
+        error = profile_writing_prepare(writer, put.data, &details->put[i]);
+        if (!error)
+            error = profile_writing_prepare(writer, drop.data, &details->drop[i]);
+        strbuf_release(&put);
+        strbuf_release(&drop);
+        details->last_module[i] = -1;
+    }
+    return error;
+}
+
+void detail_writer_end(struct detail_writer *details)
+{
+    for (int i = 0; i < DETAIL_TABLES; i++) {
+        sqlite3_finalize(details->put[i]);
+        sqlite3_finalize(details->drop[i]);
+    }
+    *details = (struct detail_writer){0};
+}
+
+/* ---- Rows ---------------------------------------------------------------------------------- */
+
+static int detail_writer_put(struct profile_writer *writer, enum detail which, const void *row)
+{
+    sqlite3_stmt *statement = profile_writing_details(writer)->put[which];
+    detail_bind(statement, &detail_tables[which], row);
+    return profile_writing_step(writer, statement);
+}
+
+static int detail_writer_drop_all(struct profile_writer *writer, enum detail which)
+{
+    return profile_writing_step(writer, profile_writing_details(writer)->drop[which]);
+}
+
+static int detail_writer_drop_of(struct profile_writer *writer, enum detail which, int64_t key)
+{
+    sqlite3_stmt *statement = profile_writing_details(writer)->drop[which];
+    sqlite3_bind_int64(statement, 1, key);
+    return profile_writing_step(writer, statement);
+}
+
+static int detail_writer_replace_all(struct profile_writer *writer, enum detail which,
+                                     const void *rows, size_t count)
+{
+    int error = detail_writer_drop_all(writer, which);
+    for (size_t i = 0; i < count && !error; i++)
+        error =
+            detail_writer_put(writer, which, (const char *)rows + i * detail_tables[which].bytes);
+    return error;
+}
+
+int profile_put_distributions(struct profile_writer *writer, const struct distribution_row *rows,
+                              size_t count)
+{
+    return detail_writer_replace_all(writer, DETAIL_DISTRIBUTIONS, rows, count);
+}
+
+int profile_put_exchanges(struct profile_writer *writer, const struct exchange *rows, size_t count)
+{
+    return detail_writer_replace_all(writer, DETAIL_EXCHANGES, rows, count);
+}
+
+int profile_put_stacks(struct profile_writer *writer, const struct stack_peak *peaks,
+                       size_t peak_count, const struct stack_layer *layers, size_t layer_count)
+{
+    int error = detail_writer_replace_all(writer, DETAIL_STACK_PEAKS, peaks, peak_count);
+    return error ? error
+                 : detail_writer_replace_all(writer, DETAIL_STACK_LAYERS, layers, layer_count);
+}
+
+int profile_put_marks(struct profile_writer *writer, const struct profile_mark *marks, size_t count)
+{
+    return detail_writer_replace_all(writer, DETAIL_MARKS, marks, count);
+}
+
+int profile_put_regions(struct profile_writer *writer, const struct profile_region *regions,
+                        size_t count)
+{
+    return detail_writer_replace_all(writer, DETAIL_REGIONS, regions, count);
+}
+
+static int detail_writer_put_peak(struct profile_writer *writer, uint32_t id,
+                                  const struct peak *peak)
+{
+    struct detail_peak row = {id, *peak};
+    int error = detail_writer_put(writer, DETAIL_PEAKS, &row);
+    for (uint32_t i = 0; i < peak->share_count && i < PEAK_SHARES_MAX && !error; i++) {
+        struct detail_share share = {id, i, peak->shares[i]};
+        error = detail_writer_put(writer, DETAIL_PEAK_SHARES, &share);
+    }
+    return error;
+}
+
+int profile_put_peaks(struct profile_writer *writer, const struct peak *peaks, size_t count)
+{
+    int error = detail_writer_drop_all(writer, DETAIL_PEAKS);
+    if (!error)
+        error = detail_writer_drop_all(writer, DETAIL_PEAK_SHARES);
+    for (size_t i = 0; i < count && !error; i++)
+        error = detail_writer_put_peak(writer, (uint32_t)i, &peaks[i]);
+    return error;
+}
+
+/* Modules mostly come once, their numbers rising: one that may have been here is looked for. */
+static int detail_writer_begin_module(struct profile_writer *writer, enum detail which,
+                                      int64_t module)
+{
+    int64_t *last = &profile_writing_details(writer)->last_module[which];
+    if (module <= *last)
+        return detail_writer_drop_of(writer, which, module);
+    *last = module;
+    return 0;
+}
+
+int profile_put_variables(struct profile_writer *writer, const struct profile_variable *variables,
+                          size_t count)
+{
+    int error = 0;
+    for (size_t i = 0; i < count && !error; i++) {
+        if (!i || variables[i].module_id != variables[i - 1].module_id)
+            error = detail_writer_begin_module(writer, DETAIL_VARIABLES, variables[i].module_id);
+        if (!error)
+            error = detail_writer_put(writer, DETAIL_VARIABLES, &variables[i]);
+    }
+    return error;
+}
+
+int profile_put_sections(struct profile_writer *writer,
+                         const struct profile_section_total *sections, size_t count)
+{
+    int error = 0;
+    for (size_t i = 0; i < count && !error; i++) {
+        if (!i || sections[i].module_id != sections[i - 1].module_id)
+            error = detail_writer_begin_module(writer, DETAIL_SECTIONS, sections[i].module_id);
+        if (!error)
+            error = detail_writer_put(writer, DETAIL_SECTIONS, &sections[i]);
+    }
+    return error;
+}
+
+/* Sample numbers rise; one that comes again is begun anew. */
+int profile_put_sample(struct profile_writer *writer, const struct profile_sample *sample)
+{
+    struct detail_writer *details = profile_writing_details(writer);
+    int error = 0;
+    if (sample->id <= details->last_sample) {
+        error = detail_writer_drop_of(writer, DETAIL_MAPPINGS, sample->id);
+        if (!error)
+            error = detail_writer_drop_of(writer, DETAIL_RESIDENCIES, sample->id);
+        if (!error)
+            error = detail_writer_drop_of(writer, DETAIL_HEAP_PAGES, sample->id);
+    } else {
+        details->last_sample = sample->id;
+    }
+    return error ? error : detail_writer_put(writer, DETAIL_SAMPLES, sample);
+}
+
+int profile_put_mapping(struct profile_writer *writer, const struct profile_mapping *mapping)
+{
+    return detail_writer_put(writer, DETAIL_MAPPINGS, mapping);
+}
+
+int profile_put_rank(struct profile_writer *writer, const struct profile_rank *rank)
+{
+    return detail_writer_put(writer, DETAIL_RANKS, rank);
+}
+
+int profile_put_node_peak(struct profile_writer *writer, const struct profile_node_peak *node)
+{
+    return detail_writer_put(writer, DETAIL_NODE_PEAKS, node);
+}
+
+int profile_put_source(struct profile_writer *writer, const char *path, const char *text,
+                       size_t bytes)
+{
+    struct profile_source source = {path, text, bytes};
+    return detail_writer_put(writer, DETAIL_SOURCES, &source);
+}
+
+/* ---- Blocks -------------------------------------------------------------------------------- */
+
+/* Where blocks have a number of their own it is bound already, as the fourth value. */
+static int detail_writer_put_block(struct profile_writer *writer, enum detail which, uint32_t key,
+                                   const void *rows, size_t count)
+{
+    sqlite3_stmt *statement = profile_writing_details(writer)->put[which];
+    struct strbuf body = STRBUF_INIT;
+    detail_encode(&body, &detail_tables[which], rows, count);
+    sqlite3_bind_int64(statement, 1, key);
+    sqlite3_bind_int64(statement, 2, (int64_t)count);
+    sqlite3_bind_blob64(statement, 3, body.data, body.length, SQLITE_STATIC);
+    int error = profile_writing_step(writer, statement);
+    sqlite3_bind_null(statement, 3);
+    strbuf_release(&body);
+    return error;
+}
+
+int profile_put_curve(struct profile_writer *writer, const struct curve *curve)
+{
+    if (!curve->count)
+        return detail_writer_drop_of(writer, DETAIL_CURVES, curve->node);
+    if (curve->count > COLUMNS_MAX_ROWS)
+        return error_set(-EINVAL, "a curve of %u points: at most %d are kept", curve->count,
+                         COLUMNS_MAX_ROWS);
+    struct detail_point *rows = malloc(curve->count * sizeof *rows);
+    if (!rows)
+        return error_set(-ENOMEM, "out of memory while writing the profile");
+    for (uint32_t i = 0; i < curve->count; i++)
+        rows[i] = (struct detail_point){curve->node, curve->points[i], curve->threshold_bytes};
+    int error = detail_writer_put_block(writer, DETAIL_CURVES, curve->node, rows, curve->count);
+    free(rows);
+    return error;
+}
+
+int profile_put_rank_steps(struct profile_writer *writer, const struct profile_rank_step *steps,
+                           size_t count)
+{
+    if (!count)
+        return 0;
+    if (count > COLUMNS_MAX_ROWS)
+        return error_set(-EINVAL, "a rank of %zu steps: at most %d are kept", count,
+                         COLUMNS_MAX_ROWS);
+    return detail_writer_put_block(writer, DETAIL_RANK_STEPS, steps->rank, steps, count);
+}
+
+static int detail_writer_compare_residencies(const void *left, const void *right)
+{
+    const struct profile_residency *a = left, *b = right;
+    int order = (a->sample > b->sample) - (a->sample < b->sample);
+    return order ? order : (a->path > b->path) - (a->path < b->path);
+}
+
+static int detail_writer_put_residencies(struct profile_writer *writer,
+                                         const struct profile_residency *rows, size_t count)
+{
+    struct detail_writer *details = profile_writing_details(writer);
+    sqlite3_bind_int64(details->put[DETAIL_RESIDENCIES], 4, (int64_t)details->residency_count);
+    details->residency_count += count;
+    return detail_writer_put_block(writer, DETAIL_RESIDENCIES, rows->sample, rows, count);
+}
+
+/* Each block is of one sample, and the paths in it rise: what bounds the rows that a reader can be
+ * made to believe in. */
+static size_t detail_writer_block_length(const struct profile_residency *rows, size_t count)
+{
+    size_t length = 1;
+    while (length < count && length < COLUMNS_MAX_ROWS && rows[length].sample == rows->sample &&
+           rows[length].path > rows[length - 1].path)
+        length++;
+    return length;
+}
+
+int profile_put_residency(struct profile_writer *writer, const struct profile_residency *rows,
+                          size_t count)
+{
+    struct profile_residency *sorted = malloc(count * sizeof *sorted + 1);
+    if (!sorted)
+        return error_set(-ENOMEM, "out of memory while writing the profile");
+    if (count)
+        memcpy(sorted, rows, count * sizeof *sorted);
+    qsort(sorted, count, sizeof *sorted, detail_writer_compare_residencies);
+    int error = 0;
+    for (size_t at = 0, length; at < count && !error; at += length) {
+        length = detail_writer_block_length(sorted + at, count - at);
+        error = detail_writer_put_residencies(writer, sorted + at, length);
+    }
+    free(sorted);
+    return error;
+}
+
+/* Each block has addresses that rise, for the same reason. */
+static size_t detail_writer_cells_in_block(const struct profile_heap_page *cells, size_t count)
+{
+    size_t length = 1;
+    while (length < count && length < COLUMNS_MAX_ROWS &&
+           cells[length].address > cells[length - 1].address)
+        length++;
+    return length;
+}
+
+int profile_put_heap_pages(struct profile_writer *writer, const struct profile_heap_page *cells,
+                           size_t count)
+{
+    struct detail_writer *details = profile_writing_details(writer);
+    if (!count)
+        return 0;
+    int error = detail_writer_drop_of(writer, DETAIL_HEAP_PAGES, details->heap_sample);
+    details->heap_sample = cells->sample;
+    for (size_t at = 0, length; at < count && !error; at += length) {
+        length = detail_writer_cells_in_block(cells + at, count - at);
+        sqlite3_bind_int64(details->put[DETAIL_HEAP_PAGES], 4, (int64_t)at);
+        error =
+            detail_writer_put_block(writer, DETAIL_HEAP_PAGES, cells->sample, cells + at, length);
+    }
+    return error;
+}

@@ -1,0 +1,306 @@
+/* Packs and unpacks a profile as a row of zstd frames (pack.h). Packing reads and compresses 4 MiB
+ * at a time. Unpacking keeps all frames before a damaged one and reports the damage. */
+#include "profile/pack.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zstd.h>
+#include "base/error.h"
+#include "base/own_file.h"
+#include "base/strbuf.h"
+
+enum {
+    PIECE_BYTES = 4 << 20,
+    PIECE_BYTES_MAX = 64 << 20, /* of a file that asks for more, we say it is damaged */
+    LEVEL = 3,                  /* 5: 5 % smaller in twice the time (doc/FORMAT-profile.md) */
+};
+#define PLAIN_BYTES_MAX (1ull << 36)
+
+struct pack_header {
+    uint32_t skippable_magic, skippable_bytes;
+    char magic[8];
+    uint64_t plain_bytes;
+    uint32_t piece_bytes, flags;
+};
+_Static_assert(sizeof(struct pack_header) == PACK_HEADER_BYTES, "no padding in the file");
+
+static const char magic[8] = OWN_FILE_PACK_MAGIC;
+
+bool pack_is_packed(const void *head, size_t bytes)
+{
+    const struct pack_header *header = head;
+    /* Any version: the last character is checked on reading. */
+    return bytes >= 16 && !memcmp(header->magic, magic, sizeof magic - 1);
+}
+
+int pack_write_all(int fd, const void *bytes, size_t count)
+{
+    const char *at = bytes;
+    while (count) {
+        ssize_t written = write(fd, at, count);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written <= 0)
+            return written ? -errno : -EIO;
+        at += written;
+        count -= (size_t)written;
+    }
+    return 0;
+}
+
+static ssize_t pack_read_full(int fd, void *bytes, size_t count)
+{
+    size_t done = 0;
+    while (done < count) {
+        ssize_t got = read(fd, (char *)bytes + done, count - done);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return -errno;
+        if (!got)
+            break;
+        done += (size_t)got;
+    }
+    return (ssize_t)done;
+}
+
+/* ---- Writing ------------------------------------------------------------------------------- */
+
+static struct pack_header pack_header_of(uint64_t plain_bytes)
+{
+    struct pack_header header = {
+        .skippable_magic = htole32(ZSTD_MAGIC_SKIPPABLE_START + 14),
+        .skippable_bytes = htole32(PACK_HEADER_BYTES - 8),
+        .plain_bytes = htole64(plain_bytes),
+        .piece_bytes = htole32(PIECE_BYTES),
+    };
+    memcpy(header.magic, magic, sizeof magic);
+    return header;
+}
+
+static int pack_write_header(int to, uint64_t plain_bytes)
+{
+    struct pack_header header = pack_header_of(plain_bytes);
+    return pack_write_all(to, &header, sizeof header);
+}
+
+struct packer {
+    ZSTD_CCtx *zstd;
+    char *plain, *packed;
+    size_t packed_bytes;
+};
+
+static int pack_packer_init(struct packer *packer, int level)
+{
+    packer->packed_bytes = ZSTD_compressBound(PIECE_BYTES);
+    packer->zstd = ZSTD_createCCtx();
+    packer->plain = malloc(PIECE_BYTES);
+    packer->packed = malloc(packer->packed_bytes);
+    if (!packer->zstd || !packer->plain || !packer->packed)
+        return -ENOMEM;
+    ZSTD_CCtx_setParameter(packer->zstd, ZSTD_c_compressionLevel, level);
+    ZSTD_CCtx_setParameter(packer->zstd, ZSTD_c_checksumFlag, 1);
+    return 0;
+}
+
+static void pack_packer_release(struct packer *packer)
+{
+    ZSTD_freeCCtx(packer->zstd);
+    free(packer->plain);
+    free(packer->packed);
+}
+
+static int pack_pieces(struct packer *packer, int from, int to, uint64_t *left)
+{
+    while (*left) {
+        size_t want = *left < PIECE_BYTES ? (size_t)*left : PIECE_BYTES;
+        ssize_t got = pack_read_full(from, packer->plain, want);
+        if (got < 0 || (size_t)got != want)
+            return got < 0 ? (int)got : -EIO;
+        size_t packed =
+            ZSTD_compress2(packer->zstd, packer->packed, packer->packed_bytes, packer->plain, want);
+        if (ZSTD_isError(packed))
+            return -ENOMEM;
+        int error = pack_write_all(to, packer->packed, packed);
+        if (error)
+            return error;
+        *left -= want;
+    }
+    return 0;
+}
+
+int pack_write(int from, int to)
+{
+    struct stat stat;
+    if (fstat(from, &stat) || lseek(from, 0, SEEK_SET))
+        return -errno;
+    struct packer packer = {0};
+    uint64_t left = (uint64_t)stat.st_size;
+    int error = pack_packer_init(&packer, LEVEL);
+    if (!error)
+        error = pack_write_header(to, left);
+    if (!error)
+        error = pack_pieces(&packer, from, to, &left);
+    pack_packer_release(&packer);
+    return error;
+}
+
+int pack_image(struct strbuf *out, const void *plain, size_t bytes, int level)
+{
+    struct packer packer = {0};
+    struct pack_header header = pack_header_of(bytes);
+    int error = pack_packer_init(&packer, level);
+    strbuf_add(out, &header, sizeof header);
+    for (size_t at = 0; at < bytes && !error; at += PIECE_BYTES) {
+        size_t count = bytes - at < PIECE_BYTES ? bytes - at : PIECE_BYTES;
+        size_t packed = ZSTD_compress2(packer.zstd, packer.packed, packer.packed_bytes,
+                                       (const char *)plain + at, count);
+        if (ZSTD_isError(packed))
+            error = -ENOMEM;
+        else
+            strbuf_add(out, packer.packed, packed);
+    }
+    pack_packer_release(&packer);
+    return error;
+}
+
+/* ---- Reading ------------------------------------------------------------------------------- */
+
+struct unpacker {
+    const char *name;
+    const unsigned char *at;
+    size_t left;
+    uint64_t plain_bytes;
+    size_t piece_bytes;
+    unsigned char *plain;
+    size_t filled, capacity;
+    bool damaged;
+};
+
+static int pack_check_header(struct unpacker *unpacker)
+{
+    struct pack_header header;
+    if (unpacker->left < sizeof header)
+        return error_set(-EBADMSG, "%s is cut off after %zu bytes: nothing in it can be read",
+                         unpacker->name, unpacker->left);
+    memcpy(&header, unpacker->at, sizeof header);
+    if (memcmp(header.magic, magic, sizeof magic) || header.flags)
+        return error_set(-EPROTONOSUPPORT,
+                         "%s was packed by a newer version of tidemark: update to read it",
+                         unpacker->name);
+    unpacker->plain_bytes = le64toh(header.plain_bytes);
+    unpacker->piece_bytes = le32toh(header.piece_bytes);
+    if (le32toh(header.skippable_bytes) != PACK_HEADER_BYTES - 8 || unpacker->piece_bytes < 512 ||
+        unpacker->piece_bytes > PIECE_BYTES_MAX || unpacker->plain_bytes > PLAIN_BYTES_MAX)
+        return error_set(-EBADMSG, "%s is damaged: its header makes no sense", unpacker->name);
+    unpacker->at += sizeof header;
+    unpacker->left -= sizeof header;
+    return 0;
+}
+
+/* Memory grows with what really comes out of frames, not with what the header promises. */
+static bool pack_make_room(struct unpacker *unpacker)
+{
+    size_t needed = unpacker->filled + unpacker->piece_bytes;
+    if (needed <= unpacker->capacity)
+        return true;
+    size_t capacity = unpacker->capacity * 2 > needed ? unpacker->capacity * 2 : needed;
+    if (capacity > unpacker->plain_bytes && needed <= unpacker->plain_bytes)
+        capacity = unpacker->plain_bytes;
+    unsigned char *plain = realloc(unpacker->plain, capacity);
+    if (!plain)
+        return false;
+    unpacker->plain = plain;
+    unpacker->capacity = capacity;
+    return true;
+}
+
+/* False at the end or at damage. */
+static bool pack_unpack_piece(struct unpacker *unpacker, ZSTD_DCtx *zstd)
+{
+    uint64_t rest = unpacker->plain_bytes - unpacker->filled;
+    size_t expected = rest < unpacker->piece_bytes ? (size_t)rest : unpacker->piece_bytes;
+    if (!expected)
+        return false;
+    size_t packed = ZSTD_findFrameCompressedSize(unpacker->at, unpacker->left);
+    if (ZSTD_isError(packed) || packed > unpacker->left || !pack_make_room(unpacker)) {
+        unpacker->damaged = true;
+        return false;
+    }
+    size_t got = ZSTD_decompressDCtx(zstd, unpacker->plain + unpacker->filled, expected,
+                                     unpacker->at, packed);
+    if (ZSTD_isError(got) || got != expected) {
+        unpacker->damaged = true;
+        return false;
+    }
+    unpacker->filled += got;
+    unpacker->at += packed;
+    unpacker->left -= packed;
+    return true;
+}
+
+static int pack_unpack_mapped(struct unpacker *unpacker)
+{
+    int error = pack_check_header(unpacker);
+    if (error)
+        return error;
+    ZSTD_DCtx *zstd = ZSTD_createDCtx();
+    if (!zstd)
+        return error_set(-ENOMEM, "out of memory while reading %s", unpacker->name);
+    while (pack_unpack_piece(unpacker, zstd))
+        ;
+    ZSTD_freeDCtx(zstd);
+    if (!unpacker->filled)
+        return error_set(-EBADMSG, "%s is damaged: nothing in it can be read", unpacker->name);
+    return 0;
+}
+
+/* Read and not mapped: a file that shrinks meanwhile must not kill the reader. */
+static int pack_read_file(int fd, const char *name, unsigned char **out, size_t *bytes)
+{
+    struct stat stat;
+    if (fstat(fd, &stat) || lseek(fd, 0, SEEK_SET))
+        return error_set(-errno, "cannot read %s: %s", name, strerror(errno));
+    unsigned char *all = malloc(stat.st_size ? (size_t)stat.st_size : 1);
+    if (!all)
+        return error_set(-ENOMEM, "out of memory while reading %s", name);
+    ssize_t got = pack_read_full(fd, all, (size_t)stat.st_size);
+    if (got < 0) {
+        free(all);
+        return error_set((int)got, "cannot read %s: %s", name, strerror((int)-got));
+    }
+    *out = all;
+    *bytes = (size_t)got;
+    return 0;
+}
+
+int pack_unpack(const void *packed, size_t count, const char *name, unsigned char **out,
+                size_t *bytes, bool *damaged)
+{
+    struct unpacker unpacker = {.name = name, .at = packed, .left = count};
+    int error = pack_unpack_mapped(&unpacker);
+    if (error) {
+        free(unpacker.plain);
+        return error;
+    }
+    *out = unpacker.plain;
+    *bytes = unpacker.filled;
+    *damaged = unpacker.damaged;
+    return 0;
+}
+
+int pack_read(int fd, const char *name, unsigned char **out, size_t *bytes, bool *damaged)
+{
+    unsigned char *packed = NULL;
+    size_t count = 0;
+    int error = pack_read_file(fd, name, &packed, &count);
+    if (error)
+        return error;
+    error = pack_unpack(packed, count, name, out, bytes, damaged);
+    free(packed);
+    return error;
+}

@@ -1,0 +1,58 @@
+/* Call paths and their metrics as they stand in a recorded database: in blocks of columns (tables
+ * path_block, site_block), the columns named by the table block_column. Inside the room; what
+ * encodes a block of sites is in profile.h. */
+#ifndef TIDEMARK_PROFILE_PATH_BLOCKS_H
+#define TIDEMARK_PROFILE_PATH_BLOCKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "profile/number_columns.h"
+#include "profile/profile.h"
+
+struct sqlite3;
+struct sqlite3_stmt;
+
+enum {
+    BLOCKS_PATHS = 4096, /* call paths in a block, the last one's fewer */
+};
+
+/* Is that how paths and sites are kept? Otherwise they are rows of `path` and `site`. */
+bool path_blocks_are_there(struct sqlite3 *database);
+
+/* The blocks of one table, one after the other, in the order of their first numbers. */
+struct blocks {
+    int64_t key;    /* of what the block is, where it is said: see path_blocks_begin_keyed() */
+    uint64_t first; /* number of the block's first row; that of its last is at most UINT32_MAX */
+    struct columns columns;
+    char *names[COLUMNS_MAX]; /* of the columns, NULL: not told */
+    const uint64_t *metrics[sizeof(struct call_metrics) / sizeof(uint64_t)]; /* by field */
+    struct sqlite3_stmt *row;
+    bool is_keyed;
+};
+
+enum blocks_result {
+    BLOCKS_NO_MORE,
+    BLOCKS_ONE,
+    BLOCKS_BAD,    /* this one does not decode; there may be more */
+    BLOCKS_FAILED, /* sqlite3_errmsg() says why */
+    BLOCKS_NO_MEMORY,
+};
+
+/* Never fails: what is wrong shows at the first path_blocks_next(). */
+void blocks_begin(struct blocks *blocks, struct sqlite3 *database, const char *table);
+/* For tables that say of what each block is, in the column `key`; in the order of their rowids.
+ * There are no metrics in them. */
+void path_blocks_begin_keyed(struct blocks *blocks, struct sqlite3 *database, const char *table,
+                             const char *key);
+enum blocks_result path_blocks_next(struct blocks *blocks);
+void path_blocks_end(struct blocks *blocks);
+
+/* The numbers of the column of that name in the block at hand, or NULL. */
+const uint64_t *path_blocks_column(const struct blocks *blocks, const char *name);
+
+/* The metrics in a row of the block at hand. A metric that it has no column for is 0, or "none" if
+ * there is such a value of it. */
+void path_blocks_metrics(const struct blocks *blocks, size_t row, struct call_metrics *out);
+
+#endif

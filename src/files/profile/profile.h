@@ -1,0 +1,556 @@
+/* The profile: one SQLite database per recorded process image (doc/FORMAT-profile.md), written
+ * while recording goes on and read by every presenter.
+ *
+ * The writer is given rows and blocks of rows; the reader gives back the same things as arrays in
+ * memory, with paths and names joined. Functions return 0 or -errno; error_text() then has the
+ * sentence. */
+#ifndef TIDEMARK_PROFILE_PROFILE_H
+#define TIDEMARK_PROFILE_PROFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "base/strbuf.h"
+#include "model/detail.h"
+#include "model/metrics.h"
+
+#define PROFILE_FORMAT_VERSION 2
+
+/* ---- Writing ------------------------------------------------------------------------------- */
+
+struct profile_writer;
+
+/* Creates `path`, mode 0600. An existing file is first renamed to `path`.old, never overwritten;
+ * what is no regular file is refused, a symbolic link is renamed and not followed. */
+int profile_writer_open(struct profile_writer **out, const char *path);
+/* Rows are written between begin and commit; a reader sees all of them or none. */
+int profile_writer_begin(struct profile_writer *writer);
+int profile_writer_commit(struct profile_writer *writer);
+
+/* Facts about the recording (insert or replace). These keys are known to presenters (units and
+ * meaning: doc/FORMAT-profile.md, "meta"); others are kept and shown by --json only. */
+#define PROFILE_META_PROGRAM    "program"    /* file name of the executable */
+#define PROFILE_META_EXECUTABLE "executable" /* its path */
+#define PROFILE_META_COMMAND    "command"    /* the command line, quoted for a shell */
+#define PROFILE_META_DIRECTORY  "directory"  /* working directory at the start */
+#define PROFILE_META_HOST       "host"
+#define PROFILE_META_PID        "pid"        /* integer */
+#define PROFILE_META_PARENT_PID "parent_pid" /* integer */
+#define PROFILE_META_STARTED_BY "started_by" /* "exec" or "fork" */
+#define PROFILE_META_RANK       "rank"       /* integer, of MPI; absent otherwise */
+#define PROFILE_META_RANKS      "ranks"      /* integer: how many the job has */
+#define PROFILE_META_LOCAL_RANK "local_rank" /* integer: among the ranks of its node */
+#define PROFILE_META_NODE       "node"       /* integer: of the node, as the launcher counts */
+#define PROFILE_META_LAUNCHER   "launcher"   /* "openmpi", "hydra", "slurm" … */
+/* integer: it is the profile of a job, and that many ranks are in its figures; else absent */
+#define PROFILE_META_JOB_RANKS   "job_ranks"
+#define PROFILE_META_JOB_MISSING "job_missing" /* integer: ranks that left nothing */
+#define PROFILE_META_JOB         "job_id"      /* the same in all processes of a job */
+/* the kernel's: names the machine since its boot */
+#define PROFILE_META_BOOT       "boot_id"
+#define PROFILE_META_START      "start_unix_ns" /* integer, ns since 1970 */
+#define PROFILE_META_DURATION   "duration_ns"   /* integer, from the start to the last commit */
+#define PROFILE_META_END        "end"        /* "exit", "signal", "exec", "detached", "unknown" */
+#define PROFILE_META_END_STATUS "end_status" /* integer: exit status or signal number */
+/* Integers, of one that was killed (or that nobody saw end): processes of its control group that
+ * the kernel killed for want of memory while it was recorded (absent: not known), and with some,
+ * the limit. */
+#define PROFILE_META_OOM_KILLS "oom_kills"
+#define PROFILE_META_OOM_LIMIT "oom_limit_bytes"
+#define PROFILE_META_TOOL      "tool" /* "tidemark 0.1.0" */
+/* integer: call paths whose walk ended early */
+#define PROFILE_META_UNWALKABLE "unwalkable"
+/* integer: events recorded without call path */
+#define PROFILE_META_UNATTRIBUTED        "unattributed"
+#define PROFILE_META_UNSEEN_CONSTRUCTORS "unseen_constructors" /* integer: modules, see wire.h */
+/* integer: rings that the program overwrote */
+#define PROFILE_META_DAMAGED "damaged_rings"
+#define PROFILE_META_WAITS   "waits"   /* integer: times that a thread waited for us */
+#define PROFILE_META_WAIT_NS "wait_ns" /* integer: and how long in all */
+/* integer: sampling interval; absent: every allocation was recorded */
+#define PROFILE_META_SAMPLE "sample_bytes"
+/* integer 1, with a sampling interval of 8 KiB: what was recorded is one small block of each page
+ * record's worth, and all larger ones. What happened in all is not known, only what is held. */
+#define PROFILE_META_PAGES "pages"
+/* "fp", "none": --stacks; absent: unwound, or by hooks */
+#define PROFILE_META_STACKS      "stacks"
+#define PROFILE_META_FREE_STACKS "free_stacks" /* 1: frees came with call paths; else absent */
+/* Paths, one a line, of embedded sources that were newer than the module they belong to. */
+#define PROFILE_META_CHANGED_SOURCES "changed_sources"
+/* integer: sources that --embed-sources could not read or had no room for; else absent */
+#define PROFILE_META_SKIPPED_SOURCES "skipped_sources"
+#define PROFILE_META_TIMED           "timed" /* integer 1: calls of the allocator were timed */
+/* integer: modules whose variables lack lines */
+#define PROFILE_META_UNPLACED "unplaced_modules"
+/* Of profiles that a trace was replayed into; else absent. */
+#define PROFILE_META_MISSING        "missing" /* a sentence: what of the trace could not be read */
+#define PROFILE_META_MISSING_EVENTS "missing_events" /* integer: at least so many; in lost_events */
+#define PROFILE_META_WINDOW_FROM    "window_from_ns" /* integers: only what happened between them */
+#define PROFILE_META_WINDOW_TO      "window_to_ns"   /* (since the start) is in it */
+/* name of the mark that recording began at (--start-on), */
+#define PROFILE_META_BEGUN_ON      "begun_on"
+#define PROFILE_META_BEGUN_NS      "begun_ns"      /* integer: so long after the program's start; */
+#define PROFILE_META_BEFORE_BLOCKS "before_blocks" /* integers: alive then, and */
+#define PROFILE_META_BEFORE_BYTES  "before_bytes"  /* followed, but no allocations of the profile */
+#define PROFILE_META_NEVER_BEGUN   "never_begun"   /* that mark never came: the profile is of all */
+#define PROFILE_META_ENDED_ON      "ended_on"      /* why recording ended before the program did */
+#define PROFILE_META_SNAPSHOT      "snapshot"      /* it is one: why it was taken, "rss=2.00 GiB" */
+/* integer: so many were taken of the recording; each: */
+#define PROFILE_META_SNAPSHOTS "snapshots"
+/* its number: NS since the start, WHY and FILE, a tab between */
+#define PROFILE_META_SNAPSHOT_OF    "snapshot."
+#define PROFILE_META_SNAPSHOT_ERROR "snapshot_error" /* a sentence: why the last one failed */
+/* integer: of a processor, what recording might cost */
+#define PROFILE_META_BUDGET "budget_millionths"
+/* integer: what it did, as far as it is limited */
+#define PROFILE_META_BUDGET_COST "budget_cost_ns"
+/* with a budget: "NS BYTES" a line: since when (ns since the start) which sampling interval; before
+ * the first everything is recorded. sample_bytes is the unit of variances then */
+#define PROFILE_META_SAMPLE_CHANGES "sample_changes"
+#define PROFILE_META_NAMED_LATER    "named_later"    /* a sentence: names are not the recording's */
+#define PROFILE_META_UNTOLD_MARKS   "untold_marks"   /* integers: marks beyond 65536; */
+#define PROFILE_META_UNTOLD_REGIONS "untold_regions" /* beginnings of regions beyond all limits; */
+#define PROFILE_META_UNMATCHED_ENDS "unmatched_ends" /* ends of regions without a beginning */
+/* the profile was cut: what is in it is of this region */
+#define PROFILE_META_REGION "region"
+/* Of profiles made of another tool's file; else absent. Metrics that it did not have are not
+ * known. */
+#define PROFILE_META_IMPORTED    "imported_from" /* "heaptrack", "massif", … */
+#define PROFILE_META_IMPORT_NOTE "import_note"   /* a sentence: what to know about its figures */
+/* integer: age of the program when recording began; absent: recorded from its beginning */
+#define PROFILE_META_ATTACHED  "attached_after_ns"
+#define PROFILE_META_NO_LEDGER "no_ledger" /* a sentence: why what is resident is not known */
+int profile_put_text(struct profile_writer *writer, const char *key, const char *value);
+int profile_put_integer(struct profile_writer *writer, const char *key, int64_t value);
+
+struct profile_module {
+    int64_t id;
+    const char *path;
+    const uint8_t *build_id;
+    size_t build_id_bytes;
+    uint64_t start, end, bias; /* addresses in the recorded process */
+    int quality;               /* enum symbols_quality */
+};
+int profile_put_module(struct profile_writer *writer, const struct profile_module *module);
+
+/* A code location: one return address, with the frames that its symbols give, innermost inline
+ * frame first. module_id -1: in no module. `mark` > 0: not code but an enum wire_mark. */
+struct profile_frame {
+    const char *function; /* NULL: unknown */
+    const char *linkage;  /* NULL: as function */
+    const char *file;     /* NULL: unknown */
+    uint32_t line;        /* 0: unknown */
+};
+struct profile_location {
+    int64_t id; /* > 0 */
+    int64_t module_id;
+    uint64_t address; /* module-relative (as in the ELF file) or absolute if module_id is -1 */
+    int mark;
+    const struct profile_frame *frames;
+    size_t frame_count;
+};
+int profile_put_location(struct profile_writer *writer, const struct profile_location *location);
+
+/* A node of the call tree: ids rise, a parent comes before its children, parent 0 is the root.
+ * Nodes are gathered: the last of them are written at the commit. */
+int profile_put_path(struct profile_writer *writer, uint32_t id, uint32_t parent,
+                     int64_t location_id);
+
+/* Metrics of call paths, times in nanoseconds already (the fields named _ticks and lifetime_* hold
+ * ns; peak time since the start of the recording). They are written in blocks, encoded beforehand
+ * by whoever holds the metrics, on any thread: appends the bytes of 1 to PROFILE_BLOCK_SITES sites.
+ * Out of memory ends the process, as it does for every strbuf. */
+enum { PROFILE_BLOCK_SITES = 1024 };
+void profile_encode_sites(struct strbuf *out, const struct replay_site *sites, size_t count);
+/* Insert or replace. Sites are numbered from 0 in any order that does not change; all blocks but
+ * the last are full. A call path has at most one site. */
+int profile_put_sites(struct profile_writer *writer, uint32_t first, size_t count, const void *body,
+                      size_t bytes);
+int profile_put_program(struct profile_writer *writer, const struct program_metrics *metrics);
+int profile_put_thread(struct profile_writer *writer, size_t index,
+                       const struct thread_metrics *metrics);
+/* Replaces the whole timeline. Times as in the rows above: nanoseconds since the start. */
+int profile_put_timeline(struct profile_writer *writer, const struct timeline_bucket *buckets,
+                         size_t count, uint64_t bucket_ns);
+
+/* Each replaces all rows of its kind. Times in ns. Nodes of peaks and exchanges are path ids. */
+int profile_put_distributions(struct profile_writer *writer, const struct distribution_row *rows,
+                              size_t count);
+int profile_put_peaks(struct profile_writer *writer, const struct peak *peaks, size_t count);
+int profile_put_exchanges(struct profile_writer *writer, const struct exchange *rows, size_t count);
+int profile_put_stacks(struct profile_writer *writer, const struct stack_peak *peaks,
+                       size_t peak_count, const struct stack_layer *layers, size_t layer_count);
+/* Replaces one path's curve; without points it goes. -EINVAL: more than 4096 points. */
+int profile_put_curve(struct profile_writer *writer, const struct curve *curve);
+
+/* What the program said of itself (replay/marks.h). Each call replaces all of its kind. */
+struct profile_mark {
+    uint32_t id; /* 0 …, in the order of the records */
+    uint64_t time_ns;
+    int kind; /* enum wire_mark_kind: 0 a mark, 1 paused, 2 resumed, 3 snapshot */
+    const char *name;
+    uint32_t thread;                 /* index */
+    uint64_t live_bytes, live_count; /* of the program, then */
+};
+/* clang-format off */
+enum { PROFILE_MARK_NAMED = 0, PROFILE_MARK_PAUSED, PROFILE_MARK_RESUMED, PROFILE_MARK_SNAPSHOT,
+       PROFILE_MARK_KINDS };
+/* clang-format on */
+struct profile_region {
+    uint32_t id; /* 0 …, in the order of their first beginnings */
+    const char *name;
+    uint64_t entered_count, unended_count, open_count;
+    uint64_t time_ns, first_ns, last_ns;
+    uint64_t peak_bytes, peak_ns;
+    struct figure left_bytes; /* unknown: no thread has left it */
+    uint64_t program_peak_bytes, program_peak_ns;
+};
+int profile_put_marks(struct profile_writer *writer, const struct profile_mark *marks,
+                      size_t count);
+int profile_put_regions(struct profile_writer *writer, const struct profile_region *regions,
+                        size_t count);
+/* Metrics of (region, call path), as those of sites; `region` is a region's id. */
+void profile_encode_region_sites(struct strbuf *out, const struct replay_region_site *sites,
+                                 size_t count);
+int profile_put_region_sites(struct profile_writer *writer, uint32_t first, size_t count,
+                             const void *body, size_t bytes);
+
+/* The largest variables of a module, and what its sections hold in all. A call replaces what there
+ * is of the modules in it; the rows of a module stand together. */
+enum profile_section {
+    PROFILE_SECTION_DATA = 0,
+    PROFILE_SECTION_BSS,
+    PROFILE_SECTION_RODATA,
+    PROFILE_SECTION_RELRO, /* .data.rel.ro and the like: written once by the loader */
+    PROFILE_SECTION_TDATA,
+    PROFILE_SECTION_TBSS,
+    PROFILE_SECTIONS
+};
+struct profile_variable {
+    int64_t module_id;
+    const char *name, *linkage; /* linkage may be NULL */
+    uint64_t bytes;             /* of one copy */
+    int section;                /* enum profile_section */
+    const char *file;           /* NULL: not known */
+    uint32_t line;
+};
+struct profile_section_total {
+    int64_t module_id;
+    int section;
+    struct figure bytes;       /* by the section headers */
+    struct figure named_bytes; /* of all variables in it, also of those too small to be listed */
+    struct figure variables;   /* number of those */
+    bool exported_only;        /* no full symbol table: variables are the exported ones */
+};
+int profile_put_variables(struct profile_writer *writer, const struct profile_variable *variables,
+                          size_t count);
+int profile_put_sections(struct profile_writer *writer,
+                         const struct profile_section_total *sections, size_t count);
+
+/* One look at the process through /proc, at a moment that `why` names. */
+enum profile_sample_why {
+    PROFILE_SAMPLE_START = 0,
+    PROFILE_SAMPLE_RESIDENT_PEAK,
+    PROFILE_SAMPLE_MARK,
+    PROFILE_SAMPLE_END, /* shortly before the process ended, or the last one that could be had */
+};
+struct profile_sample {
+    uint32_t id; /* 1 … in the order of time */
+    int why;     /* enum profile_sample_why */
+    uint64_t time_ns;
+    struct figure resident_bytes, proportional_bytes, unique_bytes, swapped_bytes, virtual_bytes;
+    struct figure requested_bytes, live_count; /* of the replay at that moment */
+    struct figure minor_faults, major_faults, voluntary_switches, involuntary_switches;
+    struct figure cgroup_bytes, cgroup_limit_bytes,
+        cgroup_peak_bytes; /* the tightest limit above us */
+    struct figure machine_available_bytes, machine_bytes;
+    struct figure ooms; /* of the cgroup, memory.events oom_kill */
+    /* the ledger: resident_bytes is their sum, `unexplained` makes it so and may be negative;
+     * has_ledger only where a pass over the pages was made */
+    bool has_ledger;
+    struct figure live_touched_bytes; /* resident bytes of live blocks */
+    struct figure slack_bytes; /* resident in the allocator's memory outside of live blocks */
+    struct figure mmap_bytes;  /* the program's own anonymous mappings that are no allocator's */
+    struct figure file_bytes, stack_bytes, globals_bytes, shared_bytes, tool_bytes, other_bytes;
+    int64_t unexplained_bytes;
+    struct figure untouched_bytes;    /* of live blocks: never touched (and not resident) */
+    struct figure live_swapped_bytes; /* of live blocks */
+    struct figure returnable_bytes;   /* whole resident pages of the heap without a live block */
+    struct figure pinned_bytes;       /* free bytes on heap pages that live blocks keep resident */
+    double pass_ms;                   /* what the look cost, CPU of the collector */
+};
+/* One whose id was there is begun anew: the mappings, residencies and heap of that id go. So a
+ * sample is put first, and then what belongs to it, in one or several calls. */
+int profile_put_sample(struct profile_writer *writer, const struct profile_sample *sample);
+/* Mappings of a sample by kind and file. */
+struct profile_mapping {
+    uint32_t sample;
+    const char *kind; /* as procfs/smaps.h calls them */
+    const char *path; /* NULL or "": none */
+    uint64_t count;   /* mappings in this row */
+    struct figure virtual_bytes, resident_bytes, proportional_bytes, unique_bytes, swapped_bytes;
+};
+int profile_put_mapping(struct profile_writer *writer, const struct profile_mapping *mapping);
+/* What a pass over the pages says of each call path's live blocks; each path once per sample. */
+struct profile_residency {
+    uint32_t sample;
+    uint32_t path;
+    struct figure live_count, live_bytes;
+    struct figure resident_bytes, untouched_bytes, swapped_bytes;
+    struct figure pinned_bytes,
+        pinning_count; /* its share of sample.pinned_bytes; blocks that pin */
+};
+int profile_put_residency(struct profile_writer *writer, const struct profile_residency *rows,
+                          size_t count);
+/* A cell of the map of the heap: a page of the allocator's areas or, of large heaps, a stretch of
+ * 2^k of them; the last one of an area may be shorter. All figures but `bytes` are of its resident
+ * pages. */
+struct profile_heap_page {
+    uint32_t sample;
+    uint32_t path; /* whose blocks pin most of pinned_bytes; 0 where these are 0 */
+    uint64_t address, bytes;
+    uint64_t resident_bytes;
+    uint64_t live_bytes, live_count; /* a block that reaches into two cells counts in both */
+    uint64_t pinned_bytes;           /* free, on pages that live blocks keep resident */
+};
+/* The map of one sample, which was put before, by address. There is one map in a profile: it
+ * replaces that of an earlier sample. */
+int profile_put_heap_pages(struct profile_writer *writer, const struct profile_heap_page *cells,
+                           size_t count);
+
+/* Of a profile of a whole job (`tidemark job -o`): its processes, their memory over time, its
+ * nodes. doc/FORMAT-profile.md defines each column. */
+struct profile_rank {
+    uint32_t id;   /* 1 …, by rank */
+    uint32_t rank; /* of MPI, or the place of its file */
+    bool beside;   /* no rank of its own: a process that one started, or of none */
+    const char *state, *file, *note; /* complete, died, …; note: why it was not read; or NULL */
+    uint32_t node;                   /* id of a node */
+    uint32_t pid, signal, status;
+    struct figure start_unix_ns, duration_ns, peak_bytes, peak_ns, live_bytes, live_count,
+        alloc_bytes, alloc_count, lost_events, mpi_peak_bytes, resident_peak_bytes;
+};
+struct profile_rank_step {
+    uint32_t rank; /* id */
+    uint32_t step; /* 0 …, a 200th of the rank's own duration each */
+    struct figure requested_max, requested_min, resident_max;
+};
+struct profile_node_peak {
+    uint32_t id; /* 1 … */
+    const char *name;
+    struct figure ranks, beside, not_read;
+    struct figure lower_bytes, upper_bytes, at_unix_ns, step_ns, peak_sum;
+    struct figure resident_bytes, machine_bytes, limit_bytes, cgroup_peak_bytes;
+};
+int profile_put_rank(struct profile_writer *writer, const struct profile_rank *rank);
+/* All steps of one rank; steps rise. -EINVAL: more than 4096. */
+int profile_put_rank_steps(struct profile_writer *writer, const struct profile_rank_step *steps,
+                           size_t count);
+int profile_put_node_peak(struct profile_writer *writer, const struct profile_node_peak *node);
+
+/* The text of a source file as it was when the recording ended; replaces that path's. Readers take
+ * up to 16 MiB of one file. */
+int profile_put_source(struct profile_writer *writer, const char *path, const char *text,
+                       size_t bytes);
+
+/* Ends the recording: commits, marks the profile complete and packs it (zstd) by writing a new
+ * file beside it and renaming. On failure the plain database stays. Frees the writer. */
+int profile_writer_finish(struct profile_writer *writer, bool pack);
+/* Leaves the database as last committed. Frees the writer. */
+void profile_writer_abandon(struct profile_writer *writer);
+/* Removes the profile, for who makes it whole or not at all. Frees the writer. */
+void profile_writer_discard(struct profile_writer *writer);
+
+/* What was committed last as a profile of its own, complete, with facts added or replaced: on disk
+ * (fsync) when this returns. A file that is there is never replaced: -EEXIST. 0 or -errno, with a
+ * sentence. The recording goes on. */
+struct profile_fact {
+    const char *key, *text; /* text NULL: a number */
+    int64_t number;
+};
+int profile_writer_copy(struct profile_writer *writer, const char *path,
+                        const struct profile_fact *facts, size_t count);
+
+/* ---- What does not come out of events ------------------------------------------------------ */
+
+/* Makes from the recorded profile at `path`, packed or plain, the small packed one that a trace
+ * keeps: meta, modules, code locations with their names, samples with what belongs to them,
+ * variables and sources. *bytes: the caller frees it. */
+int profile_supplement(const char *path, void **bytes, size_t *size);
+
+/* Reads it. Its profile has nodes with nothing in them, `node_count` of them, the root included,
+ * since samples refer to them; no metrics, threads or timeline. `names_only`: leaves out samples,
+ * variables and sources too. `name` is for the sentence. */
+struct profile;
+int profile_read_supplement(struct profile **out, const void *bytes, size_t size, const char *name,
+                            size_t node_count, bool names_only);
+
+/* ---- Reading ------------------------------------------------------------------------------- */
+
+struct profile_function { /* [0] is the unknown one */
+    const char *name;     /* readable; never NULL ("?" unknown) */
+    const char *linkage;  /* may be NULL */
+    const char *file;     /* where it is defined or used; may be NULL */
+};
+struct profile_line {
+    uint32_t function; /* index */
+    const char *file;  /* may be NULL */
+    uint32_t line;
+};
+struct profile_node {  /* [0] is the root; in the order of the path ids, and [id] itself where no
+                          id is missing */
+    uint32_t parent;   /* index, smaller than the node's own (the root's is 0) */
+    uint32_t location; /* index into codes */
+};
+struct profile_code { /* [0] stands for "unknown" */
+    uint32_t module;  /* index, UINT32_MAX: none */
+    uint64_t address;
+    int mark;
+    uint32_t first_line, line_count; /* into lines: innermost inline frame first; count ≥ 1 */
+};
+
+struct profile {
+    /* meta */
+    size_t meta_count;
+    struct profile_meta {
+        const char *key, *value;
+        bool is_number; /* in the file */
+    } * meta;
+    bool complete;         /* the recording came to its end */
+    bool being_written;    /* its writer lives: this is what was committed last */
+    const char *damage;    /* NULL, or a sentence about what could not be read: the rest is here */
+    uint64_t sample_bytes; /* 0: every allocation was recorded */
+    bool pages;            /* the sample is of pages (PROFILE_META_PAGES) */
+    bool has_program;      /* false: no metrics were committed yet, `program` is all zero */
+    struct program_metrics program;
+    size_t node_count;
+    struct profile_node *nodes;
+    size_t site_count;
+    struct profile_site {
+        uint32_t path;
+        struct call_metrics metrics;
+    } * sites;
+    size_t code_count;
+    struct profile_code *codes; /* locations */
+    size_t line_count;
+    struct profile_line *lines;
+    size_t function_count;
+    struct profile_function *functions;
+    size_t module_count;
+    struct profile_module *modules;
+    size_t thread_count;
+    struct thread_metrics *threads;
+    size_t bucket_count;
+    uint64_t bucket_ns;
+    struct timeline_bucket *buckets;
+    /* Everything below is absent (count 0) where it was not recorded. Node numbers in it are
+     * indices into nodes, thread numbers such into threads, sample numbers the ids of samples. */
+    size_t distribution_count;
+    struct distribution_row *distributions; /* by kind, x, y */
+    size_t peak_count;
+    struct peak *peaks;
+    size_t curve_count;
+    struct curve *curves; /* by node */
+    size_t exchange_count;
+    struct exchange *exchanges;
+    size_t variable_count;
+    struct profile_variable *variables; /* module_id: index into modules */
+    size_t section_count;
+    struct profile_section_total *sections; /* likewise */
+    size_t sample_count;
+    struct profile_sample *samples;
+    size_t mapping_count;
+    struct profile_mapping *mappings;
+    size_t residency_count;
+    struct profile_residency *residencies; /* by sample, path */
+    size_t heap_page_count;
+    struct profile_heap_page *heap_pages; /* by sample (there is one), address */
+    size_t source_count;
+    struct profile_source {
+        const char *path, *text;
+        size_t bytes;
+    } * sources; /* by path */
+    size_t mark_count;
+    struct profile_mark *marks; /* by id; thread UINT32_MAX: not known */
+    size_t region_count;
+    struct profile_region *regions; /* by id */
+    size_t region_site_count;
+    struct profile_region_site {
+        uint32_t region; /* index into regions */
+        uint32_t path;   /* index into nodes */
+        struct call_metrics metrics;
+    } * region_sites;           /* by region, path */
+    size_t rank_count;          /* of a job */
+    struct profile_rank *ranks; /* by id */
+    size_t rank_step_count;
+    struct profile_rank_step *rank_steps; /* by rank, step */
+    size_t node_peak_count;
+    struct profile_node_peak *node_peaks; /* by id */
+    size_t stack_peak_count;
+    struct stack_peak *stack_peaks; /* by thread, bytes */
+    size_t stack_layer_count;
+    struct stack_layer *stack_layers; /* by thread, bytes descending */
+    struct profile_private *own;      /* the reader's */
+};
+
+/* Reads plain and packed profiles, and ones still being written. Distrusts everything in the file:
+ * a damaged, foreign or newer one gives -errno and a sentence. */
+int profile_read(struct profile **out, const char *path);
+/* The same, but only meta and what follows from it (complete, being_written): quick, and of any
+ * number of profiles. */
+int profile_read_meta(struct profile **out, const char *path);
+void profile_free(struct profile *profile);
+/* Makes it one of a region: its sites are the region's, its totals their sums, its peak the
+ * region's own. What is not known by region (timeline, sizes, lifetimes, curves, peaks, threads,
+ * stacks, residency, marks) is not there any more. -ENOENT with a sentence: there is no such
+ * region. */
+int profile_cut_region(struct profile *profile, const char *name);
+/* The same, by its place in profile->regions. -ENOENT: there are fewer. */
+int profile_cut_region_at(struct profile *profile, size_t region);
+/* The same beside the profile: a copy whose sites are its own, to be freed, and which borrows all
+ * else. 0 or -ENOMEM. */
+int profile_view_region(struct profile *view, const struct profile *profile, uint32_t region);
+/* *region: index into regions. 0, or -ENOENT with a sentence. */
+int profile_find_region(const struct profile *profile, const char *name, uint32_t *region);
+
+/* The sums of a region's call paths, with its own peak. */
+void profile_region_total(const struct profile *profile, uint32_t region,
+                          struct call_metrics *total);
+
+/* Gives back what there is by the hundred thousand: nodes, sites (those of regions too), curves,
+ * residencies and pages of the heap; their counts are 0 then. For who has taken what is needed of
+ * them, and wants the rest. */
+void profile_drop_paths(struct profile *profile);
+const char *profile_get(const struct profile *profile, const char *key); /* NULL: not there */
+/* Is it the profile of a whole job (tidemark job -o)? */
+bool profile_is_job(const struct profile *profile);
+
+/* A number that changes with every commit to a profile that is being written (those go to the log
+ * beside it), and when it is finished or replaced. 0: it is not there. */
+uint64_t profile_signature(const char *path);
+
+/* Writes the relational database of a profile, finished or not, to `to` (must not exist): call
+ * paths and sites as rows, with the views, and all else that is in it. -EINVAL: it is one. */
+int profile_unpack(const char *path, const char *to);
+
+/* ---- Making one in memory ------------------------------------------------------------------ */
+
+/* One in which there is nothing but what stands for "unknown" and the root; profile_free() frees
+ * it. NULL: out of memory. */
+struct profile *profile_new(size_t node_count);
+
+/* Adds to a profile that was read or made. While one adds, arrays move. Out of memory shows at the
+ * end; indices are 0 or UINT32_MAX then. The nodes are the caller's to fill in. */
+struct profile_builder;
+struct profile_builder *profile_builder_new(struct profile *profile);
+int profile_builder_free(struct profile_builder *builder); /* 0 or -ENOMEM; NULL is -ENOMEM */
+/* Replaces what the key said. All strings are copied. */
+void profile_builder_fact(struct profile_builder *builder, const char *key, const char *value);
+uint32_t profile_builder_module(struct profile_builder *builder,
+                                const struct profile_module *module);
+/* A location whose frames are not known; and its frames. */
+uint32_t profile_builder_code(struct profile_builder *builder, const struct profile_code *code);
+void profile_builder_frames(struct profile_builder *builder, uint32_t code,
+                            const struct profile_frame *frames, size_t count);
+
+#endif

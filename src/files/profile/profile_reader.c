@@ -1,0 +1,934 @@
+/* Rows and blocks become arrays. Nothing in the file is believed: ids that do not rise, parents
+ * that do not come before their children, numbers below zero, values of other types, blocks that do
+ * not decode and rows that SQLite cannot reach leave a note in `damage` and are left out or stand
+ * as 0; the rest is still read. */
+#include "profile/profile.h"
+
+#include <errno.h>
+#include <sqlite3.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/error.h"
+#include "base/hash.h"
+#include "base/strbuf.h"
+#include "profile/path_blocks.h"
+#include "profile/profile_reader.h"
+#include "profile/profile_reading.h"
+#include "profile/schema.h"
+
+void profile_reading_note(struct reader *reader, const char *what)
+{
+    if (reader->profile->damage)
+        return;
+    snprintf(reader->own->damage, sizeof reader->own->damage, "part of it could not be read (%s)",
+             what);
+    reader->profile->damage = reader->own->damage;
+}
+
+/* ---- Memory -------------------------------------------------------------------------------- */
+
+bool profile_reading_grow(struct reader *reader, void *array, size_t *capacity, size_t item_bytes)
+{
+    void *items;
+    size_t more = *capacity ? *capacity * 2 : 64;
+    memcpy(&items, array, sizeof items);
+    items = realloc(items, more * item_bytes);
+    reader->no_memory |= !items;
+    if (!items)
+        return false;
+    memcpy(array, &items, sizeof items);
+    *capacity = more;
+    return true;
+}
+
+static char *profile_reader_string_room(struct reader *reader, size_t bytes)
+{
+    struct string_block *block = reader->own->strings;
+    if (!block || block->size - block->used < bytes) {
+        size_t size = bytes > 65536 ? bytes : 65536;
+        block = malloc(sizeof *block + size);
+        if (!block) {
+            reader->no_memory = true;
+            return NULL;
+        }
+        *block = (struct string_block){reader->own->strings, 0, size};
+        reader->own->strings = block;
+    }
+    char *room = block->bytes + block->used;
+    block->used += bytes;
+    return room;
+}
+
+/* NUL bytes become "\x00": C strings end at them, and hiding them would hide what follows. */
+const char *profile_reading_keep(struct reader *reader, const char *bytes, size_t count)
+{
+    struct strbuf copy = STRBUF_INIT;
+    const char *rest = bytes, *end = bytes + count;
+    for (const char *nul; (nul = memchr(rest, 0, (size_t)(end - rest))); rest = nul + 1) {
+        strbuf_add(&copy, rest, (size_t)(nul - rest));
+        strbuf_add_string(&copy, "\\x00");
+    }
+    if (copy.length) {
+        strbuf_add(&copy, rest, (size_t)(end - rest));
+        bytes = copy.data;
+        count = copy.length;
+    }
+    char *kept = profile_reader_string_room(reader, count + 1);
+    if (kept) {
+        memcpy(kept, bytes, count);
+        kept[count] = 0;
+    }
+    strbuf_release(&copy);
+    return kept;
+}
+
+const void *profile_reading_keep_bytes(struct reader *reader, const void *bytes, size_t count)
+{
+    char *kept = profile_reader_string_room(reader, count);
+    return kept ? memcpy(kept, bytes, count) : NULL;
+}
+
+/* ---- Values -------------------------------------------------------------------------------- */
+
+uint64_t profile_reading_number(struct reader *reader, sqlite3_stmt *row, int column)
+{
+    int type = sqlite3_column_type(row, column);
+    int64_t value = type == SQLITE_INTEGER ? sqlite3_column_int64(row, column) : 0;
+    if (value < 0 || (type != SQLITE_INTEGER && type != SQLITE_NULL)) {
+        profile_reading_note(reader, "a number makes no sense");
+        return 0;
+    }
+    return (uint64_t)value;
+}
+
+static uint32_t profile_reader_small_number(struct reader *reader, sqlite3_stmt *row, int column)
+{
+    uint64_t value = profile_reading_number(reader, row, column);
+    if (value <= UINT32_MAX)
+        return (uint32_t)value;
+    profile_reading_note(reader, "a number is out of range");
+    return 0;
+}
+
+const char *profile_reading_text(struct reader *reader, sqlite3_stmt *row, int column)
+{
+    int type = sqlite3_column_type(row, column);
+    if (type == SQLITE_NULL)
+        return NULL;
+    const char *bytes = sqlite3_column_blob(row, column);
+    int count = sqlite3_column_bytes(row, column);
+    return profile_reading_keep(reader, bytes ? bytes : "", bytes && count > 0 ? (size_t)count : 0);
+}
+
+static int profile_reader_read_fields(struct reader *reader, sqlite3_stmt *row, int column,
+                                      void *target, const struct field *fields, size_t count)
+{
+    for (size_t i = 0; i < count; i++, column++) {
+        bool none =
+            fields[i].kind != FIELD_PLAIN && sqlite3_column_type(row, column) == SQLITE_NULL;
+        uint64_t value = none ? UINT64_MAX : profile_reading_number(reader, row, column);
+        memcpy((char *)target + fields[i].offset, &value, sizeof value);
+    }
+    return column;
+}
+
+/* ---- Ids ----------------------------------------------------------------------------------- */
+
+/* From here on they are written down. */
+static bool profile_reader_write_ids_down(struct reader *reader, struct ids *ids)
+{
+    if (ids->at)
+        return true;
+    ids->at = malloc(ids->capacity * sizeof *ids->at + 1);
+    reader->no_memory |= !ids->at;
+    for (size_t i = 0; ids->at && i < ids->count; i++)
+        ids->at[i] = (int64_t)i;
+    return ids->at;
+}
+
+bool profile_reading_add_id(struct reader *reader, struct ids *ids, int64_t id)
+{
+    if (ids->count && id <= (ids->at ? ids->at[ids->count - 1] : (int64_t)ids->count - 1)) {
+        profile_reading_note(reader, "rows are out of order");
+        return false;
+    }
+    if (!ids->at && id == (int64_t)ids->count) {
+        if (ids->count == ids->capacity)
+            ids->capacity = ids->capacity ? ids->capacity * 2 : 64;
+        ids->count++;
+        return true;
+    }
+    if (!profile_reader_write_ids_down(reader, ids))
+        return false;
+    int64_t *slot = APPEND(reader, ids->at, ids->count, ids->capacity);
+    if (slot)
+        *slot = id;
+    return slot;
+}
+
+/* Where no id is missing it is one look. */
+size_t profile_reading_find(const struct ids *ids, int64_t id)
+{
+    if (id >= 0 && (uint64_t)id < ids->count && (!ids->at || ids->at[id] == id))
+        return (size_t)id;
+    size_t low = 0, high = ids->at ? ids->count : 0;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (ids->at[middle] < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return ids->at && low < ids->count && ids->at[low] == id ? low : SIZE_MAX;
+}
+
+/* The index of `id`; 0 (unknown, root) if it is 0 or dangling. */
+static uint32_t profile_reader_refer(struct reader *reader, uint64_t id, const struct ids *ids)
+{
+    size_t index = id > INT64_MAX ? SIZE_MAX : id ? profile_reading_find(ids, (int64_t)id) : 0;
+    if (index < UINT32_MAX)
+        return (uint32_t)index;
+    profile_reading_note(reader, "a row refers to one that is not there");
+    return 0;
+}
+
+/* The index that column `column` refers to; 0 also if it is NULL. */
+static uint32_t profile_reader_reference(struct reader *reader, sqlite3_stmt *row, int column,
+                                         const struct ids *ids)
+{
+    return profile_reader_refer(reader, profile_reading_number(reader, row, column), ids);
+}
+
+/* ---- Rows ---------------------------------------------------------------------------------- */
+
+void profile_reading_rows(struct reader *reader, const char *sql, read_row *read)
+{
+    sqlite3_stmt *statement = NULL;
+    sqlite3 *database = reader->source.database;
+    int result = sqlite3_prepare_v2(database, sql, -1, &statement, NULL);
+    while (result == SQLITE_OK || result == SQLITE_ROW) {
+        result = sqlite3_step(statement);
+        if (result != SQLITE_ROW || reader->no_memory)
+            break;
+        if (!reader->rows_left--) {
+            result = SQLITE_CORRUPT;
+            reader->rows_left = 0;
+            break;
+        }
+        read(reader, statement);
+    }
+    if (result == SQLITE_NOMEM)
+        reader->no_memory = true;
+    else if (result != SQLITE_DONE && result != SQLITE_ROW)
+        profile_reading_note(reader, sqlite3_errmsg(database));
+    sqlite3_finalize(statement);
+}
+
+bool profile_reading_has_column(void *context, const char *table, const char *column)
+{
+    struct reader *reader = context;
+    return sqlite3_table_column_metadata(reader->source.database, NULL, table, column, NULL, NULL,
+                                         NULL, NULL, NULL) == SQLITE_OK;
+}
+
+static void profile_reader_read_fielded(struct reader *reader, const char *table, const char *rest,
+                                        const char *first, const struct field *fields, size_t count,
+                                        read_row *read)
+{
+    struct strbuf sql = STRBUF_INIT;
+    schema_select(&sql, table, rest, first, fields, count, profile_reading_has_column, reader);
+    profile_reading_rows(reader, sql.data, read);
+    strbuf_release(&sql);
+}
+
+static void profile_reader_read_meta(struct reader *reader, sqlite3_stmt *row)
+{
+    struct profile *profile = reader->profile;
+    const char *key = profile_reading_text(reader, row, 0),
+               *value = profile_reading_text(reader, row, 1);
+    if (!key || !value)
+        return;
+    struct profile_meta *meta =
+        APPEND(reader, profile->meta, profile->meta_count, reader->own->capacity[META]);
+    if (meta)
+        *meta = (struct profile_meta){key, value, sqlite3_column_type(row, 1) == SQLITE_INTEGER};
+}
+
+static void profile_reader_read_file(struct reader *reader, sqlite3_stmt *row)
+{
+    struct profile_private *own = reader->own;
+    size_t count = own->files.count, capacity = own->files.capacity;
+    if (!profile_reading_add_id(reader, &own->files, sqlite3_column_int64(row, 0)))
+        return;
+    const char **path = APPEND(reader, own->file_paths, count, capacity);
+    if (path)
+        *path = profile_reading_text(reader, row, 1);
+}
+
+static void profile_reader_read_function(struct reader *reader, sqlite3_stmt *row)
+{
+    struct profile *profile = reader->profile;
+    size_t capacity = reader->own->functions.capacity;
+    if (!profile_reading_add_id(reader, &reader->own->functions, sqlite3_column_int64(row, 0)))
+        return;
+    struct profile_function *function =
+        APPEND(reader, profile->functions, profile->function_count, capacity);
+    if (!function)
+        return;
+    const char *name = profile_reading_text(reader, row, 1);
+    *function = (struct profile_function){
+        .name = name && *name ? name : "?",
+        .linkage = profile_reading_text(reader, row, 2),
+        .file =
+            reader->own->file_paths[profile_reader_reference(reader, row, 3, &reader->own->files)],
+    };
+}
+
+/* ---- Functions that are one ---- */
+
+static bool profile_reader_is_same_function(const struct profile_function *a,
+                                            const struct profile_function *b)
+{
+    return a->file == b->file && !strcmp(a->name, b->name);
+}
+
+/* The first function of the name and file of the one at `index`; slots: index + 1, 0: free. */
+static uint32_t profile_reader_first_of_name(struct profile_function *functions, uint32_t index,
+                                             uint32_t *slots, size_t mask)
+{
+    const struct profile_function *function = &functions[index];
+    uint64_t hash = hash_bytes(function->name, strlen(function->name));
+    size_t slot = hash_u64(hash ^ (uintptr_t)function->file) & mask;
+    while (slots[slot] && !profile_reader_is_same_function(&functions[slots[slot] - 1], function))
+        slot = (slot + 1) & mask;
+    if (!slots[slot])
+        slots[slot] = index + 1;
+    return slots[slot] - 1;
+}
+
+/* Functions of one name in one file are listed as one. They were told apart by their linkage names,
+ * which a C function has where it is called and lacks where it is inlined, and which differ between
+ * clones (.constprop) and between instances that a readable name does not tell (Rust). Nobody could
+ * tell their rows apart. */
+static void profile_reader_join_functions(struct reader *reader)
+{
+    struct profile *profile = reader->profile;
+    size_t count = profile->function_count, size = 16;
+    while (size < 2 * count)
+        size *= 2;
+    uint32_t *slots = calloc(size, sizeof *slots);
+    reader->listed_as = calloc(count + 1, sizeof *reader->listed_as);
+    reader->no_memory |= !slots || !reader->listed_as;
+    for (uint32_t i = 0; i < count && !reader->no_memory; i++) {
+        struct profile_function *function = &profile->functions[i];
+        uint32_t first = function->file
+                             ? profile_reader_first_of_name(profile->functions, i, slots, size - 1)
+                             : i;
+        reader->listed_as[i] = first;
+        if (!profile->functions[first].linkage)
+            profile->functions[first].linkage = function->linkage;
+    }
+    free(slots);
+}
+
+static void profile_reader_read_module(struct reader *reader, sqlite3_stmt *row)
+{
+    struct profile *profile = reader->profile;
+    size_t capacity = reader->own->modules.capacity;
+    int64_t id = sqlite3_column_int64(row, 0);
+    if (!profile_reading_add_id(reader, &reader->own->modules, id))
+        return;
+    struct profile_module *module =
+        APPEND(reader, profile->modules, profile->module_count, capacity);
+    if (!module)
+        return;
+    const char *path = profile_reading_text(reader, row, 1);
+    int build_id_bytes = sqlite3_column_bytes(row, 2);
+    const void *build_id = sqlite3_column_blob(row, 2);
+    const void *copy = NULL;
+    if (build_id && build_id_bytes > 0 && build_id_bytes <= 64)
+        copy = profile_reading_keep_bytes(reader, build_id, (size_t)build_id_bytes);
+    *module = (struct profile_module){
+        .id = id,
+        .path = path ? path : "?",
+        .build_id = copy,
+        .build_id_bytes = copy ? (size_t)build_id_bytes : 0,
+        .start = (uint64_t)sqlite3_column_int64(row, 3),
+        .end = (uint64_t)sqlite3_column_int64(row, 4),
+        .bias = (uint64_t)sqlite3_column_int64(row, 5),
+        .quality = sqlite3_column_int(row, 6),
+    };
+}
+
+static void profile_reader_read_location(struct reader *reader, sqlite3_stmt *row)
+{
+    struct profile *profile = reader->profile;
+    size_t capacity = reader->own->codes.capacity;
+    if (!profile_reading_add_id(reader, &reader->own->codes, sqlite3_column_int64(row, 0)))
+        return;
+    struct profile_code *code = APPEND(reader, profile->codes, profile->code_count, capacity);
+    if (!code)
+        return;
+    size_t module = UINT32_MAX;
+    if (sqlite3_column_type(row, 1) != SQLITE_NULL) {
+        module = profile_reading_find(&reader->own->modules, sqlite3_column_int64(row, 1));
+        if (module >= UINT32_MAX) /* not written yet, as may be in a live profile */
+            module = UINT32_MAX;
+    }
+    code->module = (uint32_t)module;
+    code->address = (uint64_t)sqlite3_column_int64(row, 2);
+    code->mark = (int)(profile_reader_small_number(reader, row, 3) & 0xffff);
+}
+
+static void profile_reader_read_frame(struct reader *reader, sqlite3_stmt *row)
+{
+    struct profile *profile = reader->profile;
+    uint32_t index = profile_reader_reference(reader, row, 0, &reader->own->codes);
+    struct profile_code *code = &profile->codes[index];
+    bool extends = code->first_line + code->line_count == profile->line_count;
+    if (!index || (code->line_count && !extends)) {
+        profile_reading_note(reader, "frames are out of order");
+        return;
+    }
+    if (!code->line_count)
+        code->first_line = (uint32_t)profile->line_count;
+    struct profile_line *line =
+        APPEND(reader, profile->lines, profile->line_count, reader->own->capacity[LINES]);
+    if (!line)
+        return;
+    line->function = profile_reader_reference(reader, row, 2, &reader->own->functions);
+    if (reader->listed_as)
+        line->function = reader->listed_as[line->function];
+    line->file = profile->functions[line->function].file;
+    line->line = profile_reader_small_number(reader, row, 3);
+    code->line_count++;
+}
+
+static void profile_reader_add_node(struct reader *reader, int64_t id, uint64_t parent,
+                                    uint64_t location)
+{
+    struct profile *profile = reader->profile;
+    size_t capacity = reader->own->nodes.capacity;
+    if (id < 1 || id > UINT32_MAX) {
+        profile_reading_note(reader, "a call path's number is out of range");
+        return;
+    }
+    if (parent >= (uint64_t)id) {
+        profile_reading_note(reader, "a call path is its own caller");
+        parent = 0;
+    }
+    struct profile_node read = {profile_reader_refer(reader, parent, &reader->own->nodes),
+                                profile_reader_refer(reader, location, &reader->own->codes)};
+    if (!profile_reading_add_id(reader, &reader->own->nodes, id))
+        return;
+    struct profile_node *node = APPEND(reader, profile->nodes, profile->node_count, capacity);
+    if (node)
+        *node = read;
+}
+
+static void profile_reader_read_path(struct reader *reader, sqlite3_stmt *row)
+{
+    profile_reader_add_node(reader, sqlite3_column_int64(row, 0),
+                            profile_reading_number(reader, row, 1),
+                            profile_reading_number(reader, row, 2));
+}
+
+static struct profile_site *profile_reader_add_site(struct reader *reader, uint64_t path)
+{
+    struct profile *profile = reader->profile;
+    struct profile_site *site =
+        APPEND(reader, profile->sites, profile->site_count, reader->own->capacity[SITES]);
+    if (site)
+        site->path = profile_reader_refer(reader, path, &reader->own->nodes);
+    return site;
+}
+
+void profile_reading_metrics(struct reader *reader, sqlite3_stmt *row, int column,
+                             struct call_metrics *metrics)
+{
+    profile_reader_read_fields(reader, row, column, metrics, schema_call_fields,
+                               schema_call_field_count);
+}
+
+static void profile_reader_read_site(struct reader *reader, sqlite3_stmt *row)
+{
+    struct profile_site *site =
+        profile_reader_add_site(reader, profile_reading_number(reader, row, 0));
+    if (site)
+        profile_reader_read_fields(reader, row, 1, &site->metrics, schema_call_fields,
+                                   schema_call_field_count);
+}
+
+static void profile_reader_read_program(struct reader *reader, sqlite3_stmt *row)
+{
+    struct program_metrics *program = &reader->profile->program;
+    profile_reader_read_fields(reader, row, 1, &program->total, schema_call_fields,
+                               schema_call_field_count);
+    reader->profile->has_program = true;
+}
+
+static void profile_reader_read_program_rest(struct reader *reader, sqlite3_stmt *row)
+{
+    profile_reader_read_fields(reader, row, 1, &reader->profile->program, schema_program_fields,
+                               schema_program_field_count);
+}
+
+static void profile_reader_read_thread(struct reader *reader, sqlite3_stmt *row)
+{
+    struct profile *profile = reader->profile;
+    struct thread_metrics *thread =
+        APPEND(reader, profile->threads, profile->thread_count, reader->own->capacity[THREADS]);
+    if (!thread)
+        return;
+    thread->tid = profile_reader_small_number(reader, row, 0);
+    const char *name = profile_reading_text(reader, row, 1);
+    snprintf(thread->name, sizeof thread->name, "%s", name ? name : "");
+    thread->stack_node = profile_reader_reference(reader, row, 2, &reader->own->nodes);
+    profile_reader_read_fields(reader, row, 3, thread, schema_thread_fields,
+                               schema_thread_field_count);
+}
+
+/* Both are known, or none. */
+static void profile_reader_complete_level(struct timeline_level *level)
+{
+    if (!figure_known(level->min) || figure_less(level->max, level->min))
+        *level = (struct timeline_level){FIGURE_UNKNOWN, FIGURE_UNKNOWN};
+}
+
+static void profile_reader_read_bucket(struct reader *reader, sqlite3_stmt *row)
+{
+    struct profile *profile = reader->profile;
+    struct timeline_bucket *bucket =
+        APPEND(reader, profile->buckets, profile->bucket_count, reader->own->capacity[BUCKETS]);
+    if (!bucket)
+        return;
+    profile_reader_read_fields(reader, row, 1, bucket, schema_bucket_fields,
+                               schema_bucket_field_count);
+    struct timeline_level *levels[] = {&bucket->requested, &bucket->blocks, &bucket->physical,
+                                       &bucket->virt, &bucket->tool};
+    for (size_t i = 0; i < sizeof levels / sizeof *levels; i++)
+        profile_reader_complete_level(levels[i]);
+}
+
+/* ---- Blocks -------------------------------------------------------------------------------- */
+
+void profile_reading_blocks(struct reader *reader, const char *table, const char *key,
+                            read_block *read)
+{
+    struct blocks blocks;
+    enum blocks_result result = BLOCKS_ONE;
+    if (key)
+        path_blocks_begin_keyed(&blocks, reader->source.database, table, key);
+    else
+        blocks_begin(&blocks, reader->source.database, table);
+    while ((result == BLOCKS_ONE || result == BLOCKS_BAD) && !reader->no_memory) {
+        result = reader->rows_left ? path_blocks_next(&blocks) : BLOCKS_NO_MORE;
+        reader->rows_left -= reader->rows_left > 0;
+        if (!reader->rows_left)
+            profile_reading_note(reader, "its tables have no end");
+        if (result == BLOCKS_ONE)
+            read(reader, &blocks);
+        else if (result == BLOCKS_BAD)
+            profile_reading_note(reader, "a block makes no sense");
+    }
+    if (result == BLOCKS_NO_MEMORY)
+        reader->no_memory = true;
+    else if (result == BLOCKS_FAILED)
+        profile_reading_note(reader, sqlite3_errmsg(reader->source.database));
+    path_blocks_end(&blocks);
+}
+
+static void profile_reader_read_path_block(struct reader *reader, const struct blocks *blocks)
+{
+    const uint64_t *distance = path_blocks_column(blocks, SCHEMA_PATH_DISTANCE);
+    const uint64_t *location = path_blocks_column(blocks, SCHEMA_PATH_LOCATION);
+    if (!distance || !location) {
+        profile_reading_note(reader, "a block lacks a column");
+        return;
+    }
+    for (size_t i = 0; i < blocks->columns.rows && !reader->no_memory; i++) {
+        uint64_t id = blocks->first + i;
+        profile_reader_add_node(reader, (int64_t)id, id - distance[i], location[i]);
+    }
+}
+
+static void profile_reader_read_site_block(struct reader *reader, const struct blocks *blocks)
+{
+    const uint64_t *path = path_blocks_column(blocks, SCHEMA_SITE_PATH);
+    if (!path) {
+        profile_reading_note(reader, "a block lacks a column");
+        return;
+    }
+    for (size_t i = 0; i < blocks->columns.rows && !reader->no_memory; i++) {
+        struct profile_site *site = profile_reader_add_site(reader, path[i]);
+        if (site)
+            path_blocks_metrics(blocks, i, &site->metrics);
+    }
+}
+
+static int profile_reader_compare_keys(const void *left, const void *right)
+{
+    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+    return (a > b) - (a < b);
+}
+
+/* Puts the site that key i names at place i, for all i: cycle by cycle, each is moved once. */
+static void profile_reader_permute_sites(struct profile_site *sites, uint64_t *keys, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if ((uint32_t)keys[i] == i)
+            continue;
+        struct profile_site first = sites[i];
+        size_t to = i, from;
+        while ((from = (uint32_t)keys[to]) != i) {
+            sites[to] = sites[from];
+            keys[to] = to;
+            to = from;
+        }
+        sites[to] = first;
+        keys[to] = to;
+    }
+}
+
+/* Blocks have sites in the order of their first events. */
+static void profile_reader_sort_sites(struct reader *reader)
+{
+    struct profile *profile = reader->profile;
+    size_t count = profile->site_count;
+    uint64_t *keys = count > UINT32_MAX ? NULL : malloc(count * sizeof *keys + 1);
+    if (!keys) {
+        reader->no_memory = true;
+        return;
+    }
+    for (size_t i = 0; i < count; i++)
+        keys[i] = (uint64_t)profile->sites[i].path << 32 | i;
+    qsort(keys, count, sizeof *keys, profile_reader_compare_keys);
+    profile_reader_permute_sites(profile->sites, keys, count);
+    free(keys);
+}
+
+static void profile_reader_read_paths(struct reader *reader)
+{
+    if (path_blocks_are_there(reader->source.database)) {
+        profile_reading_blocks(reader, "path_block", NULL, profile_reader_read_path_block);
+        profile_reading_blocks(reader, "site_block", NULL, profile_reader_read_site_block);
+        profile_reader_sort_sites(reader);
+        return;
+    }
+    profile_reading_rows(reader, "SELECT id,parent,location FROM path ORDER BY id",
+                         profile_reader_read_path);
+    profile_reader_read_fielded(reader, "site", "ORDER BY path", "path", schema_call_fields,
+                                schema_call_field_count, profile_reader_read_site);
+}
+
+/* ---- All of it ----------------------------------------------------------------------------- */
+
+/* The entries [0] that stand for "unknown" and for the root. */
+static void profile_reader_add_unknowns(struct reader *reader)
+{
+    struct profile *profile = reader->profile;
+    struct profile_private *own = reader->own;
+    size_t none = 0;
+    if (!profile_reading_add_id(reader, &own->files, 0) ||
+        !profile_reading_add_id(reader, &own->functions, 0) ||
+        !profile_reading_add_id(reader, &own->codes, 0) ||
+        !profile_reading_add_id(reader, &own->nodes, 0))
+        return;
+    size_t file_count = 0;
+    APPEND(reader, own->file_paths, file_count, none);
+    none = 0;
+    struct profile_function *function =
+        APPEND(reader, profile->functions, profile->function_count, none);
+    none = 0;
+    struct profile_code *code = APPEND(reader, profile->codes, profile->code_count, none);
+    none = 0;
+    APPEND(reader, profile->nodes, profile->node_count, none);
+    if (function)
+        function->name = "?";
+    if (code)
+        code->module = UINT32_MAX;
+}
+
+static void profile_reader_add_missing_lines(struct reader *reader)
+{
+    struct profile *profile = reader->profile;
+    for (size_t i = 0; i < profile->code_count && !reader->no_memory; i++) {
+        struct profile_code *code = &profile->codes[i];
+        if (code->line_count)
+            continue;
+        code->first_line = (uint32_t)profile->line_count;
+        code->line_count = 1;
+        APPEND(reader, profile->lines, profile->line_count, reader->own->capacity[LINES]);
+    }
+}
+
+/* `as_recorded`: for what writes them again. */
+static void profile_reader_read_names(struct reader *reader, bool as_recorded)
+{
+    profile_reading_rows(reader, "SELECT key,value FROM meta", profile_reader_read_meta);
+    profile_reading_rows(reader, "SELECT id,path FROM file ORDER BY id", profile_reader_read_file);
+    profile_reading_rows(reader, "SELECT id,name,linkage,file FROM function ORDER BY id",
+                         profile_reader_read_function);
+    if (!as_recorded)
+        profile_reader_join_functions(reader);
+    profile_reading_rows(reader,
+                         "SELECT id,path,build_id,start,end,bias,quality FROM module ORDER BY id",
+                         profile_reader_read_module);
+    profile_reading_rows(reader, "SELECT id,module,address,mark FROM location ORDER BY id",
+                         profile_reader_read_location);
+    profile_reading_rows(
+        reader, "SELECT location,depth,function,line FROM location_frame ORDER BY location,depth",
+        profile_reader_read_frame);
+    profile_reader_add_missing_lines(reader);
+}
+
+static void profile_reader_read_tables(struct reader *reader)
+{
+    profile_reader_add_unknowns(reader);
+    if (reader->no_memory)
+        return;
+    profile_reader_read_names(reader, false);
+    profile_reader_read_paths(reader);
+    profile_reader_read_fielded(reader, "program", "WHERE id=1", "id", schema_call_fields,
+                                schema_call_field_count, profile_reader_read_program);
+    profile_reader_read_fielded(reader, "program", "WHERE id=1", "id", schema_program_fields,
+                                schema_program_field_count, profile_reader_read_program_rest);
+    bool named = profile_reading_has_column(reader, "thread", "name") &&
+                 profile_reading_has_column(reader, "thread", "stack_path");
+    profile_reader_read_fielded(
+        reader, "thread", "ORDER BY id", named ? "tid,name,stack_path" : "tid,NULL,NULL",
+        schema_thread_fields, schema_thread_field_count, profile_reader_read_thread);
+    profile_reader_read_fielded(reader, "timeline", "ORDER BY bucket", "bucket",
+                                schema_bucket_fields, schema_bucket_field_count,
+                                profile_reader_read_bucket);
+    detail_read(reader);
+    if (!reader->no_memory)
+        profile_reading_region_sites(reader);
+}
+
+static uint64_t profile_reader_meta_number(const struct profile *profile, const char *key)
+{
+    const char *value = profile_get(profile, key);
+    long long parsed = value ? strtoll(value, NULL, 10) : 0;
+    return parsed > 0 ? (uint64_t)parsed : 0;
+}
+
+static void profile_reader_read_meta_alone(struct reader *reader)
+{
+    profile_reading_rows(reader, "SELECT key,value FROM meta", profile_reader_read_meta);
+}
+
+static int profile_reader_read_with(struct reader *reader, void (*read)(struct reader *))
+{
+    struct profile *profile = reader->profile;
+    if (reader->source.damaged)
+        profile_reading_note(reader, "the file is cut off or damaged");
+    reader->rows_left = reader->source.bytes / 2 + 16;
+    /* One transaction: one moment of a profile that is being written. */
+    sqlite3_exec(reader->source.database, "BEGIN", NULL, NULL, NULL);
+    read(reader);
+    if (reader->no_memory)
+        return error_set(-ENOMEM, "out of memory while reading %s", reader->path);
+    profile->complete = profile_reader_meta_number(profile, "complete") == 1;
+    profile->being_written = reader->source.being_written && !profile->complete;
+    profile->bucket_ns = profile_reader_meta_number(profile, "bucket_ns");
+    profile->sample_bytes = profile_reader_meta_number(profile, PROFILE_META_SAMPLE);
+    profile->pages = profile_reader_meta_number(profile, PROFILE_META_PAGES) == 1;
+    return 0;
+}
+
+static int profile_reader_begin_reading(struct reader *reader)
+{
+    reader->profile = calloc(1, sizeof *reader->profile);
+    reader->own = calloc(1, sizeof *reader->own);
+    if (reader->profile && reader->own) {
+        reader->profile->own = reader->own;
+        return 0;
+    }
+    free(reader->own);
+    return error_set(-ENOMEM, "out of memory while reading %s", reader->path);
+}
+
+static int profile_reader_end_reading(struct reader *reader, int error, struct profile **out)
+{
+    source_close(&reader->source);
+    free(reader->listed_as);
+    if (error)
+        profile_free(reader->profile);
+    else
+        *out = reader->profile;
+    return error;
+}
+
+static int profile_reader_open_and_read(struct profile **out, const char *path,
+                                        void (*read)(struct reader *))
+{
+    struct reader reader = {.path = path};
+    *out = NULL;
+    int error = source_open(&reader.source, path);
+    if (error)
+        return error;
+    error = profile_reader_begin_reading(&reader);
+    if (!error)
+        error = profile_reader_read_with(&reader, read);
+    return profile_reader_end_reading(&reader, error, out);
+}
+
+int profile_read(struct profile **out, const char *path)
+{
+    return profile_reader_open_and_read(out, path, profile_reader_read_tables);
+}
+
+int profile_read_meta(struct profile **out, const char *path)
+{
+    return profile_reader_open_and_read(out, path, profile_reader_read_meta_alone);
+}
+
+/* ---- Made ones ----------------------------------------------------------------------------- */
+
+/* The arrays that have ids grew with them; ids of what is added are not needed. */
+void profile_reading_capacities(struct reader *reader)
+{
+    const struct profile *profile = reader->profile;
+    struct profile_private *own = reader->own;
+    own->functions.capacity = profile->function_count;
+    own->codes.capacity = profile->code_count;
+    own->modules.capacity = profile->module_count;
+}
+
+static void profile_reader_add_nodes(struct reader *reader, size_t count);
+
+struct profile *profile_new(size_t node_count)
+{
+    struct reader reader = {.path = "a profile"};
+    if (profile_reader_begin_reading(&reader) < 0)
+        return NULL;
+    profile_reader_add_unknowns(&reader);
+    if (!reader.no_memory)
+        profile_reader_add_nodes(&reader, node_count ? node_count : 1);
+    if (!reader.no_memory)
+        profile_reader_add_missing_lines(&reader);
+    if (!reader.no_memory)
+        return reader.profile;
+    profile_free(reader.profile);
+    return NULL;
+}
+
+/* ---- Supplements --------------------------------------------------------------------------- */
+
+/* Its rows name nodes of a trace: as many as that has. */
+static void profile_reader_add_nodes(struct reader *reader, size_t count)
+{
+    struct profile *profile = reader->profile;
+    struct ids *ids = &reader->own->nodes;
+    while (ids->count < count && profile_reading_add_id(reader, ids, (int64_t)ids->count))
+        ;
+    profile->node_count = ids->count;
+    profile->nodes = realloc(profile->nodes, ids->capacity * sizeof *profile->nodes);
+    if (profile->nodes)
+        memset(profile->nodes, 0, ids->capacity * sizeof *profile->nodes);
+    reader->no_memory |= !profile->nodes;
+}
+
+static int profile_reader_read_supplement(struct reader *reader, size_t node_count, bool names_only)
+{
+    if (reader->source.damaged)
+        profile_reading_note(reader, "the file is cut off or damaged");
+    reader->rows_left = reader->source.bytes / 2 + 16;
+    profile_reader_add_unknowns(reader);
+    if (!reader->no_memory)
+        profile_reader_add_nodes(reader, node_count);
+    if (!reader->no_memory)
+        profile_reader_read_names(reader, !names_only);
+    if (!reader->no_memory && !names_only)
+        detail_read(reader);
+    reader->profile->sample_bytes =
+        profile_reader_meta_number(reader->profile, PROFILE_META_SAMPLE);
+    reader->profile->pages = profile_reader_meta_number(reader->profile, PROFILE_META_PAGES) == 1;
+    return reader->no_memory ? error_set(-ENOMEM, "out of memory while reading %s", reader->path)
+                             : 0;
+}
+
+int profile_read_supplement(struct profile **out, const void *bytes, size_t size, const char *name,
+                            size_t node_count, bool names_only)
+{
+    struct reader reader = {.path = name};
+    *out = NULL;
+    int error = source_open_packed(&reader.source, bytes, size, name);
+    if (error)
+        return error;
+    error = profile_reader_begin_reading(&reader);
+    if (!error)
+        error = profile_reader_read_supplement(&reader, node_count ? node_count : 1, names_only);
+    return profile_reader_end_reading(&reader, error, out);
+}
+
+void profile_free(struct profile *profile)
+{
+    if (!profile)
+        return;
+    struct profile_private *own = profile->own;
+    if (!own) {
+        free(profile);
+        return;
+    }
+    struct ids *ids[] = {&own->nodes, &own->codes, &own->functions, &own->files, &own->modules};
+    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
+        free(ids[i]->at);
+    for (struct string_block *block = own->strings, *next; block; block = next) {
+        next = block->next;
+        free(block);
+    }
+    free(own->file_paths);
+    detail_free(profile);
+    free(own);
+    free(profile->meta);
+    free(profile->nodes);
+    free(profile->sites);
+    free(profile->region_sites);
+    free(profile->codes);
+    free(profile->lines);
+    free(profile->functions);
+    free(profile->modules);
+    free(profile->threads);
+    free(profile->buckets);
+    free(profile);
+}
+
+static void profile_reader_drop(void *array, size_t *count)
+{
+    void *items;
+    memcpy(&items, array, sizeof items);
+    free(items);
+    memset(array, 0, sizeof items);
+    *count = 0;
+}
+
+void profile_drop_paths(struct profile *profile)
+{
+    profile_reader_drop(&profile->nodes, &profile->node_count);
+    profile_reader_drop(&profile->sites, &profile->site_count);
+    profile_reader_drop(&profile->region_sites, &profile->region_site_count);
+    profile_reader_drop(&profile->curves, &profile->curve_count);
+    profile_reader_drop(&profile->residencies, &profile->residency_count);
+    profile_reader_drop(&profile->heap_pages, &profile->heap_page_count);
+    if (!profile->own)
+        return;
+    profile_reader_drop(&profile->own->points, &profile->own->point_count);
+    profile_reader_drop(&profile->own->nodes.at, &profile->own->nodes.count);
+}
+
+bool profile_is_job(const struct profile *profile)
+{
+    return profile_reader_meta_number(profile, PROFILE_META_JOB_RANKS) > 0;
+}
+
+const char *profile_get(const struct profile *profile, const char *key)
+{
+    for (size_t i = 0; i < profile->meta_count; i++)
+        if (!strcmp(profile->meta[i].key, key))
+            return profile->meta[i].value;
+    return NULL;
+}

@@ -1,0 +1,33 @@
+/* Has a profile changed since it was looked at? */
+#include <stdbool.h>
+#include <sys/stat.h>
+#include "base/hash.h"
+#include "base/strbuf.h"
+#include "profile/profile.h"
+
+struct look {
+    uint64_t device, inode, bytes, seconds, nanoseconds;
+};
+
+static bool profile_signature_look_at(const char *path, struct look *look)
+{
+    struct stat of;
+    *look = (struct look){0};
+    if (stat(path, &of))
+        return false;
+    *look = (struct look){of.st_dev, of.st_ino, (uint64_t)of.st_size, (uint64_t)of.st_mtim.tv_sec,
+                          (uint64_t)of.st_mtim.tv_nsec};
+    return true;
+}
+
+uint64_t profile_signature(const char *path)
+{
+    struct look looks[2];
+    struct strbuf log = STRBUF_INIT;
+    if (!profile_signature_look_at(path, &looks[0]))
+        return 0;
+    strbuf_addf(&log, "%s-wal", path);
+    profile_signature_look_at(log.data, &looks[1]);
+    strbuf_release(&log);
+    return hash_bytes(looks, sizeof looks) | 1;
+}

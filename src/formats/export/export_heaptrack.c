@@ -1,0 +1,334 @@
+/* heaptrack's data file, format 3: what heaptrack_print and heaptrack_gui read, who replay events.
+ *
+ * A profile has sums and no events, so events are made up that have the profile's sums, path by
+ * path: blocks and bytes in all, at the peak, never freed, temporary. Sizes are means, two a group:
+ *
+ *   before   others   + x  -   or, if temporary, + x - x      nothing else is alive
+ *   rise     kept     + k                                     alive at the peak and never freed
+ *            peak     + p                                     alive at the peak: the level is the
+ * peak fall     peak     - p end      late     + l                                     never freed,
+ * born after the peak
+ *
+ * How many blocks are `kept` is not known; as many are as can be, with as many bytes. heaptrack
+ * calls a block temporary when it is freed by the first event after its allocation, so others are
+ * parted from their end by that of an empty block, which changes nothing else. */
+#include <stdlib.h>
+#include <string.h>
+#include "export/exporting.h"
+#include "aggregate/facts.h"
+#include "base/memory.h"
+
+enum { PAGE_BYTES = 4096 };
+/* Allocation infos: the first one's number would pass for "no last allocation". */
+enum { INFO_NEVER_USED = 0, INFO_EMPTY = 1 };
+
+struct heaptrack {
+    struct exporting *exporting;
+    struct intern strings, ips, traces;
+    uint32_t *trace_of; /* by node: + 1, 0: not known yet */
+    uint32_t infos;
+};
+
+/* ---- Names --------------------------------------------------------------------------------- */
+
+static uint32_t export_heaptrack_string_number(struct heaptrack *heaptrack, const char *text)
+{
+    struct strbuf plain = STRBUF_INIT;
+    bool is_new = false;
+    uint32_t number = 0;
+    export_add_plain(&plain, text, NULL, 0);
+    if (plain.length)
+        number = export_intern(&heaptrack->strings, plain.data, plain.length, &is_new);
+    if (is_new)
+        fprintf(heaptrack->exporting->out, "s %zx %s\n", plain.length, plain.data);
+    strbuf_release(&plain);
+    return number;
+}
+
+static bool export_heaptrack_is_shown(const struct heaptrack *heaptrack, uint32_t code_index)
+{
+    const struct profile_code *code = &heaptrack->exporting->profile->codes[code_index];
+    for (uint32_t i = 0; i < code->line_count; i++)
+        if (!heaptrack->exporting->hidden[code->first_line + i])
+            return true;
+    return false;
+}
+
+static void export_heaptrack_add_frame(struct heaptrack *heaptrack, struct strbuf *text,
+                                       struct frame frame)
+{
+    const struct profile *profile = heaptrack->exporting->profile;
+    struct strbuf name = STRBUF_INIT, path = STRBUF_INIT;
+    uint32_t line;
+    const char *file = frame_file(profile, frame, &line);
+    if (profile->lines[frame.line].function || profile->codes[frame.code].mark || !frame.code)
+        frame_add_name(&name, profile, frame);
+    export_add_file(&path, heaptrack->exporting, file);
+    uint32_t function = export_heaptrack_string_number(heaptrack, name.data);
+    uint32_t file_number = export_heaptrack_string_number(heaptrack, path.data);
+    strbuf_addf(text, " %x %x %x", function, file_number, line);
+    strbuf_release(&name);
+    strbuf_release(&path);
+}
+
+/* An instruction pointer with its frames, innermost first. */
+static uint32_t export_heaptrack_ip_number(struct heaptrack *heaptrack, uint32_t code_index,
+                                           bool show_all)
+{
+    const struct profile *profile = heaptrack->exporting->profile;
+    const struct profile_code *code = &profile->codes[code_index];
+    bool is_new;
+    uint32_t number =
+        export_intern(&heaptrack->ips, (char *)&code_index, sizeof code_index, &is_new);
+    if (!is_new)
+        return number;
+    struct strbuf text = STRBUF_INIT;
+    bool in_module = code->module != UINT32_MAX;
+    const char *path = in_module ? profile->modules[code->module].path : NULL;
+    uint64_t bias = in_module ? profile->modules[code->module].bias : 0;
+    strbuf_addf(&text, "i %llx %x", (unsigned long long)(code->address + bias),
+                path ? export_heaptrack_string_number(heaptrack, path) : 0);
+    for (uint32_t i = 0; i < code->line_count; i++)
+        if (show_all || !heaptrack->exporting->hidden[code->first_line + i])
+            export_heaptrack_add_frame(heaptrack, &text,
+                                       (struct frame){code_index, code->first_line + i});
+    fprintf(heaptrack->exporting->out, "%s\n", text.data);
+    strbuf_release(&text);
+    return number;
+}
+
+static uint32_t export_heaptrack_trace_number(struct heaptrack *heaptrack, uint32_t parent,
+                                              uint32_t code, bool show_all)
+{
+    uint32_t key[] = {parent, export_heaptrack_ip_number(heaptrack, code, show_all)};
+    bool is_new;
+    uint32_t number = export_intern(&heaptrack->traces, (char *)key, sizeof key, &is_new);
+    if (is_new)
+        fprintf(heaptrack->exporting->out, "t %x %x\n", key[1], key[0]);
+    return number;
+}
+
+/* The trace of a node, made from the outermost frame that has none yet. */
+static uint32_t export_heaptrack_trace_of(struct heaptrack *heaptrack, uint32_t node)
+{
+    const struct profile_node *nodes = heaptrack->exporting->profile->nodes;
+    while (node && !heaptrack->trace_of[node]) {
+        uint32_t at = node;
+        while (nodes[at].parent && !heaptrack->trace_of[nodes[at].parent])
+            at = nodes[at].parent;
+        uint32_t parent = nodes[at].parent ? heaptrack->trace_of[nodes[at].parent] - 1 : 0;
+        uint32_t trace =
+            export_heaptrack_is_shown(heaptrack, nodes[at].location)
+                ? export_heaptrack_trace_number(heaptrack, parent, nodes[at].location, false)
+                : parent;
+        heaptrack->trace_of[at] = trace + 1;
+    }
+    return node ? heaptrack->trace_of[node] - 1 : 0;
+}
+
+static uint32_t export_heaptrack_trace_of_site(struct heaptrack *heaptrack, size_t site)
+{
+    const struct profile *profile = heaptrack->exporting->profile;
+    uint32_t node = profile->sites[site].path;
+    uint32_t trace = export_heaptrack_trace_of(heaptrack, node);
+    return trace ? trace
+                 : export_heaptrack_trace_number(heaptrack, 0, profile->nodes[node].location, true);
+}
+
+/* ---- Blocks -------------------------------------------------------------------------------- */
+
+/* `count` blocks of `bytes` in all: `larger` of them one byte larger than the others. */
+struct group {
+    uint64_t count, bytes, larger;
+    uint32_t info; /* of the smaller ones; of the larger the next */
+};
+struct site {
+    struct group others, kept, peak, late;
+    uint64_t temporary; /* of the others */
+    bool is_last;       /* its last block at the peak is freed at once: a temporary one */
+};
+
+static uint64_t export_heaptrack_least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static uint64_t export_heaptrack_less(uint64_t a, uint64_t b)
+{
+    return a > b ? a - b : 0;
+}
+
+/* Of what was alive at the peak and what was never freed, the blocks that are both, at most. Where
+ * the one has more blocks and the other more bytes, one block at least is not. exporters.c has made
+ * sure that what was allocated and what is left is known. */
+static void export_heaptrack_divide(struct site *site, const struct call_metrics *metrics)
+{
+    struct export_level level = export_peak_level(metrics);
+    uint64_t peak = level.blocks, peak_bytes = level.bytes;
+    uint64_t live = figure_or(metrics->live_count, 0);
+    uint64_t live_bytes = figure_or(metrics->live_bytes, 0);
+    uint64_t temporary = figure_or(metrics->temporary_count, 0);
+    uint64_t kept = export_heaptrack_least(peak, live);
+    if (kept &&
+        ((peak <= live && peak_bytes > live_bytes) || (live <= peak && live_bytes > peak_bytes)))
+        kept--;
+    uint64_t kept_bytes = kept ? export_heaptrack_least(peak_bytes, live_bytes) : 0;
+    uint64_t born = figure_or(export_blocks(metrics), 0);
+    uint64_t born_bytes = figure_or(export_bytes(metrics), 0);
+    site->kept = (struct group){.count = kept, .bytes = kept_bytes};
+    site->peak = (struct group){.count = peak - kept, .bytes = peak_bytes - kept_bytes};
+    site->late = (struct group){.count = live - kept, .bytes = live_bytes - kept_bytes};
+    site->others = (struct group){
+        .count = export_heaptrack_less(born + kept, peak + live),
+        .bytes = export_heaptrack_less(born_bytes + kept_bytes, peak_bytes + live_bytes)};
+    site->temporary = export_heaptrack_least(temporary, site->others.count);
+    site->is_last = temporary > site->others.count && site->peak.count;
+}
+
+static void export_heaptrack_add_infos(struct heaptrack *heaptrack, struct group *group,
+                                       uint32_t trace)
+{
+    if (!group->count)
+        return;
+    uint64_t size = group->bytes / group->count;
+    group->larger = group->bytes % group->count;
+    group->info = heaptrack->infos;
+    heaptrack->infos += 2;
+    fprintf(heaptrack->exporting->out, "a %llx %x\na %llx %x\n", (unsigned long long)size, trace,
+            (unsigned long long)size + 1, trace);
+}
+
+static uint32_t export_heaptrack_info_of(const struct group *group, uint64_t block)
+{
+    return group->info + (block < group->larger);
+}
+
+static void export_heaptrack_allocate_all(struct heaptrack *heaptrack, const struct group *group)
+{
+    for (uint64_t i = 0; i < group->count; i++)
+        fprintf(heaptrack->exporting->out, "+ %x\n", export_heaptrack_info_of(group, i));
+}
+
+static void export_heaptrack_free_blocks(struct heaptrack *heaptrack, const struct group *group,
+                                         uint64_t count)
+{
+    for (uint64_t i = 0; i < count; i++)
+        fprintf(heaptrack->exporting->out, "- %x\n", export_heaptrack_info_of(group, i));
+}
+
+static void export_heaptrack_come_and_go(struct heaptrack *heaptrack, const struct site *site)
+{
+    FILE *out = heaptrack->exporting->out;
+    for (uint64_t i = 0; i < site->others.count; i++) {
+        uint32_t info = export_heaptrack_info_of(&site->others, i);
+        if (i < site->temporary)
+            fprintf(out, "+ %x\n- %x\n", info, info);
+        else
+            fprintf(out, "+ %x\n- %x\n- %x\n", info, INFO_EMPTY, info);
+    }
+}
+
+/* ---- Writing ------------------------------------------------------------------------------- */
+
+static void export_heaptrack_write_head(struct heaptrack *heaptrack)
+{
+    const struct profile *profile = heaptrack->exporting->profile;
+    const char *command = profile_get(profile, PROFILE_META_COMMAND);
+    uint64_t machine = 0; /* not known: heaptrack then says 0 too */
+    struct strbuf plain = STRBUF_INIT;
+    for (size_t i = 0; i < profile->sample_count; i++)
+        figure_get(profile->samples[i].machine_bytes, &machine);
+    export_add_plain(&plain, command ? command : export_title(profile), NULL, 0);
+    fprintf(heaptrack->exporting->out, "v 10400 3\nX %s\nI %x %llx\n", plain.data, PAGE_BYTES,
+            (unsigned long long)(machine / PAGE_BYTES));
+    strbuf_release(&plain);
+}
+
+/* Exactly one site is the last one: the peak's last block has one maker. */
+static void export_heaptrack_take_sites(struct heaptrack *heaptrack, struct site *sites,
+                                        size_t *last)
+{
+    const struct profile *profile = heaptrack->exporting->profile;
+    *last = profile->site_count;
+    fprintf(heaptrack->exporting->out, "a 0 0\na 0 0\n");
+    heaptrack->infos = INFO_EMPTY + 1;
+    for (size_t i = 0; i < profile->site_count; i++) {
+        if (!export_wants(heaptrack->exporting, i))
+            continue;
+        uint32_t trace = export_heaptrack_trace_of_site(heaptrack, i);
+        export_heaptrack_divide(&sites[i], &profile->sites[i].metrics);
+        export_heaptrack_add_infos(heaptrack, &sites[i].others, trace);
+        export_heaptrack_add_infos(heaptrack, &sites[i].kept, trace);
+        export_heaptrack_add_infos(heaptrack, &sites[i].peak, trace);
+        export_heaptrack_add_infos(heaptrack, &sites[i].late, trace);
+        if (sites[i].is_last)
+            *last = i;
+    }
+}
+
+static void export_heaptrack_write_time(struct heaptrack *heaptrack, uint64_t time_ns)
+{
+    fprintf(heaptrack->exporting->out, "c %llx\n", (unsigned long long)(time_ns / 1000000));
+}
+
+static void export_heaptrack_write_peak(struct heaptrack *heaptrack, const struct site *sites,
+                                        size_t last)
+{
+    const struct profile *profile = heaptrack->exporting->profile;
+    uint64_t resident;
+    for (size_t i = 0; i < profile->site_count; i++) {
+        export_heaptrack_allocate_all(heaptrack, &sites[i].kept);
+        if (i != last)
+            export_heaptrack_allocate_all(heaptrack, &sites[i].peak);
+    }
+    if (last < profile->site_count)
+        export_heaptrack_allocate_all(heaptrack, &sites[last].peak);
+    if (figure_get(facts_resident_peak(profile), &resident))
+        fprintf(heaptrack->exporting->out, "R %llx\n",
+                (unsigned long long)((resident + PAGE_BYTES - 1) / PAGE_BYTES));
+    if (last < profile->site_count)
+        fprintf(heaptrack->exporting->out, "- %x\n",
+                export_heaptrack_info_of(&sites[last].peak, sites[last].peak.count - 1));
+    else
+        fprintf(heaptrack->exporting->out, "- %x\n", INFO_EMPTY);
+    for (size_t i = 0; i < profile->site_count; i++)
+        export_heaptrack_free_blocks(heaptrack, &sites[i].peak, sites[i].peak.count - (i == last));
+}
+
+static void export_heaptrack_write_events(struct heaptrack *heaptrack, const struct site *sites,
+                                          size_t last)
+{
+    const struct profile *profile = heaptrack->exporting->profile;
+    size_t count = profile->site_count;
+    uint64_t end_ns = export_number(profile, PROFILE_META_DURATION);
+    export_heaptrack_write_time(heaptrack, 0);
+    for (size_t i = 0; i < count; i++)
+        export_heaptrack_come_and_go(heaptrack, &sites[i]);
+    export_heaptrack_write_time(heaptrack, figure_or(heaptrack->exporting->peak_ns, end_ns));
+    export_heaptrack_write_peak(heaptrack, sites, last);
+    export_heaptrack_write_time(heaptrack, end_ns);
+    for (size_t i = 0; i < count; i++)
+        export_heaptrack_allocate_all(heaptrack, &sites[i].late);
+    fprintf(heaptrack->exporting->out, "# strings: %zu\n# ips: %zu\n", heaptrack->strings.count,
+            heaptrack->ips.count);
+}
+
+int export_heaptrack(struct exporting *exporting)
+{
+    const struct profile *profile = exporting->profile;
+    struct heaptrack heaptrack = {.exporting = exporting};
+    struct site *sites = calloc(profile->site_count + 1, sizeof *sites);
+    size_t last;
+    heaptrack.trace_of = calloc(profile->node_count + 1, sizeof *heaptrack.trace_of);
+    if (!sites || !heaptrack.trace_of)
+        memory_exhausted();
+    export_heaptrack_write_head(&heaptrack);
+    export_heaptrack_take_sites(&heaptrack, sites, &last);
+    export_heaptrack_write_events(&heaptrack, sites, last);
+    free(sites);
+    free(heaptrack.trace_of);
+    intern_release(&heaptrack.strings);
+    intern_release(&heaptrack.ips);
+    intern_release(&heaptrack.traces);
+    return 0;
+}

@@ -1,0 +1,51 @@
+/* What is loaded into another process, and where its functions are: read from its memory alone, so
+ * that files and mount namespaces do not matter. Trusts no length that it finds there. */
+#ifndef TIDEMARK_ATTACH_TARGET_H
+#define TIDEMARK_ATTACH_TARGET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct target_module {
+    char *path;
+    uint64_t inode;
+    uintptr_t start, end;     /* of its mappings */
+    uintptr_t code, code_end; /* of the executable ones */
+    uintptr_t bias;
+    uintptr_t symbols, strings, gnu_hash; /* 0: it has none */
+};
+
+struct target {
+    pid_t pid;
+    struct target_module *modules; /* in the order of their addresses */
+    size_t count;
+    bool has_loader; /* an interpreter is mapped that is glibc's */
+};
+
+/* 0 or -errno. */
+int target_open(struct target *target, pid_t pid);
+void target_close(struct target *target);
+
+/* What the headers in memory at module->start say: part of target_open(), which does this for
+ * all. */
+void target_read_module(const struct target *target, struct target_module *module);
+
+struct target_symbol {
+    uintptr_t address; /* 0: not found */
+    size_t bytes;
+};
+struct target_symbol target_find_in(const struct target *target, const struct target_module *module,
+                                    const char *name);
+/* In any module. */
+struct target_symbol target_find(const struct target *target, const char *name,
+                                 const struct target_module **module);
+/* NULL: none whose file is called so. */
+const struct target_module *target_module_called(const struct target *target, const char *name);
+const struct target_module *target_module_at(const struct target *target, uintptr_t address);
+
+/* A system call instruction in its C library; 0: none was found. */
+uintptr_t target_gadget(const struct target *target, const struct target_module *libc);
+
+#endif

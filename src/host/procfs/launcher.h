@@ -1,0 +1,30 @@
+/* Which rank of which job a process is, as its launcher has told it in its environment: Open MPI,
+ * MPICH and all with Hydra (Intel MPI too), MVAPICH, Slurm, PMIx, PALS and ALPS, Flux, jsrun.
+ * Nothing of MPI is linked, loaded or called. */
+#ifndef TIDEMARK_PROCFS_LAUNCHER_H
+#define TIDEMARK_PROCFS_LAUNCHER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum { LAUNCHER_ID_BYTES = 128 };
+
+struct launcher {
+    const char *name; /* "openmpi", "hydra", "slurm" …; NULL: the process has no rank */
+    int64_t rank;
+    int64_t ranks, local_rank, node; /* -1: not said */
+    bool is_launcher;                /* mpirun, srun or a helper of theirs: it has no rank, even
+                                        where its environment has one that it was started in */
+    char job_id[LAUNCHER_ID_BYTES];  /* good as a file name; "": nothing tells the job */
+    bool id_by_ancestor; /* the environment does not name the job, job_id rests on the process that
+                            started the rank: it can be told only while that is an ancestor, and
+                            but for Hydra's proxies it is another on each machine */
+};
+
+/* Children of a rank inherit its environment: they are processes of that rank. Where one launcher
+ * was started within a rank of another, the inner one counts. Reads /proc only; a process that is
+ * gone or hides its environment has no launcher. Thread-safe. */
+void launcher_of(struct launcher *launcher, pid_t pid);
+
+#endif

@@ -1,0 +1,193 @@
+/* Opens, reads and parses files of /proc (proc_file.h). Numbers are parsed with overflow checks.
+ * Lines are cut from a buffer that grows to the longest one and is reused. */
+#include "procfs/proc_file.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct proc_path proc_path(pid_t pid, const char *file)
+{
+    struct proc_path path;
+    snprintf(path.text, sizeof path.text, "/proc/%d/%s", (int)pid, file);
+    return path;
+}
+
+int proc_error(int error)
+{
+    if (error == ENOENT)
+        return -ESRCH;
+    return error == EPERM ? -EACCES : -error;
+}
+
+int proc_open(pid_t pid, const char *file)
+{
+    int fd = open(proc_path(pid, file).text, O_RDONLY | O_CLOEXEC);
+    return fd >= 0 ? fd : proc_error(errno);
+}
+
+int proc_read_fd(int fd, size_t max, struct strbuf *content)
+{
+    char part[4096];
+    ssize_t got;
+    while ((got = read(fd, part, sizeof part)) > 0 && content->length < max)
+        strbuf_add(content, part, (size_t)got);
+    return got < 0 ? proc_error(errno) : 0;
+}
+
+int proc_read_at(const char *path, size_t max, struct strbuf *content)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return proc_error(errno);
+    int error = proc_read_fd(fd, max, content);
+    close(fd);
+    return error;
+}
+
+int proc_read(pid_t pid, const char *file, size_t max, struct strbuf *content)
+{
+    return proc_read_at(proc_path(pid, file).text, max, content);
+}
+
+int proc_threads(pid_t pid, int (*visit)(pid_t tid, void *context), void *context)
+{
+    DIR *tasks = opendir(proc_path(pid, "task").text);
+    if (!tasks)
+        return proc_error(errno);
+    int result = 0;
+    for (struct dirent *entry; result == 0 && (entry = readdir(tasks));) {
+        uint64_t tid;
+        const char *end;
+        if (proc_number(entry->d_name, &tid, &end) && !*end)
+            result = visit((pid_t)tid, context);
+    }
+    closedir(tasks);
+    return result;
+}
+
+/* ---- Texts --------------------------------------------------------------------------------- */
+
+bool proc_number(const char *at, uint64_t *value, const char **end)
+{
+    uint64_t number = 0;
+    if (!isdigit((unsigned char)*at))
+        return false;
+    for (; isdigit((unsigned char)*at); at++) {
+        if (__builtin_mul_overflow(number, 10u, &number) ||
+            __builtin_add_overflow(number, (uint64_t)(*at - '0'), &number))
+            return false;
+    }
+    *value = number;
+    *end = at;
+    return true;
+}
+
+static bool proc_line_value(const char *at, uint64_t *value)
+{
+    const char *end;
+    at += *at == ':';
+    if (*at != ' ' && *at != '\t')
+        return false;
+    at += strspn(at, " \t");
+    if (!proc_number(at, value, &end))
+        return false;
+    if (strncmp(end, " kB", 3) == 0)
+        return !__builtin_mul_overflow(*value, 1024u, value);
+    return *end == '\n'; /* else it may have been cut */
+}
+
+bool proc_value(const char *text, const char *key, uint64_t *value)
+{
+    size_t length = strlen(key);
+    for (const char *line = text; line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        if (strncmp(line, key, length) == 0 && proc_line_value(line + length, value))
+            return true;
+    }
+    return false;
+}
+
+const char *proc_stat_field(const char *stat, unsigned number)
+{
+    const char *at = strrchr(stat, ')');
+    for (unsigned field = 2; at && field < number; field++) {
+        at = strchr(at, ' ');
+        at = at ? at + 1 : NULL;
+    }
+    return at && *at ? at : NULL;
+}
+
+/* ---- Lines --------------------------------------------------------------------------------- */
+
+void proc_lines_start(struct proc_lines *lines, int fd)
+{
+    lines->fd = fd;
+    lines->begin = lines->end = 0;
+    lines->error = 0;
+}
+
+void proc_lines_release(struct proc_lines *lines)
+{
+    free(lines->data);
+    *lines = (struct proc_lines){.fd = -1};
+}
+
+/* Makes room behind what is there: first by moving that to the front, then by growing. */
+static bool proc_make_room(struct proc_lines *lines)
+{
+    if (lines->begin) {
+        memmove(lines->data, lines->data + lines->begin, lines->end - lines->begin);
+        lines->end -= lines->begin;
+        lines->begin = 0;
+    }
+    if (lines->end < lines->capacity)
+        return true;
+    size_t capacity = lines->capacity ? lines->capacity * 2 : 16384;
+    char *grown = realloc(lines->data, capacity);
+    if (!grown) {
+        lines->error = -ENOMEM;
+        return false;
+    }
+    lines->data = grown;
+    lines->capacity = capacity;
+    return true;
+}
+
+static bool proc_read_more(struct proc_lines *lines)
+{
+    ssize_t got;
+    if (!proc_make_room(lines))
+        return false;
+    do
+        got = read(lines->fd, lines->data + lines->end, lines->capacity - lines->end);
+    while (got < 0 && errno == EINTR);
+    if (got < 0)
+        lines->error = proc_error(errno);
+    if (got <= 0)
+        return false;
+    lines->end += (size_t)got;
+    return true;
+}
+
+char *proc_lines_next(struct proc_lines *lines)
+{
+    for (size_t searched = 0;;) {
+        char *line = lines->data + lines->begin;
+        size_t known = lines->end - lines->begin;
+        char *newline = known > searched ? memchr(line + searched, '\n', known - searched) : NULL;
+        if (newline) {
+            *newline = '\0';
+            lines->begin = (size_t)(newline - lines->data) + 1;
+            return line;
+        }
+        searched = known;
+        if (!proc_read_more(lines))
+            return NULL;
+    }
+}

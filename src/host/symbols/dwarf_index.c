@@ -1,0 +1,376 @@
+/* Addresses to functions, inlined calls and lines, from DWARF (dwarf_index.h). Units, functions and
+ * inlined calls are sorted range maps that are built at the first address inside them. A unit's
+ * nested functions are read only if no outer function holds the address. */
+#include "symbols/dwarf_index.h"
+
+#include <dwarf.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/memory.h"
+
+#include "symbols/dwarf_names.h"
+#include "symbols/name_memory.h"
+
+/* Trees of a broken file may be as deep as it is long. Real ones nest some tens of levels. */
+#define MAX_DEPTH 400
+
+/* ---- Units --------------------------------------------------------------------------------- */
+
+/* Discarded functions keep debug information at address 0 (1 in range lists, -1 by lld). */
+static bool dwarf_plausible(Dwarf_Addr low, Dwarf_Addr high)
+{
+    return low > 1 && low < high;
+}
+
+static bool dwarf_add_ranges(struct range_map *map, Dwarf_Die *die, uint32_t value)
+{
+    Dwarf_Addr base, low, high;
+    size_t before = map->count;
+    for (ptrdiff_t at = 0; (at = dwarf_ranges(die, at, &base, &low, &high)) > 0;) {
+        if (dwarf_plausible(low, high))
+            range_map_add(map, low, high, value);
+    }
+    return map->count > before;
+}
+
+static void dwarf_add_unit(struct dwarf_index *index, Dwarf_Die *die, Dwarf_Die *body)
+{
+    index->units = name_memory_grow(index->units, &index->unit_capacity, index->unit_count + 1,
+                                    sizeof *index->units);
+    index->units[index->unit_count++] =
+        (struct unit){.die = *die, .body = *body, .language = dwarf_srclang(body)};
+}
+
+/* Units without ranges of their own (assembly, some old compilers) stand in .debug_aranges. */
+static void dwarf_add_aranges(struct dwarf_index *index)
+{
+    struct number_map by_offset = {0};
+    Dwarf_Aranges *aranges;
+    size_t count;
+    for (size_t i = 0; i < index->unit_count; i++)
+        number_map_put(&by_offset, dwarf_dieoffset(&index->units[i].die), (uint32_t)i);
+    if (dwarf_getaranges(index->dwarf, &aranges, &count) != 0)
+        count = 0;
+    for (size_t i = 0; i < count; i++) {
+        Dwarf_Addr low;
+        Dwarf_Word length;
+        Dwarf_Off offset;
+        if (dwarf_getarangeinfo(dwarf_onearange(aranges, i), &low, &length, &offset) != 0)
+            continue;
+        uint32_t unit = number_map_get(&by_offset, offset);
+        if (unit != NUMBER_NONE && dwarf_plausible(low, low + length))
+            range_map_add(&index->unit_ranges, low, low + length, unit);
+    }
+    number_map_release(&by_offset);
+}
+
+static void dwarf_add_units(struct dwarf_index *index)
+{
+    Dwarf_CU *cu = NULL;
+    Dwarf_Die die, split;
+    uint8_t type;
+    while (dwarf_get_units(index->dwarf, cu, &cu, NULL, &type, &die, &split) == 0) {
+        bool is_split = type == DW_UT_skeleton && split.addr;
+        if ((type == DW_UT_compile && dwarf_tag(&die) == DW_TAG_compile_unit) ||
+            type == DW_UT_skeleton)
+            dwarf_add_unit(index, &die, is_split ? &split : &die);
+    }
+}
+
+bool dwarf_index_open(struct dwarf_index *index, Dwarf *dwarf, uint64_t bias, struct pool *pool)
+{
+    *index = (struct dwarf_index){.dwarf = dwarf, .bias = bias, .pool = pool};
+    bool complete = true;
+    dwarf_add_units(index);
+    struct range_map own = {0};
+    for (size_t i = 0; i < index->unit_count; i++)
+        complete &= dwarf_add_ranges(&own, &index->units[i].die, (uint32_t)i);
+    if (!complete) /* first, so that a unit's own ranges are believed more */
+        dwarf_add_aranges(index);
+    for (size_t i = 0; i < own.count; i++)
+        range_map_add(&index->unit_ranges, own.ranges[i].low, own.ranges[i].high,
+                      own.ranges[i].value);
+    range_map_release(&own);
+    range_map_seal(&index->unit_ranges);
+    return index->unit_count > 0;
+}
+
+static void dwarf_release_unit(struct unit *unit)
+{
+    for (size_t i = 0; i < unit->function_count; i++) {
+        free(unit->functions[i].inlines);
+        range_map_release(&unit->functions[i].inline_ranges);
+    }
+    free(unit->functions);
+    range_map_release(&unit->function_ranges);
+    free(unit->paths);
+    free(unit->scopes);
+}
+
+void dwarf_index_release(struct dwarf_index *index)
+{
+    for (size_t i = 0; i < index->unit_count; i++)
+        dwarf_release_unit(&index->units[i]);
+    free(index->units);
+    range_map_release(&index->unit_ranges);
+    number_map_release(&index->name_numbers);
+    free(index->names);
+    *index = (struct dwarf_index){0};
+}
+
+/* ---- Functions of a unit ------------------------------------------------------------------- */
+
+static bool dwarf_gone_on(const char **furthest, const Dwarf_Die *die)
+{
+    const char *at = die->addr;
+    if (at <= *furthest)
+        return false;
+    *furthest = at;
+    return true;
+}
+
+bool dwarf_walk_child(const char **furthest, Dwarf_Die *parent, Dwarf_Die *child)
+{
+    return dwarf_child(parent, child) == 0 && dwarf_gone_on(furthest, child);
+}
+
+bool dwarf_walk_sibling(const char **furthest, Dwarf_Die *die)
+{
+    return dwarf_siblingof(die, die) == 0 && dwarf_gone_on(furthest, die);
+}
+
+static void dwarf_add_function(struct unit *unit, Dwarf_Die *die)
+{
+    if (!dwarf_add_ranges(&unit->function_ranges, die, (uint32_t)unit->function_count))
+        return;
+    unit->functions = name_memory_grow(unit->functions, &unit->function_capacity,
+                                       unit->function_count + 1, sizeof *unit->functions);
+    unit->functions[unit->function_count++] = (struct function){.die = *die};
+}
+
+/* Where functions stand that are not nested in others: C, C++ and Fortran put none into classes. */
+static bool dwarf_is_outer_scope(int tag)
+{
+    return tag == DW_TAG_namespace || tag == DW_TAG_module;
+}
+
+static void dwarf_add_functions(struct unit *unit, Dwarf_Die *parent, bool nested, int depth,
+                                const char **furthest)
+{
+    Dwarf_Die child;
+    if (depth > MAX_DEPTH || !dwarf_walk_child(furthest, parent, &child))
+        return;
+    do {
+        int tag = dwarf_tag(&child);
+        if (tag == DW_TAG_subprogram)
+            dwarf_add_function(unit, &child);
+        if (dwarf_is_outer_scope(tag) || (nested && dwarf_haschildren(&child)))
+            dwarf_add_functions(unit, &child, nested, depth + 1, furthest);
+    } while (dwarf_walk_sibling(furthest, &child));
+}
+
+static void dwarf_forget_functions(struct unit *unit)
+{
+    for (size_t i = 0; i < unit->function_count; i++) {
+        free(unit->functions[i].inlines);
+        range_map_release(&unit->functions[i].inline_ranges);
+    }
+    unit->function_count = 0;
+    range_map_release(&unit->function_ranges);
+}
+
+/* Bodies are skipped at first, which makes this fast where DW_AT_sibling is there. An address in
+ * no outer function makes the unit be read in full: Fortran's contained procedures, Rust's
+ * methods, lambdas of local classes. */
+static struct function *dwarf_find_function(struct unit *unit, uint64_t address)
+{
+    uint32_t found = range_map_find(&unit->function_ranges, address);
+    while (found == RANGE_NONE && unit->functions_read < UNIT_ALL) {
+        const char *furthest = NULL;
+        dwarf_forget_functions(unit);
+        unit->functions_read++;
+        dwarf_add_functions(unit, &unit->body, unit->functions_read == UNIT_ALL, 0, &furthest);
+        found = range_map_find(&unit->function_ranges, address);
+    }
+    return found == RANGE_NONE ? NULL : &unit->functions[found];
+}
+
+/* ---- Inlined calls of a function ----------------------------------------------------------- */
+
+static uint32_t dwarf_add_inlined(struct function *function, Dwarf_Die *die, uint32_t parent)
+{
+    uint32_t number = (uint32_t)function->inline_count;
+    if (!dwarf_add_ranges(&function->inline_ranges, die, number))
+        return parent;
+    function->inlines = name_memory_grow(function->inlines, &function->inline_capacity,
+                                         function->inline_count + 1, sizeof *function->inlines);
+    function->inlines[function->inline_count++] = (struct inlined){*die, parent};
+    return number;
+}
+
+static bool dwarf_is_block(int tag)
+{
+    return tag == DW_TAG_lexical_block || tag == DW_TAG_try_block || tag == DW_TAG_catch_block ||
+           tag == DW_TAG_with_stmt;
+}
+
+static void dwarf_add_inlines(struct function *function, Dwarf_Die *parent_die, uint32_t parent,
+                              int depth, const char **furthest)
+{
+    Dwarf_Die child;
+    if (depth > MAX_DEPTH || !dwarf_walk_child(furthest, parent_die, &child))
+        return;
+    do {
+        int tag = dwarf_tag(&child);
+        if (tag == DW_TAG_inlined_subroutine)
+            dwarf_add_inlines(function, &child, dwarf_add_inlined(function, &child, parent),
+                              depth + 1, furthest);
+        else if (dwarf_is_block(tag))
+            dwarf_add_inlines(function, &child, parent, depth + 1, furthest);
+    } while (dwarf_walk_sibling(furthest, &child));
+}
+
+static uint32_t dwarf_find_inlined(struct function *function, uint64_t address)
+{
+    const char *furthest = NULL;
+    if (!function->inlines_read)
+        dwarf_add_inlines(function, &function->die, RANGE_NONE, 0, &furthest);
+    function->inlines_read = true;
+    return range_map_find(&function->inline_ranges, address);
+}
+
+/* ---- Files and lines ----------------------------------------------------------------------- */
+
+/* "/a/./b//../c" → "/a/c": compilers write paths as their build system called them. */
+static const char *dwarf_tidy_path(struct pool *pool, const char *path)
+{
+    size_t length = strlen(path), kept = 0;
+    char *tidy = memory_zeroed(length + 2, 1);
+    bool absolute = *path == '/';
+    while (*path) {
+        size_t part = strcspn(path, "/");
+        bool up = part == 2 && memcmp(path, "..", 2) == 0;
+        char *last = memrchr(tidy, '/', kept);
+        const char *last_part = last ? last + 1 : tidy;
+        if (part == 0 || (part == 1 && *path == '.')) {
+            /* says nothing */
+        } else if (up && kept && strcmp(last_part, "..") != 0) {
+            kept = last ? (size_t)(last - tidy) : 0;
+        } else if (!(up && absolute && !kept)) {
+            if (kept || absolute)
+                tidy[kept++] = '/';
+            memcpy(tidy + kept, path, part);
+            kept += part;
+        }
+        tidy[kept] = '\0';
+        path += part + (path[part] == '/');
+    }
+    const char *interned = pool_intern(pool, tidy);
+    free(tidy);
+    return interned;
+}
+
+static void dwarf_read_files(struct unit *unit)
+{
+    if (dwarf_getsrcfiles(&unit->die, &unit->files, &unit->file_count) != 0)
+        unit->file_count = 0;
+    unit->paths = memory_zeroed(unit->file_count, sizeof *unit->paths);
+    unit->files_read = true;
+}
+
+const char *dwarf_index_file(struct dwarf_index *index, struct unit *unit, size_t number)
+{
+    if (!unit->files_read)
+        dwarf_read_files(unit);
+    if (number >= unit->file_count)
+        return NULL;
+    if (!unit->paths[number]) {
+        const char *path = dwarf_filesrc(unit->files, number, NULL, NULL);
+        unit->paths[number] = path ? dwarf_tidy_path(index->pool, path) : "";
+    }
+    const char *path = unit->paths[number];
+    return *path && strcmp(path, "???") != 0 ? path : NULL;
+}
+
+static void dwarf_set_line(struct dwarf_index *index, struct unit *unit, uint64_t address,
+                           struct symbols_frame *frame)
+{
+    Dwarf_Line *line = dwarf_getsrc_die(&unit->die, address);
+    Dwarf_Files *files;
+    size_t file;
+    int number;
+    if (!line)
+        return;
+    if (dwarf_line_file(line, &files, &file) == 0)
+        frame->file = dwarf_index_file(index, unit, file);
+    if (dwarf_lineno(line, &number) == 0 && number > 0)
+        frame->line = (uint32_t)number;
+}
+
+static uint32_t dwarf_small_attribute(Dwarf_Die *die, unsigned name)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Word value;
+    if (dwarf_formudata(dwarf_attr(die, name, &attribute), &value) != 0 || value > UINT32_MAX)
+        return 0;
+    return (uint32_t)value;
+}
+
+static void dwarf_set_call_line(struct dwarf_index *index, struct unit *unit, Dwarf_Die *call,
+                                struct symbols_frame *frame)
+{
+    if (dwarf_hasattr(call, DW_AT_call_file))
+        frame->file = dwarf_index_file(index, unit, dwarf_small_attribute(call, DW_AT_call_file));
+    frame->line = dwarf_small_attribute(call, DW_AT_call_line);
+}
+
+/* ---- Resolving ----------------------------------------------------------------------------- */
+
+static void dwarf_set_name(struct dwarf_index *index, struct unit *unit, Dwarf_Die *die,
+                           struct symbols_frame *frame)
+{
+    const struct name *name = dwarf_name(index, unit, die);
+    frame->function = name->function;
+    frame->linkage = name->linkage;
+}
+
+/* The line table says where the innermost frame is; each call that was inlined says where it
+ * stands in the frame around it. */
+static size_t dwarf_resolve_in(struct dwarf_index *index, struct unit *unit,
+                               struct function *function, uint64_t address,
+                               struct symbols_frame *frames, size_t max)
+{
+    size_t count = 0;
+    struct symbols_frame frame = {0};
+    dwarf_set_line(index, unit, address, &frame);
+    for (uint32_t at = dwarf_find_inlined(function, address); at != RANGE_NONE && count < max;
+         at = function->inlines[at].parent) {
+        struct inlined *call = &function->inlines[at];
+        frame.inlined = true;
+        dwarf_set_name(index, unit, &call->die, &frame);
+        frames[count++] = frame;
+        frame = (struct symbols_frame){0};
+        dwarf_set_call_line(index, unit, &call->die, &frame);
+    }
+    if (count < max) {
+        dwarf_set_name(index, unit, &function->die, &frame);
+        frames[count++] = frame;
+    }
+    return count;
+}
+
+size_t dwarf_index_resolve(struct dwarf_index *index, uint64_t address,
+                           struct symbols_frame *frames, size_t max)
+{
+    address -= index->bias;
+    uint32_t found = range_map_find(&index->unit_ranges, address);
+    if (found == RANGE_NONE || max == 0)
+        return 0;
+    struct unit *unit = &index->units[found];
+    struct function *function = dwarf_find_function(unit, address);
+    if (function)
+        return dwarf_resolve_in(index, unit, function, address, frames, max);
+    frames[0] = (struct symbols_frame){0};
+    dwarf_set_line(index, unit, address, &frames[0]);
+    return frames[0].file ? 1 : 0;
+}

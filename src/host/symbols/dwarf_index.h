@@ -1,0 +1,84 @@
+/* DWARF, indexed as it is asked for: one sorted map of the units of a module; per unit that an
+ * address fell in, one of its functions and its line table; per function, one of what was inlined
+ * into it. dwarf_getscopes() walks a unit from its start for each address instead. */
+#ifndef TIDEMARK_SYMBOLS_DWARF_INDEX_H
+#define TIDEMARK_SYMBOLS_DWARF_INDEX_H
+
+#include <elfutils/libdw.h>
+
+#include "symbols/number_map.h"
+#include "symbols/string_pool.h"
+#include "symbols/range_map.h"
+#include "symbols/symbols.h"
+
+/*  module   units      |  main.c        |  heap.cc                        |
+ *  unit     functions  |  main   | init |  grow()          | shrink()     |
+ *  function inlines    |                |     | max | copy |              |
+ *                                                 ^ addresses inlined into grow()             */
+struct inlined {
+    Dwarf_Die die;
+    uint32_t parent; /* index of the inlined call around it, or RANGE_NONE */
+};
+
+struct function {
+    Dwarf_Die die;
+    bool inlines_read;
+    struct inlined *inlines; /* parents before children */
+    size_t inline_count, inline_capacity;
+    struct range_map inline_ranges;
+};
+
+/* A namespace, module or class, by the offsets of what is in it. */
+struct scope {
+    Dwarf_Off begin, end;
+    const char *name;
+};
+
+enum unit_progress { UNIT_UNREAD, UNIT_OUTER, UNIT_ALL };
+
+struct unit {
+    Dwarf_Die die;                     /* has the ranges and the line table */
+    Dwarf_Die body;                    /* has the functions: the same, but for split DWARF */
+    int language;                      /* DW_LANG_*, -1: unknown */
+    enum unit_progress functions_read; /* UNIT_OUTER: without functions nested in others */
+    struct function *functions;
+    size_t function_count, function_capacity;
+    struct range_map function_ranges;
+    bool files_read;
+    Dwarf_Files *files;
+    const char **paths; /* of `files`, once asked for */
+    size_t file_count;
+    bool scopes_read;
+    struct scope *scopes; /* by begin: outer before inner */
+    size_t scope_count, scope_capacity;
+};
+
+struct name {
+    const char *function, *linkage;
+};
+
+struct dwarf_index {
+    Dwarf *dwarf;
+    uint64_t bias; /* address - address in DWARF */
+    struct pool *pool;
+    struct unit *units;
+    size_t unit_count, unit_capacity;
+    struct range_map unit_ranges;
+    struct number_map name_numbers; /* address of a DIE → index in names */
+    struct name *names;
+    size_t name_count, name_capacity;
+};
+
+/* False if there is no unit in it. */
+bool dwarf_index_open(struct dwarf_index *index, Dwarf *dwarf, uint64_t bias, struct pool *pool);
+void dwarf_index_release(struct dwarf_index *index);
+
+/* As symbols_resolve(), but 0 if DWARF knows nothing of the address; the last frame's function is
+ * NULL if only its line is known. */
+size_t dwarf_index_resolve(struct dwarf_index *index, uint64_t address,
+                           struct symbols_frame *frames, size_t max);
+
+/* File `number` of the unit's line table, without "." and ".."; NULL: there is none. */
+const char *dwarf_index_file(struct dwarf_index *index, struct unit *unit, size_t number);
+
+#endif

@@ -1,0 +1,142 @@
+/* The map is a file in /tmp that anyone could have made. It can only give names, so what it says
+ * is taken if the right user wrote it: a name is cut, a line that is no map line is skipped, and
+ * control characters, which could play tricks on a terminal, are replaced. */
+#include "symbols/jit.h"
+
+#include <ctype.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "base/memory.h"
+
+#include "procfs/process.h"
+#include "symbols/name_memory.h"
+
+#define MAX_NAME_BYTES 1024u
+#define MAX_MAP_BYTES  (off_t)(1u << 30)
+#define READ_BYTES     (1u << 20)
+
+void jit_map_release(struct jit_map *map)
+{
+    range_map_release(&map->ranges);
+    free(map->names);
+    *map = (struct jit_map){.pid = map->pid};
+}
+
+/* The process's user, us, or root; and root believes all. */
+static bool jit_map_trusted(const struct stat *file, int pid)
+{
+    char path[64];
+    struct stat process;
+    uid_t self = geteuid();
+    if (self == 0 || file->st_uid == self || file->st_uid == 0)
+        return true;
+    snprintf(path, sizeof path, "/proc/%d", pid);
+    return stat(path, &process) == 0 && process.st_uid == file->st_uid;
+}
+
+static int jit_map_open(const char *root, int name_pid, int pid, struct stat *status)
+{
+    char *path = NULL;
+    if (asprintf(&path, "%s/tmp/perf-%d.map", root, name_pid) < 0)
+        return -1;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    free(path);
+    if (fd >= 0 &&
+        (fstat(fd, status) != 0 || !S_ISREG(status->st_mode) || !jit_map_trusted(status, pid))) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+static const char *jit_map_clean_name(struct pool *pool, const char *name, size_t length)
+{
+    char clean[MAX_NAME_BYTES];
+    if (length > sizeof clean)
+        length = sizeof clean;
+    for (size_t i = 0; i < length; i++)
+        clean[i] = iscntrl((unsigned char)name[i]) ? '?' : name[i];
+    return pool_intern_n(pool, clean, length);
+}
+
+/* `line` is NUL-ended. */
+static void jit_map_add_line(struct jit_map *map, const char *line, size_t length,
+                             struct pool *pool)
+{
+    char *after_start, *after_size;
+    if (!isxdigit((unsigned char)*line))
+        return;
+    uint64_t start = strtoull(line, &after_start, 16);
+    if (*after_start != ' ' || !isxdigit((unsigned char)after_start[1]))
+        return;
+    uint64_t bytes = strtoull(after_start + 1, &after_size, 16);
+    if (*after_size != ' ' || !after_size[1] || bytes > UINT64_MAX - start)
+        return;
+    const char *name = after_size + 1;
+    if (map->name_count >= RANGE_NONE - 1)
+        return;
+    map->names =
+        name_memory_grow(map->names, &map->name_capacity, map->name_count + 1, sizeof *map->names);
+    map->names[map->name_count] = jit_map_clean_name(pool, name, length - (size_t)(name - line));
+    range_map_add(&map->ranges, start, start + bytes, (uint32_t)map->name_count++);
+}
+
+/* Takes the whole lines out of `text`; returns their bytes. A line that does not fit into the
+ * buffer at all is no name for anyone. */
+static size_t jit_map_add_lines(struct jit_map *map, char *text, size_t bytes, struct pool *pool)
+{
+    size_t taken = 0;
+    for (char *end; (end = memchr(text + taken, '\n', bytes - taken));) {
+        *end = '\0';
+        size_t length = (size_t)(end - text) - taken;
+        if (length && text[taken + length - 1] == '\r')
+            text[taken + --length] = '\0';
+        jit_map_add_line(map, text + taken, length, pool);
+        taken = (size_t)(end - text) + 1;
+    }
+    return taken || bytes < READ_BYTES ? taken : bytes;
+}
+
+static void jit_map_read_new_lines(struct jit_map *map, int fd, struct pool *pool)
+{
+    char *text = memory_zeroed(READ_BYTES, 1);
+    size_t taken = 1;
+    while (taken && map->read_bytes < MAX_MAP_BYTES) {
+        ssize_t got = pread(fd, text, READ_BYTES, map->read_bytes);
+        taken = got > 0 ? jit_map_add_lines(map, text, (size_t)got, pool) : 0;
+        map->read_bytes += (off_t)taken;
+    }
+    free(text);
+}
+
+void jit_map_update(struct jit_map *map, const char *root, struct pool *pool)
+{
+    struct stat status;
+    int fd = -1;
+    pid_t own; /* inside a container the process has another number, and names its map by it */
+    if (*root && process_own_pid(map->pid, &own) == 0)
+        fd = jit_map_open(root, own, map->pid, &status);
+    if (fd < 0)
+        fd = jit_map_open("", map->pid, map->pid, &status);
+    if (fd < 0)
+        return;
+    bool other = status.st_ino != map->inode || status.st_dev != map->device;
+    if (other || status.st_size < map->read_bytes)
+        jit_map_release(map);
+    map->inode = status.st_ino;
+    map->device = status.st_dev;
+    if (status.st_size > map->read_bytes)
+        jit_map_read_new_lines(map, fd, pool);
+    close(fd);
+}
+
+const char *jit_map_find(struct jit_map *map, uint64_t address)
+{
+    uint32_t found = range_map_find(&map->ranges, address);
+    return found == RANGE_NONE ? NULL : map->names[found];
+}

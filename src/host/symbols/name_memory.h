@@ -1,0 +1,11 @@
+/* Memory for names: there is no sensible way to go on without it, so its lack ends the tool with a
+ * sentence instead of a NULL that every caller would have to carry upwards. */
+#ifndef TIDEMARK_SYMBOLS_NAME_MEMORY_H
+#define TIDEMARK_SYMBOLS_NAME_MEMORY_H
+
+#include <stddef.h>
+
+/* Room for at least `wanted` elements of `bytes_each`; doubles, so that appending is cheap. */
+void *name_memory_grow(void *array, size_t *capacity, size_t wanted, size_t bytes_each);
+
+#endif

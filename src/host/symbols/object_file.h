@@ -1,0 +1,55 @@
+/* One object file and what belongs to it, opened through libdwfl: the file, its separate debug
+ * file (by build-id, debug link, or debuginfod if the user has set DEBUGINFOD_URLS: libdwfl asks
+ * nobody otherwise), its alternate (dwz) file, its symbol tables.
+ *
+ * All images share one libdwfl session, since each session has a debuginfod client with two sockets
+ * of its own; and files are mapped here, since libdwfl would keep each one's descriptor. So an
+ * image costs a descriptor only if it has a separate debug file, and a program with a thousand
+ * libraries can be named within the usual limit of 1024.
+ *
+ * "Address" here and in the other headers is as in the ELF file. */
+#ifndef TIDEMARK_SYMBOLS_OBJECT_FILE_H
+#define TIDEMARK_SYMBOLS_OBJECT_FILE_H
+
+#include <elfutils/libdwfl.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "symbols/symbols.h"
+
+struct object_file_session {
+    const char *root; /* the caller's */
+    Dwfl *dwfl;
+    char *debug_path; /* where libdwfl looks for debug files */
+    Dwfl_Callbacks callbacks;
+};
+
+/* The session stays where it is: libdwfl keeps the address of its callbacks. */
+bool object_file_session_begin(struct object_file_session *session, const char *root);
+void object_file_session_end(struct object_file_session *session);
+
+struct object_file {
+    Dwfl_Module *module; /* the session's */
+    Elf *elf;
+    GElf_Addr bias; /* address for libdwfl - address */
+    void *bytes;    /* the file, mapped */
+    size_t length;
+};
+
+struct object_file_id {
+    const uint8_t *bytes;
+    size_t length; /* 0: not known, any file will do */
+};
+
+/* SYMBOLS_NONE, SYMBOLS_CHANGED, or SYMBOLS_EXPORTS if it could be opened (what is in it is not
+ * known yet). A file that is gone or changed is replaced by its debug file, if one is installed
+ * under the recorded build-id. */
+enum symbols_quality object_file_open(struct object_file *image,
+                                      struct object_file_session *session, const char *path,
+                                      struct object_file_id id);
+
+/* After the end of the session, which reads from the image's memory. */
+void object_file_release(struct object_file *image);
+
+#endif

@@ -1,0 +1,195 @@
+/* The room's door: modules by handle, opened when the first address of theirs is asked for, and
+ * the choice between what DWARF, the symbol table and a JIT map say. */
+#include "symbols/symbols.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "base/memory.h"
+
+#include "symbols/dwarf_index.h"
+#include "symbols/object_file.h"
+#include "symbols/jit.h"
+#include "symbols/name_memory.h"
+#include "symbols/string_pool.h"
+#include "symbols/symbol_table.h"
+
+struct module {
+    char *path;
+    uint8_t *build_id;
+    size_t build_id_bytes;
+    bool opened;
+    enum symbols_quality quality;
+    struct object_file image;
+    struct symbol_table table;
+    struct dwarf_index dwarf;
+};
+
+struct symbols {
+    char *root;
+    struct object_file_session images; /* begun with the first module opened */
+    struct pool pool;
+    struct module **modules; /* each in its own memory: libdwfl points into them */
+    size_t module_count, module_capacity;
+    struct jit_map *jits;
+    size_t jit_count, jit_capacity;
+};
+
+static char *symbols_copy_text(const char *text)
+{
+    size_t bytes = strlen(text) + 1;
+    return memcpy(memory_zeroed(bytes, 1), text, bytes);
+}
+
+struct symbols *symbols_new(const char *root)
+{
+    struct symbols *symbols = memory_zeroed(1, sizeof *symbols);
+    symbols->root = symbols_copy_text(root ? root : "");
+    return symbols;
+}
+
+static void symbols_module_close(struct module *module)
+{
+    dwarf_index_release(&module->dwarf);
+    symbol_table_release(&module->table);
+    object_file_release(&module->image);
+    free(module->build_id);
+    free(module->path);
+    free(module);
+}
+
+void symbols_free(struct symbols *symbols)
+{
+    if (!symbols)
+        return;
+    object_file_session_end(&symbols->images);
+    for (size_t i = 0; i < symbols->module_count; i++)
+        symbols_module_close(symbols->modules[i]);
+    for (size_t i = 0; i < symbols->jit_count; i++)
+        jit_map_release(&symbols->jits[i]);
+    free(symbols->modules);
+    free(symbols->jits);
+    pool_release(&symbols->pool);
+    free(symbols->root);
+    free(symbols);
+}
+
+int symbols_add_module(struct symbols *symbols, const char *path, const uint8_t *build_id,
+                       size_t build_id_bytes)
+{
+    symbols->modules = name_memory_grow(symbols->modules, &symbols->module_capacity,
+                                        symbols->module_count + 1, sizeof *symbols->modules);
+    struct module *module = memory_zeroed(1, sizeof *module);
+    module->path = symbols_copy_text(path);
+    module->build_id_bytes = build_id_bytes;
+    if (build_id_bytes) {
+        module->build_id = memory_zeroed(build_id_bytes, 1);
+        memcpy(module->build_id, build_id, build_id_bytes);
+    }
+    symbols->modules[symbols->module_count] = module;
+    return (int)symbols->module_count++;
+}
+
+static void symbols_module_open(struct symbols *symbols, struct module *module)
+{
+    struct object_file_id id = {module->build_id, module->build_id_bytes};
+    module->opened = true;
+    if (!symbols->images.dwfl && !object_file_session_begin(&symbols->images, symbols->root))
+        return;
+    module->quality = object_file_open(&module->image, &symbols->images, module->path, id);
+    if (module->quality < SYMBOLS_EXPORTS)
+        return;
+    Dwarf_Addr bias;
+    Dwarf *dwarf = dwfl_module_getdwarf(module->image.module, &bias);
+    symbol_table_read(&module->table, &module->image, &symbols->pool);
+    if (dwarf && dwarf_index_open(&module->dwarf, dwarf, bias - module->image.bias, &symbols->pool))
+        module->quality = SYMBOLS_LINES;
+    else if (module->table.full)
+        module->quality = SYMBOLS_FUNCTIONS;
+}
+
+static struct module *symbols_module_at(struct symbols *symbols, int number)
+{
+    if (number < 0 || (size_t)number >= symbols->module_count)
+        return NULL;
+    struct module *module = symbols->modules[number];
+    if (!module->opened)
+        symbols_module_open(symbols, module);
+    return module;
+}
+
+enum symbols_quality symbols_module_quality(struct symbols *symbols, int module)
+{
+    struct module *opened = symbols_module_at(symbols, module);
+    return opened ? opened->quality : SYMBOLS_NONE;
+}
+
+static const char *symbols_readable_name(struct symbols *symbols, struct symbol *symbol)
+{
+    if (!symbol->function) {
+        char *text = symbols_demangle(symbol->linkage);
+        symbol->function = text ? pool_intern(&symbols->pool, text) : symbol->linkage;
+        free(text);
+    }
+    return symbol->function;
+}
+
+static bool symbols_is_mangled(const char *linkage)
+{
+    return strncmp(linkage, "_Z", 2) == 0 || strncmp(linkage, "_R", 2) == 0;
+}
+
+/* What the symbol table adds to DWARF's outermost frame: a linkage name if DWARF has none (C), and
+ * the function's name where DWARF has none (assembly) or only its plain one (C++ functions with
+ * internal linkage). */
+static void symbols_complete(struct symbols *symbols, struct module *module, uint64_t address,
+                             struct symbols_frame *frame)
+{
+    if (frame->inlined || (frame->linkage && frame->function))
+        return;
+    struct symbol *symbol = symbol_table_find(&module->table, address);
+    if (!symbol)
+        return;
+    if (!frame->function || (!frame->linkage && symbols_is_mangled(symbol->linkage)))
+        frame->function = symbols_readable_name(symbols, symbol);
+    if (!frame->linkage)
+        frame->linkage = symbol->linkage;
+}
+
+size_t symbols_resolve(struct symbols *symbols, int module_number, uint64_t address,
+                       struct symbols_frame *frames, size_t max)
+{
+    struct module *module = symbols_module_at(symbols, module_number);
+    size_t count = 0;
+    if (max == 0)
+        return 0;
+    if (module && module->quality == SYMBOLS_LINES)
+        count = dwarf_index_resolve(&module->dwarf, address, frames, max);
+    if (count == 0)
+        frames[count++] = (struct symbols_frame){0};
+    if (module && module->quality >= SYMBOLS_EXPORTS)
+        symbols_complete(symbols, module, address, &frames[count - 1]);
+    return count;
+}
+
+static struct jit_map *symbols_jit_of(struct symbols *symbols, int pid)
+{
+    for (size_t i = 0; i < symbols->jit_count; i++) {
+        if (symbols->jits[i].pid == pid)
+            return &symbols->jits[i];
+    }
+    symbols->jits = name_memory_grow(symbols->jits, &symbols->jit_capacity, symbols->jit_count + 1,
+                                     sizeof *symbols->jits);
+    symbols->jits[symbols->jit_count] = (struct jit_map){.pid = pid};
+    return &symbols->jits[symbols->jit_count++];
+}
+
+size_t symbols_resolve_jit(struct symbols *symbols, int pid, uint64_t address,
+                           struct symbols_frame *frames, size_t max)
+{
+    if (max == 0)
+        return 0;
+    struct jit_map *map = symbols_jit_of(symbols, pid);
+    jit_map_update(map, symbols->root, &symbols->pool);
+    frames[0] = (struct symbols_frame){.function = jit_map_find(map, address)};
+    return 1;
+}

@@ -1,0 +1,66 @@
+/* Addresses → functions, inline frames, files and lines, with names as people write them.
+ * Sources: DWARF (in the file, in separate debug files by build-id or .gnu_debuglink, from
+ * debuginfod where DEBUGINFOD_URLS is set), else the ELF symbol tables (.symtab, .gnu_debugdata
+ * where present, .dynsym); perf-style maps (/tmp/perf-PID.map) for JIT code; the vdso.
+ *
+ * One thread at a time. Strings belong to the symbols object and live as long as it does.
+ *
+ * symbols.c opens a module when the first address of it is asked for. object_file.c maps the object
+ * file for one libdwfl session that all modules share. symbol_table.c sorts the symbols once.
+ * dwarf_index.c reads units, functions and inlined calls only where an address falls. dwarf_names.c
+ * decides what a function is called, demangle.c makes linkage names readable, jit.c follows perf
+ * maps. static_variables.h is a second door, for global variables by size. */
+#ifndef TIDEMARK_SYMBOLS_SYMBOLS_H
+#define TIDEMARK_SYMBOLS_SYMBOLS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct symbols;
+
+/* root: prefix for module paths ("" or "/proc/PID/root"), tried first when not empty. */
+struct symbols *symbols_new(const char *root);
+void symbols_free(struct symbols *symbols);
+
+/* How well a module can be named; said in reports. */
+enum symbols_quality {
+    SYMBOLS_NONE = 0,  /* file missing, unreadable or not ELF */
+    SYMBOLS_CHANGED,   /* build-id differs from the one recorded: not used */
+    SYMBOLS_EXPORTS,   /* only .dynsym: names of exported functions, others by nearest are wrong,
+                          so an address outside every symbol's size stays unnamed */
+    SYMBOLS_FUNCTIONS, /* full symbol table, no lines */
+    SYMBOLS_LINES,     /* DWARF */
+};
+
+/* Registers a module; `build_id_bytes` 0 if it has none. Opening is lazy: nothing is read until an
+ * address is asked for. Returns its handle, ≥ 0. path "[vdso]" or "linux-vdso.so.1": the vdso. */
+int symbols_add_module(struct symbols *symbols, const char *path, const uint8_t *build_id,
+                       size_t build_id_bytes);
+/* Opens the module if need be. */
+enum symbols_quality symbols_module_quality(struct symbols *symbols, int module);
+
+struct symbols_frame {
+    const char *function; /* demangled, readable; NULL: unknown */
+    const char *linkage;  /* as in the object file; NULL where there is none */
+    const char *file;     /* NULL: unknown */
+    uint32_t line;        /* 0: unknown */
+    bool inlined;         /* this frame was inlined into the next one of the array */
+};
+
+/* Resolves `address`, as in the ELF file (memory address - bias). Pass a return address minus 1.
+ * Writes at most `max` frames, innermost inline frame first; returns how many (≥ 1; an unknown
+ * address gives one frame of NULLs). */
+size_t symbols_resolve(struct symbols *symbols, int module, uint64_t address,
+                       struct symbols_frame *frames, size_t max);
+
+/* JIT code of process `pid`, by its perf map, read again when it has grown. */
+size_t symbols_resolve_jit(struct symbols *symbols, int pid, uint64_t address,
+                           struct symbols_frame *frames, size_t max);
+
+/* A linkage name made readable: C++ and Rust demangled (a Rust hash suffix is dropped), gfortran's
+ * "__mod_MOD_proc" → "mod::proc", "name_" stays as it is unless it is known to come from Fortran.
+ * Returns a malloc'd string, or NULL if the name is readable as it is. */
+char *symbols_demangle(const char *linkage);
+
+#endif

@@ -1,0 +1,60 @@
+/* All that the lanes share, and each seat's own things. Everything is mapped and touched before the
+ * stream begins, so that afterwards only the allocator takes memory. */
+#ifndef TIDEMARK_ALLOC_DRIVER_STAGE_H
+#define TIDEMARK_ALLOC_DRIVER_STAGE_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include "alloc_driver/waits.h"
+#include "alloc_stream/stream_reader.h"
+#include "alloc_stream/stream_result.h"
+
+enum { STAGE_OPS = 128, STAGE_STACK_BYTES = 256 << 10, STAGE_STACK_TOUCHED = 48 << 10 };
+
+/* turn: twice the number of the block that comes next, plus 1 when it is there. A cache line of its
+ * own. */
+struct shared_slot {
+    _Alignas(64) _Atomic uint32_t turn;
+    void *block;
+};
+
+struct seat {
+    struct stream_cursor cursor;
+    struct stream_op ops[STAGE_OPS];
+    void **slots; /* private */
+    struct stage *stage;
+    uint32_t number;
+    uint32_t epoch_1; /* 1 + the epoch that it takes part in; 0: in none */
+    uint32_t lanes;   /* begun */
+    uint32_t stretches;
+    uint64_t calls, failed;
+    uint64_t waited_ns; /* CPU time spent on waiting */
+    pthread_t thread;
+    bool has_thread;
+    void *stack;
+    struct waits_level begun;    /* lanes */
+    struct waits_level released; /* lanes that may leave */
+    uint32_t bins[STREAM_CALLS][DRIVER_BINS];
+};
+
+struct stage {
+    struct stream_header header;
+    struct driver_result *result;
+    struct shared_slot *shared;
+    struct seat *seats;
+    _Atomic uint32_t *epochs; /* lanes that have not done their part of it; NULL: one lane each */
+    struct waits_level frontier; /* the first epoch that is not over */
+    struct waits_level arrived;  /* lanes that have come to their end, the first seat's left out */
+    _Atomic uint32_t spawned;
+    enum driver_touch touch;
+    bool idle; /* everything but calls of the allocator */
+    uint64_t empty_ticks;
+};
+
+/* Maps zeroed memory, every page of it resident; ends the process if there is none. */
+void *stage_map(struct driver_result *result, uint64_t bytes);
+
+/* Opens the stream. Ends the process if it is not sound. */
+void stage_set(struct stage *stage, int stream_fd, struct driver_result *result);
+
+#endif

@@ -1,0 +1,54 @@
+/* From the counters: the functions that both interfaces have. */
+#include "counters/counters.h"
+#include "counters/line.h"
+#include "compat/interface.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#define API __attribute__((visibility("default")))
+
+/* In the headers of both interfaces. */
+size_t malloc_count_current(void), malloc_count_peak(void), malloc_count_num_allocs(void);
+void malloc_count_reset_peak(void), malloc_count_print_status(void);
+
+/* Peaks are exact, and current is one figure that all can read. The child of a fork counts on from
+ * what its parent had counted, as the originals do. */
+__attribute__((constructor)) static void malloc_count_begin(void)
+{
+    count_exact = true;
+    pthread_atfork(NULL, NULL, count_forked);
+}
+
+API size_t malloc_count_current(void)
+{
+    return count_current();
+}
+
+API size_t malloc_count_peak(void)
+{
+    return (size_t)__atomic_load_n(&count_state.peak_bytes, __ATOMIC_RELAXED);
+}
+
+API void malloc_count_reset_peak(void)
+{
+    count_reset_peak();
+}
+
+API size_t malloc_count_num_allocs(void)
+{
+    struct count_figures figures;
+    count_figures_of(&figures, &count_state);
+    return (size_t)count_allocations(figures.calls);
+}
+
+API void malloc_count_print_status(void)
+{
+    struct line line = {0};
+    line_add(&line, "malloc_count ### current ");
+    line_add_grouped(&line, (int64_t)malloc_count_current());
+    line_add(&line, ", peak ");
+    line_add_grouped(&line, (int64_t)malloc_count_peak());
+    line_add(&line, "\n");
+    line_write(&line, STDERR_FILENO);
+}

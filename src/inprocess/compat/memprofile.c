@@ -1,0 +1,240 @@
+/* The writer of time and size lines (2.1.3 of the survey; the format is the originals'). Called
+ * from within the program's malloc, by several threads at a time: one short lock, no malloc, no
+ * stdio on that way; lines gather in a buffer. A profile is never freed but marked closed and kept
+ * for the next, so that a callback that comes late finds it closed. */
+#include "compat/interface.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+struct tidemark_memprofile {
+    struct tidemark_memprofile *next; /* of all there ever were */
+    bool open;
+    int file;
+    double time_resolution; /* seconds */
+    size_t size_resolution;
+    char function[256]; /* "": plain lines */
+    struct memprofile_source source;
+    pthread_t thread; /* whose stack counts */
+    const char *stack_base;
+
+    double began, last_seconds; /* last_seconds: of the line before, < 0: there is none */
+    size_t began_bytes, last_bytes;
+    size_t most_bytes; /* since the line before */
+
+    bool locked;
+    size_t filled;
+    char buffer[8192];
+};
+
+static struct tidemark_memprofile *all;
+static pthread_mutex_t taking = PTHREAD_MUTEX_INITIALIZER; /* held in memprofile_profile_take() */
+
+/* ---- The lock ----
+ * Its holder is never interrupted by itself: who is being told of a change is not told of another
+ * (observers.c), and the functions that the program calls stop the observer's calls first, or are
+ * told of nothing meanwhile. */
+
+static void memprofile_lock(struct tidemark_memprofile *profile)
+{
+    while (__atomic_exchange_n(&profile->locked, true, __ATOMIC_ACQUIRE))
+        sched_yield();
+}
+
+static void memprofile_unlock(struct tidemark_memprofile *profile)
+{
+    __atomic_store_n(&profile->locked, false, __ATOMIC_RELEASE);
+}
+
+/* Another thread of the parent may have held a lock; and what the parent has not written it
+ * will. */
+static void memprofile_forked(void)
+{
+    taking = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    for (struct tidemark_memprofile *profile = all; profile; profile = profile->next) {
+        profile->filled = 0;
+        memprofile_unlock(profile);
+    }
+}
+
+/* ---- Lines ---- */
+
+static double memprofile_seconds_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+double memprofile_seconds(const struct tidemark_memprofile *profile)
+{
+    return memprofile_seconds_now() - profile->began;
+}
+
+static void memprofile_flush(struct tidemark_memprofile *profile)
+{
+    for (size_t done = 0; done < profile->filled;) {
+        ssize_t wrote = write(profile->file, profile->buffer + done, profile->filled - done);
+        if (wrote < 0 && errno != EINTR)
+            break;
+        done += wrote > 0 ? (size_t)wrote : 0;
+    }
+    profile->filled = 0;
+}
+
+static void memprofile_add(struct tidemark_memprofile *profile, const char *text, size_t bytes)
+{
+    if (profile->filled + bytes > sizeof profile->buffer)
+        memprofile_flush(profile);
+    memcpy(profile->buffer + profile->filled, text, bytes);
+    profile->filled += bytes;
+}
+
+/* gnuplot wants a point whatever the program's locale. */
+static void memprofile_format_seconds(char text[32], double seconds)
+{
+    snprintf(text, 32, "%g", seconds);
+    char *comma = strchr(text, ',');
+    if (comma)
+        *comma = '.';
+}
+
+static void memprofile_add_line(struct tidemark_memprofile *profile, double seconds, size_t bytes)
+{
+    char line[512], when[32];
+    size_t length;
+    memprofile_format_seconds(when, seconds);
+    if (*profile->function) {
+        length = (size_t)snprintf(line, sizeof line, "func=%s ts=%s mem=%zu", profile->function,
+                                  when, bytes);
+    } else {
+        length = (size_t)snprintf(line, sizeof line, "%s %zu", when, bytes);
+        if (profile->source.details)
+            length += profile->source.details(line + length, sizeof line - 1 - length);
+    }
+    line[length++] = '\n';
+    memprofile_add(profile, line, length);
+}
+
+static size_t memprofile_stack_bytes(const struct tidemark_memprofile *profile)
+{
+    const char *here = __builtin_frame_address(0);
+    return profile->stack_base && here < profile->stack_base &&
+                   pthread_equal(pthread_self(), profile->thread)
+               ? (size_t)(profile->stack_base - here)
+               : 0;
+}
+
+static void memprofile_look(struct tidemark_memprofile *profile, size_t current, bool must)
+{
+    size_t bytes = current > profile->began_bytes ? current - profile->began_bytes : 0;
+    bytes += memprofile_stack_bytes(profile);
+    double seconds = memprofile_seconds(profile);
+    size_t change =
+        bytes > profile->last_bytes ? bytes - profile->last_bytes : profile->last_bytes - bytes;
+    if (profile->most_bytes < bytes)
+        profile->most_bytes = bytes;
+    bool due = profile->last_seconds < 0 ||
+               seconds - profile->last_seconds > profile->time_resolution ||
+               change > profile->size_resolution;
+    if (!due && !must)
+        return;
+    memprofile_add_line(profile, seconds, profile->most_bytes);
+    profile->most_bytes = 0;
+    profile->last_seconds = seconds;
+    profile->last_bytes = bytes;
+}
+
+void memprofile_changed(struct tidemark_memprofile *profile, size_t current)
+{
+    memprofile_lock(profile);
+    if (profile->open)
+        memprofile_look(profile, current, false);
+    memprofile_unlock(profile);
+}
+
+/* ---- Beginning and end ---- */
+
+static struct tidemark_memprofile *memprofile_profile_take(void)
+{
+    pthread_mutex_lock(&taking);
+    struct tidemark_memprofile *profile = all;
+    while (profile && __atomic_load_n(&profile->open, __ATOMIC_ACQUIRE))
+        profile = profile->next;
+    if (!profile) {
+        profile =
+            mmap(NULL, sizeof *profile, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (profile == MAP_FAILED) {
+            profile = NULL;
+        } else {
+            profile->next = all;
+            all = profile;
+        }
+    }
+    pthread_mutex_unlock(&taking);
+    return profile;
+}
+
+__attribute__((constructor)) static void memprofile_begin(void)
+{
+    pthread_atfork(NULL, NULL, memprofile_forked);
+}
+
+struct tidemark_memprofile *memprofile_open(const char *path, double time_resolution,
+                                            size_t size_resolution, const char *function,
+                                            const void *stack_base,
+                                            const struct memprofile_source *source)
+{
+    int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | (function ? O_APPEND : O_TRUNC), 0666);
+    struct tidemark_memprofile *profile = file >= 0 ? memprofile_profile_take() : NULL;
+    if (!profile) {
+        fprintf(stderr, "memprofile ### cannot write '%s': %s\n", path, strerror(errno));
+        if (file >= 0)
+            close(file);
+        return NULL;
+    }
+    memprofile_lock(profile);
+    profile->file = file;
+    profile->time_resolution = time_resolution;
+    profile->size_resolution = size_resolution;
+    snprintf(profile->function, sizeof profile->function, "%s", function ? function : "");
+    profile->source = *source;
+    profile->thread = pthread_self();
+    profile->stack_base = stack_base;
+    profile->began = memprofile_seconds_now();
+    profile->began_bytes = source->current();
+    profile->last_seconds = -1;
+    profile->last_bytes = profile->most_bytes = profile->filled = 0;
+    profile->open = true;
+    memprofile_unlock(profile);
+    return profile;
+}
+
+void memprofile_break(struct tidemark_memprofile *profile)
+{
+    size_t current = profile->source.current();
+    bool mute = observe_mute(true);
+    memprofile_lock(profile);
+    memprofile_look(profile, current, true);
+    memprofile_add(profile, "\n", 1);
+    memprofile_unlock(profile);
+    observe_mute(mute);
+}
+
+void memprofile_close(struct tidemark_memprofile *profile)
+{
+    size_t current = profile->source.current();
+    memprofile_lock(profile);
+    memprofile_look(profile, current, true);
+    memprofile_flush(profile);
+    close(profile->file);
+    __atomic_store_n(&profile->open, false, __ATOMIC_RELEASE);
+    memprofile_unlock(profile);
+}

@@ -1,0 +1,182 @@
+/* Threads' slots and the level that they share; see counters.h and counter_state.h. Runs inside
+ * other programs: no malloc, no stdio, errno kept. */
+#include "counters/counters.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* By pages, for another mapping may take its place (counted_process.c). */
+struct count_state count_state __attribute__((aligned(65536)));
+__thread struct count_slot *count_slot_current;
+struct count_watch count_watch __attribute__((aligned(65536)));
+bool count_in_file;
+bool count_exact;
+bool count_real_nests = true;
+void (*count_observer)(bool allocated, size_t size, size_t ahead);
+void (*count_corrected)(int64_t change_bytes);
+
+/* ---- The process ---- */
+
+void count_watch_again(void)
+{
+    bool nobody = !__atomic_load_n(&count_observer, __ATOMIC_ACQUIRE);
+    __atomic_store_n(&count_watch.plain, nobody && count_watch.same, __ATOMIC_RELEASE);
+}
+
+void __attribute__((noinline, cold)) count_begin_here(void)
+{
+    int saved_errno = errno;
+    if (count_process_begins)
+        count_process_begins();
+    else
+        count_watch.same = true;
+    count_watch_again();
+    errno = saved_errno;
+}
+
+/* ---- Slots ---- */
+
+static bool count_thread_is_gone(int32_t thread)
+{
+    return syscall(SYS_tgkill, getpid(), thread, 0) < 0 && errno == ESRCH;
+}
+
+static bool count_claim(struct count_slot *slot, int32_t before, int32_t thread)
+{
+    return __atomic_compare_exchange_n(&slot->thread, &before, thread, false, __ATOMIC_ACQ_REL,
+                                       __ATOMIC_RELAXED);
+}
+
+/* The slot of a thread that has ended: a few are looked at by each thread that begins, so that
+ * programs that start threads for ever need about as many slots as they have threads at a time. */
+static struct count_slot *count_slot_reuse(int32_t thread)
+{
+    static uint32_t hand;
+    uint32_t used = __atomic_load_n(&count_state.slots_used, __ATOMIC_ACQUIRE);
+    for (uint32_t looks = 0; looks < 4 && looks < used; looks++) {
+        uint32_t at = __atomic_fetch_add(&hand, 1, __ATOMIC_RELAXED) % used;
+        struct count_slot *slot = &count_state.slots[at];
+        int32_t owner = __atomic_load_n(&slot->thread, __ATOMIC_RELAXED);
+        /* A thread of our number that is not us has ended. */
+        if (owner != 0 && (owner == thread || count_thread_is_gone(owner)) &&
+            count_claim(slot, owner, thread)) {
+            slot->before_bytes = slot->requested_bytes;
+            slot->before_count = count_allocations(slot->calls);
+            return slot;
+        }
+    }
+    return NULL;
+}
+
+/* A write to a page that its file system has no room for would kill the program. Kernels
+ * before 5.14 cannot be asked. */
+static bool count_slot_has_room(const struct count_slot *slot)
+{
+    uintptr_t page = (uintptr_t)getpagesize();
+    return !count_in_file ||
+           madvise((void *)((uintptr_t)slot & -page), page, MADV_POPULATE_WRITE) == 0 ||
+           errno == EINVAL;
+}
+
+static struct count_slot *count_slot_new(int32_t thread)
+{
+    uint32_t used = __atomic_load_n(&count_state.slots_used, __ATOMIC_RELAXED);
+    while (used < COUNT_SLOTS && count_slot_has_room(&count_state.slots[used]))
+        if (__atomic_compare_exchange_n(&count_state.slots_used, &used, used + 1, false,
+                                        __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+            __atomic_store_n(&count_state.slots[used].thread, thread, __ATOMIC_RELEASE);
+            return &count_state.slots[used];
+        }
+    return NULL;
+}
+
+struct count_slot *count_slot_begin(void)
+{
+    int saved_errno = errno;
+    int32_t thread = (int32_t)syscall(SYS_gettid);
+    struct count_slot *slot = count_slot_reuse(thread);
+    if (!slot)
+        slot = count_slot_new(thread);
+    if (slot)
+        __atomic_fetch_add(&count_state.threads, 1, __ATOMIC_RELAXED);
+    count_slot_current = slot;
+    errno = saved_errno;
+    return slot;
+}
+
+void count_forked(void)
+{
+    for (uint32_t i = 0; i < count_state.slots_used; i++) {
+        struct count_slot *slot = &count_state.slots[i];
+        count_state.current_bytes += slot->pending_bytes;
+        slot->pending_bytes = slot->step_bytes = 0;
+        slot->drains_done = slot->drains_begun; /* a thread may have been at it */
+    }
+    count_raise_peak(count_state.current_bytes);
+    if (count_slot_current)
+        count_slot_current->thread = (int32_t)syscall(SYS_gettid);
+}
+
+/* ---- The level ---- */
+
+static int64_t count_most_step(void)
+{
+    int64_t share = __atomic_load_n(&count_state.peak_bytes, __ATOMIC_RELAXED) >> COUNT_STEP_SHIFT;
+    int64_t noted = __atomic_load_n(&count_state.peak_error_bytes, __ATOMIC_RELAXED);
+    if (noted >= share)
+        return COUNT_STEP_LEAST;
+    share /= __atomic_load_n(&count_state.slots_used, __ATOMIC_RELAXED);
+    return share > COUNT_STEP_LEAST ? share : COUNT_STEP_LEAST;
+}
+
+/* First the error, then the step: who has asked for exact peaks and finds no error may trust the
+ * level, and a thread that finds out about it between the two takes no step (provide.c). A handler
+ * in between is a smaller step than is noted. */
+static void __attribute__((noinline)) count_grow_step(struct count_slot *slot, int64_t moved)
+{
+    int64_t step = slot->step_bytes, most = count_most_step(), more = 64 + step / 4;
+    if (more > most - step)
+        more = most - step;
+    /* A block that is larger than two steps would go to the level all the same. */
+    if (count_exact || more <= 0 || moved > 2 * most || moved < -2 * most)
+        return;
+    __atomic_add_fetch(&count_state.peak_error_bytes, more, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&count_exact, __ATOMIC_SEQ_CST))
+        __atomic_sub_fetch(&count_state.peak_error_bytes, more, __ATOMIC_SEQ_CST);
+    else
+        slot->step_bytes = step + more;
+}
+
+/* What a thread that has too many pending bytes keeps of them. Blocks that are large for its step:
+ * all that it may, for when one that was allocated is freed next; so only blocks of more than two
+ * steps go to the level at each call. Small ones: half of that, since a random walk along an edge
+ * would meet it again and again. And where the last bytes went the same way, the next will as well:
+ * then it is the other side of 0 that is far from the edge. */
+static int64_t count_kept_of(int64_t pending, const struct count_slot *slot)
+{
+    bool up = pending > 0, again = slot->last_moved == (up ? 1 : -1);
+    int64_t step = slot->step_bytes, over = (up ? pending : -pending) - step;
+    if (likely(!step))
+        return 0;
+    int64_t kept = over > step / 4 ? step : step / 2;
+    return up != again ? kept : -kept;
+}
+
+void count_drain(struct count_slot *slot)
+{
+    int64_t pending = __atomic_load_n(&slot->pending_bytes, __ATOMIC_RELAXED), kept;
+    count_add(&slot->drains_begun, 1);
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    do
+        kept = count_kept_of(pending, slot);
+    while (!count_replace(&slot->pending_bytes, &pending, kept));
+    int64_t moved = pending - kept;
+    count_raise_peak(__atomic_add_fetch(&count_state.current_bytes, moved, __ATOMIC_RELAXED));
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    count_add(&slot->drains_done, 1);
+    slot->last_moved = pending > 0 ? 1 : -1;
+    if (unlikely(slot->drains_done % COUNT_STEP_DRAINS == 0))
+        count_grow_step(slot, pending);
+}

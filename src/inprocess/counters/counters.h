@@ -1,0 +1,220 @@
+/* The hot path: what one call of the program's changes. Runs inside other programs: no malloc, no
+ * stdio, errno kept; signal handlers may interrupt any of it and allocate too, so each figure is
+ * changed by one instruction. */
+#ifndef TIDEMARK_COUNTERS_COUNTERS_H
+#define TIDEMARK_COUNTERS_COUNTERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/single_threaded.h>
+#include "counters/ledger.h"
+#include "counters/counter_state.h"
+#include "unwind/arch.h"
+
+extern struct count_state count_state;
+extern __thread struct count_slot *count_slot_current;
+
+/* No slot gets a step: peaks are exact, and current_bytes is current at any time. */
+extern bool count_exact;
+/* The real allocator calls functions that we hook, or is not known yet. */
+extern bool count_real_nests;
+
+/* What the child of a fork finds wiped (MADV_WIPEONFORK), whatever has forked it: fork() calls our
+ * handler, _Fork() and clone() call nobody. Hot paths test it in one with what they test anyway. In
+ * pages of its own. */
+struct count_watch {
+    bool plain; /* nobody observes, and this is the process that the counters are of */
+    bool same;  /* the latter alone */
+    char rest[65536 - 2];
+};
+extern struct count_watch count_watch;
+/* Nobody has begun to count in this process yet: its first call, or the first of a fork's child,
+ * and then the only thread there is, since a thread is not begun without a malloc. Sets
+ * count_watch.same. NULL: the library has nothing to do then. */
+void count_process_begins(void) __attribute__((weak));
+/* The state lies in a file, whose file system may be full when another slot is needed. */
+extern bool count_in_file;
+
+/* Called after every change, in the thread that made it; NULL: nobody wants to know. `size` is what
+ * was allocated or freed; a realloc is a free and then an allocation, of which current_bytes has
+ * both already: `ahead` is by how much it is ahead of this change. */
+extern void (*count_observer)(bool allocated, size_t size, size_t ahead);
+/* After a change of count_observer or of count_watch.same. */
+void count_watch_again(void);
+/* Likewise, where the size of the block that was counted last is put right (aligned new). */
+extern void (*count_corrected)(int64_t change_bytes);
+
+/* Where count_watch.same says no. */
+void count_begin_here(void);
+/* Makes this thread a slot; NULL: there are too many threads. */
+struct count_slot *count_slot_begin(void);
+/* Adds a thread's pending bytes to the level that all share. */
+void count_drain(struct count_slot *slot);
+/* In the child of a fork, which has one thread and all of its parent's slots: the thread's is its
+ * own again, under its new number, and what the threads that are not there had pending is the
+ * level's, as nobody will move it there any more. */
+void count_forked(void);
+
+static inline struct count_slot *count_slot_of_thread(void)
+{
+    if (unlikely(!count_watch.same))
+        count_begin_here();
+    struct count_slot *slot = count_slot_current;
+    return likely(slot) ? slot : count_slot_begin();
+}
+
+/* ---- One instruction each ---- */
+
+static inline void count_add(uint64_t *figure, uint64_t amount)
+{
+#if defined(__x86_64__)
+    __asm__ volatile("addq %1, %0" : "+m"(*figure) : "er"(amount) : "cc");
+#else
+    __atomic_fetch_add(figure, amount, __ATOMIC_RELAXED);
+#endif
+}
+
+/* Adds and gives the sum, for figures that only one thread changes. */
+static inline int64_t count_sum(int64_t *figure, int64_t amount)
+{
+#if defined(__x86_64__)
+    int64_t before = amount;
+    __asm__ volatile("xaddq %0, %1" : "+r"(before), "+m"(*figure)::"cc");
+    return before + amount;
+#else
+    return __atomic_add_fetch(figure, amount, __ATOMIC_RELAXED);
+#endif
+}
+
+/* Changes a figure from what was seen to something else; false: it is another already, now seen.
+ * For figures that only one thread changes. */
+static inline bool count_replace(int64_t *figure, int64_t *seen, int64_t to)
+{
+#if defined(__x86_64__)
+    bool done;
+    __asm__ volatile("cmpxchgq %3, %1"
+                     : "+a"(*seen), "+m"(*figure), "=@ccz"(done)
+                     : "r"(to)
+                     : "memory");
+    return done;
+#else
+    return __atomic_compare_exchange_n(figure, seen, to, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+#endif
+}
+
+static inline void count_raise_peak(int64_t level)
+{
+    int64_t *peak = &count_state.peak_bytes;
+    int64_t seen = __atomic_load_n(peak, __ATOMIC_RELAXED);
+    if (likely(level <= seen))
+        return;
+    if (likely(__libc_single_threaded)) { /* only a handler could come in between */
+        while (level > seen && !count_replace(peak, &seen, level))
+            ;
+        return;
+    }
+    while (level > seen && !__atomic_compare_exchange_n(peak, &seen, level, true, __ATOMIC_RELAXED,
+                                                        __ATOMIC_RELAXED))
+        ;
+}
+
+/* ---- Changes ---- */
+
+static inline __attribute__((always_inline)) void count_level(struct count_slot *slot,
+                                                              int64_t bytes)
+{
+    if (likely(__libc_single_threaded)) {
+        count_raise_peak(count_sum(&count_state.current_bytes, bytes));
+        return;
+    }
+    int64_t pending = count_sum(&slot->pending_bytes, bytes);
+    int64_t step = slot->step_bytes;
+    if (unlikely((uint64_t)(pending + step) > 2 * (uint64_t)step))
+        count_drain(slot);
+}
+
+/* A block is there that was not. */
+static inline __attribute__((always_inline)) void
+count_birth(struct count_slot *slot, enum count_kind kind, void *block, size_t size)
+{
+    if (unlikely(!slot || !ledger_put(block, size))) {
+        __atomic_fetch_add(&count_state.lost, 1, __ATOMIC_RELAXED);
+        return;
+    }
+    slot->last = block;
+    count_add(&slot->calls[kind], 1);
+    count_add(&slot->requested_bytes, size);
+    count_level(slot, (int64_t)size);
+    if (unlikely(count_observer))
+        count_observer(true, size, 0);
+}
+
+/* A block of so many bytes is gone, or about to go, and no longer in the ledger. */
+static inline __attribute__((always_inline)) void count_gone(struct count_slot *slot, uint64_t size)
+{
+    count_add(&slot->calls[COUNT_FREE], 1);
+    count_level(slot, -(int64_t)size);
+    if (unlikely(count_observer))
+        count_observer(false, size, 0);
+}
+
+/* Before a block goes. */
+static inline __attribute__((always_inline)) void count_death(void *block)
+{
+    uint64_t size = ledger_take(block);
+    struct count_slot *slot = count_slot_of_thread();
+    /* Not of ours: part of a call that is counted already, or never seen. */
+    if (likely(size != LEDGER_UNKNOWN && slot))
+        count_gone(slot, size);
+}
+
+/* ---- The common case ----
+ * Nearly every call is of a block of a middle size, in a leaf that is there, by a thread that has a
+ * slot, and makes no new peak: that takes no call and no register to be saved. False: it is another
+ * case, nothing has been changed, and the functions above are to be called. The level is looked at
+ * first and then changed; a handler in between leaves more pending than the step for one call. */
+
+static inline __attribute__((always_inline)) bool count_common_birth(enum count_kind kind,
+                                                                     void *block, size_t size)
+{
+    struct count_slot *slot = count_slot_current;
+    unsigned char *leaf = ledger_leaf((uintptr_t)block);
+    if (unlikely(!slot) || unlikely(!block) || unlikely(!leaf) ||
+        unlikely(!ledger_fits_two(size)) || unlikely(!count_watch.plain))
+        return false;
+    bool alone = __libc_single_threaded;
+    int64_t *level = likely(alone) ? &count_state.current_bytes : &slot->pending_bytes;
+    const int64_t *most = likely(alone) ? &count_state.peak_bytes : &slot->step_bytes;
+    if (unlikely(*level + (int64_t)size > __atomic_load_n(most, __ATOMIC_RELAXED)))
+        return false;
+    ledger_put_two(leaf + ledger_index((uintptr_t)block), size);
+    slot->last = block;
+    count_add(&slot->calls[kind], 1);
+    count_add(&slot->requested_bytes, size);
+    count_add((uint64_t *)level, size);
+    return true;
+}
+
+static inline __attribute__((always_inline)) bool count_common_death(void *block)
+{
+    struct count_slot *slot = count_slot_current;
+    unsigned char *leaf = ledger_leaf((uintptr_t)block);
+    if (unlikely(!slot || !leaf || !count_watch.plain))
+        return false;
+    unsigned char *entry = leaf + ledger_index((uintptr_t)block);
+    uint64_t size = ledger_read_two(entry);
+    if (unlikely(size == LEDGER_UNKNOWN))
+        return false;
+    int64_t *level = &count_state.current_bytes;
+    if (unlikely(!__libc_single_threaded)) {
+        level = &slot->pending_bytes;
+        if (unlikely(*level - (int64_t)size < -slot->step_bytes))
+            return false;
+    }
+    __builtin_memset(entry, 0, 2);
+    count_add(&slot->calls[COUNT_FREE], 1);
+    count_add((uint64_t *)level, -(uint64_t)size);
+    return true;
+}
+
+#endif

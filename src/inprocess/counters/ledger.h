@@ -1,0 +1,132 @@
+/* How many bytes the program asked for when it got a block: known at its free, without touching the
+ * block. malloc_usable_size() says what the allocator made of the request, and a header in front of
+ * each block (malloc_count's way) moves the program's blocks and takes a free of a block that came
+ * from elsewhere for one of ours.
+ *
+ * One byte of shadow for eight bytes of address space, mapped when first used:
+ *
+ *   root[address / 64 MiB] ─▶ leaf[address % 64 MiB / 8]
+ *       0            nothing known of a block that begins here
+ *       1 … 9        one of 0 … 8 bytes
+ *       10 … 254     with the next byte: one of 9 … 62719 bytes
+ *       255          its size stands in the next eight bytes
+ *
+ * Blocks begin at multiples of 8, so a block's own granules have room for its entry, whatever lies
+ * beside it, and nobody else writes there: no locks, no atomic operations, exact for any number of
+ * threads. Memory: an eighth of what blocks touch at most, a byte or two for each block of a page.
+ *
+ * Runs inside other programs: no malloc, no stdio, errno kept. __builtin_: copies of a word are no
+ * calls, even where the compiler is told not to know the functions by name. */
+#ifndef TIDEMARK_COUNTERS_LEDGER_H
+#define TIDEMARK_COUNTERS_LEDGER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "unwind/arch.h"
+
+#define LEDGER_LEAF_SHIFT   26 /* addresses of a leaf: 64 MiB */
+#define LEDGER_ADDRESS_BITS 48
+#define LEDGER_LEAVES       (1u << (LEDGER_ADDRESS_BITS - LEDGER_LEAF_SHIFT))
+#define LEDGER_GUARD        16 /* an entry may reach over the end of its leaf */
+
+enum { LEDGER_ONE_BYTE_MOST = 8, LEDGER_TWO_BYTES_FIRST = 10, LEDGER_LARGE = 255 };
+#define LEDGER_TWO_BYTES_MOST ((LEDGER_LARGE - LEDGER_TWO_BYTES_FIRST) * 256u - 1)
+
+#define LEDGER_UNKNOWN UINT64_MAX
+
+extern unsigned char *ledger_root[LEDGER_LEAVES];
+
+/* The leaf for an address that has none yet; NULL if there is no memory for it. */
+unsigned char *ledger_make_leaf(uintptr_t address);
+
+static inline unsigned char *ledger_leaf(uintptr_t address)
+{
+    return __atomic_load_n(&ledger_root[address >> LEDGER_LEAF_SHIFT & (LEDGER_LEAVES - 1)],
+                           __ATOMIC_ACQUIRE);
+}
+
+static inline size_t ledger_index(uintptr_t address)
+{
+    return (address & ((1u << LEDGER_LEAF_SHIFT) - 1)) >> 3;
+}
+
+static inline uint64_t ledger_read(const unsigned char *entry)
+{
+    unsigned first = entry[0];
+    uint64_t size;
+    if (first == 0)
+        return LEDGER_UNKNOWN;
+    if (first < LEDGER_TWO_BYTES_FIRST)
+        return first - 1;
+    if (likely(first < LEDGER_LARGE))
+        return (first - LEDGER_TWO_BYTES_FIRST) << 8 | entry[1];
+    __builtin_memcpy(&size, entry + 1, sizeof size);
+    return size;
+}
+
+/* Entries of two bytes, which most are: one load or store; little endian, as all we run on. */
+static inline bool ledger_fits_two(uint64_t size)
+{
+    return size - (LEDGER_ONE_BYTE_MOST + 1) < LEDGER_TWO_BYTES_MOST - LEDGER_ONE_BYTE_MOST;
+}
+
+static inline void ledger_put_two(unsigned char *entry, uint64_t size)
+{
+    uint16_t both = (uint16_t)(LEDGER_TWO_BYTES_FIRST + (size >> 8) + ((size & 0xff) << 8));
+    __builtin_memcpy(entry, &both, sizeof both);
+}
+
+/* The size; LEDGER_UNKNOWN if the entry is of another kind. It may reach into the next block's. */
+static inline uint64_t ledger_read_two(const unsigned char *entry)
+{
+    uint16_t both;
+    __builtin_memcpy(&both, entry, sizeof both);
+    uint64_t high = (uint64_t)(both & 0xff) - LEDGER_TWO_BYTES_FIRST;
+    return likely(high < LEDGER_LARGE - LEDGER_TWO_BYTES_FIRST) ? high << 8 | both >> 8
+                                                                : LEDGER_UNKNOWN;
+}
+
+/* Notes the size of a block; false: no memory, nothing noted. */
+static inline bool ledger_put(const void *block, uint64_t size)
+{
+    unsigned char *leaf = ledger_leaf((uintptr_t)block);
+    if (unlikely(!leaf) && !(leaf = ledger_make_leaf((uintptr_t)block)))
+        return false;
+    unsigned char *entry = leaf + ledger_index((uintptr_t)block);
+    if (likely(ledger_fits_two(size))) {
+        ledger_put_two(entry, size);
+    } else if (size <= LEDGER_ONE_BYTE_MOST) {
+        entry[0] = (unsigned char)(size + 1);
+    } else {
+        entry[0] = LEDGER_LARGE;
+        __builtin_memcpy(entry + 1, &size, sizeof size);
+    }
+    return true;
+}
+
+/* The size of a block, or LEDGER_UNKNOWN. */
+static inline uint64_t ledger_size(const void *block)
+{
+    const unsigned char *leaf = ledger_leaf((uintptr_t)block);
+    return likely(leaf) ? ledger_read(leaf + ledger_index((uintptr_t)block)) : LEDGER_UNKNOWN;
+}
+
+/* The same, and forgets it: before the block is given back. */
+static inline uint64_t ledger_take(const void *block)
+{
+    unsigned char *leaf = ledger_leaf((uintptr_t)block);
+    if (unlikely(!leaf))
+        return LEDGER_UNKNOWN;
+    unsigned char *entry = leaf + ledger_index((uintptr_t)block);
+    uint64_t size = ledger_read(entry);
+    if (likely(entry[0] >= LEDGER_TWO_BYTES_FIRST && entry[0] < LEDGER_LARGE))
+        __builtin_memset(entry, 0, 2);
+    else if (entry[0] != LEDGER_LARGE)
+        entry[0] = 0;
+    else
+        __builtin_memset(entry, 0, 1 + sizeof size);
+    return size;
+}
+
+#endif

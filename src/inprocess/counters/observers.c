@@ -1,0 +1,95 @@
+/* See observers.h. The calling thread is told, and what it allocates meanwhile is counted only.
+ * Runs inside other programs: no malloc, no stdio, errno kept. */
+#include "counters/observers.h"
+#include "counters/counters.h"
+
+#include <errno.h>
+
+size_t count_current(void)
+{
+    int64_t current = __atomic_load_n(&count_state.current_bytes, __ATOMIC_RELAXED);
+    return current > 0 ? (size_t)current : 0;
+}
+
+int64_t count_reset_peak(void)
+{
+    int64_t peak =
+        __atomic_exchange_n(&count_state.peak_bytes, (int64_t)count_current(), __ATOMIC_SEQ_CST);
+    /* Between the two another thread may have gone higher. */
+    count_raise_peak(__atomic_load_n(&count_state.current_bytes, __ATOMIC_SEQ_CST));
+    return peak;
+}
+
+static observer *observing, *counting;
+static __thread bool being_told;
+
+static void observers_tell(bool allocated, size_t size, size_t current)
+{
+    observer *told = __atomic_load_n(&observing, __ATOMIC_ACQUIRE);
+    if (being_told || !told)
+        return;
+    int saved_errno = errno;
+    struct count_slot *slot = count_slot_current;
+    const void *last = slot->last; /* an operator new looks for its malloc's block there */
+    being_told = true;
+    told(allocated, size, current);
+    being_told = false;
+    slot->last = last;
+    errno = saved_errno;
+}
+
+static void observers_tell_ahead(bool allocated, size_t size, size_t ahead)
+{
+    size_t current = count_current();
+    current -= ahead < current ? ahead : current;
+    if (counting)
+        counting(allocated, size, current);
+    observers_tell(allocated, size, current);
+}
+
+bool observe_mute(bool mute)
+{
+    bool before = being_told;
+    being_told = mute;
+    return before;
+}
+
+void observe_change(bool allocated, size_t size)
+{
+    observers_tell(allocated, size, count_current());
+}
+
+void observe(observer *to)
+{
+    __atomic_store_n(&observing, to, __ATOMIC_RELEASE);
+    __atomic_store_n(&count_observer, to || counting ? observers_tell_ahead : NULL,
+                     __ATOMIC_RELEASE);
+    count_watch_again();
+}
+
+void observe_all(observer *to)
+{
+    counting = to;
+    count_observer = observers_tell_ahead;
+    count_watch_again();
+}
+
+void callback_set(struct callback *callback, void (*call)(void), void *cookie)
+{
+    __atomic_fetch_add(&callback->version, 1, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&callback->call, call, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&callback->cookie, cookie, __ATOMIC_SEQ_CST);
+    __atomic_fetch_add(&callback->version, 1, __ATOMIC_SEQ_CST);
+}
+
+struct callback callback_get(const struct callback *callback)
+{
+    struct callback now;
+    do {
+        now.version = __atomic_load_n(&callback->version, __ATOMIC_SEQ_CST);
+        now.call = __atomic_load_n(&callback->call, __ATOMIC_SEQ_CST);
+        now.cookie = __atomic_load_n(&callback->cookie, __ATOMIC_SEQ_CST);
+    } while (now.version % 2 ||
+             now.version != __atomic_load_n(&callback->version, __ATOMIC_SEQ_CST));
+    return now;
+}

@@ -1,0 +1,149 @@
+/* libtidemark-count answers the functions of tidemark/tidemark.h that ask for counters: what it
+ * counts anyway, read in the program. What is not known exactly is not told: of a thread what of
+ * its blocks is alive, once another thread may have freed some (the ledger has no owners); of the
+ * process its peak, once threads have kept bytes to themselves (counter_state.h). Runs inside other
+ * programs: no malloc, no stdio, errno kept. */
+#include "api/provider.h"
+#include "counters/counters.h"
+#include "counters/observers.h"
+
+#include <errno.h>
+
+enum { TRIES = 100 };
+
+/* Who asks once wants to know again: peaks stay exact if they are so far. */
+static bool provide_is_exact(void)
+{
+    count_exact = true;
+    return !__atomic_load_n(&count_state.peak_error_bytes, __ATOMIC_ACQUIRE);
+}
+
+static bool provide_all_is_counted(void)
+{
+    return !__atomic_load_n(&count_state.lost, __ATOMIC_RELAXED);
+}
+
+/* One thread has done all that was done here: what is the process's is its own. */
+static bool provide_is_alone(void)
+{
+    return __atomic_load_n(&count_state.threads, __ATOMIC_RELAXED) <= 1 && !count_state.forked;
+}
+
+static uint64_t provide_known(int64_t figure)
+{
+    return figure > 0 ? (uint64_t)figure : 0;
+}
+
+/* Of figures between which no thread has moved bytes from its slot to the level. */
+static bool provide_settled_figures(struct count_figures *figures)
+{
+    bool settled = false;
+    for (int i = 0; i < TRIES && !settled; i++)
+        settled = count_figures_of(figures, &count_state);
+    return settled;
+}
+
+static void provide_read_process(struct tidemark_counters *counters)
+{
+    struct count_figures figures;
+    bool settled = provide_settled_figures(&figures);
+    uint64_t current = count_current();
+    bool exact = provide_is_exact(); /* after the reading: threads may just have begun to keep
+                                      * bytes */
+    counters->total_bytes = figures.requested_bytes;
+    counters->count = count_allocations(figures.calls);
+    counters->live_count = provide_known(figures.live_count);
+    if (exact) { /* one figure each, whatever happens meanwhile */
+        counters->current_bytes = current;
+        counters->peak_bytes =
+            provide_known(__atomic_load_n(&count_state.peak_bytes, __ATOMIC_RELAXED));
+        if (counters->peak_bytes < counters->current_bytes)
+            counters->peak_bytes = counters->current_bytes;
+    } else if (settled) {
+        counters->current_bytes = provide_known(figures.current_bytes);
+    }
+}
+
+static void provide_read_thread(struct tidemark_counters *counters)
+{
+    const struct count_slot *slot = count_slot_current;
+    if (!slot) { /* it has called nothing that is counted */
+        counters->current_bytes = counters->peak_bytes = counters->live_count = 0;
+        counters->total_bytes = counters->count = 0;
+        return;
+    }
+    if (provide_is_alone()) {
+        provide_read_process(counters);
+        return;
+    }
+    counters->total_bytes = slot->requested_bytes - slot->before_bytes;
+    counters->count = count_allocations(slot->calls) - slot->before_count;
+}
+
+static int provide_read_counters(enum tidemark_scope scope, struct tidemark_counters *counters)
+{
+    if (!provide_all_is_counted())
+        return 0; /* all stay as they are: TIDEMARK_UNKNOWN */
+    if (scope == TIDEMARK_THREAD)
+        provide_read_thread(counters);
+    else
+        provide_read_process(counters);
+    return 0;
+}
+
+/* The line at the end, and the command, have the peak of the whole run all the same. */
+static int provide_reset_peak(enum tidemark_scope scope)
+{
+    if (!provide_is_exact() || (scope == TIDEMARK_THREAD && !provide_is_alone()))
+        return -ENOTSUP;
+    int64_t peak = count_reset_peak();
+    int64_t *earlier = &count_state.earlier_peak_bytes;
+    int64_t seen = __atomic_load_n(earlier, __ATOMIC_RELAXED);
+    while (peak > seen && !__atomic_compare_exchange_n(earlier, &seen, peak, true, __ATOMIC_RELAXED,
+                                                       __ATOMIC_RELAXED))
+        ;
+    return 0;
+}
+
+/* ---- Changes ---- */
+
+static struct callback callback;
+
+static void provide_pass_on(int64_t change, size_t current)
+{
+    struct callback now = callback_get(&callback);
+    if (now.call)
+        ((tidemark_change *)now.call)(now.cookie, change, current);
+}
+
+static void provide_changed(bool allocated, size_t size, size_t current)
+{
+    provide_pass_on(allocated ? (int64_t)size : -(int64_t)size, current);
+}
+
+static void provide_corrected(int64_t change_bytes)
+{
+    bool more = change_bytes > 0;
+    observe_change(more, (size_t)(more ? change_bytes : -change_bytes));
+}
+
+static int provide_on_change(tidemark_change *call, void *context)
+{
+    if (call && !provide_is_exact())
+        return -ENOTSUP;
+    observe(NULL); /* none in this thread while it changes */
+    __atomic_store_n(&count_corrected, NULL, __ATOMIC_RELEASE);
+    callback_set(&callback, (void (*)(void))call, context);
+    if (!call)
+        return 0;
+    __atomic_store_n(&count_corrected, provide_corrected, __ATOMIC_RELEASE);
+    observe(provide_changed);
+    return 0;
+}
+
+__attribute__((visibility("default"))) const struct tidemark_counter tidemark_counter_1 = {
+    .bytes = sizeof tidemark_counter_1,
+    .read_counters = provide_read_counters,
+    .reset_peak = provide_reset_peak,
+    .on_change = provide_on_change,
+};

@@ -1,0 +1,338 @@
+/* Symbol lookup without dlsym; see real.h. Runs inside the profiled program: no malloc, no
+ * stdio. */
+#include "interpose/real.h"
+
+#include <elf.h>
+#include <link.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct real real;
+
+static bool late, passed_over;
+
+bool real_is_late(void)
+{
+    return late;
+}
+
+bool real_is_passed_over(void)
+{
+    return passed_over;
+}
+
+/* What one module's dynamic section says about its symbols. */
+struct symbol_table {
+    uintptr_t bias;
+    const ElfW(Sym) *symbols;
+    const char *strings;
+    const uint16_t *versions; /* NULL: unversioned */
+    const uint32_t *gnu_hash;
+    const uint32_t *sysv_hash;
+};
+
+/* glibc relocates d_ptr in memory, musl and the vdso do not. */
+static const void *real_dynamic_pointer(uintptr_t bias, ElfW(Addr) value)
+{
+    return (const void *)(value < bias ? value + bias : value);
+}
+
+static bool real_symbol_table_open(struct symbol_table *table, const struct dl_phdr_info *info)
+{
+    const ElfW(Dyn) *entry = NULL;
+    for (int i = 0; i < info->dlpi_phnum; i++)
+        if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+            entry = (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+    *table = (struct symbol_table){.bias = info->dlpi_addr};
+    for (; entry && entry->d_tag != DT_NULL; entry++) {
+        const void *pointer = real_dynamic_pointer(table->bias, entry->d_un.d_ptr);
+        switch (entry->d_tag) {
+        case DT_SYMTAB:
+            table->symbols = pointer;
+            break;
+        case DT_STRTAB:
+            table->strings = pointer;
+            break;
+        case DT_VERSYM:
+            table->versions = pointer;
+            break;
+        case DT_GNU_HASH:
+            table->gnu_hash = pointer;
+            break;
+        case DT_HASH:
+            table->sysv_hash = pointer;
+            break;
+        }
+    }
+    return table->symbols && table->strings && (table->gnu_hash || table->sysv_hash);
+}
+
+/* A definition that a new reference to the unversioned name would bind to. */
+static bool real_symbol_matches(const struct symbol_table *table, uint32_t index, const char *name)
+{
+    const ElfW(Sym) *symbol = &table->symbols[index];
+    unsigned bind = ELF64_ST_BIND(symbol->st_info);
+    bool hidden_version = table->versions && table->versions[index] & 0x8000;
+    return symbol->st_shndx != SHN_UNDEF && symbol->st_value != 0 && !hidden_version &&
+           (bind == STB_GLOBAL || bind == STB_WEAK) &&
+           strcmp(table->strings + symbol->st_name, name) == 0;
+}
+
+static uint32_t real_gnu_hash_of(const char *name)
+{
+    uint32_t hash = 5381;
+    for (; *name; name++)
+        hash = hash * 33 + (unsigned char)*name;
+    return hash;
+}
+
+/* [0] buckets, [1] first hashed symbol, [2] bloom words, then bloom, buckets, chains. */
+static const ElfW(Sym) *real_find_gnu(const struct symbol_table *table, const char *name,
+                                      uint32_t hash)
+{
+    const uint32_t *header = table->gnu_hash;
+    const uint32_t *buckets = header + 4 + header[2] * (sizeof(ElfW(Addr)) / sizeof(uint32_t));
+    const uint32_t *chains = buckets + header[0];
+    if (header[0] == 0)
+        return NULL;
+    uint32_t index = buckets[hash % header[0]];
+    if (index < header[1])
+        return NULL;
+    for (;; index++) {
+        uint32_t chain = chains[index - header[1]];
+        if ((chain | 1) == (hash | 1) && real_symbol_matches(table, index, name))
+            return &table->symbols[index];
+        if (chain & 1)
+            return NULL;
+    }
+}
+
+static const ElfW(Sym) *real_find_sysv(const struct symbol_table *table, const char *name)
+{
+    uint32_t count = table->sysv_hash[1];
+    for (uint32_t index = 1; index < count; index++)
+        if (real_symbol_matches(table, index, name))
+            return &table->symbols[index];
+    return NULL;
+}
+
+struct search {
+    const char *name;
+    uint32_t hash;
+    bool behind_us;       /* our own module has been passed */
+    void *found, *before; /* the first behind us, the first ahead of us */
+    size_t found_bytes, before_bytes;
+};
+
+static bool real_module_is_ours(const struct dl_phdr_info *info)
+{
+    uintptr_t here = (uintptr_t)&real - info->dlpi_addr;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        if (segment->p_type == PT_LOAD && here - segment->p_vaddr < segment->p_memsz)
+            return true;
+    }
+    return false;
+}
+
+static const ElfW(Sym) *real_find_symbol(const struct symbol_table *table, const char *name,
+                                         uint32_t hash)
+{
+    return table->gnu_hash ? real_find_gnu(table, name, hash) : real_find_sysv(table, name);
+}
+
+bool real_defines(const struct dl_phdr_info *module, const char *name)
+{
+    struct symbol_table table;
+    return real_symbol_table_open(&table, module) &&
+           real_find_symbol(&table, name, real_gnu_hash_of(name));
+}
+
+static int real_search_module(struct dl_phdr_info *info, size_t size, void *context)
+{
+    (void)size;
+    struct search *search = context;
+    struct symbol_table table;
+    if (real_module_is_ours(info)) {
+        search->behind_us = true;
+        return 0;
+    }
+    if (!real_symbol_table_open(&table, info))
+        return 0;
+    const ElfW(Sym) *symbol = real_find_symbol(&table, search->name, search->hash);
+    if (!symbol)
+        return 0;
+    uintptr_t address = table.bias + symbol->st_value;
+    if (ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC)
+        address = (uintptr_t)((void *(*)(void))address)();
+    if (search->behind_us) {
+        search->found = (void *)address;
+        search->found_bytes = symbol->st_size;
+    } else if (!search->before) {
+        search->before = (void *)address;
+        search->before_bytes = symbol->st_size;
+    }
+    return search->found != NULL;
+}
+
+static struct search real_find_function(const char *name)
+{
+    struct search search = {.name = name, .hash = real_gnu_hash_of(name), .behind_us = late};
+    dl_iterate_phdr(real_search_module, &search);
+    return search;
+}
+
+void *real_find(const char *name)
+{
+    struct search search = real_find_function(name);
+    /* A module ahead of us defines it too (the executable): the loader bound everyone to that one,
+     * and our stand-in is called only through us; behind us is right, ahead the last resort. */
+    return search.found ? search.found : search.before;
+}
+
+/* ---- Where the allocator lives ---- */
+
+struct range {
+    uintptr_t address; /* asked for */
+    uintptr_t start, end;
+};
+
+static int real_find_range(struct dl_phdr_info *info, size_t size, void *context)
+{
+    (void)size;
+    struct range *range = context;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        uintptr_t start = info->dlpi_addr + segment->p_vaddr;
+        if (segment->p_type == PT_LOAD && range->address - start < segment->p_memsz) {
+            range->start = start;
+            range->end = start + segment->p_memsz;
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Our own module, malloc's (and that of a malloc ahead of us), every operator that is in none of
+ * them. */
+static struct range allocators[64];
+static uint32_t allocator_count;
+
+bool real_is_allocator(uintptr_t ip)
+{
+    uint32_t count = __atomic_load_n(&allocator_count, __ATOMIC_ACQUIRE);
+    for (uint32_t i = 0; i < count; i++)
+        if (ip - allocators[i].start < allocators[i].end - allocators[i].start)
+            return true;
+    return false;
+}
+
+static void real_add_range(struct range range)
+{
+    uint32_t count = allocator_count;
+    if (real_is_allocator(range.address) || count == sizeof allocators / sizeof *allocators)
+        return;
+    allocators[count] = range; /* two threads at once: one range too few for a while */
+    __atomic_store_n(&allocator_count, count + 1, __ATOMIC_RELEASE);
+}
+
+static void real_add_module(void *function)
+{
+    struct range range = {.address = (uintptr_t)function};
+    if (dl_iterate_phdr(real_find_range, &range))
+        real_add_range(range);
+}
+
+static void real_add_function(void *function, size_t bytes)
+{
+    uintptr_t address = (uintptr_t)function;
+    if (address)
+        real_add_range((struct range){address, address, address + bytes + 1});
+}
+
+/* The program may bring some of the operators itself (groff: plain new and delete). The C++
+ * library's others, which we stand in front of, call these, and these call malloc: one allocation,
+ * which would otherwise be recorded twice. */
+static void real_add_operators_ahead(void)
+{
+    static const char *const called[] = {
+#define NEW(name, ...)    #name,
+#define DELETE(name, ...) #name,
+#include "interpose/functions.def"
+    };
+    static bool known;
+    if (__atomic_exchange_n(&known, true, __ATOMIC_RELAXED))
+        return;
+    for (size_t i = 0; i < sizeof called / sizeof *called; i++) {
+        struct search search = real_find_function(called[i]);
+        real_add_function(search.before, search.before_bytes);
+    }
+}
+
+void *real_find_operator(const char *name)
+{
+    struct search search = real_find_function(name);
+    real_add_operators_ahead();
+    if (search.found)
+        real_add_function(search.found, search.found_bytes);
+    else
+        real_add_function(search.before, search.before_bytes);
+    return search.found ? search.found : search.before;
+}
+
+/* The C library is where _exit lives: malloc in the same segment is its own. */
+bool real_is_libc(void)
+{
+    struct range range = {.address = (uintptr_t)real.malloc};
+    return dl_iterate_phdr(real_find_range, &range) &&
+           (uintptr_t)real._exit - range.start < range.end - range.start;
+}
+
+/* malloc comes last: it says that the others are there. */
+#define FIND(name)                                                                                 \
+    if (offsetof(struct real, name) != offsetof(struct real, malloc))                              \
+        *(void **)&real.name = real_find(#name);
+
+static void real_find_all(void)
+{
+#define ALLOCATION(name, ...)     FIND(name)
+#define ALLOCATION_OUT(name, ...) FIND(name)
+#define RELEASE(name, ...)        FIND(name)
+#define REALLOCATION(name, ...)   FIND(name)
+#define FUNCTION(name, ...)       FIND(name)
+#define CALLED(name, ...)         FIND(name)
+#include "interpose/functions.def"
+}
+
+bool real_init(void)
+{
+    if (real.malloc)
+        return true;
+    /* What is preloaded comes before the C library, which it needs; what is loaded later after
+     * it. */
+    struct search libc = real_find_function("_exit");
+    late = libc.before && !libc.found;
+    real_find_all();
+    struct search allocator = real_find_function("malloc");
+    void *found = allocator.found ? allocator.found : allocator.before;
+    if (!REAL_MALLOC_IS_OURS) /* there malloc is our own */
+        real_add_module(found);
+    /* One ahead of us that hands on to us (another profiler, the program's own): what operator new
+     * asks of it comes to us from there, and is the operator's business all the same. */
+    passed_over = !late && allocator.before;
+    if (!REAL_MALLOC_IS_OURS && allocator.before)
+        real_add_module(allocator.before);
+    /* operator new[] ends in a jump to operator new: then the caller that we see is our own
+     * hook. */
+    real_add_module((void *)real_init);
+    __atomic_store_n((void **)&real.malloc, found, __ATOMIC_RELEASE);
+    return found && real.free && real.realloc && real.calloc;
+}
+
+void real_need(void)
+{
+    if (!real_init())
+        abort();
+}

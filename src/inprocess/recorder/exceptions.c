@@ -1,0 +1,35 @@
+/* Exceptions that pass through operator new run its clean-up (hooks.h, INSIDE). The two functions
+ * that this takes belong to whatever unwinder throws: the program's own, found when it happens.
+ * Linking libgcc_s would load it into programs that have no use for it; a static copy of it beside
+ * the program's aborts in _Unwind_Resume. */
+#include "interpose/real.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+
+struct _Unwind_Exception;
+struct _Unwind_Context;
+
+typedef int personality(int, int, uint64_t, struct _Unwind_Exception *, struct _Unwind_Context *);
+typedef void resume(struct _Unwind_Exception *);
+
+enum { CONTINUE_UNWIND = 8 };
+
+personality __gcc_personality_v0;
+int __gcc_personality_v0(int version, int actions, uint64_t class,
+                         struct _Unwind_Exception *exception, struct _Unwind_Context *context)
+{
+    personality *theirs;
+    *(void **)&theirs = real_find("__gcc_personality_v0");
+    return theirs ? theirs(version, actions, class, exception, context) : CONTINUE_UNWIND;
+}
+
+resume _Unwind_Resume;
+void _Unwind_Resume(struct _Unwind_Exception *exception)
+{
+    resume *theirs;
+    *(void **)&theirs = real_find("_Unwind_Resume");
+    if (theirs)
+        theirs(exception);
+    abort();
+}

@@ -1,0 +1,225 @@
+/* What the hook functions share: calling the real function, and recording around it. */
+#ifndef TIDEMARK_RECORDER_HOOKS_H
+#define TIDEMARK_RECORDER_HOOKS_H
+
+#include "recorder/followed.h"
+#include "interpose/hooked.h"
+#include "interpose/real.h"
+#include "recorder/sampled.h"
+#include "recorder/thread.h"
+#include "recorder/usable.h"
+
+/* Every function of these files that the program calls. Its frame pointer is where the capture
+ * starts, so it may be neither inlined nor optimised into a jump. */
+#define HOOK __attribute__((visibility("default"), noinline))
+
+#define HOOK_FRAME() ((uintptr_t)__builtin_frame_address(0))
+
+/* While the real function runs, hooked functions that it calls are not recorded: operator new calls
+ * malloc, and a foreign malloc calls mmap. When operator new throws, the unwinder restores the
+ * state. */
+struct inside {
+    struct thread *thread;
+    uintptr_t before;
+};
+
+static inline struct inside hooks_inside_begin(struct thread *thread, uintptr_t frame)
+{
+    struct inside inside = {thread, thread->inside};
+    thread->inside = frame;
+    return inside;
+}
+
+static inline void hooks_inside_end(struct inside *inside)
+{
+    inside->thread->inside = inside->before;
+}
+
+#define INSIDE(thread, frame)                                                                      \
+    __attribute__((cleanup(hooks_inside_end))) struct inside inside_scope =                        \
+        hooks_inside_begin(thread, frame)
+
+/* ---- Times of calls ---- */
+
+static inline uint64_t call_begins(void)
+{
+    return unlikely(thread_timed) ? ticks_unfenced() : 0;
+}
+static inline uint64_t hooks_call_took(uint64_t since)
+{
+    return unlikely(thread_timed) ? ticks_unfenced() - since : 0;
+}
+
+/* Calls a real function of the malloc family. */
+#define CALL_REAL(thread, frame, call)                                                             \
+    ({                                                                                             \
+        __typeof__(call) result_;                                                                  \
+        if (unlikely(thread_real_watched)) {                                                       \
+            INSIDE(thread, frame);                                                                 \
+            uint64_t since_ = call_begins();                                                       \
+            result_ = call;                                                                        \
+            (thread)->spent = hooks_call_took(since_);                                             \
+        } else {                                                                                   \
+            result_ = call;                                                                        \
+        }                                                                                          \
+        result_;                                                                                   \
+    })
+
+/* Inside, for foreign allocators: tcmalloc's answer takes an allocation the first time. */
+static __attribute__((noinline, unused)) size_t hooks_usable_by_call(struct thread *thread,
+                                                                     uintptr_t frame, void *block)
+{
+    if (!real.malloc_usable_size)
+        return 0;
+    size_t usable = CALL_REAL(thread, frame, real.malloc_usable_size(block));
+    usable_learn(block, usable);
+    return usable;
+}
+
+static inline __attribute__((always_inline)) uint64_t
+hooks_slack_by(bool header, struct thread *thread, uintptr_t frame, void *block, size_t size)
+{
+    size_t usable = likely(header) ? usable_of_header(block) : 0;
+    if (unlikely(!usable))
+        usable = hooks_usable_by_call(thread, frame, block);
+    return likely(usable > size) ? usable - size : 0;
+}
+
+static inline uint64_t hooks_slack_of(struct thread *thread, uintptr_t frame, void *block,
+                                      size_t size)
+{
+    return hooks_slack_by(usable_by_header, thread, frame, block, size);
+}
+
+static inline unsigned log2_of(size_t alignment)
+{
+    return alignment > 1 ? (unsigned)__builtin_ctzl(alignment) : 0;
+}
+
+/* What the real call took that was recorded just now. */
+static inline __attribute__((always_inline)) void
+hooks_record_spent(struct thread *thread, uintptr_t frame, uint64_t spent)
+{
+    if (unlikely(thread_timed))
+        thread_record_short(thread, frame, WIRE_SPENT, (uintptr_t)(spent & WIRE_ADDRESS_MASK));
+}
+
+/* Records what an allocation call returned, by the path from before it; NULL is a failure. */
+static inline __attribute__((always_inline)) void
+hooks_record_returned(bool header, struct thread *thread, uintptr_t frame, uint32_t node,
+                      unsigned kind, void *block, size_t size, unsigned align_log2)
+{
+    if (likely(block))
+        thread_record_long_at(thread, frame, node, kind, (uintptr_t)block, size,
+                              hooks_slack_by(header, thread, frame, block, size), align_log2);
+    else
+        thread_record_long_at(thread, frame, node, kind | WIRE_FAILED, 0, size, 0, align_log2);
+}
+
+/* Where thread_plain. */
+static inline __attribute__((always_inline)) void
+hooks_record_plain(struct thread *thread, uintptr_t frame, uint32_t node, unsigned kind,
+                   void *block, size_t size, unsigned align_log2)
+{
+    hooks_record_returned(true, thread, frame, node, kind, block, size, align_log2);
+}
+
+/* Anywhere: with what the call took. */
+static inline __attribute__((always_inline)) void
+hooks_record_allocation(struct thread *thread, uintptr_t frame, uint32_t node, unsigned kind,
+                        void *block, size_t size, unsigned align_log2)
+{
+    uint64_t spent = thread->spent; /* before hooks_slack_by() makes a call of its own */
+    hooks_record_returned(usable_by_header, thread, frame, node, kind, block, size, align_log2);
+    hooks_record_spent(thread, frame, spent);
+}
+
+extern bool hooks_free_stacks;
+
+/* `kind`: of a free without its path, `kind_at`: with it. */
+static inline __attribute__((always_inline)) void
+hooks_record_free_as(struct thread *thread, uintptr_t frame, const struct unwind_start *start,
+                     void *block, unsigned kind, unsigned kind_at)
+{
+    if (unlikely(hooks_free_stacks))
+        thread_record_remembering(thread, frame, thread->free_memory, start, kind_at,
+                                  (uintptr_t)block, 0, 0, 0);
+    else
+        thread_record_short(thread, frame, kind, (uintptr_t)block);
+}
+
+static inline __attribute__((always_inline)) void record_free(struct thread *thread,
+                                                              uintptr_t frame,
+                                                              const struct unwind_start *start,
+                                                              void *block, unsigned newest)
+{
+    hooks_record_free_as(thread, frame, start, block, WIRE_FREE | newest, WIRE_FREE_AT | newest);
+}
+
+/* ---- Sampling ----
+ * There is a filter (sampled.h) where allocations are sampled, and none where all are recorded (but
+ * for one that lets nothing pass while the program has paused the recording: pause.h). A
+ * hook is one branch on that, and where they are what is not sampled goes straight on to the real
+ * function. The rest is done by two more functions, one for each case, which the hook jumps to:
+ * tail calls, so that their frames lie where the hook's would and their caller is the program. (In
+ * one function the way past it would save and restore all the registers that recording needs: 12
+ * instructions.) */
+#define HOOK_BODY static __attribute__((noinline))
+
+/* Nothing need be done for an allocation of so many bytes, but the real call. */
+static inline __attribute__((always_inline)) bool sampling_passes(size_t size)
+{
+    struct thread *thread = thread_current;
+    return likely(thread && !thread->inside) && thread_passes(thread, size);
+}
+
+/* NULL: everything is recorded. */
+static inline __attribute__((always_inline)) const uint8_t *hooks_sampling_filter(void)
+{
+    return __atomic_load_n(&sampled_filter, __ATOMIC_RELAXED);
+}
+
+/* The same for the release of a block. */
+static inline __attribute__((always_inline)) bool sampling_passes_free(const uint8_t *filter,
+                                                                       const void *block)
+{
+    return likely(!sampled_maybe(filter, block));
+}
+
+/* Is there anything to it but the real call? */
+static inline __attribute__((always_inline)) bool hooks_sampling_is_direct(void)
+{
+    return likely(!thread_real_nests) || !thread_current;
+}
+
+/* Where every free comes as far as this, most being of blocks that are not recorded (any more). */
+static inline __attribute__((always_inline)) bool sampling_leaves(const void *block)
+{
+    return followed_root && !followed_has((uintptr_t)block) && hooks_sampling_is_direct();
+}
+
+/* In a function of its own, of a thread that has its state: a real call that may call what we hook.
+ */
+#define INSIDE_ONLY()                                                                              \
+    struct thread *thread_ = thread_current;                                                       \
+    INSIDE(thread_, HOOK_FRAME())
+
+/* Before anyone can free a block that is sampled; true too where all are recorded. False: it is
+ * lost for want of memory, and counted. */
+bool sampled_remember(struct thread *thread, void *block);
+/* The call returned `block` for an allocation that is sampled. */
+void sampled_allocation(struct thread *thread, uintptr_t frame, const struct unwind_start *start,
+                        unsigned kind, void *block, size_t size, unsigned align_log2);
+/* Was the block recorded? It is not any more. *newest: WIRE_NEWEST or 0. */
+bool sampled_forget(struct thread *thread, void *block, unsigned *newest);
+/* Before the real free of what may be a sampled block. */
+void sampled_free(struct thread *thread, uintptr_t frame, const struct unwind_start *start,
+                  void *block);
+/* realloc of `old`, a block. */
+void *sampled_realloc(struct thread *thread, uintptr_t frame, const struct unwind_start *start,
+                      void *old, size_t size);
+
+/* operator new may have to be looked up anew after this. */
+void hooks_new_forget(void);
+
+#endif

@@ -1,0 +1,120 @@
+/* How a program puts itself under a seccomp filter: prctl(), or seccomp(), which has no function of
+ * its own and goes through syscall() (libseccomp). Everything is passed on as it is; a filter that
+ * the kernel has taken is then asked what it lets pass of ours. */
+#include "recorder/hooks.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "recorder/filter.h"
+
+/* Of the program's, and read by the kernel without an error just now. */
+static void hooks_filter_see(unsigned long mode, const void *argument)
+{
+    int saved_errno = errno;
+    if (mode == SECCOMP_MODE_FILTER)
+        filter_installed(argument);
+    else if (mode == SECCOMP_MODE_STRICT)
+        filter_strict();
+    errno = saved_errno;
+}
+
+/* Before real_init(). */
+__attribute__((used)) static long hooks_filter_raw_syscall(long number, long a, long b, long c,
+                                                           long d, long e, long f)
+{
+#if defined(__x86_64__)
+    register long r10 __asm__("r10") = d;
+    register long r8 __asm__("r8") = e;
+    register long r9 __asm__("r9") = f;
+    long result;
+    __asm__ volatile("syscall"
+                     : "=a"(result)
+                     : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+                     : "rcx", "r11", "memory");
+#elif defined(__aarch64__)
+    register long x8 __asm__("x8") = number;
+    register long result __asm__("x0") = a;
+    register long x1 __asm__("x1") = b;
+    register long x2 __asm__("x2") = c;
+    register long x3 __asm__("x3") = d;
+    register long x4 __asm__("x4") = e;
+    register long x5 __asm__("x5") = f;
+    __asm__ volatile("svc 0"
+                     : "+r"(result)
+                     : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
+                     : "memory");
+#endif
+    if (result >= 0 || result < -4095)
+        return result;
+    errno = (int)-result;
+    return -1;
+}
+
+HOOK int prctl(int option, ...)
+{
+    va_list rest;
+    va_start(rest, option);
+    unsigned long a = va_arg(rest, unsigned long), b = va_arg(rest, unsigned long),
+                  c = va_arg(rest, unsigned long), d = va_arg(rest, unsigned long);
+    va_end(rest);
+    int status = real.prctl ? real.prctl(option, a, b, c, d)
+                            : (int)hooks_filter_raw_syscall(SYS_prctl, option, (long)a, (long)b,
+                                                            (long)c, (long)d, 0);
+    if (unlikely(option == PR_SET_SECCOMP) && status == 0)
+        hooks_filter_see(a, (const void *)b);
+    return status;
+}
+HOOKED(prctl)
+
+/* ---- syscall() ----
+ * A jump and nothing else, but for that one number: calls of clone return twice. */
+
+__attribute__((used)) static long hooks_filter_seccomp_by_syscall(long number,
+                                                                  unsigned long operation,
+                                                                  unsigned long flags,
+                                                                  const void *argument)
+{
+    long result = real.syscall ? real.syscall(number, operation, flags, argument)
+                               : hooks_filter_raw_syscall(number, (long)operation, (long)flags,
+                                                          (long)argument, 0, 0, 0);
+    /* With some flags a descriptor, or the thread that could not be brought under it. */
+    bool taken = result == 0 || (result > 0 && flags & SECCOMP_FILTER_FLAG_NEW_LISTENER);
+    if (taken && operation == SECCOMP_SET_MODE_FILTER)
+        hooks_filter_see(SECCOMP_MODE_FILTER, argument);
+    else if (taken && operation == SECCOMP_SET_MODE_STRICT)
+        hooks_filter_see(SECCOMP_MODE_STRICT, NULL);
+    return result;
+}
+
+_Static_assert(offsetof(struct real, syscall) == 0, "the jump takes the first one");
+#define TEXT_OF(number) #number
+#define TEXT(number)    TEXT_OF(number)
+__asm__(".text\n"
+        ".globl syscall\n"
+        ".type syscall, @function\n"
+        ".balign 16\n"
+        "syscall:\n"
+        ".cfi_startproc\n"
+#if defined(__x86_64__)
+        "endbr64\n"
+        "cmpq $" TEXT(__NR_seccomp) ", %rdi\n"
+                                    "je hooks_filter_seccomp_by_syscall\n"
+                                    "movq real(%rip), %rax\n"
+                                    "testq %rax, %rax\n"
+                                    "je hooks_filter_raw_syscall\n"
+                                    "jmp *%rax\n"
+#elif defined(__aarch64__)
+        "hint #34\n" /* bti c */
+        "cmp x0, #" TEXT(__NR_seccomp) "\n"
+                                       "b.eq hooks_filter_seccomp_by_syscall\n"
+                                       "adrp x16, real\n"
+                                       "ldr x16, [x16, #:lo12:real]\n"
+                                       "cbz x16, hooks_filter_raw_syscall\n"
+                                       "br x16\n"
+#endif
+                                    ".cfi_endproc\n"
+                                    ".size syscall, .-syscall\n");
+HOOKED(syscall)

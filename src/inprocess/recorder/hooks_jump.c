@@ -1,0 +1,22 @@
+/* longjmp and its kin: frames that it leaves have no exit hooks. Only programs with entry hooks
+ * notice that we are here. */
+#include "recorder/hooks.h"
+
+#include <setjmp.h>
+#include <stdlib.h>
+#include "recorder/instrument.h"
+
+#define JUMP_HOOK(name)                                                                            \
+    void name(struct __jmp_buf_tag environment[1], int value) __attribute__((noreturn));           \
+    HOOK void name(struct __jmp_buf_tag environment[1], int value)                                 \
+    {                                                                                              \
+        instrument_jump(environment);                                                              \
+        REAL(name)(environment, value);                                                            \
+        __builtin_unreachable();                                                                   \
+    }                                                                                              \
+    HOOKED(name)
+
+JUMP_HOOK(longjmp)
+JUMP_HOOK(_longjmp)
+JUMP_HOOK(siglongjmp)
+JUMP_HOOK(__longjmp_chk) /* of -D_FORTIFY_SOURCE */

@@ -1,0 +1,78 @@
+/* How recording is switched on and off in a program that runs already: by `tidemark attach`, which
+ * has a thread of the program call these functions (attach/attach.h), and by the program itself
+ * (tidemark_start()). Loaded by dlopen, the library does nothing until then. */
+#include "recorder/late.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <stdatomic.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+#include "recorder/hooks.h"
+#include "recorder/patch.h"
+#include "recorder/session.h"
+
+/* The process whose thread is at it; 0: none. A child of a fork finds its parent's number here if
+ * another thread was at it, and that thread is not in the child. */
+static _Atomic uint32_t busy;
+
+static bool late_enter(void)
+{
+    uint32_t here = (uint32_t)syscall(SYS_getpid), found = 0;
+    while (!atomic_compare_exchange_strong(&busy, &found, here))
+        if (found == here)
+            return false;
+    thread_hold(true);
+    return true;
+}
+
+static int late_leave(int status)
+{
+    thread_hold(false);
+    atomic_store(&busy, 0);
+    return status;
+}
+
+/* What another thread is loading is complete within moments; what then still is not waits for the
+ * next dlopen. Not by nanosleep: the thread that we were sent may be in the middle of one, whose
+ * rest the kernel would forget (its restart block). */
+static void late_patch_all(void)
+{
+    enum { TRIES = 100 };
+    struct timespec pause = {0, 10 * 1000 * 1000};
+    uint32_t nobody = 0;
+    for (int tries = 0; patch_on() > 0 && tries < TRIES; tries++)
+        syscall(SYS_futex, &nobody, FUTEX_WAIT_PRIVATE, 0, &pause, NULL, 0);
+}
+
+HOOK int tidemark_late_begin(const char *session)
+{
+    int saved_errno = errno;
+    if (!late_enter())
+        return -EBUSY;
+    int status = session_attach(session);
+    if (status == 0)
+        late_patch_all();
+    errno = saved_errno;
+    return late_leave(status);
+}
+
+HOOK const void *tidemark_late_end(void)
+{
+    int saved_errno = errno;
+    if (!late_enter())
+        return NULL;
+    const void *word = session_state_word();
+    bool left = real_init() && real_is_late() && session_leave();
+    if (real_is_late())
+        patch_off();
+    errno = saved_errno;
+    late_leave(0);
+    return left ? word : NULL;
+}
+
+HOOK int tidemark_late_renew(void)
+{
+    return real.malloc ? session_renew() : 0;
+}

@@ -1,0 +1,606 @@
+/* Connecting a process image to its collector; see session.h. Runs inside the profiled program,
+ * before its main or in the child of a fork: system calls only, no malloc, no stdio. */
+#include "recorder/session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <linux/membarrier.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "base/probe.h"
+#include "base/ticks.h"
+#include "recorder/unwind_check.h"
+#include "recorder/hooks.h"
+#include "recorder/instrument.h"
+#include "recorder/module_log.h"
+#include "recorder/user_names.h"
+#include "recorder/page_events.h"
+#include "interpose/real.h"
+#include "recorder/pause.h"
+#include "recorder/sampled.h"
+#include "recorder/shared.h"
+#include "recorder/starter.h"
+#include "recorder/thread.h"
+#include "unwind/signal_lock.h"
+
+/* Where this process image stands. In memory that a fork wipes: PHASE_NEW with `state` set means
+ * "a child of a recorded process". */
+enum phase { PHASE_NEW = 0, PHASE_BEGINNING, PHASE_ON };
+struct state {
+    _Atomic uint32_t phase;
+    long pid;                /* a vfork child shares our memory but not our end */
+    _Atomic uint32_t asking; /* a thread is in session_ask() */
+};
+static struct state *state;
+
+static bool over; /* for good, in children too */
+static bool follow;
+static char session_name[sizeof(((struct sockaddr_un *)0)->sun_path) - 1];
+
+bool session_is_over(void)
+{
+    return __atomic_load_n(&over, __ATOMIC_RELAXED);
+}
+
+bool session_is_on(void)
+{
+    return state && atomic_load_explicit(&state->phase, memory_order_acquire) == PHASE_ON &&
+           !session_is_over();
+}
+
+void session_stop(void)
+{
+    __atomic_store_n(&over, true, __ATOMIC_RELAXED);
+    /* This thread at once, the others when they next come by. */
+    if (thread_current)
+        thread_current->ring = NULL;
+}
+
+/* ---- Connecting ---- */
+
+static int session_connect_to(const char *name)
+{
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return -1;
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    size_t bytes = strcspn(name, ":");         /* behind it is the key */
+    memcpy(address.sun_path + 1, name, bytes); /* [0] is NUL: an abstract name */
+    struct timeval patience = {.tv_sec = 60};  /* hundreds may be starting at once */
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+    socklen_t length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + bytes);
+    int status;
+    do
+        status = connect(fd, (struct sockaddr *)&address, length);
+    while (status < 0 && errno == EINTR);
+    if (status == 0)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+/* The memfd that comes with the welcome; -1: not wanted. */
+static int session_receive_memory(int fd)
+{
+    struct wire_welcome welcome = {0};
+    union {
+        struct cmsghdr header;
+        char space[CMSG_SPACE(sizeof(int))];
+    } control;
+    struct iovec part = {&welcome, sizeof welcome};
+    struct msghdr message = {.msg_iov = &part,
+                             .msg_iovlen = 1,
+                             .msg_control = &control,
+                             .msg_controllen = sizeof control};
+    ssize_t got;
+    do
+        got = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
+    while (got < 0 && errno == EINTR);
+    struct cmsghdr *header = got > 0 ? CMSG_FIRSTHDR(&message) : NULL;
+    if (!header || header->cmsg_type != SCM_RIGHTS)
+        return -1;
+    int memory;
+    memcpy(&memory, CMSG_DATA(header), sizeof memory);
+    if (got == sizeof welcome && welcome.magic == WIRE_MAGIC && welcome.error == 0)
+        return memory;
+    close(memory);
+    return -1;
+}
+
+static bool session_join(const char *name, enum wire_hello_reason reason)
+{
+    int fd = session_connect_to(name);
+    if (fd < 0)
+        return false;
+    struct wire_hello hello = {
+        .magic = WIRE_MAGIC,
+        .reason = reason,
+        .parent = reason == WIRE_HELLO_FORK ? (uint32_t)getppid() : 0,
+        .pages = PAGES,
+    };
+    const char *key = strchr(name, ':');
+    if (key && strlen(key + 1) == sizeof hello.key)
+        memcpy(hello.key, key + 1, sizeof hello.key);
+    int memory = -1;
+    if (send(fd, &hello, sizeof hello, MSG_NOSIGNAL) == sizeof hello)
+        memory = session_receive_memory(fd);
+    close(fd);
+    if (memory < 0)
+        return false;
+    struct wire_header *header = shared_open(memory);
+    close(memory);
+    return header != NULL;
+}
+
+/* ---- Options from the environment ---- */
+
+static void session_drop_variable(const char *name)
+{
+    size_t bytes = strlen(name);
+    char **to = environ;
+    for (char **from = environ; from && *from; from++)
+        if (strncmp(*from, name, bytes) != 0 || (*from)[bytes] != '=')
+            *to++ = *from;
+    if (to)
+        *to = NULL;
+}
+
+static bool session_name_from_environment(void)
+{
+    const char *name = getenv(WIRE_SESSION_VARIABLE);
+    if (!name || strlen(name) >= sizeof session_name)
+        return false;
+    strcpy(session_name, name);
+    return true;
+}
+
+/* ---- Beginning ---- */
+
+static const struct unwind_host host = {
+    .map_private = private_map,
+    .give_back = private_give_back,
+    .map_nodes = shared_map_nodes,
+    .publish_nodes = shared_publish_nodes,
+#ifdef TIDEMARK_PAGES
+    .saw_code = page_events_saw_code,
+#else
+    .saw_code = modules_saw_code,
+#endif
+    .module_of = modules_start,
+    .map_kept = private_map_kept,
+};
+
+/* Registered before the program registers any, so they run after all of its own. */
+static void session_on_exit_handler(int status, void *unused)
+{
+    (void)unused;
+    session_end(status);
+}
+
+static int quick_exit_status;
+
+static void session_quick_exit_handler(void)
+{
+    session_end(quick_exit_status);
+}
+
+void session_will_quick_exit(int status)
+{
+    quick_exit_status = status;
+}
+
+#define PRELOAD            "LD_PRELOAD="
+#define PRELOAD_SEPARATORS ": "
+
+/* Copies a list of libraries without our own. A library goes with the separator behind it, the last
+ * one with the separator before it. Returns the length. */
+static size_t session_copy_others(char *to, const char *from)
+{
+    size_t length = 0;
+    bool last_was_ours = false;
+    while (*from) {
+        size_t bytes = strcspn(from, PRELOAD_SEPARATORS);
+        last_was_ours = wire_is_recorder_name(from, bytes);
+        bytes += from[bytes] != '\0';
+        if (!last_was_ours) {
+            memcpy(to + length, from, bytes);
+            length += bytes;
+        }
+        from += bytes;
+    }
+    if (last_was_ours && length)
+        length--;
+    to[length] = '\0';
+    return length;
+}
+
+/* What the user preloads stays. One pointer changes, whoever reads the environment meanwhile, and
+ * the text that it led to stays as it was. */
+static void session_drop_from_preloads(void)
+{
+    enum { PREFIX_BYTES = sizeof PRELOAD - 1 };
+    for (char **entry = environ; entry && *entry; entry++) {
+        if (strncmp(*entry, PRELOAD, PREFIX_BYTES) != 0)
+            continue;
+        char *made = private_map_kept(strlen(*entry) + 1);
+        size_t left = made ? session_copy_others(stpcpy(made, PRELOAD), *entry + PREFIX_BYTES) : 0;
+        if (!left) {
+            session_drop_variable("LD_PRELOAD"); /* the loader heeds the first one only */
+            return;
+        }
+        __atomic_store_n(entry, made, __ATOMIC_RELEASE);
+    }
+}
+
+/* The children of a program that is recorded alone must not find us. */
+static void session_hide_from_children(void)
+{
+    session_drop_variable(WIRE_SESSION_VARIABLE);
+    session_drop_from_preloads();
+}
+
+#define NO_SESSION "-"
+
+/* One pointer changes, whoever reads the environment meanwhile. */
+void session_forbid_programs(void)
+{
+    static char forbidden[] = WIRE_SESSION_VARIABLE "=" NO_SESSION;
+    for (char **entry = environ; entry && *entry; entry++)
+        if (strncmp(*entry, forbidden, sizeof WIRE_SESSION_VARIABLE) == 0)
+            __atomic_store_n(entry, forbidden, __ATOMIC_RELAXED);
+}
+
+static bool session_is_forbidden(void)
+{
+    const char *name = getenv(WIRE_SESSION_VARIABLE);
+    return name && strcmp(name, NO_SESSION) == 0;
+}
+
+/* A program that has privileges of its own (setuid) would write where its user says: the loader
+ * ignores LD_PRELOAD there, but it may be linked with us. */
+static bool session_is_privileged(void)
+{
+    return getauxval(AT_SECURE) != 0;
+}
+
+static void session_watch_exit(void)
+{
+    static bool watched;
+    if (watched)
+        return;
+    watched = true;
+    on_exit(session_on_exit_handler, NULL);
+    at_quick_exit(session_quick_exit_handler);
+}
+
+static bool session_begin_first(void)
+{
+    if (session_is_privileged() || session_is_forbidden())
+        return false;
+    state = private_map(sizeof *state);
+    if (!state || !real_init())
+        return false;
+    atomic_store(&state->phase, PHASE_BEGINNING);
+    thread_real_nests = !real_is_libc();
+    if (!session_name_from_environment() && !starter_start(session_name, sizeof session_name, true))
+        return false;
+    if (!session_join(session_name, WIRE_HELLO_START))
+        return false;
+    session_watch_exit();
+    return true;
+}
+
+static bool session_begin_in_child(void)
+{
+    thread_use_forget();
+    return follow && !permitted_calls_is_forbidden(CALL_JOIN) &&
+           session_join(session_name, WIRE_HELLO_FORK);
+}
+
+/* How to unwind, if that is wanted. */
+static enum unwind_mode session_mode_of(uint32_t stacks)
+{
+    return stacks == WIRE_STACKS_FP     ? UNWIND_FP
+           : stacks == WIRE_STACKS_NONE ? UNWIND_NONE
+                                        : UNWIND_CFI;
+}
+
+/* Another one may stand in front of them already. */
+static void session_choose_capture(enum unwind_mode mode)
+{
+    if (thread_capture == unwind_capture || thread_capture == unwind_capture_caller)
+        thread_capture = mode == UNWIND_NONE ? unwind_capture_caller : unwind_capture;
+}
+
+static bool session_begin_common(struct wire_header *header, bool begun_before)
+{
+    thread_sample_bytes = header->sample_bytes;
+    bool adapts = thread_sample_bytes == WIRE_SAMPLE_ADAPTS;
+    if (thread_sample_bytes && !(adapts ? sampled_follow() : sampled_begin()))
+        return false;
+    /* Lets the collector make all our threads pass a memory barrier; see wire.h, "Rings". */
+    syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0);
+    follow = header->flags & WIRE_FLAG_FOLLOW;
+    hooks_free_stacks = header->flags & WIRE_FLAG_FREE_STACKS;
+    thread_timed = header->flags & WIRE_FLAG_TIMED;
+    thread_real_watched = thread_real_nests || thread_timed;
+    thread_see_plain();
+    if (!begun_before && !follow && !real_is_late())
+        session_hide_from_children();
+    atomic_store(&header->start_ticks, ticks_now());
+    atomic_store(&header->node_count, 1);
+    unwind_init(&host, session_mode_of(header->stacks), header->max_depth);
+    session_choose_capture(session_mode_of(header->stacks));
+    instrument_begin(&host, (enum wire_stacks)header->stacks, header->max_depth);
+    check_begin(session_mode_of(header->stacks));
+    if (begun_before) {
+        modules_log_again();
+        pause_go_on();
+    }
+#ifdef TIDEMARK_PAGES
+    if (!begun_before && !page_events_begin())
+        return false;
+#endif
+    return true;
+}
+
+static bool session_begin_recording(bool forked)
+{
+    bool joined = forked ? session_begin_in_child() : session_begin_first();
+    return joined && session_begin_common(shared_header(), forked);
+}
+
+bool session_begin(void)
+{
+    uint32_t expected = PHASE_NEW;
+    bool forked = state != NULL;
+    if (forked && !atomic_compare_exchange_strong(&state->phase, &expected, PHASE_BEGINNING)) {
+        /* Another thread is at it. */
+        while (atomic_load(&state->phase) == PHASE_BEGINNING && !session_is_over())
+            syscall(SYS_sched_yield);
+        return session_is_on();
+    }
+    if (!session_begin_recording(forked)) {
+        over = true;
+        return false;
+    }
+    state->pid = syscall(SYS_getpid);
+    atomic_store_explicit(&state->phase, PHASE_ON, memory_order_release);
+    PROBE(begin, forked);
+    return true;
+}
+
+/* For programs that allocate nothing before main. Not earlier (-z initfirst): the C library itself
+ * must have been initialised, for environ and for exit handlers. The loader runs this before
+ * __libc_start_main registers its own exit handler, so ours comes after all destructors. */
+__attribute__((constructor)) static void session_constructor(void)
+{
+    if (real_init() && real_is_late())
+        over = true; /* until somebody says otherwise: session_attach() */
+    else if (!thread_current)
+        thread_begin();
+}
+
+/* ---- In a program that runs already ---- */
+
+/* A session that its collector has left is over, whether or not a thread has noticed. */
+static int session_may_attach(void)
+{
+    if (!real_init())
+        return -ENOSYS;
+    if (!real_is_late())
+        return -EEXIST;
+    if (!state)
+        return 0;
+    return session_is_on() && session_collector_lives() ? -EALREADY : -ESTALE;
+}
+
+static bool session_name_of(const char *name)
+{
+    if (!name)
+        return starter_start(session_name, sizeof session_name, false);
+    if (strlen(name) >= sizeof session_name)
+        return false;
+    strcpy(session_name, name);
+    return true;
+}
+
+int session_attach(const char *name)
+{
+    static bool before;
+    int status = !name && session_is_privileged() ? -EPERM : session_may_attach();
+    if (status != 0)
+        return status;
+    thread_real_nests = !real_is_libc();
+    if (!session_name_of(name) || !session_join(session_name, WIRE_HELLO_ATTACH))
+        return -ECONNREFUSED;
+    struct state *made = private_map(sizeof *made);
+    if (!made || !session_begin_common(shared_header(), before))
+        return -ENOMEM;
+    before = true;
+    session_watch_exit();
+    made->pid = syscall(SYS_getpid);
+    atomic_store_explicit(&made->phase, PHASE_ON, memory_order_release);
+    __atomic_store_n(&state, made, __ATOMIC_RELEASE);
+    __atomic_store_n(&over, false, __ATOMIC_RELEASE);
+    PROBE(begin, 0);
+    return 0;
+}
+
+bool session_leave(void)
+{
+    struct wire_header *header = shared_header();
+    if (!header || !session_is_on())
+        return false;
+    session_stop();
+    atomic_store(&header->end_kind, WIRE_END_LEFT);
+    session_wake_collector();
+    return true;
+}
+
+int session_renew(void)
+{
+    if (!state)
+        return 0;
+    if (session_is_on() && session_collector_lives())
+        return -EALREADY;
+    if (!thread_renew())
+        return -EAGAIN;
+    over = true;
+    state = NULL;
+    names_renew();
+    sampled_renew();
+    shared_renew();
+    unwind_init(&host, UNWIND_NONE, 0); /* nothing in it may lead to what is gone */
+    return 0;
+}
+
+const void *session_state_word(void)
+{
+    struct wire_header *header = shared_header();
+    return header ? &header->session_state : NULL;
+}
+
+/* ---- While it runs ---- */
+
+static void session_futex_wake(_Atomic uint32_t *word, int count)
+{
+    syscall(SYS_futex, word, FUTEX_WAKE, count, NULL, NULL, 0);
+}
+
+void session_wake_collector(void)
+{
+    struct wire_header *header = shared_header();
+    if (header && !permitted_calls_is_forbidden(CALL_WAKE) && atomic_load(&header->asleep) &&
+        atomic_exchange(&header->asleep, 0))
+        session_futex_wake(&header->asleep, 1);
+}
+
+bool session_collector_lives(void)
+{
+    struct wire_header *header = shared_header();
+    return header &&
+           !(atomic_load_explicit(&header->collector, memory_order_relaxed) & FUTEX_OWNER_DIED) &&
+           !atomic_load_explicit(&header->stop, memory_order_relaxed) &&
+           atomic_load_explicit(&header->session_state, memory_order_relaxed) != WIRE_SESSION_SAFE;
+}
+
+/* ---- Requests ---- */
+
+static bool session_wait_for_answer(struct wire_header *header, uint32_t number,
+                                    unsigned patience_ms)
+{
+    enum { STEP_MS = 20 };
+    struct timespec step = {0, STEP_MS * 1000 * 1000};
+    for (unsigned waited_ms = 0; session_collector_lives(); waited_ms += STEP_MS) {
+        uint32_t answered = atomic_load_explicit(&header->answered, memory_order_acquire);
+        if (answered == number)
+            return true;
+        if (waited_ms >= patience_ms || permitted_calls_is_forbidden(CALL_WAIT))
+            return false;
+        session_wake_collector();
+        syscall(SYS_futex, &header->answered, FUTEX_WAIT, answered, &step, NULL, 0);
+    }
+    return false;
+}
+
+static void session_read_answer(const struct wire_answer *from, struct session_answer *answer)
+{
+    *answer = (struct session_answer){
+        .current_bytes = atomic_load_explicit(&from->current_bytes, memory_order_relaxed),
+        .peak_bytes = atomic_load_explicit(&from->peak_bytes, memory_order_relaxed),
+        .total_bytes = atomic_load_explicit(&from->total_bytes, memory_order_relaxed),
+        .count = atomic_load_explicit(&from->count, memory_order_relaxed),
+        .live_count = atomic_load_explicit(&from->live_count, memory_order_relaxed)};
+}
+
+/* A request that was given up stays the collector's to answer: the number tells them apart. */
+static int session_ask_collector(struct wire_header *header, enum wire_request request,
+                                 uint32_t asker, unsigned patience_ms,
+                                 struct session_answer *answer)
+{
+    uint32_t number = atomic_load_explicit(&header->asked, memory_order_relaxed) + 1;
+    atomic_store_explicit(&header->request, request, memory_order_relaxed);
+    atomic_store_explicit(&header->asker, asker, memory_order_relaxed);
+    atomic_store(&header->asked, number);
+    if (session_wait_for_answer(header, number, patience_ms)) {
+        session_read_answer(&header->answer, answer);
+        return 0;
+    }
+    return session_collector_lives() ? -ETIMEDOUT : -ENODATA;
+}
+
+int session_ask(enum wire_request request, uint32_t asker, unsigned patience_ms,
+                struct session_answer *answer)
+{
+    int saved_errno = errno, status = -ENODATA;
+    thread_use_begin();
+    if (session_is_on() && session_collector_lives()) {
+        while (atomic_exchange_explicit(&state->asking, 1, memory_order_acquire))
+            signal_lock_let_others();
+        status = session_ask_collector(shared_header(), request, asker, patience_ms, answer);
+        atomic_store_explicit(&state->asking, 0, memory_order_release);
+    }
+    thread_use_end();
+    errno = saved_errno;
+    return status;
+}
+
+/* ---- The end ---- */
+
+static bool session_may_exit(const struct wire_header *header)
+{
+    uint32_t reached = atomic_load(&header->session_state);
+    return reached == WIRE_SESSION_SAFE ||
+           (reached == WIRE_SESSION_LOOKED && !(header->flags & WIRE_FLAG_EXIT_WAITS));
+}
+
+/* Ours are the last handlers: the program's memory is as it will ever be, and quiet. */
+static void session_wait_for_collector(struct wire_header *header)
+{
+    struct timespec step = {0, 20 * 1000 * 1000};
+    atomic_store(&header->exit_waiting, 1);
+    for (uint32_t waited_ms = 0; waited_ms < header->exit_wait_ms; waited_ms += 20) {
+        uint32_t reached = atomic_load(&header->session_state);
+        if (session_may_exit(header) || !session_collector_lives() ||
+            permitted_calls_is_forbidden(CALL_WAIT))
+            return;
+        session_wake_collector();
+        syscall(SYS_futex, &header->session_state, FUTEX_WAIT, reached, &step, NULL, 0);
+    }
+}
+
+/* Where that may not be asked it ends as if it had been killed: what a vfork child says of its end
+ * would be its parent's. */
+static bool session_is_our_end(void)
+{
+    return session_is_on() && !permitted_calls_is_forbidden(CALL_PID) &&
+           state->pid == syscall(SYS_getpid);
+}
+
+void session_end(int status)
+{
+    if (!session_is_our_end())
+        return;
+    struct wire_header *header = shared_header();
+    int saved_errno = errno;
+    PROBE(end, status);
+    check_end();
+    instrument_end();
+    atomic_store(&header->end_status, status);
+    atomic_store(&header->end_kind, WIRE_END_EXIT);
+    if (header->flags & (WIRE_FLAG_EXIT_WAITS | WIRE_FLAG_EXIT_LOOKED))
+        session_wait_for_collector(header);
+    errno = saved_errno;
+}

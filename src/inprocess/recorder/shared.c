@@ -1,0 +1,343 @@
+/* Chunks of the shared memory, mapped one after the other; see shared.h. Runs inside the profiled
+ * program: system calls only, no malloc, no stdio. */
+#include "recorder/shared.h"
+
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "unwind/arch.h"
+#include "unwind/signal_lock.h"
+
+enum { RING_CHUNKS = 512, NODE_CHUNKS = 4096 };
+
+/* Everything that must not survive a fork, in memory that the kernel wipes there. */
+struct shared {
+    struct wire_header *header;
+    struct lock lock;
+    char *last_chunk; /* where the next one is mapped from */
+    uint32_t chunk_count;
+    char *chunks[WIRE_MAX_CHUNKS];        /* all of them, for the day when they are given back */
+    struct wire_ring *rings[RING_CHUNKS]; /* chunks of ring headers */
+    char *ring_data[WIRE_MAX_CHUNKS];     /* chunks of ring data */
+    uint32_t ring_count, ring_scan;
+    uint32_t node_chunks;
+    struct wire_node *nodes[NODE_CHUNKS];
+    char *module_log;
+    size_t module_used;
+};
+static struct shared *shared;
+
+static void *shared_map(void *at, size_t bytes, int protection, int flags, int fd)
+{
+    if (permitted_calls_is_forbidden(CALL_MAP))
+        return NULL;
+    long address = syscall(SYS_mmap, at, bytes, protection, flags, fd, 0);
+    return address == -1 ? NULL : (void *)address;
+}
+
+static size_t shared_whole_pages(size_t bytes)
+{
+    return (bytes + 4095) & ~(size_t)4095;
+}
+
+/* Ours so far, in memory that a fork copies, as it does the mappings. */
+static struct {
+    uint64_t start, bytes;
+    bool wiped; /* … or reads as zero there */
+} kept[WIRE_PRIVATE_RANGES];
+static _Atomic uint32_t kept_count;
+
+static void shared_publish_range(struct wire_header *header, uint32_t index)
+{
+    struct wire_range *range = &header->private_ranges[index];
+    atomic_store_explicit(&range->start, kept[index].start, memory_order_relaxed);
+    atomic_store_explicit(&range->bytes, kept[index].bytes, memory_order_release);
+}
+
+static void shared_tell_range(void *memory, size_t bytes, bool wiped)
+{
+    struct wire_header *header = shared ? shared->header : NULL;
+    uint32_t index = atomic_fetch_add_explicit(&kept_count, 1, memory_order_relaxed);
+    if (index < WIRE_PRIVATE_RANGES) {
+        kept[index].start = (uintptr_t)memory;
+        kept[index].bytes = bytes;
+        kept[index].wiped = wiped;
+    }
+    if (!header)
+        return;
+    if (index < WIRE_PRIVATE_RANGES)
+        shared_publish_range(header, index);
+    atomic_fetch_add_explicit(&header->private_count, 1, memory_order_release);
+    atomic_fetch_add_explicit(&header->private_bytes, bytes, memory_order_relaxed);
+}
+
+/* What was mapped before there was anybody to tell, and in the child of a fork what it
+ * inherited. */
+static void shared_tell_all_ranges(struct wire_header *header)
+{
+    uint32_t count = atomic_load_explicit(&kept_count, memory_order_relaxed);
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < count && i < WIRE_PRIVATE_RANGES; i++) {
+        shared_publish_range(header, i);
+        bytes += kept[i].bytes;
+    }
+    atomic_store_explicit(&header->private_count, count, memory_order_release);
+    atomic_store_explicit(&header->private_bytes, bytes, memory_order_relaxed);
+}
+
+static void *shared_map_private(size_t bytes, bool wiped)
+{
+    bytes = shared_whole_pages(bytes);
+    void *memory = shared_map(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+    if (memory)
+        shared_tell_range(memory, bytes, wiped);
+    return memory;
+}
+
+void *private_map_kept(size_t bytes)
+{
+    return shared_map_private(bytes, false);
+}
+
+void *private_map(size_t bytes)
+{
+    void *memory = shared_map_private(bytes, true);
+    if (!memory)
+        return NULL;
+    syscall(SYS_madvise, memory, shared_whole_pages(bytes), MADV_WIPEONFORK);
+    return memory;
+}
+
+void private_give_back(void *memory, size_t bytes)
+{
+    bytes = shared_whole_pages(bytes);
+    if (permitted_calls_is_forbidden(CALL_MAP))
+        return;
+    syscall(SYS_madvise, memory, bytes, MADV_DONTNEED);
+    if (shared && shared->header)
+        atomic_fetch_sub_explicit(&shared->header->private_bytes, bytes, memory_order_relaxed);
+}
+
+void *private_borrow(size_t bytes)
+{
+    return shared_map(NULL, shared_whole_pages(bytes), PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1);
+}
+
+void private_return(void *memory, size_t bytes)
+{
+    syscall(SYS_munmap, memory, shared_whole_pages(bytes));
+}
+
+struct wire_header *shared_header(void)
+{
+    return shared ? shared->header : NULL;
+}
+
+struct wire_header *shared_open(int fd)
+{
+    if (!shared)
+        shared = private_map(sizeof *shared);
+    if (!shared)
+        return NULL;
+    struct wire_header *header =
+        shared_map(NULL, WIRE_CHUNK_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd);
+    if (!header)
+        return NULL;
+    if (header->magic != WIRE_MAGIC) {
+        syscall(SYS_munmap, header, WIRE_CHUNK_BYTES);
+        return NULL;
+    }
+    /* A child of a fork must not write into its parent's rings. */
+    syscall(SYS_madvise, header, WIRE_CHUNK_BYTES, MADV_DONTFORK);
+    shared->last_chunk = shared->chunks[0] = (char *)header;
+    shared->chunk_count = 1;
+    atomic_store(&header->chunk_kind[0], WIRE_CHUNK_HEADER);
+    atomic_store(&header->chunk_count, 1);
+    shared_tell_all_ranges(header);
+    shared->header = header;
+    return header;
+}
+
+/* Maps the chunk after the last one. A shared mapping can be mapped a second time, and longer, by
+ * mremap with an old size of 0; the second half of that is the next chunk. */
+static char *shared_chunk_new(enum wire_chunk_kind kind)
+{
+    struct wire_header *header = shared->header;
+    uint32_t index = atomic_load_explicit(&header->chunk_count, memory_order_relaxed);
+    if (index >= header->chunk_limit || index >= WIRE_MAX_CHUNKS ||
+        permitted_calls_is_forbidden(CALL_MAP))
+        return NULL;
+    long both =
+        syscall(SYS_mremap, shared->last_chunk, 0, 2 * (size_t)WIRE_CHUNK_BYTES, MREMAP_MAYMOVE);
+    if (both == -1)
+        return NULL;
+    syscall(SYS_munmap, both, WIRE_CHUNK_BYTES);
+    char *chunk = (char *)both + WIRE_CHUNK_BYTES;
+    syscall(SYS_madvise, chunk, WIRE_CHUNK_BYTES, MADV_DONTFORK);
+    shared->last_chunk = chunk;
+    if (shared->chunk_count < WIRE_MAX_CHUNKS)
+        shared->chunks[shared->chunk_count++] = chunk;
+    atomic_store_explicit(&header->chunk_kind[index], kind, memory_order_relaxed);
+    atomic_store_explicit(&header->chunk_count, index + 1, memory_order_release);
+    return chunk;
+}
+
+/* ---- Giving back ---- */
+
+/* Pages only: states of threads are still pointed to, and read as zero from now on. The ranges are
+ * nobody's to tell of any more. */
+static void shared_give_back_private(void)
+{
+    uint32_t count = atomic_load(&kept_count), left = 0;
+    for (uint32_t i = 0; i < count && i < WIRE_PRIVATE_RANGES; i++) {
+        if (kept[i].wiped)
+            syscall(SYS_madvise, kept[i].start, kept[i].bytes, MADV_DONTNEED);
+        else
+            kept[left++] = kept[i];
+    }
+    atomic_store(&kept_count, left);
+}
+
+void shared_renew(void)
+{
+    for (uint32_t i = 0; shared && i < shared->chunk_count; i++)
+        syscall(SYS_munmap, shared->chunks[i], WIRE_CHUNK_BYTES);
+    shared = NULL;
+    shared_give_back_private();
+}
+
+/* ---- Rings ---- */
+
+static struct wire_ring *shared_ring_at(uint32_t index)
+{
+    return &shared->rings[index / WIRE_RINGS_PER_CHUNK][index % WIRE_RINGS_PER_CHUNK];
+}
+
+static char *shared_ring_data_at(uint32_t index)
+{
+    uint32_t ring_bytes = shared->header->ring_bytes;
+    unsigned per_chunk = wire_rings_per_data_chunk(ring_bytes);
+    return shared->ring_data[index / per_chunk] +
+           (size_t)(index % per_chunk) * (ring_bytes + WIRE_RING_SPILL);
+}
+
+static bool shared_thread_is_gone(uint32_t tid)
+{
+    return !permitted_calls_is_forbidden(CALL_GONE) &&
+           syscall(SYS_tgkill, syscall(SYS_getpid), tid, 0) == -1;
+}
+
+/* A ring whose thread has ended for good. Looks at a few in turn, so that taking one stays cheap
+ * with ten thousand of them; failing to find one costs a new ring, no more. */
+static struct wire_ring *shared_ring_reuse(uint32_t *found)
+{
+    for (unsigned tries = 0; tries < 16 && tries < shared->ring_count; tries++) {
+        uint32_t index = shared->ring_scan++ % shared->ring_count;
+        struct wire_ring *ring = shared_ring_at(index);
+        if (atomic_load_explicit(&ring->state, memory_order_relaxed) == WIRE_RING_ENDING &&
+            shared_thread_is_gone(atomic_load_explicit(&ring->tid, memory_order_relaxed))) {
+            *found = index;
+            return ring;
+        }
+    }
+    return NULL;
+}
+
+static struct wire_ring *shared_ring_new(uint32_t *made)
+{
+    uint32_t index = shared->ring_count;
+    unsigned per_chunk = wire_rings_per_data_chunk(shared->header->ring_bytes);
+    if (index / WIRE_RINGS_PER_CHUNK >= RING_CHUNKS || index / per_chunk >= WIRE_MAX_CHUNKS)
+        return NULL;
+    struct wire_ring **headers = &shared->rings[index / WIRE_RINGS_PER_CHUNK];
+    if (!*headers && !(*headers = (void *)shared_chunk_new(WIRE_CHUNK_RINGS)))
+        return NULL;
+    char **chunk = &shared->ring_data[index / per_chunk];
+    if (!*chunk && !(*chunk = shared_chunk_new(WIRE_CHUNK_RING_DATA)))
+        return NULL;
+    *made = index;
+    shared->ring_count = index + 1;
+    atomic_store_explicit(&shared->header->ring_count, index + 1, memory_order_release);
+    return shared_ring_at(index);
+}
+
+struct wire_ring *shared_take_ring(uint32_t tid, char **data, uint32_t *index)
+{
+    signal_lock_take(&shared->lock);
+    struct wire_ring *ring = shared_ring_reuse(index);
+    if (!ring)
+        ring = shared_ring_new(index);
+    if (ring) {
+        *data = shared_ring_data_at(*index);
+        atomic_store_explicit(&ring->tid, tid, memory_order_relaxed);
+        atomic_store_explicit(&ring->thread_pointer, arch_thread_pointer(), memory_order_relaxed);
+        atomic_store_explicit(&ring->state, WIRE_RING_ACTIVE, memory_order_release);
+    }
+    signal_lock_release(&shared->lock);
+    return ring;
+}
+
+/* ---- Nodes ---- */
+
+struct wire_node *shared_map_nodes(uint32_t index)
+{
+    if (!shared || index >= NODE_CHUNKS || index > shared->node_chunks)
+        return NULL;
+    if (index < shared->node_chunks)
+        return shared->nodes[index];
+    signal_lock_take(&shared->lock);
+    struct wire_node *chunk = (void *)shared_chunk_new(WIRE_CHUNK_NODES);
+    if (chunk) {
+        shared->nodes[index] = chunk;
+        shared->node_chunks = index + 1;
+    }
+    signal_lock_release(&shared->lock);
+    return chunk;
+}
+
+void shared_publish_nodes(uint32_t count)
+{
+    _Atomic uint32_t *told = &shared->header->node_count;
+    uint32_t before = atomic_load_explicit(told, memory_order_relaxed);
+    while (before < count && !atomic_compare_exchange_weak(told, &before, count)) {
+    }
+}
+
+/* ---- Names ---- */
+
+struct wire_name *shared_map_names(void)
+{
+    signal_lock_take(&shared->lock);
+    struct wire_name *chunk = (void *)shared_chunk_new(WIRE_CHUNK_NAMES);
+    signal_lock_release(&shared->lock);
+    return chunk;
+}
+
+/* ---- Modules ---- */
+
+struct wire_module *shared_log_module(const struct wire_module *entry, const char *path)
+{
+    size_t path_bytes = strlen(path) + 1;
+    size_t bytes = (offsetof(struct wire_module, path) + path_bytes + 7) & ~(size_t)7;
+    signal_lock_take(&shared->lock);
+    struct wire_module *slot = NULL;
+    /* The word after the last entry stays 0: it ends the log. */
+    if (!shared->module_log || shared->module_used + bytes + 8 > WIRE_CHUNK_BYTES) {
+        shared->module_log = shared_chunk_new(WIRE_CHUNK_MODULES);
+        shared->module_used = 0;
+    }
+    if (shared->module_log && bytes + 8 <= WIRE_CHUNK_BYTES) {
+        slot = (void *)(shared->module_log + shared->module_used);
+        memcpy((char *)slot + sizeof slot->entry_bytes,
+               (const char *)entry + sizeof entry->entry_bytes,
+               offsetof(struct wire_module, path) - sizeof entry->entry_bytes);
+        memcpy(slot->path, path, path_bytes);
+        shared->module_used += bytes;
+        __atomic_store_n(&slot->entry_bytes, (uint32_t)bytes, __ATOMIC_RELEASE);
+    }
+    signal_lock_release(&shared->lock);
+    return slot;
+}

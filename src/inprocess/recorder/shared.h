@@ -1,0 +1,44 @@
+/* The recorder's side of the shared memory: chunks that are mapped on demand, rings, path nodes and
+ * the module log. No descriptor is kept (wire/wire.h). The memory stays until the process image
+ * ends, and the child of a fork does not have it. */
+#ifndef TIDEMARK_RECORDER_SHARED_H
+#define TIDEMARK_RECORDER_SHARED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "wire/wire.h"
+
+/* Maps chunk 0 of `fd`; the descriptor may be closed afterwards. NULL on failure. */
+struct wire_header *shared_open(int fd);
+struct wire_header *shared_header(void); /* NULL before open and in the child of a fork */
+
+/* Gives back all memory of a session that is over, shared and private (but what private_map_kept()
+ * gave): it reads as zero, or is not there any more. Nobody may be using it. */
+void shared_renew(void);
+
+/* A ring that no living thread uses, set to active, with its data and number; NULL when memory or
+ * chunks have run out. */
+struct wire_ring *shared_take_ring(uint32_t tid, char **data, uint32_t *index);
+
+/* For the unwinder: chunk `index` of the nodes. */
+struct wire_node *shared_map_nodes(uint32_t index);
+void shared_publish_nodes(uint32_t count);
+
+/* The chunk of names, made when first asked for; NULL: there is no room. One caller at a time. */
+struct wire_name *shared_map_names(void);
+
+/* Appends to the module log; `entry` is complete but for entry_bytes. NULL: no room. */
+struct wire_module *shared_log_module(const struct wire_module *entry, const char *path);
+
+/* Private memory for good: zeroed, counted in private_bytes. private_map() reads as zero again in
+ * the child of a fork, private_map_kept() is copied there as usual. NULL when there is none. */
+void *private_map(size_t bytes);
+void *private_map_kept(size_t bytes);
+/* Whole pages of it: they read as zero and count no more. */
+void private_give_back(void *memory, size_t bytes);
+
+/* Private memory for a moment, which nobody is told of. NULL when there is none. */
+void *private_borrow(size_t bytes);
+void private_return(void *memory, size_t bytes);
+
+#endif

@@ -1,0 +1,174 @@
+/* A collector for a library that was preloaded by hand; see starter.h. Runs before main: system
+ * calls only, no malloc, no stdio. */
+#include "recorder/starter.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <link.h>
+#include <poll.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "base/random.h"
+#include "recorder/shared.h"
+#include "unwind/signal_lock.h"
+#include "wire/wire.h"
+
+static int starter_own_path(struct dl_phdr_info *info, size_t size, void *context)
+{
+    (void)size;
+    uintptr_t here = (uintptr_t)&starter_own_path - info->dlpi_addr;
+    for (int i = 0; i < info->dlpi_phnum; i++)
+        if (info->dlpi_phdr[i].p_type == PT_LOAD &&
+            here - info->dlpi_phdr[i].p_vaddr < info->dlpi_phdr[i].p_memsz) {
+            strncpy(context, info->dlpi_name, PATH_MAX - 1);
+            return 1;
+        }
+    return 0;
+}
+
+/* LIBDIR/../bin/tidemark, or up one more where the library is in lib/TRIPLET. */
+static bool starter_collector_path(char path[PATH_MAX])
+{
+    static const char *const places[] = {"../bin/tidemark", "../../bin/tidemark"};
+    char library[PATH_MAX] = "";
+    dl_iterate_phdr(starter_own_path, library);
+    char *slash = strrchr(library, '/');
+    size_t directory = slash ? (size_t)(slash - library) + 1 : 0;
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        if (directory + strlen(places[i]) >= PATH_MAX)
+            continue;
+        memcpy(path, library, directory);
+        strcpy(path + directory, places[i]);
+        if (access(path, X_OK) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* "tidemark-NAME:KEY" and NUL. */
+enum { SESSION_BYTES = sizeof "tidemark-" + 32 + 1 + WIRE_KEY_BYTES };
+
+static bool starter_make_name(char *name)
+{
+    static const char digits[] = "0123456789abcdef";
+    unsigned char random[16 + WIRE_KEY_BYTES / 2];
+    if (!random_fill(random, sizeof random))
+        return false;
+    char *to = stpcpy(name, "tidemark-");
+    for (size_t i = 0; i < sizeof random; i++) {
+        if (i == 16)
+            *to++ = ':';
+        *to++ = digits[random[i] >> 4];
+        *to++ = digits[random[i] & 15];
+    }
+    *to = '\0';
+    return true;
+}
+
+/* A new environment with one variable more, in memory of our own. */
+static bool starter_add_variable(const char *name, const char *value)
+{
+    size_t count = 0;
+    while (environ && environ[count])
+        count++;
+    size_t text = strlen(name) + strlen(value) + 2;
+    char **made = private_map_kept((count + 2) * sizeof *made + text);
+    if (!made)
+        return false;
+    if (count)
+        memcpy(made, environ, count * sizeof *made);
+    char *entry = (char *)(made + count + 2);
+    stpcpy(stpcpy(stpcpy(entry, name), "="), value);
+    made[count] = entry;
+    environ = made;
+    return true;
+}
+
+/* A child whose end sends no signal and that plain wait() does not see. */
+static long starter_fork_unseen(void)
+{
+    return syscall(SYS_clone, 0, NULL, NULL, NULL, NULL);
+}
+
+/* In the grandchild. `ready` is where the collector says that it listens. Everything else that is
+ * open is closed: a pipe that we held would never seem closed to its reader. */
+static void starter_become_collector(const char *path, const char *name, int ready)
+{
+    signal_lock_restore(0); /* none blocked, whatever our caller or the program does */
+    if (ready != 3 && dup2(ready, 3) < 0)
+        _exit(127);
+    syscall(SYS_close_range, 4u, ~0u, 0u);
+    fcntl(3, F_SETFD, 0);
+    int null = open("/dev/null", O_RDWR);
+    /* 2 stays until TIDEMARK_OPTIONS has been looked at: what is wrong there is said to the
+     * user. */
+    for (int fd = 0; fd < 2; fd++)
+        dup2(null, fd);
+    if (null > 3)
+        close(null);
+    char session[sizeof WIRE_SESSION_VARIABLE + SESSION_BYTES];
+    size_t count = 0, variables = 0;
+    while (environ && environ[variables])
+        variables++;
+    char **kept = private_map_kept((variables + 2) * sizeof *kept);
+    if (!kept)
+        return;
+    /* arguments can be read by everybody */
+    stpcpy(stpcpy(session, WIRE_SESSION_VARIABLE "="), name);
+    kept[count++] = session;
+    for (char **entry = environ; entry && *entry; entry++)
+        if (strncmp(*entry, "LD_PRELOAD=", 11) != 0)
+            kept[count++] = *entry;
+    kept[count] = NULL;
+    char *arguments[] = {(char *)"tidemark", (char *)"collect", (char *)"--ready-fd", (char *)"3",
+                         NULL};
+    syscall(SYS_execve, path, arguments, kept);
+}
+
+static bool starter_wait_until_ready(int fd)
+{
+    struct pollfd waiting = {.fd = fd, .events = POLLIN};
+    char byte;
+    int status;
+    do
+        status = poll(&waiting, 1, 60000);
+    while (status < 0 && errno == EINTR);
+    return status == 1 && read(fd, &byte, 1) == 1;
+}
+
+bool starter_start(char *name, size_t bytes, bool tell_children)
+{
+    char path[PATH_MAX];
+    int ends[2];
+    if (bytes < SESSION_BYTES || !starter_collector_path(path))
+        return false;
+    if (!starter_make_name(name)) {
+        static const char sentence[] = "tidemark: nothing is recorded: neither getrandom() nor "
+                                       "/dev/urandom gives random bytes for the session's key\n";
+        if (write(STDERR_FILENO, sentence, sizeof sentence - 1) < 0)
+            return false;
+        return false;
+    }
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return false;
+    long child = starter_fork_unseen();
+    if (child == 0) {
+        syscall(SYS_setsid);
+        if (starter_fork_unseen() == 0)
+            starter_become_collector(path, name, ends[1]);
+        syscall(SYS_exit_group, 0);
+    }
+    close(ends[1]);
+    if (child > 0)
+        while (syscall(SYS_wait4, child, NULL, __WALL, NULL) < 0 && errno == EINTR)
+            ;
+    bool ready = child > 0 && starter_wait_until_ready(ends[0]);
+    close(ends[0]);
+    return ready && (!tell_children || starter_add_variable(WIRE_SESSION_VARIABLE, name));
+}

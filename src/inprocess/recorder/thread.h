@@ -1,0 +1,364 @@
+/* A thread's own state and the way of an event into its ring: the hot path.
+ *
+ *   hook begins   thread_hook_enter(): is the thread recording, and in no other hook?
+ *     call path   unwind_capture(): for an allocation before the real function is called
+ *     record      thread_record_begin(): room, busy flag, time
+ *                 the words are written
+ *   hook ends     thread_record_publish(): the collector sees the record
+ *
+ * A signal handler can interrupt the hook at any instruction and allocate too. `hook_frame` shows
+ * that a hook runs inside a hook. The inner hook reserves its own place in the ring by one addition
+ * that is atomic within this thread. The outer hook publishes both records.
+ *
+ * A handler can leave by longjmp, and then the frame in `hook_frame` is dead. The next hook detects
+ * that because it runs further up the stack and not on an alternate stack. It continues as usual,
+ * and the half-written record reads as WIRE_VOID. */
+#ifndef TIDEMARK_RECORDER_THREAD_H
+#define TIDEMARK_RECORDER_THREAD_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/single_threaded.h>
+#include "base/ticks.h"
+#include "interpose/real.h"
+#include "unwind/arch.h" /* likely() */
+#include "unwind/unwind.h"
+#include "wire/wire.h"
+
+/* In private memory that reads as zero in the child of a fork: ring == NULL is "not recording yet",
+ * whatever the reason, and leads to thread_begin(). */
+struct thread {
+    _Alignas(128) struct wire_ring *ring; /* so that the next one's state shares no line with it */
+    char *data;                           /* the ring's records */
+    uint64_t mask;                        /* ring_bytes - 1 */
+    uint64_t cursor;                      /* bytes reserved, ever growing */
+    uint64_t limit;                       /* beyond this, thread_make_room() */
+    uintptr_t hook_frame;                 /* the hook at work, 0: none */
+    uintptr_t inside; /* frame of a hook whose real function calls hooked ones; 0: none */
+    struct unwind_memory *memory;
+    /* Where frees carry their path: theirs. They come from other places than allocations, so that
+     * with one memory for both no stack would ever be the one before. */
+    struct unwind_memory *free_memory;
+    uint64_t lost;     /* events since the last WIRE_LOST record */
+    uintptr_t deepest; /* stack pointer of the deepest event on the thread's own stack */
+    uint64_t spent;    /* where calls are timed: ticks of the last real call */
+
+    struct shadow *shadow; /* its stack, where function hooks tell of it (instrument.h) */
+
+    /* where allocations are sampled */
+    uint64_t until_sample; /* bytes; what is larger, or as large, is sampled */
+    uint64_t random;       /* state of draw_random() */
+    uintptr_t newest;      /* the block of the last sample … */
+    uint64_t newest_until; /* … and until_sample then: unchanged, nothing was allocated since */
+    /* and where their interval adapts (wire.h): that of the sample being recorded, of
+     * until_sample */
+    uint8_t level, drawn_level;
+    uint32_t cost_turn;  /* calls since the one that was timed */
+    uint64_t cost_ticks; /* what recording has cost, about */
+};
+
+extern __thread struct thread *thread_current;
+
+/* Whether the real malloc calls functions that we hook (not glibc's): set once by
+ * thread_begin(). */
+extern bool thread_real_nests;
+/* Whether calls are timed; and whether a call of the real malloc is more than just that, for either
+ * reason. Set once by session_begin(). */
+extern bool thread_timed, thread_real_watched;
+/* None of that, a block's header says its size (usable.h), and frees carry no path: the hooks of
+ * malloc's family ask for this alone. */
+extern bool thread_plain;
+void thread_see_plain(void);
+
+/* unwind_capture(), or what stands in front of it (unwind_check.h). A pointer, not a test of a
+ * flag: it costs the hot path no instruction. */
+extern uint32_t (*thread_capture)(struct unwind_memory *memory, const struct unwind_start *start);
+
+/* Mean bytes from one sampled allocation to the next; 0: every one is recorded; WIRE_SAMPLE_ADAPTS.
+ * Set once by session_begin(). */
+extern uint64_t thread_sample_bytes;
+
+/* Draws when this thread's next sample comes. */
+void thread_draw(struct thread *thread);
+
+/* Is an allocation of so many bytes let through? If not, it is up to thread_samples(). */
+static inline __attribute__((always_inline)) bool thread_passes(struct thread *thread, size_t size)
+{
+    uint64_t until = thread->until_sample;
+    if (unlikely(until <= size))
+        return false;
+    thread->until_sample = until - size - 1;
+    return true;
+}
+
+/* The program has paused the recording of new blocks (pause.h). */
+extern bool thread_paused;
+
+/* Is it recorded? Asked before the real call, once for each, where not everything is. */
+static inline bool thread_samples(struct thread *thread, size_t size)
+{
+    if (unlikely(!thread_sample_bytes)) /* paused, or until just now */
+        return !__atomic_load_n(&thread_paused, __ATOMIC_RELAXED);
+    if (thread_passes(thread, size))
+        return false;
+    thread_draw(thread);
+    return !__atomic_load_n(&thread_paused, __ATOMIC_RELAXED);
+}
+
+/* What a record says of the alignment of an allocation that is sampled, and of its interval. A
+ * handler that allocates between the draw and the record may change it to a later level, in the one
+ * call in which the level changes. */
+static inline unsigned thread_aligned(const struct thread *thread, unsigned align_log2)
+{
+    return thread_sample_bytes == WIRE_SAMPLE_ADAPTS ? wire_level_align(align_log2, thread->level)
+                                                     : align_log2;
+}
+
+/* Makes this thread ready, and the process if it is the first. NULL: not recording (for good, or
+ * because this thread is in the middle of it). Keeps errno. */
+struct thread *thread_begin(void);
+
+/* Makes room for a record or says false: the event is lost and counted. Keeps errno. */
+bool thread_make_room(struct thread *thread, unsigned bytes);
+/* An event is lost for another reason. */
+void thread_count_lost(struct thread *thread);
+/* Publishes what signal handlers left behind while this hook ended. */
+void thread_publish_again(struct thread *thread);
+/* The same where the hook itself got no room; leaves the ring if the collector has gone. */
+void thread_end_without_record(struct thread *thread);
+
+static inline bool thread_frame_is_nested(uintptr_t outer, uintptr_t frame)
+{
+    return outer != 0 && frame < outer;
+}
+
+/* The state of the calling thread if this call is to be recorded. Calls that the real function
+ * makes are not; a signal handler that interrupts the real function makes calls of its own, which
+ * come from other code. */
+static inline __attribute__((always_inline)) struct thread *thread_hook_enter(uintptr_t frame)
+{
+    struct thread *thread = thread_current;
+    if (unlikely(!thread || !thread->ring)) {
+        thread = thread_begin();
+        if (!thread)
+            return NULL;
+    }
+    if (thread_frame_is_nested(thread->inside, frame) && real_is_allocator(((uintptr_t *)frame)[1]))
+        return NULL;
+    return thread;
+}
+
+/* Whether a hook at `frame` interrupts the one at `outer`, which is further down the stack: that
+ * one is dead, or this one is a signal handler's, on an alternate stack that lies above. Asks the
+ * kernel. */
+bool thread_interrupts_from_above(uintptr_t outer, uintptr_t frame);
+
+static inline __attribute__((always_inline)) bool thread_hook_is_nested(uintptr_t outer,
+                                                                        uintptr_t frame)
+{
+    return unlikely(outer) && (frame < outer || thread_interrupts_from_above(outer, frame));
+}
+
+/* What a hook holds while it records. */
+struct recording {
+    struct thread *thread;
+    bool nested;
+};
+
+static inline __attribute__((always_inline)) struct recording
+thread_recording_begin(struct thread *thread, uintptr_t frame)
+{
+    struct recording recording = {thread, thread_hook_is_nested(thread->hook_frame, frame)};
+    if (likely(!recording.nested))
+        *(volatile uintptr_t *)&thread->hook_frame = frame;
+    return recording;
+}
+
+static inline __attribute__((always_inline)) uint32_t
+thread_recording_path(const struct recording *recording, struct unwind_memory *memory,
+                      const struct unwind_start *start)
+{
+    return thread_capture(likely(!recording->nested) ? memory : NULL, start);
+}
+
+/* One instruction, so that a signal handler either sees it done or not begun. */
+static inline __attribute__((always_inline)) void thread_cursor_advance(struct thread *thread,
+                                                                        unsigned bytes)
+{
+#if defined(__x86_64__)
+    __asm__ volatile("addq %1, %0" : "+m"(thread->cursor) : "er"((uint64_t)bytes) : "memory", "cc");
+#else
+    __atomic_fetch_add(&thread->cursor, bytes, __ATOMIC_RELAXED);
+#endif
+}
+
+/* An event deeper in the stack than any before, or on another stack: notes which. */
+void thread_deeper(struct thread *thread, uintptr_t sp, uint32_t node);
+
+/* The same where `bytes` is known: so much of the thread's own stack is in use at `sp`. */
+void thread_stack_is(struct thread *thread, uintptr_t sp, uint64_t bytes, uint32_t node);
+/* For what uses the session's memory without being an event (which hook_frame shows): between these
+ * the session cannot be renewed (session.h). */
+void thread_use_begin(void);
+void thread_use_end(void);
+/* In the child of a fork, by thread_begin()'s thread: what other threads of the parent used. */
+void thread_use_forget(void);
+/* With every other thread of the process stopped, and none of them in our code: takes the rings
+ * away from all threads, which then take new ones. False, and nothing has changed: a thread is at
+ * work with its ring, or between the two above. */
+bool thread_renew(void);
+/* Calls of this thread that we hook are passed on while set. */
+void thread_hold(bool hold);
+
+/* All states of threads that there are, those of ended ones too. */
+void thread_each(void (*visit)(struct thread *thread, void *context), void *context);
+
+/* Room for a record (void until its first word is written: the collector clears what it has read)
+ * and the time. Between this and thread_record_publish() the collector waits for us: no
+ * calls in between. NULL: lost. */
+static inline __attribute__((always_inline)) struct wire_record *
+thread_record_begin(const struct recording *recording, unsigned bytes, uint64_t *ticks)
+{
+    struct thread *thread = recording->thread;
+    for (;;) {
+        uint64_t at = *(volatile uint64_t *)&thread->cursor;
+        if (unlikely(at + bytes > thread->limit)) {
+            if (!thread_make_room(thread, bytes))
+                return NULL;
+            at = *(volatile uint64_t *)&thread->cursor;
+        }
+        atomic_store_explicit(&thread->ring->busy, 1, memory_order_relaxed);
+        atomic_signal_fence(memory_order_seq_cst);
+        thread_cursor_advance(thread, bytes);
+        *ticks = likely(__libc_single_threaded) ? ticks_unfenced() : ticks_now();
+        atomic_signal_fence(memory_order_seq_cst);
+        /* A signal handler that came in between has recorded, and earlier times behind ours: what
+         * was taken stays void, and another place is taken behind its own. */
+        if (likely(*(volatile uint64_t *)&thread->cursor == at + bytes)) {
+            struct wire_record *record = (struct wire_record *)(thread->data + (at & thread->mask));
+            record->ticks = *ticks;
+            return record;
+        }
+    }
+}
+
+static inline __attribute__((always_inline)) void
+thread_record_publish(const struct recording *recording, uint64_t ticks)
+{
+    struct thread *thread = recording->thread;
+    if (unlikely(recording->nested))
+        return; /* the hook that we interrupted does it, and clears busy */
+    struct wire_ring *ring = thread->ring;
+    uint64_t cursor = *(volatile uint64_t *)&thread->cursor;
+    atomic_store_explicit(&ring->head, cursor, memory_order_release);
+    atomic_store_explicit(&ring->last_ticks, ticks, memory_order_release);
+    *(volatile uintptr_t *)&thread->hook_frame = 0;
+    atomic_signal_fence(memory_order_seq_cst);
+    if (unlikely(*(volatile uint64_t *)&thread->cursor != cursor))
+        thread_publish_again(thread);
+    else
+        atomic_store_explicit(&ring->busy, 0, memory_order_release);
+}
+
+/* Nothing was written (thread_record_begin() said NULL). */
+static inline void thread_recording_abandon(const struct recording *recording)
+{
+    if (!recording->nested)
+        thread_end_without_record(recording->thread);
+}
+
+static inline void thread_record_word0(struct wire_record *record, unsigned kind, uintptr_t address)
+{
+    atomic_signal_fence(memory_order_seq_cst);
+    *(volatile uint64_t *)&record->kind_address =
+        (uint64_t)kind << 56 | ((uint64_t)address & WIRE_ADDRESS_MASK);
+}
+
+/* ---- Whole events ---- */
+
+static inline __attribute__((always_inline)) void
+thread_record_short(struct thread *thread, uintptr_t frame, unsigned kind, uintptr_t address)
+{
+    struct recording recording = thread_recording_begin(thread, frame);
+    uint64_t ticks;
+    struct wire_record *record = thread_record_begin(&recording, 16, &ticks);
+    if (unlikely(!record)) {
+        thread_recording_abandon(&recording);
+        return;
+    }
+    thread_record_word0(record, kind, address);
+    thread_record_publish(&recording, ticks);
+}
+
+/* The call path that an event will have which is recorded later, captured before the real function
+ * runs: where a capture misses caches the processor goes on with that meanwhile, while a record's
+ * time stamp would wait. */
+static inline __attribute__((always_inline)) uint32_t
+thread_path_before(struct thread *thread, uintptr_t frame, const struct unwind_start *start)
+{
+    struct recording recording = thread_recording_begin(thread, frame);
+    uint64_t cursor = *(volatile uint64_t *)&thread->cursor;
+    uint32_t node = thread_recording_path(&recording, thread->memory, start);
+    if (unlikely(start->sp < thread->deepest))
+        thread_deeper(thread, start->sp, node);
+    if (unlikely(recording.nested))
+        return node;
+    *(volatile uintptr_t *)&thread->hook_frame = 0;
+    atomic_signal_fence(memory_order_seq_cst);
+    /* Signal handlers have recorded, and left publishing to us: the real function may take long. */
+    if (unlikely(*(volatile uint64_t *)&thread->cursor != cursor))
+        thread_end_without_record(thread);
+    return node;
+}
+
+/* An event whose call path is known. */
+static inline __attribute__((always_inline)) void
+thread_record_known(const struct recording *recording, uint32_t node, unsigned kind,
+                    uintptr_t address, uint64_t size_bytes, uint64_t slack_bytes,
+                    unsigned align_log2)
+{
+    uint64_t ticks;
+    struct wire_record *record = thread_record_begin(recording, 32, &ticks);
+    if (unlikely(!record)) {
+        thread_recording_abandon(recording);
+        return;
+    }
+    record->size_bytes = size_bytes & WIRE_ADDRESS_MASK;
+    record->detail = wire_detail(node, slack_bytes, align_log2);
+    thread_record_word0(record, kind, address);
+    thread_record_publish(recording, ticks);
+}
+
+static inline __attribute__((always_inline)) void
+thread_record_long_at(struct thread *thread, uintptr_t frame, uint32_t node, unsigned kind,
+                      uintptr_t address, uint64_t size_bytes, uint64_t slack_bytes,
+                      unsigned align_log2)
+{
+    struct recording recording = thread_recording_begin(thread, frame);
+    thread_record_known(&recording, node, kind, address, size_bytes, slack_bytes, align_log2);
+}
+
+/* An event with its call path, captured with the given memory. */
+static inline __attribute__((always_inline)) void
+thread_record_remembering(struct thread *thread, uintptr_t frame, struct unwind_memory *memory,
+                          const struct unwind_start *start, unsigned kind, uintptr_t address,
+                          uint64_t size_bytes, uint64_t slack_bytes, unsigned align_log2)
+{
+    struct recording recording = thread_recording_begin(thread, frame);
+    uint32_t node = thread_recording_path(&recording, memory, start);
+    if (unlikely(start->sp < thread->deepest))
+        thread_deeper(thread, start->sp, node);
+    thread_record_known(&recording, node, kind, address, size_bytes, slack_bytes, align_log2);
+}
+
+static inline __attribute__((always_inline)) void
+thread_record_long(struct thread *thread, uintptr_t frame, const struct unwind_start *start,
+                   unsigned kind, uintptr_t address, uint64_t size_bytes, uint64_t slack_bytes,
+                   unsigned align_log2)
+{
+    thread_record_remembering(thread, frame, thread->memory, start, kind, address, size_bytes,
+                              slack_bytes, align_log2);
+}
+
+#endif

@@ -1,0 +1,117 @@
+/* What a thread remembers of its last capture, and what a capture works with. */
+#ifndef TIDEMARK_UNWIND_CAPTURE_MEMORY_H
+#define TIDEMARK_UNWIND_CAPTURE_MEMORY_H
+
+#include "unwind/unwind_rules.h"
+#include "unwind/stack_bounds.h"
+
+/* A word of the stack that a walk read, and what it read. */
+struct word {
+    uintptr_t at, value;
+};
+
+/* What else belongs to a remembered frame. */
+struct frame_state {
+    uintptr_t bp;
+    uint64_t hash;   /* of the path up to here */
+    uint32_t node;   /* of the path up to here; 0: not looked up yet */
+    uint32_t extras; /* extra words of frames 1 … this one */
+    bool needs_bp;   /* this frame's caller, or one further out, follows from bp */
+};
+
+/* The remembered frames, outermost first:
+ *
+ *   index      0          1           2        …   count
+ *   slots      at = max   return slot and address of each frame, descending addresses
+ *   states     the root   …
+ *   extras     1 … states[count].extras: saved frame pointers that outer frames need, CFA words of
+ *              realigned frames, the zero that ends a stack; in the order of their frames
+ *
+ * Invariant: if every word of slots[1 … i-1] and of extras[1 … states[i].extras] has its value, and
+ * a walk is at slots[i] with that ip (and states[i].bp, if it needs bp), then what is outside of it
+ * is frames i-1 … 1. Two extras at most per frame, and the terminating zero. */
+struct remembered {
+    uint32_t capacity; /* frames, the sentinel 0 included */
+    struct word *slots;
+    struct frame_state *states;
+    struct word *extras;
+};
+
+/* A frame as it is walked. */
+struct fresh_frame {
+    uintptr_t ip, sp, bp;
+    rule what;
+};
+
+/* The frames of the walk under way, innermost first. */
+struct fresh {
+    uint32_t capacity;
+    struct fresh_frame frames[];
+};
+
+/* Rules that this thread's walks have used lately: as in rules_cache, but densely.
+ * There each address has nearly a cache line to itself, and those 700 KiB drive the program's own
+ * data out of the second cache (cc1plus: 12,000 addresses, 600 of them are 95 % of what is asked
+ * for). */
+#define HOT_BITS 12
+#define HOT_MASK ((1u << HOT_BITS) - 1)
+
+/* A path of one frame. It is nobody's rule: neither word, without its lower 16 bits, is an
+ * address. */
+struct caller {
+    uintptr_t ip; /* inverted */
+    uint64_t node;
+};
+
+struct unwind_memory {
+    /* The generation that the memory is good for; 0 while a capture is under way. If a capture
+     * finds 0, a longjmp out of a signal handler has cut one short. */
+    _Atomic uint32_t valid_for;
+    uint32_t count; /* remembered frames */
+    bool unwalkable_root;
+    struct remembered *remembered;
+    struct fresh *fresh;
+    struct stack stack;
+    /* written by the thread, read by whoever counts */
+    _Atomic uint64_t unwalkable, cut;
+    /* memories of captures without one: the thread that is using it, by its thread pointer */
+    _Atomic uintptr_t user;
+    struct unwind_memory *next;         /* of all */
+    struct unwind_memory *next_scratch; /* of those that captures without memory share */
+    union {                             /* good for `valid_for` too */
+        _Alignas(64) uint64_t hot[HOT_MASK + 1];
+        struct caller callers[(HOT_MASK + 1) / 2]; /* where paths are callers: UNWIND_NONE */
+    };
+};
+
+/* Grows the room for frames; contents stay. False: no memory. A single pointer changes, when all is
+ * ready, so the memory is consistent whenever it is looked at. */
+bool capture_memory_grow_remembered(struct unwind_memory *memory, uint32_t frames);
+bool capture_memory_grow_fresh(struct unwind_memory *memory);
+
+static inline uint64_t *memory_hot(struct unwind_memory *memory, uintptr_t ip)
+{
+    return &memory->hot[(ip ^ ip >> HOT_BITS ^ ip >> 2 * HOT_BITS) & HOT_MASK];
+}
+
+static inline struct caller *memory_caller(struct unwind_memory *memory, uintptr_t ip)
+{
+    return &memory->callers[(ip ^ ip >> HOT_BITS) & (HOT_MASK >> 1)];
+}
+
+/* As rules_find(). Only rules that hold for as long as the code is there are kept. */
+static inline rule memory_rule(struct unwind_memory *memory, uintptr_t ip)
+{
+    uint64_t *hot = memory_hot(memory, ip);
+    rule what;
+    if (likely(*hot >> 16 == ip)) {
+        return (rule)*hot;
+    }
+    what = rules_find(ip);
+    if (likely(what < RULE_SPECIAL)) {
+        *hot = (uint64_t)ip << 16 | what;
+    }
+    return what;
+}
+
+#endif

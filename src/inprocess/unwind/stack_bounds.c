@@ -1,0 +1,84 @@
+/* Finds stack bounds without pthread_getattr_np(), which locks and allocates, and without /proc,
+ * which can be missing. The top follows from the ABI. The control block of a glibc thread lies
+ * above its first frame in the same mapping, also on a stack that the program supplies. The main
+ * thread's stack ends at __libc_stack_end. The mapped part below the top is found by asking the
+ * kernel about each page once per thread, when the stack grows. */
+#include "unwind/stack_bounds.h"
+
+#include <errno.h>
+#include "unwind/permitted_calls.h"
+
+/* The dynamic loader's: the stack pointer when the program started. */
+extern void *__libc_stack_end __attribute__((weak));
+
+/* How far below what is proven a stack pointer may be for asking page by page. Beyond that it is
+ * taken for another stack, which is right too, only slower. */
+#define PROVE_BYTES ((uintptr_t)256 << 20)
+
+static uintptr_t main_thread_pointer;
+
+void stack_note_main_thread(void)
+{
+    if (!main_thread_pointer &&
+        arch_syscall4(SYS_gettid, 0, 0, 0, 0) == arch_syscall4(SYS_getpid, 0, 0, 0, 0)) {
+        main_thread_pointer = arch_thread_pointer();
+    }
+}
+
+static uintptr_t stack_own_stack_end(void)
+{
+    uintptr_t thread = arch_thread_pointer();
+    if (thread != main_thread_pointer) {
+        return thread;
+    }
+    return &__libc_stack_end ? (uintptr_t)__libc_stack_end : 0;
+}
+
+void stack_begin(struct stack *stack)
+{
+    uintptr_t end = stack_own_stack_end();
+    stack->hi = end;
+    stack->lo = end;
+    stack->floor = 0;
+    stack->thread = arch_thread_pointer();
+}
+
+/* rt_sigprocmask copies the mask before it looks at `how`: a readable address gives EINVAL, another
+ * one EFAULT, and nothing changes. (The trick is Abseil's, address_is_readable.cc.) Every program
+ * needs the call, so sandboxes allow it; process_vm_readv or mincore they often do not. */
+bool stack_word_readable(uintptr_t address)
+{
+    if (address < PAGE_BYTES || address > (uintptr_t)INTPTR_MAX) {
+        return false; /* NULL would mean "no mask" */
+    }
+    if (permitted_calls_is_forbidden(CALL_PROBE)) {
+        return false; /* nothing can be proven: the path ends where that would be needed */
+    }
+    return arch_syscall4(SYS_rt_sigprocmask, ~0, (long)address, 0, sizeof(uint64_t)) != -EFAULT;
+}
+
+bool stack_pages_readable(uintptr_t from, uintptr_t to, uintptr_t *first_bad)
+{
+    for (uintptr_t page = from & -(uintptr_t)PAGE_BYTES; page < to; page += PAGE_BYTES) {
+        if (!stack_word_readable(page)) {
+            *first_bad = page;
+            return false;
+        }
+    }
+    return true;
+}
+
+/* From sp upwards, not from lo downwards: asking below the main stack would make it grow. */
+bool stack_prove(struct stack *stack, uintptr_t sp)
+{
+    uintptr_t hole;
+    if (sp >= stack->lo || sp < stack->floor || stack->lo - sp > PROVE_BYTES) {
+        return false;
+    }
+    if (!stack_pages_readable(sp, stack->lo, &hole)) {
+        stack->floor = hole; /* what lies below a hole is another stack: do not ask again */
+        return false;
+    }
+    stack->lo = sp & -(uintptr_t)PAGE_BYTES;
+    return true;
+}

@@ -1,0 +1,257 @@
+/* The steps that are not plain: frames that end on another stack, big rules, realigned frames,
+ * signal frames, lazy-binding stubs, code without entries, and rare rows. None is frequent, so each
+ * checks every address that it reads. */
+#include "unwind/walk.h"
+
+#include "unwind/unwind_modules.h"
+#include "unwind/rare.h"
+
+#define FOREIGN_FRAME_BYTES ((uintptr_t)16 << 20) /* the largest frame that we ask pages for */
+#define NEAR_BYTES          ((uintptr_t)64 << 10)
+#define RED_ZONE_BYTES      128u
+#define MAX_SWITCHES        64u /* corrupt signal frames could lead in circles */
+
+static uintptr_t walk_page_start(uintptr_t address)
+{
+    return address & -(uintptr_t)PAGE_BYTES;
+}
+
+/* A stack that is not the thread's own (alternate stacks, fibers) is asked for page by page, in
+ * every capture anew: such stacks are unmapped and mapped again without our knowing. */
+void walk_place(struct walk *walk)
+{
+    struct stack *own = walk->own;
+    walk->on_own = own && (stack_covers(own, walk->sp) || stack_prove(own, walk->sp));
+    walk->hi = walk->on_own ? own->hi : walk_page_start(walk->sp);
+}
+
+bool walk_reaches(struct walk *walk, uintptr_t end)
+{
+    uintptr_t hole;
+    if (end <= walk->hi) {
+        return true;
+    }
+    if (walk->on_own || end - walk->hi > FOREIGN_FRAME_BYTES ||
+        !stack_pages_readable(walk->hi, end, &hole)) {
+        return false;
+    }
+    walk->hi = walk_page_start(end + PAGE_BYTES - 1);
+    return true;
+}
+
+/* True if a frame can end at `cfa`. If rbp gives the end and it is far away, the end lies on
+ * another stack, and the memory between is not tested. */
+static bool walk_accepts(struct walk *walk, uintptr_t cfa, bool from_bp)
+{
+    uintptr_t most = from_bp ? NEAR_BYTES : FOREIGN_FRAME_BYTES;
+    return cfa > walk->sp && (cfa <= walk->hi || cfa - walk->hi <= most) && walk_reaches(walk, cfa);
+}
+
+static bool walk_readable(struct walk *walk, uintptr_t address)
+{
+    return address >= walk->sp && address <= UINTPTR_MAX - 8 && walk_reaches(walk, address + 8);
+}
+
+/* Goes to the caller whose CFA is known. */
+static enum walk_outcome walk_leave(struct walk *walk, uintptr_t cfa, uintptr_t bp)
+{
+    walk->bp = bp;
+    walk->ip = arch_load(cfa - 8);
+    walk->sp = cfa;
+    walk->exact = false;
+    return WALK_ON;
+}
+
+#if defined(__x86_64__)
+/* Code that runs what it calls on another stack keeps its own frame in rbp and says so: rustc where
+ * it recurses deeply (psm), __morestack of -fsplit-stack. If rbp is not what it should be, the word
+ * there is hardly a return address. `bp_slot` 0: bp is unchanged. */
+static enum walk_outcome walk_step_over(struct walk *walk, uintptr_t cfa, uintptr_t bp_slot)
+{
+    struct cfi_row row;
+    if (!rules_follow_tables() || cfa % 8 || (cfa <= walk->sp && ++walk->switches > MAX_SWITCHES) ||
+        !stack_word_readable(cfa - 8) || (bp_slot && !stack_word_readable(bp_slot)) ||
+        module_find_row(arch_load(cfa - 8), false, &row) != 0) {
+        return WALK_STUCK;
+    }
+    walk_leave(walk, cfa, bp_slot ? arch_load(bp_slot) : walk->bp);
+    walk_place(walk);
+    return WALK_BARRIER;
+}
+#else
+static enum walk_outcome walk_step_over(struct walk *walk, uintptr_t cfa, uintptr_t bp_slot)
+{
+    (void)walk, (void)cfa, (void)bp_slot;
+    return WALK_STUCK;
+}
+#endif
+
+/* The CFA is not above sp, or not within what is known to be readable. */
+static enum walk_outcome walk_step_plain(struct walk *walk, rule what)
+{
+    uintptr_t cfa = walk_rule_cfa(what, walk->sp, walk->bp), slot = walk_rule_bp_slot(what, cfa);
+    if (what == RULE_FRAME_POINTER && walk->bp == 0) {
+        return WALK_END;
+    }
+    if (!walk_accepts(walk, cfa, what & 1)) {
+        return what & 1 ? walk_step_over(walk, cfa, slot) : WALK_STUCK;
+    }
+    return walk_leave(walk, cfa, slot ? arch_load(slot) : walk->bp);
+}
+
+/* Between a function's pop of the frame pointer and its ret the row still says that it is saved,
+ * now just below the stack pointer. Who was interrupted there has it there: the kernel leaves the
+ * red zone alone. */
+static bool walk_saved_bp_readable(struct walk *walk, uintptr_t slot)
+{
+    bool in_red_zone = slot < walk->sp && walk->sp - slot <= RED_ZONE_BYTES;
+    return walk->exact && in_red_zone ? stack_word_readable(slot) : walk_readable(walk, slot);
+}
+
+static enum walk_outcome walk_step_big(struct walk *walk, const struct big_rule *big)
+{
+    uintptr_t cfa = (big->from_bp ? walk->bp : walk->sp) + (uintptr_t)big->cfa_offset;
+    uintptr_t slot = cfa + (uintptr_t)big->bp_offset;
+    if (!walk_accepts(walk, cfa, big->from_bp)) {
+        return big->from_bp ? walk_step_over(walk, cfa, big->bp_saved ? slot : 0) : WALK_STUCK;
+    }
+    if (big->bp_saved && !walk_saved_bp_readable(walk, slot)) {
+        return WALK_STUCK;
+    }
+    return walk_leave(walk, cfa, big->bp_saved ? arch_load(slot) : walk->bp);
+}
+
+static enum walk_outcome walk_step_realigned(struct walk *walk, unsigned words)
+{
+    uintptr_t slot = walk->bp - 8 * (uintptr_t)words;
+    uintptr_t cfa;
+    if (!walk_readable(walk, slot) || !walk_readable(walk, walk->bp)) {
+        return WALK_LOST;
+    }
+    cfa = arch_load(slot);
+    if (!walk_accepts(walk, cfa, false)) {
+        return WALK_LOST;
+    }
+    return walk_leave(walk, cfa, arch_load(walk->bp));
+}
+
+static enum walk_outcome walk_step_lazy_stub(struct walk *walk, unsigned limit)
+{
+    uintptr_t cfa = walk->sp + 8 + ((walk->ip & 15) >= limit ? 8 : 0);
+    if (!walk_accepts(walk, cfa, false)) {
+        return WALK_LOST;
+    }
+    walk_leave(walk, cfa, walk->bp);
+    return WALK_BARRIER;
+}
+
+/* JIT code, mostly. If the chain of frame pointers leads nowhere the walk ends here, and says
+ * so. */
+static enum walk_outcome walk_step_frame_pointer(struct walk *walk)
+{
+    if (walk->bp == 0) {
+        return WALK_END; /* psABI: zero marks the outermost frame */
+    }
+    if (walk->bp % 8 || walk->bp < walk->sp || !walk_accepts(walk, walk->bp + 16, false)) {
+        return WALK_STUCK;
+    }
+    return walk_leave(walk, walk->bp + 16, arch_load(walk->bp));
+}
+
+static enum walk_outcome walk_step_no_entry(struct walk *walk, rule *what)
+{
+    if (!walk->exact && rules_entry_appeared(walk->ip)) {
+        *what = rules_find(walk->ip);
+        if (*what == RULE_NO_ENTRY || *what < RULE_SPECIAL) {
+            return WALK_LOST; /* loaded this very moment: the next capture will know it */
+        }
+        return walk_rarely(walk, what);
+    }
+    *what = RULE_FRAME_POINTER;
+    return walk_step_frame_pointer(walk);
+}
+
+#if defined(__x86_64__)
+/* Words of the kernel's ucontext, at the stack pointer of a signal frame (<sys/ucontext.h>). */
+enum { UCONTEXT_BP = 40 + 10 * 8, UCONTEXT_SP = 40 + 15 * 8, UCONTEXT_IP = 40 + 16 * 8 };
+
+/* To the interrupted code, which may run on another stack. */
+static enum walk_outcome walk_step_signal(struct walk *walk)
+{
+    uintptr_t context = walk->sp;
+    if (!walk_readable(walk, context + UCONTEXT_IP) || ++walk->switches > MAX_SWITCHES) {
+        return WALK_LOST;
+    }
+    walk->bp = arch_load(context + UCONTEXT_BP);
+    walk->sp = arch_load(context + UCONTEXT_SP);
+    walk->ip = arch_load(context + UCONTEXT_IP);
+    walk->exact = true;
+    walk_place(walk);
+    return WALK_BARRIER;
+}
+
+static enum walk_outcome walk_step_rare(struct walk *walk)
+{
+    if (++walk->switches > MAX_SWITCHES) {
+        return WALK_LOST;
+    }
+    return rare_step(walk);
+}
+#else
+/* The kernel's signal frame (arch/arm64/kernel/signal.c): siginfo, ucontext, and right behind them,
+ * unless vector registers took more room than is kept for them, a frame record of x29 and x30. */
+enum { FRAME_BYTES = 4688, FRAME_X29 = 544, FRAME_X30 = 552, FRAME_SP = 560, FRAME_PC = 568 };
+
+/* x30 in the record is the interrupted function's caller, or just what the function called last; so
+ * pc is taken from the context, if that is where it should be. */
+static enum walk_outcome walk_step_signal(struct walk *walk)
+{
+    uintptr_t record = walk->bp, frame = record - FRAME_BYTES;
+    if (++walk->switches > MAX_SWITCHES || frame < walk->sp || !walk_readable(walk, record + 8) ||
+        arch_load(record) != arch_load(frame + FRAME_X29) ||
+        arch_load(record + 8) != arch_load(frame + FRAME_X30)) {
+        return walk_step_frame_pointer(walk);
+    }
+    walk->bp = arch_load(frame + FRAME_X29);
+    walk->sp = arch_load(frame + FRAME_SP);
+    walk->ip = arch_load(frame + FRAME_PC);
+    walk->exact = true;
+    walk_place(walk);
+    return WALK_BARRIER;
+}
+
+static enum walk_outcome walk_step_rare(struct walk *walk)
+{
+    (void)walk;
+    return WALK_LOST;
+}
+#endif
+
+enum walk_outcome walk_rarely(struct walk *walk, rule *what)
+{
+    if (*what < RULE_SPECIAL) {
+        return walk_step_plain(walk, *what);
+    }
+    if (*what >= RULE_BIG) {
+        return walk_step_big(walk, rules_big(*what));
+    }
+    if (rule_is_realigned(*what)) {
+        return walk_step_realigned(walk, *what - RULE_REALIGNED);
+    }
+    switch (*what) {
+    case RULE_END:
+        return WALK_END;
+    case RULE_SIGNAL:
+        return walk_step_signal(walk);
+    case RULE_NO_ENTRY:
+        return walk_step_no_entry(walk, what);
+    case RULE_PLT10:
+        return walk_step_lazy_stub(walk, 10);
+    case RULE_PLT11:
+        return walk_step_lazy_stub(walk, 11);
+    case RULE_RARE:
+        return walk_step_rare(walk);
+    default:
+        return WALK_LOST;
+    }
+}

@@ -1,0 +1,50 @@
+/* One walk, frame by frame. The plain rules are stepped in the loop of capture.c; everything rarer
+ * is here. */
+#ifndef TIDEMARK_UNWIND_WALK_H
+#define TIDEMARK_UNWIND_WALK_H
+
+#include "unwind/unwind_rules.h"
+#include "unwind/stack_bounds.h"
+
+/* Where a walk is.
+ *
+ * Invariant: every word in [sp, hi) can be read, and those up to 128 bytes below sp too: a walk
+ * starts above the frames of the hook that it runs in, and from then on sp only grows. */
+struct walk {
+    uintptr_t ip, sp, bp;
+    uintptr_t hi;
+    struct stack *own; /* the thread's stack; NULL: not known */
+    bool on_own;       /* sp is on it */
+    bool exact;        /* ip was interrupted: not a return address */
+    unsigned switches; /* times that the walk went over to another stack */
+};
+
+enum walk_outcome {
+    WALK_ON = 0,  /* the walk is in the caller; its ip was the word below its sp */
+    WALK_BARRIER, /* the same, but more was read than can be remembered and verified */
+    WALK_END,     /* there is no caller */
+    WALK_STUCK,   /* cannot go on, and could not again from the same ip, sp, bp */
+    WALK_LOST,    /* cannot go on */
+};
+
+/* Finds out which stack sp is on. */
+void walk_place(struct walk *walk);
+/* Can everything up to `end` be read? May ask the kernel when sp is not on the thread's stack. */
+bool walk_reaches(struct walk *walk, uintptr_t end);
+/* Steps over a frame whose rule is special, or plain but for where its CFA lies. The rule may be
+ * replaced by an equivalent plain one. */
+enum walk_outcome walk_rarely(struct walk *walk, rule *what);
+
+/* The caller's frame pointer is saved where, for a plain rule? 0: it was not saved. */
+static inline uintptr_t walk_rule_bp_slot(rule what, uintptr_t cfa)
+{
+    unsigned slot = what >> 12;
+    return slot ? cfa - 8 - 8 * (uintptr_t)slot : 0;
+}
+
+static inline uintptr_t walk_rule_cfa(rule what, uintptr_t sp, uintptr_t bp)
+{
+    return (what & 1 ? bp : sp) + ((uintptr_t)(what & 0xffe) << 2);
+}
+
+#endif

@@ -1,0 +1,197 @@
+/* What is known of each call path, and of the program as a whole: the words that the replay writes
+ * and every presenter reads. metrics.def has a row for each metric of a call path; doc/METRICS.md
+ * defines each. Times are ticks of the recording's clock until the profile writer turns them to ns.
+ *
+ * Terms. An *allocation* is a call of malloc, calloc, the aligned family or operator new that
+ * returned a block. A *reallocation* is a realloc that was given a block and returned one: the old
+ * block's life ends (at its own call path), the new block's begins (at the realloc's call path).
+ * realloc(NULL, n) is an allocation, realloc(p, 0) that returns NULL is a free.
+ * "free_" is told of the path that allocated a block, "freed_" of the path that freed it.
+ *
+ * Every number that a recording may not know is a struct figure (figure.h). */
+#ifndef TIDEMARK_MODEL_METRICS_H
+#define TIDEMARK_MODEL_METRICS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "model/figure.h"
+
+/* Of one call path (exclusive), or merged over many. The fields are the rows of metrics.def.
+ * Unknown are: free_ of the freeing path (freed_…) where frees were recorded without their call
+ * paths, alloc_time and free_time where calls were not timed, sample_count and variances where every
+ * allocation was recorded, what counts calls in recordings of pages, size_min and lifetime_min and
+ * the like where there was no such block, and whatever an imported file does not say. */
+struct call_metrics {
+#define METRIC(field, ...) struct figure field;
+#include "model/metrics.def"
+};
+
+/* The number of rows of metrics.def. */
+enum { METRICS = sizeof(struct call_metrics) / sizeof(struct figure) };
+
+enum metric_unit {
+    METRIC_BYTES = 0,
+    METRIC_COUNT,
+    METRIC_NS,       /* how long */
+    METRIC_MOMENT,   /* ns since the start of the recording */
+    METRIC_VARIANCE, /* (sampling interval)^2 / 1024, in bytes^2 */
+};
+enum metric_merge {
+    METRIC_SUM = 0, /* what is unknown of one path is unknown of all */
+    METRIC_MIN,     /* unknown: of no block; it is passed over */
+    METRIC_MAX,
+    METRIC_NEVER, /* of more than one path not known */
+};
+
+/* A row of metrics.def as data. */
+struct metric_row {
+    const char *column; /* in JSON, SQL, --columns and doc/METRICS.md */
+    const char *title;  /* of a column, lower case */
+    const char *help;   /* a sentence without full stop */
+    size_t offset;      /* in struct call_metrics */
+    size_t variance;    /* offset of its variance; METRIC_NO_VARIANCE: it has none */
+    enum metric_unit unit;
+    enum metric_merge merge;
+    bool counts_calls; /* unknown of recordings of pages */
+    bool later;        /* not in the files of the first writers */
+};
+#define METRIC_NO_VARIANCE SIZE_MAX
+/* In the order of metrics.def. */
+extern const struct metric_row metric_rows[METRICS];
+/* The row of a field, for tables that are made when this is compiled. */
+#define METRIC_ROW(field)                                                                          \
+    (&metric_rows[offsetof(struct call_metrics, field) / sizeof(struct figure)])
+
+/* NULL: there is none of that column name. */
+const struct metric_row *metric_row_find(const char *column);
+const char *metric_unit_name(enum metric_unit unit);
+const char *metric_merge_name(enum metric_merge merge);
+
+static inline struct figure metric_value(const struct metric_row *row,
+                                         const struct call_metrics *call)
+{
+    return *(const struct figure *)((const char *)call + row->offset);
+}
+static inline struct figure *metric_field(const struct metric_row *row, struct call_metrics *call)
+{
+    return (struct figure *)((char *)call + row->offset);
+}
+
+/* Is it there at all, by the program's sums? All call paths are alike in this. */
+static inline bool metric_is_recorded(const struct metric_row *row,
+                                      const struct call_metrics *total)
+{
+    return row->merge != METRIC_SUM || figure_known(metric_value(row, total));
+}
+
+/* into += from, each metric by its rule. */
+void call_metrics_merge(struct call_metrics *into, const struct call_metrics *from);
+/* Nothing happened here: 0 where metrics add up, unknown elsewhere, and whatever `like` does not
+ * know (NULL: it knows all). */
+void call_metrics_clear(struct call_metrics *metrics, const struct call_metrics *like);
+/* What counts calls is unknown from here on: of recordings of pages. */
+void call_metrics_forget_calls(struct call_metrics *metrics);
+
+/* Is it known where memory was freed? */
+static inline bool call_metrics_know_frees(const struct call_metrics *metrics)
+{
+    return figure_known(metrics->freed_count);
+}
+/* Were calls timed? */
+static inline bool call_metrics_know_times(const struct call_metrics *metrics)
+{
+    return figure_known(metrics->alloc_time);
+}
+/* Blocks ever made here, and their requested bytes. */
+static inline struct figure call_metrics_blocks(const struct call_metrics *metrics)
+{
+    return figure_add(metrics->alloc_count, metrics->realloc_count);
+}
+static inline struct figure call_metrics_bytes(const struct call_metrics *metrics)
+{
+    return figure_add(metrics->alloc_bytes, metrics->realloc_bytes);
+}
+
+/* Of one call path, with its number on the wire. */
+struct replay_site {
+    uint32_t node;
+    struct call_metrics metrics;
+};
+
+/* Of one call path in a region (a place in replay_regions()): metrics of the blocks that were
+ * allocated there in it, wherever they are freed; freed_… of what was freed in it. */
+struct replay_region_site {
+    uint32_t region, node;
+    struct call_metrics metrics;
+};
+
+/* Of the whole program. Plain numbers are of the recording itself and always known. */
+struct program_metrics {
+    struct call_metrics
+        total; /* peak_bytes/peak_ticks: the global high-water mark; at_peak_* too */
+    struct figure live_peak_count; /* most blocks alive at once */
+    uint64_t foreign_frees;   /* frees and reallocs of blocks whose allocation was not seen: they
+                                 come from before the recording, or from the parent of a fork */
+    uint64_t replaced_blocks; /* allocations at an address that was still alive: a free was missed
+                                 (one that only comes late is taken off again) */
+    struct figure unmap_count, unmap_bytes;
+    struct figure brk_count, brk_bytes; /* sbrk/brk growth asked for by the program itself */
+    uint64_t events;                    /* records replayed */
+    uint64_t late_events;      /* records whose time came before what was already replayed */
+    uint64_t lost_events;      /* events the recorder could not record */
+    uint64_t malformed_events; /* records that make no sense, skipped: the stream is damaged */
+};
+
+/* One interval of the timeline. Levels keep the extremes inside the interval, so that halving the
+ * resolution loses no peak. A level that was never sampled is unknown, both. */
+struct timeline_level {
+    struct figure min, max;
+};
+struct timeline_bucket {
+    struct timeline_level requested; /* live requested bytes */
+    struct timeline_level blocks;    /* live blocks */
+    struct timeline_level physical;  /* resident bytes of the program, the tool's own taken out */
+    struct timeline_level virt;      /* virtual bytes, likewise */
+    struct timeline_level tool;      /* resident bytes of the tool inside the program */
+    struct figure alloc_count, alloc_bytes; /* allocations and reallocations in the interval */
+    struct figure free_count, free_bytes;
+};
+
+static inline void timeline_bucket_forget_calls(struct timeline_bucket *bucket)
+{
+    bucket->alloc_count = bucket->alloc_bytes = FIGURE_UNKNOWN;
+    bucket->free_count = bucket->free_bytes = FIGURE_UNKNOWN;
+}
+
+struct thread_metrics {
+    uint32_t tid;
+    uint64_t start_ticks, end_ticks; /* end 0: still running at the end */
+    /* made by this thread; allocations and reallocations, and the blocks whose life they ended */
+    struct figure alloc_count, alloc_bytes, free_count, free_bytes;
+    uint64_t waits, wait_ticks; /* for the collector */
+    /* its calls by kind; they add up to alloc_count (with pool_count) */
+    struct figure malloc_count, calloc_count, aligned_count, new_count, realloc_count;
+    struct figure
+        live_bytes; /* of the blocks that this thread allocated, whoever freed the others */
+    struct figure peak_bytes, peak_ticks;                       /* high-water mark of that */
+    struct figure freed_elsewhere_count, freed_elsewhere_bytes; /* its blocks that others freed */
+    struct figure alloc_time, free_time;                        /* ticks inside the allocator */
+    /* its stack: deepest extent seen by any event below the stack's beginning, and the pages ever
+     * touched. stack_node: the call path that stood deepest (0: not known) */
+    struct figure stack_deepest_bytes, stack_touched_bytes;
+    uint32_t stack_node;
+    struct figure pool_count; /* its calls that cut a block from a pool */
+    char name[16];            /* as the kernel knows it; "": not known */
+};
+
+static inline void thread_metrics_forget_calls(struct thread_metrics *thread)
+{
+    thread->alloc_count = thread->alloc_bytes = FIGURE_UNKNOWN;
+    thread->free_count = thread->free_bytes = FIGURE_UNKNOWN;
+    thread->malloc_count = thread->calloc_count = thread->aligned_count = FIGURE_UNKNOWN;
+    thread->new_count = thread->realloc_count = thread->pool_count = FIGURE_UNKNOWN;
+    thread->freed_elsewhere_count = thread->freed_elsewhere_bytes = FIGURE_UNKNOWN;
+}
+
+#endif

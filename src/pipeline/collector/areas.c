@@ -1,0 +1,222 @@
+/* Assigns an owner to each part of the address space (areas.h). Claims are sorted and cut so that
+ * none overlap. Mappings are cut at the claims in one sweep, and a second sweep gives areas with
+ * live blocks to the allocator. */
+#include "collector/areas.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "procfs/process.h"
+#include "wire/wire.h"
+
+/* glibc's arenas but the main one: HEAP_MAX_SIZE of malloc/arena.c on 64 bits. */
+#define ARENA_BYTES (64ull << 20)
+
+#define USER_SPACE_END (1ull << 56)
+
+/* ---- Claims -------------------------------------------------------------------------------- */
+
+static int areas_claim_compare(const void *left, const void *right)
+{
+    const struct area_claim *a = left, *b = right;
+    if (a->start != b->start)
+        return a->start < b->start ? -1 : 1;
+    return (int)b->owner - (int)a->owner; /* the tool's and stacks before mmap */
+}
+
+static bool areas_claim_is_sound(const struct area_claim *claim)
+{
+    return claim->start < claim->end && claim->end <= USER_SPACE_END;
+}
+
+size_t areas_prune_claims(struct area_claim *claims, size_t count)
+{
+    uint64_t page = process_page_bytes(), covered = 0;
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++)
+        if (areas_claim_is_sound(&claims[i]))
+            claims[kept++] = claims[i];
+    count = kept;
+    kept = 0;
+    if (count)
+        qsort(claims, count, sizeof *claims, areas_claim_compare);
+    for (size_t i = 0; i < count; i++) {
+        struct area_claim claim = claims[i];
+        claim.start &= ~(page - 1);
+        claim.end = (claim.end + page - 1) & ~(page - 1);
+        if (claim.start < covered)
+            claim.start = covered;
+        if (claim.start >= claim.end)
+            continue;
+        covered = claim.end;
+        claims[kept++] = claim;
+    }
+    return kept;
+}
+
+/* ---- Mappings ------------------------------------------------------------------------------ */
+
+static bool areas_is_ours(const struct smaps *smaps, size_t index)
+{
+    const struct smaps_mapping *mapping = &smaps->mappings[index];
+    if (mapping->kind == SMAPS_BSS && index > 0)
+        mapping--;
+    return wire_is_recorder(mapping->path);
+}
+
+uint64_t areas_tool_rss(const struct smaps *smaps)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < smaps->count; i++)
+        if (smaps->mappings[i].kind == SMAPS_TOOL || areas_is_ours(smaps, i))
+            bytes += figure_or(smaps->mappings[i].bytes.rss, 0);
+    return bytes;
+}
+
+static bool areas_is_reserved_till(const struct smaps *smaps, size_t index, uint64_t end)
+{
+    return index < smaps->count && smaps->mappings[index].kind == SMAPS_RESERVED &&
+           smaps->mappings[index].end >= end;
+}
+
+/* One that has grown to its full size has no rest, and joins its neighbours: then only its blocks
+ * tell. */
+static bool areas_is_arena(const struct smaps *smaps, size_t index)
+{
+    const struct smaps_mapping *mapping = &smaps->mappings[index];
+    uint64_t last = mapping->end / ARENA_BYTES * ARENA_BYTES;
+    return mapping->start == last && mapping->writable && mapping->end > last &&
+           areas_is_reserved_till(smaps, index + 1, last + ARENA_BYTES) &&
+           smaps->mappings[index + 1].start == mapping->end;
+}
+
+static enum area_owner areas_owner_of(const struct smaps *smaps, size_t index)
+{
+    /* clang-format off */
+    static const enum area_owner owners[SMAPS_KINDS] = {
+        [SMAPS_HEAP] = AREA_ALLOCATOR,      [SMAPS_ANONYMOUS] = AREA_MMAP,
+        [SMAPS_RESERVED] = AREA_MMAP,       [SMAPS_TEXT] = AREA_FILE,
+        [SMAPS_RODATA] = AREA_FILE,         [SMAPS_DATA] = AREA_GLOBALS,
+        [SMAPS_BSS] = AREA_GLOBALS,         [SMAPS_FILE] = AREA_FILE,
+        [SMAPS_SHARED_MEMORY] = AREA_SHARED, [SMAPS_MAIN_STACK] = AREA_STACK,
+        [SMAPS_THREAD_STACK] = AREA_STACK,  [SMAPS_VDSO] = AREA_OTHER,
+        [SMAPS_HUGE] = AREA_OTHER,          [SMAPS_DEVICE] = AREA_OTHER,
+        [SMAPS_TOOL] = AREA_TOOL,           [SMAPS_OTHER] = AREA_OTHER,
+    };
+    /* clang-format on */
+    enum smaps_kind kind = smaps->mappings[index].kind;
+    if (areas_is_ours(smaps, index))
+        return AREA_TOOL;
+    return kind == SMAPS_ANONYMOUS && areas_is_arena(smaps, index) ? AREA_ALLOCATOR : owners[kind];
+}
+
+static struct area area_of(const struct smaps *smaps, size_t index)
+{
+    const struct smaps_mapping *mapping = &smaps->mappings[index];
+    return (struct area){
+        .start = mapping->start,
+        .end = mapping->end,
+        .owner = areas_owner_of(smaps, index),
+        .is_anonymous = mapping->kind == SMAPS_HEAP || mapping->kind == SMAPS_ANONYMOUS ||
+                        mapping->kind == SMAPS_RESERVED,
+        .outside_rss = mapping->kind == SMAPS_HUGE || mapping->kind == SMAPS_DEVICE,
+        .rss_bytes = figure_or(mapping->bytes.rss, 0),
+    };
+}
+
+/* ---- Areas --------------------------------------------------------------------------------- */
+
+static int areas_add(struct areas *areas, struct area area, uint64_t start, uint64_t end)
+{
+    if (areas->count == areas->capacity) {
+        size_t capacity = areas->capacity ? 2 * areas->capacity : 256;
+        struct area *list = realloc(areas->list, capacity * sizeof *list);
+        if (!list)
+            return -ENOMEM;
+        areas->list = list;
+        areas->capacity = capacity;
+    }
+    area.is_piece = start != area.start || end != area.end;
+    area.rss_bytes = area.is_piece ? 0 : area.rss_bytes;
+    area.start = start;
+    area.end = end;
+    areas->list[areas->count++] = area;
+    return 0;
+}
+
+/* Cuts `whole` at the claims from `claim` on. */
+static int areas_cut(struct areas *areas, const struct area *whole, const struct area_claim *claim,
+                     const struct area_claim *end)
+{
+    uint64_t at = whole->start;
+    int error = 0;
+    for (; claim < end && claim->start < whole->end && !error; claim++) {
+        uint64_t from = claim->start > at ? claim->start : at;
+        uint64_t to = claim->end < whole->end ? claim->end : whole->end;
+        struct area claimed = *whole;
+        claimed.owner = claim->owner;
+        claimed.is_anonymous = claim->owner == AREA_MMAP;
+        if (from > at)
+            error = areas_add(areas, *whole, at, from);
+        if (!error)
+            error = areas_add(areas, claimed, from, to);
+        at = to;
+    }
+    return !error && at < whole->end ? areas_add(areas, *whole, at, whole->end) : error;
+}
+
+/* Files, [heap] and the rest are known for what they are: who claims them is mistaken. */
+static bool areas_can_be_joined(const struct smaps_mapping *mapping)
+{
+    return mapping->kind == SMAPS_ANONYMOUS || mapping->kind == SMAPS_BSS ||
+           (mapping->kind == SMAPS_THREAD_STACK && mapping->guessed);
+}
+
+static int areas_find_mappings(struct areas *areas, const struct smaps *smaps,
+                               const struct area_claim *claim, const struct area_claim *end)
+{
+    int error = 0;
+    for (size_t i = 0; i < smaps->count && !error; i++) {
+        struct area whole = area_of(smaps, i);
+        while (claim < end && claim->end <= whole.start)
+            claim++;
+        error =
+            areas_cut(areas, &whole, claim, areas_can_be_joined(&smaps->mappings[i]) ? end : claim);
+    }
+    return error;
+}
+
+/* A block may reach over several areas: the kernel cuts mappings at every madvise. */
+static void areas_note_blocks(struct areas *areas, const struct live_list *blocks)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < areas->count; i++) {
+        struct area *area = &areas->list[i];
+        while (at < blocks->count && live_entry_end(&blocks->blocks[at]) <= area->start)
+            at++;
+        area->holds_block = at < blocks->count && blocks->blocks[at].address < area->end;
+        if (area->holds_block && area->is_anonymous)
+            area->owner = AREA_ALLOCATOR;
+    }
+}
+
+int areas_find(struct areas *areas, const struct smaps *smaps, const struct area_claim *claims,
+               size_t claim_count, const struct live_list *blocks)
+{
+    areas->count = 0;
+    int error = areas_find_mappings(areas, smaps, claims, claims ? claims + claim_count : NULL);
+    if (!error)
+        areas_note_blocks(areas, blocks);
+    return error;
+}
+
+void areas_release(struct areas *areas)
+{
+    free(areas->list);
+    *areas = AREAS_INIT;
+}
+
+bool area_needs_pages(const struct area *area)
+{
+    return area->holds_block || area->is_piece || area->owner == AREA_ALLOCATOR;
+}

@@ -1,0 +1,79 @@
+/* Assigns an owner to each part of a process's address space: the line of the ledger to which its
+ * resident bytes belong. The kernel joins neighbouring mappings of different owners, so a mapping
+ * is cut into pieces.
+ *
+ *   smaps      ┊ [heap]  ┊┊     anonymous, one mapping to the kernel         ┊┊ libx.so data ┊
+ *   claims     ┊         ┊┊          ╞══ own mmap ══╡      ╞═ tool ═╡        ┊┊              ┊
+ *   areas      ┊allocator┊┊allocator ┊     mmap     ┊ ...  ┊  tool  ┊ ...    ┊┊   globals    ┊
+ *                               ▪ a live block
+ *
+ * The first rule that matches gives the owner:
+ *   claimed as tool or stack                                         as claimed
+ *   private memory without a file that holds a live block, even if   the allocator
+ *   it is claimed as mmap: an allocator can map memory before the
+ *   recorder sees that it is an allocator
+ *   [heap]; an arena of glibc's (64 MiB, aligned to 64 MiB,          the allocator
+ *   the rest reserved)
+ *   other private memory without a file                              the program's own mmap
+ *   libtidemark.so                                                   the tool
+ *   everything else                                                  its kind in procfs/smaps.h */
+#ifndef TIDEMARK_COLLECTOR_AREAS_H
+#define TIDEMARK_COLLECTOR_AREAS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "collector/live_list.h"
+#include "procfs/smaps.h"
+
+enum area_owner {
+    AREA_ALLOCATOR = 0,
+    AREA_MMAP,
+    AREA_FILE,
+    AREA_STACK,
+    AREA_GLOBALS,
+    AREA_SHARED,
+    AREA_TOOL,
+    AREA_OTHER,
+    AREA_OWNERS,
+};
+
+/* A range that the recorder or the replay claims for AREA_TOOL, AREA_STACK or AREA_MMAP. Claims are
+ * not trusted. Pruning removes claims that are empty or above user space, and cuts a claim where an
+ * earlier one overlaps it. */
+struct area_claim {
+    uint64_t start, end;
+    enum area_owner owner;
+};
+
+/* Sorted by address, disjoint, whole pages. */
+struct area {
+    uint64_t start, end;
+    enum area_owner owner;
+    bool is_anonymous; /* private memory without a file */
+    bool holds_block;
+    bool is_piece;      /* of a mapping that was cut: smaps does not say what this part costs */
+    bool outside_rss;   /* huge page pool, devices: the kernel does not count it as resident */
+    uint64_t rss_bytes; /* of the mapping by smaps; 0 for pieces */
+};
+
+/* Whole pages, sorted and disjoint, in place. Returns how many are left. */
+size_t areas_prune_claims(struct area_claim *claims, size_t count);
+
+struct areas {
+    struct area *list;
+    size_t count, capacity;
+};
+#define AREAS_INIT ((struct areas){0})
+
+/* `claims`: pruned. `blocks`: sorted and disjoint (live_list_part()). 0 or -ENOMEM. */
+int areas_find(struct areas *areas, const struct smaps *smaps, const struct area_claim *claims,
+               size_t claim_count, const struct live_list *blocks);
+void areas_release(struct areas *areas);
+
+/* Only its pages tell whose its bytes are. */
+/* Resident bytes of the tool itself: its library and what is of kind SMAPS_TOOL. */
+uint64_t areas_tool_rss(const struct smaps *smaps);
+bool area_needs_pages(const struct area *area);
+
+#endif

@@ -1,0 +1,103 @@
+/* The collector: accepts the processes of a session and sees each of them through to its
+ * profile. */
+#ifndef TIDEMARK_COLLECTOR_COLLECTOR_H
+#define TIDEMARK_COLLECTOR_COLLECTOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include "collector/process_image.h"
+#include "collector/triggers.h"
+#include "trace/trace.h"
+
+struct collector_options {
+    const char *output;  /* pattern, output_name.h */
+    const char *job;     /* instead: a directory of jobs, job_place.h; NULL: none */
+    const char *job_id;  /* the id that all processes shall have; NULL: the launcher's */
+    const char *session; /* collector_open() sets it: an id for what has no launcher */
+    bool follow;         /* children too */
+    const char *only;    /* names of programs, patterns of fnmatch() between commas: no others;
+                          * NULL: all */
+    bool drop;           /* a full ring drops events instead of waiting */
+    bool free_stacks;    /* frees carry their call path */
+    bool timed;          /* calls of the allocator are timed */
+    bool embed_sources;  /* profiles hold the source files that their code locations name */
+    bool exit_waits;     /* programs wait at exit for their profile */
+    bool looks;          /* at the process's memory, through /proc */
+    bool pack;           /* compress finished profiles */
+    bool trace;          /* keep every event, in a trace beside the profile */
+    enum trace_compression trace_compression;
+    int trace_level;     /* of zstd; 0: the usual one */
+    int stacks;          /* enum wire_stacks */
+    uint32_t max_depth;  /* 0: no limit */
+    uint32_t ring_bytes; /* a power of two */
+    uint32_t exit_wait_ms;
+    uint64_t sample_bytes;        /* mean bytes between recorded allocations; 0: all are recorded */
+    uint32_t budget_millionths;   /* what recording may cost (overhead_budget.h); 0: no limit */
+    const char *start_on, *until; /* patterns of marks, or NULL (recorded_window.h) */
+    uint64_t for_ns;              /* recording ends after this; 0: with the programs */
+    struct window *window;        /* collector_open() sets it */
+    struct trigger triggers[TRIGGERS_MAX]; /* of snapshots */
+    size_t trigger_count;
+};
+
+#define COLLECTOR_OPTIONS_INIT                                                                     \
+    ((struct collector_options){.output = "tidemark.%n.%p.tmk",                                    \
+                                .follow = true,                                                    \
+                                .looks = true,                                                     \
+                                .pack = true,                                                      \
+                                .trace_compression = TRACE_ZSTD,                                   \
+                                .ring_bytes = 256 << 10,                                           \
+                                .exit_wait_ms = 10000})
+
+struct collector;
+
+/* Prepares a process to collect. To be called when it will start no other program. A file that
+ * reaches its size limit then gives an error instead of a signal. The limits of files, descriptors
+ * and stacks are raised to the hard limits, whatever the program's limits are. Large memory goes
+ * back to the system when it is freed. */
+void collector_prepare_limits(void);
+
+/* Listens under the session's name (an abstract Unix socket; `name` is NAME:KEY as in
+ * WIRE_SESSION_VARIABLE); NULL: makes up a name and a key. 0 or -errno. */
+int collector_open(struct collector **out, const struct collector_options *options,
+                   const char *name);
+/* What its error means. */
+const char *collector_open_error(int error);
+void collector_close(struct collector *collector);
+const char *collector_name(const struct collector *collector);
+
+/* Waits until something happens, `extra_fd` (or -1) is readable or the time is up, and deals with
+ * it. True if extra_fd is readable. */
+bool collector_wait(struct collector *collector, int extra_fd, int timeout_ms);
+/* Processes being recorded now. */
+size_t collector_active(const struct collector *collector);
+/* Those of them that have not ended yet (the others complete their profiles). */
+size_t collector_running(const struct collector *collector);
+/* Process `pid` is the caller's own child: its end comes by collector_tell_end() only. */
+void collector_own_child(struct collector *collector, pid_t pid);
+/* How process `pid` ended, for those who can know (its parent). */
+void collector_tell_end(struct collector *collector, pid_t pid, enum process_image_end how,
+                        int status);
+/* Leaves everything that still runs. */
+void collector_detach(struct collector *collector);
+/* Has a snapshot taken of every process that runs; `why` is told of it. Returns at once. */
+void collector_snapshot(struct collector *collector, const char *why);
+/* How the recording ended before the programs did (--for, --until), such as "after 30 s (--for)".
+ * NULL: it has not ended. After such an end no further process is recorded. */
+const char *collector_over(const struct collector *collector);
+
+/* A process has called that could not be recorded for want of a thread or of memory; it was
+ * said. */
+bool collector_turned_away(const struct collector *collector);
+
+/* So many programs have called that `only` does not name. */
+size_t collector_passed_over(const struct collector *collector);
+
+/* What has come out so far. */
+size_t collector_result_count(const struct collector *collector);
+const struct process_image_result *collector_result(const struct collector *collector,
+                                                    size_t index);
+
+#endif

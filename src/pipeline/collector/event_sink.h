@@ -1,0 +1,46 @@
+/* The one way to the replay of a process image. Each call changes the replay and is written to the
+ * trace, in the same order. So a replay of the trace has the same result as the recording. No other
+ * file of this room calls the functions of replay.h that change a replay.
+ *
+ * For the thread that merges. Calls never fail: the tracer keeps the errors of the trace. */
+#ifndef TIDEMARK_COLLECTOR_EVENT_SINK_H
+#define TIDEMARK_COLLECTOR_EVENT_SINK_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include "collector/recorded_window.h"
+#include "replay/replay.h"
+
+struct tracer;
+
+struct event_sink {
+    struct replay *replay;
+    struct tracer *tracer;    /* NULL: no trace is wanted */
+    struct window_gate *gate; /* NULL: all that comes is recorded */
+};
+
+/* As their namesakes in replay.h. */
+uint32_t event_sink_thread_begin(struct event_sink *sink, uint32_t tid, uint64_t ticks);
+void event_sink_thread_waited(struct event_sink *sink, uint32_t thread, uint64_t waits,
+                              uint64_t ticks);
+void event_sink_thread_named(struct event_sink *sink, uint32_t tid, const char *name);
+void event_sink_thread_stack(struct event_sink *sink, uint32_t tid, uint64_t deepest_bytes,
+                             uint64_t touched_bytes, uint32_t node);
+void event_sink_runs(struct event_sink *sink, const struct replay_run *runs, size_t count,
+                     const void *records);
+/* As replay_stretch(). Only while nobody waits for a mark that cuts the recording. */
+bool event_sink_takes_stretches(const struct event_sink *sink);
+size_t event_sink_stretch(struct event_sink *sink, uint32_t thread, const void *records,
+                          size_t bytes);
+void event_sink_lost(struct event_sink *sink, uint64_t events);
+void event_sink_memory_sample(struct event_sink *sink, uint64_t ticks, uint64_t physical_bytes,
+                              uint64_t virtual_bytes, uint64_t tool_bytes);
+/* The trace has names as facts. */
+void event_sink_name(struct event_sink *sink, uint32_t number, const char *name);
+/* Changes nothing that a profile says: not for the trace. */
+void event_sink_watch_peak(struct event_sink *sink, uint32_t tid);
+/* A profile was written of what was fed so far, with this many nanoseconds a tick: for the
+ * trace. */
+void event_sink_snapshot(struct event_sink *sink, uint64_t ticks, double tick_ns);
+
+#endif

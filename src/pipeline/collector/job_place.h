@@ -1,0 +1,33 @@
+/* Where the files of a process go in a directory of jobs (doc/FORMAT-job.md):
+ *
+ *     DIR/<job id>/rank-00003.NAME.HOST.PID.entry    who it is, how it ended (jobdir/entry.h)
+ *                                          .tmk      its profile
+ *
+ * Host and pid make names that no other process of the job has, on a file system that all its
+ * machines share; the entry's creation settles the rest. */
+#ifndef TIDEMARK_COLLECTOR_JOB_PLACE_H
+#define TIDEMARK_COLLECTOR_JOB_PLACE_H
+
+#include <sys/types.h>
+#include "procfs/launcher.h"
+#include "jobdir/entry.h"
+
+/* Which rank of which job `pid` is: by its own environment, or as the collector's own is one (its
+ * program may have emptied the environment). One thread at a time. */
+void job_place_identify(struct launcher *launcher, pid_t pid);
+
+/* Makes the directory and those above it if need be, and looks whether files can be made there: 0
+ * or -errno with error_text()'s sentence. */
+int job_place_prepare(const char *directory);
+
+/* Takes a name in `directory` (made if need be) for the process that `entry` describes: writes the
+ * entry, and sets entry->profile. `path`: the profile's, malloc'd. 0 or -errno with
+ * error_text()'s sentence. Threads may do so at once. */
+int job_place_take(const char *directory, struct entry *entry, struct entry_writer **writer,
+                   char **path);
+
+/* Is an MPI library mapped in the process? */
+bool job_place_maps_mpi(pid_t pid);
+bool job_place_is_mpi(const char *module_path);
+
+#endif

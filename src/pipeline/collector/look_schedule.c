@@ -1,0 +1,404 @@
+/* Decides when to look at a process and what a look is given (look_schedule.h). A look at a running
+ * process works on copies and on a thread of its own. Its cost is estimated beforehand and compared
+ * with a hundredth of the run. */
+#include "collector/look_schedule.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "base/strbuf.h"
+#include "procfs/proc_file.h"
+#include "procfs/process.h"
+
+/* A peak is new when it is higher by a twentieth than the last one looked at. */
+#define GROWTH_PART 20
+
+/* Looks may take a hundredth of the run. */
+#define BUDGET_PART 100
+
+/* What a look takes, rather too much: mappings, threads and control group; a block to copy, sort
+ * and sweep (measured: 70 ns with ten million); a page of 4 KiB. */
+#define LOOK_NS  1000000u
+#define BLOCK_NS 150u
+#define PAGE_NS  10u
+
+/* The end waits for us: no longer than this, and no more memory than these blocks take (640 MB). */
+#define LAST_LOOK_NS     5000000000u
+#define LAST_LOOK_BLOCKS 20000000u
+
+/* Programs that end before that get the last look only. */
+#define START_NS 2000000u
+
+/* Call paths told of a peak; of the end all are. */
+#define PEAK_ROWS 1024
+
+struct look_schedule {
+    pid_t pid;
+    uint64_t start_ns;
+    bool knows_all;
+    struct view *view;
+    struct event_sink *sink;
+    uint64_t peak_bytes; /* the highest resident set that was looked at */
+    uint64_t spent_ns;
+    uint32_t last_id;
+    uint64_t tool_expected_bytes; /* by look_schedule_tool_estimate() when the look under way
+                                   * began */
+    int64_t tool_excess_bytes;    /* of that estimate over what the last look found */
+    size_t named_count;           /* threads of the replay whose names were asked for */
+    bool started;                 /* the look at the start is done */
+    bool denied;                  /* the last one was: not before the end again */
+    char complaint[192];
+
+    struct look *done; /* and not taken yet */
+    size_t done_count;
+
+    struct look now; /* under way if `is_busy` */
+    bool is_busy;
+    pthread_t thread;
+    _Atomic bool is_over;
+};
+
+static uint64_t look_schedule_monotonic_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static void look_schedule_complain(struct look_schedule *looks, const char *what)
+{
+    snprintf(looks->complaint, sizeof looks->complaint, "%s", what);
+}
+
+struct look_schedule *look_schedule_new(pid_t pid, uint64_t start_ns, const char *no_ledger,
+                                        struct view *view, struct event_sink *sink)
+{
+    struct look_schedule *looks = calloc(1, sizeof *looks);
+    if (!looks)
+        return NULL;
+    *looks = (struct look_schedule){
+        .pid = pid, .start_ns = start_ns, .knows_all = !no_ledger, .view = view, .sink = sink};
+    if (no_ledger)
+        look_schedule_complain(looks, no_ledger);
+    return looks;
+}
+
+void look_schedule_lose(struct look_schedule *looks, const char *no_ledger)
+{
+    looks->knows_all = false;
+    look_schedule_complain(looks, no_ledger);
+}
+
+/* ---- What a look is given ------------------------------------------------------------------ */
+
+static void look_schedule_copy_block(void *context, const struct replay_block *block)
+{
+    struct live_list *list = context;
+    if (list->count < list->capacity)
+        list->blocks[list->count++] = (struct live_entry){
+            .address = block->address, .size_bytes = block->size_bytes, .node = block->node};
+}
+
+static int look_schedule_copy_blocks(struct look_schedule *looks, struct look *look)
+{
+    int error = live_list_reserve(&look->blocks, replay_live_count(looks->sink->replay) + 1);
+    if (!error)
+        replay_live_blocks(looks->sink->replay, look_schedule_copy_block, &look->blocks);
+    return error;
+}
+
+static void look_schedule_add_claim(struct look *look, uint64_t start, uint64_t bytes,
+                                    enum area_owner owner)
+{
+    uint64_t end;
+    size_t count = look->claim_count;
+    if (!bytes || __builtin_add_overflow(start, bytes, &end))
+        return;
+    if ((count & (count - 1)) == 0) { /* full at every power of two */
+        struct area_claim *claims = realloc(look->claims, (count ? 2 * count : 1) * sizeof *claims);
+        if (!claims)
+            return;
+        look->claims = claims;
+    }
+    look->claims[look->claim_count++] = (struct area_claim){start, end, owner};
+}
+
+static void look_schedule_claim_mapped(void *context, uint64_t start, uint64_t end)
+{
+    look_schedule_add_claim(context, start, end - start, AREA_MMAP);
+}
+
+/* The program could overwrite the recorder's list. That would falsify only the ledger of its own
+ * memory. */
+static void look_schedule_copy_claims(struct look_schedule *looks, struct look *look)
+{
+    struct wire_header *header = looks->view->header;
+    uint32_t count = atomic_load_explicit(&header->private_count, memory_order_acquire);
+    for (uint32_t i = 0; i < count && i < WIRE_PRIVATE_RANGES; i++) {
+        struct wire_range *range = &header->private_ranges[i];
+        uint64_t bytes = atomic_load_explicit(&range->bytes, memory_order_acquire);
+        look_schedule_add_claim(look, atomic_load_explicit(&range->start, memory_order_relaxed),
+                                bytes, AREA_TOOL);
+    }
+    replay_mapped(looks->sink->replay, look_schedule_claim_mapped, look);
+}
+
+static int look_schedule_place_compare(const void *left, const void *right)
+{
+    const struct stacks_place *a = left, *b = right;
+    return (a->tid > b->tid) - (a->tid < b->tid);
+}
+
+/* Of a thread that runs the kernel does not say where its stack is. */
+static void look_schedule_copy_places(struct look_schedule *looks, struct look *look)
+{
+    uint32_t count = shared_view_ring_count(looks->view);
+    look->places = malloc((count + 1) * sizeof *look->places);
+    for (uint32_t i = 0; look->places && i < count; i++) {
+        struct wire_ring *ring = shared_view_ring(looks->view, i);
+        if (atomic_load_explicit(&ring->state, memory_order_acquire) == WIRE_RING_ACTIVE)
+            look->places[look->place_count++] = (struct stacks_place){
+                (pid_t)atomic_load_explicit(&ring->tid, memory_order_relaxed),
+                atomic_load_explicit(&ring->thread_pointer, memory_order_relaxed)};
+    }
+    if (look->places)
+        qsort(look->places, look->place_count, sizeof *look->places, look_schedule_place_compare);
+}
+
+/* Without a look at the mappings. The recorder touches only part of the tables that it maps, and
+ * its library has pages too. */
+static uint64_t look_schedule_tool_estimate(const struct look_schedule *looks)
+{
+    return shared_view_touched_bytes(looks->view) +
+           atomic_load(&looks->view->header->private_bytes);
+}
+
+static void look_schedule_prepare(struct look_schedule *looks, enum profile_sample_why why,
+                                  bool over_pages, uint64_t now_ns)
+{
+    struct look *look = &looks->now;
+    uint64_t begin_ns = look_schedule_monotonic_ns();
+    struct replay_counters program;
+    look_init(look, looks->pid);
+    replay_counters(looks->sink->replay, 0, &program);
+    look->sample.id = ++looks->last_id;
+    look->sample.why = why;
+    look->sample.time_ns = now_ns > looks->start_ns ? now_ns - looks->start_ns : 0;
+    look->sample.requested_bytes = figure_of(program.current_bytes);
+    look->sample.live_count = figure_of(program.live_count);
+    look->over_pages =
+        over_pages && looks->knows_all && look_schedule_copy_blocks(looks, look) == 0;
+    look->at_threads = why == PROFILE_SAMPLE_END;
+    look->row_limit = why == PROFILE_SAMPLE_END ? 0 : PEAK_ROWS;
+    look_schedule_copy_claims(looks, look);
+    look_schedule_copy_places(looks, look);
+    looks->tool_expected_bytes = look_schedule_tool_estimate(looks);
+    look->cpu_ns = look_schedule_monotonic_ns() - begin_ns;
+}
+
+/* ---- What comes of it ---------------------------------------------------------------------- */
+
+static void look_schedule_judge(struct look_schedule *looks, const struct look *look)
+{
+    looks->denied = look->error == -EACCES;
+    if (look->error == -EACCES)
+        look_schedule_complain(
+            looks, "the kernel does not let us look into the process: it has changed its user "
+                   "or group, or is not dumpable; what it has resident is not known");
+    else if (look->error == -ENOMEM)
+        look_schedule_complain(looks,
+                               "the collector had no memory for a look at the process's pages");
+    else if (!look->error && look->over_pages)
+        looks->complaint[0] = '\0';
+}
+
+static void look_schedule_tell_threads(struct look_schedule *looks, const struct look *look)
+{
+    for (size_t i = 0; i < look->thread_count; i++) {
+        const struct look_thread *thread = &look->threads[i];
+        uint64_t touched;
+        event_sink_thread_named(looks->sink, (uint32_t)thread->tid, thread->name);
+        if (figure_get(thread->stack_touched_bytes, &touched))
+            event_sink_thread_stack(looks->sink, (uint32_t)thread->tid,
+                                    figure_or(thread->stack_reach_bytes, 0), touched, 0);
+    }
+}
+
+/* Those that are new, since they may end before the next look. Their names may still change: looks
+ * ask again. */
+static void look_schedule_name_new_threads(struct look_schedule *looks)
+{
+    enum { AT_ONCE = 64 };
+    size_t count = replay_thread_count(looks->sink->replay);
+    struct strbuf name = STRBUF_INIT;
+    for (unsigned asked = 0; looks->named_count < count && asked < AT_ONCE; asked++) {
+        uint32_t tid = replay_thread(looks->sink->replay, looks->named_count++).tid;
+        char file[40];
+        snprintf(file, sizeof file, "task/%u/comm", tid);
+        strbuf_reset(&name);
+        if (proc_read(looks->pid, file, 64, &name) < 0 || !name.length)
+            continue;
+        name.data[name.length - 1] = '\0'; /* the newline */
+        for (char *at = name.data; *at; at++)
+            if ((unsigned char)*at < ' ' || *at == 0x7f)
+                *at = '?'; /* as usage_threads() does */
+        event_sink_thread_named(looks->sink, tid, name.data);
+    }
+    strbuf_release(&name);
+}
+
+/* A process that is gone has told nothing. */
+static void look_schedule_keep(struct look_schedule *looks)
+{
+    struct look *look = &looks->now;
+    struct look *done = NULL;
+    looks->spent_ns += look->cpu_ns;
+    look_schedule_judge(looks, look);
+    if (look->tool_rss_bytes)
+        looks->tool_excess_bytes = (int64_t)(looks->tool_expected_bytes - look->tool_rss_bytes);
+    look_schedule_tell_threads(looks, look);
+    if (look->error != -ESRCH)
+        done = realloc(looks->done, (looks->done_count + 1) * sizeof *done);
+    if (!done) {
+        look_release(look);
+        return;
+    }
+    looks->done = done;
+    done[looks->done_count++] = *look;
+    look_init(look, looks->pid);
+}
+
+static void *look_schedule_thread(void *context)
+{
+    struct look_schedule *looks = context;
+    look_take(&looks->now);
+    atomic_store(&looks->is_over, true);
+    return NULL;
+}
+
+static void look_schedule_begin(struct look_schedule *looks)
+{
+    atomic_store(&looks->is_over, false);
+    looks->is_busy = pthread_create(&looks->thread, NULL, look_schedule_thread, looks) == 0;
+    if (!looks->is_busy)
+        look_release(&looks->now);
+}
+
+void look_schedule_settle(struct look_schedule *looks)
+{
+    if (!looks || !looks->is_busy)
+        return;
+    pthread_join(looks->thread, NULL);
+    looks->is_busy = false;
+    look_schedule_keep(looks);
+}
+
+/* ---- When ---------------------------------------------------------------------------------- */
+
+static uint64_t look_schedule_cost_ns(uint64_t blocks, uint64_t resident_bytes)
+{
+    return LOOK_NS + blocks * BLOCK_NS + resident_bytes / 4096 * PAGE_NS;
+}
+
+bool look_schedule_can_afford(uint64_t blocks, uint64_t resident_bytes, uint64_t spent_ns,
+                              uint64_t age_ns)
+{
+    return spent_ns + look_schedule_cost_ns(blocks, resident_bytes) <= age_ns / BUDGET_PART;
+}
+
+static void look_schedule_at_start(struct look_schedule *looks, uint64_t now_ns)
+{
+    looks->started = true;
+    look_schedule_prepare(looks, PROFILE_SAMPLE_START, false, now_ns);
+    look_schedule_begin(looks);
+}
+
+void look_schedule_see(struct look_schedule *looks, uint64_t resident_bytes, uint64_t now_ns)
+{
+    uint64_t age_ns = now_ns > looks->start_ns ? now_ns - looks->start_ns : 0;
+    look_schedule_name_new_threads(looks);
+    if (looks->is_busy && atomic_load(&looks->is_over))
+        look_schedule_settle(looks);
+    if (looks->is_busy || looks->denied || age_ns < START_NS)
+        return;
+    if (!looks->started) {
+        look_schedule_at_start(looks, now_ns);
+        return;
+    }
+    if (resident_bytes < looks->peak_bytes + looks->peak_bytes / GROWTH_PART ||
+        !look_schedule_can_afford(replay_live_count(looks->sink->replay), resident_bytes,
+                                  looks->spent_ns, age_ns))
+        return;
+    looks->peak_bytes = resident_bytes;
+    look_schedule_prepare(looks, PROFILE_SAMPLE_RESIDENT_PEAK, true, now_ns);
+    look_schedule_begin(looks);
+}
+
+/* A look that somebody waits for. True: over the pages too. */
+static bool look_schedule_at_once(struct look_schedule *looks, enum profile_sample_why why,
+                                  uint64_t now_ns)
+{
+    look_schedule_settle(looks);
+    uint64_t blocks = replay_live_count(looks->sink->replay);
+    bool over_pages = blocks <= LAST_LOOK_BLOCKS &&
+                      look_schedule_cost_ns(blocks, looks->peak_bytes) <= LAST_LOOK_NS;
+    look_schedule_prepare(looks, why, over_pages, now_ns);
+    look_take(&looks->now);
+    look_schedule_keep(looks);
+    return over_pages;
+}
+
+void look_schedule_mark(struct look_schedule *looks, uint64_t now_ns)
+{
+    if (!looks->denied)
+        look_schedule_at_once(looks, PROFILE_SAMPLE_MARK, now_ns);
+}
+
+void look_schedule_finish(struct look_schedule *looks, uint64_t now_ns)
+{
+    bool over_pages = look_schedule_at_once(looks, PROFILE_SAMPLE_END, now_ns);
+    if (!over_pages && !*looks->complaint)
+        look_schedule_complain(
+            looks, "the program ended with more live blocks than are looked at: their pages "
+                   "are known as of the last peak looked at, if there was one");
+}
+
+uint64_t look_schedule_tool_bytes(const struct look_schedule *looks)
+{
+    int64_t bytes = (int64_t)look_schedule_tool_estimate(looks) - looks->tool_excess_bytes;
+    return bytes > 0 ? (uint64_t)bytes : 0;
+}
+
+/* ---- For the profile ----------------------------------------------------------------------- */
+
+struct look *look_schedule_take(struct look_schedule *looks, size_t *count)
+{
+    struct look *taken = looks->done;
+    *count = looks->done_count;
+    looks->done = NULL;
+    looks->done_count = 0;
+    return taken;
+}
+
+const char *look_schedule_complaint(const struct look_schedule *looks)
+{
+    return *looks->complaint ? looks->complaint : NULL;
+}
+
+void look_schedule_free(struct look_schedule *looks)
+{
+    if (!looks)
+        return;
+    if (looks->is_busy) {
+        pthread_join(looks->thread, NULL);
+        look_release(&looks->now);
+    }
+    for (size_t i = 0; i < looks->done_count; i++)
+        look_release(&looks->done[i]);
+    free(looks->done);
+    free(looks);
+}

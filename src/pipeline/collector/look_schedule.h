@@ -1,0 +1,63 @@
+/* Decides when to look at a process, and keeps the results.
+ *
+ *   shortly after the start   what is mapped; no pass over the pages
+ *                             (if the kernel forbids it: nothing more before the end)
+ *   new resident peaks        when the resident set has outgrown the last peak looked at by 5 %, as
+ *                             long as all looks together stay below 1 % of the run
+ *   snapshots                 while the program waits for one: all of it
+ *   the end                   while the program waits for it in its exit: all of it
+ *
+ * A look at a running program is made on a thread of its own from a copy of the live blocks; only
+ * the copying holds up the replay. One look at a time. All functions are for the thread that
+ * replays. */
+#ifndef TIDEMARK_COLLECTOR_LOOK_SCHEDULE_H
+#define TIDEMARK_COLLECTOR_LOOK_SCHEDULE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include "collector/event_sink.h"
+#include "collector/proc_look.h"
+#include "collector/shared_view.h"
+
+struct look_schedule;
+
+/* `start_ns`: CLOCK_MONOTONIC at the beginning of the recording. `no_ledger`: NULL, or a sentence
+ * why no ledger can be made, not copied: the replay does not know every block. NULL: out of
+ * memory. */
+struct look_schedule *look_schedule_new(pid_t pid, uint64_t start_ns, const char *no_ledger,
+                                        struct view *view, struct event_sink *sink);
+/* Waits for a look under way. NULL is allowed. */
+void look_schedule_free(struct look_schedule *looks);
+
+/* After a reading of the resident set: begins or ends a look if it is time to. */
+void look_schedule_see(struct look_schedule *looks, uint64_t resident_bytes, uint64_t now_ns);
+/* One that the program asks for, and waits for; returns when it is over. */
+void look_schedule_mark(struct look_schedule *looks, uint64_t now_ns);
+/* The last one, at a process that waits or that we are about to leave; returns when it is over. */
+void look_schedule_finish(struct look_schedule *looks, uint64_t now_ns);
+
+/* From now on the replay does not know every block: no ledger any more, as with `no_ledger`
+ * above. */
+void look_schedule_lose(struct look_schedule *looks, const char *no_ledger);
+
+/* What of the resident set is the tool's own, as far as the last look could tell; before the first:
+ * all that the recorder has mapped. */
+uint64_t look_schedule_tool_bytes(const struct look_schedule *looks);
+
+/* Waits for a look under way, so that the replay may go. */
+void look_schedule_settle(struct look_schedule *looks);
+
+/* What has come since the last call, in the order of time: malloc'd, the caller releases each and
+ * frees the array. */
+struct look *look_schedule_take(struct look_schedule *looks, size_t *count);
+
+/* Why there is no ledger of the end, or why figures are unknown: a sentence, or NULL. */
+const char *look_schedule_complaint(const struct look_schedule *looks);
+
+/* Does a look of that size fit into what may be spent after `age_ns` of the run? */
+bool look_schedule_can_afford(uint64_t blocks, uint64_t resident_bytes, uint64_t spent_ns,
+                              uint64_t age_ns);
+
+#endif

@@ -1,0 +1,36 @@
+/* Counts the kernel's out-of-memory kills in a control group (oom_watch.h): the group's counter of
+ * kills now, minus its value when the group was first seen. */
+#include "collector/oom_watch.h"
+
+#include <string.h>
+
+static bool oom_watch_is_same(const struct cgroup_place *a, const struct cgroup_place *b)
+{
+    return a->version == b->version && !strcmp(a->mount, b->mount) && !strcmp(a->path, b->path);
+}
+
+void oom_watch_place(struct oom_watch *watch, const struct cgroup_place *place)
+{
+    struct cgroup_memory memory;
+    if (watch->placed && oom_watch_is_same(&watch->place, place))
+        return;
+    watch->place = *place;
+    watch->placed = cgroup_read_place(place, &memory) == 0;
+    watch->kills = watch->placed ? memory.oom_kill_events : FIGURE_UNKNOWN;
+}
+
+void oom_watch_follow(struct oom_watch *watch, pid_t pid)
+{
+    struct cgroup_place place;
+    if (cgroup_locate(pid, &place) == 0)
+        oom_watch_place(watch, &place);
+}
+
+struct oom_watch_kills oom_watch_kills(const struct oom_watch *watch)
+{
+    struct cgroup_memory memory;
+    if (!watch->placed || cgroup_read_place(&watch->place, &memory) < 0)
+        return (struct oom_watch_kills){FIGURE_UNKNOWN, FIGURE_UNKNOWN};
+    return (struct oom_watch_kills){figure_sub(memory.oom_kill_events, watch->kills),
+                                    memory.limit_bytes};
+}

@@ -1,0 +1,31 @@
+/* Tells whether the kernel killed processes of a program's control group because memory ran out.
+ * The group of a dead process cannot be asked for, so it is followed while the process lives. The
+ * kernel counts a kill before the process dies. For one thread. */
+#ifndef TIDEMARK_COLLECTOR_OOM_WATCH_H
+#define TIDEMARK_COLLECTOR_OOM_WATCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include "procfs/cgroup.h"
+
+struct oom_watch {
+    struct cgroup_place place;
+    bool placed;
+    struct figure kills; /* of the group, ever, when it was first seen */
+};
+
+/* Of a process that lives; again from time to time, since it may be moved. One that is gone, or
+ * whose group cannot be seen, changes nothing. */
+void oom_watch_follow(struct oom_watch *watch, pid_t pid);
+void oom_watch_place(struct oom_watch *watch, const struct cgroup_place *place);
+
+/* Kills in its group since it was first seen there, and the limit that the group has or that is
+ * above it (CGROUP_UNLIMITED: none, so the machine had no more). Both are unknown where the group
+ * does not say. */
+struct oom_watch_kills {
+    struct figure kills, limit_bytes;
+};
+struct oom_watch_kills oom_watch_kills(const struct oom_watch *watch);
+
+#endif

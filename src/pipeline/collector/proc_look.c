@@ -1,0 +1,371 @@
+/* One look at a process (proc_look.h). It reads smaps, sorts the live blocks, cuts the mappings
+ * into areas, and sweeps the page table over both. Mappings are then summed by kind and file. */
+#include "collector/proc_look.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "collector/residency.h"
+#include "procfs/cgroup.h"
+#include "procfs/page_table.h"
+#include "procfs/process.h"
+#include "procfs/stacks.h"
+#include "procfs/usage.h"
+
+void look_init(struct look *look, pid_t pid)
+{
+    const struct figure unknown = FIGURE_UNKNOWN;
+    /* clang-format off */
+    *look = (struct look){
+        .pid = pid,
+        .blocks = LIVE_LIST_INIT,
+        .smaps = SMAPS_INIT,
+        .sample = {.resident_bytes = unknown, .proportional_bytes = unknown,
+                   .unique_bytes = unknown, .swapped_bytes = unknown, .virtual_bytes = unknown,
+                   .minor_faults = unknown, .major_faults = unknown,
+                   .voluntary_switches = unknown, .involuntary_switches = unknown,
+                   .cgroup_bytes = unknown, .cgroup_limit_bytes = unknown,
+                   .cgroup_peak_bytes = unknown, .machine_available_bytes = unknown,
+                   .machine_bytes = unknown, .ooms = unknown, .live_touched_bytes = unknown,
+                   .slack_bytes = unknown, .mmap_bytes = unknown, .file_bytes = unknown,
+                   .stack_bytes = unknown, .globals_bytes = unknown, .shared_bytes = unknown,
+                   .tool_bytes = unknown, .other_bytes = unknown, .untouched_bytes = unknown,
+                   .live_swapped_bytes = unknown, .returnable_bytes = unknown,
+                   .pinned_bytes = unknown}};
+    /* clang-format on */
+}
+
+void look_release(struct look *look)
+{
+    live_list_release(&look->blocks);
+    free(look->claims);
+    free(look->places);
+    free(look->mappings);
+    free(look->rows);
+    free(look->cells);
+    free(look->threads);
+    smaps_release(&look->smaps);
+    look_init(look, look->pid);
+}
+
+static void look_note_error(struct look *look, int error)
+{
+    if (error && !look->error)
+        look->error = error;
+}
+
+/* ---- What the kernel counts ---------------------------------------------------------------- */
+
+static void look_read_usage(struct look *look)
+{
+    struct usage usage;
+    if (usage_read(look->pid, &usage) < 0)
+        return;
+    look->sample.minor_faults = usage.minor_faults;
+    look->sample.major_faults = usage.major_faults;
+    look->sample.voluntary_switches = usage.voluntary_switches;
+    look->sample.involuntary_switches = usage.involuntary_switches;
+}
+
+static void look_read_limits(struct look *look)
+{
+    struct cgroup_memory *group = malloc(sizeof *group); /* paths make it 12 KiB */
+    struct cgroup_machine machine;
+    struct profile_sample *sample = &look->sample;
+    if (group && cgroup_read(look->pid, group) == 0) {
+        bool has_none = figure_equal(group->limit_bytes, CGROUP_UNLIMITED);
+        sample->cgroup_limit_bytes = has_none ? FIGURE_UNKNOWN : group->limit_bytes;
+        sample->cgroup_bytes = has_none ? group->current_bytes : group->limit_current_bytes;
+        sample->cgroup_peak_bytes = group->peak_bytes;
+        sample->ooms = group->oom_kill_events;
+    }
+    free(group);
+    if (cgroup_machine_read(&machine) == 0) {
+        sample->machine_bytes = machine.total_bytes;
+        sample->machine_available_bytes = machine.available_bytes;
+    }
+}
+
+/* ---- Mappings ------------------------------------------------------------------------------ */
+
+/* What the recorder says is its own, and where threads' stack pointers are. */
+static int look_classify(struct look *look)
+{
+    struct smaps_hint *tool = calloc(look->claim_count + 1, sizeof *tool);
+    uint64_t *pointers = NULL;
+    size_t count = 0, pointer_count = 0;
+    int error = tool ? 0 : -ENOMEM;
+    if (error)
+        return error;
+    for (size_t i = 0; i < look->claim_count; i++)
+        if (look->claims[i].owner == AREA_TOOL)
+            tool[count++] =
+                (struct smaps_hint){look->claims[i].start, look->claims[i].end, SMAPS_TOOL};
+    if (look->over_pages && stacks_pointers(look->pid, look->places, look->place_count, &pointers,
+                                            &pointer_count) < 0) {
+        pointers = NULL;
+        pointer_count = 0;
+    }
+    struct smaps_hints hints = {tool, count, pointers, pointer_count};
+    error = smaps_classify(&look->smaps, &hints);
+    free(pointers);
+    free(tool);
+    return error;
+}
+
+static void look_take_totals(struct look *look)
+{
+    struct smaps_totals totals;
+    smaps_sum(&look->smaps, &totals);
+    look->sample.resident_bytes = totals.all.rss;
+    look->sample.proportional_bytes = totals.all.pss;
+    look->sample.unique_bytes = totals.all.uss;
+    look->sample.swapped_bytes = totals.all.swap;
+    look->sample.virtual_bytes = totals.all.size;
+    look->tool_rss_bytes = areas_tool_rss(&look->smaps);
+}
+
+static int look_row_compare(const void *left, const void *right)
+{
+    const struct profile_mapping *a = left, *b = right;
+    int by_kind = strcmp(a->kind, b->kind);
+    return by_kind ? by_kind : strcmp(a->path, b->path);
+}
+
+static void look_join(struct profile_mapping *to, const struct profile_mapping *from)
+{
+    to->count += from->count;
+    to->virtual_bytes = figure_add(to->virtual_bytes, from->virtual_bytes);
+    to->resident_bytes = figure_add(to->resident_bytes, from->resident_bytes);
+    to->proportional_bytes = figure_add(to->proportional_bytes, from->proportional_bytes);
+    to->unique_bytes = figure_add(to->unique_bytes, from->unique_bytes);
+    to->swapped_bytes = figure_add(to->swapped_bytes, from->swapped_bytes);
+}
+
+/* One row for each kind and file. */
+static int look_take_mappings(struct look *look)
+{
+    const struct smaps *smaps = &look->smaps;
+    size_t kept = 0;
+    look->mappings = calloc(smaps->count + 1, sizeof *look->mappings);
+    if (!look->mappings)
+        return -ENOMEM;
+    for (size_t i = 0; i < smaps->count; i++) {
+        const struct smaps_mapping *mapping = &smaps->mappings[i];
+        const struct smaps_bytes *bytes = &mapping->bytes;
+        look->mappings[i] = (struct profile_mapping){.kind = smaps_kind_name(mapping->kind),
+                                                     .path = mapping->path,
+                                                     .count = 1,
+                                                     .virtual_bytes = bytes->size,
+                                                     .resident_bytes = bytes->rss,
+                                                     .proportional_bytes = bytes->pss,
+                                                     .unique_bytes = bytes->uss,
+                                                     .swapped_bytes = bytes->swap};
+    }
+    qsort(look->mappings, smaps->count, sizeof *look->mappings, look_row_compare);
+    for (size_t i = 0; i < smaps->count; i++)
+        if (kept && look_row_compare(&look->mappings[kept - 1], &look->mappings[i]) == 0)
+            look_join(&look->mappings[kept - 1], &look->mappings[i]);
+        else
+            look->mappings[kept++] = look->mappings[i];
+    look->mapping_count = kept;
+    return 0;
+}
+
+static int look_read_mappings(struct look *look)
+{
+    int error = smaps_read(&look->smaps, look->pid);
+    if (!error)
+        error = look_classify(look);
+    if (error)
+        return error;
+    look_take_totals(look);
+    return look_take_mappings(look);
+}
+
+/* ---- Pages --------------------------------------------------------------------------------- */
+
+static int look_visit_run(const struct page_table_run *run, void *context)
+{
+    residency_run(context, run);
+    return 0;
+}
+
+static int look_sweep(struct pages *pages, const struct areas *areas, struct residency *residency)
+{
+    struct page_table_range *ranges = calloc(areas->count + 1, sizeof *ranges);
+    size_t count = 0;
+    if (!ranges)
+        return -ENOMEM;
+    for (size_t i = 0; i < areas->count; i++)
+        if (area_needs_pages(&areas->list[i]))
+            ranges[count++] = (struct page_table_range){areas->list[i].start, areas->list[i].end};
+    int error = page_table_visit(pages, ranges, count, look_visit_run, residency);
+    free(ranges);
+    return error;
+}
+
+static int look_row_bytes_compare(const void *left, const void *right)
+{
+    const struct profile_residency *a = left, *b = right;
+    int by_bytes = figure_compare(figure_add(b->resident_bytes, b->pinned_bytes),
+                                  figure_add(a->resident_bytes, a->pinned_bytes));
+    return by_bytes ? by_bytes : a->path < b->path ? -1 : 1;
+}
+
+static int look_row_path_compare(const void *left, const void *right)
+{
+    const struct profile_residency *a = left, *b = right;
+    return a->path < b->path ? -1 : a->path > b->path;
+}
+
+size_t look_choose_rows(struct profile_residency *rows, size_t count, size_t limit)
+{
+    if (limit && count > limit) {
+        qsort(rows, count, sizeof *rows, look_row_bytes_compare);
+        count = limit;
+    }
+    if (count)
+        qsort(rows, count, sizeof *rows, look_row_path_compare);
+    return count;
+}
+
+static void look_take_residency(struct look *look, struct residency *residency)
+{
+    residency_sum(residency, &look->sample);
+    look->rows = residency->rows;
+    look->row_count = look_choose_rows(residency->rows, residency->row_count, look->row_limit);
+    residency->rows = NULL;
+    residency->row_count = residency->row_capacity = 0;
+    look->cells = heap_map_take(&residency->heap, &look->cell_count);
+}
+
+static int look_make_ledger(struct look *look, struct pages *pages)
+{
+    struct areas areas = AREAS_INIT;
+    struct residency residency = RESIDENCY_INIT;
+    int error = residency_count(&residency, &look->blocks);
+    if (error)
+        goto done;
+    live_list_sort(&look->blocks);
+    live_list_part(&look->blocks);
+    error = areas_find(&areas, &look->smaps, look->claims, look->claim_count, &look->blocks);
+    if (!error)
+        error = residency_begin(&residency, &areas, &look->blocks, process_page_bytes(),
+                                HEAP_MAP_CELLS);
+    if (!error)
+        error = look_sweep(pages, &areas, &residency);
+    if (!error)
+        look_take_residency(look, &residency);
+done:
+    areas_release(&areas);
+    residency_release(&residency);
+    return error;
+}
+
+/* ---- Threads ------------------------------------------------------------------------------- */
+
+static int look_keep_thread(const struct usage_thread *thread, void *context)
+{
+    struct look *look = context;
+    size_t count = look->thread_count;
+    if ((count & (count - 1)) == 0) { /* full at every power of two */
+        struct look_thread *threads =
+            realloc(look->threads, (count ? 2 * count : 1) * sizeof *threads);
+        if (!threads)
+            return -ENOMEM;
+        look->threads = threads;
+    }
+    look->threads[look->thread_count++] =
+        (struct look_thread){.tid = thread->tid,
+                             .stack_touched_bytes = FIGURE_UNKNOWN,
+                             .stack_reach_bytes = FIGURE_UNKNOWN};
+    memcpy(look->threads[count].name, thread->name, sizeof look->threads[count].name);
+    return 0;
+}
+
+static int look_thread_compare(const void *left, const void *right)
+{
+    const struct look_thread *a = left, *b = right;
+    return a->tid < b->tid ? -1 : a->tid > b->tid;
+}
+
+static struct look_thread *look_thread_find(const struct look *look, pid_t tid)
+{
+    const struct look_thread key = {.tid = tid};
+    if (!look->thread_count)
+        return NULL;
+    return bsearch(&key, look->threads, look->thread_count, sizeof key, look_thread_compare);
+}
+
+static void look_read_threads(struct look *look)
+{
+    usage_threads(look->pid, look_keep_thread, look);
+    if (look->thread_count)
+        qsort(look->threads, look->thread_count, sizeof *look->threads, look_thread_compare);
+}
+
+static void look_read_stacks(struct look *look, struct pages *pages)
+{
+    struct stacks stacks = STACKS_INIT;
+    if (stacks_read(&stacks, look->pid, &look->smaps, pages, look->places, look->place_count) == 0)
+        for (size_t i = 0; i < stacks.count; i++) {
+            struct look_thread *thread = look_thread_find(look, stacks.threads[i].tid);
+            if (!thread || stacks.threads[i].evidence == STACKS_UNKNOWN)
+                continue;
+            thread->stack_touched_bytes = stacks.threads[i].touched_bytes;
+            thread->stack_reach_bytes = stacks.threads[i].reach_bytes;
+        }
+    stacks_release(&stacks);
+}
+
+/* ---- All of it ----------------------------------------------------------------------------- */
+
+static uint64_t look_thread_cpu_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static void look_at_pages(struct look *look)
+{
+    struct pages pages;
+    int error = page_table_open(&pages, look->pid);
+    if (error) {
+        look_note_error(look, error);
+        return;
+    }
+    look_note_error(look, look_make_ledger(look, &pages));
+    if (look->at_threads)
+        look_read_stacks(look, &pages);
+    page_table_close(&pages);
+}
+
+void look_take(struct look *look)
+{
+    uint64_t begin_ns = look_thread_cpu_ns();
+    look->claim_count = areas_prune_claims(look->claims, look->claim_count);
+    look_read_threads(look);
+    int error = look_read_mappings(look);
+    look_note_error(look, error);
+    if (look->over_pages && !error)
+        look_at_pages(look); /* at once: a process that runs does not stand still in between */
+    look_read_usage(look);
+    look_read_limits(look);
+    live_list_release(&look->blocks);
+    look->cpu_ns += look_thread_cpu_ns() - begin_ns;
+    look->sample.pass_ms = (double)look->cpu_ns / 1e6;
+}
+
+struct proc_sample look_proc_sample(struct look *look)
+{
+    return (struct proc_sample){.sample = &look->sample,
+                                .mappings = look->mappings,
+                                .mapping_count = look->mapping_count,
+                                .rows = look->rows,
+                                .row_count = look->row_count,
+                                .cells = look->cells,
+                                .cell_count = look->cell_count};
+}

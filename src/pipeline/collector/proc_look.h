@@ -1,0 +1,67 @@
+/* One look at a process through /proc: its memory by mapping and by owner, the resident pages of
+ * its live blocks, and its threads with their names and the used parts of their stacks.
+ *
+ * A look works on copies, so that it can run on its own thread while the replay goes on. In a
+ * process that runs, smaps, pages and live blocks are read at slightly different times. What is
+ * allocated or freed in between becomes part of the ledger's unexplained rest. A process that waits
+ * in its exit has no such difference. */
+#ifndef TIDEMARK_COLLECTOR_PROC_LOOK_H
+#define TIDEMARK_COLLECTOR_PROC_LOOK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include "profile_build/proc_sample.h"
+#include "collector/areas.h"
+#include "collector/live_list.h"
+#include "procfs/smaps.h"
+#include "procfs/stacks.h"
+#include "profile/profile.h"
+
+struct look_thread {
+    pid_t tid;
+    char name[16];
+    struct figure stack_touched_bytes, stack_reach_bytes;
+};
+
+struct look {
+    /* asked */
+    pid_t pid;
+    bool over_pages;  /* the ledger and the residency too; takes `blocks` */
+    bool at_threads;  /* their stacks too: they wait */
+    size_t row_limit; /* at most so many call paths, those with the most bytes; 0: all */
+    struct live_list blocks;
+    struct area_claim *claims; /* malloc'd; the look's */
+    size_t claim_count;
+    struct stacks_place *places; /* in threads' stacks, by thread; malloc'd; the look's */
+    size_t place_count;
+
+    /* answered */
+    struct profile_sample sample;     /* id, why, time and what the replay knows are the caller's */
+    struct profile_mapping *mappings; /* paths are `smaps`' */
+    size_t mapping_count;
+    struct profile_residency *rows; /* by path */
+    size_t row_count;
+    struct profile_heap_page *cells; /* the heap, by address */
+    size_t cell_count;
+    struct look_thread *threads; /* by tid */
+    size_t thread_count;
+    uint64_t tool_rss_bytes; /* with or without a ledger; 0: not known */
+    int error; /* 0, or why the sample or its ledger are not known: -errno of process/ */
+    uint64_t cpu_ns;
+    struct smaps smaps;
+};
+
+/* A look with nothing known and nothing asked. */
+void look_init(struct look *look, pid_t pid);
+void look_take(struct look *look);
+void look_release(struct look *look);
+/* What a profile keeps of it; lives as long as the look. */
+struct proc_sample look_proc_sample(struct look *look);
+
+/* Orders rows by path, after cutting them to the `limit` (0: none) that have most resident and
+ * pinned bytes. Returns how many are left. */
+size_t look_choose_rows(struct profile_residency *rows, size_t count, size_t limit);
+
+#endif

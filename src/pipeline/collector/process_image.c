@@ -1,0 +1,640 @@
+/* The thread of one recorded process image (process_image.h). Its loop merges the rings into the
+ * replay, samples memory, flushes the profile when that is due, and sleeps on a futex until a ring
+ * is half full. */
+#include "collector/process_image_parts.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+#include "base/error.h"
+#include "profile_build/profile_build.h"
+#include "base/human.h"
+#include "base/ticks.h"
+#include "collector/name_takeover.h"
+#include "collector/look_schedule.h"
+#include "collector/ring_merge.h"
+#include "collector/tracer.h"
+#include "profile/profile.h"
+
+/* Between passes the thread sleeps until a ring is half full, at most this long. */
+#define SLEEP_MIN_NS 2000000u
+#define SLEEP_MAX_NS 50000000u
+
+/* A fork that executes another program before it has allocated this often has no profile of its
+ * own: shells and build tools fork such children by the thousand. */
+#define STUB_EVENTS 1000u
+
+void process_image_fail(struct process_image *image, const char *format, ...)
+{
+    if (image->result.error)
+        return; /* the first failure is the one that explains the others */
+    va_list arguments;
+    va_start(arguments, format);
+    if (vasprintf(&image->result.error, format, arguments) < 0)
+        image->result.error = NULL;
+    va_end(arguments);
+}
+
+/* ---- Its entry in a directory of jobs ---- */
+
+bool process_image_take_place(struct process_image *image)
+{
+    if (!image->options.job)
+        return true;
+    struct process_image_entry_owner owner = {.job = process_image_job_id(image),
+                                              .session = image->options.session,
+                                              .program = image->program,
+                                              .boot = image->boot,
+                                              .launcher = &image->launcher,
+                                              .pid = image->pid,
+                                              .parent = image->parent,
+                                              .start_unix_ns = image->start_unix_ns,
+                                              .uses_mpi = image->uses_mpi};
+    int status = process_image_entry_take(&image->entry, image->options.job, &owner, &image->path);
+    if (status < 0)
+        process_image_fail(image, "%s", error_text());
+    return status == 0;
+}
+
+static void process_image_end_entry(struct process_image *image)
+{
+    struct process_image_ending ending = process_image_ending(image);
+    struct process_image_entry_end end = {
+        .how = process_image_end_names[ending.how],
+        .status = process_image_ending_has_status(ending) ? ending.status : -1,
+        .duration_ns = image->end_unix_ns ? image->end_unix_ns - image->start_unix_ns : 0,
+        .error = image->result.error,
+        .trace = image->trace_path};
+    if (process_image_entry_finish(&image->entry, &end) < 0)
+        process_image_fail(image, "%s", error_text());
+}
+
+bool process_image_has_joined(const struct process_image *image)
+{
+    return atomic_load(&image->view.header->start_ticks) != 0;
+}
+
+/* ---- What it costs ---- */
+
+static uint64_t process_image_program_cpu_ns(const struct process_image *image)
+{
+    struct timespec spent;
+    if (clock_gettime(image->program_clock, &spent) < 0)
+        return 0;
+    return (uint64_t)spent.tv_sec * 1000000000u + (uint64_t)spent.tv_nsec;
+}
+
+static void process_image_sample_more_coarsely(struct process_image *image, uint64_t now_ns)
+{
+    uint64_t bytes = wire_level_bytes(image->budget.level);
+    atomic_store(&image->view.header->sample_level, image->budget.level);
+    strbuf_addf(&image->sample_changes, "%s%llu %llu", image->sample_changes.length ? "\n" : "",
+                (unsigned long long)(now_ns > image->start.ns ? now_ns - image->start.ns : 0),
+                (unsigned long long)bytes);
+    if (image->looks)
+        look_schedule_lose(
+            image->looks,
+            "recording was over its budget (--budget-cpu) and went on by samples: what of the "
+            "heap's pages belongs to live blocks cannot be told");
+    if (image->writer)
+        process_image_tell_budget(image, process_image_fact_for_profile);
+}
+
+static void process_image_see_budget(struct process_image *image, uint64_t now_ns)
+{
+    struct clock_scale scale = {image->start.ticks, clock_tick_ns(image->start, clock_read())};
+    struct overhead_budget_reading reading = {
+        .now_ns = now_ns,
+        .recorder_ns = clock_span_ns(scale, ring_merge_cost_ticks(image->merge)),
+        .replay_ns = image->replay_ns,
+        .program_ns = process_image_program_cpu_ns(image)};
+    if (overhead_budget_see(&image->budget, &reading))
+        process_image_sample_more_coarsely(image, now_ns);
+}
+
+static void process_image_sample_memory(struct process_image *image, uint64_t now_ns)
+{
+    struct process_memory sample;
+    if (now_ns < image->next_sample_ns || image->gate.state == GATE_SHUT)
+        return;
+    if (process_meter_read(&image->meter, &sample) == 0) {
+        struct wire_header *header = image->view.header;
+        uint64_t private_bytes = atomic_load(&header->private_bytes);
+        uint64_t tool = image->looks ? look_schedule_tool_bytes(image->looks)
+                                     : shared_view_touched_bytes(&image->view) + private_bytes;
+        uint64_t chunks = atomic_load(&header->chunk_count);
+        uint64_t tool_virtual = chunks * WIRE_CHUNK_BYTES + private_bytes;
+        event_sink_memory_sample(
+            &image->sink, ticks_now(),
+            sample.resident_bytes > tool ? sample.resident_bytes - tool : 0,
+            sample.virtual_bytes > tool_virtual ? sample.virtual_bytes - tool_virtual : 0, tool);
+        image->resident_bytes =
+            figure_of(sample.resident_bytes > tool ? sample.resident_bytes - tool : 0);
+        if (image->looks && !image->looked && !image->budget.millionths)
+            look_schedule_see(image->looks, sample.resident_bytes, now_ns);
+    }
+    if (image->budget.millionths)
+        process_image_see_budget(image, now_ns);
+    if (image->triggers)
+        process_image_see_triggers(image, now_ns);
+    /* 1 ms at first, then a thousandth of the run so far, at most ten times a second. */
+    uint64_t age = now_ns - image->start.ns;
+    image->sample_interval_ns = age / 1000 < 1000000     ? 1000000
+                                : age / 1000 > 100000000 ? 100000000
+                                                         : age / 1000;
+    if (image->budget.millionths)
+        image->sample_interval_ns = 100000000;
+    if (image->triggers && image->sample_interval_ns > triggers_patience_ns(image->triggers))
+        image->sample_interval_ns = triggers_patience_ns(image->triggers);
+    image->next_sample_ns = now_ns + image->sample_interval_ns;
+}
+
+/* ---- The thread ---- */
+
+/* `asked`: a thread may have asked already. */
+static void process_image_sleep_until_asked(struct process_image *image, uint64_t ns, bool asked)
+{
+    struct wire_header *header = image->view.header;
+    struct timespec patience = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
+    atomic_store(&header->asleep, 1);
+    if (!atomic_load(&image->ended) && !(asked && ring_merge_is_asked(image->merge)) &&
+        !process_image_is_asked(image) && !atomic_load(&image->snapshots.any))
+        syscall(SYS_futex, &header->asleep, FUTEX_WAIT, 1, &patience, NULL, 0);
+    atomic_store(&header->asleep, 0);
+}
+
+static void process_image_tell_session(struct process_image *image, enum wire_session_state state)
+{
+    struct wire_header *header = image->view.header;
+    atomic_store(&header->session_state, state);
+    syscall(SYS_futex, &header->session_state, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+}
+
+/* The program waits in its exit, or lives on without us. Its other threads may still be at work:
+ * what they do is recorded as before. */
+static void process_image_look_last(struct process_image *image)
+{
+    enum { PASSES = 16 };
+    if (!image->looks || image->looked)
+        return;
+    for (int pass = 0; pass < PASSES && ring_merge_pass(image->merge, false) > 0;)
+        pass++;
+    look_schedule_finish(image->looks, clock_read().ns);
+    image->looked = true;
+    process_image_tell_session(image, WIRE_SESSION_LOOKED);
+}
+
+static bool process_image_is_leaving(const struct process_image *image)
+{
+    return atomic_load(&image->view.header->exit_waiting);
+}
+
+/* What following the events costs is limited; what looking for some costs does not depend on
+ * them. */
+static size_t process_image_pass(struct process_image *image)
+{
+    if (!image->budget.millionths)
+        return ring_merge_pass(image->merge, false);
+    uint64_t since_ns = process_image_thread_cpu_ns();
+    size_t bytes = ring_merge_pass(image->merge, false);
+    if (bytes)
+        image->replay_ns += process_image_thread_cpu_ns() - since_ns;
+    return bytes;
+}
+
+static void process_image_drain(struct process_image *image)
+{
+    uint64_t sleep_ns = SLEEP_MIN_NS;
+    /* A program that waits in its exit for its profile makes no more events. */
+    while (!atomic_load(&image->ended) && !process_image_recorder_left(image) &&
+           !(process_image_is_leaving(image) && image->options.exit_waits)) {
+        if (process_image_is_leaving(image))
+            process_image_look_last(image);
+        if (process_image_is_asked(image))
+            process_image_answer(image);
+        process_image_begin_snapshot_if_asked(image);
+        size_t bytes = process_image_pass(image);
+        uint64_t now_ns = clock_read().ns;
+        process_image_sample_memory(image, now_ns);
+        process_image_flush_if_due(image, now_ns);
+        process_image_flush_trace_if_due(image, now_ns);
+        if (bytes >= image->options.ring_bytes / 4)
+            continue;
+        sleep_ns = bytes ? SLEEP_MIN_NS : sleep_ns < SLEEP_MAX_NS ? 2 * sleep_ns : SLEEP_MAX_NS;
+        uint64_t nap = sleep_ns < image->sample_interval_ns ? image->sample_interval_ns : sleep_ns;
+        /* After a pass that could move nothing the watermark stands: looking again at once would
+         * be spinning. */
+        process_image_sleep_until_asked(image, nap < SLEEP_MAX_NS ? nap : SLEEP_MAX_NS, bytes > 0);
+    }
+    if (!atomic_load(&image->ended) || image->how == IMAGE_END_DETACHED)
+        process_image_look_last(image);
+    while (ring_merge_pass(image->merge, true) > 0)
+        ;
+    look_schedule_settle(image->looks);
+}
+
+static void process_image_say_lost(struct process_image *image)
+{
+    event_sink_lost(&image->sink, atomic_load(&image->view.header->lost_events));
+}
+
+static bool process_image_is_stub(const struct process_image *image,
+                                  const struct program_metrics *program)
+{
+    return image->parent && !image->written && image->how == IMAGE_END_EXEC &&
+           program->events < STUB_EVENTS;
+}
+
+static void process_image_forget_events(struct process_image *image)
+{
+    look_schedule_free(image->looks);
+    image->looks = NULL;
+    ring_merge_free(image->merge);
+    tracer_free(image->sink.tracer);
+    replay_free(image->sink.replay);
+    image->merge = NULL;
+    image->sink = (struct event_sink){.replay = NULL};
+}
+
+static void process_image_complete(struct process_image *image)
+{
+    struct tracer *tracer = image->sink.tracer;
+    struct program_metrics program;
+    image->end_unix_ns = process_image_unix_ns();
+    process_image_flush_collect(image);
+    process_image_say_lost(image);
+    replay_program(image->sink.replay, &program);
+    image->result.peak_bytes = figure_or(program.total.peak_bytes, 0);
+    process_image_entry_note_events(&image->entry, image->sink.replay, &image->view);
+    if (!process_image_has_joined(image)) {
+        process_image_fail(
+            image,
+            "process %d (%s) is not recorded: it had no descriptor or no address space left for "
+            "the "
+            "memory that it shares with the collector (ulimit -n, -v), or was killed before",
+            (int)image->pid, image->program);
+        return;
+    }
+    if (process_image_is_stub(image, &program)) {
+        process_image_entry_discard(&image->entry);
+        return;
+    }
+    bool ready = process_image_wait_for_writer(image);
+    if (ready)
+        process_image_write_last(image);
+    if (tracer) {
+        process_image_tell_end(image, process_image_fact_for_trace);
+        tracer_settle(tracer);
+    }
+    image->sink.tracer = NULL;
+    process_image_forget_events(image); /* packing wants memory of its own */
+    if (ready && profile_build_finish(image->writer, image->options.pack) < 0)
+        process_image_fail(image, "%s", error_text());
+    image->writer = NULL;
+    if (tracer)
+        process_image_finish_trace(image, tracer, ready && !image->result.error);
+}
+
+static void process_image_send_welcome(int socket, int memory, int error)
+{
+    struct wire_welcome welcome = {.magic = WIRE_MAGIC, .error = error};
+    union {
+        struct cmsghdr header;
+        char space[CMSG_SPACE(sizeof(int))];
+    } control = {0};
+    struct iovec part = {&welcome, sizeof welcome};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+    if (memory >= 0) {
+        message.msg_control = &control;
+        message.msg_controllen = sizeof control;
+        struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+        *header = (struct cmsghdr){
+            .cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
+        memcpy(CMSG_DATA(header), &memory, sizeof memory);
+    }
+    sendmsg(socket, &message, MSG_NOSIGNAL);
+    close(socket);
+}
+
+static int process_image_open_view(struct process_image *image)
+{
+    struct wire_header *options = calloc(1, sizeof *options);
+    if (!options)
+        return -ENOMEM;
+    options->ring_bytes = image->options.ring_bytes;
+    options->chunk_limit = WIRE_MAX_CHUNKS;
+    options->flags = (image->options.follow ? WIRE_FLAG_FOLLOW : 0) |
+                     (image->options.free_stacks ? WIRE_FLAG_FREE_STACKS : 0) |
+                     (image->options.timed ? WIRE_FLAG_TIMED : 0) |
+                     (image->options.looks ? WIRE_FLAG_EXIT_LOOKED : 0) |
+                     (image->options.exit_waits ? WIRE_FLAG_EXIT_WAITS : 0);
+    options->on_full = image->options.drop ? WIRE_ON_FULL_DROP : WIRE_ON_FULL_WAIT;
+    options->stacks = (uint32_t)image->options.stacks;
+    options->max_depth = image->options.max_depth;
+    options->exit_wait_ms = image->options.exit_wait_ms;
+    options->sample_bytes =
+        image->options.budget_millionths ? WIRE_SAMPLE_ADAPTS : image->options.sample_bytes;
+    int status = shared_view_open(&image->view, options);
+    free(options);
+    return status;
+}
+
+/* Why the replay does not know every live block; NULL: it does. */
+static const char *process_image_unknown_blocks(const struct process_image *image)
+{
+    if (image->options.sample_bytes)
+        return "recorded with --sample: what of the heap's pages belongs to live blocks cannot be "
+               "told when most of them are not known";
+    if (image->pages)
+        return "recorded with --events=pages: what of the heap's pages belongs to live blocks "
+               "cannot "
+               "be told when most of them are not known";
+    if (image->late)
+        return "recorded from an attachment on: which of the heap's pages belong to blocks from "
+               "before "
+               "is not known";
+    return image->parent
+               ? "the process was forked: which of the heap's pages belong to blocks that "
+                 "it inherited is not known"
+               : NULL;
+}
+
+static void process_image_begin_replay(struct process_image *image, double tick_ns)
+{
+    struct replay *replay = image->sink.replay = replay_new(image->start.ticks, tick_ns);
+    if (image->options.free_stacks)
+        replay_know_frees(replay);
+    if (image->options.timed)
+        replay_know_times(replay);
+    if (image->pages)
+        replay_pages(replay);
+    if (image->options.budget_millionths)
+        replay_adapt(replay);
+    else
+        replay_sample(replay, image->options.sample_bytes);
+    if (image->options.trace && process_image_take_place(image))
+        process_image_begin_trace(image, tick_ns);
+}
+
+static struct look_schedule *process_image_new_looks(struct process_image *image)
+{
+    return look_schedule_new(image->pid, image->start.ns, process_image_unknown_blocks(image),
+                             &image->view, &image->sink);
+}
+
+/* ---- The window that is recorded ---- */
+
+static const char *process_image_name_of(void *context, uint32_t number)
+{
+    struct process_image *image = context;
+    if (number >= image->next_name) {
+        shared_view_refresh(&image->view);
+        shared_view_names(&image->view, &image->next_name, process_image_take_name, image);
+    }
+    return replay_name_of(image->sink.replay, number);
+}
+
+/* What was followed until now becomes what was there before. */
+static void process_image_begin_window(struct process_image *image, const char *mark,
+                                       uint64_t ticks)
+{
+    double tick_ns = clock_tick_ns(image->start, clock_read());
+    struct clock_scale scale = {image->start.ticks, tick_ns};
+    image->begun_ns = clock_moment_ns(scale, ticks);
+    image->begun_on = strdup(mark);
+    replay_counters(image->sink.replay, 0, &image->before);
+    replay_restart(image->sink.replay, ticks, tick_ns);
+    image->start.ticks = ticks;
+    image->start.ns += image->begun_ns;
+    image->start_unix_ns += (int64_t)image->begun_ns;
+    image->next_flush_ns = image->start.ns + IMAGE_FLUSH_NS;
+    if (image->looks) {
+        look_schedule_free(image->looks);
+        image->looks = process_image_new_looks(image);
+    }
+    window_begin(image->options.window, image->start.ns);
+}
+
+static void process_image_window_changed(void *context, const char *mark, uint64_t ticks)
+{
+    struct process_image *image = context;
+    if (image->gate.state == GATE_OPEN) {
+        process_image_begin_window(image, mark, ticks);
+        return;
+    }
+    image->ended_on = strdup(mark);
+    atomic_store(&image->view.header->stop, 1); /* nobody answers its questions any more */
+    window_end(image->options.window, WINDOW_UNTIL);
+}
+
+static void process_image_prepare_window(struct process_image *image)
+{
+    struct window *window = image->options.window;
+    window_gate_init(&image->gate, window);
+    image->gate.name_of = process_image_name_of;
+    image->gate.changed = process_image_window_changed;
+    image->gate.context = image;
+    image->sink.gate = &image->gate;
+    if (window && image->gate.state == GATE_OPEN)
+        window_begin(window, image->start.ns);
+}
+
+static void process_image_say_not_recorded(struct process_image *image, int error)
+{
+    if (error == EFBIG)
+        process_image_fail(image,
+                           "process %d (%s) is not recorded: files may have %s at most (ulimit "
+                           "-f), and the memory "
+                           "that it would share with the collector, which counts as one, takes %s: "
+                           "raise the limit",
+                           (int)image->pid, image->program,
+                           human_bytes(shared_view_most_bytes()).text,
+                           human_bytes((uint64_t)VIEW_LEAST_CHUNKS * WIRE_CHUNK_BYTES).text);
+    else
+        process_image_fail(image, "process %d (%s) is not recorded: %s", (int)image->pid,
+                           image->program, strerror(error));
+}
+
+static bool process_image_begin(struct process_image *image)
+{
+    image->start = clock_read();
+    /* Forks get their place when they get a profile, most execute something else at once; unless a
+     * trace is kept, which begins at once beside it. */
+    if (!image->parent || image->options.trace)
+        process_image_take_place(image);
+    int status = process_image_open_view(image);
+    if (status == 0)
+        process_image_begin_replay(image, clock_tick_ns(image->start, image->start));
+    image->merge = image->sink.replay ? ring_merge_new(&image->view, &image->sink) : NULL;
+    if (image->merge && image->options.looks)
+        image->looks = process_image_new_looks(image);
+    process_image_prepare_window(image);
+    overhead_budget_init(&image->budget, image->options.budget_millionths);
+    clock_getcpuclockid(image->pid, &image->program_clock);
+    image->triggers =
+        triggers_new(image->options.triggers, image->options.trigger_count, image->pid);
+    oom_watch_follow(&image->oom, image->pid);
+    image->resident_bytes = FIGURE_UNKNOWN;
+    process_meter_open(&image->meter, image->pid);
+    image->sample_interval_ns = 1000000;
+    image->next_name = 1;
+    image->next_flush_ns = image->start.ns + IMAGE_FLUSH_NS;
+    process_image_send_welcome(image->socket, image->merge ? image->view.fd : -1,
+                               image->merge ? 0 : ENOMEM);
+    if (!image->merge)
+        process_image_say_not_recorded(image, status < 0 ? -status : ENOMEM);
+    return image->merge != NULL;
+}
+
+static void *process_image_thread(void *context)
+{
+    struct process_image *image = context;
+    if (process_image_begin(image)) {
+        atomic_store(&image->ready, true);
+        process_image_drain(image);
+        atomic_store(&image->left, process_image_recorder_left(image));
+        process_image_complete(image);
+        process_image_hand_over(image);
+        process_image_end_entry(image);
+        process_image_tell_session(image, WIRE_SESSION_SAFE);
+        atomic_store(&image->ready, false);
+    } else {
+        process_image_end_entry(image); /* it goes on unrecorded, and the entry says why */
+    }
+    process_meter_close(&image->meter);
+    process_image_forget_events(image);
+    atomic_store(&image->done, true);
+    if (atomic_load(&image->gives)) /* it may have come since we looked, or there was no profile */
+        name_takeover_complete(image->gives);
+    return NULL;
+}
+
+/* ---- From outside ---- */
+
+static void process_image_free(struct process_image *image)
+{
+    snapshots_release(&image->snapshots);
+    triggers_free(image->triggers);
+    strbuf_release(&image->sample_changes);
+    process_image_entry_release(&image->entry);
+    name_takeover_release(image->takes);
+    name_takeover_release(image->gives);
+    free(image->boot);
+    free(image->executable);
+    free(image->command);
+    free(image->directory);
+    free(image->path);
+    free(image->trace_path);
+    free(image->begun_on);
+    free(image->ended_on);
+    free(image->program);
+    free(image);
+}
+
+/* What else was asked for goes with recordings of every call only. */
+static void process_image_expect_pages(struct process_image *image)
+{
+    image->pages = true;
+    image->options.sample_bytes = 0;
+    image->options.budget_millionths = 0;
+    image->options.free_stacks = image->options.timed = image->options.trace = false;
+}
+
+struct process_image *process_image_start(const struct collector_options *options, int socket,
+                                          pid_t pid, pid_t parent, bool pages, bool first,
+                                          bool late, struct process_image *replaced)
+{
+    struct process_image *image = calloc(1, sizeof *image);
+    if (!image) {
+        close(socket);
+        return NULL;
+    }
+    image->options = *options;
+    if (pages)
+        process_image_expect_pages(image);
+    image->socket = socket;
+    image->pid = pid;
+    image->parent = parent;
+    image->first = first;
+    image->late = late;
+    image->view.fd = -1;
+    snapshots_init(&image->snapshots);
+    image->sample_changes = STRBUF_INIT;
+    image->origins = shared_view_origins(&image->view);
+    process_image_describe(image, replaced);
+    int error = pthread_create(&image->thread, NULL, process_image_thread, image);
+    if (error == 0)
+        return image;
+    fprintf(stderr,
+            "tidemark: process %d is not recorded: there is no thread or no memory to collect with "
+            "(ulimit -u, -v, -d): %s\n",
+            (int)pid, strerror(error));
+    close(socket);
+    process_image_free(image);
+    return NULL;
+}
+
+pid_t process_image_pid(const struct process_image *image)
+{
+    return image->pid;
+}
+
+static void process_image_wake(struct process_image *image)
+{
+    struct wire_header *header = image->view.header;
+    atomic_store(&header->asleep, 0);
+    syscall(SYS_futex, &header->asleep, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+void process_image_end(struct process_image *image, enum process_image_end how, int status)
+{
+    if (atomic_load(&image->ended))
+        return;
+    image->how = how;
+    image->status = status;
+    atomic_store(&image->ended, true);
+    if (!atomic_load(&image->ready))
+        return; /* not asleep yet, or no more */
+    if (how == IMAGE_END_DETACHED)
+        atomic_store(&image->view.header->stop, 1);
+    process_image_wake(image);
+}
+
+void process_image_snapshot(struct process_image *image, const char *why, int answer)
+{
+    struct snapshot_request request = {.answer = answer};
+    snprintf(request.why, sizeof request.why, "%s", *why ? why : "asked for");
+    snapshots_ask(&image->snapshots, &request);
+    if (atomic_load(&image->ready))
+        process_image_wake(image);
+}
+
+bool process_image_has_left(const struct process_image *image)
+{
+    return atomic_load(&image->left);
+}
+
+bool process_image_is_done(const struct process_image *image)
+{
+    return atomic_load(&image->done);
+}
+
+void process_image_join(struct process_image *image, struct process_image_result *result)
+{
+    pthread_join(image->thread, NULL);
+    shared_view_close(&image->view);
+    *result = image->result;
+    result->pid = image->pid;
+    result->first = image->first;
+    result->replaced = image->how == IMAGE_END_EXEC;
+    result->program = image->program;
+    image->program = NULL;
+    process_image_free(image);
+}

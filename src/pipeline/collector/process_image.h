@@ -1,0 +1,64 @@
+/* One recorded process image, with the thread that reads its rings, replays the events, and writes
+ * its profile. */
+#ifndef TIDEMARK_COLLECTOR_PROCESS_IMAGE_H
+#define TIDEMARK_COLLECTOR_PROCESS_IMAGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct collector_options;
+struct process_image;
+
+/* How a process image ended. */
+enum process_image_end {
+    IMAGE_END_UNKNOWN = 0, /* gone; nobody saw how */
+    IMAGE_END_EXIT,        /* status: exit status */
+    IMAGE_END_SIGNAL,      /* status: signal */
+    IMAGE_END_EXEC,        /* another program took its place */
+    IMAGE_END_DETACHED,    /* it lives on, we left */
+};
+
+/* What a process is called in the names of profiles (%n); malloc'd. */
+char *process_image_program_of(pid_t pid);
+
+/* Begins to record the process at the other end of `socket` (taken over) and answers its hello.
+ * `parent`: the pid of the process that it was forked from, 0 if it was executed. `pages`: the
+ * recorder records pages (wire.h). `first`: it is the program that the user named. `late`: it was
+ * running before, so its earlier allocations are unknown. `replaced`: the image whose place it took
+ * by exec, or NULL. That image ends next, and if both would have the same name, the new image gets
+ * it. Returns NULL, with a sentence on stderr, if the process cannot be recorded. */
+struct process_image *process_image_start(const struct collector_options *options, int socket,
+                                          pid_t pid, pid_t parent, bool pages, bool first,
+                                          bool late, struct process_image *replaced);
+pid_t process_image_pid(const struct process_image *image);
+
+/* It has ended (or we leave): reads what is left, completes the profile. Returns at once. */
+void process_image_end(struct process_image *image, enum process_image_end how, int status);
+/* Asks for a snapshot: a profile of this moment, NAME.snap-N.tmk beside its own. `why` is copied.
+ * `answer`: -1, or a socket (taken over) that is told what came of it as wire.h says. Returns at
+ * once. By the thread that calls process_image_end(). */
+void process_image_snapshot(struct process_image *image, const char *why, int answer);
+/* Waits for that. The image is no more afterwards but for what is copied to `result`. */
+struct process_image_result {
+    pid_t pid;
+    bool first;
+    bool replaced; /* it executed another program, whose image has a result of its own */
+    char *path;    /* of the profile, malloc'd; NULL: none was written (`error`, or a fork that did
+                       next to nothing before it executed something else) */
+    char *error;   /* sentence, malloc'd, or NULL */
+    char *program; /* malloc'd */
+    uint64_t peak_bytes; /* requested; as the profile has it */
+    char *trace;         /* path of the trace, malloc'd; NULL: there is none */
+    uint64_t trace_bytes;
+    char *trace_error; /* sentence, malloc'd, or NULL: the trace is whole */
+};
+void process_image_join(struct process_image *image, struct process_image_result *result);
+bool process_image_is_done(const struct process_image *image);
+/* The recorder has left the process, which runs on: an end that nobody outside sees. */
+bool process_image_has_left(const struct process_image *image);
+
+/* Where the trace of `profile` is: malloc'd. */
+char *process_image_trace_name(const char *profile);
+
+#endif

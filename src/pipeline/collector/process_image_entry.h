@@ -1,0 +1,54 @@
+/* The entry of a process in its job's directory, from the place that it takes to how it ended. What
+ * is in the file is jobdir/entry.h's, where it lies job_place.h's. For one thread. */
+#ifndef TIDEMARK_COLLECTOR_PROCESS_IMAGE_ENTRY_H
+#define TIDEMARK_COLLECTOR_PROCESS_IMAGE_ENTRY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include "collector/shared_view.h"
+#include "procfs/launcher.h"
+#include "jobdir/entry.h"
+#include "replay/replay.h"
+
+struct process_image_entry {
+    struct entry entry;
+    struct entry_writer *writer; /* NULL: it has no place */
+};
+
+/* Whose entry it is. `boot` NULL: not known. */
+struct process_image_entry_owner {
+    const char *job, *session, *program, *boot;
+    const struct launcher *launcher;
+    pid_t pid, parent;
+    int64_t start_unix_ns;
+    bool uses_mpi;
+};
+
+/* Takes a place in the directory of jobs, if the entry has none yet; `path` is then the profile's,
+ * malloc'd. 0 or -errno with error_text()'s sentence. */
+int process_image_entry_take(struct process_image_entry *entry, const char *directory,
+                             const struct process_image_entry_owner *owner, char **path);
+
+/* What is known when all events are in. Without a place nothing happens, as below. */
+void process_image_entry_note_events(struct process_image_entry *entry, struct replay *replay,
+                                     const struct view *view);
+
+/* A fork that did next to nothing before it executed something else leaves nothing. */
+void process_image_entry_discard(struct process_image_entry *entry);
+
+/* How it ended. `status` negative: none is known; `duration_ns` 0 likewise; `error` NULL: nothing
+ * has failed; `trace` NULL, or a trace's path, named if it is there. 0 or -errno with a
+ * sentence. */
+struct process_image_entry_end {
+    const char *how;
+    int status;
+    int64_t duration_ns;
+    const char *error, *trace;
+};
+int process_image_entry_finish(struct process_image_entry *entry,
+                               const struct process_image_entry_end *end);
+
+void process_image_entry_release(struct process_image_entry *entry);
+
+#endif

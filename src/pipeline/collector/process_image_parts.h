@@ -1,0 +1,204 @@
+/* The state of a recorded process, shared by the files that implement process_image.h:
+ *
+ *   process_image.c           its life: start, window, thread, end
+ *   process_image_facts.c     what a profile and a trace say about the process
+ *   process_image_writing.c   the profile, while the process runs and in the end
+ *   process_image_trace.c     the trace beside it
+ *   process_image_requests.c  what the program, people and triggers ask for
+ *
+ * All functions run on the image's own thread, except those that process_image.h declares and the
+ * thread that writes a flush. That thread reads only what does not change during the flush. No
+ * other file includes this header. */
+#ifndef TIDEMARK_COLLECTOR_PROCESS_IMAGE_PARTS_H
+#define TIDEMARK_COLLECTOR_PROCESS_IMAGE_PARTS_H
+
+#include "collector/process_image.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include "profile_build/snapshot.h"
+#include "base/human.h"
+#include "base/strbuf.h"
+#include "collector/collector.h"
+#include "collector/event_sink.h"
+#include "collector/process_image_entry.h"
+#include "collector/job_place.h"
+#include "collector/oom_watch.h"
+#include "collector/snapshots.h"
+#include "collector/overhead_budget.h"
+#include "collector/triggers.h"
+#include "collector/shared_view.h"
+#include "collector/recorded_window.h"
+#include "procfs/process.h"
+
+struct name_takeover;
+struct look_schedule;
+struct ring_merge;
+struct tracer;
+struct writer;
+
+/* While events come, a profile and a trace are committed at least this often. Writing a large
+ * profile may take only a part of the time, so a larger one is committed less often. */
+#define IMAGE_FLUSH_NS      1500000000u
+#define IMAGE_FLUSH_PART    50
+#define IMAGE_FLUSH_MOST_NS 5000000000u
+
+struct process_image {
+    struct collector_options options;
+    bool pages; /* are what it records (wire.h, "Pages") */
+    int socket;
+    pid_t pid, parent;
+    bool first;
+    bool late;       /* it ran before we came, … */
+    uint64_t age_ns; /* … so long; 0: not known */
+    char *program, *executable, *command, *directory, *path, *trace_path;
+    struct launcher launcher;
+    char *boot; /* NULL: not known */
+    bool uses_mpi;
+    pthread_t thread;
+    _Atomic bool ready, ended, done;     /* ready: `view` may be used by others */
+    _Atomic bool left;                   /* the recorder has left it */
+    struct name_takeover *takes;         /* its name is another's before; NULL: it is not */
+    struct name_takeover *_Atomic gives; /* it has to leave it when it has ended; NULL: not */
+    enum process_image_end how;
+    int status;
+    struct process_image_result result;
+
+    /* the thread's own from here on */
+    struct view view;
+    struct origins origins; /* of the view */
+    struct event_sink sink;
+    struct window_gate gate;
+    struct ring_merge *merge;
+    struct writer *writer;
+    struct clock_reading start;
+    int64_t start_unix_ns, end_unix_ns;
+    struct process_meter meter;
+    struct look_schedule *looks; /* NULL: not wanted */
+    bool looked;                 /* for the last time */
+    uint64_t next_sample_ns, sample_interval_ns, next_flush_ns, next_trace_ns;
+    bool written;                          /* the profile exists */
+    uint32_t next_name;                    /* names of the program's told so far, + 1 */
+    size_t marks_in_trace, names_in_trace; /* that the trace's facts tell of */
+    uint32_t answered;                     /* requests */
+    char *begun_on, *ended_on;             /* marks that did; NULL */
+    uint64_t begun_ns;                     /* after the program's start */
+    struct replay_counters before;         /* what was alive then */
+    struct process_image_entry entry;      /* with a directory of jobs */
+    struct snapshots snapshots;
+    struct triggers *triggers; /* NULL: none are wanted */
+    struct oom_watch oom;
+    struct overhead_budget budget;
+    struct strbuf sample_changes; /* as the profile tells them */
+    clockid_t program_clock;
+    uint64_t replay_ns;            /* processor time of passes that moved something */
+    uint64_t snapshot_cpu_ns;      /* what the last flush took on this thread, … */
+    _Atomic uint64_t flush_cpu_ns; /* … and on its own */
+    struct figure resident_bytes;  /* the program's, when it was last read */
+
+    /* a flush under way, on a thread of its own */
+    pthread_t flusher;
+    bool flushing;
+    _Atomic bool flushed;
+    struct snapshot snapshot;
+    struct look *taken; /* looks of that snapshot */
+    size_t taken_count;
+    struct proc_sample *proc_samples;
+    int flush_status;
+    char *flush_error;
+    /* that is written as a file of its own afterwards; `why` "": none */
+    struct snapshot_request request;
+    char *request_path, *request_error;
+    uint64_t request_ns; /* since the start */
+};
+
+/* Notes why there is no profile, or no whole one; the first failure is the one that is told. */
+void process_image_fail(struct process_image *image, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* Its place in the directory of a job, if there is one; false, with a failure noted: none to be
+ * had. */
+bool process_image_take_place(struct process_image *image);
+/* Has the program taken the memory that it was sent? It cannot without a descriptor or address
+ * space to spare, and then runs on unrecorded: a profile without events would claim that it did
+ * nothing. */
+bool process_image_has_joined(const struct process_image *image);
+
+/* ---- process_image_facts.c ---- */
+
+/* Facts go to the profile and to the trace, which are opened at different times: whoever has some
+ * to tell is given a function that takes them. `text` NULL: a number. */
+typedef void process_image_take_fact(struct process_image *image, const char *key, const char *text,
+                                     int64_t number);
+void process_image_fact_for_profile(struct process_image *image, const char *key, const char *text,
+                                    int64_t number);
+
+/* How it ended, as far as anybody knows: `status` as process_image_end says. */
+struct process_image_ending {
+    enum process_image_end how;
+    int status;
+};
+struct process_image_ending process_image_ending(const struct process_image *image);
+bool process_image_ending_has_status(struct process_image_ending ending);
+extern const char *const process_image_end_names[]; /* by enum process_image_end, as files tell
+                                                     * them */
+
+/* Finds out what it is: reads /proc, so the process must still be there. `replaced` as
+ * process_image_start(). */
+void process_image_describe(struct process_image *image, struct process_image *replaced);
+const char *process_image_job_id(const struct process_image *image);
+void process_image_tell_description(struct process_image *image, process_image_take_fact *take);
+/* What has become of --budget-cpu so far. */
+void process_image_tell_budget(struct process_image *image, process_image_take_fact *take);
+void process_image_tell_end(struct process_image *image, process_image_take_fact *take);
+/* The recorder has said that it leaves the process. */
+bool process_image_recorder_left(const struct process_image *image);
+int64_t process_image_unix_ns(void);
+
+/* ---- process_image_writing.c ---- */
+
+/* Everything replayed so far, into image->snapshot, and told to the trace; 0 or -errno. */
+int process_image_take_snapshot(struct process_image *image);
+/* Writes such a snapshot on a thread of its own; collecting waits for that thread. */
+void process_image_flush_begin(struct process_image *image);
+void process_image_flush_collect(struct process_image *image);
+void process_image_flush_if_due(struct process_image *image, uint64_t now_ns);
+/* Opens the profile, waiting for the one whose name it takes, and half a minute for another
+ * session's. */
+bool process_image_wait_for_writer(struct process_image *image);
+void process_image_write_last(struct process_image *image);
+/* The profile is complete: it goes aside if another image takes its name. */
+void process_image_hand_over(struct process_image *image);
+/* Tells the replay a name of the program's; `context` is the image. */
+void process_image_take_name(void *context, uint32_t number, const char *name);
+/* This thread's processor time. */
+uint64_t process_image_thread_cpu_ns(void);
+
+/* ---- process_image_trace.c ---- */
+
+void process_image_begin_trace(struct process_image *image, double tick_ns);
+void process_image_fact_for_trace(struct process_image *image, const char *key, const char *text,
+                                  int64_t number);
+/* The marks and names that the program has told since the last time. */
+void process_image_tell_trace_said(struct process_image *image);
+/* What has been written into the profile at this moment is in its nanoseconds: who replays does as
+ * we did, at the same place among the events. */
+void process_image_tell_trace_moment(struct process_image *image,
+                                     const struct snapshot_moment *moment);
+/* What was fed so far is safe soon, whoever is killed. */
+void process_image_flush_trace_if_due(struct process_image *image, uint64_t now_ns);
+/* The profile, if there is one, is finished: what of it is not in the events goes to the end. */
+void process_image_finish_trace(struct process_image *image, struct tracer *tracer,
+                                bool has_profile);
+
+/* ---- process_image_requests.c ---- */
+
+/* The program has made a request; answers it. */
+bool process_image_is_asked(const struct process_image *image);
+void process_image_answer(struct process_image *image);
+/* Somebody outside has, or a trigger. The program does not wait for it, nor, while the file is
+ * written, does the merge. */
+void process_image_begin_snapshot_if_asked(struct process_image *image);
+/* Lets the triggers see the levels of now. */
+void process_image_see_triggers(struct process_image *image, uint64_t now_ns);
+
+#endif

@@ -1,0 +1,279 @@
+/* The profile's writing, while the process runs and when it has ended; see
+ * process_image_parts.h. */
+#include "collector/process_image_parts.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "base/error.h"
+#include "profile_build/profile_build.h"
+#include "base/old_file.h"
+#include "collector/name_takeover.h"
+#include "collector/look_schedule.h"
+#include "collector/ring_merge.h"
+#include "profile/profile.h"
+
+/* ---- The writer ---- */
+
+static bool process_image_writer_is_ready(struct process_image *image, bool patient)
+{
+    if (image->writer)
+        return true;
+    if (image->takes && !name_takeover_is_complete(image->takes))
+        return false;
+    if (image->written || image->result.error || !process_image_take_place(image))
+        return false;
+    int status = profile_build_open(&image->writer, image->path, image->pid, image->executable);
+    /* Another session may still be completing a profile of that name; then we try again later. */
+    if (status < 0 && !(status == -EBUSY && patient))
+        process_image_fail(image, "%s", error_text());
+    if (status < 0)
+        return false;
+    image->result.path = strdup(image->path);
+    image->written = true;
+    if (image->options.embed_sources)
+        profile_build_keep_sources(image->writer);
+    process_image_tell_description(image, process_image_fact_for_profile);
+    return true;
+}
+
+/* What was just committed, as a snapshot. */
+static void process_image_write_requested(struct process_image *image)
+{
+    int status = image->flush_status;
+    if (status == 0)
+        status = snapshots_write(&image->snapshots, image->writer, image->path, &image->request,
+                                 &image->request_path);
+    if (status < 0)
+        image->request_error = strdup(error_text());
+}
+
+uint64_t process_image_thread_cpu_ns(void)
+{
+    struct timespec spent;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &spent);
+    return (uint64_t)spent.tv_sec * 1000000000u + (uint64_t)spent.tv_nsec;
+}
+
+static void *process_image_flush_thread(void *context)
+{
+    struct process_image *image = context;
+    image->flush_status = profile_build_write(image->writer, &image->origins, &image->snapshot);
+    if (image->flush_status < 0)
+        image->flush_error = strdup(error_text()); /* which is this thread's */
+    if (*image->request.why)
+        process_image_write_requested(image);
+    atomic_store(&image->flush_cpu_ns, process_image_thread_cpu_ns());
+    atomic_store(&image->flushed, true);
+    return NULL;
+}
+
+static void process_image_release_snapshot(struct process_image *image)
+{
+    snapshot_release(&image->snapshot);
+    for (size_t i = 0; i < image->taken_count; i++)
+        look_release(&image->taken[i]);
+    free(image->taken);
+    free(image->proc_samples);
+    image->taken = NULL;
+    image->proc_samples = NULL;
+    image->taken_count = 0;
+}
+
+/* The final profile lists them. */
+static void process_image_tell_snapshot(struct process_image *image)
+{
+    struct strbuf line = STRBUF_INIT;
+    char key[40];
+    snprintf(key, sizeof key, PROFILE_META_SNAPSHOT_OF "%zu", image->snapshots.written);
+    strbuf_addf(&line, "%llu\t%s\t%s", (unsigned long long)image->request_ns, image->request.why,
+                basename(image->request_path));
+    profile_build_fact(image->writer, key, line.data);
+    profile_build_fact_number(image->writer, PROFILE_META_SNAPSHOTS,
+                              (int64_t)image->snapshots.written);
+    strbuf_release(&line);
+}
+
+/* It is no fault of the profile's. */
+static void process_image_tell_no_snapshot(struct process_image *image)
+{
+    if (!image->request_error)
+        image->request_error = strdup(strerror(ENOMEM));
+    fprintf(stderr, "tidemark: %s\n", image->request_error);
+    profile_build_fact(image->writer, PROFILE_META_SNAPSHOT_ERROR, image->request_error);
+}
+
+static void process_image_end_request(struct process_image *image)
+{
+    if (image->request_path)
+        process_image_tell_snapshot(image);
+    else
+        process_image_tell_no_snapshot(image);
+    snapshot_answer(&image->request, image->request_path, image->request_error);
+    free(image->request_path);
+    free(image->request_error);
+    image->request_path = image->request_error = NULL;
+    *image->request.why = 0;
+}
+
+/* Where there is a budget, writing may have its share of it. */
+static void process_image_delay_flush(struct process_image *image)
+{
+    uint64_t writing_ns = atomic_load(&image->flush_cpu_ns);
+    uint64_t pause_ns = IMAGE_FLUSH_PART * (image->snapshot_cpu_ns + writing_ns);
+    if (pause_ns > IMAGE_FLUSH_MOST_NS)
+        pause_ns = IMAGE_FLUSH_MOST_NS;
+    if (pause_ns < overhead_budget_pause_ns(&image->budget, writing_ns))
+        pause_ns = overhead_budget_pause_ns(&image->budget, writing_ns);
+    uint64_t due_ns = clock_read().ns + pause_ns;
+    if (due_ns > image->next_flush_ns)
+        image->next_flush_ns = due_ns;
+}
+
+void process_image_flush_collect(struct process_image *image)
+{
+    if (!image->flushing)
+        return;
+    pthread_join(image->flusher, NULL);
+    process_image_delay_flush(image);
+    process_image_release_snapshot(image);
+    image->flushing = false;
+    if (image->flush_status < 0)
+        process_image_fail(
+            image, "%s", image->flush_error ? image->flush_error : strerror(-image->flush_status));
+    free(image->flush_error);
+    image->flush_error = NULL;
+    if (*image->request.why)
+        process_image_end_request(image);
+}
+
+/* What was seen of the process since the last snapshot, for the one that is being written. */
+static void process_image_take_looks(struct process_image *image)
+{
+    image->taken = look_schedule_take(image->looks, &image->taken_count);
+    image->proc_samples = calloc(image->taken_count + 1, sizeof *image->proc_samples);
+    if (!image->proc_samples)
+        return;
+    for (size_t i = 0; i < image->taken_count; i++)
+        image->proc_samples[i] = look_proc_sample(&image->taken[i]);
+    image->snapshot.proc_samples = image->proc_samples;
+    image->snapshot.proc_sample_count = image->taken_count;
+}
+
+/* ---- What is written ---- */
+
+void process_image_take_name(void *context, uint32_t number, const char *name)
+{
+    struct process_image *image = context;
+    event_sink_name(&image->sink, number, name);
+}
+
+int process_image_take_snapshot(struct process_image *image)
+{
+    struct clock_reading now = clock_read();
+    struct snapshot_moment moment = {
+        .scale = {image->start.ticks, clock_tick_ns(image->start, now)},
+        .now_ticks = image->gate.state == GATE_SHUT ? image->gate.ticks : now.ticks,
+        .damaged_rings = ring_merge_damaged_rings(image->merge)};
+    uint64_t wait_ticks, lost_events;
+    shared_view_refresh(&image->view); /* what was replayed has its nodes in chunks that may be
+                                        * new */
+    moment.node_count = shared_view_node_count(&image->view);
+    shared_view_names(&image->view, &image->next_name, process_image_take_name, image);
+    ring_merge_tell_stacks(image->merge);
+    ring_merge_tell_waits(image->merge, &moment.waits, &wait_ticks, &lost_events);
+    moment.wait_ns = clock_span_ns(moment.scale, wait_ticks);
+    int status = snapshot_take(&image->snapshot, image->sink.replay, &moment);
+    if (image->sink.tracer) {
+        process_image_tell_trace_moment(image, &moment);
+        process_image_tell_trace_said(image);
+    }
+    if (status == 0 && image->looks)
+        process_image_take_looks(image);
+    return status;
+}
+
+void process_image_flush_begin(struct process_image *image)
+{
+    uint64_t since_ns = process_image_thread_cpu_ns();
+    if (!process_image_writer_is_ready(image, true) || process_image_take_snapshot(image) < 0)
+        return;
+    image->snapshot_cpu_ns = process_image_thread_cpu_ns() - since_ns;
+    atomic_store(&image->flushed, false);
+    image->request_ns = image->snapshot.duration_ns;
+    image->flushing = pthread_create(&image->flusher, NULL, process_image_flush_thread, image) == 0;
+    if (!image->flushing)
+        process_image_release_snapshot(image);
+}
+
+void process_image_flush_if_due(struct process_image *image, uint64_t now_ns)
+{
+    if (!process_image_has_joined(image) || image->gate.state == GATE_BEFORE)
+        return;
+    if (image->flushing && atomic_load(&image->flushed))
+        process_image_flush_collect(image);
+    if (image->flushing || now_ns < image->next_flush_ns)
+        return;
+    process_image_flush_begin(image);
+    oom_watch_follow(&image->oom, image->pid);
+    image->next_flush_ns = now_ns + IMAGE_FLUSH_NS;
+}
+
+/* ---- At the end ---- */
+
+bool process_image_wait_for_writer(struct process_image *image)
+{
+    struct timespec pause = {0, 5 * 1000 * 1000};
+    name_takeover_wait(image->takes);
+    for (int tries = 0; tries < 6000; tries++) {
+        if (process_image_writer_is_ready(image, true))
+            return true;
+        if (image->result.error)
+            return false;
+        nanosleep(&pause, NULL);
+    }
+    return process_image_writer_is_ready(image, false);
+}
+
+void process_image_write_last(struct process_image *image)
+{
+    process_image_tell_end(image, process_image_fact_for_profile);
+    profile_build_read_globals(image->writer, &image->origins);
+    int status = process_image_take_snapshot(image);
+    if (status == 0)
+        status = profile_build_write(image->writer, &image->origins, &image->snapshot);
+    process_image_release_snapshot(image);
+    if (status < 0)
+        process_image_fail(image, "%s", error_text());
+}
+
+/* ---- Stepping aside ---- */
+
+/* `*path` moves to `to`; NULL: there is nothing to move. */
+static void process_image_move(struct process_image *image, char **path, const char *to)
+{
+    int error = *path ? old_file_move(*path, to) : 0;
+    if (error < 0)
+        process_image_fail(image, "cannot rename %s to %s: %s", *path, to, strerror(-error));
+    if (error < 0 || !*path)
+        return;
+    free(*path);
+    *path = strdup(to);
+}
+
+/* What could not be completed stays where it is, with its log: the next writer keeps it as .old. */
+void process_image_hand_over(struct process_image *image)
+{
+    struct name_takeover *gives = atomic_load(&image->gives);
+    if (!gives)
+        return;
+    if (!image->result.error) {
+        char *trace = process_image_trace_name(name_takeover_aside(gives));
+        process_image_move(image, &image->result.path, name_takeover_aside(gives));
+        process_image_move(image, &image->result.trace, trace);
+        free(trace);
+    }
+    name_takeover_complete(gives);
+}

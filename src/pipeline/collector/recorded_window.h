@@ -1,0 +1,75 @@
+/* Which part of a run is recorded: --start-on, --until and --for.
+ *
+ *   program starts ── followed ──▶ mark of --start-on ── recorded ──▶ mark of --until; --for is up;
+ *                                                                     or the program's end
+ *
+ * Events before the first mark are replayed too. At the mark their history is cleared and the live
+ * blocks are kept (replay_restart()). So the frees of these blocks are known, and the levels are
+ * right from the beginning of the window. Events after the last mark are dropped.
+ *
+ * One `struct window` is shared by the images of a session, each of which has a `struct
+ * window_gate` that its events pass (event_sink.h). Patterns are fnmatch's: `*`, `?` and `[…]`; a
+ * name is its own pattern. */
+#ifndef TIDEMARK_COLLECTOR_RECORDED_WINDOW_H
+#define TIDEMARK_COLLECTOR_RECORDED_WINDOW_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "replay/replay.h"
+
+enum window_end { WINDOW_GOES_ON = 0, WINDOW_UNTIL, WINDOW_FOR };
+
+struct window {
+    /* of the options; not changed */
+    const char *start_on, *until; /* NULL: not given */
+    uint64_t for_ns;              /* 0: not given */
+    /* any image's thread and the collector */
+    int wake;                  /* eventfd: one of these has changed; -1: nobody asks for it */
+    _Atomic uint64_t began_ns; /* CLOCK_MONOTONIC; 0: not yet */
+    _Atomic uint32_t end;      /* enum window_end */
+};
+
+/* 0 or -errno. */
+int window_open(struct window *window, const char *start_on, const char *until, uint64_t for_ns);
+void window_close(struct window *window);
+
+/* An image's time to record has begun: the first one's counts. */
+void window_begin(struct window *window, uint64_t now_ns);
+/* Milliseconds until --for is up, rounded up; 0: it is; -1: it is not asked for, or not begun. */
+int window_left_ms(const struct window *window, uint64_t now_ns);
+/* Notes how it ended, if nobody did before. */
+void window_end(struct window *window, enum window_end end);
+/* Takes what `wake` holds. */
+void window_hear(struct window *window);
+
+enum window_gate_state { GATE_BEFORE, GATE_OPEN, GATE_SHUT };
+
+struct window_gate {
+    struct window *window;
+    enum window_gate_state state;
+    uint64_t ticks; /* of the mark that it was shut by */
+    /* The text of a name's number; and what to do where the window begins and ends (the gate has
+     * its new state then). */
+    const char *(*name_of)(void *context, uint32_t number);
+    void (*changed)(void *context, const char *mark, uint64_t ticks);
+    void *context;
+};
+
+/* `window` NULL, or one without marks: everything passes. */
+void window_gate_init(struct window_gate *gate, struct window *window);
+/* Is there anything to look for among the events? */
+static inline bool window_gate_watches(const struct window_gate *gate)
+{
+    return gate && (gate->state == GATE_BEFORE || gate->state == GATE_SHUT ||
+                    (gate->window && gate->window->until));
+}
+/* Bytes of the records up to the mark that changes the gate, or all. *mark: where it is, at the
+ * returned offset; NULL: not among them. */
+uint32_t window_gate_scan(const struct window_gate *gate, const void *records, uint32_t bytes,
+                          const char **mark, uint64_t *ticks);
+/* The mark has come: calls `changed`. */
+void window_gate_turn(struct window_gate *gate, const char *mark, uint64_t ticks);
+
+#endif

@@ -1,0 +1,281 @@
+/* Lays live blocks over runs of pages (residency.h). One sweep advances through areas, blocks and
+ * runs together. The page under the sweep is kept open until all its blocks are known, then its
+ * free bytes are shared among them. */
+#include "collector/residency.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include "base/array.h"
+#include "base/hash.h"
+
+/* ---- Rows ---------------------------------------------------------------------------------- */
+
+/* The row of a path, made if it is not there. */
+static int residency_row_of_path(struct residency *residency, uint32_t path, uint32_t *row)
+{
+    uint64_t hash = hash_u64(path);
+    for (struct map_probe probe = map_probe(&residency->by_path, hash); map_next(&probe, row);)
+        if (residency->rows[*row].path == path)
+            return 0;
+    if (!array_make_room(&residency->rows, &residency->row_capacity, residency->row_count,
+                         sizeof *residency->rows) ||
+        !map_try_add(&residency->by_path, hash, (uint32_t)residency->row_count))
+        return -ENOMEM;
+    *row = (uint32_t)residency->row_count++;
+    residency->rows[*row] = (struct profile_residency){.path = path};
+    return 0;
+}
+
+static void residency_add(struct figure *sum, uint64_t bytes)
+{
+    *sum = figure_add(*sum, figure_of(bytes));
+}
+
+int residency_count(struct residency *residency, struct live_list *blocks)
+{
+    for (size_t i = 0; i < blocks->count; i++) {
+        struct live_entry *block = &blocks->blocks[i];
+        int error = residency_row_of_path(residency, block->node, &block->row);
+        if (error)
+            return error;
+        residency_add(&residency->rows[block->row].live_count, 1);
+        residency_add(&residency->rows[block->row].live_bytes, block->size_bytes);
+    }
+    return 0;
+}
+
+static struct profile_residency *residency_row_of(struct residency *residency, size_t block)
+{
+    return &residency->rows[residency->blocks->blocks[block].row];
+}
+
+/* ---- Pages of the allocator ---------------------------------------------------------------- */
+
+static void residency_open_page(struct residency *residency, uint64_t page, size_t block)
+{
+    residency->open_page = page;
+    residency->open_live_bytes = 0;
+    residency->open_first = block;
+    residency->open_last = block;
+    residency->next_page = page + residency->page_bytes;
+}
+
+static bool residency_page_is_open(const struct residency *residency, uint64_t page)
+{
+    return residency->open_last >= residency->open_first && residency->open_page == page;
+}
+
+/* The k-th of n gets free * (k + 1) / n - free * k / n: together exactly what is free. */
+static void residency_share_out(struct residency *residency, uint64_t free_bytes)
+{
+    uint64_t count = residency->open_last - residency->open_first + 1, given = 0;
+    for (uint64_t k = 0; k < count; k++) {
+        size_t block = residency->open_first + k;
+        struct profile_residency *row = residency_row_of(residency, block);
+        uint64_t up_to = free_bytes * (k + 1) / count;
+        residency_add(&row->pinned_bytes, up_to - given);
+        heap_map_add_pinned(&residency->heap, residency->area, residency->open_page,
+                            residency->blocks->blocks[block].row, row->path, up_to - given);
+        given = up_to;
+        if (block + 1 > residency->last_pinning) {
+            residency_add(&row->pinning_count, 1);
+            residency->last_pinning = block + 1;
+        }
+    }
+    residency->pinned_bytes += free_bytes;
+}
+
+static void residency_close_page(struct residency *residency)
+{
+    if (residency->open_last < residency->open_first)
+        return;
+    if (residency->open_live_bytes < residency->page_bytes / 2)
+        residency_share_out(residency, residency->page_bytes - residency->open_live_bytes);
+    residency->open_first = 1;
+    residency->open_last = 0;
+}
+
+/* Everything from the first page not accounted for up to `page` is without a live block. */
+static void residency_close_until(struct residency *residency, uint64_t page)
+{
+    residency_close_page(residency);
+    if (page > residency->next_page)
+        residency->returnable_bytes += page - residency->next_page;
+    residency->next_page = page;
+}
+
+/* `bytes` of [start, end) are live: all or, of a block of no bytes, none. */
+static void residency_stand_on(struct residency *residency, uint64_t page, size_t block,
+                               uint64_t bytes)
+{
+    if (!residency_page_is_open(residency, page)) {
+        residency_close_until(residency, page);
+        residency_open_page(residency, page, block);
+    }
+    residency->open_last = block;
+    residency->open_live_bytes += bytes;
+}
+
+static void residency_lay_block(struct residency *residency, size_t block, uint64_t start,
+                                uint64_t end)
+{
+    uint64_t page_bytes = residency->page_bytes;
+    uint64_t first = start & ~(page_bytes - 1), last = (end - 1) & ~(page_bytes - 1);
+    bool has_bytes = residency->blocks->blocks[block].size_bytes > 0;
+    if (first == last) {
+        residency_stand_on(residency, first, block, has_bytes ? end - start : 0);
+        return;
+    }
+    residency_stand_on(residency, first, block, first + page_bytes - start);
+    if (last > first + page_bytes) { /* whole pages of its own need no look */
+        residency_close_until(residency, first + page_bytes);
+        residency->next_page = last;
+    }
+    residency_stand_on(residency, last, block, end - last);
+}
+
+/* ---- The sweep ----------------------------------------------------------------------------- */
+
+static void residency_add_bytes(struct residency *residency, const struct page_table_run *run,
+                                size_t block, uint64_t bytes)
+{
+    struct profile_residency *row = residency_row_of(residency, block);
+    if (run->state == PAGES_SWAPPED) {
+        residency_add(&row->swapped_bytes, bytes);
+    } else if (run->state == PAGES_RESIDENT && !run->zero) {
+        residency_add(&row->resident_bytes, bytes);
+        residency->by_area[residency->area].live_bytes += bytes;
+    } else {
+        return;
+    }
+    row->untouched_bytes = figure_sub(row->untouched_bytes, figure_of(bytes));
+}
+
+int residency_begin(struct residency *residency, const struct areas *areas,
+                    const struct live_list *blocks, uint64_t page_bytes, size_t cells)
+{
+    residency->areas = areas;
+    residency->blocks = blocks;
+    residency->page_bytes = page_bytes;
+    residency->area = residency->block = residency->last_pinning = 0;
+    residency->returnable_bytes = residency->pinned_bytes = 0;
+    residency->open_first = 1;
+    residency->open_last = 0;
+    free(residency->by_area);
+    residency->by_area = calloc(areas->count + 1, sizeof *residency->by_area);
+    if (!residency->by_area ||
+        heap_map_begin(&residency->heap, areas, residency->row_count, page_bytes, cells))
+        return -ENOMEM;
+    /* What the sweep does not find elsewhere. */
+    for (size_t i = 0; i < blocks->count; i++)
+        residency_add(&residency_row_of(residency, i)->untouched_bytes,
+                      blocks->blocks[i].size_bytes);
+    return 0;
+}
+
+static const struct area *residency_area_at(struct residency *residency, uint64_t address)
+{
+    const struct areas *areas = residency->areas;
+    while (residency->area < areas->count && areas->list[residency->area].end <= address)
+        residency->area++;
+    return residency->area < areas->count ? &areas->list[residency->area] : NULL;
+}
+
+/* The first block that reaches above `address`; the last one of the run before may do so. */
+static size_t residency_first_above(struct residency *residency, uint64_t address)
+{
+    const struct live_list *blocks = residency->blocks;
+    while (residency->block < blocks->count &&
+           live_entry_end(&blocks->blocks[residency->block]) <= address)
+        residency->block++;
+    return residency->block;
+}
+
+static void residency_lay_blocks(struct residency *residency, const struct page_table_run *run,
+                                 bool is_heap)
+{
+    const struct live_list *list = residency->blocks;
+    size_t i = residency_first_above(residency, run->start);
+    for (; i < list->count && list->blocks[i].address < run->end; i++) {
+        const struct live_entry *block = &list->blocks[i];
+        uint64_t end = live_entry_end(block);
+        uint64_t from = block->address > run->start ? block->address : run->start;
+        uint64_t to = end < run->end ? end : run->end;
+        if (block->size_bytes)
+            residency_add_bytes(residency, run, i, to - from);
+        if (is_heap) {
+            residency_lay_block(residency, i, from, to);
+            heap_map_add_block(&residency->heap, residency->area, i, from, to, block->size_bytes);
+        }
+        residency->block = i;
+    }
+}
+
+void residency_run(struct residency *residency, const struct page_table_run *run)
+{
+    const struct area *area = residency_area_at(residency, run->start);
+    bool is_there = run->state == PAGES_RESIDENT && !run->zero;
+    bool is_heap = is_there && area && area->owner == AREA_ALLOCATOR;
+    if (!area || run->state == PAGES_UNTOUCHED)
+        return;
+    if (is_there)
+        residency->by_area[residency->area].resident_bytes += run->end - run->start;
+    if (is_heap)
+        heap_map_add_run(&residency->heap, residency->area, run->start, run->end);
+    residency->next_page = run->start;
+    residency_lay_blocks(residency, run, is_heap);
+    if (is_heap)
+        residency_close_until(residency, run->end);
+}
+
+void residency_release(struct residency *residency)
+{
+    free(residency->rows);
+    map_release(&residency->by_path);
+    free(residency->by_area);
+    heap_map_release(&residency->heap);
+    *residency = RESIDENCY_INIT;
+}
+
+/* ---- Sums ---------------------------------------------------------------------------------- */
+
+static void residency_sum_rows(const struct residency *residency, struct profile_sample *sample)
+{
+    struct figure swapped = figure_of(0), untouched = figure_of(0);
+    for (size_t i = 0; i < residency->row_count; i++) {
+        swapped = figure_add(swapped, residency->rows[i].swapped_bytes);
+        untouched = figure_add(untouched, residency->rows[i].untouched_bytes);
+    }
+    sample->live_swapped_bytes = swapped;
+    sample->untouched_bytes = untouched;
+}
+
+void residency_sum(const struct residency *residency, struct profile_sample *sample)
+{
+    uint64_t live = 0, by_owner[AREA_OWNERS] = {0}, sum = 0;
+    for (size_t i = 0; i < residency->areas->count; i++) {
+        const struct area *area = &residency->areas->list[i];
+        const struct residency_area *pages = &residency->by_area[i];
+        if (area->outside_rss)
+            continue;
+        live += pages->live_bytes;
+        by_owner[area->owner] +=
+            area_needs_pages(area) ? pages->resident_bytes - pages->live_bytes : area->rss_bytes;
+    }
+    sample->has_ledger = figure_known(sample->resident_bytes);
+    sample->live_touched_bytes = figure_of(live);
+    sample->slack_bytes = figure_of(by_owner[AREA_ALLOCATOR]);
+    sample->mmap_bytes = figure_of(by_owner[AREA_MMAP]);
+    sample->file_bytes = figure_of(by_owner[AREA_FILE]);
+    sample->stack_bytes = figure_of(by_owner[AREA_STACK]);
+    sample->globals_bytes = figure_of(by_owner[AREA_GLOBALS]);
+    sample->shared_bytes = figure_of(by_owner[AREA_SHARED]);
+    sample->tool_bytes = figure_of(by_owner[AREA_TOOL]);
+    sample->other_bytes = figure_of(by_owner[AREA_OTHER]);
+    for (unsigned owner = 0; owner < AREA_OWNERS; owner++)
+        sum += by_owner[owner];
+    sample->unexplained_bytes = (int64_t)(figure_or(sample->resident_bytes, 0) - sum - live);
+    sample->returnable_bytes = figure_of(residency->returnable_bytes);
+    sample->pinned_bytes = figure_of(residency->pinned_bytes);
+    residency_sum_rows(residency, sample);
+}

@@ -1,0 +1,332 @@
+/* Maps the recorder's shared memory chunk by chunk (shared_view.h). Chunks are sorted into arrays
+ * by kind. Counts from the program are bounded by what is mapped, and module entries are checked
+ * before they are used. */
+#include "collector/shared_view.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static void *shared_view_chunk_map(const struct view *view, uint32_t index)
+{
+    void *chunk = mmap(NULL, WIRE_CHUNK_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, view->fd,
+                       (off_t)index * WIRE_CHUNK_BYTES);
+    return chunk == MAP_FAILED ? NULL : chunk;
+}
+
+/* ---- The mark of our death ---- */
+
+static int shared_view_death_mark_set(struct death_mark *mark, _Atomic uint32_t *word)
+{
+    size_t bytes;
+    *mark = (struct death_mark){
+        .entry.next = &mark->list.list,
+        .list = {.list.next = &mark->entry, .futex_offset = (char *)word - (char *)&mark->entry}};
+    if (syscall(SYS_get_robust_list, 0, &mark->before, &bytes) < 0 ||
+        syscall(SYS_set_robust_list, &mark->list, sizeof mark->list) < 0)
+        return -errno;
+    mark->holder = gettid();
+    atomic_store(word, (uint32_t)mark->holder);
+    return 0;
+}
+
+/* Nothing is read from the shared word: the program may have written what it likes. */
+static void shared_view_death_mark_clear(struct death_mark *mark)
+{
+    if (mark->holder == gettid())
+        syscall(SYS_set_robust_list, mark->before, sizeof *mark->before);
+    mark->holder = 0;
+}
+
+/* ---- The memory ---- */
+
+uint64_t shared_view_most_bytes(void)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_FSIZE, &limit) == 0 ? limit.rlim_cur : RLIM_INFINITY;
+}
+
+static uint32_t shared_view_chunks_allowed(uint32_t wanted)
+{
+    uint64_t chunks = shared_view_most_bytes() / WIRE_CHUNK_BYTES;
+    return chunks < wanted ? (uint32_t)chunks : wanted;
+}
+
+/* A file as large as it may ever get: it is sparse, and the program must not be able to shrink it
+ * under our feet. */
+static int shared_view_memory_new(uint32_t chunks)
+{
+    if (chunks < VIEW_LEAST_CHUNKS)
+        return -EFBIG;
+    int fd = memfd_create("tidemark", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (fd < 0)
+        return -errno;
+    if (ftruncate(fd, (off_t)chunks * WIRE_CHUNK_BYTES) < 0 ||
+        fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0) {
+        int error = -errno;
+        close(fd);
+        return error;
+    }
+    return fd;
+}
+
+int shared_view_open(struct view *view, const struct wire_header *options)
+{
+    uint32_t chunks = shared_view_chunks_allowed(options->chunk_limit);
+    *view = (struct view){.fd = shared_view_memory_new(chunks),
+                          .ring_bytes = options->ring_bytes,
+                          .chunk_limit = chunks};
+    if (view->fd < 0)
+        return view->fd;
+    view->header = shared_view_chunk_map(view, 0);
+    if (!view->header) {
+        int error = -errno;
+        close(view->fd);
+        view->fd = -1;
+        return error;
+    }
+    memcpy(view->header, options, sizeof *options);
+    view->header->chunk_limit = chunks;
+    view->header->magic = WIRE_MAGIC;
+    view->header->header_bytes = sizeof *options;
+    view->chunks_seen = 1;
+    return shared_view_death_mark_set(&view->death, &view->header->collector);
+}
+
+static void shared_view_unmap_all(void *array, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        munmap(((void **)array)[i], WIRE_CHUNK_BYTES);
+    free(array);
+}
+
+void shared_view_close(struct view *view)
+{
+    if (view->fd < 0)
+        return;
+    shared_view_unmap_all(view->ring_chunks, view->ring_chunk_count);
+    shared_view_unmap_all(view->data_chunks, view->data_chunk_count);
+    shared_view_unmap_all(view->node_chunks, view->node_chunk_count);
+    shared_view_unmap_all(view->module_chunks, view->module_chunk_count);
+    if (view->names)
+        munmap((void *)view->names, WIRE_CHUNK_BYTES);
+    shared_view_death_mark_clear(&view->death);
+    munmap(view->header, WIRE_CHUNK_BYTES);
+    close(view->fd);
+    view->fd = -1;
+}
+
+/* Appends to an array that has room for all possible chunks. The profile's writer reads the array
+ * on another thread, so the array must not move. Only the used part is resident. */
+static bool shared_view_append(const struct view *view, void *array_pointer, size_t *count,
+                               void *chunk)
+{
+    void ***array = array_pointer;
+    if (!*array)
+        *array = calloc(view->chunk_limit, sizeof **array);
+    if (!*array)
+        return false;
+    (*array)[(*count)++] = chunk;
+    return true;
+}
+
+static bool shared_view_chunk_add(struct view *view, uint32_t index)
+{
+    void *chunk;
+    uint8_t kind = atomic_load_explicit(&view->header->chunk_kind[index], memory_order_relaxed);
+    if (kind < WIRE_CHUNK_RINGS || kind > WIRE_CHUNK_NAMES)
+        return true; /* nonsense: not ours to use */
+    if (!(chunk = shared_view_chunk_map(view, index)))
+        return false;
+    switch (kind) {
+    case WIRE_CHUNK_RINGS:
+        return shared_view_append(view, &view->ring_chunks, &view->ring_chunk_count, chunk);
+    case WIRE_CHUNK_RING_DATA:
+        return shared_view_append(view, &view->data_chunks, &view->data_chunk_count, chunk);
+    case WIRE_CHUNK_NODES:
+        return shared_view_append(view, &view->node_chunks, &view->node_chunk_count, chunk);
+    case WIRE_CHUNK_MODULES:
+        return shared_view_append(view, &view->module_chunks, &view->module_chunk_count, chunk);
+    default:
+        if (view->names) /* one at most, or it is nonsense */
+            munmap(chunk, WIRE_CHUNK_BYTES);
+        else
+            view->names = chunk;
+        return true;
+    }
+}
+
+void shared_view_refresh(struct view *view)
+{
+    uint32_t count = atomic_load_explicit(&view->header->chunk_count, memory_order_acquire);
+    if (count > view->chunk_limit) /* behind the end of the file: SIGBUS */
+        count = view->chunk_limit;
+    while (view->chunks_seen < count && shared_view_chunk_add(view, view->chunks_seen))
+        view->chunks_seen++;
+}
+
+static uint64_t shared_view_least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+uint32_t shared_view_ring_count(const struct view *view)
+{
+    uint64_t told = atomic_load_explicit(&view->header->ring_count, memory_order_acquire);
+    uint64_t mapped =
+        shared_view_least(view->ring_chunk_count * WIRE_RINGS_PER_CHUNK,
+                          view->data_chunk_count * wire_rings_per_data_chunk(view->ring_bytes));
+    return (uint32_t)shared_view_least(told, mapped);
+}
+
+struct wire_ring *shared_view_ring(const struct view *view, uint32_t index)
+{
+    return &view->ring_chunks[index / WIRE_RINGS_PER_CHUNK][index % WIRE_RINGS_PER_CHUNK];
+}
+
+char *shared_view_ring_data(const struct view *view, uint32_t index)
+{
+    unsigned per_chunk = wire_rings_per_data_chunk(view->ring_bytes);
+    return view->data_chunks[index / per_chunk] +
+           (size_t)(index % per_chunk) * (view->ring_bytes + WIRE_RING_SPILL);
+}
+
+uint32_t shared_view_node_count(const struct view *view)
+{
+    uint64_t told = atomic_load_explicit(&view->header->node_count, memory_order_acquire);
+    return (uint32_t)shared_view_least(told, view->node_chunk_count * WIRE_NODES_PER_CHUNK);
+}
+
+const struct wire_node *shared_view_node(const struct view *view, uint32_t index)
+{
+    return &view->node_chunks[index / WIRE_NODES_PER_CHUNK][index % WIRE_NODES_PER_CHUNK];
+}
+
+void shared_view_leave_nodes(const struct view *view, uint32_t count)
+{
+    for (size_t chunk = 0; chunk < count / WIRE_NODES_PER_CHUNK; chunk++)
+        madvise(view->node_chunks[chunk], WIRE_CHUNK_BYTES, MADV_DONTNEED);
+}
+
+static bool shared_view_module_is_sound(const struct wire_module *module, uint32_t bytes,
+                                        size_t room)
+{
+    return bytes % 8 == 0 && bytes > offsetof(struct wire_module, path) && bytes <= room &&
+           module->build_id_bytes <= sizeof module->build_id && module->start < module->end &&
+           memchr(module->path, '\0', bytes - offsetof(struct wire_module, path)) != NULL;
+}
+
+void shared_view_modules(const struct view *view, size_t *cursor,
+                         void (*visit)(void *context, const struct wire_module *module),
+                         void *context)
+{
+    for (;;) {
+        size_t chunk = *cursor / WIRE_CHUNK_BYTES, at = *cursor % WIRE_CHUNK_BYTES;
+        if (chunk >= view->module_chunk_count)
+            return;
+        const struct wire_module *module = (const void *)(view->module_chunks[chunk] + at);
+        size_t room = WIRE_CHUNK_BYTES - at;
+        uint32_t bytes =
+            room < sizeof *module ? 0 : __atomic_load_n(&module->entry_bytes, __ATOMIC_ACQUIRE);
+        if (bytes == 0) {
+            if (chunk + 1 >= view->module_chunk_count)
+                return;
+            *cursor = (chunk + 1) * (size_t)WIRE_CHUNK_BYTES;
+            continue;
+        }
+        if (!shared_view_module_is_sound(module, bytes, room))
+            return;
+        visit(context, module);
+        *cursor += bytes;
+    }
+}
+
+void shared_view_names(const struct view *view, uint32_t *next,
+                       void (*visit)(void *context, uint32_t number, const char *name),
+                       void *context)
+{
+    uint64_t told = atomic_load_explicit(&view->header->name_count, memory_order_acquire);
+    uint32_t count = view->names ? (uint32_t)shared_view_least(told, WIRE_NAMES) : 0;
+    for (; *next < count; ++*next) {
+        char name[WIRE_NAME_BYTES];
+        memcpy(name, view->names[*next].text, sizeof name - 1);
+        name[sizeof name - 1] = '\0';
+        for (char *at = name; *at; at++)
+            if ((unsigned char)*at < ' ' || *at == 0x7f)
+                *at = '?';
+        visit(context, *next, name);
+    }
+}
+
+/* ---- As origins ---- */
+
+static uint32_t shared_view_origins_node_count(void *context)
+{
+    return shared_view_node_count(context);
+}
+
+static struct origins_node shared_view_origins_node(void *context, uint32_t number)
+{
+    const struct wire_node *node = shared_view_node(context, number);
+    return (struct origins_node){node->ip, node->parent};
+}
+
+static void shared_view_origins_leave_nodes(void *context, uint32_t count)
+{
+    shared_view_leave_nodes(context, count);
+}
+
+struct module_visit {
+    void (*visit)(void *visitor, const struct origins_module *module);
+    void *visitor;
+};
+
+static void shared_view_visit_module(void *context, const struct wire_module *module)
+{
+    const struct module_visit *visit = context;
+    struct origins_module seen = {.born = module->born,
+                                  .died = &module->died,
+                                  .bias = module->bias,
+                                  .start = module->start,
+                                  .end = module->end,
+                                  .build_id = module->build_id,
+                                  .build_id_bytes = module->build_id_bytes,
+                                  .path = module->path};
+    visit->visit(visit->visitor, &seen);
+}
+
+static void shared_view_origins_modules(void *context, size_t *cursor,
+                                        void (*visit)(void *visitor,
+                                                      const struct origins_module *module),
+                                        void *visitor)
+{
+    struct module_visit module_visit = {visit, visitor};
+    shared_view_modules(context, cursor, shared_view_visit_module, &module_visit);
+}
+
+struct origins shared_view_origins(struct view *view)
+{
+    return (struct origins){.context = view,
+                            .node_count = shared_view_origins_node_count,
+                            .node = shared_view_origins_node,
+                            .leave_nodes = shared_view_origins_leave_nodes,
+                            .modules = shared_view_origins_modules};
+}
+
+uint64_t shared_view_touched_bytes(const struct view *view)
+{
+    uint64_t bytes = (uint64_t)shared_view_node_count(view) * sizeof(struct wire_node) +
+                     view->module_chunk_count * 4096 + 4096;
+    uint32_t rings = shared_view_ring_count(view);
+    for (uint32_t i = 0; i < rings; i++) {
+        uint64_t head =
+            atomic_load_explicit(&shared_view_ring(view, i)->head, memory_order_relaxed);
+        bytes += shared_view_least(head, view->ring_bytes) + sizeof(struct wire_ring);
+    }
+    return bytes;
+}

@@ -1,0 +1,86 @@
+/* The collector's view of one process image's shared memory: the file of chunks, which is made here
+ * and mapped as it grows. The program can write anything into it, so all values are checked before
+ * they are used. */
+#ifndef TIDEMARK_COLLECTOR_SHARED_VIEW_H
+#define TIDEMARK_COLLECTOR_SHARED_VIEW_H
+
+#include <linux/futex.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include "profile_build/origins.h"
+#include "wire/wire.h"
+
+/* A robust list with one entry, as glibc's robust mutexes use. When the thread that made it ends,
+ * the kernel marks a word in the shared memory. The list's links lie here and not in the shared
+ * memory, because the program could overwrite them there. `before` is the list that the thread
+ * had. */
+struct death_mark {
+    struct robust_list_head list;
+    struct robust_list entry;
+    struct robust_list_head *before;
+    pid_t holder;
+};
+
+struct view {
+    int fd;
+    struct wire_header *header;
+    uint32_t ring_bytes, chunk_limit; /* our own copies: the program can change the header's */
+    uint32_t chunks_seen;
+    struct death_mark death; /* marks header->collector */
+    struct wire_ring **ring_chunks;
+    char **data_chunks;
+    struct wire_node **node_chunks;
+    char **module_chunks;
+    const struct wire_name *names; /* NULL: there are none */
+    size_t ring_chunk_count, data_chunk_count, node_chunk_count, module_chunk_count;
+};
+
+/* The header, rings, their data, nodes and modules, and as much again. */
+enum { VIEW_LEAST_CHUNKS = 10 };
+
+/* The limit for files (ulimit -f) holds for the memory too: it is a file, though none of a disk. */
+uint64_t shared_view_most_bytes(void);
+
+/* Makes the memory with the session's options, as large as it may be; its `collector` says that the
+ * calling thread lives, which until shared_view_close() holds no robust mutex, nor opens another
+ * view. `view` stays where it is. 0 or -errno; -EFBIG: fewer chunks are allowed than it takes. */
+int shared_view_open(struct view *view, const struct wire_header *options);
+/* By the thread that opened it, or by any when that has ended. */
+void shared_view_close(struct view *view);
+
+/* Maps what the recorder has added since. */
+void shared_view_refresh(struct view *view);
+
+uint32_t shared_view_ring_count(const struct view *view); /* as far as it is mapped */
+struct wire_ring *shared_view_ring(const struct view *view, uint32_t index);
+/* The record bytes of a ring: ring_bytes and WIRE_RING_SPILL more. */
+char *shared_view_ring_data(const struct view *view, uint32_t index);
+
+/* Published nodes, as far as they are mapped; number 0 is the root. */
+uint32_t shared_view_node_count(const struct view *view);
+const struct wire_node *shared_view_node(const struct view *view, uint32_t index);
+/* Nodes below `count` will hardly be looked at again: their memory, which is the program's too, is
+ * no longer counted as ours. */
+void shared_view_leave_nodes(const struct view *view, uint32_t count);
+
+/* Calls visit for each module logged from position *cursor on (0 at first) and moves it. Entries
+ * that do not make sense end the log. */
+void shared_view_modules(const struct view *view, size_t *cursor,
+                         void (*visit)(void *context, const struct wire_module *module),
+                         void *context);
+
+/* Calls visit for each name published from number *next on (1 at first), and moves it. Bytes that
+ * would not print are '?'. */
+void shared_view_names(const struct view *view, uint32_t *next,
+                       void (*visit)(void *context, uint32_t number, const char *name),
+                       void *context);
+
+/* The view as a writer of profiles sees it; the view must stay where it is. */
+struct origins shared_view_origins(struct view *view);
+
+/* Bytes of the shared memory that the program has touched, about. */
+uint64_t shared_view_touched_bytes(const struct view *view);
+
+#endif

@@ -1,0 +1,486 @@
+/* Writes a trace on a thread of its own (tracer.h). Records are copied into chunks of memory, and
+ * full chunks pass through a bounded queue with a mutex and two conditions. */
+#include "collector/tracer.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include "base/error.h"
+#include "base/old_file.h"
+#include "collector/name_takeover.h"
+#include "base/own_file.h"
+#include "base/memory.h"
+
+/* A message in a chunk: this, then its bytes. */
+struct message {
+    enum message_kind { MESSAGE_RUNS, MESSAGE_NOTE, MESSAGE_FACT, MESSAGE_MODULE } kind;
+    uint32_t count; /* runs */
+    size_t bytes;   /* a multiple of 8 */
+};
+
+struct chunk {
+    struct chunk *next;
+    size_t used, room;
+    uint32_t nodes; /* in the file before its events */
+    bool flush;
+    _Alignas(16) char data[];
+};
+
+/* A module of the log as the trace was told of it. */
+struct told_module {
+    const struct wire_module *source;
+    uint32_t died;
+};
+
+struct tracer {
+    char *path;
+    const struct name_takeover *name; /* NULL: it is ours from the beginning */
+    struct trace_options options;
+    struct view *view;
+    struct chunk *filling;
+    size_t module_cursor;
+    struct told_module *modules;
+    size_t module_count;
+    bool running; /* the thread */
+    pthread_t thread;
+    _Atomic bool failed;
+    char *error;
+    uint64_t file_bytes;
+
+    /* the thread's own */
+    struct trace_writer *writer;
+    uint32_t nodes_written;
+
+    pthread_mutex_t lock;
+    pthread_cond_t came, went;
+    /* guarded by the lock */
+    struct chunk *first, **last, *empty;
+    size_t chunk_count; /* full or at the thread */
+    bool closing;
+};
+
+struct tracer *tracer_new(const char *path, const struct trace_options *options, struct view *view,
+                          const struct name_takeover *name)
+{
+    struct tracer *tracer = memory_need(calloc(1, sizeof *tracer));
+    tracer->path = memory_need(strdup(path));
+    tracer->options = *options;
+    tracer->view = view;
+    tracer->name = name;
+    tracer->last = &tracer->first;
+    pthread_mutex_init(&tracer->lock, NULL);
+    pthread_cond_init(&tracer->came, NULL);
+    pthread_cond_init(&tracer->went, NULL);
+    return tracer;
+}
+
+/* ---- The thread: chunks become a file ------------------------------------------------------ */
+
+static void tracer_fail(struct tracer *tracer, const char *sentence)
+{
+    if (!tracer->error)
+        tracer->error = memory_need(strdup(sentence));
+    atomic_store(&tracer->failed, true);
+}
+
+static int tracer_step_aside(struct tracer *tracer)
+{
+    char sentence[512];
+    int error = own_file_check(tracer->path);
+    if (error == 0)
+        error = old_file_keep(tracer->path, NULL);
+    if (error == 0 || error == -EBUSY)
+        return error;
+    if (error == -EEXIST)
+        snprintf(sentence, sizeof sentence,
+                 "cannot write the trace %s: it is there already and is no file of Tidemark's; "
+                 "choose another name",
+                 tracer->path);
+    else if (error == -EINVAL)
+        snprintf(sentence, sizeof sentence,
+                 "cannot write the trace %s: it is there already and is no regular file; choose "
+                 "another name",
+                 tracer->path);
+    else
+        snprintf(sentence, sizeof sentence, "cannot rename %s to %s.old: %s", tracer->path,
+                 tracer->path, strerror(-error));
+    tracer_fail(tracer, sentence);
+    return error;
+}
+
+/* Another recording's, or that of a program whose place this one took by exec. */
+static int tracer_wait_for_name(struct tracer *tracer)
+{
+    struct timespec pause = {0, 5 * 1000 * 1000};
+    char sentence[512];
+    name_takeover_wait(tracer->name);
+    int error = tracer_step_aside(tracer);
+    for (int tries = 0; error == -EBUSY && tries < 2000; tries++) {
+        nanosleep(&pause, NULL);
+        error = tracer_step_aside(tracer);
+    }
+    if (error == -EBUSY) {
+        snprintf(sentence, sizeof sentence,
+                 "cannot write the trace %s: another recording is writing it; choose another name, "
+                 "%%p puts the process id in",
+                 tracer->path);
+        tracer_fail(tracer, sentence);
+    }
+    return error;
+}
+
+static void tracer_open_writer(struct tracer *tracer)
+{
+    if (tracer_wait_for_name(tracer) == 0 &&
+        trace_writer_open(&tracer->writer, tracer->path, &tracer->options) < 0)
+        tracer_fail(tracer, error_text());
+}
+
+static int tracer_write_nodes(struct tracer *tracer, uint32_t count)
+{
+    enum { AT_ONCE = 4096 };
+    static _Thread_local struct trace_node nodes[AT_ONCE];
+    int error = 0;
+    while (tracer->nodes_written < count && !error) {
+        uint32_t first = tracer->nodes_written, left = count - first;
+        uint32_t taken = left < AT_ONCE ? left : AT_ONCE;
+        for (uint32_t i = 0; i < taken; i++) {
+            const struct wire_node *node = shared_view_node(tracer->view, first + i);
+            nodes[i] = (struct trace_node){node->ip, node->parent};
+        }
+        error = trace_writer_nodes(tracer->writer, first, nodes, taken);
+        tracer->nodes_written += taken;
+    }
+    return error;
+}
+
+static int tracer_write_message(struct tracer *tracer, const struct message *message,
+                                const char *body)
+{
+    struct trace_module module;
+    switch (message->kind) {
+    case MESSAGE_RUNS:
+        return trace_writer_events(tracer->writer, (const void *)body, message->count,
+                                   body + message->count * sizeof(struct replay_run));
+    case MESSAGE_NOTE:
+        return trace_writer_note(tracer->writer, (const void *)body);
+    case MESSAGE_FACT:
+        return trace_writer_fact(tracer->writer, body, body + strlen(body) + 1);
+    case MESSAGE_MODULE:
+        memcpy(&module, body, sizeof module);
+        module.path = body + sizeof module;
+        return trace_writer_module(tracer->writer, &module);
+    }
+    return 0;
+}
+
+static int tracer_write_chunk(struct tracer *tracer, const struct chunk *chunk)
+{
+    struct message message;
+    int error = tracer_write_nodes(tracer, chunk->nodes);
+    for (size_t at = 0; at < chunk->used && !error; at += sizeof message + message.bytes) {
+        memcpy(&message, chunk->data + at, sizeof message);
+        error = tracer_write_message(tracer, &message, chunk->data + at + sizeof message);
+    }
+    if (!error && chunk->flush)
+        error = trace_writer_flush(tracer->writer);
+    return error;
+}
+
+/* NULL: no more will come. */
+static struct chunk *tracer_next_chunk(struct tracer *tracer)
+{
+    pthread_mutex_lock(&tracer->lock);
+    while (!tracer->first && !tracer->closing)
+        pthread_cond_wait(&tracer->came, &tracer->lock);
+    struct chunk *chunk = tracer->first;
+    if (chunk && !(tracer->first = chunk->next))
+        tracer->last = &tracer->first;
+    pthread_mutex_unlock(&tracer->lock);
+    return chunk;
+}
+
+static void tracer_give_back(struct tracer *tracer, struct chunk *chunk)
+{
+    pthread_mutex_lock(&tracer->lock);
+    chunk->next = tracer->empty;
+    tracer->empty = chunk;
+    tracer->chunk_count--;
+    pthread_cond_signal(&tracer->went);
+    pthread_mutex_unlock(&tracer->lock);
+}
+
+static void *tracer_trace_thread(void *context)
+{
+    struct tracer *tracer = context;
+    struct chunk *chunk;
+    tracer_open_writer(tracer);
+    while ((chunk = tracer_next_chunk(tracer))) {
+        if (!atomic_load(&tracer->failed) && tracer_write_chunk(tracer, chunk) < 0)
+            tracer_fail(tracer, error_text());
+        tracer_give_back(tracer, chunk);
+    }
+    return NULL;
+}
+
+/* ---- The merge: chunks are filled ---------------------------------------------------------- */
+
+static struct chunk *tracer_empty_chunk(struct tracer *tracer, size_t bytes)
+{
+    size_t room = bytes < TRACER_CHUNK_BYTES ? TRACER_CHUNK_BYTES : bytes;
+    pthread_mutex_lock(&tracer->lock);
+    struct chunk *chunk = tracer->empty;
+    if (chunk)
+        tracer->empty = chunk->next;
+    pthread_mutex_unlock(&tracer->lock);
+    if (chunk && chunk->room < room) {
+        free(chunk);
+        chunk = NULL;
+    }
+    if (!chunk) {
+        chunk = memory_need(malloc(sizeof *chunk + room));
+        chunk->room = room;
+    }
+    chunk->used = 0;
+    return chunk;
+}
+
+/* Without a thread the trace fails: nobody would take the chunks. */
+static void tracer_start_thread(struct tracer *tracer)
+{
+    int error = pthread_create(&tracer->thread, NULL, tracer_trace_thread, tracer);
+    tracer->running = error == 0;
+    if (error) {
+        char sentence[512];
+        snprintf(sentence, sizeof sentence, "cannot write the trace %s: no thread for it: %s",
+                 tracer->path, strerror(error));
+        tracer_fail(tracer, sentence);
+    }
+}
+
+static void tracer_queue(struct tracer *tracer, struct chunk *chunk)
+{
+    pthread_mutex_lock(&tracer->lock);
+    while (tracer->chunk_count >= TRACER_CHUNKS_MAX)
+        pthread_cond_wait(&tracer->went, &tracer->lock);
+    chunk->next = NULL;
+    *tracer->last = chunk;
+    tracer->last = &chunk->next;
+    tracer->chunk_count++;
+    pthread_cond_signal(&tracer->came);
+    pthread_mutex_unlock(&tracer->lock);
+}
+
+static char *tracer_place_message(struct chunk *chunk, const struct message *message)
+{
+    char *at = chunk->data + chunk->used;
+    memcpy(at, message, sizeof *message);
+    chunk->used += sizeof *message + message->bytes;
+    return at + sizeof *message;
+}
+
+static size_t tracer_multiple_of_8(size_t bytes)
+{
+    return (bytes + 7) & ~(size_t)7;
+}
+
+static void tracer_put_module(struct tracer *tracer, const struct told_module *told)
+{
+    const struct wire_module *source = told->source;
+    size_t path_bytes = strlen(source->path) + 1;
+    struct trace_module module = {.number = (uint32_t)(told - tracer->modules),
+                                  .born = source->born,
+                                  .died = told->died,
+                                  .bias = source->bias,
+                                  .start = source->start,
+                                  .end = source->end,
+                                  .build_id_bytes = source->build_id_bytes};
+    struct message message = {.kind = MESSAGE_MODULE,
+                              .bytes = tracer_multiple_of_8(sizeof module + path_bytes)};
+    struct chunk *chunk = tracer->filling;
+    if (chunk->room - chunk->used < sizeof message + message.bytes) {
+        size_t room = 2 * (chunk->room + sizeof message + message.bytes);
+        chunk = tracer->filling = memory_need(realloc(chunk, sizeof *chunk + room));
+        chunk->room = room;
+    }
+    memcpy(module.build_id, source->build_id, sizeof module.build_id);
+    char *body = tracer_place_message(chunk, &message);
+    memcpy(body, &module, sizeof module);
+    memcpy(body + sizeof module, source->path, path_bytes);
+    body[sizeof module + path_bytes - 1] = '\0'; /* whatever the program does to it meanwhile */
+}
+
+static void tracer_add_module(void *context, const struct wire_module *source)
+{
+    struct tracer *tracer = context;
+    tracer->modules =
+        memory_need(realloc(tracer->modules, (tracer->module_count + 1) * sizeof *tracer->modules));
+    struct told_module *told = &tracer->modules[tracer->module_count++];
+    *told = (struct told_module){source, atomic_load_explicit(&source->died, memory_order_relaxed)};
+    tracer_put_module(tracer, told);
+}
+
+/* Modules that are new, and those that have gone since. */
+static void tracer_put_modules(struct tracer *tracer)
+{
+    for (size_t i = 0; i < tracer->module_count; i++) {
+        struct told_module *told = &tracer->modules[i];
+        uint32_t died = atomic_load_explicit(&told->source->died, memory_order_relaxed);
+        if (died == told->died)
+            continue;
+        told->died = died;
+        tracer_put_module(tracer, told);
+    }
+    shared_view_modules(tracer->view, &tracer->module_cursor, tracer_add_module, tracer);
+}
+
+static void tracer_hand_over(struct tracer *tracer, bool flush)
+{
+    if (!tracer->filling)
+        return;
+    if (!tracer->running && !atomic_load(&tracer->failed))
+        tracer_start_thread(tracer);
+    if (atomic_load(&tracer->failed)) {
+        tracer->filling->used = 0;
+        return;
+    }
+    shared_view_refresh(tracer->view); /* what was fed has its nodes in chunks that may be new */
+    tracer->filling->nodes = shared_view_node_count(tracer->view);
+    tracer->filling->flush = flush;
+    tracer_put_modules(tracer); /* after the nodes: all that they are in was logged before them */
+    tracer_queue(tracer, tracer->filling);
+    tracer->filling = NULL;
+}
+
+/* Room for the message's bytes; NULL: there is no use in telling more. */
+static char *tracer_begin_message(struct tracer *tracer, const struct message *message)
+{
+    size_t bytes = sizeof *message + message->bytes;
+    if (atomic_load_explicit(&tracer->failed, memory_order_relaxed))
+        return NULL;
+    if (tracer->filling && tracer->filling->room - tracer->filling->used < bytes)
+        tracer_hand_over(tracer, false);
+    if (!tracer->filling || tracer->filling->room < bytes) {
+        free(tracer->filling); /* empty, or there is none */
+        tracer->filling = tracer_empty_chunk(tracer, bytes);
+    }
+    return tracer_place_message(tracer->filling, message);
+}
+
+void tracer_runs(struct tracer *tracer, const struct replay_run *runs, size_t count,
+                 const void *records)
+{
+    size_t record_bytes = 0, run_bytes = count * sizeof *runs;
+    for (size_t i = 0; i < count; i++)
+        record_bytes += runs[i].bytes;
+    if (!record_bytes)
+        return;
+    struct message message = {.kind = MESSAGE_RUNS,
+                              .count = (uint32_t)count,
+                              .bytes = tracer_multiple_of_8(run_bytes + record_bytes)};
+    char *body = tracer_begin_message(tracer, &message);
+    if (!body)
+        return;
+    memcpy(body, runs, run_bytes);
+    memcpy(body + run_bytes, records, record_bytes);
+}
+
+void tracer_note(struct tracer *tracer, const struct trace_note *note)
+{
+    struct message message = {.kind = MESSAGE_NOTE, .bytes = tracer_multiple_of_8(sizeof *note)};
+    char *body = tracer_begin_message(tracer, &message);
+    if (body)
+        memcpy(body, note, sizeof *note);
+}
+
+void tracer_fact(struct tracer *tracer, const char *key, const char *value)
+{
+    size_t key_bytes = strlen(key) + 1, value_bytes = strlen(value) + 1;
+    struct message message = {.kind = MESSAGE_FACT,
+                              .bytes = tracer_multiple_of_8(key_bytes + value_bytes)};
+    char *body = tracer_begin_message(tracer, &message);
+    if (!body)
+        return;
+    memcpy(body, key, key_bytes);
+    memcpy(body + key_bytes, value, value_bytes);
+}
+
+void tracer_flush(struct tracer *tracer)
+{
+    tracer_hand_over(tracer, true);
+}
+
+/* ---- The end ------------------------------------------------------------------------------- */
+
+static void tracer_stop_thread(struct tracer *tracer)
+{
+    if (!tracer->running)
+        return;
+    pthread_mutex_lock(&tracer->lock);
+    tracer->closing = true;
+    pthread_cond_signal(&tracer->came);
+    pthread_mutex_unlock(&tracer->lock);
+    pthread_join(tracer->thread, NULL);
+    tracer->running = false;
+}
+
+struct trace_writer *tracer_settle(struct tracer *tracer)
+{
+    tracer_hand_over(tracer, false);
+    tracer_stop_thread(tracer);
+    return atomic_load(&tracer->failed) ? NULL : tracer->writer;
+}
+
+void tracer_finish(struct tracer *tracer)
+{
+    if (!tracer->writer)
+        return;
+    struct stat file;
+    if (trace_writer_finish(tracer->writer) < 0)
+        tracer_fail(tracer, error_text());
+    tracer->writer = NULL;
+    if (stat(tracer->path, &file) == 0)
+        tracer->file_bytes = (uint64_t)file.st_size;
+}
+
+const char *tracer_error(const struct tracer *tracer)
+{
+    return tracer->error;
+}
+
+uint64_t tracer_file_bytes(const struct tracer *tracer)
+{
+    return tracer->file_bytes;
+}
+
+static void tracer_free_chunks(struct chunk *chunk)
+{
+    while (chunk) {
+        struct chunk *next = chunk->next;
+        free(chunk);
+        chunk = next;
+    }
+}
+
+void tracer_free(struct tracer *tracer)
+{
+    if (!tracer)
+        return;
+    tracer_stop_thread(tracer);
+    if (tracer->writer)
+        trace_writer_abandon(tracer->writer);
+    tracer_free_chunks(tracer->empty);
+    free(tracer->filling);
+    free(tracer->modules);
+    free(tracer->error);
+    free(tracer->path);
+    pthread_cond_destroy(&tracer->came);
+    pthread_cond_destroy(&tracer->went);
+    pthread_mutex_destroy(&tracer->lock);
+    free(tracer);
+}

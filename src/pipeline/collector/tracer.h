@@ -1,0 +1,62 @@
+/* Writes the trace of one process image on a thread of its own. The merge copies what it passes to
+ * the replay into a chunk of memory. The thread encodes, packs and writes the chunks.
+ *
+ *      merge ──▶ chunk being filled ──▶ queue of full chunks ──▶ thread ──▶ trace_writer ──▶ .tmt
+ *                        ▲                                          │
+ *                        └────────────── empty chunks ◀─────────────┘
+ *
+ * Invariants
+ *   full chunks and the one at the thread <= TRACER_CHUNKS_MAX
+ *       The merge waits for the thread, so nothing is lost.
+ *   chunk.nodes = number of path nodes when the chunk was full
+ *       The thread writes these nodes before the chunk's events. So a node is in the file before
+ *       each event that names it.
+ *
+ * No file is made before the first full chunk. The first failed write is kept as a sentence. What
+ * is in the file then stays there, and everything after it is dropped.
+ *
+ * All functions are for the thread that merges. Out of memory ends the process, as in the
+ * replay. */
+#ifndef TIDEMARK_COLLECTOR_TRACER_H
+#define TIDEMARK_COLLECTOR_TRACER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "collector/shared_view.h"
+#include "trace/trace.h"
+
+enum { TRACER_CHUNK_BYTES = 256 << 10, TRACER_CHUNKS_MAX = 16 };
+
+struct name_takeover;
+struct tracer;
+
+/* The view must live as long, and `name`: NULL, or before its end no file of that path is made.
+ * `path` is copied. */
+struct tracer *tracer_new(const char *path, const struct trace_options *options, struct view *view,
+                          const struct name_takeover *name);
+/* Ends without a file if none has been made yet, else with what is in it: as if killed. NULL is
+ * allowed. */
+void tracer_free(struct tracer *tracer);
+
+void tracer_runs(struct tracer *tracer, const struct replay_run *runs, size_t count,
+                 const void *records);
+void tracer_note(struct tracer *tracer, const struct trace_note *note);
+void tracer_fact(struct tracer *tracer, const char *key, const char *value);
+
+/* Hands over what there is, to be on disk as soon as the thread gets to it. */
+void tracer_flush(struct tracer *tracer);
+
+/* Waits until all that was told is written. Returns the writer, for what comes last in the file;
+ * NULL if writing has failed. */
+struct trace_writer *tracer_settle(struct tracer *tracer);
+
+/* Completes the file, after tracer_settle(). */
+void tracer_finish(struct tracer *tracer);
+
+/* NULL: nothing has failed. Belongs to the tracer. */
+const char *tracer_error(const struct tracer *tracer);
+/* Bytes in the file, after tracer_finish(); 0: there is none. */
+uint64_t tracer_file_bytes(const struct tracer *tracer);
+
+#endif

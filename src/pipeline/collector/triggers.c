@@ -1,0 +1,376 @@
+/* Fires snapshots at thresholds (triggers.h). Each trigger has a level and a hysteresis of an
+ * eighth. The control group's files are read every 10 to 50 ms, and a pressure-stall descriptor is
+ * polled where that is permitted. */
+#include "collector/triggers.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "base/human.h"
+
+#define MILLION       1000000u
+#define OOM_LEVEL     950000u /* millionths of the limit */
+#define EVENT_GAP_NS  10000000000u
+#define RELAXED_NS    50000000u
+#define ALERT_NS      10000000u
+#define RELOCATE_NS   1000000000u /* a process may be moved */
+#define RATE_LEAST_NS 250000000u  /* what a rate is worked out over */
+#define RATE_MOST_NS  1000000000u
+
+/* ---- Texts ---- */
+
+static const struct {
+    const char *name, *example;
+} kinds[TRIGGER_KINDS] = {[TRIGGER_RSS] = {"rss", "rss=2G"},
+                          [TRIGGER_REQUESTED] = {"requested", "requested=1G"},
+                          [TRIGGER_RATE] = {"rate", "rate=1G/s"},
+                          [TRIGGER_CGROUP] = {"cgroup", "cgroup=90%"},
+                          [TRIGGER_OOM] = {"oom", "oom"}};
+
+static int trigger_parse_share(const char *text, uint64_t *millionths)
+{
+    const char *end;
+    double percent;
+    if (human_parse_decimal(text, &end, &percent) || strcmp(end, "%") != 0 || percent <= 0 ||
+        percent > 100)
+        return -EINVAL;
+    *millionths = (uint64_t)(percent * (MILLION / 100.0) + 0.5);
+    return *millionths ? 0 : -EINVAL;
+}
+
+static int trigger_parse_bytes(const char *text, bool rate, uint64_t *bytes)
+{
+    char copy[64];
+    size_t length = strlen(text);
+    if (rate && length > 2 && !strcmp(text + length - 2, "/s"))
+        length -= 2;
+    if (length >= sizeof copy)
+        return -EINVAL;
+    memcpy(copy, text, length);
+    copy[length] = 0;
+    int error = human_parse_bytes(copy, bytes);
+    return error ? error : *bytes ? 0 : -EINVAL;
+}
+
+static int trigger_parse_level(struct trigger *trigger, const char *level)
+{
+    switch (trigger->kind) {
+    case TRIGGER_CGROUP:
+        return level ? trigger_parse_share(level, &trigger->level) : -EINVAL;
+    case TRIGGER_OOM:
+        trigger->level = OOM_LEVEL;
+        return level ? -EINVAL : 0;
+    default:
+        return level ? trigger_parse_bytes(level, trigger->kind == TRIGGER_RATE, &trigger->level)
+                     : -EINVAL;
+    }
+}
+
+int trigger_parse(const char *text, struct trigger *trigger, char why[160])
+{
+    size_t length = strcspn(text, "=");
+    const char *level = text[length] ? text + length + 1 : NULL;
+    for (unsigned kind = 0; kind < TRIGGER_KINDS; kind++) {
+        if (strlen(kinds[kind].name) != length || strncmp(kinds[kind].name, text, length) != 0)
+            continue;
+        trigger->kind = (enum trigger_kind)kind;
+        if (trigger_parse_level(trigger, level) == 0)
+            return 0;
+        snprintf(why, 160, "'%.60s' is not right: it reads like %s", text, kinds[kind].example);
+        return -EINVAL;
+    }
+    snprintf(why, 160,
+             "'%.60s' is nothing to wait for: there are rss, requested, rate, cgroup and oom",
+             text);
+    return -EINVAL;
+}
+
+void trigger_name(const struct trigger *trigger, char name[64])
+{
+    const char *kind = kinds[trigger->kind].name;
+    switch (trigger->kind) {
+    case TRIGGER_OOM:
+        snprintf(name, 64, "%s", kind);
+        break;
+    case TRIGGER_CGROUP:
+        snprintf(name, 64, "%s=%s", kind, human_percent((double)trigger->level, MILLION).text);
+        break;
+    default:
+        snprintf(name, 64, "%s=%s%s", kind, human_bytes(trigger->level).text,
+                 trigger->kind == TRIGGER_RATE ? "/s" : "");
+    }
+}
+
+/* ---- State ---- */
+
+struct armed {
+    struct trigger trigger;
+    bool above;          /* it has fired, and has not been low enough since */
+    uint64_t next_event; /* ns: events before that are of the same distress */
+};
+
+struct triggers {
+    struct armed all[TRIGGERS_MAX];
+    size_t count;
+    bool wants_group, wants_rate;
+    pid_t pid; /* 0: the group was given */
+    /* the control group */
+    struct cgroup_place place;
+    bool placed, read_once, distressed;
+    uint64_t next_place_ns, next_read_ns;
+    struct figure share; /* millionths of the limit; unknown, too, where there is none */
+    uint64_t events;     /* high, max and oom so far */
+    int pressure;        /* descriptor that poll() watches; -1: not allowed */
+    /* the rate */
+    uint64_t rate_since_ns;
+    struct figure rate_bytes, rate;
+};
+
+static bool trigger_has_kind(const struct trigger *list, size_t count, enum trigger_kind kind)
+{
+    for (size_t i = 0; i < count; i++)
+        if (list[i].kind == kind)
+            return true;
+    return false;
+}
+
+static bool trigger_wants_group(const struct trigger *list, size_t count)
+{
+    return trigger_has_kind(list, count, TRIGGER_CGROUP) ||
+           trigger_has_kind(list, count, TRIGGER_OOM);
+}
+
+static struct triggers *trigger_new_of(const struct trigger *list, size_t count)
+{
+    struct triggers *triggers = count && count <= TRIGGERS_MAX ? calloc(1, sizeof *triggers) : NULL;
+    if (!triggers)
+        return NULL;
+    for (size_t i = 0; i < count; i++)
+        triggers->all[i].trigger = list[i];
+    triggers->count = count;
+    triggers->wants_group = trigger_wants_group(list, count);
+    triggers->wants_rate = trigger_has_kind(list, count, TRIGGER_RATE);
+    triggers->share = triggers->rate = FIGURE_UNKNOWN;
+    triggers->pressure = -1;
+    return triggers;
+}
+
+/* Tells poll() when tasks of the group have waited for memory for 150 ms within two seconds. Needs
+ * no privilege since Linux 6.6, but a file of ours: the group of a user's own service. Elsewhere
+ * the counters of memory.events have to do. */
+static void trigger_watch_pressure(struct triggers *triggers)
+{
+    static const char demand[] = "some 150000 2000000";
+    char path[2 * PATH_MAX + 32];
+    if (triggers->pressure >= 0)
+        close(triggers->pressure);
+    snprintf(path, sizeof path, "%s%s/memory.pressure", triggers->place.mount,
+             triggers->place.path);
+    triggers->pressure = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    if (triggers->pressure >= 0 &&
+        write(triggers->pressure, demand, sizeof demand) != (ssize_t)sizeof demand) {
+        close(triggers->pressure);
+        triggers->pressure = -1;
+    }
+}
+
+static void trigger_take_place(struct triggers *triggers, const struct cgroup_place *place)
+{
+    bool moved = !triggers->placed || strcmp(triggers->place.path, place->path) != 0;
+    if (!moved)
+        return;
+    triggers->place = *place;
+    triggers->placed = true;
+    triggers->read_once = false;
+    if (place->version == 2 && triggers->pid)
+        trigger_watch_pressure(triggers);
+}
+
+struct triggers *triggers_new(const struct trigger *list, size_t count, pid_t pid)
+{
+    struct triggers *triggers = trigger_new_of(list, count);
+    if (triggers)
+        triggers->pid = pid;
+    return triggers;
+}
+
+struct triggers *triggers_new_in(const struct trigger *list, size_t count,
+                                 const struct cgroup_place *place)
+{
+    struct triggers *triggers = trigger_new_of(list, count);
+    if (triggers)
+        trigger_take_place(triggers, place);
+    return triggers;
+}
+
+void triggers_free(struct triggers *triggers)
+{
+    if (triggers && triggers->pressure >= 0)
+        close(triggers->pressure);
+    free(triggers);
+}
+
+/* ---- The control group ---- */
+
+static struct figure trigger_share_of(const struct cgroup_memory *memory)
+{
+    struct figure limit = memory->limit_bytes, used = memory->limit_current_bytes;
+    if (!cgroup_is_limited(limit) || figure_zero(limit) || !figure_known(used))
+        return FIGURE_UNKNOWN;
+    return figure_of((uint64_t)(figure_double(used) / figure_double(limit) * MILLION));
+}
+
+/* At least half of the limit is used. */
+static bool trigger_is_half(struct figure share)
+{
+    return figure_or(share, 0) >= MILLION / 2;
+}
+
+static bool trigger_is_pressed(const struct triggers *triggers)
+{
+    struct pollfd told = {.fd = triggers->pressure, .events = POLLPRI};
+    return triggers->pressure >= 0 && poll(&told, 1, 0) == 1 && (told.revents & POLLPRI) &&
+           !(told.revents & POLLERR);
+}
+
+/* Will it be full three readings from now, as it has grown since the one before? */
+static bool trigger_ends_soon(struct figure before, struct figure share)
+{
+    struct figure grown = figure_sub(share, before);
+    return figure_positive(grown) && trigger_is_half(share) &&
+           figure_or(share, 0) + 3 * figure_or(grown, 0) >= MILLION;
+}
+
+static void trigger_look_at_group(struct triggers *triggers, uint64_t now_ns)
+{
+    struct cgroup_place place;
+    struct cgroup_memory memory;
+    triggers->distressed = false;
+    if (triggers->pid && now_ns >= triggers->next_place_ns) {
+        triggers->next_place_ns = now_ns + RELOCATE_NS;
+        if (cgroup_locate(triggers->pid, &place) == 0)
+            trigger_take_place(triggers, &place);
+    }
+    if (!triggers->placed || cgroup_read_place(&triggers->place, &memory) < 0) {
+        triggers->share = FIGURE_UNKNOWN;
+        return;
+    }
+    uint64_t events = figure_or(memory.high_events, 0) + figure_or(memory.max_events, 0) +
+                      figure_or(memory.oom_events, 0);
+    struct figure before = triggers->share;
+    triggers->share = trigger_share_of(&memory);
+    triggers->distressed = (triggers->read_once && events > triggers->events) ||
+                           trigger_is_pressed(triggers) ||
+                           trigger_ends_soon(before, triggers->share);
+    triggers->events = events;
+    triggers->read_once = true;
+}
+
+static void trigger_look_at_group_if_due(struct triggers *triggers, uint64_t now_ns)
+{
+    if (!triggers->wants_group || now_ns < triggers->next_read_ns)
+        return;
+    trigger_look_at_group(triggers, now_ns);
+    triggers->next_read_ns = now_ns + triggers_patience_ns(triggers);
+}
+
+uint64_t triggers_patience_ns(const struct triggers *triggers)
+{
+    return trigger_is_half(triggers->share) ? ALERT_NS : RELAXED_NS;
+}
+
+const char *triggers_complaint(const struct trigger *list, size_t count, pid_t pid)
+{
+    struct cgroup_memory memory;
+    if (!trigger_wants_group(list, count))
+        return NULL;
+    if (cgroup_read(pid, &memory) < 0)
+        return "there is no control group with a memory controller here that can be seen: "
+               "--snapshot-at=cgroup and oom cannot fire";
+    if (!figure_known(trigger_share_of(&memory)))
+        return "its control group has no memory limit: --snapshot-at=cgroup cannot fire until it "
+               "is given one, and oom only when the kernel slows it down";
+    return NULL;
+}
+
+/* ---- Seeing ---- */
+
+static struct figure trigger_rate_of(struct figure bytes, uint64_t age_ns)
+{
+    if (!figure_known(bytes))
+        return FIGURE_UNKNOWN;
+    return figure_of((uint64_t)(figure_double(bytes) * 1e9 / (double)age_ns));
+}
+
+static void trigger_look_at_rate(struct triggers *triggers, struct figure allocated,
+                                 uint64_t now_ns)
+{
+    uint64_t age = now_ns - triggers->rate_since_ns;
+    if (!triggers->wants_rate || !figure_known(allocated))
+        return;
+    if (triggers->rate_since_ns && age < RATE_LEAST_NS)
+        return;
+    if (triggers->rate_since_ns)
+        triggers->rate = trigger_rate_of(figure_sub(allocated, triggers->rate_bytes), age);
+    if (!triggers->rate_since_ns || age >= RATE_MOST_NS) {
+        triggers->rate_bytes = allocated;
+        triggers->rate_since_ns = now_ns;
+    }
+}
+
+static struct figure trigger_level_now(const struct triggers *triggers,
+                                       const struct trigger *trigger,
+                                       const struct trigger_levels *levels)
+{
+    switch (trigger->kind) {
+    case TRIGGER_RSS:
+        return levels->resident_bytes;
+    case TRIGGER_REQUESTED:
+        return levels->requested_bytes;
+    case TRIGGER_RATE:
+        return triggers->rate;
+    default:
+        return triggers->share;
+    }
+}
+
+/* True once for each crossing. */
+static bool trigger_crosses(struct armed *armed, struct figure now)
+{
+    uint64_t level = armed->trigger.level;
+    bool fires = figure_known(now) && !figure_less(now, figure_of(level)) && !armed->above;
+    if (fires)
+        armed->above = true;
+    else if (figure_less(now, figure_of(level - level / 8)))
+        armed->above = false;
+    return fires;
+}
+
+static bool trigger_is_distress(const struct triggers *triggers, struct armed *armed,
+                                uint64_t now_ns)
+{
+    if (armed->trigger.kind != TRIGGER_OOM || !triggers->distressed || now_ns < armed->next_event)
+        return false;
+    armed->next_event = now_ns + EVENT_GAP_NS;
+    return true;
+}
+
+const struct trigger *triggers_see(struct triggers *triggers, const struct trigger_levels *levels,
+                                   uint64_t now_ns)
+{
+    trigger_look_at_group_if_due(triggers, now_ns);
+    trigger_look_at_rate(triggers, levels->allocated_bytes, now_ns);
+    for (size_t i = 0; i < triggers->count; i++) {
+        struct armed *armed = &triggers->all[i];
+        bool fires = trigger_crosses(armed, trigger_level_now(triggers, &armed->trigger, levels));
+        if (fires && armed->trigger.kind == TRIGGER_OOM)
+            armed->next_event = now_ns + EVENT_GAP_NS;
+        if (fires || trigger_is_distress(triggers, armed, now_ns))
+            return &armed->trigger;
+    }
+    return NULL;
+}

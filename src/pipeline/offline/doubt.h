@@ -1,0 +1,9 @@
+/* What is said of names that the trace did not keep. Inside the room. */
+#ifndef TIDEMARK_OFFLINE_DOUBT_H
+#define TIDEMARK_OFFLINE_DOUBT_H
+
+#define OFFLINE_DOUBT                                                                              \
+    "the trace ends without the recording's names: they come from the files that are on this "     \
+    "machine now, where these are still the recorded ones"
+
+#endif

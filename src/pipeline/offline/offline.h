@@ -1,0 +1,122 @@
+/* Replays of traces: what a recording's own replay knew, on any day and on another machine.
+ *
+ * 0 or -errno, with a sentence in error_text(). Safe from several threads, each with its own
+ * trace or at least its own profile.
+ *
+ * offline_profile.c feeds a trace to a replay and a writer as the recording's collector did, and
+ * writes where the recording wrote: the profile is the recording's, table by table. ahead.c decodes
+ * blocks on threads. slice.c cuts a block at the border of a window; what was before the window is
+ * replayed and then forgotten (replay_restart()). trace_names.c gives a trace's call paths their
+ * names without a replay, trace_origins.c is the trace as the profile's writer wants it, and
+ * trace_clock.c reads moments as people write them. */
+#ifndef TIDEMARK_OFFLINE_OFFLINE_H
+#define TIDEMARK_OFFLINE_OFFLINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "profile/profile.h"
+#include "trace/trace.h"
+
+/* ---- Names --------------------------------------------------------------------------------- */
+
+/* A profile without metrics in which there is what presenters need to show a call path of the
+ * trace: nodes (by their numbers), codes, lines, functions, modules, meta. The caller frees it by
+ * profile_free().
+ *
+ * `before_block`: as trace_nodes() takes it: the nodes that it can name and more; SIZE_MAX: all.
+ * Names come from the trace's supplement. Where it has none (it was cut off), and for code that the
+ * supplement lacks, they come from the object files if these are still there and have the build-ids
+ * of the recording; that costs what the symbols of the files cost, so only the codes on the paths
+ * of `wanted` are looked up (NULL: all). */
+struct offline_wanted {
+    const uint32_t *nodes;
+    size_t count;
+};
+int offline_names(const struct trace *trace, size_t before_block,
+                  const struct offline_wanted *wanted, struct profile **out);
+
+/* Is what names() says only what is found on this machine today? One sentence for whoever reads
+ * what is shown, or NULL. Lives as long as the profile. */
+const char *offline_names_doubt(const struct profile *names);
+/* ---- Moments ------------------------------------------------------------------------------- */
+
+/* A moment of a recording as a person names it. */
+enum offline_moment_kind {
+    OFFLINE_NO_MOMENT = 0,
+    OFFLINE_TIME,    /* "12.5s", "80ms": ns since the start */
+    OFFLINE_PERCENT, /* "73%" of the recording's time, in `part` as 0 to 1 */
+    OFFLINE_PEAK,    /* "peak": when the live bytes were highest, the first time */
+    OFFLINE_EVENT,   /* "#123456": events are numbered from 0 */
+    OFFLINE_MARK,    /* "mark:NAME", the first one of that name, "mark:NAME#3" the third: `name` is
+                      * the text's, until offline_moment_resolve() */
+    OFFLINE_TICKS,   /* of the recording's clock, in `value` */
+};
+struct offline_moment {
+    enum offline_moment_kind kind;
+    uint64_t value;
+    double part;
+    const char *name;
+};
+/* -EINVAL, with a sentence: it is no moment. */
+int offline_moment_parse(const char *text, struct offline_moment *moment);
+/* Makes of a mark its time. -ENOENT with a sentence: the trace has no such mark. Other moments
+ * stay. Before all else that takes a moment. */
+int offline_moment_resolve(const struct trace *trace, struct offline_moment *moment);
+
+/* After offline_moment_resolve(). -ERANGE, with a sentence: it lies behind the trace's end, where
+ * nothing is known, or the trace was cut off before its first whole block of events, and nothing is
+ * known of any. A time that rounds to the end's as we write it is the end. */
+int offline_moment_within(const struct trace *trace, const struct offline_moment *moment);
+/* The latter alone. */
+int offline_has_events(const struct trace *trace);
+
+/* How ticks of the trace become nanoseconds, and how long the recording was, as far as the trace
+ * says: what the recording's last profile was made with; of one that was cut off, the best there
+ * is. */
+struct offline_clock {
+    uint64_t start_ticks, end_ticks;
+    double first_tick_ns; /* as replay_new() got it */
+    double tick_ns;
+};
+void offline_clock(const struct trace *trace, struct offline_clock *clock);
+
+/* The time of a moment; of OFFLINE_EVENT that of its block's beginning. */
+uint64_t offline_moment_ticks(const struct trace *trace, const struct offline_moment *moment);
+
+/* ---- What the program says of itself --------------------------------------------------------- */
+
+/* The names of its marks and regions, by number. `visit` returns 0 or an error, which ends it and
+ * is returned. */
+int offline_each_name(const struct trace *trace,
+                      int (*visit)(void *context, uint32_t number, const char *name),
+                      void *context);
+
+/* ---- Profiles ------------------------------------------------------------------------------ */
+
+struct offline_options {
+    unsigned jobs; /* threads, 0: as many as there are cores. The result does not depend on it */
+    bool pack;
+    /* Only what happens from one to the other, both included: blocks that are alive before are
+     * alive, but no allocations of the window. */
+    struct offline_moment from, to;
+    /* NULL, or asked now and then by the thread that replays: false ends it with -ECANCELED. */
+    bool (*is_wanted)(void *context);
+    /* NULL, or called now and then by the thread that replays. */
+    void (*progress)(void *context, uint64_t events, uint64_t of_events);
+    void *context;
+};
+
+struct offline_result {
+    uint64_t events;   /* replayed */
+    char missing[512]; /* "", or a sentence: what of the trace could not be read */
+    bool from_files;   /* names are those of files on this machine */
+};
+
+/* Replays a trace and writes the profile of it: without a window the one that the recording wrote.
+ * A file that is there is renamed to .old, as by a recording. Where the trace is damaged what is
+ * sound is replayed, and the profile says what is missing. On failure there is no new file. */
+int offline_profile(struct trace *trace, const struct offline_options *options, const char *path,
+                    struct offline_result *result);
+
+#endif

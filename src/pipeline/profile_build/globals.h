@@ -1,0 +1,40 @@
+/* The global and thread-local variables of the modules of a process, read on a thread of its own
+ * while the rest of the profile is written. */
+#ifndef TIDEMARK_PROFILE_BUILD_GLOBALS_H
+#define TIDEMARK_PROFILE_BUILD_GLOBALS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include "profile/profile.h"
+
+struct globals;
+
+/* A module as the profile numbers it. Strings and bytes must stay until globals_end(). */
+struct globals_module {
+    int64_t id;
+    const char *path;
+    const uint8_t *build_id;
+    size_t build_id_bytes;
+};
+
+/* What comes of it. `variables` are the largest, by module, then size. Valid while `globals` is. */
+struct globals_found {
+    struct profile_variable *variables;
+    size_t variable_count;
+    struct profile_section_total *sections;
+    size_t section_count;
+    size_t unplaced_modules; /* whose variables may lack lines: the system's, and when time was
+                              * up */
+};
+
+/* Begins. `pid`: whose files they are. NULL: out of memory, or no thread. `modules` is copied. */
+struct globals *globals_begin(pid_t pid, const struct globals_module *modules, size_t count);
+/* Waits for the end. */
+const struct globals_found *globals_end(struct globals *globals);
+/* How well the module can be named: enum symbols_quality. After globals_end(). */
+int globals_quality(const struct globals *globals, int64_t module_id);
+void globals_free(struct globals *globals); /* after globals_end(); NULL is allowed */
+
+#endif

@@ -1,0 +1,220 @@
+/* Symbols that several processes share (naming.h). One mutex guards a symbol table and a list of
+ * the modules in it, by path and build-id. For a profile that is read again, its own code locations
+ * answer first. */
+#include "profile_build/naming.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include "base/memory.h"
+#include "profile_build/code_index.h"
+
+enum { BUILD_ID_MAX = 32 };
+
+/* A module that is open already. Without a build-id nothing says that it is the same file. */
+struct known {
+    char *path;
+    uint8_t build_id[BUILD_ID_MAX];
+    size_t build_id_bytes;
+    int module;
+};
+
+struct naming {
+    struct symbols *symbols;
+    pthread_mutex_t lock;
+    struct known *known;
+    size_t known_count;
+    /* of a profile's names; the modules that were added are `known`, and `module` is their handle
+     * in `files`, -1 as long as the profile has all that is asked for */
+    const struct profile *profile;
+    struct code_index *codes;
+    struct naming *files;
+};
+
+static struct naming *shared; /* never closed: a session's next process will want it */
+static pthread_mutex_t shared_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static struct naming *naming_new(const char *root)
+{
+    struct naming *naming = memory_zeroed(1, sizeof *naming);
+    naming->symbols = memory_need(symbols_new(root));
+    pthread_mutex_init(&naming->lock, NULL);
+    return naming;
+}
+
+static int naming_root_is_ours(const char *root)
+{
+    struct stat ours, theirs;
+    return stat("/", &ours) < 0 || stat(root, &theirs) < 0 ||
+           (ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino);
+}
+
+struct naming *naming_open(pid_t pid)
+{
+    char root[64];
+    snprintf(root, sizeof root, "/proc/%d/root", (int)pid);
+    if (!naming_root_is_ours(root))
+        return naming_new(root);
+    pthread_mutex_lock(&shared_lock);
+    if (!shared)
+        shared = naming_new("");
+    pthread_mutex_unlock(&shared_lock);
+    return shared;
+}
+
+struct naming *naming_of_profile(const struct profile *profile)
+{
+    struct naming *naming = calloc(1, sizeof *naming);
+    struct code_index *codes = code_index_new(profile);
+    if (!naming || !codes) {
+        free(naming);
+        code_index_free(codes);
+        return NULL;
+    }
+    naming->profile = profile;
+    naming->codes = codes;
+    naming->files = naming_open(0);
+    pthread_mutex_init(&naming->lock, NULL);
+    return naming;
+}
+
+bool naming_sees_our_files(const struct naming *naming)
+{
+    return naming == shared;
+}
+
+void naming_close(struct naming *naming)
+{
+    if (!naming || naming == shared)
+        return;
+    for (size_t i = 0; i < naming->known_count; i++)
+        free(naming->known[i].path);
+    free(naming->known);
+    if (naming->profile) {
+        code_index_free(naming->codes);
+        naming_close(naming->files);
+    } else {
+        symbols_free(naming->symbols);
+    }
+    pthread_mutex_destroy(&naming->lock);
+    free(naming);
+}
+
+static const struct known *naming_find(const struct naming *naming, const char *path,
+                                       const uint8_t *build_id, size_t bytes)
+{
+    for (size_t i = 0; bytes && i < naming->known_count; i++) {
+        const struct known *known = &naming->known[i];
+        if (known->build_id_bytes == bytes && memcmp(known->build_id, build_id, bytes) == 0 &&
+            strcmp(known->path, path) == 0)
+            return known;
+    }
+    return NULL;
+}
+
+static void naming_remember(struct naming *naming, const char *path, const uint8_t *build_id,
+                            size_t bytes, int module)
+{
+    struct known *grown = realloc(naming->known, (naming->known_count + 1) * sizeof *grown);
+    if (!grown || bytes > BUILD_ID_MAX)
+        memory_exhausted();
+    naming->known = grown;
+    struct known *known = &grown[naming->known_count++];
+    *known = (struct known){.path = strdup(path), .build_id_bytes = bytes, .module = module};
+    if (!known->path)
+        memory_exhausted();
+    memcpy(known->build_id, build_id, bytes);
+}
+
+/* ---- Of a profile -------------------------------------------------------------------------- */
+
+static uint32_t naming_profile_module(const struct naming *naming, int module)
+{
+    return module < 0 ? UINT32_MAX : code_index_module(naming->codes, (int64_t)module + 1);
+}
+
+static int naming_file_handle(struct naming *naming, int module)
+{
+    struct known *known = &naming->known[module];
+    if (known->module < 0)
+        known->module =
+            naming_add_module(naming->files, known->path, known->build_id, known->build_id_bytes);
+    return known->module;
+}
+
+static enum symbols_quality naming_profile_quality(struct naming *naming, int module)
+{
+    uint32_t index = naming_profile_module(naming, module);
+    return index == UINT32_MAX
+               ? naming_module_quality(naming->files, naming_file_handle(naming, module))
+               : (enum symbols_quality)naming->profile->modules[index].quality;
+}
+
+static size_t naming_frames_of(const struct profile *profile, uint32_t code,
+                               struct symbols_frame *resolved, size_t max)
+{
+    enum { FRAMES_MAX = 64 };
+    struct profile_frame frames[FRAMES_MAX];
+    size_t count = code_frames(profile, code, frames, max < FRAMES_MAX ? max : FRAMES_MAX);
+    for (size_t i = 0; i < count; i++)
+        resolved[i] = (struct symbols_frame){.function = frames[i].function,
+                                             .linkage = frames[i].linkage,
+                                             .file = frames[i].file,
+                                             .line = frames[i].line};
+    return count;
+}
+
+static size_t naming_profile_resolve(struct naming *naming, int module, uint64_t address,
+                                     struct symbols_frame *frames, size_t max)
+{
+    uint32_t index = naming_profile_module(naming, module);
+    bool is_known = module < 0 || index != UINT32_MAX;
+    uint32_t code = is_known ? code_index_find(naming->codes, index, address + 1) : 0;
+    if (code)
+        return naming_frames_of(naming->profile, code, frames, max);
+    return naming_resolve(naming->files, module < 0 ? -1 : naming_file_handle(naming, module), 0,
+                          address, frames, max);
+}
+
+/* ---- From outside -------------------------------------------------------------------------- */
+
+int naming_add_module(struct naming *naming, const char *path, const uint8_t *build_id,
+                      size_t build_id_bytes)
+{
+    pthread_mutex_lock(&naming->lock);
+    if (naming->profile) {
+        naming_remember(naming, path, build_id, build_id_bytes, -1);
+        pthread_mutex_unlock(&naming->lock);
+        return (int)naming->known_count - 1;
+    }
+    const struct known *known = naming_find(naming, path, build_id, build_id_bytes);
+    int module =
+        known ? known->module : symbols_add_module(naming->symbols, path, build_id, build_id_bytes);
+    if (!known)
+        naming_remember(naming, path, build_id, build_id_bytes, module);
+    pthread_mutex_unlock(&naming->lock);
+    return module;
+}
+
+enum symbols_quality naming_module_quality(struct naming *naming, int module)
+{
+    pthread_mutex_lock(&naming->lock);
+    enum symbols_quality quality = naming->profile
+                                       ? naming_profile_quality(naming, module)
+                                       : symbols_module_quality(naming->symbols, module);
+    pthread_mutex_unlock(&naming->lock);
+    return quality;
+}
+
+size_t naming_resolve(struct naming *naming, int module, pid_t pid, uint64_t address,
+                      struct symbols_frame *frames, size_t max)
+{
+    pthread_mutex_lock(&naming->lock);
+    size_t count = naming->profile ? naming_profile_resolve(naming, module, address, frames, max)
+                   : module < 0    ? symbols_resolve_jit(naming->symbols, pid, address, frames, max)
+                                   : symbols_resolve(naming->symbols, module, address, frames, max);
+    pthread_mutex_unlock(&naming->lock);
+    return count;
+}

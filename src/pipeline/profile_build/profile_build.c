@@ -1,0 +1,652 @@
+/* Writes a profile from a snapshot (profile_build.h). It numbers code locations in a table of
+ * (address, module), resolves each once, writes the nodes that are new, and then the changed blocks
+ * of metrics in one transaction. */
+#include "profile_build/profile_build.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/hash.h"
+#include "base/memory.h"
+#include "profile_build/globals.h"
+#include "profile_build/naming.h"
+#include "profile_build/sources.h"
+#include "profile/profile.h"
+#include "wire/wire.h"
+
+enum { FRAMES_MAX = 64 };
+
+struct module {
+    struct origins_module entry; /* with another path: */
+    char *path;
+    int symbols; /* handle */
+    bool used;   /* an address of it is in the profile */
+    int told_quality;
+};
+
+/* ip → location, for addresses of one module (or of none, module -1). */
+struct place {
+    uint64_t ip;
+    int32_t module;
+    uint32_t location; /* 0: empty slot */
+};
+
+struct fact {
+    char *key, *text; /* text NULL: a number */
+    int64_t number;
+};
+
+/* What a block of sites adds to the totals, as it was last written. */
+struct part {
+    uint64_t lifetime_ns, freed_lifetime_ns, alloc_time_ns, free_time_ns;
+    uint64_t unattributed; /* calls recorded without a path */
+    uint64_t unwalkable;   /* call paths with metrics that begin at a WIRE_MARK_UNWALKABLE */
+};
+
+struct writer {
+    struct profile_writer *profile;
+    struct naming *naming;
+    char *path, *executable;
+    pid_t pid;
+    size_t module_cursor;
+    struct module *modules;
+    size_t module_count;
+    struct place *places; /* open addressing, a power of two */
+    size_t place_count, place_room;
+    bool *unwalkable;   /* by node, of those written */
+    struct part *parts; /* by number of the block */
+    size_t part_count;
+    struct part total;
+    uint32_t nodes_written; /* nodes below this are in the profile; 0 and the root never are */
+    struct fact *facts;
+    size_t fact_count;
+    struct sources *sources;     /* NULL: not wanted */
+    struct globals *globals;     /* being read; NULL else */
+    const struct profile *known; /* what was known before; NULL else */
+    bool has_known_variables;    /* they are written */
+};
+
+int profile_build_open(struct writer **out, const char *path, pid_t pid, const char *executable)
+{
+    struct naming *naming = naming_open(pid);
+    int status = profile_build_open_named(out, path, naming, executable);
+    if (status < 0)
+        naming_close(naming);
+    else
+        (*out)->pid = pid;
+    return status;
+}
+
+int profile_build_open_named(struct writer **out, const char *path, struct naming *naming,
+                             const char *executable)
+{
+    struct profile_writer *profile;
+    int status = profile_writer_open(&profile, path);
+    if (status < 0)
+        return status;
+    struct writer *writer = memory_need(calloc(1, sizeof *writer));
+    *writer = (struct writer){.profile = profile,
+                              .naming = naming,
+                              .path = memory_need(strdup(path)),
+                              .executable = memory_need(strdup(executable)),
+                              .nodes_written = 1};
+    *out = writer;
+    return 0;
+}
+
+static void profile_build_writer_free(struct writer *writer)
+{
+    for (size_t i = 0; i < writer->module_count; i++)
+        free(writer->modules[i].path);
+    for (size_t i = 0; i < writer->fact_count; i++) {
+        free(writer->facts[i].key);
+        free(writer->facts[i].text);
+    }
+    if (writer->globals)
+        globals_end(writer->globals);
+    globals_free(writer->globals);
+    naming_close(writer->naming);
+    sources_free(writer->sources);
+    free(writer->modules);
+    free(writer->places);
+    free(writer->unwalkable);
+    free(writer->parts);
+    free(writer->facts);
+    free(writer->path);
+    free(writer->executable);
+    free(writer);
+}
+
+/* ---- Facts ---- */
+
+static void profile_build_add_fact(struct writer *writer, const char *key, char *text,
+                                   int64_t number)
+{
+    writer->facts =
+        memory_need(realloc(writer->facts, (writer->fact_count + 1) * sizeof *writer->facts));
+    writer->facts[writer->fact_count++] = (struct fact){memory_need(strdup(key)), text, number};
+}
+
+void profile_build_fact(struct writer *writer, const char *key, const char *value)
+{
+    if (value)
+        profile_build_add_fact(writer, key, memory_need(strdup(value)), 0);
+}
+
+void profile_build_fact_number(struct writer *writer, const char *key, int64_t value)
+{
+    profile_build_add_fact(writer, key, NULL, value);
+}
+
+static int profile_build_write_facts(struct writer *writer)
+{
+    int status = 0;
+    for (size_t i = 0; i < writer->fact_count; i++) {
+        struct fact *fact = &writer->facts[i];
+        if (status == 0)
+            status = fact->text ? profile_put_text(writer->profile, fact->key, fact->text)
+                                : profile_put_integer(writer->profile, fact->key, fact->number);
+        free(fact->key);
+        free(fact->text);
+    }
+    writer->fact_count = 0;
+    return status;
+}
+
+/* ---- Modules ---- */
+
+static void profile_build_add_module(void *context, const struct origins_module *source)
+{
+    struct writer *writer = context;
+    writer->modules =
+        memory_need(realloc(writer->modules, (writer->module_count + 1) * sizeof *writer->modules));
+    struct module *module = &writer->modules[writer->module_count++];
+    const char *path = *source->path ? source->path : writer->executable;
+    *module =
+        (struct module){.entry = *source, .path = memory_need(strdup(path)), .told_quality = -1};
+    module->symbols =
+        naming_add_module(writer->naming, path, source->build_id, source->build_id_bytes);
+}
+
+/* The module that held `ip` when node number `node` was made; the newest that fits. -1: none. */
+static int profile_build_module_of(const struct writer *writer, uint64_t ip, uint32_t node)
+{
+    for (size_t i = writer->module_count; i-- > 0;) {
+        const struct module *module = &writer->modules[i];
+        uint32_t died = atomic_load_explicit(module->entry.died, memory_order_relaxed);
+        if (ip >= module->entry.start && ip < module->entry.end && node >= module->entry.born &&
+            node < died)
+            return (int)i;
+    }
+    return -1;
+}
+
+static int profile_build_write_module(struct writer *writer, size_t index, int quality)
+{
+    struct module *module = &writer->modules[index];
+    struct profile_module row = {.id = (int64_t)index + 1,
+                                 .path = module->path,
+                                 .build_id = module->entry.build_id,
+                                 .build_id_bytes = module->entry.build_id_bytes,
+                                 .start = module->entry.start,
+                                 .end = module->entry.end,
+                                 .bias = module->entry.bias,
+                                 .quality = quality};
+    module->told_quality = quality;
+    return profile_put_module(writer->profile, &row);
+}
+
+static int profile_build_write_modules(struct writer *writer)
+{
+    int status = 0;
+    for (size_t i = 0; i < writer->module_count && status == 0; i++) {
+        const struct module *module = &writer->modules[i];
+        if (!module->used)
+            continue;
+        int quality = naming_module_quality(writer->naming, module->symbols);
+        if (quality != module->told_quality)
+            status = profile_build_write_module(writer, i, quality);
+    }
+    return status;
+}
+
+/* ---- Locations ---- */
+
+static struct place *profile_build_place_slot(struct place *places, size_t room, uint64_t ip,
+                                              int32_t module)
+{
+    size_t at = hash_u64(ip ^ (uint64_t)(uint32_t)module << 48) & (room - 1);
+    while (places[at].location && (places[at].ip != ip || places[at].module != module))
+        at = (at + 1) & (room - 1);
+    return &places[at];
+}
+
+static void profile_build_places_grow(struct writer *writer)
+{
+    size_t room = writer->place_room ? 2 * writer->place_room : 1 << 12;
+    struct place *places = memory_need(calloc(room, sizeof *places));
+    for (size_t i = 0; i < writer->place_room; i++) {
+        struct place *old = &writer->places[i];
+        if (old->location)
+            *profile_build_place_slot(places, room, old->ip, old->module) = *old;
+    }
+    free(writer->places);
+    writer->places = places;
+    writer->place_room = room;
+}
+
+static size_t profile_build_resolve(struct writer *writer, int module, uint64_t ip,
+                                    struct symbols_frame frames[FRAMES_MAX])
+{
+    /* A return address belongs to the call before it. */
+    uint64_t address = ip - 1 - (module < 0 ? 0 : writer->modules[module].entry.bias);
+    return naming_resolve(writer->naming, module < 0 ? -1 : writer->modules[module].symbols,
+                          writer->pid, address, frames, FRAMES_MAX);
+}
+
+static void profile_build_note_sources(struct writer *writer, int module,
+                                       const struct symbols_frame *frames, size_t count)
+{
+    if (!writer->sources || module < 0)
+        return;
+    const char *path = writer->modules[module].path;
+    for (size_t i = 0; i < count; i++)
+        if (frames[i].file && sources_add(writer->sources, frames[i].file, path) < 0)
+            memory_need(NULL);
+}
+
+static int profile_build_write_location(struct writer *writer, int64_t id, int module, uint64_t ip)
+{
+    struct symbols_frame resolved[FRAMES_MAX];
+    struct profile_frame frames[FRAMES_MAX];
+    struct profile_location location = {.id = id, .module_id = -1, .address = ip, .frames = frames};
+    if (ip < WIRE_MARK_LIMIT) {
+        location.mark = (int)ip;
+        return profile_put_location(writer->profile, &location);
+    }
+    if (module >= 0) {
+        writer->modules[module].used = true;
+        location.module_id = module + 1;
+        location.address = ip - writer->modules[module].entry.bias;
+    }
+    location.frame_count = profile_build_resolve(writer, module, ip, resolved);
+    for (size_t i = 0; i < location.frame_count; i++)
+        frames[i] = (struct profile_frame){resolved[i].function, resolved[i].linkage,
+                                           resolved[i].file, resolved[i].line};
+    profile_build_note_sources(writer, module, resolved, location.frame_count);
+    return profile_put_location(writer->profile, &location);
+}
+
+/* The location's id, > 0, or -errno. */
+static int64_t profile_build_location_of(struct writer *writer, uint64_t ip, uint32_t node)
+{
+    int module = ip < WIRE_MARK_LIMIT ? -1 : profile_build_module_of(writer, ip, node);
+    if (2 * writer->place_count >= writer->place_room)
+        profile_build_places_grow(writer);
+    struct place *place = profile_build_place_slot(writer->places, writer->place_room, ip, module);
+    if (!place->location) {
+        *place = (struct place){ip, module, (uint32_t)++writer->place_count};
+        int status = profile_build_write_location(writer, place->location, module, ip);
+        if (status < 0)
+            return status;
+    }
+    return place->location;
+}
+
+/* ---- Paths ---- */
+
+static int profile_build_write_nodes(struct writer *writer, const struct origins *origins,
+                                     uint32_t count)
+{
+    writer->unwalkable = memory_need(realloc(writer->unwalkable, (size_t)count + 1));
+    writer->unwalkable[0] = false;
+    for (uint32_t id = writer->nodes_written; id < count; id++) {
+        struct origins_node node = origins->node(origins->context, id);
+        int64_t location = profile_build_location_of(writer, node.ip, id);
+        if (location < 0)
+            return (int)location;
+        uint32_t parent = node.parent < id ? node.parent : 0; /* else it is damage */
+        int status = profile_put_path(writer->profile, id, parent, location);
+        if (status < 0)
+            return status;
+        writer->unwalkable[id] = node.ip == WIRE_MARK_UNWALKABLE || writer->unwalkable[parent];
+        writer->nodes_written = id + 1;
+    }
+    origins->leave_nodes(origins->context, count);
+    return 0;
+}
+
+/* ---- Metrics ---- */
+
+static struct part profile_build_part_of(const struct writer *writer,
+                                         const struct snapshot *snapshot,
+                                         const struct snapshot_block *block)
+{
+    struct part part = {.lifetime_ns = block->lifetime_ns,
+                        .freed_lifetime_ns = block->freed_lifetime_ns,
+                        .alloc_time_ns = block->alloc_time_ns,
+                        .free_time_ns = block->free_time_ns,
+                        .unattributed = block->unattributed};
+    for (size_t i = 0; i < block->count; i++) {
+        uint32_t path = snapshot->paths[block->paths + i];
+        /* A path beyond what was published is damage; who reads the profile will say so. */
+        part.unwalkable += path < writer->nodes_written && writer->unwalkable[path];
+    }
+    return part;
+}
+
+static void profile_build_replace_part(struct writer *writer, size_t number, struct part part)
+{
+    if (number >= writer->part_count) {
+        writer->parts = memory_need(realloc(writer->parts, (number + 1) * sizeof *writer->parts));
+        memset(writer->parts + writer->part_count, 0,
+               (number + 1 - writer->part_count) * sizeof *writer->parts);
+        writer->part_count = number + 1;
+    }
+    struct part *old = &writer->parts[number], *total = &writer->total;
+    total->lifetime_ns += part.lifetime_ns - old->lifetime_ns;
+    total->freed_lifetime_ns += part.freed_lifetime_ns - old->freed_lifetime_ns;
+    total->alloc_time_ns += part.alloc_time_ns - old->alloc_time_ns;
+    total->free_time_ns += part.free_time_ns - old->free_time_ns;
+    total->unattributed += part.unattributed - old->unattributed;
+    total->unwalkable += part.unwalkable - old->unwalkable;
+    *old = part;
+}
+
+static int profile_build_write_sites(struct writer *writer, const struct snapshot *snapshot)
+{
+    int status = 0;
+    for (size_t i = 0; i < snapshot->block_count && status == 0; i++) {
+        const struct snapshot_block *block = &snapshot->blocks[i];
+        profile_build_replace_part(writer, block->first / PROFILE_BLOCK_SITES,
+                                   profile_build_part_of(writer, snapshot, block));
+        status = profile_put_sites(writer->profile, block->first, block->count,
+                                   snapshot->bodies.data + block->body, block->body_bytes);
+    }
+    return status;
+}
+
+static int profile_build_write_threads(struct writer *writer, const struct snapshot *snapshot)
+{
+    int status = 0;
+    for (size_t i = 0; i < snapshot->thread_count && status == 0; i++)
+        status = profile_put_thread(writer->profile, i, &snapshot->threads[i]);
+    return status;
+}
+
+static int profile_build_write_totals(struct writer *writer, const struct snapshot *snapshot)
+{
+    struct program_metrics program = snapshot->program;
+    if (figure_known(program.total.lifetime_sum))
+        program.total.lifetime_sum =
+            figure_of(writer->total.lifetime_ns); /* rounded as its parts are */
+    if (call_metrics_know_frees(&program.total))
+        program.total.freed_lifetime_sum = figure_of(writer->total.freed_lifetime_ns);
+    if (call_metrics_know_times(&program.total)) {
+        program.total.alloc_time = figure_of(writer->total.alloc_time_ns);
+        program.total.free_time = figure_of(writer->total.free_time_ns);
+    }
+    profile_build_fact_number(writer, "duration_ns", (int64_t)snapshot->duration_ns);
+    profile_build_fact_number(writer, "waits", (int64_t)snapshot->waits);
+    profile_build_fact_number(writer, "wait_ns", (int64_t)snapshot->wait_ns);
+    profile_build_fact_number(writer, "damaged_rings", (int64_t)snapshot->damaged_rings);
+    profile_build_fact_number(writer, "unwalkable", (int64_t)writer->total.unwalkable);
+    profile_build_fact_number(writer, "unattributed", (int64_t)writer->total.unattributed);
+    return profile_put_program(writer->profile, &program);
+}
+
+/* ---- Looks --------------------------------------------------------------------------------- */
+
+static int profile_build_write_proc_sample(struct writer *writer,
+                                           const struct proc_sample *proc_sample)
+{
+    uint32_t id = proc_sample->sample->id;
+    int status = profile_put_sample(writer->profile, proc_sample->sample);
+    for (size_t i = 0; i < proc_sample->mapping_count && status == 0; i++) {
+        proc_sample->mappings[i].sample = id;
+        status = profile_put_mapping(writer->profile, &proc_sample->mappings[i]);
+    }
+    for (size_t i = 0; i < proc_sample->row_count; i++)
+        proc_sample->rows[i].sample = id;
+    for (size_t i = 0; i < proc_sample->cell_count; i++)
+        proc_sample->cells[i].sample = id;
+    if (status == 0 && proc_sample->row_count)
+        status = profile_put_residency(writer->profile, proc_sample->rows, proc_sample->row_count);
+    return status || !proc_sample->cell_count
+               ? status
+               : profile_put_heap_pages(writer->profile, proc_sample->cells,
+                                        proc_sample->cell_count);
+}
+
+static int profile_build_write_proc_samples(struct writer *writer, const struct snapshot *snapshot)
+{
+    int status = 0;
+    for (size_t i = 0; i < snapshot->proc_sample_count && status == 0; i++)
+        status = profile_build_write_proc_sample(writer, &snapshot->proc_samples[i]);
+    return status;
+}
+
+/* ---- Variables ----------------------------------------------------------------------------- */
+
+static bool profile_build_has_globals(const struct module *module)
+{
+    return atomic_load_explicit(module->entry.died, memory_order_relaxed) == UINT32_MAX &&
+           !wire_is_recorder(module->path);
+}
+
+void profile_build_read_globals(struct writer *writer, const struct origins *origins)
+{
+    origins->modules(origins->context, &writer->module_cursor, profile_build_add_module, writer);
+    struct globals_module *modules = memory_need(calloc(writer->module_count + 1, sizeof *modules));
+    size_t count = 0;
+    for (size_t i = 0; i < writer->module_count; i++) {
+        const struct module *module = &writer->modules[i];
+        if (profile_build_has_globals(module))
+            modules[count++] = (struct globals_module){
+                (int64_t)i + 1, module->path, module->entry.build_id, module->entry.build_id_bytes};
+    }
+    writer->globals = globals_begin(writer->pid, modules, count);
+    free(modules);
+}
+
+/* A module that no call path leads through is in the profile for its variables. */
+static int profile_build_write_module_of(struct writer *writer, int64_t id, int quality)
+{
+    const struct module *module = &writer->modules[id - 1];
+    if (module->used || module->told_quality >= 0)
+        return 0;
+    return profile_build_write_module(writer, (size_t)id - 1, quality);
+}
+
+static int profile_build_write_modules_of(struct writer *writer, const struct globals_found *found)
+{
+    int status = 0;
+    for (size_t i = 0; i < found->section_count && status == 0; i++) {
+        int64_t id = found->sections[i].module_id;
+        status = profile_build_write_module_of(writer, id, globals_quality(writer->globals, id));
+    }
+    return status;
+}
+
+static int profile_build_write_globals(struct writer *writer)
+{
+    if (!writer->globals)
+        return 0;
+    const struct globals_found *found = globals_end(writer->globals);
+    int status = profile_build_write_modules_of(writer, found);
+    if (status == 0)
+        status = profile_put_variables(writer->profile, found->variables, found->variable_count);
+    if (status == 0)
+        status = profile_put_sections(writer->profile, found->sections, found->section_count);
+    if (found->unplaced_modules)
+        profile_build_fact_number(writer, PROFILE_META_UNPLACED, (int64_t)found->unplaced_modules);
+    globals_free(writer->globals);
+    writer->globals = NULL;
+    return status;
+}
+
+/* ---- What was known before ----------------------------------------------------------------- */
+
+void profile_build_give_known(struct writer *writer, const struct profile *known)
+{
+    writer->known = known;
+}
+
+/* Modules are told by index there and by id here; one that we do not have is damage. */
+static int64_t profile_build_module_id(const struct writer *writer, int64_t index)
+{
+    int64_t id = writer->known->modules[index].id;
+    return id > 0 && (uint64_t)id <= writer->module_count ? id : 0;
+}
+
+static int profile_build_put_known_variables(struct writer *writer)
+{
+    const struct profile *known = writer->known;
+    struct profile_variable *rows = memory_need(malloc(known->variable_count * sizeof *rows + 1));
+    size_t count = 0;
+    for (size_t i = 0; i < known->variable_count; i++) {
+        rows[count] = known->variables[i];
+        rows[count].module_id = profile_build_module_id(writer, known->variables[i].module_id);
+        count += rows[count].module_id > 0;
+    }
+    int status = profile_put_variables(writer->profile, rows, count);
+    free(rows);
+    return status;
+}
+
+static int profile_build_put_known_sections(struct writer *writer)
+{
+    const struct profile *known = writer->known;
+    struct profile_section_total *rows =
+        memory_need(malloc(known->section_count * sizeof *rows + 1));
+    size_t count = 0;
+    int status = 0;
+    for (size_t i = 0; i < known->section_count && status == 0; i++) {
+        int64_t index = known->sections[i].module_id, id = profile_build_module_id(writer, index);
+        rows[count] = known->sections[i];
+        rows[count].module_id = id;
+        count += id > 0;
+        if (id > 0)
+            status = profile_build_write_module_of(writer, id, known->modules[index].quality);
+    }
+    if (status == 0)
+        status = profile_put_sections(writer->profile, rows, count);
+    free(rows);
+    return status;
+}
+
+static int profile_build_write_known(struct writer *writer)
+{
+    if (!writer->known || writer->has_known_variables)
+        return 0;
+    writer->has_known_variables = true;
+    int status = profile_build_put_known_sections(writer);
+    return status ? status : profile_build_put_known_variables(writer);
+}
+
+static int profile_build_write_all(struct writer *writer, const struct origins *origins,
+                                   const struct snapshot *snapshot)
+{
+    origins->modules(origins->context, &writer->module_cursor, profile_build_add_module, writer);
+    int status = profile_build_write_nodes(writer, origins, snapshot->node_count);
+    if (status == 0)
+        status = profile_build_write_sites(writer, snapshot);
+    if (status == 0)
+        status = profile_build_write_modules(writer);
+    if (status == 0)
+        status = profile_build_write_threads(writer, snapshot);
+    if (status == 0)
+        status = profile_build_write_totals(writer, snapshot);
+    if (status == 0)
+        status = details_write(&snapshot->details, writer->profile);
+    if (status == 0)
+        status = profile_put_timeline(writer->profile, snapshot->buckets, snapshot->bucket_count,
+                                      snapshot->bucket_ns);
+    if (status == 0)
+        status = profile_build_write_proc_samples(writer, snapshot);
+    if (status == 0)
+        status = profile_build_write_globals(writer);
+    if (status == 0)
+        status = profile_build_write_known(writer);
+    return status == 0 ? profile_build_write_facts(writer) : status;
+}
+
+int profile_build_write(struct writer *writer, const struct origins *origins,
+                        const struct snapshot *snapshot)
+{
+    int status = profile_writer_begin(writer->profile);
+    if (status == 0)
+        status = profile_build_write_all(writer, origins, snapshot);
+    int committed = profile_writer_commit(writer->profile);
+    return status ? status : committed;
+}
+
+/* ---- Sources ---- */
+
+void profile_build_keep_sources(struct writer *writer)
+{
+    writer->sources = memory_need(sources_new());
+}
+
+static int profile_build_put_source(void *context, const char *path, const char *text, size_t bytes)
+{
+    struct writer *writer = context;
+    return profile_put_source(writer->profile, path, text, bytes);
+}
+
+/* Of a process that sees other files than we do, ours are not the sources. */
+static int profile_build_write_sources(struct writer *writer)
+{
+    struct sources_result result = {.missing = sources_count(writer->sources)};
+    int status = 0;
+    if (naming_sees_our_files(writer->naming))
+        status = sources_read(writer->sources, SOURCES_FILE_LIMIT, SOURCES_TOTAL_LIMIT,
+                              profile_build_put_source, writer, &result);
+    if (result.missing + result.too_large)
+        profile_build_fact_number(writer, PROFILE_META_SKIPPED_SOURCES,
+                                  (int64_t)(result.missing + result.too_large));
+    profile_build_fact(writer, PROFILE_META_CHANGED_SOURCES, result.changed);
+    free(result.changed);
+    return status == 0 ? profile_build_write_facts(writer) : status;
+}
+
+static int profile_build_write_known_sources(struct writer *writer)
+{
+    const struct profile *known = writer->known;
+    int status = 0;
+    for (size_t i = 0; i < known->source_count && status == 0; i++)
+        status = profile_put_source(writer->profile, known->sources[i].path, known->sources[i].text,
+                                    known->sources[i].bytes);
+    return status;
+}
+
+static int profile_build_embed_sources(struct writer *writer)
+{
+    int status = profile_writer_begin(writer->profile);
+    if (status == 0)
+        status = writer->sources ? profile_build_write_sources(writer)
+                                 : profile_build_write_known_sources(writer);
+    int committed = profile_writer_commit(writer->profile);
+    return status ? status : committed;
+}
+
+int profile_build_finish(struct writer *writer, bool pack)
+{
+    int embedded = writer->sources || writer->known ? profile_build_embed_sources(writer) : 0;
+    int status = profile_writer_finish(writer->profile, pack);
+    profile_build_writer_free(writer);
+    return status ? status : embedded;
+}
+
+void profile_build_discard(struct writer *writer)
+{
+    profile_writer_discard(writer->profile);
+    profile_build_writer_free(writer);
+}
+
+int profile_build_copy(struct writer *writer, const char *path, const struct profile_fact *facts,
+                       size_t count)
+{
+    return profile_writer_copy(writer->profile, path, facts, count);
+}

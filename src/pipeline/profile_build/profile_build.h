@@ -1,0 +1,57 @@
+/* Writes one process image's profile: joins what the replay knows (by path node) with the nodes,
+ * the modules and their symbols. May run beside the replay: it reads a snapshot, and the
+ * origins, which never change once published.
+ *
+ * The room's other files: `origins` is who has the nodes and modules, the live shared memory or a
+ * trace. `snapshot` and `details` copy what a profile needs of a replay. A `proc_sample` is what a
+ * look at the process has shown. `naming` shares symbols between processes, `clock` knows how long
+ * a tick is, `sources` collects source files for --embed-sources, and `globals` reads the modules'
+ * variables, each file once per session. `supplement` gives a trace what does not come out of
+ * events; read again, `code_index` puts it in the place of the symbols. */
+#ifndef TIDEMARK_PROFILE_BUILD_PROFILE_BUILD_H
+#define TIDEMARK_PROFILE_BUILD_PROFILE_BUILD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include "profile_build/naming.h"
+#include "profile_build/origins.h"
+#include "profile_build/snapshot.h"
+
+struct writer;
+
+/* Creates the profile. `pid` and `root` are for JIT maps and for files seen through another root;
+ * `executable` is the path of the main program. 0 or -errno, with error_text()'s sentence. */
+int profile_build_open(struct writer **out, const char *path, pid_t pid, const char *executable);
+/* The same with names from wherever, which are the writer's afterwards. */
+int profile_build_open_named(struct writer **out, const char *path, struct naming *naming,
+                             const char *executable);
+/* From now on notes which source files the code is of; profile_build_finish() puts their text into
+ * the profile. To be called before anything is written. */
+void profile_build_keep_sources(struct writer *writer);
+/* A fact for the profile's meta table; written with the next snapshot. */
+void profile_build_fact(struct writer *writer, const char *key, const char *value);
+void profile_build_fact_number(struct writer *writer, const char *key, int64_t value);
+
+/* The process has come to its end: begins to read the variables of its modules, which the next
+ * profile_build_write() writes. */
+void profile_build_read_globals(struct writer *writer, const struct origins *origins);
+
+/* The same for who knows variables and sources already: a profile (a supplement) that must stay
+ * until profile_build_finish(). The next profile_build_write() writes the variables,
+ * profile_build_finish() the sources. */
+void profile_build_give_known(struct writer *writer, const struct profile *known);
+
+/* One transaction with all that is new. 0 or -errno. */
+int profile_build_write(struct writer *writer, const struct origins *origins,
+                        const struct snapshot *snapshot);
+/* Marks the profile complete and packs it. Frees the writer either way. */
+int profile_build_finish(struct writer *writer, bool pack);
+/* What was written last as a profile of its own (profile_writer_copy()). */
+struct profile_fact;
+int profile_build_copy(struct writer *writer, const char *path, const struct profile_fact *facts,
+                       size_t count);
+/* Removes the profile. Frees the writer. */
+void profile_build_discard(struct writer *writer);
+
+#endif

@@ -1,0 +1,460 @@
+/* The contract between the recorder, inside the profiled program, and the collector: the layout of
+ * the memory that they share, and nothing else. One such memory exists per process image.
+ *
+ *   memfd, sparse, made by the collector, mapped by both sides a chunk (1 MiB) at a time
+ *   ┌──────────────┬──────────────┬──────────────┬─────────────┬──────────────┬──
+ *   │ 0: header    │ 1: ring      │ 2: ring data │ 3: nodes    │ 4: modules   │ … in the order
+ *   │ + chunk kinds│    headers   │  (3 × 256 K) │ (65536×16 B)│  (a log)     │   of need
+ *   └──────────────┴──────────────┴──────────────┴─────────────┴──────────────┴──
+ *
+ * Why a file of chunks: the recorder closes the descriptor as soon as chunk 0 is mapped (programs
+ * close descriptors behind its back) and still must be able to grow. It maps chunk n + 1 by
+ * mremap() from chunk n (see recorder/shared.c), so it never reserves address space it does not
+ * need: a program under `ulimit -v` keeps working.
+ *
+ * Every field says who writes it. The collector trusts no index and no length in here: the program
+ * can scribble over its own memory.
+ */
+#ifndef TIDEMARK_WIRE_WIRE_H
+#define TIDEMARK_WIRE_WIRE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define WIRE_MAGIC           0x385458414d444954ull /* changes with the layout */
+#define WIRE_CHUNK_BYTES     (1u << 20)
+#define WIRE_MAX_CHUNKS      16384u /* 16 GiB */
+#define WIRE_RINGS_PER_CHUNK (WIRE_CHUNK_BYTES / sizeof(struct wire_ring))
+#define WIRE_NODES_PER_CHUNK (WIRE_CHUNK_BYTES / sizeof(struct wire_node))
+#define WIRE_NODE_BITS       26u /* of a node's number */
+#define WIRE_MIN_RING_BYTES  (1u << 14)
+#define WIRE_MAX_RING_BYTES  (1u << 19)
+#define WIRE_RING_SPILL      64u /* bytes after a ring's data, see "Rings" */
+
+enum wire_chunk_kind {
+    WIRE_CHUNK_NONE = 0,
+    WIRE_CHUNK_HEADER,
+    WIRE_CHUNK_RINGS,     /* ring headers */
+    WIRE_CHUNK_RING_DATA, /* the records of as many rings as fit */
+    WIRE_CHUNK_NODES,
+    WIRE_CHUNK_MODULES,
+    WIRE_CHUNK_NAMES, /* one at most */
+};
+
+/* ---- Events --------------------------------------------------------------------------------
+ *
+ * A record is 16 or 32 bytes, in the ring of the thread that it happened in:
+ *
+ *   word 0   kind << 56 | address      (kind & WIRE_LONG: the record has four words)
+ *   word 1   time in ticks
+ *   word 2   size in bytes as requested
+ *   word 3   alignment (log2) << 56 | slack << 32 | call-path node
+ *
+ * slack = usable - requested bytes, saturating at WIRE_MAX_SLACK.
+ * A record is aligned to 16 bytes and lies in one piece: a long one that begins in the last 16
+ * bytes of a ring spills into the bytes that follow the ring for that purpose.
+ */
+enum {
+    WIRE_LONG = 0x80,
+    WIRE_FAILED = 0x40,
+    /* On a free (a pool's too) of a sampled recording: its thread has allocated nothing since the
+     * block. There the records alone cannot tell. */
+    WIRE_NEWEST = 0x40,
+    WIRE_KIND_MASK = 0x3f,
+};
+
+/* The kinds of records are the rows of records.def, with what their words mean. */
+enum { WIRE_LENGTH_SHORT = 0, WIRE_LENGTH_LONG = WIRE_LONG };
+enum wire_kind {
+#define RECORD(name, number, length, class, flag, shown, filter)                                   \
+    name = (number) | WIRE_LENGTH_##length,
+#include "wire/records.def"
+#undef RECORD
+};
+
+#define WIRE_ADDRESS_MASK 0x00ffffffffffffffull
+#define WIRE_MAX_SLACK    0xffffffu
+
+static inline unsigned wire_rings_per_data_chunk(uint32_t ring_bytes)
+{
+    return WIRE_CHUNK_BYTES / (ring_bytes + WIRE_RING_SPILL);
+}
+
+struct wire_record {
+    uint64_t kind_address;
+    uint64_t ticks;
+    uint64_t size_bytes; /* long records only */
+    uint64_t detail;
+};
+
+static inline unsigned wire_kind(uint64_t word0)
+{
+    return (unsigned)(word0 >> 56);
+}
+static inline unsigned wire_record_bytes(uint64_t word0)
+{
+    return word0 >> 63 ? 32 : 16;
+}
+static inline uint64_t wire_detail(uint32_t node, uint64_t slack_bytes, unsigned align_log2)
+{
+    uint64_t slack = slack_bytes < WIRE_MAX_SLACK ? slack_bytes : WIRE_MAX_SLACK;
+    return (uint64_t)align_log2 << 56 | slack << 32 | node;
+}
+static inline uint32_t wire_detail_node(uint64_t detail)
+{
+    return (uint32_t)detail;
+}
+static inline uint32_t wire_detail_slack(uint64_t detail)
+{
+    return (uint32_t)(detail >> 32) & WIRE_MAX_SLACK;
+}
+static inline unsigned wire_detail_align_log2(uint64_t detail)
+{
+    return (unsigned)(detail >> 56);
+}
+
+/* Of an mremap (WIRE_MUNMAP): exact up to 2^24 ticks; beyond, as its thread may have been off the
+ * processor for long, a little less. */
+static inline uint64_t wire_detail_since(uint32_t node, uint64_t ticks)
+{
+    unsigned shift = 0;
+    while (ticks >> shift > WIRE_MAX_SLACK)
+        shift++;
+    return wire_detail(node, ticks >> shift, shift);
+}
+static inline uint64_t wire_detail_ticks(uint64_t detail)
+{
+    return (uint64_t)wire_detail_slack(detail) << (wire_detail_align_log2(detail) & 31);
+}
+
+/* Where the interval of samples changes (WIRE_SAMPLE_ADAPTS) alignments are at most 2^31, and the
+ * upper three bits say with which one the allocation was drawn: 0, every one is recorded; n, 512
+ * KiB * 4^(n-1). At the highest one ten gigabytes a second make 300 samples. */
+#define WIRE_LEVELS      5u
+#define WIRE_LEVEL_ALIGN 31u
+#define WIRE_LEVEL_UNIT  (512u << 10)
+static inline unsigned wire_level_align(unsigned align_log2, unsigned level)
+{
+    return (align_log2 < WIRE_LEVEL_ALIGN ? align_log2 : WIRE_LEVEL_ALIGN) | level << 5;
+}
+static inline unsigned wire_detail_level(uint64_t detail)
+{
+    return (unsigned)(detail >> 61);
+}
+static inline uint64_t wire_level_bytes(unsigned level)
+{
+    return level ? (uint64_t)WIRE_LEVEL_UNIT << 2 * (level - 1) : 0;
+}
+
+/* Marks that the recorder makes of its own accord have the name that the program gave, or none. */
+enum wire_mark_kind {
+    WIRE_MARK_NAMED = 0,
+    WIRE_MARK_PAUSED,   /* no blocks are recorded from here on … */
+    WIRE_MARK_RESUMED,  /* … up to here */
+    WIRE_MARK_SNAPSHOT, /* the program waits to be looked at */
+    WIRE_MARK_KINDS
+};
+
+static inline uint64_t wire_mark(enum wire_mark_kind kind, uint32_t name)
+{
+    return (uint64_t)kind << 32 | name;
+}
+
+/* ---- Rings ---------------------------------------------------------------------------------
+ *
+ *      data  │ read │ published      │ being written │ free        │
+ *            0    tail             head           cursor       tail + ring_bytes
+ *
+ * Invariants
+ *   tail <= head <= cursor <= tail + ring_bytes     each counts bytes and never decreases;
+ *                                                   a position is count % ring_bytes
+ *   bytes in [cursor, tail + ring_bytes) are zero   the collector clears what it has read
+ *   cursor is private to the recorder; head is written by the thread, tail by the collector
+ *
+ * A ring serves one thread after the other. WIRE_THREAD_START and WIRE_THREAD_END enclose the
+ * events of a thread. The first word of a record is written last, so a place that was reserved and
+ * then abandoned reads as WIRE_VOID.
+ *
+ * `busy` and `last_ticks` make the merge exact. A thread sets busy before it reads the clock. After
+ * the record is published it sets last_ticks to that time and clears busy. The collector reads the
+ * clock at T, makes every thread pass a memory barrier (membarrier), and then reads the ring:
+ *   busy == 0   no record of this ring with a time before T is still to come;
+ *   busy != 0   no record of this ring with a time before last_ticks is still to come.
+ * Times in a ring do not fall. The exception are signal handlers that interrupt the recorder
+ * itself: their records come a little late. */
+enum wire_ring_state {
+    WIRE_RING_UNUSED = 0,
+    WIRE_RING_ACTIVE, /* a thread writes to it */
+    WIRE_RING_ENDING, /* its thread's destructors have run; late frees may still come. Another
+                         thread may take it once the kernel no longer knows the thread */
+};
+
+enum { WIRE_SPACE_WANTED = 1, WIRE_SPACE_STEP = 2 };
+
+struct wire_ring {
+    /* written by the thread */
+    _Alignas(64) _Atomic uint64_t head;
+    _Atomic uint64_t last_ticks;
+    _Atomic uint32_t busy;
+    _Atomic uint32_t state;         /* enum wire_ring_state */
+    _Atomic uint32_t tid;           /* as gettid() says */
+    _Atomic uint32_t waits;         /* times that the ring was full */
+    _Atomic uint64_t wait_ticks;    /* time spent waiting for the collector */
+    _Atomic uint64_t lost_events;   /* not recorded: --on-full=drop; told in the stream as well */
+    _Atomic uint64_t deepest_bytes; /* of its stack, at any event; 0: not known (WIRE_STACK) */
+    _Atomic uint32_t deepest_node;  /* the call path there */
+    _Atomic uint32_t cost; /* of recording, in 1024 ticks, modulo 2^32; WIRE_SAMPLE_ADAPTS only.
+                            * Goes on from thread to thread */
+    /* written by the collector */
+    _Alignas(64) _Atomic uint64_t tail;
+    _Atomic uint32_t space; /* futex of a thread whose ring is full: it sets WIRE_SPACE_WANTED
+                             * before it sleeps, the collector clears that, counts up and wakes
+                             * it */
+    /* written by the thread, once */
+    _Atomic uint64_t thread_pointer; /* glibc: lies in the thread's stack, but the main thread's */
+};
+
+/* ---- Sampling ------------------------------------------------------------------------------
+ *
+ * With an interval of B bytes each allocation of s requested bytes is recorded with the probability
+ *     p(s) = 1 - exp(-(s + 1) / B)
+ * independently of all others. A free is recorded exactly if its block was. A realloc is drawn for
+ * its new block. If neither the new block nor the old one is recorded, the realloc leaves no
+ * record. If only the old block is recorded, WIRE_REALLOC_END has address 0. Without WIRE_FAILED,
+ * and with a size other than 0, it says that the old block has ended. With WIRE_FAILED and size 0
+ * it says that the call failed. Failed calls are drawn by the size that they asked for. All other
+ * events are always recorded.
+ *
+ * WIRE_SAMPLE_ADAPTS: at first every allocation is recorded. Later the interval is the one that the
+ * collector writes into sample_level. A thread uses a new interval from its next sample on. What
+ * was drawn before does not depend on the new interval, so the probability of an allocation is that
+ * of the level in its record. */
+#define WIRE_SAMPLE_ADAPTS UINT64_MAX
+
+/* ---- Pages ---------------------------------------------------------------------------------
+ *
+ * Where the recorder has BFM in it (src/inprocess/recorder/page_events.h) a block of more than
+ * WIRE_PAGE_BLOCK usable bytes (size and slack together) is recorded as ever, if by WIRE_MALLOC
+ * whatever the call was. Of smaller ones it is one in every WIRE_PAGE_BYTES / usable: of each class
+ * of sizes as many as fit into a page record of BFM's, without regard to who takes and frees them.
+ * A reallocation that moves a block is a free and an allocation. What becomes of other blocks is
+ * not told. */
+#define WIRE_PAGE_BYTES 8192u
+#define WIRE_PAGE_BLOCK 512u
+
+/* ---- Call paths ---------------------------------------------------------------------------- */
+
+/* One frame of a call path. Node 0 is the root and stands for "no path". Written once, by the
+ * recorder, before node_count covers it. A node's parent has a smaller number. */
+struct wire_node {
+    uint64_t ip : 48;                 /* return address; or a mark, below WIRE_MARK_LIMIT */
+    uint64_t hash_32 : 16;            /* the recorder's own: bits 32 to 47 of the path's hash */
+    uint32_t parent : WIRE_NODE_BITS; /* the caller's node */
+    uint32_t hash_48 : 32 - WIRE_NODE_BITS; /* … the bits from 48 on … */
+    uint32_t hash;                          /* … and the lower half */
+};
+
+/* Marks stand in for the outermost frame of a path that does not start at a thread's beginning. */
+enum wire_mark {
+    WIRE_MARK_UNWALKABLE = 1, /* the walk could not go on from here */
+    WIRE_MARK_MAX_DEPTH = 2,  /* cut by --max-depth */
+    WIRE_MARK_LIMIT = 16,
+};
+
+/* ---- Modules -------------------------------------------------------------------------------
+ * A log of what was mapped where. Node numbers are its clock: a path node with born <= number <
+ * died whose ip lies in [start, end) lies in this module. */
+struct wire_module {
+    uint32_t entry_bytes;   /* of this entry, a multiple of 8; 0: end of the log so far */
+    uint32_t born;          /* node_count when it was first seen */
+    _Atomic uint32_t died;  /* node_count when it was found unloaded; UINT32_MAX: still
+                                  * there */
+    uint8_t build_id_bytes; /* 0: has none */
+    uint8_t build_id[27];
+    uint64_t bias;       /* address in memory - address in the ELF file */
+    uint64_t start, end; /* of its segments */
+    char path[];         /* as the loader calls it, NUL-ended; "" is the main program */
+};
+
+/* ---- Names ---------------------------------------------------------------------------------
+ * Those that the program gives to marks and regions, in a chunk of their own; numbers are places in
+ * it. Each text is there once. Written by the recorder before name_count covers it; number 0 is
+ * nobody's: of what has no name, and of what found no room. */
+#define WIRE_NAME_BYTES 60u /* with its NUL */
+struct wire_name {
+    uint32_t hash; /* the recorder's own */
+    char text[WIRE_NAME_BYTES];
+};
+#define WIRE_NAMES (WIRE_CHUNK_BYTES / sizeof(struct wire_name))
+
+/* ---- Requests ------------------------------------------------------------------------------
+ * A thread of the program asks, and sleeps on `answered` until it is its number or the collector is
+ * gone. One thread at a time: the recorder sees to that. What the thread has recorded before it
+ * asked has been replayed when the answer is given. */
+enum wire_request {
+    WIRE_REQUEST_COUNTERS = 0,
+    WIRE_REQUEST_RESET_PEAK,
+    WIRE_REQUEST_SNAPSHOT, /* look at the process, bring the profile up to date */
+};
+
+struct wire_answer {
+    _Atomic uint64_t current_bytes, peak_bytes, total_bytes, count, live_count;
+};
+
+/* ---- Header -------------------------------------------------------------------------------- */
+
+enum wire_on_full { WIRE_ON_FULL_WAIT = 0, WIRE_ON_FULL_DROP = 1 };
+enum wire_flags {
+    WIRE_FLAG_FOLLOW = 1,       /* children are recorded too */
+    WIRE_FLAG_FREE_STACKS = 2,  /* frees carry a call path */
+    WIRE_FLAG_EXIT_WAITS = 4,   /* the program's exit waits until the profile is safe */
+    WIRE_FLAG_TIMED = 8,        /* calls of the allocator are timed (WIRE_SPENT) */
+    WIRE_FLAG_EXIT_LOOKED = 16, /* the program's exit waits until it was looked at through /proc */
+};
+enum wire_stacks {
+    WIRE_STACKS_AUTO = 0, /* by unwinding, or by function hooks where that fails */
+    WIRE_STACKS_UNWIND = 1,
+    WIRE_STACKS_FP = 2,
+    WIRE_STACKS_NONE = 3,
+    WIRE_STACKS_INSTRUMENT = 4, /* by function hooks where there are any */
+};
+
+enum wire_session_state {
+    WIRE_SESSION_RUNNING = 0,
+    WIRE_SESSION_SAFE = 1,   /* the profile is complete on disk */
+    WIRE_SESSION_LOOKED = 2, /* the last look at the process is over: nothing hinders its exit */
+};
+
+enum wire_end_kind {
+    WIRE_END_NONE = 0, /* the program said nothing: killed, or _exit by system call */
+    WIRE_END_EXIT = 1, /* exit status in end_status */
+    WIRE_END_LEFT = 2, /* the recorder was told to leave: the program runs on without it */
+};
+
+/* Where the recorder's own memory lies that is not this file, so that nobody takes it for the
+ * program's. Never given back. `bytes` is written last: 0 is not known (yet). */
+#define WIRE_PRIVATE_RANGES 1024u
+struct wire_range {
+    _Atomic uint64_t start, bytes;
+};
+
+struct wire_header {
+    uint64_t magic;
+    uint32_t header_bytes;
+    /* the session's options, written by the collector before the recorder sees the memory */
+    uint32_t ring_bytes; /* a power of two, WIRE_MIN_RING_BYTES to WIRE_MAX_RING_BYTES */
+    uint32_t chunk_limit;
+    uint32_t flags;             /* enum wire_flags */
+    uint32_t on_full;           /* enum wire_on_full */
+    uint32_t stacks;            /* enum wire_stacks */
+    uint32_t max_depth;         /* 0: no limit */
+    uint32_t exit_wait_ms;      /* longest wait at exit */
+    uint64_t sample_bytes;      /* mean bytes from one recorded allocation to the next ("Sampling");
+                                  0: every one is recorded; or WIRE_SAMPLE_ADAPTS */
+    _Atomic uint32_t collector; /* thread id of the collector's thread while that lives; the kernel
+                                 * sets FUTEX_OWNER_DIED in it when it dies, whoever's child it was.
+                                 * The list that the kernel goes by is in the collector's own
+                                 * memory. */
+
+    /* written by the collector */
+    _Alignas(64) _Atomic uint32_t session_state; /* futex */
+    _Atomic uint32_t asleep;       /* futex: 1 while the collector sleeps; a thread whose ring is
+                                half full sets it to 0 and wakes it */
+    _Atomic uint32_t stop;         /* 1: record no more (the collector leaves) */
+    _Atomic uint32_t answered;     /* futex: requests answered so far; see "Requests" */
+    _Atomic uint32_t sample_level; /* WIRE_SAMPLE_ADAPTS: below WIRE_LEVELS; never falls */
+    struct wire_answer answer;
+
+    /* written by the recorder */
+    _Alignas(64) _Atomic uint32_t chunk_count;
+    _Atomic uint32_t node_count; /* published path nodes, node 0 included */
+    _Atomic uint32_t ring_count; /* ring headers in use or used */
+    _Atomic uint32_t name_count; /* published names, number 0 included */
+    _Atomic uint32_t asked;      /* requests so far; the last one is: */
+    _Atomic uint32_t request;    /* enum wire_request */
+    _Atomic uint32_t asker;      /* thread id; 0: of the process */
+    _Atomic uint32_t end_kind;   /* enum wire_end_kind */
+    _Atomic int32_t end_status;
+    _Atomic uint32_t exit_waiting;        /* the program is in its exit and waits */
+    _Atomic uint32_t instrumented;        /* 1: function hooks were called: sizes of stacks are
+                                        * exact */
+    _Atomic uint32_t unseen_constructors; /* modules whose constructors ran before they were given
+                                           * our functions: loaded with RTLD_DEEPBIND */
+    _Atomic uint64_t private_bytes;       /* memory that the recorder mapped for itself */
+    _Atomic uint64_t lost_events;         /* not recorded at all: no ring could be had */
+    _Atomic uint64_t start_ticks;
+    _Atomic uint32_t private_count; /* ranges; beyond WIRE_PRIVATE_RANGES they are only counted */
+    struct wire_range private_ranges[WIRE_PRIVATE_RANGES];
+
+    /* kinds of the chunks, written by the recorder before chunk_count covers them */
+    _Alignas(64) _Atomic uint8_t chunk_kind[WIRE_MAX_CHUNKS];
+};
+
+_Static_assert(sizeof(struct wire_header) <= WIRE_CHUNK_BYTES, "chunk 0 holds the header");
+_Static_assert(sizeof(struct wire_node) == 16, "nodes fill chunks without a rest");
+_Static_assert(sizeof(struct wire_name) == 64, "names fill their chunk without a rest");
+_Static_assert(sizeof(struct wire_ring) == 128, "ring headers: one cache line per writer");
+
+/* ---- Saying hello --------------------------------------------------------------------------
+ * The recorder connects to the abstract Unix socket named by TIDEMARK_SESSION (SOCK_SEQPACKET),
+ * sends a hello and receives a welcome with the memfd attached (SCM_RIGHTS). Who it is the
+ * collector learns from the kernel (SO_PEERCRED), not from the message. */
+#define WIRE_SESSION_VARIABLE "TIDEMARK_SESSION"
+/* The variable holds NAME:KEY. Names of abstract sockets are public (/proc/net/unix), the
+ * environment of a process is not. A collector takes processes of its own user; root's, whose
+ * programs may become other users, takes those of others if they know the key. */
+enum { WIRE_KEY_BYTES = 32 }; /* hexadecimal digits, without NUL */
+
+enum wire_hello_reason {
+    WIRE_HELLO_START = 0,
+    WIRE_HELLO_FORK = 1,
+    WIRE_HELLO_ATTACH = 3, /* the program ran before; what it allocated until now nobody knows */
+    /* Nobody to be recorded: `tidemark snapshot` asks for snapshots of the process `parent`, or of
+     * all (0). Answered by messages, each WIRE_ANSWER_… and a text without NUL, until the socket is
+     * closed. */
+    WIRE_HELLO_SNAPSHOT = 2,
+};
+
+struct wire_hello {
+    uint64_t magic;
+    uint32_t reason; /* enum wire_hello_reason */
+    uint32_t parent; /* pid of the parent of a fork, else 0 */
+    uint32_t pages;  /* 1: what is recorded are pages ("Pages") */
+    uint32_t reserved;
+    char key[WIRE_KEY_BYTES]; /* of a session without one: 0 */
+};
+
+#define WIRE_ANSWER_PATH  '+' /* of a snapshot */
+#define WIRE_ANSWER_ERROR '-' /* a sentence */
+#define WIRE_ANSWER_NONE  '?' /* such a process is not recorded here */
+enum { WIRE_ANSWER_BYTES = 8192 };
+
+struct wire_welcome {
+    uint64_t magic;
+    int32_t error; /* 0, or why this process is not recorded (errno) */
+    uint32_t reserved;
+};
+
+/* Is the module at `path`, of so many bytes, the recorder's own? What it maps and keeps is not the
+ * program's. */
+static inline bool wire_is_recorder_name(const char *path, size_t bytes)
+{
+    static const char *const names[] = {"libtidemark.so", "libtidemark-bfm.so"};
+    const char *slash = memrchr(path, '/', bytes);
+    const char *name = slash ? slash + 1 : path;
+    size_t name_bytes = bytes - (size_t)(name - path);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (name_bytes >= strlen(names[i]) && memcmp(name, names[i], strlen(names[i])) == 0)
+            return true;
+    return false;
+}
+
+static inline bool wire_is_recorder(const char *path)
+{
+    return wire_is_recorder_name(path, strlen(path));
+}
+
+#endif

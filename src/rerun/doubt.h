@@ -1,9 +1,0 @@
-/* What is said of names that the trace did not keep. Inside the room. */
-#ifndef TIDEMARK_RERUN_DOUBT_H
-#define TIDEMARK_RERUN_DOUBT_H
-
-#define RERUN_DOUBT                                                                                \
-    "the trace ends without the recording's names: they come from the files that are on this "     \
-    "machine now, where these are still the recorded ones"
-
-#endif

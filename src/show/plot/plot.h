@@ -1,0 +1,108 @@
+/* Profiles as pictures: memory over time, call paths over time, ranks of a job, distributions. A
+ * chart (chart.h) is made of one or several runs and then drawn as SVG, as a script for gnuplot
+ * with its data in it, or as text for a terminal. Reads struct profile and nothing else of a
+ * recording.
+ *
+ * Functions return 0 or -errno with a sentence in `why`.
+ *
+ * plot_memory.c, plot_curves.c, plot_job.c and distribution.c make a chart of profiles, samples.c
+ * of files of times and sizes. A stack of curves shows each column at the moment when its sum was
+ * highest: levels of different moments are never added up. */
+#ifndef TIDEMARK_PLOT_PLOT_H
+#define TIDEMARK_PLOT_PLOT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include "base/strbuf.h"
+#include "plot/chart.h"
+#include "format/style.h"
+#include "profile/profile.h"
+
+/* ---- What is drawn ------------------------------------------------------------------------- */
+
+/* Of a file of lines "seconds bytes …", as malloc_count's memprofile writes, or "func=NAME
+ * ts=SECONDS mem=BYTES": one series per function. A line without numbers is a gap. */
+struct plot_samples {
+    char *function;             /* NULL: the file names none */
+    struct chart_point *points; /* ns, bytes; y NAN: a gap */
+    size_t count, capacity;
+};
+struct plot_run {
+    const char *path;        /* the caller's */
+    struct profile *profile; /* NULL: samples */
+    struct plot_samples *samples;
+    size_t sample_count;
+};
+int plot_run_open(struct plot_run *run, const char *path, struct strbuf *why);
+void plot_run_close(struct plot_run *run);
+
+/* The same of text in memory; `name` is for the sentence. -EINVAL: it is none. */
+int plot_samples_parse(struct plot_run *run, const char *text, size_t bytes, const char *name,
+                       struct strbuf *why);
+
+enum plot_view {
+    PLOT_USUAL = 0, /* ranks for the profile of a job, else memory */
+    PLOT_MEMORY,
+    PLOT_PATHS, /* by call path, call site or function, from the curves */
+    PLOT_SITES,
+    PLOT_FUNCTIONS,
+    PLOT_RANKS,
+    PLOT_NODES,
+    PLOT_SIZES,
+    PLOT_LIFETIMES
+};
+enum plot_level { PLOT_BOTH = 0, PLOT_REQUESTED, PLOT_RESIDENT };
+
+struct plot_options {
+    enum plot_view view;
+    enum plot_level level; /* of memory over time */
+    size_t top;            /* paths, sites, functions; 0: 8 */
+    const char *title;     /* NULL: of its own */
+    const char *filter;    /* regular expression for call paths; NULL: all */
+    const bool *wanted;    /* instead of it, by node; NULL: all */
+    bool relative;         /* time in percent of each run's own */
+    bool stacked;          /* paths, sites, functions on each other */
+    bool bytes;            /* distributions weigh blocks by their bytes */
+    bool hide_std;
+};
+
+/* `chart` is empty before, and to be released. */
+int plot_chart(struct chart *chart, const struct plot_run *runs, size_t count,
+               const struct plot_options *options, struct strbuf *why);
+
+/* Memory over time of one profile that may still be written, as it is in plot_chart(). */
+void plot_memory(struct chart *chart, const struct profile *profile, enum plot_level level);
+
+/* ---- How it is drawn ----------------------------------------------------------------------- */
+
+/* A document of its own: nothing is loaded, no script. Names are escaped. */
+void plot_svg(struct strbuf *out, const struct chart *chart);
+
+/* A script for gnuplot 5 with the data in it. It sets no terminal and no output. */
+void plot_gnuplot(struct strbuf *out, const struct chart *chart);
+
+/* Has gnuplot write the chart as PNG to `fd`. -ENOENT: there is no gnuplot. */
+int plot_png(int fd, const struct chart *chart, struct strbuf *why);
+
+/* Lines of at most style->columns columns: title, `rows` rows of plot, axis, legend. Series can be
+ * told apart without colour: each is marked with a letter of its own. */
+void plot_terminal(struct strbuf *out, const struct chart *chart, const struct style *style,
+                   size_t rows);
+
+/* ---- Inside the room ----------------------------------------------------------------------- */
+
+enum { PLOT_COLOURS = 8 };
+/* "#0072b2"; distinct for colour-blind eyes as well (Okabe and Ito, 2008). */
+const char *plot_colour(unsigned colour);
+
+int plot_curves(struct chart *chart, const struct profile *profile,
+                const struct plot_options *options, struct strbuf *why);
+int plot_ranks(struct chart *chart, const struct profile *profile, struct strbuf *why);
+int plot_nodes(struct chart *chart, const struct profile *profile, struct strbuf *why);
+int plot_distribution(struct chart *chart, const struct plot_run *runs, size_t count,
+                      const struct plot_options *options, struct strbuf *why);
+/* What a run is called among others: the program, or where several have the same the file. */
+void plot_run_name(struct strbuf *out, const struct plot_run *runs, size_t count, size_t index);
+
+#endif

@@ -1,0 +1,222 @@
+/* Lines of time and size, as malloc_count's memprofile and its descendants write them for gnuplot.
+ * Files of strangers: nothing in them is believed but numbers. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/regular.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "plot/plot.h"
+
+enum {
+    FILE_MAX = 64 << 20,
+    LINE_BYTES = 512, /* longer lines are of something else */
+    FUNCTIONS_MAX = 64
+};
+
+#define BYTES_MAX 0x1p64
+
+struct sample {
+    char function[128]; /* "": none */
+    double seconds, bytes;
+    bool is_gap;
+};
+
+static const char *samples_after_blanks(const char *at)
+{
+    return at + strspn(at, " \t\r");
+}
+
+/* One number; false: there is none, or no finite one. */
+static bool samples_take_number(const char **at, double *value)
+{
+    char *end;
+    errno = 0;
+    *value = strtod(*at, &end);
+    bool right = end != *at && isfinite(*value) && (!*end || strchr(" \t\r,", *end));
+    *at = samples_after_blanks(end);
+    return right;
+}
+
+/* "func=NAME ts=SECONDS mem=BYTES" */
+static bool samples_parse_named(const char *line, struct sample *sample)
+{
+    const char *time = strstr(line, " ts="), *size = time ? strstr(time, " mem=") : NULL;
+    size_t length = time ? (size_t)(time - line) - 5 : 0;
+    if (!size || length >= sizeof sample->function)
+        return false;
+    memcpy(sample->function, line + 5, length);
+    sample->function[length] = 0;
+    time += 4, size += 5;
+    return samples_take_number(&time, &sample->seconds) &&
+           samples_take_number(&size, &sample->bytes);
+}
+
+/* False: no such line. Comments and empty lines are gaps too: gnuplot breaks its line there. */
+static bool samples_parse_line(const char *line, struct sample *sample)
+{
+    *sample = (struct sample){0};
+    line = samples_after_blanks(line);
+    sample->is_gap = !*line || *line == '#';
+    if (sample->is_gap)
+        return true;
+    if (!strncmp(line, "func=", 5))
+        return samples_parse_named(line, sample);
+    return samples_take_number(&line, &sample->seconds) &&
+           samples_take_number(&line, &sample->bytes);
+}
+
+static struct plot_samples *samples_of(struct plot_run *run, const char *function)
+{
+    for (size_t i = 0; i < run->sample_count; i++)
+        if (!strcmp(run->samples[i].function ? run->samples[i].function : "", function))
+            return &run->samples[i];
+    if (run->sample_count == FUNCTIONS_MAX)
+        return NULL;
+    struct plot_samples *more =
+        reallocarray(run->samples, run->sample_count + 1, sizeof *run->samples);
+    if (!more)
+        return NULL;
+    run->samples = more;
+    more[run->sample_count] =
+        (struct plot_samples){.function = *function ? strdup(function) : NULL};
+    return &more[run->sample_count++];
+}
+
+static int samples_add(struct plot_samples *samples, double x, double y)
+{
+    if (samples->count == samples->capacity) {
+        size_t capacity = samples->capacity ? samples->capacity * 2 : 64;
+        struct chart_point *more = reallocarray(samples->points, capacity, sizeof *more);
+        if (!more)
+            return -ENOMEM;
+        samples->points = more;
+        samples->capacity = capacity;
+    }
+    samples->points[samples->count++] = (struct chart_point){x, y};
+    return 0;
+}
+
+static int samples_add_gap(struct plot_run *run)
+{
+    for (size_t i = 0; i < run->sample_count; i++) {
+        struct plot_samples *samples = &run->samples[i];
+        const struct chart_point *last =
+            samples->count ? &samples->points[samples->count - 1] : NULL;
+        if (last && !isnan(last->y) && samples_add(samples, last->x, NAN))
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+static int samples_take_line(struct plot_run *run, const char *line, size_t number,
+                             const char *name, struct strbuf *why)
+{
+    struct sample sample;
+    if (!samples_parse_line(line, &sample)) {
+        strbuf_addf(why, "%s, line %zu: no time and size ('0.5 1024', or 'func=… ts=… mem=…')",
+                    name, number);
+        return -EINVAL;
+    }
+    if (sample.is_gap)
+        return *samples_after_blanks(line) ? 0 : samples_add_gap(run);
+    if (sample.bytes < 0 || sample.bytes > BYTES_MAX || fabs(sample.seconds) > 1e10) {
+        strbuf_addf(why,
+                    "%s, line %zu: the size is negative or more than any memory, or the time "
+                    "centuries away",
+                    name, number);
+        return -EINVAL;
+    }
+    struct plot_samples *samples = samples_of(run, sample.function);
+    if (!samples) {
+        strbuf_addf(why, "%s, line %zu: more than %d functions", name, number, FUNCTIONS_MAX);
+        return -EINVAL;
+    }
+    /* Time begins again where a second profile was added to the file; threads put it back a little.
+     */
+    double before = samples->count ? samples->points[samples->count - 1].x : 0;
+    if (sample.seconds * 1e9 < before / 2 && samples_add(samples, before, NAN))
+        return -ENOMEM;
+    return samples_add(samples, sample.seconds * 1e9, sample.bytes);
+}
+
+int plot_samples_parse(struct plot_run *run, const char *text, size_t bytes, const char *name,
+                       struct strbuf *why)
+{
+    char line[LINE_BYTES];
+    size_t number = 0;
+    int error = 0;
+    for (const char *at = text, *end = text + bytes; at < end && !error;) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        size_t length = (size_t)((stop ? stop : end) - at);
+        number++;
+        if (length >= sizeof line || memchr(at, 0, length)) {
+            strbuf_addf(why, "%s, line %zu: no text, or too long for a time and a size", name,
+                        number);
+            return -EINVAL;
+        }
+        memcpy(line, at, length);
+        line[length] = 0;
+        error = samples_take_line(run, line, number, name, why);
+        at += length + 1;
+    }
+    if (!error && !run->sample_count) {
+        strbuf_addf(why, "%s has no line of time and size", name);
+        error = -EINVAL;
+    }
+    return error;
+}
+
+/* Do they begin as such a file does? What else it may be, the reader of profiles says best. */
+static bool samples_looks_like_samples(const char *bytes, size_t count)
+{
+    char line[LINE_BYTES];
+    struct sample sample;
+    for (const char *at = bytes, *end = bytes + count; at < end;) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        size_t length = (size_t)((stop ? stop : end) - at);
+        if (length >= sizeof line)
+            return false;
+        memcpy(line, at, length);
+        line[length] = 0;
+        if (strlen(line) != length || !samples_parse_line(line, &sample))
+            return false;
+        if (!sample.is_gap)
+            return true;
+        at += length + 1;
+    }
+    return false;
+}
+
+int plot_run_open(struct plot_run *run, const char *path, struct strbuf *why)
+{
+    struct regular_file file = {0};
+    *run = (struct plot_run){.path = path};
+    if (!regular_file_read(&file, path, FILE_MAX)) {
+        bool samples = samples_looks_like_samples(file.bytes, file.count);
+        int error = samples ? plot_samples_parse(run, file.bytes, file.count, path, why) : 0;
+        free(file.bytes);
+        if (samples) {
+            if (error)
+                plot_run_close(run);
+            return error;
+        }
+    }
+    int error = profile_read(&run->profile, path);
+    if (error)
+        strbuf_add_string(why, error_text());
+    return error;
+}
+
+void plot_run_close(struct plot_run *run)
+{
+    for (size_t i = 0; i < run->sample_count; i++) {
+        free(run->samples[i].function);
+        free(run->samples[i].points);
+    }
+    free(run->samples);
+    if (run->profile)
+        profile_free(run->profile);
+    *run = (struct plot_run){0};
+}

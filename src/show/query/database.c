@@ -1,0 +1,250 @@
+/* See query.h. The profile is unpacked into a file that loses its name at once: nothing stays
+ * behind, however this process ends. */
+#include "query/database.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "base/error.h"
+#include "base/strbuf.h"
+#include "aggregate/frames.h"
+#include "format/names.h"
+#include "profile/profile.h"
+#include "query/query.h"
+#include "aggregate/functions.h"
+
+/* ---- Opening ------------------------------------------------------------------------------- */
+
+static int database_open(struct query *query, const char *path)
+{
+    int result = sqlite3_open_v2(
+        path, &query->database,
+        SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE, NULL);
+    if (result != SQLITE_OK)
+        return error_set(-EIO, "cannot open the database of the profile: %s",
+                         sqlite3_errstr(result));
+    /* What else is in a file that came from elsewhere shall not make us compute. */
+    sqlite3_db_config(query->database, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    sqlite3_db_config(query->database, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+    sqlite3_db_config(query->database, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+    sqlite3_exec(query->database, "PRAGMA temp_store=MEMORY; PRAGMA query_only=0", NULL, NULL,
+                 NULL);
+    return 0;
+}
+
+/* SQLite opens the file when it first reads: before the name goes. */
+static int database_touch(struct query *query)
+{
+    if (sqlite3_exec(query->database, "SELECT count(*) FROM sqlite_schema", NULL, NULL, NULL))
+        return error_set(-EIO, "cannot read the database of the profile: %s",
+                         sqlite3_errmsg(query->database));
+    return 0;
+}
+
+static int database_open_unpacked(struct query *query, const char *path)
+{
+    const char *temporary = getenv("TMPDIR");
+    struct strbuf directory = STRBUF_INIT, file = STRBUF_INIT;
+    strbuf_addf(&directory, "%s/tidemark-query.XXXXXX",
+                temporary && *temporary == '/' ? temporary : "/tmp");
+    int error = 0;
+    if (!mkdtemp(directory.data)) {
+        error = error_set(-errno, "cannot make a directory %s: %s; set TMPDIR to one with room",
+                          directory.data, strerror(errno));
+        goto done;
+    }
+    strbuf_addf(&file, "%s/profile.db", directory.data);
+    error = profile_unpack(path, file.data);
+    if (error == -EINVAL)
+        error = database_open(query, path); /* it is rows already */
+    else if (error)
+        error_set(error, "%s", error_text());
+    else
+        error = database_open(query, file.data);
+    if (!error)
+        error = database_touch(query);
+    unlink(file.data);
+    rmdir(directory.data);
+done:
+    strbuf_release(&directory);
+    strbuf_release(&file);
+    return error;
+}
+
+/* ---- The table of functions ---------------------------------------------------------------- */
+
+static bool database_is_listed(const struct metric_row *row)
+{
+    return row->unit != METRIC_VARIANCE && row->merge != METRIC_NEVER;
+}
+
+static void database_add_table(struct strbuf *create, struct strbuf *insert)
+{
+    strbuf_add_string(create, "CREATE TEMP TABLE functions(function TEXT,file TEXT,module TEXT");
+    strbuf_add_string(insert, "INSERT INTO temp.functions VALUES(?,?,?");
+    for (int inclusive = 0; inclusive < 2; inclusive++)
+        for (size_t i = 0; i < METRICS; i++)
+            if (database_is_listed(&metric_rows[i])) {
+                strbuf_addf(create, ",%s%s INTEGER", inclusive ? "inclusive_" : "",
+                            metric_rows[i].column);
+                strbuf_add_string(insert, ",?");
+            }
+    strbuf_add_string(create, ")");
+    strbuf_add_string(insert, ")");
+}
+
+static int database_bind_metrics(sqlite3_stmt *row, int at, const struct call_metrics *metrics)
+{
+    for (size_t i = 0; i < METRICS; i++) {
+        if (!database_is_listed(&metric_rows[i]))
+            continue;
+        uint64_t value;
+        if (figure_get(metric_value(&metric_rows[i], metrics), &value))
+            sqlite3_bind_int64(row, at++, value > INT64_MAX ? INT64_MAX : (int64_t)value);
+        else
+            sqlite3_bind_null(row, at++);
+    }
+    return at;
+}
+
+static void database_bind_text(sqlite3_stmt *row, int at, const char *text)
+{
+    if (text)
+        sqlite3_bind_text(row, at, text, -1, SQLITE_TRANSIENT);
+    else
+        sqlite3_bind_null(row, at);
+}
+
+static int database_insert_function(struct query *query, sqlite3_stmt *row,
+                                    const struct profile *profile,
+                                    const struct function_row *function)
+{
+    struct strbuf name = STRBUF_INIT;
+    struct frame frame = {function->code, function->line};
+    uint32_t index, line;
+    bool unnamed = function_key_kind(profile, function->key, &index) == FUNCTION_KEY_MODULE;
+    if (unnamed)
+        strbuf_addf(&name, "[%s]", name_base(profile->modules[index].path));
+    else
+        frame_add_name(&name, profile, frame);
+    database_bind_text(row, 1, name.data);
+    database_bind_text(row, 2, unnamed ? NULL : frame_file(profile, frame, &line));
+    database_bind_text(row, 3, frame_module(profile, frame));
+    int at = database_bind_metrics(row, 4, &function->exclusive.metrics);
+    database_bind_metrics(row, at, &function->inclusive.metrics);
+    int result = sqlite3_step(row);
+    sqlite3_reset(row);
+    strbuf_release(&name);
+    return result == SQLITE_DONE ? 0 : error_set(-ENOMEM, "%s", sqlite3_errmsg(query->database));
+}
+
+static int database_insert_functions(struct query *query, const char *sql,
+                                     const struct profile *profile,
+                                     const struct functions *functions)
+{
+    sqlite3_stmt *row;
+    if (sqlite3_prepare_v2(query->database, sql, -1, &row, NULL) != SQLITE_OK)
+        return error_set(-ENOMEM, "%s", sqlite3_errmsg(query->database));
+    int error = 0;
+    for (size_t i = 0; i < functions->count && !error; i++)
+        error = database_insert_function(query, row, profile, &functions->rows[i]);
+    sqlite3_finalize(row);
+    return error;
+}
+
+static int database_make_functions(struct query *query, const struct profile *profile)
+{
+    struct strbuf create = STRBUF_INIT, insert = STRBUF_INIT;
+    struct functions functions = {0};
+    bool *hidden = frames_of_libraries(profile);
+    int error = hidden ? functions_init(&functions, profile, hidden, NULL) : -ENOMEM;
+    database_add_table(&create, &insert);
+    if (error)
+        error_set(error, "out of memory");
+    else if (sqlite3_exec(query->database, create.data, NULL, NULL, NULL) != SQLITE_OK)
+        error = error_set(-ENOMEM, "%s", sqlite3_errmsg(query->database));
+    else
+        error = database_insert_functions(query, insert.data, profile, &functions);
+    functions_release(&functions);
+    free(hidden);
+    strbuf_release(&create);
+    strbuf_release(&insert);
+    return error;
+}
+
+/* ---- What may be asked --------------------------------------------------------------------- */
+
+static int database_authorize(void *context, int action, const char *first, const char *second,
+                              const char *database, const char *trigger)
+{
+    static const char *const harmless[] = {"table_info",    "table_xinfo",   "table_list",
+                                           "function_list", "database_list", NULL};
+    (void)context, (void)database, (void)trigger;
+    switch (action) {
+    case SQLITE_SELECT:
+    case SQLITE_READ:
+    case SQLITE_RECURSIVE:
+        return SQLITE_OK;
+    case SQLITE_FUNCTION:
+        return second && !sqlite3_stricmp(second, "load_extension") ? SQLITE_DENY : SQLITE_OK;
+    case SQLITE_PRAGMA:
+        for (int i = 0; harmless[i]; i++)
+            if (!sqlite3_stricmp(first, harmless[i]))
+                return SQLITE_OK;
+        return SQLITE_DENY;
+    default:
+        return SQLITE_DENY;
+    }
+}
+
+/* SQLite declares each of these as if a table were made, when it is first named: under the
+ * authorizer that would be refused. */
+static void database_bring_table_functions(struct query *query)
+{
+    /* clang-format off */
+    static const char *const names[] = {"json_each('[]')", "json_tree('[]')",
+                                        "pragma_table_info('')", "pragma_table_xinfo('')",
+                                        "pragma_table_list", "pragma_function_list", NULL};
+    /* clang-format on */
+    struct strbuf sql = STRBUF_INIT;
+    for (int i = 0; names[i]; i++) {
+        strbuf_reset(&sql);
+        strbuf_addf(&sql, "SELECT 1 FROM %s LIMIT 0", names[i]);
+        sqlite3_exec(query->database, sql.data, NULL, NULL, NULL);
+    }
+    strbuf_release(&sql);
+}
+
+int query_open(struct query **out, const char *path)
+{
+    struct query *query = calloc(1, sizeof *query);
+    struct profile *profile = NULL;
+    if (!query)
+        return error_set(-ENOMEM, "out of memory");
+    int error = profile_read(&profile, path);
+    if (error)
+        error_set(error, "%s", error_text());
+    else
+        error = database_open_unpacked(query, path);
+    if (!error)
+        error = database_make_functions(query, profile);
+    profile_free(profile);
+    if (!error) {
+        database_bring_table_functions(query);
+        sqlite3_limit(query->database, SQLITE_LIMIT_ATTACHED, 0);
+        sqlite3_set_authorizer(query->database, database_authorize, NULL);
+        *out = query;
+    } else {
+        query_close(query);
+    }
+    return error;
+}
+
+void query_close(struct query *query)
+{
+    if (!query)
+        return;
+    sqlite3_close(query->database);
+    free(query);
+}

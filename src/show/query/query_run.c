@@ -1,0 +1,264 @@
+/* Statements and their rows: streamed as CSV and JSON; as a table for people all of a statement's
+ * rows are gathered first, since its columns are as wide as their widest cell. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/json.h"
+#include "base/error.h"
+#include "base/strbuf.h"
+#include "base/text_table.h"
+#include "query/database.h"
+#include "query/query.h"
+
+/* ---- Values -------------------------------------------------------------------------------- */
+
+static void query_run_add_hex(struct strbuf *out, sqlite3_stmt *row, int column)
+{
+    const unsigned char *bytes = sqlite3_column_blob(row, column);
+    int count = sqlite3_column_bytes(row, column);
+    for (int i = 0; i < count; i++)
+        strbuf_addf(out, "%02x", bytes[i]);
+}
+
+static void query_run_add_value(struct strbuf *out, sqlite3_stmt *row, int column)
+{
+    if (sqlite3_column_type(row, column) == SQLITE_BLOB) {
+        query_run_add_hex(out, row, column);
+        return;
+    }
+    const char *text = (const char *)sqlite3_column_text(row, column);
+    if (text)
+        strbuf_add_string(out, text);
+}
+
+static bool query_run_is_number(sqlite3_stmt *row, int column)
+{
+    int type = sqlite3_column_type(row, column);
+    return type == SQLITE_INTEGER || type == SQLITE_FLOAT;
+}
+
+/* ---- CSV (RFC 4180) ------------------------------------------------------------------------ */
+
+static void query_run_add_csv(struct strbuf *out, const char *cell)
+{
+    if (!strpbrk(cell, ",\"\r\n")) {
+        strbuf_add_string(out, cell);
+        return;
+    }
+    strbuf_add_char(out, '"');
+    for (; *cell; cell++)
+        strbuf_addf(out, *cell == '"' ? "\"%c" : "%c", *cell);
+    strbuf_add_char(out, '"');
+}
+
+static void query_run_csv_head(sqlite3_stmt *row, FILE *out)
+{
+    struct strbuf line = STRBUF_INIT;
+    for (int i = 0; i < sqlite3_column_count(row); i++) {
+        strbuf_add_string(&line, i ? "," : "");
+        query_run_add_csv(&line, sqlite3_column_name(row, i));
+    }
+    fprintf(out, "%s\r\n", line.data);
+    strbuf_release(&line);
+}
+
+static void query_run_csv_row(sqlite3_stmt *row, FILE *out)
+{
+    struct strbuf line = STRBUF_INIT, cell = STRBUF_INIT;
+    for (int i = 0; i < sqlite3_column_count(row); i++) {
+        strbuf_reset(&cell);
+        query_run_add_value(&cell, row, i);
+        strbuf_add_string(&line, i ? "," : "");
+        query_run_add_csv(&line, cell.data);
+    }
+    fprintf(out, "%s\r\n", line.data);
+    strbuf_release(&line);
+    strbuf_release(&cell);
+}
+
+/* ---- JSON ---------------------------------------------------------------------------------- */
+
+static void query_run_json_row(sqlite3_stmt *row, struct json *json)
+{
+    struct strbuf cell = STRBUF_INIT;
+    json_object(json, NULL);
+    for (int i = 0; i < sqlite3_column_count(row); i++) {
+        const char *name = sqlite3_column_name(row, i);
+        switch (sqlite3_column_type(row, i)) {
+        case SQLITE_INTEGER:
+            json_signed(json, name, sqlite3_column_int64(row, i));
+            break;
+        case SQLITE_FLOAT:
+            json_double(json, name, sqlite3_column_double(row, i));
+            break;
+        case SQLITE_NULL:
+            json_null(json, name);
+            break;
+        default:
+            strbuf_reset(&cell);
+            query_run_add_value(&cell, row, i);
+            json_string(json, name, cell.data);
+        }
+    }
+    json_end(json);
+    strbuf_release(&cell);
+}
+
+/* ---- A table ------------------------------------------------------------------------------- */
+
+static int query_run_table_head(struct text_table *table, sqlite3_stmt *row)
+{
+    int columns = sqlite3_column_count(row), error = 0;
+    table->columns = (size_t)columns;
+    for (int i = 0; i < columns && !error; i++)
+        error = text_table_add(table, sqlite3_column_name(row, i), false);
+    return error;
+}
+
+static int query_run_table_row(struct text_table *table, sqlite3_stmt *row)
+{
+    struct strbuf text = STRBUF_INIT;
+    int error = 0;
+    for (int i = 0; i < (int)table->columns && !error; i++) {
+        bool none = sqlite3_column_type(row, i) == SQLITE_NULL;
+        strbuf_reset(&text);
+        query_run_add_value(&text, row, i);
+        error = text_table_add(table, none ? NULL : text.data, query_run_is_number(row, i));
+    }
+    strbuf_release(&text);
+    return error;
+}
+
+/* ---- Statements ---------------------------------------------------------------------------- */
+
+struct run {
+    struct query *query;
+    enum query_format format;
+    FILE *out;
+    struct json json;
+    struct text_table table;
+};
+
+static int query_run_fail(struct run *run, const char *sql)
+{
+    int code = sqlite3_errcode(run->query->database) & 0xff;
+    int offset = sqlite3_error_offset(run->query->database);
+    const char *said = sqlite3_errmsg(run->query->database);
+    if (code == SQLITE_AUTH)
+        return error_set(-EPERM, "that does more than read, which is all that is allowed here; "
+                                 "'tidemark unpack' makes a database of your own");
+    if (offset >= 0)
+        return error_set(-EINVAL, "%s, at '%.30s'; without SQL the tables and columns are listed",
+                         said, sql + offset);
+    return error_set(-EINVAL, "%s; without SQL the tables and columns are listed", said);
+}
+
+static int query_run_begin_rows(struct run *run, sqlite3_stmt *row)
+{
+    if (run->format == QUERY_TABLE)
+        return query_run_table_head(&run->table, row);
+    if (run->format == QUERY_CSV)
+        query_run_csv_head(row, run->out);
+    if (run->format == QUERY_JSON)
+        json_array(&run->json, NULL);
+    return 0;
+}
+
+static int query_run_write_row(struct run *run, sqlite3_stmt *row)
+{
+    if (run->format == QUERY_TABLE)
+        return query_run_table_row(&run->table, row);
+    if (run->format == QUERY_CSV)
+        query_run_csv_row(row, run->out);
+    if (run->format == QUERY_JSON)
+        query_run_json_row(row, &run->json);
+    if (run->format == QUERY_JSON_LINES) {
+        struct json line = json_begin(run->out, false);
+        query_run_json_row(row, &line);
+        fputc('\n', run->out);
+    }
+    return ferror(run->out) ? -EPIPE : 0;
+}
+
+static void query_run_end_rows(struct run *run)
+{
+    if (run->format == QUERY_TABLE) {
+        text_table_write(&run->table, run->out);
+        text_table_release(&run->table);
+    }
+    if (run->format == QUERY_JSON)
+        json_end(&run->json);
+}
+
+static int query_run_statement(struct run *run, sqlite3_stmt *row, const char *sql)
+{
+    int error = query_run_begin_rows(run, row), result = SQLITE_DONE;
+    while (!error && (result = sqlite3_step(row)) == SQLITE_ROW)
+        error = query_run_write_row(run, row);
+    query_run_end_rows(run);
+    if (error == -ENOMEM)
+        error_set(error, "out of memory: ask for fewer rows, or for CSV");
+    return error ? error : result == SQLITE_DONE ? 0 : query_run_fail(run, sql);
+}
+
+/* Is there anything but blanks and semicolons? Comments are left to SQLite. */
+static bool query_run_is_more(const char *sql)
+{
+    return sql[strspn(sql, " \t\r\n;")];
+}
+
+/* Statements in it; -1: it cannot be read. */
+static int query_run_count_statements(struct run *run, const char *sql)
+{
+    int count = 0;
+    while (query_run_is_more(sql)) {
+        sqlite3_stmt *row;
+        const char *rest;
+        if (sqlite3_prepare_v2(run->query->database, sql, -1, &row, &rest) != SQLITE_OK) {
+            query_run_fail(run, sql);
+            return -1;
+        }
+        count += row != NULL;
+        sqlite3_finalize(row);
+        sql = rest;
+    }
+    return count;
+}
+
+static int query_run_all(struct run *run, const char *sql)
+{
+    int error = 0;
+    for (bool first = true; query_run_is_more(sql) && !error;) {
+        sqlite3_stmt *row;
+        const char *rest;
+        if (sqlite3_prepare_v2(run->query->database, sql, -1, &row, &rest) != SQLITE_OK)
+            return query_run_fail(run, sql);
+        if (row && !first && (run->format == QUERY_TABLE || run->format == QUERY_CSV))
+            fputc('\n', run->out);
+        if (row)
+            error = query_run_statement(run, row, sql);
+        first &= row == NULL;
+        sqlite3_finalize(row);
+        sql = rest;
+    }
+    return error;
+}
+
+int query_run(struct query *query, const char *sql, enum query_format format, FILE *out)
+{
+    struct run run = {query, format, out, json_begin(out, true), {0}};
+    int count = query_run_count_statements(&run, sql);
+    if (count <= 0)
+        return count ? -EINVAL : error_set(-EINVAL, "there is no statement in the SQL");
+    bool nested = format == QUERY_JSON && count > 1;
+    if (nested)
+        json_array(&run.json, NULL);
+    int error = query_run_all(&run, sql);
+    if (nested)
+        json_end(&run.json);
+    int stream_error = format == QUERY_JSON ? json_finish(&run.json) : fflush(out) ? -errno : 0;
+    if (error || !stream_error)
+        return error;
+    return error_set(stream_error, "cannot write: %s", strerror(-stream_error));
+}

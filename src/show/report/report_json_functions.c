@@ -1,0 +1,115 @@
+/* Functions and the call tree as JSON. */
+#include <errno.h>
+#include <stdlib.h>
+#include "base/text.h"
+#include "aggregate/metric_choice.h"
+#include "format/names.h"
+#include "aggregate/order.h"
+#include "report/report_writer.h"
+#include "aggregate/functions.h"
+#include "aggregate/top_down.h"
+
+static size_t report_json_functions_chosen_metric(const struct writer *writer)
+{
+    return writer->options->metric == METRIC_CHOICE_ALL ? 0 : (size_t)writer->options->metric;
+}
+
+/* ---- Functions ----------------------------------------------------------------------------- */
+
+static void report_json_functions_write_function_name(struct writer *writer, uint32_t key,
+                                                      struct frame frame)
+{
+    const struct profile *profile = writer->profile;
+    uint32_t index, line;
+    struct strbuf name = STRBUF_INIT;
+    enum function_key_kind kind = function_key_kind(profile, key, &index);
+    bool named = kind == FUNCTION_KEY_FUNCTION;
+    if (kind != FUNCTION_KEY_MODULE && kind != FUNCTION_KEY_ANONYMOUS)
+        frame_add_name(&name, profile, frame);
+    json_string(&writer->json, "function", name.length ? name.data : NULL);
+    json_string(&writer->json, "linkage", named ? profile->functions[index].linkage : NULL);
+    json_string(&writer->json, "file", named ? frame_file(profile, frame, &line) : NULL);
+    json_string(&writer->json, "module", frame_module(profile, frame));
+    strbuf_release(&name);
+}
+
+static void report_json_functions_write_row(struct writer *writer, const struct function_row *row)
+{
+    json_object(&writer->json, NULL);
+    report_json_functions_write_function_name(writer, row->key,
+                                              (struct frame){row->code, row->line});
+    json_unsigned(&writer->json, "paths", row->inclusive.paths);
+    json_unsigned(&writer->json, "own_paths", row->exclusive.paths);
+    report_json_metrics(writer, "exclusive", &row->exclusive.metrics);
+    report_json_metrics(writer, "inclusive", &row->inclusive.metrics);
+    json_end(&writer->json);
+}
+
+int report_json_functions(struct writer *writer)
+{
+    struct functions functions;
+    size_t metric = report_json_functions_chosen_metric(writer);
+    int error =
+        functions_init(&functions, writer->profile, writer->sites.hidden, writer->sites.wanted);
+    if (error)
+        return error;
+    uint32_t *order = order_functions(&functions, metric, writer->options->inclusive);
+    json_object(&writer->json, "functions");
+    json_string(&writer->json, "metric", metrics[metric].name);
+    json_bool(&writer->json, "by_inclusive", writer->options->inclusive);
+    json_unsigned(&writer->json, "count", functions.count);
+    json_array(&writer->json, "rows");
+    for (size_t i = 0; order && i < functions.count && i < writer->options->top; i++)
+        report_json_functions_write_row(writer, &functions.rows[order[i]]);
+    json_end(&writer->json);
+    json_end(&writer->json);
+    free(order);
+    functions_release(&functions);
+    return order ? 0 : -ENOMEM;
+}
+
+/* ---- Call tree ----------------------------------------------------------------------------- */
+
+/* JSON_MAX_DEPTH bounds the levels; a node takes two. What weighs less than a thousandth goes. */
+enum { TREE_LEVELS = (JSON_MAX_DEPTH - 8) / 2, TREE_PART = 1000 };
+
+static void report_json_functions_write_children(struct writer *writer, struct top_down *tree,
+                                                 uint32_t index, size_t levels)
+{
+    struct figure least = figure_divide(tree->nodes[0].inclusive, figure_of(TREE_PART));
+    top_down_sort(tree, index);
+    json_array(&writer->json, "children");
+    for (uint32_t child = tree->nodes[index].first_child; child && levels;
+         child = tree->nodes[child].next) {
+        const struct top_down_node *node = &tree->nodes[child];
+        if (figure_less(node->inclusive, least))
+            break;
+        json_object(&writer->json, NULL);
+        json_figure(&writer->json, "inclusive", node->inclusive);
+        json_figure(&writer->json, "exclusive", node->exclusive);
+        report_json_functions_write_function_name(writer, node->key,
+                                                  (struct frame){node->code, node->line});
+        report_json_functions_write_children(writer, tree, child, levels - 1);
+        json_end(&writer->json);
+    }
+    json_end(&writer->json);
+}
+
+int report_json_tree(struct writer *writer)
+{
+    struct top_down tree;
+    size_t metric = report_json_functions_chosen_metric(writer);
+    if (!(writer->options->show >> REPORT_TREE & 1))
+        return 0;
+    int error = top_down_init(&tree, writer->profile, metrics[metric].row, writer->sites.hidden,
+                              writer->sites.wanted);
+    if (error)
+        return error;
+    json_object(&writer->json, "tree");
+    json_string(&writer->json, "metric", metrics[metric].name);
+    json_figure(&writer->json, "inclusive", tree.nodes[0].inclusive);
+    report_json_functions_write_children(writer, &tree, 0, TREE_LEVELS);
+    json_end(&writer->json);
+    top_down_release(&tree);
+    return 0;
+}

@@ -1,0 +1,44 @@
+/* Regions and marks as JSON; null where there are none. */
+#include <stddef.h>
+#include "report/detail_json.h"
+#include "report/report_writer.h"
+
+void report_json_regions(struct writer *writer)
+{
+    const struct profile *profile = writer->profile;
+    if (!profile->region_count) {
+        json_null(&writer->json, "regions");
+        return;
+    }
+    json_array(&writer->json, "regions");
+    for (uint32_t i = 0; i < profile->region_count; i++) {
+        struct call_metrics total;
+        profile_region_total(profile, i, &total);
+        json_object(&writer->json, NULL);
+        detail_json_columns(&writer->json, DETAIL_REGIONS, "name", NULL, &profile->regions[i]);
+        report_json_metrics(writer, "total", &total);
+        json_end(&writer->json);
+    }
+    json_end(&writer->json);
+}
+
+void report_json_marks(struct writer *writer)
+{
+    const struct profile *profile = writer->profile;
+    if (!profile->mark_count) {
+        json_null(&writer->json, "marks");
+        return;
+    }
+    json_array(&writer->json, "marks");
+    for (size_t i = 0; i < profile->mark_count; i++) {
+        const struct profile_mark *mark = &profile->marks[i];
+        json_object(&writer->json, NULL);
+        detail_json_columns(&writer->json, DETAIL_MARKS, "time_ns", "name", mark);
+        report_json_unsigned_if(
+            writer, mark->thread < profile->thread_count, "tid",
+            mark->thread < profile->thread_count ? profile->threads[mark->thread].tid : 0);
+        detail_json_columns(&writer->json, DETAIL_MARKS, "live_bytes", NULL, mark);
+        json_end(&writer->json);
+    }
+    json_end(&writer->json);
+}

@@ -1,0 +1,598 @@
+/* The report for people: what ran, how much memory over time, then the call sites by each metric
+ * with their callers; or the sections that are asked for. What was not recorded is said, and never
+ * shown as 0. */
+#include "report/report_text.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/text.h"
+#include "insights/insight.h"
+#include "aggregate/facts.h"
+#include "aggregate/estimate.h"
+#include "report/memory_graph.h"
+#include "aggregate/metric_choice.h"
+#include "aggregate/thread_totals.h"
+#include "model/figure_human.h"
+
+enum { TOP_INSIGHTS = 5 };
+
+/* ---- The head ------------------------------------------------------------------------------ */
+
+static void report_text_add_process(struct strbuf *line, const struct profile *profile)
+{
+    strbuf_add_string(line, "  pid ");
+    facts_add_text(line, profile, PROFILE_META_PID);
+    facts_add_rank(line, profile);
+    strbuf_add_string(line, " on ");
+    facts_add_text(line, profile, PROFILE_META_HOST);
+}
+
+static void report_text_add_job(struct strbuf *line, const struct profile *profile)
+{
+    strbuf_add_string(line, "  ");
+    facts_add_text(line, profile, PROFILE_META_JOB_RANKS);
+    strbuf_addf(line, " ranks on %zu node%s", profile->node_peak_count,
+                profile->node_peak_count == 1 ? "" : "s");
+    if (!profile_get(profile, PROFILE_META_JOB))
+        return;
+    strbuf_add_string(line, ", job ");
+    facts_add_text(line, profile, PROFILE_META_JOB);
+}
+
+static void report_text_add_identity(struct text *text)
+{
+    const struct profile *profile = text->profile;
+    struct strbuf line = STRBUF_INIT;
+    facts_add_text(&line, profile, PROFILE_META_PROGRAM);
+    style_add(&text->out, &text->style, TONE_TITLE, line.data);
+    strbuf_reset(&line);
+    if (profile_is_job(profile))
+        report_text_add_job(&line, profile);
+    else
+        report_text_add_process(&line, profile);
+    uint64_t start_ns = facts_number(profile, PROFILE_META_START);
+    if (start_ns)
+        strbuf_addf(&line, ", %s", human_time((int64_t)(start_ns / 1000000000u)).text);
+    strbuf_add_char(&line, '\n');
+    style_add(&text->out, &text->style, TONE_DIM, line.data);
+    strbuf_release(&line);
+}
+
+static void report_text_add_run(struct text *text)
+{
+    struct strbuf line = STRBUF_INIT;
+    report_part_label(text, "command");
+    facts_add_text(&line, text->profile, PROFILE_META_COMMAND);
+    size_t most = 6 * (text->style.columns - TEXT_LABEL_COLUMNS);
+    struct strbuf cut = STRBUF_INIT;
+    text_add_cut(&cut, line.data, most);
+    report_part_wrapped(text, cut.data);
+    strbuf_release(&cut);
+    strbuf_reset(&line);
+    report_part_label(text, "ran");
+    if (profile_get(text->profile, PROFILE_META_DURATION))
+        strbuf_addf(&line, "%s, ",
+                    human_duration(facts_number(text->profile, PROFILE_META_DURATION)).text);
+    facts_add_end(&line, text->profile);
+    style_begin(&text->out, &text->style,
+                facts_ended_well(text->profile) ? TONE_GOOD : TONE_WARNING);
+    text_add_wrapped(&text->out, line.data, TEXT_LABEL_COLUMNS, text->style.columns);
+    style_end(&text->out, &text->style);
+    strbuf_add_char(&text->out, '\n');
+    strbuf_release(&line);
+}
+
+static void report_text_add_window(struct text *text)
+{
+    struct strbuf line = STRBUF_INIT;
+    if (facts_add_window(&line, text->profile)) {
+        report_part_label(text, "window");
+        report_part_wrapped(text, line.data);
+    }
+    strbuf_reset(&line);
+    if (facts_add_beginning(&line, text->profile)) {
+        report_part_label(text, "recorded");
+        report_part_wrapped(text, line.data);
+    }
+    strbuf_release(&line);
+}
+
+static void report_text_add_snapshots(struct text *text)
+{
+    struct strbuf lines = STRBUF_INIT;
+    if (facts_add_snapshots(&lines, text->profile))
+        for (char *line = lines.data, *end; (end = strchr(line, '\n')); line = end + 1) {
+            *end = 0;
+            report_part_label(text, "snapshot");
+            report_part_wrapped(text, line);
+        }
+    strbuf_release(&lines);
+}
+
+static void report_text_add_cut(struct text *text)
+{
+    const char *region = profile_get(text->profile, PROFILE_META_REGION);
+    struct strbuf line = STRBUF_INIT;
+    if (!region)
+        return;
+    report_part_label(text, "region");
+    text_add_safe_string(&line, region);
+    strbuf_add_string(&line, ": only what was allocated in it");
+    report_part_wrapped(text, line.data);
+    strbuf_release(&line);
+}
+
+static void report_text_add_stacks(struct text *text)
+{
+    if (!*facts_stacks(text->profile))
+        return;
+    report_part_label(text, "call paths");
+    strbuf_addf(&text->out, "%s\n", facts_stacks(text->profile));
+}
+
+static void report_text_add_sampling(struct text *text)
+{
+    struct strbuf line = STRBUF_INIT;
+    if (facts_add_budget(&line, text->profile)) {
+        report_part_label(text, "cost");
+        report_part_wrapped(text, line.data);
+        strbuf_reset(&line);
+    }
+    if (!estimate_is(text->profile))
+        return;
+    report_part_label(text, "sampled");
+    estimate_add_sentence(&line, text->profile);
+    strbuf_addf(&line,
+                ". Figures are estimates: %s holds the truth with 95 %% probability, counts "
+                "(~) are less sure, and a peak, the highest of many, is rather too high",
+                style_sign(&text->style, "±", "+-"));
+    style_begin(&text->out, &text->style, TONE_WARNING);
+    text_add_wrapped(&text->out, line.data, TEXT_LABEL_COLUMNS, text->style.columns);
+    style_end(&text->out, &text->style);
+    strbuf_add_char(&text->out, '\n');
+    strbuf_release(&line);
+}
+
+/* "15.8 MiB", with its error bar if it is an estimate. */
+static void report_text_add_bytes(struct text *text, struct figure bytes, struct figure variance)
+{
+    struct strbuf figure = STRBUF_INIT;
+    estimate_add_bytes(&figure, text->profile, bytes, variance, text->style.utf8);
+    style_add(&text->out, &text->style, TONE_FIGURE, figure.data);
+    strbuf_release(&figure);
+}
+
+/* Profiles made of another tool's file lack what that did not record. */
+static bool report_text_add_unless_known(struct text *text, const char *label, struct figure value)
+{
+    const char *tool = facts_imported_from(text->profile);
+    if (figure_known(value))
+        return false;
+    report_part_label(text, label);
+    strbuf_addf(&text->out, "not known%s%s\n", tool ? ": not recorded by " : "", tool ? tool : "");
+    return true;
+}
+
+static void report_text_add_peak(struct text *text)
+{
+    const struct program_metrics *program = &text->profile->program;
+    if (report_text_add_unless_known(text, "peak", program->total.peak_bytes))
+        return;
+    report_part_label(text, "peak");
+    report_text_add_bytes(text, program->total.peak_bytes, program->total.at_peak_variance);
+    if (profile_get(text->profile,
+                    PROFILE_META_REGION)) { /* its own: its blocks are the program's */
+        strbuf_addf(&text->out, " requested, after %s\n",
+                    figure_human_duration(program->total.peak_ticks).text);
+        return;
+    }
+    if (figure_known(program->total.at_peak_count))
+        strbuf_addf(&text->out, " %s%s block%s",
+                    estimate_is(text->profile) ? "in ~" : "requested in ",
+                    figure_human_count(program->total.at_peak_count).text,
+                    human_plural(figure_or(program->total.at_peak_count, 0)));
+    if (figure_known(program->total.peak_ticks))
+        strbuf_addf(&text->out, ", after %s",
+                    figure_human_duration(program->total.peak_ticks).text);
+    strbuf_add_char(&text->out, '\n');
+}
+
+/* Is there memory of ours in what /proc says, and not in the timeline? */
+static bool report_text_has_tool_memory(const struct profile *profile)
+{
+    for (size_t i = 0; i < profile->sample_count; i++)
+        if (figure_positive(profile->samples[i].tool_bytes))
+            return true;
+    return false;
+}
+
+static void report_text_add_resident(struct text *text)
+{
+    struct strbuf line = STRBUF_INIT;
+    struct figure resident = facts_resident_peak(text->profile);
+    report_part_label(text, "resident");
+    if (figure_known(resident))
+        strbuf_addf(&line, "%s at most%s", figure_human_bytes(resident).text,
+                    report_text_has_tool_memory(text->profile) ? ", without Tidemark's own" : "");
+    else
+        strbuf_add_string(&line, "not measured");
+    report_part_wrapped(text, line.data);
+    strbuf_release(&line);
+}
+
+/* Blocks ever made, of reallocations too where those are known. */
+static struct figure report_text_born(const struct call_metrics *total)
+{
+    return figure_known(total->realloc_count) ? call_metrics_blocks(total) : total->alloc_count;
+}
+static struct figure report_text_born_bytes(const struct call_metrics *total)
+{
+    return figure_known(total->realloc_count) ? call_metrics_bytes(total) : total->alloc_bytes;
+}
+
+/* Of a sample, smallest and largest are those that it holds. */
+static void report_text_add_mean(struct strbuf *line, const struct call_metrics *total,
+                                 const char *about)
+{
+    struct figure blocks = report_text_born(total);
+    if (!figure_positive(blocks) || !figure_known(total->size_min))
+        return;
+    struct figure mean = figure_divide(report_text_born_bytes(total), blocks);
+    strbuf_addf(line, "%s to %s%s", figure_human_bytes(total->size_min).text,
+                figure_human_bytes(total->size_max).text, *about ? " in the sample" : "");
+    if (figure_known(mean))
+        strbuf_addf(line, ", mean %s%s", about, figure_human_bytes(mean).text);
+}
+
+static void report_text_add_allocations(struct text *text, const char *about)
+{
+    const struct call_metrics *total = &text->profile->program.total;
+    struct strbuf line = STRBUF_INIT;
+    const struct profile *profile = text->profile;
+    if (report_text_add_unless_known(text, "allocations", total->alloc_count))
+        return;
+    strbuf_add_string(&line, estimate_count(profile, total->alloc_count).text);
+    if (figure_known(total->alloc_bytes)) {
+        strbuf_add_string(&line, " of ");
+        estimate_add_bytes(&line, profile, total->alloc_bytes, total->alloc_variance,
+                           text->style.utf8);
+        strbuf_add_string(&line, " in all");
+    }
+    if (figure_known(total->temporary_count)) {
+        bool some = figure_positive(total->temporary_count);
+        strbuf_addf(&line, "; %s%s temporary (%s", some ? about : "",
+                    figure_human_count(total->temporary_count).text,
+                    human_percent(figure_double(total->temporary_count),
+                                  figure_double(report_text_born(total)))
+                        .text);
+        /* reallocs make blocks too: say so, or the share looks wrong */
+        strbuf_add_string(&line,
+                          some && figure_positive(total->realloc_count) ? " with reallocs)" : ")");
+    }
+    if (figure_positive(total->failed_count))
+        strbuf_addf(&line, "; %s failed", estimate_count(profile, total->failed_count).text);
+    report_part_label(text, "allocations");
+    report_part_wrapped(text, line.data);
+    strbuf_release(&line);
+}
+
+static void report_text_add_frees(struct text *text, const char *about)
+{
+    const struct call_metrics *total = &text->profile->program.total;
+    struct strbuf line = STRBUF_INIT;
+    const struct profile *profile = text->profile;
+    if (report_text_add_unless_known(text, "frees", total->free_count))
+        return;
+    /* A realloc ends the old block's life too: those are counted as reallocs only. */
+    struct figure reallocs = total->realloc_count, freed = total->free_count;
+    if (figure_known(reallocs)) /* of estimates, frees may be fewer */
+        freed = figure_of(figure_or(figure_sub(freed, reallocs), 0));
+    strbuf_add_string(&line, estimate_count(profile, freed).text);
+    if (figure_positive(reallocs))
+        strbuf_addf(&line, "; %s realloc%s, %s%s of which moved the block",
+                    estimate_count(profile, reallocs).text, human_plural(figure_or(reallocs, 0)),
+                    about, figure_human_count(total->realloc_moved).text);
+    report_part_label(text, "frees");
+    report_part_wrapped(text, line.data);
+    strbuf_release(&line);
+}
+
+static void report_text_add_counts(struct text *text)
+{
+    const struct call_metrics *total = &text->profile->program.total;
+    struct strbuf line = STRBUF_INIT;
+    const char *about = estimate_is(text->profile) ? "~" : "";
+    report_text_add_allocations(text, about);
+    report_text_add_frees(text, about);
+    report_text_add_mean(&line, total, about);
+    if (line.length) {
+        report_part_label(text, "block sizes");
+        report_part_wrapped(text, line.data);
+    }
+    strbuf_reset(&line);
+    if (figure_positive(total->free_count) && figure_known(total->lifetime_min)) {
+        struct figure mean = figure_divide(total->lifetime_sum, total->free_count);
+        strbuf_addf(&line, "%s to ", figure_human_duration(total->lifetime_min).text);
+        strbuf_addf(&line, "%s%s, ", figure_human_duration(total->lifetime_max).text,
+                    *about ? " in the sample" : "");
+        strbuf_addf(&line, "mean %s%s", figure_known(mean) ? about : "",
+                    figure_human_duration(mean).text);
+        report_part_label(text, "lifetimes");
+        report_part_wrapped(text, line.data);
+    }
+    strbuf_release(&line);
+}
+
+static void report_text_add_leaks(struct text *text)
+{
+    const struct call_metrics *total = &text->profile->program.total;
+    if (report_text_add_unless_known(text, facts_of_what_is_left(text->profile), total->live_bytes))
+        return;
+    report_part_label(text, facts_of_what_is_left(text->profile));
+    if (figure_zero(total->live_count)) {
+        style_add(&text->out, &text->style, TONE_GOOD, "nothing");
+        if (estimate_is(text->profile))
+            strbuf_addf(&text->out, " of the sample: less than %s in all (95 %%)",
+                        human_bytes(estimate_unseen(text->profile)).text);
+        strbuf_add_char(&text->out, '\n');
+        return;
+    }
+    report_text_add_bytes(text, total->live_bytes, total->live_variance);
+    strbuf_addf(&text->out, " in %s block%s\n",
+                estimate_count(text->profile, total->live_count).text,
+                human_plural(figure_or(total->live_count, 0)));
+}
+
+static void report_text_add_mapped(struct text *text)
+{
+    const struct program_metrics *program = &text->profile->program;
+    if (!figure_positive(program->total.map_count) && !figure_positive(program->brk_count))
+        return;
+    struct strbuf line = STRBUF_INIT;
+    strbuf_addf(&line, "%s by %s calls of mmap", figure_human_bytes(program->total.map_bytes).text,
+                figure_human_exact(program->total.map_count).text);
+    if (figure_known(program->unmap_bytes))
+        strbuf_addf(&line, ", %s given back by munmap",
+                    figure_zero(program->unmap_bytes)
+                        ? "nothing"
+                        : figure_human_bytes(program->unmap_bytes).text);
+    report_part_label(text, "mapped");
+    report_part_wrapped(text, line.data);
+    strbuf_release(&line);
+}
+
+static void report_text_add_threads(struct text *text)
+{
+    uint64_t wait_ns = facts_number(text->profile, PROFILE_META_WAIT_NS);
+    if (text->profile->thread_count < 2 && !wait_ns)
+        return;
+    report_part_label(text, "threads");
+    strbuf_addf(&text->out, "%zu", text->profile->thread_count);
+    if (text->profile->thread_count > 1)
+        strbuf_addf(&text->out, ", %zu at once", threads_peak(text->profile));
+    if (wait_ns)
+        strbuf_addf(&text->out, ", waited %s for the recording", human_duration(wait_ns).text);
+    strbuf_add_char(&text->out, '\n');
+}
+
+static void report_text_add_loss(struct text *text)
+{
+    struct strbuf warnings = STRBUF_INIT;
+    facts_add_warnings(&warnings, text->profile);
+    const char *label = "loss";
+    if (facts_imported_from(text->profile)) {
+        report_part_label(text, "imported");
+        strbuf_addf(&text->out, "from %s: what that did not record is not known here\n",
+                    facts_imported_from(text->profile));
+        label = "";
+    } else if (!warnings.length) {
+        report_part_label(text, label);
+        style_add(&text->out, &text->style, TONE_GOOD, "none");
+        strbuf_addf(&text->out, ": all of %s %sevents are in this profile\n",
+                    human_exact(text->profile->program.events).text,
+                    estimate_is(text->profile) ? "sampled " : "");
+    }
+    for (char *at = warnings.data, *end; *at; at = end + 1, label = "") {
+        end = strchr(at, '\n');
+        *end = 0;
+        report_part_label(text, label);
+        style_begin(&text->out, &text->style, TONE_WARNING);
+        text_add_wrapped(&text->out, at, TEXT_LABEL_COLUMNS, text->style.columns);
+        style_end(&text->out, &text->style);
+        strbuf_add_char(&text->out, '\n');
+    }
+    strbuf_release(&warnings);
+}
+
+/* Of a sample that holds no allocation. */
+static void report_text_add_unknown(struct text *text)
+{
+    struct strbuf line = STRBUF_INIT;
+    report_part_label(text, "allocations");
+    estimate_add_unknown(&line, text->profile);
+    report_part_wrapped(text, line.data);
+    strbuf_release(&line);
+}
+
+static void report_text_add_head(struct text *text)
+{
+    report_text_add_identity(text);
+    report_text_add_run(text);
+    if (!text->profile->has_program) {
+        strbuf_add_string(&text->out, text->profile->being_written
+                                          ? "  nothing has been saved yet: try again in a moment\n"
+                                          : "  nothing was saved: there are no figures to show\n");
+        return;
+    }
+    report_text_add_window(text);
+    report_text_add_snapshots(text);
+    report_text_add_cut(text);
+    report_text_add_stacks(text);
+    report_text_add_sampling(text);
+    if (estimate_is_empty(text->profile)) {
+        report_text_add_unknown(text);
+        report_text_add_resident(text);
+    } else {
+        report_text_add_peak(text);
+        report_text_add_resident(text);
+        report_text_add_counts(text);
+        report_text_add_leaks(text);
+    }
+    report_text_add_mapped(text);
+    report_text_add_threads(text);
+    report_text_add_loss(text);
+    strbuf_add_char(&text->out, '\n');
+    memory_graph_add(&text->out, &text->style, text->profile);
+}
+
+/* ---- Insights ------------------------------------------------------------------------------ */
+
+static int report_text_add_insights(struct text *text)
+{
+    struct insights *insights = insights_find(text->profile);
+    if (!insights)
+        return -ENOMEM;
+    struct strbuf rest = STRBUF_INIT;
+    if (insights->count) {
+        size_t shown = insights->count < TOP_INSIGHTS ? insights->count : TOP_INSIGHTS;
+        strbuf_add_char(&text->out, '\n');
+        style_add(&text->out, &text->style, TONE_TITLE, "Insights");
+        if (shown < insights->count)
+            strbuf_addf(&rest, "  the first %zu of %zu", shown, insights->count);
+        strbuf_add_string(&rest, "  (tidemark insight: evidence and advice)\n");
+        style_add(&text->out, &text->style, TONE_DIM, rest.data);
+        insights_add_lines(&text->out, insights, &text->style, shown);
+    }
+    strbuf_release(&rest);
+    insights_free(insights);
+    return 0;
+}
+
+/* ---- Sections ------------------------------------------------------------------------------ */
+
+static bool report_text_has_distributions(const struct profile *profile)
+{
+    return profile->distribution_count > 0;
+}
+static bool report_text_has_reallocs(const struct profile *profile)
+{
+    return figure_positive(profile->program.total.realloc_count);
+}
+static bool report_text_has_peaks(const struct profile *profile)
+{
+    return profile->peak_count > 0;
+}
+static bool report_text_has_curves(const struct profile *profile)
+{
+    return profile->curve_count > 0;
+}
+static bool report_text_has_threads(const struct profile *profile)
+{
+    return profile->thread_count > 1;
+}
+static bool report_text_has_stacks(const struct profile *profile)
+{
+    return profile->stack_peak_count > 0;
+}
+static bool report_text_has_globals(const struct profile *profile)
+{
+    return profile->section_count > 0 || profile->variable_count > 0;
+}
+static bool report_text_has_samples(const struct profile *profile)
+{
+    return profile->sample_count > 0;
+}
+static bool report_text_has_residency(const struct profile *profile)
+{
+    return profile->residency_count > 0;
+}
+static bool report_text_has_regions(const struct profile *profile)
+{
+    return profile->region_count > 0 || profile->mark_count > 0;
+}
+static bool report_text_always(const struct profile *profile)
+{
+    return profile->site_count > 0;
+}
+
+static const struct {
+    int (*add)(struct text *text);
+    bool (*worth_a_hint)(const struct profile *profile);
+} sections[REPORT_SECTIONS] = {
+    [REPORT_SITES] = {report_section_sites, NULL},
+    [REPORT_FUNCTIONS] = {report_section_functions, report_text_always},
+    [REPORT_TREE] = {report_section_tree, report_text_always},
+    [REPORT_MEMORY] = {report_section_memory, report_text_has_samples},
+    [REPORT_PEAKS] = {report_section_peaks, report_text_has_peaks},
+    [REPORT_PATHS] = {report_section_paths, report_text_has_curves},
+    [REPORT_SIZES] = {report_section_sizes, report_text_has_distributions},
+    [REPORT_LIFETIMES] = {report_section_lifetimes, report_text_has_distributions},
+    [REPORT_REALLOCS] = {report_section_reallocs, report_text_has_reallocs},
+    [REPORT_THREADS] = {report_section_threads, report_text_has_threads},
+    [REPORT_STACKS] = {report_section_stacks, report_text_has_stacks},
+    [REPORT_GLOBALS] = {report_section_globals, report_text_has_globals},
+    [REPORT_RESIDENCY] = {report_section_residency, report_text_has_residency},
+    [REPORT_REGIONS] = {report_section_regions, report_text_has_regions},
+};
+
+static void report_text_add_hint(struct text *text)
+{
+    struct strbuf line = STRBUF_INIT;
+    for (size_t i = 0; i < REPORT_SECTIONS; i++)
+        if (sections[i].worth_a_hint && sections[i].worth_a_hint(text->profile))
+            strbuf_addf(&line, "%s%s", line.length ? ", " : "more with --show=SECTION,…: ",
+                        report_section_names[i]);
+    strbuf_add_char(&text->out, '\n');
+    if (line.length)
+        report_part_note(text, line.data);
+    strbuf_release(&line);
+}
+
+static int report_text_add_overview(struct text *text)
+{
+    report_text_add_head(text);
+    if (!text->profile->has_program)
+        return 0;
+    report_overview_peaks(text);
+    report_overview_ledger(text);
+    if (!profile_get(text->profile, PROFILE_META_REGION))
+        report_overview_regions(text);
+    /* They are about the whole program: not where a part of it was asked for. */
+    bool whole = text->options->metric == METRIC_CHOICE_ALL && !text->options->filter &&
+                 !profile_get(text->profile, PROFILE_META_REGION);
+    int error = whole ? report_text_add_insights(text) : 0;
+    if (!error)
+        error = report_section_sites(text);
+    if (text->options->metric == METRIC_CHOICE_ALL)
+        report_text_add_hint(text);
+    return error;
+}
+
+static int report_text_add_sections(struct text *text)
+{
+    int error = 0;
+    report_text_add_identity(text);
+    report_text_add_run(text);
+    for (size_t i = 0; i < REPORT_SECTIONS && !error; i++)
+        if (text->options->show >> i & 1)
+            error = sections[i].add(text);
+    return error;
+}
+
+int report_text(FILE *out, const struct profile *profile, const struct report_options *options)
+{
+    struct text text = {.style = {options->colour, options->utf8, options->columns},
+                        .out = STRBUF_INIT,
+                        .profile = profile,
+                        .options = options};
+    int error = call_sites_init(&text.sites, profile, options->filter, options->hide_std);
+    if (error)
+        return error;
+    error = options->show ? report_text_add_sections(&text) : report_text_add_overview(&text);
+    if (!error && (fwrite(text.out.data, 1, text.out.length, out) != text.out.length))
+        error = errno == EPIPE ? 0 : errno ? -errno : -EIO;
+    call_sites_release(&text.sites);
+    strbuf_release(&text.out);
+    return error;
+}

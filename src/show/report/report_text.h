@@ -1,0 +1,88 @@
+/* The parts of the report for people. Inside the room. */
+#ifndef TIDEMARK_REPORT_REPORT_TEXT_H
+#define TIDEMARK_REPORT_REPORT_TEXT_H
+
+#include "base/human.h"
+#include "base/strbuf.h"
+#include "base/text_table.h"
+#include "profile/profile.h"
+#include "aggregate/call_sites.h"
+#include "aggregate/order.h"
+#include "report/report.h"
+#include "format/style.h"
+
+enum { TEXT_LABEL_COLUMNS = 15 };
+
+struct text {
+    struct style style;
+    struct strbuf out;
+    const struct profile *profile;
+    const struct report_options *options;
+    struct call_sites sites;
+    size_t figure_columns; /* left of the names, in the section of sites that is being written */
+    struct text_row row;   /* the next cell of the table that is being written */
+};
+
+/* ---- Pieces (report_text_parts.c) ---------------------------------------------------------- */
+
+/* "  label        " of the head. */
+void report_part_label(struct text *text, const char *label);
+/* What stands behind it, with a newline. */
+void report_part_wrapped(struct text *text, const char *string);
+/* An empty line, the title of a section and, if not NULL, what stands behind it. */
+void report_part_title(struct text *text, const char *title, const char *rest);
+/* A dim line, or several, below a title. */
+void report_part_note(struct text *text, const char *string);
+/* The rest of a line whose first `used` columns are taken: name, and place at the right edge. */
+void report_part_frame(struct text *text, struct frame frame, size_t used, bool strong);
+/* report_part_frame() for the frame that the path of a node is listed under. */
+void report_part_path(struct text *text, uint32_t node, size_t used, bool strong);
+/* Groups nodes that report_part_path() would show alike: by index of `nodes` a group, numbered as
+ * they come; *groups is how many. To be freed; NULL: out of memory. */
+uint32_t *report_part_groups(const struct text *text, const uint32_t *nodes, size_t count,
+                             size_t *groups);
+/* Ends a line; spaces at its end go. */
+void report_part_end(struct text *text);
+/* A figure, right-aligned in `columns`. */
+void report_part_figure(struct text *text, const char *figure, size_t columns);
+void report_part_cell(struct text *text, const char *figure, size_t columns);
+/* The same, left-aligned and cut; made safe for a terminal. */
+void report_part_name(struct text *text, const char *name, size_t columns);
+/* The headings of a table with a newline; a row of it, and its cells one by one. */
+void report_part_headings(struct text *text, const struct text_column *columns, size_t count);
+void report_part_row(struct text *text, const struct text_column *columns);
+void report_part_next(struct text *text, const char *cell);
+void report_part_next_figure(struct text *text, const char *figure);
+/* Made safe for a terminal and cut to the column. */
+void report_part_next_name(struct text *text, const char *name);
+/* From `begin` to `end` of a scale of `whole` that is `columns` wide; what is above 0 is seen. With
+ * no newline. */
+void report_part_bar(struct text *text, double begin, double end, double whole, size_t columns);
+/* A row of columns of eighths. */
+
+struct human report_signed_bytes(int64_t bytes);
+
+/* ---- Sections ------------------------------------------------------------------------------ */
+
+/* Each adds itself, or in full says why it is not there. 0 or -ENOMEM. */
+int report_section_sites(struct text *text);
+int report_section_functions(struct text *text);
+int report_section_tree(struct text *text);
+int report_section_memory(struct text *text);
+int report_section_peaks(struct text *text);
+int report_section_paths(struct text *text);
+int report_section_sizes(struct text *text);
+int report_section_lifetimes(struct text *text);
+int report_section_reallocs(struct text *text);
+int report_section_threads(struct text *text);
+int report_section_stacks(struct text *text);
+int report_section_globals(struct text *text);
+int report_section_residency(struct text *text);
+int report_section_regions(struct text *text);
+
+/* Short forms for the overview: nothing where there is nothing to say. */
+void report_overview_ledger(struct text *text);
+void report_overview_peaks(struct text *text);
+void report_overview_regions(struct text *text);
+
+#endif

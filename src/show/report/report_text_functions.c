@@ -1,0 +1,361 @@
+/* Functions as a table, and the call tree from the top.
+ *
+ *     inclusive            exclusive           function                          file:line
+ *    45.2 MiB   46.0 %     1.20 MiB    1.2 %  parse_document                  src/parser.c:123 */
+#include "report/report_text.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/text.h"
+#include "aggregate/facts.h"
+#include "aggregate/estimate.h"
+#include "aggregate/metric_choice.h"
+#include "format/names.h"
+#include "aggregate/derived.h"
+#include "aggregate/functions.h"
+#include "aggregate/top_down.h"
+
+enum { FIGURE = 11, SHARE = 9, COLUMN = 11, GAP = 2 };
+
+/* The metric that --sort names; the first one without it. */
+static size_t report_text_functions_chosen_metric(const struct text *text)
+{
+    return text->options->metric == METRIC_CHOICE_ALL ? 0 : (size_t)text->options->metric;
+}
+
+static struct figure report_text_functions_run_ns(const struct profile *profile)
+{
+    return figure_of(facts_number(profile, PROFILE_META_DURATION));
+}
+
+/* The title of its section, as it stands in a sentence. */
+static void report_text_functions_add_metric(struct strbuf *out, const struct profile *profile,
+                                             size_t metric)
+{
+    metric_add_title(out, &metrics[metric], profile, true);
+    if (estimate_is(profile) && !metrics[metric].exact)
+        strbuf_add_string(out, " (estimated)");
+}
+
+/* ---- Names --------------------------------------------------------------------------------- */
+
+/* With the file or library that it is in, not with the line of one of its calls. */
+static void report_text_functions_add(struct text *text, uint32_t key, struct frame frame,
+                                      size_t used)
+{
+    const struct profile *profile = text->profile;
+    struct strbuf name = STRBUF_INIT, place = STRBUF_INIT;
+    uint32_t index;
+    if (function_key_kind(profile, key, &index) == FUNCTION_KEY_MODULE) {
+        strbuf_addf(&name, "[%s]", name_base(profile->modules[index].path));
+    } else {
+        frame_add_name(&name, profile, frame);
+        frame_add_file(&place, profile, frame, text->style.columns / 4);
+    }
+    frame_add_columns(&text->out, &text->style, name.data, place.data, used, false);
+    strbuf_release(&name);
+    strbuf_release(&place);
+}
+
+/* ---- Columns ------------------------------------------------------------------------------- */
+
+static struct human report_text_functions_derived_human(const struct derived *figure, double value)
+{
+    struct human out = {"-"};
+    struct figure whole = figure_of_double(floor(value));
+    switch (figure->unit) {
+    case DERIVED_RATIO:
+        if (isfinite(value))
+            snprintf(out.text, sizeof out.text, value < 100 ? "%.1f x" : "%.0f x", value);
+        return out;
+    case DERIVED_SHARE:
+        return human_percent(value, 1);
+    case DERIVED_BYTES:
+    case DERIVED_BYTES_PER_SECOND:
+        return figure_human_bytes(whole);
+    case DERIVED_NS:
+        return figure_human_duration(whole);
+    case DERIVED_PER_SECOND:
+        return figure_human_count(whole);
+    }
+    return out;
+}
+
+static struct human report_text_functions_column_value(const struct text *text, size_t position,
+                                                       const struct call_metrics *of)
+{
+    if (position >= METRICS) {
+        const struct derived *figure = &derived[position - METRICS];
+        return report_text_functions_derived_human(
+            figure, derived_value(figure, of, report_text_functions_run_ns(text->profile)));
+    }
+    return metric_row_human(&metric_rows[position], metric_value(&metric_rows[position], of));
+}
+
+static const char *report_text_functions_column_title(size_t position)
+{
+    if (position >= METRICS)
+        return derived[position - METRICS].title;
+    for (size_t i = 0; i < METRIC_CHOICES; i++)
+        if (metrics[i].row == &metric_rows[position])
+            return metrics[i].name;
+    return metric_rows[position].column;
+}
+
+/* Of a column: wide enough for its title, with a space before it. */
+static size_t report_text_functions_column_width(size_t position)
+{
+    size_t width = strlen(report_text_functions_column_title(position)) + 1;
+    return width > COLUMN ? width : COLUMN;
+}
+
+static void report_text_functions_add_heading(struct text *text)
+{
+    const struct report_columns *columns = &text->options->functions_columns;
+    bool inclusive = text->options->inclusive;
+    style_begin(&text->out, &text->style, TONE_DIM);
+    report_part_cell(text, inclusive ? "inclusive" : "exclusive", FIGURE);
+    report_part_cell(text, inclusive ? "exclusive" : "inclusive", SHARE + FIGURE);
+    for (size_t i = 0; i < columns->count; i++)
+        report_part_cell(text, report_text_functions_column_title(columns->at[i]),
+                         report_text_functions_column_width(columns->at[i]) + (i ? 0 : SHARE));
+    style_end(&text->out, &text->style);
+    strbuf_add_char(&text->out, '\n');
+}
+
+static void report_text_functions_add_share(struct text *text, struct figure value,
+                                            struct figure total)
+{
+    report_part_cell(text, human_percent(figure_double(value), figure_double(total)).text, SHARE);
+}
+
+static void report_text_functions_add_row(struct text *text, size_t metric,
+                                          const struct function_row *row)
+{
+    const struct report_columns *columns = &text->options->functions_columns;
+    const struct call_metrics *exclusive = &row->exclusive.metrics;
+    const struct call_metrics *inclusive = &row->inclusive.metrics;
+    const struct call_metrics *first = text->options->inclusive ? inclusive : exclusive;
+    const struct call_metrics *second = text->options->inclusive ? exclusive : inclusive;
+    struct figure total = metric_of(&metrics[metric], &text->profile->program.total);
+    struct figure a = metric_of(&metrics[metric], first), b = metric_of(&metrics[metric], second);
+    report_part_figure(text, metric_human(&metrics[metric], a).text, FIGURE);
+    report_text_functions_add_share(text, a, total);
+    report_part_cell(text, metric_human(&metrics[metric], b).text, FIGURE);
+    report_text_functions_add_share(text, b, total);
+    size_t used = 2 * (FIGURE + SHARE) + GAP;
+    for (size_t i = 0; i < columns->count; i++) {
+        size_t width = report_text_functions_column_width(columns->at[i]);
+        report_part_cell(text, report_text_functions_column_value(text, columns->at[i], first).text,
+                         width);
+        used += width;
+    }
+    strbuf_add_repeated(&text->out, " ", GAP);
+    report_text_functions_add(text, row->key, (struct frame){row->code, row->line}, used);
+}
+
+static struct figure report_text_functions_row_value(const struct function_row *row, size_t metric,
+                                                     bool inclusive)
+{
+    return metric_of(&metrics[metric],
+                     inclusive ? &row->inclusive.metrics : &row->exclusive.metrics);
+}
+
+static void report_text_functions_add_rows(struct text *text, const struct functions *functions,
+                                           size_t metric, const uint32_t *order)
+{
+    bool inclusive = text->options->inclusive;
+    size_t with = 0;
+    for (size_t i = 0; i < functions->count; i++)
+        with += figure_positive(
+            report_text_functions_row_value(&functions->rows[i], metric, inclusive));
+    if (with)
+        report_text_functions_add_heading(text);
+    else
+        report_part_note(text, metrics[metric].none);
+    for (size_t i = 0; i < with && i < text->options->top; i++)
+        report_text_functions_add_row(text, metric, &functions->rows[order[i]]);
+    struct strbuf rest = STRBUF_INIT;
+    if (with > text->options->top) {
+        strbuf_addf(&rest, "%s more (--top)", human_exact(with - text->options->top).text);
+        report_part_note(text, rest.data);
+    }
+    strbuf_release(&rest);
+}
+
+int report_section_functions(struct text *text)
+{
+    struct functions functions;
+    size_t metric = report_text_functions_chosen_metric(text);
+    int error = functions_init(&functions, text->profile, text->sites.hidden, text->sites.wanted);
+    if (error)
+        return error;
+    uint32_t *order = order_functions(&functions, metric, text->options->inclusive);
+    struct strbuf rest = STRBUF_INIT;
+    struct figure total = metric_of(&metrics[metric], &text->profile->program.total);
+    report_text_functions_add_metric(&rest, text->profile, metric);
+    strbuf_addf(&rest, ", of %s; [x]: code of x without names",
+                metric_human(&metrics[metric], total).text);
+    report_part_title(text, "Functions", rest.data);
+    if (order)
+        report_text_functions_add_rows(text, &functions, metric, order);
+    strbuf_release(&rest);
+    functions_release(&functions);
+    free(order);
+    return order ? 0 : -ENOMEM;
+}
+
+/* ---- Call tree ----------------------------------------------------------------------------- */
+
+struct tree {
+    struct text *text;
+    struct top_down nodes;
+    size_t metric, lines;
+    struct strbuf prefix;
+};
+enum { TREE_LINES = 120, CHAIN_LINES = 4 };
+static const double tree_least = 0.01; /* of the whole: what weighs less is not shown */
+
+static void report_text_functions_add_tree_line(struct tree *tree, uint32_t index,
+                                                const char *branch)
+{
+    struct text *text = tree->text;
+    const struct top_down_node *node = &tree->nodes.nodes[index];
+    const struct metric *metric = &metrics[tree->metric];
+    report_part_figure(text, metric_human(metric, node->inclusive).text, FIGURE);
+    report_text_functions_add_share(text, node->inclusive, tree->nodes.nodes[0].inclusive);
+    report_part_cell(text,
+                     figure_zero(node->exclusive) ? "" : metric_human(metric, node->exclusive).text,
+                     FIGURE);
+    strbuf_add_repeated(&text->out, " ", GAP);
+    style_begin(&text->out, &text->style, TONE_DIM);
+    strbuf_add_string(&text->out, tree->prefix.data);
+    strbuf_add_string(&text->out, branch);
+    style_end(&text->out, &text->style);
+    report_text_functions_add(text, node->key, (struct frame){node->code, node->line},
+                              2 * FIGURE + SHARE + GAP + text_width(tree->prefix.data) +
+                                  text_width(branch));
+    tree->lines++;
+}
+
+static bool report_text_functions_worth_a_line(const struct tree *tree, uint32_t index)
+{
+    const struct top_down_node *nodes = tree->nodes.nodes;
+    return tree->lines < TREE_LINES &&
+           figure_double(nodes[index].inclusive) >= tree_least * figure_double(nodes[0].inclusive);
+}
+
+static uint32_t report_text_functions_heavy_child(struct tree *tree, uint32_t index, bool *only)
+{
+    top_down_sort(&tree->nodes, index);
+    const struct top_down_node *nodes = tree->nodes.nodes;
+    uint32_t child = nodes[index].first_child;
+    child = child && report_text_functions_worth_a_line(tree, child) ? child : 0;
+    *only = child &&
+            !(nodes[child].next && report_text_functions_worth_a_line(tree, nodes[child].next));
+    return child;
+}
+
+static bool report_text_functions_asks_itself(const struct tree *tree, uint32_t index)
+{
+    const struct top_down_node *nodes = tree->nodes.nodes;
+    return figure_double(nodes[index].exclusive) >= tree_least * figure_double(nodes[0].inclusive);
+}
+
+/* Of a long chain of single calls the middle is left out. */
+static void report_text_functions_add_gap(struct tree *tree, size_t count)
+{
+    struct strbuf line = STRBUF_INIT;
+    strbuf_add_repeated(&tree->text->out, " ", 2 * FIGURE + SHARE + GAP);
+    strbuf_addf(&line, "%s%s %s%zu calls\n", tree->prefix.data,
+                style_sign(&tree->text->style, "↓", "v"),
+                style_sign(&tree->text->style, "… ", "... "), count);
+    style_add(&tree->text->out, &tree->text->style, TONE_DIM, line.data);
+    strbuf_release(&line);
+    tree->lines++;
+}
+
+/* Single children stand straight below their parent, so that deep calls do not run out of the line.
+ * Returns the last of them, at a branch or at what asks for something itself. */
+static uint32_t report_text_functions_add_chain(struct tree *tree, uint32_t index)
+{
+    const char *sign = style_sign(&tree->text->style, "↓ ", "v ");
+    uint32_t chain[CHAIN_LINES] = {0}; /* the last ones seen, those not shown yet */
+    size_t count = 0;
+    bool only;
+    for (uint32_t child; (child = report_text_functions_heavy_child(tree, index, &only)) && only;
+         index = child) {
+        if (count++ < CHAIN_LINES / 2)
+            report_text_functions_add_tree_line(tree, child, sign);
+        else
+            chain[count % CHAIN_LINES] = child;
+        if (report_text_functions_asks_itself(tree, child)) {
+            index = child;
+            break;
+        }
+    }
+    size_t held = count > CHAIN_LINES / 2 ? count - CHAIN_LINES / 2 : 0;
+    if (held > CHAIN_LINES) {
+        report_text_functions_add_gap(tree, held - CHAIN_LINES / 2);
+        held = CHAIN_LINES / 2;
+    }
+    for (; held; held--)
+        report_text_functions_add_tree_line(tree, chain[(count - held + 1) % CHAIN_LINES], sign);
+    return index;
+}
+
+static void report_text_functions_add_children(struct tree *tree, uint32_t index, size_t levels)
+{
+    const struct style *style = &tree->text->style;
+    bool only;
+    for (uint32_t end; (end = report_text_functions_add_chain(tree, index)) != index;)
+        index = end;
+    uint32_t child = levels ? report_text_functions_heavy_child(tree, index, &only) : 0;
+    while (child && report_text_functions_worth_a_line(tree, child)) {
+        uint32_t next = tree->nodes.nodes[child].next;
+        bool last = !next || !report_text_functions_worth_a_line(tree, next);
+        size_t before = tree->prefix.length;
+        report_text_functions_add_tree_line(
+            tree, child, last ? style_sign(style, "└─ ", "`- ") : style_sign(style, "├─ ", "|- "));
+        strbuf_add_string(&tree->prefix, last ? "   " : style_sign(style, "│  ", "|  "));
+        bool deep = text_width(tree->prefix.data) * 4 > style->columns;
+        report_text_functions_add_children(tree, child, deep ? 0 : levels - 1);
+        strbuf_truncate(&tree->prefix, before);
+        child = next;
+    }
+}
+
+int report_section_tree(struct text *text)
+{
+    struct tree tree = {
+        .text = text, .metric = report_text_functions_chosen_metric(text), .prefix = STRBUF_INIT};
+    int error = top_down_init(&tree.nodes, text->profile, metrics[tree.metric].row,
+                              text->sites.hidden, text->sites.wanted);
+    if (error)
+        return error;
+    struct strbuf rest = STRBUF_INIT;
+    struct figure whole = tree.nodes.nodes[0].inclusive;
+    report_text_functions_add_metric(&rest, text->profile, tree.metric);
+    strbuf_addf(&rest, ", of %s; what is below 1 %% is left out",
+                metric_human(&metrics[tree.metric], whole).text);
+    report_part_title(text, "Call tree", rest.data);
+    if (figure_positive(whole)) {
+        style_begin(&text->out, &text->style, TONE_DIM);
+        report_part_cell(text, "inclusive", FIGURE);
+        report_part_cell(text, "exclusive", SHARE + FIGURE);
+        style_end(&text->out, &text->style);
+        strbuf_add_char(&text->out, '\n');
+        report_text_functions_add_children(&tree, 0,
+                                           text->options->depth ? text->options->depth : 1);
+    } else {
+        report_part_note(text, metrics[tree.metric].none);
+    }
+    strbuf_release(&rest);
+    strbuf_release(&tree.prefix);
+    top_down_release(&tree.nodes);
+    return 0;
+}

@@ -1,0 +1,193 @@
+/* The pieces of which the text report is made: labels, titles, wrapped lines, cells, frames and
+ * bars. Each appends to one buffer, in the style and width of the output. */
+#include "report/report_text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/text.h"
+#include "format/names.h"
+
+/* ---- Lines --------------------------------------------------------------------------------- */
+
+void report_part_label(struct text *text, const char *label)
+{
+    struct strbuf padded = STRBUF_INIT;
+    strbuf_addf(&padded, "  %-*s", TEXT_LABEL_COLUMNS - 2, label);
+    style_add(&text->out, &text->style, TONE_DIM, padded.data);
+    strbuf_release(&padded);
+}
+
+void report_part_wrapped(struct text *text, const char *string)
+{
+    text_add_wrapped(&text->out, string, TEXT_LABEL_COLUMNS, text->style.columns);
+    strbuf_add_char(&text->out, '\n');
+}
+
+void report_part_title(struct text *text, const char *title, const char *rest)
+{
+    strbuf_add_char(&text->out, '\n');
+    style_add(&text->out, &text->style, TONE_TITLE, title);
+    if (rest && *rest) {
+        strbuf_add_string(&text->out, "  ");
+        text_add_wrapped(&text->out, rest, text_width(title) + 2, text->style.columns);
+    }
+    strbuf_add_char(&text->out, '\n');
+}
+
+void report_part_note(struct text *text, const char *string)
+{
+    strbuf_add_string(&text->out, "  ");
+    style_begin(&text->out, &text->style, TONE_DIM);
+    text_add_wrapped(&text->out, string, 2, text->style.columns);
+    style_end(&text->out, &text->style);
+    strbuf_add_char(&text->out, '\n');
+}
+
+/* ---- Frames -------------------------------------------------------------------------------- */
+
+void report_part_frame(struct text *text, struct frame frame, size_t used, bool strong)
+{
+    frame_add_line(&text->out, &text->style, text->profile, frame, used, strong);
+}
+
+void report_part_path(struct text *text, uint32_t node, size_t used, bool strong)
+{
+    report_part_frame(text, call_sites_frame(&text->sites, node), used, strong);
+}
+
+/* ---- Cells --------------------------------------------------------------------------------- */
+
+void report_part_cell(struct text *text, const char *figure, size_t columns)
+{
+    text_add_right(&text->out, figure, columns);
+}
+
+void report_part_figure(struct text *text, const char *figure, size_t columns)
+{
+    style_begin(&text->out, &text->style, TONE_FIGURE);
+    report_part_cell(text, figure, columns);
+    style_end(&text->out, &text->style);
+}
+
+void report_part_headings(struct text *text, const struct text_column *columns, size_t count)
+{
+    style_begin(&text->out, &text->style, TONE_DIM);
+    text_row_add_headings(&text->out, columns, count);
+    style_end(&text->out, &text->style);
+    strbuf_add_char(&text->out, '\n');
+}
+
+void report_part_row(struct text *text, const struct text_column *columns)
+{
+    text->row = text_row_begin(&text->out, columns);
+}
+
+void report_part_next(struct text *text, const char *cell)
+{
+    text_row_add(&text->row, cell);
+}
+
+void report_part_next_figure(struct text *text, const char *figure)
+{
+    style_begin(&text->out, &text->style, TONE_FIGURE);
+    report_part_next(text, figure);
+    style_end(&text->out, &text->style);
+}
+
+void report_part_next_name(struct text *text, const char *name)
+{
+    struct strbuf safe = STRBUF_INIT, cut = STRBUF_INIT;
+    text_add_safe_string(&safe, name);
+    text_add_cut(&cut, safe.data, text->row.next->width);
+    report_part_next(text, cut.data);
+    strbuf_release(&safe);
+    strbuf_release(&cut);
+}
+
+void report_part_name(struct text *text, const char *name, size_t columns)
+{
+    const struct text_column column = {NULL, columns, TEXT_LEFT, 0};
+    report_part_row(text, &column);
+    report_part_next_name(text, name);
+}
+
+struct human report_signed_bytes(int64_t bytes)
+{
+    struct human positive = human_bytes(bytes < 0 ? -(uint64_t)bytes : (uint64_t)bytes), out;
+    snprintf(out.text, sizeof out.text, "%s%.30s", bytes < 0 ? "-" : "", positive.text);
+    return out;
+}
+
+/* ---- Paths of one call site ---------------------------------------------------------------- */
+
+struct keyed {
+    uint64_t key;
+    uint32_t at;
+};
+
+static int report_text_parts_by_key(const void *a, const void *b)
+{
+    const struct keyed *left = a, *right = b;
+    if (left->key != right->key)
+        return left->key < right->key ? -1 : 1;
+    return left->at < right->at ? -1 : left->at > right->at;
+}
+
+uint32_t *report_part_groups(const struct text *text, const uint32_t *nodes, size_t count,
+                             size_t *groups)
+{
+    struct keyed *keyed = calloc(count + 1, sizeof *keyed);
+    uint32_t *of = calloc(count + 1, sizeof *of);
+    for (size_t i = 0; keyed && i < count; i++) {
+        bool known = nodes[i] < text->profile->node_count;
+        struct frame frame = known ? call_sites_frame(&text->sites, nodes[i]) : (struct frame){0};
+        keyed[i] = (struct keyed){frame_key(text->profile, frame), (uint32_t)i};
+    }
+    if (keyed)
+        qsort(keyed, count, sizeof *keyed, report_text_parts_by_key);
+    /* first the index of the group's first member, which stands before it, then the number */
+    for (size_t i = 0, first = 0; keyed && of && i < count; i++) {
+        first = i && keyed[i].key == keyed[i - 1].key ? first : i;
+        of[keyed[i].at] = keyed[first].at;
+    }
+    *groups = 0;
+    for (size_t i = 0; keyed && of && i < count; i++)
+        of[i] = of[i] == i ? (uint32_t)(*groups)++ : of[of[i]];
+    if (!keyed) {
+        free(of);
+        of = NULL;
+    }
+    free(keyed);
+    return of;
+}
+
+void report_part_end(struct text *text)
+{
+    size_t length = text->out.length;
+    while (length && text->out.data[length - 1] == ' ')
+        length--;
+    strbuf_truncate(&text->out, length);
+    strbuf_add_char(&text->out, '\n');
+}
+
+/* ---- Bars ---------------------------------------------------------------------------------- */
+
+void report_part_bar(struct text *text, double begin, double end, double whole, size_t columns)
+{
+    if (!(whole > 0) || !(end > begin))
+        return;
+    size_t first = (size_t)(begin / whole * (double)columns + 0.5);
+    size_t last = (size_t)(end / whole * (double)columns + 0.5);
+    if (first >= columns)
+        first = columns - 1;
+    if (last > columns)
+        last = columns;
+    strbuf_add_repeated(&text->out, " ", first);
+    style_begin(&text->out, &text->style, TONE_AREA);
+    if (last > first)
+        strbuf_add_repeated(&text->out, style_sign(&text->style, "█", "#"), last - first);
+    else
+        strbuf_add_string(&text->out, style_sign(&text->style, "▏", "|"));
+    style_end(&text->out, &text->style);
+}

@@ -1,0 +1,332 @@
+/* Call sites by each metric, with their callers.
+ *
+ *     figure    share  function of the program                          file:line
+ *   45.2 MiB   46.0 %  parse_document                              src/parser.c:123
+ *                      ↑ read_block                                 src/parser.c:88
+ *                      ├─ 30.6 % load_file                            src/load.c:45
+ *                      │  ↑ main                                      src/main.c:12
+ *                      └─ 15.4 % reload                               src/load.c:90
+ *
+ * A chain of single callers goes straight up ("↑"); only where callers differ does it branch, and
+ * then each has its share of the whole program. The further up, the more a branch must weigh to be
+ * shown: a site takes a dozen lines and not a hundred. */
+#include "report/report_text.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/text.h"
+#include "aggregate/estimate.h"
+#include "aggregate/metric_choice.h"
+
+enum {
+    FIGURE_COLUMNS = 22,
+    BAR_COLUMNS = 12,
+    LEVELS = 4,
+    MAX_LINES = 24,
+    BRIEF_LINES = 3,
+    BRIEF_BRANCHES = 2
+};
+
+struct tree {
+    struct text *text;
+    const struct callers *callers;
+    struct figure total;
+    struct strbuf prefix; /* what stands left of the lines of the current level */
+    size_t level, lines;
+};
+
+/* What a branch must weigh, as a part of its site, and how many are shown, by level. */
+static const struct {
+    double least;
+    size_t most;
+} limits[LEVELS] = {{0.02, 4}, {0.10, 3}, {0.20, 2}, {0.30, 2}};
+
+static void report_text_sites_add_prefix(struct tree *tree, const char *branch)
+{
+    struct text *text = tree->text;
+    strbuf_add_repeated(&text->out, " ", text->figure_columns);
+    style_begin(&text->out, &text->style, TONE_DIM);
+    strbuf_add_string(&text->out, tree->prefix.data);
+    strbuf_add_string(&text->out, branch);
+    style_end(&text->out, &text->style);
+    tree->lines++;
+}
+
+static size_t report_text_sites_prefix_columns(const struct tree *tree)
+{
+    return tree->text->figure_columns + text_width(tree->prefix.data);
+}
+
+static void report_text_sites_add_callers(struct tree *tree, uint32_t index);
+
+/* "├─ 30.6 % function": the branch, its share in a field of 7, and what hangs on it. */
+static void report_text_sites_add_branch(struct tree *tree, uint32_t child, bool last)
+{
+    const struct caller *caller = &tree->callers->nodes[child];
+    const struct style *style = &tree->text->style;
+    report_text_sites_add_prefix(tree, last ? style_sign(style, "└─", "`-")
+                                            : style_sign(style, "├─", "|-"));
+    strbuf_addf(&tree->text->out, "%7s ",
+                human_percent(figure_double(caller->value), figure_double(tree->total)).text);
+    report_part_frame(tree->text, caller->frame, report_text_sites_prefix_columns(tree) + 10,
+                      false);
+    size_t before = tree->prefix.length;
+    strbuf_addf(&tree->prefix, "%s  ", last ? " " : style_sign(style, "│", "|"));
+    tree->level++;
+    if (!tree->text->options->brief)
+        report_text_sites_add_callers(tree, child);
+    tree->level--;
+    strbuf_truncate(&tree->prefix, before);
+}
+
+static void report_text_sites_add_rest(struct tree *tree, uint32_t child, bool first)
+{
+    struct figure value = figure_of(0);
+    size_t count = 0;
+    for (; child; child = tree->callers->nodes[child].next, count++)
+        value = figure_add(value, tree->callers->nodes[child].value);
+    report_text_sites_add_prefix(tree, first ? style_sign(&tree->text->style, "↑ ", "^ ")
+                                             : style_sign(&tree->text->style, "└─", "`-"));
+    struct strbuf line = STRBUF_INIT;
+    if (first)
+        strbuf_addf(&line, "%s callers\n", human_exact(count).text);
+    else
+        strbuf_addf(&line, "%7s %zu more caller%s\n",
+                    human_percent(figure_double(value), figure_double(tree->total)).text, count,
+                    count == 1 ? "" : "s");
+    style_add(&tree->text->out, &tree->text->style, TONE_DIM, line.data);
+    strbuf_release(&line);
+}
+
+static bool report_text_sites_worth_a_branch(const struct tree *tree, uint32_t child, size_t shown)
+{
+    const struct caller *nodes = tree->callers->nodes;
+    if (tree->level >= LEVELS || tree->lines >= MAX_LINES || shown >= limits[tree->level].most)
+        return false;
+    if (tree->text->options->brief && (tree->level || shown >= BRIEF_BRANCHES))
+        return false;
+    return figure_double(nodes[child].value) >=
+           limits[tree->level].least * figure_double(nodes[0].value);
+}
+
+static void report_text_sites_add_branches(struct tree *tree, uint32_t index)
+{
+    const struct caller *nodes = tree->callers->nodes;
+    size_t shown = 0;
+    for (uint32_t child = nodes[index].first_child; child; child = nodes[child].next, shown++) {
+        if (!report_text_sites_worth_a_branch(tree, child, shown)) {
+            report_text_sites_add_rest(tree, child, shown == 0);
+            return;
+        }
+        report_text_sites_add_branch(tree, child, !nodes[child].next);
+    }
+}
+
+static void report_text_sites_add_callers(struct tree *tree, uint32_t index)
+{
+    const struct caller *nodes = tree->callers->nodes;
+    const struct style *style = &tree->text->style;
+    uint32_t child;
+    for (;;) {
+        child = nodes[index].first_child;
+        if (!child || nodes[child].next || !figure_equal(nodes[child].value, nodes[index].value))
+            break;
+        if (tree->text->options->brief && tree->lines >= BRIEF_LINES) {
+            report_text_sites_add_prefix(tree, style_sign(style, "↑ …\n", "^ ...\n"));
+            return;
+        }
+        report_text_sites_add_prefix(tree, style_sign(style, "↑ ", "^ "));
+        report_part_frame(tree->text, nodes[child].frame,
+                          report_text_sites_prefix_columns(tree) + 2, false);
+        index = child;
+    }
+    if (child)
+        report_text_sites_add_branches(tree, index);
+    else if (nodes[index].continues)
+        report_text_sites_add_prefix(tree, style_sign(style, "↑ …\n", "^ ...\n"));
+}
+
+/* "1,234 blocks, mean 1.52 ms old, 45.6 % another thread's" */
+static void report_text_sites_add_freed(struct text *text, const struct site_group *group)
+{
+    struct strbuf line = STRBUF_INIT;
+    const struct call_metrics *metrics_of = &group->merged.metrics;
+    struct figure count = metrics_of->freed_count, elsewhere = metrics_of->freed_elsewhere_count;
+    struct figure mean = figure_divide(metrics_of->freed_lifetime_sum, count);
+    bool one = figure_equal(count, figure_of(1));
+    strbuf_addf(&line, "%s%s block%s", estimate_is(text->profile) ? "~" : "",
+                figure_human_count(count).text, one ? "" : "s");
+    if (figure_known(mean))
+        strbuf_addf(&line, ", %s%s old", one ? "" : "mean ", figure_human_duration(mean).text);
+    if (figure_positive(elsewhere))
+        strbuf_addf(&line, ", %s another thread's",
+                    human_percent(figure_double(elsewhere), figure_double(count)).text);
+    strbuf_add_repeated(&text->out, " ", text->figure_columns);
+    style_begin(&text->out, &text->style, TONE_DIM);
+    text_add_wrapped(&text->out, line.data, text->figure_columns, text->style.columns);
+    style_end(&text->out, &text->style);
+    strbuf_add_char(&text->out, '\n');
+    strbuf_release(&line);
+}
+
+/* Has it an error bar where it is an estimate? */
+static bool report_text_sites_has_variance(size_t metric)
+{
+    return metrics[metric].row->variance != METRIC_NO_VARIANCE;
+}
+
+/* Does the profile have only estimates of it? */
+static bool report_text_sites_is_estimate(const struct text *text, size_t metric)
+{
+    return estimate_is(text->profile) && !metrics[metric].exact;
+}
+
+/* "45.2 MiB", "~12.3 k" */
+static struct human report_text_sites_figure_of(const struct text *text, size_t metric,
+                                                struct figure value)
+{
+    bool about = figure_positive(value) && report_text_sites_is_estimate(text, metric) &&
+                 !report_text_sites_has_variance(metric);
+    struct human figure;
+    snprintf(figure.text, sizeof figure.text, "%s%.30s", about ? "~" : "",
+             metric_human(&metrics[metric], value).text);
+    return figure;
+}
+
+/* The figure of a call site, and its error bar if it has one. */
+static void report_text_sites_add_figure(struct text *text, size_t metric,
+                                         const struct site_group *group)
+{
+    struct figure value = call_sites_group_value(group, metric);
+    struct strbuf figure = STRBUF_INIT;
+    strbuf_addf(&figure, "%11s", report_text_sites_figure_of(text, metric, value).text);
+    style_add(&text->out, &text->style, TONE_FIGURE, figure.data);
+    if (text->figure_columns > FIGURE_COLUMNS) {
+        struct human bar = estimate_bar(text->profile, value,
+                                        metric_variance(&metrics[metric], &group->merged.metrics),
+                                        text->style.utf8);
+        strbuf_add_repeated(&text->out, " ", BAR_COLUMNS - text_width(bar.text));
+        style_add(&text->out, &text->style, TONE_DIM, bar.text);
+    }
+    strbuf_release(&figure);
+}
+
+static int report_text_sites_add(struct text *text, size_t metric, const struct site_group *group)
+{
+    struct figure total = metric_of(&metrics[metric], &text->profile->program.total);
+    struct figure value = call_sites_group_value(group, metric);
+    struct callers callers;
+    int error = callers_build(&callers, &text->sites, group, metric, text->options->depth);
+    if (error)
+        return error;
+    report_text_sites_add_figure(text, metric, group);
+    strbuf_addf(&text->out, "  %7s  ",
+                human_percent(figure_double(value), figure_double(total)).text);
+    report_part_frame(text, group->frame, text->figure_columns, true);
+    if (metric_is_freed(&metrics[metric]))
+        report_text_sites_add_freed(text, group);
+    struct tree tree = {text, &callers, total, STRBUF_INIT, 0, 0};
+    if (text->options->depth)
+        report_text_sites_add_callers(&tree, 0);
+    strbuf_release(&tree.prefix);
+    callers_release(&callers);
+    return 0;
+}
+
+static void report_text_sites_add_freed_total(struct text *text)
+{
+    const struct call_metrics *total = &text->profile->program.total;
+    struct figure count = total->freed_count, elsewhere = total->freed_elsewhere_count;
+    struct strbuf line = STRBUF_INIT;
+    if (!figure_positive(count))
+        return;
+    strbuf_addf(&line, "  %s%s block%s", estimate_is(text->profile) ? "~" : "",
+                figure_human_count(count).text, human_plural(figure_or(count, 0)));
+    if (figure_positive(elsewhere))
+        strbuf_addf(&line, ", %s of them allocated by another thread",
+                    human_percent(figure_double(elsewhere), figure_double(count)).text);
+    strbuf_add_char(&line, '\n');
+    style_add(&text->out, &text->style, TONE_DIM, line.data);
+    strbuf_release(&line);
+}
+
+static void report_text_sites_add_section_title(struct text *text, size_t metric, size_t count)
+{
+    struct figure total = metric_of(&metrics[metric], &text->profile->program.total);
+    struct strbuf title = STRBUF_INIT;
+    metric_add_title(&title, &metrics[metric], text->profile, false);
+    strbuf_add_char(&text->out, '\n');
+    style_add(&text->out, &text->style, TONE_TITLE, title.data);
+    strbuf_release(&title);
+    bool estimate = report_text_sites_is_estimate(text, metric);
+    if (figure_positive(total) || !estimate)
+        strbuf_add_string(&text->out, "  ");
+    if (figure_positive(total) && estimate && report_text_sites_has_variance(metric))
+        estimate_add_bytes(&text->out, text->profile, total,
+                           metric_variance(&metrics[metric], &text->profile->program.total),
+                           text->style.utf8);
+    else if (figure_positive(total) || !estimate)
+        strbuf_add_string(&text->out, report_text_sites_figure_of(text, metric, total).text);
+    if (count)
+        strbuf_addf(&text->out, " at %s call site%s", human_exact(count).text,
+                    count == 1 ? "" : "s");
+    if (text->options->filter)
+        strbuf_addf(
+            &text->out, ", %s of it passes the filter",
+            human_percent(figure_double(text->sites.totals[metric]), figure_double(total)).text);
+    strbuf_add_char(&text->out, '\n');
+    if (metric_is_freed(&metrics[metric]))
+        report_text_sites_add_freed_total(text);
+}
+
+static int report_text_sites_add_section(struct text *text, size_t metric)
+{
+    size_t max =
+        text->options->top < text->sites.group_count ? text->options->top : text->sites.group_count;
+    const struct site_group **top = calloc(max + 1, sizeof(const struct site_group *));
+    if (!top)
+        return -ENOMEM;
+    size_t count = call_sites_top(&text->sites, metric, top, max);
+    bool bars =
+        report_text_sites_is_estimate(text, metric) && report_text_sites_has_variance(metric);
+    text->figure_columns = FIGURE_COLUMNS + (bars ? BAR_COLUMNS : 0);
+    report_text_sites_add_section_title(text, metric, count);
+    int error = 0;
+    struct figure shown = figure_of(0);
+    for (size_t i = 0; i < max && i < count && !error; i++) {
+        error = report_text_sites_add(text, metric, top[i]);
+        shown = figure_add(shown, call_sites_group_value(top[i], metric));
+    }
+    free(top);
+    struct figure left = figure_sub(text->sites.totals[metric], shown);
+    struct strbuf rest = STRBUF_INIT;
+    if (!count)
+        strbuf_addf(&rest, "  %s\n",
+                    text->options->filter                         ? "nothing passes the filter"
+                    : report_text_sites_is_estimate(text, metric) ? "nothing of it is in the sample"
+                                                                  : metrics[metric].none);
+    else if (count > max)
+        strbuf_addf(
+            &rest, "%11s%*s  %7s  %s more call site%s (--top)\n",
+            report_text_sites_figure_of(text, metric, left).text, bars ? BAR_COLUMNS : 0, "",
+            human_percent(figure_double(left),
+                          figure_double(metric_of(&metrics[metric], &text->profile->program.total)))
+                .text,
+            human_exact(count - max).text, count - max == 1 ? "" : "s");
+    style_add(&text->out, &text->style, TONE_DIM, rest.data);
+    strbuf_release(&rest);
+    return error;
+}
+
+int report_section_sites(struct text *text)
+{
+    int error = 0;
+    for (size_t i = 0; i < METRIC_CHOICES && !error; i++) {
+        bool wanted = text->options->metric == METRIC_CHOICE_ALL ? metrics[i].usual
+                                                                 : text->options->metric == (int)i;
+        if (wanted && metric_is_known(&metrics[i], &text->profile->program.total))
+            error = report_text_sites_add_section(text, i);
+    }
+    return error;
+}

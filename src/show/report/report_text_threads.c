@@ -1,0 +1,172 @@
+/* Threads: what each called, who frees whose blocks, how deep stacks went. */
+#include "report/report_text.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/text.h"
+#include "aggregate/thread_totals.h"
+#include "model/figure_human.h"
+
+enum { TID = 9, NAME = 16, CELL = 10, CELLS = 5 };
+
+static size_t report_text_threads_name_columns(const struct text *text)
+{
+    size_t room = text->style.columns - TID - 1 - CELLS * (size_t)CELL;
+    return room < NAME ? room : NAME;
+}
+
+enum { COLUMNS = 2 + CELLS };
+
+static void report_text_threads_lay_out(const struct text *text, struct text_column *columns)
+{
+    static const char *const titles[CELLS] = {"calls", "bytes", "own peak", "by others", "stack"};
+    columns[0] = (struct text_column){"thread", TID, TEXT_RIGHT, 0};
+    columns[1] = (struct text_column){"", report_text_threads_name_columns(text), TEXT_LEFT, 1};
+    for (size_t i = 0; i < CELLS; i++)
+        columns[2 + i] = (struct text_column){titles[i], CELL, TEXT_RIGHT, 0};
+}
+
+static void report_text_threads_add_kind(struct strbuf *line, const char *kind, struct figure count)
+{
+    if (figure_positive(count))
+        strbuf_addf(line, "%s%s %s", line->length ? ", " : "", kind,
+                    figure_human_count(count).text);
+}
+
+/* Calls by kind, life and time: what does not fit a column. */
+static void report_text_threads_add_details(struct text *text, const struct thread_metrics *thread)
+{
+    struct strbuf line = STRBUF_INIT;
+    report_text_threads_add_kind(&line, "malloc", thread->malloc_count);
+    report_text_threads_add_kind(&line, "calloc", thread->calloc_count);
+    report_text_threads_add_kind(&line, "aligned", thread->aligned_count);
+    report_text_threads_add_kind(&line, "new", thread->new_count);
+    report_text_threads_add_kind(&line, "pool", thread->pool_count);
+    report_text_threads_add_kind(&line, "realloc", thread->realloc_count);
+    report_text_threads_add_kind(&line, "freed", thread->free_count);
+    strbuf_addf(&line, "%slived from %s to ", line.length ? "; " : "",
+                human_duration(thread->start_ticks).text);
+    strbuf_addf(&line, "%s",
+                thread->end_ticks ? human_duration(thread->end_ticks).text : "the end");
+    struct figure in_allocator = figure_add(thread->alloc_time, thread->free_time);
+    if (figure_known(in_allocator))
+        strbuf_addf(&line, "; %s in the allocator", figure_human_duration(in_allocator).text);
+    if (figure_known(thread->stack_touched_bytes))
+        strbuf_addf(&line, "; %s of its stack ever touched",
+                    figure_human_bytes(thread->stack_touched_bytes).text);
+    strbuf_add_repeated(&text->out, " ", TID + 1);
+    style_begin(&text->out, &text->style, TONE_DIM);
+    text_add_wrapped(&text->out, line.data, TID + 1, text->style.columns);
+    style_end(&text->out, &text->style);
+    strbuf_add_char(&text->out, '\n');
+    if (thread->stack_node && thread->stack_node < text->profile->node_count) {
+        strbuf_add_repeated(&text->out, " ", TID + 1);
+        strbuf_add_string(&text->out, "deepest in ");
+        report_part_path(text, thread->stack_node, TID + 12, false);
+    }
+    strbuf_release(&line);
+}
+
+static void report_text_threads_add(struct text *text, const struct text_column *columns,
+                                    const struct thread_metrics *thread)
+{
+    struct strbuf tid = STRBUF_INIT;
+    char name[sizeof thread->name + 1] = "";
+    memcpy(name, thread->name, sizeof thread->name);
+    strbuf_addf(&tid, "%u", thread->tid);
+    report_part_row(text, columns);
+    report_part_next(text, tid.data);
+    report_part_next_name(text, *name ? name : "-");
+    report_part_next_figure(text, figure_human_count(thread->alloc_count).text);
+    report_part_next(text, figure_human_bytes(thread->alloc_bytes).text);
+    report_part_next(text, figure_human_bytes(thread->peak_bytes).text);
+    report_part_next(text, figure_human_count(thread->freed_elsewhere_count).text);
+    report_part_next(text, figure_human_bytes(thread->stack_deepest_bytes).text);
+    strbuf_add_char(&text->out, '\n');
+    report_text_threads_add_details(text, thread);
+    strbuf_release(&tid);
+}
+
+/* ---- Who frees whose ----------------------------------------------------------------------- */
+
+static void report_text_threads_add_thread_name(struct strbuf *out, const struct profile *profile,
+                                                uint32_t index)
+{
+    if (index >= profile->thread_count) {
+        strbuf_add_string(out, "?");
+        return;
+    }
+    const struct thread_metrics *thread = &profile->threads[index];
+    size_t length = strnlen(thread->name, sizeof thread->name);
+    text_add_safe(out, thread->name, length);
+    strbuf_addf(out, "%s%u", length ? " " : "", thread->tid);
+}
+
+static void report_text_threads_add_exchange(struct text *text, const struct exchange *row)
+{
+    struct strbuf owner = STRBUF_INIT, freer = STRBUF_INIT;
+    report_part_figure(text, human_count(row->count).text, CELL);
+    report_part_cell(text, human_bytes(row->bytes).text, CELL);
+    if (row->owner == UINT32_MAX) {
+        strbuf_add_string(&text->out, "  all other pairs\n");
+        return;
+    }
+    report_text_threads_add_thread_name(&owner, text->profile, row->owner);
+    report_text_threads_add_thread_name(&freer, text->profile, row->freer);
+    strbuf_addf(&text->out, "  %s %s %s\n", owner.data, style_sign(&text->style, "→", "->"),
+                freer.data);
+    strbuf_release(&owner);
+    strbuf_release(&freer);
+}
+
+static int report_text_threads_add_exchanges(struct text *text)
+{
+    const struct profile *profile = text->profile;
+    struct figure *counts = calloc(profile->exchange_count + 1, sizeof *counts);
+    for (size_t i = 0; counts && i < profile->exchange_count; i++)
+        counts[i] = figure_of(profile->exchanges[i].count);
+    uint32_t *order = counts ? order_values(counts, profile->exchange_count) : NULL;
+    free(counts);
+    if (!order)
+        return -ENOMEM;
+    if (profile->exchange_count)
+        report_part_title(text, "Freed by another thread", "blocks, bytes: allocated by, freed by");
+    for (size_t i = 0; i < profile->exchange_count && i < text->options->top; i++)
+        report_text_threads_add_exchange(text, &profile->exchanges[order[i]]);
+    free(order);
+    return 0;
+}
+
+int report_section_threads(struct text *text)
+{
+    const struct profile *profile = text->profile;
+    struct figure *bytes = calloc(profile->thread_count + 1, sizeof *bytes);
+    for (size_t i = 0; bytes && i < profile->thread_count; i++)
+        bytes[i] = figure_known(profile->threads[i].alloc_bytes) ? profile->threads[i].alloc_bytes
+                                                                 : profile->threads[i].peak_bytes;
+    uint32_t *order = bytes ? order_values(bytes, profile->thread_count) : NULL;
+    free(bytes);
+    if (!order)
+        return -ENOMEM;
+    struct strbuf rest = STRBUF_INIT;
+    strbuf_addf(&rest, "%zu, %zu at once; by others: its blocks that those freed",
+                profile->thread_count, threads_peak(profile));
+    report_part_title(text, "Threads", rest.data);
+    struct text_column columns[COLUMNS];
+    report_text_threads_lay_out(text, columns);
+    if (profile->thread_count)
+        report_part_headings(text, columns, COLUMNS);
+    else
+        report_part_note(text, "not recorded");
+    for (size_t i = 0; i < profile->thread_count && i < text->options->top; i++)
+        report_text_threads_add(text, columns, &profile->threads[order[i]]);
+    if (profile->thread_count > text->options->top) {
+        strbuf_reset(&rest);
+        strbuf_addf(&rest, "%zu more (--top)", profile->thread_count - text->options->top);
+        report_part_note(text, rest.data);
+    }
+    strbuf_release(&rest);
+    free(order);
+    return report_text_threads_add_exchanges(text);
+}

@@ -1,0 +1,57 @@
+/* What the files of the JSON report share. Inside the room. */
+#ifndef TIDEMARK_REPORT_REPORT_WRITER_H
+#define TIDEMARK_REPORT_REPORT_WRITER_H
+
+#include "base/json.h"
+#include "model/figure_json.h"
+#include "profile/profile.h"
+#include "aggregate/call_sites.h"
+#include "report/report.h"
+
+struct writer {
+    struct json json;
+    const struct profile *profile;
+    const struct report_options *options;
+    struct call_sites sites;
+};
+
+/* A table of members of a struct. Each is a figure or a plain number (uint64_t): the type of the
+ * field says which. */
+struct member {
+    const char *name; /* NULL: the end */
+    size_t offset;
+    bool is_figure;
+};
+#define MEMBER_AS(type, name, field)                                                               \
+    {                                                                                              \
+        name, offsetof(type, field),                                                               \
+            _Generic(((type *)NULL)->field, struct figure                                          \
+                     : true, uint64_t                                                              \
+                     : false)                                                                      \
+    }
+#define MEMBER(type, field) MEMBER_AS(type, #field, field)
+void report_json_members(struct writer *writer, const struct member *members, const void *source);
+void report_json_unsigned_if(struct writer *writer, bool known, const char *name, uint64_t value);
+/* "node", and the frame that its path is listed under. */
+void report_json_path(struct writer *writer, uint32_t node);
+/* An object of all metrics, the derived ones too. */
+void report_json_metrics(struct writer *writer, const char *name, const struct call_metrics *call);
+
+/* report_json_detail.c: peaks, curves, distributions, exchanges, stacks, globals, samples, sources; each
+ * null where there is none. */
+void report_json_detail(struct writer *writer);
+void report_json_peaks(struct writer *writer);
+void report_json_distributions(struct writer *writer);
+void report_json_exchanges(struct writer *writer);
+void report_json_stacks(struct writer *writer);
+void report_json_globals(struct writer *writer);
+void report_json_samples(struct writer *writer);
+void report_json_mappings(struct writer *writer);
+/* report_json_regions.c */
+void report_json_regions(struct writer *writer);
+void report_json_marks(struct writer *writer);
+/* report_json_functions.c. 0 or -ENOMEM. */
+int report_json_functions(struct writer *writer);
+int report_json_tree(struct writer *writer);
+
+#endif

@@ -1,0 +1,214 @@
+/* What `tidemark record` says at the end: ten lines at most. */
+#include "report/report.h"
+
+#include <errno.h>
+#include <string.h>
+#include "base/term.h"
+#include "base/text.h"
+#include "insights/insight.h"
+#include "aggregate/facts.h"
+#include "aggregate/estimate.h"
+#include "aggregate/metric_choice.h"
+#include "format/names.h"
+#include "aggregate/call_sites.h"
+#include "format/style.h"
+
+enum { TOP = 3, LABEL = 15, MOST_COLUMNS = 100 };
+
+struct summary {
+    struct style style;
+    struct strbuf out;
+    const struct profile *profile;
+};
+
+static void run_summary_add_title(struct summary *summary)
+{
+    struct strbuf line = STRBUF_INIT;
+    strbuf_add_string(&line, "tidemark: ");
+    facts_add_text(&line, summary->profile, PROFILE_META_PROGRAM);
+    strbuf_add_string(&line, " (pid ");
+    facts_add_text(&line, summary->profile, PROFILE_META_PID);
+    strbuf_add_string(&line, ") ");
+    if (profile_get(summary->profile, PROFILE_META_DURATION))
+        strbuf_addf(&line, "%s, ",
+                    human_duration(facts_number(summary->profile, PROFILE_META_DURATION)).text);
+    facts_add_outcome(&line, summary->profile);
+    text_add_wrapped(&summary->out, line.data, LABEL, summary->style.columns);
+    strbuf_add_char(&summary->out, '\n');
+    strbuf_reset(&line);
+    if (facts_add_oom(&line, summary->profile)) {
+        strbuf_add_string(&summary->out, "  OOM          ");
+        text_add_wrapped(&summary->out, line.data, LABEL, summary->style.columns);
+        strbuf_add_char(&summary->out, '\n');
+    }
+    strbuf_release(&line);
+}
+
+static void run_summary_add_bytes(struct summary *summary, struct figure bytes,
+                                  struct figure variance)
+{
+    estimate_add_bytes(&summary->out, summary->profile, bytes, variance, summary->style.utf8);
+}
+
+static void run_summary_add_totals(struct summary *summary)
+{
+    const struct call_metrics *total = &summary->profile->program.total;
+    struct figure resident = facts_resident_peak(summary->profile);
+    strbuf_add_string(&summary->out, "  peak         ");
+    style_begin(&summary->out, &summary->style, TONE_FIGURE);
+    run_summary_add_bytes(summary, total->peak_bytes, total->at_peak_variance);
+    style_end(&summary->out, &summary->style);
+    if (figure_known(total->peak_ticks))
+        strbuf_addf(&summary->out, " after %s", figure_human_duration(total->peak_ticks).text);
+    if (figure_known(resident))
+        strbuf_addf(&summary->out, "; resident %s", figure_human_bytes(resident).text);
+    if (figure_known(total->alloc_count)) {
+        strbuf_addf(&summary->out, "\n  allocations  %s of ",
+                    estimate_count(summary->profile, total->alloc_count).text);
+        run_summary_add_bytes(summary, total->alloc_bytes, total->alloc_variance);
+        strbuf_add_string(&summary->out, " in all");
+    }
+    strbuf_addf(&summary->out, "\n  %-11s  ", facts_of_what_is_left(summary->profile));
+    if (!figure_zero(total->live_count)) {
+        run_summary_add_bytes(summary, total->live_bytes, total->live_variance);
+        strbuf_addf(&summary->out, " in %s block%s",
+                    estimate_count(summary->profile, total->live_count).text,
+                    human_plural(figure_or(total->live_count, 0)));
+    } else {
+        strbuf_add_string(&summary->out, "nothing");
+        if (estimate_is(summary->profile))
+            strbuf_addf(&summary->out, " of the sample: less than %s in all (95 %%)",
+                        human_bytes(estimate_unseen(summary->profile)).text);
+    }
+    strbuf_add_char(&summary->out, '\n');
+}
+
+static void run_summary_add_figures(struct summary *summary)
+{
+    if (estimate_is(summary->profile)) {
+        strbuf_add_string(&summary->out, "  sampled      ");
+        estimate_add_sentence(&summary->out, summary->profile);
+        strbuf_add_char(&summary->out, '\n');
+    }
+    if (estimate_is_empty(summary->profile)) {
+        strbuf_add_string(&summary->out, "  allocations  ");
+        estimate_add_unknown(&summary->out, summary->profile);
+        strbuf_add_char(&summary->out, '\n');
+    } else {
+        run_summary_add_totals(summary);
+    }
+}
+
+static void run_summary_add_site(struct summary *summary, const struct site_group *group,
+                                 bool first)
+{
+    struct figure peak = summary->profile->program.total.at_peak_bytes,
+                  value = call_sites_group_value(group, 0);
+    struct strbuf name = STRBUF_INIT, left = STRBUF_INIT, place = STRBUF_INIT;
+    strbuf_addf(&left, "  %-12s %9s %7s  ", first ? "at the peak" : "",
+                figure_human_bytes(value).text,
+                human_percent(figure_double(value), figure_double(peak)).text);
+    size_t room = summary->style.columns - text_width(left.data);
+    uint32_t line;
+    const char *file = frame_file(summary->profile, group->frame, &line);
+    frame_add_name(&name, summary->profile, group->frame);
+    if (file)
+        name_add_place(&place, name_base(file), line, room / 2);
+    name_add_short(&left, name.data, room - text_width(place.data) - 2);
+    strbuf_add_string(&summary->out, left.data);
+    if (place.length) {
+        strbuf_add_string(&summary->out, "  ");
+        style_add(&summary->out, &summary->style, TONE_DIM, place.data);
+    }
+    strbuf_add_char(&summary->out, '\n');
+    strbuf_release(&name);
+    strbuf_release(&left);
+    strbuf_release(&place);
+}
+
+static int run_summary_add_sites(struct summary *summary)
+{
+    struct call_sites sites;
+    const struct site_group *top[TOP + 1];
+    int error = call_sites_init(&sites, summary->profile, NULL, true);
+    if (error)
+        return error;
+    size_t count = call_sites_top(&sites, 0, top, TOP);
+    for (size_t i = 0; i < count && i < TOP; i++)
+        run_summary_add_site(summary, top[i], i == 0);
+    call_sites_release(&sites);
+    return 0;
+}
+
+/* What stands first tells most; with its middle cut out "holds 64 %" might read "4 %". */
+static void run_summary_add_cut_at_end(struct summary *summary, const char *label,
+                                       const char *sentence)
+{
+    struct strbuf lines = STRBUF_INIT;
+    const char *end = style_sign(&summary->style, " …", " ...");
+    text_add_wrapped(&lines, sentence, LABEL, summary->style.columns - text_width(end));
+    size_t length = strcspn(lines.data, "\n");
+    strbuf_add_string(&summary->out, label);
+    strbuf_add(&summary->out, lines.data, length);
+    strbuf_addf(&summary->out, "%s\n", length < lines.length ? end : "");
+    strbuf_release(&lines);
+}
+
+/* One line: the first finding, if it is one to look at. */
+static int run_summary_add_insight(struct summary *summary)
+{
+    struct insights *insights = insights_find(summary->profile);
+    if (!insights)
+        return -ENOMEM;
+    if (insights->count && insights->items[0].severity >= INSIGHT_WARNING) {
+        run_summary_add_cut_at_end(summary, "  insight      ", insights->items[0].title);
+    }
+    insights_free(insights);
+    return 0;
+}
+
+/* The first loss, whole, and whether there are more. */
+static void run_summary_add_losses(struct summary *summary)
+{
+    struct strbuf losses = STRBUF_INIT, line = STRBUF_INIT;
+    facts_add_losses(&losses, summary->profile);
+    if (losses.length) {
+        strbuf_add(&line, losses.data, strcspn(losses.data, "\n"));
+        strbuf_truncate(&losses, losses.length - 1);
+        if (strchr(losses.data, '\n'))
+            strbuf_add_string(&line, "; and more");
+        style_begin(&summary->out, &summary->style, TONE_WARNING);
+        strbuf_add_string(&summary->out, "  loss         ");
+        text_add_wrapped(&summary->out, line.data, LABEL, summary->style.columns);
+        style_end(&summary->out, &summary->style);
+        strbuf_add_char(&summary->out, '\n');
+    }
+    strbuf_release(&losses);
+    strbuf_release(&line);
+}
+
+int report_summary(FILE *out, const struct profile *profile, const char *path)
+{
+    size_t columns = term_columns(out);
+    struct summary summary = {
+        .style = {term_wants_colour(TERM_COLOUR_AUTO, out), term_is_utf8(),
+                  columns < MOST_COLUMNS ? columns : MOST_COLUMNS},
+        .out = STRBUF_INIT,
+        .profile = profile,
+    };
+    run_summary_add_title(&summary);
+    int error = 0;
+    if (profile->has_program) {
+        run_summary_add_figures(&summary);
+        error = run_summary_add_sites(&summary);
+        if (!error)
+            error = run_summary_add_insight(&summary);
+        run_summary_add_losses(&summary);
+    }
+    strbuf_add_string(&summary.out, "  look at it   tidemark report ");
+    text_add_safe_string(&summary.out, path);
+    strbuf_add_char(&summary.out, '\n');
+    fputs(summary.out.data, out);
+    strbuf_release(&summary.out);
+    return error;
+}

@@ -1,0 +1,110 @@
+/* Decides which requests are allowed. A request must name one of the server's hosts, and an Origin,
+ * if there is one, must match the Host. If the server has a token, the request needs the token or
+ * the cookie that was set in exchange for it. Tokens are compared in constant time. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include "base/random.h"
+#include "server/http.h"
+
+bool access_make_secret(char text[SECRET_TEXT])
+{
+    unsigned char bytes[SECRET_BYTES];
+    if (!random_fill(bytes, sizeof bytes))
+        return false;
+    for (size_t i = 0; i < sizeof bytes; i++)
+        snprintf(text + 2 * i, 3, "%02x", bytes[i]);
+    return true;
+}
+
+/* Takes as long for any wrong one. */
+static bool access_is_secret(const char *given, const char *secret)
+{
+    unsigned char difference = 0;
+    if (!given || strlen(given) != SECRET_TEXT - 1)
+        return false;
+    for (size_t i = 0; i < SECRET_TEXT - 1; i++)
+        difference |= (unsigned char)(given[i] ^ secret[i]);
+    return !difference;
+}
+
+static const char *access_header(struct MHD_Connection *connection, const char *name)
+{
+    return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+}
+
+struct header_count {
+    const char *name;
+    size_t count;
+};
+
+static enum MHD_Result access_count_header(void *context, enum MHD_ValueKind kind, const char *name,
+                                           const char *value)
+{
+    struct header_count *search = context;
+    (void)kind, (void)value;
+    search->count += !strcasecmp(name, search->name);
+    return MHD_YES;
+}
+
+/* A request with two of these means one thing to us and another to a proxy before us: RFC 9112,
+ * 3.2. */
+static bool access_is_said_twice(struct MHD_Connection *connection, const char *name)
+{
+    struct header_count search = {name, 0};
+    MHD_get_connection_values(connection, MHD_HEADER_KIND, access_count_header, &search);
+    return search.count > 1;
+}
+
+static bool access_bears_token(const struct server *server, struct MHD_Connection *connection)
+{
+    static const char scheme[] = "Bearer ";
+    const char *given = access_header(connection, MHD_HTTP_HEADER_AUTHORIZATION);
+    return given && !strncasecmp(given, scheme, strlen(scheme)) &&
+           access_is_secret(given + strlen(scheme), server->token);
+}
+
+static bool access_has_cookie(const struct server *server, struct MHD_Connection *connection)
+{
+    return access_is_secret(
+        MHD_lookup_connection_value(connection, MHD_COOKIE_KIND, server->cookie), server->session);
+}
+
+static bool access_host_is_ours(const struct server *server, const char *host)
+{
+    const char *names[] = {server->host, server->options.host};
+    return host && route_host_is_ours(host, names, server->options.host ? 2 : 1);
+}
+
+/* A page of another site may lead here (a link in a mail), but its scripts may not ask. */
+static bool access_comes_from_elsewhere(struct MHD_Connection *connection,
+                                        const struct route *route)
+{
+    const char *site = access_header(connection, "Sec-Fetch-Site");
+    const char *mode = access_header(connection, "Sec-Fetch-Mode");
+    bool ours = !site || !strcmp(site, "same-origin") || !strcmp(site, "none");
+    return !ours && !(route->kind == ROUTE_ASSET && mode && !strcmp(mode, "navigate"));
+}
+
+enum access access_of(const struct server *server, struct MHD_Connection *connection,
+                      const struct route *route)
+{
+    const char *host = access_header(connection, MHD_HTTP_HEADER_HOST);
+    const char *origin = access_header(connection, MHD_HTTP_HEADER_ORIGIN);
+    if (access_is_said_twice(connection, MHD_HTTP_HEADER_HOST) ||
+        access_is_said_twice(connection, MHD_HTTP_HEADER_ORIGIN))
+        return ACCESS_UNCLEAR;
+    if (!access_host_is_ours(server, host))
+        return ACCESS_WRONG_HOST;
+    if ((origin && !route_origin_is(origin, host)) ||
+        access_comes_from_elsewhere(connection, route))
+        return ACCESS_WRONG_ORIGIN;
+    if (!server->has_token)
+        return route->has_token ? ACCESS_NEW : ACCESS_GRANTED;
+    if (route->has_token)
+        return access_is_secret(route->token, server->token) ? ACCESS_NEW : ACCESS_WRONG_TOKEN;
+    if (access_has_cookie(server, connection) || access_bears_token(server, connection))
+        return ACCESS_GRANTED;
+    return ACCESS_NO_TOKEN;
+}

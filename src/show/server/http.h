@@ -1,0 +1,112 @@
+/* What the files of the server share. server.c opens and closes, access.c decides which requests
+ * are allowed, answer.c answers, clients.c limits connections, listeners.c tells pages of new
+ * versions. Inside the room.
+ *
+ * A pool of libmicrohttpd's threads answers requests. The data that these threads share is
+ * read-only, except profiles (served_profile.h), parts, clients and listeners: each of these has
+ * its own lock. */
+#ifndef TIDEMARK_SERVER_HTTP_H
+#define TIDEMARK_SERVER_HTTP_H
+
+#include <microhttpd.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include "server/clients.h"
+#include "server/served_profile.h"
+#include "server/router.h"
+#include "server/server.h"
+#include "server/parts.h"
+
+enum {
+    SERVER_THREADS = 4,
+    SERVER_CONNECTIONS = 256, /* beyond, some have to go: clients.h */
+    SERVER_STRANGERS = 64,    /* of one address: connections that have not asked for anything */
+    SERVER_HEADER_S = 10,     /* for a whole request to come */
+    SERVER_TIMEOUT_S = 30,    /* a connection without a byte for so long is closed */
+    /* Places of libmicrohttpd's, divided among its threads: each could hold all, and those that are
+     * being ended. A thread without a place accepts nobody. */
+    SERVER_PLACES = SERVER_THREADS * (SERVER_CONNECTIONS + 64),
+    SERVER_REQUEST_BYTES = 16 << 10, /* line and headers */
+    SERVER_LISTENERS = 64,
+    SECRET_BYTES = 16,
+    SECRET_TEXT = 2 * SECRET_BYTES + 1,
+};
+
+/* A request, from its first line to its end; the profile's listener while it is one, and the part
+ * of what is shown that it asks for. */
+struct request {
+    struct route route;
+    struct listener *listener;
+    struct part *part; /* a reference */
+    struct waiter waiter;
+    struct client *client; /* NULL: not looked after */
+    bool begun;            /* its headers were seen */
+};
+
+struct listener {
+    struct listener *next;
+    struct server *server;
+    struct MHD_Connection *connection;
+    uint64_t *told; /* by profile: the generation that it knows of */
+    bool suspended;
+    unsigned quiet_seconds;
+};
+
+struct server {
+    struct server_options options;
+    struct served_profile **profiles;
+    size_t served_profile_count;
+    struct parts *parts;
+    struct MHD_Daemon *daemon;
+    struct clients clients;
+    char address[256]; /* bound to, literal */
+    bool is_ipv6;
+    uint16_t port;
+    bool has_token;
+    char token[SECRET_TEXT], session[SECRET_TEXT], cookie[32]; /* cookie: its name */
+    char host[256];                                            /* of the machine */
+    pthread_mutex_t lock;                                      /* listeners */
+    struct listener *listeners;
+    size_t listener_count;
+    pthread_t watcher;
+    pthread_cond_t woken;
+    bool has_watcher, closing;
+};
+
+/* ---- access.c ---- */
+
+enum access {
+    ACCESS_GRANTED,
+    ACCESS_NEW,     /* by the token in the URL: the cookie is set, and the token goes */
+    ACCESS_UNCLEAR, /* it says twice for whom it is, or from whom */
+    ACCESS_NO_TOKEN,
+    ACCESS_WRONG_TOKEN,
+    ACCESS_WRONG_HOST,
+    ACCESS_WRONG_ORIGIN,
+};
+enum access access_of(const struct server *server, struct MHD_Connection *connection,
+                      const struct route *route);
+/* 16 random bytes in hexadecimal. False: the system has none. */
+bool access_make_secret(char text[SECRET_TEXT]);
+
+/* ---- answer.c ---- */
+
+enum MHD_Result answer(void *server, struct MHD_Connection *connection, const char *url,
+                       const char *method, const char *version, const char *upload_data,
+                       size_t *upload_bytes, void **request);
+/* The headers that every response has. */
+void answer_add_headers(struct MHD_Response *response);
+
+/* ---- listeners.c ---- */
+
+/* 0; -EAGAIN: there are too many; -ENOMEM. */
+int listeners_begin(struct server *server);
+void listeners_end(struct server *server);
+/* Answers with the stream of events. MHD_NO closes the connection. */
+enum MHD_Result listeners_answer(struct server *server, struct MHD_Connection *connection,
+                                 struct request *request);
+bool listeners_are_full(struct server *server);
+void listeners_remove(struct server *server, struct listener *listener);
+
+#endif

@@ -1,0 +1,54 @@
+/* The resources of a profile: named documents that together hold all that the web view shows, for
+ * the server and for the single file alike (doc/API.md describes each).
+ *
+ * A *view* is what is worked out once for all resources of a profile. It is read-only after
+ * resources_open() and may be used by any number of threads at once. */
+#ifndef TIDEMARK_SERVER_RESOURCES_H
+#define TIDEMARK_SERVER_RESOURCES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include "base/strbuf.h"
+#include "profile/profile.h"
+#include "aggregate/source_text.h"
+#include "server/source_files.h"
+#include "trace/trace.h"
+
+struct resources {
+    const struct profile *profile;
+    const struct source_paths *paths; /* may be NULL */
+    bool *hidden;                     /* by index of profile->lines: a library's frame */
+    struct source_files files;
+    /* NULL, or the trace that the profile was made of. To be set by whoever has opened it; must
+     * outlive this. */
+    const struct trace *trace;
+    bool has_regions;  /* each of its regions can be asked for, too; to be set as `trace` is */
+    size_t node_count; /* of the profile, even when its paths have been given back */
+};
+
+enum resource_type { RESOURCE_JSON, RESOURCE_COLUMNS };
+
+/* Profile and paths must outlive it. 0 or -ENOMEM. */
+int resources_open(struct resources *resources, const struct profile *profile,
+                   const struct source_paths *paths);
+void resources_close(struct resources *resources);
+
+/* Adds the resource `name` ("columns/live_bytes", "source/3"). 0; -ENOENT: there is no resource of
+ * that name, or file of that number; -ENODATA: this profile does not have that, with a sentence in
+ * `why`; -ENOMEM. */
+int resources_make(const struct resources *resources, const char *name, struct strbuf *out,
+                   enum resource_type *type, struct strbuf *why);
+
+/* Is there a text for that file which is what was compiled, as far as is known: in the profile, or
+ * (from_disk) on disk? */
+bool resources_has_text(const struct resources *resources, uint32_t file, bool from_disk);
+
+/* Is it the same for each region of a profile as for the whole? */
+bool resources_is_shared(const char *name);
+
+/* All names but those of source texts and of what a trace is asked, in the order in which documents
+ * list them; `visit` is told those that the profile has. */
+void resources_list(const struct resources *resources,
+                    void (*visit)(void *context, const char *name), void *context);
+
+#endif

@@ -1,0 +1,502 @@
+/* One profile as the server shows it (served_profile.h). Each reading is a version with references.
+ * A version's resources are made once, packed by gzip, and kept in a list that readers walk without
+ * a lock. */
+#include "server/served_profile.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "base/error.h"
+#include "base/hash.h"
+#include "gzip/gzip.h"
+
+enum {
+    LEAST_SECONDS = 1,      /* between two readings … */
+    READING_PART = 5,       /* … and reading takes at most this part of the time */
+    FAST_FROM = 256 << 10,  /* larger resources are packed at level 1: 100 MB/s instead of 30 */
+    MAX_CACHED = 256 << 20, /* of a version, packed; beyond, resources are made each time */
+};
+
+/* A resource once it was made. */
+struct cached {
+    struct cached *next;
+    char *name;
+    char *packed;
+    size_t packed_bytes, bytes;
+    enum resource_type type;
+};
+
+struct served_profile_version {
+    unsigned references; /* under the served profile's lock */
+    uint64_t generation, signature;
+    struct served_profile *served;
+    struct profile *profile;
+    struct resources resources;
+    pthread_mutex_t making; /* held while a resource is made: each once */
+    unsigned waiting;       /* requests that wait for it: the packer lets them by */
+    pthread_cond_t idle;    /* none does */
+    struct cached *cached;  /* atomic: written under `making`, read by all */
+    size_t cached_bytes;
+    const char *state;
+    bool finished; /* nothing will be written to it any more */
+};
+
+struct served_profile {
+    const struct served_source *shown;
+    const struct source_paths *paths;
+    pthread_mutex_t opening; /* held while it is read for the first time */
+    pthread_mutex_t lock;
+    struct served_profile_version *now; /* NULL: not read yet */
+    uint64_t generations;
+    bool reading;
+    double read_at, read_seconds;
+    char error[256];
+    pthread_t packer;
+    bool has_packer, closing;
+};
+
+static double served_profile_seconds_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* ---- Versions ------------------------------------------------------------------------------ */
+
+static void served_profile_free_version(struct served_profile_version *version)
+{
+    for (struct cached *at = version->cached, *next; at; at = next) {
+        next = at->next;
+        free(at->packed);
+        free(at->name);
+        free(at);
+    }
+    resources_close(&version->resources);
+    profile_free(version->profile);
+    pthread_cond_destroy(&version->idle);
+    pthread_mutex_destroy(&version->making);
+    free(version);
+}
+
+static void served_profile_release_version(struct served_profile_version *version)
+{
+    struct served_profile *served = version->served;
+    pthread_mutex_lock(&served->lock);
+    bool last = !--version->references;
+    pthread_mutex_unlock(&served->lock);
+    if (last)
+        served_profile_free_version(version);
+}
+
+static struct served_profile_version *served_profile_hold_version(struct served_profile *served)
+{
+    pthread_mutex_lock(&served->lock);
+    struct served_profile_version *version = served->now;
+    version->references++;
+    pthread_mutex_unlock(&served->lock);
+    return version;
+}
+
+static int served_profile_read(struct profile **out, const struct served_source *shown)
+{
+    int error = profile_read(out, shown->path);
+    if (error || !shown->region)
+        return error;
+    error = profile_cut_region_at(*out, shown->region - 1);
+    if (error)
+        profile_free(*out);
+    return error;
+}
+
+static int served_profile_read_version(struct served_profile *served, uint64_t signature,
+                                       struct served_profile_version **out)
+{
+    struct profile *profile;
+    int error = served_profile_read(&profile, served->shown);
+    if (error)
+        return error;
+    struct served_profile_version *version = calloc(1, sizeof *version);
+    error = version ? resources_open(&version->resources, profile, served->paths) : -ENOMEM;
+    if (error) {
+        free(version);
+        profile_free(profile);
+        return error;
+    }
+    version->resources.trace = served->shown->trace;
+    version->resources.has_regions = !served->shown->region;
+    pthread_mutex_init(&version->making, NULL);
+    pthread_cond_init(&version->idle, NULL);
+    version->references = 1;
+    version->signature = signature;
+    version->served = served;
+    version->profile = profile;
+    version->finished = !profile->being_written;
+    version->state = profile->being_written ? "recording"
+                     : profile->complete    ? "complete"
+                                            : "cut short";
+    *out = version;
+    return 0;
+}
+
+/* ---- Resources ----------------------------------------------------------------------------- */
+
+/* Entries are only ever put in front, so whoever looks needs no lock: what is made already does not
+ * wait for what is being made. */
+static struct cached *served_profile_find_cached(const struct served_profile_version *version,
+                                                 const char *name)
+{
+    struct cached *at = __atomic_load_n(&version->cached, __ATOMIC_ACQUIRE);
+    while (at && strcmp(at->name, name))
+        at = at->next;
+    return at;
+}
+
+/* Moments of a trace are many; source texts are read where they are. Both are seldom asked for
+ * twice.
+ */
+static bool served_profile_is_kept(const struct served_profile_version *version, const char *name,
+                                   size_t bytes)
+{
+    return strncmp(name, "source/", 7) && strncmp(name, "at/", 3) &&
+           version->cached_bytes + bytes <= MAX_CACHED;
+}
+
+static int served_profile_make_packed(const struct resources *resources, const char *name,
+                                      struct cached *made, struct strbuf *why)
+{
+    struct strbuf plain = STRBUF_INIT, packed = STRBUF_INIT;
+    int error = resources_make(resources, name, &plain, &made->type, why);
+    if (!error)
+        error = gzip_pack(&packed, plain.data, plain.length, plain.length > FAST_FROM ? 1 : 6);
+    made->bytes = plain.length;
+    strbuf_release(&plain);
+    if (error) {
+        strbuf_release(&packed);
+        return error;
+    }
+    made->packed_bytes = packed.length;
+    made->packed = strbuf_detach(&packed);
+    char *fitting = realloc(made->packed, made->packed_bytes + 1);
+    made->packed = fitting ? fitting : made->packed;
+    return 0;
+}
+
+static struct cached *served_profile_keep(struct served_profile_version *version, const char *name,
+                                          const struct cached *made)
+{
+    struct cached *entry = malloc(sizeof *entry);
+    char *copy = strdup(name);
+    if (!entry || !copy) {
+        free(entry);
+        free(copy);
+        return NULL;
+    }
+    *entry = *made;
+    entry->name = copy;
+    entry->next = version->cached;
+    __atomic_store_n(&version->cached, entry, __ATOMIC_RELEASE);
+    version->cached_bytes += made->packed_bytes;
+    return entry;
+}
+
+static uint64_t served_profile_tag_of(const struct served_profile_version *version,
+                                      const char *name)
+{
+    static const char tool[] = TIDEMARK_VERSION;
+    uint64_t parts[4] = {version->signature, hash_bytes(tool, sizeof tool),
+                         hash_bytes(name, strlen(name)), version->served->shown->region};
+    return hash_bytes(parts, sizeof parts);
+}
+
+/* Takes over the reference to the version. */
+static void served_profile_fill_body(struct served_profile_body *body,
+                                     struct served_profile_version *version, const char *name,
+                                     const struct cached *from, bool kept)
+{
+    *body = (struct served_profile_body){
+        .packed = from->packed,
+        .packed_bytes = from->packed_bytes,
+        .bytes = from->bytes,
+        .type = from->type,
+        .generation = version->generation,
+        .tag = kept ? served_profile_tag_of(version, name)
+                    : hash_bytes(from->packed, from->packed_bytes),
+        .version = version,
+        .own = kept ? NULL : from->packed,
+    };
+}
+
+/* Mutexes are not fair: whoever takes one again at once has it before those who wait for it. */
+static void served_profile_lock_making(struct served_profile_version *version, bool urgent)
+{
+    if (urgent)
+        __atomic_add_fetch(&version->waiting, 1, __ATOMIC_RELAXED);
+    pthread_mutex_lock(&version->making);
+    while (!urgent && __atomic_load_n(&version->waiting, __ATOMIC_RELAXED))
+        pthread_cond_wait(&version->idle, &version->making);
+    if (urgent && !__atomic_sub_fetch(&version->waiting, 1, __ATOMIC_RELAXED))
+        pthread_cond_signal(&version->idle);
+}
+
+static int served_profile_get_from(struct served_profile_version *version, const char *name,
+                                   bool urgent, struct served_profile_body *body,
+                                   struct strbuf *why)
+{
+    struct cached made = {0};
+    int error = 0;
+    struct cached *cached = served_profile_find_cached(version, name);
+    if (cached) {
+        served_profile_fill_body(body, version, name, cached, true);
+        return 0;
+    }
+    served_profile_lock_making(version, urgent);
+    cached = served_profile_find_cached(version, name);
+    if (!cached) {
+        error = served_profile_make_packed(&version->resources, name, &made, why);
+        if (!error && served_profile_is_kept(version, name, made.packed_bytes))
+            cached = served_profile_keep(version, name, &made);
+    }
+    if (!error)
+        served_profile_fill_body(body, version, name, cached ? cached : &made, cached);
+    pthread_mutex_unlock(&version->making);
+    return error;
+}
+
+int served_profile_get(struct served_profile *served, const char *name,
+                       struct served_profile_body *body, struct strbuf *why)
+{
+    struct served_profile_version *version = served_profile_hold_version(served);
+    int error = served_profile_get_from(version, name, true, body, why);
+    if (error)
+        served_profile_release_version(version);
+    return error;
+}
+
+void served_profile_release(struct served_profile_body *body)
+{
+    free(body->own);
+    served_profile_release_version(body->version);
+    *body = (struct served_profile_body){0};
+}
+
+bool served_profile_tag(struct served_profile *served, const char *name, uint64_t *tag,
+                        uint64_t *generation)
+{
+    struct served_profile_version *version = served_profile_hold_version(served);
+    *tag = served_profile_tag_of(version, name);
+    *generation = version->generation;
+    served_profile_release_version(version);
+    return strncmp(name, "source/", 7);
+}
+
+size_t served_profile_region_count(struct served_profile *served)
+{
+    struct served_profile_version *version = served_profile_hold_version(served);
+    size_t count = version->profile->region_count;
+    served_profile_release_version(version);
+    return count;
+}
+
+/* ---- Packing all of a finished profile ----------------------------------------------------- */
+
+struct packing {
+    struct served_profile_version *version;
+    bool failed;
+};
+
+static void served_profile_pack_one(void *context, const char *name)
+{
+    struct packing *packing = context;
+    struct served_profile *served = packing->version->served;
+    struct served_profile_body body;
+    struct strbuf why = STRBUF_INIT;
+    pthread_mutex_lock(&served->lock);
+    packing->failed |= served->closing || served->now != packing->version;
+    pthread_mutex_unlock(&served->lock);
+    if (packing->failed)
+        return;
+    struct served_profile_version *version = served_profile_hold_version(served);
+    bool done = !served_profile_get_from(version, name, false, &body, &why);
+    packing->failed |= !done || body.own;
+    if (done)
+        served_profile_release(&body);
+    else
+        served_profile_release_version(version);
+    strbuf_release(&why);
+}
+
+static void *served_profile_pack_all(void *context)
+{
+    struct packing packing = {.version = context};
+    struct served_profile_version *version = context;
+    resources_list(&version->resources, served_profile_pack_one, &packing);
+    if (!packing.failed) {
+        pthread_mutex_lock(&version->making);
+        profile_drop_paths(version->profile);
+        pthread_mutex_unlock(&version->making);
+        malloc_trim(0);
+    }
+    served_profile_release_version(version);
+    return NULL;
+}
+
+/* Under the lock, by whoever has made this version the one of now. */
+static void served_profile_begin_packing(struct served_profile *served)
+{
+    if (!served->now->finished || served->has_packer)
+        return;
+    served->now->references++;
+    served->has_packer =
+        !pthread_create(&served->packer, NULL, served_profile_pack_all, served->now);
+    served->now->references -= !served->has_packer;
+}
+
+/* ---- The served profile --------------------------------------------------------------------- */
+
+static void served_profile_install(struct served_profile *served,
+                                   struct served_profile_version *version)
+{
+    pthread_t packer = served->packer;
+    bool had_packer = served->has_packer;
+    if (had_packer)
+        pthread_join(packer, NULL);
+    pthread_mutex_lock(&served->lock);
+    struct served_profile_version *before = served->now;
+    version->generation = ++served->generations;
+    served->now = version;
+    served->has_packer = false;
+    *served->error = 0;
+    served_profile_begin_packing(served);
+    pthread_mutex_unlock(&served->lock);
+    if (before)
+        served_profile_release_version(before);
+}
+
+static int served_profile_read_first(struct served_profile *served)
+{
+    struct served_profile_version *version;
+    double begin = served_profile_seconds_now();
+    int error =
+        served_profile_read_version(served, profile_signature(served->shown->path), &version);
+    pthread_mutex_lock(&served->lock);
+    if (error)
+        snprintf(served->error, sizeof served->error, "%s", error_text());
+    served->read_at = served_profile_seconds_now();
+    served->read_seconds = served->read_at - begin;
+    pthread_mutex_unlock(&served->lock);
+    if (!error)
+        served_profile_install(served, version);
+    return error;
+}
+
+static bool served_profile_is_read(struct served_profile *served)
+{
+    pthread_mutex_lock(&served->lock);
+    bool read = served->now;
+    pthread_mutex_unlock(&served->lock);
+    return read;
+}
+
+int served_profile_need(struct served_profile *served)
+{
+    int error = 0;
+    if (served_profile_is_read(served))
+        return 0;
+    pthread_mutex_lock(&served->opening);
+    if (!served_profile_is_read(served))
+        error = served_profile_read_first(served);
+    pthread_mutex_unlock(&served->opening);
+    return error;
+}
+
+int served_profile_open(struct served_profile **out, const struct served_source *shown,
+                        const struct source_paths *paths)
+{
+    struct served_profile *served = calloc(1, sizeof *served);
+    if (!served)
+        return -ENOMEM;
+    served->shown = shown;
+    served->paths = paths;
+    pthread_mutex_init(&served->opening, NULL);
+    pthread_mutex_init(&served->lock, NULL);
+    int error = shown->on_demand ? 0 : served_profile_need(served);
+    if (error)
+        served_profile_close(served);
+    else
+        *out = served;
+    return error;
+}
+
+void served_profile_close(struct served_profile *served)
+{
+    if (!served)
+        return;
+    pthread_mutex_lock(&served->lock);
+    served->closing = true;
+    pthread_mutex_unlock(&served->lock);
+    if (served->has_packer)
+        pthread_join(served->packer, NULL);
+    if (served->now)
+        served_profile_release_version(served->now);
+    pthread_mutex_destroy(&served->lock);
+    pthread_mutex_destroy(&served->opening);
+    free(served);
+}
+
+/* True: whoever called is the one to read, and no one else does meanwhile. */
+static bool served_profile_may_read(struct served_profile *served, uint64_t signature)
+{
+    double now = served_profile_seconds_now();
+    pthread_mutex_lock(&served->lock);
+    double pause = READING_PART * served->read_seconds;
+    bool may = !served->reading && signature && signature != served->now->signature &&
+               now - served->read_at >= (pause > LEAST_SECONDS ? pause : LEAST_SECONDS);
+    if (!signature)
+        snprintf(served->error, sizeof served->error, "the file is gone");
+    else if (signature == served->now->signature)
+        *served->error = 0;
+    served->reading |= may;
+    pthread_mutex_unlock(&served->lock);
+    return may;
+}
+
+void served_profile_refresh(struct served_profile *served)
+{
+    if (!served_profile_is_read(served))
+        return;
+    uint64_t signature = profile_signature(served->shown->path);
+    if (!served_profile_may_read(served, signature))
+        return;
+    struct served_profile_version *version;
+    double begin = served_profile_seconds_now();
+    int error = served_profile_read_version(served, signature, &version);
+    if (!error)
+        served_profile_install(served, version);
+    pthread_mutex_lock(&served->lock);
+    if (error)
+        snprintf(served->error, sizeof served->error, "%s", error_text());
+    served->read_at = served_profile_seconds_now();
+    served->read_seconds = served->read_at - begin;
+    served->reading = false;
+    pthread_mutex_unlock(&served->lock);
+}
+
+void served_profile_state(struct served_profile *served, struct served_profile_state *out)
+{
+    pthread_mutex_lock(&served->lock);
+    *out = (struct served_profile_state){.state = "not read"};
+    if (served->now)
+        *out = (struct served_profile_state){served->now->generation, served->now->state, ""};
+    memcpy(out->error, served->error, sizeof out->error);
+    pthread_mutex_unlock(&served->lock);
+}
+
+const struct served_source *served_profile_shown(const struct served_profile *served)
+{
+    return served->shown;
+}

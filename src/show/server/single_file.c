@@ -1,0 +1,400 @@
+/* See single_file.h. The page is the web bundle's index.html, with what it refers to put in its
+ * place:
+ *
+ *   <html> …                          data-tidemark="file"
+ *   <meta charset="utf-8">            and behind it the policy
+ *   <link … href="app.css">           the style itself
+ *   <script … src="app.js"></script>  the data, then the script itself
+ *
+ * Written as a stream, one profile in memory at a time. */
+#include "server/single_file.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include "base/error.h"
+#include "base/json.h"
+#include "format/names.h"
+#include "server/assets.h"
+#include "gzip/gzip.h"
+#include "server/resources.h"
+#include "server/sha256.h"
+
+static const char page_name[] = "index.html", script_name[] = "app.js", style_name[] = "app.css";
+
+/* ---- Bytes as text ------------------------------------------------------------------------- */
+
+static void single_file_add_base64(struct strbuf *out, const void *bytes, size_t count)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const uint8_t *at = bytes;
+    char *text = strbuf_extend(out, (count + 2) / 3 * 4);
+    for (; count; at += 3) {
+        size_t part = count < 3 ? count : 3;
+        uint32_t word =
+            (uint32_t)at[0] << 16 | (part > 1 ? (uint32_t)at[1] << 8 : 0) | (part > 2 ? at[2] : 0);
+        *text++ = digits[word >> 18];
+        *text++ = digits[word >> 12 & 63];
+        *text++ = part > 1 ? digits[word >> 6 & 63] : '=';
+        *text++ = part > 2 ? digits[word & 63] : '=';
+        count -= part;
+    }
+}
+
+/* Where `what` stands, each time, `by` is put in its stead. */
+static void single_file_replace_all(struct strbuf *text, const char *what, const char *by)
+{
+    struct strbuf out = STRBUF_INIT;
+    const char *at = text->data;
+    for (const char *found; (found = strcasestr(at, what)); at = found + strlen(what)) {
+        strbuf_add(&out, at, (size_t)(found - at));
+        strbuf_add_string(&out, by);
+    }
+    strbuf_add_string(&out, at);
+    strbuf_release(text);
+    *text = out;
+}
+
+/* ---- Blocks of data ------------------------------------------------------------------------ */
+
+static int single_file_write_block(FILE *out, const char *kind, const char *name, const char *type,
+                                   const void *packed, size_t count)
+{
+    struct strbuf text = STRBUF_INIT;
+    strbuf_addf(&text, "<script type=\"application/tidemark\" data-%s=\"%s\" data-type=\"%s\">",
+                kind, name, type);
+    single_file_add_base64(&text, packed, count);
+    strbuf_add_string(&text, "</script>\n");
+    fwrite(text.data, 1, text.length, out);
+    strbuf_release(&text);
+    return ferror(out) ? -EIO : 0;
+}
+
+struct writing {
+    FILE *out;
+    const struct resources *resources;
+    const char *prefix; /* of names */
+    int error;
+};
+
+static void single_file_write_resource(void *context, const char *name)
+{
+    struct writing *writing = context;
+    struct strbuf plain = STRBUF_INIT, packed = STRBUF_INIT, full = STRBUF_INIT, why = STRBUF_INIT;
+    enum resource_type type;
+    if (writing->error)
+        return;
+    strbuf_addf(&full, "%s%s", writing->prefix, name);
+    writing->error = resources_make(writing->resources, name, &plain, &type, &why);
+    if (!writing->error)
+        writing->error = gzip_pack(&packed, plain.data, plain.length, 6);
+    if (!writing->error)
+        writing->error = single_file_write_block(writing->out, "name", full.data,
+                                                 type == RESOURCE_JSON ? "json" : "columns",
+                                                 packed.data, packed.length);
+    strbuf_release(&plain);
+    strbuf_release(&packed);
+    strbuf_release(&full);
+    strbuf_release(&why);
+}
+
+/* The page will be passed on, and a profile may come from a stranger: what it calls a source and is
+ * read from disk must look like one by its name. */
+static bool single_file_is_named_like_source(const char *name)
+{
+    static const char *const endings[] = {
+        ".c",   ".h",   ".cc",  ".cpp", ".cxx", ".hh", ".hpp",  ".hxx", ".c++", ".h++", ".inl",
+        ".ipp", ".tcc", ".tpp", ".inc", ".def", ".cu", ".cuh",  ".m",   ".mm",  ".f",   ".for",
+        ".f77", ".f90", ".f95", ".f03", ".f08", ".rs", ".py",   ".pyx", ".go",  ".d",   ".zig",
+        ".s",   ".asm", ".y",   ".l",   ".ll",  ".yy", ".java", ".js",  ".ts",  ".pl",  ".jl"};
+    const char *ending = strrchr(name_base(name), '.');
+    for (size_t i = 0; ending && i < sizeof endings / sizeof *endings; i++)
+        if (!strcasecmp(ending, endings[i]))
+            return true;
+    return false;
+}
+
+/* The program's own files: those with a frame that is no library's. */
+static const char *single_file_name(const struct resources *resources, size_t file)
+{
+    return resources->files.spellings[resources->files.first[file]].name;
+}
+
+static void single_file_write_sources(struct writing *writing)
+{
+    const struct resources *resources = writing->resources;
+    const struct profile *profile = resources->profile;
+    bool *wanted = calloc(resources->files.count + 1, 1);
+    for (size_t i = 0; wanted && i < profile->line_count; i++) {
+        uint32_t file = resources->hidden[i]
+                            ? UINT32_MAX
+                            : source_files_find(&resources->files, profile->lines[i].file);
+        if (file != UINT32_MAX)
+            wanted[file] = true;
+    }
+    for (size_t i = 0; wanted && i < resources->files.count; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "source/%zu", i);
+        if (wanted[i] &&
+            resources_has_text(resources, (uint32_t)i,
+                               single_file_is_named_like_source(single_file_name(resources, i))))
+            single_file_write_resource(writing, name);
+    }
+    writing->error = wanted ? writing->error : -ENOMEM;
+    free(wanted);
+}
+
+/* ---- Profiles and their regions ------------------------------------------------------------ */
+
+/* A page has nobody to ask for a region; all of them are in it where that costs little beside the
+ * whole (1,000 call paths are some 30 KB). */
+enum { REGIONS_HELD = 32, REGION_SITES_HELD = 20000 };
+
+/* A map of the heap costs up to 7 bytes a cell: beyond 32,768 of them (128 MiB of pages) it is left
+ * out. */
+enum { HEAP_CELLS_HELD = 32768 };
+
+static bool single_file_holds_regions(const struct profile *profile)
+{
+    return profile->region_count <= REGIONS_HELD && profile->region_site_count <= REGION_SITES_HELD;
+}
+
+static void single_file_write_own(void *context, const char *name)
+{
+    if (!resources_is_shared(name))
+        single_file_write_resource(context, name);
+}
+
+/* All of a profile, or (region > 0) what is a region's own. `regions`: how many of them are
+ * held. */
+static int single_file_write_one(FILE *out, const struct html_options *options, size_t index,
+                                 size_t region, size_t *regions, struct strbuf *why)
+{
+    struct profile *profile;
+    struct resources resources;
+    char prefix[64];
+    snprintf(prefix, sizeof prefix, region ? "p/%zu/region/%zu/" : "p/%zu/", index, region - 1);
+    int error = profile_read(&profile, options->shown[index].path);
+    if (!error && region && (error = profile_cut_region_at(profile, region - 1)))
+        profile_free(profile);
+    if (error) {
+        strbuf_add_string(why, error_text());
+        return error;
+    }
+    if (profile->heap_page_count > HEAP_CELLS_HELD)
+        profile->heap_page_count = 0;
+    error = resources_open(&resources, profile, options->paths);
+    if (!error) {
+        struct writing writing = {out, &resources, prefix, 0};
+        resources.has_regions = !region && single_file_holds_regions(profile);
+        *regions = resources.has_regions ? profile->region_count : 0;
+        resources_list(&resources, region ? single_file_write_own : single_file_write_resource,
+                       &writing);
+        if (options->sources && !region)
+            single_file_write_sources(&writing);
+        error = writing.error;
+        resources_close(&resources);
+    }
+    profile_free(profile);
+    return error;
+}
+
+static int single_file_write_profile(FILE *out, const struct html_options *options, size_t index,
+                                     struct strbuf *why)
+{
+    size_t regions = 0, none;
+    int error = single_file_write_one(out, options, index, 0, &regions, why);
+    for (size_t i = 0; i < regions && !error; i++)
+        error = single_file_write_one(out, options, index, i + 1, &none, why);
+    return error;
+}
+
+static int single_file_write_list(FILE *out, const struct html_options *options)
+{
+    char *text = NULL;
+    size_t length = 0;
+    struct strbuf packed = STRBUF_INIT;
+    FILE *stream = open_memstream(&text, &length);
+    if (!stream)
+        return -ENOMEM;
+    struct json json = json_begin(stream, false);
+    json_object(&json, NULL);
+    json_string(&json, "tool", "tidemark " TIDEMARK_VERSION);
+    json_array(&json, "profiles");
+    for (size_t i = 0; i < options->shown_count; i++) {
+        json_object(&json, NULL);
+        /* Where it lay is nobody's business who is sent the page. */
+        served_list_write(&json, &options->shown[i], i, false);
+        json_unsigned(&json, "generation", 1);
+        json_string(&json, "error", NULL);
+        json_end(&json);
+    }
+    json_end(&json);
+    json_end(&json);
+    json_finish(&json);
+    fclose(stream);
+    int error = gzip_pack(&packed, text, length, 6);
+    if (!error)
+        error =
+            single_file_write_block(out, "name", "profiles", "json", packed.data, packed.length);
+    strbuf_release(&packed);
+    free(text);
+    return error;
+}
+
+/* What the script loads when it needs it. */
+static int single_file_write_assets(FILE *out)
+{
+    int error = 0;
+    for (size_t i = 0; i < asset_count && !error; i++) {
+        const char *name = assets[i].name;
+        if (strcmp(name, page_name) && strcmp(name, script_name) && strcmp(name, style_name))
+            error = single_file_write_block(out, "asset", name, asset_type(name), assets[i].packed,
+                                            (size_t)(assets[i].end - assets[i].packed));
+    }
+    return error;
+}
+
+/* ---- The page ------------------------------------------------------------------------------ */
+
+static int single_file_load_asset(struct strbuf *text, const char *name)
+{
+    const struct asset *asset = asset_find(name);
+    return asset ? gzip_unpack(text, asset->packed, (size_t)(asset->end - asset->packed), SIZE_MAX)
+                 : -ENOENT;
+}
+
+/* The browser hashes what stands between the tags, with line ends as single newlines. */
+static void single_file_add_hash(struct strbuf *out, const struct strbuf *text)
+{
+    uint8_t digest[SHA256_BYTES];
+    sha256(text->data, text->length, digest);
+    strbuf_add_string(out, "'sha256-");
+    single_file_add_base64(out, digest, sizeof digest);
+    strbuf_add_string(out, "'");
+}
+
+/* Allows the page's own script and style, by their hashes, and no others. */
+static void single_file_add_policy(struct strbuf *out, const struct strbuf *script,
+                                   const struct strbuf *style)
+{
+    strbuf_add_string(out, "\n<meta http-equiv=\"Content-Security-Policy\" content=\"default-src "
+                           "'none'; script-src ");
+    single_file_add_hash(out, script);
+    strbuf_add_string(out, " 'wasm-unsafe-eval'; worker-src blob:; style-src ");
+    single_file_add_hash(out, style);
+    strbuf_add_string(out, "; img-src data: blob:; font-src data:; base-uri 'none'; form-action "
+                           "'none'\">");
+}
+
+/* The places in the page where something is put. */
+struct page {
+    struct strbuf text, script, style;
+    const char *html, *charset, *link, *tag; /* the ends of "<html", of the meta element; begins */
+    const char *link_end, *tag_end;          /* behind "</script>" */
+};
+
+/* The element that begins with `begin` and has `attribute` in its first tag. */
+static const char *single_file_find_element(const char *page, const char *begin,
+                                            const char *attribute)
+{
+    for (const char *at = page; (at = strstr(at, begin)); at++) {
+        const char *found = strstr(at, attribute), *end = strchr(at, '>');
+        if (found && end && found < end)
+            return at;
+    }
+    return NULL;
+}
+
+static bool single_file_find_places(struct page *page)
+{
+    static const char charset[] = "<meta charset=\"utf-8\">", end_tag[] = "</script>";
+    const char *text = page->text.data;
+    page->html = strstr(text, "<html");
+    page->charset = strstr(text, charset);
+    page->link = single_file_find_element(text, "<link", "href=\"app.css\"");
+    page->tag = single_file_find_element(text, "<script", "src=\"app.js\"");
+    page->link_end = page->link ? strchr(page->link, '>') : NULL;
+    page->tag_end = page->tag ? strstr(page->tag, end_tag) : NULL;
+    if (!page->html || !page->charset || !page->link_end || !page->tag_end ||
+        page->html > page->charset || page->charset > page->link || page->link > page->tag)
+        return false;
+    page->html += strlen("<html");
+    page->charset += strlen(charset);
+    page->link_end++;
+    page->tag_end += strlen(end_tag);
+    return true;
+}
+
+static int single_file_load_page(struct page *page, struct strbuf *why)
+{
+    int error = single_file_load_asset(&page->text, page_name);
+    if (!error)
+        error = single_file_load_asset(&page->script, script_name);
+    if (!error)
+        error = single_file_load_asset(&page->style, style_name);
+    if (error || !single_file_find_places(page)) {
+        strbuf_add_string(why, "the web view that was built into this command is not whole");
+        return error ? error : -EINVAL;
+    }
+    /* In strings and patterns of every kind these mean the same, and end no element. */
+    single_file_replace_all(&page->script, "\r\n", "\n");
+    single_file_replace_all(&page->script, "</script", "\\x3C/script");
+    single_file_replace_all(&page->script, "<!--", "\\x3C!--");
+    single_file_replace_all(&page->style, "\r\n", "\n");
+    single_file_replace_all(&page->style, "</", "<\\/");
+    return 0;
+}
+
+static void single_file_write_part(FILE *out, const char *from, const char *to)
+{
+    fwrite(from, 1, (size_t)(to - from), out);
+}
+
+/* Up to the place where the data goes. */
+static void single_file_write_head(FILE *out, const struct page *page)
+{
+    struct strbuf policy = STRBUF_INIT;
+    single_file_add_policy(&policy, &page->script, &page->style);
+    single_file_write_part(out, page->text.data, page->html);
+    fputs(" data-tidemark=\"file\"", out);
+    single_file_write_part(out, page->html, page->charset);
+    fputs(policy.data, out);
+    single_file_write_part(out, page->charset, page->link);
+    fprintf(out, "<style>%s</style>", page->style.data);
+    single_file_write_part(out, page->link_end, page->tag);
+    strbuf_release(&policy);
+}
+
+static void single_file_write_tail(FILE *out, const struct page *page)
+{
+    bool module = single_file_find_element(page->tag, "<script", "type=\"module\"") == page->tag;
+    fputs(module ? "<script type=\"module\">" : "<script>", out);
+    fwrite(page->script.data, 1, page->script.length, out);
+    fputs("</script>", out);
+    fputs(page->tag_end, out);
+}
+
+int html_write(FILE *out, const struct html_options *options, struct strbuf *why)
+{
+    struct page page = {.text = STRBUF_INIT, .script = STRBUF_INIT, .style = STRBUF_INIT};
+    int error = single_file_load_page(&page, why);
+    if (!error) {
+        single_file_write_head(out, &page);
+        error = single_file_write_list(out, options);
+    }
+    for (size_t i = 0; i < options->shown_count && !error; i++)
+        error = single_file_write_profile(out, options, i, why);
+    if (!error)
+        error = single_file_write_assets(out);
+    if (!error) {
+        single_file_write_tail(out, &page);
+        error = fflush(out) || ferror(out) ? -EIO : 0;
+    }
+    strbuf_release(&page.text);
+    strbuf_release(&page.script);
+    strbuf_release(&page.style);
+    return error;
+}

@@ -1,0 +1,22 @@
+/* Profiles as one HTML file that needs no server and no network (doc/API.md, "Single file"). */
+#ifndef TIDEMARK_SERVER_SINGLE_FILE_H
+#define TIDEMARK_SERVER_SINGLE_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include "base/strbuf.h"
+#include "aggregate/source_text.h"
+#include "server/served_list.h"
+
+struct html_options {
+    const struct served_source *shown;
+    size_t shown_count;
+    const struct source_paths *paths; /* may be NULL */
+    bool sources;                     /* with the text of the program's sources */
+};
+
+/* 0; -errno of reading, or of the stream, with a sentence in `why`. */
+int html_write(FILE *out, const struct html_options *options, struct strbuf *why);
+
+#endif

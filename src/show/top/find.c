@@ -1,0 +1,126 @@
+/* Which profile belongs to a process. The kernel knows who writes what: profiles are found among
+ * the open files of all processes that may be looked at, and each says whose it is. */
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "aggregate/facts.h"
+#include "profile/profile.h"
+#include "top/top.h"
+
+struct finding {
+    pid_t pid;
+    char *of_pid;        /* a profile of the process, being written */
+    char *by_pid;        /* one that the process writes … */
+    size_t by_pid_count; /* … of so many */
+    size_t denied;       /* processes whose files may not be seen */
+};
+
+static bool top_find_is_number(const char *name)
+{
+    return isdigit((unsigned char)*name) && name[strspn(name, "0123456789")] == 0;
+}
+
+static bool top_find_is_profile_name(const char *path)
+{
+    size_t length = strlen(path);
+    return *path == '/' && length > 4 && !strcmp(path + length - 4, ".tmk");
+}
+
+static void top_find_keep(char **where, const char *path)
+{
+    if (*where && strcmp(*where, path)) {
+        free(*where);
+        *where = NULL;
+    }
+    if (!*where)
+        *where = strdup(path);
+}
+
+static void top_find_consider(struct finding *finding, const char *path, pid_t writer)
+{
+    struct profile *profile;
+    if (finding->of_pid && !strcmp(finding->of_pid, path))
+        return;
+    if (profile_read_meta(&profile, path))
+        return;
+    if (profile->being_written) {
+        if (facts_number(profile, PROFILE_META_PID) == (uint64_t)finding->pid)
+            top_find_keep(&finding->of_pid, path);
+        if (writer == finding->pid && !(finding->by_pid && !strcmp(finding->by_pid, path))) {
+            top_find_keep(&finding->by_pid, path);
+            finding->by_pid_count++;
+        }
+    }
+    profile_free(profile);
+}
+
+static void top_find_search_process(struct finding *finding, const char *name)
+{
+    char link[64 + NAME_MAX], path[PATH_MAX];
+    snprintf(link, sizeof link, "/proc/%s/fd", name);
+    DIR *files = opendir(link);
+    if (!files) {
+        finding->denied += errno == EACCES;
+        return;
+    }
+    for (struct dirent *entry; (entry = readdir(files));) {
+        if (!top_find_is_number(entry->d_name))
+            continue;
+        snprintf(link, sizeof link, "/proc/%s/fd/%s", name, entry->d_name);
+        ssize_t length = readlink(link, path, sizeof path - 1);
+        if (length <= 0)
+            continue;
+        path[length] = 0;
+        if (top_find_is_profile_name(path))
+            top_find_consider(finding, path, (pid_t)strtol(name, NULL, 10));
+    }
+    closedir(files);
+}
+
+static void top_find_say_why_not(const struct finding *finding, struct strbuf *why)
+{
+    int pid = (int)finding->pid;
+    if (kill(finding->pid, 0) && errno == ESRCH)
+        strbuf_addf(why, "there is no process %d", pid);
+    else if (finding->by_pid_count > 1)
+        strbuf_addf(why, "process %d records %zu programs: give the pid of one, or its profile",
+                    pid, finding->by_pid_count);
+    else
+        strbuf_addf(why,
+                    "no profile of process %d is being written%s: it must be started by `tidemark "
+                    "record`; or give the profile's name",
+                    pid,
+                    finding->denied ? ", as far as this user may see (perhaps by another user's "
+                                      "tidemark)"
+                                    : "");
+}
+
+int top_find(pid_t pid, struct strbuf *path, struct strbuf *why)
+{
+    struct finding finding = {.pid = pid};
+    DIR *processes = opendir("/proc");
+    if (!processes) {
+        strbuf_add_string(why, "/proc cannot be read: give the profile's name");
+        return -errno;
+    }
+    for (struct dirent *entry; (entry = readdir(processes));)
+        if (top_find_is_number(entry->d_name))
+            top_find_search_process(&finding, entry->d_name);
+    closedir(processes);
+    const char *found = finding.of_pid              ? finding.of_pid
+                        : finding.by_pid_count == 1 ? finding.by_pid
+                                                    : NULL;
+    if (found)
+        strbuf_add_string(path, found);
+    else
+        top_find_say_why_not(&finding, why);
+    free(finding.of_pid);
+    free(finding.by_pid);
+    return found ? 0 : -ESRCH;
+}

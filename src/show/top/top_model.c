@@ -1,0 +1,364 @@
+/* What `tidemark top` shows: the profile read again when its signature changes (top_model.h). Rows
+ * of the reading before are kept sorted by a hash of name and place, so that growth and rate can be
+ * found by a binary search. */
+#include "top/top_model.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "base/error.h"
+#include "base/alive.h"
+#include "base/hash.h"
+#include "base/human.h"
+#include "base/text.h"
+#include "base/memory.h"
+#include "aggregate/facts.h"
+#include "aggregate/frames.h"
+
+enum { PLACE_COLUMNS = 60 };
+
+static double top_model_seconds_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+void top_model_init(struct top_model *model, const struct top_options *options)
+{
+    *model = (struct top_model){.options = options, .before_ns = FIGURE_UNKNOWN};
+}
+
+static void top_model_drop_rows(struct top_row *rows, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        free(rows[i].name);
+        free(rows[i].place);
+    }
+    free(rows);
+}
+
+static void top_model_drop_reading(struct top_model *model)
+{
+    if (!model->profile)
+        return;
+    top_model_drop_rows(model->rows, model->row_count);
+    call_sites_release(&model->sites);
+    profile_free(model->profile);
+    model->profile = NULL;
+    model->rows = NULL;
+    model->row_count = 0;
+}
+
+void top_model_release(struct top_model *model)
+{
+    top_model_drop_reading(model);
+    free(model->before);
+    model->before = NULL;
+}
+
+/* ---- Rows ---------------------------------------------------------------------------------- */
+
+static char *top_model_owned(struct strbuf *text)
+{
+    char *copy = strdup(text->data);
+    strbuf_release(text);
+    if (!copy)
+        memory_exhausted();
+    return copy;
+}
+
+/* Indices of functions and lines differ from one reading to the next: names do not. */
+static uint64_t top_model_key_of(const struct profile *profile, struct frame frame,
+                                 const char *name)
+{
+    uint32_t line = 0;
+    const char *file = frame_file(profile, frame, &line), *module = frame_module(profile, frame);
+    uint64_t key = hash_bytes(name, strlen(name)) + line;
+    key = hash_u64(key) ^ (file ? hash_bytes(file, strlen(file)) : 0);
+    return hash_u64(key) ^ (module ? hash_bytes(module, strlen(module)) : 0);
+}
+
+static struct top_row top_model_row_of(const struct top_model *model, size_t group)
+{
+    const struct site_group *of = &model->sites.groups[group];
+    const struct call_metrics *call = &of->merged.metrics;
+    struct strbuf name = STRBUF_INIT, safe = STRBUF_INIT, place = STRBUF_INIT;
+    frame_add_name(&name, model->profile, of->frame);
+    text_add_safe_string(&safe, name.data);
+    frame_add_place(&place, model->profile, of->frame, PLACE_COLUMNS);
+    struct top_row row = {
+        .key = top_model_key_of(model->profile, of->frame, name.data),
+        .group = group,
+        .live_bytes = call->live_bytes,
+        .live_count = call->live_count,
+        .alloc_count = call_metrics_blocks(call),
+        .alloc_bytes = call_metrics_bytes(call),
+        .at_peak_bytes = call->at_peak_bytes,
+    };
+    row.name = top_model_owned(&safe);
+    row.place = top_model_owned(&place);
+    strbuf_release(&name);
+    return row;
+}
+
+static const struct top_before *top_model_before_of(const struct top_model *model, uint64_t key)
+{
+    size_t low = 0, high = model->before_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (model->before[middle].key < key)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < model->before_count && model->before[low].key == key ? &model->before[low] : NULL;
+}
+
+static double top_model_rate_between(const struct top_model *model, struct figure now,
+                                     struct figure before)
+{
+    double span_ns = figure_double(model->duration_ns) - figure_double(model->before_ns);
+    double calls = figure_double(now) - figure_double(before);
+    if (!(span_ns > 0) || isnan(calls))
+        return NAN;
+    return calls > 0 ? calls * 1e9 / span_ns : 0; /* an estimate may go back */
+}
+
+static double top_model_growth_since(const struct top_model *model, struct figure now,
+                                     struct figure before)
+{
+    return figure_known(model->before_ns) ? figure_double(now) - figure_double(before) : NAN;
+}
+
+static void top_model_compare(const struct top_model *model, struct top_row *row)
+{
+    const struct top_before *before = top_model_before_of(model, row->key);
+    struct figure none = figure_of(0);
+    row->rate =
+        top_model_rate_between(model, row->alloc_count, before ? before->alloc_count : none);
+    row->growth_bytes =
+        top_model_growth_since(model, row->live_bytes, before ? before->live_bytes : none);
+}
+
+static int top_model_make_rows(struct top_model *model)
+{
+    model->rows = calloc(model->sites.group_count + 1, sizeof *model->rows);
+    if (!model->rows)
+        return -ENOMEM;
+    for (size_t i = 0; i < model->sites.group_count; i++) {
+        model->rows[i] = top_model_row_of(model, i);
+        top_model_compare(model, &model->rows[i]);
+    }
+    model->row_count = model->sites.group_count;
+    return 0;
+}
+
+/* ---- Looks --------------------------------------------------------------------------------- */
+
+static int top_model_by_key(const void *a, const void *b)
+{
+    const struct top_before *left = a, *right = b;
+    return left->key < right->key ? -1 : left->key > right->key;
+}
+
+/* What is shown becomes what was before. */
+static void top_model_keep_before(struct top_model *model)
+{
+    if (!model->profile || !model->profile->has_program)
+        return;
+    struct top_before *before = memory_need(calloc(model->row_count + 1, sizeof *before));
+    for (size_t i = 0; i < model->row_count; i++)
+        before[i] = (struct top_before){model->rows[i].key, model->rows[i].live_bytes,
+                                        model->rows[i].alloc_count};
+    qsort(before, model->row_count, sizeof *before, top_model_by_key);
+    free(model->before);
+    model->before = before;
+    model->before_count = model->row_count;
+    model->before_ns = model->duration_ns;
+    model->before_live = model->profile->program.total.live_bytes;
+    model->before_allocs = call_metrics_blocks(&model->profile->program.total);
+}
+
+static int top_model_take(struct top_model *model, struct profile *profile, struct strbuf *why)
+{
+    struct call_sites sites;
+    int error = call_sites_init(&sites, profile, model->options->filter, model->options->hide_std);
+    if (error) {
+        strbuf_add_string(why, strerror(-error));
+        profile_free(profile);
+        return error;
+    }
+    top_model_keep_before(model);
+    top_model_drop_reading(model);
+    model->profile = profile;
+    model->sites = sites;
+    model->sites.profile = profile;
+    model->duration_ns = figure_of(facts_number(profile, PROFILE_META_DURATION));
+    error = top_model_make_rows(model);
+    if (error)
+        strbuf_add_string(why, strerror(-error));
+    return error;
+}
+
+int top_model_look(struct top_model *model, struct strbuf *why)
+{
+    struct profile *profile;
+    double begun = top_model_seconds_now();
+    uint64_t signature = profile_signature(model->options->path);
+    /* Whoever wrote it may have gone without a word: then nothing changes but that. */
+    if (model->profile && signature && signature == model->signature &&
+        alive_is_written(model->options->path) == model->profile->being_written)
+        return 0;
+    int error = profile_read(&profile, model->options->path);
+    if (error) {
+        strbuf_add_string(why, error_text());
+        return error;
+    }
+    error = top_model_take(model, profile, why);
+    model->signature = signature;
+    model->read_seconds = top_model_seconds_now() - begun;
+    return error ? error : 1;
+}
+
+/* ---- Order --------------------------------------------------------------------------------- */
+
+/* NAN: not known. */
+static double top_model_sort_value(const struct top_row *row, enum top_sort sort)
+{
+    switch (sort) {
+    case TOP_GROWTH:
+        return row->growth_bytes;
+    case TOP_RATE:
+        return row->rate;
+    case TOP_COUNT:
+        return figure_double(row->alloc_count);
+    case TOP_BYTES:
+        return figure_double(row->alloc_bytes);
+    case TOP_PEAK:
+        return figure_double(row->at_peak_bytes);
+    default:
+        return figure_double(row->live_bytes);
+    }
+}
+
+struct order {
+    enum top_sort sort;
+    bool ascending;
+};
+
+static int top_model_compare_rows(const void *a, const void *b, void *context)
+{
+    const struct order *order = context;
+    const struct top_row *left = a, *right = b;
+    double x = top_model_sort_value(left, order->sort),
+           y = top_model_sort_value(right, order->sort);
+    if (isnan(x) != isnan(y))
+        return isnan(x) ? 1 : -1; /* what is not known stands last, whichever way */
+    if (x < y || x > y)
+        return (x < y) == order->ascending ? -1 : 1;
+    int live = figure_compare(right->live_bytes, left->live_bytes);
+    if (live)
+        return live;
+    return left->key < right->key ? -1 : left->key > right->key;
+}
+
+void top_model_sort(struct top_model *model, enum top_sort sort, bool ascending)
+{
+    struct order order = {sort, ascending};
+    qsort_r(model->rows, model->row_count, sizeof *model->rows, top_model_compare_rows, &order);
+}
+
+const struct top_row *top_model_find(const struct top_model *model, uint64_t key)
+{
+    for (size_t i = 0; i < model->row_count; i++)
+        if (model->rows[i].key == key)
+            return &model->rows[i];
+    return NULL;
+}
+
+/* ---- Figures ------------------------------------------------------------------------------- */
+
+double top_model_growth(const struct top_model *model)
+{
+    return top_model_growth_since(model, model->profile->program.total.live_bytes,
+                                  model->before_live);
+}
+
+double top_model_rate(const struct top_model *model)
+{
+    const struct call_metrics *total = &model->profile->program.total;
+    return top_model_rate_between(model, call_metrics_blocks(total), model->before_allocs);
+}
+
+void top_add_field(struct strbuf *out, const char *text)
+{
+    strbuf_add_char(out, ' ');
+    text_add_right(out, text, TOP_FIGURE - 1);
+}
+
+size_t top_figures_shown(size_t columns)
+{
+    size_t room = columns > TOP_LEAST_FOR_SITE + 2 ? columns - TOP_LEAST_FOR_SITE - 2 : 0;
+    return room >= TOP_FIGURES * TOP_FIGURE ? TOP_FIGURES
+           : room >= TOP_FIGURE             ? room / TOP_FIGURE
+                                            : 1;
+}
+
+void top_add_figure(struct strbuf *out, size_t column, enum top_sort sort, size_t columns,
+                    const char *text)
+{
+    static const size_t sorted_by[TOP_SORTS] = {[TOP_LIVE] = 0,  [TOP_GROWTH] = 1, [TOP_RATE] = 2,
+                                                [TOP_COUNT] = 3, [TOP_BYTES] = 3,  [TOP_PEAK] = 3};
+    size_t sorted = sorted_by[sort];
+    size_t rank = column == sorted ? 0 : column + (column < sorted);
+    if (rank < top_figures_shown(columns))
+        top_add_field(out, text);
+}
+
+void top_add_growth(struct strbuf *out, double bytes)
+{
+    if (isnan(bytes))
+        strbuf_add_char(out, '-');
+    else if (bytes == 0)
+        strbuf_add_char(out, '0');
+    else
+        strbuf_addf(out, "%c%s", bytes < 0 ? '-' : '+', human_bytes((uint64_t)fabs(bytes)).text);
+}
+
+void top_add_rate(struct strbuf *out, double rate)
+{
+    if (isnan(rate))
+        strbuf_add_char(out, '-');
+    else if (rate > 0 && rate < 10)
+        strbuf_addf(out, "%.1f/s", rate);
+    else
+        strbuf_addf(out, "%s/s", human_count((uint64_t)rate).text);
+}
+
+void top_add_state(struct strbuf *out, const struct top_model *model)
+{
+    const struct program_metrics *program = &model->profile->program;
+    const char *about = model->profile->sample_bytes ? "~" : "";
+    struct figure resident = facts_resident_peak(model->profile);
+    if (!model->profile->has_program) {
+        strbuf_add_string(out, "no figures yet: the first are there after two seconds");
+        return;
+    }
+    strbuf_addf(out, "live %s%s", about, figure_human_bytes(program->total.live_bytes).text);
+    if (figure_known(model->before_ns)) {
+        strbuf_add_string(out, " (");
+        top_add_growth(out, top_model_growth(model));
+        strbuf_add_char(out, ')');
+    }
+    strbuf_addf(out, " in %s block%s, peak %s%s",
+                figure_human_count(program->total.live_count).text,
+                human_plural(figure_or(program->total.live_count, 0)), about,
+                figure_human_bytes(program->total.peak_bytes).text);
+    if (figure_known(resident))
+        strbuf_addf(out, ", most resident %s", figure_human_bytes(resident).text);
+    strbuf_add_string(out, ", allocations ");
+    top_add_rate(out, top_model_rate(model));
+}

@@ -1,0 +1,71 @@
+/* What top shows: the profile as it was last read, its call sites, and how they have changed since
+ * the look before. */
+#ifndef TIDEMARK_TOP_TOP_MODEL_H
+#define TIDEMARK_TOP_TOP_MODEL_H
+
+#include "profile/profile.h"
+#include "aggregate/call_sites.h"
+#include "model/figure_human.h"
+#include "model/metrics.h"
+#include "top/top.h"
+
+struct top_row {
+    uint64_t key;       /* names the site from one reading to the next */
+    char *name, *place; /* safe; the place may be "" */
+    size_t group;       /* into sites.groups */
+    struct figure live_bytes, live_count, alloc_count, alloc_bytes, at_peak_bytes;
+    double growth_bytes, rate; /* NAN: not known, or there is no look before */
+};
+
+struct top_before {
+    uint64_t key;
+    struct figure live_bytes, alloc_count;
+};
+
+struct top_model {
+    const struct top_options *options;
+    uint64_t signature;
+    double read_seconds;     /* what the last reading took */
+    struct profile *profile; /* NULL: not read yet */
+    struct call_sites sites;
+    struct top_row *rows;
+    size_t row_count;
+    struct top_before *before; /* by key; of the reading before */
+    size_t before_count;
+    /* of the recording, now and at the look before; unknown: there is none */
+    struct figure duration_ns, before_ns;
+    struct figure before_live, before_allocs;
+};
+
+void top_model_init(struct top_model *model, const struct top_options *options);
+void top_model_release(struct top_model *model);
+
+/* Reads the profile if it has changed. 1: it had, 0: it had not, -errno with a sentence: it cannot
+ * be read (what was read before stays). */
+int top_model_look(struct top_model *model, struct strbuf *why);
+
+void top_model_sort(struct top_model *model, enum top_sort sort, bool ascending);
+const struct top_row *top_model_find(const struct top_model *model, uint64_t key); /* or NULL */
+
+/* Of the program; NAN where there is no look before. */
+double top_model_growth(const struct top_model *model);
+double top_model_rate(const struct top_model *model);
+
+enum { TOP_FIGURE = 11, TOP_FIGURES = 4 }; /* columns of one; a row's */
+/* Of narrow lines the site has 20 columns; of the figures there are those for which there is room
+ * left, what is sorted by first. */
+enum { TOP_LEAST_FOR_SITE = 20 };
+size_t top_figures_shown(size_t columns);
+/* Adds figure or title `column` of a row, if it is shown. */
+void top_add_figure(struct strbuf *out, size_t column, enum top_sort sort, size_t columns,
+                    const char *text);
+/* A figure of a row, or its title, at the right end of its column. */
+void top_add_field(struct strbuf *out, const char *text);
+/* "+1.2 MiB", "-3.0 KiB", "0", "-" where it is not known */
+void top_add_growth(struct strbuf *out, double bytes);
+/* "1.2 k/s", "-" where it is not known */
+void top_add_rate(struct strbuf *out, double rate);
+/* "live 1.2 GiB in 1,234 blocks, peak …": the state in one line. */
+void top_add_state(struct strbuf *out, const struct top_model *model);
+
+#endif

@@ -1,0 +1,146 @@
+/* See top_terminal.h. Signals that ask us to end set a flag that the loop looks at. Those that say
+ * that something is wrong with us write the terminal's way back themselves, with what was prepared
+ * before: nothing of ncurses may be called there. */
+#include "top/top_terminal.h"
+
+#include <errno.h>
+#include <locale.h>
+#include <ncurses.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <term.h>
+#include <termios.h>
+#include <unistd.h>
+
+enum {
+    ENDLESS_KEYS = 64
+}; /* so many times ready to read and nothing there: the terminal is gone */
+
+static const int asking[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+static const int failing[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+#define COUNT(array) (sizeof array / sizeof *(array))
+
+static volatile sig_atomic_t asked; /* by this signal */
+static bool begun, lost;
+static struct termios before;
+static char way_back[256];
+static size_t way_back_bytes;
+
+static void terminal_note(int signal)
+{
+    asked = signal;
+}
+
+static void terminal_restore_and_fail(int signal)
+{
+    if (write(STDOUT_FILENO, way_back, way_back_bytes) >= 0)
+        tcsetattr(STDIN_FILENO, TCSANOW, &before);
+    raise(signal); /* SA_RESETHAND: now it does what it always does */
+}
+
+static void terminal_add_way_back(const char *capability)
+{
+    const char *text = tigetstr(capability);
+    if (!text || text == (char *)-1)
+        return;
+    size_t length = strlen(text);
+    if (length > sizeof way_back - way_back_bytes)
+        return;
+    memcpy(way_back + way_back_bytes, text, length);
+    way_back_bytes += length;
+}
+
+static void terminal_set_handlers(void)
+{
+    struct sigaction action = {.sa_handler = terminal_note};
+    for (size_t i = 0; i < COUNT(asking); i++)
+        sigaction(asking[i], &action, NULL);
+    action = (struct sigaction){.sa_handler = terminal_restore_and_fail, .sa_flags = SA_RESETHAND};
+    for (size_t i = 0; i < COUNT(failing); i++)
+        sigaction(failing[i], &action, NULL);
+}
+
+static void terminal_give_back(void)
+{
+    if (begun)
+        endwin();
+    begun = false;
+}
+
+static void terminal_set_up(bool colour)
+{
+    cbreak();
+    noecho();
+    nonl();
+    keypad(stdscr, TRUE);
+    nodelay(stdscr, TRUE);
+    curs_set(0);
+    set_escdelay(25);
+    if (!colour || !has_colors())
+        return;
+    start_color();
+    use_default_colors();
+    init_pair(1, COLOR_CYAN, -1);
+    init_pair(2, COLOR_GREEN, -1);
+    init_pair(3, COLOR_RED, -1);
+    init_pair(4, COLOR_YELLOW, -1);
+}
+
+int terminal_begin(bool colour, struct strbuf *why)
+{
+    if (tcgetattr(STDIN_FILENO, &before)) {
+        strbuf_add_string(why, "stdin is no terminal");
+        return -ENOTTY;
+    }
+    setlocale(LC_CTYPE, "");
+    int error;
+    if (setupterm(NULL, STDOUT_FILENO, &error) == ERR) {
+        const char *name = getenv("TERM");
+        strbuf_addf(why, "the terminal '%s' (TERM) is not known here: use --plain",
+                    name ? name : "");
+        return -ENOTTY;
+    }
+    terminal_add_way_back("sgr0");
+    terminal_add_way_back("cnorm");
+    terminal_add_way_back("rmkx");
+    terminal_add_way_back("rmcup");
+    asked = 0;
+    terminal_set_handlers();
+    atexit(terminal_give_back);
+    if (!newterm(NULL, stdout, stdin)) {
+        strbuf_add_string(why, "the terminal cannot be used: use --plain");
+        return -ENOTTY;
+    }
+    begun = true;
+    terminal_set_up(colour);
+    return 0;
+}
+
+void terminal_end(void)
+{
+    terminal_give_back();
+    for (size_t i = 0; i < COUNT(asking); i++)
+        signal(asking[i], SIG_DFL);
+    for (size_t i = 0; i < COUNT(failing); i++)
+        signal(failing[i], SIG_DFL);
+    if (asked)
+        raise(asked);
+}
+
+bool terminal_is_over(void)
+{
+    return asked || lost;
+}
+
+int terminal_key(int milliseconds)
+{
+    static int nothing;
+    struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+    int ready = poll(&input, 1, milliseconds);
+    int key = getch();
+    nothing = ready > 0 && key == ERR ? nothing + 1 : 0;
+    lost = lost || nothing > ENDLESS_KEYS || (ready > 0 && (input.revents & (POLLERR | POLLNVAL)));
+    return key;
+}

@@ -1,4 +1,0 @@
-/* See calls.h. */
-#include "unwind/calls.h"
-
-uint32_t calls_forbidden;

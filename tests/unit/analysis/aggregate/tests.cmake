@@ -1,0 +1,6 @@
+tidemark_unit_test(aggregate metrics_merge)
+tidemark_unit_test(aggregate functions)
+tidemark_unit_test(aggregate frames tm_profile tm_base)
+tidemark_unit_test(aggregate source_lines tm_profile)
+add_executable(bench_views EXCLUDE_FROM_ALL ${CMAKE_CURRENT_LIST_DIR}/bench_views.c)
+target_link_libraries(bench_views PRIVATE tm_aggregate)

@@ -1,0 +1,5 @@
+tidemark_unit_test(diff align)
+tidemark_unit_test(diff identity)
+tidemark_unit_test(diff figures)
+target_include_directories(test_diff_figures PRIVATE ${CMAKE_SOURCE_DIR}/tests/unit/analysis/aggregate)
+target_link_libraries(test_diff_figures PRIVATE tm_aggregate m)

@@ -1,0 +1,136 @@
+/* What the profile itself lacks. */
+#include "built.h"
+
+static void a_whole_profile_is_not_complained_of(void **state)
+{
+    (void)state;
+    struct built *built = built_new();
+    built_others(built, 100);
+    built->profile.program.foreign_frees = 10; /* blocks from before the recording: no loss */
+    assert_silent(built_ask(built), "incomplete-profile");
+    built_free(built);
+}
+
+static void lost_events_are_told(void **state)
+{
+    (void)state;
+    struct built *built = built_new();
+    built_others(built, 100);
+    built->profile.program.lost_events = 250;
+    const struct insight *insight = the(built_ask(built), "incomplete-profile");
+    assert_string_equal(insight->title,
+                        "250 events were not recorded (20.0 %): counts are lower bounds");
+    assert_evidence(built, insight,
+                    "lost_events 250, unattributed 0, unwalkable 0, replaced_blocks 0, "
+                    "malformed_events 0, damaged_rings 0, events 1000");
+    assert_severity(insight, "notice");
+    built_free(built);
+}
+
+static void damage_is_a_warning_at_least(void **state)
+{
+    (void)state;
+    struct built *built = built_new();
+    built_others(built, 100);
+    built->profile.damage = "part of it could not be read (\033x)";
+    const struct insight *insight = the(built_ask(built), "incomplete-profile");
+    assert_string_equal(insight->title,
+                        "The profile is damaged: part of it could not be read (\\x1bx)");
+    assert_severity(insight, "warning");
+    built_free(built);
+}
+
+/* In the order of what is worse. */
+static void the_worst_is_the_title(void **state)
+{
+    (void)state;
+    struct built *built = built_new();
+    built_others(built, 100);
+    built_meta(built, PROFILE_META_UNWALKABLE, "3");
+    assert_string_equal(the(built_ask(built), "incomplete-profile")->title,
+                        "3 call paths could not be walked to their ends");
+    built->profile.program.replaced_blocks = 1;
+    assert_string_equal(the(built_ask(built), "incomplete-profile")->title,
+                        "Frees were missed: 1 allocation came where a block was alive");
+    built_meta(built, PROFILE_META_UNATTRIBUTED, "9");
+    assert_string_equal(the(built_ask(built), "incomplete-profile")->title,
+                        "9 events have no call path");
+    built->profile.program.malformed_events = 4;
+    assert_severity(the(built_ask(built), "incomplete-profile"), "warning");
+    assert_string_equal(the(built->insights, "incomplete-profile")->title,
+                        "The program overwrote what was recorded: 4 records make no sense");
+    built_free(built);
+}
+
+static void a_few_stacks_cut_short_are_usual(void **state)
+{
+    (void)state;
+    struct built *built = built_new();
+    for (int i = 0; i < 40; i++) {
+        char frames[40];
+        snprintf(frames, sizeof frames, "main:%d", i + 1);
+        built_site(built, built_path(built, frames),
+                   (struct call_metrics){.alloc_count = FIGURE_OF(1)});
+    }
+    assert_silent(built_ask(built), "incomplete-profile");
+    built_meta(built, PROFILE_META_UNWALKABLE, "1"); /* of 40 */
+    const struct insight *insight = the(built_ask(built), "incomplete-profile");
+    assert_severity(insight, "info");
+    assert_string_equal(insight->title, "1 call path could not be walked to its end");
+    built_free(built);
+}
+
+static void missed_frees_alone_are_explained(void **state)
+{
+    (void)state;
+    struct built *built = built_new();
+    built_others(built, 100);
+    built->profile.program.replaced_blocks = 8;
+    assert_non_null(strstr(the(built_ask(built), "incomplete-profile")->advice, "RTLD_DEEPBIND"));
+    built->profile.program.lost_events = 1;
+    assert_null(strstr(the(built_ask(built), "incomplete-profile")->advice, "RTLD_DEEPBIND"));
+    built_free(built);
+}
+
+static void a_sample_is_said_to_be_one(void **state)
+{
+    (void)state;
+    struct built *built = built_new();
+    built_others(built, 100);
+    built_meta(built, "sample_bytes", "524288");
+    assert_evidence(built, the(built_ask(built), "incomplete-profile"),
+                    "lost_events 0, unattributed 0, unwalkable 0, replaced_blocks 0, "
+                    "malformed_events 0, damaged_rings 0, events 1000, sample_bytes 524288");
+    assert_string_equal(the(built->insights, "incomplete-profile")->title,
+                        "Only a sample was recorded, one allocation in 512 KiB: counts are "
+                        "estimates");
+    built_free(built);
+}
+
+static void nothing_saved_is_nothing_asked(void **state)
+{
+    (void)state;
+    struct built *built = built_new();
+    built->profile.has_program = false;
+    const struct insights *insights = built_ask(built);
+    assert_int_equal(insights->count, 0);
+    assert_true(is_unasked(insights, "leak-possible"));
+    assert_true(is_unasked(insights, "incomplete-profile"));
+    assert_int_equal(insights->silence_count, 19);
+    built_free(built);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_whole_profile_is_not_complained_of),
+        cmocka_unit_test(lost_events_are_told),
+        cmocka_unit_test(damage_is_a_warning_at_least),
+        cmocka_unit_test(the_worst_is_the_title),
+        cmocka_unit_test(a_few_stacks_cut_short_are_usual),
+        cmocka_unit_test(missed_frees_alone_are_explained),
+        cmocka_unit_test(a_sample_is_said_to_be_one),
+        cmocka_unit_test(nothing_saved_is_nothing_asked),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

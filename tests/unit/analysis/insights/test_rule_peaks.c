@@ -1,0 +1,138 @@
+/* What made the peak, and other peaks. */
+#include "built.h"
+
+static void add_held(struct built *built, const char *frames, uint64_t bytes)
+{
+    /* clang-format off */
+    built_site(built, built_path(built, frames),
+               (struct call_metrics){.alloc_count = FIGURE_OF(2), .alloc_bytes = FIGURE_OF(bytes), .free_count = FIGURE_OF(2),
+                                     .free_bytes = FIGURE_OF(bytes), .peak_bytes = FIGURE_OF(bytes),
+                                     .at_peak_bytes = FIGURE_OF(bytes), .at_peak_count = FIGURE_OF(2)});
+    /* clang-format on */
+}
+
+static void add_level(struct built *built, uint64_t bytes)
+{
+    built->buckets[built->profile.bucket_count++] =
+        (struct timeline_bucket){.requested = {FIGURE_OF(bytes), FIGURE_OF(bytes)},
+                                 .physical = {FIGURE_UNKNOWN, FIGURE_UNKNOWN}};
+    built->profile.bucket_ns = 10 * MS;
+}
+
+static void one_site_may_make_the_peak(void **state)
+{
+    (void)state;
+    struct built *built = built_new();
+    add_held(built, "main:10 > load:20", 6 * MIB);
+    add_held(built, "main:11 > other:21", 4 * MIB);
+    built->profile.program.total.peak_ticks = figure_of(700 * MS);
+    const struct insight *insight = the(built_ask(built), "peak-one-site");
+    assert_string_equal(insight->title, "load holds 60.0 % of the peak, 6.00 MiB in 2 blocks");
+    assert_evidence(built, insight,
+                    "at_peak_bytes 6291456, at_peak_count 2, peak_bytes 10485760, peak_time "
+                    "700000000, peak_share 0.600");
+    assert_path(built, insight, 0, 6 * MIB, "load:20 < main:10");
+    assert_severity(insight, "info");
+    built_free(built);
+}
+
+static void a_spike_is_worse_than_a_level(void **state)
+{
+    (void)state;
+    struct built *built = built_new();
+    add_held(built, "main:10 > load:20", 6 * MIB);
+    for (int i = 0; i < 9; i++)
+        add_level(built, i == 4 ? 6 * MIB : 2 * MIB);
+    const struct insight *insight = the(built_ask(built), "peak-one-site");
+    assert_evidence(built, insight,
+                    "at_peak_bytes 6291456, at_peak_count 2, peak_bytes 6291456, peak_time 0, "
+                    "peak_share 1.000, usual_bytes 2097152");
+    assert_severity(insight, "warning");
+    for (size_t i = 0; i < 9; i++)
+        built->buckets[i].requested.max =
+            figure_add(built->buckets[i].requested.max, figure_of(1)); /* not quite a third */
+    assert_severity(the(built_ask(built), "peak-one-site"), "info");
+    built_free(built);
+}
+
+static void half_of_it_is_not_enough(void **state)
+{
+    (void)state;
+    struct built *built = built_new();
+    add_held(built, "main:10 > load:20", 4 * MIB);
+    add_held(built, "main:11 > other:21", 4 * MIB);
+    assert_silent(built_ask(built), "peak-one-site");
+    built_free(built);
+    built = built_new();
+    add_held(built, "main:10 > load:20", 64 * KIB - 1); /* a small peak */
+    assert_silent(built_ask(built), "peak-one-site");
+    built_free(built);
+}
+
+/* The global one of load() and, later, one of `bytes`, of which load() holds `same`. */
+static struct built *two_peaks(uint64_t bytes, uint64_t same)
+{
+    struct built *built = built_new();
+    add_held(built, "main:10 > load:20", 8 * MIB);
+    add_held(built, "main:11 > sort:21", 0);
+    uint32_t load = built->sites[0].path, sort = built->sites[1].path;
+    built->peaks[0] = (struct peak){100 * MS, 8 * MIB, FIGURE_OF(MIB), 0, 1, {{load, 8 * MIB}}};
+    built->peaks[1] =
+        (struct peak){500 * MS, bytes, FIGURE_OF(0), 0, 2, {{sort, bytes - same}, {load, same}}};
+    built->profile.peak_count = 2;
+    return built;
+}
+
+static void another_peak_of_other_sites_is_told(void **state)
+{
+    (void)state;
+    struct built *built = two_peaks(6 * MIB, 2 * MIB);
+    const struct insight *insight = the(built_ask(built), "secondary-peak");
+    assert_string_equal(insight->title, "Another peak, of 6.00 MiB after 500 ms, is made of other "
+                                        "call sites, most of it of sort");
+    assert_evidence(built, insight,
+                    "secondary_peak_bytes 6291456, secondary_peak_time 500000000, peak_bytes "
+                    "8388608, peak_time 100000000, peak_share 0.750, common_share 0.333");
+    assert_path(built, insight, 0, 4 * MIB, "sort:21 < main:11");
+    assert_path(built, insight, 1, 2 * MIB, "load:20 < main:10");
+    assert_severity(insight, "notice");
+    built_free(built);
+}
+
+static void the_same_again_or_a_small_one_is_not(void **state)
+{
+    (void)state;
+    struct built *built = two_peaks(6 * MIB, 3 * MIB); /* half of it is load's */
+    assert_silent(built_ask(built), "secondary-peak");
+    built_free(built);
+    built = two_peaks(4 * MIB - 1, 0); /* not half of the highest */
+    assert_silent(built_ask(built), "secondary-peak");
+    built_free(built);
+    built = two_peaks(6 * MIB, 0);
+    built->peaks[1].share_count = 0; /* nobody knows of what */
+    built->peaks[1].rest_bytes = 6 * MIB;
+    assert_silent(built_ask(built), "secondary-peak");
+    built_free(built);
+}
+
+static void without_peaks_it_is_not_asked(void **state)
+{
+    (void)state;
+    struct built *built = two_peaks(6 * MIB, 0);
+    built->profile.peak_count = 0;
+    assert_true(is_unasked(built_ask(built), "secondary-peak"));
+    built_free(built);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_site_may_make_the_peak),
+        cmocka_unit_test(a_spike_is_worse_than_a_level),
+        cmocka_unit_test(half_of_it_is_not_enough),
+        cmocka_unit_test(another_peak_of_other_sites_is_told),
+        cmocka_unit_test(the_same_again_or_a_small_one_is_not),
+        cmocka_unit_test(without_peaks_it_is_not_asked),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,268 @@
+/* Files of a job whose every figure is known (made.h): digests, trees, threads, damage. */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "../../files/profile/scratch.h"
+#include "job/job.h"
+#include "job/job_profile.h"
+#include "job/job_run.h"
+#include "made.h"
+#include "base/memory.h"
+
+enum { RANKS = 12 };
+
+static void put_file(struct job_files *files, uint32_t rank, const char *path)
+{
+    struct stat info = {0};
+    stat(path, &info);
+    files->files[files->count++] =
+        (struct job_file){.path = memory_copy_string(path),
+                          .name = memory_copy_string(strrchr(path, '/') + 1),
+                          .bytes = (uint64_t)info.st_size,
+                          .rank = rank,
+                          .rank_known = true,
+                          .size = RANKS};
+}
+
+/* `other_from`: ranks from there on run another build. */
+static struct job_files make_files(uint32_t other_from)
+{
+    struct job_files files = {.id = memory_copy_string("")};
+    files.files = memory_resize(NULL, RANKS, sizeof *files.files);
+    for (uint32_t i = 0; i < RANKS; i++) {
+        struct made made = {.rank = i,
+                            .ranks = RANKS,
+                            .per_node = 4,
+                            .duration_ns = 1000000000,
+                            .build = i >= other_from};
+        char name[64];
+        snprintf(name, sizeof name, "r%u.tmk", i);
+        const char *path = scratch(name);
+        unlink(path);
+        assert_int_equal(made_write(path, &made), 0);
+        put_file(&files, i, path);
+    }
+    return files;
+}
+
+static void run(const struct job_files *files, size_t threads, struct job_summary *summary,
+                struct job_tree *tree)
+{
+    uint32_t *order = job_files_by_size(files);
+    *summary = (struct job_summary){0};
+    if (tree)
+        *tree = (struct job_tree){0};
+    job_run(files, order, files->count, threads, summary, tree, NULL);
+    free(order);
+}
+
+static const struct job_entry *entry_of(const struct job_summary *summary, enum job_kind kind,
+                                        const char *name, const char *module)
+{
+    for (size_t i = 0; i < summary->entry_count; i++)
+        if (summary->entries[i].kind == kind && !strcmp(summary->entries[i].name, name) &&
+            !strcmp(summary->entries[i].module, module))
+            return &summary->entries[i];
+    fail_msg("no entry %s %s", name, module);
+    return NULL;
+}
+
+static void figures_are_those_of_the_formula(void **state)
+{
+    (void)state;
+    struct job_files files = make_files(RANKS);
+    struct job_summary summary;
+    struct job job;
+    run(&files, 2, &summary, NULL);
+    job_init(&job, &summary, "", "");
+    struct made last = {.rank = RANKS - 1, .ranks = RANKS}, first = {.ranks = RANKS};
+    assert_int_equal(job.peaks.count, RANKS);
+    assert_int_equal(job.peaks.max, made_peak(&last));
+    assert_int_equal(job.peaks.min, made_peak(&first));
+    double deviation = 65536 * sqrt((RANKS * RANKS - 1) / 12.0);
+    assert_true(fabs(job.peaks.deviation - deviation) < 1e-6 * deviation);
+    const struct job_sum *mesh =
+        &entry_of(&job.summary, JOB_FUNCTION, "load_mesh", "phdmesh")->of[JOB_AT_PEAK];
+    assert_int_equal(mesh->ranks, RANKS - 1); /* rank 0 has none */
+    assert_int_equal(mesh->max_rank, RANKS - 1);
+    assert_true(mesh->sum == 65536ull * RANKS * (RANKS - 1) / 2);
+    const struct job_entry *zlib = entry_of(&job.summary, JOB_LIBRARY_MPI, "", "libz.so.1");
+    assert_true(zlib->of[JOB_CUMULATED].sum == 262144ull * RANKS);
+    assert_true(zlib->of[JOB_AT_EXIT].sum == 0);
+    entry_of(&job.summary, JOB_LIBRARY, "", "phdmesh");
+    assert_int_equal(figure_or(job.summary.ranks[3].mpi_peak_bytes, 0), 2359296);
+    assert_int_equal(job.node_count, 3);
+    for (uint32_t i = 0; i < 3; i++) { /* all spikes stand at once: bounds meet, within rounding */
+        uint64_t together = 0;
+        for (uint32_t r = i * 4; r < i * 4 + 4; r++)
+            together += made_peak(&(struct made){.rank = r, .ranks = RANKS});
+        assert_true(job.nodes[i].lower_bytes <= together && together <= job.nodes[i].upper_bytes);
+        assert_true(job.nodes[i].upper_bytes - job.nodes[i].lower_bytes <= together / 10000);
+        assert_int_equal(figure_or(job.nodes[i].resident_bytes, 0) / 1048576,
+                         (together + 4 * MADE_MIB) / 1048576);
+    }
+    job_release(&job);
+    job_files_release(&files);
+}
+
+static struct strbuf tree_bytes(struct job_tree *tree)
+{
+    struct strbuf bytes = STRBUF_INIT;
+    job_tree_settle(tree);
+    job_tree_write(&bytes, tree);
+    return bytes;
+}
+
+static void any_split_gives_the_same_tree(void **state)
+{
+    (void)state;
+    for (uint32_t other = 0; other <= RANKS; other += 4) {
+        struct job_files files = make_files(other);
+        struct job_tree whole, left, right;
+        struct job_summary summary;
+        run(&files, 1, &summary, &whole);
+        job_summary_release(&summary);
+        for (uint32_t split = 1; split < RANKS; split += 3) {
+            uint32_t order[RANKS];
+            for (uint32_t i = 0; i < RANKS; i++)
+                order[i] = (i * 7 + split) % RANKS;
+            left = right = (struct job_tree){0};
+            summary = (struct job_summary){0};
+            job_run(&files, order, split, 2, &summary, &left, NULL);
+            job_run(&files, order + split, RANKS - split, 3, &summary, &right, NULL);
+            struct strbuf sent = STRBUF_INIT; /* as between processes */
+            job_tree_write(&sent, &right);
+            job_tree_release(&right);
+            assert_int_equal(job_tree_read(&right, sent.data, sent.length), 0);
+            job_tree_merge(&left, &right);
+            struct strbuf a = tree_bytes(&whole), b = tree_bytes(&left);
+            assert_int_equal(a.length, b.length);
+            assert_memory_equal(a.data, b.data, a.length);
+            /* Builds that differ meet by their functions' names. */
+            assert_int_equal(left.node_count, 7);
+            assert_int_equal(left.site_count, 6);
+            assert_int_equal(left.ranks, RANKS);
+            strbuf_release(&a);
+            strbuf_release(&b);
+            strbuf_release(&sent);
+            job_summary_release(&summary);
+            job_tree_release(&left);
+        }
+        job_tree_release(&whole);
+        job_files_release(&files);
+    }
+}
+
+static void damaged_trees_are_refused_or_read(void **state)
+{
+    (void)state;
+    struct job_files files = make_files(6);
+    struct job_tree tree;
+    struct job_summary summary;
+    run(&files, 1, &summary, &tree);
+    struct strbuf bytes = STRBUF_INIT;
+    job_tree_write(&bytes, &tree);
+    job_tree_release(&tree);
+    for (size_t length = 0; length < bytes.length; length++) {
+        char *cut = malloc(length + 1);
+        memcpy(cut, bytes.data, length);
+        assert_int_equal(job_tree_read(&tree, cut, length), -EINVAL);
+        free(cut);
+    }
+    for (size_t at = 0; at < bytes.length; at++) {
+        char before = bytes.data[at];
+        bytes.data[at] ^= (char)(1 << at % 8);
+        if (!job_tree_read(&tree, bytes.data, bytes.length))
+            job_tree_settle(&tree);
+        job_tree_release(&tree);
+        bytes.data[at] = before;
+    }
+    strbuf_release(&bytes);
+    job_summary_release(&summary);
+    job_files_release(&files);
+}
+
+static void a_damaged_file_costs_only_itself(void **state)
+{
+    (void)state;
+    struct job_files files = make_files(RANKS);
+    struct job_summary summary;
+    struct job job;
+    assert_int_equal(truncate(files.files[2].path, (off_t)files.files[2].bytes / 2), 0);
+    unlink(files.files[5].path);
+    run(&files, 2, &summary, NULL);
+    job_init(&job, &summary, "", "");
+    assert_int_equal(job.size, RANKS);
+    assert_int_equal(job.missing, 0);
+    assert_int_equal(job.ranks, RANKS - 2);
+    assert_true(job.summary.ranks[2].state == JOB_UNREADABLE ||
+                job.summary.ranks[2].state == JOB_DAMAGED);
+    assert_non_null(job.summary.ranks[2].note);
+    assert_int_equal(job.summary.ranks[5].state, JOB_UNREADABLE);
+    job_release(&job);
+    job_files_release(&files);
+}
+
+static void a_job_profile_is_read_back(void **state)
+{
+    (void)state;
+    struct job_files files = make_files(RANKS);
+    struct job_summary summary;
+    struct job_tree tree;
+    struct job job;
+    struct profile *profile;
+    run(&files, 2, &summary, &tree);
+    job_init(&job, &summary, "", "");
+    assert_int_equal(job_profile_write(scratch("job.tmk"), &job, &tree), 0);
+    assert_int_equal(profile_read(&profile, scratch("job.tmk")), 0);
+    assert_null(profile->damage);
+    assert_true(profile->complete);
+    assert_int_equal(profile->node_count, 7);
+    assert_int_equal(profile->site_count, 6);
+    assert_int_equal(figure_or(profile->program.total.peak_bytes, 0), (uint64_t)job.peaks.sum);
+    assert_int_equal(figure_or(profile->program.total.at_peak_bytes, 0), (uint64_t)job.peaks.sum);
+    uint64_t at_peak = 0;
+    for (size_t i = 0; i < profile->site_count; i++)
+        at_peak += figure_or(profile->sites[i].metrics.at_peak_bytes, 0);
+    assert_int_equal(at_peak, (uint64_t)job.peaks.sum);
+    assert_int_equal(profile->rank_count, RANKS);
+    assert_int_equal(profile->rank_step_count, RANKS * JOB_STEPS);
+    assert_int_equal(profile->node_peak_count, 3);
+    for (uint32_t i = 0; i < RANKS; i++) {
+        assert_int_equal(profile->ranks[i].rank, i);
+        assert_int_equal(profile->ranks[i].node, i / 4 + 1);
+        assert_true(figure_equal(profile->ranks[i].peak_bytes, job.summary.ranks[i].peak_bytes));
+        uint64_t most = 0;
+        for (int step = 0; step < JOB_STEPS; step++) {
+            const struct profile_rank_step *at =
+                &profile->rank_steps[i * JOB_STEPS + (uint32_t)step];
+            assert_int_equal(at->rank, i + 1);
+            assert_int_equal(at->step, step);
+            most = figure_or(figure_max(at->requested_max, figure_of(most)), 0);
+        }
+        assert_true(figure_equal(figure_of(most), profile->ranks[i].peak_bytes));
+    }
+    profile_free(profile);
+    job_release(&job);
+    job_tree_release(&tree);
+    job_files_release(&files);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(figures_are_those_of_the_formula),
+        cmocka_unit_test(any_split_gives_the_same_tree),
+        cmocka_unit_test(damaged_trees_are_refused_or_read),
+        cmocka_unit_test(a_damaged_file_costs_only_itself),
+        cmocka_unit_test(a_job_profile_is_read_back),
+    };
+    return cmocka_run_group_tests(tests, scratch_begin, scratch_end);
+}

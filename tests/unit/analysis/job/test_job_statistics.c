@@ -1,0 +1,210 @@
+/* Statistics against closed forms and brute force; combined peaks against a walk over every
+ * moment. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+#include "job/job.h"
+#include "random.h"
+#include "base/memory.h"
+
+static void add(struct job_summary *summary, uint32_t number, uint64_t peak)
+{
+    struct job_rank rank = {.rank = number,
+                            .place = number,
+                            .rank_known = true,
+                            .file = memory_copy_string("f"),
+                            .peak_bytes = FIGURE_OF(peak),
+                            .size = 0};
+    job_summary_add_rank(summary, &rank);
+}
+
+static void an_arithmetic_series_has_its_closed_form(void **state)
+{
+    (void)state;
+    for (uint32_t n = 1; n < 300; n += 7) {
+        const uint64_t first = (1ull << 50) + 12345, step = 4096; /* far from 0: nothing cancels */
+        struct job_summary summary = {0};
+        for (uint32_t i = 0; i < n; i++)
+            add(&summary, (i * 7919u) % n, first + step * ((i * 7919u) % n));
+        job_summary_sort(&summary);
+        struct statistics s = statistics_of(&summary, statistics_peak);
+        assert_int_equal(s.count, n);
+        assert_int_equal(s.min, first);
+        assert_int_equal(s.max, first + step * (n - 1));
+        assert_true(s.sum == (job_u128)n * first + (job_u128)step * n * (n - 1) / 2);
+        double deviation = (double)step * sqrt(((double)n * n - 1) / 12);
+        assert_true(fabs(s.deviation - deviation) <= 1e-9 * deviation);
+        assert_int_equal(summary.ranks[s.max_index].rank, n - 1);
+        assert_int_equal(s.percentile[0], first);
+        assert_int_equal(s.percentile[3], first + step * ((n + 1) / 2 - 1)); /* the lower median */
+        assert_int_equal(s.percentile[6], s.max);
+        job_summary_release(&summary);
+    }
+}
+
+static void sums_have_the_deviation_of_all_ranks(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 2000; round++) {
+        size_t n = 1 + random_below(40);
+        unsigned bits = 1 + (unsigned)random_below(56);
+        struct job_sum sum = {0};
+        long double mean = 0, squares = 0;
+        uint64_t values[40];
+        for (size_t i = 0; i < n; i++) {
+            values[i] = random_below(3) ? random_bytes(bits) : 0;
+            mean += (long double)values[i] / n;
+            job_sum_add(&sum, values[i], (uint32_t)i);
+        }
+        for (size_t i = 0; i < n; i++)
+            squares += (values[i] - mean) * (values[i] - mean);
+        double deviation = (double)sqrtl(squares / n);
+        assert_true(fabs(statistics_sum_mean(&sum, n) - (double)mean) <= 1e-9 * (double)mean);
+        assert_true(fabs(statistics_sum_deviation(&sum, n) - deviation) <= 1e-7 * deviation + 1e-6);
+    }
+}
+
+static void a_power_has_its_slope(void **state)
+{
+    (void)state;
+    double x[] = {16, 32, 64, 128}, y[4];
+    for (double slope = -2; slope <= 2; slope += 0.25) {
+        for (int i = 0; i < 4; i++)
+            y[i] = 1000 * pow(x[i], slope);
+        assert_true(fabs(statistics_slope(x, y, 4) - slope) < 1e-9);
+    }
+    assert_true(isnan(statistics_slope(x, y, 1)));
+    double same[] = {16, 16};
+    assert_true(isnan(statistics_slope(same, y, 2)));
+}
+
+/* ---- Nodes --------------------------------------------------------------------------------- */
+
+static uint64_t begin_of(const struct job_rank *rank, unsigned step)
+{
+    return rank->start_unix_ns + rank->duration_ns * step / JOB_STEPS;
+}
+
+/* The step that holds at a moment, JOB_STEPS: none. Of steps of no length none ever holds. */
+static unsigned step_at(const struct job_rank *rank, uint64_t at)
+{
+    unsigned step = 0;
+    if (at < rank->start_unix_ns || at >= rank->start_unix_ns + rank->duration_ns)
+        return JOB_STEPS;
+    while (step + 1 < JOB_STEPS && begin_of(rank, step + 1) <= at)
+        step++;
+    return step;
+}
+
+static const char *name_of(const struct job_rank *rank)
+{
+    return rank->node ? rank->node : "?";
+}
+
+struct brute {
+    uint64_t upper, lower, resident;
+};
+
+static struct brute brute_force(const struct job_summary *summary, const char *node)
+{
+    struct brute brute = {0};
+    for (uint64_t at = 1000000; at < 1025001; at++) {
+        uint64_t upper = 0, lower = 0;
+        for (size_t i = 0; i < summary->rank_count; i++) {
+            const struct job_rank *rank = &summary->ranks[i];
+            unsigned step = step_at(rank, at);
+            if (!job_rank_is_read(rank) || strcmp(name_of(rank), node) || step == JOB_STEPS)
+                continue;
+            upper += job_share_max(rank->requested_max[step], figure_or(rank->peak_bytes, 0));
+            lower += job_share_min(rank->requested_min[step], figure_or(rank->peak_bytes, 0));
+        }
+        brute.upper = upper > brute.upper ? upper : brute.upper;
+        brute.lower = lower > brute.lower ? lower : brute.lower;
+    }
+    for (size_t i = 0; i < summary->rank_count; i++) { /* at each one's high-water mark */
+        const struct job_rank *one = &summary->ranks[i];
+        uint64_t lower = figure_or(one->peak_bytes, 0);
+        uint64_t at = one->start_unix_ns + figure_or(one->peak_ns, 0);
+        if (!job_rank_is_read(one) || strcmp(name_of(one), node))
+            continue;
+        for (size_t j = 0; j < summary->rank_count; j++) {
+            const struct job_rank *rank = &summary->ranks[j];
+            unsigned step = step_at(rank, at);
+            if (j != i && job_rank_is_read(rank) && !strcmp(name_of(rank), node) &&
+                step < JOB_STEPS)
+                lower += job_share_min(rank->requested_min[step], figure_or(rank->peak_bytes, 0));
+        }
+        brute.lower = lower > brute.lower ? lower : brute.lower;
+    }
+    return brute;
+}
+
+static void combined_peaks_are_those_of_every_moment(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 12; round++) {
+        struct job_summary summary = {0};
+        uint32_t n = 1 + (uint32_t)random_below(12);
+        for (uint32_t i = 0; i < n; i++) {
+            struct job_rank rank = random_rank(i);
+            job_summary_add_rank(&summary, &rank);
+        }
+        job_summary_sort(&summary);
+        size_t count, members = 0;
+        struct job_node_peak *nodes = job_nodes(&summary, &count);
+        for (size_t i = 0; i < count; i++) {
+            struct brute brute = brute_force(&summary, nodes[i].name);
+            members += nodes[i].ranks + nodes[i].helpers + nodes[i].unread;
+            uint64_t upper = brute.upper > brute.lower ? brute.upper : brute.lower;
+            assert_int_equal(nodes[i].lower_bytes, brute.lower);
+            assert_int_equal(nodes[i].upper_bytes, upper);
+            assert_true(nodes[i].lower_bytes <= nodes[i].upper_bytes);
+        }
+        for (size_t i = 0; i < summary.rank_count; i++) /* those of no node that is known */
+            members += !summary.ranks[i].node && !job_rank_is_read(&summary.ranks[i]) &&
+                       (!count || strcmp(nodes[0].name, "?"));
+        assert_int_equal(members, n);
+        free(nodes);
+        job_summary_release(&summary);
+    }
+}
+
+static void missing_ranks_are_found_in_runs(void **state)
+{
+    (void)state;
+    struct job_summary summary = {0};
+    struct job job;
+    int64_t first, last = -1;
+    add(&summary, 2, 1);
+    add(&summary, 3, 1);
+    add(&summary, 7, 1);
+    summary.ranks[0].size = 10;
+    job_init(&job, &summary, "", "");
+    assert_int_equal(job.size, 10);
+    assert_int_equal(job.missing, 7);
+    int64_t wanted[][2] = {{0, 1}, {4, 6}, {8, 9}};
+    for (int i = 0; i < 3; i++) {
+        assert_true(job_next_missing(&job, last, &first, &last));
+        assert_int_equal(first, wanted[i][0]);
+        assert_int_equal(last, wanted[i][1]);
+    }
+    assert_false(job_next_missing(&job, last, &first, &last));
+    job_release(&job);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_arithmetic_series_has_its_closed_form),
+        cmocka_unit_test(sums_have_the_deviation_of_all_ranks),
+        cmocka_unit_test(a_power_has_its_slope),
+        cmocka_unit_test(combined_peaks_are_those_of_every_moment),
+        cmocka_unit_test(missing_ranks_are_found_in_runs),
+    };
+    random_begin();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

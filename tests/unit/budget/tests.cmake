@@ -1,5 +1,0 @@
-tidemark_unit_test(budget suppressions)
-
-tidemark_fuzz(suppressions LIBS tm_budget tm_base m)
-tidemark_fuzz(budget LIBS tm_budget tm_profile tm_base m
-    DEFINITIONS GOLDEN_DIR="${CMAKE_SOURCE_DIR}/tests/golden")

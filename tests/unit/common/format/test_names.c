@@ -1,0 +1,148 @@
+/* Names that fit, and frames that are not the program's own. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+#include "format/names.h"
+
+static void assert_short(const char *name, size_t columns, const char *expected)
+{
+    struct strbuf out = STRBUF_INIT;
+    name_add_short(&out, name, columns);
+    assert_string_equal(out.data, expected);
+    strbuf_release(&out);
+}
+
+static void return_types_and_parameters_go_first(void **state)
+{
+    (void)state;
+    assert_short("main", 40, "main");
+    assert_short("int ns::f<int>(char, long)", 40, "ns::f<int>");
+    assert_short("std::vector<int> make<int>(int)", 40, "make<int>");
+    assert_short("ns::C::operator()(int) const", 40, "ns::C::operator()");
+    assert_short("std::ostream& ns::operator<< <int>(std::ostream&, int)", 40,
+                 "ns::operator<< <int>");
+    assert_short("std::string std::operator+<char, std::char_traits<char> >(char const*)", 40,
+                 "std::operator+<…>");
+    assert_short("bool ns::operator><int>(A<int> const&)", 40, "ns::operator><int>");
+    assert_short("A ns::operator-><int, A<b::c, long> >(int)", 20, "ns::operator-><…>");
+    assert_short("auto ns::operator<=><int>(int)", 40, "ns::operator<=><int>");
+    assert_short("operator new(unsigned long)", 40, "operator new");
+    assert_short("(anonymous namespace)::run(int)", 40, "(anonymous)::run");
+    assert_short("main::{lambda(int)#1}::operator()(int) const", 60,
+                 "main::{lambda(int)#1}::operator()");
+    assert_short("f(int)::g::h()", 40, "f(int)::g::h");
+    assert_short("build_table [clone .cold]", 40, "build_table");
+    assert_short("C::name[abi:cxx11]() const", 40, "C::name");
+    assert_short("C::operator std::string() const", 40, "C::operator std::string");
+}
+
+static void template_arguments_go_from_the_inside_out(void **state)
+{
+    (void)state;
+    static const char name[] = "void a::Field<double, b::Layout<c::Major, 64> >::resize<int>(long)";
+    assert_short(name, 60, "a::Field<double, b::Layout<c::Major, 64>>::resize<int>");
+    assert_short(name, 45, "a::Field<double, b::Layout<…>>::resize<int>");
+    assert_short(name, 30, "a::Field<…>::resize<…>");
+    assert_short(name, 15, "a::Fiel…size<…>");
+    assert_short("std::_Vector_base<A<int>, std::allocator<A<int> > >::_M_allocate", 28,
+                 "std::_Vector_b…::_M_allocate");
+    assert_short("f<std::__cxx11::basic_string<char, std::char_traits<char>, "
+                 "std::allocator<char> > >()",
+                 40, "f<std::string>");
+}
+
+static void names_are_safe_on_a_terminal(void **state)
+{
+    (void)state;
+    assert_short("evil\033[2J()", 40, "evil\\x1b[2J");
+}
+
+static void places_lose_their_leading_directories(void **state)
+{
+    (void)state;
+    struct strbuf out = STRBUF_INIT;
+    name_add_place(&out, "/home/ann/solver/src/mesh.cpp", 118, 22);
+    assert_string_equal(out.data, "…/src/mesh.cpp:118");
+    strbuf_reset(&out);
+    name_add_place(&out, "mesh.cpp", 0, 22);
+    assert_string_equal(out.data, "mesh.cpp");
+    strbuf_release(&out);
+}
+
+static void library_frames_are_known(void **state)
+{
+    (void)state;
+    assert_true(name_is_library("std::vector<int>::push_back(int)", NULL, NULL, NULL));
+    assert_true(name_is_library("void std::__sort<int*>(int*, int*)", NULL, NULL, NULL));
+    assert_true(name_is_library("operator new(unsigned long)", NULL, NULL, NULL));
+#define NEW(name, libraries, demangled, ...)                                                       \
+    assert_true(name_is_library(demangled, NULL, NULL, NULL));                                     \
+    assert_true(name_is_library(#name, #name, NULL, NULL));
+#define DELETE NEW
+#include "interpose/functions.def"
+    assert_true(name_is_library("__gnu_cxx::new_allocator<int>::allocate(unsigned long)", NULL,
+                                NULL, NULL));
+    assert_true(
+        name_is_library("<alloc::vec::Vec<T> as core::clone::Clone>::clone", NULL, NULL, NULL));
+    assert_true(name_is_library("strdup", NULL, NULL, "/lib/x86_64-linux-gnu/libc.so.6"));
+    assert_true(
+        name_is_library("_gfortran_internal_pack", NULL, NULL, "/usr/lib/libgfortran.so.5"));
+    assert_true(name_is_library("_gfortrani_xmallocarray", NULL, NULL, "/home/ann/static"));
+    assert_true(name_is_library("xmalloc", NULL, NULL, NULL));
+    assert_true(name_is_library("zmalloc_usable", NULL, NULL, NULL));
+    assert_false(name_is_library("zmalloc_usable_size", NULL, NULL, NULL));
+    assert_true(name_is_library("_PyObject_Malloc", NULL, "Objects/obmalloc.c", NULL));
+    assert_false(name_is_library("_PyObject_New", NULL, NULL, NULL));
+    assert_true(name_is_library("__zend_malloc", NULL, NULL, "/usr/bin/php8.2"));
+    assert_true(name_is_library("av_mallocz", NULL, NULL, NULL));
+    assert_true(name_is_library("AcquireQuantumMemory", NULL, NULL, NULL));
+    assert_true(
+        name_is_library("allocate", NULL, "/usr/include/c++/12/bits/new_allocator.h", NULL));
+    assert_false(name_is_library("std::vector<int> user::make<int>(int)", NULL, NULL, NULL));
+    assert_false(name_is_library("standard::f()", NULL, NULL, NULL));
+    assert_false(name_is_library("main", "main", "main.c", "/home/ann/libcurious"));
+    assert_false(name_is_library(NULL, NULL, NULL, NULL));
+}
+
+static size_t measured_bytes;
+
+size_t __real_text_width(const char *string);
+size_t __wrap_text_width(const char *string);
+
+size_t __wrap_text_width(const char *string)
+{
+    measured_bytes += strlen(string);
+    return __real_text_width(string);
+}
+
+/* A path of a stranger's may be long. */
+static void a_place_is_measured_in_linear_time(void **state)
+{
+    (void)state;
+    enum { BYTES = 1 << 16 };
+    struct strbuf path = STRBUF_INIT, out = STRBUF_INIT;
+    strbuf_add_repeated(&path, "d/", BYTES / 2);
+    strbuf_add_string(&path, "file.c");
+    measured_bytes = 0;
+    name_add_place(&out, path.data, 7, 20);
+    assert_string_equal(out.data, "…/d/d/d/d/d/file.c:7");
+    assert_true(measured_bytes < 8 * BYTES);
+    strbuf_release(&path);
+    strbuf_release(&out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(return_types_and_parameters_go_first),
+        cmocka_unit_test(template_arguments_go_from_the_inside_out),
+        cmocka_unit_test(names_are_safe_on_a_terminal),
+        cmocka_unit_test(places_lose_their_leading_directories),
+        cmocka_unit_test(a_place_is_measured_in_linear_time),
+        cmocka_unit_test(library_frames_are_known),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,5 +1,0 @@
-tidemark_unit_test(difference align)
-tidemark_unit_test(difference identity)
-tidemark_unit_test(difference figures)
-target_include_directories(test_difference_figures PRIVATE ${CMAKE_SOURCE_DIR}/tests/unit/views)
-target_link_libraries(test_difference_figures PRIVATE tm_views m)

@@ -1,0 +1,164 @@
+/* The table of live blocks, against a plain array: whatever is added and removed is found or is
+ * not, also where many addresses have one home and a bucket does not count any more who passed it.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "blocks/live.h"
+
+enum { ADDRESSES = 1500, STEPS = 60000 };
+
+struct model {
+    struct live_table table;
+    uint64_t addresses[ADDRESSES];
+    bool lives[ADDRESSES];
+    size_t count;
+};
+
+static uint64_t random_state;
+
+static uint64_t random_u64(void)
+{
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 7;
+    random_state ^= random_state << 17;
+    return random_state;
+}
+
+/* hash_u64() multiplies: the address whose product this is. */
+static uint64_t address_of_product(uint64_t product)
+{
+    uint64_t inverse = 1, factor = 0x9E3779B97F4A7C15ull;
+
+    for (int i = 0; i < 6; i++) /* Newton's */
+        inverse *= 2 - factor * inverse;
+    return product * inverse;
+}
+
+/* Of one home, whatever the size of the table. */
+static uint64_t crowded_address(size_t i)
+{
+    return address_of_product(0x123ull << 52 | (i + 1) << 8);
+}
+
+static uint64_t heap_address(size_t i)
+{
+    return 0x555555a00000 + 48 * i;
+}
+
+static void step(struct model *model, size_t i)
+{
+    uint64_t address = model->addresses[i], hash = live_hash(address);
+    size_t guess = live_table_guess(&model->table, hash);
+    struct live_block *block = live_table_find_near(&model->table, address, hash, guess);
+
+    assert_ptr_equal(block, live_table_find(&model->table, address));
+    assert_true(guess < (size_t)(live_table_end(&model->table) - model->table.slots));
+    if (!model->lives[i]) {
+        assert_null(block);
+        block = live_table_place(&model->table, address);
+        assert_int_equal(block->address, 0);
+        *block = (struct live_block){.address = address, .birth_ticks = i};
+    } else {
+        assert_non_null(block);
+        assert_int_equal(block->birth_ticks, i);
+        assert_ptr_equal(live_table_place(&model->table, address), block);
+        live_table_remove(&model->table, block);
+    }
+    model->lives[i] = !model->lives[i];
+    model->count += model->lives[i] ? 1 : (size_t)-1;
+}
+
+static void assert_agrees(const struct model *model)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < ADDRESSES; i++)
+        assert_int_equal(live_table_find(&model->table, model->addresses[i]) != NULL,
+                         model->lives[i]);
+    for (struct live_block *block = model->table.slots; block < live_table_end(&model->table);
+         block++)
+        count += block->address != 0;
+    assert_int_equal(count, model->count);
+    assert_int_equal(model->table.count, model->count);
+}
+
+static void play(uint64_t (*address_at)(size_t i), unsigned slots_log2, size_t steps)
+{
+    struct model *model = calloc(1, sizeof *model);
+
+    live_table_init(&model->table, slots_log2);
+    for (size_t i = 0; i < ADDRESSES; i++)
+        model->addresses[i] = address_at(i);
+    for (size_t i = 0; i < steps; i++) {
+        step(model, random_u64() % ADDRESSES);
+        if (i % 4096 == 0)
+            assert_agrees(model);
+    }
+    for (size_t i = 0; i < ADDRESSES; i++)
+        if (model->lives[i])
+            step(model, i);
+    assert_agrees(model);
+    live_table_release(&model->table);
+    free(model);
+}
+
+static void what_is_added_is_found_until_it_is_removed(void **state)
+{
+    (void)state;
+    random_state = (uint64_t)time(NULL) * 2654435761u | 1;
+    print_message("seed %llu\n", (unsigned long long)random_state);
+    play(heap_address, 3, STEPS);
+    play(heap_address, 10, STEPS);
+    play(crowded_address, 10, STEPS / 4);
+}
+
+/* When nobody passed a bucket any more, searches end in it again. */
+static void removing_takes_back_what_adding_counted(void **state)
+{
+    struct live_table table;
+
+    (void)state;
+    live_table_init(&table, 10);
+    for (size_t i = 0; i < 100; i++)
+        *live_table_place(&table, crowded_address(i)) =
+            (struct live_block){.address = crowded_address(i)};
+    for (size_t i = 0; i < 100; i++)
+        assert_true(live_table_drop(&table, crowded_address(i)));
+    for (size_t bucket = 0; bucket <= table.mask; bucket++)
+        assert_int_equal(table.words[bucket], 0);
+    live_table_release(&table);
+}
+
+/* All buckets have been passed: a search for what is not there ends all the same. */
+static void a_full_small_table_is_searched_once_round(void **state)
+{
+    struct live_table table;
+    size_t count = 0;
+
+    (void)state;
+    live_table_init(&table, 3);
+    for (size_t i = 0; count < table.limit; i++, count++)
+        *live_table_place(&table, crowded_address(i)) =
+            (struct live_block){.address = crowded_address(i)};
+    for (size_t bucket = 0; bucket <= table.mask; bucket++)
+        table.words[bucket] |= 1ull << LIVE_PASSED_SHIFT;
+    assert_null(live_table_find(&table, heap_address(1)));
+    live_table_release(&table);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_added_is_found_until_it_is_removed),
+        cmocka_unit_test(removing_takes_back_what_adding_counted),
+        cmocka_unit_test(a_full_small_table_is_searched_once_round),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

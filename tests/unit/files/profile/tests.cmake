@@ -1,0 +1,20 @@
+tidemark_unit_test(profile number_columns)
+tidemark_unit_test(profile profile_writer)
+tidemark_unit_test(profile damage)
+target_link_options(test_profile_damage PRIVATE -Wl,--wrap=memchr)
+tidemark_unit_test(profile detail_tables)
+tidemark_unit_test(profile profile_supplement)
+tidemark_unit_test(profile golden)
+target_compile_definitions(test_profile_golden PRIVATE
+    GOLDEN_DIR="${CMAKE_SOURCE_DIR}/tests/golden" DOC_DIR="${CMAKE_SOURCE_DIR}/doc")
+
+# Not tests: what wrote the golden files, and the measurement of the writer.
+foreach(tool make_golden bench_writer)
+    add_executable(${tool} ${CMAKE_CURRENT_LIST_DIR}/${tool}.c)
+    target_link_libraries(${tool} PRIVATE tm_profile)
+endforeach()
+
+tidemark_fuzz(columns LIBS tm_profile)
+
+tidemark_fuzz(profile LIBS tm_report tm_profile tm_base PkgConfig::SQLITE
+    DEFINITIONS GOLDEN_DIR="${CMAKE_SOURCE_DIR}/tests/golden")

@@ -1,0 +1,124 @@
+/* Modules and symbols found in a process's memory: in our own, where the loader can be asked
+ * too. */
+#include <dlfcn.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "attach/target_memory.h"
+#include "attach/target.h"
+
+static const struct target_module *libc_of(const struct target *target)
+{
+    const struct target_module *libc;
+    target_find(target, "gnu_get_libc_version", &libc);
+    assert_non_null(libc);
+    return libc;
+}
+
+static void test_finds_what_the_loader_finds(void **state)
+{
+    static const char *const names[] = {
+        "dlopen", "getenv", "free", "qsort", "syscall", "pthread_create", "__errno_location"};
+    struct target target;
+    (void)state;
+    assert_int_equal(target_open(&target, getpid()), 0);
+    assert_true(target.has_loader);
+    const struct target_module *libc = libc_of(&target);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct target_symbol found = target_find_in(&target, libc, names[i]);
+        void *true_one = dlsym(RTLD_DEFAULT, names[i]);
+        const struct target_module *module = target_module_at(&target, (uintptr_t)true_one);
+        if (module != libc)
+            continue; /* a sanitizer has its own */
+        assert_ptr_equal(found.address, true_one);
+        assert_true(found.bytes > 0);
+        assert_in_range(found.address, libc->code, libc->code_end - 1);
+    }
+    target_close(&target);
+}
+
+static void test_does_not_find_what_is_not_there(void **state)
+{
+    struct target target;
+    const struct target_module *module;
+    (void)state;
+    assert_int_equal(target_open(&target, getpid()), 0);
+    assert_int_equal(target_find(&target, "no_such_function_anywhere", &module).address, 0);
+    assert_null(module);
+    assert_int_equal(target_find_in(&target, libc_of(&target), "").address, 0);
+    assert_null(target_module_called(&target, "libnothing.so"));
+    assert_null(target_module_at(&target, 1));
+    target_close(&target);
+}
+
+static void test_gadget_is_a_system_call(void **state)
+{
+    struct target target;
+    unsigned char code[2];
+    (void)state;
+    assert_int_equal(target_open(&target, getpid()), 0);
+    uintptr_t gadget = target_gadget(&target, libc_of(&target));
+    assert_int_not_equal(gadget, 0);
+    assert_int_equal(memory_read(getpid(), gadget, code, sizeof code), 0);
+    assert_memory_equal(code, "\x0f\x05", 2);
+    target_close(&target);
+}
+
+/* A module whose tables lead nowhere, or round in circles, is searched in vain and in finite
+ * time. */
+static void test_survives_nonsense(void **state)
+{
+    struct target target = {.pid = getpid()};
+    uint32_t table[64];
+    struct target_module module = {.path = (char *)"x"};
+    (void)state;
+    memset(table, 0, sizeof table);
+    table[0] = 1; /* a bucket … */
+    table[2] = 0; /* no filter … */
+    table[4] = 5; /* whose first symbol is 5, with a chain without an end */
+    module.gnu_hash = (uintptr_t)table;
+    module.symbols = 8;
+    module.strings = 8;
+    assert_int_equal(target_find_in(&target, &module, "malloc").address, 0);
+    table[2] = UINT32_MAX;
+    assert_int_equal(target_find_in(&target, &module, "malloc").address, 0);
+    table[0] = UINT32_MAX;
+    assert_int_equal(target_find_in(&target, &module, "malloc").address, 0);
+    module.gnu_hash = UINTPTR_MAX - 3;
+    assert_int_equal(target_find_in(&target, &module, "malloc").address, 0);
+}
+
+static void test_strings_end_where_memory_does(void **state)
+{
+    long page = sysconf(_SC_PAGESIZE);
+    char text[16], *two = mmap(NULL, (size_t)page * 2, PROT_READ | PROT_WRITE,
+                               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    (void)state;
+    munmap(two + page, (size_t)page);
+    memset(two, 'a', (size_t)page);
+    assert_int_equal(
+        memory_read_string(getpid(), (uintptr_t)two + (uintptr_t)page - 3, text, sizeof text), 0);
+    assert_string_equal(text, "aaa");
+    assert_int_equal(memory_read_string(getpid(), (uintptr_t)two, text, sizeof text), 0);
+    assert_int_equal(strlen(text), sizeof text - 1);
+    assert_true(memory_read_string(getpid(), (uintptr_t)two + (uintptr_t)page, text, sizeof text) <
+                0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_finds_what_the_loader_finds),
+        cmocka_unit_test(test_does_not_find_what_is_not_there),
+        cmocka_unit_test(test_gadget_is_a_system_call),
+        cmocka_unit_test(test_survives_nonsense),
+        cmocka_unit_test(test_strings_end_where_memory_does),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,13 @@
+tidemark_unit_test(attach target ${CMAKE_DL_LIBS})
+tidemark_unit_test(attach permission)
+# Reads registers of a child: its threads are those of a plain program.
+if(NOT TIDEMARK_SANITIZE)
+    if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
+        tidemark_unit_test(attach tracee Threads::Threads)
+    endif()
+    tidemark_unit_test(attach late ${CMAKE_DL_LIBS})
+    target_include_directories(test_attach_late PRIVATE ${TIDEMARK_ROOMS_DIR}/recorder)
+    target_compile_definitions(test_attach_late PRIVATE LIBRARY="$<TARGET_FILE:libtidemark>")
+    add_dependencies(test_attach_late libtidemark)
+endif()
+tidemark_fuzz(loaded LIBS tm_attach tm_procfs tm_base)

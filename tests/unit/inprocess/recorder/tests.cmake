@@ -1,0 +1,60 @@
+# The recorder's thread.c and shared.c against a collector's view and merge in the same process,
+# compiled from their sources: the library itself is not there to be linked. test_ring is never
+# sanitised (it needs signals where they hurt), test_thread is like any other test.
+set(recorder_parts ${CMAKE_SOURCE_DIR}/src/inprocess/recorder/thread.c ${CMAKE_SOURCE_DIR}/src/inprocess/recorder/shared.c
+    ${CMAKE_SOURCE_DIR}/src/inprocess/unwind/permitted_calls.c)
+file(GLOB collector_parts CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/engine/*/*.c
+    ${CMAKE_SOURCE_DIR}/src/protocol/wire/*.c
+    ${CMAKE_SOURCE_DIR}/src/model/metrics.c
+    ${CMAKE_SOURCE_DIR}/src/pipeline/collector/batch.c ${CMAKE_SOURCE_DIR}/src/pipeline/collector/event_sink.c
+    ${CMAKE_SOURCE_DIR}/src/pipeline/collector/recorded_window.c
+    ${CMAKE_SOURCE_DIR}/src/pipeline/collector/ring_merge.c
+    ${CMAKE_SOURCE_DIR}/src/pipeline/collector/shared_view.c)
+foreach(test ring thread)
+    add_executable(test_recorder_${test} ${CMAKE_CURRENT_LIST_DIR}/test_${test}.c ${recorder_parts}
+        ${collector_parts})
+    foreach(room recorder collector unwind accounting blocks replay trace wire base interpose model)
+        target_include_directories(test_recorder_${test} PRIVATE ${TIDEMARK_ROOMS_DIR}/${room})
+    endforeach()
+    target_compile_options(test_recorder_${test} PRIVATE -O2 -fno-omit-frame-pointer)
+    target_link_libraries(test_recorder_${test} PRIVATE PkgConfig::CMOCKA Threads::Threads m)
+    add_test(NAME unit/recorder/${test} COMMAND test_recorder_${test})
+    set_tests_properties(unit/recorder/${test} PROPERTIES LABELS ring TIMEOUT 300)
+endforeach()
+target_compile_options(test_recorder_ring PRIVATE -fno-sanitize=all)
+target_link_options(test_recorder_ring PRIVATE -fno-sanitize=all)
+
+# Sampling: the draw, and the set of what was sampled.
+add_executable(test_recorder_draw ${CMAKE_CURRENT_LIST_DIR}/test_draw.c)
+add_executable(test_recorder_sampled ${CMAKE_CURRENT_LIST_DIR}/test_sampled.c
+    ${CMAKE_SOURCE_DIR}/src/inprocess/recorder/sampled.c ${CMAKE_SOURCE_DIR}/src/inprocess/recorder/followed.c
+    ${CMAKE_SOURCE_DIR}/src/inprocess/recorder/shared.c ${CMAKE_SOURCE_DIR}/src/inprocess/unwind/permitted_calls.c)
+foreach(test draw sampled)
+    foreach(room recorder unwind wire base interpose)
+        target_include_directories(test_recorder_${test} PRIVATE ${TIDEMARK_ROOMS_DIR}/${room})
+    endforeach()
+    target_link_libraries(test_recorder_${test} PRIVATE PkgConfig::CMOCKA Threads::Threads m)
+    add_test(NAME unit/recorder/${test} COMMAND test_recorder_${test})
+endforeach()
+
+# A program's own seccomp filters.
+add_executable(test_recorder_filter ${CMAKE_CURRENT_LIST_DIR}/test_filter.c
+    ${CMAKE_SOURCE_DIR}/src/inprocess/recorder/filter.c ${CMAKE_SOURCE_DIR}/src/inprocess/unwind/permitted_calls.c)
+foreach(room recorder unwind wire base interpose)
+    target_include_directories(test_recorder_filter PRIVATE ${TIDEMARK_ROOMS_DIR}/${room})
+endforeach()
+target_link_libraries(test_recorder_filter PRIVATE PkgConfig::CMOCKA)
+add_test(NAME unit/recorder/filter COMMAND test_recorder_filter)
+
+# Sizes by headers. Sanitizers bring another malloc.
+if(CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64)
+    add_executable(test_recorder_usable ${CMAKE_CURRENT_LIST_DIR}/test_usable.c
+        ${CMAKE_SOURCE_DIR}/src/inprocess/recorder/usable.c)
+    foreach(room recorder unwind wire base interpose)
+        target_include_directories(test_recorder_usable PRIVATE ${TIDEMARK_ROOMS_DIR}/${room})
+    endforeach()
+    target_compile_options(test_recorder_usable PRIVATE -fno-builtin -fno-sanitize=all)
+    target_link_options(test_recorder_usable PRIVATE -fno-sanitize=all)
+    target_link_libraries(test_recorder_usable PRIVATE PkgConfig::CMOCKA Threads::Threads)
+    add_test(NAME unit/recorder/usable COMMAND test_recorder_usable)
+endif()

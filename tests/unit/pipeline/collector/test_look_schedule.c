@@ -1,0 +1,98 @@
+/* What a look may cost, and which call paths it tells; and looks at processes that are not
+ * there. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "../../model/numbers.h"
+
+#include <errno.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "collector/proc_look.h"
+#include "collector/look_schedule.h"
+
+#define SECOND 1000000000ull
+
+static void look_schedule_stay_below_a_hundredth_of_the_run(void **state)
+{
+    (void)state;
+    assert_false(look_schedule_can_afford(0, 0, 0, SECOND / 100));
+    assert_true(look_schedule_can_afford(0, 0, 0, SECOND));
+    assert_false(look_schedule_can_afford(0, 0, SECOND / 100, SECOND));
+    assert_true(look_schedule_can_afford(0, 0, SECOND / 100, 2 * SECOND));
+    assert_false(look_schedule_can_afford(5000000, 0, 0, 10 * SECOND));
+    assert_true(look_schedule_can_afford(5000000, 1ull << 30, 0, 600 * SECOND));
+}
+
+static void the_rows_with_most_bytes_are_kept_by_path(void **state)
+{
+    (void)state;
+    struct profile_residency rows[] = {
+        {.path = 9, .resident_bytes = FIGURE_OF(10)},
+        {.path = 7, .resident_bytes = FIGURE_OF(5), .pinned_bytes = FIGURE_OF(50)},
+        {.path = 8, .resident_bytes = FIGURE_OF(1)},
+        {.path = 3, .resident_bytes = FIGURE_OF(54)},
+    };
+    assert_int_equal(look_choose_rows(rows, 4, 2), 2);
+    assert_int_equal(rows[0].path, 3);
+    assert_int_equal(rows[1].path, 7);
+    assert_int_equal(look_choose_rows(rows, 4, 0), 4);
+    assert_int_equal(rows[3].path, 9);
+    assert_int_equal(look_choose_rows(NULL, 0, 2), 0);
+}
+
+static void who_is_gone_is_not_known(void **state)
+{
+    (void)state;
+    pid_t child = fork();
+    if (child == 0)
+        _exit(0);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    struct look look;
+    look_init(&look, child);
+    look.over_pages = look.at_threads = true;
+    look_take(&look);
+    assert_int_equal(look.error, -ESRCH);
+    assert_false(figure_known(look.sample.resident_bytes));
+    assert_false(look.sample.has_ledger);
+    look_release(&look);
+}
+
+static void our_own_ledger_adds_up(void **state)
+{
+    (void)state;
+    struct look look;
+    look_init(&look, getpid());
+    look.over_pages = true;
+    look_take(&look);
+    assert_int_equal(look.error, 0);
+    const struct profile_sample *sample = &look.sample;
+    assert_true(sample->has_ledger);
+    const struct figure parts[] = {
+        sample->live_touched_bytes, sample->slack_bytes, sample->mmap_bytes,
+        sample->file_bytes,         sample->stack_bytes, sample->globals_bytes,
+        sample->shared_bytes,       sample->tool_bytes,  sample->other_bytes,
+    };
+    struct figure sum = figure_of(0), resident = figure_of(0);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        sum = figure_add(sum, parts[i]);
+    assert_int_equal((int64_t)number_of(sum) + sample->unexplained_bytes,
+                     number_of(sample->resident_bytes));
+    for (size_t i = 0; i < look.mapping_count; i++)
+        resident = figure_add(resident, look.mappings[i].resident_bytes);
+    assert_int_equal(number_of(resident), number_of(sample->resident_bytes));
+    look_release(&look);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(look_schedule_stay_below_a_hundredth_of_the_run),
+        cmocka_unit_test(the_rows_with_most_bytes_are_kept_by_path),
+        cmocka_unit_test(who_is_gone_is_not_known),
+        cmocka_unit_test(our_own_ledger_adds_up),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,16 @@
+# The tests that play the recorder see the wire and the replay as the collector does.
+tidemark_unit_test(collector ring_merge tm_replay tm_wire tm_base Threads::Threads)
+tidemark_unit_test(collector shared_view tm_wire tm_base Threads::Threads)
+tidemark_unit_test(collector tracer tm_trace tm_replay tm_wire tm_base Threads::Threads)
+tidemark_unit_test(collector residency tm_procfs tm_base)
+tidemark_unit_test(collector look_schedule tm_replay tm_wire tm_procfs tm_base Threads::Threads)
+tidemark_unit_test(collector output_name tm_procfs tm_profile tm_base)
+tidemark_unit_test(collector overhead_budget tm_wire tm_base)
+tidemark_unit_test(collector triggers tm_procfs tm_base)
+tidemark_unit_test(collector oom_watch tm_procfs tm_base)
+tidemark_unit_test(collector session_key tm_trace tm_replay tm_wire tm_procfs tm_base Threads::Threads)
+target_link_options(test_collector_session_key PRIVATE -Wl,--wrap=syscall -Wl,--wrap=getrandom -Wl,--wrap=open)
+set_tests_properties(unit/collector/ring_merge unit/collector/shared_view unit/collector/tracer PROPERTIES LABELS ring
+    TIMEOUT 120)
+
+tidemark_fuzz(wire LIBS tm_collector tm_replay tm_wire tm_base Threads::Threads)

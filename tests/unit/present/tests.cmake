@@ -1,6 +1,0 @@
-tidemark_unit_test(present names)
-tidemark_unit_test(present frames)
-tidemark_unit_test(present types)
-if(TARGET test_present_types)
-    target_compile_definitions(test_present_types PRIVATE TYPES_TABLE="${CMAKE_CURRENT_LIST_DIR}/types.tsv")
-endif()

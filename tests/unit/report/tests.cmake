@@ -1,6 +1,0 @@
-foreach(name text detail)
-    tidemark_unit_test(report ${name})
-    target_compile_definitions(test_report_${name} PRIVATE GOLDEN_DIR="${CMAKE_SOURCE_DIR}/tests/golden")
-endforeach()
-tidemark_unit_test(report lines)
-tidemark_unit_test(report annotate)

@@ -1,0 +1,5 @@
+foreach(name report_text detail)
+    tidemark_unit_test(report ${name})
+    target_compile_definitions(test_report_${name} PRIVATE GOLDEN_DIR="${CMAKE_SOURCE_DIR}/tests/golden")
+endforeach()
+tidemark_unit_test(report annotation)
