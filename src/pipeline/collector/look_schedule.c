@@ -42,7 +42,7 @@ struct look_schedule {
     bool knows_all;
     struct view *view;
     struct event_sink *sink;
-    uint64_t peak_bytes; /* the highest resident set that was looked at */
+    uint64_t peak_bytes; /* the highest resident set that was looked at, or that begins a look */
     uint64_t spent_ns;
     uint32_t last_id;
     uint64_t tool_expected_bytes; /* by look_schedule_tool_estimate() when the look under way
@@ -251,6 +251,15 @@ static void look_schedule_name_new_threads(struct look_schedule *looks)
     strbuf_release(&name);
 }
 
+/* The process may have grown between the reading that began a look and the look at the pages. */
+static void look_schedule_raise_peak(struct look_schedule *looks, const struct look *look)
+{
+    uint64_t found;
+    if (look->over_pages && figure_get(look->sample.resident_bytes, &found) &&
+        found > looks->peak_bytes)
+        looks->peak_bytes = found;
+}
+
 /* A process that is gone has told nothing. */
 static void look_schedule_keep(struct look_schedule *looks)
 {
@@ -258,6 +267,7 @@ static void look_schedule_keep(struct look_schedule *looks)
     struct look *done = NULL;
     looks->spent_ns += look->cpu_ns;
     look_schedule_judge(looks, look);
+    look_schedule_raise_peak(looks, look);
     if (look->tool_rss_bytes)
         looks->tool_excess_bytes = (int64_t)(looks->tool_expected_bytes - look->tool_rss_bytes);
     look_schedule_tell_threads(looks, look);

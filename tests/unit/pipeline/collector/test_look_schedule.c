@@ -10,8 +10,10 @@
 #include <errno.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "collector/proc_look.h"
+#include "collector/event_sink.h"
 #include "collector/look_schedule.h"
+#include "collector/proc_look.h"
+#include "player.h"
 
 #define SECOND 1000000000ull
 
@@ -86,6 +88,44 @@ static void our_own_ledger_adds_up(void **state)
     look_release(&look);
 }
 
+/* The reading says half of what the look then finds: between both the process has grown. The next
+ * look waits for a twentieth more than the look has found, not than the reading. */
+static void what_a_look_has_found_is_the_peak(void **state)
+{
+    (void)state;
+    struct wire_header options = player_options(16 << 10, PLAYER_MAX_CHUNKS);
+    struct view view;
+    struct event_sink sink = {.replay = replay_new(0, 1)};
+    assert_int_equal(shared_view_open(&view, &options), 0);
+    struct look_schedule *looks = look_schedule_new(getpid(), 0, NULL, &view, &sink);
+    look_schedule_see(looks, 0, 600 * SECOND); /* the start */
+    look_schedule_settle(looks);
+    look_schedule_see(looks, 1 << 20, 600 * SECOND);
+    look_schedule_settle(looks);
+    size_t count;
+    struct look *first = look_schedule_take(looks, &count);
+    assert_int_equal(count, 2);
+    assert_int_equal(first[1].sample.why, PROFILE_SAMPLE_RESIDENT_PEAK);
+    uint64_t found = number_of(first[1].sample.resident_bytes);
+    assert_true(found > 2 << 20);
+    look_schedule_see(looks, found, 600 * SECOND);
+    look_schedule_settle(looks);
+    free(look_schedule_take(looks, &count));
+    assert_int_equal(count, 0);
+    look_schedule_see(looks, found + found / 10, 600 * SECOND);
+    look_schedule_settle(looks);
+    struct look *second = look_schedule_take(looks, &count);
+    assert_int_equal(count, 1);
+    look_release(&first[0]);
+    look_release(&first[1]);
+    look_release(&second[0]);
+    free(first);
+    free(second);
+    look_schedule_free(looks);
+    shared_view_close(&view);
+    replay_free(sink.replay);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -93,6 +133,7 @@ int main(void)
         cmocka_unit_test(the_rows_with_most_bytes_are_kept_by_path),
         cmocka_unit_test(who_is_gone_is_not_known),
         cmocka_unit_test(our_own_ledger_adds_up),
+        cmocka_unit_test(what_a_look_has_found_is_the_peak),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
