@@ -1,7 +1,7 @@
 # The front door: everything else is CMake and ctest. `make` alone says what there is.
 .POSIX:
 .DEFAULT_GOAL = help
-.PHONY: help demo build check check-asan check-tsan check-world fuzz bench install uninstall clean
+.PHONY: help demo build check check-asan check-tsan check-world check-storm fuzz bench install uninstall clean
 
 PREFIX = /usr/local
 JOBS = $$(nproc)
@@ -14,6 +14,7 @@ help:
 	@echo 'make build    build (release) into build/release'
 	@echo 'make check    every test; the units again under AddressSanitizer and ThreadSanitizer'
 	@echo 'make check-world  forty real programs of Debian'"'"'s under record (installs them; doc/WORLD.md)'
+	@echo 'make check-storm  thousands of processes under record, with few descriptors'
 	@echo 'make fuzz     ten minutes of each fuzzer (doc/FUZZING.md)'
 	@echo 'make bench    the benchmarks'
 	@echo 'make install  into PREFIX (now $(PREFIX)); DESTDIR works'
@@ -58,6 +59,13 @@ check-world:
 	cmake --preset release -DBUILD_TESTING=ON
 	cmake --build --preset release -j $(JOBS)
 	@INSTALL=1 tests/world/run.sh
+
+check-storm:
+	@tools/setup.sh build test
+	cmake --preset release -DBUILD_TESTING=ON
+	cmake --build --preset release -j $(JOBS)
+	@TIDEMARK=$$PWD/$(TIDEMARK) BUILD=$$PWD/build/release/tests/real SOURCE=$$PWD tests/torture/storm.sh \
+	    exec 1000 4 1024 exec 3000 16 20000 exec 10000 8 256 fork 2000 2000 1024
 
 fuzz:
 	@tools/setup.sh build test

@@ -108,17 +108,37 @@ static int cmd_record_start_child(struct job *job, char **argv, const struct lib
 
 /* ---- The summary ---- */
 
-static void cmd_record_say_errors(const struct collector *collector)
+static void cmd_record_add_error(struct strbuf *line, const struct process_image_result *result)
 {
-    for (size_t i = 0; i < collector_result_count(collector); i++) {
-        const struct process_image_result *result = collector_result(collector, i);
-        if (result->error)
-            fprintf(stderr, "tidemark: %s\n", result->error);
-        if (result->trace_error)
-            fprintf(stderr, "tidemark: %s; %s%s\n", result->trace_error,
+    if (result->error)
+        strbuf_add_string(line, result->error);
+    if (result->error && result->trace_error)
+        strbuf_add_string(line, "; ");
+    if (result->trace_error)
+        strbuf_addf(line, "%s; %s%s", result->trace_error,
                     result->trace ? "what came before that is in it" : "there is no trace",
                     result->error ? "" : ", and the profile is whole");
+}
+
+/* One line, however many: what was wrong first is what explains the others. */
+static void cmd_record_say_errors(const struct collector *collector)
+{
+    struct strbuf line = STRBUF_INIT;
+    size_t others = 0;
+    for (size_t i = 0; i < collector_result_count(collector); i++) {
+        const struct process_image_result *result = collector_result(collector, i);
+        if (!result->error && !result->trace_error)
+            continue;
+        if (line.length)
+            others++;
+        else
+            cmd_record_add_error(&line, result);
     }
+    if (others)
+        strbuf_addf(&line, " (and %zu more process%s)", others, others == 1 ? "" : "es");
+    if (line.length)
+        fprintf(stderr, "tidemark: %s\n", line.data);
+    strbuf_release(&line);
 }
 
 /* The program that was asked for, or what it became by exec (a wrapper script, env). NULL: it never
@@ -271,7 +291,8 @@ static void cmd_record_sum_up(struct job *job, const struct record_options *opti
         cmd_record_say_job(job->collector, options->job);
     else if (shown && !options->quiet)
         cmd_record_say_summary(job->collector, options, shown);
-    cmd_record_say_errors(job->collector);
+    if (!options->quiet)
+        cmd_record_say_errors(job->collector);
     if (over && !job->ended && !options->quiet)
         fprintf(stderr, "tidemark: recording ended %s; the program goes on\n", over);
     if (options->until && !over && !options->quiet)

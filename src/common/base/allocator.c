@@ -1,5 +1,5 @@
 /* Settings of glibc's malloc for our own long-lived processes (allocator.h). Both functions are
- * mallopt() calls: fixed thresholds give freed memory back to the kernel, and one arena serves all
+ * mallopt() calls: fixed thresholds give freed memory back to the kernel, and few arenas serve all
  * threads. */
 #include "base/allocator.h"
 
@@ -12,7 +12,7 @@ void allocator_give_back(void)
     mallopt(M_TRIM_THRESHOLD, 1 << 20);
 }
 
-void allocator_share_arena(void)
+void allocator_share_arenas(int count)
 {
-    mallopt(M_ARENA_MAX, 1);
+    mallopt(M_ARENA_MAX, count);
 }

@@ -7,8 +7,8 @@
  * collector's peak). */
 void allocator_give_back(void);
 
-/* All threads share one heap, which waits more and takes no address space for each of them. Before
- * there are any. */
-void allocator_share_arena(void);
+/* All threads share so many heaps. Each heap keeps memory that another could use and takes address
+ * space, but threads wait less. Before there are any threads. */
+void allocator_share_arenas(int count);
 
 #endif

@@ -83,8 +83,8 @@ static size_t timeline_reach(struct timeline *timeline, uint64_t ticks)
 void timeline_init(struct timeline *timeline, uint64_t start_ticks, double tick_ns)
 {
     *timeline = (struct timeline){.start_ticks = start_ticks};
-    timeline->buckets = arena_calloc(TIMELINE_BUCKETS, sizeof *timeline->buckets);
-    timeline->told = arena_calloc(TIMELINE_BUCKETS, sizeof *timeline->told);
+    arena_grow(&timeline->memory, TIMELINE_BUCKETS * sizeof *timeline->buckets);
+    timeline->buckets = timeline->memory.base;
     while (timeline->shift < 40 && (double)(1ull << timeline->shift) * tick_ns < FIRST_BUCKET_NS)
         timeline->shift++;
     timeline_set_current(timeline, timeline_reach(timeline, start_ticks));
@@ -93,7 +93,7 @@ void timeline_init(struct timeline *timeline, uint64_t start_ticks, double tick_
 
 void timeline_release(struct timeline *timeline)
 {
-    free(timeline->buckets);
+    arena_release(&timeline->memory);
     free(timeline->told);
 }
 
@@ -143,8 +143,10 @@ static struct timeline_bucket timeline_tell_bucket(const struct interval *interv
 _Static_assert(sizeof(struct interval) == sizeof(struct timeline_bucket),
                "every field of a bucket is counted in an interval");
 
-const struct timeline_bucket *timeline_tell(const struct timeline *timeline)
+const struct timeline_bucket *timeline_tell(struct timeline *timeline)
 {
+    free(timeline->told);
+    timeline->told = arena_calloc(timeline->count, sizeof *timeline->told);
     for (size_t i = 0; i < timeline->count; i++)
         timeline->told[i] = timeline_tell_bucket(&timeline->buckets[i]);
     return timeline->told;

@@ -18,6 +18,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include "blocks/arena.h"
 #include "model/metrics.h"
 
 #define TIMELINE_BUCKETS 2048 /* at most */
@@ -34,7 +35,8 @@ struct interval {
 
 struct timeline {
     struct interval *buckets;
-    struct timeline_bucket *told; /* as many; made of `buckets` when somebody asks */
+    struct arena memory;          /* of them: resident only as far as they are used */
+    struct timeline_bucket *told; /* `count`; made of `buckets` when somebody asks */
     size_t count;
     size_t current;
     struct interval *bucket; /* the current one */
@@ -57,7 +59,7 @@ struct interval *timeline_bucket_at(struct timeline *timeline, uint64_t ticks);
 void timeline_carry(struct timeline *timeline, uint64_t requested_bytes, uint64_t blocks);
 
 /* The buckets as figures; valid until the next call. */
-const struct timeline_bucket *timeline_tell(const struct timeline *timeline);
+const struct timeline_bucket *timeline_tell(struct timeline *timeline);
 
 static inline struct interval *timeline_current(const struct timeline *timeline)
 {

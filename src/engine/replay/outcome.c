@@ -15,10 +15,16 @@ static bool outcome_settle_block(struct sites *sites, uint32_t first, uint32_t e
     return changed;
 }
 
+/* The sites of the largest block that there is. */
+static size_t outcome_block_room(const struct sites *sites)
+{
+    return sites->count < REPLAY_BLOCK_SITES ? (size_t)sites->count + 1 : REPLAY_BLOCK_SITES;
+}
+
 size_t replay_changed_blocks(struct replay *replay, replay_visit *visit, void *context)
 {
     const struct sites *sites = &replay->sites;
-    struct replay_site *block = arena_calloc(REPLAY_BLOCK_SITES, sizeof *block);
+    struct replay_site *block = arena_calloc(outcome_block_room(sites), sizeof *block);
     size_t visited = 0;
 
     for (uint32_t first = 0; first < sites->count; first += REPLAY_BLOCK_SITES) {
@@ -83,7 +89,7 @@ struct thread_metrics replay_thread(const struct replay *replay, size_t index)
     return threads_tell(&replay->threads, index);
 }
 
-const struct timeline_bucket *replay_timeline(const struct replay *replay, size_t *count,
+const struct timeline_bucket *replay_timeline(struct replay *replay, size_t *count,
                                               uint64_t *bucket_ticks)
 {
     struct timeline provisional = replay->timeline; /* the buckets themselves are shared */
@@ -227,7 +233,7 @@ size_t replay_changed_region_blocks(struct replay *replay, replay_visit_regions 
 
     if (!regions->cuts.count)
         return 0;
-    block = arena_calloc(REPLAY_BLOCK_SITES, sizeof *block);
+    block = arena_calloc(outcome_block_room(&regions->cuts), sizeof *block);
     sites_follow(&regions->cuts, &replay->sites);
     for (uint32_t first = 0; first < regions->cuts.count; first += REPLAY_BLOCK_SITES) {
         uint32_t rest = regions->cuts.count - first;

@@ -21,10 +21,14 @@
 
 /* ---- Memory -------------------------------------------------------------------------------- */
 
-int process_meter_open(struct process_meter *meter, pid_t pid)
+int process_meter_open(struct process_meter *meter, pid_t pid, bool keep_descriptor)
 {
-    meter->statm_fd = proc_open(pid, "statm");
-    return meter->statm_fd < 0 ? meter->statm_fd : 0;
+    *meter = (struct process_meter){pid, -1};
+    if (!keep_descriptor)
+        return 0;
+    int fd = proc_open(pid, "statm");
+    meter->statm_fd = fd < 0 ? -1 : fd;
+    return fd < 0 ? fd : 0;
 }
 
 void process_meter_close(struct process_meter *meter)
@@ -37,9 +41,13 @@ void process_meter_close(struct process_meter *meter)
 int process_meter_read(struct process_meter *meter, struct process_memory *memory)
 {
     char text[128];
-    ssize_t got = pread(meter->statm_fd, text, sizeof text - 1, 0);
-    if (got < 0)
-        return proc_error(errno);
+    int fd = meter->statm_fd < 0 ? proc_open(meter->pid, "statm") : meter->statm_fd;
+    ssize_t got = fd < 0 ? fd : pread(fd, text, sizeof text - 1, 0);
+    int error = fd < 0 ? fd : got < 0 ? proc_error(errno) : 0;
+    if (fd >= 0 && fd != meter->statm_fd)
+        close(fd);
+    if (error)
+        return error;
     text[got] = '\0';
     char *end = text;
     uint64_t pages[3] = {0};

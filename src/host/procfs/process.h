@@ -17,17 +17,18 @@
 
 /* ---- Memory, often ------------------------------------------------------------------------- */
 
-/* One open descriptor per process: a reading is one pread, about 2 µs, and cannot meet another
- * process that got the same number. */
+/* With an open descriptor for the process a reading is one pread, about 2 µs, and cannot meet
+ * another process that got the same number. Where descriptors are short there is none. */
 struct process_meter {
-    int statm_fd;
+    pid_t pid;
+    int statm_fd; /* -1: opened for each reading */
 };
 
 struct process_memory {
     uint64_t virtual_bytes, resident_bytes, shared_bytes; /* shared: resident, of files and shm */
 };
 
-int process_meter_open(struct process_meter *meter, pid_t pid);
+int process_meter_open(struct process_meter *meter, pid_t pid, bool keep_descriptor);
 void process_meter_close(struct process_meter *meter);
 
 /* -ESRCH when the process has ended (a zombie has no memory either). */

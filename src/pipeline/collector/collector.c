@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -28,6 +29,7 @@
 #include "base/random.h"
 #include "base/memory.h"
 #include "collector/output_name.h"
+#include "collector/quota.h"
 #include "collector/recorded_window.h"
 #include "procfs/process.h"
 #include "wire/wire.h"
@@ -35,18 +37,23 @@
 struct member {
     struct process_image *image;
     int pidfd; /* -1: none could be had (it said hello, ended and was waited for before we came to
-                  it; or we have too many descriptors open): asked by kill() now and then */
+                  it; or descriptors are short): asked by kill() now and then */
+    bool launched; /* it has its thread */
     bool ending;
 };
 
 /* Has called and not yet said who it is: on a busy machine seconds may pass between the two. */
 struct caller {
     int fd;
+    uid_t uid;
     uint64_t since_ns;
 };
 enum { CALLERS = 64 };
-/* In front of those of members and callers: for visitors, the caller's own, the window's. */
-enum { POLLS_OF_OURS = 3 };
+/* Of malloc: hundreds of images have a thread each, and few of them work at a time. */
+enum { ARENAS = 4 };
+/* In front of those of members and callers: for visitors, the caller's own, the window's, images
+ * that are complete. */
+enum { POLL_VISITORS, POLL_EXTRA, POLL_WINDOW, POLL_FINISHED, POLLS_OF_OURS };
 #define CALLER_PATIENCE_NS 60000000000u
 
 struct collector {
@@ -61,8 +68,9 @@ struct collector {
     struct process_image_result *results;
     size_t result_count;
     pid_t own_child;
-    bool any, turned_away;
-    size_t passed_over;
+    bool any;
+    bool has_no_room; /* for a newcomer: descriptors are short */
+    size_t turned_away, passed_over;
     struct pollfd *polls;
     struct window window;
     char over[96]; /* "" while it records */
@@ -153,10 +161,10 @@ void collector_prepare_limits(void)
     collector_raise_limit(RLIMIT_STACK);
     collector_raise_limit(RLIMIT_AS);
     collector_raise_limit(RLIMIT_DATA);
-    if (collector_has_little_room())
-        allocator_share_arena();
+    allocator_share_arenas(collector_has_little_room() ? 1 : ARENAS);
     collector_prepare_stacks(collector_has_little_room());
     allocator_give_back();
+    quota_open();
 }
 
 int collector_open(struct collector **out, const struct collector_options *options,
@@ -169,12 +177,14 @@ int collector_open(struct collector **out, const struct collector_options *optio
     collector_make_session_id(collector->session, sizeof collector->session);
     collector->options.session = collector->session;
     clock_begin();
+    quota_open();
     int error = 0;
     if (name)
         snprintf(collector->name, sizeof collector->name, "%s", name);
     else
         error = collector_make_name(collector->name, sizeof collector->name);
     collector->window.wake = -1;
+    collector->options.finished = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (error == 0)
         error = window_open(&collector->window, options->start_on, options->until, options->for_ns);
     collector->options.window = &collector->window;
@@ -182,6 +192,8 @@ int collector_open(struct collector **out, const struct collector_options *optio
     if (collector->socket < 0) {
         error = collector->socket;
         window_close(&collector->window);
+        if (collector->options.finished >= 0)
+            close(collector->options.finished);
         free(collector);
         return error;
     }
@@ -214,7 +226,7 @@ size_t collector_running(const struct collector *collector)
     return running;
 }
 
-bool collector_turned_away(const struct collector *collector)
+size_t collector_turned_away(const struct collector *collector)
 {
     return collector->turned_away;
 }
@@ -262,9 +274,19 @@ static struct member *collector_member_of(struct collector *collector, pid_t pid
     return NULL;
 }
 
+static void collector_member_close_pidfd(struct member *member)
+{
+    if (member->pidfd < 0)
+        return;
+    close(member->pidfd);
+    quota_release(1);
+    member->pidfd = -1;
+}
+
 static void collector_member_end(struct member *member, enum process_image_end how, int status)
 {
     member->ending = true;
+    collector_member_close_pidfd(member);
     process_image_end(member->image, how, status);
 }
 
@@ -291,35 +313,57 @@ static bool collector_is_wanted(const struct collector *collector, pid_t pid,
     return is;
 }
 
+/* A newcomer for whom there is no thread waits for its welcome until another has ended; where there
+ * is no other it runs on unrecorded. */
+static void collector_launch(struct collector *collector)
+{
+    size_t launched = 0;
+    for (size_t i = 0; i < collector->member_count; i++)
+        launched += collector->members[i].launched;
+    for (size_t i = 0; i < collector->member_count; i++) {
+        struct member *member = &collector->members[i];
+        if (member->launched)
+            continue;
+        int error = process_image_launch(member->image);
+        if (error && launched)
+            return;
+        if (error) {
+            process_image_refuse(member->image, error);
+            collector->turned_away++;
+            member->ending = true;
+        }
+        member->launched = true;
+        launched += !error;
+    }
+}
+
 static void collector_welcome(struct collector *collector, int fd, const struct ucred *peer,
                               const struct wire_hello *hello)
 {
     struct member *before = collector_member_of(collector, peer->pid);
     if (!collector_is_wanted(collector, peer->pid, hello)) {
         close(fd); /* it runs on without us */
+        quota_give(QUOTA_NEWCOMER);
         collector->passed_over++;
         if (before)
             collector_member_end(before, IMAGE_END_EXEC, 0);
         return;
     }
     pid_t parent = hello->reason == WIRE_HELLO_FORK ? (pid_t)hello->parent : 0;
-    bool first = !collector->any;
-    int pidfd = (int)syscall(SYS_pidfd_open, peer->pid, 0);
     struct process_image *image =
-        process_image_start(&collector->options, fd, peer->pid, parent, hello->pages, first,
-                            hello->reason == WIRE_HELLO_ATTACH, before ? before->image : NULL);
+        process_image_new(&collector->options, fd, peer->pid, parent, hello->pages, !collector->any,
+                          hello->reason == WIRE_HELLO_ATTACH, before ? before->image : NULL);
+    int pidfd = image && quota_keep(1) ? (int)syscall(SYS_pidfd_open, peer->pid, 0) : -2;
+    if (pidfd == -1)
+        quota_release(1);
     if (before)
         collector_member_end(before, IMAGE_END_EXEC, 0);
-    if (!image) {
-        close(pidfd);
-        collector->turned_away = true;
-        return;
-    }
-    struct member *member = collector_member_add(collector);
+    struct member *member = image ? collector_member_add(collector) : NULL;
     if (!member)
         memory_exhausted();
-    *member = (struct member){.image = image, .pidfd = pidfd};
+    *member = (struct member){.image = image, .pidfd = pidfd < 0 ? -1 : pidfd};
     collector->any = true;
+    collector_launch(collector);
 }
 
 /* ---- Snapshots ---- */
@@ -352,24 +396,67 @@ static void collector_hear_snapshot(struct collector *collector, int fd,
                                     "asked for (tidemark snapshot)", fd))
         send(fd, &none, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
     close(fd);
+    quota_give(QUOTA_NEWCOMER);
 }
 
-static void collector_caller_drop(struct collector *collector, size_t index)
+static void collector_caller_forget(struct collector *collector, size_t index)
 {
     memmove(&collector->callers[index], &collector->callers[index + 1],
             (--collector->caller_count - index) * sizeof *collector->callers);
 }
 
-static void collector_accept_one(struct collector *collector)
+static void collector_caller_drop(struct collector *collector, size_t index)
 {
-    int fd = accept4(collector->socket, NULL, NULL, SOCK_CLOEXEC);
-    if (fd < 0)
-        return;
-    if (collector->caller_count == CALLERS) {
-        close(collector->callers[0].fd); /* that so many are silent is no accident */
-        collector_caller_drop(collector, 0);
+    close(collector->callers[index].fd);
+    quota_give(QUOTA_NEWCOMER);
+    collector_caller_forget(collector, index);
+}
+
+/* Other users may call, and say nothing, as often as they like: they take nobody's place. */
+static bool collector_has_place_for_caller(struct collector *collector)
+{
+    if (collector->caller_count < CALLERS)
+        return true;
+    for (size_t i = 0; i < collector->caller_count; i++)
+        if (collector->callers[i].uid != geteuid()) {
+            collector_caller_drop(collector, i);
+            return true;
+        }
+    return false;
+}
+
+static size_t collector_backlog(const struct collector *collector)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < collector->member_count; i++)
+        count += collector->members[i].ending || !collector->members[i].launched;
+    return count;
+}
+
+/* Who calls while we are behind waits in his connect(): nobody is turned away. */
+static bool collector_is_behind(const struct collector *collector)
+{
+    return collector_backlog(collector) >= QUOTA_BACKLOG;
+}
+
+static bool collector_accept_one(struct collector *collector)
+{
+    struct ucred peer;
+    socklen_t length = sizeof peer;
+    if (!collector_has_place_for_caller(collector) || !quota_admit()) {
+        collector->has_no_room = true;
+        return false;
     }
-    collector->callers[collector->caller_count++] = (struct caller){fd, clock_read().ns};
+    int fd = accept4(collector->socket, NULL, NULL, SOCK_CLOEXEC);
+    if (fd < 0) {
+        collector->has_no_room = errno != EAGAIN;
+        quota_give(QUOTA_NEWCOMER);
+        return false;
+    }
+    bool known = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0;
+    collector->callers[collector->caller_count++] =
+        (struct caller){fd, known ? peer.uid : (uid_t)-1, clock_read().ns};
+    return true;
 }
 
 /* Without looking where they differ: how long it takes says nothing. */
@@ -399,7 +486,7 @@ static void collector_hear(struct collector *collector, size_t index)
     struct ucred peer;
     socklen_t length = sizeof peer;
     struct wire_hello hello;
-    collector_caller_drop(collector, index);
+    collector_caller_forget(collector, index);
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 &&
         recv(fd, &hello, sizeof hello, MSG_DONTWAIT) == sizeof hello && hello.magic == WIRE_MAGIC &&
         collector_may_join(collector, &peer, &hello)) {
@@ -409,6 +496,7 @@ static void collector_hear(struct collector *collector, size_t index)
             collector_welcome(collector, fd, &peer, &hello);
     } else {
         close(fd);
+        quota_give(QUOTA_NEWCOMER);
     }
 }
 
@@ -424,7 +512,6 @@ static void collector_hear_callers(struct collector *collector, const struct pol
         if (said[i]) {
             collector_hear(collector, at);
         } else if (now_ns - collector->callers[at].since_ns > CALLER_PATIENCE_NS) {
-            close(collector->callers[at].fd);
             collector_caller_drop(collector, at);
         } else {
             at++;
@@ -491,8 +578,6 @@ static void collector_reap(struct collector *collector, bool wait)
             realloc(collector->results, (collector->result_count + 1) * sizeof *results));
         collector->results = results;
         process_image_join(member->image, &results[collector->result_count++]);
-        if (member->pidfd >= 0)
-            close(member->pidfd);
         *member = collector->members[--collector->member_count];
     }
 }
@@ -536,16 +621,28 @@ static void collector_see_window(struct collector *collector)
     close(collector->socket);
     collector->socket = -1;
     while (collector->caller_count)
-        close(collector->callers[--collector->caller_count].fd);
+        collector_caller_drop(collector, collector->caller_count - 1);
     collector_detach(collector);
 }
 
 /* ---- Waiting ---- */
 
-enum { ENDING_MS = 2, UNWATCHED_MS = 200, CALLER_MS = 1000 };
+enum { SHORT_MS = 5, UNWATCHED_MS = 200, CALLER_MS = 1000 };
 
-/* The longest that poll() may take: images that complete their profile, and processes without a
- * pidfd, do not wake it. */
+static int collector_member_patience_ms(const struct collector *collector,
+                                        const struct member *member)
+{
+    if (!member->launched)
+        return SHORT_MS;
+    if (member->ending)
+        return collector->options.finished < 0 ? SHORT_MS : INT_MAX;
+    return member->pidfd < 0 && process_image_pid(member->image) != collector->own_child
+               ? UNWATCHED_MS
+               : INT_MAX;
+}
+
+/* The longest that poll() may take: descriptors that are given back, a thread that has ended, and
+ * processes without a pidfd do not wake it. */
 static int collector_shortened(const struct collector *collector, int timeout_ms)
 {
     int most = timeout_ms < 0 ? INT_MAX : timeout_ms;
@@ -553,9 +650,10 @@ static int collector_shortened(const struct collector *collector, int timeout_ms
     most = left >= 0 && left < most ? left : most;
     if (collector->caller_count && most > CALLER_MS)
         most = CALLER_MS;
+    if (collector->has_no_room && most > SHORT_MS)
+        most = SHORT_MS;
     for (size_t i = 0; i < collector->member_count; i++) {
-        const struct member *member = &collector->members[i];
-        int own = member->ending ? ENDING_MS : member->pidfd < 0 ? UNWATCHED_MS : INT_MAX;
+        int own = collector_member_patience_ms(collector, &collector->members[i]);
         most = own < most ? own : most;
     }
     return most == INT_MAX ? -1 : most;
@@ -572,39 +670,67 @@ static void collector_see_unwatched(struct collector *collector)
     }
 }
 
-bool collector_wait(struct collector *collector, int extra_fd, int timeout_ms)
+static struct pollfd collector_poll_of(int fd)
 {
-    struct pollfd small[POLLS_OF_OURS + CALLERS],
-        *polls = collector->polls ? collector->polls : small;
-    size_t watched = collector->member_count, calling = collector->caller_count;
-    polls[0] = (struct pollfd){.fd = collector->socket, .events = POLLIN};
-    polls[1] = (struct pollfd){.fd = extra_fd, .events = POLLIN};
-    polls[2] = (struct pollfd){.fd = collector->window.wake, .events = POLLIN};
-    for (size_t i = 0; i < watched; i++) {
+    return (struct pollfd){.fd = fd, .events = POLLIN};
+}
+
+static size_t collector_prepare_polls(struct collector *collector, struct pollfd *polls,
+                                      int extra_fd)
+{
+    bool closed = collector->has_no_room || collector_is_behind(collector);
+    size_t count = POLLS_OF_OURS;
+    polls[POLL_VISITORS] = collector_poll_of(closed ? -1 : collector->socket);
+    polls[POLL_EXTRA] = collector_poll_of(extra_fd);
+    polls[POLL_WINDOW] = collector_poll_of(collector->window.wake);
+    polls[POLL_FINISHED] = collector_poll_of(collector->options.finished);
+    for (size_t i = 0; i < collector->member_count; i++) {
         struct member *member = &collector->members[i];
         bool watch = !member->ending && process_image_pid(member->image) != collector->own_child;
-        polls[i + POLLS_OF_OURS] =
-            (struct pollfd){.fd = watch ? member->pidfd : -1, .events = POLLIN};
+        polls[count++] = collector_poll_of(watch ? member->pidfd : -1);
     }
-    for (size_t i = 0; i < calling; i++)
-        polls[watched + POLLS_OF_OURS + i] =
-            (struct pollfd){.fd = collector->callers[i].fd, .events = POLLIN};
-    int events =
-        poll(polls, watched + POLLS_OF_OURS + calling, collector_shortened(collector, timeout_ms));
-    collector_see_unwatched(collector);
-    if (events <= 0) {
-        for (size_t i = 0; i < watched + POLLS_OF_OURS + calling; i++)
-            polls[i].revents = 0; /* poll() has failed: they say nothing */
-    }
-    bool extra = polls[1].revents != 0;
-    bool visitor = polls[0].revents != 0;
+    for (size_t i = 0; i < collector->caller_count; i++)
+        polls[count++] = collector_poll_of(collector->callers[i].fd);
+    return count;
+}
+
+/* What is said of images is how many are complete: they are asked anyway. */
+static void collector_hear_finished(struct collector *collector)
+{
+    uint64_t count;
+    if (read(collector->options.finished, &count, sizeof count) < 0)
+        return;
+}
+
+static void collector_take_events(struct collector *collector, const struct pollfd *polls,
+                                  size_t watched)
+{
+    bool visitors = polls[POLL_VISITORS].revents != 0;
+    if (polls[POLL_FINISHED].revents)
+        collector_hear_finished(collector);
     for (size_t i = 0; i < watched; i++)
         if (polls[i + POLLS_OF_OURS].revents)
             collector_member_gone(&collector->members[i]);
     collector_hear_callers(collector, polls + watched + POLLS_OF_OURS);
-    if (visitor)
-        collector_accept_one(collector);
+    while (visitors && collector_accept_one(collector))
+        ;
+}
+
+bool collector_wait(struct collector *collector, int extra_fd, int timeout_ms)
+{
+    struct pollfd small[POLLS_OF_OURS + CALLERS],
+        *polls = collector->polls ? collector->polls : small;
+    size_t watched = collector->member_count;
+    size_t count = collector_prepare_polls(collector, polls, extra_fd);
+    int events = poll(polls, count, collector_shortened(collector, timeout_ms));
+    collector->has_no_room = false;
+    collector_see_unwatched(collector);
+    for (size_t i = 0; events <= 0 && i < count; i++)
+        polls[i].revents = 0; /* poll() has failed: they say nothing */
+    bool extra = polls[POLL_EXTRA].revents != 0;
+    collector_take_events(collector, polls, watched);
     collector_reap(collector, false);
+    collector_launch(collector);
     collector_see_window(collector);
     return extra;
 }
@@ -615,7 +741,7 @@ void collector_close(struct collector *collector)
         return;
     collector_detach(collector);
     while (collector->caller_count)
-        close(collector->callers[--collector->caller_count].fd);
+        collector_caller_drop(collector, collector->caller_count - 1);
     for (size_t i = 0; i < collector->result_count; i++) {
         free(collector->results[i].path);
         free(collector->results[i].error);
@@ -626,6 +752,8 @@ void collector_close(struct collector *collector)
     if (collector->socket >= 0)
         close(collector->socket);
     window_close(&collector->window);
+    if (collector->options.finished >= 0)
+        close(collector->options.finished);
     free(collector->members);
     free(collector->polls);
     free(collector->results);

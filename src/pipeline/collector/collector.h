@@ -38,6 +38,7 @@ struct collector_options {
     const char *start_on, *until; /* patterns of marks, or NULL (recorded_window.h) */
     uint64_t for_ns;              /* recording ends after this; 0: with the programs */
     struct window *window;        /* collector_open() sets it */
+    int finished; /* collector_open() sets it: an eventfd for images that are complete; -1: none */
     struct trigger triggers[TRIGGERS_MAX]; /* of snapshots */
     size_t trigger_count;
 };
@@ -88,9 +89,8 @@ void collector_snapshot(struct collector *collector, const char *why);
  * NULL: it has not ended. After such an end no further process is recorded. */
 const char *collector_over(const struct collector *collector);
 
-/* A process has called that could not be recorded for want of a thread or of memory; it was
- * said. */
-bool collector_turned_away(const struct collector *collector);
+/* So many processes have called that could not be recorded for want of a thread or of memory. */
+size_t collector_turned_away(const struct collector *collector);
 
 /* So many programs have called that `only` does not name. */
 size_t collector_passed_over(const struct collector *collector);

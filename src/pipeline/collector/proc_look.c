@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "collector/quota.h"
 #include "collector/residency.h"
 #include "procfs/cgroup.h"
 #include "procfs/page_table.h"
@@ -346,6 +347,7 @@ static void look_at_pages(struct look *look)
 void look_take(struct look *look)
 {
     uint64_t begin_ns = look_thread_cpu_ns();
+    quota_take(QUOTA_LOOK);
     look->claim_count = areas_prune_claims(look->claims, look->claim_count);
     look_read_threads(look);
     int error = look_read_mappings(look);
@@ -354,6 +356,7 @@ void look_take(struct look *look)
         look_at_pages(look); /* at once: a process that runs does not stand still in between */
     look_read_usage(look);
     look_read_limits(look);
+    quota_give(QUOTA_LOOK);
     live_list_release(&look->blocks);
     look->cpu_ns += look_thread_cpu_ns() - begin_ns;
     look->sample.pass_ms = (double)look->cpu_ns / 1e6;

@@ -19,6 +19,7 @@
 #include "base/ticks.h"
 #include "collector/name_takeover.h"
 #include "collector/look_schedule.h"
+#include "collector/quota.h"
 #include "collector/ring_merge.h"
 #include "collector/tracer.h"
 #include "profile/profile.h"
@@ -238,6 +239,8 @@ static void process_image_drain(struct process_image *image)
     while (ring_merge_pass(image->merge, true) > 0)
         ;
     look_schedule_settle(image->looks);
+    shared_view_refresh(&image->view);
+    shared_view_leave_rings(&image->view);
 }
 
 static void process_image_say_lost(struct process_image *image)
@@ -462,6 +465,21 @@ static void process_image_say_not_recorded(struct process_image *image, int erro
                            image->program, strerror(error));
 }
 
+/* One descriptor for as long as it lives, if there is one to spare. */
+static void process_image_begin_metering(struct process_image *image)
+{
+    image->keeps_meter = quota_keep(1);
+    process_meter_open(&image->meter, image->pid, image->keeps_meter);
+}
+
+static void process_image_end_metering(struct process_image *image)
+{
+    process_meter_close(&image->meter);
+    if (image->keeps_meter)
+        quota_release(1);
+    image->keeps_meter = false;
+}
+
 static bool process_image_begin(struct process_image *image)
 {
     image->start = clock_read();
@@ -482,15 +500,47 @@ static bool process_image_begin(struct process_image *image)
         triggers_new(image->options.triggers, image->options.trigger_count, image->pid);
     oom_watch_follow(&image->oom, image->pid);
     image->resident_bytes = FIGURE_UNKNOWN;
-    process_meter_open(&image->meter, image->pid);
+    process_image_begin_metering(image);
     image->sample_interval_ns = 1000000;
     image->next_name = 1;
     image->next_flush_ns = image->start.ns + IMAGE_FLUSH_NS;
     process_image_send_welcome(image->socket, image->merge ? image->view.fd : -1,
                                image->merge ? 0 : ENOMEM);
+    shared_view_close_descriptor(&image->view);
+    quota_give(QUOTA_NEWCOMER);
     if (!image->merge)
         process_image_say_not_recorded(image, status < 0 ? -status : ENOMEM);
     return image->merge != NULL;
+}
+
+/* Few images do this at a time, so what it takes does not grow with the processes that have ended.
+ * Whose name it takes comes first: nobody waits for another while it is his turn. */
+static void process_image_complete_in_turn(struct process_image *image)
+{
+    name_takeover_wait(image->takes);
+    quota_begin_completion();
+    if (!image->keeps_writer)
+        quota_take(QUOTA_PROFILE);
+    process_image_complete(image);
+    process_image_hand_over(image);
+    process_image_end_entry(image);
+    process_image_forget_events(image);
+    if (image->keeps_writer)
+        quota_release(QUOTA_PROFILE);
+    else
+        quota_give(QUOTA_PROFILE);
+    quota_end_completion();
+}
+
+static void process_image_finish(struct process_image *image)
+{
+    uint64_t one = 1;
+    int finished = image->options.finished;
+    atomic_store(&image->done, true);
+    if (atomic_load(&image->gives)) /* it may have come since we looked, or there was no profile */
+        name_takeover_complete(image->gives);
+    if (finished >= 0 && write(finished, &one, sizeof one) < 0)
+        return; /* so many have finished that the collector comes anyway */
 }
 
 static void *process_image_thread(void *context)
@@ -499,20 +549,17 @@ static void *process_image_thread(void *context)
     if (process_image_begin(image)) {
         atomic_store(&image->ready, true);
         process_image_drain(image);
+        process_image_end_metering(image);
         atomic_store(&image->left, process_image_recorder_left(image));
-        process_image_complete(image);
-        process_image_hand_over(image);
-        process_image_end_entry(image);
+        process_image_complete_in_turn(image);
         process_image_tell_session(image, WIRE_SESSION_SAFE);
         atomic_store(&image->ready, false);
     } else {
+        process_image_end_metering(image);
         process_image_end_entry(image); /* it goes on unrecorded, and the entry says why */
+        process_image_forget_events(image);
     }
-    process_meter_close(&image->meter);
-    process_image_forget_events(image);
-    atomic_store(&image->done, true);
-    if (atomic_load(&image->gives)) /* it may have come since we looked, or there was no profile */
-        name_takeover_complete(image->gives);
+    process_image_finish(image);
     return NULL;
 }
 
@@ -547,15 +594,13 @@ static void process_image_expect_pages(struct process_image *image)
     image->options.free_stacks = image->options.timed = image->options.trace = false;
 }
 
-struct process_image *process_image_start(const struct collector_options *options, int socket,
-                                          pid_t pid, pid_t parent, bool pages, bool first,
-                                          bool late, struct process_image *replaced)
+struct process_image *process_image_new(const struct collector_options *options, int socket,
+                                        pid_t pid, pid_t parent, bool pages, bool first, bool late,
+                                        struct process_image *replaced)
 {
     struct process_image *image = calloc(1, sizeof *image);
-    if (!image) {
-        close(socket);
+    if (!image)
         return NULL;
-    }
     image->options = *options;
     if (pages)
         process_image_expect_pages(image);
@@ -565,20 +610,30 @@ struct process_image *process_image_start(const struct collector_options *option
     image->first = first;
     image->late = late;
     image->view.fd = -1;
+    image->meter.statm_fd = -1;
     snapshots_init(&image->snapshots);
     image->sample_changes = STRBUF_INIT;
     image->origins = shared_view_origins(&image->view);
     process_image_describe(image, replaced);
+    return image;
+}
+
+int process_image_launch(struct process_image *image)
+{
     int error = pthread_create(&image->thread, NULL, process_image_thread, image);
-    if (error == 0)
-        return image;
-    fprintf(stderr,
-            "tidemark: process %d is not recorded: there is no thread or no memory to collect with "
-            "(ulimit -u, -v, -d): %s\n",
-            (int)pid, strerror(error));
-    close(socket);
-    process_image_free(image);
-    return NULL;
+    image->launched = error == 0;
+    return error;
+}
+
+void process_image_refuse(struct process_image *image, int error)
+{
+    process_image_fail(image,
+                       "process %d (%s) is not recorded: there is no thread or no memory to "
+                       "collect with (ulimit -u, -v, -d): %s",
+                       (int)image->pid, image->program, strerror(error));
+    close(image->socket);
+    quota_give(QUOTA_NEWCOMER);
+    process_image_finish(image);
 }
 
 pid_t process_image_pid(const struct process_image *image)
@@ -628,7 +683,8 @@ bool process_image_is_done(const struct process_image *image)
 
 void process_image_join(struct process_image *image, struct process_image_result *result)
 {
-    pthread_join(image->thread, NULL);
+    if (image->launched)
+        pthread_join(image->thread, NULL);
     shared_view_close(&image->view);
     *result = image->result;
     result->pid = image->pid;

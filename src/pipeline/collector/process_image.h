@@ -22,15 +22,20 @@ enum process_image_end {
 /* What a process is called in the names of profiles (%n); malloc'd. */
 char *process_image_program_of(pid_t pid);
 
-/* Begins to record the process at the other end of `socket` (taken over) and answers its hello.
+/* To record the process at the other end of `socket` (taken over, with the descriptors of a
+ * newcomer, quota.h).
  * `parent`: the pid of the process that it was forked from, 0 if it was executed. `pages`: the
  * recorder records pages (wire.h). `first`: it is the program that the user named. `late`: it was
  * running before, so its earlier allocations are unknown. `replaced`: the image whose place it took
  * by exec, or NULL. That image ends next, and if both would have the same name, the new image gets
- * it. Returns NULL, with a sentence on stderr, if the process cannot be recorded. */
-struct process_image *process_image_start(const struct collector_options *options, int socket,
-                                          pid_t pid, pid_t parent, bool pages, bool first,
-                                          bool late, struct process_image *replaced);
+ * it. NULL: out of memory. */
+struct process_image *process_image_new(const struct collector_options *options, int socket,
+                                        pid_t pid, pid_t parent, bool pages, bool first, bool late,
+                                        struct process_image *replaced);
+/* Begins, and answers its hello: 0, or the error for which there is no thread to do so (yet). */
+int process_image_launch(struct process_image *image);
+/* Instead: it runs on unrecorded, for want of a thread. */
+void process_image_refuse(struct process_image *image, int error);
 pid_t process_image_pid(const struct process_image *image);
 
 /* It has ended (or we leave): reads what is left, completes the profile. Returns at once. */

@@ -56,6 +56,7 @@ struct process_image {
     char *boot; /* NULL: not known */
     bool uses_mpi;
     pthread_t thread;
+    bool launched;                       /* there is that thread */
     _Atomic bool ready, ended, done;     /* ready: `view` may be used by others */
     _Atomic bool left;                   /* the recorder has left it */
     struct name_takeover *takes;         /* its name is another's before; NULL: it is not */
@@ -74,6 +75,8 @@ struct process_image {
     struct clock_reading start;
     int64_t start_unix_ns, end_unix_ns;
     struct process_meter meter;
+    bool keeps_meter;            /* … its descriptor, and … */
+    bool keeps_writer;           /* … those of the profile, while the process lives (quota.h) */
     struct look_schedule *looks; /* NULL: not wanted */
     bool looked;                 /* for the last time */
     uint64_t next_sample_ns, sample_interval_ns, next_flush_ns, next_trace_ns;

@@ -12,10 +12,18 @@
 #include "base/old_file.h"
 #include "collector/name_takeover.h"
 #include "collector/look_schedule.h"
+#include "collector/quota.h"
 #include "collector/ring_merge.h"
 #include "profile/profile.h"
 
 /* ---- The writer ---- */
+
+/* Another session may still be completing a profile of that name, or something that is short now
+ * may be there later. */
+static bool process_image_may_pass(int error)
+{
+    return error == -EBUSY || error == -EMFILE || error == -ENFILE || error == -EAGAIN;
+}
 
 static bool process_image_writer_is_ready(struct process_image *image, bool patient)
 {
@@ -26,8 +34,7 @@ static bool process_image_writer_is_ready(struct process_image *image, bool pati
     if (image->written || image->result.error || !process_image_take_place(image))
         return false;
     int status = profile_build_open(&image->writer, image->path, image->pid, image->executable);
-    /* Another session may still be completing a profile of that name; then we try again later. */
-    if (status < 0 && !(status == -EBUSY && patient))
+    if (status < 0 && !(process_image_may_pass(status) && patient))
         process_image_fail(image, "%s", error_text());
     if (status < 0)
         return false;
@@ -195,10 +202,19 @@ int process_image_take_snapshot(struct process_image *image)
     return status;
 }
 
+/* Without descriptors to spare a process that lives has no file yet: it gets one when it ends. */
+static bool process_image_keeps_writer(struct process_image *image)
+{
+    if (!image->keeps_writer)
+        image->keeps_writer = quota_keep(QUOTA_PROFILE);
+    return image->keeps_writer;
+}
+
 void process_image_flush_begin(struct process_image *image)
 {
     uint64_t since_ns = process_image_thread_cpu_ns();
-    if (!process_image_writer_is_ready(image, true) || process_image_take_snapshot(image) < 0)
+    if (!process_image_keeps_writer(image) || !process_image_writer_is_ready(image, true) ||
+        process_image_take_snapshot(image) < 0)
         return;
     image->snapshot_cpu_ns = process_image_thread_cpu_ns() - since_ns;
     atomic_store(&image->flushed, false);

@@ -12,11 +12,18 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static void *shared_view_chunk_map(const struct view *view, uint32_t index)
+/* No descriptor is needed: a shared mapping can be mapped a second time, and longer, by mremap with
+ * an old size of 0, and the end of that is the chunk. */
+static void *shared_view_chunk_map(struct view *view, uint32_t index)
 {
-    void *chunk = mmap(NULL, WIRE_CHUNK_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, view->fd,
-                       (off_t)index * WIRE_CHUNK_BYTES);
-    return chunk == MAP_FAILED ? NULL : chunk;
+    if (!view->last)
+        return NULL;
+    size_t before = (size_t)(index - view->last_index) * WIRE_CHUNK_BYTES;
+    char *both = mremap(view->last, 0, before + WIRE_CHUNK_BYTES, MREMAP_MAYMOVE);
+    if (both == MAP_FAILED)
+        return NULL;
+    munmap(both, before);
+    return both + before;
 }
 
 /* ---- The mark of our death ---- */
@@ -75,6 +82,13 @@ static int shared_view_memory_new(uint32_t chunks)
     return fd;
 }
 
+void shared_view_close_descriptor(struct view *view)
+{
+    if (view->fd >= 0)
+        close(view->fd);
+    view->fd = -1;
+}
+
 int shared_view_open(struct view *view, const struct wire_header *options)
 {
     uint32_t chunks = shared_view_chunks_allowed(options->chunk_limit);
@@ -83,13 +97,14 @@ int shared_view_open(struct view *view, const struct wire_header *options)
                           .chunk_limit = chunks};
     if (view->fd < 0)
         return view->fd;
-    view->header = shared_view_chunk_map(view, 0);
-    if (!view->header) {
+    void *header = mmap(NULL, WIRE_CHUNK_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, view->fd, 0);
+    if (header == MAP_FAILED) {
         int error = -errno;
-        close(view->fd);
-        view->fd = -1;
+        shared_view_close_descriptor(view);
         return error;
     }
+    view->header = header;
+    view->last = header;
     memcpy(view->header, options, sizeof *options);
     view->header->chunk_limit = chunks;
     view->header->magic = WIRE_MAGIC;
@@ -98,27 +113,43 @@ int shared_view_open(struct view *view, const struct wire_header *options)
     return shared_view_death_mark_set(&view->death, &view->header->collector);
 }
 
-static void shared_view_unmap_all(void *array, size_t count)
+static size_t shared_view_array_bytes(const struct view *view)
+{
+    return view->chunk_limit * sizeof(void *);
+}
+
+static void shared_view_unmap_all(const struct view *view, void *array, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        munmap(((void **)array)[i], WIRE_CHUNK_BYTES);
-    free(array);
+        if (((void **)array)[i])
+            munmap(((void **)array)[i], WIRE_CHUNK_BYTES);
+    if (array)
+        munmap(array, shared_view_array_bytes(view));
+}
+
+void shared_view_leave_rings(struct view *view)
+{
+    for (size_t i = 0; i < view->data_chunk_count; i++) {
+        munmap(view->data_chunks[i], WIRE_CHUNK_BYTES);
+        view->data_chunks[i] = NULL;
+    }
+    view->last = NULL;
 }
 
 void shared_view_close(struct view *view)
 {
-    if (view->fd < 0)
+    if (!view->header)
         return;
-    shared_view_unmap_all(view->ring_chunks, view->ring_chunk_count);
-    shared_view_unmap_all(view->data_chunks, view->data_chunk_count);
-    shared_view_unmap_all(view->node_chunks, view->node_chunk_count);
-    shared_view_unmap_all(view->module_chunks, view->module_chunk_count);
+    shared_view_unmap_all(view, view->ring_chunks, view->ring_chunk_count);
+    shared_view_unmap_all(view, view->data_chunks, view->data_chunk_count);
+    shared_view_unmap_all(view, view->node_chunks, view->node_chunk_count);
+    shared_view_unmap_all(view, view->module_chunks, view->module_chunk_count);
     if (view->names)
         munmap((void *)view->names, WIRE_CHUNK_BYTES);
     shared_view_death_mark_clear(&view->death);
     munmap(view->header, WIRE_CHUNK_BYTES);
-    close(view->fd);
-    view->fd = -1;
+    shared_view_close_descriptor(view);
+    view->header = NULL;
 }
 
 /* Appends to an array that has room for all possible chunks. The profile's writer reads the array
@@ -127,8 +158,11 @@ static bool shared_view_append(const struct view *view, void *array_pointer, siz
                                void *chunk)
 {
     void ***array = array_pointer;
-    if (!*array)
-        *array = calloc(view->chunk_limit, sizeof **array);
+    if (!*array) {
+        void *made = mmap(NULL, shared_view_array_bytes(view), PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        *array = made == MAP_FAILED ? NULL : made;
+    }
     if (!*array)
         return false;
     (*array)[(*count)++] = chunk;
@@ -137,7 +171,7 @@ static bool shared_view_append(const struct view *view, void *array_pointer, siz
 
 static bool shared_view_chunk_add(struct view *view, uint32_t index)
 {
-    void *chunk;
+    char *chunk;
     uint8_t kind = atomic_load_explicit(&view->header->chunk_kind[index], memory_order_relaxed);
     if (kind < WIRE_CHUNK_RINGS || kind > WIRE_CHUNK_NAMES)
         return true; /* nonsense: not ours to use */
@@ -145,20 +179,30 @@ static bool shared_view_chunk_add(struct view *view, uint32_t index)
         return false;
     switch (kind) {
     case WIRE_CHUNK_RINGS:
-        return shared_view_append(view, &view->ring_chunks, &view->ring_chunk_count, chunk);
+        if (!shared_view_append(view, &view->ring_chunks, &view->ring_chunk_count, chunk))
+            return false;
+        break;
     case WIRE_CHUNK_RING_DATA:
-        return shared_view_append(view, &view->data_chunks, &view->data_chunk_count, chunk);
+        if (!shared_view_append(view, &view->data_chunks, &view->data_chunk_count, chunk))
+            return false;
+        break;
     case WIRE_CHUNK_NODES:
-        return shared_view_append(view, &view->node_chunks, &view->node_chunk_count, chunk);
+        if (!shared_view_append(view, &view->node_chunks, &view->node_chunk_count, chunk))
+            return false;
+        break;
     case WIRE_CHUNK_MODULES:
-        return shared_view_append(view, &view->module_chunks, &view->module_chunk_count, chunk);
+        if (!shared_view_append(view, &view->module_chunks, &view->module_chunk_count, chunk))
+            return false;
+        break;
     default:
         if (view->names) /* one at most, or it is nonsense */
-            munmap(chunk, WIRE_CHUNK_BYTES);
-        else
-            view->names = chunk;
-        return true;
+            return munmap(chunk, WIRE_CHUNK_BYTES) == 0;
+        view->names = (const void *)chunk;
+        break;
     }
+    view->last = chunk;
+    view->last_index = index;
+    return true;
 }
 
 void shared_view_refresh(struct view *view)

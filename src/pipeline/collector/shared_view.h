@@ -24,7 +24,9 @@ struct death_mark {
 };
 
 struct view {
-    int fd;
+    int fd;              /* -1 once the process has it */
+    char *last;          /* the chunk that was mapped last; NULL: no more are wanted */
+    uint32_t last_index; /* its number */
     struct wire_header *header;
     uint32_t ring_bytes, chunk_limit; /* our own copies: the program can change the header's */
     uint32_t chunks_seen;
@@ -49,6 +51,12 @@ uint64_t shared_view_most_bytes(void);
 int shared_view_open(struct view *view, const struct wire_header *options);
 /* By the thread that opened it, or by any when that has ended. */
 void shared_view_close(struct view *view);
+
+/* The process has the memory: our mapping is enough. */
+void shared_view_close_descriptor(struct view *view);
+/* The rings have been read to their end: their memory is given back. Nothing new is mapped from now
+ * on. Counters of rings, nodes and modules stay. */
+void shared_view_leave_rings(struct view *view);
 
 /* Maps what the recorder has added since. */
 void shared_view_refresh(struct view *view);

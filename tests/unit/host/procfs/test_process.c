@@ -39,7 +39,7 @@ static void a_meter_sees_memory_come(void **state)
     struct process_meter meter;
     struct process_memory before, after;
     size_t bytes = 32u << 20;
-    assert_int_equal(process_meter_open(&meter, getpid()), 0);
+    assert_int_equal(process_meter_open(&meter, getpid(), true), 0);
     assert_int_equal(process_meter_read(&meter, &before), 0);
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
@@ -57,7 +57,7 @@ static void a_process_that_ends_is_gone(void **state)
     struct process_meter meter;
     struct process_memory memory;
     pid_t child = start_child();
-    assert_int_equal(process_meter_open(&meter, child), 0);
+    assert_int_equal(process_meter_open(&meter, child, true), 0);
     assert_int_equal(process_meter_read(&meter, &memory), 0);
     kill(child, SIGKILL);
     siginfo_t info;
@@ -67,7 +67,7 @@ static void a_process_that_ends_is_gone(void **state)
     assert_int_equal(process_meter_read(&meter, &memory), -ESRCH);
     process_meter_close(&meter);
     char *text;
-    assert_int_equal(process_meter_open(&meter, child), -ESRCH);
+    assert_int_equal(process_meter_open(&meter, child, true), -ESRCH);
     assert_int_equal(process_executable(child, &text), -ESRCH);
     assert_int_equal(process_command_line(child, &text), -ESRCH);
     assert_int_equal(process_maps(child, NULL, NULL), -ESRCH);

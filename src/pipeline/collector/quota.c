@@ -1,0 +1,137 @@
+/* Counters under one lock, and a condition for those that wait (quota.h). The limit of descriptors
+ * is read once, together with how many are open. */
+#include "collector/quota.h"
+
+#include <dirent.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+enum {
+    SPARE = 8, /* descriptors that nobody counts: the C library's, those of names */
+    COMPLETING_LEAST = 2,
+    COMPLETING_MOST = 8,
+};
+
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    size_t descriptors; /* 0: not opened, no limit */
+    size_t kept, used;  /* kept <= used */
+    size_t completing, completing_most;
+} quota = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+/* 16, if nobody can say. */
+static size_t quota_open_descriptors(void)
+{
+    size_t count = 0;
+    DIR *open = opendir("/proc/self/fd");
+    if (!open)
+        return 16;
+    while (readdir(open))
+        count++;
+    closedir(open);
+    return count;
+}
+
+static size_t quota_count_descriptors(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur > UINT32_MAX)
+        return UINT32_MAX;
+    size_t gone = quota_open_descriptors() + SPARE;
+    return limit.rlim_cur > gone ? (size_t)limit.rlim_cur - gone : 1;
+}
+
+static size_t quota_count_turns(void)
+{
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    if (processors < COMPLETING_LEAST)
+        return COMPLETING_LEAST;
+    return processors < COMPLETING_MOST ? (size_t)processors : COMPLETING_MOST;
+}
+
+void quota_open(void)
+{
+    pthread_mutex_lock(&quota.lock);
+    quota.descriptors = quota_count_descriptors();
+    quota.completing_most = quota_count_turns();
+    pthread_mutex_unlock(&quota.lock);
+}
+
+/* ---- Descriptors ---- */
+
+/* Whoever asks for more than there is gets it when nobody else has any. */
+static bool quota_has(size_t count, size_t used, size_t most)
+{
+    return !quota.descriptors || !used || used + count <= most;
+}
+
+bool quota_admit(void)
+{
+    pthread_mutex_lock(&quota.lock);
+    bool has = quota_has(QUOTA_NEWCOMER, quota.used, quota.descriptors / 4 * 3);
+    if (has)
+        quota.used += QUOTA_NEWCOMER;
+    pthread_mutex_unlock(&quota.lock);
+    return has;
+}
+
+bool quota_keep(size_t count)
+{
+    pthread_mutex_lock(&quota.lock);
+    bool has = !quota.descriptors || (quota.kept + count <= quota.descriptors / 2 &&
+                                      quota.used + count <= quota.descriptors);
+    if (has) {
+        quota.kept += count;
+        quota.used += count;
+    }
+    pthread_mutex_unlock(&quota.lock);
+    return has;
+}
+
+void quota_release(size_t count)
+{
+    pthread_mutex_lock(&quota.lock);
+    quota.kept -= count;
+    quota.used -= count;
+    pthread_cond_broadcast(&quota.changed);
+    pthread_mutex_unlock(&quota.lock);
+}
+
+void quota_take(size_t count)
+{
+    pthread_mutex_lock(&quota.lock);
+    while (!quota_has(count, quota.used - quota.kept, quota.descriptors - quota.kept))
+        pthread_cond_wait(&quota.changed, &quota.lock);
+    quota.used += count;
+    pthread_mutex_unlock(&quota.lock);
+}
+
+void quota_give(size_t count)
+{
+    pthread_mutex_lock(&quota.lock);
+    quota.used -= count;
+    pthread_cond_broadcast(&quota.changed);
+    pthread_mutex_unlock(&quota.lock);
+}
+
+/* ---- Turns ---- */
+
+void quota_begin_completion(void)
+{
+    pthread_mutex_lock(&quota.lock);
+    while (quota.completing_most && quota.completing >= quota.completing_most)
+        pthread_cond_wait(&quota.changed, &quota.lock);
+    quota.completing++;
+    pthread_mutex_unlock(&quota.lock);
+}
+
+void quota_end_completion(void)
+{
+    pthread_mutex_lock(&quota.lock);
+    quota.completing--;
+    pthread_cond_broadcast(&quota.changed);
+    pthread_mutex_unlock(&quota.lock);
+}

@@ -1,0 +1,46 @@
+/* What all images of this process share, so that thousands of recorded processes fit into few
+ * descriptors, threads and little memory: descriptors, and turns at completing a profile.
+ *
+ *   descriptors   ╞══ open before ══╪═ spare ═╪═══════════ counted here ═══════════╡ limit
+ *                                              kept while a process lives: a half at most
+ *                                              newcomers:         three quarters at most
+ *
+ * Who completes a profile holds nothing that a newcomer or a living process must give back, so what
+ * is short is always given back in the end, and whoever asks only waits. A session that is not
+ * opened has no limits (tests, replays).
+ *
+ * For any thread. */
+#ifndef TIDEMARK_COLLECTOR_QUOTA_H
+#define TIDEMARK_COLLECTOR_QUOTA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum {
+    QUOTA_NEWCOMER = 6, /* descriptors: its socket, memory, pidfd, meter; what of it is read */
+    QUOTA_LOOK = 4,     /* mappings, pages, threads */
+    QUOTA_PROFILE = 7,  /* the file, the database, its log, the packed file; names of its code */
+    QUOTA_BACKLOG = 16, /* images that have ended and are not complete */
+};
+
+/* Counts what there is: the limits are what they will be, nobody has taken anything yet. */
+void quota_open(void);
+
+/* ---- Descriptors ---- */
+
+/* For a newcomer, if there is room for one. Given back by quota_give(). */
+bool quota_admit(void);
+/* So many for as long as a process lives, which can do without. Given back by quota_release(). */
+bool quota_keep(size_t count);
+void quota_release(size_t count);
+/* So many for a moment: waits for them. */
+void quota_take(size_t count);
+void quota_give(size_t count);
+
+/* ---- Turns ---- */
+
+/* Waits until few others complete a profile. */
+void quota_begin_completion(void);
+void quota_end_completion(void);
+
+#endif
