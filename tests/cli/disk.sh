@@ -35,8 +35,8 @@ sentence "in err: Not a directory"
 mkdir gone
 (cd gone && rmdir ../gone && tidemark record "$VICTIMS/basic" 1 >../out 2>../err || echo "status $?")
 sentence "in .: No such file"
-try tidemark record -q -o '%h/no/%p.tmk' "$VICTIMS/basic" 1
+try tidemark record -o '%h/no/%p.tmk' "$VICTIMS/basic" 1
 cat out
 sentence "/no/[0-9]*.tmk"
-"$BIN/tidemark" record -q -o /proc/place.tmk "$VICTIMS/basic" 1 >out 2>err
+"$BIN/tidemark" record -o /proc/place.tmk "$VICTIMS/basic" 1 >out 2>err
 sentence "/proc/place"
