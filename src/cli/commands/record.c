@@ -200,7 +200,7 @@ static void cmd_record_say_others(const struct collector *collector,
     const struct process_image_result *largest = NULL;
     for (size_t i = 0; i < collector_result_count(collector); i++) {
         const struct process_image_result *result = collector_result(collector, i);
-        if (result == shown || !result->path)
+        if (result == shown || !result->path || result->small)
             continue;
         count++;
         if (!largest || result->peak_bytes > largest->peak_bytes)
@@ -217,6 +217,15 @@ static void cmd_record_say_others(const struct collector *collector,
                 human_bytes(largest->peak_bytes).text, largest->path);
     fputs(line.data, stderr);
     strbuf_release(&line);
+}
+
+static void cmd_record_say_small(const struct collector *collector)
+{
+    const char *path;
+    size_t count = collector_rows(collector, &path);
+    if (count)
+        fprintf(stderr, "  small        %zu small process%s in %s\n", count,
+                count == 1 ? " is" : "es are", path);
 }
 
 enum { MANY_PROFILES = 10 };
@@ -238,8 +247,8 @@ static void cmd_record_say_only(const struct collector *collector)
     const char *name = largest ? largest->program : "";
     for (size_t i = 0; i < collector_result_count(collector); i++) {
         const struct process_image_result *result = collector_result(collector, i);
-        profiles += result->path != NULL;
-        alike += result->path && !strcmp(result->program, name);
+        profiles += result->path && !result->small;
+        alike += result->path && !result->small && !strcmp(result->program, name);
     }
     if (profiles < MANY_PROFILES || 2 * alike > profiles || !cmd_record_is_plain_name(name))
         return;
@@ -261,6 +270,7 @@ static void cmd_record_say_summary(const struct collector *collector,
     profile_free(profile);
     cmd_record_say_trace(shown);
     cmd_record_say_others(collector, shown);
+    cmd_record_say_small(collector);
     if (!options->only)
         cmd_record_say_only(collector);
 }

@@ -88,6 +88,9 @@ static const struct option_entry entries[] = {
     {"quiet", 'q', OPTION_FLAG, NULL, "no summary at the end", TO(quiet), false, NULL},
     {"pack", 0, OPTION_SWITCH, NULL, "compress the finished profile (default: yes)", TO(pack), true,
      NULL},
+    {"separate", 0, OPTION_SWITCH, NULL,
+     "a file of its own for every process, not rows of one file for the small ones (default: no)",
+     TO(separate), false, NULL},
     {"trace", 0, OPTION_SWITCH, NULL,
      "keep every event as well, in a trace (.tmt) beside the profile (default: no)", TO(trace),
      false, NULL},
@@ -451,6 +454,7 @@ struct collector_options record_collector_options(const struct record_options *o
     wanted.only = options->only;
     wanted.looks = options->looks;
     wanted.pack = options->pack;
+    wanted.separate = options->separate;
     wanted.trace = options->trace;
     record_parse_compress(options->compress, &wanted.trace_compression, &wanted.trace_level);
     wanted.drop = options->on_full == WIRE_ON_FULL_DROP;

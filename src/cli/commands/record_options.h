@@ -16,6 +16,7 @@ struct record_options {
     const char *only; /* NULL: not given */
     bool looks;
     bool pack;
+    bool separate;
     bool trace;
     const char *compress;
     int on_full; /* 0 wait, 1 drop */

@@ -31,6 +31,7 @@
 #include "collector/output_name.h"
 #include "collector/quota.h"
 #include "collector/recorded_window.h"
+#include "collector/session_rows.h"
 #include "procfs/process.h"
 #include "wire/wire.h"
 
@@ -67,7 +68,7 @@ struct collector {
     size_t caller_count;
     struct process_image_result *results;
     size_t result_count;
-    pid_t own_child;
+    pid_t own_child, named; /* named: the first of all, 0 if there was none */
     bool any;
     bool has_no_room; /* for a newcomer: descriptors are short */
     size_t turned_away, passed_over;
@@ -167,6 +168,14 @@ void collector_prepare_limits(void)
     quota_open();
 }
 
+/* What all images use. */
+static void collector_release_shared(struct collector *collector)
+{
+    if (collector->options.finished >= 0)
+        close(collector->options.finished);
+    session_rows_free(collector->options.rows);
+}
+
 int collector_open(struct collector **out, const struct collector_options *options,
                    const char *name)
 {
@@ -184,6 +193,8 @@ int collector_open(struct collector **out, const struct collector_options *optio
     else
         error = collector_make_name(collector->name, sizeof collector->name);
     collector->window.wake = -1;
+    if (!options->separate && !options->job)
+        collector->options.rows = session_rows_new();
     collector->options.finished = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (error == 0)
         error = window_open(&collector->window, options->start_on, options->until, options->for_ns);
@@ -192,8 +203,7 @@ int collector_open(struct collector **out, const struct collector_options *optio
     if (collector->socket < 0) {
         error = collector->socket;
         window_close(&collector->window);
-        if (collector->options.finished >= 0)
-            close(collector->options.finished);
+        collector_release_shared(collector);
         free(collector);
         return error;
     }
@@ -229,6 +239,14 @@ size_t collector_running(const struct collector *collector)
 size_t collector_turned_away(const struct collector *collector)
 {
     return collector->turned_away;
+}
+
+size_t collector_rows(const struct collector *collector, const char **path)
+{
+    struct session_rows *rows = collector->options.rows;
+    size_t count = rows ? session_rows_count(rows) : 0;
+    *path = count ? session_rows_path(rows) : NULL;
+    return count;
 }
 
 size_t collector_passed_over(const struct collector *collector)
@@ -350,8 +368,9 @@ static void collector_welcome(struct collector *collector, int fd, const struct 
         return;
     }
     pid_t parent = hello->reason == WIRE_HELLO_FORK ? (pid_t)hello->parent : 0;
+    collector->named = collector->any ? collector->named : peer->pid;
     struct process_image *image =
-        process_image_new(&collector->options, fd, peer->pid, parent, hello->pages, !collector->any,
+        process_image_new(&collector->options, fd, peer->pid, parent, hello->pages, !collector->any, peer->pid == collector->named,
                           hello->reason == WIRE_HELLO_ATTACH, before ? before->image : NULL);
     int pidfd = image && quota_keep(1) ? (int)syscall(SYS_pidfd_open, peer->pid, 0) : -2;
     if (pidfd == -1)
@@ -752,8 +771,7 @@ void collector_close(struct collector *collector)
     if (collector->socket >= 0)
         close(collector->socket);
     window_close(&collector->window);
-    if (collector->options.finished >= 0)
-        close(collector->options.finished);
+    collector_release_shared(collector);
     free(collector->members);
     free(collector->polls);
     free(collector->results);

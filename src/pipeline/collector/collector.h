@@ -26,6 +26,7 @@ struct collector_options {
     bool exit_waits;     /* programs wait at exit for their profile */
     bool looks;          /* at the process's memory, through /proc */
     bool pack;           /* compress finished profiles */
+    bool separate;       /* small processes have files of their own too */
     bool trace;          /* keep every event, in a trace beside the profile */
     enum trace_compression trace_compression;
     int trace_level;     /* of zstd; 0: the usual one */
@@ -38,6 +39,7 @@ struct collector_options {
     const char *start_on, *until; /* patterns of marks, or NULL (recorded_window.h) */
     uint64_t for_ns;              /* recording ends after this; 0: with the programs */
     struct window *window;        /* collector_open() sets it */
+    struct session_rows *rows; /* collector_open() sets it; NULL: every process has a file */
     int finished; /* collector_open() sets it: an eventfd for images that are complete; -1: none */
     struct trigger triggers[TRIGGERS_MAX]; /* of snapshots */
     size_t trigger_count;
@@ -94,6 +96,10 @@ size_t collector_turned_away(const struct collector *collector);
 
 /* So many programs have called that `only` does not name. */
 size_t collector_passed_over(const struct collector *collector);
+
+/* So many small processes are rows of the session's file, which is called so; NULL if there are
+ * none. */
+size_t collector_rows(const struct collector *collector, const char **path);
 
 /* What has come out so far. */
 size_t collector_result_count(const struct collector *collector);

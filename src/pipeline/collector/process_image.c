@@ -266,9 +266,39 @@ static void process_image_forget_events(struct process_image *image)
     image->sink = (struct event_sink){.replay = NULL};
 }
 
-static void process_image_complete(struct process_image *image)
+static void process_image_write_file(struct process_image *image)
 {
     struct tracer *tracer = image->sink.tracer;
+    bool ready = process_image_wait_for_writer(image);
+    if (ready)
+        process_image_write_last(image);
+    if (tracer) {
+        process_image_tell_end(image, process_image_fact_for_trace);
+        tracer_settle(tracer);
+    }
+    image->sink.tracer = NULL;
+    process_image_forget_events(image); /* packing wants memory of its own */
+    if (ready && profile_build_finish(image->writer, image->options.pack) < 0)
+        process_image_fail(image, "%s", error_text());
+    image->writer = NULL;
+    if (tracer)
+        process_image_finish_trace(image, tracer, ready && !image->result.error);
+}
+
+static void process_image_write_file_in_quota(struct process_image *image)
+{
+    if (!image->keeps_writer)
+        quota_take(QUOTA_PROFILE);
+    process_image_write_file(image);
+    if (image->keeps_writer)
+        quota_release(QUOTA_PROFILE);
+    else
+        quota_give(QUOTA_PROFILE);
+    image->keeps_writer = false;
+}
+
+static void process_image_complete(struct process_image *image)
+{
     struct program_metrics program;
     image->end_unix_ns = process_image_unix_ns();
     process_image_flush_collect(image);
@@ -289,20 +319,10 @@ static void process_image_complete(struct process_image *image)
         process_image_entry_discard(&image->entry);
         return;
     }
-    bool ready = process_image_wait_for_writer(image);
-    if (ready)
-        process_image_write_last(image);
-    if (tracer) {
-        process_image_tell_end(image, process_image_fact_for_trace);
-        tracer_settle(tracer);
-    }
-    image->sink.tracer = NULL;
-    process_image_forget_events(image); /* packing wants memory of its own */
-    if (ready && profile_build_finish(image->writer, image->options.pack) < 0)
-        process_image_fail(image, "%s", error_text());
-    image->writer = NULL;
-    if (tracer)
-        process_image_finish_trace(image, tracer, ready && !image->result.error);
+    if (process_image_is_small(image, &program))
+        process_image_write_row(image, &program);
+    else
+        process_image_write_file_in_quota(image);
 }
 
 static void process_image_send_welcome(int socket, int memory, int error)
@@ -519,16 +539,10 @@ static void process_image_complete_in_turn(struct process_image *image)
 {
     name_takeover_wait(image->takes);
     quota_begin_completion();
-    if (!image->keeps_writer)
-        quota_take(QUOTA_PROFILE);
     process_image_complete(image);
     process_image_hand_over(image);
     process_image_end_entry(image);
     process_image_forget_events(image);
-    if (image->keeps_writer)
-        quota_release(QUOTA_PROFILE);
-    else
-        quota_give(QUOTA_PROFILE);
     quota_end_completion();
 }
 
@@ -595,7 +609,7 @@ static void process_image_expect_pages(struct process_image *image)
 }
 
 struct process_image *process_image_new(const struct collector_options *options, int socket,
-                                        pid_t pid, pid_t parent, bool pages, bool first, bool late,
+                                        pid_t pid, pid_t parent, bool pages, bool first, bool named, bool late,
                                         struct process_image *replaced)
 {
     struct process_image *image = calloc(1, sizeof *image);
@@ -609,6 +623,7 @@ struct process_image *process_image_new(const struct collector_options *options,
     image->parent = parent;
     image->first = first;
     image->late = late;
+    image->keeps_file = named || late || options->trace || options->embed_sources;
     image->view.fd = -1;
     image->meter.statm_fd = -1;
     snapshots_init(&image->snapshots);

@@ -25,12 +25,13 @@ char *process_image_program_of(pid_t pid);
 /* To record the process at the other end of `socket` (taken over, with the descriptors of a
  * newcomer, quota.h).
  * `parent`: the pid of the process that it was forked from, 0 if it was executed. `pages`: the
- * recorder records pages (wire.h). `first`: it is the program that the user named. `late`: it was
+ * recorder records pages (wire.h). `first`: it is the program that the user named, and `named`: it
+ * is what that has become. `late`: it was
  * running before, so its earlier allocations are unknown. `replaced`: the image whose place it took
  * by exec, or NULL. That image ends next, and if both would have the same name, the new image gets
  * it. NULL: out of memory. */
 struct process_image *process_image_new(const struct collector_options *options, int socket,
-                                        pid_t pid, pid_t parent, bool pages, bool first, bool late,
+                                        pid_t pid, pid_t parent, bool pages, bool first, bool named, bool late,
                                         struct process_image *replaced);
 /* Begins, and answers its hello: 0, or the error for which there is no thread to do so (yet). */
 int process_image_launch(struct process_image *image);
@@ -48,6 +49,7 @@ void process_image_snapshot(struct process_image *image, const char *why, int an
 struct process_image_result {
     pid_t pid;
     bool first;
+    bool small;    /* it is a row of the session's file; `path` is FILE@PID */
     bool replaced; /* it executed another program, whose image has a result of its own */
     char *path;    /* of the profile, malloc'd; NULL: none was written (`error`, or a fork that did
                        next to nothing before it executed something else) */

@@ -12,6 +12,7 @@
 #include "collector/name_takeover.h"
 #include "collector/look_schedule.h"
 #include "collector/output_name.h"
+#include "collector/session_rows.h"
 #include "procfs/process.h"
 #include "profile/profile.h"
 
@@ -95,6 +96,8 @@ void process_image_describe(struct process_image *image, struct process_image *r
         image->uses_mpi = job_place_maps_mpi(image->pid);
     else
         image->path = process_image_choose_name(image, replaced);
+    if (image->options.rows && image->path)
+        session_rows_name(image->options.rows, image->path);
 }
 
 const char *process_image_job_id(const struct process_image *image)

@@ -3,6 +3,7 @@
  *   process_image.c           its life: start, window, thread, end
  *   process_image_facts.c     what a profile and a trace say about the process
  *   process_image_writing.c   the profile, while the process runs and in the end
+ *   process_image_small.c     the row of a small one, in its place
  *   process_image_trace.c     the trace beside it
  *   process_image_requests.c  what the program, people and triggers ask for
  *
@@ -45,7 +46,8 @@ struct writer;
 
 struct process_image {
     struct collector_options options;
-    bool pages; /* are what it records (wire.h, "Pages") */
+    bool pages;      /* are what it records (wire.h, "Pages") */
+    bool keeps_file; /* is never a row of the session's file: somebody asked for it */
     int socket;
     pid_t pid, parent;
     bool first;
@@ -169,12 +171,23 @@ void process_image_flush_if_due(struct process_image *image, uint64_t now_ns);
  * session's. */
 bool process_image_wait_for_writer(struct process_image *image);
 void process_image_write_last(struct process_image *image);
+/* The end and all that was replayed, with image->snapshot, to be released by
+ * process_image_release_snapshot(). 0 or -errno, with error_text()'s sentence. */
+int process_image_write_end(struct process_image *image);
+void process_image_release_snapshot(struct process_image *image);
 /* The profile is complete: it goes aside if another image takes its name. */
 void process_image_hand_over(struct process_image *image);
 /* Tells the replay a name of the program's; `context` is the image. */
 void process_image_take_name(void *context, uint32_t number, const char *name);
 /* This thread's processor time. */
 uint64_t process_image_thread_cpu_ns(void);
+
+/* ---- process_image_small.c ---- */
+
+struct program_metrics;
+bool process_image_is_small(const struct process_image *image,
+                            const struct program_metrics *program);
+void process_image_write_row(struct process_image *image, const struct program_metrics *program);
 
 /* ---- process_image_trace.c ---- */
 

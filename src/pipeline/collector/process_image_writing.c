@@ -77,7 +77,7 @@ static void *process_image_flush_thread(void *context)
     return NULL;
 }
 
-static void process_image_release_snapshot(struct process_image *image)
+void process_image_release_snapshot(struct process_image *image)
 {
     snapshot_release(&image->snapshot);
     for (size_t i = 0; i < image->taken_count; i++)
@@ -253,13 +253,19 @@ bool process_image_wait_for_writer(struct process_image *image)
     return process_image_writer_is_ready(image, false);
 }
 
-void process_image_write_last(struct process_image *image)
+int process_image_write_end(struct process_image *image)
 {
     process_image_tell_end(image, process_image_fact_for_profile);
     profile_build_read_globals(image->writer, &image->origins);
     int status = process_image_take_snapshot(image);
     if (status == 0)
         status = profile_build_write(image->writer, &image->origins, &image->snapshot);
+    return status;
+}
+
+void process_image_write_last(struct process_image *image)
+{
+    int status = process_image_write_end(image);
     process_image_release_snapshot(image);
     if (status < 0)
         process_image_fail(image, "%s", error_text());
@@ -285,7 +291,7 @@ void process_image_hand_over(struct process_image *image)
     struct name_takeover *gives = atomic_load(&image->gives);
     if (!gives)
         return;
-    if (!image->result.error) {
+    if (!image->result.error && !image->result.small) {
         char *trace = process_image_trace_name(name_takeover_aside(gives));
         process_image_move(image, &image->result.path, name_takeover_aside(gives));
         process_image_move(image, &image->result.trace, trace);

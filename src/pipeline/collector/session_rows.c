@@ -1,0 +1,72 @@
+/* Opens the session's file with its first row, under a lock, and appends to it (session_rows.h). */
+#include "collector/session_rows.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/memory.h"
+
+struct session_rows {
+    pthread_mutex_t lock;
+    char *path;
+    struct session_file *file; /* NULL: no row yet */
+};
+
+struct session_rows *session_rows_new(void)
+{
+    struct session_rows *rows = memory_zeroed(1, sizeof *rows);
+    pthread_mutex_init(&rows->lock, NULL);
+    return rows;
+}
+
+void session_rows_free(struct session_rows *rows)
+{
+    if (!rows)
+        return;
+    session_file_close(rows->file);
+    pthread_mutex_destroy(&rows->lock);
+    free(rows->path);
+    free(rows);
+}
+
+void session_rows_name(struct session_rows *rows, const char *profile)
+{
+    size_t length = strlen(profile);
+    bool has_suffix = length > 4 && strcmp(profile + length - 4, ".tmk") == 0;
+    char *path = NULL;
+    if (rows->path)
+        return;
+    if (asprintf(&path, "%.*s" SESSION_FILE_SUFFIX, (int)(has_suffix ? length - 4 : length),
+                 profile) < 0)
+        memory_exhausted();
+    rows->path = path;
+}
+
+const char *session_rows_path(const struct session_rows *rows)
+{
+    return rows->path;
+}
+
+static struct session_file *session_rows_file(struct session_rows *rows, int *status)
+{
+    pthread_mutex_lock(&rows->lock);
+    *status = rows->file ? 0 : profile_session_open(&rows->file, rows->path);
+    struct session_file *file = rows->file;
+    pthread_mutex_unlock(&rows->lock);
+    return file;
+}
+
+int session_rows_append(struct session_rows *rows, const struct session_row *row, const void *body,
+                        size_t bytes)
+{
+    int status;
+    struct session_file *file = session_rows_file(rows, &status);
+    return status ? status : session_file_append(file, row, body, bytes);
+}
+
+size_t session_rows_count(struct session_rows *rows)
+{
+    return rows->file ? session_file_rows(rows->file) : 0;
+}

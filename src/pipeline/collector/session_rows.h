@@ -1,0 +1,38 @@
+/* The session's file of small processes (session/session_file.h): one row for each, in place of a
+ * profile of its own. Which processes are small is decided here, and nowhere else.
+ *
+ * For any thread but where it says otherwise. */
+#ifndef TIDEMARK_COLLECTOR_SESSION_ROWS_H
+#define TIDEMARK_COLLECTOR_SESSION_ROWS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "profile/profile_session.h"
+
+/* A process that has done more is one that somebody will look at by itself. One that lived until
+ * its first flush (IMAGE_FLUSH_NS) has a file anyway. */
+#define SESSION_ROWS_PEAK_BYTES (8u << 20)
+#define SESSION_ROWS_EVENTS     200000u
+
+static inline bool session_rows_is_small(uint64_t peak_bytes, uint64_t events)
+{
+    return peak_bytes < SESSION_ROWS_PEAK_BYTES && events < SESSION_ROWS_EVENTS;
+}
+
+struct session_rows;
+
+struct session_rows *session_rows_new(void);
+void session_rows_free(struct session_rows *rows);
+
+/* The file is called after the session's first profile: NAME.tmk has NAME.session.tmk. The first
+ * call counts; before any row. */
+void session_rows_name(struct session_rows *rows, const char *profile);
+/* NULL: it has no name yet. It may not be there yet either. */
+const char *session_rows_path(const struct session_rows *rows);
+/* 0 or -errno, with error_text()'s sentence. */
+int session_rows_append(struct session_rows *rows, const struct session_row *row, const void *body,
+                        size_t bytes);
+size_t session_rows_count(struct session_rows *rows);
+
+#endif
