@@ -12,7 +12,7 @@
 #include "profile/schema.h"
 #include "profile/statements.h"
 
-enum { PAGE_BYTES = 4096, LAYOUT_MAX = 1 << 20, STATEMENTS_MAX = 256, WORDS_MAX = VALUES_MAX + 2 };
+enum { LAYOUT_MAX = 1 << 20, STATEMENTS_MAX = 256, WORDS_MAX = VALUES_MAX + 2 };
 
 static const char first_line[] = "tidemark layout 1\n";
 
@@ -45,7 +45,7 @@ static int log_replay_make_tables(sqlite3 **database)
     strbuf_addf(&sql,
                 "PRAGMA page_size=%d; PRAGMA journal_mode=OFF; PRAGMA application_id=%d;"
                 "PRAGMA user_version=%d; BEGIN;",
-                PAGE_BYTES, SCHEMA_APPLICATION_ID, PROFILE_FORMAT_VERSION);
+                LOG_REPLAY_PAGE_BYTES, SCHEMA_APPLICATION_ID, PROFILE_FORMAT_VERSION);
     schema_create(&sql);
     bool made = sqlite3_open_v2(":memory:", database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
                                 NULL) == SQLITE_OK &&

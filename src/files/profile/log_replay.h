@@ -19,6 +19,8 @@
 
 struct sqlite3;
 
+enum { LOG_REPLAY_PAGE_BYTES = 4096 }; /* of the database */
+
 /* The layout of the logs that this version writes. 0 or -ENOMEM. */
 int log_replay_layout(struct strbuf *out);
 

@@ -82,6 +82,7 @@ struct session {
 
 /* Does a file begin like that? */
 bool session_is_head(const void *head, size_t bytes);
+bool session_is_file(const char *path); /* false if it cannot be read */
 /* Reads all of it and distrusts everything. What is damaged is left out and counted. 0 or -errno
  * with a sentence. */
 int session_read(struct session **out, const char *path);

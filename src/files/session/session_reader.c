@@ -42,6 +42,16 @@ bool session_is_head(const void *head, size_t bytes)
            !memcmp(head, OWN_FILE_SESSION_MAGIC, strlen(OWN_FILE_SESSION_MAGIC) - 1);
 }
 
+bool session_is_file(const char *path)
+{
+    char head[sizeof(struct session_header)];
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    ssize_t got = fd < 0 ? -1 : pread(fd, head, sizeof head, 0);
+    if (fd >= 0)
+        close(fd);
+    return got > 0 && session_is_head(head, (size_t)got);
+}
+
 uint64_t session_layout_name(const void *layout, size_t bytes)
 {
     return XXH64(layout, bytes, 0);
