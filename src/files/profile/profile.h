@@ -356,6 +356,13 @@ int profile_put_source(struct profile_writer *writer, const char *path, const ch
 /* Ends the recording: commits, marks the profile complete and packs it (zstd) by writing a new
  * file beside it and renaming. On failure the plain database stays. Frees the writer. */
 int profile_writer_finish(struct profile_writer *writer, bool pack);
+/* The same calls without a file and without a database, for processes that end soon: what the writer
+ * is told is kept as the body of a row of a session file (profile_session.h), from which an ordinary
+ * complete profile is read. `name` is for sentences. Such a writer cannot be copied
+ * (profile_writer_copy()). Finishing appends to `body` and frees the writer; discarding is
+ * profile_writer_discard(). */
+int profile_writer_open_log(struct profile_writer **out, const char *name);
+int profile_writer_finish_log(struct profile_writer *writer, struct strbuf *body);
 /* Leaves the database as last committed. Frees the writer. */
 void profile_writer_abandon(struct profile_writer *writer);
 /* Removes the profile, for who makes it whole or not at all. Frees the writer. */
