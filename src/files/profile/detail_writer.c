@@ -14,20 +14,23 @@
 
 static int detail_writer_put(struct profile_writer *writer, enum detail which, const void *row)
 {
-    struct values values = {.count = 0};
+    struct values values;
+    values_begin(&values);
     detail_values(&values, &detail_tables[which], row);
     return profile_writing_put(writer, statement_put(which), &values);
 }
 
 static int detail_writer_drop_all(struct profile_writer *writer, enum detail which)
 {
-    struct values none = {.count = 0};
+    struct values none;
+    values_begin(&none);
     return profile_writing_put(writer, statement_drop(which), &none);
 }
 
 static int detail_writer_drop_of(struct profile_writer *writer, enum detail which, int64_t key)
 {
-    struct values values = {.count = 0};
+    struct values values;
+    values_begin(&values);
     values_number(&values, key);
     return profile_writing_put(writer, statement_drop(which), &values);
 }
@@ -176,7 +179,8 @@ int profile_put_source(struct profile_writer *writer, const char *path, const ch
 static int detail_writer_put_block(struct profile_writer *writer, enum detail which, uint32_t key,
                                    const void *rows, size_t count, const uint64_t *number)
 {
-    struct values values = {.count = 0};
+    struct values values;
+    values_begin(&values);
     struct strbuf body = STRBUF_INIT;
     detail_encode(&body, &detail_tables[which], rows, count);
     values_number(&values, key);

@@ -54,61 +54,89 @@ static int log_replay_make_tables(sqlite3 **database)
     return made ? 0 : -ENOMEM;
 }
 
-/* A line for each row of a query; the columns with a space between. */
-static int log_replay_add_rows(struct strbuf *out, sqlite3 *database, const char *sql,
-                               const char *before, const char *after)
+/* The statement of the schema that makes the table, from behind its name and bracket. */
+static const char *log_replay_find_table(const char *schema, const char *table)
 {
-    sqlite3_stmt *row = NULL;
-    int result = sqlite3_prepare_v2(database, sql, -1, &row, NULL);
-    while (result == SQLITE_OK && (result = sqlite3_step(row)) == SQLITE_ROW) {
-        strbuf_add_string(out, before);
-        for (int i = 0; i < sqlite3_column_count(row); i++)
-            strbuf_addf(out, " %s", (const char *)sqlite3_column_text(row, i));
-        strbuf_add_string(out, after);
-        result = SQLITE_OK;
+    static const char *const beginnings[] = {"CREATE TABLE ", "CREATE TABLE IF NOT EXISTS "};
+    const char *found = NULL;
+    struct strbuf beginning = STRBUF_INIT;
+    for (size_t i = 0; i < 2 && !found; i++) {
+        strbuf_reset(&beginning);
+        strbuf_addf(&beginning, "%s%s(", beginnings[i], table);
+        found = strstr(schema, beginning.data);
     }
-    sqlite3_finalize(row);
-    return result == SQLITE_DONE ? 0 : -ENOMEM;
+    found = found ? found + beginning.length : "";
+    strbuf_release(&beginning);
+    return found;
 }
 
-static int log_replay_add_columns(struct strbuf *out, sqlite3 *database, const char *table)
+/* The end of a column's definition, or of a key's: its comma or the last bracket. */
+static const char *log_replay_skip_column(const char *at)
 {
-    struct strbuf sql = STRBUF_INIT;
-    strbuf_addf(&sql, "SELECT name FROM pragma_table_info('%s') ORDER BY cid", table);
-    int error = log_replay_add_rows(out, database, sql.data, "", "");
-    strbuf_release(&sql);
-    return error;
+    for (int depth = 0; *at; at++) {
+        if (!depth && (*at == ',' || *at == ')'))
+            break;
+        depth += *at == '(' ? 1 : *at == ')' ? -1 : 0;
+    }
+    return at;
 }
 
-static int log_replay_add_statement(struct strbuf *out, sqlite3 *database, enum statement which)
+/* A word for each column, in their order. */
+static void log_replay_add_columns(struct strbuf *out, const char *schema, const char *table)
+{
+    const char *at = log_replay_find_table(schema, table);
+    while (*at && *at != ')') {
+        const char *end = log_replay_skip_column(at);
+        if (strncmp(at, "PRIMARY KEY", 11)) {
+            strbuf_add_char(out, ' ');
+            strbuf_add(out, at, strcspn(at, " ,)"));
+        }
+        at = *end == ',' ? end + 1 : end;
+    }
+}
+
+static void log_replay_add_statement(struct strbuf *out, const char *schema, enum statement which)
 {
     struct statement_shape shape = statement_of(which);
-    int error = 0;
     strbuf_addf(out, "%s %s", shape.drops ? "drop" : "put", shape.table);
     if (shape.columns) {
         strbuf_add_char(out, ' ');
         for (const char *at = shape.columns; *at; at++)
             strbuf_add_char(out, *at == ',' ? ' ' : *at);
     } else if (!shape.drops) {
-        error = log_replay_add_columns(out, database, shape.table);
+        log_replay_add_columns(out, schema, shape.table);
     }
     strbuf_add_char(out, '\n');
-    return error;
 }
 
-int log_replay_layout(struct strbuf *out)
+/* The schema's "INSERT INTO block_column VALUES('BLOCK',NUMBER,'NAME');" */
+static void log_replay_add_names(struct strbuf *out, const char *schema)
 {
-    sqlite3 *database = NULL;
-    int error = log_replay_make_tables(&database);
+    static const char beginning[] = "INSERT INTO block_column VALUES('";
+    for (const char *at = schema; (at = strstr(at, beginning));) {
+        at += strlen(beginning);
+        strbuf_add_string(out, "name ");
+        strbuf_add(out, at, strcspn(at, "'"));
+        at += strcspn(at, ",") + 1;
+        strbuf_add_char(out, ' ');
+        strbuf_add(out, at, strcspn(at, ","));
+        at += strcspn(at, "'") + 1;
+        strbuf_add_char(out, ' ');
+        strbuf_add(out, at, strcspn(at, "'"));
+        strbuf_add_char(out, '\n');
+    }
+}
+
+/* From the schema's text: to have SQLite read it would cost more than a hundred rows. */
+void log_replay_layout(struct strbuf *out)
+{
+    struct strbuf schema = STRBUF_INIT;
+    schema_create(&schema);
     strbuf_addf(out, "%sformat %d\n", first_line, PROFILE_FORMAT_VERSION);
-    if (!error)
-        error = log_replay_add_rows(
-            out, database, "SELECT block,number,name FROM block_column ORDER BY block,number",
-            "name", "\n");
-    for (enum statement i = 0; i < STATEMENT_COUNT && !error; i++)
-        error = log_replay_add_statement(out, database, i);
-    sqlite3_close(database);
-    return error;
+    log_replay_add_names(out, schema.data);
+    for (enum statement i = 0; i < STATEMENT_COUNT; i++)
+        log_replay_add_statement(out, schema.data, i);
+    strbuf_release(&schema);
 }
 
 /* ---- The layout that is read --------------------------------------------------------------- */
@@ -251,7 +279,8 @@ static int log_replay_prepare(struct log_replay *replay, struct replay_statement
 
 static int log_replay_run(const struct replay_statement *statement, const struct values *values)
 {
-    struct values placed = {.count = 0};
+    struct values placed;
+    values_begin(&placed);
     if (!statement->sql)
         return 0;
     for (size_t i = 0; i < values->count; i++)

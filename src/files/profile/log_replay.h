@@ -21,8 +21,8 @@ struct sqlite3;
 
 enum { LOG_REPLAY_PAGE_BYTES = 4096 }; /* of the database */
 
-/* The layout of the logs that this version writes. 0 or -ENOMEM. */
-int log_replay_layout(struct strbuf *out);
+/* The layout of the logs that this version writes. */
+void log_replay_layout(struct strbuf *out);
 
 /* Makes *database from `rows`. *damaged: they make no sense from somewhere on, and what stands
  * before that is in it. 0, -ENOMEM or -EBADMSG (the layout makes no sense). No sentence. */

@@ -88,7 +88,8 @@ static int profile_unpack_write_region_sites(struct unpacking *unpacking,
     for (size_t i = 0; i < blocks->columns.rows && !error; i++) {
         struct call_metrics metrics;
         path_blocks_metrics(blocks, i, &metrics);
-        struct values values = {.count = 0};
+        struct values values;
+        values_begin(&values);
         values_number(&values, (int64_t)region[i]);
         values_number(&values, (int64_t)path[i]);
         schema_values(&values, &metrics, schema_call_fields, schema_call_field_count);
@@ -106,7 +107,8 @@ static int profile_unpack_write_sites(struct unpacking *unpacking, const struct 
     for (size_t i = 0; i < blocks->columns.rows && !error; i++) {
         struct call_metrics metrics;
         path_blocks_metrics(blocks, i, &metrics);
-        struct values values = {.count = 0};
+        struct values values;
+        values_begin(&values);
         values_number(&values, (int64_t)path[i]);
         schema_values(&values, &metrics, schema_call_fields, schema_call_field_count);
         values_bind(&values, row);
@@ -131,7 +133,8 @@ static int profile_unpack_write_details(struct unpacking *unpacking, const struc
         memset(&read, 0, sizeof read);
         if (!detail_from_block(table, blocks, columns, i, &read))
             return profile_unpack_fail_damaged(unpacking);
-        struct values values = {.count = 0};
+        struct values values;
+        values_begin(&values);
         detail_values(&values, table, &read);
         values_bind(&values, row);
         error = profile_unpack_insert(unpacking, row);

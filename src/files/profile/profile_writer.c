@@ -124,7 +124,8 @@ int profile_writing_put(struct profile_writer *writer, enum statement which,
 /* A statement that has no values. */
 static int profile_writer_drop_all(struct profile_writer *writer, enum statement which)
 {
-    struct values none = {.count = 0};
+    struct values none;
+    values_begin(&none);
     return profile_writing_put(writer, which, &none);
 }
 
@@ -323,7 +324,8 @@ int profile_writer_open_log(struct profile_writer **out, const char *name)
 
 int profile_put_text(struct profile_writer *writer, const char *key, const char *value)
 {
-    struct values values = {.count = 0};
+    struct values values;
+    values_begin(&values);
     values_text(&values, key);
     values_text(&values, value);
     return profile_writing_put(writer, PUT_META, &values);
@@ -331,7 +333,8 @@ int profile_put_text(struct profile_writer *writer, const char *key, const char 
 
 int profile_put_integer(struct profile_writer *writer, const char *key, int64_t value)
 {
-    struct values values = {.count = 0};
+    struct values values;
+    values_begin(&values);
     values_text(&values, key);
     values_number(&values, value);
     return profile_writing_put(writer, PUT_META, &values);
@@ -339,7 +342,8 @@ int profile_put_integer(struct profile_writer *writer, const char *key, int64_t 
 
 int profile_put_module(struct profile_writer *writer, const struct profile_module *module)
 {
-    struct values values = {.count = 0};
+    struct values values;
+    values_begin(&values);
     values_number(&values, module->id);
     values_text(&values, module->path);
     if (module->build_id_bytes)
@@ -366,7 +370,8 @@ static int profile_writer_put_file(struct profile_writer *writer, const char *fi
         return profile_writer_fail_memory(writer);
     if (!is_new)
         return 0;
-    struct values values = {.count = 0};
+    struct values values;
+    values_begin(&values);
     values_number(&values, *number);
     values_text(&values, file);
     return profile_writing_put(writer, PUT_FILE, &values);
@@ -392,7 +397,8 @@ static int profile_writer_put_function(struct profile_writer *writer,
         return profile_writer_fail_memory(writer);
     if (!is_new)
         return 0;
-    struct values values = {.count = 0};
+    struct values values;
+    values_begin(&values);
     values_number(&values, *number);
     values_text(&values, frame->function);
     values_text(&values, frame->linkage);
@@ -407,7 +413,8 @@ static int profile_writer_put_frame(struct profile_writer *writer, int64_t locat
     int error = profile_writer_put_function(writer, frame, &function);
     if (error)
         return error;
-    struct values values = {.count = 0};
+    struct values values;
+    values_begin(&values);
     values_number(&values, location);
     values_number(&values, (int64_t)depth);
     values_reference(&values, function);
@@ -422,14 +429,16 @@ static int profile_writer_drop_frames(struct profile_writer *writer, int64_t loc
         writer->last_location = location;
         return 0;
     }
-    struct values values = {.count = 0};
+    struct values values;
+    values_begin(&values);
     values_number(&values, location);
     return profile_writing_put(writer, DROP_FRAMES, &values);
 }
 
 int profile_put_location(struct profile_writer *writer, const struct profile_location *location)
 {
-    struct values values = {.count = 0};
+    struct values values;
+    values_begin(&values);
     values_number(&values, location->id);
     if (location->module_id >= 0)
         values_number(&values, location->module_id);
@@ -448,7 +457,8 @@ int profile_put_location(struct profile_writer *writer, const struct profile_loc
 static int profile_writer_put_block(struct profile_writer *writer, enum statement which,
                                     uint64_t first, size_t count, const void *body, size_t bytes)
 {
-    struct values values = {.count = 0};
+    struct values values;
+    values_begin(&values);
     values_number(&values, (int64_t)first);
     values_number(&values, (int64_t)count);
     values_blob(&values, body, bytes);
@@ -500,7 +510,8 @@ int profile_put_region_sites(struct profile_writer *writer, uint32_t first, size
 
 int profile_put_program(struct profile_writer *writer, const struct program_metrics *metrics)
 {
-    struct values values = {.count = 0};
+    struct values values;
+    values_begin(&values);
     values_number(&values, 1);
     schema_values(&values, &metrics->total, schema_call_fields, schema_call_field_count);
     schema_values(&values, metrics, schema_program_fields, schema_program_field_count);
@@ -510,7 +521,8 @@ int profile_put_program(struct profile_writer *writer, const struct program_metr
 int profile_put_thread(struct profile_writer *writer, size_t index,
                        const struct thread_metrics *metrics)
 {
-    struct values values = {.count = 0};
+    struct values values;
+    values_begin(&values);
     values_number(&values, (int64_t)index);
     values_number(&values, metrics->tid);
     values_name(&values, metrics->name, sizeof metrics->name);
@@ -522,7 +534,8 @@ int profile_put_thread(struct profile_writer *writer, size_t index,
 static int profile_writer_put_bucket(struct profile_writer *writer, size_t index,
                                      const struct timeline_bucket *bucket)
 {
-    struct values values = {.count = 0};
+    struct values values;
+    values_begin(&values);
     values_number(&values, (int64_t)index);
     schema_values(&values, bucket, schema_bucket_fields, schema_bucket_field_count);
     return profile_writing_put(writer, PUT_BUCKET, &values);

@@ -177,10 +177,10 @@ static int source_replay_rows(struct source *source, const struct session *sessi
     const void *layout = session_layout(session, entry->layout, &layout_bytes);
     int error = 0;
     if (!layout) { /* it is damaged: perhaps it is the one that we would write */
-        error = log_replay_layout(&own);
+        log_replay_layout(&own);
         layout = own.data;
         layout_bytes = own.length;
-        if (!error && session_layout_name(layout, layout_bytes) != entry->layout)
+        if (session_layout_name(layout, layout_bytes) != entry->layout)
             error = -EBADMSG;
     }
     if (!error)

@@ -25,6 +25,12 @@ struct values {
     struct value at[VALUES_MAX];
 };
 
+/* Nothing in it; what stands beyond `count` is never read. */
+static inline void values_begin(struct values *values)
+{
+    values->count = 0;
+}
+
 static inline void values_add(struct values *values, struct value value)
 {
     if (values->count < VALUES_MAX)

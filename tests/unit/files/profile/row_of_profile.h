@@ -60,7 +60,8 @@ static inline void row_take_table(struct profile_log *log, sqlite3 *database, in
     row_add_select(&sql, database, line);
     sqlite3_prepare_v2(database, sql.data, -1, &row, NULL);
     while (row && sqlite3_step(row) == SQLITE_ROW) {
-        struct values values = {.count = 0};
+        struct values values;
+        values_begin(&values);
         for (int i = 0; i < sqlite3_column_count(row); i++)
             row_take_value(&values, row, i);
         profile_log_add(log, statement, &values);
@@ -69,19 +70,19 @@ static inline void row_take_table(struct profile_log *log, sqlite3 *database, in
     strbuf_release(&sql);
 }
 
-static inline int row_take_tables(struct profile_log *log, sqlite3 *database)
+static inline void row_take_tables(struct profile_log *log, sqlite3 *database)
 {
     struct strbuf layout = STRBUF_INIT;
-    int statement = 0, error = log_replay_layout(&layout);
+    int statement = 0;
+    log_replay_layout(&layout);
     char *rest = layout.data;
-    for (char *line; !error && (line = strsep(&rest, "\n"));) {
+    for (char *line; (line = strsep(&rest, "\n"));) {
         bool puts = !strncmp(line, "put ", 4);
         if (puts)
             row_take_table(log, database, statement, line);
         statement += puts || !strncmp(line, "drop ", 5);
     }
     strbuf_release(&layout);
-    return error;
 }
 
 /* The body of a recorded profile of this version's tables. */
@@ -93,9 +94,8 @@ static inline int row_body_of(const char *path, struct strbuf *body)
     if (error)
         return error;
     profile_log_init(&log);
-    error = row_take_tables(&log, source.database);
-    if (!error)
-        error = profile_log_pack(&log, body);
+    row_take_tables(&log, source.database);
+    error = profile_log_pack(&log, body);
     profile_log_release(&log);
     source_close(&source);
     return error;

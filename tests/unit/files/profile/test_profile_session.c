@@ -299,13 +299,17 @@ static void layouts_of_other_versions_are_read(void **state)
     struct profile *profile;
     profile_log_init(&log);
     for (int i = 0; i < 3; i++) {
-        struct values values = {.count = 0};
+        struct values values;
+        values_begin(&values);
         values_number(&values, i);
         values_text(&values, (const char *[]){"one", "two", "complete"}[i]);
         values_text(&values, "red");
         profile_log_add(&log, 0, &values);
     }
-    struct values ship = {.count = 0}, thread = {.count = 0}, one = {.count = 0};
+    struct values ship, thread, one;
+    values_begin(&ship);
+    values_begin(&thread);
+    values_begin(&one);
     values_text(&ship, "Rocinante");
     profile_log_add(&log, 1, &ship);
     values_number(&thread, 77);
@@ -361,7 +365,8 @@ static void a_damaged_body_is_read_as_far_as_it_is_sound(void **state)
     struct profile *profile;
     struct session_file *file = open_session(scratch("bad.session.tmk"));
     profile_log_init(&log);
-    struct values values = {.count = 0};
+    struct values values;
+    values_begin(&values);
     values_text(&values, "program");
     values_text(&values, "half");
     profile_log_add(&log, PUT_META, &values);
@@ -439,26 +444,70 @@ static void any_values_survive(void **state)
     profile_log_release(&log);
 }
 
-/* What a table has must have room in a row; the layout's words are the tables' columns. */
-static void every_table_has_room(void **state)
+/* A line of the layout as SQLite knows the table: "put TABLE COLUMN…" with all of its columns. */
+static void check_columns(sqlite3 *database, const char *line)
+{
+    struct strbuf sql = STRBUF_INIT, expected = STRBUF_INIT;
+    const char *table = line + strlen("put ");
+    strbuf_addf(&sql,
+                "SELECT 'put %.*s ' || group_concat(name, ' ') FROM"
+                " (SELECT name FROM pragma_table_info('%.*s') ORDER BY cid)",
+                (int)strcspn(table, " "), table, (int)strcspn(table, " "), table);
+    assert_int_equal(sqlite3_exec(database, sql.data, add_row, &expected, NULL), SQLITE_OK);
+    strbuf_truncate(&expected, expected.length - 2);
+    assert_string_equal(line, expected.data);
+    strbuf_release(&sql);
+    strbuf_release(&expected);
+}
+
+static void check_line(sqlite3 *database, const char *line, enum statement which)
+{
+    struct statement_shape shape = statement_of(which);
+    size_t words = 1;
+    for (const char *c = line; *c; c++)
+        words += *c == ' ';
+    assert_int_equal(shape.count, words - 2);
+    assert_in_range(words - 2, 0, VALUES_MAX);
+    if (!shape.drops && !shape.columns)
+        check_columns(database, line);
+}
+
+static void check_names(sqlite3 *database, const char *layout)
+{
+    struct strbuf names = STRBUF_INIT;
+    assert_int_equal(
+        sqlite3_exec(database,
+                     "SELECT 'name ' || block || ' ' || number || ' ' || name FROM block_column",
+                     add_row, &names, NULL),
+        SQLITE_OK);
+    char *rest = names.data;
+    for (char *name; (name = strsep(&rest, "\n")) && *name;) {
+        name[strlen(name) - 1] = '\n'; /* in place of '|' */
+        assert_non_null(strstr(layout, name));
+    }
+    strbuf_release(&names);
+}
+
+/* The layout is what SQLite makes of the schema, and every table has room in a row. */
+static void the_layout_names_what_there_is(void **state)
 {
     (void)state;
-    struct strbuf layout = STRBUF_INIT;
-    size_t line = 0;
-    assert_int_equal(log_replay_layout(&layout), 0);
+    sqlite3 *database;
+    struct strbuf schema = STRBUF_INIT, layout = STRBUF_INIT;
+    int statement = 0;
+    schema_create(&schema);
+    assert_int_equal(sqlite3_open(":memory:", &database), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(database, schema.data, NULL, NULL, NULL), SQLITE_OK);
+    log_replay_layout(&layout);
+    check_names(database, layout.data);
     char *rest = layout.data;
-    for (char *at; (at = strsep(&rest, "\n"));) {
-        size_t words = 1;
-        if (strncmp(at, "put ", 4) && strncmp(at, "drop ", 5))
-            continue;
-        for (const char *c = at; *c; c++)
-            words += *c == ' ';
-        assert_int_equal(statement_of((enum statement)line).count, words - 2);
-        assert_in_range(words - 2, 0, VALUES_MAX);
-        line++;
-    }
-    assert_int_equal(line, STATEMENT_COUNT);
+    for (char *line; (line = strsep(&rest, "\n"));)
+        if (!strncmp(line, "put ", 4) || !strncmp(line, "drop ", 5))
+            check_line(database, line, (enum statement)statement++);
+    assert_int_equal(statement, STATEMENT_COUNT);
     assert_in_range(STATEMENT_COUNT, 1, 255);
+    sqlite3_close(database);
+    strbuf_release(&schema);
     strbuf_release(&layout);
 }
 
@@ -466,7 +515,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_values_survive),
-        cmocka_unit_test(every_table_has_room),
+        cmocka_unit_test(the_layout_names_what_there_is),
         cmocka_unit_test(a_row_reads_as_a_file_of_its_own),
         cmocka_unit_test(what_is_written_twice_is_there_once),
         cmocka_unit_test(golden_profiles_are_the_same_as_rows),
