@@ -9,8 +9,11 @@
 
 struct distributions *distributions_new(uint64_t start_ticks, unsigned bucket_shift)
 {
-    struct distributions *distributions = arena_calloc(1, sizeof *distributions);
+    struct arena memory = {0};
+    arena_grow(&memory, sizeof(struct distributions));
+    struct distributions *distributions = memory.base;
 
+    distributions->memory = memory;
     distributions->start_ticks = start_ticks;
     distributions->shift = bucket_shift + DISTRIBUTIONS_COLUMN_SHIFT;
     return distributions;
@@ -21,7 +24,8 @@ void distributions_free(struct distributions *distributions)
     tally_release(&distributions->sizes);
     tally_release(&distributions->growths);
     tally_release(&distributions->shrinks);
-    free(distributions);
+    struct arena memory = distributions->memory;
+    arena_release(&memory);
 }
 
 size_t distributions_memory_bytes(const struct distributions *distributions)
@@ -150,13 +154,18 @@ static void distributions_list_tally(const struct tally *tally, const struct lis
                        (struct distribution_bin){tally->others, 0});
 }
 
+static unsigned distributions_lowest(uint64_t bits)
+{
+    return (unsigned)__builtin_ctzll(bits);
+}
+
 static void distributions_list_lifetimes(const struct distributions *distributions,
                                          const struct listing *listing)
 {
-    for (unsigned lifetime = 0; lifetime < FINE_BINS; lifetime++) {
+    for (unsigned lifetime = 0; distributions->lives_used && lifetime < FINE_BINS; lifetime++) {
         struct distribution_bin bin = {0, 0};
-        for (unsigned size = 0; size < COARSE_SIZES; size++)
-            distributions_add_bin(&bin, distributions->lives[size][lifetime]);
+        for (uint64_t left = distributions->lives_used; left; left &= left - 1)
+            distributions_add_bin(&bin, distributions->lives[distributions_lowest(left)][lifetime]);
         distributions_list(listing, distributions_fine_bound(lifetime), 0, bin);
     }
 }
@@ -168,12 +177,14 @@ static void distributions_list_lives(const struct distributions *distributions,
     struct distribution_bin bins[COARSE_BINS][COARSE_SIZES];
 
     memcpy(bins, zero, sizeof bins);
-    for (unsigned size = 0; size < COARSE_SIZES; size++)
+    for (uint64_t left = distributions->lives_used; left; left &= left - 1) {
+        unsigned size = distributions_lowest(left);
         for (unsigned lifetime = 0; lifetime < FINE_BINS; lifetime++)
             distributions_add_bin(
                 &bins[distributions_coarse_bin(distributions_fine_bound(lifetime))][size],
                 distributions->lives[size][lifetime]);
-    for (unsigned lifetime = 0; lifetime < COARSE_BINS; lifetime++)
+    }
+    for (unsigned lifetime = 0; distributions->lives_used && lifetime < COARSE_BINS; lifetime++)
         for (unsigned size = 0; size < COARSE_SIZES; size++)
             distributions_list(listing, distributions_coarse_bound(lifetime),
                                distributions_coarse_bound(size), bins[lifetime][size]);
@@ -217,10 +228,12 @@ static void distributions_list_columns(const struct distributions *distributions
 static void distributions_list_reallocs(const struct distributions *distributions,
                                         const struct listing *listing)
 {
-    for (unsigned from = 0; from < COARSE_SIZES; from++)
+    for (uint64_t left = distributions->reallocs_used; left; left &= left - 1) {
+        unsigned from = distributions_lowest(left);
         for (unsigned to = 0; to < COARSE_SIZES; to++)
             distributions_list(listing, distributions_coarse_bound(from),
                                distributions_coarse_bound(to), distributions->reallocs[from][to]);
+    }
 }
 
 void distributions_visit(const struct distributions *distributions, unsigned bucket_shift,

@@ -15,6 +15,7 @@
 #include <stdint.h>
 #include "model/detail.h"
 #include "accounting/tally.h"
+#include "blocks/arena.h"
 
 #define DISTRIBUTIONS_COLUMNS      256
 #define DISTRIBUTIONS_COLUMN_SHIFT 3 /* 2^3 of the timeline's 2048 buckets */
@@ -62,12 +63,15 @@ struct distributions {
     struct distribution_bin large[FINE_SIZES]; /* sizes that are too large to be counted directly */
     struct distribution_bin lives[COARSE_SIZES][FINE_BINS];
     struct distribution_bin reallocs[COARSE_SIZES][COARSE_SIZES];
+    uint64_t lives_used, reallocs_used; /* bits: sizes of `lives` and `reallocs` that are not all 0;
+                                         * most programs use few of them */
     /* Births by time; the current column lacks those since `before`. */
     struct distribution_bin columns[DISTRIBUTIONS_COLUMNS][COARSE_SIZES];
     struct distribution_bin before[COARSE_SIZES]; /* all births until then */
     uint64_t start_ticks;
     size_t current;
-    unsigned shift; /* a column is 1 << shift ticks */
+    unsigned shift;      /* a column is 1 << shift ticks */
+    struct arena memory; /* where this lies: resident as far as it is used */
 };
 
 /* `bucket_shift`: the timeline's. */
@@ -98,16 +102,18 @@ static inline void distributions_born(struct distributions *distributions, uint6
 static inline void distributions_ended(struct distributions *distributions, uint64_t size_bytes,
                                        uint64_t lifetime_ticks, uint64_t count)
 {
-    distribution_count(&distributions->lives[distributions_coarse_bin(size_bytes)]
-                                            [distributions_fine_bin(lifetime_ticks)],
+    unsigned size = distributions_coarse_bin(size_bytes);
+    distributions->lives_used |= 1ull << size;
+    distribution_count(&distributions->lives[size][distributions_fine_bin(lifetime_ticks)],
                        size_bytes, count);
 }
 
 static inline void distributions_realloc(struct distributions *distributions, uint64_t old_bytes,
                                          uint64_t new_bytes, uint64_t count)
 {
-    distribution_count(&distributions->reallocs[distributions_coarse_bin(old_bytes)]
-                                               [distributions_coarse_bin(new_bytes)],
+    unsigned from = distributions_coarse_bin(old_bytes);
+    distributions->reallocs_used |= 1ull << from;
+    distribution_count(&distributions->reallocs[from][distributions_coarse_bin(new_bytes)],
                        new_bytes, count);
     if (new_bytes >= old_bytes)
         tally_add(&distributions->growths, new_bytes - old_bytes, count);

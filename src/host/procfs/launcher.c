@@ -60,7 +60,7 @@ static const char *launcher_value_of(const struct strbuf *environment, const cha
     size_t length = name ? strlen(name) : 0;
     const char *end = environment->data + environment->length;
     for (const char *at = environment->data; name && at < end; at += strlen(at) + 1)
-        if (strncmp(at, name, length) == 0 && at[length] == '=')
+        if (*at == *name && strncmp(at, name, length) == 0 && at[length] == '=')
             return at + length + 1;
     return NULL;
 }

@@ -370,8 +370,9 @@ static void collector_welcome(struct collector *collector, int fd, const struct 
     pid_t parent = hello->reason == WIRE_HELLO_FORK ? (pid_t)hello->parent : 0;
     collector->named = collector->any ? collector->named : peer->pid;
     struct process_image *image =
-        process_image_new(&collector->options, fd, peer->pid, parent, hello->pages, !collector->any, peer->pid == collector->named,
-                          hello->reason == WIRE_HELLO_ATTACH, before ? before->image : NULL);
+        process_image_new(&collector->options, fd, peer->pid, parent, hello->pages, !collector->any,
+                          peer->pid == collector->named, hello->reason == WIRE_HELLO_ATTACH,
+                          before ? before->image : NULL);
     int pidfd = image && quota_keep(1) ? (int)syscall(SYS_pidfd_open, peer->pid, 0) : -2;
     if (pidfd == -1)
         quota_release(1);

@@ -39,7 +39,7 @@ struct collector_options {
     const char *start_on, *until; /* patterns of marks, or NULL (recorded_window.h) */
     uint64_t for_ns;              /* recording ends after this; 0: with the programs */
     struct window *window;        /* collector_open() sets it */
-    struct session_rows *rows; /* collector_open() sets it; NULL: every process has a file */
+    struct session_rows *rows;    /* collector_open() sets it; NULL: every process has a file */
     int finished; /* collector_open() sets it: an eventfd for images that are complete; -1: none */
     struct trigger triggers[TRIGGERS_MAX]; /* of snapshots */
     size_t trigger_count;

@@ -41,11 +41,22 @@ static void job_place_remember(const struct launcher *launcher)
     known[known_count++] = *launcher;
 }
 
+/* Ours, which does not change. */
+static const struct launcher *job_place_own(void)
+{
+    static struct launcher own;
+    static pid_t asked; /* a fork's is another */
+    if (asked != getpid())
+        launcher_of(&own, getpid());
+    asked = getpid();
+    return &own;
+}
+
 void job_place_identify(struct launcher *launcher, pid_t pid)
 {
     launcher_of(launcher, pid);
     if (!launcher->name && !launcher->is_launcher)
-        launcher_of(launcher, getpid());
+        *launcher = *job_place_own();
     if (!launcher->name || !launcher->id_by_ancestor)
         return;
     if (*launcher->job_id)

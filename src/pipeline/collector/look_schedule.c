@@ -31,7 +31,7 @@
 #define LAST_LOOK_BLOCKS 20000000u
 
 /* Programs that end before that get the last look only. */
-#define START_NS 2000000u
+#define START_NS 10000000u
 
 /* Call paths told of a peak; of the end all are. */
 #define PEAK_ROWS 1024

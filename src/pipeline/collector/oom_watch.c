@@ -3,6 +3,7 @@
 #include "collector/oom_watch.h"
 
 #include <string.h>
+#include "procfs/cgroup_recent.h"
 
 static bool oom_watch_is_same(const struct cgroup_place *a, const struct cgroup_place *b)
 {
@@ -21,9 +22,13 @@ void oom_watch_place(struct oom_watch *watch, const struct cgroup_place *place)
 
 void oom_watch_follow(struct oom_watch *watch, pid_t pid)
 {
-    struct cgroup_place place;
-    if (cgroup_locate(pid, &place) == 0)
-        oom_watch_place(watch, &place);
+    struct cgroup_memory memory;
+    if (cgroup_recent_read(pid, &memory) < 0 ||
+        (watch->placed && oom_watch_is_same(&watch->place, &memory.place)))
+        return;
+    watch->place = memory.place;
+    watch->placed = true;
+    watch->kills = memory.oom_kill_events;
 }
 
 struct oom_watch_kills oom_watch_kills(const struct oom_watch *watch)

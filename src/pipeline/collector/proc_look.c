@@ -8,7 +8,7 @@
 #include <time.h>
 #include "collector/quota.h"
 #include "collector/residency.h"
-#include "procfs/cgroup.h"
+#include "procfs/cgroup_recent.h"
 #include "procfs/page_table.h"
 #include "procfs/process.h"
 #include "procfs/stacks.h"
@@ -74,7 +74,7 @@ static void look_read_limits(struct look *look)
     struct cgroup_memory *group = malloc(sizeof *group); /* paths make it 12 KiB */
     struct cgroup_machine machine;
     struct profile_sample *sample = &look->sample;
-    if (group && cgroup_read(look->pid, group) == 0) {
+    if (group && cgroup_recent_read(look->pid, group) == 0) {
         bool has_none = figure_equal(group->limit_bytes, CGROUP_UNLIMITED);
         sample->cgroup_limit_bytes = has_none ? FIGURE_UNKNOWN : group->limit_bytes;
         sample->cgroup_bytes = has_none ? group->current_bytes : group->limit_current_bytes;
@@ -82,7 +82,7 @@ static void look_read_limits(struct look *look)
         sample->ooms = group->oom_kill_events;
     }
     free(group);
-    if (cgroup_machine_read(&machine) == 0) {
+    if (cgroup_recent_machine_read(&machine) == 0) {
         sample->machine_bytes = machine.total_bytes;
         sample->machine_available_bytes = machine.available_bytes;
     }

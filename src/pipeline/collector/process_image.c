@@ -609,8 +609,8 @@ static void process_image_expect_pages(struct process_image *image)
 }
 
 struct process_image *process_image_new(const struct collector_options *options, int socket,
-                                        pid_t pid, pid_t parent, bool pages, bool first, bool named, bool late,
-                                        struct process_image *replaced)
+                                        pid_t pid, pid_t parent, bool pages, bool first, bool named,
+                                        bool late, struct process_image *replaced)
 {
     struct process_image *image = calloc(1, sizeof *image);
     if (!image)

@@ -31,8 +31,8 @@ char *process_image_program_of(pid_t pid);
  * by exec, or NULL. That image ends next, and if both would have the same name, the new image gets
  * it. NULL: out of memory. */
 struct process_image *process_image_new(const struct collector_options *options, int socket,
-                                        pid_t pid, pid_t parent, bool pages, bool first, bool named, bool late,
-                                        struct process_image *replaced);
+                                        pid_t pid, pid_t parent, bool pages, bool first, bool named,
+                                        bool late, struct process_image *replaced);
 /* Begins, and answers its hello: 0, or the error for which there is no thread to do so (yet). */
 int process_image_launch(struct process_image *image);
 /* Instead: it runs on unrecorded, for want of a thread. */

@@ -82,6 +82,17 @@ static char *process_image_choose_name(struct process_image *image, struct proce
     return strdup(replaced->path);
 }
 
+/* The machine's, read once: malloc'd, NULL if it is not known. */
+static char *process_image_boot(void)
+{
+    static char *boot;
+    static bool asked;
+    if (!asked)
+        process_boot_id(&boot);
+    asked = true;
+    return boot ? strdup(boot) : NULL;
+}
+
 void process_image_describe(struct process_image *image, struct process_image *replaced)
 {
     image->executable = process_image_ask(process_executable, image->pid);
@@ -90,7 +101,7 @@ void process_image_describe(struct process_image *image, struct process_image *r
     image->program = process_image_program_name(image->command, image->executable);
     image->start_unix_ns = process_image_unix_ns();
     image->age_ns = image->late ? process_image_age_of(image) : 0;
-    process_boot_id(&image->boot);
+    image->boot = process_image_boot();
     job_place_identify(&image->launcher, image->pid);
     if (image->options.job)
         image->uses_mpi = job_place_maps_mpi(image->pid);

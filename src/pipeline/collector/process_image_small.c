@@ -15,8 +15,7 @@ bool process_image_is_small(const struct process_image *image,
                             const struct program_metrics *program)
 {
     return image->options.rows && !image->keeps_file && !image->written &&
-           session_rows_is_small(figure_or(program->total.peak_bytes, UINT64_MAX),
-                                 program->events);
+           session_rows_is_small(figure_or(program->total.peak_bytes, UINT64_MAX), program->events);
 }
 
 static int process_image_session_end(enum process_image_end how)

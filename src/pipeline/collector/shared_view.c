@@ -113,26 +113,59 @@ int shared_view_open(struct view *view, const struct wire_header *options)
     return shared_view_death_mark_set(&view->death, &view->header->collector);
 }
 
-static size_t shared_view_array_bytes(const struct view *view)
+/* ---- Lists of chunks ---- */
+
+static size_t shared_view_rest_bytes(const struct view *view)
 {
     return view->chunk_limit * sizeof(void *);
 }
 
-static void shared_view_unmap_all(const struct view *view, void *array, size_t count)
+static void **shared_view_chunk_place(struct chunk_list *list, size_t index)
 {
-    for (size_t i = 0; i < count; i++)
-        if (((void **)array)[i])
-            munmap(((void **)array)[i], WIRE_CHUNK_BYTES);
-    if (array)
-        munmap(array, shared_view_array_bytes(view));
+    return index < CHUNKS_FIRST ? &list->first[index] : &list->rest[index - CHUNKS_FIRST];
+}
+
+static void *shared_view_chunk(const struct chunk_list *list, size_t index)
+{
+    return index < CHUNKS_FIRST ? list->first[index] : list->rest[index - CHUNKS_FIRST];
+}
+
+/* Only the used part of a list is resident. */
+static bool shared_view_append(const struct view *view, struct chunk_list *list, void *chunk)
+{
+    if (list->count == CHUNKS_FIRST) {
+        void *rest = mmap(NULL, shared_view_rest_bytes(view), PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (rest == MAP_FAILED)
+            return false;
+        list->rest = rest;
+    }
+    *shared_view_chunk_place(list, list->count) = chunk;
+    list->count++;
+    return true;
+}
+
+static void shared_view_unmap_chunks(struct chunk_list *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        void **chunk = shared_view_chunk_place(list, i);
+        if (*chunk)
+            munmap(*chunk, WIRE_CHUNK_BYTES);
+        *chunk = NULL;
+    }
+}
+
+static void shared_view_unmap_all(const struct view *view, struct chunk_list *list)
+{
+    shared_view_unmap_chunks(list);
+    if (list->rest)
+        munmap(list->rest, shared_view_rest_bytes(view));
+    *list = (struct chunk_list){0};
 }
 
 void shared_view_leave_rings(struct view *view)
 {
-    for (size_t i = 0; i < view->data_chunk_count; i++) {
-        munmap(view->data_chunks[i], WIRE_CHUNK_BYTES);
-        view->data_chunks[i] = NULL;
-    }
+    shared_view_unmap_chunks(&view->data);
     view->last = NULL;
 }
 
@@ -140,33 +173,16 @@ void shared_view_close(struct view *view)
 {
     if (!view->header)
         return;
-    shared_view_unmap_all(view, view->ring_chunks, view->ring_chunk_count);
-    shared_view_unmap_all(view, view->data_chunks, view->data_chunk_count);
-    shared_view_unmap_all(view, view->node_chunks, view->node_chunk_count);
-    shared_view_unmap_all(view, view->module_chunks, view->module_chunk_count);
+    shared_view_unmap_all(view, &view->rings);
+    shared_view_unmap_all(view, &view->data);
+    shared_view_unmap_all(view, &view->nodes);
+    shared_view_unmap_all(view, &view->modules);
     if (view->names)
         munmap((void *)view->names, WIRE_CHUNK_BYTES);
     shared_view_death_mark_clear(&view->death);
     munmap(view->header, WIRE_CHUNK_BYTES);
     shared_view_close_descriptor(view);
     view->header = NULL;
-}
-
-/* Appends to an array that has room for all possible chunks. The profile's writer reads the array
- * on another thread, so the array must not move. Only the used part is resident. */
-static bool shared_view_append(const struct view *view, void *array_pointer, size_t *count,
-                               void *chunk)
-{
-    void ***array = array_pointer;
-    if (!*array) {
-        void *made = mmap(NULL, shared_view_array_bytes(view), PROT_READ | PROT_WRITE,
-                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        *array = made == MAP_FAILED ? NULL : made;
-    }
-    if (!*array)
-        return false;
-    (*array)[(*count)++] = chunk;
-    return true;
 }
 
 static bool shared_view_chunk_add(struct view *view, uint32_t index)
@@ -179,19 +195,19 @@ static bool shared_view_chunk_add(struct view *view, uint32_t index)
         return false;
     switch (kind) {
     case WIRE_CHUNK_RINGS:
-        if (!shared_view_append(view, &view->ring_chunks, &view->ring_chunk_count, chunk))
+        if (!shared_view_append(view, &view->rings, chunk))
             return false;
         break;
     case WIRE_CHUNK_RING_DATA:
-        if (!shared_view_append(view, &view->data_chunks, &view->data_chunk_count, chunk))
+        if (!shared_view_append(view, &view->data, chunk))
             return false;
         break;
     case WIRE_CHUNK_NODES:
-        if (!shared_view_append(view, &view->node_chunks, &view->node_chunk_count, chunk))
+        if (!shared_view_append(view, &view->nodes, chunk))
             return false;
         break;
     case WIRE_CHUNK_MODULES:
-        if (!shared_view_append(view, &view->module_chunks, &view->module_chunk_count, chunk))
+        if (!shared_view_append(view, &view->modules, chunk))
             return false;
         break;
     default:
@@ -223,38 +239,40 @@ uint32_t shared_view_ring_count(const struct view *view)
 {
     uint64_t told = atomic_load_explicit(&view->header->ring_count, memory_order_acquire);
     uint64_t mapped =
-        shared_view_least(view->ring_chunk_count * WIRE_RINGS_PER_CHUNK,
-                          view->data_chunk_count * wire_rings_per_data_chunk(view->ring_bytes));
+        shared_view_least(view->rings.count * WIRE_RINGS_PER_CHUNK,
+                          view->data.count * wire_rings_per_data_chunk(view->ring_bytes));
     return (uint32_t)shared_view_least(told, mapped);
 }
 
 struct wire_ring *shared_view_ring(const struct view *view, uint32_t index)
 {
-    return &view->ring_chunks[index / WIRE_RINGS_PER_CHUNK][index % WIRE_RINGS_PER_CHUNK];
+    struct wire_ring *rings = shared_view_chunk(&view->rings, index / WIRE_RINGS_PER_CHUNK);
+    return &rings[index % WIRE_RINGS_PER_CHUNK];
 }
 
 char *shared_view_ring_data(const struct view *view, uint32_t index)
 {
     unsigned per_chunk = wire_rings_per_data_chunk(view->ring_bytes);
-    return view->data_chunks[index / per_chunk] +
+    return (char *)shared_view_chunk(&view->data, index / per_chunk) +
            (size_t)(index % per_chunk) * (view->ring_bytes + WIRE_RING_SPILL);
 }
 
 uint32_t shared_view_node_count(const struct view *view)
 {
     uint64_t told = atomic_load_explicit(&view->header->node_count, memory_order_acquire);
-    return (uint32_t)shared_view_least(told, view->node_chunk_count * WIRE_NODES_PER_CHUNK);
+    return (uint32_t)shared_view_least(told, view->nodes.count * WIRE_NODES_PER_CHUNK);
 }
 
 const struct wire_node *shared_view_node(const struct view *view, uint32_t index)
 {
-    return &view->node_chunks[index / WIRE_NODES_PER_CHUNK][index % WIRE_NODES_PER_CHUNK];
+    const struct wire_node *nodes = shared_view_chunk(&view->nodes, index / WIRE_NODES_PER_CHUNK);
+    return &nodes[index % WIRE_NODES_PER_CHUNK];
 }
 
 void shared_view_leave_nodes(const struct view *view, uint32_t count)
 {
     for (size_t chunk = 0; chunk < count / WIRE_NODES_PER_CHUNK; chunk++)
-        madvise(view->node_chunks[chunk], WIRE_CHUNK_BYTES, MADV_DONTNEED);
+        madvise(shared_view_chunk(&view->nodes, chunk), WIRE_CHUNK_BYTES, MADV_DONTNEED);
 }
 
 static bool shared_view_module_is_sound(const struct wire_module *module, uint32_t bytes,
@@ -271,14 +289,15 @@ void shared_view_modules(const struct view *view, size_t *cursor,
 {
     for (;;) {
         size_t chunk = *cursor / WIRE_CHUNK_BYTES, at = *cursor % WIRE_CHUNK_BYTES;
-        if (chunk >= view->module_chunk_count)
+        if (chunk >= view->modules.count)
             return;
-        const struct wire_module *module = (const void *)(view->module_chunks[chunk] + at);
+        const char *modules = shared_view_chunk(&view->modules, chunk);
+        const struct wire_module *module = (const void *)(modules + at);
         size_t room = WIRE_CHUNK_BYTES - at;
         uint32_t bytes =
             room < sizeof *module ? 0 : __atomic_load_n(&module->entry_bytes, __ATOMIC_ACQUIRE);
         if (bytes == 0) {
-            if (chunk + 1 >= view->module_chunk_count)
+            if (chunk + 1 >= view->modules.count)
                 return;
             *cursor = (chunk + 1) * (size_t)WIRE_CHUNK_BYTES;
             continue;
@@ -365,7 +384,7 @@ struct origins shared_view_origins(struct view *view)
 uint64_t shared_view_touched_bytes(const struct view *view)
 {
     uint64_t bytes = (uint64_t)shared_view_node_count(view) * sizeof(struct wire_node) +
-                     view->module_chunk_count * 4096 + 4096;
+                     view->modules.count * 4096 + 4096;
     uint32_t rings = shared_view_ring_count(view);
     for (uint32_t i = 0; i < rings; i++) {
         uint64_t head =

@@ -23,6 +23,15 @@ struct death_mark {
     pid_t holder;
 };
 
+/* Chunks of one kind. The profile's writer reads the list on another thread while it grows, so it
+ * does not move. Most processes have the first few only. */
+enum { CHUNKS_FIRST = 4 };
+struct chunk_list {
+    size_t count;
+    void *first[CHUNKS_FIRST];
+    void **rest; /* room for all that there can be, mapped when there are more */
+};
+
 struct view {
     int fd;              /* -1 once the process has it */
     char *last;          /* the chunk that was mapped last; NULL: no more are wanted */
@@ -30,13 +39,9 @@ struct view {
     struct wire_header *header;
     uint32_t ring_bytes, chunk_limit; /* our own copies: the program can change the header's */
     uint32_t chunks_seen;
-    struct death_mark death; /* marks header->collector */
-    struct wire_ring **ring_chunks;
-    char **data_chunks;
-    struct wire_node **node_chunks;
-    char **module_chunks;
+    struct death_mark death;       /* marks header->collector */
     const struct wire_name *names; /* NULL: there are none */
-    size_t ring_chunk_count, data_chunk_count, node_chunk_count, module_chunk_count;
+    struct chunk_list rings, data, nodes, modules;
 };
 
 /* The header, rings, their data, nodes and modules, and as much again. */

@@ -53,6 +53,7 @@ static pthread_mutex_t cache_lock = PTHREAD_MUTEX_INITIALIZER;
 
 struct globals {
     pthread_t thread;
+    bool has_thread;
     char root[64];
     struct globals_module *modules;
     size_t module_count;
@@ -270,6 +271,15 @@ static void *globals_thread(void *context)
     return NULL;
 }
 
+/* All files were read for another process: this takes no time. */
+static bool globals_are_known(const struct globals *globals)
+{
+    bool known = true;
+    for (size_t i = 0; known && i < globals->module_count; i++)
+        known = globals->modules[i].build_id_bytes && globals_cache_find(&globals->modules[i]);
+    return known;
+}
+
 struct globals *globals_begin(pid_t pid, const struct globals_module *modules, size_t count)
 {
     struct globals *globals = calloc(1, sizeof *globals);
@@ -281,8 +291,11 @@ struct globals *globals_begin(pid_t pid, const struct globals_module *modules, s
     if (globals->modules && globals->contents) {
         memcpy(globals->modules, modules, count * sizeof *modules);
         globals->module_count = count;
-        if (pthread_create(&globals->thread, NULL, globals_thread, globals) == 0)
-            return globals;
+        globals->has_thread = !globals_are_known(globals) &&
+                              pthread_create(&globals->thread, NULL, globals_thread, globals) == 0;
+        if (!globals->has_thread)
+            globals_thread(globals);
+        return globals;
     }
     globals_free(globals);
     return NULL;
@@ -290,7 +303,9 @@ struct globals *globals_begin(pid_t pid, const struct globals_module *modules, s
 
 const struct globals_found *globals_end(struct globals *globals)
 {
-    pthread_join(globals->thread, NULL);
+    if (globals->has_thread)
+        pthread_join(globals->thread, NULL);
+    globals->has_thread = false;
     return &globals->found;
 }
 

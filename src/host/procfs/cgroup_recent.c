@@ -1,0 +1,89 @@
+/* Keeps the last reading of a control group, by the text of /proc/PID/cgroup, and of the machine
+ * (cgroup_recent.h). Readers take copies under one lock. */
+#include "procfs/cgroup_recent.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <time.h>
+#include "procfs/proc_file.h"
+
+#define PLACE_NS       (100ull * CGROUP_RECENT_NS)
+#define MAX_TEXT_BYTES (1u << 16)
+
+static struct {
+    pthread_mutex_t lock;
+    struct strbuf group;                     /* of the process that asked: "" before the first */
+    uint64_t placed_ns, read_ns, machine_ns; /* 0: never */
+    struct cgroup_memory memory;
+    struct cgroup_machine machine;
+} recent = {.lock = PTHREAD_MUTEX_INITIALIZER, .group = STRBUF_INIT};
+
+static uint64_t cgroup_recent_now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static bool cgroup_recent_is_old(uint64_t read_ns, uint64_t now_ns, uint64_t most_ns)
+{
+    return !read_ns || now_ns - read_ns > most_ns;
+}
+
+static int cgroup_recent_place(pid_t pid, const struct strbuf *group, uint64_t now_ns)
+{
+    if (strcmp(recent.group.data, group->data) == 0 &&
+        !cgroup_recent_is_old(recent.placed_ns, now_ns, PLACE_NS))
+        return 0;
+    struct cgroup_place place;
+    int error = cgroup_locate(pid, &place);
+    if (error)
+        return error;
+    recent.memory.place = place;
+    recent.placed_ns = now_ns;
+    recent.read_ns = 0;
+    strbuf_reset(&recent.group);
+    strbuf_add(&recent.group, group->data, group->length);
+    return 0;
+}
+
+static int cgroup_recent_read_locked(pid_t pid, const struct strbuf *group)
+{
+    uint64_t now_ns = cgroup_recent_now_ns();
+    int error = cgroup_recent_place(pid, group, now_ns);
+    if (error || !cgroup_recent_is_old(recent.read_ns, now_ns, CGROUP_RECENT_NS))
+        return error;
+    struct cgroup_place place = recent.memory.place;
+    error = cgroup_read_place(&place, &recent.memory);
+    recent.read_ns = error ? 0 : now_ns;
+    return error;
+}
+
+int cgroup_recent_read(pid_t pid, struct cgroup_memory *memory)
+{
+    struct strbuf group = STRBUF_INIT;
+    int error = proc_read(pid, "cgroup", MAX_TEXT_BYTES, &group);
+    if (!error) {
+        pthread_mutex_lock(&recent.lock);
+        error = cgroup_recent_read_locked(pid, &group);
+        if (!error)
+            *memory = recent.memory;
+        pthread_mutex_unlock(&recent.lock);
+    }
+    strbuf_release(&group);
+    return error;
+}
+
+int cgroup_recent_machine_read(struct cgroup_machine *machine)
+{
+    uint64_t now_ns = cgroup_recent_now_ns();
+    int error = 0;
+    pthread_mutex_lock(&recent.lock);
+    if (cgroup_recent_is_old(recent.machine_ns, now_ns, CGROUP_RECENT_NS)) {
+        error = cgroup_machine_read(&recent.machine);
+        recent.machine_ns = error ? 0 : now_ns;
+    }
+    *machine = recent.machine;
+    pthread_mutex_unlock(&recent.lock);
+    return error;
+}
