@@ -170,24 +170,29 @@ static void distributions_list_lifetimes(const struct distributions *distributio
     }
 }
 
+static struct distribution_bin distributions_life_bin(const struct distributions *distributions,
+                                                      unsigned size, unsigned coarse)
+{
+    struct distribution_bin bin = {0, 0};
+    unsigned first = distributions_fine_bin(distributions_coarse_bound(coarse));
+
+    for (unsigned fine = first;
+         fine < FINE_BINS && distributions_coarse_bin(distributions_fine_bound(fine)) == coarse;
+         fine++)
+        distributions_add_bin(&bin, distributions->lives[size][fine]);
+    return bin;
+}
+
 static void distributions_list_lives(const struct distributions *distributions,
                                      const struct listing *listing)
 {
-    static const struct distribution_bin zero[COARSE_BINS][COARSE_SIZES];
-    struct distribution_bin bins[COARSE_BINS][COARSE_SIZES];
-
-    memcpy(bins, zero, sizeof bins);
-    for (uint64_t left = distributions->lives_used; left; left &= left - 1) {
-        unsigned size = distributions_lowest(left);
-        for (unsigned lifetime = 0; lifetime < FINE_BINS; lifetime++)
-            distributions_add_bin(
-                &bins[distributions_coarse_bin(distributions_fine_bound(lifetime))][size],
-                distributions->lives[size][lifetime]);
-    }
-    for (unsigned lifetime = 0; distributions->lives_used && lifetime < COARSE_BINS; lifetime++)
-        for (unsigned size = 0; size < COARSE_SIZES; size++)
+    for (unsigned lifetime = 0; lifetime < COARSE_BINS; lifetime++)
+        for (uint64_t left = distributions->lives_used; left; left &= left - 1) {
+            unsigned size = distributions_lowest(left);
             distributions_list(listing, distributions_coarse_bound(lifetime),
-                               distributions_coarse_bound(size), bins[lifetime][size]);
+                               distributions_coarse_bound(size),
+                               distributions_life_bin(distributions, size, lifetime));
+        }
 }
 
 static struct distribution_bin
