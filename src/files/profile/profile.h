@@ -426,6 +426,7 @@ struct profile {
     bool complete;         /* the recording came to its end */
     bool being_written;    /* its writer lives: this is what was committed last */
     const char *damage;    /* NULL, or a sentence about what could not be read: the rest is here */
+    const char *chosen;    /* NULL, or a sentence: what else FILE@PID could have meant */
     uint64_t sample_bytes; /* 0: every allocation was recorded */
     bool pages;            /* the sample is of pages (PROFILE_META_PAGES) */
     bool has_program;      /* false: no metrics were committed yet, `program` is all zero */
@@ -500,12 +501,15 @@ struct profile {
     struct profile_private *own;      /* the reader's */
 };
 
-/* Reads plain and packed profiles, and ones still being written. Distrusts everything in the file:
+/* Reads plain and packed profiles, ones still being written, and rows of session files: every
+ * function below takes FILE@PID for a path (doc/FORMAT-session.md). Distrusts everything in the file:
  * a damaged, foreign or newer one gives -errno and a sentence. */
 int profile_read(struct profile **out, const char *path);
 /* The same, but only meta and what follows from it (complete, being_written): quick, and of any
  * number of profiles. */
 int profile_read_meta(struct profile **out, const char *path);
+/* The same with the program's totals and the timeline. */
+int profile_read_totals(struct profile **out, const char *path);
 void profile_free(struct profile *profile);
 /* Makes it one of a region: its sites are the region's, its totals their sums, its peak the
  * region's own. What is not known by region (timeline, sizes, lifetimes, curves, peaks, threads,
