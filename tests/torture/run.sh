@@ -57,8 +57,12 @@ counted="FROM site JOIN path ON path.id = site.path JOIN location_frame USING (l
     JOIN function ON function.id = location_frame.function
     WHERE function.name = 'torture_counted' OR function.linkage = 'torture_counted'"
 profiles=0 allocations=0 frees=0 failures=0 live=0
-for profile in "$work"/*.tmk "$work"/*.tmk.old*; do
-    [ -f "$profile" ] || continue
+# A file each, or FILE@PID of a row of the session's file.
+"$TIDEMARK" report --json "$work" >"$work/overview" || say "no overview of what was recorded"
+mapfile -t recorded < <(jq -r '.profiles[].profile' "$work/overview")
+[ "$(jq '.unread | length' "$work/overview")" = 0 ] || say "unread: $(jq -c .unread "$work/overview")"
+for profile in "${recorded[@]}" "$work"/*.tmk.old*; do
+    case $profile in *.tmk.old*) [ -f "$profile" ] || continue ;; esac
     rm -f "$work/db"
     "$TIDEMARK" unpack "$profile" "$work/db" || { say "$profile cannot be unpacked"; continue; }
     "$TIDEMARK" report "$profile" >"$work/report" 2>&1 || say "report: $(head -1 "$work/report")"

@@ -2,7 +2,6 @@
  * bucket, each pair of buckets is merged into one and the interval doubles. */
 #include "accounting/timeline.h"
 
-#include <stdlib.h>
 #include "blocks/arena.h"
 
 #define FIRST_BUCKET_NS 10000.0 /* 20 ms of program before the first halving */
@@ -83,8 +82,10 @@ static size_t timeline_reach(struct timeline *timeline, uint64_t ticks)
 void timeline_init(struct timeline *timeline, uint64_t start_ticks, double tick_ns)
 {
     *timeline = (struct timeline){.start_ticks = start_ticks};
-    arena_grow(&timeline->memory, TIMELINE_BUCKETS * sizeof *timeline->buckets);
+    arena_grow(&timeline->memory,
+               TIMELINE_BUCKETS * (sizeof *timeline->buckets + sizeof *timeline->told));
     timeline->buckets = timeline->memory.base;
+    timeline->told = (struct timeline_bucket *)(timeline->buckets + TIMELINE_BUCKETS);
     while (timeline->shift < 40 && (double)(1ull << timeline->shift) * tick_ns < FIRST_BUCKET_NS)
         timeline->shift++;
     timeline_set_current(timeline, timeline_reach(timeline, start_ticks));
@@ -94,7 +95,6 @@ void timeline_init(struct timeline *timeline, uint64_t start_ticks, double tick_
 void timeline_release(struct timeline *timeline)
 {
     arena_release(&timeline->memory);
-    free(timeline->told);
 }
 
 void timeline_carry(struct timeline *timeline, uint64_t requested_bytes, uint64_t blocks)
@@ -143,10 +143,8 @@ static struct timeline_bucket timeline_tell_bucket(const struct interval *interv
 _Static_assert(sizeof(struct interval) == sizeof(struct timeline_bucket),
                "every field of a bucket is counted in an interval");
 
-const struct timeline_bucket *timeline_tell(struct timeline *timeline)
+const struct timeline_bucket *timeline_tell(const struct timeline *timeline)
 {
-    free(timeline->told);
-    timeline->told = arena_calloc(timeline->count, sizeof *timeline->told);
     for (size_t i = 0; i < timeline->count; i++)
         timeline->told[i] = timeline_tell_bucket(&timeline->buckets[i]);
     return timeline->told;

@@ -36,7 +36,7 @@ struct interval {
 struct timeline {
     struct interval *buckets;
     struct arena memory;          /* of them: resident only as far as they are used */
-    struct timeline_bucket *told; /* `count`; made of `buckets` when somebody asks */
+    struct timeline_bucket *told; /* as many; made of `buckets` when somebody asks */
     size_t count;
     size_t current;
     struct interval *bucket; /* the current one */
@@ -59,7 +59,7 @@ struct interval *timeline_bucket_at(struct timeline *timeline, uint64_t ticks);
 void timeline_carry(struct timeline *timeline, uint64_t requested_bytes, uint64_t blocks);
 
 /* The buckets as figures; valid until the next call. */
-const struct timeline_bucket *timeline_tell(struct timeline *timeline);
+const struct timeline_bucket *timeline_tell(const struct timeline *timeline);
 
 static inline struct interval *timeline_current(const struct timeline *timeline)
 {

@@ -89,7 +89,7 @@ struct thread_metrics replay_thread(const struct replay *replay, size_t index)
     return threads_tell(&replay->threads, index);
 }
 
-const struct timeline_bucket *replay_timeline(struct replay *replay, size_t *count,
+const struct timeline_bucket *replay_timeline(const struct replay *replay, size_t *count,
                                               uint64_t *bucket_ticks)
 {
     struct timeline provisional = replay->timeline; /* the buckets themselves are shared */

@@ -131,7 +131,7 @@ struct thread_metrics replay_thread(const struct replay *replay, size_t index);
  * levels of a bucket include the one that it began with; `requested` and `blocks` of buckets that
  * only a reading of /proc has reached hold the level of now. Valid until the next call. */
 #define REPLAY_TIMELINE_BUCKETS 2048
-const struct timeline_bucket *replay_timeline(struct replay *replay, size_t *count,
+const struct timeline_bucket *replay_timeline(const struct replay *replay, size_t *count,
                                               uint64_t *bucket_ticks);
 
 /* Each row that is not zero, by kind, x and y ascending. */

@@ -18,7 +18,7 @@ static inline struct thread_numbers numbers_thread(const struct replay *replay, 
 }
 
 /* Valid until the next call. */
-static inline const struct bucket_numbers *numbers_timeline(struct replay *replay,
+static inline const struct bucket_numbers *numbers_timeline(const struct replay *replay,
                                                             size_t *count, uint64_t *bucket_ticks)
 {
     return bucket_numbers_of(replay_timeline(replay, count, bucket_ticks));
