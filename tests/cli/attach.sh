@@ -102,8 +102,8 @@ tell work 100
 finish
 wait $attached
 echo "attach ended $?"
-ls end.attached.*.tmk | wc -l
-for profile in end.attached.*.tmk; do
+profiles_in end.attached.*.tmk | wc -l
+for profile in $(profiles_in end.attached.*.tmk); do
     tidemark report --json "$profile" | jq -c '[.meta.started_by, .meta.end, .meta.end_status]'
     calls "$profile"
 done | sort

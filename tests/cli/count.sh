@@ -75,7 +75,7 @@ fi
 echo "--- against the profile of the same run"
 same_run() { # THREADS
     local counted=$BIN/../tests/cli/cli_counted
-    tidemark record -q -o run.%n.tmk tidemark count --peak exact -f json -o count.json "$counted" "$1" 50
+    tidemark record -q --separate -o run.%n.tmk tidemark count --peak exact -f json -o count.json "$counted" "$1" 50
     tidemark report run.cli_counted.tmk --json >report.json
     python3 - <<'EOF_PY'
 import json

@@ -6,12 +6,13 @@ mkdir small
 mount -t tmpfs -o size=1m tmpfs small 2>/dev/null || skip "cannot mount here"
 trap 'umount small' EXIT
 
-try tidemark record -q -o small/full.tmk "$VICTIMS/recursion" 8
+try tidemark record -o small/full.tmk "$VICTIMS/recursion" 8
 cat out
+grep 'tidemark: cannot' err >said && mv said err # besides the summary of what there is
 sentence "small/full"
 rm -f small/*
 head -c 2M /dev/zero >small/filler 2>/dev/null
-try tidemark record -q -o small/full.tmk "$VICTIMS/basic" 8
+try tidemark record -o small/full.tmk "$VICTIMS/basic" 8
 cat out
 sentence "small/full.*No space left on device; there is no profile$"
 ls small

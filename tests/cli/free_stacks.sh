@@ -36,6 +36,6 @@ query hand.tmk "SELECT value FROM meta WHERE key = 'free_stacks';
 
 # A child that was forked is recorded so too; a program that frees nothing freed 0, and that is known.
 try tidemark record -q --free-stacks -o child.%p.tmk sh -c '/bin/true & wait'
-for profile in child.*.tmk; do
+for profile in $(profiles_in child.*.tmk); do
     query "$profile" "SELECT value, freed_count IS NULL FROM meta, program WHERE key = 'free_stacks'"
 done | sort | uniq -c | sed 's/^ *[1-9][0-9]* //'

@@ -43,6 +43,17 @@ query() {
     rm -f query.db
 }
 
+# What these files have: FILE, or of a session's file FILE@PID for each of its rows.
+profiles_in() {
+    local file
+    for file in "$@"; do
+        case $file in
+        *.session.tmk) tidemark report --json "$file" | jq -r '.profiles[] | select(.row).profile' ;;
+        *) echo "$file" ;;
+        esac
+    done
+}
+
 # Kills background processes and waits for them; when the shell would say "Killed" is its choice.
 kill_hard() {
     kill -KILL "$@"

@@ -17,7 +17,7 @@ rm -f ./*.tmk
 
 # fork checks that wait() finds no child but its own.
 LD_PRELOAD=$library "$VICTIMS/fork" 4
-echo "status $?, profiles: $(ls hand.fork.*.tmk | wc -l)"
+echo "status $?, profiles: $(profiles_in hand.fork.*.tmk | wc -l)"
 rm -f ./*.tmk
 
 LD_PRELOAD=$library sh -c 'true; exec sleep 0.1'

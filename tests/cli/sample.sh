@@ -17,7 +17,7 @@ jq -c '.program | [.alloc_bytes_error > 0, .live_bytes_error > 0, .at_peak_bytes
 jq -c '.sections[] | select(.metric == "bytes") | .sites[0].metrics | [.sample_count > 100, .alloc_bytes_error > 0]' out
 
 # The child of its fork has a profile of its own, a sample too.
-for profile in ./s.tmk ./s.sampled.*.tmk; do
+for profile in $(profiles_in ./s.tmk ./s.session.tmk); do
     query "$profile" "SELECT value FROM meta WHERE key = 'sample_bytes'"
 done
 rm -f ./*.tmk

@@ -41,7 +41,7 @@ LD_PRELOAD="$BIN/../lib/libtidemark.so" TIDEMARK_OPTIONS="-o hand.tmk" sh -c '
     setpriv --reuid=65534 --regid=65534 --clear-groups true
     :'
 grep -c "$(cat key)" lines
-ls hand.true.*.tmk >/dev/null && echo "a program that becomes another user is recorded"
+tidemark report --json hand.session.tmk | jq -e '.programs | any(.program == "true")' >/dev/null && echo "a program that becomes another user is recorded"
 # In a directory that all may write into, what is there already is somebody else's.
 mkdir shared && chmod 1777 shared
 for name in run.tmk run.tmk-wal; do

@@ -1,7 +1,8 @@
 /* Storms of processes. exec N P: N processes, P at a time, each of them a program of its own that ends
  * at once. fork N: N forks that live at the same time, and end together. Each process allocates BLOCKS
- * counted blocks and frees all but one; prints what was counted in all. */
+ * counted blocks and frees all but one. The first process leaves its pid in the file `first`. */
 #include "torture.h"
+#include <fcntl.h>
 #include <spawn.h>
 
 enum { BLOCKS = 10 };
@@ -70,6 +71,8 @@ int main(int argc, char **argv)
     }
     CHECK(argc == 4);
     int count = atoi(argv[2]);
+    int file = open("first", O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    CHECK(dprintf(file, "%d\n", (int)getpid()) > 0 && close(file) == 0);
     if (!strcmp(argv[1], "exec"))
         storm_exec(argv[0], count, atoi(argv[3]));
     else

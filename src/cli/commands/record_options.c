@@ -90,7 +90,7 @@ static const struct option_entry entries[] = {
      NULL},
     {"separate", 0, OPTION_SWITCH, NULL,
      "a file of its own for every process, not rows of one file for the small ones (default: no)",
-     TO(separate), false, NULL},
+     TO(separate), true, NULL},
     {"trace", 0, OPTION_SWITCH, NULL,
      "keep every event as well, in a trace (.tmt) beside the profile (default: no)", TO(trace),
      false, NULL},
