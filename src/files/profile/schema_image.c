@@ -3,6 +3,7 @@
 #include "profile/schema_image.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <sqlite3.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@ enum {
     HEADER_BYTES = 100,
     PAGE_TABLE = 0x0d, /* leaf of a table with rowids */
     PAGE_INDEX = 0x0a, /* leaf of an index, or of a table without rowids */
+    OBJECTS_MAX = 126, /* tables and indices, whose numbers take a byte */
 };
 
 /* A row of sqlite_schema, and its page. */
@@ -200,10 +202,10 @@ static void schema_page_put_number(unsigned char *at, uint32_t number, int bytes
         *at++ = (unsigned char)(number >> 8 * bytes);
 }
 
-static struct schema_page schema_page_begin(struct schema_image *image, size_t index, int type)
+static struct schema_page schema_page_begin(unsigned char *image, size_t index, int type)
 {
-    struct schema_page page = {image->bytes + index * SCHEMA_PAGE_BYTES, index ? 0 : HEADER_BYTES,
-                               0, SCHEMA_PAGE_BYTES};
+    struct schema_page page = {image + index * SCHEMA_PAGE_BYTES, index ? 0 : HEADER_BYTES, 0,
+                               SCHEMA_PAGE_BYTES};
     page.bytes[page.at] = (unsigned char)type;
     schema_page_put_number(page.bytes + page.at + 5, SCHEMA_PAGE_BYTES, 2);
     return page;
@@ -271,12 +273,11 @@ static void schema_image_write_name(struct schema_image *image, struct schema_pa
     strbuf_release(&cell);
 }
 
-static void schema_image_write_header(struct schema_image *image, bool wal)
+static void schema_image_write_header(struct schema_image *image)
 {
     unsigned char *at = image->bytes;
     memcpy(at, "SQLite format 3", 16);
     schema_page_put_number(at + 16, SCHEMA_PAGE_BYTES, 2);
-    at[18] = at[19] = wal ? 2 : 1;
     at[21] = 64; /* the three fractions are what they have to be */
     at[22] = at[23] = 32;
     schema_page_put_number(at + 24, 1, 4); /* changes */
@@ -290,37 +291,75 @@ static void schema_image_write_header(struct schema_image *image, bool wal)
     schema_page_put_number(at + 96, (uint32_t)sqlite3_libversion_number(), 4);
 }
 
-static void schema_image_write(struct schema_image *image, bool wal)
+static void schema_image_write(struct schema_image *image)
 {
-    struct schema_page first = schema_page_begin(image, 0, PAGE_TABLE);
+    struct schema_page first = schema_page_begin(image->bytes, 0, PAGE_TABLE);
     for (size_t i = 0; i < image->object_count; i++) {
         schema_image_write_object(image, &first, i);
-        struct schema_page page =
-            schema_page_begin(image, i + 1, image->objects[i].has_rowids ? PAGE_TABLE : PAGE_INDEX);
+        struct schema_page page = schema_page_begin(
+            image->bytes, i + 1, image->objects[i].has_rowids ? PAGE_TABLE : PAGE_INDEX);
         for (size_t k = 0; i + 1 == image->names_page && k < image->name_count; k++)
             schema_image_write_name(image, &page, &image->names[k]);
     }
-    schema_image_write_header(image, wal);
+    schema_image_write_header(image);
 }
 
-unsigned char *schema_image(bool wal, size_t *bytes)
+/* What does not change from one profile to the next: made once, and kept while the process lives.
+ * NULL: it does not fit, or there was no memory. */
+static struct schema_template {
+    unsigned char *pages; /* the first one and that of names, one behind the other */
+    unsigned char types[OBJECTS_MAX];
+    size_t count, names_page;
+} schema_template;
+static pthread_once_t schema_template_once = PTHREAD_ONCE_INIT;
+
+static void schema_template_take(const struct schema_image *image)
+{
+    struct schema_template *template = &schema_template;
+    template->pages = malloc(2 * SCHEMA_PAGE_BYTES);
+    template->count = image->object_count;
+    template->names_page = image->names_page;
+    for (size_t i = 0; i < image->object_count; i++)
+        template->types[i] = image->objects[i].has_rowids ? PAGE_TABLE : PAGE_INDEX;
+    if (!template->pages)
+        return;
+    memcpy(template->pages, image->bytes, SCHEMA_PAGE_BYTES);
+    memcpy(template->pages + SCHEMA_PAGE_BYTES,
+           image->bytes + image->names_page * SCHEMA_PAGE_BYTES, SCHEMA_PAGE_BYTES);
+}
+
+static void schema_template_make(void)
 {
     struct schema_image image = {.text = STRBUF_INIT};
     schema_image_take_text(&image);
-    *bytes = (image.object_count + 1) * SCHEMA_PAGE_BYTES;
-    image.bytes = sqlite3_malloc64(*bytes);
-    if (image.bytes) {
-        memset(image.bytes, 0, *bytes);
-        schema_image_write(&image, wal);
-    }
-    if (image.is_full) {
-        sqlite3_free(image.bytes);
-        image.bytes = NULL;
+    image.bytes = calloc(image.object_count + 1, SCHEMA_PAGE_BYTES);
+    if (image.bytes && image.object_count <= OBJECTS_MAX) {
+        schema_image_write(&image);
+        if (!image.is_full)
+            schema_template_take(&image);
     }
     strbuf_release(&image.text);
     free(image.objects);
     free(image.names);
-    return image.bytes;
+    free(image.bytes);
+}
+
+unsigned char *schema_image(bool wal, size_t *bytes)
+{
+    const struct schema_template *template = &schema_template;
+    pthread_once(&schema_template_once, schema_template_make);
+    *bytes = (template->count + 1) * SCHEMA_PAGE_BYTES;
+    unsigned char *image = template->pages ? sqlite3_malloc64(*bytes) : NULL;
+    if (!image)
+        return NULL;
+    memset(image, 0, *bytes);
+    for (size_t i = 0; i < template->count; i++)
+        schema_page_begin(image, i + 1, template->types[i]);
+    memcpy(image, template->pages, SCHEMA_PAGE_BYTES);
+    memcpy(image + template->names_page * SCHEMA_PAGE_BYTES, template->pages + SCHEMA_PAGE_BYTES,
+           SCHEMA_PAGE_BYTES);
+    image[18] = image[19] = wal ? 2 : 1;
+    return image;
 }
 
 int schema_image_open(sqlite3 **database)
