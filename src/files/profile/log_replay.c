@@ -10,6 +10,7 @@
 #include "profile/profile.h"
 #include "profile/profile_log.h"
 #include "profile/schema.h"
+#include "profile/schema_image.h"
 #include "profile/statements.h"
 
 enum { LAYOUT_MAX = 1 << 20, STATEMENTS_MAX = 256, WORDS_MAX = VALUES_MAX + 2 };
@@ -38,21 +39,6 @@ struct log_replay {
 };
 
 /* ---- The layout that is written ------------------------------------------------------------ */
-
-static int log_replay_make_tables(sqlite3 **database)
-{
-    struct strbuf sql = STRBUF_INIT;
-    strbuf_addf(&sql,
-                "PRAGMA page_size=%d; PRAGMA journal_mode=OFF; PRAGMA application_id=%d;"
-                "PRAGMA user_version=%d; BEGIN;",
-                LOG_REPLAY_PAGE_BYTES, SCHEMA_APPLICATION_ID, PROFILE_FORMAT_VERSION);
-    schema_create(&sql);
-    bool made = sqlite3_open_v2(":memory:", database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
-                                NULL) == SQLITE_OK &&
-                sqlite3_exec(*database, sql.data, NULL, NULL, NULL) == SQLITE_OK;
-    strbuf_release(&sql);
-    return made ? 0 : -ENOMEM;
-}
 
 /* The statement of the schema that makes the table, from behind its name and bracket. */
 static const char *log_replay_find_table(const char *schema, const char *table)
@@ -320,7 +306,9 @@ int log_replay(sqlite3 **database, const char *layout, size_t layout_bytes, cons
                size_t bytes, bool *damaged)
 {
     struct log_replay replay = {.database = NULL};
-    int error = log_replay_make_tables(&replay.database);
+    int error = schema_image_open(&replay.database);
+    if (!error && sqlite3_exec(replay.database, "BEGIN", NULL, NULL, NULL) != SQLITE_OK)
+        error = -ENOMEM;
     if (!error)
         error = log_replay_read_layout(&replay, layout, layout_bytes);
     if (!error)

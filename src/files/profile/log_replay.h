@@ -19,8 +19,6 @@
 
 struct sqlite3;
 
-enum { LOG_REPLAY_PAGE_BYTES = 4096 }; /* of the database */
-
 /* The layout of the logs that this version writes. */
 void log_replay_layout(struct strbuf *out);
 

@@ -35,6 +35,7 @@
 #include "profile/pack.h"
 #include "profile/profile_log.h"
 #include "profile/schema.h"
+#include "profile/schema_image.h"
 #include "profile/profile_writing.h"
 #include "profile/sqlite_errno.h"
 
@@ -50,6 +51,7 @@ struct profile_writer {
     sqlite3 *database;
     sqlite3_stmt *statements[STATEMENT_COUNT]; /* NULL: not needed yet */
     struct profile_log *log; /* of a row of a session file, in place of a database; else NULL */
+    bool at_once;            /* the database is in memory, and there is no file yet */
     char *path;
     int fd;      /* our own, for the lock and for packing; sqlite3 has others */
     int error;   /* the first one: all later calls fail with it */
@@ -142,13 +144,8 @@ static void profile_writer_add_address(struct values *values, uint64_t address)
 
 /* ---- Opening ------------------------------------------------------------------------------- */
 
-/* An existing profile steps aside, with the log that belongs to it. */
-static int profile_writer_keep_old(const char *path)
+static int profile_writer_fail_old(const char *path, int error)
 {
-    static const char *const suffixes[] = {"-wal", "-shm", NULL};
-    int error = own_file_check(path);
-    if (!error)
-        error = old_file_keep(path, suffixes);
     if (error == -EEXIST)
         return error_set(-EEXIST,
                          "cannot write the profile %s: it is there already and is no file of "
@@ -164,8 +161,17 @@ static int profile_writer_keep_old(const char *path)
                          "cannot write the profile %s: another recording is writing it; "
                          "choose another name, %%p puts the process id in",
                          path);
-    return error ? error_set(error, "cannot rename %s to %s.old: %s", path, path, strerror(-error))
-                 : 0;
+    return error_set(error, "cannot rename %s to %s.old: %s", path, path, strerror(-error));
+}
+
+/* An existing profile steps aside, with the log that belongs to it. */
+static int profile_writer_keep_old(const char *path)
+{
+    static const char *const suffixes[] = {"-wal", "-shm", NULL};
+    int error = own_file_check(path);
+    if (!error)
+        error = old_file_keep(path, suffixes);
+    return error ? profile_writer_fail_old(path, error) : 0;
 }
 
 static int profile_writer_create_file(struct profile_writer *writer)
@@ -195,19 +201,20 @@ static char *profile_writer_resolved(const char *path)
     return out;
 }
 
-static int profile_writer_create_schema(struct profile_writer *writer)
+/* An empty profile that keeps a log: SQLite finds its tables there. */
+static int profile_writer_write_image(struct profile_writer *writer)
 {
-    struct strbuf sql = STRBUF_INIT;
-    strbuf_addf(&sql,
-                "PRAGMA page_size=%d; PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF;"
-                "PRAGMA wal_autocheckpoint=0; PRAGMA cache_size=-1024; PRAGMA temp_store=MEMORY;"
-                "PRAGMA application_id=%d; BEGIN;",
-                SCHEMA_PAGE_BYTES, SCHEMA_APPLICATION_ID);
-    schema_create(&sql);
-    strbuf_addf(&sql, "PRAGMA user_version=%d; COMMIT;", PROFILE_FORMAT_VERSION);
-    int error = profile_writer_run(writer, sql.data);
-    strbuf_release(&sql);
-    return error;
+    size_t bytes;
+    unsigned char *image = schema_image(true, &bytes);
+    if (!image)
+        return profile_writer_fail_memory(writer);
+    int error = pack_write_all(writer->fd, image, bytes);
+    sqlite3_free(image);
+    if (!error)
+        return 0;
+    writer->error = error;
+    return error_set(error, "cannot write the profile %s: %s; there is no profile", writer->path,
+                     strerror(-error));
 }
 
 static void profile_writer_close_database(struct profile_writer *writer)
@@ -235,6 +242,9 @@ static void profile_writer_free(struct profile_writer *writer)
 
 static int profile_writer_open_database(struct profile_writer *writer)
 {
+    int error = profile_writer_write_image(writer);
+    if (error)
+        return error;
     int result = sqlite3_open_v2(writer->path, &writer->database,
                                  SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW |
                                      SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE,
@@ -243,7 +253,9 @@ static int profile_writer_open_database(struct profile_writer *writer)
         return writer->database ? profile_writer_fail_sqlite(writer)
                                 : profile_writer_fail_memory(writer);
     sqlite3_busy_timeout(writer->database, 2000);
-    return profile_writer_create_schema(writer);
+    /* synchronous=OFF comes first: with it the log begins without a sync. */
+    return profile_writer_run(writer, "PRAGMA synchronous=OFF; PRAGMA wal_autocheckpoint=0;"
+                                      "PRAGMA cache_size=-1024; PRAGMA temp_store=MEMORY");
 }
 
 /* Is the name still ours? Someone may have moved the file, or put another in its place. */
@@ -277,10 +289,10 @@ static void profile_writer_remove(struct profile_writer *writer)
     profile_writer_free(writer);
 }
 
-int profile_writer_open(struct profile_writer **out, const char *path)
+static int profile_writer_new(struct profile_writer **out, const char *path)
 {
-    *out = NULL;
     struct profile_writer *writer = calloc(1, sizeof *writer);
+    *out = NULL;
     if (!writer)
         return error_set(-ENOMEM, "out of memory");
     writer->fd = -1;
@@ -290,7 +302,18 @@ int profile_writer_open(struct profile_writer **out, const char *path)
         profile_writer_free(writer);
         return error_set(error, "cannot create the profile %s: %s", path, strerror(-error));
     }
-    int error = profile_writer_create_file(writer);
+    *out = writer;
+    return 0;
+}
+
+int profile_writer_open(struct profile_writer **out, const char *path)
+{
+    struct profile_writer *writer;
+    *out = NULL;
+    int error = profile_writer_new(&writer, path);
+    if (error)
+        return error;
+    error = profile_writer_create_file(writer);
     if (!error)
         error = profile_writer_open_database(writer);
     if (error) {
@@ -298,6 +321,34 @@ int profile_writer_open(struct profile_writer **out, const char *path)
         return error;
     }
     writer->opened = true;
+    *out = writer;
+    return 0;
+}
+
+/* What would be said when the file is made is said now. */
+static int profile_writer_check_name(const struct profile_writer *writer)
+{
+    int error = own_file_check(writer->path);
+    return error                            ? profile_writer_fail_old(writer->path, error)
+           : alive_is_written(writer->path) ? profile_writer_fail_old(writer->path, -EBUSY)
+                                            : 0;
+}
+
+int profile_writer_open_at_once(struct profile_writer **out, const char *path)
+{
+    struct profile_writer *writer;
+    int error = profile_writer_new(&writer, path);
+    *out = NULL;
+    if (error)
+        return error;
+    writer->at_once = true;
+    error = profile_writer_check_name(writer);
+    if (!error && schema_image_open(&writer->database))
+        error = profile_writer_fail_memory(writer);
+    if (error) {
+        profile_writer_free(writer);
+        return error;
+    }
     *out = writer;
     return 0;
 }
@@ -571,7 +622,7 @@ static int profile_writer_commit_database(struct profile_writer *writer)
 int profile_writer_commit(struct profile_writer *writer)
 {
     int error = profile_writer_commit_database(writer);
-    if (error || writer->log)
+    if (error || writer->log || writer->at_once)
         return error;
     /* As far as readers allow; what is not copied now is copied next time. A full disk shows at
      * the next commit if it is still full. */
@@ -686,9 +737,53 @@ static int profile_writer_make_final(struct profile_writer *writer, bool pack)
                  : 0;
 }
 
+/* The database in memory into a file of another name, packed or not. */
+static int profile_writer_write_whole(struct profile_writer *writer, int fd, bool pack)
+{
+    sqlite3_int64 bytes = 0;
+    struct strbuf packed = STRBUF_INIT;
+    unsigned char *image =
+        sqlite3_serialize(writer->database, "main", &bytes, SQLITE_SERIALIZE_NOCOPY);
+    int error = image ? 0 : -ENOMEM;
+    if (!error && pack)
+        error = pack_image(&packed, image, (size_t)bytes, PACK_LEVEL);
+    if (!error)
+        error = pack_write_all(fd, pack ? packed.data : (char *)image,
+                               pack ? packed.length : (size_t)bytes);
+    strbuf_release(&packed);
+    return error;
+}
+
+/* The file comes into being under its name when it is whole. */
+static int profile_writer_make_at_once(struct profile_writer *writer, bool pack)
+{
+    char *name;
+    int error = profile_writer_mark_complete(writer);
+    if (error)
+        return error;
+    int fd = profile_writer_create_beside(writer->path, ".packing", &name);
+    error = fd < 0 ? fd : profile_writer_write_whole(writer, fd, pack);
+    if (fd >= 0)
+        close(fd);
+    if (error)
+        error_set(error, "cannot write the profile %s: %s; there is no profile", writer->path,
+                  strerror(-error));
+    else
+        error = profile_writer_keep_old(writer->path);
+    if (!error && rename(name, writer->path))
+        error = error_set(-errno, "cannot write the profile %s: %s; there is no profile",
+                          writer->path, strerror(errno));
+    if (error && name && fd >= 0)
+        unlink(name);
+    free(name);
+    return error;
+}
+
 int profile_writer_finish(struct profile_writer *writer, bool pack)
 {
-    int error = writer->error ? writer->error : profile_writer_make_final(writer, pack);
+    int error = writer->error     ? writer->error
+                : writer->at_once ? profile_writer_make_at_once(writer, pack)
+                                  : profile_writer_make_final(writer, pack);
     profile_writer_free(writer);
     return error;
 }

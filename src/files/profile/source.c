@@ -207,7 +207,7 @@ static int source_open_row(struct source *source, const struct session *session,
     free(rows);
     if (!error)
         source_pragma_number(source->database, "PRAGMA page_count", &pages);
-    source->bytes = (uint64_t)pages * LOG_REPLAY_PAGE_BYTES;
+    source->bytes = (uint64_t)pages * SCHEMA_PAGE_BYTES;
     return error;
 }
 

@@ -100,6 +100,18 @@ int profile_build_open_named(struct writer **out, const char *path, struct namin
     return status;
 }
 
+int profile_build_open_at_once(struct writer **out, const char *path, pid_t pid,
+                               const char *executable)
+{
+    struct profile_writer *profile;
+    int status = profile_writer_open_at_once(&profile, path);
+    if (status < 0)
+        return status;
+    *out = profile_build_new(profile, naming_open(pid), path, executable);
+    (*out)->pid = pid;
+    return 0;
+}
+
 int profile_build_open_memory(struct writer **out, const char *name, pid_t pid,
                               const char *executable)
 {

@@ -26,6 +26,10 @@ int profile_build_open(struct writer **out, const char *path, pid_t pid, const c
 /* The same with names from wherever, which are the writer's afterwards. */
 int profile_build_open_named(struct writer **out, const char *path, struct naming *naming,
                              const char *executable);
+/* The same as profile_build_open() for a process that has ended and has little to tell: it is
+ * written once, and there is a file when it is finished (profile_writer_open_at_once()). */
+int profile_build_open_at_once(struct writer **out, const char *path, pid_t pid,
+                               const char *executable);
 /* For a process that ended soon: no file and no SQL. The other calls are as usual, but for
  * profile_build_copy() and profile_build_finish(), in whose place profile_build_finish_memory()
  * gives the body of a row for session_file_append() of a file that profile_session_open() opened.
