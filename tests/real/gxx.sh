@@ -5,7 +5,7 @@
 need g++
 cd "$work" || exit 1
 g++ -std=c++17 -O1 -c "$SOURCE/examples/heavy.cpp" -o bare.o || fail "the example does not compile"
-"$TIDEMARK" record -q -o '%n.tmk' g++ -std=c++17 -O1 -c "$SOURCE/examples/heavy.cpp" -o heavy.o ||
+"$TIDEMARK" record -q --separate -o '%n.tmk' g++ -std=c++17 -O1 -c "$SOURCE/examples/heavy.cpp" -o heavy.o ||
     fail "exit status $?"
 cmp bare.o heavy.o || fail "the object code differs"
 for program in g++ cc1plus as; do

@@ -26,9 +26,11 @@ status=$?
 cmp "$work/bare.out" "$work/out" || say "standard output differs"
 cmp "$work/bare.err" "$work/err" || say "standard error differs: $(head -5 "$work/err")"
 
-# A process that execs has two profiles with one pid: the older is .old.
-for profile in "$work"/*.tmk "$work"/*.tmk.old*; do
-    [ -f "$profile" ] || continue
+# FILE, or FILE@PID of a row of the session's file. A process that execs has two profiles with one pid: of
+# files the older is .old.
+list=$("$TIDEMARK" report --json "$work" | jq -r '.profiles[].profile') || say "no overview"
+for profile in $list "$work"/*.tmk.old*; do
+    case $profile in *.tmk.old*) [ -f "$profile" ] || continue ;; esac
     "$TIDEMARK" unpack "$profile" "$work/db/$(basename "$profile").db" || say "unpack failed"
 done
 set -- "$work"/db/*.db

@@ -7,5 +7,5 @@ add_executable(a ${CMAKE_BINARY_DIR}/a.c)' >project/CMakeLists.txt
 same script cmake -P "$SOURCE/tests/world/cmake.cmake"
 "$TIDEMARK" record -q --no-follow -o configure.tmk cmake -S project -B built -G Ninja >out 2>err || fail "cmake: status $?"
 check_account configure
-"$TIDEMARK" record -q -o 'ninja.%n.%p.tmk' ninja -C built >out 2>err || fail "ninja: status $?: $(tail -2 out)"
+"$TIDEMARK" record -q --separate -o 'ninja.%n.%p.tmk' ninja -C built >out 2>err || fail "ninja: status $?: $(tail -2 out)"
 ./built/a || fail "cmake: what was built does not run"

@@ -9,7 +9,7 @@ http { access_log off; gzip on; gzip_types text/plain; default_type text/plain; 
  server { listen 127.0.0.1:$port; root $work/html; } }
 C
 [ "$(id -u)" = 0 ] || sed -i 's/ user root;//' conf
-"$TIDEMARK" record -q -o 'nginx.%n.%p.tmk' nginx -c "$work/conf" -e "$work/error" 2>log &
+"$TIDEMARK" record -q --separate -o 'nginx.%n.%p.tmk' nginx -c "$work/conf" -e "$work/error" 2>log &
 recorder=$!
 tries=0
 until curl -s "http://127.0.0.1:$port/n" -o got; do

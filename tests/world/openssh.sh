@@ -14,7 +14,7 @@ UsePAM no
 PidFile none
 C
 same text /usr/sbin/sshd -T -f conf
-"$TIDEMARK" record -q -o 'sshd.%n.%p.tmk' /usr/sbin/sshd -D -e -f "$work/conf" 2>log &
+"$TIDEMARK" record -q --separate -o 'sshd.%n.%p.tmk' /usr/sbin/sshd -D -e -f "$work/conf" 2>log &
 recorder=$!
 tries=0
 until ssh-keyscan -p $port 127.0.0.1 >known 2>/dev/null && [ -s known ]; do

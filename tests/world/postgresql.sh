@@ -5,7 +5,7 @@ as() { if [ "$(id -u)" = 0 ]; then setpriv --reuid=65534 --regid=65534 --clear-g
 chmod 777 "$work"
 as "$bin/initdb" -D "$work/data" -U t -A trust --no-sync >/dev/null 2>initdb.err || skip "initdb cannot run here: $(tail -1 initdb.err)"
 as test -x "$TIDEMARK" || skip "another user cannot reach the build"
-as "$TIDEMARK" record -q -o "$work/pg.%p.tmk" "$bin/postgres" -D "$work/data" -k "$work" -h '' -F >server 2>&1 &
+as "$TIDEMARK" record -q --separate -o "$work/pg.%p.tmk" "$bin/postgres" -D "$work/data" -k "$work" -h '' -F >server 2>&1 &
 recorder=$!
 tries=0
 until "$bin/psql" -h "$work" -U t -c 'SELECT 1' postgres >/dev/null 2>&1; do
