@@ -7,6 +7,7 @@ tidemark_unit_test(collector look_schedule tm_replay tm_wire tm_procfs tm_base T
 tidemark_unit_test(collector output_name tm_procfs tm_profile tm_base)
 tidemark_unit_test(collector overhead_budget tm_wire tm_base)
 tidemark_unit_test(collector triggers tm_procfs tm_base)
+tidemark_unit_test(collector quota Threads::Threads)
 tidemark_unit_test(collector oom_watch tm_procfs tm_base)
 tidemark_unit_test(collector session_key tm_trace tm_replay tm_wire tm_procfs tm_base Threads::Threads)
 target_link_options(test_collector_session_key PRIVATE -Wl,--wrap=syscall -Wl,--wrap=getrandom -Wl,--wrap=open)

@@ -1,0 +1,149 @@
+/* What all images of a collector share: descriptors and turns, of which none is ever given twice. */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/resource.h>
+#include <unistd.h>
+#include <cmocka.h>
+#include "collector/quota.h"
+
+enum { LIMIT = 200 };
+
+static int limited(void **state)
+{
+    (void)state;
+    struct rlimit limit;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    limit.rlim_cur = LIMIT;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    quota_open();
+    return 0;
+}
+
+static size_t keep_all(void)
+{
+    size_t kept = 0;
+    while (quota_keep(1))
+        kept++;
+    return kept;
+}
+
+static size_t admit_all(void)
+{
+    size_t admitted = 0;
+    while (quota_admit())
+        admitted++;
+    return admitted;
+}
+
+static void living_processes_leave_half_of_the_descriptors(void **state)
+{
+    (void)state;
+    size_t kept = keep_all();
+    assert_true(kept > LIMIT / 4 && kept <= LIMIT / 2);
+    size_t admitted = admit_all();
+    assert_true(admitted > 0);
+    assert_true(kept + admitted * QUOTA_NEWCOMER < LIMIT * 3 / 4);
+    quota_take(QUOTA_PROFILE); /* does not wait: the rest is for those who end */
+    quota_give(QUOTA_PROFILE);
+    while (admitted--)
+        quota_give(QUOTA_NEWCOMER);
+    quota_release(kept);
+}
+
+static void what_is_given_back_can_be_had_again(void **state)
+{
+    (void)state;
+    size_t first = keep_all();
+    quota_release(first);
+    assert_int_equal(keep_all(), first);
+    quota_release(first);
+    first = admit_all();
+    for (size_t i = 0; i < first; i++)
+        quota_give(QUOTA_NEWCOMER);
+    assert_int_equal(admit_all(), first);
+    for (size_t i = 0; i < first; i++)
+        quota_give(QUOTA_NEWCOMER);
+}
+
+static _Atomic size_t inside, most, served;
+
+static void *taker(void *unused)
+{
+    (void)unused;
+    quota_take(LIMIT / 3);
+    size_t now = atomic_fetch_add(&inside, 1) + 1, seen = atomic_load(&most);
+    while (now > seen && !atomic_compare_exchange_weak(&most, &seen, now))
+        ;
+    usleep(1000);
+    atomic_fetch_sub(&inside, 1);
+    quota_give(LIMIT / 3);
+    atomic_fetch_add(&served, 1);
+    return NULL;
+}
+
+static void *completer(void *unused)
+{
+    (void)unused;
+    quota_begin_completion();
+    size_t now = atomic_fetch_add(&inside, 1) + 1, seen = atomic_load(&most);
+    while (now > seen && !atomic_compare_exchange_weak(&most, &seen, now))
+        ;
+    usleep(1000);
+    atomic_fetch_sub(&inside, 1);
+    quota_end_completion();
+    atomic_fetch_add(&served, 1);
+    return NULL;
+}
+
+static void run_many(void *(*work)(void *))
+{
+    enum { THREADS = 40 };
+    pthread_t threads[THREADS];
+    atomic_store(&most, 0);
+    atomic_store(&served, 0);
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, work, NULL), 0);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    assert_int_equal(atomic_load(&served), THREADS);
+}
+
+static void who_finds_too_few_waits_and_gets_them(void **state)
+{
+    (void)state;
+    run_many(taker);
+    assert_true(atomic_load(&most) <= 2);
+}
+
+static void few_complete_at_a_time_and_all_do(void **state)
+{
+    (void)state;
+    run_many(completer);
+    assert_true(atomic_load(&most) <= 8);
+}
+
+static void more_than_there_is_goes_to_who_is_alone(void **state)
+{
+    (void)state;
+    quota_take(10 * LIMIT);
+    assert_false(quota_admit());
+    quota_give(10 * LIMIT);
+    assert_true(quota_admit());
+    quota_give(QUOTA_NEWCOMER);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(living_processes_leave_half_of_the_descriptors),
+        cmocka_unit_test(what_is_given_back_can_be_had_again),
+        cmocka_unit_test(who_finds_too_few_waits_and_gets_them),
+        cmocka_unit_test(few_complete_at_a_time_and_all_do),
+        cmocka_unit_test(more_than_there_is_goes_to_who_is_alone),
+    };
+    return cmocka_run_group_tests(tests, limited, NULL);
+}
