@@ -83,6 +83,15 @@ bool choice_is(const char *operand)
            errno == ENOENT;
 }
 
+char *choice_file(const char *operand)
+{
+    size_t bytes;
+    pid_t pid;
+    uint32_t number;
+    bool is = choice_is(operand) && choice_parse(operand, &bytes, &pid, &number);
+    return is ? strndup(operand, bytes) : NULL;
+}
+
 /* ---- What there is ------------------------------------------------------------------------- */
 
 static void choice_add(struct choice_search *search, const char *path, struct session *session,

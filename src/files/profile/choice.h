@@ -19,6 +19,8 @@ struct choice {
 
 /* Is it of that form, while no file has that name? */
 bool choice_is(const char *operand);
+/* FILE of such an operand, to be freed; NULL: it is not of that form, or there is no memory. */
+char *choice_file(const char *operand);
 /* FILE is a session file, a directory or any profile. Where a session file has no such process, the
  * profiles beside it are looked at. 0 or -errno with a sentence. */
 int choice_find(struct choice *choice, const char *operand);

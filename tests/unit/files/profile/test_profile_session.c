@@ -247,6 +247,21 @@ static void put_small_file(const char *path, pid_t pid, int64_t start_unix_ns)
     assert_int_equal(profile_writer_finish(writer, true), 0);
 }
 
+/* What shows profiles again and again asks whether they have changed. */
+static void a_row_that_came_later_is_a_change(void **state)
+{
+    (void)state;
+    struct session_file *file = open_session(scratch("sign.session.tmk"));
+    append_started(file, 31, 100);
+    uint64_t before = profile_signature(scratch("sign.session.tmk@31"));
+    assert_true(before != 0);
+    assert_true(profile_signature(scratch("sign.session.tmk@31")) == before);
+    append_started(file, 31, 200);
+    assert_true(profile_signature(scratch("sign.session.tmk@31")) != before);
+    session_file_close(file);
+    assert_true(profile_signature(scratch("none.session.tmk@31")) == 0);
+}
+
 /* DIR@PID, a profile of the session @PID, and the session file for a process that has its own. */
 static void files_of_their_own_are_chosen_too(void **state)
 {
@@ -522,6 +537,7 @@ int main(void)
         cmocka_unit_test(a_log_cannot_be_copied),
         cmocka_unit_test(the_last_image_of_a_process_is_meant),
         cmocka_unit_test(files_of_their_own_are_chosen_too),
+        cmocka_unit_test(a_row_that_came_later_is_a_change),
         cmocka_unit_test(no_file_no_process),
         cmocka_unit_test(layouts_of_other_versions_are_read),
         cmocka_unit_test(a_newer_format_is_refused),
