@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 #include "base/hash.h"
 #include "base/strbuf.h"
-#include "profile/choice.h"
+#include "profile/process_choice.h"
 #include "profile/profile.h"
 
 struct look {

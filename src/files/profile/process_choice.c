@@ -1,6 +1,6 @@
-/* See choice.h. All that could be meant is gathered first; numbers are the order of their
+/* See process_choice.h. All that could be meant is gathered first; numbers are the order of their
  * beginnings. */
-#include "profile/choice.h"
+#include "profile/process_choice.h"
 
 #include <dirent.h>
 #include <errno.h>
