@@ -246,6 +246,20 @@ static void a_profile_that_does_not_fit_leaves_no_file(void **state)
     assert_int_not_equal(access(scratch("full.tmk.packing"), F_OK), 0);
 }
 
+/* More than readers take is not written. */
+static void a_log_has_an_end(void **state)
+{
+    (void)state;
+    struct profile_writer *writer;
+    struct strbuf body = STRBUF_INIT;
+    assert_int_equal(profile_writer_open_log(&writer, "large"), 0);
+    for (int i = 0; i <= PROFILE_LOG_ROWS_MAX; i++)
+        assert_int_equal(profile_put_integer(writer, "key", i), 0);
+    assert_int_equal(profile_writer_finish_log(writer, &body), -EFBIG);
+    assert_int_equal(body.length, 0);
+    strbuf_release(&body);
+}
+
 static void a_log_cannot_be_copied(void **state)
 {
     (void)state;
@@ -605,6 +619,7 @@ int main(void)
         cmocka_unit_test(a_profile_written_at_once_is_the_same),
         cmocka_unit_test(what_is_in_the_way_of_a_name_is_kept),
         cmocka_unit_test(a_profile_that_does_not_fit_leaves_no_file),
+        cmocka_unit_test(a_log_has_an_end),
         cmocka_unit_test(a_log_cannot_be_copied),
         cmocka_unit_test(the_last_image_of_a_process_is_meant),
         cmocka_unit_test(files_of_their_own_are_chosen_too),
