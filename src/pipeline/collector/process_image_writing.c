@@ -25,6 +25,16 @@ static bool process_image_may_pass(int error)
     return error == -EBUSY || error == -EMFILE || error == -ENFILE || error == -EAGAIN;
 }
 
+/* One that has ended with little to tell is written once: without a log, and in memory until it is
+ * whole. */
+static int process_image_open_writer(struct process_image *image)
+{
+    bool at_once = image->end_unix_ns && shared_view_node_count(&image->view) < IMAGE_AT_ONCE_NODES;
+    return at_once ? profile_build_open_at_once(&image->writer, image->path, image->pid,
+                                                image->executable)
+                   : profile_build_open(&image->writer, image->path, image->pid, image->executable);
+}
+
 static bool process_image_writer_is_ready(struct process_image *image, bool patient)
 {
     if (image->writer)
@@ -33,7 +43,7 @@ static bool process_image_writer_is_ready(struct process_image *image, bool pati
         return false;
     if (image->written || image->result.error || !process_image_take_place(image))
         return false;
-    int status = profile_build_open(&image->writer, image->path, image->pid, image->executable);
+    int status = process_image_open_writer(image);
     if (status < 0 && !(process_image_may_pass(status) && patient))
         process_image_fail(image, "%s", error_text());
     if (status < 0)
