@@ -6,7 +6,7 @@ mkdir small
 mount -t tmpfs -o size=1m tmpfs small 2>/dev/null || skip "cannot mount here"
 trap 'umount small' EXIT
 
-try tidemark record -o small/full.tmk "$VICTIMS/recursion" 8
+try tidemark record --no-pack -o small/full.tmk "$VICTIMS/recursion" 8
 cat out
 grep 'tidemark: cannot' err >said && mv said err # besides the summary of what there is
 sentence "small/full"

@@ -76,7 +76,7 @@ static int session_connect_to(const char *name)
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     size_t bytes = strcspn(name, ":");         /* behind it is the key */
     memcpy(address.sun_path + 1, name, bytes); /* [0] is NUL: an abstract name */
-    struct timeval patience = {.tv_sec = 60};  /* hundreds may be starting at once */
+    struct timeval patience = {.tv_sec = 600}; /* thousands may be starting at once */
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
     socklen_t length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + bytes);

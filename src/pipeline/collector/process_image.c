@@ -266,6 +266,16 @@ static void process_image_forget_events(struct process_image *image)
     image->sink = (struct event_sink){.replay = NULL};
 }
 
+/* One that is written at once is not there at all then. */
+static void process_image_say_unfinished(struct process_image *image)
+{
+    process_image_fail(image, "%s", error_text());
+    if (!image->result.path || access(image->result.path, F_OK) == 0)
+        return;
+    free(image->result.path);
+    image->result.path = NULL;
+}
+
 static void process_image_write_file(struct process_image *image)
 {
     struct tracer *tracer = image->sink.tracer;
@@ -279,7 +289,7 @@ static void process_image_write_file(struct process_image *image)
     image->sink.tracer = NULL;
     process_image_forget_events(image); /* packing wants memory of its own */
     if (ready && profile_build_finish(image->writer, image->options.pack) < 0)
-        process_image_fail(image, "%s", error_text());
+        process_image_say_unfinished(image);
     image->writer = NULL;
     if (tracer)
         process_image_finish_trace(image, tracer, ready && !image->result.error);
