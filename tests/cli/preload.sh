@@ -27,7 +27,7 @@ rm -f ./*.tmk
 
 # Killed: the collector outlives the program and completes the profile.
 perl -e 'system @ARGV; print "signal ", $? & 127, "\n"' env LD_PRELOAD="$library" "$VICTIMS/endings" kill
-completed() { tidemark report --json hand.endings.*.tmk | jq -e '.state == "complete"'; }
+completed() { ls hand.endings.*.tmk >/dev/null && tidemark report --json hand.endings.*.tmk | jq -e '.state == "complete"'; }
 until_true completed >/dev/null
 query hand.endings.*.tmk "SELECT sum(alloc_count) FROM site JOIN path ON path.id = site.path
     JOIN location_frame USING (location) JOIN function ON function.id = location_frame.function

@@ -10,25 +10,20 @@ static bool oom_watch_is_same(const struct cgroup_place *a, const struct cgroup_
     return a->version == b->version && !strcmp(a->mount, b->mount) && !strcmp(a->path, b->path);
 }
 
-void oom_watch_place(struct oom_watch *watch, const struct cgroup_place *place)
+void oom_watch_see(struct oom_watch *watch, const struct cgroup_memory *memory)
 {
-    struct cgroup_memory memory;
-    if (watch->placed && oom_watch_is_same(&watch->place, place))
+    if (watch->placed && oom_watch_is_same(&watch->place, &memory->place))
         return;
-    watch->place = *place;
-    watch->placed = cgroup_read_place(place, &memory) == 0;
-    watch->kills = watch->placed ? memory.oom_kill_events : FIGURE_UNKNOWN;
+    watch->place = memory->place;
+    watch->placed = true;
+    watch->kills = memory->oom_kill_events;
 }
 
 void oom_watch_follow(struct oom_watch *watch, pid_t pid)
 {
     struct cgroup_memory memory;
-    if (cgroup_recent_read(pid, &memory) < 0 ||
-        (watch->placed && oom_watch_is_same(&watch->place, &memory.place)))
-        return;
-    watch->place = memory.place;
-    watch->placed = true;
-    watch->kills = memory.oom_kill_events;
+    if (cgroup_recent_read(pid, &memory) == 0)
+        oom_watch_see(watch, &memory);
 }
 
 struct oom_watch_kills oom_watch_kills(const struct oom_watch *watch)

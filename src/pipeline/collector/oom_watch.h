@@ -18,7 +18,8 @@ struct oom_watch {
 /* Of a process that lives; again from time to time, since it may be moved. One that is gone, or
  * whose group cannot be seen, changes nothing. */
 void oom_watch_follow(struct oom_watch *watch, pid_t pid);
-void oom_watch_place(struct oom_watch *watch, const struct cgroup_place *place);
+/* The same of a reading of its group. */
+void oom_watch_see(struct oom_watch *watch, const struct cgroup_memory *memory);
 
 /* Kills in its group since it was first seen there, and the limit that the group has or that is
  * above it (CGROUP_UNLIMITED: none, so the machine had no more). Both are unknown where the group

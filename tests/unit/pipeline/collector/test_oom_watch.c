@@ -13,6 +13,13 @@
 
 static char mount_point[] = "/tmp/tidemark-oom-XXXXXX";
 
+static void oom_watch_place(struct oom_watch *watch, const struct cgroup_place *place)
+{
+    struct cgroup_memory memory;
+    if (cgroup_read_place(place, &memory) == 0)
+        oom_watch_see(watch, &memory);
+}
+
 static void put(const char *group, const char *file, const char *text)
 {
     char path[256];
