@@ -27,6 +27,7 @@ import time
 
 SECONDS = 60
 LIMIT = 4096  # bytes of stderr that are shown
+CUT_SHORT = "^tidemark replay: the trace is cut off before its first whole block of events[^\n]*\n$"
 
 # ---- Which errors a call can have -----------------------------------------------------------------------------
 
@@ -159,8 +160,8 @@ class Scenario:
             return
         if run.out != self.bare_out:
             yield f"another output: {run.out!r}"
-        ends = [run.status] + run.orphans
-        if self.bare_status << 8 not in ends:
+        ends = [run.status] + run.orphans  # killed, a command takes with it what it knew of a program that had ended
+        if self.bare_status << 8 not in ends and run.orphans + [0] != [0] and error == "KILL":
             yield f"another exit status: {ends}"
         if error != "KILL" and run.status != self.bare_status << 8:
             yield f"another exit status of the command: {run.status}"
@@ -177,7 +178,8 @@ class Scenario:
         if run.status not in (self.bare_status << 8, (128 + 9) << 8, 9):
             yield f"another exit status: {run.status}"
 
-    def check_files(self, run, error):
+    def check_files(self, run, error, call=""):
+        """Killed, a writer leaves its log, or a draft that the next one removes; so does one that may not remove them."""
         files = sorted(path for path in run.directory.iterdir())
         for path in files:
             if path.suffix == ".tmk":
@@ -185,21 +187,21 @@ class Scenario:
             elif path.suffix == ".tmt":
                 yield from self.check_opens(path, ["replay", "-q", "-o", str(run.directory.parent / "replayed.tmk"),
                                                    str(path)])
-            elif not (error == "KILL" and re.search(r"\.tmk-(wal|shm)$", path.name)):
+            elif not ((error == "KILL" or call == "unlink") and re.search(r"\.tmk(-wal|-shm|\.new)$", path.name)):
                 yield f"left behind: {path.name}"
 
     def check_opens(self, path, arguments):
         done = subprocess.run([self.tidemark] + arguments, capture_output=True, text=True, env=self.environment())
-        if done.returncode != 0:
+        if done.returncode != 0 and not (path.suffix == ".tmt" and re.search(CUT_SHORT, done.stderr)):
             yield f"{path.name} does not open: {done.returncode} {done.stderr.strip()[:LIMIT]}"
 
-    def check(self, run, role, error):
+    def check(self, run, role, error, call=""):
         if run.hangs:
             yield f"hangs; left are {run.left}"
         elif run.left:
             yield f"processes are left: {run.left}"
         yield from self.check_program(run, role, error) or ()
-        yield from self.check_files(run, error)
+        yield from self.check_files(run, error, call)
         if error != "KILL" and self.program_ran(run) and not (run.directory / "run.tmk").exists():
             if not re.search(r"^tidemark", run.err, re.M):
                 yield f"no profile, and nobody says why: {run.err[:LIMIT]!r}"
@@ -215,13 +217,13 @@ class Preloaded(Scenario):
         library = self.options.lib / "libtidemark.so"
         return ["env", f"LD_PRELOAD={library}", "TIDEMARK_OPTIONS=-o run.tmk"] + self.program
 
-    def check(self, run, role, error):
+    def check(self, run, role, error, call=""):
         if run.hangs:
             yield f"hangs; left are {run.left}"
         elif run.left:
             yield f"processes are left: {run.left}"
         yield from self.check_program(run, role, error) or ()
-        yield from self.check_files(run, error)  # nobody is there to be told why there is none
+        yield from self.check_files(run, error, call)  # nobody is there to be told why there is none
 
 
 class Attached(Scenario):
@@ -330,7 +332,7 @@ class Campaign:
         number = "KILL" if fault.error == "KILL" else str(getattr(errno, fault.error))
         arguments = ["--site", fault.site, "--error", number, "--at", str(fault.at)]
         run = fault.scenario.run(directory, arguments + (["--sticky"] if fault.sticky else []))
-        wrong = list(fault.scenario.check(run, fault.role, fault.error))
+        wrong = list(fault.scenario.check(run, fault.role, fault.error, fault.call))
         if wrong and self.options.verbose:
             wrong.append("stderr: " + run.err[:LIMIT])
         shutil.rmtree(directory)
@@ -356,7 +358,6 @@ class Campaign:
         print(f"{scenario.name}: {time.time() - begin:.0f} s", flush=True)
 
     def conclude(self):
-        shutil.rmtree(self.scratch, ignore_errors=True)
         print(f"{self.ran} faults, {self.missed} not reached this time, {len(self.wrong)} wrong")
         for place in self.wrong if len(self.wrong) < 500 else ():
             print("  " + place)
@@ -380,16 +381,19 @@ def main():
     parser.add_argument("--only", help="places whose line has this text")
     parser.add_argument("--every", type=int, default=1, help="every Nth fault")
     for name in ("bin", "lib", "tools"):
-        parser.add_argument(name, type=pathlib.Path)
+        parser.add_argument(name, type=lambda text: pathlib.Path(text).resolve())
     options = parser.parse_args()
     if refused := refusal(options):
         print("skip:", refused)
         return 77
     campaign = Campaign(options)
-    for kind in SCENARIOS:
-        if not options.scenario or kind.name in options.scenario:
-            campaign.run(kind(options))
-    return campaign.conclude()
+    try:
+        for kind in SCENARIOS:
+            if not options.scenario or kind.name in options.scenario:
+                campaign.run(kind(options))
+        return campaign.conclude()
+    finally:
+        shutil.rmtree(campaign.scratch, ignore_errors=True)
 
 
 if __name__ == "__main__":

@@ -25,11 +25,13 @@
 #include <unistd.h>
 #include "base/error.h"
 #include "base/alive.h"
+#include "base/new_file.h"
 #include "base/old_file.h"
 #include "base/own_file.h"
 #include "base/strbuf.h"
 #include "profile/path_blocks.h"
 #include "profile/number_columns.h"
+#include "profile/blank.h"
 #include "profile/copy.h"
 #include "profile/intern.h"
 #include "profile/pack.h"
@@ -187,16 +189,34 @@ static int profile_writer_keep_old(const char *path)
                  : 0;
 }
 
+/* A file that is an empty profile, and locked, before it has the name. */
+static int profile_writer_fill_blank(struct new_file *file)
+{
+    size_t bytes;
+    const void *blank = blank_profile(&bytes);
+    if (!blank)
+        return -ENOMEM;
+    alive_lock(file->fd);
+    return pack_write_all(file->fd, blank, bytes);
+}
+
 static int profile_writer_create_file(struct profile_writer *writer)
 {
+    struct new_file file;
     int error = profile_writer_keep_old(writer->path);
     if (error)
         return error;
-    writer->fd =
-        open(writer->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR);
-    if (writer->fd < 0)
-        return error_set(-errno, "cannot create the profile %s: %s", writer->path, strerror(errno));
-    alive_lock(writer->fd);
+    error = new_file_open(&file, writer->path);
+    if (!error)
+        error = profile_writer_fill_blank(&file);
+    int fd = file.fd;
+    if (!error)
+        error = new_file_place(&file, writer->path);
+    new_file_release(&file);
+    if (error)
+        return error_set(error, "cannot create the profile %s: %s; there is no profile",
+                         writer->path, strerror(-error));
+    writer->fd = fd;
     return 0;
 }
 
@@ -214,19 +234,11 @@ static char *profile_writer_resolved(const char *path)
     return out;
 }
 
-static int profile_writer_create_schema(struct profile_writer *writer)
+/* Nothing is synced: first of all, because what comes behind it may write. */
+static int profile_writer_configure(struct profile_writer *writer)
 {
-    struct strbuf sql = STRBUF_INIT;
-    strbuf_addf(&sql,
-                "PRAGMA page_size=%d; PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF;"
-                "PRAGMA wal_autocheckpoint=0; PRAGMA cache_size=-1024; PRAGMA temp_store=MEMORY;"
-                "PRAGMA application_id=%d; BEGIN;",
-                SCHEMA_PAGE_BYTES, SCHEMA_APPLICATION_ID);
-    schema_create(&sql);
-    strbuf_addf(&sql, "PRAGMA user_version=%d; COMMIT;", PROFILE_FORMAT_VERSION);
-    int error = profile_writer_run(writer, sql.data);
-    strbuf_release(&sql);
-    return error;
+    return profile_writer_run(writer, "PRAGMA synchronous=OFF; PRAGMA wal_autocheckpoint=0;"
+                                      "PRAGMA cache_size=-1024; PRAGMA temp_store=MEMORY");
 }
 
 static int profile_writer_prepare(struct profile_writer *writer)
@@ -302,7 +314,7 @@ static int profile_writer_open_database(struct profile_writer *writer)
         return writer->database ? profile_writer_fail_sqlite(writer)
                                 : profile_writer_fail_memory(writer);
     sqlite3_busy_timeout(writer->database, 2000);
-    int error = profile_writer_create_schema(writer);
+    int error = profile_writer_configure(writer);
     return error ? error : profile_writer_prepare(writer);
 }
 
@@ -626,16 +638,17 @@ static int profile_writer_mark_complete(struct profile_writer *writer)
     return error ? error : profile_writer_commit_database(writer);
 }
 
-/* One file again: the log is copied back and removed. False while a reader holds it open. */
+/* One file again: the log is copied back and removed. False while a reader holds it open. What
+ * remains is one page that says so, for which no journal is worth a file. */
 static bool profile_writer_leave_wal(struct profile_writer *writer)
 {
     sqlite3_stmt *statement = NULL;
     bool done = false;
     sqlite3_busy_timeout(writer->database, 300);
-    if (sqlite3_prepare_v2(writer->database, "PRAGMA journal_mode=DELETE", -1, &statement, NULL) ==
+    if (sqlite3_prepare_v2(writer->database, "PRAGMA journal_mode=MEMORY", -1, &statement, NULL) ==
         SQLITE_OK)
         done = sqlite3_step(statement) == SQLITE_ROW &&
-               !strcmp((const char *)sqlite3_column_text(statement, 0), "delete");
+               !strcmp((const char *)sqlite3_column_text(statement, 0), "memory");
     sqlite3_finalize(statement);
     return done;
 }
@@ -658,6 +671,11 @@ static int profile_writer_replace(struct profile_writer *writer, const char *by)
     return rename(by, writer->path) ? -errno : 0;
 }
 
+static int profile_writer_replace_by_new(struct profile_writer *writer, struct new_file *file)
+{
+    return profile_writer_is_still_ours(writer) ? new_file_replace(file, writer->path) : -ESTALE;
+}
+
 /* The complete database as one plain file: `*fd` and `*name`, which is NULL if it is the profile
  * itself. */
 static int profile_writer_settle(struct profile_writer *writer, int *fd, char **name)
@@ -673,16 +691,15 @@ static int profile_writer_settle(struct profile_writer *writer, int *fd, char **
 
 static int profile_writer_pack_beside(struct profile_writer *writer, int plain_fd)
 {
-    char *name;
-    int fd = profile_writer_create_beside(writer->path, ".packing", &name);
-    int error = fd < 0 ? fd : pack_write(plain_fd, fd);
+    struct new_file file;
+    int error = new_file_open(&file, writer->path), fd = file.fd;
     if (!error)
-        error = profile_writer_replace(writer, name);
-    if (error && name)
-        unlink(name);
-    if (fd >= 0)
+        error = pack_write(plain_fd, fd);
+    if (!error)
+        error = profile_writer_replace_by_new(writer, &file);
+    new_file_release(&file);
+    if (!error)
         close(fd);
-    free(name);
     return error;
 }
 
