@@ -27,6 +27,12 @@ int profile_writer_open(struct profile_writer **out, const char *path);
 int profile_writer_begin(struct profile_writer *writer);
 int profile_writer_commit(struct profile_writer *writer);
 
+/* For a profile that is written while its program runs: from the first commit on it keeps room on the disk for its end
+ * (reserve.h), and a write that finds the disk full waits for as long as `patience` returns true. That is called by the
+ * thread that writes. Without this nothing is kept and a full disk ends the profile. */
+void profile_writer_be_patient(struct profile_writer *writer, bool (*patience)(void *context),
+                               void *context);
+
 /* Facts about the recording (insert or replace). These keys are known to presenters (units and
  * meaning: doc/FORMAT-profile.md, "meta"); others are kept and shown by --json only. */
 #define PROFILE_META_PROGRAM    "program"    /* file name of the executable */

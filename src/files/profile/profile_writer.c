@@ -35,6 +35,7 @@
 #include "profile/copy.h"
 #include "profile/intern.h"
 #include "profile/pack.h"
+#include "profile/reserve.h"
 #include "profile/schema.h"
 #include "profile/profile_writing.h"
 #include "profile/sqlite_errno.h"
@@ -74,6 +75,7 @@ struct profile_writer {
     int fd;      /* our own, for the lock and for packing; sqlite3 has others */
     int error;   /* the first one: all later calls fail with it */
     bool opened; /* there is a profile, if an empty one */
+    struct reserve reserve;
     int64_t last_location;
     struct intern files, functions;
     struct open_block paths;
@@ -296,6 +298,7 @@ static void profile_writer_close_database(struct profile_writer *writer)
 static void profile_writer_free(struct profile_writer *writer)
 {
     profile_writer_close_database(writer);
+    reserve_give_back(&writer->reserve);
     if (writer->fd >= 0)
         close(writer->fd);
     intern_release(&writer->files);
@@ -356,6 +359,7 @@ int profile_writer_open(struct profile_writer **out, const char *path)
     if (!writer)
         return error_set(-ENOMEM, "out of memory");
     writer->fd = -1;
+    reserve_init(&writer->reserve);
     writer->path = profile_writer_resolved(path);
     if (!writer->path) {
         int error = errno ? -errno : -ENOMEM;
@@ -605,7 +609,23 @@ int profile_put_timeline(struct profile_writer *writer, const struct timeline_bu
 
 int profile_writer_begin(struct profile_writer *writer)
 {
+    reserve_begin(&writer->reserve);
     return profile_writer_step(writer, BEGIN);
+}
+
+void profile_writer_be_patient(struct profile_writer *writer, bool (*patience)(void *context),
+                               void *context)
+{
+    writer->reserve.patience = patience;
+    writer->reserve.context = context;
+}
+
+/* For the next commits. Who has no patience makes no other. */
+static void profile_writer_keep_room(struct profile_writer *writer)
+{
+    struct stat file;
+    if (writer->reserve.patience && !fstat(writer->fd, &file))
+        reserve_hold(&writer->reserve, writer->path, (uint64_t)file.st_size);
 }
 
 static int profile_writer_commit_database(struct profile_writer *writer)
@@ -617,12 +637,14 @@ static int profile_writer_commit_database(struct profile_writer *writer)
 int profile_writer_commit(struct profile_writer *writer)
 {
     int error = profile_writer_commit_database(writer);
-    if (error)
-        return error;
     /* As far as readers allow; what is not copied now is copied next time. A full disk shows at
      * the next commit if it is still full. */
-    sqlite3_wal_checkpoint_v2(writer->database, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
-    return 0;
+    if (!error)
+        sqlite3_wal_checkpoint_v2(writer->database, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+    reserve_end();
+    if (!error)
+        profile_writer_keep_room(writer);
+    return error;
 }
 
 /* ---- Ending -------------------------------------------------------------------------------- */
@@ -739,7 +761,10 @@ static int profile_writer_make_final(struct profile_writer *writer, bool pack)
 
 int profile_writer_finish(struct profile_writer *writer, bool pack)
 {
+    reserve_give_back(&writer->reserve); /* this is what it was for */
+    reserve_begin(&writer->reserve);
     int error = writer->error ? writer->error : profile_writer_make_final(writer, pack);
+    reserve_end();
     profile_writer_free(writer);
     return error;
 }
