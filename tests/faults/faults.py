@@ -125,6 +125,18 @@ class Scenario:
         environment["LC_ALL"] = "C"
         return environment
 
+    def list_sites(self, directory):
+        """A run without a fault, which has the places and how often each is passed."""
+        return self.run(directory, [])
+
+    def run_fault(self, directory, fault):
+        number = "KILL" if fault.error == "KILL" else str(getattr(errno, fault.error))
+        arguments = ["--site", fault.site, "--error", number, "--at", str(fault.at)]
+        return self.run(directory, arguments + (["--sticky"] if fault.sticky else []))
+
+    def errors_of(self, role, call):
+        return errors_of(role, call) + ["KILL"]
+
     def run(self, directory, arguments):
         """Runs the command under inject; what came of it."""
         told = directory / "told"
@@ -179,7 +191,9 @@ class Scenario:
             yield f"another exit status: {run.status}"
 
     def check_files(self, run, error, call=""):
-        """Killed, a writer leaves its log, or a draft that the next one removes; so does one that may not remove them."""
+        """Killed, or out of memory, a writer leaves its log, or a draft that the next one removes; so does one that may not
+        remove them."""
+        dies = error == "KILL" or call == "unlink" or "the collector cannot go on" in run.err
         files = sorted(path for path in run.directory.iterdir())
         for path in files:
             if path.suffix == ".tmk":
@@ -187,7 +201,7 @@ class Scenario:
             elif path.suffix == ".tmt":
                 yield from self.check_opens(path, ["replay", "-q", "-o", str(run.directory.parent / "replayed.tmk"),
                                                    str(path)])
-            elif not ((error == "KILL" or call == "unlink") and re.search(r"\.tmk(-wal|-shm|\.new)$", path.name)):
+            elif not (dies and re.search(r"\.tmk(-wal|-shm|\.new)$", path.name)):
                 yield f"left behind: {path.name}"
 
     def check_opens(self, path, arguments):
@@ -205,6 +219,41 @@ class Scenario:
         if error != "KILL" and self.program_ran(run) and not (run.directory / "run.tmk").exists():
             if not re.search(r"^tidemark", run.err, re.M):
                 yield f"no profile, and nobody says why: {run.err[:LIMIT]!r}"
+
+
+class Starved(Scenario):
+    """An allocation of the collector's fails: it ends, or does without."""
+
+    name = "memory"
+    roles = ("memory",)
+    NOTHING = ["--site", "none:-2:0", "--error", "KILL"]
+    wish = threading.local()
+
+    def command(self):
+        preload = f"LD_PRELOAD={self.options.tools / 'libfaults_malloc.so'}"
+        return ["env", preload, f"FAULTS_MALLOC={self.wish.value}"] + super().command()
+
+    def list_sites(self, directory):
+        self.wish.value = f"list:{directory / 'sites'}"
+        run = self.run(directory, self.NOTHING)
+        rows = [line.split() for line in (directory / "sites").read_text().splitlines()]
+        return run._replace(sites={f"memory:malloc:{place}": int(count) for place, count in rows})
+
+    def run_fault(self, directory, fault):
+        place = fault.site.split(":")[2]
+        self.wish.value = f"fail:{place}:{fault.at}{':sticky' if fault.sticky else ''}"
+        return self.run(directory, self.NOTHING)._replace(hits=1)
+
+    def errors_of(self, role, call):
+        return ["ENOMEM"]
+
+    def check(self, run, role, error, call=""):
+        """Who has no memory may leave what a kill leaves, but never changes how the program ends."""
+        if self.program_ran(run) and run.status != self.bare_status << 8:
+            yield f"another exit status of the command: {run.status}: {run.err[:LIMIT]!r}"
+        for wrong in super().check(run, role, error, "unlink"):
+            if not re.match("nothing ran|another exit status of", wrong):
+                yield wrong
 
 
 class Preloaded(Scenario):
@@ -254,7 +303,7 @@ class Attached(Scenario):
             yield f"the target: {run.out!r}, status {run.orphans}"
 
 
-SCENARIOS = (Scenario, Preloaded, Attached)
+SCENARIOS = (Scenario, Starved, Preloaded, Attached)
 
 # ---- Running them -----------------------------------------------------------------------------------------------
 
@@ -263,7 +312,7 @@ Fault = collections.namedtuple("Fault", "scenario site role call error at sticky
 
 def split(site):
     role, number, places = site.split(":")
-    return role, CALLS.get(int(number), number), [int(place, 16) for place in places.split("+")]
+    return role, CALLS.get(int(number), number) if number.isdigit() else number, [int(place, 16) for place in places.split("+")]
 
 
 class Campaign:
@@ -287,7 +336,7 @@ class Campaign:
         sites = {}
         for number in range(2 if self.options.whole else 1):
             directory = pathlib.Path(tempfile.mkdtemp(dir=self.scratch))
-            run = scenario.run(directory, [])
+            run = scenario.list_sites(directory)
             faults = list(scenario.check(run, "", ""))
             if faults:
                 self.wrong[f"{scenario.name}: without a fault"] = faults
@@ -302,15 +351,13 @@ class Campaign:
             role, call, _ = split(site)
             if self.is_programs_own(role, site):
                 continue
-            errors = errors_of(role, call)
+            errors = scenario.errors_of(role, call)
             times = {1, count, (count + 1) // 2} if self.options.whole else {1}
-            for error in errors if self.options.whole else errors[:1]:
+            for error in errors if self.options.whole else errors[:1] + errors[1:][-1:]:
                 for at in sorted(times):
                     yield Fault(scenario, site, role, call, error, at, False)
                 if self.options.whole and count > 1 and error in STICKY:
                     yield Fault(scenario, site, role, call, error, 1, True)
-            for at in sorted(times):
-                yield Fault(scenario, site, role, call, "KILL", at, False)
 
     def is_programs_own(self, role, site):
         """A hook that makes the program's call in its place."""
@@ -320,7 +367,7 @@ class Campaign:
         """One place for each call of each role, unless all are wanted."""
         seen = set()
         for fault in faults:
-            key = (fault.role, fault.call, fault.error == "KILL")
+            key = (fault.role, fault.site if fault.call == "malloc" else fault.call, fault.error == "KILL")
             if self.options.only and self.options.only not in self.place(fault):
                 continue
             if self.options.whole or self.options.only or key not in seen:
@@ -329,9 +376,7 @@ class Campaign:
 
     def try_fault(self, fault):
         directory = pathlib.Path(tempfile.mkdtemp(dir=self.scratch))
-        number = "KILL" if fault.error == "KILL" else str(getattr(errno, fault.error))
-        arguments = ["--site", fault.site, "--error", number, "--at", str(fault.at)]
-        run = fault.scenario.run(directory, arguments + (["--sticky"] if fault.sticky else []))
+        run = fault.scenario.run_fault(directory, fault)
         wrong = list(fault.scenario.check(run, fault.role, fault.error, fault.call))
         if wrong and self.options.verbose:
             wrong.append("stderr: " + run.err[:LIMIT])

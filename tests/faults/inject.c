@@ -284,7 +284,8 @@ static size_t inject_caller_at(pid_t thread, const struct text *texts, size_t te
             continue;
         uintptr_t callee = inject_callee(thread, words[i]);
         const struct text *by_way_of = callee ? inject_text_at(texts, text_count, callee) : NULL;
-        if (callee && (ip - callee < FUNCTION_BYTES || (i == 0 && by_way_of && inject_is_ours(by_way_of))))
+        if (callee &&
+            (ip - callee < FUNCTION_BYTES || (i == 0 && by_way_of && inject_is_ours(by_way_of))))
             return i;
     }
     return count;

@@ -316,6 +316,11 @@ static int profile_writer_open_database(struct profile_writer *writer)
     if (result != SQLITE_OK)
         return writer->database ? profile_writer_fail_sqlite(writer)
                                 : profile_writer_fail_memory(writer);
+    /* Where SQLite may not write it reads, and says nothing. */
+    if (sqlite3_db_readonly(writer->database, "main") == 1)
+        return error_set(writer->error = -EACCES,
+                         "cannot write the profile %s: %s; there is no profile", writer->path,
+                         strerror(EACCES));
     sqlite3_busy_timeout(writer->database, 2000);
     int error = profile_writer_configure(writer);
     return error ? error : profile_writer_prepare(writer);
