@@ -10,6 +10,7 @@
 #include "base/term.h"
 #include "commands/output.h"
 #include "profile/profile.h"
+#include "programs/programs.h"
 #include "aggregate/match.h"
 #include "report/report.h"
 
@@ -92,13 +93,16 @@ static const struct option_entry entries[] = {
 
 static const struct options_command command = {
     .name = "report",
-    .synopsis = "[options] PROFILE",
-    .purpose = "Shows where the memory of a recorded program went: its peak, what was never freed, "
-               "and the call sites that asked for most, each with its callers. The profile may "
-               "still be being written.",
+    .synopsis = "[options] PROFILE | DIR | SESSION",
+    .purpose =
+        "Shows where the memory of a recorded program went: its peak, what was never freed, "
+        "and the call sites that asked for most, each with its callers. The profile may "
+        "still be being written. Of a directory or a session file (.session.tmk) it shows the "
+        "programs that were recorded; SESSION@PID and DIR@PID are one process of them.",
     .entries = entries,
     .epilogue = "Examples:\n"
                 "  tidemark report run.tmk\n"
+                "  tidemark report .\n"
                 "  tidemark report --sort leaked --top 20 run.tmk\n"
                 "  tidemark report --inclusive --columns mean_size run.tmk\n"
                 "  tidemark report --filter 'parser\\.c' --json run.tmk | jq .program\n",
@@ -137,6 +141,82 @@ static int cmd_report_show(const struct profile *profile, const struct arguments
     return OPTIONS_EXIT_FAILURE;
 }
 
+/* ---- Many processes ------------------------------------------------------------------------ */
+
+/* The option that is for one profile; NULL: none was given. */
+static const char *cmd_report_of_one(const struct arguments *arguments)
+{
+    const struct report_options *report = &arguments->report;
+    return report->show                      ? "--show, --functions and --tree are"
+           : report->filter                  ? "--filter is"
+           : arguments->region               ? "--region is"
+           : report->inclusive               ? "--inclusive is"
+           : report->functions_columns.count ? "--columns is"
+                                             : NULL;
+}
+
+/* -1: by what a list of processes cannot be sorted. */
+static int cmd_report_order(int sort)
+{
+    const char *name = sort ? metrics[sort - 1].name : "peak";
+    return !strcmp(name, "peak")    ? PROGRAMS_BY_PEAK
+           : !strcmp(name, "count") ? PROGRAMS_BY_COUNT
+           : !strcmp(name, "bytes") ? PROGRAMS_BY_BYTES
+                                    : -1;
+}
+
+static int cmd_report_show_programs(const struct programs *programs, struct arguments *arguments)
+{
+    struct report_options *report = &arguments->report;
+    struct term_pager pager = term_pager_open(arguments->pager && !arguments->json);
+    report->top = arguments->top;
+    int error = arguments->json ? report_programs_json(pager.out, programs)
+                                : report_programs_text(pager.out, programs, report);
+    int close_error = term_pager_close(&pager);
+    error = error ? error : close_error;
+    if (!error || error == -EPIPE)
+        return error ? OPTIONS_EXIT_FAILURE : 0;
+    return output_complainf("report", "cannot write: %s", strerror(-error));
+}
+
+static int cmd_report_programs(const char *path, struct arguments *arguments)
+{
+    const char *of_one = cmd_report_of_one(arguments);
+    int order = cmd_report_order(arguments->sort);
+    if (of_one)
+        return output_complainf("report",
+                                "%s for one profile, and %s has many: choose one, as %s@PID",
+                                of_one, path, path);
+    if (order < 0)
+        return output_complainf("report",
+                                "%s has many processes: they are sorted by peak, count "
+                                "or bytes",
+                                path);
+    struct programs *programs;
+    if (programs_read(&programs, path, (enum programs_order)order))
+        return output_complain("report", error_text());
+    int status = cmd_report_show_programs(programs, arguments);
+    programs_free(programs);
+    return status;
+}
+
+/* ---- One ----------------------------------------------------------------------------------- */
+
+static int cmd_report_profile(const char *path, const struct arguments *arguments)
+{
+    struct profile *profile;
+    if (profile_read(&profile, path))
+        return output_complain("report", error_text());
+    if (arguments->region && profile_cut_region(profile, arguments->region)) {
+        profile_free(profile);
+        return output_complain("report", error_text());
+    }
+    const char *missing = metric_missing(profile, arguments->report.metric);
+    int status = missing ? output_complain("report", missing) : cmd_report_show(profile, arguments);
+    profile_free(profile);
+    return status;
+}
+
 int cmd_report(int argc, char **argv)
 {
     struct arguments arguments = {.report.hide_std = true, .pager = true, .depth = NOT_GIVEN};
@@ -150,16 +230,6 @@ int cmd_report(int argc, char **argv)
     if (match_check(arguments.report.filter, why, sizeof why))
         return options_usage_error(&command, "--filter is no regular expression: %s", why);
     cmd_report_settle(&arguments);
-    struct profile *profile;
-    if (profile_read(&profile, argv[operand]))
-        return output_complain("report", error_text());
-    if (arguments.region && profile_cut_region(profile, arguments.region)) {
-        profile_free(profile);
-        return output_complain("report", error_text());
-    }
-    const char *missing = metric_missing(profile, arguments.report.metric);
-    int status =
-        missing ? output_complain("report", missing) : cmd_report_show(profile, &arguments);
-    profile_free(profile);
-    return status;
+    return programs_is(argv[operand]) ? cmd_report_programs(argv[operand], &arguments)
+                                      : cmd_report_profile(argv[operand], &arguments);
 }

@@ -52,6 +52,7 @@ static bool own_file_is_head(const char *path, const unsigned char head[HEAD_BYT
     /* the last byte of the packing's name is its version */
     return !memcmp(head + PACK_MAGIC_AT, OWN_FILE_PACK_MAGIC, strlen(OWN_FILE_PACK_MAGIC) - 1) ||
            !memcmp(head, OWN_FILE_TRACE_MAGIC, strlen(OWN_FILE_TRACE_MAGIC)) ||
+           !memcmp(head, OWN_FILE_SESSION_MAGIC, strlen(OWN_FILE_SESSION_MAGIC) - 1) ||
            own_file_is_database(path, head);
 }
 

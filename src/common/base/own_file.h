@@ -6,12 +6,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What the formats of the rooms profile and trace begin with. */
+/* What the formats of the rooms profile, trace and session begin with. */
 #define OWN_FILE_APPLICATION_ID 0x544d4b50 /* "TMKP": in the header of a profile's database */
 #define OWN_FILE_PACK_MAGIC     "TMKPACK1" /* at byte 8 of a packed profile */
 #define OWN_FILE_TRACE_MAGIC    "TMTRACE\n"
+#define OWN_FILE_SESSION_MAGIC  "TMSESSN1"
 
-/* A profile, packed or not, or a trace. */
+/* A profile, packed or not, a trace, or a session file. */
 bool own_file_is(const char *path);
 
 /* May a profile or a trace take the place of what is at `path`? 0: nothing is there, or an empty

@@ -15,6 +15,7 @@
 #include "base/memory.h"
 #include "procfs/process.h"
 #include "profile/profile.h"
+#include "session/session_file.h"
 
 #define PROFILE_SUFFIX ".tmk"
 #define TRACE_SUFFIX   ".tmt"
@@ -222,11 +223,12 @@ static bool scan_ask_profile(struct manifest_process *process)
 }
 
 /* The profile of a whole job that was written into its directory is none of its processes, nor is
- * what tidemark replay made of a trace: the recording's own profile is there too. */
+ * what tidemark replay made of a trace: the recording's own profile is there too. Nor is a session
+ * file, whose processes are of no job. */
 static bool scan_is_derived(const char *path)
 {
     struct profile *profile;
-    if (scan_ends_with(path, REPLAY_SUFFIX))
+    if (scan_ends_with(path, REPLAY_SUFFIX) || session_is_file(path))
         return true;
     if (profile_read_meta(&profile, path) < 0)
         return false;

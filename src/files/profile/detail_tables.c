@@ -2,12 +2,12 @@
  * row's struct by its offset and type. The schema, the writer and the reader walk these lists. */
 #include "profile/detail_tables.h"
 
-#include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/memory.h"
 #include "profile/path_blocks.h"
 #include "profile/schema.h"
+#include "profile/values.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
@@ -594,19 +594,19 @@ bool detail_set(const struct detail_column *column, uint64_t value, void *row)
     }
 }
 
-static void detail_bind_number(sqlite3_stmt *statement, int at, const struct detail_column *column,
-                               const void *row)
+static void detail_add_number(struct values *values, const struct detail_column *column,
+                              const void *row)
 {
     uint64_t value = detail_get_number(column, row);
     bool can_be_none = column->type == DETAIL_MAYBE || column->type == DETAIL_THREAD;
     if (can_be_none && value == UINT64_MAX)
-        sqlite3_bind_null(statement, at);
+        values_null(values);
     else
-        sqlite3_bind_int64(statement, at, value > INT64_MAX ? INT64_MAX : (int64_t)value);
+        values_number(values, value > INT64_MAX ? INT64_MAX : (int64_t)value);
 }
 
-static void detail_bind_other(sqlite3_stmt *statement, int at, const struct detail_column *column,
-                              const char *field)
+static void detail_add_other(struct values *values, const struct detail_column *column,
+                             const char *field)
 {
     const char *text;
     int64_t number;
@@ -615,20 +615,20 @@ static void detail_bind_other(sqlite3_stmt *statement, int at, const struct deta
     switch (column->type) {
     case DETAIL_SIGNED:
         memcpy(&number, field, sizeof number);
-        sqlite3_bind_int64(statement, at, number);
+        values_number(values, number);
         break;
     case DETAIL_REAL:
         memcpy(&real, field, sizeof real);
-        sqlite3_bind_double(statement, at, real);
+        values_real(values, real);
         break;
     case DETAIL_BYTES:
         memcpy(&text, field, sizeof text);
         memcpy(&bytes, field + sizeof text, sizeof bytes);
-        sqlite3_bind_blob64(statement, at, text ? text : "", bytes, SQLITE_STATIC);
+        values_blob(values, text, bytes);
         break;
     default:
         memcpy(&text, field, sizeof text);
-        sqlite3_bind_text(statement, at, text, -1, SQLITE_STATIC);
+        values_text(values, text);
     }
 }
 
@@ -638,14 +638,14 @@ static bool detail_is_number(enum detail_type type)
            type != DETAIL_NAME && type != DETAIL_BYTES;
 }
 
-void detail_bind(sqlite3_stmt *statement, const struct detail_table *table, const void *row)
+void detail_values(struct values *values, const struct detail_table *table, const void *row)
 {
     for (size_t i = 0; i < table->count; i++) {
         const struct detail_column *column = &table->columns[i];
         if (detail_is_number(column->type))
-            detail_bind_number(statement, (int)i + 1, column, row);
+            detail_add_number(values, column, row);
         else
-            detail_bind_other(statement, (int)i + 1, column, (const char *)row + column->offset);
+            detail_add_other(values, column, (const char *)row + column->offset);
     }
 }
 

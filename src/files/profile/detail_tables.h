@@ -11,7 +11,6 @@
 #include "profile/profile.h"
 
 struct blocks;
-struct sqlite3_stmt;
 
 /* Rows whose struct in memory is another. */
 struct detail_peak {
@@ -40,10 +39,10 @@ void detail_names(struct strbuf *sql);
 void detail_select(struct strbuf *sql, const struct detail_table *table,
                    bool (*is_there)(void *context, const char *table, const char *column),
                    void *context);
-/* "INSERT OR REPLACE …" with a value for each column, and their binding. Texts must outlive the
- * statement's step. */
+/* "INSERT OR REPLACE …" with a value for each column, and the values. */
+struct values;
 void detail_insert(struct strbuf *sql, const struct detail_table *table);
-void detail_bind(struct sqlite3_stmt *statement, const struct detail_table *table, const void *row);
+void detail_values(struct values *values, const struct detail_table *table, const void *row);
 
 /* Puts a number into a field; UINT64_MAX: NULL. False: it is too large for it. */
 bool detail_set(const struct detail_column *column, uint64_t value, void *row);

@@ -3,7 +3,6 @@
 #include "profile/profile.h"
 
 #include <errno.h>
-#include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/error.h"
@@ -11,90 +10,29 @@
 #include "profile/path_blocks.h"
 #include "profile/profile_writing.h"
 
-/* ---- Statements ---------------------------------------------------------------------------- */
-
-static void detail_writer_add_drop(struct strbuf *sql, enum detail which)
-{
-    const struct detail_table *table = &detail_tables[which];
-    strbuf_addf(sql, "DELETE FROM %s", table->blocks ? table->blocks : table->name);
-    switch (which) {
-    case DETAIL_VARIABLES:
-    case DETAIL_SECTIONS:
-    case DETAIL_MAPPINGS:
-    case DETAIL_RESIDENCIES:
-    case DETAIL_HEAP_PAGES:
-    case DETAIL_CURVES:
-    case DETAIL_RANK_STEPS: /* by what their rows begin with: module, sample, path, rank */
-        strbuf_addf(sql, " WHERE %s=?", table->columns[0].name);
-        break;
-    default:
-        break;
-    }
-}
-
-/* Are its blocks numbered, beside the key that they have in common? */
-static bool detail_writer_has_numbers(enum detail which)
-{
-    return which == DETAIL_RESIDENCIES || which == DETAIL_HEAP_PAGES;
-}
-
-static void detail_writer_add_put(struct strbuf *sql, enum detail which)
-{
-    const struct detail_table *table = &detail_tables[which];
-    if (table->blocks)
-        strbuf_addf(sql, "INSERT OR REPLACE INTO %s(%s,count,body%s) VALUES(?,?,?%s)",
-                    table->blocks, table->columns[0].name,
-                    detail_writer_has_numbers(which) ? ",first" : "",
-                    detail_writer_has_numbers(which) ? ",?" : "");
-    else
-        detail_insert(sql, table);
-}
-
-int detail_writer_begin(struct detail_writer *details, struct profile_writer *writer)
-{
-    int error = 0;
-    for (enum detail i = 0; i < DETAIL_TABLES && !error; i++) {
-        struct strbuf put = STRBUF_INIT, drop = STRBUF_INIT;
-        detail_writer_add_put(&put, i);
-        detail_writer_add_drop(&drop, i);
-        error = profile_writing_prepare(writer, put.data, &details->put[i]);
-        if (!error)
-            error = profile_writing_prepare(writer, drop.data, &details->drop[i]);
-        strbuf_release(&put);
-        strbuf_release(&drop);
-        details->last_module[i] = -1;
-    }
-    return error;
-}
-
-void detail_writer_end(struct detail_writer *details)
-{
-    for (int i = 0; i < DETAIL_TABLES; i++) {
-        sqlite3_finalize(details->put[i]);
-        sqlite3_finalize(details->drop[i]);
-    }
-    *details = (struct detail_writer){0};
-}
-
 /* ---- Rows ---------------------------------------------------------------------------------- */
 
 static int detail_writer_put(struct profile_writer *writer, enum detail which, const void *row)
 {
-    sqlite3_stmt *statement = profile_writing_details(writer)->put[which];
-    detail_bind(statement, &detail_tables[which], row);
-    return profile_writing_step(writer, statement);
+    struct values values;
+    values_begin(&values);
+    detail_values(&values, &detail_tables[which], row);
+    return profile_writing_put(writer, statement_put(which), &values);
 }
 
 static int detail_writer_drop_all(struct profile_writer *writer, enum detail which)
 {
-    return profile_writing_step(writer, profile_writing_details(writer)->drop[which]);
+    struct values none;
+    values_begin(&none);
+    return profile_writing_put(writer, statement_drop(which), &none);
 }
 
 static int detail_writer_drop_of(struct profile_writer *writer, enum detail which, int64_t key)
 {
-    sqlite3_stmt *statement = profile_writing_details(writer)->drop[which];
-    sqlite3_bind_int64(statement, 1, key);
-    return profile_writing_step(writer, statement);
+    struct values values;
+    values_begin(&values);
+    values_number(&values, key);
+    return profile_writing_put(writer, statement_drop(which), &values);
 }
 
 static int detail_writer_replace_all(struct profile_writer *writer, enum detail which,
@@ -237,18 +175,20 @@ int profile_put_source(struct profile_writer *writer, const char *path, const ch
 
 /* ---- Blocks -------------------------------------------------------------------------------- */
 
-/* Where blocks have a number of their own it is bound already, as the fourth value. */
+/* `number`: of the block; NULL where blocks have none of their own. */
 static int detail_writer_put_block(struct profile_writer *writer, enum detail which, uint32_t key,
-                                   const void *rows, size_t count)
+                                   const void *rows, size_t count, const uint64_t *number)
 {
-    sqlite3_stmt *statement = profile_writing_details(writer)->put[which];
+    struct values values;
+    values_begin(&values);
     struct strbuf body = STRBUF_INIT;
     detail_encode(&body, &detail_tables[which], rows, count);
-    sqlite3_bind_int64(statement, 1, key);
-    sqlite3_bind_int64(statement, 2, (int64_t)count);
-    sqlite3_bind_blob64(statement, 3, body.data, body.length, SQLITE_STATIC);
-    int error = profile_writing_step(writer, statement);
-    sqlite3_bind_null(statement, 3);
+    values_number(&values, key);
+    values_number(&values, (int64_t)count);
+    values_blob(&values, body.data, body.length);
+    if (number)
+        values_number(&values, (int64_t)*number);
+    int error = profile_writing_put(writer, statement_put(which), &values);
     strbuf_release(&body);
     return error;
 }
@@ -265,7 +205,8 @@ int profile_put_curve(struct profile_writer *writer, const struct curve *curve)
         return error_set(-ENOMEM, "out of memory while writing the profile");
     for (uint32_t i = 0; i < curve->count; i++)
         rows[i] = (struct detail_point){curve->node, curve->points[i], curve->threshold_bytes};
-    int error = detail_writer_put_block(writer, DETAIL_CURVES, curve->node, rows, curve->count);
+    int error =
+        detail_writer_put_block(writer, DETAIL_CURVES, curve->node, rows, curve->count, NULL);
     free(rows);
     return error;
 }
@@ -278,7 +219,7 @@ int profile_put_rank_steps(struct profile_writer *writer, const struct profile_r
     if (count > COLUMNS_MAX_ROWS)
         return error_set(-EINVAL, "a rank of %zu steps: at most %d are kept", count,
                          COLUMNS_MAX_ROWS);
-    return detail_writer_put_block(writer, DETAIL_RANK_STEPS, steps->rank, steps, count);
+    return detail_writer_put_block(writer, DETAIL_RANK_STEPS, steps->rank, steps, count, NULL);
 }
 
 static int detail_writer_compare_residencies(const void *left, const void *right)
@@ -292,9 +233,9 @@ static int detail_writer_put_residencies(struct profile_writer *writer,
                                          const struct profile_residency *rows, size_t count)
 {
     struct detail_writer *details = profile_writing_details(writer);
-    sqlite3_bind_int64(details->put[DETAIL_RESIDENCIES], 4, (int64_t)details->residency_count);
+    uint64_t number = details->residency_count;
     details->residency_count += count;
-    return detail_writer_put_block(writer, DETAIL_RESIDENCIES, rows->sample, rows, count);
+    return detail_writer_put_block(writer, DETAIL_RESIDENCIES, rows->sample, rows, count, &number);
 }
 
 /* Each block is of one sample, and the paths in it rise: what bounds the rows that a reader can be
@@ -346,9 +287,9 @@ int profile_put_heap_pages(struct profile_writer *writer, const struct profile_h
     details->heap_sample = cells->sample;
     for (size_t at = 0, length; at < count && !error; at += length) {
         length = detail_writer_cells_in_block(cells + at, count - at);
-        sqlite3_bind_int64(details->put[DETAIL_HEAP_PAGES], 4, (int64_t)at);
-        error =
-            detail_writer_put_block(writer, DETAIL_HEAP_PAGES, cells->sample, cells + at, length);
+        uint64_t number = at;
+        error = detail_writer_put_block(writer, DETAIL_HEAP_PAGES, cells->sample, cells + at,
+                                        length, &number);
     }
     return error;
 }

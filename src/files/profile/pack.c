@@ -16,7 +16,6 @@
 enum {
     PIECE_BYTES = 4 << 20,
     PIECE_BYTES_MAX = 64 << 20, /* of a file that asks for more, we say it is damaged */
-    LEVEL = 3,                  /* 5: 5 % smaller in twice the time (doc/FORMAT-profile.md) */
 };
 #define PLAIN_BYTES_MAX (1ull << 36)
 
@@ -140,7 +139,7 @@ int pack_write(int from, int to)
         return -errno;
     struct packer packer = {0};
     uint64_t left = (uint64_t)stat.st_size;
-    int error = pack_packer_init(&packer, LEVEL);
+    int error = pack_packer_init(&packer, PACK_LEVEL);
     if (!error)
         error = pack_write_header(to, left);
     if (!error)

@@ -23,6 +23,10 @@ struct profile_writer;
 /* Creates `path`, mode 0600. An existing file is first renamed to `path`.old, never overwritten;
  * what is no regular file is refused, a symbolic link is renamed and not followed. */
 int profile_writer_open(struct profile_writer **out, const char *path);
+/* For a profile that is written once and finished: the database is in memory, so it should not be a
+ * large one, and the file comes into being, whole, with profile_writer_finish(). What is in the way
+ * of its name is said now. */
+int profile_writer_open_at_once(struct profile_writer **out, const char *path);
 /* Rows are written between begin and commit; a reader sees all of them or none. */
 int profile_writer_begin(struct profile_writer *writer);
 int profile_writer_commit(struct profile_writer *writer);
@@ -362,6 +366,13 @@ int profile_put_source(struct profile_writer *writer, const char *path, const ch
 /* Ends the recording: commits, marks the profile complete and packs it (zstd) by writing a new
  * file beside it and renaming. On failure the plain database stays. Frees the writer. */
 int profile_writer_finish(struct profile_writer *writer, bool pack);
+/* The same calls without a file and without a database, for processes that end soon: what the writer
+ * is told is kept as the body of a row of a session file (profile_session.h), from which an ordinary
+ * complete profile is read. `name` is for sentences. Such a writer cannot be copied
+ * (profile_writer_copy()). Finishing appends to `body` and frees the writer; discarding is
+ * profile_writer_discard(). */
+int profile_writer_open_log(struct profile_writer **out, const char *name);
+int profile_writer_finish_log(struct profile_writer *writer, struct strbuf *body);
 /* Leaves the database as last committed. Frees the writer. */
 void profile_writer_abandon(struct profile_writer *writer);
 /* Removes the profile, for who makes it whole or not at all. Frees the writer. */
@@ -425,6 +436,7 @@ struct profile {
     bool complete;         /* the recording came to its end */
     bool being_written;    /* its writer lives: this is what was committed last */
     const char *damage;    /* NULL, or a sentence about what could not be read: the rest is here */
+    const char *chosen;    /* NULL, or a sentence: what else FILE@PID could have meant */
     uint64_t sample_bytes; /* 0: every allocation was recorded */
     bool pages;            /* the sample is of pages (PROFILE_META_PAGES) */
     bool has_program;      /* false: no metrics were committed yet, `program` is all zero */
@@ -499,12 +511,15 @@ struct profile {
     struct profile_private *own;      /* the reader's */
 };
 
-/* Reads plain and packed profiles, and ones still being written. Distrusts everything in the file:
+/* Reads plain and packed profiles, ones still being written, and rows of session files: every
+ * function below takes FILE@PID for a path (doc/FORMAT-session.md). Distrusts everything in the file:
  * a damaged, foreign or newer one gives -errno and a sentence. */
 int profile_read(struct profile **out, const char *path);
 /* The same, but only meta and what follows from it (complete, being_written): quick, and of any
  * number of profiles. */
 int profile_read_meta(struct profile **out, const char *path);
+/* The same with the program's totals and the timeline. */
+int profile_read_totals(struct profile **out, const char *path);
 void profile_free(struct profile *profile);
 /* Makes it one of a region: its sites are the region's, its totals their sums, its peak the
  * region's own. What is not known by region (timeline, sizes, lifetimes, curves, peaks, threads,

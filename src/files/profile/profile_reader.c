@@ -684,6 +684,21 @@ static void profile_reader_read_names(struct reader *reader, bool as_recorded)
     profile_reader_add_missing_lines(reader);
 }
 
+static void profile_reader_read_whole(struct reader *reader)
+{
+    profile_reader_read_fielded(reader, "program", "WHERE id=1", "id", schema_call_fields,
+                                schema_call_field_count, profile_reader_read_program);
+    profile_reader_read_fielded(reader, "program", "WHERE id=1", "id", schema_program_fields,
+                                schema_program_field_count, profile_reader_read_program_rest);
+}
+
+static void profile_reader_read_timeline(struct reader *reader)
+{
+    profile_reader_read_fielded(reader, "timeline", "ORDER BY bucket", "bucket",
+                                schema_bucket_fields, schema_bucket_field_count,
+                                profile_reader_read_bucket);
+}
+
 static void profile_reader_read_tables(struct reader *reader)
 {
     profile_reader_add_unknowns(reader);
@@ -691,18 +706,13 @@ static void profile_reader_read_tables(struct reader *reader)
         return;
     profile_reader_read_names(reader, false);
     profile_reader_read_paths(reader);
-    profile_reader_read_fielded(reader, "program", "WHERE id=1", "id", schema_call_fields,
-                                schema_call_field_count, profile_reader_read_program);
-    profile_reader_read_fielded(reader, "program", "WHERE id=1", "id", schema_program_fields,
-                                schema_program_field_count, profile_reader_read_program_rest);
+    profile_reader_read_whole(reader);
     bool named = profile_reading_has_column(reader, "thread", "name") &&
                  profile_reading_has_column(reader, "thread", "stack_path");
     profile_reader_read_fielded(
         reader, "thread", "ORDER BY id", named ? "tid,name,stack_path" : "tid,NULL,NULL",
         schema_thread_fields, schema_thread_field_count, profile_reader_read_thread);
-    profile_reader_read_fielded(reader, "timeline", "ORDER BY bucket", "bucket",
-                                schema_bucket_fields, schema_bucket_field_count,
-                                profile_reader_read_bucket);
+    profile_reader_read_timeline(reader);
     detail_read(reader);
     if (!reader->no_memory)
         profile_reading_region_sites(reader);
@@ -720,6 +730,13 @@ static void profile_reader_read_meta_alone(struct reader *reader)
     profile_reading_rows(reader, "SELECT key,value FROM meta", profile_reader_read_meta);
 }
 
+static void profile_reader_read_totals(struct reader *reader)
+{
+    profile_reader_read_meta_alone(reader);
+    profile_reader_read_whole(reader);
+    profile_reader_read_timeline(reader);
+}
+
 static int profile_reader_read_with(struct reader *reader, void (*read)(struct reader *))
 {
     struct profile *profile = reader->profile;
@@ -733,6 +750,9 @@ static int profile_reader_read_with(struct reader *reader, void (*read)(struct r
         return error_set(-ENOMEM, "out of memory while reading %s", reader->path);
     profile->complete = profile_reader_meta_number(profile, "complete") == 1;
     profile->being_written = reader->source.being_written && !profile->complete;
+    if (reader->source.note)
+        profile->chosen =
+            profile_reading_keep(reader, reader->source.note, strlen(reader->source.note));
     profile->bucket_ns = profile_reader_meta_number(profile, "bucket_ns");
     profile->sample_bytes = profile_reader_meta_number(profile, PROFILE_META_SAMPLE);
     profile->pages = profile_reader_meta_number(profile, PROFILE_META_PAGES) == 1;
@@ -784,6 +804,11 @@ int profile_read(struct profile **out, const char *path)
 int profile_read_meta(struct profile **out, const char *path)
 {
     return profile_reader_open_and_read(out, path, profile_reader_read_meta_alone);
+}
+
+int profile_read_totals(struct profile **out, const char *path)
+{
+    return profile_reader_open_and_read(out, path, profile_reader_read_totals);
 }
 
 /* ---- Made ones ----------------------------------------------------------------------------- */

@@ -17,9 +17,11 @@ struct source {
     bool packed;
     bool being_written;
     bool damaged; /* something is missing at its end */
+    char *note;   /* of FILE@PID: what else could have been meant; or NULL */
 };
 
-/* Opens plain, packed and live profiles, and refuses what is none. 0 or -errno with a sentence. */
+/* Opens plain, packed and live profiles and what FILE@PID chooses (choice.h), and refuses what is
+ * none. 0 or -errno with a sentence. */
 int source_open(struct source *source, const char *path);
 /* The same for a packed one that is in memory; `name` is for the sentence. */
 int source_open_packed(struct source *source, const void *packed, size_t count, const char *name);

@@ -17,6 +17,7 @@
 #include "profile/detail_tables.h"
 #include "profile/profile_reader.h"
 #include "profile/schema.h"
+#include "profile/values.h"
 #include "profile/sqlite_errno.h"
 
 struct unpacking {
@@ -87,9 +88,12 @@ static int profile_unpack_write_region_sites(struct unpacking *unpacking,
     for (size_t i = 0; i < blocks->columns.rows && !error; i++) {
         struct call_metrics metrics;
         path_blocks_metrics(blocks, i, &metrics);
-        sqlite3_bind_int64(row, 1, (int64_t)region[i]);
-        sqlite3_bind_int64(row, 2, (int64_t)path[i]);
-        schema_bind(row, 3, &metrics, schema_call_fields, schema_call_field_count);
+        struct values values;
+        values_begin(&values);
+        values_number(&values, (int64_t)region[i]);
+        values_number(&values, (int64_t)path[i]);
+        schema_values(&values, &metrics, schema_call_fields, schema_call_field_count);
+        values_bind(&values, row);
         error = profile_unpack_insert(unpacking, row);
     }
     return error;
@@ -103,8 +107,11 @@ static int profile_unpack_write_sites(struct unpacking *unpacking, const struct 
     for (size_t i = 0; i < blocks->columns.rows && !error; i++) {
         struct call_metrics metrics;
         path_blocks_metrics(blocks, i, &metrics);
-        sqlite3_bind_int64(row, 1, (int64_t)path[i]);
-        schema_bind(row, 2, &metrics, schema_call_fields, schema_call_field_count);
+        struct values values;
+        values_begin(&values);
+        values_number(&values, (int64_t)path[i]);
+        schema_values(&values, &metrics, schema_call_fields, schema_call_field_count);
+        values_bind(&values, row);
         error = profile_unpack_insert(unpacking, row);
     }
     return error;
@@ -126,7 +133,10 @@ static int profile_unpack_write_details(struct unpacking *unpacking, const struc
         memset(&read, 0, sizeof read);
         if (!detail_from_block(table, blocks, columns, i, &read))
             return profile_unpack_fail_damaged(unpacking);
-        detail_bind(row, table, &read);
+        struct values values;
+        values_begin(&values);
+        detail_values(&values, table, &read);
+        values_bind(&values, row);
         error = profile_unpack_insert(unpacking, row);
     }
     return error;

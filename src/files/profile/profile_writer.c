@@ -31,34 +31,15 @@
 #include "base/strbuf.h"
 #include "profile/path_blocks.h"
 #include "profile/number_columns.h"
-#include "profile/blank.h"
 #include "profile/copy.h"
 #include "profile/intern.h"
 #include "profile/pack.h"
+#include "profile/profile_log.h"
 #include "profile/reserve.h"
 #include "profile/schema.h"
+#include "profile/schema_image.h"
 #include "profile/profile_writing.h"
 #include "profile/sqlite_errno.h"
-
-enum statement {
-    PUT_META,
-    PUT_MODULE,
-    PUT_FILE,
-    PUT_FUNCTION,
-    PUT_LOCATION,
-    PUT_FRAME,
-    DROP_FRAMES,
-    PUT_PATHS,
-    PUT_SITES,
-    PUT_REGION_SITES,
-    PUT_PROGRAM,
-    PUT_THREAD,
-    PUT_BUCKET,
-    DROP_BUCKETS,
-    BEGIN,
-    COMMIT,
-    STATEMENT_COUNT
-};
 
 /* The last block of call paths, as long as it can grow. */
 struct open_block {
@@ -70,7 +51,9 @@ struct open_block {
 
 struct profile_writer {
     sqlite3 *database;
-    sqlite3_stmt *statements[STATEMENT_COUNT];
+    sqlite3_stmt *statements[STATEMENT_COUNT]; /* NULL: not needed yet */
+    struct profile_log *log; /* of a row of a session file, in place of a database; else NULL */
+    bool at_once;            /* the database is in memory, and there is no file yet */
     char *path;
     int fd;      /* our own, for the lock and for packing; sqlite3 has others */
     int error;   /* the first one: all later calls fail with it */
@@ -110,31 +93,45 @@ static int profile_writer_run(struct profile_writer *writer, const char *sql)
     return 0;
 }
 
-int profile_writing_step(struct profile_writer *writer, sqlite3_stmt *statement)
+/* The statement, prepared when it is first needed: most profiles need few. */
+static sqlite3_stmt *profile_writer_statement(struct profile_writer *writer, enum statement which)
+{
+    struct statement_shape statement = statement_of(which);
+    struct strbuf sql = STRBUF_INIT;
+    if (writer->statements[which])
+        return writer->statements[which];
+    statement_sql(&sql, &statement);
+    if (sqlite3_prepare_v3(writer->database, sql.data, -1, SQLITE_PREPARE_PERSISTENT,
+                           &writer->statements[which], NULL) != SQLITE_OK)
+        profile_writer_fail_sqlite(writer);
+    strbuf_release(&sql);
+    return writer->statements[which];
+}
+
+int profile_writing_put(struct profile_writer *writer, enum statement which,
+                        const struct values *values)
 {
     if (writer->error)
         return writer->error;
-    int result = sqlite3_step(statement);
-    if (result != SQLITE_DONE && result != SQLITE_ROW) {
-        int error = profile_writer_fail_sqlite(writer);
-        sqlite3_reset(statement);
-        return error;
+    if (writer->log) {
+        profile_log_add(writer->log, which, values);
+        return 0;
     }
+    sqlite3_stmt *statement = profile_writer_statement(writer, which);
+    if (!statement)
+        return writer->error;
+    values_bind(values, statement);
+    int error = sqlite3_step(statement) == SQLITE_DONE ? 0 : profile_writer_fail_sqlite(writer);
     sqlite3_reset(statement);
-    return 0;
+    return error;
 }
 
-/* Runs a statement whose values are bound. */
-static int profile_writer_step(struct profile_writer *writer, enum statement which)
+/* A statement that has no values. */
+static int profile_writer_drop_all(struct profile_writer *writer, enum statement which)
 {
-    return profile_writing_step(writer, writer->statements[which]);
-}
-
-int profile_writing_prepare(struct profile_writer *writer, const char *sql, sqlite3_stmt **out)
-{
-    int result =
-        sqlite3_prepare_v3(writer->database, sql, -1, SQLITE_PREPARE_PERSISTENT, out, NULL);
-    return result == SQLITE_OK ? 0 : profile_writer_fail_sqlite(writer);
+    struct values none;
+    values_begin(&none);
+    return profile_writing_put(writer, which, &none);
 }
 
 struct detail_writer *profile_writing_details(struct profile_writer *writer)
@@ -142,36 +139,16 @@ struct detail_writer *profile_writing_details(struct profile_writer *writer)
     return &writer->details;
 }
 
-/* ---- Binding ------------------------------------------------------------------------------- */
-
 /* Addresses keep their 64 bits: those of the kernel's half are negative in the file. */
-static void profile_writer_bind_address(sqlite3_stmt *statement, int column, uint64_t address)
+static void profile_writer_add_address(struct values *values, uint64_t address)
 {
-    sqlite3_bind_int64(statement, column, (int64_t)address);
-}
-
-static void profile_writer_bind_text(sqlite3_stmt *statement, int column, const char *text)
-{
-    sqlite3_bind_text(statement, column, text, -1, SQLITE_STATIC);
-}
-
-/* Of a fixed size, and perhaps without an end; "" is NULL. */
-static void profile_writer_bind_name(sqlite3_stmt *statement, int column, const char *name,
-                                     size_t size)
-{
-    int length = (int)strnlen(name, size);
-    sqlite3_bind_text(statement, column, length ? name : NULL, length, SQLITE_STATIC);
+    values_number(values, (int64_t)address);
 }
 
 /* ---- Opening ------------------------------------------------------------------------------- */
 
-/* An existing profile steps aside, with the log that belongs to it. */
-static int profile_writer_keep_old(const char *path)
+static int profile_writer_fail_old(const char *path, int error)
 {
-    static const char *const suffixes[] = {"-wal", "-shm", NULL};
-    int error = own_file_check(path);
-    if (!error)
-        error = old_file_keep(path, suffixes);
     if (error == -EEXIST)
         return error_set(-EEXIST,
                          "cannot write the profile %s: it is there already and is no file of "
@@ -187,19 +164,30 @@ static int profile_writer_keep_old(const char *path)
                          "cannot write the profile %s: another recording is writing it; "
                          "choose another name, %%p puts the process id in",
                          path);
-    return error ? error_set(error, "cannot rename %s to %s.old: %s", path, path, strerror(-error))
-                 : 0;
+    return error_set(error, "cannot rename %s to %s.old: %s", path, path, strerror(-error));
 }
 
-/* A file that is an empty profile, and locked, before it has the name. */
-static int profile_writer_fill_blank(struct new_file *file)
+/* An existing profile steps aside, with the log that belongs to it. */
+static int profile_writer_keep_old(const char *path)
+{
+    static const char *const suffixes[] = {"-wal", "-shm", NULL};
+    int error = own_file_check(path);
+    if (!error)
+        error = old_file_keep(path, suffixes);
+    return error ? profile_writer_fail_old(path, error) : 0;
+}
+
+/* An empty profile that keeps a log: SQLite finds its tables there. It is locked, and whole, before it has the name. */
+static int profile_writer_write_image(struct new_file *file)
 {
     size_t bytes;
-    const void *blank = blank_profile(&bytes);
-    if (!blank)
+    unsigned char *image = schema_image(true, &bytes);
+    if (!image)
         return -ENOMEM;
     alive_lock(file->fd);
-    return pack_write_all(file->fd, blank, bytes);
+    int error = pack_write_all(file->fd, image, bytes);
+    sqlite3_free(image);
+    return error;
 }
 
 static int profile_writer_create_file(struct profile_writer *writer)
@@ -210,7 +198,7 @@ static int profile_writer_create_file(struct profile_writer *writer)
         return error;
     error = new_file_open(&file, writer->path);
     if (!error)
-        error = profile_writer_fill_blank(&file);
+        error = profile_writer_write_image(&file);
     int fd = file.fd;
     if (!error)
         error = new_file_place(&file, writer->path);
@@ -236,61 +224,11 @@ static char *profile_writer_resolved(const char *path)
     return out;
 }
 
-/* Nothing is synced: first of all, because what comes behind it may write. */
-static int profile_writer_configure(struct profile_writer *writer)
-{
-    return profile_writer_run(writer, "PRAGMA synchronous=OFF; PRAGMA wal_autocheckpoint=0;"
-                                      "PRAGMA cache_size=-1024; PRAGMA temp_store=MEMORY");
-}
-
-static int profile_writer_prepare(struct profile_writer *writer)
-{
-    static const struct {
-        const char *sql_or_table;
-        size_t columns; /* 0: it is SQL */
-    } sources[STATEMENT_COUNT] = {
-        [PUT_META] = {"meta", 2},
-        [PUT_MODULE] = {"module", 7},
-        [PUT_FILE] = {"file", 2},
-        [PUT_FUNCTION] = {"function", 4},
-        [PUT_LOCATION] = {"location", 4},
-        [PUT_FRAME] = {"location_frame", 4},
-        [DROP_FRAMES] = {"DELETE FROM location_frame WHERE location=?", 0},
-        [PUT_PATHS] = {"path_block", 3},
-        [PUT_SITES] = {"site_block", 3},
-        [PUT_REGION_SITES] = {"region_site_block", 3},
-        [DROP_BUCKETS] = {"DELETE FROM timeline", 0},
-        [BEGIN] = {"BEGIN", 0},
-        [COMMIT] = {"COMMIT", 0},
-    };
-    for (int i = 0; i < STATEMENT_COUNT; i++) {
-        const char *table = sources[i].sql_or_table;
-        size_t columns = sources[i].columns;
-        struct strbuf sql = STRBUF_INIT;
-        if (i == PUT_PROGRAM)
-            table = "program", columns = 1 + schema_call_field_count + schema_program_field_count;
-        if (i == PUT_THREAD)
-            table = "thread", columns = 4 + schema_thread_field_count;
-        if (i == PUT_BUCKET)
-            table = "timeline", columns = 1 + schema_bucket_field_count;
-        if (columns)
-            schema_insert(&sql, table, columns);
-        else
-            strbuf_add_string(&sql, table);
-        int error = profile_writing_prepare(writer, sql.data, &writer->statements[i]);
-        strbuf_release(&sql);
-        if (error)
-            return error;
-    }
-    return detail_writer_begin(&writer->details, writer);
-}
-
 static void profile_writer_close_database(struct profile_writer *writer)
 {
     for (int i = 0; i < STATEMENT_COUNT; i++)
         sqlite3_finalize(writer->statements[i]);
     memset(writer->statements, 0, sizeof writer->statements);
-    detail_writer_end(&writer->details);
     sqlite3_close(writer->database);
     writer->database = NULL;
 }
@@ -303,6 +241,9 @@ static void profile_writer_free(struct profile_writer *writer)
         close(writer->fd);
     intern_release(&writer->files);
     intern_release(&writer->functions);
+    if (writer->log)
+        profile_log_release(writer->log);
+    free(writer->log);
     free(writer->path);
     free(writer);
 }
@@ -322,8 +263,9 @@ static int profile_writer_open_database(struct profile_writer *writer)
                          "cannot write the profile %s: %s; there is no profile", writer->path,
                          strerror(EACCES));
     sqlite3_busy_timeout(writer->database, 2000);
-    int error = profile_writer_configure(writer);
-    return error ? error : profile_writer_prepare(writer);
+    /* synchronous=OFF comes first: with it the log begins without a sync. */
+    return profile_writer_run(writer, "PRAGMA synchronous=OFF; PRAGMA wal_autocheckpoint=0;"
+                                      "PRAGMA cache_size=-1024; PRAGMA temp_store=MEMORY");
 }
 
 /* Is the name still ours? Someone may have moved the file, or put another in its place. */
@@ -357,10 +299,10 @@ static void profile_writer_remove(struct profile_writer *writer)
     profile_writer_free(writer);
 }
 
-int profile_writer_open(struct profile_writer **out, const char *path)
+static int profile_writer_new(struct profile_writer **out, const char *path)
 {
-    *out = NULL;
     struct profile_writer *writer = calloc(1, sizeof *writer);
+    *out = NULL;
     if (!writer)
         return error_set(-ENOMEM, "out of memory");
     writer->fd = -1;
@@ -371,7 +313,18 @@ int profile_writer_open(struct profile_writer **out, const char *path)
         profile_writer_free(writer);
         return error_set(error, "cannot create the profile %s: %s", path, strerror(-error));
     }
-    int error = profile_writer_create_file(writer);
+    *out = writer;
+    return 0;
+}
+
+int profile_writer_open(struct profile_writer **out, const char *path)
+{
+    struct profile_writer *writer;
+    *out = NULL;
+    int error = profile_writer_new(&writer, path);
+    if (error)
+        return error;
+    error = profile_writer_create_file(writer);
     if (!error)
         error = profile_writer_open_database(writer);
     if (error) {
@@ -383,34 +336,88 @@ int profile_writer_open(struct profile_writer **out, const char *path)
     return 0;
 }
 
+/* What would be said when the file is made is said now. */
+static int profile_writer_check_name(const struct profile_writer *writer)
+{
+    int error = own_file_check(writer->path);
+    return error                            ? profile_writer_fail_old(writer->path, error)
+           : alive_is_written(writer->path) ? profile_writer_fail_old(writer->path, -EBUSY)
+                                            : 0;
+}
+
+int profile_writer_open_at_once(struct profile_writer **out, const char *path)
+{
+    struct profile_writer *writer;
+    int error = profile_writer_new(&writer, path);
+    *out = NULL;
+    if (error)
+        return error;
+    writer->at_once = true;
+    error = profile_writer_check_name(writer);
+    if (!error && schema_image_open(&writer->database))
+        error = profile_writer_fail_memory(writer);
+    if (error) {
+        profile_writer_free(writer);
+        return error;
+    }
+    *out = writer;
+    return 0;
+}
+
+int profile_writer_open_log(struct profile_writer **out, const char *name)
+{
+    struct profile_writer *writer = calloc(1, sizeof *writer);
+    *out = writer;
+    if (!writer)
+        return error_set(-ENOMEM, "out of memory");
+    writer->fd = -1;
+    reserve_init(&writer->reserve);
+    writer->path = strdup(name);
+    writer->log = malloc(sizeof *writer->log);
+    if (!writer->path || !writer->log) {
+        profile_writer_free(writer);
+        *out = NULL;
+        return error_set(-ENOMEM, "out of memory");
+    }
+    profile_log_init(writer->log);
+    return 0;
+}
+
 /* ---- Rows ---------------------------------------------------------------------------------- */
 
 int profile_put_text(struct profile_writer *writer, const char *key, const char *value)
 {
-    profile_writer_bind_text(writer->statements[PUT_META], 1, key);
-    profile_writer_bind_text(writer->statements[PUT_META], 2, value);
-    return profile_writer_step(writer, PUT_META);
+    struct values values;
+    values_begin(&values);
+    values_text(&values, key);
+    values_text(&values, value);
+    return profile_writing_put(writer, PUT_META, &values);
 }
 
 int profile_put_integer(struct profile_writer *writer, const char *key, int64_t value)
 {
-    profile_writer_bind_text(writer->statements[PUT_META], 1, key);
-    sqlite3_bind_int64(writer->statements[PUT_META], 2, value);
-    return profile_writer_step(writer, PUT_META);
+    struct values values;
+    values_begin(&values);
+    values_text(&values, key);
+    values_number(&values, value);
+    return profile_writing_put(writer, PUT_META, &values);
 }
 
 int profile_put_module(struct profile_writer *writer, const struct profile_module *module)
 {
-    sqlite3_stmt *statement = writer->statements[PUT_MODULE];
-    sqlite3_bind_int64(statement, 1, module->id);
-    profile_writer_bind_text(statement, 2, module->path);
-    sqlite3_bind_blob(statement, 3, module->build_id_bytes ? module->build_id : NULL,
-                      (int)module->build_id_bytes, SQLITE_STATIC);
-    profile_writer_bind_address(statement, 4, module->start);
-    profile_writer_bind_address(statement, 5, module->end);
-    profile_writer_bind_address(statement, 6, module->bias);
-    sqlite3_bind_int64(statement, 7, module->quality);
-    return profile_writer_step(writer, PUT_MODULE);
+    struct values values;
+    values_begin(&values);
+    values_number(&values, module->id);
+    values_text(&values, module->path);
+    if (module->build_id_bytes)
+        values_blob(&values, module->build_id, module->build_id_bytes);
+    else
+        values_null(&values);
+    profile_writer_add_address(&values, module->start);
+    profile_writer_add_address(&values, module->end);
+    profile_writer_add_address(&values, module->bias);
+    values_number(&values, module->quality);
+    return profile_writing_put(writer, PUT_MODULE, &values);
 }
 
 /* The number of a file in *number (0: none), its row written if it is new. */
@@ -426,9 +433,11 @@ static int profile_writer_put_file(struct profile_writer *writer, const char *fi
         return profile_writer_fail_memory(writer);
     if (!is_new)
         return 0;
-    sqlite3_bind_int64(writer->statements[PUT_FILE], 1, *number);
-    profile_writer_bind_text(writer->statements[PUT_FILE], 2, file);
-    return profile_writer_step(writer, PUT_FILE);
+    struct values values;
+    values_begin(&values);
+    values_number(&values, *number);
+    values_text(&values, file);
+    return profile_writing_put(writer, PUT_FILE, &values);
 }
 
 static int profile_writer_put_function(struct profile_writer *writer,
@@ -451,15 +460,13 @@ static int profile_writer_put_function(struct profile_writer *writer,
         return profile_writer_fail_memory(writer);
     if (!is_new)
         return 0;
-    sqlite3_stmt *statement = writer->statements[PUT_FUNCTION];
-    sqlite3_bind_int64(statement, 1, *number);
-    profile_writer_bind_text(statement, 2, frame->function);
-    profile_writer_bind_text(statement, 3, frame->linkage);
-    if (file)
-        sqlite3_bind_int64(statement, 4, file);
-    else
-        sqlite3_bind_null(statement, 4);
-    return profile_writer_step(writer, PUT_FUNCTION);
+    struct values values;
+    values_begin(&values);
+    values_number(&values, *number);
+    values_text(&values, frame->function);
+    values_text(&values, frame->linkage);
+    values_reference(&values, file);
+    return profile_writing_put(writer, PUT_FUNCTION, &values);
 }
 
 static int profile_writer_put_frame(struct profile_writer *writer, int64_t location, size_t depth,
@@ -469,15 +476,13 @@ static int profile_writer_put_frame(struct profile_writer *writer, int64_t locat
     int error = profile_writer_put_function(writer, frame, &function);
     if (error)
         return error;
-    sqlite3_stmt *statement = writer->statements[PUT_FRAME];
-    sqlite3_bind_int64(statement, 1, location);
-    sqlite3_bind_int64(statement, 2, (int64_t)depth);
-    if (function)
-        sqlite3_bind_int64(statement, 3, function);
-    else
-        sqlite3_bind_null(statement, 3);
-    sqlite3_bind_int64(statement, 4, frame->line);
-    return profile_writer_step(writer, PUT_FRAME);
+    struct values values;
+    values_begin(&values);
+    values_number(&values, location);
+    values_number(&values, (int64_t)depth);
+    values_reference(&values, function);
+    values_number(&values, frame->line);
+    return profile_writing_put(writer, PUT_FRAME, &values);
 }
 
 /* A location seen before may have had other frames. */
@@ -487,21 +492,24 @@ static int profile_writer_drop_frames(struct profile_writer *writer, int64_t loc
         writer->last_location = location;
         return 0;
     }
-    sqlite3_bind_int64(writer->statements[DROP_FRAMES], 1, location);
-    return profile_writer_step(writer, DROP_FRAMES);
+    struct values values;
+    values_begin(&values);
+    values_number(&values, location);
+    return profile_writing_put(writer, DROP_FRAMES, &values);
 }
 
 int profile_put_location(struct profile_writer *writer, const struct profile_location *location)
 {
-    sqlite3_stmt *statement = writer->statements[PUT_LOCATION];
-    sqlite3_bind_int64(statement, 1, location->id);
+    struct values values;
+    values_begin(&values);
+    values_number(&values, location->id);
     if (location->module_id >= 0)
-        sqlite3_bind_int64(statement, 2, location->module_id);
+        values_number(&values, location->module_id);
     else
-        sqlite3_bind_null(statement, 2);
-    profile_writer_bind_address(statement, 3, location->address);
-    sqlite3_bind_int64(statement, 4, location->mark);
-    int error = profile_writer_step(writer, PUT_LOCATION);
+        values_null(&values);
+    profile_writer_add_address(&values, location->address);
+    values_number(&values, location->mark);
+    int error = profile_writing_put(writer, PUT_LOCATION, &values);
     if (!error)
         error = profile_writer_drop_frames(writer, location->id);
     for (size_t i = 0; i < location->frame_count && !error; i++)
@@ -512,13 +520,12 @@ int profile_put_location(struct profile_writer *writer, const struct profile_loc
 static int profile_writer_put_block(struct profile_writer *writer, enum statement which,
                                     uint64_t first, size_t count, const void *body, size_t bytes)
 {
-    sqlite3_stmt *statement = writer->statements[which];
-    sqlite3_bind_int64(statement, 1, (int64_t)first);
-    sqlite3_bind_int64(statement, 2, (int64_t)count);
-    sqlite3_bind_blob64(statement, 3, body, bytes, SQLITE_STATIC);
-    int error = profile_writer_step(writer, which);
-    sqlite3_bind_null(statement, 3); /* the bytes are the caller's */
-    return error;
+    struct values values;
+    values_begin(&values);
+    values_number(&values, (int64_t)first);
+    values_number(&values, (int64_t)count);
+    values_blob(&values, body, bytes);
+    return profile_writing_put(writer, which, &values);
 }
 
 static int profile_writer_put_open_block(struct profile_writer *writer)
@@ -566,42 +573,41 @@ int profile_put_region_sites(struct profile_writer *writer, uint32_t first, size
 
 int profile_put_program(struct profile_writer *writer, const struct program_metrics *metrics)
 {
-    sqlite3_stmt *statement = writer->statements[PUT_PROGRAM];
-    sqlite3_bind_int64(statement, 1, 1);
-    int column =
-        schema_bind(statement, 2, &metrics->total, schema_call_fields, schema_call_field_count);
-    schema_bind(statement, column, metrics, schema_program_fields, schema_program_field_count);
-    return profile_writer_step(writer, PUT_PROGRAM);
+    struct values values;
+    values_begin(&values);
+    values_number(&values, 1);
+    schema_values(&values, &metrics->total, schema_call_fields, schema_call_field_count);
+    schema_values(&values, metrics, schema_program_fields, schema_program_field_count);
+    return profile_writing_put(writer, PUT_PROGRAM, &values);
 }
 
 int profile_put_thread(struct profile_writer *writer, size_t index,
                        const struct thread_metrics *metrics)
 {
-    sqlite3_stmt *statement = writer->statements[PUT_THREAD];
-    sqlite3_bind_int64(statement, 1, (int64_t)index);
-    sqlite3_bind_int64(statement, 2, metrics->tid);
-    profile_writer_bind_name(statement, 3, metrics->name, sizeof metrics->name);
-    if (metrics->stack_node)
-        sqlite3_bind_int64(statement, 4, metrics->stack_node);
-    else
-        sqlite3_bind_null(statement, 4);
-    schema_bind(statement, 5, metrics, schema_thread_fields, schema_thread_field_count);
-    return profile_writer_step(writer, PUT_THREAD);
+    struct values values;
+    values_begin(&values);
+    values_number(&values, (int64_t)index);
+    values_number(&values, metrics->tid);
+    values_name(&values, metrics->name, sizeof metrics->name);
+    values_reference(&values, metrics->stack_node);
+    schema_values(&values, metrics, schema_thread_fields, schema_thread_field_count);
+    return profile_writing_put(writer, PUT_THREAD, &values);
 }
 
 static int profile_writer_put_bucket(struct profile_writer *writer, size_t index,
                                      const struct timeline_bucket *bucket)
 {
-    sqlite3_stmt *statement = writer->statements[PUT_BUCKET];
-    sqlite3_bind_int64(statement, 1, (int64_t)index);
-    schema_bind(statement, 2, bucket, schema_bucket_fields, schema_bucket_field_count);
-    return profile_writer_step(writer, PUT_BUCKET);
+    struct values values;
+    values_begin(&values);
+    values_number(&values, (int64_t)index);
+    schema_values(&values, bucket, schema_bucket_fields, schema_bucket_field_count);
+    return profile_writing_put(writer, PUT_BUCKET, &values);
 }
 
 int profile_put_timeline(struct profile_writer *writer, const struct timeline_bucket *buckets,
                          size_t count, uint64_t bucket_ns)
 {
-    int error = profile_writer_step(writer, DROP_BUCKETS);
+    int error = profile_writer_drop_all(writer, DROP_BUCKETS);
     if (!error)
         error = profile_put_integer(writer, "bucket_ns",
                                     bucket_ns > INT64_MAX ? INT64_MAX : (int64_t)bucket_ns);
@@ -614,8 +620,10 @@ int profile_put_timeline(struct profile_writer *writer, const struct timeline_bu
 
 int profile_writer_begin(struct profile_writer *writer)
 {
+    if (writer->error || writer->log)
+        return writer->error;
     reserve_begin(&writer->reserve);
-    return profile_writer_step(writer, BEGIN);
+    return profile_writer_run(writer, "BEGIN");
 }
 
 void profile_writer_be_patient(struct profile_writer *writer, bool (*patience)(void *context),
@@ -636,18 +644,19 @@ static void profile_writer_keep_room(struct profile_writer *writer)
 static int profile_writer_commit_database(struct profile_writer *writer)
 {
     int error = profile_writer_put_open_block(writer);
-    return error ? error : profile_writer_step(writer, COMMIT);
+    return error || writer->log ? error : profile_writer_run(writer, "COMMIT");
 }
 
 int profile_writer_commit(struct profile_writer *writer)
 {
     int error = profile_writer_commit_database(writer);
+    bool has_file = !writer->log && !writer->at_once;
     /* As far as readers allow; what is not copied now is copied next time. A full disk shows at
      * the next commit if it is still full. */
-    if (!error)
+    if (!error && has_file)
         sqlite3_wal_checkpoint_v2(writer->database, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
     reserve_end();
-    if (!error)
+    if (!error && has_file)
         profile_writer_keep_room(writer);
     return error;
 }
@@ -657,7 +666,7 @@ int profile_writer_commit(struct profile_writer *writer)
 static int profile_writer_mark_complete(struct profile_writer *writer)
 {
     if (sqlite3_get_autocommit(writer->database)) {
-        int error = profile_writer_step(writer, BEGIN);
+        int error = profile_writer_begin(writer);
         if (error)
             return error;
     }
@@ -764,12 +773,74 @@ static int profile_writer_make_final(struct profile_writer *writer, bool pack)
                  : 0;
 }
 
+/* The database in memory into a file of another name, packed or not. */
+static int profile_writer_write_whole(struct profile_writer *writer, int fd, bool pack)
+{
+    sqlite3_int64 bytes = 0;
+    struct strbuf packed = STRBUF_INIT;
+    unsigned char *image =
+        sqlite3_serialize(writer->database, "main", &bytes, SQLITE_SERIALIZE_NOCOPY);
+    int error = image ? 0 : -ENOMEM;
+    if (!error && pack)
+        error = pack_image(&packed, image, (size_t)bytes, PACK_LEVEL);
+    if (!error)
+        error = pack_write_all(fd, pack ? packed.data : (char *)image,
+                               pack ? packed.length : (size_t)bytes);
+    strbuf_release(&packed);
+    return error;
+}
+
+/* The file comes into being under its name when it is whole. */
+static int profile_writer_place_whole(struct profile_writer *writer, bool pack)
+{
+    struct new_file file;
+    int error = new_file_open(&file, writer->path), fd = file.fd;
+    if (!error)
+        error = profile_writer_write_whole(writer, fd, pack);
+    if (!error)
+        error = new_file_place(&file, writer->path);
+    new_file_release(&file);
+    if (!error)
+        close(fd);
+    return error;
+}
+
+static int profile_writer_make_at_once(struct profile_writer *writer, bool pack)
+{
+    int error = profile_writer_mark_complete(writer);
+    if (!error)
+        error = profile_writer_keep_old(writer->path);
+    if (error)
+        return error;
+    do
+        error = profile_writer_place_whole(writer, pack);
+    while (error && reserve_helps(-error));
+    return error ? error_set(error, "cannot write the profile %s: %s; there is no profile",
+                             writer->path, strerror(-error))
+                 : 0;
+}
+
 int profile_writer_finish(struct profile_writer *writer, bool pack)
 {
     reserve_give_back(&writer->reserve); /* this is what it was for */
     reserve_begin(&writer->reserve);
-    int error = writer->error ? writer->error : profile_writer_make_final(writer, pack);
+    int error = writer->error     ? writer->error
+                : writer->at_once ? profile_writer_make_at_once(writer, pack)
+                                  : profile_writer_make_final(writer, pack);
     reserve_end();
+    profile_writer_free(writer);
+    return error;
+}
+
+int profile_writer_finish_log(struct profile_writer *writer, struct strbuf *body)
+{
+    int error = writer->error;
+    if (!error)
+        error = profile_put_integer(writer, "complete", 1);
+    if (!error)
+        error = profile_writer_put_open_block(writer);
+    if (!error && profile_log_pack(writer->log, body))
+        error = error_set(-ENOMEM, "out of memory while writing the profile %s", writer->path);
     profile_writer_free(writer);
     return error;
 }
@@ -791,6 +862,8 @@ void profile_writer_discard(struct profile_writer *writer)
 int profile_writer_copy(struct profile_writer *writer, const char *path,
                         const struct profile_fact *facts, size_t count)
 {
+    if (writer->log)
+        return error_set(-ENOTSUP, "cannot write the snapshot %s: the profile has no file", path);
     int error =
         writer->error ? writer->error : copy_as_profile(writer->database, path, facts, count);
     return error ? error_set(error, "cannot write the snapshot %s: %s", path, strerror(-error)) : 0;

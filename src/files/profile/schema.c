@@ -3,10 +3,10 @@
  */
 #include "profile/schema.h"
 
-#include <sqlite3.h>
 #include <string.h>
 #include "profile/detail_tables.h"
 #include "profile/profile.h"
+#include "profile/values.h"
 #include "model/metrics.h"
 
 #define COUNT(array) (sizeof array / sizeof(*(array)))
@@ -235,21 +235,20 @@ void schema_insert(struct strbuf *sql, const char *table, size_t columns)
     strbuf_add_char(sql, ')');
 }
 
-int schema_bind(sqlite3_stmt *statement, int column, const void *source, const struct field *fields,
-                size_t count)
+void schema_values(struct values *values, const void *source, const struct field *fields,
+                   size_t count)
 {
-    for (size_t i = 0; i < count; i++, column++) {
+    for (size_t i = 0; i < count; i++) {
         uint64_t value;
         memcpy(&value, (const char *)source + fields[i].offset, sizeof value);
         bool unknown = fields[i].kind != FIELD_PLAIN && value == UINT64_MAX;
         if (unknown && fields[i].kind == FIELD_MOST)
-            sqlite3_bind_int64(statement, column, 0);
+            values_number(values, 0);
         else if (unknown)
-            sqlite3_bind_null(statement, column);
+            values_null(values);
         else
-            sqlite3_bind_int64(statement, column, value > INT64_MAX ? INT64_MAX : (int64_t)value);
+            values_number(values, value > INT64_MAX ? INT64_MAX : (int64_t)value);
     }
-    return column;
 }
 
 void schema_select(struct strbuf *sql, const char *table, const char *rest, const char *first,

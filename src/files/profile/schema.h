@@ -55,10 +55,10 @@ void schema_name_column(struct strbuf *sql, const char *block, size_t number, co
 /* "INSERT OR REPLACE INTO table VALUES (?,?…)" with `columns` values. */
 void schema_insert(struct strbuf *sql, const char *table, size_t columns);
 
-/* Binds the fields of `source` to the values from `column` on; returns the one after the last. */
-struct sqlite3_stmt;
-int schema_bind(struct sqlite3_stmt *statement, int column, const void *source,
-                const struct field *fields, size_t count);
+/* Appends the fields of `source`. */
+struct values;
+void schema_values(struct values *values, const void *source, const struct field *fields,
+                   size_t count);
 
 /* "SELECT first,column,… FROM table rest"; program: call fields and program fields. Added columns
  * for which `is_there` says no are NULL instead. */

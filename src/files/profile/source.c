@@ -13,9 +13,12 @@
 #include "base/error.h"
 #include "base/strbuf.h"
 #include "base/alive.h"
+#include "profile/choice.h"
 #include "profile/detail_tables.h"
+#include "profile/log_replay.h"
 #include "profile/pack.h"
 #include "profile/profile.h"
+#include "profile/profile_log.h"
 #include "profile/schema.h"
 #include "profile/sqlite_errno.h"
 
@@ -151,6 +154,63 @@ static int source_open_plain(struct source *source, int fd, const unsigned char 
     return source_open_file(source, path, log > 0);
 }
 
+static int source_pragma_number(sqlite3 *database, const char *sql, int64_t *out)
+{
+    sqlite3_stmt *statement = NULL;
+    int result = sqlite3_prepare_v2(database, sql, -1, &statement, NULL);
+    if (result == SQLITE_OK)
+        result = sqlite3_step(statement);
+    if (result == SQLITE_ROW)
+        *out = sqlite3_column_int64(statement, 0);
+    sqlite3_finalize(statement);
+    return result == SQLITE_ROW ? 0 : sqlite_errno(database) ?: -EIO;
+}
+
+/* ---- A row of a session file --------------------------------------------------------------- */
+
+static int source_replay_rows(struct source *source, const struct session *session, size_t number,
+                              const char *path, const void *rows, size_t bytes)
+{
+    const struct session_entry *entry = &session->entries[number];
+    struct strbuf own = STRBUF_INIT;
+    size_t layout_bytes;
+    const void *layout = session_layout(session, entry->layout, &layout_bytes);
+    int error = 0;
+    if (!layout) { /* it is damaged: perhaps it is the one that we would write */
+        log_replay_layout(&own);
+        layout = own.data;
+        layout_bytes = own.length;
+        if (session_layout_name(layout, layout_bytes) != entry->layout)
+            error = -EBADMSG;
+    }
+    if (!error)
+        error = log_replay(&source->database, layout, layout_bytes, rows, bytes, &source->damaged);
+    strbuf_release(&own);
+    if (error == -ENOMEM)
+        return error_set(error, "out of memory while reading %s", path);
+    return error ? error_set(error, "%s is damaged: what its rows mean cannot be read", path) : 0;
+}
+
+static int source_open_row(struct source *source, const struct session *session, size_t number,
+                           const char *path)
+{
+    const struct session_entry *entry = &session->entries[number];
+    int64_t pages = 0;
+    size_t bytes;
+    void *rows;
+    int error = profile_log_unpack(entry->body, entry->bytes, &rows, &bytes);
+    if (error == -ENOMEM)
+        return error_set(error, "out of memory while reading %s", path);
+    if (error)
+        return error_set(error, "%s is damaged: nothing in it can be read", path);
+    error = source_replay_rows(source, session, number, path, rows, bytes);
+    free(rows);
+    if (!error)
+        source_pragma_number(source->database, "PRAGMA page_count", &pages);
+    source->bytes = (uint64_t)pages * SCHEMA_PAGE_BYTES;
+    return error;
+}
+
 /* ---- Whatever it is ------------------------------------------------------------------------ */
 
 static int source_open_descriptor(struct source *source, int fd, const char *path)
@@ -184,19 +244,12 @@ static int source_open_descriptor(struct source *source, int fd, const char *pat
                          "%s is a trace, not a profile: `tidemark replay %s` makes a profile of "
                          "it",
                          path, path);
+    if (session_is_head(header, (size_t)got))
+        return error_set(-EBADMSG,
+                         "%s has the profiles of many processes: choose one, as %s@PID; `tidemark "
+                         "report %s` lists them",
+                         path, path, path);
     return error_set(-EBADMSG, "%s is no tidemark profile", path);
-}
-
-static int source_pragma_number(sqlite3 *database, const char *sql, int64_t *out)
-{
-    sqlite3_stmt *statement = NULL;
-    int result = sqlite3_prepare_v2(database, sql, -1, &statement, NULL);
-    if (result == SQLITE_OK)
-        result = sqlite3_step(statement);
-    if (result == SQLITE_ROW)
-        *out = sqlite3_column_int64(statement, 0);
-    sqlite3_finalize(statement);
-    return result == SQLITE_ROW ? 0 : sqlite_errno(database) ?: -EIO;
 }
 
 static int source_check_version(struct source *source, const char *path)
@@ -300,9 +353,36 @@ int source_open_packed(struct source *source, const void *packed, size_t count, 
     return error;
 }
 
+/* What FILE@PID chooses: a row, or a profile with a file of its own. */
+static int source_open_choice(struct source *source, const char *operand)
+{
+    struct choice choice;
+    int error = choice_find(&choice, operand);
+    *source = (struct source){0};
+    if (error)
+        return error;
+    if (choice.session) {
+        error = source_open_row(source, choice.session, choice.entry, operand);
+        if (!error)
+            error = source_check(source, operand);
+        if (error)
+            source_close(source);
+    } else {
+        error = source_open(source, choice.path);
+    }
+    if (!error) {
+        source->note = choice.note;
+        choice.note = NULL;
+    }
+    choice_release(&choice);
+    return error;
+}
+
 int source_open(struct source *source, const char *path)
 {
     int error = 0;
+    if (choice_is(path))
+        return source_open_choice(source, path);
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
         *source = (struct source){0};
         error = source_open_once(source, path);
@@ -320,5 +400,6 @@ void source_close(struct source *source)
 {
     sqlite3_close(source->database);
     free(source->image);
+    free(source->note);
     *source = (struct source){0};
 }

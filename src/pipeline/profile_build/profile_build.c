@@ -78,20 +78,49 @@ int profile_build_open(struct writer **out, const char *path, pid_t pid, const c
     return status;
 }
 
-int profile_build_open_named(struct writer **out, const char *path, struct naming *naming,
-                             const char *executable)
+static struct writer *profile_build_new(struct profile_writer *profile, struct naming *naming,
+                                        const char *path, const char *executable)
 {
-    struct profile_writer *profile;
-    int status = profile_writer_open(&profile, path);
-    if (status < 0)
-        return status;
     struct writer *writer = memory_need(calloc(1, sizeof *writer));
     *writer = (struct writer){.profile = profile,
                               .naming = naming,
                               .path = memory_need(strdup(path)),
                               .executable = memory_need(strdup(executable)),
                               .nodes_written = 1};
-    *out = writer;
+    return writer;
+}
+
+int profile_build_open_named(struct writer **out, const char *path, struct naming *naming,
+                             const char *executable)
+{
+    struct profile_writer *profile;
+    int status = profile_writer_open(&profile, path);
+    if (status == 0)
+        *out = profile_build_new(profile, naming, path, executable);
+    return status;
+}
+
+int profile_build_open_at_once(struct writer **out, const char *path, pid_t pid,
+                               const char *executable)
+{
+    struct profile_writer *profile;
+    int status = profile_writer_open_at_once(&profile, path);
+    if (status < 0)
+        return status;
+    *out = profile_build_new(profile, naming_open(pid), path, executable);
+    (*out)->pid = pid;
+    return 0;
+}
+
+int profile_build_open_memory(struct writer **out, const char *name, pid_t pid,
+                              const char *executable)
+{
+    struct profile_writer *profile;
+    int status = profile_writer_open_log(&profile, name);
+    if (status < 0)
+        return status;
+    *out = profile_build_new(profile, naming_open(pid), name, executable);
+    (*out)->pid = pid;
     return 0;
 }
 
@@ -640,6 +669,14 @@ int profile_build_finish(struct writer *writer, bool pack)
 {
     int embedded = writer->sources || writer->known ? profile_build_embed_sources(writer) : 0;
     int status = profile_writer_finish(writer->profile, pack);
+    profile_build_writer_free(writer);
+    return status ? status : embedded;
+}
+
+int profile_build_finish_memory(struct writer *writer, struct strbuf *body)
+{
+    int embedded = writer->sources || writer->known ? profile_build_embed_sources(writer) : 0;
+    int status = profile_writer_finish_log(writer->profile, body);
     profile_build_writer_free(writer);
     return status ? status : embedded;
 }

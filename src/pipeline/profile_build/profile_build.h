@@ -26,6 +26,19 @@ int profile_build_open(struct writer **out, const char *path, pid_t pid, const c
 /* The same with names from wherever, which are the writer's afterwards. */
 int profile_build_open_named(struct writer **out, const char *path, struct naming *naming,
                              const char *executable);
+/* The same as profile_build_open() for a process that has ended and has little to tell: it is
+ * written once, and there is a file when it is finished (profile_writer_open_at_once()). */
+int profile_build_open_at_once(struct writer **out, const char *path, pid_t pid,
+                               const char *executable);
+/* For a process that ended soon: no file and no SQL. The other calls are as usual, but for
+ * profile_build_copy() and profile_build_finish(), in whose place profile_build_finish_memory()
+ * gives the body of a row for session_file_append() of a file that profile_session_open() opened.
+ * `name` is for sentences. 0 or -errno, with error_text()'s sentence. */
+int profile_build_open_memory(struct writer **out, const char *name, pid_t pid,
+                              const char *executable);
+/* Appends to `body`. Frees the writer either way. 0 or -errno, with the sentence. */
+struct strbuf;
+int profile_build_finish_memory(struct writer *writer, struct strbuf *body);
 /* From now on notes which source files the code is of; profile_build_finish() puts their text into
  * the profile. To be called before anything is written. */
 void profile_build_keep_sources(struct writer *writer);

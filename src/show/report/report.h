@@ -75,6 +75,14 @@ int report_json(FILE *out, const struct profile *profile, const struct report_op
 bool report_json_part(struct json *json, const struct profile *profile, const bool *hidden,
                       const char *part);
 
+/* Many processes: the programs of a directory or of a session file (room programs). The text fills
+ * a screen where `top` is 0: it is how many programs and processes are listed. 0 or -errno of the
+ * stream. */
+struct programs;
+int report_programs_text(FILE *out, const struct programs *programs,
+                         const struct report_options *options);
+int report_programs_json(FILE *out, const struct programs *programs);
+
 /* At most ten lines after a recording. `path`: of the profile. Colour if `out` is a terminal. */
 int report_summary(FILE *out, const struct profile *profile, const char *path);
 

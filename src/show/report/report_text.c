@@ -69,6 +69,12 @@ static void report_text_add_run(struct text *text)
     text_add_cut(&cut, line.data, most);
     report_part_wrapped(text, cut.data);
     strbuf_release(&cut);
+    if (text->profile->chosen) {
+        report_part_label(text, "chosen");
+        strbuf_reset(&line);
+        text_add_safe_string(&line, text->profile->chosen);
+        report_part_wrapped(text, line.data);
+    }
     strbuf_reset(&line);
     report_part_label(text, "ran");
     if (profile_get(text->profile, PROFILE_META_DURATION))

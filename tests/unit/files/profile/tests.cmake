@@ -8,10 +8,15 @@ tidemark_unit_test(profile golden)
 target_compile_definitions(test_profile_golden PRIVATE
     GOLDEN_DIR="${CMAKE_SOURCE_DIR}/tests/golden" DOC_DIR="${CMAKE_SOURCE_DIR}/doc")
 
+tidemark_unit_test(profile schema_image tm_base PkgConfig::SQLITE)
+tidemark_unit_test(profile profile_session tm_session tm_base PkgConfig::SQLITE)
+target_compile_definitions(test_profile_profile_session PRIVATE
+    GOLDEN_DIR="${CMAKE_SOURCE_DIR}/tests/golden")
+
 # Not tests: what wrote the golden files, and the measurement of the writer.
-foreach(tool make_golden bench_writer)
+foreach(tool make_golden make_session bench_writer)
     add_executable(${tool} ${CMAKE_CURRENT_LIST_DIR}/${tool}.c)
-    target_link_libraries(${tool} PRIVATE tm_profile)
+    target_link_libraries(${tool} PRIVATE tm_profile tm_session PkgConfig::SQLITE)
 endforeach()
 
 tidemark_fuzz(columns LIBS tm_profile)

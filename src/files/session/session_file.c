@@ -1,0 +1,231 @@
+/* Appends rows to a session file (session_file.h). The first row, with the header and the layout
+ * before it, is written under another name and renamed, so that a file of the session's name always
+ * has a row. A lock beyond the file's end says to readers that the writer lives. */
+#include "session/session_file.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+#include "base/alive.h"
+#include "base/error.h"
+#include "base/old_file.h"
+#include "base/strbuf.h"
+#include "session/session_format.h"
+
+struct session_file {
+    pthread_mutex_t lock;
+    char *path;
+    int fd; /* -1: there is no row yet */
+    uint64_t layout_name;
+    struct strbuf layout;
+    struct strbuf record; /* the row that is being appended */
+    off_t bytes;          /* of the file */
+    size_t rows;
+};
+
+/* ---- Records ------------------------------------------------------------------------------- */
+
+/* Appends the head of a record whose content session_file_end_record() is told the end of. */
+static size_t session_file_begin_record(struct strbuf *out)
+{
+    size_t at = out->length;
+    memset(strbuf_extend(out, sizeof(struct session_record)), 0, sizeof(struct session_record));
+    return at;
+}
+
+static void session_file_end_record(struct strbuf *out, size_t at, uint32_t kind)
+{
+    const char *content = out->data + at + sizeof(struct session_record);
+    size_t bytes = out->length - at - sizeof(struct session_record);
+    struct session_record record = {htole32(kind), htole32((uint32_t)bytes),
+                                    htole64(XXH64(content, bytes, 0))};
+    memcpy(out->data + at, &record, sizeof record);
+}
+
+static struct session_row_head session_file_head_of(const struct session_file *file,
+                                                    const struct session_row *row)
+{
+    return (struct session_row_head){
+        .head_bytes = htole32(sizeof(struct session_row_head)),
+        .flags = htole32(row->lossy ? SESSION_ROW_LOSSY : 0),
+        .pid = htole32((uint32_t)row->pid),
+        .parent = htole32((uint32_t)row->parent),
+        .end = htole32((uint32_t)row->end),
+        .end_status = htole32((uint32_t)row->end_status),
+        .program_bytes = htole32((uint32_t)strlen(row->program)),
+        .command_bytes = htole32((uint32_t)strlen(row->command)),
+        .layout = htole64(file->layout_name),
+        .start_unix_ns = htole64(row->start_unix_ns),
+        .duration_ns = htole64(row->duration_ns.raw),
+        .peak_bytes = htole64(row->peak_bytes.raw),
+        .resident_bytes = htole64(row->resident_bytes.raw),
+        .alloc_count = htole64(row->alloc_count.raw),
+        .alloc_bytes = htole64(row->alloc_bytes.raw),
+    };
+}
+
+static void session_file_add_row(struct session_file *file, const struct session_row *row,
+                                 const void *body, size_t bytes)
+{
+    struct session_row_head head = session_file_head_of(file, row);
+    size_t at = session_file_begin_record(&file->record);
+    strbuf_add(&file->record, &head, sizeof head);
+    strbuf_add_string(&file->record, row->program);
+    strbuf_add_string(&file->record, row->command);
+    strbuf_add(&file->record, body, bytes);
+    session_file_end_record(&file->record, at, SESSION_RECORD_ROW);
+}
+
+/* What stands before the first row. */
+static void session_file_add_beginning(struct session_file *file)
+{
+    struct session_header header = {.flags = 0};
+    memcpy(header.magic, OWN_FILE_SESSION_MAGIC, sizeof header.magic);
+    strbuf_add(&file->record, &header, sizeof header);
+    size_t at = session_file_begin_record(&file->record);
+    strbuf_add(&file->record, file->layout.data, file->layout.length);
+    session_file_end_record(&file->record, at, SESSION_RECORD_LAYOUT);
+}
+
+/* ---- Writing ------------------------------------------------------------------------------- */
+
+static int session_file_fail(const struct session_file *file, int error)
+{
+    if (error == -EEXIST)
+        return error_set(error,
+                         "cannot write the session file %s: it is there already and is no file of "
+                         "Tidemark's; choose another name",
+                         file->path);
+    if (error == -EBUSY)
+        return error_set(error,
+                         "cannot write the session file %s: another recording is writing it; "
+                         "choose another name, %%p puts the process id in",
+                         file->path);
+    return error_set(error, "cannot write the session file %s: %s", file->path, strerror(-error));
+}
+
+/* One write(), so that a kill leaves a row whole or not at all. What a full disk took of it is taken
+ * back. */
+static int session_file_write(struct session_file *file, int fd)
+{
+    ssize_t written;
+    do
+        written = write(fd, file->record.data, file->record.length);
+    while (written < 0 && errno == EINTR);
+    if (written == (ssize_t)file->record.length) {
+        file->bytes += written;
+        return 0;
+    }
+    int error = written < 0 ? -errno : -ENOSPC;
+    if (written > 0 && ftruncate(fd, file->bytes))
+        file->bytes += written; /* readers skip it */
+    return error;
+}
+
+static int session_file_keep_old(const struct session_file *file)
+{
+    int error = own_file_check(file->path);
+    return error ? error : old_file_keep(file->path, NULL);
+}
+
+static int session_file_create_as(struct session_file *file, const char *name)
+{
+    unlink(name); /* of a writer that was killed here before */
+    int fd = open(name, O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                  S_IRUSR | S_IWUSR);
+    if (fd < 0)
+        return -errno;
+    alive_lock(fd);
+    int error = session_file_write(file, fd);
+    if (!error)
+        error = session_file_keep_old(file);
+    if (!error)
+        error = old_file_move_new(name, file->path);
+    if (!error) {
+        file->fd = fd;
+        return 0;
+    }
+    file->bytes = 0;
+    unlink(name);
+    close(fd);
+    return error;
+}
+
+static int session_file_create(struct session_file *file)
+{
+    char *name;
+    if (asprintf(&name, "%s.writing", file->path) < 0)
+        return -ENOMEM;
+    int error = session_file_create_as(file, name);
+    free(name);
+    return error;
+}
+
+int session_file_open(struct session_file **out, const char *path, const void *layout,
+                      size_t layout_bytes)
+{
+    struct session_file *file = calloc(1, sizeof *file);
+    *out = NULL;
+    if (!file || !(file->path = strdup(path))) {
+        free(file);
+        return error_set(-ENOMEM, "out of memory");
+    }
+    file->fd = -1;
+    file->layout = file->record = STRBUF_INIT;
+    pthread_mutex_init(&file->lock, NULL);
+    strbuf_add(&file->layout, layout, layout_bytes);
+    file->layout_name = session_layout_name(layout, layout_bytes);
+    int error = own_file_check(path);
+    if (error) {
+        error = session_file_fail(file, error);
+        session_file_close(file);
+        return error;
+    }
+    *out = file;
+    return 0;
+}
+
+int session_file_append(struct session_file *file, const struct session_row *row, const void *body,
+                        size_t bytes)
+{
+    if (bytes > SESSION_RECORD_BYTES_MAX / 2 ||
+        strlen(row->program) + strlen(row->command) > SESSION_RECORD_BYTES_MAX / 4)
+        return session_file_fail(file, -EFBIG);
+    pthread_mutex_lock(&file->lock);
+    strbuf_reset(&file->record);
+    if (file->fd < 0)
+        session_file_add_beginning(file);
+    session_file_add_row(file, row, body, bytes);
+    int error = file->fd < 0 ? session_file_create(file) : session_file_write(file, file->fd);
+    file->rows += !error;
+    pthread_mutex_unlock(&file->lock);
+    return error ? session_file_fail(file, error) : 0;
+}
+
+size_t session_file_rows(struct session_file *file)
+{
+    pthread_mutex_lock(&file->lock);
+    size_t rows = file->rows;
+    pthread_mutex_unlock(&file->lock);
+    return rows;
+}
+
+void session_file_close(struct session_file *file)
+{
+    if (!file)
+        return;
+    if (file->fd >= 0)
+        close(file->fd);
+    pthread_mutex_destroy(&file->lock);
+    strbuf_release(&file->layout);
+    strbuf_release(&file->record);
+    free(file->path);
+    free(file);
+}

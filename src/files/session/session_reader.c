@@ -1,0 +1,295 @@
+/* Reads a session file (session_file.h) into memory and lists its rows. A record that makes no
+ * sense is skipped: the next one is looked for byte by byte, by its kind and its hash. */
+#include <endian.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+#include "base/alive.h"
+#include "base/array.h"
+#include "base/error.h"
+#include "session/session_file.h"
+#include "session/session_format.h"
+
+/* What is hashed in vain while the next record is looked for, in lengths of the file: more is
+ * wanted only by a file that was made for it. */
+enum { VAIN_LENGTHS = 4 };
+
+struct session_layout_entry {
+    uint64_t name;
+    const void *bytes;
+    size_t count;
+};
+
+struct session_private {
+    unsigned char *image;
+    size_t bytes;
+    uint64_t vain_bytes; /* hashed, of records that were none */
+    size_t room;
+    char **texts; /* of the rows, as strings */
+    size_t text_count, text_room;
+    struct session_layout_entry *layouts;
+    size_t layout_count, layout_room;
+};
+
+bool session_is_head(const void *head, size_t bytes)
+{
+    /* Any version: the last character is checked on reading. */
+    return bytes >= sizeof(struct session_header) &&
+           !memcmp(head, OWN_FILE_SESSION_MAGIC, strlen(OWN_FILE_SESSION_MAGIC) - 1);
+}
+
+bool session_is_file(const char *path)
+{
+    char head[sizeof(struct session_header)];
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    ssize_t got = fd < 0 ? -1 : pread(fd, head, sizeof head, 0);
+    if (fd >= 0)
+        close(fd);
+    return got > 0 && session_is_head(head, (size_t)got);
+}
+
+uint64_t session_layout_name(const void *layout, size_t bytes)
+{
+    return XXH64(layout, bytes, 0);
+}
+
+/* ---- Rows ---------------------------------------------------------------------------------- */
+
+/* A string of the reader's; NULL: no memory. */
+static const char *session_reader_text(struct session_private *own, const unsigned char *at,
+                                       size_t bytes)
+{
+    if (!array_make_room(&own->texts, &own->text_room, own->text_count, sizeof *own->texts))
+        return NULL;
+    char *text = strndup((const char *)at, bytes);
+    if (text)
+        own->texts[own->text_count++] = text;
+    return text;
+}
+
+static struct session_row session_reader_row_of(const struct session_row_head *head)
+{
+    uint32_t end = le32toh(head->end);
+    return (struct session_row){
+        .pid = (pid_t)le32toh(head->pid),
+        .parent = (pid_t)le32toh(head->parent),
+        .start_unix_ns = le64toh(head->start_unix_ns),
+        .duration_ns = {le64toh(head->duration_ns)},
+        .peak_bytes = {le64toh(head->peak_bytes)},
+        .resident_bytes = {le64toh(head->resident_bytes)},
+        .alloc_count = {le64toh(head->alloc_count)},
+        .alloc_bytes = {le64toh(head->alloc_bytes)},
+        .end = end < SESSION_ENDS ? (int)end : SESSION_END_UNKNOWN,
+        .end_status = (int)le32toh(head->end_status),
+        .lossy = le32toh(head->flags) & SESSION_ROW_LOSSY,
+    };
+}
+
+/* 0, -EBADMSG or -ENOMEM. */
+static int session_reader_add_row(struct session *session, const unsigned char *at, size_t bytes)
+{
+    struct session_private *own = session->own;
+    struct session_row_head head;
+    if (bytes < sizeof head)
+        return -EBADMSG;
+    memcpy(&head, at, sizeof head);
+    uint64_t texts_at = le32toh(head.head_bytes), program = le32toh(head.program_bytes),
+             command = le32toh(head.command_bytes);
+    if (texts_at < sizeof head || texts_at + program + command > bytes)
+        return -EBADMSG;
+    if (!array_make_room(&session->entries, &own->room, session->count, sizeof *session->entries))
+        return -ENOMEM;
+    struct session_entry *entry = &session->entries[session->count];
+    *entry = (struct session_entry){.row = session_reader_row_of(&head),
+                                    .layout = le64toh(head.layout),
+                                    .body = at + texts_at + program + command,
+                                    .bytes = bytes - (size_t)(texts_at + program + command)};
+    entry->row.program = session_reader_text(own, at + texts_at, program);
+    entry->row.command = session_reader_text(own, at + texts_at + program, command);
+    session->count += entry->row.program && entry->row.command;
+    return entry->row.program && entry->row.command ? 0 : -ENOMEM;
+}
+
+static int session_reader_add_layout(struct session_private *own, const unsigned char *at,
+                                     size_t bytes)
+{
+    if (!array_make_room(&own->layouts, &own->layout_room, own->layout_count, sizeof *own->layouts))
+        return -ENOMEM;
+    own->layouts[own->layout_count++] =
+        (struct session_layout_entry){session_layout_name(at, bytes), at, bytes};
+    return 0;
+}
+
+/* ---- Records ------------------------------------------------------------------------------- */
+
+enum session_found { FOUND_RECORD, FOUND_NONE, FOUND_CUT };
+
+/* What stands at `at`: a record whose content is *bytes long, one that the file ends within, or
+ * neither. */
+static enum session_found session_reader_look(struct session_private *own, size_t at,
+                                              uint32_t *kind, size_t *bytes)
+{
+    struct session_record record;
+    size_t left = own->bytes - at;
+    if (left < sizeof record)
+        return FOUND_CUT;
+    memcpy(&record, own->image + at, sizeof record);
+    *kind = le32toh(record.kind);
+    *bytes = le32toh(record.bytes);
+    if ((*kind != SESSION_RECORD_ROW && *kind != SESSION_RECORD_LAYOUT) ||
+        *bytes > SESSION_RECORD_BYTES_MAX)
+        return FOUND_NONE;
+    if (*bytes > left - sizeof record)
+        return FOUND_CUT;
+    if (XXH64(own->image + at + sizeof record, *bytes, 0) == le64toh(record.hash))
+        return FOUND_RECORD;
+    own->vain_bytes += *bytes;
+    return FOUND_NONE;
+}
+
+static int session_reader_add(struct session *session, uint32_t kind, const unsigned char *content,
+                              size_t bytes)
+{
+    int error = kind == SESSION_RECORD_ROW
+                    ? session_reader_add_row(session, content, bytes)
+                    : session_reader_add_layout(session->own, content, bytes);
+    if (error == -EBADMSG)
+        session->lost_bytes += sizeof(struct session_record) + bytes;
+    return error == -ENOMEM ? error : 0;
+}
+
+/* Where the next record is, or the file's end. */
+static size_t session_reader_find_next(struct session_private *own, size_t at)
+{
+    uint32_t kind;
+    size_t bytes;
+    while (++at < own->bytes && own->vain_bytes / VAIN_LENGTHS <= own->bytes)
+        if (session_reader_look(own, at, &kind, &bytes) == FOUND_RECORD)
+            return at;
+    return own->bytes;
+}
+
+static int session_reader_read_records(struct session *session)
+{
+    struct session_private *own = session->own;
+    size_t at = sizeof(struct session_header);
+    int error = 0;
+    while (at < own->bytes && !error) {
+        uint32_t kind;
+        size_t bytes;
+        enum session_found found = session_reader_look(own, at, &kind, &bytes);
+        if (found == FOUND_RECORD) {
+            at += sizeof(struct session_record);
+            error = session_reader_add(session, kind, own->image + at, bytes);
+            at += bytes;
+            continue;
+        }
+        size_t next = session_reader_find_next(own, at);
+        session->cut = found == FOUND_CUT && next == own->bytes;
+        session->lost_bytes += next - at;
+        at = next;
+    }
+    return error;
+}
+
+/* ---- The file ------------------------------------------------------------------------------ */
+
+static int session_reader_fill(struct session_private *own, int fd)
+{
+    struct stat stat;
+    if (fstat(fd, &stat))
+        return -errno;
+    if (!S_ISREG(stat.st_mode))
+        return -EINVAL;
+    own->image = malloc(stat.st_size ? (size_t)stat.st_size : 1);
+    if (!own->image)
+        return -ENOMEM;
+    while (own->bytes < (size_t)stat.st_size) {
+        ssize_t got = pread(fd, own->image + own->bytes, (size_t)stat.st_size - own->bytes,
+                            (off_t)own->bytes);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return -errno;
+        if (!got)
+            break;
+        own->bytes += (size_t)got;
+    }
+    return 0;
+}
+
+static int session_reader_check_header(const struct session_private *own, const char *path)
+{
+    struct session_header header;
+    if (!session_is_head(own->image, own->bytes))
+        return error_set(-EBADMSG, "%s is no session file", path);
+    memcpy(&header, own->image, sizeof header);
+    if (memcmp(header.magic, OWN_FILE_SESSION_MAGIC, sizeof header.magic) || header.flags)
+        return error_set(-EPROTONOSUPPORT,
+                         "%s was written by a newer version of tidemark: update to read it", path);
+    return 0;
+}
+
+static int session_reader_read(struct session *session, const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return error_set(-errno, "cannot open %s: %s", path, strerror(errno));
+    session->being_written =
+        alive_is_locked(fd); /* before it is read: then a cut row is no damage */
+    int error = session_reader_fill(session->own, fd);
+    close(fd);
+    if (error)
+        return error_set(error, "cannot read %s: %s", path, strerror(-error));
+    error = session_reader_check_header(session->own, path);
+    if (error)
+        return error;
+    error = session_reader_read_records(session);
+    return error ? error_set(error, "out of memory while reading %s", path) : 0;
+}
+
+int session_read(struct session **out, const char *path)
+{
+    struct session *session = calloc(1, sizeof *session);
+    *out = NULL;
+    if (!session || !(session->own = calloc(1, sizeof *session->own))) {
+        free(session);
+        return error_set(-ENOMEM, "out of memory while reading %s", path);
+    }
+    int error = session_reader_read(session, path);
+    if (error)
+        session_free(session);
+    else
+        *out = session;
+    return error;
+}
+
+void session_free(struct session *session)
+{
+    if (!session)
+        return;
+    for (size_t i = 0; i < session->own->text_count; i++)
+        free(session->own->texts[i]);
+    free(session->own->texts);
+    free(session->own->layouts);
+    free(session->own->image);
+    free(session->own);
+    free(session->entries);
+    free(session);
+}
+
+const void *session_layout(const struct session *session, uint64_t name, size_t *bytes)
+{
+    for (size_t i = 0; i < session->own->layout_count; i++) {
+        const struct session_layout_entry *layout = &session->own->layouts[i];
+        if (layout->name == name) {
+            *bytes = layout->count;
+            return layout->bytes;
+        }
+    }
+    return NULL;
+}

@@ -1,0 +1,243 @@
+/* The overview of many processes for people: programs, the largest processes, and what to type
+ * next. Without --top it fills a screen of 24 lines. */
+#include <errno.h>
+#include <string.h>
+#include "base/text.h"
+#include "model/figure_human.h"
+#include "programs/programs.h"
+#include "report/report_text.h"
+
+enum { USUAL_PROGRAMS = 8, USUAL_PROCESSES = 3, UNREAD_SHOWN = 3 };
+
+static const struct programs *report_programs_of(struct text *text, const struct programs *programs,
+                                                 size_t *programs_shown, size_t *processes_shown)
+{
+    size_t top = text->options->top;
+    *programs_shown = top ? top : USUAL_PROGRAMS;
+    *processes_shown = top ? top : USUAL_PROCESSES;
+    if (*programs_shown > programs->program_count)
+        *programs_shown = programs->program_count;
+    if (*processes_shown > programs->process_count)
+        *processes_shown = programs->process_count;
+    return programs;
+}
+
+static void report_programs_add_safe(struct strbuf *out, const char *string)
+{
+    text_add_safe_string(out, string ? string : "?");
+}
+
+/* ---- Head ---------------------------------------------------------------------------------- */
+
+static void report_programs_add_title(struct text *text, const struct programs *programs)
+{
+    struct strbuf name = STRBUF_INIT, rest = STRBUF_INIT;
+    report_programs_add_safe(&name, programs->path);
+    strbuf_addf(&rest, "%s process%s of %s program%s", human_exact(programs->process_count).text,
+                programs->process_count == 1 ? "" : "es", human_exact(programs->program_count).text,
+                human_plural(programs->program_count));
+    style_add(&text->out, &text->style, TONE_TITLE, name.data);
+    strbuf_add_string(&text->out, "  ");
+    text_add_wrapped(&text->out, rest.data, 2, text->style.columns);
+    strbuf_add_char(&text->out, '\n');
+    strbuf_release(&name);
+    strbuf_release(&rest);
+}
+
+static void report_programs_add_line(struct text *text, const char *label, const char *string)
+{
+    report_part_label(text, label);
+    report_part_wrapped(text, string);
+}
+
+static void report_programs_add_sums(struct text *text, const struct programs *programs)
+{
+    const struct programs_program *all = &programs->all;
+    const struct programs_process *largest = &programs->processes[all->largest];
+    struct strbuf line = STRBUF_INIT;
+    strbuf_addf(&line, "%s, of ", figure_human_bytes(all->peak_bytes).text);
+    report_programs_add_safe(&line, largest->program);
+    strbuf_addf(&line, " (pid %llu); peaks of processes do not add up",
+                (unsigned long long)largest->pid);
+    report_programs_add_line(text, "highest peak", line.data);
+    strbuf_reset(&line);
+    strbuf_addf(&line, "%s in %s allocations, by all together",
+                figure_human_bytes(all->alloc_bytes).text,
+                figure_human_count(all->alloc_count).text);
+    report_programs_add_line(text, "allocated", line.data);
+    strbuf_reset(&line);
+    if (all->failed)
+        strbuf_addf(&line, "%s ended by a signal or with another status than 0",
+                    human_exact(all->failed).text);
+    if (all->lossy)
+        strbuf_addf(&line, "%s%s lost events", line.length ? "; " : "",
+                    human_exact(all->lossy).text);
+    if (line.length)
+        report_programs_add_line(text, "of them", line.data);
+    strbuf_release(&line);
+}
+
+/* What is not in the figures. */
+static void report_programs_add_left_out(struct text *text, const struct programs *programs)
+{
+    struct strbuf line = STRBUF_INIT;
+    if (programs->unread_count)
+        strbuf_addf(&line, "%s that cannot be read, or not wholly: see below",
+                    human_exact(programs->unread_count).text);
+    if (programs->snapshots + programs->derived)
+        strbuf_addf(&line, "%s%s snapshots, replays and jobs", line.length ? "; " : "",
+                    human_exact(programs->snapshots + programs->derived).text);
+    if (programs->beside)
+        strbuf_addf(&line, "%s%s profile%s with files of their own beside it: report the directory",
+                    line.length ? "; " : "", human_exact(programs->beside).text,
+                    human_plural(programs->beside));
+    if (line.length)
+        report_programs_add_line(text, "not in it", line.data);
+    strbuf_release(&line);
+}
+
+/* ---- Programs ------------------------------------------------------------------------------ */
+
+static const struct text_column program_columns[] = {
+    {"peak", 10, TEXT_RIGHT, 0},      {"processes", 9, TEXT_RIGHT, 2},
+    {"allocated", 10, TEXT_RIGHT, 2}, {"allocations", 11, TEXT_RIGHT, 2},
+    {"program", 0, TEXT_LEFT, 2},
+};
+enum { PROGRAM_COLUMNS = sizeof program_columns / sizeof *program_columns, NAME_AT = 50 };
+
+/* The last cell of a row, as wide as the line is. */
+static void report_programs_add_name(struct text *text, const char *name, size_t used)
+{
+    struct strbuf safe = STRBUF_INIT, cut = STRBUF_INIT;
+    report_programs_add_safe(&safe, name);
+    text_add_cut(&cut, safe.data, text->style.columns - used);
+    report_part_next(text, cut.data);
+    strbuf_add_char(&text->out, '\n');
+    strbuf_release(&safe);
+    strbuf_release(&cut);
+}
+
+static void report_programs_add_program(struct text *text, const struct programs_program *program)
+{
+    report_part_row(text, program_columns);
+    report_part_next_figure(text, figure_human_bytes(program->peak_bytes).text);
+    report_part_next(text, human_exact(program->processes).text);
+    report_part_next(text, figure_human_bytes(program->alloc_bytes).text);
+    report_part_next(text, figure_human_count(program->alloc_count).text);
+    report_programs_add_name(text, program->name, NAME_AT);
+}
+
+static void report_programs_add_more(struct text *text, size_t shown, size_t count,
+                                     const char *what)
+{
+    struct strbuf line = STRBUF_INIT;
+    if (shown == count)
+        return;
+    strbuf_addf(&line, "and %s more %s: --top %zu", human_exact(count - shown).text, what, count);
+    report_part_note(text, line.data);
+    strbuf_release(&line);
+}
+
+static void report_programs_add_programs(struct text *text, const struct programs *programs,
+                                         size_t shown)
+{
+    report_part_title(text, "Programs", "peak: of the largest process; the rest: of all of them");
+    report_part_headings(text, program_columns, PROGRAM_COLUMNS);
+    for (size_t i = 0; i < shown; i++)
+        report_programs_add_program(text, &programs->programs[i]);
+    report_programs_add_more(text, shown, programs->program_count, "programs");
+}
+
+/* ---- Processes ----------------------------------------------------------------------------- */
+
+static const struct text_column process_columns[] = {
+    {"peak", 10, TEXT_RIGHT, 0},
+    {"allocated", 10, TEXT_RIGHT, 2},
+    {"pid", 7, TEXT_RIGHT, 2},
+    {"command", 0, TEXT_LEFT, 2},
+};
+enum { PROCESS_COLUMNS = sizeof process_columns / sizeof *process_columns, COMMAND_AT = 33 };
+
+static void report_programs_add_process(struct text *text, const struct programs_process *process)
+{
+    struct strbuf pid = STRBUF_INIT;
+    strbuf_addf(&pid, "%llu", (unsigned long long)process->pid);
+    report_part_row(text, process_columns);
+    report_part_next_figure(text, figure_human_bytes(process->peak_bytes).text);
+    report_part_next(text, figure_human_bytes(process->alloc_bytes).text);
+    report_part_next(text, pid.data);
+    report_programs_add_name(text, process->command ? process->command : process->program,
+                             COMMAND_AT);
+    strbuf_release(&pid);
+}
+
+static void report_programs_add_processes(struct text *text, const struct programs *programs,
+                                          size_t shown)
+{
+    report_part_title(text, "Processes", NULL);
+    report_part_headings(text, process_columns, PROCESS_COLUMNS);
+    for (size_t i = 0; i < shown; i++)
+        report_programs_add_process(text, &programs->processes[i]);
+    report_programs_add_more(text, shown, programs->process_count, "processes");
+}
+
+/* ---- The end ------------------------------------------------------------------------------- */
+
+static void report_programs_add_unread(struct text *text, const struct programs *programs)
+{
+    size_t shown = text->options->top ? programs->unread_count : UNREAD_SHOWN;
+    if (shown > programs->unread_count)
+        shown = programs->unread_count;
+    if (!shown)
+        return;
+    report_part_title(text, "Not read", NULL);
+    for (size_t i = 0; i < shown; i++) {
+        struct strbuf safe = STRBUF_INIT;
+        report_programs_add_safe(&safe, programs->unread[i].why);
+        report_part_note(text, safe.data);
+        strbuf_release(&safe);
+    }
+    report_programs_add_more(text, shown, programs->unread_count, "files");
+}
+
+static bool report_programs_needs_quotes(const char *word)
+{
+    return word[strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                             "_@%+=:,./-")] != 0;
+}
+
+/* A command that can be typed: not cut, whatever its length. */
+static void report_programs_add_next(struct text *text, const struct programs *programs)
+{
+    const char *profile = programs->processes[programs->all.largest].profile;
+    const char *quote = report_programs_needs_quotes(profile) ? "'" : "";
+    strbuf_add_string(&text->out, "\nNext: tidemark report ");
+    strbuf_add_string(&text->out, quote);
+    report_programs_add_safe(&text->out, profile);
+    strbuf_addf(&text->out, "%s\n", quote);
+}
+
+int report_programs_text(FILE *out, const struct programs *programs,
+                         const struct report_options *options)
+{
+    struct text text = {.style = {options->colour, options->utf8, options->columns},
+                        .out = STRBUF_INIT,
+                        .options = options};
+    size_t programs_shown, processes_shown;
+    report_programs_of(&text, programs, &programs_shown, &processes_shown);
+    report_programs_add_title(&text, programs);
+    if (programs->process_count)
+        report_programs_add_sums(&text, programs);
+    report_programs_add_left_out(&text, programs);
+    if (programs->process_count) {
+        report_programs_add_programs(&text, programs, programs_shown);
+        report_programs_add_processes(&text, programs, processes_shown);
+    }
+    report_programs_add_unread(&text, programs);
+    if (programs->process_count)
+        report_programs_add_next(&text, programs);
+    bool written = fwrite(text.out.data, 1, text.out.length, out) == text.out.length;
+    int error = written && !fflush(out) ? 0 : -errno;
+    strbuf_release(&text.out);
+    return error;
+}

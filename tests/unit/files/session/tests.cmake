@@ -1,0 +1,1 @@
+tidemark_unit_test(session session_file tm_base Threads::Threads)
