@@ -107,6 +107,7 @@ class Scenario:
 
     name = "record"
     roles = ("record", "recorder")
+    grace = 5  # seconds, for processes that outlive the command
 
     def __init__(self, options):
         self.options = options
@@ -142,7 +143,8 @@ class Scenario:
         told = directory / "told"
         work = directory / "work"
         work.mkdir()
-        command = [str(self.options.tools / "faults_inject"), "--seconds", str(SECONDS), "--result", str(told)]
+        command = [str(self.options.tools / "faults_inject"), "--seconds", str(SECONDS + self.grace), "--grace",
+                   str(self.grace), "--result", str(told)]
         done = subprocess.run(command + arguments + self.command(), cwd=work, env=self.environment(),
                               stdin=subprocess.DEVNULL, capture_output=True)
         return self.told(told, done, work)
@@ -261,6 +263,7 @@ class Preloaded(Scenario):
 
     name = "preload"
     roles = ("collect", "recorder")
+    grace = 70  # a collector waits a minute for the one who started it
 
     def command(self):
         library = self.options.lib / "libtidemark.so"
@@ -368,6 +371,8 @@ class Campaign:
         seen = set()
         for fault in faults:
             key = (fault.role, fault.site if fault.call == "malloc" else fault.call, fault.error == "KILL")
+            if self.options.errors and fault.error == "KILL":
+                continue
             if self.options.only and self.options.only not in self.place(fault):
                 continue
             if self.options.whole or self.options.only or key not in seen:
@@ -420,6 +425,7 @@ def refusal(options):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--whole", action="store_true")
+    parser.add_argument("--errors", action="store_true", help="nothing is killed")
     parser.add_argument("--verbose", action="store_true")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--scenario", action="append")

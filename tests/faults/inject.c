@@ -3,7 +3,8 @@
  * is told by the names of the process and of the call, and by the places of Tidemark's code that it came
  * through. Without a place, it lists the places.
  *
- *   inject [--site SITE --error ERRNO|KILL [--at N] [--sticky]] [--seconds S] --result FILE COMMAND…
+ *   inject [--site SITE --error ERRNO|KILL [--at N] [--sticky]] [--seconds S] [--grace S]
+ *          --result FILE COMMAND…
  *
  * A site is ROLE:CALL:PLACE+PLACE. The role is the command of tidemark that makes the call ("record", "collect",
  * "attach"), or "recorder" for calls that libtidemark makes inside another program. Calls that the program
@@ -32,12 +33,12 @@
 #include <unistd.h>
 
 enum { PLACES = 2, STACK_WORDS = 1024, SITES = 8192, SITE_BYTES = 96, TEXTS = 256 };
-enum { KILL = -1, STATUS_HANGS = 3, GRACE_MS = 5000, STICKY_MOST = 300 };
+enum { KILL = -1, STATUS_HANGS = 3, STICKY_MOST = 300 };
 
 struct options {
     const char *site, *result;
-    int error; /* KILL, or an errno */
-    unsigned at, seconds;
+    int error;                   /* KILL, or an errno */
+    unsigned at, seconds, grace; /* grace: for who outlives the command, in seconds */
     bool sticky, list;
 };
 
@@ -52,7 +53,7 @@ struct text {
     char file[64]; /* its last component */
 };
 
-static struct options options = {.at = 1, .seconds = 60};
+static struct options options = {.at = 1, .seconds = 60, .grace = 5};
 static struct site sites[SITES];
 static size_t site_count;
 static unsigned hits;
@@ -453,7 +454,9 @@ static int inject_run(pid_t command)
             usleep(1000);
         if (status != -1 && !ended) {
             ended = true;
-            end_ms = end_ms < inject_now_ms() + GRACE_MS ? end_ms : inject_now_ms() + GRACE_MS;
+            end_ms = end_ms < inject_now_ms() + 1000 * options.grace
+                         ? end_ms
+                         : inject_now_ms() + 1000 * options.grace;
         }
         if (inject_now_ms() > end_ms) {
             fprintf(result, "hangs\n");
@@ -477,6 +480,8 @@ static bool inject_take_option(const char *name, const char *value)
         options.at = (unsigned)atoi(value);
     else if (!strcmp(name, "--seconds"))
         options.seconds = (unsigned)atoi(value);
+    else if (!strcmp(name, "--grace"))
+        options.grace = (unsigned)atoi(value);
     else if (!strcmp(name, "--result"))
         options.result = value;
     else

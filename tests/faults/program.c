@@ -147,9 +147,27 @@ static int program_live(void)
     return told ? STATUS : 98;
 }
 
+/* A trace of this does not pack well: `count` allocations of random sizes, and more until `file` is there. */
+static int program_churn(size_t count, const char *file)
+{
+    enum { SLOTS = 4096, AT_ONCE = 100000 };
+    static void *volatile slots[SLOTS];
+    uint32_t random = 1;
+    for (size_t i = 0; i < count || i % AT_ONCE || access(file, F_OK) != 0; i++) {
+        random = random * 1103515245 + 12345;
+        size_t slot = random >> 8 & (SLOTS - 1);
+        free(slots[slot]);
+        slots[slot] = malloc(16 + (random >> 16) % 500);
+    }
+    puts("churn: done");
+    return STATUS;
+}
+
 int main(int argc, char **argv)
 {
     int before = program_next_descriptor();
+    if (argc > 3 && !strcmp(argv[1], "churn"))
+        return program_churn((size_t)atol(argv[2]), argv[3]);
     if (argc > 1 && !strcmp(argv[1], "lives"))
         return program_live();
     if (argc > 1 && !strcmp(argv[1], "small")) {
