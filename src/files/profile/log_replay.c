@@ -293,9 +293,10 @@ static int log_replay_rows(struct log_replay *replay, const void *rows, size_t b
 {
     struct profile_log_reader reader;
     int number, error = 0;
+    size_t count = 0;
     profile_log_read(&reader, rows, bytes);
     while (!error && (number = profile_log_next(&reader)) >= 0)
-        error = log_replay_row(replay, &reader, number);
+        error = count++ < PROFILE_LOG_ROWS_MAX ? log_replay_row(replay, &reader, number) : -EBADMSG;
     *damaged = error == -EBADMSG;
     if (error == -ENOMEM)
         return error;

@@ -9,10 +9,7 @@
 #include <zstd.h>
 #include "base/varint.h"
 
-enum {
-    LEVEL = 1,
-    ROWS_MAX = 64 << 20, /* of a body that says more, we say it is damaged */
-};
+enum { LEVEL = 1 };
 
 enum { CODE_NULL, CODE_TEXT, CODE_BLOB, CODE_REAL, CODE_WHOLE, CODE_CHANGE };
 
@@ -42,6 +39,7 @@ static uint64_t profile_log_number_of(const struct value *value)
 void profile_log_init(struct profile_log *log)
 {
     log->rows = STRBUF_INIT;
+    log->count = 0;
     log->statement = -1;
     log->before.count = 0;
 }
@@ -117,6 +115,7 @@ void profile_log_add(struct profile_log *log, int statement, const struct values
     if (log->statement != statement)
         profile_log_forget(&log->before, values->count);
     log->statement = statement;
+    log->count++;
     strbuf_add_char(&log->rows, (char)statement);
     unsigned char bits[(VALUES_MAX + 7) / 8] = {0};
     for (size_t i = 0; i < values->count; i++)
@@ -132,6 +131,8 @@ void profile_log_add(struct profile_log *log, int statement, const struct values
 int profile_log_pack(const struct profile_log *log, struct strbuf *out)
 {
     size_t most = ZSTD_compressBound(log->rows.length), before = out->length;
+    if (log->count > PROFILE_LOG_ROWS_MAX || log->rows.length > PROFILE_LOG_BYTES_MAX)
+        return -EFBIG;
     char *packed = strbuf_extend(out, most);
     size_t bytes = ZSTD_compress(packed, most, log->rows.data, log->rows.length, LEVEL);
     if (ZSTD_isError(bytes)) {
@@ -145,7 +146,7 @@ int profile_log_pack(const struct profile_log *log, struct strbuf *out)
 int profile_log_unpack(const void *body, size_t bytes, void **rows, size_t *row_bytes)
 {
     unsigned long long size = ZSTD_getFrameContentSize(body, bytes);
-    if (size > ROWS_MAX) /* as are the two errors */
+    if (size > PROFILE_LOG_BYTES_MAX) /* as are the two errors */
         return -EBADMSG;
     *rows = malloc(size ? (size_t)size : 1);
     if (!*rows)

@@ -20,8 +20,15 @@
 #include "base/strbuf.h"
 #include "profile/values.h"
 
+enum {
+    PROFILE_LOG_BYTES_MAX =
+        32 << 20, /* what bounds the time and memory that a body can ask for … */
+    PROFILE_LOG_ROWS_MAX = 1 << 20, /* … and what a writer does not go beyond */
+};
+
 struct profile_log {
     struct strbuf rows;
+    size_t count;         /* of rows */
     int statement;        /* of the row before; -1: there is none */
     struct values before; /* its values, of which texts, blobs and reals count as NULL */
 };
@@ -30,7 +37,7 @@ void profile_log_init(struct profile_log *log);
 void profile_log_release(struct profile_log *log);
 void profile_log_add(struct profile_log *log, int statement, const struct values *values);
 
-/* Appends the rows, compressed. 0 or -ENOMEM. */
+/* Appends the rows, compressed. 0, -ENOMEM, or -EFBIG: there are more than readers take. */
 int profile_log_pack(const struct profile_log *log, struct strbuf *out);
 /* The other way; the caller frees *rows. 0, -ENOMEM, or -EBADMSG: the bytes make no sense. */
 int profile_log_unpack(const void *body, size_t bytes, void **rows, size_t *row_bytes);

@@ -20,7 +20,7 @@ struct source {
     char *note;   /* of FILE@PID: what else could have been meant; or NULL */
 };
 
-/* Opens plain, packed and live profiles and what FILE@PID chooses (choice.h), and refuses what is
+/* Opens plain, packed and live profiles and what FILE@PID chooses (process_choice.h), and refuses what is
  * none. 0 or -errno with a sentence. */
 int source_open(struct source *source, const char *path);
 /* The same for a packed one that is in memory; `name` is for the sentence. */

@@ -1,4 +1,5 @@
-/* See profile_session.h. */
+/* See profile_session.h. The layout is that of the logs that this version writes: a session file has
+ * one. */
 #include "profile/profile_session.h"
 
 #include "base/strbuf.h"

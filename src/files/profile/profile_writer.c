@@ -839,8 +839,8 @@ int profile_writer_finish_log(struct profile_writer *writer, struct strbuf *body
         error = profile_put_integer(writer, "complete", 1);
     if (!error)
         error = profile_writer_put_open_block(writer);
-    if (!error && profile_log_pack(writer->log, body))
-        error = error_set(-ENOMEM, "out of memory while writing the profile %s", writer->path);
+    if (!error && (error = profile_log_pack(writer->log, body)))
+        error_set(error, "cannot write the profile %s: %s", writer->path, strerror(-error));
     profile_writer_free(writer);
     return error;
 }

@@ -1,8 +1,10 @@
 /* Has a profile changed since it was looked at? */
 #include <stdbool.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include "base/hash.h"
 #include "base/strbuf.h"
+#include "profile/process_choice.h"
 #include "profile/profile.h"
 
 struct look {
@@ -20,12 +22,23 @@ static bool profile_signature_look_at(const char *path, struct look *look)
     return true;
 }
 
+/* Of FILE@PID it is FILE that is looked at: a row never changes, but another image of its process
+ * may come. */
+static uint64_t profile_signature_of_choice(const char *operand)
+{
+    struct look look;
+    char *file = choice_file(operand);
+    bool is_there = file && profile_signature_look_at(file, &look);
+    free(file);
+    return is_there ? hash_bytes(&look, sizeof look) | 1 : 0;
+}
+
 uint64_t profile_signature(const char *path)
 {
     struct look looks[2];
     struct strbuf log = STRBUF_INIT;
     if (!profile_signature_look_at(path, &looks[0]))
-        return 0;
+        return profile_signature_of_choice(path);
     strbuf_addf(&log, "%s-wal", path);
     profile_signature_look_at(log.data, &looks[1]);
     strbuf_release(&log);

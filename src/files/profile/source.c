@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/strbuf.h"
 #include "base/alive.h"
-#include "profile/choice.h"
+#include "profile/process_choice.h"
 #include "profile/detail_tables.h"
 #include "profile/log_replay.h"
 #include "profile/pack.h"

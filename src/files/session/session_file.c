@@ -63,11 +63,11 @@ static struct session_row_head session_file_head_of(const struct session_file *f
         .command_bytes = htole32((uint32_t)strlen(row->command)),
         .layout = htole64(file->layout_name),
         .start_unix_ns = htole64(row->start_unix_ns),
-        .duration_ns = htole64(row->duration_ns.raw),
-        .peak_bytes = htole64(row->peak_bytes.raw),
-        .resident_bytes = htole64(row->resident_bytes.raw),
-        .alloc_count = htole64(row->alloc_count.raw),
-        .alloc_bytes = htole64(row->alloc_bytes.raw),
+        .duration_ns = htole64(figure_or(row->duration_ns, UINT64_MAX)),
+        .peak_bytes = htole64(figure_or(row->peak_bytes, UINT64_MAX)),
+        .resident_bytes = htole64(figure_or(row->resident_bytes, UINT64_MAX)),
+        .alloc_count = htole64(figure_or(row->alloc_count, UINT64_MAX)),
+        .alloc_bytes = htole64(figure_or(row->alloc_bytes, UINT64_MAX)),
     };
 }
 

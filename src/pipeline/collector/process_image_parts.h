@@ -42,6 +42,8 @@ struct writer;
 #define IMAGE_FLUSH_NS      1500000000u
 #define IMAGE_FLUSH_PART    50
 #define IMAGE_FLUSH_MOST_NS 5000000000u
+/* With fewer nodes of call paths than these, a process that has ended is written in memory. */
+#define IMAGE_AT_ONCE_NODES 100000u
 
 struct process_image {
     struct collector_options options;

@@ -43,6 +43,16 @@ static bool process_image_is_patient(void *context)
 
 /* ---- The writer ---- */
 
+/* One that has ended with little to tell is written once: without a log, and in memory until it is
+ * whole. */
+static int process_image_open_writer(struct process_image *image)
+{
+    bool at_once = image->end_unix_ns && shared_view_node_count(&image->view) < IMAGE_AT_ONCE_NODES;
+    return at_once ? profile_build_open_at_once(&image->writer, image->path, image->pid,
+                                                image->executable)
+                   : profile_build_open(&image->writer, image->path, image->pid, image->executable);
+}
+
 static bool process_image_writer_is_ready(struct process_image *image, bool patient)
 {
     if (image->writer)
@@ -51,7 +61,7 @@ static bool process_image_writer_is_ready(struct process_image *image, bool pati
         return false;
     if (image->written || image->result.error || !process_image_take_place(image))
         return false;
-    int status = profile_build_open(&image->writer, image->path, image->pid, image->executable);
+    int status = process_image_open_writer(image);
     /* Another session may still be completing a profile of that name, or the disk be full for a
      * moment; then we try again later. */
     bool later = status == -EBUSY || (status == -ENOSPC && process_image_is_patient(image));

@@ -54,6 +54,16 @@ static void golden_files_read_as_they_were_written(void **state)
         check_file(golden[i].path, golden[i].holds);
 }
 
+/* Rows of the first version of session files; the second is of the same process, and began no
+ * later. */
+static void golden_rows_read_as_they_were_written(void **state)
+{
+    (void)state;
+    check_file(GOLDEN_DIR "/session-v1.session.tmk@4711.1", DETAILS_IN_BLOCKS);
+    check_file(GOLDEN_DIR "/session-v1.session.tmk@4711.2", NO_DETAILS);
+    check_file(GOLDEN_DIR "/session-v1.session.tmk@4711", NO_DETAILS);
+}
+
 static void golden_files_unpack(void **state)
 {
     (void)state;
@@ -172,6 +182,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(golden_files_read_as_they_were_written),
+        cmocka_unit_test(golden_rows_read_as_they_were_written),
         cmocka_unit_test(golden_files_unpack),
         cmocka_unit_test(documented_queries_run),
         cmocka_unit_test(views_show_what_is_there),

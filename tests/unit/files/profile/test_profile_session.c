@@ -2,10 +2,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <sqlite3.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -178,6 +180,86 @@ static void golden_profiles_are_the_same_as_rows(void **state)
     }
 }
 
+/* ---- Written at once ----------------------------------------------------------------------- */
+
+static void write_at_once(const char *path, bool pack)
+{
+    struct profile_writer *writer;
+    assert_int_equal(profile_writer_open_at_once(&writer, path), 0);
+    assert_int_equal(write_both(writer), 0);
+    assert_int_not_equal(access(path, F_OK), 0);
+    assert_int_equal(profile_writer_finish(writer, pack), 0);
+}
+
+static void a_profile_written_at_once_is_the_same(void **state)
+{
+    (void)state;
+    assert_int_equal(details_file(scratch("slow.tmk"), true), 0);
+    write_at_once(scratch("packed.tmk"), true);
+    write_at_once(scratch("plain.tmk"), false);
+    check_same(scratch("packed.tmk"), scratch("slow.tmk"));
+    check_same(scratch("plain.tmk"), scratch("slow.tmk"));
+    assert_int_not_equal(access(scratch("packed.tmk.packing"), F_OK), 0);
+    assert_int_not_equal(access(scratch("plain.tmk-wal"), F_OK), 0);
+}
+
+/* What was there steps aside when the new one is whole, and what is not ours is refused at once. */
+static void what_is_in_the_way_of_a_name_is_kept(void **state)
+{
+    (void)state;
+    struct profile_writer *writer;
+    struct stat old, kept;
+    write_at_once(scratch("twice_at_once.tmk"), true);
+    assert_int_equal(stat(scratch("twice_at_once.tmk"), &old), 0);
+    assert_int_equal(profile_writer_open_at_once(&writer, scratch("twice_at_once.tmk")), 0);
+    assert_int_equal(write_both(writer), 0);
+    assert_int_equal(profile_writer_finish(writer, true), 0);
+    assert_int_equal(stat(scratch("twice_at_once.tmk.old"), &kept), 0);
+    assert_true(old.st_ino == kept.st_ino);
+    int fd = open(scratch("mine.c"), O_CREAT | O_WRONLY, 0600);
+    assert_int_equal(write(fd, "int main(void);", 15), 15);
+    close(fd);
+    assert_int_equal(profile_writer_open_at_once(&writer, scratch("mine.c")), -EEXIST);
+    assert_int_equal(profile_writer_open_at_once(&writer, scratch("no/such/place.tmk")), -ENOENT);
+}
+
+/* Discarded, or with no room on the disk: there is no file of any name. */
+static void a_profile_that_does_not_fit_leaves_no_file(void **state)
+{
+    (void)state;
+    struct profile_writer *writer;
+    struct rlimit unlimited, limit;
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &unlimited), 0);
+    assert_int_equal(profile_writer_open_at_once(&writer, scratch("full.tmk")), 0);
+    assert_int_equal(write_both(writer), 0);
+    limit = (struct rlimit){1000, unlimited.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    int error = profile_writer_finish(writer, true);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &unlimited), 0);
+    assert_int_equal(error, -EFBIG);
+    assert_non_null(strstr(error_text(), "there is no profile"));
+    assert_int_equal(profile_writer_open_at_once(&writer, scratch("full.tmk")), 0);
+    assert_int_equal(write_both(writer), 0);
+    profile_writer_discard(writer);
+    assert_int_not_equal(access(scratch("full.tmk"), F_OK), 0);
+    assert_int_not_equal(access(scratch("full.tmk.packing"), F_OK), 0);
+}
+
+/* More than readers take is not written. */
+static void a_log_has_an_end(void **state)
+{
+    (void)state;
+    struct profile_writer *writer;
+    struct strbuf body = STRBUF_INIT;
+    assert_int_equal(profile_writer_open_log(&writer, "large"), 0);
+    for (int i = 0; i <= PROFILE_LOG_ROWS_MAX; i++)
+        assert_int_equal(profile_put_integer(writer, "key", i), 0);
+    assert_int_equal(profile_writer_finish_log(writer, &body), -EFBIG);
+    assert_int_equal(body.length, 0);
+    strbuf_release(&body);
+}
+
 static void a_log_cannot_be_copied(void **state)
 {
     (void)state;
@@ -245,6 +327,21 @@ static void put_small_file(const char *path, pid_t pid, int64_t start_unix_ns)
     assert_int_equal(profile_put_integer(writer, PROFILE_META_START, start_unix_ns), 0);
     assert_int_equal(profile_writer_commit(writer), 0);
     assert_int_equal(profile_writer_finish(writer, true), 0);
+}
+
+/* What shows profiles again and again asks whether they have changed. */
+static void a_row_that_came_later_is_a_change(void **state)
+{
+    (void)state;
+    struct session_file *file = open_session(scratch("sign.session.tmk"));
+    append_started(file, 31, 100);
+    uint64_t before = profile_signature(scratch("sign.session.tmk@31"));
+    assert_true(before != 0);
+    assert_true(profile_signature(scratch("sign.session.tmk@31")) == before);
+    append_started(file, 31, 200);
+    assert_true(profile_signature(scratch("sign.session.tmk@31")) != before);
+    session_file_close(file);
+    assert_true(profile_signature(scratch("none.session.tmk@31")) == 0);
 }
 
 /* DIR@PID, a profile of the session @PID, and the session file for a process that has its own. */
@@ -519,9 +616,14 @@ int main(void)
         cmocka_unit_test(a_row_reads_as_a_file_of_its_own),
         cmocka_unit_test(what_is_written_twice_is_there_once),
         cmocka_unit_test(golden_profiles_are_the_same_as_rows),
+        cmocka_unit_test(a_profile_written_at_once_is_the_same),
+        cmocka_unit_test(what_is_in_the_way_of_a_name_is_kept),
+        cmocka_unit_test(a_profile_that_does_not_fit_leaves_no_file),
+        cmocka_unit_test(a_log_has_an_end),
         cmocka_unit_test(a_log_cannot_be_copied),
         cmocka_unit_test(the_last_image_of_a_process_is_meant),
         cmocka_unit_test(files_of_their_own_are_chosen_too),
+        cmocka_unit_test(a_row_that_came_later_is_a_change),
         cmocka_unit_test(no_file_no_process),
         cmocka_unit_test(layouts_of_other_versions_are_read),
         cmocka_unit_test(a_newer_format_is_refused),

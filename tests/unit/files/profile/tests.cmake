@@ -24,3 +24,5 @@ tidemark_fuzz(columns LIBS tm_profile)
 
 tidemark_fuzz(profile LIBS tm_report tm_profile tm_base PkgConfig::SQLITE
     DEFINITIONS GOLDEN_DIR="${CMAKE_SOURCE_DIR}/tests/golden")
+
+tidemark_fuzz(session LIBS tm_profile tm_session tm_base PkgConfig::SQLITE)

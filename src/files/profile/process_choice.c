@@ -1,6 +1,6 @@
-/* See choice.h. All that could be meant is gathered first; numbers are the order of their
+/* See process_choice.h. All that could be meant is gathered first; numbers are the order of their
  * beginnings. */
-#include "profile/choice.h"
+#include "profile/process_choice.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -83,6 +83,15 @@ bool choice_is(const char *operand)
            errno == ENOENT;
 }
 
+char *choice_file(const char *operand)
+{
+    size_t bytes;
+    pid_t pid;
+    uint32_t number;
+    bool is = choice_is(operand) && choice_parse(operand, &bytes, &pid, &number);
+    return is ? strndup(operand, bytes) : NULL;
+}
+
 /* ---- What there is ------------------------------------------------------------------------- */
 
 static void choice_add(struct choice_search *search, const char *path, struct session *session,
@@ -163,21 +172,30 @@ static bool choice_ends_with(const char *name, const char *suffix)
     return length > end && !strcmp(name + length - end, suffix);
 }
 
+static void choice_search_file(struct choice_search *search, const char *directory,
+                               const char *name)
+{
+    struct strbuf path = STRBUF_INIT;
+    strbuf_addf(&path, "%s/%s", directory, name);
+    if (choice_ends_with(name, SESSION_FILE_SUFFIX))
+        choice_search_session(search, path.data); /* one that is damaged is no help here */
+    else if (choice_ends_with(name, ".tmk"))
+        choice_search_profile(search, path.data);
+    strbuf_release(&path);
+}
+
+/* In the order of names, so that images that began at once have the same numbers each time. */
 static int choice_search_directory(struct choice_search *search, const char *directory)
 {
-    DIR *names = opendir(directory);
-    if (!names)
+    struct dirent **names;
+    int count = scandir(directory, &names, NULL, alphasort);
+    if (count < 0)
         return error_set(-errno, "cannot read %s: %s", directory, strerror(errno));
-    for (struct dirent *name; (name = readdir(names));) {
-        struct strbuf path = STRBUF_INIT;
-        strbuf_addf(&path, "%s/%s", directory, name->d_name);
-        if (choice_ends_with(name->d_name, SESSION_FILE_SUFFIX))
-            choice_search_session(search, path.data); /* one that is damaged is no help here */
-        else if (choice_ends_with(name->d_name, ".tmk"))
-            choice_search_profile(search, path.data);
-        strbuf_release(&path);
+    for (int i = 0; i < count; i++) {
+        choice_search_file(search, directory, names[i]->d_name);
+        free(names[i]);
     }
-    closedir(names);
+    free(names);
     return 0;
 }
 
