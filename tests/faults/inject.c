@@ -1,14 +1,14 @@
-/* Fails one system call of a program and of all that it starts, or kills the process there. A seccomp
- * filter sends each call to this process, which answers "go on", an error, or SIGKILL. Which call is meant
- * is told by the names of the process and of the call, and by the places of Tidemark's code that it came
- * through. Without a place, it lists the places.
+/* Fails one system call of a program and of all that it starts, or kills the process there. A
+ * seccomp filter sends each call to this process, which answers "go on", an error, or SIGKILL.
+ * Which call is meant is told by the names of the process and of the call, and by the places of
+ * Tidemark's code that it came through. Without a place, it lists the places.
  *
  *   inject [--site SITE --error ERRNO|KILL [--at N] [--sticky]] [--seconds S] [--grace S]
  *          --result FILE COMMAND…
  *
- * A site is ROLE:CALL:PLACE+PLACE. The role is the command of tidemark that makes the call ("record", "collect",
- * "attach"), or "recorder" for calls that libtidemark makes inside another program. Calls that the program
- * makes itself have no role. */
+ * A site is ROLE:CALL:PLACE+PLACE. The role is the command of tidemark that makes the call
+ * ("record", "collect", "attach"), or "recorder" for calls that libtidemark makes inside another
+ * program. Calls that the program makes itself have no role. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
@@ -98,8 +98,8 @@ static int inject_install_filter(void)
                         &program);
 }
 
-/* It has our descriptors until it lets go of them, which is its first call to be answered: so we have
- * the listener, under the number that was free. */
+/* It has our descriptors until it lets go of them, which is its first call to be answered: so we
+ * have the listener, under the number that was free. */
 static void inject_become_command(char **command)
 {
     sigset_t none;
@@ -224,8 +224,8 @@ static bool inject_is_ours(const struct text *text)
     return !strcmp(text->file, "tidemark") || !strncmp(text->file, "libtidemark", 11);
 }
 
-/* Where the function begins that the call before `address` leads to, perhaps by way of the linkage table. 0: the
- * call is by a pointer. */
+/* Where the function begins that the call before `address` leads to, perhaps by way of the linkage
+ * table. 0: the call is by a pointer. */
 static uintptr_t inject_callee(pid_t thread, uintptr_t address)
 {
     unsigned char code[6], stub[10] = {0};
@@ -260,7 +260,8 @@ static void inject_registers_of(pid_t thread, uintptr_t *sp, uintptr_t *ip)
         fclose(file);
 }
 
-/* Of the stack's words that look like return addresses, the ones in code of ours, from the nearest on. */
+/* Of the stack's words that look like return addresses, the ones in code of ours, from the nearest
+ * on. */
 static size_t inject_places_in(pid_t thread, const struct text *texts, size_t text_count,
                                const uintptr_t *words, size_t count, uintptr_t places[PLACES])
 {
@@ -273,9 +274,9 @@ static size_t inject_places_in(pid_t thread, const struct text *texts, size_t te
     return found;
 }
 
-/* The index of the word to which the function of the C library returns that makes the call. What an earlier
- * call has left in its frame does not lead to that function. syscall() has no frame, and what stands in for it in the
- * recorder jumps to it. `count`: not found. */
+/* The index of the word to which the function of the C library returns that makes the call. What an
+ * earlier call has left in its frame does not lead to that function. syscall() has no frame, and
+ * what stands in for it in the recorder jumps to it. `count`: not found. */
 static size_t inject_caller_at(pid_t thread, const struct text *texts, size_t text_count,
                                const uintptr_t *words, size_t count, uintptr_t ip)
 {
@@ -292,8 +293,8 @@ static size_t inject_caller_at(pid_t thread, const struct text *texts, size_t te
     return count;
 }
 
-/* The nearest places of ours in the stack. In another program (`inside`) only those calls are ours that a function of
- * ours has made itself. */
+/* The nearest places of ours in the stack. In another program (`inside`) only those calls are ours
+ * that a function of ours has made itself. */
 static size_t inject_places_of(pid_t thread, bool inside, uintptr_t places[PLACES])
 {
     static struct text texts[TEXTS];

@@ -1,6 +1,6 @@
-/* A malloc that fails at one place of `tidemark`: preloaded into it, and into nothing that it starts. FAULTS_MALLOC=list:FILE
- * writes the places of its code that allocate, with the number of times; FAULTS_MALLOC=fail:PLACE+PLACE:N[:sticky] has the
- * Nth allocation there fail. */
+/* A malloc that fails at one place of `tidemark`: preloaded into it, and into nothing that it
+ * starts. FAULTS_MALLOC=list:FILE writes the places of its code that allocate, with the number of
+ * times; FAULTS_MALLOC=fail:PLACE+PLACE:N[:sticky] has the Nth allocation there fail. */
 #include <execinfo.h>
 #include <errno.h>
 #include <link.h>

@@ -1,6 +1,6 @@
-/* What is run while calls of the recorder fail: threads, a fork, another program, a library that is loaded,
- * rings that are full, and a snapshot. It prints what it counted. Its output and exit status depend on nothing
- * else, and it says when errno or a descriptor is not what it was. */
+/* What is run while calls of the recorder fail: threads, a fork, another program, a library that is
+ * loaded, rings that are full, and a snapshot. It prints what it counted. Its output and exit
+ * status depend on nothing else, and it says when errno or a descriptor is not what it was. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -147,7 +147,8 @@ static int program_live(void)
     return told ? STATUS : 98;
 }
 
-/* A trace of this does not pack well: `count` allocations of random sizes, and more until `file` is there. */
+/* A trace of this does not pack well: `count` allocations of random sizes, and more until `file` is
+ * there. */
 static int program_churn(size_t count, const char *file)
 {
     enum { SLOTS = 4096, AT_ONCE = 100000 };

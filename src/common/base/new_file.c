@@ -1,5 +1,5 @@
-/* Files without a name come from O_TMPFILE and get one by linkat() through /proc (new_file.h). A link never replaces: to
- * replace, the file gets the draft's name and is renamed. */
+/* Files without a name come from O_TMPFILE and get one by linkat() through /proc (new_file.h). A
+ * link never replaces: to replace, the file gets the draft's name and is renamed. */
 #include "base/new_file.h"
 
 #include <errno.h>

@@ -177,7 +177,8 @@ static int profile_writer_keep_old(const char *path)
     return error ? profile_writer_fail_old(path, error) : 0;
 }
 
-/* An empty profile that keeps a log: SQLite finds its tables there. It is locked, and whole, before it has the name. */
+/* An empty profile that keeps a log: SQLite finds its tables there. It is locked, and whole, before
+ * it has the name. */
 static int profile_writer_write_image(struct new_file *file)
 {
     size_t bytes;

@@ -1,5 +1,6 @@
-/* Takes the place of SQLite's system calls for writing (reserve.h), by the interface that SQLite has for its own tests of
- * failing calls. The reserve is made with O_TMPFILE and fallocate(), so that it goes with the process. */
+/* Takes the place of SQLite's system calls for writing (reserve.h), by the interface that SQLite
+ * has for its own tests of failing calls. The reserve is made with O_TMPFILE and fallocate(), so
+ * that it goes with the process. */
 #include "profile/reserve.h"
 
 #include <errno.h>

@@ -109,8 +109,8 @@ static void shared_tell_all_ranges(struct wire_header *header)
     atomic_store_explicit(&header->private_bytes, bytes, memory_order_relaxed);
 }
 
-/* A child that found its parent's state where it expects none would write into the parent's rings: what cannot be wiped
- * is not there. */
+/* A child that found its parent's state where it expects none would write into the parent's rings:
+ * what cannot be wiped is not there. */
 static void *shared_map_private(size_t bytes, bool wiped)
 {
     bytes = shared_whole_pages(bytes);

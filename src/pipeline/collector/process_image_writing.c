@@ -17,8 +17,8 @@
 
 /* ---- Patience with a full disk ---- */
 
-/* When nobody runs any more who could be kept waiting, a moment for all processes together: a disk that is full for good
- * is not waited for by a thousand of them in turn. */
+/* When nobody runs any more who could be kept waiting, a moment for all processes together: a disk
+ * that is full for good is not waited for by a thousand of them in turn. */
 static bool process_image_waits_at_end(void)
 {
     enum { MOMENT_S = 5, LATER_S = 30 };
@@ -29,7 +29,8 @@ static bool process_image_waits_at_end(void)
     return now_ns - began_ns < MOMENT_S * 1000000000ull;
 }
 
-/* While the program runs, however long: events go into the replay meanwhile, and the next flush has them. */
+/* While the program runs, however long: events go into the replay meanwhile, and the next flush has
+ * them. */
 static bool process_image_is_patient(void *context)
 {
     struct process_image *image = context;

@@ -214,8 +214,8 @@ static uint64_t tracer_bytes_of(const char *path, int length, const char *suffix
     return bytes;
 }
 
-/* What the profile beside the trace may still need: as much again as it has, a little on a small disk and more on a
- * large one, and what of the trace is on its way to the file. */
+/* What the profile beside the trace may still need: as much again as it has, a little on a small
+ * disk and more on a large one, and what of the trace is on its way to the file. */
 static uint64_t tracer_kept_bytes(const struct tracer *tracer, const struct statvfs *disk)
 {
     enum { LEAST_BYTES = 4 << 20, MOST_BYTES = 16 << 20, PART = 8, PACKED_TO = 4 };

@@ -1,4 +1,5 @@
-/* A write that finds the disk full gives the reserve back first, then waits as long as its owner is patient. */
+/* A write that finds the disk full gives the reserve back first, then waits as long as its owner is
+ * patient. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
