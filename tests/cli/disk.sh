@@ -1,4 +1,4 @@
-# A full disk: one sentence, and the program is unharmed.
+# A full disk: one sentence, and the program is unharmed. A profile that just fits is whole.
 . "$HERE/lib.sh"
 
 [ "$(id -u)" = 0 ] || skip "not root: no file system to fill"
@@ -8,7 +8,7 @@ trap 'umount small' EXIT
 
 try tidemark record -q -o small/full.tmk "$VICTIMS/recursion" 8
 cat out
-sentence "small/full"
+tidemark report small/full.tmk | grep -c 'exit status 0'
 rm -f small/*
 head -c 2M /dev/zero >small/filler 2>/dev/null
 try tidemark record -q -o small/full.tmk "$VICTIMS/basic" 8
