@@ -1,7 +1,7 @@
 # The front door: everything else is CMake and ctest. `make` alone says what there is.
 .POSIX:
 .DEFAULT_GOAL = help
-.PHONY: help demo build check check-asan check-tsan check-world check-storm fuzz bench install uninstall clean
+.PHONY: help demo build check check-asan check-tsan check-world check-storm check-faults fuzz bench install uninstall clean
 
 PREFIX = /usr/local
 JOBS = $$(nproc)
@@ -15,6 +15,7 @@ help:
 	@echo 'make check    every test; the units again under AddressSanitizer and ThreadSanitizer'
 	@echo 'make check-world  forty real programs of Debian'"'"'s under record (installs them; doc/WORLD.md)'
 	@echo 'make check-storm  thousands of processes under record, with few descriptors'
+	@echo 'make check-faults  every system call of recorder, collector and attach fails or is killed in turn (doc/FAULTS.md)'
 	@echo 'make fuzz     ten minutes of each fuzzer (doc/FUZZING.md)'
 	@echo 'make bench    the benchmarks'
 	@echo 'make install  into PREFIX (now $(PREFIX)); DESTDIR works'
@@ -66,6 +67,11 @@ check-storm:
 	cmake --build --preset release -j $(JOBS)
 	@TIDEMARK=$$PWD/$(TIDEMARK) BUILD=$$PWD/build/release/tests/real SOURCE=$$PWD tests/torture/storm.sh \
 	    exec 1000 4 1024 exec 3000 16 20000 exec 10000 8 256 fork 2000 2000 1024
+check-faults:
+	@tools/setup.sh build test
+	cmake --preset release -DBUILD_TESTING=ON
+	cmake --build --preset release -j $(JOBS)
+	@python3 tests/faults/faults.py --whole build/release/bin build/release/lib build/release/tests/faults
 
 fuzz:
 	@tools/setup.sh build test

@@ -1,4 +1,4 @@
-# A full disk: one sentence, and the program is unharmed.
+# A full disk: one sentence, and the program is unharmed. A profile that just fits is whole.
 . "$HERE/lib.sh"
 
 [ "$(id -u)" = 0 ] || skip "not root: no file system to fill"
@@ -6,10 +6,9 @@ mkdir small
 mount -t tmpfs -o size=1m tmpfs small 2>/dev/null || skip "cannot mount here"
 trap 'umount small' EXIT
 
-try tidemark record --no-pack -o small/full.tmk "$VICTIMS/recursion" 8
+try tidemark record -q -o small/full.tmk "$VICTIMS/recursion" 8
 cat out
-grep 'tidemark: cannot' err >said && mv said err # besides the summary of what there is
-sentence "small/full"
+tidemark report small/full.tmk | grep -c 'exit status 0'
 rm -f small/*
 head -c 2M /dev/zero >small/filler 2>/dev/null
 try tidemark record -o small/full.tmk "$VICTIMS/basic" 8

@@ -87,8 +87,9 @@ static void cmd_collect_run(struct collector *collector, int starter, int signal
 
 static void cmd_collect_say_ready(int fd)
 {
-    if (write(fd, "", 1) == 1)
-        close(fd);
+    if (write(fd, "", 1) < 0)
+        errno = 0; /* who waits sees that it is closed, and runs unrecorded */
+    close(fd);
 }
 
 /* It is the program's: a pipe that we held would never seem closed to its reader. */

@@ -325,7 +325,10 @@ static int cmd_record_watch_signals(struct job *job)
 static void cmd_record_see_child(struct job *job)
 {
     int status;
-    if (job->ended || waitpid(job->child, &status, WNOHANG) != job->child)
+    pid_t ended = 0;
+    while (!job->ended && (ended = waitpid(job->child, &status, WNOHANG)) < 0 && errno == EINTR)
+        ;
+    if (ended != job->child)
         return;
     job->ended = true;
     job->wait_status = status;

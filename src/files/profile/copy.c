@@ -27,7 +27,7 @@ int copy_database(sqlite3 *from, const char *to)
         sqlite3_backup_finish(backup);
     }
     if (result == SQLITE_DONE)
-        result = sqlite3_exec(copy, "PRAGMA journal_mode=DELETE", NULL, NULL, NULL);
+        result = sqlite3_exec(copy, "PRAGMA journal_mode=MEMORY", NULL, NULL, NULL);
     int error = result == SQLITE_OK ? 0 : sqlite_errno(copy);
     sqlite3_close(copy);
     return result == SQLITE_OK ? 0 : error ? error : -EIO;

@@ -31,6 +31,13 @@ int profile_writer_open_at_once(struct profile_writer **out, const char *path);
 int profile_writer_begin(struct profile_writer *writer);
 int profile_writer_commit(struct profile_writer *writer);
 
+/* For a profile that is written while its program runs: from the first commit on it keeps room on
+ * the disk for its end (reserve.h), and a write that finds the disk full waits for as long as
+ * `patience` returns true. That is called by the thread that writes. Without this nothing is kept
+ * and a full disk ends the profile. */
+void profile_writer_be_patient(struct profile_writer *writer, bool (*patience)(void *context),
+                               void *context);
+
 /* Facts about the recording (insert or replace). These keys are known to presenters (units and
  * meaning: doc/FORMAT-profile.md, "meta"); others are kept and shown by --json only. */
 #define PROFILE_META_PROGRAM    "program"    /* file name of the executable */
@@ -360,9 +367,9 @@ int profile_put_source(struct profile_writer *writer, const char *path, const ch
 /* Ends the recording: commits, marks the profile complete and packs it (zstd) by writing a new
  * file beside it and renaming. On failure the plain database stays. Frees the writer. */
 int profile_writer_finish(struct profile_writer *writer, bool pack);
-/* The same calls without a file and without a database, for processes that end soon: what the writer
- * is told is kept as the body of a row of a session file (profile_session.h), from which an ordinary
- * complete profile is read. `name` is for sentences. Such a writer cannot be copied
+/* The same calls without a file and without a database, for processes that end soon: what the
+ * writer is told is kept as the body of a row of a session file (profile_session.h), from which an
+ * ordinary complete profile is read. `name` is for sentences. Such a writer cannot be copied
  * (profile_writer_copy()). Finishing appends to `body` and frees the writer; discarding is
  * profile_writer_discard(). */
 int profile_writer_open_log(struct profile_writer **out, const char *name);
@@ -506,8 +513,8 @@ struct profile {
 };
 
 /* Reads plain and packed profiles, ones still being written, and rows of session files: every
- * function below takes FILE@PID for a path (doc/FORMAT-session.md). Distrusts everything in the file:
- * a damaged, foreign or newer one gives -errno and a sentence. */
+ * function below takes FILE@PID for a path (doc/FORMAT-session.md). Distrusts everything in the
+ * file: a damaged, foreign or newer one gives -errno and a sentence. */
 int profile_read(struct profile **out, const char *path);
 /* The same, but only meta and what follows from it (complete, being_written): quick, and of any
  * number of profiles. */

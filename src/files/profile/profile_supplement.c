@@ -67,8 +67,11 @@ static int profile_supplement_copy_table(const struct supplement *supplement, co
 {
     struct strbuf select = STRBUF_INIT, insert = STRBUF_INIT;
     sqlite3_stmt *from = NULL, *to = NULL;
+    int columns = profile_supplement_column_count(supplement->to, table);
+    if (columns == 0) /* a table has one, so there was no memory */
+        return error_set(-ENOMEM, "out of memory while reading %s", supplement->path);
     strbuf_addf(&select, "SELECT * FROM %s", table);
-    schema_insert(&insert, table, (size_t)profile_supplement_column_count(supplement->to, table));
+    schema_insert(&insert, table, (size_t)columns);
     bool ready =
         sqlite3_prepare_v2(supplement->from.database, select.data, -1, &from, NULL) == SQLITE_OK &&
         sqlite3_prepare_v2(supplement->to, insert.data, -1, &to, NULL) == SQLITE_OK;

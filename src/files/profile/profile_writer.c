@@ -25,6 +25,7 @@
 #include <unistd.h>
 #include "base/error.h"
 #include "base/alive.h"
+#include "base/new_file.h"
 #include "base/old_file.h"
 #include "base/own_file.h"
 #include "base/strbuf.h"
@@ -34,6 +35,7 @@
 #include "profile/intern.h"
 #include "profile/pack.h"
 #include "profile/profile_log.h"
+#include "profile/reserve.h"
 #include "profile/schema.h"
 #include "profile/schema_image.h"
 #include "profile/profile_writing.h"
@@ -56,6 +58,7 @@ struct profile_writer {
     int fd;      /* our own, for the lock and for packing; sqlite3 has others */
     int error;   /* the first one: all later calls fail with it */
     bool opened; /* there is a profile, if an empty one */
+    struct reserve reserve;
     int64_t last_location;
     struct intern files, functions;
     struct open_block paths;
@@ -174,16 +177,37 @@ static int profile_writer_keep_old(const char *path)
     return error ? profile_writer_fail_old(path, error) : 0;
 }
 
+/* An empty profile that keeps a log: SQLite finds its tables there. It is locked, and whole, before
+ * it has the name. */
+static int profile_writer_write_image(struct new_file *file)
+{
+    size_t bytes;
+    unsigned char *image = schema_image(true, &bytes);
+    if (!image)
+        return -ENOMEM;
+    alive_lock(file->fd);
+    int error = pack_write_all(file->fd, image, bytes);
+    sqlite3_free(image);
+    return error;
+}
+
 static int profile_writer_create_file(struct profile_writer *writer)
 {
+    struct new_file file;
     int error = profile_writer_keep_old(writer->path);
     if (error)
         return error;
-    writer->fd =
-        open(writer->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR);
-    if (writer->fd < 0)
-        return error_set(-errno, "cannot create the profile %s: %s", writer->path, strerror(errno));
-    alive_lock(writer->fd);
+    error = new_file_open(&file, writer->path);
+    if (!error)
+        error = profile_writer_write_image(&file);
+    int fd = file.fd;
+    if (!error)
+        error = new_file_place(&file, writer->path);
+    new_file_release(&file);
+    if (error)
+        return error_set(error, "cannot create the profile %s: %s; there is no profile",
+                         writer->path, strerror(-error));
+    writer->fd = fd;
     return 0;
 }
 
@@ -201,22 +225,6 @@ static char *profile_writer_resolved(const char *path)
     return out;
 }
 
-/* An empty profile that keeps a log: SQLite finds its tables there. */
-static int profile_writer_write_image(struct profile_writer *writer)
-{
-    size_t bytes;
-    unsigned char *image = schema_image(true, &bytes);
-    if (!image)
-        return profile_writer_fail_memory(writer);
-    int error = pack_write_all(writer->fd, image, bytes);
-    sqlite3_free(image);
-    if (!error)
-        return 0;
-    writer->error = error;
-    return error_set(error, "cannot write the profile %s: %s; there is no profile", writer->path,
-                     strerror(-error));
-}
-
 static void profile_writer_close_database(struct profile_writer *writer)
 {
     for (int i = 0; i < STATEMENT_COUNT; i++)
@@ -229,6 +237,7 @@ static void profile_writer_close_database(struct profile_writer *writer)
 static void profile_writer_free(struct profile_writer *writer)
 {
     profile_writer_close_database(writer);
+    reserve_give_back(&writer->reserve);
     if (writer->fd >= 0)
         close(writer->fd);
     intern_release(&writer->files);
@@ -242,9 +251,6 @@ static void profile_writer_free(struct profile_writer *writer)
 
 static int profile_writer_open_database(struct profile_writer *writer)
 {
-    int error = profile_writer_write_image(writer);
-    if (error)
-        return error;
     int result = sqlite3_open_v2(writer->path, &writer->database,
                                  SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW |
                                      SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE,
@@ -252,6 +258,11 @@ static int profile_writer_open_database(struct profile_writer *writer)
     if (result != SQLITE_OK)
         return writer->database ? profile_writer_fail_sqlite(writer)
                                 : profile_writer_fail_memory(writer);
+    /* Where SQLite may not write it reads, and says nothing. */
+    if (sqlite3_db_readonly(writer->database, "main") == 1)
+        return error_set(writer->error = -EACCES,
+                         "cannot write the profile %s: %s; there is no profile", writer->path,
+                         strerror(EACCES));
     sqlite3_busy_timeout(writer->database, 2000);
     /* synchronous=OFF comes first: with it the log begins without a sync. */
     return profile_writer_run(writer, "PRAGMA synchronous=OFF; PRAGMA wal_autocheckpoint=0;"
@@ -296,6 +307,7 @@ static int profile_writer_new(struct profile_writer **out, const char *path)
     if (!writer)
         return error_set(-ENOMEM, "out of memory");
     writer->fd = -1;
+    reserve_init(&writer->reserve);
     writer->path = profile_writer_resolved(path);
     if (!writer->path) {
         int error = errno ? -errno : -ENOMEM;
@@ -360,6 +372,7 @@ int profile_writer_open_log(struct profile_writer **out, const char *name)
     if (!writer)
         return error_set(-ENOMEM, "out of memory");
     writer->fd = -1;
+    reserve_init(&writer->reserve);
     writer->path = strdup(name);
     writer->log = malloc(sizeof *writer->log);
     if (!writer->path || !writer->log) {
@@ -610,7 +623,23 @@ int profile_writer_begin(struct profile_writer *writer)
 {
     if (writer->error || writer->log)
         return writer->error;
+    reserve_begin(&writer->reserve);
     return profile_writer_run(writer, "BEGIN");
+}
+
+void profile_writer_be_patient(struct profile_writer *writer, bool (*patience)(void *context),
+                               void *context)
+{
+    writer->reserve.patience = patience;
+    writer->reserve.context = context;
+}
+
+/* For the next commits. Who has no patience makes no other. */
+static void profile_writer_keep_room(struct profile_writer *writer)
+{
+    struct stat file;
+    if (writer->reserve.patience && !fstat(writer->fd, &file))
+        reserve_hold(&writer->reserve, writer->path, (uint64_t)file.st_size);
 }
 
 static int profile_writer_commit_database(struct profile_writer *writer)
@@ -622,12 +651,15 @@ static int profile_writer_commit_database(struct profile_writer *writer)
 int profile_writer_commit(struct profile_writer *writer)
 {
     int error = profile_writer_commit_database(writer);
-    if (error || writer->log || writer->at_once)
-        return error;
+    bool has_file = !writer->log && !writer->at_once;
     /* As far as readers allow; what is not copied now is copied next time. A full disk shows at
      * the next commit if it is still full. */
-    sqlite3_wal_checkpoint_v2(writer->database, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
-    return 0;
+    if (!error && has_file)
+        sqlite3_wal_checkpoint_v2(writer->database, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+    reserve_end();
+    if (!error && has_file)
+        profile_writer_keep_room(writer);
+    return error;
 }
 
 /* ---- Ending -------------------------------------------------------------------------------- */
@@ -643,16 +675,17 @@ static int profile_writer_mark_complete(struct profile_writer *writer)
     return error ? error : profile_writer_commit_database(writer);
 }
 
-/* One file again: the log is copied back and removed. False while a reader holds it open. */
+/* One file again: the log is copied back and removed. False while a reader holds it open. What
+ * remains is one page that says so, for which no journal is worth a file. */
 static bool profile_writer_leave_wal(struct profile_writer *writer)
 {
     sqlite3_stmt *statement = NULL;
     bool done = false;
     sqlite3_busy_timeout(writer->database, 300);
-    if (sqlite3_prepare_v2(writer->database, "PRAGMA journal_mode=DELETE", -1, &statement, NULL) ==
+    if (sqlite3_prepare_v2(writer->database, "PRAGMA journal_mode=MEMORY", -1, &statement, NULL) ==
         SQLITE_OK)
         done = sqlite3_step(statement) == SQLITE_ROW &&
-               !strcmp((const char *)sqlite3_column_text(statement, 0), "delete");
+               !strcmp((const char *)sqlite3_column_text(statement, 0), "memory");
     sqlite3_finalize(statement);
     return done;
 }
@@ -675,6 +708,11 @@ static int profile_writer_replace(struct profile_writer *writer, const char *by)
     return rename(by, writer->path) ? -errno : 0;
 }
 
+static int profile_writer_replace_by_new(struct profile_writer *writer, struct new_file *file)
+{
+    return profile_writer_is_still_ours(writer) ? new_file_replace(file, writer->path) : -ESTALE;
+}
+
 /* The complete database as one plain file: `*fd` and `*name`, which is NULL if it is the profile
  * itself. */
 static int profile_writer_settle(struct profile_writer *writer, int *fd, char **name)
@@ -690,16 +728,15 @@ static int profile_writer_settle(struct profile_writer *writer, int *fd, char **
 
 static int profile_writer_pack_beside(struct profile_writer *writer, int plain_fd)
 {
-    char *name;
-    int fd = profile_writer_create_beside(writer->path, ".packing", &name);
-    int error = fd < 0 ? fd : pack_write(plain_fd, fd);
+    struct new_file file;
+    int error = new_file_open(&file, writer->path), fd = file.fd;
     if (!error)
-        error = profile_writer_replace(writer, name);
-    if (error && name)
-        unlink(name);
-    if (fd >= 0)
+        error = pack_write(plain_fd, fd);
+    if (!error)
+        error = profile_writer_replace_by_new(writer, &file);
+    new_file_release(&file);
+    if (!error)
         close(fd);
-    free(name);
     return error;
 }
 
@@ -755,35 +792,43 @@ static int profile_writer_write_whole(struct profile_writer *writer, int fd, boo
 }
 
 /* The file comes into being under its name when it is whole. */
+static int profile_writer_place_whole(struct profile_writer *writer, bool pack)
+{
+    struct new_file file;
+    int error = new_file_open(&file, writer->path), fd = file.fd;
+    if (!error)
+        error = profile_writer_write_whole(writer, fd, pack);
+    if (!error)
+        error = new_file_place(&file, writer->path);
+    new_file_release(&file);
+    if (!error)
+        close(fd);
+    return error;
+}
+
 static int profile_writer_make_at_once(struct profile_writer *writer, bool pack)
 {
-    char *name;
     int error = profile_writer_mark_complete(writer);
+    if (!error)
+        error = profile_writer_keep_old(writer->path);
     if (error)
         return error;
-    int fd = profile_writer_create_beside(writer->path, ".packing", &name);
-    error = fd < 0 ? fd : profile_writer_write_whole(writer, fd, pack);
-    if (fd >= 0)
-        close(fd);
-    if (error)
-        error_set(error, "cannot write the profile %s: %s; there is no profile", writer->path,
-                  strerror(-error));
-    else
-        error = profile_writer_keep_old(writer->path);
-    if (!error && rename(name, writer->path))
-        error = error_set(-errno, "cannot write the profile %s: %s; there is no profile",
-                          writer->path, strerror(errno));
-    if (error && name && fd >= 0)
-        unlink(name);
-    free(name);
-    return error;
+    do
+        error = profile_writer_place_whole(writer, pack);
+    while (error && reserve_helps(-error));
+    return error ? error_set(error, "cannot write the profile %s: %s; there is no profile",
+                             writer->path, strerror(-error))
+                 : 0;
 }
 
 int profile_writer_finish(struct profile_writer *writer, bool pack)
 {
+    reserve_give_back(&writer->reserve); /* this is what it was for */
+    reserve_begin(&writer->reserve);
     int error = writer->error     ? writer->error
                 : writer->at_once ? profile_writer_make_at_once(writer, pack)
                                   : profile_writer_make_final(writer, pack);
+    reserve_end();
     profile_writer_free(writer);
     return error;
 }

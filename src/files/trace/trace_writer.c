@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include "base/alive.h"
 #include "base/error.h"
+#include "base/new_file.h"
 #include "trace/byte_columns.h"
 #include "trace/encoder.h"
 #include "trace/trace_format.h"
@@ -365,6 +366,25 @@ static int trace_writer_make_parts(struct trace_writer *writer, const struct tra
     return error;
 }
 
+/* The file has its header, and is locked, before it has the name. */
+static int trace_writer_begin_file(struct trace_writer *writer, const struct trace_options *options)
+{
+    struct new_file file;
+    int error = new_file_open(&file, writer->path);
+
+    writer->fd = file.fd;
+    if (!error) {
+        alive_lock(file.fd);
+        error = trace_writer_write_header(writer, options);
+    }
+    if (!error)
+        error = new_file_place(&file, writer->path);
+    if (error)
+        writer->fd = -1;
+    new_file_release(&file);
+    return error;
+}
+
 int trace_writer_open(struct trace_writer **out, const char *path,
                       const struct trace_options *options)
 {
@@ -375,25 +395,15 @@ int trace_writer_open(struct trace_writer **out, const char *path,
         free(writer);
         return error_set(-ENOMEM, "out of memory while creating %s", path);
     }
-    writer->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (writer->fd < 0) {
-        error = error_set(-errno, "cannot create %s: %s", path, strerror(errno));
-        free(writer->path);
-        free(writer);
-        return error;
-    }
-    alive_lock(writer->fd);
+    writer->fd = -1;
     error = trace_writer_make_parts(writer, options);
-    if (error)
-        trace_writer_fail(writer, error);
-    else
+    if (!error)
         trace_writer_note_start(writer);
     if (!error)
-        error = trace_writer_write_header(writer, options);
+        error = trace_writer_begin_file(writer, options);
     if (error) {
-        unlink(path);
         trace_writer_release(writer);
-        return error;
+        return error_set(error, "cannot create %s: %s", path, strerror(-error));
     }
     *out = writer;
     return 0;

@@ -2,6 +2,7 @@
  * program: system calls only, no malloc, no stdio. */
 #include "recorder/shared.h"
 
+#include <errno.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -29,12 +30,33 @@ struct shared {
 };
 static struct shared *shared;
 
+/* errno is the program's: a path that grows in the middle of malloc may find no memory. */
+static long shared_call(long number, uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d)
+{
+    int saved_errno = errno;
+    long result = syscall(number, a, b, c, d);
+    errno = saved_errno;
+    return result;
+}
+
 static void *shared_map(void *at, size_t bytes, int protection, int flags, int fd)
 {
     if (permitted_calls_is_forbidden(CALL_MAP))
         return NULL;
+    int saved_errno = errno;
     long address = syscall(SYS_mmap, at, bytes, protection, flags, fd, 0);
+    errno = saved_errno;
     return address == -1 ? NULL : (void *)address;
+}
+
+static bool shared_advise(const void *at, size_t bytes, int advice)
+{
+    return shared_call(SYS_madvise, (uintptr_t)at, bytes, (uintptr_t)advice, 0) == 0;
+}
+
+static void shared_unmap(const void *at, size_t bytes)
+{
+    shared_call(SYS_munmap, (uintptr_t)at, bytes, 0, 0);
 }
 
 static size_t shared_whole_pages(size_t bytes)
@@ -87,10 +109,16 @@ static void shared_tell_all_ranges(struct wire_header *header)
     atomic_store_explicit(&header->private_bytes, bytes, memory_order_relaxed);
 }
 
+/* A child that found its parent's state where it expects none would write into the parent's rings:
+ * what cannot be wiped is not there. */
 static void *shared_map_private(size_t bytes, bool wiped)
 {
     bytes = shared_whole_pages(bytes);
     void *memory = shared_map(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+    if (memory && wiped && !shared_advise(memory, bytes, MADV_WIPEONFORK)) {
+        shared_unmap(memory, bytes);
+        memory = NULL;
+    }
     if (memory)
         shared_tell_range(memory, bytes, wiped);
     return memory;
@@ -103,11 +131,7 @@ void *private_map_kept(size_t bytes)
 
 void *private_map(size_t bytes)
 {
-    void *memory = shared_map_private(bytes, true);
-    if (!memory)
-        return NULL;
-    syscall(SYS_madvise, memory, shared_whole_pages(bytes), MADV_WIPEONFORK);
-    return memory;
+    return shared_map_private(bytes, true);
 }
 
 void private_give_back(void *memory, size_t bytes)
@@ -115,7 +139,7 @@ void private_give_back(void *memory, size_t bytes)
     bytes = shared_whole_pages(bytes);
     if (permitted_calls_is_forbidden(CALL_MAP))
         return;
-    syscall(SYS_madvise, memory, bytes, MADV_DONTNEED);
+    shared_advise(memory, bytes, MADV_DONTNEED);
     if (shared && shared->header)
         atomic_fetch_sub_explicit(&shared->header->private_bytes, bytes, memory_order_relaxed);
 }
@@ -128,7 +152,7 @@ void *private_borrow(size_t bytes)
 
 void private_return(void *memory, size_t bytes)
 {
-    syscall(SYS_munmap, memory, shared_whole_pages(bytes));
+    shared_unmap(memory, shared_whole_pages(bytes));
 }
 
 struct wire_header *shared_header(void)
@@ -146,12 +170,11 @@ struct wire_header *shared_open(int fd)
         shared_map(NULL, WIRE_CHUNK_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd);
     if (!header)
         return NULL;
-    if (header->magic != WIRE_MAGIC) {
-        syscall(SYS_munmap, header, WIRE_CHUNK_BYTES);
+    /* A child of a fork must not write into its parent's rings. */
+    if (header->magic != WIRE_MAGIC || !shared_advise(header, WIRE_CHUNK_BYTES, MADV_DONTFORK)) {
+        shared_unmap(header, WIRE_CHUNK_BYTES);
         return NULL;
     }
-    /* A child of a fork must not write into its parent's rings. */
-    syscall(SYS_madvise, header, WIRE_CHUNK_BYTES, MADV_DONTFORK);
     shared->last_chunk = shared->chunks[0] = (char *)header;
     shared->chunk_count = 1;
     atomic_store(&header->chunk_kind[0], WIRE_CHUNK_HEADER);
@@ -170,13 +193,16 @@ static char *shared_chunk_new(enum wire_chunk_kind kind)
     if (index >= header->chunk_limit || index >= WIRE_MAX_CHUNKS ||
         permitted_calls_is_forbidden(CALL_MAP))
         return NULL;
-    long both =
-        syscall(SYS_mremap, shared->last_chunk, 0, 2 * (size_t)WIRE_CHUNK_BYTES, MREMAP_MAYMOVE);
+    long both = shared_call(SYS_mremap, (uintptr_t)shared->last_chunk, 0,
+                            2 * (size_t)WIRE_CHUNK_BYTES, MREMAP_MAYMOVE);
     if (both == -1)
         return NULL;
-    syscall(SYS_munmap, both, WIRE_CHUNK_BYTES);
     char *chunk = (char *)both + WIRE_CHUNK_BYTES;
-    syscall(SYS_madvise, chunk, WIRE_CHUNK_BYTES, MADV_DONTFORK);
+    shared_unmap((char *)both, WIRE_CHUNK_BYTES);
+    if (!shared_advise(chunk, WIRE_CHUNK_BYTES, MADV_DONTFORK)) {
+        shared_unmap(chunk, WIRE_CHUNK_BYTES);
+        return NULL;
+    }
     shared->last_chunk = chunk;
     if (shared->chunk_count < WIRE_MAX_CHUNKS)
         shared->chunks[shared->chunk_count++] = chunk;
@@ -194,7 +220,7 @@ static void shared_give_back_private(void)
     uint32_t count = atomic_load(&kept_count), left = 0;
     for (uint32_t i = 0; i < count && i < WIRE_PRIVATE_RANGES; i++) {
         if (kept[i].wiped)
-            syscall(SYS_madvise, kept[i].start, kept[i].bytes, MADV_DONTNEED);
+            shared_advise((void *)(uintptr_t)kept[i].start, kept[i].bytes, MADV_DONTNEED);
         else
             kept[left++] = kept[i];
     }
@@ -204,7 +230,7 @@ static void shared_give_back_private(void)
 void shared_renew(void)
 {
     for (uint32_t i = 0; shared && i < shared->chunk_count; i++)
-        syscall(SYS_munmap, shared->chunks[i], WIRE_CHUNK_BYTES);
+        shared_unmap(shared->chunks[i], WIRE_CHUNK_BYTES);
     shared = NULL;
     shared_give_back_private();
 }

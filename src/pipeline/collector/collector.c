@@ -582,6 +582,9 @@ void collector_tell_end(struct collector *collector, pid_t pid, enum process_ima
     struct member *member = collector_member_of(collector, pid);
     if (member)
         collector_member_end(member, how, status);
+    /* Its hello may not have been heard yet, and nobody tells its end again. */
+    if (pid == collector->own_child)
+        collector->own_child = 0;
 }
 
 static void collector_reap(struct collector *collector, bool wait)

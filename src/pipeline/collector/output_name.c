@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "base/memory.h"
 #include "base/old_file.h"
 #include "base/own_file.h"
 #include "base/strbuf.h"
@@ -154,12 +155,8 @@ static bool output_name_is_taken(const char *name)
 
 static void output_name_claim(const char *name)
 {
-    char **grown = realloc(claims, (claim_count + 1) * sizeof *claims);
-    if (!grown)
-        return;
-    claims = grown;
-    claims[claim_count] = strdup(name);
-    claim_count += claims[claim_count] != NULL;
+    claims = memory_need(realloc(claims, (claim_count + 1) * sizeof *claims));
+    claims[claim_count++] = memory_need(strdup(name));
 }
 
 /* .2, .3 … before the suffix, whichever is free. */

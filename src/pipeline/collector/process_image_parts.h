@@ -107,6 +107,7 @@ struct process_image {
     pthread_t flusher;
     bool flushing;
     _Atomic bool flushed;
+    _Atomic bool hurried; /* the image's thread waits for it, and so may the program */
     struct snapshot snapshot;
     struct look *taken; /* looks of that snapshot */
     size_t taken_count;

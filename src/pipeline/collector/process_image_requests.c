@@ -71,10 +71,12 @@ static void process_image_answer_snapshot(struct process_image *image)
         return; /* nothing is recorded yet */
     if (image->looks && !image->looked)
         look_schedule_mark(image->looks, clock_read().ns);
+    atomic_store(&image->hurried, true);
     process_image_flush_collect(image);
     process_image_flush_begin(image);
     image->next_flush_ns = clock_read().ns + IMAGE_FLUSH_NS;
     process_image_flush_collect(image);
+    atomic_store(&image->hurried, false);
     if (image->sink.tracer)
         tracer_flush(image->sink.tracer);
 }

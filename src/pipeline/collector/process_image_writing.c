@@ -16,6 +16,33 @@
 #include "collector/ring_merge.h"
 #include "profile/profile.h"
 
+/* ---- Patience with a full disk ---- */
+
+/* When nobody runs any more who could be kept waiting, a moment for all processes together: a disk
+ * that is full for good is not waited for by a thousand of them in turn. */
+static bool process_image_waits_at_end(void)
+{
+    enum { MOMENT_S = 5, LATER_S = 30 };
+    static _Atomic uint64_t since_ns;
+    uint64_t now_ns = clock_read().ns, began_ns = atomic_load(&since_ns);
+    if (!began_ns || now_ns - began_ns > LATER_S * 1000000000ull)
+        atomic_store(&since_ns, began_ns = now_ns);
+    return now_ns - began_ns < MOMENT_S * 1000000000ull;
+}
+
+/* While the program runs, however long: events go into the replay meanwhile, and the next flush has
+ * them. */
+static bool process_image_is_patient(void *context)
+{
+    struct process_image *image = context;
+    if (atomic_load(&image->hurried))
+        return false;
+    if (image->options.exit_waits && process_image_has_joined(image) &&
+        atomic_load(&image->view.header->exit_waiting))
+        return false; /* the program would wait in its exit */
+    return !atomic_load(&image->ended) || process_image_waits_at_end();
+}
+
 /* ---- The writer ---- */
 
 /* Another session may still be completing a profile of that name, or something that is short now
@@ -44,10 +71,15 @@ static bool process_image_writer_is_ready(struct process_image *image, bool pati
     if (image->written || image->result.error || !process_image_take_place(image))
         return false;
     int status = process_image_open_writer(image);
-    if (status < 0 && !(process_image_may_pass(status) && patient))
+    /* Another session may still be completing a profile of that name, or the disk be full for a
+     * moment; then we try again later. */
+    bool later = process_image_may_pass(status) ||
+                 (status == -ENOSPC && process_image_is_patient(image));
+    if (status < 0 && !(later && patient))
         process_image_fail(image, "%s", error_text());
     if (status < 0)
         return false;
+    profile_build_be_patient(image->writer, process_image_is_patient, image);
     image->result.path = strdup(image->path);
     image->written = true;
     if (image->options.embed_sources)

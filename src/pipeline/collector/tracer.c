@@ -9,12 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include "base/error.h"
+#include "base/human.h"
 #include "base/old_file.h"
 #include "collector/name_takeover.h"
 #include "base/own_file.h"
 #include "base/memory.h"
+#include "profile/profile.h"
 
 /* A message in a chunk: this, then its bytes. */
 struct message {
@@ -55,6 +58,8 @@ struct tracer {
     /* the thread's own */
     struct trace_writer *writer;
     uint32_t nodes_written;
+    bool made;          /* there is a file */
+    uint64_t unwritten; /* bytes of records that are not yet in a block of the file */
 
     pthread_mutex_t lock;
     pthread_cond_t came, went;
@@ -139,6 +144,7 @@ static void tracer_open_writer(struct tracer *tracer)
     if (tracer_wait_for_name(tracer) == 0 &&
         trace_writer_open(&tracer->writer, tracer->path, &tracer->options) < 0)
         tracer_fail(tracer, error_text());
+    tracer->made = tracer->writer != NULL;
 }
 
 static int tracer_write_nodes(struct tracer *tracer, uint32_t count)
@@ -181,6 +187,7 @@ static int tracer_write_message(struct tracer *tracer, const struct message *mes
 
 static int tracer_write_chunk(struct tracer *tracer, const struct chunk *chunk)
 {
+    enum { BLOCK_BYTES = 16 << 20 }; /* of records, in a block of events */
     struct message message;
     int error = tracer_write_nodes(tracer, chunk->nodes);
     for (size_t at = 0; at < chunk->used && !error; at += sizeof message + message.bytes) {
@@ -189,7 +196,61 @@ static int tracer_write_chunk(struct tracer *tracer, const struct chunk *chunk)
     }
     if (!error && chunk->flush)
         error = trace_writer_flush(tracer->writer);
+    tracer->unwritten =
+        chunk->flush || tracer->unwritten > BLOCK_BYTES ? 0 : tracer->unwritten + chunk->used;
     return error;
+}
+
+/* ---- A disk that becomes full: the trace ends first ---------------------------------------- */
+
+static uint64_t tracer_bytes_of(const char *path, int length, const char *suffix)
+{
+    struct stat file;
+    char *name = NULL;
+    uint64_t bytes = 0;
+    if (asprintf(&name, "%.*s%s", length, path, suffix) >= 0 && stat(name, &file) == 0)
+        bytes = (uint64_t)file.st_size;
+    free(name);
+    return bytes;
+}
+
+/* What the profile beside the trace may still need: as much again as it has, a little on a small
+ * disk and more on a large one, and what of the trace is on its way to the file. */
+static uint64_t tracer_kept_bytes(const struct tracer *tracer, const struct statvfs *disk)
+{
+    enum { LEAST_BYTES = 4 << 20, MOST_BYTES = 16 << 20, PART = 8, PACKED_TO = 4 };
+    uint64_t part = (uint64_t)disk->f_blocks * disk->f_frsize / PART;
+    int stem = (int)strlen(tracer->path) - (int)strlen(".tmt");
+    part = part > MOST_BYTES ? MOST_BYTES : part;
+    return (part < LEAST_BYTES ? LEAST_BYTES : part) + tracer->unwritten / PACKED_TO +
+           2 * (tracer_bytes_of(tracer->path, stem, ".tmk") +
+                tracer_bytes_of(tracer->path, stem, ".tmk-wal"));
+}
+
+static void tracer_tell_end(struct tracer *tracer, uint64_t free_bytes)
+{
+    char why[128], sentence[1024];
+    snprintf(why, sizeof why, "as the disk had only %s left, which are kept for the profile",
+             human_bytes(free_bytes).text);
+    trace_writer_fact(tracer->writer, TRACE_FACT_META PROFILE_META_END, "detached");
+    trace_writer_fact(tracer->writer, TRACE_FACT_META PROFILE_META_ENDED_ON, why);
+    snprintf(sentence, sizeof sentence, "the trace %s ended %s", tracer->path, why);
+    tracer_fail(tracer, sentence);
+}
+
+/* Where there is too little room left the file is completed with what it has. */
+static bool tracer_ends_before_disk(struct tracer *tracer)
+{
+    struct statvfs disk;
+    if (statvfs(tracer->path, &disk) != 0)
+        return false;
+    uint64_t free_bytes = (uint64_t)disk.f_bavail * disk.f_frsize;
+    if (free_bytes >= tracer_kept_bytes(tracer, &disk))
+        return false;
+    tracer_tell_end(tracer, free_bytes);
+    trace_writer_finish(tracer->writer);
+    tracer->writer = NULL;
+    return true;
 }
 
 /* NULL: no more will come. */
@@ -221,7 +282,8 @@ static void *tracer_trace_thread(void *context)
     struct chunk *chunk;
     tracer_open_writer(tracer);
     while ((chunk = tracer_next_chunk(tracer))) {
-        if (!atomic_load(&tracer->failed) && tracer_write_chunk(tracer, chunk) < 0)
+        if (!atomic_load(&tracer->failed) && !tracer_ends_before_disk(tracer) &&
+            tracer_write_chunk(tracer, chunk) < 0)
             tracer_fail(tracer, error_text());
         tracer_give_back(tracer, chunk);
     }
@@ -438,10 +500,10 @@ struct trace_writer *tracer_settle(struct tracer *tracer)
 
 void tracer_finish(struct tracer *tracer)
 {
-    if (!tracer->writer)
-        return;
     struct stat file;
-    if (trace_writer_finish(tracer->writer) < 0)
+    if (!tracer->made)
+        return;
+    if (tracer->writer && trace_writer_finish(tracer->writer) < 0)
         tracer_fail(tracer, error_text());
     tracer->writer = NULL;
     if (stat(tracer->path, &file) == 0)

@@ -12,11 +12,14 @@
  *       The thread writes these nodes before the chunk's events. So a node is in the file before
  *       each event that names it.
  *
+ * A disk that becomes full ends the trace before it ends the profile beside it: the file is
+ * completed while there is room for both.
+ *
  * No file is made before the first full chunk. The first failed write is kept as a sentence. What
  * is in the file then stays there, and everything after it is dropped.
  *
- * All functions are for the thread that merges. Out of memory ends the process, as in the
- * replay. */
+ * All functions are for the thread that merges. Out of memory ends the process, as in the replay.
+ */
 #ifndef TIDEMARK_COLLECTOR_TRACER_H
 #define TIDEMARK_COLLECTOR_TRACER_H
 

@@ -601,6 +601,11 @@ static int profile_build_write_all(struct writer *writer, const struct origins *
     return status == 0 ? profile_build_write_facts(writer) : status;
 }
 
+void profile_build_be_patient(struct writer *writer, bool (*patience)(void *context), void *context)
+{
+    profile_writer_be_patient(writer->profile, patience, context);
+}
+
 int profile_build_write(struct writer *writer, const struct origins *origins,
                         const struct snapshot *snapshot)
 {
