@@ -16,6 +16,7 @@
 #include "base/options.h"
 #include "base/strbuf.h"
 #include "procfs/executable.h"
+#include "wire/wire.h"
 
 static int launch_exit_status_for(enum program_kind kind)
 {
@@ -105,6 +106,15 @@ bool launch_find_library(const char *command, const char *library, char path[PAT
             "tidemark %s: %s is not beside this program (../lib); is the installation whole?\n",
             command, library);
     return false;
+}
+
+void launch_preload_of_session(const char *path)
+{
+    struct strbuf marked = STRBUF_INIT;
+    const char *slash = strrchr(path, '/'); /* it is absolute */
+    strbuf_addf(&marked, "%.*s" WIRE_SESSION_MARK "%s", (int)(slash - path), path, slash);
+    launch_preload(marked.data);
+    strbuf_release(&marked);
 }
 
 void launch_preload(const char *path)

@@ -29,6 +29,8 @@ bool launch_find_library(const char *command, const char *library, char path[PAT
 
 /* Puts the library in front of LD_PRELOAD. */
 void launch_preload(const char *path);
+/* The same, by a name that only children of this command have (wire.h: WIRE_SESSION_MARK). */
+void launch_preload_of_session(const char *path);
 
 /* Says why a program could not be run; the exit status. */
 int launch_say_cannot(const char *command, const char *program, int error);

@@ -19,6 +19,7 @@
 #include <unistd.h>
 #include "base/probe.h"
 #include "base/ticks.h"
+#include "recorder/ancestors.h"
 #include "recorder/unwind_check.h"
 #include "recorder/hooks.h"
 #include "recorder/instrument.h"
@@ -284,6 +285,17 @@ static void session_watch_exit(void)
     at_quick_exit(session_quick_exit_handler);
 }
 
+/* The environment's session; else that of an ancestor, or one of our own. */
+static bool session_find(void)
+{
+    if (session_name_from_environment())
+        return true;
+    if (starter_may_start())
+        return starter_start(session_name, sizeof session_name, true);
+    return ancestors_session(session_name, sizeof session_name) &&
+           strcmp(session_name, NO_SESSION) != 0;
+}
+
 static bool session_begin_first(void)
 {
     if (session_is_privileged() || session_is_forbidden())
@@ -293,9 +305,7 @@ static bool session_begin_first(void)
         return false;
     atomic_store(&state->phase, PHASE_BEGINNING);
     thread_real_nests = !real_is_libc();
-    if (!session_name_from_environment() && !starter_start(session_name, sizeof session_name, true))
-        return false;
-    if (!session_join(session_name, WIRE_HELLO_START))
+    if (!session_find() || !session_join(session_name, WIRE_HELLO_START))
         return false;
     session_watch_exit();
     return true;

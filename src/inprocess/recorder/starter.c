@@ -32,6 +32,13 @@ static int starter_own_path(struct dl_phdr_info *info, size_t size, void *contex
     return 0;
 }
 
+bool starter_may_start(void)
+{
+    char library[PATH_MAX] = "";
+    dl_iterate_phdr(starter_own_path, library);
+    return !wire_is_of_session(library);
+}
+
 /* LIBDIR/../bin/tidemark, or up one more where the library is in lib/TRIPLET. */
 static bool starter_collector_path(char path[PATH_MAX])
 {

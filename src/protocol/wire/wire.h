@@ -452,6 +452,18 @@ static inline bool wire_is_recorder_name(const char *path, size_t bytes)
     return false;
 }
 
+/* What stands in front of the library's name where `tidemark record` preloads it. Such a path leads to
+ * the same file as without, and tells the library that it belongs to a session: where it finds none
+ * it starts no collector of its own, as it does when somebody preloads it by hand. */
+#define WIRE_SESSION_MARK "/././."
+
+static inline bool wire_is_of_session(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    size_t before = slash ? (size_t)(slash - path) : 0, mark = sizeof WIRE_SESSION_MARK - 1;
+    return before >= mark && memcmp(slash - mark, WIRE_SESSION_MARK, mark) == 0;
+}
+
 static inline bool wire_is_recorder(const char *path)
 {
     return wire_is_recorder_name(path, strlen(path));
