@@ -202,6 +202,27 @@ static void cmd_record_say_others(const struct collector *collector,
     strbuf_release(&line);
 }
 
+/* Who sums up the profiles should know that there were more processes. */
+static void cmd_record_say_unfollowed(const struct collector *collector)
+{
+    static const char *const why[] = {
+        [WIRE_UNFOLLOWED_ENVIRONMENT] = "with an emptied environment",
+        [WIRE_UNFOLLOWED_PRIVILEGED] = "with privileges (setuid)",
+        [WIRE_UNFOLLOWED_UNLOADABLE] = "statically linked, of 32 bits or musl",
+    };
+    struct strbuf line = STRBUF_INIT;
+    uint32_t all = 0;
+    for (enum wire_unfollowed kind = 0; kind < WIRE_UNFOLLOWED_KINDS; kind++) {
+        uint32_t count = collector_unfollowed(collector, kind);
+        if (count)
+            strbuf_addf(&line, "%s%u %s", all ? ", " : "", count, why[kind]);
+        all += count;
+    }
+    if (all)
+        fprintf(stderr, "  not recorded %s\n", line.data);
+    strbuf_release(&line);
+}
+
 enum { MANY_PROFILES = 10 };
 
 /* Can a shell and --only take the name as it is? */
@@ -244,6 +265,7 @@ static void cmd_record_say_summary(const struct collector *collector,
     profile_free(profile);
     cmd_record_say_trace(shown);
     cmd_record_say_others(collector, shown);
+    cmd_record_say_unfollowed(collector);
     if (!options->only)
         cmd_record_say_only(collector);
 }

@@ -176,6 +176,8 @@ static const struct use {
     {CALL_LIMITS, SYS_munlockall, {0}},
     {CALL_LIMITS, SYS_mlock2, {0}},
     {CALL_LIMITS, SYS_openat, {(uint32_t)AT_FDCWD, 0, O_RDONLY | O_CLOEXEC}},
+    {CALL_LIMITS, SYS_newfstatat, {(uint32_t)AT_FDCWD, 0, 0, 0}},
+    {CALL_LIMITS, SYS_faccessat, {(uint32_t)AT_FDCWD}},
     {CALL_LIMITS, SYS_read, {3}},
     {CALL_LIMITS, SYS_close, {3}},
     {CALL_JOIN, SYS_socket, {AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC}},

@@ -119,11 +119,8 @@ static int session_receive_memory(int fd)
     return -1;
 }
 
-static bool session_join(const char *name, enum wire_hello_reason reason)
+static struct wire_hello session_hello(const char *name, enum wire_hello_reason reason)
 {
-    int fd = session_connect_to(name);
-    if (fd < 0)
-        return false;
     struct wire_hello hello = {
         .magic = WIRE_MAGIC,
         .reason = reason,
@@ -133,6 +130,15 @@ static bool session_join(const char *name, enum wire_hello_reason reason)
     const char *key = strchr(name, ':');
     if (key && strlen(key + 1) == sizeof hello.key)
         memcpy(hello.key, key + 1, sizeof hello.key);
+    return hello;
+}
+
+static bool session_join(const char *name, enum wire_hello_reason reason)
+{
+    int fd = session_connect_to(name);
+    if (fd < 0)
+        return false;
+    struct wire_hello hello = session_hello(name, reason);
     int memory = -1;
     if (send(fd, &hello, sizeof hello, MSG_NOSIGNAL) == sizeof hello)
         memory = session_receive_memory(fd);
@@ -142,6 +148,26 @@ static bool session_join(const char *name, enum wire_hello_reason reason)
     struct wire_header *header = shared_open(memory);
     close(memory);
     return header != NULL;
+}
+
+/* ---- Of programs that are not recorded ---- */
+
+bool session_follows(void)
+{
+    return state && follow && !session_is_over() &&
+           (atomic_load_explicit(&state->phase, memory_order_acquire) != PHASE_BEGINNING);
+}
+
+void session_say_unfollowed(enum wire_unfollowed kind, int difference)
+{
+    int fd = permitted_calls_is_forbidden(CALL_JOIN) ? -1 : session_connect_to(session_name);
+    if (fd < 0)
+        return;
+    struct wire_hello hello = session_hello(session_name, WIRE_HELLO_UNFOLLOWED);
+    hello.parent = (uint32_t)getppid();
+    hello.unfollowed = (uint32_t)kind | (difference < 0 ? WIRE_TAKEN_BACK : 0);
+    send(fd, &hello, sizeof hello, MSG_NOSIGNAL);
+    close(fd);
 }
 
 /* ---- Options from the environment ---- */

@@ -115,7 +115,7 @@ static void shared_leave_out_of_cores(void *memory, size_t bytes)
 /* A handler that interrupts its own thread's use of the seed waits in vain, but not for long. */
 static char *shared_take_seed(void)
 {
-    enum { TRIES = 1000 };
+    enum { TRIES = 10000 };
     char *seed = NULL;
     for (int i = 0; i < TRIES && !(seed = atomic_exchange(&shared->seed, NULL)); i++)
         signal_lock_let_others();
@@ -132,20 +132,32 @@ static char *shared_grow_seed(size_t bytes)
     return grown == -1 ? NULL : (char *)grown + SEED_BYTES;
 }
 
+/* While somebody is at the seed for too long: it is locked for a moment. */
+static char *shared_map_and_unlock(size_t bytes)
+{
+    char *memory = shared_map_plain(bytes);
+    if (memory)
+        syscall(SYS_munlock, memory, bytes);
+    return memory;
+}
+
 /* A fork copies what grows from the seed, as it does any mapping, and not its locks. */
 static void *shared_map_unlocked(size_t bytes)
 {
-    return shared && shared->unlocked ? shared_grow_seed(bytes) : shared_map_plain(bytes);
+    if (!shared || !shared->unlocked)
+        return shared_map_plain(bytes);
+    char *memory = shared_grow_seed(bytes);
+    return memory || permitted_calls_is_forbidden(CALL_LIMITS) ? memory
+                                                               : shared_map_and_unlock(bytes);
 }
 
 void shared_keep_unlocked(void)
 {
     if (!shared || shared->unlocked || permitted_calls_is_forbidden(CALL_LIMITS))
         return;
-    char *seed = shared_map_plain(SEED_BYTES);
+    char *seed = shared_map_and_unlock(SEED_BYTES);
     if (!seed)
         return;
-    syscall(SYS_munlock, seed, (size_t)SEED_BYTES);
     shared_leave_out_of_cores(seed, SEED_BYTES);
     atomic_store(&shared->seed, seed);
     shared->unlocked = true;

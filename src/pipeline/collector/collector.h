@@ -96,6 +96,8 @@ bool collector_turned_away(const struct collector *collector);
 size_t collector_passed_over(const struct collector *collector);
 
 /* What has come out so far. */
+/* Programs that were executed and are not recorded, of processes that have ended. */
+uint32_t collector_unfollowed(const struct collector *collector, enum wire_unfollowed kind);
 size_t collector_result_count(const struct collector *collector);
 const struct process_image_result *collector_result(const struct collector *collector,
                                                     size_t index);
