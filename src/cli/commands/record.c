@@ -22,6 +22,7 @@
 #include "commands/held_stderr.h"
 #include "commands/launch.h"
 #include "commands/record_options.h"
+#include "commands/shared_limits.h"
 #include "commands/stand_in.h"
 #include "collector/collector.h"
 #include "collector/job_place.h"
@@ -468,6 +469,8 @@ int cmd_record(int argc, char **argv)
     const char *complaint = triggers_complaint(options.triggers, options.trigger_count, getpid());
     if (complaint && !options.quiet)
         fprintf(stderr, "tidemark record: %s\n", complaint);
+    if (!options.quiet)
+        shared_limits_say("record");
     struct collector_options wanted = record_collector_options(&options);
     int status = cmd_record_watch_signals(&job);
     if (status == 0)
