@@ -108,6 +108,35 @@ static void locked_unlock(void *context, uintptr_t start, uint64_t bytes)
     syscall(SYS_munlock, start, bytes);
 }
 
+/* "VmLck:	      0 kB": has the program locked anything? */
+static bool locked_has_locks(void)
+{
+    static const char line[] = "VmLck:\t";
+    struct proc_text status;
+    int last = 0;
+    uint64_t kib = 0;
+    if (permitted_calls_is_forbidden(CALL_LIMITS) || !proc_text_open(&status, "/proc/self/status"))
+        return false;
+    do {
+        if (!proc_text_is_next(&status, line, &last))
+            continue;
+        do
+            kib = proc_text_number(&status, 10, &last);
+        while (last == ' ' && kib == 0);
+        break;
+    } while (proc_text_skip(&status, last, '\n'));
+    proc_text_close(&status);
+    return kib > 0;
+}
+
+void locked_came_late(void)
+{
+    if (!locked_has_locks())
+        return;
+    shared_keep_unlocked();
+    shared_each_range(locked_unlock, NULL);
+}
+
 int locked_all(int flags)
 {
     int saved_errno = errno;

@@ -6,5 +6,7 @@
 
 /* As mlockall(), in a process that is recorded. */
 int locked_all(int flags);
+/* We have come into a program that may have called it before. */
+void locked_came_late(void);
 
 #endif

@@ -23,6 +23,7 @@
 #include "recorder/unwind_check.h"
 #include "recorder/hooks.h"
 #include "recorder/instrument.h"
+#include "recorder/locked.h"
 #include "recorder/module_log.h"
 #include "recorder/user_names.h"
 #include "recorder/page_events.h"
@@ -465,6 +466,7 @@ int session_attach(const char *name)
     if (!made || !session_begin_common(shared_header(), before))
         return -ENOMEM;
     before = true;
+    locked_came_late();
     session_watch_exit();
     made->pid = syscall(SYS_getpid);
     atomic_store_explicit(&made->phase, PHASE_ON, memory_order_release);
