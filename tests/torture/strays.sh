@@ -53,6 +53,14 @@ rm -f s.*
 no_strays no-follow
 rm -f s.*
 
+# Wherever it is installed, and copied: LD_PRELOAD can hold neither blanks nor colons.
+mkdir -p "a place: of \$LIB/bin" "a place: of \$LIB/lib"
+cp "$TIDEMARK" "a place: of \$LIB/bin" && cp "$library" "a place: of \$LIB/lib"
+"a place: of \$LIB/bin/tidemark" record -q -o 's.%n.%p.tmk' perl server.pl sh -c 'cat /dev/null; exit 4' >out 2>err
+[ $? = 4 ] && [ ! -s err ] && [ "$(session_profiles cat)" = 1 ] || fail "a place with blanks: $(head -3 err; ls)"
+no_strays "a place with blanks"
+rm -rf s.* a\ place* "$(find /tmp -maxdepth 1 -type l -lname "$PWD/a place*" 2>/dev/null)"
+
 # ---- None ----
 "$TIDEMARK" record -q -o 's.%n.%p.tmk' perl orphan.pl >out 2>err || fail "orphan: status $?: $(head -3 err)"
 [ ! -s err ] && [ "$(session_profiles cat)" = 0 ] || fail "orphan: $(ls; head -3 err)"

@@ -27,6 +27,9 @@ bool launch_own_path(char path[PATH_MAX]);
 /* Where the library is: beside us. False, with a sentence, if it is not there. */
 bool launch_find_library(const char *command, const char *library, char path[PATH_MAX]);
 
+/* The same, by a name that LD_PRELOAD can hold. */
+bool launch_find_preload(const char *command, const char *library, char path[PATH_MAX]);
+
 /* Puts the library in front of LD_PRELOAD. */
 void launch_preload(const char *path);
 /* The same, by a name that only children of this command have (wire.h: WIRE_SESSION_MARK). */

@@ -56,10 +56,10 @@ static bool cmd_record_find_libraries(struct libraries *libraries,
 {
     *libraries->allocator = '\0';
     if (options->events)
-        return launch_find_library("record", "libtidemark-bfm.so", libraries->recorder);
-    return launch_find_library("record", "libtidemark.so", libraries->recorder) &&
+        return launch_find_preload("record", "libtidemark-bfm.so", libraries->recorder);
+    return launch_find_preload("record", "libtidemark.so", libraries->recorder) &&
            (!options->allocator ||
-            launch_find_library("record", "libbfm.so.0", libraries->allocator));
+            launch_find_preload("record", "libbfm.so.0", libraries->allocator));
 }
 
 static void cmd_record_preload(const struct libraries *libraries)
