@@ -6,12 +6,13 @@ mkdir small
 mount -t tmpfs -o size=1m tmpfs small 2>/dev/null || skip "cannot mount here"
 trap 'umount small' EXIT
 
-try tidemark record -q -o small/full.tmk "$VICTIMS/recursion" 8
+try tidemark record -o small/full.tmk "$VICTIMS/recursion" 8
 cat out
+mv err said && grep 'cannot write' said >err
 sentence "small/full"
 rm -f small/*
 head -c 2M /dev/zero >small/filler 2>/dev/null
-try tidemark record -q -o small/full.tmk "$VICTIMS/basic" 8
+try tidemark record -o small/full.tmk "$VICTIMS/basic" 8
 cat out
 sentence "small/full.*No space left on device; there is no profile$"
 ls small
@@ -35,8 +36,8 @@ sentence "in err: Not a directory"
 mkdir gone
 (cd gone && rmdir ../gone && tidemark record "$VICTIMS/basic" 1 >../out 2>../err || echo "status $?")
 sentence "in .: No such file"
-try tidemark record -q -o '%h/no/%p.tmk' "$VICTIMS/basic" 1
+try tidemark record -o '%h/no/%p.tmk' "$VICTIMS/basic" 1
 cat out
 sentence "/no/[0-9]*.tmk"
-"$BIN/tidemark" record -q -o /proc/place.tmk "$VICTIMS/basic" 1 >out 2>err
+"$BIN/tidemark" record -o /proc/place.tmk "$VICTIMS/basic" 1 >out 2>err
 sentence "/proc/place"

@@ -28,10 +28,11 @@ ls ran trace.tmk 2>/dev/null
 echo "--- once the name is known"
 cp prog.c true.tmk
 cp prog.c true.tmt
-tidemark record -q -o %n.tmk true 2>err
+tidemark record -o %n.tmk true 2>err
 sentence "true.tmk"
 tidemark record -q --trace -o '%n.%n.tmk' true && cp prog.c true.true.tmt
-tidemark record -q --trace -o '%n.%n.tmk' true 2>err
+tidemark record --trace -o '%n.%n.tmk' true 2>said
+grep true.true.tmt said >err
 sentence "true.true.tmt"
 cmp true.tmk prog.c && cmp true.true.tmt prog.c && echo "left alone"
 echo "--- an empty file may go"

@@ -41,7 +41,7 @@ tidemark record -q sh -c 'umask' 2>&1
 # A limit for files: enough is enough, too little is said, and the program is as it was.
 (ulimit -f 20480 && tidemark record -q -o limited.tmk "$VICTIMS/basic" 8 2>&1)
 query limited.tmk "SELECT alloc_count > 0, free_count > 0 FROM program"
-(ulimit -f 2048 && tidemark record -q "$VICTIMS/basic" 8; echo "status $?") >out 2>err
+(ulimit -f 2048 && tidemark record "$VICTIMS/basic" 8; echo "status $?") >out 2>err
 cat out
 sentence 'files may have 2.00 MiB at most'
 # The program keeps the limit that it was started with, and we go up to the hard one.

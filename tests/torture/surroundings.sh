@@ -97,7 +97,7 @@ if [ "$(id -u)" = 0 ] && mount -t tmpfs -o size=8m tmpfs disk 2>/dev/null; then
     "$TIDEMARK" report disk/older.tmk >report 2>&1 || [ "$(wc -l <report)" -le 2 ] || fail "full disk: $(head -3 report)"
     umount disk
     mount -t tmpfs -o ro tmpfs disk 2>/dev/null || fail "no read-only file system"
-    "$TIDEMARK" record -q -o disk/never.tmk "$victims/basic" 1 >out 2>err
+    "$TIDEMARK" record -o disk/never.tmk "$victims/basic" 1 >out 2>err
     one_sentence_about err 'disk/never.tmk.*[Rr]ead-only'
     umount disk
     trap 'rm -rf "$work"' EXIT
