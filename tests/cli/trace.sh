@@ -77,6 +77,7 @@ sentence 'tidemark replay basic.tmt'
 
 # Where no trace can be written the profile is as ever.
 mkdir dir.tmt
-try tidemark record -q --trace -o dir.tmk "$VICTIMS/basic" 1
+try tidemark record --trace -o dir.tmk "$VICTIMS/basic" 1
+grep dir.tmt err >said && mv said err
 sentence "cannot write the trace dir.tmt.*; there is no trace, and the profile is whole"
 query dir.tmk "SELECT alloc_count > 100 FROM program"

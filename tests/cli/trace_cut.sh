@@ -5,7 +5,7 @@
 # may suffice for it; trace.sh has a trace that fails alone.)
 if [ "$(id -u)" = 0 ] && mkdir small && mount -t tmpfs -o size=1m tmpfs small 2>/dev/null; then
     trap 'umount small' EXIT
-    try tidemark record -q --trace --compress=none -o small/full.tmk "$VICTIMS/crossfree" 4
+    try tidemark record --trace --compress=none -o small/full.tmk "$VICTIMS/crossfree" 4
     cp small/full.tm* . 2>/dev/null
 else
     skip "not root: no file system to fill"
