@@ -6,7 +6,7 @@ mkdir small
 mount -t tmpfs -o size=1m tmpfs small 2>/dev/null || skip "cannot mount here"
 trap 'umount small' EXIT
 
-try tidemark record -q -o small/full.tmk "$VICTIMS/recursion" 8
+try tidemark record -o small/full.tmk "$VICTIMS/recursion" 8
 cat out
 tidemark report small/full.tmk | grep -c 'exit status 0'
 rm -f small/*

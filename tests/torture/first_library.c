@@ -7,6 +7,7 @@
 #include <link.h>
 #include <malloc.h>
 #include <setjmp.h>
+#include <spawn.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -39,6 +40,7 @@ void __longjmp_chk(struct __jmp_buf_tag *environment, int value) __attribute__((
 static size_t size = 64, count = 3, alignment = 64;
 static void *block, *given, **out = &given;
 static char tag[1];
+static char *first_list[] = {tag, NULL};
 
 static void must(bool holds)
 {
@@ -68,12 +70,25 @@ static void *map(void *(*how)(void *, size_t, int, int, int, off_t))
 #define CALL_mremap                   must(mremap(NULL, 0, 0, 0) == MAP_FAILED)
 #define CALL_brk                      must(brk((void *)(syscall(SYS_brk, 0) + 4096)) == 0)
 #define CALL_sbrk                     must(sbrk(4096) != (void *)-1)
+#define CALL_mlockall                 must(mlockall(0) < 0)
 #define CALL__exit                    _exit(FIRST_CALL_STATUS)
 #define CALL__Exit                    _Exit(FIRST_CALL_STATUS)
 #define CALL_quick_exit               quick_exit(FIRST_CALL_STATUS)
 #define CALL_dlopen                   must(dlopen(NULL, RTLD_NOW) != NULL)
 #define CALL_dlclose                  dlclose(_r_debug.r_map) /* fails: nobody has opened it */
 #define CALL_prctl                    must(prctl(PR_GET_DUMPABLE) >= 0)
+#define CALL_execve                   must(execve("", first_list, environ) < 0)
+#define CALL_execv                    must(execv("", first_list) < 0)
+#define CALL_execvp                   must(execvp("", first_list) < 0)
+#define CALL_execvpe                  must(execvpe("", first_list, environ) < 0)
+#define CALL_fexecve                  must(fexecve(-1, first_list, environ) < 0)
+#define CALL_execl                    must(execl("", "a", "b", NULL) < 0)
+#define CALL_execlp                   must(execlp("", "a", NULL) < 0)
+#define CALL_execle                   must(execle("", "a", NULL, environ) < 0)
+#define CALL_posix_spawn              must(posix_spawn(NULL, "", NULL, NULL, first_list, environ) != 0)
+#define CALL_posix_spawnp             must(posix_spawnp(NULL, "", NULL, NULL, first_list, environ) != 0)
+#define CALL_system                   must(system(":") == 0)
+#define CALL_popen                    must(pclose(popen(":", "r")) == 0)
 #define CALL___cyg_profile_func_enter __cyg_profile_func_enter((void *)must, (void *)must)
 #define CALL___cyg_profile_func_exit  __cyg_profile_func_exit((void *)must, (void *)must)
 #define CALL_longjmp                  jump(longjmp)

@@ -390,6 +390,21 @@ static void facts_add_attachment(struct strbuf *out, const struct profile *profi
     strbuf_add_string(out, ": all figures are of what was allocated since\n");
 }
 
+static void facts_add_unfollowed(struct strbuf *out, const struct profile *profile)
+{
+    facts_add_counted(out, facts_number(profile, PROFILE_META_UNFOLLOWED_ENVIRONMENT),
+                      "program that it executed is not recorded: its environment was emptied",
+                      "programs that it executed are not recorded: their environment was emptied");
+    facts_add_counted(out, facts_number(profile, PROFILE_META_UNFOLLOWED_PRIVILEGED),
+                      "program that it executed is not recorded: it has privileges (setuid)",
+                      "programs that it executed are not recorded: they have privileges (setuid)");
+    facts_add_counted(
+        out, facts_number(profile, PROFILE_META_UNFOLLOWED_UNLOADABLE),
+        "program that it executed is not recorded: it is statically linked, of 32 bits or musl",
+        "programs that it executed are not recorded: they are statically linked, of 32 bits or "
+        "musl");
+}
+
 void facts_add_warnings(struct strbuf *out, const struct profile *profile)
 {
     if (profile_is_job(profile))
@@ -409,6 +424,7 @@ void facts_add_warnings(struct strbuf *out, const struct profile *profile)
         out, facts_number(profile, PROFILE_META_UNSEEN_CONSTRUCTORS),
         "module was loaded with RTLD_DEEPBIND: what its constructors allocated is not seen",
         "modules were loaded with RTLD_DEEPBIND: what their constructors allocated is not seen");
+    facts_add_unfollowed(out, profile);
     /* enum symbols_quality: 0 no file, 1 changed since, 2 exported names only */
     facts_add_modules(out, profile, 1, "changed since the recording, so without names");
     facts_add_modules(out, profile, 0, "file not found or not ELF, so without names");

@@ -180,7 +180,7 @@ int cmd_collect(int argc, char **argv)
         return options_usage_error(&command, "this command is for the recorder's own use");
     struct record_options options;
     record_options_from_environment(&options);
-    if (options.job && job_place_prepare(options.job) < 0)
+    if (options.job && job_place_prepare(options.job) < 0 && !options.quiet)
         fprintf(stderr, "tidemark: this process is not recorded: %s\n", error_text());
     cmd_collect_leave_stderr();
     collector_prepare_limits();

@@ -425,7 +425,7 @@ int cmd_count(int argc, char **argv)
         return options_usage_error(&command, "no program given");
     if ((status = cmd_count_refuse(&options, argv[operand])))
         return status;
-    if (!launch_find_library("count", "libtidemark-count.so", library))
+    if (!launch_find_preload("count", "libtidemark-count.so", library))
         return OPTIONS_EXIT_FAILURE;
     int error = cmd_count_make_directory(directory);
     if (error) {

@@ -10,12 +10,15 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "base/hash.h"
 #include "base/human.h"
 #include "base/options.h"
 #include "base/strbuf.h"
 #include "procfs/executable.h"
+#include "wire/wire.h"
 
 static int launch_exit_status_for(enum program_kind kind)
 {
@@ -105,6 +108,69 @@ bool launch_find_library(const char *command, const char *library, char path[PAT
             "tidemark %s: %s is not beside this program (../lib); is the installation whole?\n",
             command, library);
     return false;
+}
+
+/* ---- LD_PRELOAD ---- */
+
+/* Is there such a link of ours, or has it been made just now? Nobody else can take it away from a
+ * directory that is sticky. */
+static bool launch_link_is_ours(const char *link, const char *directory)
+{
+    char leads_to[PATH_MAX];
+    struct stat facts;
+    if (symlink(directory, link) == 0)
+        return true;
+    ssize_t length = readlink(link, leads_to, sizeof leads_to - 1);
+    if (length < 0 || lstat(link, &facts) < 0 || facts.st_uid != geteuid())
+        return false;
+    leads_to[length] = '\0';
+    return !strcmp(leads_to, directory);
+}
+
+/* LD_PRELOAD ends a name at a blank or a colon, and puts something else in place of $LIB. Such a
+ * directory gets a plain name, which stays: what is started with it may live long. */
+static bool launch_give_plain_name(char path[PATH_MAX])
+{
+    enum { TRIES = 16 };
+    char link[64], *slash = strrchr(path, '/');
+    struct strbuf plain = STRBUF_INIT;
+    bool given = false;
+    if (!strpbrk(path, " :$"))
+        return true;
+    *slash = '\0';
+    for (unsigned i = 0; i < TRIES && !given; i++) {
+        snprintf(link, sizeof link, "/tmp/tidemark-%u-%08x", (unsigned)geteuid(),
+                 (unsigned)hash_bytes(path, strlen(path)) + i);
+        given = launch_link_is_ours(link, path);
+    }
+    strbuf_addf(&plain, "%s/%s", link, slash + 1);
+    if (given && plain.length < PATH_MAX)
+        strcpy(path, plain.data);
+    strbuf_release(&plain);
+    return given;
+}
+
+bool launch_find_preload(const char *command, const char *library, char path[PATH_MAX])
+{
+    if (!launch_find_library(command, library, path))
+        return false;
+    if (launch_give_plain_name(path))
+        return true;
+    fprintf(
+        stderr,
+        "tidemark %s: %s lies in %s, and LD_PRELOAD can hold no name with a blank, a colon or a "
+        "dollar; no link to it can be made in /tmp\n",
+        command, library, path);
+    return false;
+}
+
+void launch_preload_of_session(const char *path)
+{
+    struct strbuf marked = STRBUF_INIT;
+    const char *slash = strrchr(path, '/'); /* it is absolute */
+    strbuf_addf(&marked, "%.*s" WIRE_SESSION_MARK "%s", (int)(slash - path), path, slash);
+    launch_preload(marked.data);
+    strbuf_release(&marked);
 }
 
 void launch_preload(const char *path)

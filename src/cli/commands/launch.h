@@ -27,8 +27,13 @@ bool launch_own_path(char path[PATH_MAX]);
 /* Where the library is: beside us. False, with a sentence, if it is not there. */
 bool launch_find_library(const char *command, const char *library, char path[PATH_MAX]);
 
+/* The same, by a name that LD_PRELOAD can hold. */
+bool launch_find_preload(const char *command, const char *library, char path[PATH_MAX]);
+
 /* Puts the library in front of LD_PRELOAD. */
 void launch_preload(const char *path);
+/* The same, by a name that only children of this command have (wire.h: WIRE_SESSION_MARK). */
+void launch_preload_of_session(const char *path);
 
 /* Says why a program could not be run; the exit status. */
 int launch_say_cannot(const char *command, const char *program, int error);

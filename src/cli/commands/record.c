@@ -19,8 +19,10 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "commands/collect.h"
+#include "commands/held_stderr.h"
 #include "commands/launch.h"
 #include "commands/record_options.h"
+#include "commands/shared_limits.h"
 #include "commands/stand_in.h"
 #include "collector/collector.h"
 #include "collector/job_place.h"
@@ -54,17 +56,17 @@ static bool cmd_record_find_libraries(struct libraries *libraries,
 {
     *libraries->allocator = '\0';
     if (options->events)
-        return launch_find_library("record", "libtidemark-bfm.so", libraries->recorder);
-    return launch_find_library("record", "libtidemark.so", libraries->recorder) &&
+        return launch_find_preload("record", "libtidemark-bfm.so", libraries->recorder);
+    return launch_find_preload("record", "libtidemark.so", libraries->recorder) &&
            (!options->allocator ||
-            launch_find_library("record", "libbfm.so.0", libraries->allocator));
+            launch_find_preload("record", "libbfm.so.0", libraries->allocator));
 }
 
 static void cmd_record_preload(const struct libraries *libraries)
 {
     if (*libraries->allocator)
         launch_preload(libraries->allocator);
-    launch_preload(libraries->recorder);
+    launch_preload_of_session(libraries->recorder);
 }
 
 static void cmd_record_run_child(struct job *job, char **argv, const struct libraries *libraries,
@@ -81,7 +83,8 @@ static void cmd_record_run_child(struct job *job, char **argv, const struct libr
 }
 
 /* 0, or the exit status for a program that could not be started. */
-static int cmd_record_start_child(struct job *job, char **argv, const struct libraries *libraries)
+static int cmd_record_start_child(struct job *job, char **argv, const struct libraries *libraries,
+                                  bool quiet)
 {
     int failure[2], error = 0;
     if (pipe2(failure, O_CLOEXEC) < 0 || (job->child = fork()) < 0) {
@@ -98,6 +101,7 @@ static int cmd_record_start_child(struct job *job, char **argv, const struct lib
     close(failure[0]);
     collector_prepare_limits();
     if (got != sizeof error) {
+        held_stderr_begin(quiet);
         stand_in_prepare(job->child);
         collector_own_child(job->collector, job->child);
         return 0;
@@ -228,6 +232,27 @@ static void cmd_record_say_small(const struct collector *collector)
                 count == 1 ? " is" : "es are", path);
 }
 
+/* Who sums up the profiles should know that there were more processes. */
+static void cmd_record_say_unfollowed(const struct collector *collector)
+{
+    static const char *const why[] = {
+        [WIRE_UNFOLLOWED_ENVIRONMENT] = "with an emptied environment",
+        [WIRE_UNFOLLOWED_PRIVILEGED] = "with privileges (setuid)",
+        [WIRE_UNFOLLOWED_UNLOADABLE] = "statically linked, of 32 bits or musl",
+    };
+    struct strbuf line = STRBUF_INIT;
+    uint32_t all = 0;
+    for (enum wire_unfollowed kind = 0; kind < WIRE_UNFOLLOWED_KINDS; kind++) {
+        uint32_t count = collector_unfollowed(collector, kind);
+        if (count)
+            strbuf_addf(&line, "%s%u %s", all ? ", " : "", count, why[kind]);
+        all += count;
+    }
+    if (all)
+        fprintf(stderr, "  not recorded %s\n", line.data);
+    strbuf_release(&line);
+}
+
 enum { MANY_PROFILES = 10 };
 
 /* Can a shell and --only take the name as it is? */
@@ -271,6 +296,7 @@ static void cmd_record_say_summary(const struct collector *collector,
     cmd_record_say_trace(shown);
     cmd_record_say_others(collector, shown);
     cmd_record_say_small(collector);
+    cmd_record_say_unfollowed(collector);
     if (!options->only)
         cmd_record_say_only(collector);
 }
@@ -361,22 +387,31 @@ static void cmd_record_take_signals(struct job *job)
         cmd_record_pass_on(job, &signal);
 }
 
+/* It is seen at once where somebody sits before the terminal, else when the program has ended. */
+static void cmd_record_sum_up_early(struct job *job, const struct record_options *options,
+                                    const char *program)
+{
+    if (held_stderr_terminal() >= 0)
+        held_stderr_end();
+    cmd_record_sum_up(job, options, program);
+}
+
 static void cmd_record_run_to_end(struct job *job, const struct record_options *options,
                                   const char *program)
 {
-    bool quiet = options->quiet, told = false;
-    int patience_ms = 1000;
+    int terminal = held_stderr_terminal(), patience_ms = 1000;
     while (!job->ended || collector_active(job->collector) > 0) {
         if (collector_over(job->collector) && !job->summed_up)
-            cmd_record_sum_up(job, options, program);
-        if (collector_wait(job->collector, job->signals, job->ended && !told ? patience_ms : -1))
+            cmd_record_sum_up_early(job, options, program);
+        if (collector_wait(job->collector, job->signals,
+                           job->ended && terminal >= 0 ? patience_ms : -1)) {
             cmd_record_take_signals(job);
-        else if (job->ended && !told && !quiet && collector_running(job->collector) > 0) {
-            fprintf(stderr,
+        } else if (job->ended && terminal >= 0 && collector_running(job->collector) > 0) {
+            dprintf(terminal,
                     "tidemark: the program has ended; %zu of its processes still run and are "
                     "recorded (Ctrl-C leaves them)\n",
                     collector_running(job->collector));
-            told = true;
+            terminal = -1;
         }
     }
 }
@@ -384,6 +419,7 @@ static void cmd_record_run_to_end(struct job *job, const struct record_options *
 static int cmd_record_conclude(struct job *job, const struct record_options *options,
                                const char *program)
 {
+    held_stderr_end();
     if (!job->summed_up)
         cmd_record_sum_up(job, options, program);
     int status = job->wait_status;
@@ -443,6 +479,7 @@ static int cmd_record_refuse(const struct record_options *options, const char *p
 int cmd_record(int argc, char **argv)
 {
     struct record_options options = record_options_default();
+    held_stderr_keep_numbers();
     int operand = options_parse(&record_command, argc, argv, &options);
     if (operand < 0)
         return OPTIONS_EXIT_STATUS(operand);
@@ -466,6 +503,8 @@ int cmd_record(int argc, char **argv)
     const char *complaint = triggers_complaint(options.triggers, options.trigger_count, getpid());
     if (complaint && !options.quiet)
         fprintf(stderr, "tidemark record: %s\n", complaint);
+    if (!options.quiet)
+        shared_limits_say("record");
     struct collector_options wanted = record_collector_options(&options);
     int status = cmd_record_watch_signals(&job);
     if (status == 0)
@@ -474,7 +513,7 @@ int cmd_record(int argc, char **argv)
         fprintf(stderr, "tidemark record: cannot collect: %s\n", collector_open_error(status));
         return OPTIONS_EXIT_FAILURE;
     }
-    status = cmd_record_start_child(&job, argv + operand, &libraries);
+    status = cmd_record_start_child(&job, argv + operand, &libraries, options.quiet);
     if (status != 0) {
         collector_close(job.collector);
         return status;

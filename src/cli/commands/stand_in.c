@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include "base/options.h"
 #include "commands/commands.h"
+#include "commands/held_stderr.h"
 #include "commands/launch.h"
 
 /* ---- Signals that are the program's ---- */
@@ -44,7 +45,7 @@ static const int fatal[] = {SIGABRT, SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGSYS};
 
 /* Made beforehand: where it is read there may be no memory. */
 static struct {
-    char path[PATH_MAX], child[16], status[16];
+    char path[PATH_MAX], child[16], status[16], stderr_number[16];
     pid_t owner;
     atomic_bool under_way, ended, released;
 } prepared;
@@ -72,8 +73,12 @@ static void cmd_stand_in_say_why(int number)
 /* In whatever thread it happens; the others run on until exec takes them away. */
 static void cmd_stand_in_become(int number)
 {
-    char *const argv[] = {(char *)"tidemark", (char *)"stand-in", prepared.child,
-                          atomic_load(&prepared.ended) ? prepared.status : NULL, NULL};
+    char *const argv[] = {(char *)"tidemark",
+                          (char *)"stand-in",
+                          prepared.child,
+                          prepared.stderr_number,
+                          atomic_load(&prepared.ended) ? prepared.status : NULL,
+                          NULL};
     if (getpid() != prepared.owner) { /* between fork and exec */
         if (number != BY_EXIT)
             signal(number, SIG_DFL);
@@ -83,9 +88,11 @@ static void cmd_stand_in_become(int number)
         for (;;)
             pause();
     cmd_stand_in_say_why(number);
+    held_stderr_hand_over();
     execv(prepared.path, argv);
     cmd_stand_in_write_text(
         "tidemark record: and cannot wait for it, as its own program is not there any more\n");
+    held_stderr_end();
     _exit(OPTIONS_EXIT_FAILURE);
 }
 
@@ -108,6 +115,7 @@ void stand_in_prepare(pid_t child)
         return;
     prepared.owner = getpid();
     snprintf(prepared.child, sizeof prepared.child, "%d", (int)child);
+    snprintf(prepared.stderr_number, sizeof prepared.stderr_number, "%d", held_stderr_number());
     sigfillset(&action.sa_mask);
     for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++)
         sigaction(fatal[i], &action, NULL);
@@ -151,10 +159,13 @@ static int cmd_stand_in_wait_for(pid_t child)
 
 int cmd_stand_in(int argc, char **argv)
 {
-    pid_t child = argc > 1 ? (pid_t)atoi(argv[1]) : 0;
+    pid_t child = argc > 2 ? (pid_t)atoi(argv[1]) : 0;
     if (child <= 0) {
         fputs("tidemark stand-in: this command is for the use of 'tidemark record'\n", stderr);
         return OPTIONS_EXIT_FAILURE;
     }
-    return launch_end_like(argc > 2 ? atoi(argv[2]) : cmd_stand_in_wait_for(child));
+    held_stderr_take_over(atoi(argv[2]));
+    int status = argc > 3 ? atoi(argv[3]) : cmd_stand_in_wait_for(child);
+    held_stderr_end();
+    return launch_end_like(status);
 }

@@ -74,6 +74,12 @@ void profile_writer_be_patient(struct profile_writer *writer, bool (*patience)(v
 /* integer: events recorded without call path */
 #define PROFILE_META_UNATTRIBUTED        "unattributed"
 #define PROFILE_META_UNSEEN_CONSTRUCTORS "unseen_constructors" /* integer: modules, see wire.h */
+/* integers: programs that it executed, itself or by a fork, and that are not recorded: with an
+ * environment without the recorder; with privileges (setuid); statically linked, of 32 bits or
+ * musl. Absent: none */
+#define PROFILE_META_UNFOLLOWED_ENVIRONMENT "unfollowed_environment"
+#define PROFILE_META_UNFOLLOWED_PRIVILEGED  "unfollowed_privileged"
+#define PROFILE_META_UNFOLLOWED_UNLOADABLE  "unfollowed_unloadable"
 /* integer: rings that the program overwrote */
 #define PROFILE_META_DAMAGED "damaged_rings"
 #define PROFILE_META_WAITS   "waits"   /* integer: times that a thread waited for us */

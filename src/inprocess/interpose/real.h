@@ -7,9 +7,11 @@
 #define TIDEMARK_INTERPOSE_REAL_H
 
 #include <link.h>
+#include <spawn.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 /* Does the library that this is a part of bring the program's malloc itself? libtidemark-bfm.so

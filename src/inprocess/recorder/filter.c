@@ -3,6 +3,7 @@
  * seccomp_data. */
 #include "recorder/filter.h"
 
+#include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/futex.h>
 #include <signal.h>
@@ -170,6 +171,15 @@ static const struct use {
     {CALL_MAP, MADVISE(MADV_WIPEONFORK)},
     {CALL_MAP, MADVISE(MADV_DONTFORK)},
     {CALL_MAP, MADVISE(MADV_DONTNEED)},
+    {CALL_LIMITS, MADVISE(MADV_DONTDUMP)},
+    {CALL_LIMITS, SYS_munlock, {0}},
+    {CALL_LIMITS, SYS_munlockall, {0}},
+    {CALL_LIMITS, SYS_mlock2, {0}},
+    {CALL_LIMITS, SYS_openat, {(uint32_t)AT_FDCWD, 0, O_RDONLY | O_CLOEXEC}},
+    {CALL_LIMITS, SYS_newfstatat, {(uint32_t)AT_FDCWD, 0, 0, 0}},
+    {CALL_LIMITS, SYS_faccessat, {(uint32_t)AT_FDCWD}},
+    {CALL_LIMITS, SYS_read, {3}},
+    {CALL_LIMITS, SYS_close, {3}},
     {CALL_JOIN, SYS_socket, {AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC}},
     {CALL_JOIN, SYS_setsockopt, {3, SOL_SOCKET, SO_RCVTIMEO}},
     {CALL_JOIN, SYS_connect, {3}},

@@ -7,6 +7,8 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "recorder/locked.h"
+#include "recorder/session.h"
 
 static void hooks_map_record(struct thread *thread, uintptr_t frame,
                              const struct unwind_start *start, void *address, size_t bytes)
@@ -148,3 +150,16 @@ HOOK void *sbrk(intptr_t increment)
     return before;
 }
 HOOKED(sbrk)
+
+/* ---- Locks ---- */
+
+HOOK int mlockall(int flags)
+{
+    int status;
+    thread_use_begin();
+    REAL(mlockall);
+    status = session_is_on() ? locked_all(flags) : real.mlockall(flags);
+    thread_use_end();
+    return status;
+}
+HOOKED(mlockall)

@@ -19,9 +19,11 @@
 #include <unistd.h>
 #include "base/probe.h"
 #include "base/ticks.h"
+#include "recorder/ancestors.h"
 #include "recorder/unwind_check.h"
 #include "recorder/hooks.h"
 #include "recorder/instrument.h"
+#include "recorder/locked.h"
 #include "recorder/module_log.h"
 #include "recorder/user_names.h"
 #include "recorder/page_events.h"
@@ -118,11 +120,8 @@ static int session_receive_memory(int fd)
     return -1;
 }
 
-static bool session_join(const char *name, enum wire_hello_reason reason)
+static struct wire_hello session_hello(const char *name, enum wire_hello_reason reason)
 {
-    int fd = session_connect_to(name);
-    if (fd < 0)
-        return false;
     struct wire_hello hello = {
         .magic = WIRE_MAGIC,
         .reason = reason,
@@ -132,6 +131,15 @@ static bool session_join(const char *name, enum wire_hello_reason reason)
     const char *key = strchr(name, ':');
     if (key && strlen(key + 1) == sizeof hello.key)
         memcpy(hello.key, key + 1, sizeof hello.key);
+    return hello;
+}
+
+static bool session_join(const char *name, enum wire_hello_reason reason)
+{
+    int fd = session_connect_to(name);
+    if (fd < 0)
+        return false;
+    struct wire_hello hello = session_hello(name, reason);
     int memory = -1;
     if (send(fd, &hello, sizeof hello, MSG_NOSIGNAL) == sizeof hello)
         memory = session_receive_memory(fd);
@@ -141,6 +149,26 @@ static bool session_join(const char *name, enum wire_hello_reason reason)
     struct wire_header *header = shared_open(memory);
     close(memory);
     return header != NULL;
+}
+
+/* ---- Of programs that are not recorded ---- */
+
+bool session_follows(void)
+{
+    return state && follow && !session_is_over() &&
+           (atomic_load_explicit(&state->phase, memory_order_acquire) != PHASE_BEGINNING);
+}
+
+void session_say_unfollowed(enum wire_unfollowed kind, int difference)
+{
+    int fd = permitted_calls_is_forbidden(CALL_JOIN) ? -1 : session_connect_to(session_name);
+    if (fd < 0)
+        return;
+    struct wire_hello hello = session_hello(session_name, WIRE_HELLO_UNFOLLOWED);
+    hello.parent = (uint32_t)getppid();
+    hello.unfollowed = (uint32_t)kind | (difference < 0 ? WIRE_TAKEN_BACK : 0);
+    send(fd, &hello, sizeof hello, MSG_NOSIGNAL);
+    close(fd);
 }
 
 /* ---- Options from the environment ---- */
@@ -284,6 +312,17 @@ static void session_watch_exit(void)
     at_quick_exit(session_quick_exit_handler);
 }
 
+/* The environment's session; else that of an ancestor, or one of our own. */
+static bool session_find(void)
+{
+    if (session_name_from_environment())
+        return true;
+    if (starter_may_start())
+        return starter_start(session_name, sizeof session_name, true);
+    return ancestors_session(session_name, sizeof session_name) &&
+           strcmp(session_name, NO_SESSION) != 0;
+}
+
 static bool session_begin_first(void)
 {
     if (session_is_privileged() || session_is_forbidden())
@@ -293,9 +332,7 @@ static bool session_begin_first(void)
         return false;
     atomic_store(&state->phase, PHASE_BEGINNING);
     thread_real_nests = !real_is_libc();
-    if (!session_name_from_environment() && !starter_start(session_name, sizeof session_name, true))
-        return false;
-    if (!session_join(session_name, WIRE_HELLO_START))
+    if (!session_find() || !session_join(session_name, WIRE_HELLO_START))
         return false;
     session_watch_exit();
     return true;
@@ -429,6 +466,7 @@ int session_attach(const char *name)
     if (!made || !session_begin_common(shared_header(), before))
         return -ENOMEM;
     before = true;
+    locked_came_late();
     session_watch_exit();
     made->pid = syscall(SYS_getpid);
     atomic_store_explicit(&made->phase, PHASE_ON, memory_order_release);

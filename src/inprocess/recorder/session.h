@@ -43,6 +43,13 @@ const void *session_state_word(void);
  * try. */
 void session_forbid_programs(void);
 
+/* Whether what is executed should be recorded: the session's children are followed, and it is not
+ * over. Also in the child of a fork that has recorded nothing yet. */
+bool session_follows(void);
+/* The child of a fork that has recorded nothing tells the collector of `difference` programs (1 or
+ * -1) that will not be recorded. */
+void session_say_unfollowed(enum wire_unfollowed kind, int difference);
+
 /* Wakes the collector if it sleeps. */
 void session_wake_collector(void);
 /* Asks the collector for something and waits for its answer, or `patience_ms`. One thread after the

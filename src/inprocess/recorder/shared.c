@@ -27,8 +27,12 @@ struct shared {
     struct wire_node *nodes[NODE_CHUNKS];
     char *module_log;
     size_t module_used;
+    bool unlocked;        /* what is mapped is taken from the seed */
+    _Atomic(char *) seed; /* memory that is not locked; NULL: none, or somebody is at it */
 };
 static struct shared *shared;
+
+enum { SEED_BYTES = 1 << 16 }; /* a page, where pages are largest */
 
 /* errno is the program's: a path that grows in the middle of malloc may find no memory. */
 static long shared_call(long number, uintptr_t a, uintptr_t b, uintptr_t c, uintptr_t d)
@@ -61,7 +65,7 @@ static void shared_unmap(const void *at, size_t bytes)
 
 static size_t shared_whole_pages(size_t bytes)
 {
-    return (bytes + 4095) & ~(size_t)4095;
+    return (bytes + PAGE_BYTES - 1) & ~(size_t)(PAGE_BYTES - 1);
 }
 
 /* Ours so far, in memory that a fork copies, as it does the mappings. */
@@ -109,18 +113,106 @@ static void shared_tell_all_ranges(struct wire_header *header)
     atomic_store_explicit(&header->private_bytes, bytes, memory_order_relaxed);
 }
 
+/* Memory without a name, as the program's locks have it. */
+static void *shared_map_plain(size_t bytes)
+{
+    return shared_map(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+}
+
+/* The program's core is its own: where it may have so much (ulimit -c), our memory takes no part. */
+static void shared_leave_out_of_cores(void *memory, size_t bytes)
+{
+    if (!permitted_calls_is_forbidden(CALL_LIMITS))
+        shared_advise(memory, bytes, MADV_DONTDUMP);
+}
+
+/* ---- Memory that mlockall() does not lock ----
+ * After mlockall(MCL_FUTURE) each new mapping is locked, and fails where the program may not lock so
+ * much. A mapping that mremap() makes longer stays what it was. So a seed that is not locked grows by
+ * what is wanted, wherever there is room, and its beginning is the next seed.
+ *
+ *   mremap(seed, SEED_BYTES, SEED_BYTES + bytes)  ─▶  │ seed │ bytes … │
+ */
+
+/* A handler that interrupts its own thread's use of the seed waits in vain, but not for long. */
+static char *shared_take_seed(void)
+{
+    enum { TRIES = 10000 };
+    char *seed = NULL;
+    for (int i = 0; i < TRIES && !(seed = atomic_exchange(&shared->seed, NULL)); i++)
+        signal_lock_let_others();
+    return seed;
+}
+
+static char *shared_grow_seed(size_t bytes)
+{
+    char *seed = permitted_calls_is_forbidden(CALL_MAP) ? NULL : shared_take_seed();
+    if (!seed)
+        return NULL;
+    long grown = shared_call(SYS_mremap, (uintptr_t)seed, SEED_BYTES, SEED_BYTES + bytes,
+                             MREMAP_MAYMOVE);
+    atomic_store(&shared->seed, grown == -1 ? seed : (char *)grown);
+    return grown == -1 ? NULL : (char *)grown + SEED_BYTES;
+}
+
+/* While somebody is at the seed for too long: it is locked for a moment. */
+static char *shared_map_and_unlock(size_t bytes)
+{
+    char *memory = shared_map_plain(bytes);
+    if (memory)
+        shared_call(SYS_munlock, (uintptr_t)memory, bytes, 0, 0);
+    return memory;
+}
+
+/* A fork copies what grows from the seed, as it does any mapping, and not its locks. */
+static void *shared_map_unlocked(size_t bytes)
+{
+    if (!shared || !shared->unlocked)
+        return shared_map_plain(bytes);
+    char *memory = shared_grow_seed(bytes);
+    return memory || permitted_calls_is_forbidden(CALL_LIMITS) ? memory
+                                                               : shared_map_and_unlock(bytes);
+}
+
+void shared_keep_unlocked(void)
+{
+    if (!shared || shared->unlocked || permitted_calls_is_forbidden(CALL_LIMITS))
+        return;
+    char *seed = shared_map_and_unlock(SEED_BYTES);
+    if (!seed)
+        return;
+    shared_leave_out_of_cores(seed, SEED_BYTES);
+    atomic_store(&shared->seed, seed);
+    shared->unlocked = true;
+}
+
+void shared_each_range(void (*visit)(void *context, uintptr_t start, uint64_t bytes), void *context)
+{
+    extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+    extern const char _end[] __attribute__((visibility("hidden")));
+    uintptr_t module = (uintptr_t)__ehdr_start & ~(uintptr_t)(PAGE_BYTES - 1);
+    uint32_t count = atomic_load_explicit(&kept_count, memory_order_relaxed);
+    visit(context, module, shared_whole_pages((uintptr_t)_end - module));
+    for (uint32_t i = 0; i < count && i < WIRE_PRIVATE_RANGES; i++)
+        visit(context, kept[i].start, kept[i].bytes);
+    for (uint32_t i = 0; shared && i < shared->chunk_count; i++)
+        visit(context, (uintptr_t)shared->chunks[i], WIRE_CHUNK_BYTES);
+}
+
 /* A child that found its parent's state where it expects none would write into the parent's rings:
  * what cannot be wiped is not there. */
 static void *shared_map_private(size_t bytes, bool wiped)
 {
     bytes = shared_whole_pages(bytes);
-    void *memory = shared_map(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+    void *memory = shared_map_unlocked(bytes);
     if (memory && wiped && !shared_advise(memory, bytes, MADV_WIPEONFORK)) {
         shared_unmap(memory, bytes);
         memory = NULL;
     }
-    if (memory)
-        shared_tell_range(memory, bytes, wiped);
+    if (!memory)
+        return NULL;
+    shared_leave_out_of_cores(memory, bytes);
+    shared_tell_range(memory, bytes, wiped);
     return memory;
 }
 
@@ -146,8 +238,7 @@ void private_give_back(void *memory, size_t bytes)
 
 void *private_borrow(size_t bytes)
 {
-    return shared_map(NULL, shared_whole_pages(bytes), PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS, -1);
+    return shared_map_unlocked(shared_whole_pages(bytes));
 }
 
 void private_return(void *memory, size_t bytes)
@@ -175,6 +266,8 @@ struct wire_header *shared_open(int fd)
         shared_unmap(header, WIRE_CHUNK_BYTES);
         return NULL;
     }
+    shared_leave_out_of_cores(header,
+                              WIRE_CHUNK_BYTES); /* nor do the chunks that are mapped by it */
     shared->last_chunk = shared->chunks[0] = (char *)header;
     shared->chunk_count = 1;
     atomic_store(&header->chunk_kind[0], WIRE_CHUNK_HEADER);

@@ -37,6 +37,13 @@ void *private_map_kept(size_t bytes);
 /* Whole pages of it: they read as zero and count no more. */
 void private_give_back(void *memory, size_t bytes);
 
+/* The program is about to have all its new memory locked (mlockall): ours is mapped without a lock
+ * from here on, and counts against no limit on locks. */
+void shared_keep_unlocked(void);
+/* All that is ours: the library itself, private memory (the first WIRE_PRIVATE_RANGES), chunks. */
+void shared_each_range(void (*visit)(void *context, uintptr_t start, uint64_t bytes),
+                       void *context);
+
 /* Private memory for a moment, which nobody is told of. NULL when there is none. */
 void *private_borrow(size_t bytes);
 void private_return(void *memory, size_t bytes);

@@ -32,6 +32,13 @@ static int starter_own_path(struct dl_phdr_info *info, size_t size, void *contex
     return 0;
 }
 
+bool starter_may_start(void)
+{
+    char library[PATH_MAX] = "";
+    dl_iterate_phdr(starter_own_path, library);
+    return !wire_is_of_session(library);
+}
+
 /* LIBDIR/../bin/tidemark, or up one more where the library is in lib/TRIPLET. */
 static bool starter_collector_path(char path[PATH_MAX])
 {
@@ -142,6 +149,28 @@ static bool starter_wait_until_ready(int fd)
     return status == 1 && read(fd, &byte, 1) == 1;
 }
 
+/* What the collector is told, who is not there. */
+static bool starter_is_quiet(void)
+{
+    static const char blanks[] = " \t\n";
+    const char *at = getenv("TIDEMARK_OPTIONS");
+    while (at && *at) {
+        at += strspn(at, blanks);
+        size_t bytes = strcspn(at, blanks);
+        if ((bytes == 2 && !strncmp(at, "-q", bytes)) ||
+            (bytes == 7 && !strncmp(at, "--quiet", bytes)))
+            return true;
+        at += bytes;
+    }
+    return false;
+}
+
+static void starter_say(const char *sentence)
+{
+    if (write(STDERR_FILENO, sentence, strlen(sentence)) < 0)
+        return; /* nobody is there to be told */
+}
+
 bool starter_start(char *name, size_t bytes, bool tell_children)
 {
     char path[PATH_MAX];
@@ -149,10 +178,9 @@ bool starter_start(char *name, size_t bytes, bool tell_children)
     if (bytes < SESSION_BYTES || !starter_collector_path(path))
         return false;
     if (!starter_make_name(name)) {
-        static const char sentence[] = "tidemark: nothing is recorded: neither getrandom() nor "
-                                       "/dev/urandom gives random bytes for the session's key\n";
-        if (write(STDERR_FILENO, sentence, sizeof sentence - 1) < 0)
-            return false;
+        if (!starter_is_quiet())
+            starter_say("tidemark: nothing is recorded: neither getrandom() nor /dev/urandom gives "
+                        "random bytes for the session's key\n");
         return false;
     }
     if (pipe2(ends, O_CLOEXEC) < 0)

@@ -5,6 +5,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* False for a library that `tidemark record` has preloaded (WIRE_SESSION_MARK): it belongs to that
+ * session or to none. */
+bool starter_may_start(void);
+
 /* Starts `tidemark collect`, found beside this library, as a process that is nobody's child that
  * the program could wait for, puts TIDEMARK_SESSION into the environment for children if
  * they are to be told, and writes the session's name. False: no collector could be started. */

@@ -20,7 +20,9 @@ enum call {
     CALL_WAKE = 1 << 8,     /* the collector */
     CALL_MAP = 1 << 9,      /* memory of our own, and shared with the collector */
     CALL_JOIN = 1 << 10,    /* the session, in the child of a fork */
-    CALL_ALL = (1 << 11) - 1,
+    CALL_LIMITS = 1 << 11,  /* our memory out of what the program's limits count: locks, cores; and
+                             * a look at a file that is to be executed */
+    CALL_ALL = (1 << 12) - 1,
 };
 
 /* Set of enum call. Only ever grows, as filters do; in the child of a fork it is its parent's. */

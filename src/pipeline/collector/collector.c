@@ -72,6 +72,7 @@ struct collector {
     bool any;
     bool has_no_room; /* for a newcomer: descriptors are short */
     size_t turned_away, passed_over;
+    uint32_t unfollowed[WIRE_UNFOLLOWED_KINDS]; /* of processes without an image */
     struct pollfd *polls;
     struct window window;
     char over[96]; /* "" while it records */
@@ -252,6 +253,14 @@ size_t collector_rows(const struct collector *collector, const char **path)
 size_t collector_passed_over(const struct collector *collector)
 {
     return collector->passed_over;
+}
+
+uint32_t collector_unfollowed(const struct collector *collector, enum wire_unfollowed kind)
+{
+    uint32_t count = collector->unfollowed[kind];
+    for (size_t i = 0; i < collector->result_count; i++)
+        count += collector->results[i].unfollowed[kind];
+    return count;
 }
 
 size_t collector_result_count(const struct collector *collector)
@@ -499,6 +508,23 @@ static bool collector_may_join(const struct collector *collector, const struct u
     return peer->uid == geteuid() || (geteuid() == 0 && collector_knows_key(collector, hello));
 }
 
+/* Who executes a program that we shall not see, without having an image. */
+static void collector_hear_unfollowed(struct collector *collector, int fd,
+                                      const struct wire_hello *hello)
+{
+    struct member *parent = collector_member_of(collector, (pid_t)hello->parent);
+    int difference = hello->unfollowed & WIRE_TAKEN_BACK ? -1 : 1;
+    uint32_t kind = hello->unfollowed & ~WIRE_TAKEN_BACK;
+    close(fd);
+    quota_give(QUOTA_NEWCOMER);
+    if (kind >= WIRE_UNFOLLOWED_KINDS)
+        return;
+    if (parent)
+        process_image_note_unfollowed(parent->image, (enum wire_unfollowed)kind, difference);
+    else
+        collector->unfollowed[kind] += (uint32_t)difference;
+}
+
 /* Its hello has come, or it has gone. */
 static void collector_hear(struct collector *collector, size_t index)
 {
@@ -512,6 +538,8 @@ static void collector_hear(struct collector *collector, size_t index)
         collector_may_join(collector, &peer, &hello)) {
         if (hello.reason == WIRE_HELLO_SNAPSHOT)
             collector_hear_snapshot(collector, fd, &hello);
+        else if (hello.reason == WIRE_HELLO_UNFOLLOWED)
+            collector_hear_unfollowed(collector, fd, &hello);
         else
             collector_welcome(collector, fd, &peer, &hello);
     } else {

@@ -102,6 +102,8 @@ size_t collector_passed_over(const struct collector *collector);
 size_t collector_rows(const struct collector *collector, const char **path);
 
 /* What has come out so far. */
+/* Programs that were executed and are not recorded, of processes that have ended. */
+uint32_t collector_unfollowed(const struct collector *collector, enum wire_unfollowed kind);
 size_t collector_result_count(const struct collector *collector);
 const struct process_image_result *collector_result(const struct collector *collector,
                                                     size_t index);

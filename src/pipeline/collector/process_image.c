@@ -311,6 +311,8 @@ static void process_image_complete(struct process_image *image)
 {
     struct program_metrics program;
     image->end_unix_ns = process_image_unix_ns();
+    for (enum wire_unfollowed kind = 0; kind < WIRE_UNFOLLOWED_KINDS; kind++)
+        image->result.unfollowed[kind] = process_image_unfollowed(image, kind);
     process_image_flush_collect(image);
     process_image_say_lost(image);
     replay_program(image->sink.replay, &program);
@@ -685,6 +687,12 @@ void process_image_end(struct process_image *image, enum process_image_end how, 
     if (how == IMAGE_END_DETACHED)
         atomic_store(&image->view.header->stop, 1);
     process_image_wake(image);
+}
+
+void process_image_note_unfollowed(struct process_image *image, enum wire_unfollowed kind,
+                                   int difference)
+{
+    atomic_fetch_add(&image->forks_unfollowed[kind], (uint32_t)difference);
 }
 
 void process_image_snapshot(struct process_image *image, const char *why, int answer)

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include "wire/wire.h"
 
 struct collector_options;
 struct process_image;
@@ -41,6 +42,10 @@ pid_t process_image_pid(const struct process_image *image);
 
 /* It has ended (or we leave): reads what is left, completes the profile. Returns at once. */
 void process_image_end(struct process_image *image, enum process_image_end how, int status);
+/* A fork of its, which has no image, executes `difference` programs that are not recorded. By the
+ * thread that calls process_image_end(). */
+void process_image_note_unfollowed(struct process_image *image, enum wire_unfollowed kind,
+                                   int difference);
 /* Asks for a snapshot: a profile of this moment, NAME.snap-N.tmk beside its own. `why` is copied.
  * `answer`: -1, or a socket (taken over) that is told what came of it as wire.h says. Returns at
  * once. By the thread that calls process_image_end(). */
@@ -59,6 +64,7 @@ struct process_image_result {
     char *trace;         /* path of the trace, malloc'd; NULL: there is none */
     uint64_t trace_bytes;
     char *trace_error; /* sentence, malloc'd, or NULL: the trace is whole */
+    uint32_t unfollowed[WIRE_UNFOLLOWED_KINDS]; /* programs that it executed, and its forks */
 };
 void process_image_join(struct process_image *image, struct process_image_result *result);
 bool process_image_is_done(const struct process_image *image);

@@ -267,6 +267,25 @@ static void process_image_tell_oom(struct process_image *image, struct process_i
         take(image, PROFILE_META_OOM_LIMIT, NULL, (int64_t)limit_bytes);
 }
 
+uint32_t process_image_unfollowed(const struct process_image *image, enum wire_unfollowed kind)
+{
+    uint32_t count = atomic_load(&image->forks_unfollowed[kind]);
+    return image->view.header ? count + atomic_load(&image->view.header->unfollowed[kind]) : count;
+}
+
+static void process_image_tell_unfollowed(struct process_image *image,
+                                          process_image_take_fact *take)
+{
+    static const char *const keys[] = {
+        [WIRE_UNFOLLOWED_ENVIRONMENT] = PROFILE_META_UNFOLLOWED_ENVIRONMENT,
+        [WIRE_UNFOLLOWED_PRIVILEGED] = PROFILE_META_UNFOLLOWED_PRIVILEGED,
+        [WIRE_UNFOLLOWED_UNLOADABLE] = PROFILE_META_UNFOLLOWED_UNLOADABLE,
+    };
+    for (enum wire_unfollowed kind = 0; kind < WIRE_UNFOLLOWED_KINDS; kind++)
+        if (process_image_unfollowed(image, kind))
+            take(image, keys[kind], NULL, process_image_unfollowed(image, kind));
+}
+
 void process_image_tell_end(struct process_image *image, process_image_take_fact *take)
 {
     struct process_image_ending ending = process_image_ending(image);
@@ -280,6 +299,7 @@ void process_image_tell_end(struct process_image *image, process_image_take_fact
     if (image->view.header && atomic_load(&image->view.header->unseen_constructors))
         take(image, PROFILE_META_UNSEEN_CONSTRUCTORS, NULL,
              atomic_load(&image->view.header->unseen_constructors));
+    process_image_tell_unfollowed(image, take);
     if (image->looks && look_schedule_complaint(image->looks))
         take(image, PROFILE_META_NO_LEDGER, look_schedule_complaint(image->looks), 0);
 }

@@ -68,6 +68,7 @@ struct process_image {
     enum process_image_end how;
     int status;
     struct process_image_result result;
+    _Atomic uint32_t forks_unfollowed[WIRE_UNFOLLOWED_KINDS];
 
     /* the thread's own from here on */
     struct view view;
@@ -158,6 +159,8 @@ void process_image_tell_description(struct process_image *image, process_image_t
 /* What has become of --budget-cpu so far. */
 void process_image_tell_budget(struct process_image *image, process_image_take_fact *take);
 void process_image_tell_end(struct process_image *image, process_image_take_fact *take);
+/* Programs that it executed, and its forks that have no image, which are not recorded. */
+uint32_t process_image_unfollowed(const struct process_image *image, enum wire_unfollowed kind);
 /* The recorder has said that it leaves the process. */
 bool process_image_recorder_left(const struct process_image *image);
 int64_t process_image_unix_ns(void);

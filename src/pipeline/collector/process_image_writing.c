@@ -150,7 +150,6 @@ static void process_image_tell_no_snapshot(struct process_image *image)
 {
     if (!image->request_error)
         image->request_error = strdup(strerror(ENOMEM));
-    fprintf(stderr, "tidemark: %s\n", image->request_error);
     profile_build_fact(image->writer, PROFILE_META_SNAPSHOT_ERROR, image->request_error);
 }
 

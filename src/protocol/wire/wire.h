@@ -24,7 +24,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define WIRE_MAGIC           0x385458414d444954ull /* changes with the layout */
+#define WIRE_MAGIC           0x395458414d444954ull /* changes with the layout */
 #define WIRE_CHUNK_BYTES     (1u << 20)
 #define WIRE_MAX_CHUNKS      16384u /* 16 GiB */
 #define WIRE_RINGS_PER_CHUNK (WIRE_CHUNK_BYTES / sizeof(struct wire_ring))
@@ -334,6 +334,15 @@ enum wire_end_kind {
     WIRE_END_LEFT = 2, /* the recorder was told to leave: the program runs on without it */
 };
 
+/* Programs that were executed and are not recorded, although children are followed: why not. */
+enum wire_unfollowed {
+    WIRE_UNFOLLOWED_ENVIRONMENT = 0, /* its environment has no LD_PRELOAD with us */
+    WIRE_UNFOLLOWED_PRIVILEGED,      /* setuid, setgid: its loader ignores that */
+    WIRE_UNFOLLOWED_UNLOADABLE,      /* statically linked, of 32 bits, musl */
+    WIRE_UNFOLLOWED_KINDS,
+    WIRE_FOLLOWED = WIRE_UNFOLLOWED_KINDS,
+};
+
 /* Where the recorder's own memory lies that is not this file, so that nobody takes it for the
  * program's. Never given back. `bytes` is written last: 0 is not known (yet). */
 #define WIRE_PRIVATE_RANGES 1024u
@@ -383,8 +392,9 @@ struct wire_header {
                                         * exact */
     _Atomic uint32_t unseen_constructors; /* modules whose constructors ran before they were given
                                            * our functions: loaded with RTLD_DEEPBIND */
-    _Atomic uint64_t private_bytes;       /* memory that the recorder mapped for itself */
-    _Atomic uint64_t lost_events;         /* not recorded at all: no ring could be had */
+    _Atomic uint32_t unfollowed[WIRE_UNFOLLOWED_KINDS];
+    _Atomic uint64_t private_bytes; /* memory that the recorder mapped for itself */
+    _Atomic uint64_t lost_events;   /* not recorded at all: no ring could be had */
     _Atomic uint64_t start_ticks;
     _Atomic uint32_t private_count; /* ranges; beyond WIRE_PRIVATE_RANGES they are only counted */
     struct wire_range private_ranges[WIRE_PRIVATE_RANGES];
@@ -416,14 +426,19 @@ enum wire_hello_reason {
      * all (0). Answered by messages, each WIRE_ANSWER_… and a text without NUL, until the socket is
      * closed. */
     WIRE_HELLO_SNAPSHOT = 2,
+    /* Nobody to be recorded: the child of the fork `parent`, which has recorded nothing, executes a
+     * program that will not be recorded. Not answered. */
+    WIRE_HELLO_UNFOLLOWED = 4,
 };
+
+#define WIRE_TAKEN_BACK 0x80000000u
 
 struct wire_hello {
     uint64_t magic;
-    uint32_t reason; /* enum wire_hello_reason */
-    uint32_t parent; /* pid of the parent of a fork, else 0 */
-    uint32_t pages;  /* 1: what is recorded are pages ("Pages") */
-    uint32_t reserved;
+    uint32_t reason;     /* enum wire_hello_reason */
+    uint32_t parent;     /* pid of the parent of a fork, else 0 */
+    uint32_t pages;      /* 1: what is recorded are pages ("Pages") */
+    uint32_t unfollowed; /* enum wire_unfollowed; with WIRE_TAKEN_BACK: it could not be executed */
     char key[WIRE_KEY_BYTES]; /* of a session without one: 0 */
 };
 
@@ -450,6 +465,18 @@ static inline bool wire_is_recorder_name(const char *path, size_t bytes)
         if (name_bytes >= strlen(names[i]) && memcmp(name, names[i], strlen(names[i])) == 0)
             return true;
     return false;
+}
+
+/* What stands in front of the library's name where `tidemark record` preloads it. Such a path leads to
+ * the same file as without, and tells the library that it belongs to a session: where it finds none
+ * it starts no collector of its own, as it does when somebody preloads it by hand. */
+#define WIRE_SESSION_MARK "/././."
+
+static inline bool wire_is_of_session(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    size_t before = slash ? (size_t)(slash - path) : 0, mark = sizeof WIRE_SESSION_MARK - 1;
+    return before >= mark && memcmp(slash - mark, WIRE_SESSION_MARK, mark) == 0;
 }
 
 static inline bool wire_is_recorder(const char *path)

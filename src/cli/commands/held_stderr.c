@@ -1,0 +1,83 @@
+/* Standard error is a file in memory meanwhile (held_stderr.h), which has no name and needs no disk.
+ * Of descriptors only the real one is kept, duplicated. */
+#include "commands/held_stderr.h"
+
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static atomic_int held_real = -1;
+
+void held_stderr_keep_numbers(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR | O_CLOEXEC) < 0)
+            return;
+}
+
+static void held_stderr_become(int file)
+{
+    if (file < 0)
+        return;
+    dup2(file, STDERR_FILENO);
+    if (file != STDERR_FILENO)
+        close(file);
+}
+
+void held_stderr_begin(bool quiet)
+{
+    if (quiet) {
+        held_stderr_become(open("/dev/null", O_RDWR | O_CLOEXEC));
+        return;
+    }
+    int real = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    int file = real < 0 ? -1 : memfd_create("stderr", MFD_CLOEXEC);
+    atomic_store(&held_real, file < 0 ? -1 : real);
+    if (file < 0 && real >= 0)
+        close(real); /* then what is written is seen at once */
+    held_stderr_become(file);
+}
+
+static void held_stderr_copy(int from, int to)
+{
+    char text[1024];
+    ssize_t bytes;
+    for (off_t at = 0; (bytes = pread(from, text, sizeof text, at)) > 0; at += bytes)
+        if (write(to, text, (size_t)bytes) != bytes)
+            return; /* nobody is there to be told */
+}
+
+void held_stderr_end(void)
+{
+    int real = atomic_exchange(&held_real, -1);
+    if (real < 0)
+        return;
+    held_stderr_copy(STDERR_FILENO, real);
+    held_stderr_become(real);
+}
+
+int held_stderr_terminal(void)
+{
+    int real = atomic_load(&held_real);
+    return real >= 0 && isatty(real) ? real : -1;
+}
+
+int held_stderr_number(void)
+{
+    return atomic_load(&held_real);
+}
+
+void held_stderr_hand_over(void)
+{
+    int real = atomic_load(&held_real);
+    if (real >= 0)
+        fcntl(real, F_SETFD, 0);
+}
+
+void held_stderr_take_over(int number)
+{
+    if (number > STDERR_FILENO)
+        atomic_store(&held_real, number);
+}

@@ -1,0 +1,164 @@
+/* Programs that the program executes. All calls are passed on as they are; what will not be recorded
+ * is counted beforehand (leaving.h), because nobody is there to count it afterwards. */
+#include "recorder/hooks.h"
+
+#include <errno.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include "recorder/leaving.h"
+
+/* ---- exec: returns only if it failed ---- */
+
+HOOK int execve(const char *path, char *const *arguments, char *const *environment)
+{
+    enum wire_unfollowed kind = leaving_begin(path, false, environment);
+    int status = REAL(execve)(path, arguments, environment);
+    leaving_failed(kind);
+    return status;
+}
+HOOKED(execve)
+
+HOOK int execv(const char *path, char *const *arguments)
+{
+    enum wire_unfollowed kind = leaving_begin(path, false, environ);
+    int status = REAL(execv)(path, arguments);
+    leaving_failed(kind);
+    return status;
+}
+HOOKED(execv)
+
+HOOK int execvp(const char *file, char *const *arguments)
+{
+    enum wire_unfollowed kind = leaving_begin(file, true, environ);
+    int status = REAL(execvp)(file, arguments);
+    leaving_failed(kind);
+    return status;
+}
+HOOKED(execvp)
+
+HOOK int execvpe(const char *file, char *const *arguments, char *const *environment)
+{
+    enum wire_unfollowed kind = leaving_begin(file, true, environment);
+    int status = REAL(execvpe)(file, arguments, environment);
+    leaving_failed(kind);
+    return status;
+}
+HOOKED(execvpe)
+
+HOOK int fexecve(int file, char *const *arguments, char *const *environment)
+{
+    enum wire_unfollowed kind = leaving_begin(NULL, false, environment);
+    int status = REAL(fexecve)(file, arguments, environment);
+    leaving_failed(kind);
+    return status;
+}
+HOOKED(fexecve)
+
+/* ---- exec with a list: the C library makes an array of it on the stack, too ---- */
+
+/* How many arguments there are with the NULL behind them; and the pointers. */
+static size_t hooks_exec_count(va_list list)
+{
+    size_t count = 2;
+    while (va_arg(list, char *))
+        count++;
+    return count;
+}
+
+static void hooks_exec_fill(char **arguments, size_t count, const char *first, va_list list)
+{
+    arguments[0] = (char *)(uintptr_t)first;
+    for (size_t i = 1; i < count; i++)
+        arguments[i] = va_arg(list, char *);
+}
+
+#define ARGUMENTS_OF(first, list)                                                                  \
+    ({                                                                                             \
+        va_list again_;                                                                            \
+        va_copy(again_, list);                                                                     \
+        size_t count_ = hooks_exec_count(again_);                                                  \
+        va_end(again_);                                                                            \
+        char **arguments_ = __builtin_alloca(count_ * sizeof *arguments_);                         \
+        hooks_exec_fill(arguments_, count_, first, list);                                          \
+        arguments_;                                                                                \
+    })
+
+HOOK int execl(const char *path, const char *first, ...)
+{
+    va_list list;
+    va_start(list, first);
+    char **arguments = ARGUMENTS_OF(first, list);
+    va_end(list);
+    return execv(path, arguments);
+}
+HOOKED(execl)
+
+HOOK int execlp(const char *file, const char *first, ...)
+{
+    va_list list;
+    va_start(list, first);
+    char **arguments = ARGUMENTS_OF(first, list);
+    va_end(list);
+    return execvp(file, arguments);
+}
+HOOKED(execlp)
+
+HOOK int execle(const char *path, const char *first, ...)
+{
+    va_list list;
+    va_start(list, first);
+    char **arguments = ARGUMENTS_OF(first, list);
+    char *const *environment = va_arg(list, char *const *);
+    va_end(list);
+    return execve(path, arguments, environment);
+}
+HOOKED(execle)
+
+/* ---- In a process of its own ---- */
+
+HOOK int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
+                     const posix_spawnattr_t *attributes, char *const *arguments,
+                     char *const *environment)
+{
+    enum wire_unfollowed kind = leaving_begin(path, false, environment);
+    int error = REAL(posix_spawn)(pid, path, actions, attributes, arguments, environment);
+    if (error)
+        leaving_failed(kind);
+    return error;
+}
+HOOKED(posix_spawn)
+
+HOOK int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
+                      const posix_spawnattr_t *attributes, char *const *arguments,
+                      char *const *environment)
+{
+    enum wire_unfollowed kind = leaving_begin(file, true, environment);
+    int error = REAL(posix_spawnp)(pid, file, actions, attributes, arguments, environment);
+    if (error)
+        leaving_failed(kind);
+    return error;
+}
+HOOKED(posix_spawnp)
+
+HOOK int system(const char *command)
+{
+    enum wire_unfollowed kind = command ? leaving_begin("/bin/sh", false, environ) : WIRE_FOLLOWED;
+    int status = REAL(system)(command);
+    if (status == -1)
+        leaving_failed(kind);
+    return status;
+}
+HOOKED(system)
+
+HOOK FILE *popen(const char *command, const char *mode)
+{
+    enum wire_unfollowed kind = leaving_begin("/bin/sh", false, environ);
+    FILE *pipe = REAL(popen)(command, mode);
+    if (!pipe)
+        leaving_failed(kind);
+    return pipe;
+}
+HOOKED(popen)
