@@ -83,18 +83,27 @@ static void target_read_dynamic(const struct target *target, struct target_modul
     }
 }
 
-void target_read_module(const struct target *target, struct target_module *module)
+/* How many; 0: these are no headers of ours. */
+static unsigned target_read_segments(const struct target *target,
+                                     const struct target_module *module,
+                                     ElfW(Phdr) segments[MOST_SEGMENTS])
 {
     ElfW(Ehdr) header;
-    ElfW(Phdr) segments[MOST_SEGMENTS];
-    uintptr_t lowest = UINTPTR_MAX, dynamic = 0;
     if (memory_read(target->pid, module->start, &header, sizeof header) < 0 ||
         memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 ||
         header.e_phentsize != sizeof *segments || header.e_phnum > MOST_SEGMENTS ||
         memory_read(target->pid, module->start + header.e_phoff, segments,
                     header.e_phnum * sizeof *segments) < 0)
-        return;
-    for (unsigned i = 0; i < header.e_phnum; i++) {
+        return 0;
+    return header.e_phnum;
+}
+
+void target_read_module(const struct target *target, struct target_module *module)
+{
+    ElfW(Phdr) segments[MOST_SEGMENTS];
+    uintptr_t lowest = UINTPTR_MAX, dynamic = 0;
+    unsigned count = target_read_segments(target, module, segments);
+    for (unsigned i = 0; i < count; i++) {
         if (segments[i].p_type == PT_LOAD && segments[i].p_vaddr < lowest)
             lowest = segments[i].p_vaddr;
         if (segments[i].p_type == PT_DYNAMIC)
@@ -297,6 +306,40 @@ static void target_see_code(const unsigned char *code, size_t bytes, uintptr_t a
     }
 }
 
+/* Zeros, or a frame that is left there of a call whose caller has died. */
+static bool target_is_margin(const struct target *target, uintptr_t address, size_t bytes,
+                             uintptr_t sigreturn)
+{
+    char found[4096];
+    if (memory_read(target->pid, address, found, bytes) < 0)
+        return false;
+    if (!memcmp(found, &sigreturn, sizeof sigreturn))
+        return true;
+    for (size_t i = 0; i < bytes; i++)
+        if (found[i])
+            return false;
+    return true;
+}
+
+static void target_find_margin_in(const struct target *target, const struct target_module *module,
+                                  struct target_gadgets *gadgets)
+{
+    enum { PAGE = 4096 };
+    ElfW(Phdr) segments[MOST_SEGMENTS];
+    unsigned count = module->symbols ? target_read_segments(target, module, segments) : 0;
+    for (unsigned i = 0; i < count; i++) {
+        uintptr_t start = module->bias + segments[i].p_vaddr + segments[i].p_memsz;
+        start = (start + 63) & ~(uintptr_t)63;
+        size_t bytes = -start & (PAGE - 1);
+        if (segments[i].p_type == PT_LOAD && !(segments[i].p_flags & PF_W) && start < module->end &&
+            bytes > gadgets->margin_bytes &&
+            target_is_margin(target, start, bytes, gadgets->sigreturn)) {
+            gadgets->margin = start;
+            gadgets->margin_bytes = bytes;
+        }
+    }
+}
+
 /* No further than needed: what is read comes into the process's memory. */
 bool target_find_gadgets(const struct target *target, const struct target_module *libc,
                          struct target_gadgets *gadgets)
@@ -312,5 +355,7 @@ bool target_find_gadgets(const struct target *target, const struct target_module
             break;
     }
     free(code);
+    for (size_t i = 0; i < target->count; i++)
+        target_find_margin_in(target, &target->modules[i], gadgets);
     return gadgets->system_call && gadgets->sigreturn && gadgets->keep;
 }

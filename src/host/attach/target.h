@@ -52,6 +52,10 @@ struct target_gadgets {
     uintptr_t keep;        /* mov %rax, keep_offset(a register that functions keep) … ret */
     int keep_offset;
     unsigned keep_pops; /* bytes of stack before its ret */
+    /* The longest rest of a module's last page of code or constants, behind them; it is
+     * nobody's. memory_force() writes there. */
+    uintptr_t margin;
+    size_t margin_bytes;
 };
 enum { TARGET_SIGRETURN_BYTES = 9, TARGET_SYSCALL_BYTES = 2 };
 

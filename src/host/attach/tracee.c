@@ -360,7 +360,7 @@ static int tracee_put_frame(struct tracee *tracee)
 {
     struct user_regs_struct registers = tracee_resumed(tracee);
     size_t bytes = way_back_frame_bytes(tracee->vector, tracee->vector_bytes);
-    uintptr_t place = way_back_place(tracee->pid, &registers, bytes);
+    uintptr_t place = way_back_place(tracee->pid, &tracee->gadgets, &registers, bytes);
     if (!place)
         return -EAGAIN;
     void *made = malloc(bytes);
@@ -368,7 +368,7 @@ static int tracee_put_frame(struct tracee *tracee)
         return -ENOMEM;
     way_back_frame(made, place, &tracee->gadgets, &registers, tracee->signal_mask, tracee->vector,
                    tracee->vector_bytes);
-    int error = memory_write(tracee->pid, place, made, bytes);
+    int error = memory_force(tracee->pid, place, made, bytes);
     free(made);
     tracee->frame = place;
     return error;
@@ -506,7 +506,8 @@ static void tracee_put_back(struct tracee *tracee)
         tracee_restore_vector(tracee);
         tracee_set_mask(tracee, tracee->signal_mask);
     }
-    tracee_set_registers(tracee->tid, &registers);
+    if (tracee_set_registers(tracee->tid, &registers) == 0)
+        way_back_leave_place(tracee->pid, &tracee->gadgets, tracee->frame);
 }
 
 void tracee_give_back(struct tracee *tracee)

@@ -9,10 +9,13 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
+#include "attach/target_memory.h"
 #include "procfs/process.h"
 
 /* ---- Vector state ---- */
@@ -229,7 +232,7 @@ enum { RED_ZONE = 128, ROOM_BELOW = 4096 };
 
 struct search {
     uintptr_t sp, thread_pointer, guard_end;
-    bool is_main, found;
+    bool found;
     uintptr_t start;
 };
 
@@ -252,16 +255,50 @@ static int way_back_see_mapping(const struct process_mapping *mapping, void *con
     return 0;
 }
 
-uintptr_t way_back_place(pid_t pid, const struct user_regs_struct *registers, size_t bytes)
+static uintptr_t way_back_place_on_stack(pid_t pid, const struct user_regs_struct *registers,
+                                         size_t bytes)
 {
     struct search search = {.sp = registers->rsp, .thread_pointer = registers->fs_base};
-    if (process_maps(pid, way_back_see_mapping, &search) < 0 || !search.found)
+    if (process_maps(pid, way_back_see_mapping, &search) < 0 || !search.found ||
+        search.sp - search.start < RED_ZONE + bytes + 64 + ROOM_BELOW)
         return 0;
-    uintptr_t place = (search.sp - RED_ZONE - bytes) & ~(uintptr_t)63;
-    return place < search.sp && place - search.start < search.sp - search.start &&
-                   place - search.start >= ROOM_BELOW
-               ? place
-               : 0;
+    return (search.sp - RED_ZONE - bytes) & ~(uintptr_t)63;
+}
+
+/* Not while another thread of the program is on its way back through it, because who called that
+ * one has died. A single thread is the one that stands. */
+static bool way_back_margin_is_free(pid_t pid, const struct target_gadgets *gadgets, size_t bytes)
+{
+    enum { MARGIN_MOST = 4096, LINKS_OF_ONE = 3 };
+    char path[64], found[MARGIN_MOST];
+    struct stat threads;
+    if (bytes > gadgets->margin_bytes || bytes > sizeof found)
+        return false;
+    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    if (stat(path, &threads) == 0 && threads.st_nlink == LINKS_OF_ONE)
+        return true;
+    if (memory_read(pid, gadgets->margin, found, bytes) < 0)
+        return false;
+    for (size_t i = 0; i < bytes; i++)
+        if (found[i])
+            return false;
+    return true;
+}
+
+uintptr_t way_back_place(pid_t pid, const struct target_gadgets *gadgets,
+                         const struct user_regs_struct *registers, size_t bytes)
+{
+    uintptr_t place = way_back_place_on_stack(pid, registers, bytes);
+    if (place)
+        return place;
+    return way_back_margin_is_free(pid, gadgets, bytes) ? gadgets->margin : 0;
+}
+
+void way_back_leave_place(pid_t pid, const struct target_gadgets *gadgets, uintptr_t place)
+{
+    static const char zeros[4096];
+    if (place && place == gadgets->margin)
+        memory_force(pid, place, zeros, gadgets->margin_bytes);
 }
 
 #endif

@@ -40,8 +40,12 @@ uintptr_t way_back_call(unsigned char made[WAY_BACK_CALL_BYTES], uintptr_t addre
 /* What the registers that a function keeps have to hold meanwhile. */
 uintptr_t way_back_kept_register(uintptr_t address, const struct target_gadgets *gadgets);
 
-/* Where a thread's frame can lie: below what it uses of its stack. 0: its stack has no room that is
- * surely its own. */
-uintptr_t way_back_place(pid_t pid, const struct user_regs_struct *registers, size_t bytes);
+/* Where a thread's frame can lie: below what it uses of its stack; or, where that has no room that
+ * is surely its own (a coroutine's, one that is used as deep as never before), in the margin. 0:
+ * nowhere. */
+uintptr_t way_back_place(pid_t pid, const struct target_gadgets *gadgets,
+                         const struct user_regs_struct *registers, size_t bytes);
+/* Afterwards: others know by its zeros that the margin is free. */
+void way_back_leave_place(pid_t pid, const struct target_gadgets *gadgets, uintptr_t place);
 
 #endif

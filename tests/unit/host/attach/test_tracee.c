@@ -17,6 +17,7 @@
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -235,6 +236,52 @@ static void test_one_with_values_in_vectors(void **state)
     call_many_times(hold_vectors);
 }
 
+/* As deep in its stack as never before: there is nothing mapped below. */
+static int sleep_deep(void)
+{
+    volatile char room[1 << 20];
+    room[0] = 1;
+    return sleep_on() + room[0] - 1;
+}
+
+/* On a stack of which only the program knows where it ends; what lies below is looked after. */
+static int coroutine_status;
+static ucontext_t outside, inside;
+
+static void run_coroutine(void)
+{
+    coroutine_status = sleep_on();
+}
+
+static int sleep_in_coroutine(void)
+{
+    enum { BELOW = 8192, STACK = 32768 };
+    unsigned char *stack = malloc(BELOW + STACK);
+    memset(stack, 0x5a, BELOW + STACK);
+    getcontext(&inside);
+    inside.uc_stack.ss_sp = stack + BELOW;
+    inside.uc_stack.ss_size = STACK;
+    inside.uc_link = &outside;
+    makecontext(&inside, run_coroutine, 0);
+    swapcontext(&outside, &inside);
+    for (size_t i = 0; i < BELOW + STACK / 2; i++)
+        if (stack[i] != 0x5a)
+            return 11;
+    return coroutine_status;
+}
+
+static void test_one_that_is_deep_in_its_stack(void **state)
+{
+    (void)state;
+    call_many_times(sleep_deep);
+}
+
+static void test_one_in_a_coroutine(void **state)
+{
+    (void)state;
+    call_many_times(sleep_in_coroutine);
+}
+
 /* ---- Killed while it calls ---- */
 
 static int wait_for_input(void)
@@ -339,8 +386,11 @@ static void kill_many_times(int (*what)(void))
         pid_t tracer = fork();
         if (tracer == 0)
             call_for_ever(child);
-        while (shared->calls == 0)
+        for (int tries = 0; shared->calls == 0; tries++) {
+            if (tries > 100000)
+                fail_msg("nobody comes to call");
             usleep(100);
+        }
         usleep((useconds_t)random() % 3000);
         kill(tracer, SIGKILL);
         assert_int_equal(waitpid(tracer, NULL, 0), tracer);
@@ -399,6 +449,12 @@ static void test_killed_beside_one_that_waits_for_signals(void **state)
     kill_many_times(wait_for_signals);
 }
 
+static void test_killed_beside_one_in_a_coroutine(void **state)
+{
+    (void)state;
+    kill_many_times(sleep_in_coroutine);
+}
+
 static void test_killed_beside_one_with_all_signals_blocked(void **state)
 {
     (void)state;
@@ -447,6 +503,8 @@ int main(void)
         cmocka_unit_test(test_one_in_a_call_that_is_never_restarted),
         cmocka_unit_test(test_one_with_all_signals_blocked),
         cmocka_unit_test(test_one_with_values_in_vectors),
+        cmocka_unit_test(test_one_that_is_deep_in_its_stack),
+        cmocka_unit_test(test_one_in_a_coroutine),
         cmocka_unit_test(test_killed_beside_one_that_computes),
         cmocka_unit_test(test_killed_beside_one_with_values_in_vectors),
         cmocka_unit_test(test_killed_beside_one_that_sleeps),
@@ -455,6 +513,7 @@ int main(void)
         cmocka_unit_test(test_killed_beside_one_that_waits_for_a_word),
         cmocka_unit_test(test_killed_beside_one_that_waits_for_signals),
         cmocka_unit_test(test_killed_beside_one_with_all_signals_blocked),
+        cmocka_unit_test(test_killed_beside_one_in_a_coroutine),
         cmocka_unit_test(test_a_crash_is_taken_back),
         cmocka_unit_test(test_who_is_gone_is_said_to_be),
     };
