@@ -1,7 +1,7 @@
 # The front door: everything else is CMake and ctest. `make` alone says what there is.
 .POSIX:
 .DEFAULT_GOAL = help
-.PHONY: help demo build check check-asan check-tsan check-world fuzz bench install uninstall clean
+.PHONY: help demo build check check-asan check-tsan check-world check-attach fuzz bench install uninstall clean
 
 PREFIX = /usr/local
 JOBS = $$(nproc)
@@ -14,6 +14,7 @@ help:
 	@echo 'make build    build (release) into build/release'
 	@echo 'make check    every test; the units again under AddressSanitizer and ThreadSanitizer'
 	@echo 'make check-world  forty real programs of Debian'"'"'s under record (installs them; doc/WORLD.md)'
+	@echo 'make check-attach  500 kills of attach beside services with one thread and many, 200 cycles (half an hour)'
 	@echo 'make fuzz     ten minutes of each fuzzer (doc/FUZZING.md)'
 	@echo 'make bench    the benchmarks'
 	@echo 'make install  into PREFIX (now $(PREFIX)); DESTDIR works'
@@ -58,6 +59,14 @@ check-world:
 	cmake --preset release -DBUILD_TESTING=ON
 	cmake --build --preset release -j $(JOBS)
 	@INSTALL=1 tests/world/run.sh
+
+check-attach:
+	@tools/setup.sh build test
+	cmake --preset release -DBUILD_TESTING=ON
+	cmake --build --preset release -j $(JOBS)
+	@for test in kills cycles execs detach; do echo "== $$test"; \
+		KILLS=500 CYCLES=200 ROUNDS=100 SOURCE=$$PWD BUILD=$$PWD/build/release/tests/real TIDEMARK=$$PWD/$(TIDEMARK) \
+			tests/torture/$$test.sh || exit 1; done
 
 fuzz:
 	@tools/setup.sh build test

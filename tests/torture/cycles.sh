@@ -22,6 +22,11 @@ for ((cycle = 1; cycle <= cycles; cycle++)); do
     "$TIDEMARK" attach -o cycle.tmk "$pid" 2>attach.err {to}>&- {from}<&- &
     attached=$!
     until_true is_recorded || { cat attach.err; kill_hard $attached; break; }
+    if [ $cycle = 1 ]; then # Ctrl-Z: the service would wait for who is stopped
+        kill -TSTP $attached
+        kill -TTOU $attached
+        answers && grep -q '^State:.T' /proc/$attached/status && fail "attach can be stopped"
+    fi
     answers || { fail "recorded the ${cycle}th time: '$answer'"; break; }
     "$TIDEMARK" attach --detach "$pid" {to}>&- {from}<&- || fail "the ${cycle}th detach failed"
     wait $attached || fail "the ${cycle}th time: $(cat attach.err)"
