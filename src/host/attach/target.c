@@ -331,8 +331,8 @@ static void target_find_margin_in(const struct target *target, const struct targ
         uintptr_t start = module->bias + segments[i].p_vaddr + segments[i].p_memsz;
         start = (start + 63) & ~(uintptr_t)63;
         size_t bytes = -start & (PAGE - 1);
-        if (segments[i].p_type == PT_LOAD && !(segments[i].p_flags & PF_W) && start < module->end &&
-            bytes > gadgets->margin_bytes &&
+        if (segments[i].p_type == PT_LOAD && !(segments[i].p_flags & PF_W) &&
+            start > module->start && start < module->end && bytes > gadgets->margin_bytes &&
             target_is_margin(target, start, bytes, gadgets->sigreturn)) {
             gadgets->margin = start;
             gadgets->margin_bytes = bytes;
