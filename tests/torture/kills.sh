@@ -14,6 +14,18 @@ mappings() { wc -l <"/proc/$pid/maps"; }
 descriptors() { find "/proc/$pid/fd" -mindepth 1 | wc -l; }
 runs_freely() { ! grep -q '^State:.[Tt]\|^TracerPid:.[1-9]' "/proc/$pid/task/"*/status; }
 
+# Undisturbed, to the end.
+is_recorded() { grep -q 'being recorded' attach.err; }
+attach_once() {
+    rm -f attach.err
+    "$TIDEMARK" attach -o once.tmk "$pid" 2>attach.err {to}>&- {from}<&- &
+    local attached=$!
+    until_true is_recorded || { kill_hard $attached; fail "not attached: $(cat attach.err)"; return; }
+    answers || fail "no answer while it is recorded: '$answer'"
+    "$TIDEMARK" attach --detach "$pid" {to}>&- {from}<&- || fail "not detached"
+    wait $attached || fail "attach ended with $?: $(cat attach.err)"
+}
+
 # The sooner half falls into loading, the other one into what follows.
 kill_within() { # MILLISECONDS COMMAND…
     local most=$1
@@ -27,8 +39,7 @@ for threads in 0 6 24; do
     coproc SERVICE { exec "$BUILD/../torture/torture_service" $threads 2>&1; }
     pid=$SERVICE_PID to=${SERVICE[1]} from=${SERVICE[0]}
     answers || { fail "no service: $answer"; exit 1; }
-    # Once undisturbed: what the library takes for good.
-    "$TIDEMARK" attach -q --for=50ms -o first.tmk "$pid" {to}>&- {from}<&- || fail "not attached at all"
+    attach_once # what the library takes for good
     before=$(mappings) open=$(descriptors)
     for ((turn = 1; turn <= kills; turn++)); do
         kill_within 150 "$TIDEMARK" attach -q -o "killed.tmk" "$pid"
@@ -37,12 +48,10 @@ for threads in 0 6 24; do
         until_true runs_freely || { fail "$threads threads, after $turn kills: stopped"; break; }
         rm -f killed.tmk*
     done
-    # A last one that is let be; then everything is as it was.
-    "$TIDEMARK" attach -q --for=50ms -o last.tmk "$pid" {to}>&- {from}<&- 2>last.err ||
-        fail "not attached in the end: $(cat last.err)"
+    attach_once # and then everything is as it was
     answers || fail "$threads threads: no answer in the end"
     echo "$threads threads: mappings $before -> $(mappings), descriptors $open -> $(descriptors)"
-    [ "$(mappings)" -le $((before + 8)) ] || fail "$threads threads: mappings $before -> $(mappings)"
+    [ "$(mappings)" -le $((before + 12)) ] || fail "$threads threads: mappings $before -> $(mappings)"
     [ "$(descriptors)" = "$open" ] || fail "$threads threads: descriptors $open -> $(descriptors)"
     eval "exec $to>&-"
     wait "$pid" || fail "$threads threads: the service ended with $?"
