@@ -268,11 +268,12 @@ static bool shared_give_back_range(struct range *range)
 {
     if (range->kind != RANGE_WIPED)
         return true;
-    if (atomic_load(&range->use) == RANGE_SPARE) { /* nobody has wanted it for a whole session */
+    /* Nobody has wanted it for a whole session; or it cannot be emptied (it is locked). */
+    if (atomic_load(&range->use) == RANGE_SPARE ||
+        syscall(SYS_madvise, range->start, range->bytes, MADV_DONTNEED) != 0) {
         syscall(SYS_munmap, range->start, range->bytes);
         return false;
     }
-    syscall(SYS_madvise, range->start, range->bytes, MADV_DONTNEED);
     atomic_store(&range->use, RANGE_SPARE);
     return true;
 }
@@ -287,6 +288,8 @@ static void shared_give_back_private(void)
         spare += atomic_load(&range->use) == RANGE_SPARE;
         *shared_range_at(left++) = *range;
     }
+    for (uint32_t i = left; i < count; i++) /* a new one's place is looked at before it is filled */
+        *shared_range_at(i) = (struct range){.use = RANGE_USED};
     atomic_store(&kept_count, left);
     atomic_store(&spare_count, spare);
 }

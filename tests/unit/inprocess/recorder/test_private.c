@@ -41,6 +41,21 @@ static void test_the_next_session_takes_it_again(void **state)
     assert_ptr_not_equal(private_map(BYTES), second); /* once only */
 }
 
+/* mlockall() of the program's: such memory cannot be emptied, and is not given out as if it were. */
+static void test_what_is_locked_is_not_taken_again(void **state)
+{
+    (void)state;
+    forget_all();
+    char *memory = private_map(BYTES);
+    memset(memory, 'x', BYTES);
+    if (mlock(memory, BYTES) < 0)
+        skip();
+    shared_renew();
+    char *next = private_map(BYTES);
+    for (size_t i = 0; i < BYTES; i++)
+        assert_int_equal(next[i], 0);
+}
+
 static void test_what_nobody_wants_is_unmapped(void **state)
 {
     (void)state;
@@ -95,6 +110,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_next_session_takes_it_again),
+        cmocka_unit_test(test_what_is_locked_is_not_taken_again),
         cmocka_unit_test(test_what_nobody_wants_is_unmapped),
         cmocka_unit_test(test_what_lasts_stays),
         cmocka_unit_test(test_a_child_has_spare_memory_that_is_wiped),
