@@ -19,6 +19,7 @@ taken() { # mappings, virtual KiB, descriptors, threads
 }
 
 for ((cycle = 1; cycle <= cycles; cycle++)); do
+    rm -f attach.err # the time before has said the same
     "$TIDEMARK" attach -o cycle.tmk "$pid" 2>attach.err {to}>&- {from}<&- &
     attached=$!
     until_true is_recorded || { cat attach.err; kill_hard $attached; break; }
