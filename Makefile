@@ -1,7 +1,7 @@
 # The front door: everything else is CMake and ctest. `make` alone says what there is.
 .POSIX:
 .DEFAULT_GOAL = help
-.PHONY: help demo build check check-asan check-tsan check-world check-storm check-faults fuzz bench install uninstall clean
+.PHONY: help demo build check check-asan check-tsan check-world check-storm check-faults check-attach fuzz bench install uninstall clean
 
 PREFIX = /usr/local
 JOBS = $$(nproc)
@@ -16,6 +16,7 @@ help:
 	@echo 'make check-world  forty real programs of Debian'"'"'s under record (installs them; doc/WORLD.md)'
 	@echo 'make check-storm  thousands of processes under record, with few descriptors'
 	@echo 'make check-faults  every system call of recorder, collector and attach fails or is killed in turn (doc/FAULTS.md)'
+	@echo 'make check-attach  500 kills of attach beside services with one thread and many, 200 cycles (half an hour)'
 	@echo 'make fuzz     ten minutes of each fuzzer (doc/FUZZING.md)'
 	@echo 'make bench    the benchmarks'
 	@echo 'make install  into PREFIX (now $(PREFIX)); DESTDIR works'
@@ -72,6 +73,14 @@ check-faults:
 	cmake --preset release -DBUILD_TESTING=ON
 	cmake --build --preset release -j $(JOBS)
 	@python3 tests/faults/faults.py --whole build/release/bin build/release/lib build/release/tests/faults
+
+check-attach:
+	@tools/setup.sh build test
+	cmake --preset release -DBUILD_TESTING=ON
+	cmake --build --preset release -j $(JOBS)
+	@for test in kills cycles execs detach; do echo "== $$test"; \
+		KILLS=500 CYCLES=200 ROUNDS=100 SOURCE=$$PWD BUILD=$$PWD/build/release/tests/real TIDEMARK=$$PWD/$(TIDEMARK) \
+			tests/torture/$$test.sh || exit 1; done
 
 fuzz:
 	@tools/setup.sh build test

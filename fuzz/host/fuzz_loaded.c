@@ -44,6 +44,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     look_for(&target, &module, "malloc");
     look_for(&target, &module, "tidemark_late_begin");
     look_for(&target, &module, "");
-    target_gadget(&target, &module);
+    struct target_gadgets gadgets;
+    module.code = module.start;
+    module.code_end = module.end;
+    target.modules = &module;
+    target.count = 1;
+    target_find_gadgets(&target, &module, &gadgets);
+    must(gadgets.keep_pops <= 128 && gadgets.margin_bytes < 4096);
+    must(!gadgets.margin || gadgets.margin - module.start < module.end - module.start);
     return 0;
 }

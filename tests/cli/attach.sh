@@ -281,6 +281,7 @@ tidemark report --json self.tmk | jq -c '[.regions[] | [.name, .total.alloc_coun
 rm -f self.tmk
 
 echo "--- by signal"
+rm -f out
 TIDEMARK_SIGNAL=USR2 "$self" wait >out 2>err &
 pid=$!
 until_true grep -q ready out

@@ -3,7 +3,7 @@
 #   say COMMAND                    and waits until it is done
 #   ended                          waits for its end, prints the status; $recorder is record's pid
 commanded() {
-    rm -f commands answers
+    rm -f commands answers err # nobody is to read there what the one before has said
     mkfifo commands answers
     tidemark record "$@" "$CLI/cli_commanded" <commands >answers 2>err &
     recorder=$!

@@ -19,6 +19,7 @@ detaches() { "$TIDEMARK" attach --detach "$pid" 2>detach.err || ! grep -q 'being
 
 hooked=0 left=0 before=0
 for ((round = 1; round <= rounds; round++)); do
+    rm -f attach.err # the round before has said the same
     "$TIDEMARK" attach -o "round.tmk" "$pid" 2>attach.err {to}>&- {from}<&- &
     attached=$!
     until_true is_attached || { cat attach.err; break; }

@@ -157,11 +157,21 @@ static int cmd_attach_refuse(void)
 
 /* ---- Recording ---- */
 
+/* The process would wait for us while we are stopped (Ctrl-Z): in the middle of a call, or when its
+ * rings are full. Nor do we end in the middle because nobody reads what we say. */
+static void cmd_attach_ignore_stops(void)
+{
+    static const int signals[] = {SIGTSTP, SIGTTIN, SIGTTOU, SIGPIPE};
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+        signal(signals[i], SIG_IGN);
+}
+
 static int cmd_attach_watch_signals(void)
 {
     sigset_t watched;
     sigemptyset(&watched);
     sigaddset(&watched, SIGINT);
+    sigaddset(&watched, SIGQUIT);
     sigaddset(&watched, SIGTERM);
     sigaddset(&watched, SIGHUP);
     sigprocmask(SIG_BLOCK, &watched, NULL);
@@ -301,6 +311,7 @@ int cmd_attach(int argc, char **argv)
     if (refused)
         return refused;
     operation.library = library;
+    cmd_attach_ignore_stops();
     return options.detach ? cmd_attach_detach(operation.pid)
                           : cmd_attach_record(&options, &operation);
 }

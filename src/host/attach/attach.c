@@ -40,12 +40,31 @@ static void attach_nap_ms(unsigned ms)
 
 /* ---- The process ---- */
 
+/* What the kernel has told the program that the process executes; another one is told of other
+ * addresses. */
+struct image {
+    char auxiliary[1024];
+    size_t bytes;
+};
+
+static void attach_see_image(pid_t pid, struct image *image)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/auxv", (int)pid);
+    FILE *file = fopen(path, "re");
+    image->bytes = file ? fread(image->auxiliary, 1, sizeof image->auxiliary, file) : 0;
+    if (file)
+        fclose(file);
+}
+
 struct host {
     pid_t pid;
     struct target target;
     const struct target_module *libc, *library; /* library NULL: not loaded yet */
     struct place place;
-    uintptr_t gadget, locate_errno;
+    struct target_gadgets gadgets;
+    uintptr_t locate_errno;
+    struct image image;
 };
 
 static void attach_host_close(struct host *host)
@@ -57,6 +76,15 @@ static int attach_fail_host(struct host *host, int status, const char *sentence)
 {
     attach_host_close(host);
     return error_set(status, "process %d %s", (int)host->pid, sentence);
+}
+
+/* To be asked while a thread stands: it may have executed something else since. */
+static bool attach_is_same_image(const struct host *host)
+{
+    struct image now;
+    attach_see_image(host->pid, &now);
+    return now.bytes == host->image.bytes &&
+           !memcmp(now.auxiliary, host->image.auxiliary, now.bytes);
 }
 
 static bool attach_executable_has_malloc(const struct host *host)
@@ -71,21 +99,33 @@ static bool attach_executable_has_malloc(const struct host *host)
     return false;
 }
 
-static int attach_host_open(struct host *host, pid_t pid)
+/* Its loader can be read, but has not come to the C library yet. */
+static bool attach_is_starting(const struct host *host)
+{
+    for (size_t i = 0; i < host->target.count; i++)
+        if (host->target.modules[i].symbols && target_is_loader(&host->target.modules[i]))
+            return true;
+    return false;
+}
+
+static int attach_host_read(struct host *host, pid_t pid)
 {
     *host = (struct host){.pid = pid};
+    attach_see_image(pid, &host->image);
     int status = target_open(&host->target, pid);
     if (status < 0)
         return error_set(status, "cannot read the memory map of process %d: %s", (int)pid,
                          strerror(-status));
     target_find(&host->target, "gnu_get_libc_version", &host->libc);
-    if (!host->libc) /* the memory itself: is it ours to read? */
-        return attach_fail_host(host, -EPERM,
+    if (!host->libc) { /* the memory itself: is it ours to read? */
+        status = attach_is_starting(host) ? -ESTALE : -EPERM;
+        return attach_fail_host(host, status,
                                 "cannot be looked into, or has no glibc: be its user, or root");
-    host->gadget = target_gadget(&host->target, host->libc);
+    }
+    bool known = target_find_gadgets(&host->target, host->libc, &host->gadgets);
     host->locate_errno = target_find_in(&host->target, host->libc, "__errno_location").address;
     host->library = target_module_called(&host->target, "libtidemark.so");
-    if (!host->gadget)
+    if (!known)
         return attach_fail_host(host, -ENOSYS, "has a C library that is not known");
     if (attach_executable_has_malloc(host))
         return attach_fail_host(
@@ -94,6 +134,19 @@ static int attach_host_open(struct host *host, pid_t pid)
             "of it");
     place_open(&host->place, &host->target, host->libc);
     return 0;
+}
+
+static int attach_host_open(struct host *host, pid_t pid)
+{
+    enum { STARTING_MS = 5000 };
+    int status = -ESTALE;
+    for (uint64_t since = attach_now_ms();
+         status == -ESTALE && attach_now_ms() - since < STARTING_MS;) {
+        status = attach_host_read(host, pid);
+        if (status == -ESTALE)
+            attach_nap_ms(2);
+    }
+    return status;
 }
 
 /* ---- Threads ---- */
@@ -139,57 +192,82 @@ static int attach_seize(struct tracee *thread, pid_t pid, pid_t tid)
     return tracer ? -EBUSY : state == 'X' || state == 'Z' ? -ESRCH : status;
 }
 
-/* One thread at a safe place, borrowed. The kernel lists the first one first. */
-static int attach_try_thread(const struct host *host, pid_t tid, struct tracee *thread, bool *safe)
+/* -EAGAIN: not now; -ESTALE: what we know of the process is of another program. */
+static int attach_borrow_stopped(const struct host *host, struct tracee *thread)
+{
+    if (!attach_is_same_image(host))
+        return -ESTALE;
+    if (!place_is_safe(&host->place, thread))
+        return -EAGAIN;
+    return tracee_borrow(thread, &host->gadgets, host->locate_errno);
+}
+
+static int attach_try_thread(const struct host *host, pid_t tid, struct tracee *thread)
 {
     int status = attach_seize(thread, host->pid, tid);
-    *safe = false;
     if (status < 0)
         return status;
     status = tracee_stop(thread);
     if (status == 0)
-        *safe = place_is_safe(&host->place, thread);
-    if (!*safe)
+        status = attach_borrow_stopped(host, thread);
+    if (status < 0)
         tracee_release(thread);
     return status;
 }
 
-static int attach_try_threads(const struct host *host, struct tracee *thread, bool *safe)
+/* One thread at a safe place, borrowed; the kernel lists the first one first. -EAGAIN: none. */
+static int attach_try_threads(const struct host *host, struct tracee *thread)
 {
     enum { MOST = 64 };
     pid_t *tids;
     size_t count;
-    int status = attach_list_threads(host->pid, &tids, &count);
-    for (size_t i = 0; status == 0 && i < count && i < MOST && !*safe; i++) {
-        int error = attach_try_thread(host, tids[i], thread, safe);
-        if (error < 0 && (error != -ESRCH || i + 1 == count))
-            status = error;
+    int status = attach_list_threads(host->pid, &tids, &count), found = -EAGAIN;
+    for (size_t i = 0; status == 0 && i < count && i < MOST && found == -EAGAIN; i++) {
+        found = attach_try_thread(host, tids[i], thread);
+        if (found == -ESRCH && i + 1 < count)
+            found = -EAGAIN; /* it has ended, not the process */
     }
     free(tids);
-    return status;
+    return status ? status : found;
 }
 
-static int attach_borrow(const struct host *host, struct tracee *thread)
+static int attach_fail_borrow(pid_t pid, int status)
 {
-    bool safe = false;
-    for (uint64_t since = attach_now_ms(); !safe && attach_now_ms() - since < PATIENCE_MS;
-         attach_nap_ms(2)) {
-        int status = attach_try_threads(host, thread, &safe);
-        if (status < 0)
-            return permission_refused(host->pid, status, PERMISSION_YAMA);
-    }
-    if (!safe)
-        return error_set(-EAGAIN,
+    switch (status) {
+    case -EAGAIN:
+        return error_set(status,
                          "no thread of process %d came to a place where a library can be loaded: "
                          "try again",
-                         (int)host->pid);
-    int status = tracee_borrow(thread, host->gadget, host->locate_errno);
-    if (status < 0) {
-        tracee_release(thread);
-        return error_set(status, "process %d has no memory for a stack: %s", (int)host->pid,
+                         (int)pid);
+    case -ESTALE:
+        return error_set(status, "process %d executes one program after the other: try again",
+                         (int)pid);
+    case -ENOMEM:
+    case -EFAULT:
+        return error_set(status, "process %d has no memory for a stack: %s", (int)pid,
                          strerror(-status));
+    default:
+        return permission_refused(pid, status, PERMISSION_YAMA);
     }
-    return 0;
+}
+
+static int attach_borrow(struct host *host, struct tracee *thread)
+{
+    int status = -EAGAIN;
+    for (uint64_t since = attach_now_ms();
+         (status == -EAGAIN || status == -ESTALE) && attach_now_ms() - since < PATIENCE_MS;) {
+        status = attach_try_threads(host, thread);
+        if (status == -EAGAIN)
+            attach_nap_ms(2);
+        if (status == -ESTALE) {
+            attach_host_close(host);
+            status = attach_host_open(host, host->pid);
+            if (status < 0)
+                return status;
+            status = -ESTALE;
+        }
+    }
+    return status < 0 ? attach_fail_borrow(host->pid, status) : 0;
 }
 
 /* ---- Calls ---- */
@@ -355,9 +433,13 @@ static int attach_forget_once(const struct host *host)
         attach_release_all(&all);
         return permission_refused(host->pid, status, PERMISSION_YAMA);
     }
+    if (!attach_is_same_image(host)) { /* there is nothing to be forgotten */
+        attach_release_all(&all);
+        return 0;
+    }
     struct tracee *thread = attach_one_that_stands(host, &all);
     if (thread)
-        status = tracee_borrow(thread, host->gadget, host->locate_errno);
+        status = tracee_borrow(thread, &host->gadgets, host->locate_errno);
     if (thread && status == 0)
         status = attach_call_ours(host, thread, "tidemark_late_renew", 0, &result);
     attach_release_all(&all);

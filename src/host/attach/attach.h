@@ -12,7 +12,8 @@
  * ptrace is bound to a thread. A function can take seconds in a busy process, until a thread comes
  * to a safe place.
  *
- * Files: tracee.c is ptrace of one thread. target.c finds what is loaded in the program, and
+ * Files: tracee.c is ptrace of one thread; way_back.c makes the frames by which it comes back
+ * without us. target.c finds what is loaded in the program, and
  * symbols, in the memory of the process alone. safe_place.c says whether a thread is where a
  * library can be loaded. attach_check.c says beforehand what speaks against attaching. permission.c
  * says why the kernel forbade it. attach.c calls these in order. */

@@ -70,11 +70,6 @@ static void safe_place_add_functions(struct place *place, const struct target_mo
     }
 }
 
-static bool safe_place_is_loader(const struct target_module *module)
-{
-    return !strncmp(basename(module->path), "ld-linux", 8);
-}
-
 /* Ours too. */
 static bool safe_place_has_malloc(const struct target *target, const struct target_module *module,
                                   const struct target_module *libc)
@@ -87,7 +82,7 @@ void place_open(struct place *place, const struct target *target, const struct t
     const struct target_module *ours = target_module_called(target, "libtidemark.so");
     *place = (struct place){.target = target, .libc = {libc->code, libc->code_end}};
     for (size_t i = 0; i < target->count; i++)
-        if (safe_place_is_loader(&target->modules[i]) ||
+        if (target_is_loader(&target->modules[i]) ||
             safe_place_has_malloc(target, &target->modules[i], libc))
             safe_place_add_zone(place, target->modules[i].code, target->modules[i].code_end);
     safe_place_add_malloc(place, libc);

@@ -83,18 +83,27 @@ static void target_read_dynamic(const struct target *target, struct target_modul
     }
 }
 
-void target_read_module(const struct target *target, struct target_module *module)
+/* How many; 0: these are no headers of ours. */
+static unsigned target_read_segments(const struct target *target,
+                                     const struct target_module *module,
+                                     ElfW(Phdr) segments[MOST_SEGMENTS])
 {
     ElfW(Ehdr) header;
-    ElfW(Phdr) segments[MOST_SEGMENTS];
-    uintptr_t lowest = UINTPTR_MAX, dynamic = 0;
     if (memory_read(target->pid, module->start, &header, sizeof header) < 0 ||
         memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 ||
         header.e_phentsize != sizeof *segments || header.e_phnum > MOST_SEGMENTS ||
         memory_read(target->pid, module->start + header.e_phoff, segments,
                     header.e_phnum * sizeof *segments) < 0)
-        return;
-    for (unsigned i = 0; i < header.e_phnum; i++) {
+        return 0;
+    return header.e_phnum;
+}
+
+void target_read_module(const struct target *target, struct target_module *module)
+{
+    ElfW(Phdr) segments[MOST_SEGMENTS];
+    uintptr_t lowest = UINTPTR_MAX, dynamic = 0;
+    unsigned count = target_read_segments(target, module, segments);
+    for (unsigned i = 0; i < count; i++) {
         if (segments[i].p_type == PT_LOAD && segments[i].p_vaddr < lowest)
             lowest = segments[i].p_vaddr;
         if (segments[i].p_type == PT_DYNAMIC)
@@ -110,10 +119,8 @@ int target_open(struct target *target, pid_t pid)
 {
     *target = (struct target){.pid = pid};
     int status = process_maps(pid, target_see_mapping, target);
-    for (size_t i = 0; status == 0 && i < target->count; i++) {
+    for (size_t i = 0; status == 0 && i < target->count; i++)
         target_read_module(target, &target->modules[i]);
-        target->has_loader |= !strncmp(basename(target->modules[i].path), "ld-linux", 8);
-    }
     if (status < 0)
         target_close(target);
     return status;
@@ -125,6 +132,11 @@ void target_close(struct target *target)
         free(target->modules[i].path);
     free(target->modules);
     *target = (struct target){.pid = target->pid};
+}
+
+bool target_is_loader(const struct target_module *module)
+{
+    return !strncmp(basename(module->path), "ld-linux", 8);
 }
 
 const struct target_module *target_module_called(const struct target *target, const char *name)
@@ -210,11 +222,13 @@ struct target_symbol target_find(const struct target *target, const char *name,
     return (struct target_symbol){0, 0};
 }
 
-/* ---- A system call instruction ---- */
+/* ---- Instructions ---- */
 
-uintptr_t target_gadget(const struct target *target, const struct target_module *libc)
+enum { CODE_CHUNK = 64 << 10, GADGET_MOST = 48 };
+
+static uintptr_t target_find_syscall(const struct target *target, const struct target_module *libc)
 {
-    static const unsigned char instruction[] = {0x0f, 0x05}; /* syscall */
+    static const unsigned char instruction[TARGET_SYSCALL_BYTES] = {0x0f, 0x05};
     struct target_symbol function = target_find_in(target, libc, "syscall");
     unsigned char code[256];
     size_t bytes = function.bytes < sizeof code ? function.bytes : sizeof code;
@@ -224,4 +238,124 @@ uintptr_t target_gadget(const struct target *target, const struct target_module 
         if (!memcmp(code + i, instruction, sizeof instruction))
             return function.address + i;
     return 0;
+}
+
+/* What signal handlers return to. */
+static bool target_is_sigreturn(const unsigned char *code)
+{
+    static const unsigned char instructions[TARGET_SIGRETURN_BYTES] = {0x48, 0xc7, 0xc0, 0x0f, 0,
+                                                                       0,    0,    0x0f, 0x05};
+    return !memcmp(code, instructions, sizeof instructions);
+}
+
+/* A way to the next ret that only takes from the stack: add $x, %rsp and pop, but of %rsp. How many
+ * bytes; -1: something else is there. */
+static int target_pops(const unsigned char *code, const unsigned char *end)
+{
+    int pops = 0;
+    while (code + 4 <= end && *code != 0xc3) {
+        bool extended = code[0] == 0x41;
+        if (code[0] == 0x48 && code[1] == 0x83 && code[2] == 0xc4 && code[3] < 0x80) {
+            pops += code[3];
+            code += 4;
+        } else if (code[extended] >= 0x58 && code[extended] <= 0x5f &&
+                   (extended || *code != 0x5c)) {
+            pops += 8;
+            code += 1 + extended;
+        } else {
+            return -1;
+        }
+    }
+    return code < end && *code == 0xc3 && pops % 8 == 0 && pops <= 128 ? pops : -1;
+}
+
+/* mov %rax, offset(%rbx, %rbp or %r12 to %r15), which functions keep. Returns its length. */
+static size_t target_keep_length(const unsigned char *code, int *offset)
+{
+    bool extended = code[0] == 0x49;
+    unsigned mode = code[2] >> 6, base = code[2] & 7;
+    if ((code[0] != 0x48 && !extended) || code[1] != 0x89 || code[2] & 0x38 || mode > 1 ||
+        (extended ? base < 4 : base != 3 && base != 5) || (mode == 0 && base == 5))
+        return 0;
+    size_t at = 3;
+    if (base == 4 && code[at++] != 0x24) /* %r12 and nothing else */
+        return 0;
+    *offset = mode ? (signed char)code[at] : 0;
+    return at + mode;
+}
+
+static bool target_is_keep(const unsigned char *code, struct target_gadgets *gadgets)
+{
+    int offset, pops;
+    size_t bytes = target_keep_length(code, &offset);
+    if (!bytes || (pops = target_pops(code + bytes, code + GADGET_MOST)) < 0)
+        return false;
+    gadgets->keep_offset = offset;
+    gadgets->keep_pops = (unsigned)pops;
+    return true;
+}
+
+static void target_see_code(const unsigned char *code, size_t bytes, uintptr_t address,
+                            struct target_gadgets *gadgets)
+{
+    for (size_t i = 0; i + GADGET_MOST <= bytes; i++) {
+        if (!gadgets->sigreturn && target_is_sigreturn(code + i))
+            gadgets->sigreturn = address + i;
+        if (!gadgets->keep && target_is_keep(code + i, gadgets))
+            gadgets->keep = address + i;
+    }
+}
+
+/* Zeros, or a frame that is left there of a call whose caller has died. */
+static bool target_is_margin(const struct target *target, uintptr_t address, size_t bytes,
+                             uintptr_t sigreturn)
+{
+    char found[4096];
+    if (memory_read(target->pid, address, found, bytes) < 0)
+        return false;
+    if (!memcmp(found, &sigreturn, sizeof sigreturn))
+        return true;
+    for (size_t i = 0; i < bytes; i++)
+        if (found[i])
+            return false;
+    return true;
+}
+
+static void target_find_margin_in(const struct target *target, const struct target_module *module,
+                                  struct target_gadgets *gadgets)
+{
+    enum { PAGE = 4096 };
+    ElfW(Phdr) segments[MOST_SEGMENTS];
+    unsigned count = module->symbols ? target_read_segments(target, module, segments) : 0;
+    for (unsigned i = 0; i < count; i++) {
+        uintptr_t start = module->bias + segments[i].p_vaddr + segments[i].p_memsz;
+        start = (start + 63) & ~(uintptr_t)63;
+        size_t bytes = -start & (PAGE - 1);
+        if (segments[i].p_type == PT_LOAD && !(segments[i].p_flags & PF_W) &&
+            start > module->start && start < module->end && bytes > gadgets->margin_bytes &&
+            target_is_margin(target, start, bytes, gadgets->sigreturn)) {
+            gadgets->margin = start;
+            gadgets->margin_bytes = bytes;
+        }
+    }
+}
+
+/* No further than needed: what is read comes into the process's memory. */
+bool target_find_gadgets(const struct target *target, const struct target_module *libc,
+                         struct target_gadgets *gadgets)
+{
+    unsigned char *code = malloc(CODE_CHUNK);
+    *gadgets = (struct target_gadgets){.system_call = target_find_syscall(target, libc)};
+    for (uintptr_t at = libc->code; code && at < libc->code_end; at += CODE_CHUNK - GADGET_MOST) {
+        size_t left = libc->code_end - at, bytes = left < CODE_CHUNK ? left : CODE_CHUNK;
+        if (memory_read(target->pid, at, code, bytes) < 0)
+            break;
+        target_see_code(code, bytes, at, gadgets);
+        if (gadgets->sigreturn && gadgets->keep)
+            break;
+    }
+    free(code);
+    for (size_t i = 0; i < target->count; i++)
+        target_find_margin_in(target, &target->modules[i], gadgets);
+    return gadgets->system_call && gadgets->sigreturn && gadgets->keep;
 }

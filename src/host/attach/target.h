@@ -21,7 +21,6 @@ struct target {
     pid_t pid;
     struct target_module *modules; /* in the order of their addresses */
     size_t count;
-    bool has_loader; /* an interpreter is mapped that is glibc's */
 };
 
 /* 0 or -errno. */
@@ -43,9 +42,25 @@ struct target_symbol target_find(const struct target *target, const char *name,
                                  const struct target_module **module);
 /* NULL: none whose file is called so. */
 const struct target_module *target_module_called(const struct target *target, const char *name);
+bool target_is_loader(const struct target_module *module); /* glibc's */
 const struct target_module *target_module_at(const struct target *target, uintptr_t address);
 
-/* A system call instruction in its C library; 0: none was found. */
-uintptr_t target_gadget(const struct target *target, const struct target_module *libc);
+/* Instructions of its C library through which a call from outside comes back (way_back.h). */
+struct target_gadgets {
+    uintptr_t system_call; /* syscall … ret */
+    uintptr_t sigreturn;   /* mov $SYS_rt_sigreturn, %rax; syscall */
+    uintptr_t keep;        /* mov %rax, keep_offset(a register that functions keep) … ret */
+    int keep_offset;
+    unsigned keep_pops; /* bytes of stack before its ret */
+    /* The longest rest of a module's last page of code or constants, behind them; it is
+     * nobody's. memory_force() writes there. */
+    uintptr_t margin;
+    size_t margin_bytes;
+};
+enum { TARGET_SIGRETURN_BYTES = 9, TARGET_SYSCALL_BYTES = 2 };
+
+/* False: one of them was not found. */
+bool target_find_gadgets(const struct target *target, const struct target_module *libc,
+                         struct target_gadgets *gadgets);
 
 #endif

@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "attach/target_memory.h"
+#include "attach/way_back.h"
 
 #if defined(__x86_64__)
 
@@ -56,29 +57,34 @@ static void tracee_prepare_call(struct user_regs_struct *registers, uintptr_t fu
 }
 
 static void tracee_prepare_system_call(struct user_regs_struct *registers, uintptr_t gadget,
-                                       long number, const uintptr_t arguments[TRACEE_ARGUMENTS])
+                                       uintptr_t sp, long number,
+                                       const uintptr_t arguments[TRACEE_ARGUMENTS])
 {
-    tracee_prepare_call(registers, gadget, registers->rsp, arguments);
+    tracee_prepare_call(registers, gadget, sp, arguments);
     registers->rax = (unsigned long long)number;
     registers->r10 = arguments[3];
 }
 
-/* Stopped at the entry of the system call behind a call's end? The stack pointer tells it from
- * calls that the function itself makes with the same instruction. */
-static bool tracee_has_returned(const struct user_regs_struct *registers, uintptr_t gadget,
+/* Functions do not change them, and what keeps the result finds its place by one of them. */
+static void tracee_set_kept(struct user_regs_struct *registers, uintptr_t value)
+{
+    registers->rbx = registers->rbp = value;
+    registers->r12 = registers->r13 = registers->r14 = registers->r15 = value;
+}
+
+/* Stopped at the entry of the system call on the way back? */
+static bool tracee_has_returned(const struct user_regs_struct *registers, uintptr_t sigreturn,
                                 uintptr_t sp)
 {
-    return registers->rip == gadget + 2 && registers->rsp == sp;
+    return registers->rip == sigreturn + TARGET_SIGRETURN_BYTES && registers->rsp == sp;
 }
 
-static uintptr_t tracee_returned(const struct user_regs_struct *registers)
+/* It is still to be gone, but not now: a call that every filter lets pass, and then the instruction
+ * in front of this one. */
+static void tracee_put_off(struct user_regs_struct *registers)
 {
-    return registers->orig_rax;
-}
-
-static void tracee_turn_into_nothing(struct user_regs_struct *registers)
-{
-    registers->orig_rax = SYS_getpid; /* whatever filter there is lets it pass */
+    registers->orig_rax = SYS_getpid;
+    registers->rip -= TARGET_SIGRETURN_BYTES;
 }
 
 static uintptr_t tracee_system_call_result(const struct user_regs_struct *registers)
@@ -102,6 +108,17 @@ static void tracee_begin_again(struct user_regs_struct *registers)
     registers->rax = registers->orig_rax;
     registers->rip -= 2;
     registers->orig_rax = (unsigned long long)-1;
+}
+
+static void tracee_set_number(struct user_regs_struct *registers, long number)
+{
+    registers->orig_rax = (unsigned long long)number;
+}
+
+static struct user_regs_struct tracee_failed(struct user_regs_struct registers)
+{
+    registers.rax = (unsigned long long)-EINTR;
+    return registers;
 }
 
 uintptr_t tracee_ip(const struct tracee *tracee)
@@ -179,6 +196,26 @@ static int tracee_stop_here(struct tracee *tracee)
     }
 }
 
+/* Calls that fail with EINTR whenever their thread is stopped (signal(7)), and mean the same when
+ * they begin again. One with a time limit may wait for that once more. */
+static bool tracee_is_never_restarted(long number)
+{
+    static const long numbers[] = {SYS_epoll_wait,   SYS_epoll_pwait,  SYS_epoll_pwait2,
+                                   SYS_semop,        SYS_semtimedop,   SYS_rt_sigtimedwait,
+                                   SYS_io_getevents, SYS_io_pgetevents};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (number == numbers[i])
+            return true;
+    return false;
+}
+
+/* Because we have stopped it. Should we die, nobody would mend that. */
+static bool tracee_would_fail(const struct tracee *tracee)
+{
+    return tracee_error_of(&tracee->registers) == EINTR &&
+           tracee_is_never_restarted(tracee_number_of(&tracee->registers));
+}
+
 int tracee_stop(struct tracee *tracee)
 {
     int error = tracee_stop_here(tracee);
@@ -188,7 +225,12 @@ int tracee_stop(struct tracee *tracee)
     if (ptrace(PTRACE_GETSIGMASK, tracee->tid, (void *)sizeof tracee->signal_mask,
                &tracee->signal_mask) < 0)
         return -errno;
-    return tracee_get_registers(tracee->tid, &tracee->registers);
+    error = tracee_get_registers(tracee->tid, &tracee->registers);
+    if (error < 0 || !tracee_would_fail(tracee))
+        return error;
+    struct user_regs_struct registers = tracee->registers;
+    tracee_begin_again(&registers);
+    return tracee_set_registers(tracee->tid, &registers);
 }
 
 static bool tracee_is_interrupted(const struct tracee *tracee)
@@ -252,12 +294,10 @@ static int tracee_run_to_system_call(struct tracee *tracee)
     }
 }
 
-static int tracee_system_call(struct tracee *tracee, long number,
-                              const uintptr_t arguments[TRACEE_ARGUMENTS], uintptr_t *result)
+static int tracee_run_system_call(struct tracee *tracee, uintptr_t *result)
 {
-    struct user_regs_struct registers = tracee->registers;
-    tracee_prepare_system_call(&registers, tracee->gadget, number, arguments);
-    int error = tracee_set_registers(tracee->tid, &registers);
+    struct user_regs_struct registers;
+    int error = 0;
     for (int stop = 0; stop < 2 && !error; stop++)
         error = tracee_run_to_system_call(tracee);
     if (!error)
@@ -267,13 +307,87 @@ static int tracee_system_call(struct tracee *tracee, long number,
     return error;
 }
 
-/* The thread's own stack may be too small for a loader, or no stack at all by its pointer. */
+/* By registers alone: behind the call there is the way back. */
+static int tracee_set_system_call(struct tracee *tracee, long number,
+                                  const uintptr_t arguments[TRACEE_ARGUMENTS])
+{
+    struct user_regs_struct registers = tracee->registers;
+    tracee_prepare_system_call(&registers, tracee->gadgets.system_call, tracee->frame, number,
+                               arguments);
+    return tracee_set_registers(tracee->tid, &registers);
+}
+
+/* Which call is it whose rest the kernel keeps, and that was interrupted before? By the code in
+ * front of it. 0: it is not seen. */
+static long tracee_number_by_code(const struct tracee *tracee)
+{
+    static const uint32_t numbers[] = {SYS_nanosleep, SYS_clock_nanosleep, SYS_poll, SYS_futex};
+    enum { LOAD_EAX = 0xb8, LOAD_BYTES = 5 };
+    unsigned char code[32];
+    uint32_t number;
+    if (memory_read(tracee->pid, tracee_ip(tracee) - TARGET_SYSCALL_BYTES - sizeof code, code,
+                    sizeof code) < 0)
+        return 0;
+    for (size_t at = sizeof code - LOAD_BYTES + 1; at-- > 0;) {
+        memcpy(&number, code + at + 1, sizeof number);
+        for (size_t i = 0; code[at] == LOAD_EAX && i < sizeof numbers / sizeof *numbers; i++)
+            if (number == numbers[i])
+                return number;
+    }
+    return 0;
+}
+
+/* Where the thread goes on that nobody puts back. Behind a frame the kernel has forgotten the rest
+ * of a call that was interrupted, so that the call itself begins again. */
+static struct user_regs_struct tracee_resumed(const struct tracee *tracee)
+{
+    struct user_regs_struct registers = tracee->registers;
+    long error = tracee_error_of(&registers);
+    if (tracee_number_of(&registers) == SYS_restart_syscall && tracee_is_interrupted(tracee)) {
+        long number = tracee_number_by_code(tracee);
+        if (number)
+            tracee_set_number(&registers, number);
+        else
+            return tracee_failed(registers);
+    }
+    if (tracee_would_fail(tracee) || (error != EINTR && tracee_is_interrupted(tracee)))
+        tracee_begin_again(&registers);
+    return registers;
+}
+
+/* Nobody looks there yet. */
+static int tracee_put_frame(struct tracee *tracee)
+{
+    struct user_regs_struct registers = tracee_resumed(tracee);
+    size_t bytes = way_back_frame_bytes(tracee->vector, tracee->vector_bytes);
+    uintptr_t place = way_back_place(tracee->pid, &tracee->gadgets, &registers, bytes);
+    if (!place)
+        return -EAGAIN;
+    void *made = malloc(bytes);
+    if (!made)
+        return -ENOMEM;
+    way_back_frame(made, place, &tracee->gadgets, &registers, tracee->signal_mask, tracee->vector,
+                   tracee->vector_bytes);
+    int error = memory_force(tracee->pid, place, made, bytes);
+    free(made);
+    tracee->frame = place;
+    return error;
+}
+
+/* The thread's own stack may be too small for a loader, or no stack at all by its pointer. Signals
+ * are blocked last: before that they come as they may come anywhere, and if we died in between, the
+ * frame would let them through again. */
 static int tracee_map_stack(struct tracee *tracee)
 {
     const uintptr_t arguments[TRACEE_ARGUMENTS] = {
         0, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, (uintptr_t)-1, 0};
     uintptr_t result;
-    int error = tracee_system_call(tracee, SYS_mmap, arguments, &result);
+    int error = tracee_set_system_call(tracee, SYS_mmap, arguments);
+    tracee->borrowed = !error;
+    if (!error)
+        error = tracee_set_mask(tracee, UINT64_MAX);
+    if (!error)
+        error = tracee_run_system_call(tracee, &result);
     if (error)
         return error;
     if (result > (uintptr_t)-4096)
@@ -287,110 +401,126 @@ uintptr_t tracee_scratch(const struct tracee *tracee)
     return tracee->stack + STACK_BYTES - TRACEE_SCRATCH_BYTES;
 }
 
-int tracee_call(struct tracee *tracee, uintptr_t function,
-                const uintptr_t arguments[TRACEE_ARGUMENTS], uintptr_t *result)
+static uintptr_t tracee_call_place(const struct tracee *tracee)
 {
-    struct user_regs_struct registers = tracee->registers;
-    uintptr_t sp = tracee_scratch(tracee) - sizeof(uintptr_t); /* as just behind a call */
-    int error = memory_write(tracee->pid, sp, &tracee->gadget, sizeof tracee->gadget);
-    if (error)
-        return error;
-    tracee_prepare_call(&registers, function, sp, arguments);
-    error = tracee_set_registers(tracee->tid, &registers);
+    return tracee_scratch(tracee) - WAY_BACK_CALL_BYTES;
+}
+
+/* *sp: with which the way back is begun. */
+static int tracee_put_call(const struct tracee *tracee, uintptr_t *sp)
+{
+    unsigned char made[WAY_BACK_CALL_BYTES];
+    struct way_back_call call = {tracee->stack, STACK_BYTES, tracee->frame, tracee->errno_place,
+                                 tracee->errno_value};
+    *sp = way_back_call(made, tracee_call_place(tracee), &tracee->gadgets, &call);
+    return memory_write(tracee->pid, tracee_call_place(tracee), made, sizeof made);
+}
+
+static int tracee_run_until_returned(struct tracee *tracee, uintptr_t sp)
+{
+    struct user_regs_struct registers;
+    int error;
     do {
-        if (!error)
-            error = tracee_run_to_system_call(tracee);
+        error = tracee_run_to_system_call(tracee);
         if (!error)
             error = tracee_get_registers(tracee->tid, &registers);
-    } while (!error && !tracee_has_returned(&registers, tracee->gadget, sp + sizeof sp));
+    } while (!error && !tracee_has_returned(&registers, tracee->gadgets.sigreturn, sp));
     if (error)
         return error;
-    *result = tracee_returned(&registers);
-    tracee_turn_into_nothing(&registers);
+    tracee_put_off(&registers);
     error = tracee_set_registers(tracee->tid, &registers);
     return error ? error : tracee_run_to_system_call(tracee);
 }
 
-int tracee_borrow(struct tracee *tracee, uintptr_t gadget, uintptr_t locate_errno)
+int tracee_call(struct tracee *tracee, uintptr_t function,
+                const uintptr_t arguments[TRACEE_ARGUMENTS], uintptr_t *result)
+{
+    struct user_regs_struct registers = tracee->registers;
+    uintptr_t place = tracee_call_place(tracee), sp;
+    int error = tracee_put_call(tracee, &sp);
+    if (error)
+        return error;
+    tracee_prepare_call(&registers, function, place + WAY_BACK_RETURN, arguments);
+    tracee_set_kept(&registers, way_back_kept_register(place, &tracee->gadgets));
+    error = tracee_set_registers(tracee->tid, &registers);
+    if (!error)
+        error = tracee_run_until_returned(tracee, sp);
+    return error ? error
+                 : memory_read(tracee->pid, place + WAY_BACK_RESULT, result, sizeof *result);
+}
+
+static int tracee_find_errno(struct tracee *tracee, uintptr_t locate_errno)
 {
     const uintptr_t none[TRACEE_ARGUMENTS] = {0};
-    tracee->gadget = gadget;
+    uintptr_t place;
+    int error = tracee_call(tracee, locate_errno, none, &place);
+    if (!error)
+        error = memory_read(tracee->pid, place, &tracee->errno_value, sizeof tracee->errno_value);
+    tracee->errno_place = error ? 0 : place;
+    return error;
+}
+
+int tracee_borrow(struct tracee *tracee, const struct target_gadgets *gadgets,
+                  uintptr_t locate_errno)
+{
+    tracee->gadgets = *gadgets;
     int error = tracee_save_vector(tracee);
     if (!error)
-        error = tracee_set_mask(tracee, UINT64_MAX);
-    tracee->borrowed = !error;
+        error = tracee_put_frame(tracee);
     if (!error)
         error = tracee_map_stack(tracee);
     if (!error && locate_errno)
-        error = tracee_call(tracee, locate_errno, none, &tracee->errno_address);
-    if (!error && tracee->errno_address)
-        error = memory_read(tracee->pid, tracee->errno_address, &tracee->errno_value,
-                            sizeof tracee->errno_value);
+        error = tracee_find_errno(tracee, locate_errno);
     return error;
 }
 
 /* ---- Back ---- */
 
+/* Which it does not block itself: we may be blocking all of them. */
 static bool tracee_has_pending_signal(const struct tracee *tracee)
 {
     char path[64], line[128];
-    uint64_t pending = 0, blocked = 0, value;
+    uint64_t pending = 0, value;
     snprintf(path, sizeof path, "/proc/%d/task/%d/status", (int)tracee->pid, (int)tracee->tid);
     FILE *status = fopen(path, "re");
     while (status && fgets(line, sizeof line, status)) {
         if (sscanf(line, "SigPnd: %lx", &value) == 1 || sscanf(line, "ShdPnd: %lx", &value) == 1)
             pending |= value;
-        else if (sscanf(line, "SigBlk: %lx", &value) == 1)
-            blocked = value;
     }
     if (status)
         fclose(status);
-    return pending & ~blocked;
-}
-
-/* Calls that fail with EINTR whenever their thread is stopped (signal(7)), and mean the same when
- * they begin again. One with a time limit may wait for that once more. */
-static bool tracee_is_never_restarted(long number)
-{
-    static const long numbers[] = {SYS_epoll_wait,   SYS_epoll_pwait,  SYS_epoll_pwait2,
-                                   SYS_semop,        SYS_semtimedop,   SYS_rt_sigtimedwait,
-                                   SYS_io_getevents, SYS_io_pgetevents};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        if (number == numbers[i])
-            return true;
-    return false;
+    return pending & ~tracee->signal_mask;
 }
 
 /* Where the registers are given back the kernel must be about to look for signals: that is where
- * interrupted system calls begin again. */
+ * interrupted system calls begin again. The registers come last: until then the thread stands on
+ * its way back, and signals may come. */
 static void tracee_put_back(struct tracee *tracee)
 {
     struct user_regs_struct registers = tracee->registers;
     if (tracee->borrowed && tracee_stop_here(tracee) < 0)
         return;
-    if (tracee_error_of(&registers) == EINTR &&
-        tracee_is_never_restarted(tracee_number_of(&registers)) &&
-        !tracee_has_pending_signal(tracee))
+    if (tracee_would_fail(tracee) && !tracee_has_pending_signal(tracee))
         tracee_begin_again(&registers);
     if (tracee->borrowed) {
         tracee_restore_vector(tracee);
         tracee_set_mask(tracee, tracee->signal_mask);
     }
-    tracee_set_registers(tracee->tid, &registers);
+    if (tracee_set_registers(tracee->tid, &registers) == 0)
+        way_back_leave_place(tracee->pid, &tracee->gadgets, tracee->frame);
 }
 
 void tracee_give_back(struct tracee *tracee)
 {
+    const uintptr_t stack[TRACEE_ARGUMENTS] = {tracee->stack, STACK_BYTES};
     uintptr_t result;
     if (!tracee->borrowed || !tracee->stopped)
         return;
-    if (tracee->errno_address)
-        memory_write(tracee->pid, tracee->errno_address, &tracee->errno_value,
+    if (tracee->errno_place)
+        memory_write(tracee->pid, tracee->errno_place, &tracee->errno_value,
                      sizeof tracee->errno_value);
-    if (tracee->stack)
-        tracee_system_call(tracee, SYS_munmap,
-                           (const uintptr_t[TRACEE_ARGUMENTS]){tracee->stack, STACK_BYTES},
-                           &result);
+    if (tracee->stack && tracee_set_system_call(tracee, SYS_munmap, stack) == 0)
+        tracee_run_system_call(tracee, &result);
     tracee->stack = 0;
 }
 
@@ -404,6 +534,8 @@ void tracee_release(struct tracee *tracee)
     tracee_give_back(tracee);
     tracee_put_back(tracee);
     ptrace(PTRACE_DETACH, tracee->tid, NULL, NULL);
+    free(tracee->vector); /* of one that could not be borrowed */
+    tracee->vector = NULL;
     tracee->stopped = tracee->borrowed = false;
 }
 
@@ -440,9 +572,10 @@ uintptr_t tracee_sp(const struct tracee *tracee)
     return 0;
 }
 
-int tracee_borrow(struct tracee *tracee, uintptr_t gadget, uintptr_t locate_errno)
+int tracee_borrow(struct tracee *tracee, const struct target_gadgets *gadgets,
+                  uintptr_t locate_errno)
 {
-    (void)tracee, (void)gadget, (void)locate_errno;
+    (void)tracee, (void)gadgets, (void)locate_errno;
     return -ENOTSUP;
 }
 

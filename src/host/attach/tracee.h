@@ -3,19 +3,23 @@
  *     struct tracee thread;
  *     tracee_seize(&thread, pid, tid);      nothing has happened to it yet
  *     tracee_stop(&thread);                 it stands: registers, mask and memory can be read
- *       tracee_borrow(&thread, gadget);     a stack of ours, all signals blocked
+ *       tracee_borrow(&thread, gadgets);    a stack of ours, all signals blocked
  *         tracee_call(&thread, …);
  *       tracee_give_back(&thread);          as it stood: registers, vector state, mask, errno
  *     tracee_release(&thread);              runs on, in the system call that it was in
  *
- * No instruction of the program is changed: a call returns to a system call instruction that is
- * there already, and the kernel stops the thread at its entry. A system call that the stop
- * interrupted goes on as if nothing had been, also where the kernel by itself would let it fail
- * with EINTR (epoll_wait, semop, …), unless a signal is waiting for the thread.
+ * No instruction of the program is changed: a call returns into instructions that are there
+ * already, and the kernel stops the thread at the entry of a system call. A system call that the
+ * stop interrupted goes on as if nothing had been, also where the kernel by itself would let it
+ * fail with EINTR (epoll_wait, semop, …), unless a signal is waiting for the thread.
  *
- * All functions must be called by the same thread of ours. If we die, the kernel lets the thread go
- * on as it stands. 0 or -errno: -ESRCH it is gone, -ETIMEDOUT it cannot be stopped
- * (uninterruptible). */
+ * We can die at any moment: the thread then goes on as it stands, and wherever it stands frames on
+ * its stack lead it back (way_back.h). Each step is one change of its registers. A system call that
+ * the stop interrupted begins again then; one with a relative time limit waits for all of it once
+ * more.
+ *
+ * All functions must be called by the same thread of ours. 0 or -errno: -ESRCH it is gone,
+ * -ETIMEDOUT it cannot be stopped (uninterruptible). */
 #ifndef TIDEMARK_ATTACH_TRACEE_H
 #define TIDEMARK_ATTACH_TRACEE_H
 
@@ -24,15 +28,17 @@
 #include <stdint.h>
 #include <sys/types.h>
 #include <sys/user.h>
+#include "attach/target.h"
 
 enum { TRACEE_ARGUMENTS = 6 };
 
 struct tracee {
     pid_t pid, tid;
     bool stopped, borrowed;
-    uintptr_t gadget;        /* a system call instruction */
-    uintptr_t stack;         /* ours, mapped there; 0: none */
-    uintptr_t errno_address; /* 0: not known */
+    struct target_gadgets gadgets;
+    uintptr_t frame;       /* the last one of the way back */
+    uintptr_t stack;       /* ours, mapped there; 0: none */
+    uintptr_t errno_place; /* 0: not known */
     int errno_value;
     struct user_regs_struct registers; /* as it stood */
     uint64_t signal_mask;
@@ -47,8 +53,10 @@ bool tracee_waits(const struct tracee *tracee, long *number);
 uintptr_t tracee_ip(const struct tracee *tracee);
 uintptr_t tracee_sp(const struct tracee *tracee);
 
-/* `locate_errno`: the address of __errno_location there, 0 if it is not known. */
-int tracee_borrow(struct tracee *tracee, uintptr_t gadget, uintptr_t locate_errno);
+/* `locate_errno`: the address of __errno_location there, 0 if it is not known. -EAGAIN: it stands
+ * where no frame can be made for its way back; nothing has happened to it. */
+int tracee_borrow(struct tracee *tracee, const struct target_gadgets *gadgets,
+                  uintptr_t locate_errno);
 /* Calls a function with up to six arguments and waits for its end, however long that takes. It may
  * not sleep by nanosleep, poll or the like, whose rest the kernel keeps in one place for a thread.
  * -EFAULT: it crashed, and the thread has been put back. */

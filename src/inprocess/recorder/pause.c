@@ -21,7 +21,7 @@ static struct lock *lock;
 static struct lock *pause_take(void)
 {
     struct lock *made, *expected = NULL;
-    if (!__atomic_load_n(&lock, __ATOMIC_ACQUIRE) && (made = private_map(sizeof *made)))
+    if (!__atomic_load_n(&lock, __ATOMIC_ACQUIRE) && (made = private_map_lasting(sizeof *made)))
         __atomic_compare_exchange_n(&lock, &expected, made, false, __ATOMIC_ACQ_REL,
                                     __ATOMIC_ACQUIRE);
     struct lock *taken = __atomic_load_n(&lock, __ATOMIC_ACQUIRE);

@@ -68,12 +68,57 @@ static size_t shared_whole_pages(size_t bytes)
     return (bytes + PAGE_BYTES - 1) & ~(size_t)(PAGE_BYTES - 1);
 }
 
-/* Ours so far, in memory that a fork copies, as it does the mappings. */
-static struct {
+/* ---- Private memory ---- */
+
+enum range_kind {
+    RANGE_KEPT,   /* a fork copies it */
+    RANGE_WIPED,  /* reads as zero in the child of a fork, and is given back with the session */
+    RANGE_LASTING /* reads as zero there too, and stays */
+};
+enum range_use {
+    RANGE_USED,
+    RANGE_SPARE, /* given back: the next session takes it again … */
+    /* … or it is unmapped with that one. So what is left is bounded by what two sessions took. */
+};
+
+struct range {
     uint64_t start, bytes;
-    bool wiped; /* … or reads as zero there */
-} kept[WIRE_PRIVATE_RANGES];
-static _Atomic uint32_t kept_count;
+    enum range_kind kind;
+    _Atomic uint32_t use;
+};
+
+/* Ours so far, in memory that a fork copies, as it does the mappings. */
+enum { MORE_RANGES = 1 << 16 };
+static struct range kept[WIRE_PRIVATE_RANGES];
+static struct range *_Atomic more_kept; /* behind them, mapped when needed */
+static _Atomic uint32_t kept_count, spare_count;
+
+static uint32_t shared_range_count(void)
+{
+    uint32_t count = atomic_load_explicit(&kept_count, memory_order_acquire);
+    uint32_t most = WIRE_PRIVATE_RANGES + (atomic_load(&more_kept) ? MORE_RANGES : 0);
+    return count < most ? count : most;
+}
+
+static struct range *shared_range_at(uint32_t index)
+{
+    return index < WIRE_PRIVATE_RANGES ? &kept[index]
+                                       : &atomic_load(&more_kept)[index - WIRE_PRIVATE_RANGES];
+}
+
+/* NULL: there are too many to be remembered; the range is then ours for good. */
+static struct range *shared_range_new(uint32_t index)
+{
+    struct range *expected = NULL, *made;
+    if (index >= WIRE_PRIVATE_RANGES + MORE_RANGES)
+        return NULL;
+    if (index >= WIRE_PRIVATE_RANGES && !atomic_load(&more_kept)) {
+        made = private_borrow(MORE_RANGES * sizeof *made);
+        if (made && !atomic_compare_exchange_strong(&more_kept, &expected, made))
+            private_return(made, MORE_RANGES * sizeof *made);
+    }
+    return index < WIRE_PRIVATE_RANGES || atomic_load(&more_kept) ? shared_range_at(index) : NULL;
+}
 
 static void shared_publish_range(struct wire_header *header, uint32_t index)
 {
@@ -82,32 +127,42 @@ static void shared_publish_range(struct wire_header *header, uint32_t index)
     atomic_store_explicit(&range->bytes, kept[index].bytes, memory_order_release);
 }
 
-static void shared_tell_range(void *memory, size_t bytes, bool wiped)
+static void shared_count_private(int64_t bytes)
+{
+    if (shared && shared->header)
+        atomic_fetch_add_explicit(&shared->header->private_bytes, (uint64_t)bytes,
+                                  memory_order_relaxed);
+}
+
+static void shared_tell_range(void *memory, size_t bytes, enum range_kind kind)
 {
     struct wire_header *header = shared ? shared->header : NULL;
-    uint32_t index = atomic_fetch_add_explicit(&kept_count, 1, memory_order_relaxed);
-    if (index < WIRE_PRIVATE_RANGES) {
-        kept[index].start = (uintptr_t)memory;
-        kept[index].bytes = bytes;
-        kept[index].wiped = wiped;
+    uint32_t index = atomic_fetch_add_explicit(&kept_count, 1, memory_order_acq_rel);
+    struct range *range = shared_range_new(index);
+    if (range) {
+        range->start = (uintptr_t)memory;
+        range->kind = kind;
+        range->bytes = bytes;
     }
     if (!header)
         return;
     if (index < WIRE_PRIVATE_RANGES)
         shared_publish_range(header, index);
     atomic_fetch_add_explicit(&header->private_count, 1, memory_order_release);
-    atomic_fetch_add_explicit(&header->private_bytes, bytes, memory_order_relaxed);
+    shared_count_private((int64_t)bytes);
 }
 
 /* What was mapped before there was anybody to tell, and in the child of a fork what it
  * inherited. */
 static void shared_tell_all_ranges(struct wire_header *header)
 {
-    uint32_t count = atomic_load_explicit(&kept_count, memory_order_relaxed);
+    uint32_t count = shared_range_count();
     uint64_t bytes = 0;
-    for (uint32_t i = 0; i < count && i < WIRE_PRIVATE_RANGES; i++) {
-        shared_publish_range(header, i);
-        bytes += kept[i].bytes;
+    for (uint32_t i = 0; i < count; i++) {
+        if (i < WIRE_PRIVATE_RANGES)
+            shared_publish_range(header, i);
+        if (atomic_load(&shared_range_at(i)->use) == RANGE_USED)
+            bytes += shared_range_at(i)->bytes;
     }
     atomic_store_explicit(&header->private_count, count, memory_order_release);
     atomic_store_explicit(&header->private_bytes, bytes, memory_order_relaxed);
@@ -191,39 +246,63 @@ void shared_each_range(void (*visit)(void *context, uintptr_t start, uint64_t by
     extern const char __ehdr_start[] __attribute__((visibility("hidden")));
     extern const char _end[] __attribute__((visibility("hidden")));
     uintptr_t module = (uintptr_t)__ehdr_start & ~(uintptr_t)(PAGE_BYTES - 1);
-    uint32_t count = atomic_load_explicit(&kept_count, memory_order_relaxed);
     visit(context, module, shared_whole_pages((uintptr_t)_end - module));
-    for (uint32_t i = 0; i < count && i < WIRE_PRIVATE_RANGES; i++)
-        visit(context, kept[i].start, kept[i].bytes);
+    for (uint32_t i = 0, count = shared_range_count(); i < count; i++)
+        if (shared_range_at(i)->bytes)
+            visit(context, shared_range_at(i)->start, shared_range_at(i)->bytes);
     for (uint32_t i = 0; shared && i < shared->chunk_count; i++)
         visit(context, (uintptr_t)shared->chunks[i], WIRE_CHUNK_BYTES);
 }
 
+/* It reads as zero. */
+static void *shared_take_spare(size_t bytes)
+{
+    if (!atomic_load_explicit(&spare_count, memory_order_relaxed))
+        return NULL;
+    for (uint32_t i = 0, count = shared_range_count(); i < count; i++) {
+        struct range *range = shared_range_at(i);
+        uint32_t spare = RANGE_SPARE;
+        if (range->bytes != bytes || atomic_load(&range->use) != RANGE_SPARE ||
+            !atomic_compare_exchange_strong(&range->use, &spare, RANGE_USED))
+            continue;
+        atomic_fetch_sub(&spare_count, 1);
+        shared_count_private((int64_t)bytes);
+        return (void *)(uintptr_t)range->start;
+    }
+    return NULL;
+}
+
 /* A child that found its parent's state where it expects none would write into the parent's rings:
  * what cannot be wiped is not there. */
-static void *shared_map_private(size_t bytes, bool wiped)
+static void *shared_map_private(size_t bytes, enum range_kind kind)
 {
     bytes = shared_whole_pages(bytes);
     void *memory = shared_map_unlocked(bytes);
-    if (memory && wiped && !shared_advise(memory, bytes, MADV_WIPEONFORK)) {
+    if (memory && kind != RANGE_KEPT && !shared_advise(memory, bytes, MADV_WIPEONFORK)) {
         shared_unmap(memory, bytes);
         memory = NULL;
     }
     if (!memory)
         return NULL;
     shared_leave_out_of_cores(memory, bytes);
-    shared_tell_range(memory, bytes, wiped);
+    shared_tell_range(memory, bytes, kind);
     return memory;
 }
 
 void *private_map_kept(size_t bytes)
 {
-    return shared_map_private(bytes, false);
+    return shared_map_private(bytes, RANGE_KEPT);
+}
+
+void *private_map_lasting(size_t bytes)
+{
+    return shared_map_private(bytes, RANGE_LASTING);
 }
 
 void *private_map(size_t bytes)
 {
-    return shared_map_private(bytes, true);
+    void *spare = shared_take_spare(shared_whole_pages(bytes));
+    return spare ? spare : shared_map_private(bytes, RANGE_WIPED);
 }
 
 void private_give_back(void *memory, size_t bytes)
@@ -232,8 +311,7 @@ void private_give_back(void *memory, size_t bytes)
     if (permitted_calls_is_forbidden(CALL_MAP))
         return;
     shared_advise(memory, bytes, MADV_DONTNEED);
-    if (shared && shared->header)
-        atomic_fetch_sub_explicit(&shared->header->private_bytes, bytes, memory_order_relaxed);
+    shared_count_private(-(int64_t)bytes);
 }
 
 void *private_borrow(size_t bytes)
@@ -306,24 +384,44 @@ static char *shared_chunk_new(enum wire_chunk_kind kind)
 
 /* ---- Giving back ---- */
 
-/* Pages only: states of threads are still pointed to, and read as zero from now on. The ranges are
- * nobody's to tell of any more. */
+/* False: it is not ours any more. */
+static bool shared_give_back_range(struct range *range)
+{
+    if (range->kind != RANGE_WIPED)
+        return true;
+    /* Nobody has wanted it for a whole session; or it cannot be emptied (it is locked). */
+    if (atomic_load(&range->use) == RANGE_SPARE ||
+        !shared_advise((void *)(uintptr_t)range->start, range->bytes, MADV_DONTNEED)) {
+        shared_unmap((void *)(uintptr_t)range->start, range->bytes);
+        return false;
+    }
+    atomic_store(&range->use, RANGE_SPARE);
+    return true;
+}
+
 static void shared_give_back_private(void)
 {
-    uint32_t count = atomic_load(&kept_count), left = 0;
-    for (uint32_t i = 0; i < count && i < WIRE_PRIVATE_RANGES; i++) {
-        if (kept[i].wiped)
-            shared_advise((void *)(uintptr_t)kept[i].start, kept[i].bytes, MADV_DONTNEED);
-        else
-            kept[left++] = kept[i];
+    uint32_t count = shared_range_count(), left = 0, spare = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        struct range *range = shared_range_at(i);
+        if (!shared_give_back_range(range))
+            continue;
+        spare += atomic_load(&range->use) == RANGE_SPARE;
+        *shared_range_at(left++) = *range;
     }
+    for (uint32_t i = left; i < count; i++) /* a new one's place is looked at before it is filled */
+        *shared_range_at(i) = (struct range){.use = RANGE_USED};
     atomic_store(&kept_count, left);
+    atomic_store(&spare_count, spare);
 }
 
 void shared_renew(void)
 {
     for (uint32_t i = 0; shared && i < shared->chunk_count; i++)
         shared_unmap(shared->chunks[i], WIRE_CHUNK_BYTES);
+    char *seed = shared ? atomic_exchange(&shared->seed, NULL) : NULL;
+    if (seed)
+        shared_unmap(seed, SEED_BYTES);
     shared = NULL;
     shared_give_back_private();
 }
@@ -343,7 +441,7 @@ static char *shared_ring_data_at(uint32_t index)
            (size_t)(index % per_chunk) * (ring_bytes + WIRE_RING_SPILL);
 }
 
-static bool shared_thread_is_gone(uint32_t tid)
+bool shared_thread_is_gone(uint32_t tid)
 {
     return !permitted_calls_is_forbidden(CALL_GONE) &&
            syscall(SYS_tgkill, syscall(SYS_getpid), tid, 0) == -1;

@@ -12,13 +12,16 @@
 struct wire_header *shared_open(int fd);
 struct wire_header *shared_header(void); /* NULL before open and in the child of a fork */
 
-/* Gives back all memory of a session that is over, shared and private (but what private_map_kept()
- * gave): it reads as zero, or is not there any more. Nobody may be using it. */
+/* Gives back all memory of a session that is over, shared and what private_map() gave: the next
+ * session takes it again, or it is not there any more. Nobody may be using it. */
 void shared_renew(void);
 
 /* A ring that no living thread uses, set to active, with its data and number; NULL when memory or
  * chunks have run out. */
 struct wire_ring *shared_take_ring(uint32_t tid, char **data, uint32_t *index);
+
+/* Has a thread of this process ended for good, as far as may be asked? */
+bool shared_thread_is_gone(uint32_t tid);
 
 /* For the unwinder: chunk `index` of the nodes. */
 struct wire_node *shared_map_nodes(uint32_t index);
@@ -30,9 +33,11 @@ struct wire_name *shared_map_names(void);
 /* Appends to the module log; `entry` is complete but for entry_bytes. NULL: no room. */
 struct wire_module *shared_log_module(const struct wire_module *entry, const char *path);
 
-/* Private memory for good: zeroed, counted in private_bytes. private_map() reads as zero again in
- * the child of a fork, private_map_kept() is copied there as usual. NULL when there is none. */
+/* Private memory: zeroed, counted in private_bytes. private_map() is the session's, and reads as
+ * zero again in the child of a fork; private_map_lasting() does too, and outlives the session;
+ * private_map_kept() outlives it and is copied in a fork as usual. NULL when there is none. */
 void *private_map(size_t bytes);
+void *private_map_lasting(size_t bytes);
 void *private_map_kept(size_t bytes);
 /* Whole pages of it: they read as zero and count no more. */
 void private_give_back(void *memory, size_t bytes);

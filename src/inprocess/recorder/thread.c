@@ -119,37 +119,84 @@ static void thread_watch_end(struct thread *thread)
         pthread_setspecific(thread_key, thread);
 }
 
-/* A thread's state belongs to its ring and passes with it to the next thread. */
+/* A thread's state belongs to its ring and passes with it to the next thread. Threads go on pointing
+ * to their states when a session is over, so that those stay, and each is its thread's again in the
+ * next session. */
 enum { BATCH = 256, BATCHES = 512 };
+struct thread_batch {
+    struct thread states[BATCH];
+    struct thread *of_ring[BATCH]; /* of the session's; NULL: not yet used */
+};
 struct thread_table {
-    struct thread *batch[BATCHES];
+    struct thread_batch *batch[BATCHES];
 };
 static struct thread_table *table; /* wiped in the child of a fork, as what it points to */
 
-static struct thread *thread_of_ring(uint32_t index)
+static struct thread_batch *thread_batch_at(uint32_t number)
 {
-    if (!table && !(table = private_map(sizeof *table)))
+    if (!table && !(table = private_map_lasting(sizeof *table)))
         return NULL;
-    if (index / BATCH >= BATCHES)
+    if (number >= BATCHES)
         return NULL;
-    struct thread **batch = &table->batch[index / BATCH];
+    struct thread_batch **batch = &table->batch[number];
     if (!*batch) {
-        struct thread *expected = NULL, *made = private_map(BATCH * sizeof *made);
+        struct thread_batch *expected = NULL, *made = private_map_lasting(sizeof *made);
         if (!made)
             return NULL;
         /* Two threads may arrive at once: the loser's pages stay untouched. */
         __atomic_compare_exchange_n(batch, &expected, made, false, __ATOMIC_ACQ_REL,
                                     __ATOMIC_ACQUIRE);
     }
-    return &(*batch)[index % BATCH];
+    return *batch;
+}
+
+/* In the child of a fork it is not: the table is new there. */
+static bool thread_is_in_table(const struct thread *thread)
+{
+    for (uint32_t i = 0; thread && i < BATCHES && table->batch[i]; i++)
+        if (thread >= table->batch[i]->states && thread < table->batch[i]->states + BATCH)
+            return true;
+    return false;
+}
+
+/* Looked for from the ring's place on, where in the first session it is. */
+static struct thread *thread_take_free_state(uint32_t index, uint32_t tid)
+{
+    struct thread_batch *batch;
+    for (uint32_t i = index / BATCH, first = index % BATCH; (batch = thread_batch_at(i)) != NULL;
+         i++, first = 0)
+        for (uint32_t k = 0; k < BATCH; k++) {
+            struct thread *state = &batch->states[(first + k) % BATCH];
+            uint32_t nobody = 0;
+            if (atomic_load_explicit(&state->owner, memory_order_relaxed) == 0 &&
+                atomic_compare_exchange_strong(&state->owner, &nobody, tid))
+                return state;
+        }
+    return NULL;
+}
+
+static struct thread *thread_of_ring(uint32_t index, uint32_t tid)
+{
+    struct thread_batch *batch = thread_batch_at(index / BATCH);
+    if (!batch)
+        return NULL;
+    struct thread **place = &batch->of_ring[index % BATCH];
+    struct thread *own = thread_is_in_table(thread_current) ? thread_current : NULL;
+    if (*place && own && own != *place)
+        atomic_store(&own->owner, 0); /* left for the ring's */
+    if (!*place)
+        *place = own ? own : thread_take_free_state(index, tid);
+    if (*place)
+        atomic_store(&(*place)->owner, tid);
+    return *place;
 }
 
 void thread_each(void (*visit)(struct thread *thread, void *context), void *context)
 {
     for (uint32_t i = 0; table && i < BATCHES && table->batch[i]; i++)
         for (uint32_t k = 0; k < BATCH; k++)
-            if (table->batch[i][k].ring)
-                visit(&table->batch[i][k], context);
+            if (table->batch[i]->states[k].ring)
+                visit(&table->batch[i]->states[k], context);
 }
 
 /* The level that the collector wants from here on; what was drawn until now is of the one
@@ -184,10 +231,11 @@ static struct thread *thread_new(void)
     char *data;
     if (permitted_calls_is_forbidden(CALL_TID))
         return NULL;
-    struct wire_ring *ring = shared_take_ring((uint32_t)syscall(SYS_gettid), &data, &index);
+    uint32_t tid = (uint32_t)syscall(SYS_gettid);
+    struct wire_ring *ring = shared_take_ring(tid, &data, &index);
     if (!ring)
         return NULL;
-    struct thread *thread = thread_of_ring(index);
+    struct thread *thread = thread_of_ring(index, tid);
     if (!thread)
         return NULL;
     struct unwind_memory *memory = thread_memory_for_new_thread(thread->memory);
@@ -202,6 +250,7 @@ static struct thread *thread_new(void)
         .memory = memory,
         .free_memory = free_memory,
         .shadow = thread->shadow,
+        .owner = tid,
         .deepest = UINTPTR_MAX,
         .cost_ticks = (uint64_t)atomic_load_explicit(&ring->cost, memory_order_relaxed) << 10,
         .random = hash_u64(ticks_now()) ^ hash_u64((uintptr_t)&thread_current) ^
@@ -243,10 +292,17 @@ static void thread_see_work(struct thread *thread, void *context)
         *(bool *)context = true;
 }
 
-static void thread_take_ring(struct thread *thread, void *context)
+/* Of a thread that has ended nobody points to the state. */
+static void thread_renew_batch(struct thread_batch *batch)
 {
-    (void)context;
-    *thread = (struct thread){.inside = thread->inside};
+    for (uint32_t i = 0; i < BATCH; i++) {
+        struct thread *thread = &batch->states[i];
+        uint32_t owner = atomic_load(&thread->owner);
+        batch->of_ring[i] = NULL;
+        if (owner)
+            *thread = (struct thread){.inside = thread->inside,
+                                      .owner = shared_thread_is_gone(owner) ? 0 : owner};
+    }
 }
 
 bool thread_renew(void)
@@ -255,9 +311,8 @@ bool thread_renew(void)
     thread_each(thread_see_work, &at_work);
     if (at_work)
         return false;
-    /* Threads go on pointing to their states, which stay as they are now: nobody's. */
-    thread_each(thread_take_ring, NULL);
-    table = NULL;
+    for (uint32_t i = 0; table && i < BATCHES && table->batch[i]; i++)
+        thread_renew_batch(table->batch[i]);
     return true;
 }
 

@@ -54,7 +54,10 @@ struct thread {
     /* and where their interval adapts (wire.h): that of the sample being recorded, of
      * until_sample */
     uint8_t level, drawn_level;
-    uint32_t cost_turn;  /* calls since the one that was timed */
+    uint32_t cost_turn; /* calls since the one that was timed */
+    /* The thread whose thread_current leads here, if it still lives; 0: free. It outlives the
+     * session. */
+    _Atomic uint32_t owner;
     uint64_t cost_ticks; /* what recording has cost, about */
 };
 

@@ -73,7 +73,7 @@ static struct stacks *unwind_check_stacks_take(void)
     for (struct stacks *stacks = atomic_load(&all_stacks); stacks; stacks = stacks->next)
         if (!atomic_exchange(&stacks->taken, true))
             return stacks;
-    struct stacks *made = private_map(sizeof *made);
+    struct stacks *made = private_map_lasting(sizeof *made);
     if (!made)
         return NULL;
     atomic_store(&made->taken, true);

@@ -28,7 +28,7 @@ static void test_finds_what_the_loader_finds(void **state)
     struct target target;
     (void)state;
     assert_int_equal(target_open(&target, getpid()), 0);
-    assert_true(target.has_loader);
+    assert_true(target_is_loader(target_module_called(&target, "ld-linux-x86-64.so.2")));
     const struct target_module *libc = libc_of(&target);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         struct target_symbol found = target_find_in(&target, libc, names[i]);
@@ -57,16 +57,23 @@ static void test_does_not_find_what_is_not_there(void **state)
     target_close(&target);
 }
 
-static void test_gadget_is_a_system_call(void **state)
+/* Each of them is what it is said to be, by its bytes. */
+static void test_gadgets_lead_back(void **state)
 {
     struct target target;
-    unsigned char code[2];
+    struct target_gadgets gadgets;
+    unsigned char code[16];
     (void)state;
     assert_int_equal(target_open(&target, getpid()), 0);
-    uintptr_t gadget = target_gadget(&target, libc_of(&target));
-    assert_int_not_equal(gadget, 0);
-    assert_int_equal(memory_read(getpid(), gadget, code, sizeof code), 0);
+    assert_true(target_find_gadgets(&target, libc_of(&target), &gadgets));
+    assert_int_equal(memory_read(getpid(), gadgets.system_call, code, sizeof code), 0);
     assert_memory_equal(code, "\x0f\x05", 2);
+    assert_int_equal(memory_read(getpid(), gadgets.sigreturn, code, sizeof code), 0);
+    assert_memory_equal(code, "\x48\xc7\xc0\x0f\0\0\0\x0f\x05", TARGET_SIGRETURN_BYTES);
+    assert_int_equal(memory_read(getpid(), gadgets.keep, code, sizeof code), 0);
+    assert_int_equal(code[0] & ~1, 0x48);
+    assert_int_equal(code[1], 0x89);
+    assert_int_equal(gadgets.keep_pops % 8, 0);
     target_close(&target);
 }
 
@@ -116,7 +123,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_finds_what_the_loader_finds),
         cmocka_unit_test(test_does_not_find_what_is_not_there),
-        cmocka_unit_test(test_gadget_is_a_system_call),
+        cmocka_unit_test(test_gadgets_lead_back),
         cmocka_unit_test(test_survives_nonsense),
         cmocka_unit_test(test_strings_end_where_memory_does),
     };

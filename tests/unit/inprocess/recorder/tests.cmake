@@ -24,12 +24,14 @@ endforeach()
 target_compile_options(test_recorder_ring PRIVATE -fno-sanitize=all)
 target_link_options(test_recorder_ring PRIVATE -fno-sanitize=all)
 
-# Sampling: the draw, and the set of what was sampled.
+# Sampling: the draw, and the set of what was sampled. Memory, from session to session.
 add_executable(test_recorder_draw ${CMAKE_CURRENT_LIST_DIR}/test_draw.c)
 add_executable(test_recorder_sampled ${CMAKE_CURRENT_LIST_DIR}/test_sampled.c
     ${CMAKE_SOURCE_DIR}/src/inprocess/recorder/sampled.c ${CMAKE_SOURCE_DIR}/src/inprocess/recorder/followed.c
     ${CMAKE_SOURCE_DIR}/src/inprocess/recorder/shared.c ${CMAKE_SOURCE_DIR}/src/inprocess/unwind/permitted_calls.c)
-foreach(test draw sampled)
+add_executable(test_recorder_private ${CMAKE_CURRENT_LIST_DIR}/test_private.c
+    ${CMAKE_SOURCE_DIR}/src/inprocess/recorder/shared.c ${CMAKE_SOURCE_DIR}/src/inprocess/unwind/permitted_calls.c)
+foreach(test draw sampled private)
     foreach(room recorder unwind wire base interpose)
         target_include_directories(test_recorder_${test} PRIVATE ${TIDEMARK_ROOMS_DIR}/${room})
     endforeach()
