@@ -327,6 +327,79 @@ const char *facts_of_what_is_left(const struct profile *profile)
                                         : "left at end";
 }
 
+/* ---- What was not seen --------------------------------------------------------------------- */
+
+bool facts_next_unseen(const struct profile *profile, const char **at, struct facts_unseen *unseen)
+{
+    const char *line = *at ? *at : profile_get(profile, PROFILE_META_UNSEEN);
+    if (!line || !*line)
+        return false;
+    size_t ends[3], length = strcspn(line, "\n");
+    unseen->text = (struct strbuf)STRBUF_INIT;
+    const char *field = line;
+    for (int i = 0; i < 3; i++) {
+        size_t bytes = i < 2 ? strcspn(field, "\t\n") : length - (size_t)(field - line);
+        struct strbuf part = STRBUF_INIT;
+        strbuf_add(&part, field, bytes);
+        text_add_safe_string(&unseen->text, part.data);
+        strbuf_release(&part);
+        strbuf_add_char(&unseen->text, '\0');
+        ends[i] = unseen->text.length;
+        field += bytes + (i < 2 && field[bytes] == '\t');
+    }
+    unseen->what = unseen->text.data;
+    unseen->module = unseen->text.data + ends[0];
+    unseen->why = unseen->text.data + ends[1];
+    *at = line + length + (line[length] == '\n');
+    return true;
+}
+
+void facts_release_unseen(struct facts_unseen *unseen)
+{
+    strbuf_release(&unseen->text);
+}
+
+bool facts_has_unseen(const struct profile *profile)
+{
+    const char *lines = profile_get(profile, PROFILE_META_UNSEEN);
+    return lines && *lines;
+}
+
+const char *facts_at_least(const struct profile *profile)
+{
+    return facts_has_unseen(profile) ? "at least " : "";
+}
+
+static void facts_add_one_unseen(struct strbuf *out, const struct facts_unseen *unseen)
+{
+    strbuf_addf(out, "not seen: %s", unseen->what);
+    if (*unseen->module)
+        strbuf_addf(out, " in %s", name_base(unseen->module));
+    if (*unseen->why)
+        strbuf_addf(out, " (%s)", unseen->why);
+}
+
+bool facts_add_unseen(struct strbuf *out, const struct profile *profile)
+{
+    struct facts_unseen unseen;
+    const char *at = NULL;
+    if (!facts_next_unseen(profile, &at, &unseen))
+        return false;
+    facts_add_one_unseen(out, &unseen);
+    facts_release_unseen(&unseen);
+    return true;
+}
+
+static void facts_add_all_unseen(struct strbuf *out, const struct profile *profile)
+{
+    struct facts_unseen unseen;
+    for (const char *at = NULL; facts_next_unseen(profile, &at, &unseen);) {
+        facts_add_one_unseen(out, &unseen);
+        strbuf_add_string(out, ": counts are lower bounds\n");
+        facts_release_unseen(&unseen);
+    }
+}
+
 void facts_add_losses(struct strbuf *out, const struct profile *profile)
 {
     const struct program_metrics *program = &profile->program;
@@ -339,6 +412,7 @@ void facts_add_losses(struct strbuf *out, const struct profile *profile)
     facts_add_sentence(out, profile, PROFILE_META_NAMED_LATER);
     facts_add_sentence(out, profile, PROFILE_META_IMPORT_NOTE);
     facts_add_sentence(out, profile, PROFILE_META_SNAPSHOT_ERROR);
+    facts_add_all_unseen(out, profile);
     facts_add_counted(out, program->lost_events, "event was not recorded: counts are lower bounds",
                       "events were not recorded: counts are lower bounds");
     facts_add_counted(out, program->late_events, "event came too late for its place in time",

@@ -63,6 +63,8 @@ int profile_writer_commit(struct profile_writer *writer);
 /* integer: events recorded without call path */
 #define PROFILE_META_UNATTRIBUTED        "unattributed"
 #define PROFILE_META_UNSEEN_CONSTRUCTORS "unseen_constructors" /* integer: modules, see wire.h */
+/* allocators that were not seen, one a line: WHAT, MODULE ("": not known) and WHY, a tab between */
+#define PROFILE_META_UNSEEN "unseen"
 /* integer: rings that the program overwrote */
 #define PROFILE_META_DAMAGED "damaged_rings"
 #define PROFILE_META_WAITS   "waits"   /* integer: times that a thread waited for us */

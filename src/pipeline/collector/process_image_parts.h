@@ -149,6 +149,8 @@ const char *process_image_job_id(const struct process_image *image);
 void process_image_tell_description(struct process_image *image, process_image_take_fact *take);
 /* What has become of --budget-cpu so far. */
 void process_image_tell_budget(struct process_image *image, process_image_take_fact *take);
+/* What the recorder knows that it does not see, so far. */
+void process_image_tell_unseen(struct process_image *image, process_image_take_fact *take);
 void process_image_tell_end(struct process_image *image, process_image_take_fact *take);
 /* The recorder has said that it leaves the process. */
 bool process_image_recorder_left(const struct process_image *image);
