@@ -223,6 +223,8 @@ static bool entry_code_read_one(struct reading *reading)
     if (opcode == 0x0f)
         return entry_code_read_two(reading);
     uint8_t modrm = entry_code_has(reading, 1) ? reading->code[reading->at] : 0;
+    if (opcode == 0x8f && modrm >> 3 & 7) /* XOP's prefix, and no pop */
+        return false;
     instruction->flow = entry_code_flow_of(opcode, modrm);
     return entry_code_read_operands(reading, one_byte[opcode]);
 }
