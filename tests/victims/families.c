@@ -32,8 +32,8 @@ API size_t je_xallocx(void *block, size_t size, size_t extra, int flags)
 }
 API void je_dallocx(void *block, int flags)
 {
-    (void)block, (void)flags;
-    barrier();
+    (void)flags;
+    pool_give(block);
 }
 API void je_sdallocx(void *block, size_t size, int flags)
 {
@@ -52,8 +52,7 @@ API size_t mi_usable_size(const void *block)
 }
 API void mi_free(void *block)
 {
-    (void)block;
-    barrier();
+    pool_give(block);
 }
 API void *mi_calloc(size_t count, size_t size)
 {
@@ -94,8 +93,7 @@ API void *tc_malloc(size_t size)
 }
 API void tc_free(void *block)
 {
-    (void)block;
-    barrier();
+    pool_give(block);
 }
 API void *tc_new(size_t size)
 {
@@ -125,7 +123,7 @@ VICTIM void victim_mallocx(void)
 
 VICTIM void victim_rallocx(void)
 {
-    void *block = keep(je_mallocx(10, 0));
+    void *block = keep(je_mallocx(20, 0));
     for (int i = 0; i < 10; i++)
         block = keep(je_rallocx(block, 1000, 0));
     CHECK(!je_rallocx(block, (size_t)1 << 40, 0));
@@ -142,7 +140,7 @@ VICTIM void victim_mi(void)
         mi_free(block);
         block = keep(mi_realloc(NULL, 20));
         mi_free(block);
-        keep(mi_calloc(3, 5));
+        keep(mi_calloc(3, 6));
     }
     mi_free(NULL);
     barrier();
@@ -155,7 +153,7 @@ VICTIM void victim_mi_others(void)
     keep(mi_heap_malloc(NULL, 60));
     CHECK(!mi_posix_memalign(&block, 256, 80));
     CHECK(mi_posix_memalign(&block, 256, (size_t)1 << 40) == 12);
-    keep(mi_strdup("twelve bytes"));
+    keep(mi_strdup("a text of 24 characters."));
     barrier();
 }
 
@@ -166,7 +164,7 @@ VICTIM void victim_tc(void)
         if (i >= 50)
             tc_delete(block);
     }
-    keep(tc_malloc(8));
+    keep(tc_malloc(18));
     barrier();
 }
 

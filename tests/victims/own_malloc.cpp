@@ -16,8 +16,7 @@ API void *malloc(size_t size)
 }
 API void free(void *block)
 {
-    (void)block;
-    barrier();
+    pool_give(block);
 }
 API void *calloc(size_t count, size_t size)
 {
@@ -64,17 +63,21 @@ VICTIM_C void victim_malloc()
 
 VICTIM_C void victim_realloc()
 {
-    void *block = keep(malloc(1));
+    void *block = keep(malloc(17));
     for (int i = 0; i < 20; i++)
         block = keep(realloc(block, 100));
     free(block);
     barrier();
 }
 
+struct Twenty {
+    char bytes[20];
+};
+
 VICTIM_C void victim_new()
 {
     for (int i = 0; i < 300; i++) {
-        int *block = static_cast<int *>(keep(new int(i)));
+        auto *block = static_cast<Twenty *>(keep(new Twenty));
         if (i >= 30)
             delete block;
     }
@@ -99,7 +102,7 @@ VICTIM_C void victim_throws()
 VICTIM_C void victim_library()
 {
     for (int i = 0; i < 10; i++)
-        free(keep(strdup("four")));
+        free(keep(strdup("a text of 24 characters.")));
     barrier();
 }
 
