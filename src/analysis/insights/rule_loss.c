@@ -84,8 +84,8 @@ static struct losses rule_loss_of(const struct profile *profile)
 static bool rule_loss_replaced_only(const struct losses *losses, const struct profile *profile)
 {
     return losses->replaced && !profile->damage && !losses->lost && !losses->malformed &&
-           !losses->rings && !losses->unattributed && !losses->sample_bytes && !losses->unwalkable &&
-           !losses->unseen;
+           !losses->rings && !losses->unattributed && !losses->sample_bytes &&
+           !losses->unwalkable && !losses->unseen;
 }
 
 void rule_loss(struct inquiry *inquiry)

@@ -157,11 +157,14 @@ static bool entry_code_read_vex(struct reading *reading)
         map = reading->code[reading->at + 1] & 31;
     reading->at += prefix;
     uint8_t opcode = reading->code[reading->at++];
-    bool has_byte = map == 3 || (map == 1 && ((opcode >= 0x70 && opcode <= 0x73) ||
-                                              opcode == 0xc2 || (opcode >= 0xc4 && opcode <= 0xc6)));
+    bool has_byte =
+        map == 3 || (map == 1 && ((opcode >= 0x70 && opcode <= 0x73) || opcode == 0xc2 ||
+                                  (opcode >= 0xc4 && opcode <= 0xc6)));
     if (map < 1 || map > 3)
         return false;
-    return entry_code_read_operands(reading, map == 1 && opcode == 0x77 ? '.' : has_byte ? 'b' : 'm');
+    return entry_code_read_operands(reading, map == 1 && opcode == 0x77 ? '.'
+                                             : has_byte                 ? 'b'
+                                                                        : 'm');
 }
 
 static enum entry_flow entry_code_flow_of_group(uint8_t modrm)
@@ -272,7 +275,8 @@ static bool entry_code_may_jump_in(const uint8_t *function, size_t from, size_t 
 {
     for (size_t at = from; at < bytes; at++) {
         uint8_t opcode = function[at];
-        bool is_near = (opcode & 0xf0) == 0x70 || opcode == 0xeb || (opcode >= 0xe0 && opcode <= 0xe3);
+        bool is_near =
+            (opcode & 0xf0) == 0x70 || opcode == 0xeb || (opcode >= 0xe0 && opcode <= 0xe3);
         bool is_far = opcode == 0xe9 || opcode == 0xe8 ||
                       (at > 0 && function[at - 1] == 0x0f && (opcode & 0xf0) == 0x80);
         unsigned width = is_near ? 1 : 4;
@@ -310,8 +314,8 @@ static bool entry_code_is_call(const struct entry_instruction *instruction)
 
 static bool entry_code_is_movable(const struct entry_instruction *instruction)
 {
-    bool calls = instruction->flow == ENTRY_FLOW_CALL ||
-                 instruction->flow == ENTRY_FLOW_CALL_THROUGH;
+    bool calls =
+        instruction->flow == ENTRY_FLOW_CALL || instruction->flow == ENTRY_FLOW_CALL_THROUGH;
     return calls ? entry_code_is_call(instruction) : instruction->flow != ENTRY_FLOW_LOOP;
 }
 
@@ -352,7 +356,8 @@ static enum entry_fault entry_code_measure(const uint8_t *function, size_t bytes
 static unsigned entry_code_skips(const uint8_t *function, size_t bytes)
 {
     static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
-    return bytes >= sizeof endbr64 && !memcmp(function, endbr64, sizeof endbr64) ? sizeof endbr64 : 0;
+    return bytes >= sizeof endbr64 && !memcmp(function, endbr64, sizeof endbr64) ? sizeof endbr64
+                                                                                 : 0;
 }
 
 enum entry_fault entry_code_find(const uint8_t *function, size_t bytes,
@@ -425,8 +430,8 @@ static size_t entry_code_move_one(const uint8_t *from, const struct entry_instru
     return instruction->bytes;
 }
 
-size_t entry_code_move(const uint8_t *function, const struct entry_beginning *beginning, uint8_t *to,
-                       uintptr_t at)
+size_t entry_code_move(const uint8_t *function, const struct entry_beginning *beginning,
+                       uint8_t *to, uintptr_t at)
 {
     struct entry_instruction instruction;
     unsigned from = beginning->skipped, end = from + beginning->bytes;
@@ -435,7 +440,8 @@ size_t entry_code_move(const uint8_t *function, const struct entry_beginning *be
         if (!entry_code_read(function + from, 15, &instruction) ||
             written + 20 + ENTRY_JUMP_BYTES > ENTRY_MOVED_BYTES)
             return 0;
-        size_t bytes = entry_code_move_one(function + from, &instruction, to + written, at + written);
+        size_t bytes =
+            entry_code_move_one(function + from, &instruction, to + written, at + written);
         if (!bytes)
             return 0;
         written += bytes;

@@ -12,7 +12,7 @@
 #include <sys/single_threaded.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include "entry/entry.h"
+#include "entry/entry_jump.h"
 #include "interpose/real.h"
 #include "recorder/hooks.h"
 #include "recorder/session.h"
@@ -189,8 +189,7 @@ static bool families_in_table(const struct examination *examination, const char 
 {
     for (size_t i = 0; i < families_symbols(examination); i++) {
         const ElfW(Sym) *symbol = families_symbol(examination, i);
-        if (families_is_function(symbol) &&
-            strcmp(families_name(examination, symbol), name) == 0)
+        if (families_is_function(symbol) && strcmp(families_name(examination, symbol), name) == 0)
             return true;
     }
     return false;
@@ -391,9 +390,8 @@ static void families_fill(struct examination *examination, struct family_entry *
 {
     void *usable[FAMILY_COUNT];
     for (unsigned family = 0; family < FAMILY_COUNT; family++)
-        usable[family] = examination->families & 1u << family
-                             ? families_usable_of(examination, family)
-                             : NULL;
+        usable[family] =
+            examination->families & 1u << family ? families_usable_of(examination, family) : NULL;
     for (uint32_t i = 0; i < examination->count; i++) {
         const struct found *found = &examination->found[i];
         entries[i].row = found->row;
@@ -441,8 +439,8 @@ static bool families_may_hook(struct examination *examination)
         return false;
     if (__libc_single_threaded)
         return true;
-    families_tell(examination,
-                  real_is_late() ? WIRE_UNSEEN_WHY_LATE : WIRE_UNSEEN_WHY_THREADS, NULL);
+    families_tell(examination, real_is_late() ? WIRE_UNSEEN_WHY_LATE : WIRE_UNSEEN_WHY_THREADS,
+                  NULL);
     return false;
 }
 
@@ -494,8 +492,7 @@ static void families_tell_inlined(const struct examination *examination)
         unseen_tell(WIRE_UNSEEN_GO, WIRE_UNSEEN_WHY_INLINED, NULL, examination->path);
     if (examination->families & 1u << FAMILY_PROGRAM &&
         families_has_text(examination->info, "partition_alloc"))
-        unseen_tell(WIRE_UNSEEN_PARTITION_ALLOC, WIRE_UNSEEN_WHY_INLINED, NULL,
-                    examination->path);
+        unseen_tell(WIRE_UNSEEN_PARTITION_ALLOC, WIRE_UNSEEN_WHY_INLINED, NULL, examination->path);
 }
 
 /* ---- All modules ---- */

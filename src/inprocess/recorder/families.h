@@ -1,6 +1,6 @@
 /* Allocators that nobody binds by name: static ones, jemalloc's mallocx, mimalloc's mi_malloc, a malloc
  * in the program itself (interpose/families.def). Their functions are hooked at their beginnings
- * (entry/entry.h) while the program has one thread; where that cannot be it is told (unseen.h).
+ * (entry/entry_jump.h) while the program has one thread; where that cannot be it is told (unseen.h).
  *
  *   module ─▶ has it a marker's name? ─▶ its functions of the list ─▶ entry_prepare(), entry_set()
  *             in .dynsym, in .symtab of its file                      or unseen_tell()

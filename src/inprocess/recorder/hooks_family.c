@@ -10,9 +10,8 @@
 #define PARAMETERS                                                                                 \
     uintptr_t a0, uintptr_t a1, uintptr_t a2, uintptr_t a3, uintptr_t a4,                          \
         const struct family_entry *entry
-#define ARGUMENTS a0, a1, a2, a3, a4
-#define FAMILY_HOOK                                                                                \
-    __attribute__((noinline, used)) static uintptr_t
+#define ARGUMENTS   a0, a1, a2, a3, a4
+#define FAMILY_HOOK __attribute__((noinline, used)) static uintptr_t
 
 /* ---- What the arguments say ---- */
 
@@ -115,7 +114,7 @@ static void family_record(struct thread *thread, uintptr_t frame, const struct f
 /* ---- Hooks ---- */
 
 /* `block` is an expression of `result`. */
-#define ALLOCATES(name, block, bytes)                                                              \
+#define ALLOCATES(name, block)                                                                     \
     FAMILY_HOOK name(PARAMETERS)                                                                   \
     {                                                                                              \
         const struct family_call call = {entry, {ARGUMENTS}};                                      \
@@ -128,14 +127,29 @@ static void family_record(struct thread *thread, uintptr_t frame, const struct f
         uint32_t node = sampled ? thread_path_before(thread, frame, &start) : 0;                   \
         uintptr_t result = family_do_inside(thread, frame, &call);                                 \
         if (sampled)                                                                               \
-            family_record(thread, frame, &call, node, block, bytes);                               \
+            family_record(thread, frame, &call, node, block, family_size(&call));                  \
         return result;                                                                             \
     }
 
-ALLOCATES(family_allocates, result, family_size(&call))
-ALLOCATES(family_copies, result, result ? strlen((const char *)result) + 1 : 0)
-ALLOCATES(family_hands_out, (int)result == 0 ? *(uintptr_t *)call.arguments[entry->row->block] : 0,
-          family_size(&call))
+ALLOCATES(family_allocates, result)
+ALLOCATES(family_hands_out, (int)result == 0 ? *(uintptr_t *)call.arguments[entry->row->block] : 0)
+
+/* How large a copy is, and so whether it is sampled, is known behind the call only. */
+FAMILY_HOOK family_copies(PARAMETERS)
+{
+    const struct family_call call = {entry, {ARGUMENTS}};
+    uintptr_t frame = HOOK_FRAME();
+    struct thread *thread = thread_hook_enter(frame);
+    if (!thread)
+        return family_do(&call);
+    struct unwind_start start = UNWIND_START_HERE();
+    uint32_t node = thread_path_before(thread, frame, &start);
+    uintptr_t result = family_do_inside(thread, frame, &call);
+    size_t size = result ? strlen((const char *)result) + 1 : 0;
+    if (family_samples(thread, size))
+        family_record(thread, frame, &call, node, result, size);
+    return result;
+}
 
 static void family_free(struct thread *thread, uintptr_t frame, const struct unwind_start *start,
                         void *block)

@@ -134,7 +134,8 @@ static void what_cannot_be_moved_is_left_alone(void **state)
 
 static void a_place_too_far_away_is_refused(void **state)
 {
-    static const uint8_t function[] = {0x48, 0x8b, 0x05, 0x10, 0, 0, 0, 0xc3}; /* mov rax, [rip+16] */
+    static const uint8_t function[] = {0x48, 0x8b, 0x05, 0x10,
+                                       0,    0,    0,    0xc3}; /* mov rax, [rip+16] */
     struct entry_beginning beginning;
     uint8_t to[ENTRY_MOVED_BYTES];
     (void)state;

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 #include <sys/mman.h>
-#include "entry/entry.h"
+#include "entry/entry_jump.h"
 
 /* Each adds its arguments and a number of its own. They have pages of their own: those are not executable
  * while the jumps are written. */
@@ -59,8 +59,12 @@ static const struct {
     size_t bytes;
     long own;
 } functions[] = {
-    {begins_with_push, 11, 1},     {begins_with_endbr, 15, 2}, {begins_with_variable, 14, 3},
-    {begins_with_jump_if, 16, 4},  {begins_with_call, 14, 6},  {begins_with_call_through, 13, 6},
+    {begins_with_push, 11, 1},
+    {begins_with_endbr, 15, 2},
+    {begins_with_variable, 14, 3},
+    {begins_with_jump_if, 16, 4},
+    {begins_with_call, 14, 6},
+    {begins_with_call_through, 13, 6},
     {is_short, 4, 0},
 };
 enum { FUNCTIONS = sizeof functions / sizeof *functions };
@@ -98,7 +102,9 @@ static void one_that_cannot_be_hooked_leaves_all_alone(void **state)
 {
     struct context context = {0};
     struct entry_point points[] = {
-        {.function = (void *)begins_with_jump, .bytes = 5, .hook = (const void *)hook,
+        {.function = (void *)begins_with_jump,
+         .bytes = 5,
+         .hook = (const void *)hook,
          .context = &context},
         {.function = (void *)cannot, .bytes = 12, .hook = (const void *)hook, .context = &context},
     };

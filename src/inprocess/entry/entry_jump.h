@@ -9,8 +9,8 @@
  *
  * May not: run while another thread can be in the function. Runs inside other people's programs: no
  * malloc, no stdio, system calls by number. x86-64 only; elsewhere each attempt says ENTRY_MACHINE. */
-#ifndef TIDEMARK_ENTRY_ENTRY_H
-#define TIDEMARK_ENTRY_ENTRY_H
+#ifndef TIDEMARK_ENTRY_ENTRY_JUMP_H
+#define TIDEMARK_ENTRY_ENTRY_JUMP_H
 
 #include "entry/entry_code.h"
 

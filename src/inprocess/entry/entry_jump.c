@@ -1,7 +1,7 @@
-/* Trampolines and the jumps to them; see entry.h. All trampolines of a call lie in one mapping within
+/* Trampolines and the jumps to them; see entry_jump.h. All trampolines of a call lie in one mapping within
  * reach of a 32-bit jump. It is written first and then made executable, never both at once. The
  * program's code is writable only while the jumps are written. */
-#include "entry/entry.h"
+#include "entry/entry_jump.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -57,7 +57,8 @@ static void *entry_map_at(const struct span *span, uintptr_t wanted, size_t byte
 static void *entry_map_near(const struct span *span, size_t bytes)
 {
     enum { STEP = 1 << 20 };
-    uintptr_t lo = span->lo & -(uintptr_t)PAGE_BYTES, hi = (span->hi + REACH) & -(uintptr_t)PAGE_BYTES;
+    uintptr_t lo = span->lo & -(uintptr_t)PAGE_BYTES,
+              hi = (span->hi + REACH) & -(uintptr_t)PAGE_BYTES;
     void *found = NULL;
     for (uintptr_t down = STEP; !found && down < REACH && down + STEP < lo; down += STEP)
         found = entry_map_at(span, lo - down, bytes);
