@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <link.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/single_threaded.h>
 #include <sys/syscall.h>
@@ -81,7 +82,6 @@ enum { FOUND_MOST = 192 };
 struct examination {
     const struct dl_phdr_info *info;
     bool is_program;
-    const char *path;
     struct part symbols, strings; /* of .symtab; empty: it has none */
     uint32_t families;            /* set of enum family */
     bool is_hidden_jemalloc;      /* all of it is in .symtab alone, malloc too */
@@ -323,10 +323,22 @@ static enum wire_unseen_what families_what(const struct examination *examination
     return family_what[0];
 }
 
+static void families_tell_of(const struct examination *examination, enum wire_unseen_what what,
+                             enum wire_unseen_why why, const char *function)
+{
+    char program[512];
+    long length = examination->is_program ? syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/exe",
+                                                    program, sizeof program - 1)
+                                          : 0;
+    program[length > 0 ? length : 0] = '\0';
+    unseen_tell(what, why, function,
+                examination->is_program ? program : examination->info->dlpi_name);
+}
+
 static void families_tell(const struct examination *examination, enum wire_unseen_why why,
                           const char *function)
 {
-    unseen_tell(families_what(examination), why, function, examination->path);
+    families_tell_of(examination, families_what(examination), why, function);
 }
 
 #ifndef TIDEMARK_PAGES
@@ -489,10 +501,10 @@ static bool families_is_go(const struct dl_phdr_info *info)
 static void families_tell_inlined(const struct examination *examination)
 {
     if (families_is_go(examination->info))
-        unseen_tell(WIRE_UNSEEN_GO, WIRE_UNSEEN_WHY_INLINED, NULL, examination->path);
+        families_tell_of(examination, WIRE_UNSEEN_GO, WIRE_UNSEEN_WHY_INLINED, NULL);
     if (examination->families & 1u << FAMILY_PROGRAM &&
         families_has_text(examination->info, "partition_alloc"))
-        unseen_tell(WIRE_UNSEEN_PARTITION_ALLOC, WIRE_UNSEEN_WHY_INLINED, NULL, examination->path);
+        families_tell_of(examination, WIRE_UNSEEN_PARTITION_ALLOC, WIRE_UNSEEN_WHY_INLINED, NULL);
 }
 
 /* ---- All modules ---- */
@@ -516,7 +528,6 @@ static void families_examine_tables(struct examination *examination)
 struct survey {
     struct examination *examination;
     unsigned index, from; /* modules before `from` are known */
-    char program[512];    /* the program's path */
 };
 
 static bool families_holds(const struct dl_phdr_info *info, const void *address)
@@ -530,19 +541,25 @@ static bool families_holds(const struct dl_phdr_info *info, const void *address)
     return false;
 }
 
+/* Ours, the C library, the loader and the kernel's. */
+static bool families_is_system(const struct dl_phdr_info *info)
+{
+    return families_holds(info, &markers) || families_holds(info, (const void *)real._exit) ||
+           (info->dlpi_addr && info->dlpi_addr == getauxval(AT_BASE)) ||
+           info->dlpi_addr == getauxval(AT_SYSINFO_EHDR);
+}
+
 static int families_examine(struct dl_phdr_info *info, size_t size, void *context)
 {
     struct survey *survey = context;
     bool is_program = survey->index == 0;
     (void)size;
-    if (survey->index++ < survey->from || families_holds(info, &markers) ||
-        families_holds(info, (const void *)real._exit))
+    if (survey->index++ < survey->from || (!is_program && families_is_system(info)))
         return 0;
     struct examination *examination = survey->examination;
     *examination = (struct examination){
         .info = info,
         .is_program = is_program,
-        .path = is_program ? survey->program : info->dlpi_name,
     };
     families_open_file(examination);
     families_examine_tables(examination);
@@ -578,9 +595,6 @@ static void families_survey(unsigned long long adds)
         return;
     dl_iterate_phdr(families_count, &modules);
     survey.from = fresh < modules ? modules - (unsigned)fresh : 0;
-    long length = syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/exe", survey.program,
-                          sizeof survey.program - 1);
-    survey.program[length > 0 ? length : 0] = '\0';
     dl_iterate_phdr(families_examine, &survey);
     private_return(survey.examination, sizeof *survey.examination);
     adds_seen = adds;
