@@ -359,10 +359,45 @@ void facts_release_unseen(struct facts_unseen *unseen)
     strbuf_release(&unseen->text);
 }
 
+/* Recorded from its first instruction to its last, and nothing inherited: all that is mapped was mapped
+ * meanwhile. */
+static bool facts_knows_all_mappings(const struct profile *profile)
+{
+    const char *started_by = profile_get(profile, PROFILE_META_STARTED_BY);
+    return profile->has_program && started_by && !strcmp(started_by, "exec") &&
+           !profile_get(profile, PROFILE_META_ATTACHED) &&
+           !profile_get(profile, PROFILE_META_BEGUN_ON) &&
+           !profile_get(profile, PROFILE_META_WINDOW_FROM) &&
+           !profile_get(profile, PROFILE_META_REGION) &&
+           !profile_get(profile, PROFILE_META_IMPORTED);
+}
+
+#define UNMAPPED_BYTES (16 << 20) /* less is the C library's, or a stack that is not known as one */
+#define UNMAPPED_SHARE 0.25       /* of the resident bytes */
+
+uint64_t facts_mapped_unseen(const struct profile *profile)
+{
+    uint64_t mapped, direct, resident, most = 0;
+    if (!facts_knows_all_mappings(profile) ||
+        !figure_get(profile->program.total.map_bytes, &mapped))
+        return 0;
+    for (size_t i = 0; i < profile->sample_count; i++) {
+        const struct profile_sample *sample = &profile->samples[i];
+        if (!sample->has_ledger || !figure_get(sample->mmap_bytes, &direct) ||
+            !figure_get(sample->resident_bytes, &resident) || direct <= mapped)
+            continue;
+        uint64_t beyond = direct - mapped;
+        if (beyond >= UNMAPPED_BYTES && (double)beyond >= UNMAPPED_SHARE * (double)resident &&
+            beyond > most)
+            most = beyond;
+    }
+    return most;
+}
+
 bool facts_has_unseen(const struct profile *profile)
 {
     const char *lines = profile_get(profile, PROFILE_META_UNSEEN);
-    return lines && *lines;
+    return (lines && *lines) || facts_mapped_unseen(profile);
 }
 
 const char *facts_at_least(const struct profile *profile)
@@ -379,15 +414,27 @@ static void facts_add_one_unseen(struct strbuf *out, const struct facts_unseen *
         strbuf_addf(out, " (%s)", unseen->why);
 }
 
+static bool facts_add_mapped_unseen(struct strbuf *out, const struct profile *profile)
+{
+    uint64_t bytes = facts_mapped_unseen(profile);
+    if (bytes)
+        strbuf_addf(out,
+                    "not seen: who mapped %s of the resident memory (it was no call of mmap or "
+                    "malloc that could be recorded)",
+                    human_bytes(bytes).text);
+    return bytes != 0;
+}
+
 bool facts_add_unseen(struct strbuf *out, const struct profile *profile)
 {
     struct facts_unseen unseen;
     const char *at = NULL;
-    if (!facts_next_unseen(profile, &at, &unseen))
-        return false;
-    facts_add_one_unseen(out, &unseen);
-    facts_release_unseen(&unseen);
-    return true;
+    if (facts_next_unseen(profile, &at, &unseen)) {
+        facts_add_one_unseen(out, &unseen);
+        facts_release_unseen(&unseen);
+        return true;
+    }
+    return facts_add_mapped_unseen(out, profile);
 }
 
 static void facts_add_all_unseen(struct strbuf *out, const struct profile *profile)
@@ -398,6 +445,8 @@ static void facts_add_all_unseen(struct strbuf *out, const struct profile *profi
         strbuf_add_string(out, ": counts are lower bounds\n");
         facts_release_unseen(&unseen);
     }
+    if (facts_add_mapped_unseen(out, profile))
+        strbuf_add_string(out, ": counts are lower bounds\n");
 }
 
 void facts_add_losses(struct strbuf *out, const struct profile *profile)

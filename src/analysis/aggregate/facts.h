@@ -65,6 +65,9 @@ struct facts_unseen {
 /* One after the other: from *at (NULL at first) on. False: there is no more, and nothing to release. */
 bool facts_next_unseen(const struct profile *profile, const char **at, struct facts_unseen *unseen);
 void facts_release_unseen(struct facts_unseen *unseen);
+/* Resident bytes that the program has beyond all that calls of mmap gave it, where that is much: it maps
+ * by system calls of its own. 0: it is little, or not known. */
+uint64_t facts_mapped_unseen(const struct profile *profile);
 /* Does the profile know that there were blocks that it does not have? */
 bool facts_has_unseen(const struct profile *profile);
 /* "not seen: mimalloc in libfoo.so (…)": the first of them; false: there is none. */

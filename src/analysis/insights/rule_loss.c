@@ -61,7 +61,7 @@ static uint64_t rule_loss_count_unseen(const struct profile *profile)
     uint64_t count = 0;
     for (const char *at = NULL; facts_next_unseen(profile, &at, &unseen); count++)
         facts_release_unseen(&unseen);
-    return count;
+    return count + (facts_mapped_unseen(profile) > 0);
 }
 
 static struct losses rule_loss_of(const struct profile *profile)

@@ -119,6 +119,8 @@ static void report_json_write_unseen(struct writer *writer)
         facts_release_unseen(&unseen);
     }
     json_end(&writer->json);
+    uint64_t mapped = facts_mapped_unseen(writer->profile);
+    json_figure(&writer->json, "mapped_unseen_bytes", mapped ? figure_of(mapped) : FIGURE_UNKNOWN);
 }
 
 static void report_json_write_meta(struct writer *writer)
