@@ -106,6 +106,19 @@ static void report_json_write_sampling(struct writer *writer)
     json_end(&writer->json);
 }
 
+static void report_json_write_mapped_unseen(struct writer *writer)
+{
+    uint64_t bytes = facts_mapped_unseen(writer->profile);
+    if (!bytes)
+        return;
+    json_object(&writer->json, NULL);
+    json_string(&writer->json, "what", "mappings");
+    json_string(&writer->json, "module", NULL);
+    json_string(&writer->json, "why", "no call of mmap or malloc that could be recorded made them");
+    json_unsigned(&writer->json, "bytes", bytes);
+    json_end(&writer->json);
+}
+
 static void report_json_write_unseen(struct writer *writer)
 {
     struct facts_unseen unseen;
@@ -118,9 +131,8 @@ static void report_json_write_unseen(struct writer *writer)
         json_end(&writer->json);
         facts_release_unseen(&unseen);
     }
+    report_json_write_mapped_unseen(writer);
     json_end(&writer->json);
-    uint64_t mapped = facts_mapped_unseen(writer->profile);
-    json_figure(&writer->json, "mapped_unseen_bytes", mapped ? figure_of(mapped) : FIGURE_UNKNOWN);
 }
 
 static void report_json_write_meta(struct writer *writer)
