@@ -153,6 +153,8 @@ static void families_read_sections(struct examination *examination, int fd)
 static void families_open_file(struct examination *examination)
 {
     const char *path = examination->is_program ? "/proc/self/exe" : examination->info->dlpi_name;
+    if (permitted_calls_is_forbidden(CALL_FILES))
+        return;
     int fd = *path == '/' ? (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0) : -1;
     if (fd < 0)
         return;
@@ -449,6 +451,10 @@ static bool families_may_hook(struct examination *examination)
 {
     if (families_is_hooked(examination))
         return false;
+    if (permitted_calls_is_forbidden(CALL_CODE)) {
+        families_tell(examination, WIRE_UNSEEN_WHY_REFUSED, NULL);
+        return false;
+    }
     if (__libc_single_threaded)
         return true;
     families_tell(examination, real_is_late() ? WIRE_UNSEEN_WHY_LATE : WIRE_UNSEEN_WHY_THREADS,

@@ -3,6 +3,7 @@
  * seccomp_data. */
 #include "recorder/filter.h"
 
+#include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/futex.h>
 #include <signal.h>
@@ -170,6 +171,14 @@ static const struct use {
     {CALL_MAP, MADVISE(MADV_WIPEONFORK)},
     {CALL_MAP, MADVISE(MADV_DONTFORK)},
     {CALL_MAP, MADVISE(MADV_DONTNEED)},
+    {CALL_FILES, SYS_openat, {~0ull, 0, O_RDONLY | O_CLOEXEC}},
+    {CALL_FILES, SYS_lseek, {3, 0, SEEK_END}},
+    {CALL_FILES, SYS_pread64, {3}},
+    {CALL_FILES, SYS_mmap, {0, 4096, PROT_READ, MAP_PRIVATE, 3}},
+    {CALL_FILES, SYS_close, {3}},
+    {CALL_FILES, SYS_readlinkat, {~0ull}},
+    {CALL_CODE, SYS_mprotect, {4096, 4096, PROT_READ | PROT_WRITE}},
+    {CALL_CODE, SYS_mprotect, {4096, 4096, PROT_READ | PROT_EXEC}},
     {CALL_JOIN, SYS_socket, {AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC}},
     {CALL_JOIN, SYS_setsockopt, {3, SOL_SOCKET, SO_RCVTIMEO}},
     {CALL_JOIN, SYS_connect, {3}},

@@ -20,7 +20,9 @@ enum call {
     CALL_WAKE = 1 << 8,     /* the collector */
     CALL_MAP = 1 << 9,      /* memory of our own, and shared with the collector */
     CALL_JOIN = 1 << 10,    /* the session, in the child of a fork */
-    CALL_ALL = (1 << 11) - 1,
+    CALL_FILES = 1 << 11,   /* what symbols a module has */
+    CALL_CODE = 1 << 12,    /* change code: allocators that are hooked at their beginnings */
+    CALL_ALL = (1 << 13) - 1,
 };
 
 /* Set of enum call. Only ever grows, as filters do; in the child of a fork it is its parent's. */
