@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#ifdef SHORT
 static char area[1 << 16];
 
 void *mi_malloc(size_t size);
@@ -22,10 +23,24 @@ __attribute__((noipa)) void *mi_malloc(size_t size)
     return area + (used += size);
 }
 __asm__(".pushsection .text\n.globl mi_free\n.type mi_free,@function\n"
-        "mi_free: mov $1, %ecx\n1: loop 1b\n jrcxz mi_free+1\n ret\n.size mi_free, .-mi_free\n"
+        "mi_free: mov $1, %ecx\n1: loop 1b\n inc %ecx\n jrcxz mi_free+1\n ret\n.size mi_free, "
+        ".-mi_free\n"
         ".popsection");
 
-static void *volatile kept;
+static int allocate(void)
+{
+    static void *volatile kept;
+    for (int i = 0; i < 10; i++)
+        kept = mi_malloc(100);
+    mi_free(kept);
+    return 0;
+}
+#else
+static int allocate(void)
+{
+    return 2;
+}
+#endif
 
 static int map(void)
 {
@@ -63,12 +78,8 @@ int main(int argc, char **argv)
 {
     pthread_t thread;
     const char *what = argc > 1 ? argv[1] : "";
-    if (!strcmp(what, "short")) {
-        for (int i = 0; i < 10; i++)
-            kept = mi_malloc(100);
-        mi_free(kept);
-        return 0;
-    }
+    if (!strcmp(what, "short"))
+        return allocate();
     if (!strcmp(what, "namespace"))
         return !dlmopen(LM_ID_NEWLM, "libm.so.6", RTLD_NOW);
     if (!strcmp(what, "mapped"))

@@ -5,10 +5,12 @@
 
 json() { tidemark report --json unseen.tmk | python3 -c "import json, sys; d = json.load(sys.stdin); print($1)"; }
 
-record() { # WHAT …
+record() { # PROGRAM WHAT …
+    local program=$CLI/$1
+    shift
     rm -f unseen.tmk
     echo "== $1"
-    tidemark record -o unseen.tmk "$CLI/cli_unseen" "$@" 2>summary
+    tidemark record -o unseen.tmk "$program" "$@" 2>summary
     echo "status $?"
 }
 
@@ -19,31 +21,30 @@ look() {
     tidemark insight unseen.tmk | grep -c '^warning  Counts are lower bounds, not seen: '
 }
 
-record short
+record cli_unseen_short short
 look
 json "[d['program'][key] for key in ('alloc_count', 'alloc_bytes', 'live_bytes', 'peak_bytes')]"
 grep allocations summary | sed 's/resident .*/resident …/'
 tidemark report unseen.tmk | grep -E '^  (peak|allocations|frees|never freed) '
-echo '[limits]
-live_bytes = "1 MiB"' >budget.toml
+printf '[program]\nlive = "1 MiB"\n' >budget.toml
 tidemark check --budget=budget.toml unseen.tmk >out
 echo "check: status $?"
-grep -o 'is not whole: not seen: mimalloc in cli_unseen' out
+grep -o 'is not whole: not seen: mimalloc in cli_unseen_short' out
 query unseen.tmk "SELECT count FROM loss WHERE what = 'unseen'"
 
-record namespace
+record cli_unseen namespace
 look
 grep -c '^  allocations  at least ' summary
 
-record mapped
+record cli_unseen mapped
 look
 
 # It is loaded while the program has one thread: nothing is hidden from us.
-record plugin "$UNSEEN_PLUGIN"
+record cli_unseen plugin "$UNSEEN_PLUGIN"
 look
 query unseen.tmk "SELECT sum(alloc_count), sum(alloc_bytes), sum(free_count), sum(live_bytes) FROM site
     JOIN path ON path.id = site.path JOIN location_frame USING (location)
     JOIN function ON function.id = location_frame.function WHERE function.name = 'unseen_plugin_work'"
 
-record threads "$UNSEEN_PLUGIN"
+record cli_unseen threads "$UNSEEN_PLUGIN"
 look
