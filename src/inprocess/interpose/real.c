@@ -209,7 +209,7 @@ static uint32_t moved_count;
 
 static void *real_original_of(void *function)
 {
-    for (uint32_t i = moved_count; i-- > 0;) /* the last one: modules come again at an address */
+    for (uint32_t i = 0; i < moved_count; i++)
         if (moved[i].function == function)
             return moved[i].original;
     return function;
@@ -235,9 +235,13 @@ bool real_is_moved(const void *function)
 
 void real_move(void *function, void *original)
 {
-    if (moved_count < sizeof moved / sizeof *moved) {
-        moved[moved_count].function = function;
-        moved[moved_count++].original = original;
+    uint32_t at = 0;
+    while (at < moved_count && moved[at].function != function)
+        at++; /* a module may come again where it was */
+    if (at < sizeof moved / sizeof *moved) {
+        moved[at].function = function;
+        moved[at].original = original;
+        moved_count += at == moved_count;
     }
 #define ALLOCATION(name, ...)     MOVE(name)
 #define ALLOCATION_OUT(name, ...) MOVE(name)
