@@ -3,8 +3,10 @@
  *   namespace  a library in a namespace of its own
  *   mapped     64 MiB by a system call that passes the C library by
  *   plugin     a library with an allocator of its own, the second argument
- *   threads    the same while a thread runs */
+ *   cycles     loads and unloads it 200 times; the status is 3 if there are more mappings in the end
+ *   threads    the same as plugin while a thread runs */
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -56,14 +58,35 @@ static int map(void)
     return 0;
 }
 
-static int load(const char *path)
+static int load(const char *path, int closes)
 {
     void *plugin = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     void (*work)(void) = plugin ? (void (*)(void))dlsym(plugin, "unseen_plugin_work") : NULL;
     if (!work)
         return 1;
     work();
-    return 0;
+    return closes ? dlclose(plugin) : 0;
+}
+
+static int count_mappings(void)
+{
+    char text[4096];
+    int fd = open("/proc/self/maps", O_RDONLY), lines = 0;
+    for (long got; (got = read(fd, text, sizeof text)) > 0;)
+        for (long i = 0; i < got; i++)
+            lines += text[i] == '\n';
+    close(fd);
+    return lines;
+}
+
+static int cycle(const char *path)
+{
+    int before = 0, failed = 0;
+    for (int i = 0; i < 200 && !failed; i++) {
+        failed = load(path, 1);
+        before = i == 20 ? count_mappings() : before;
+    }
+    return failed ? 1 : count_mappings() > before + 8 ? 3 : 0;
 }
 
 static pthread_mutex_t end = PTHREAD_MUTEX_INITIALIZER;
@@ -88,5 +111,7 @@ int main(int argc, char **argv)
         pthread_mutex_lock(&end);
         pthread_create(&thread, NULL, wait_for_end, NULL);
     }
-    return argc > 2 ? load(argv[2]) : 2;
+    if (argc < 3)
+        return 2;
+    return strcmp(what, "cycles") ? load(argv[2], 0) : cycle(argv[2]);
 }

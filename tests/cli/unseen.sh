@@ -46,5 +46,11 @@ query unseen.tmk "SELECT sum(alloc_count), sum(alloc_bytes), sum(free_count), su
     JOIN path ON path.id = site.path JOIN location_frame USING (location)
     JOIN function ON function.id = location_frame.function WHERE function.name = 'unseen_plugin_work'"
 
+# What comes and goes costs no memory.
+record cli_unseen cycles "$UNSEEN_PLUGIN"
+query unseen.tmk "SELECT sum(alloc_count) FROM site
+    JOIN path ON path.id = site.path JOIN location_frame USING (location)
+    JOIN function ON function.id = location_frame.function WHERE function.name = 'unseen_plugin_work'"
+
 record cli_unseen threads "$UNSEEN_PLUGIN"
 look

@@ -108,26 +108,37 @@ static enum entry_fault entry_find_all(struct entry_point *points, unsigned coun
     return fault;
 }
 
+/* Memory of an earlier call, writable again. */
+static void *entry_take_over(const struct span *span, void *memory, size_t has, size_t needs)
+{
+    return memory && has >= needs && entry_reaches(span, (uintptr_t)memory) &&
+                   syscall(SYS_mprotect, memory, has, PROT_READ | PROT_WRITE) == 0
+               ? memory
+               : NULL;
+}
+
 enum entry_fault entry_prepare(struct entry_point *points, unsigned count, void **memory,
                                size_t *bytes)
 {
     struct span span = entry_span(points, count);
     enum entry_fault fault = entry_find_all(points, count);
-    *memory = NULL;
-    *bytes = ((size_t)count * SLOT_BYTES + PAGE_BYTES - 1) & -(size_t)PAGE_BYTES;
+    size_t needs = ((size_t)count * SLOT_BYTES + PAGE_BYTES - 1) & -(size_t)PAGE_BYTES;
     if (fault != ENTRY_OK)
         return fault;
-    void *made = entry_map_near(&span, *bytes);
+    void *old = entry_take_over(&span, *memory, *bytes, needs);
+    void *made = old ? old : entry_map_near(&span, needs);
     if (!made)
         return ENTRY_NO_ROOM;
     fault = entry_write(points, count, made);
-    if (fault == ENTRY_OK && syscall(SYS_mprotect, made, *bytes, PROT_READ | PROT_EXEC) != 0)
+    if (fault == ENTRY_OK && syscall(SYS_mprotect, made, needs, PROT_READ | PROT_EXEC) != 0)
         fault = ENTRY_REFUSED;
-    if (fault == ENTRY_OK)
-        *memory = made;
-    else
-        entry_discard(made, *bytes);
-    return fault;
+    if (fault != ENTRY_OK && !old)
+        entry_discard(made, needs);
+    if (fault != ENTRY_OK || old)
+        return fault;
+    *memory = made;
+    *bytes = needs;
+    return ENTRY_OK;
 }
 
 void entry_discard(void *memory, size_t bytes)

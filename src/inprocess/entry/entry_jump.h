@@ -22,8 +22,9 @@ struct entry_point {
     struct entry_beginning beginning;
 };
 
-/* Makes the trampolines of all, in memory of its own: *memory, of *bytes bytes, for good. Nothing of
- * the program changes. The first fault, and then there is no memory. */
+/* Makes the trampolines of all, in memory of its own: *memory, of *bytes bytes, for good. If there is memory
+ * already, of functions that are gone, it is taken if it is large and near enough. Nothing of the program
+ * changes. The first fault, and then there is no new memory. */
 enum entry_fault entry_prepare(struct entry_point *points, unsigned count, void **memory,
                                size_t *bytes);
 

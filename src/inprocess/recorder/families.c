@@ -197,6 +197,17 @@ static bool families_in_table(const struct examination *examination, const char 
     return false;
 }
 
+static bool families_holds(const struct dl_phdr_info *info, const void *address)
+{
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        if (segment->p_type == PT_LOAD &&
+            (uintptr_t)address - info->dlpi_addr - segment->p_vaddr < segment->p_memsz)
+            return true;
+    }
+    return false;
+}
+
 /* ---- Which allocators a module has ---- */
 
 /* Names share their ends in the table of strings: what stands before counts for nothing. */
@@ -428,19 +439,62 @@ static const char *families_culprit(struct examination *examination)
     return NULL;
 }
 
-static void families_hook(struct examination *examination)
-{
+/* What was hooked. Trampolines and entries of a module that was unloaded serve the next one, so a
+ * module that comes and goes costs no memory. */
+static struct hooking {
+    const void *function; /* the first of them; NULL: this place is free */
+    struct family_entry *entries;
+    uint32_t room; /* for so many entries */
     void *memory;
     size_t bytes;
-    struct family_entry *entries =
-        private_map_kept(examination->count * sizeof(struct family_entry));
-    if (!entries)
+} hookings[64];
+
+static int families_look_for(struct dl_phdr_info *info, size_t size, void *context)
+{
+    (void)size;
+    return families_holds(info, *(const void **)context);
+}
+
+static bool families_is_gone(const struct examination *examination, const struct hooking *hooking)
+{
+    const void *function = hooking->function;
+    return families_holds(examination->info, function) /* and is not hooked */ ||
+           !dl_iterate_phdr(families_look_for, &function);
+}
+
+static struct hooking *families_take_place(const struct examination *examination)
+{
+    for (size_t i = 0; i < sizeof hookings / sizeof *hookings; i++) {
+        struct hooking *hooking = &hookings[i];
+        if (!hooking->function ||
+            (hooking->room >= examination->count && families_is_gone(examination, hooking)))
+            return hooking;
+    }
+    return NULL;
+}
+
+static bool families_get_entries(struct hooking *hooking, uint32_t count)
+{
+    if (hooking->room < count)
+        hooking->entries = private_map_kept(count * sizeof(struct family_entry));
+    if (hooking->entries && hooking->room < count)
+        hooking->room = count;
+    return hooking->entries;
+}
+
+static void families_hook(struct examination *examination)
+{
+    struct hooking *hooking = families_take_place(examination);
+    if (!hooking)
+        return families_tell(examination, WIRE_UNSEEN_WHY_MANY, NULL);
+    if (!families_get_entries(hooking, examination->count))
         return families_tell(examination, WIRE_UNSEEN_WHY_NO_ROOM, NULL);
-    families_fill(examination, entries);
+    families_fill(examination, hooking->entries);
     enum entry_fault fault =
-        entry_prepare(examination->points, examination->count, &memory, &bytes);
+        entry_prepare(examination->points, examination->count, &hooking->memory, &hooking->bytes);
     if (fault == ENTRY_OK) {
-        families_use(examination, entries);
+        hooking->function = examination->points[0].function;
+        families_use(examination, hooking->entries);
         fault = entry_set(examination->points, examination->count);
     }
     if (fault != ENTRY_OK)
@@ -535,17 +589,6 @@ struct survey {
     struct examination *examination;
     unsigned index, from; /* modules before `from` are known */
 };
-
-static bool families_holds(const struct dl_phdr_info *info, const void *address)
-{
-    for (int i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
-        if (segment->p_type == PT_LOAD &&
-            (uintptr_t)address - info->dlpi_addr - segment->p_vaddr < segment->p_memsz)
-            return true;
-    }
-    return false;
-}
 
 /* Ours, the C library, the loader and the kernel's. */
 static bool families_is_system(const struct dl_phdr_info *info)

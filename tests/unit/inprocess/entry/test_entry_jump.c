@@ -73,8 +73,8 @@ static void hooked_functions_do_what_they_did(void **state)
 {
     struct entry_point points[FUNCTIONS];
     struct context contexts[FUNCTIONS] = {0};
-    void *memory;
-    size_t bytes;
+    void *memory = NULL;
+    size_t bytes = 0;
     (void)state;
     for (unsigned i = 0; i < FUNCTIONS; i++) {
         contexts[i].point = &points[i];
@@ -108,8 +108,8 @@ static void one_that_cannot_be_hooked_leaves_all_alone(void **state)
          .context = &context},
         {.function = (void *)cannot, .bytes = 12, .hook = (const void *)hook, .context = &context},
     };
-    void *memory;
-    size_t bytes;
+    void *memory = NULL;
+    size_t bytes = 0;
     (void)state;
     assert_int_not_equal(entry_prepare(points, 2, &memory, &bytes), ENTRY_OK);
     assert_null(memory);
