@@ -75,6 +75,7 @@ static void *map(void *(*how)(void *, size_t, int, int, int, off_t))
 #define CALL__Exit                    _Exit(FIRST_CALL_STATUS)
 #define CALL_quick_exit               quick_exit(FIRST_CALL_STATUS)
 #define CALL_dlopen                   must(dlopen(NULL, RTLD_NOW) != NULL)
+#define CALL_dlmopen                  must(dlmopen(LM_ID_BASE, NULL, RTLD_NOW) != NULL)
 #define CALL_dlclose                  dlclose(_r_debug.r_map) /* fails: nobody has opened it */
 #define CALL_prctl                    must(prctl(PR_GET_DUMPABLE) >= 0)
 #define CALL_execve                   must(execve("", first_list, environ) < 0)

@@ -327,6 +327,128 @@ const char *facts_of_what_is_left(const struct profile *profile)
                                         : "left at end";
 }
 
+/* ---- What was not seen --------------------------------------------------------------------- */
+
+bool facts_next_unseen(const struct profile *profile, const char **at, struct facts_unseen *unseen)
+{
+    const char *line = *at ? *at : profile_get(profile, PROFILE_META_UNSEEN);
+    if (!line || !*line)
+        return false;
+    size_t ends[3], length = strcspn(line, "\n");
+    unseen->text = (struct strbuf)STRBUF_INIT;
+    const char *field = line;
+    for (int i = 0; i < 3; i++) {
+        size_t bytes = i < 2 ? strcspn(field, "\t\n") : length - (size_t)(field - line);
+        struct strbuf part = STRBUF_INIT;
+        strbuf_add(&part, field, bytes);
+        text_add_safe_string(&unseen->text, part.data);
+        strbuf_release(&part);
+        strbuf_add_char(&unseen->text, '\0');
+        ends[i] = unseen->text.length;
+        field += bytes + (i < 2 && field[bytes] == '\t');
+    }
+    unseen->what = unseen->text.data;
+    unseen->module = unseen->text.data + ends[0];
+    unseen->why = unseen->text.data + ends[1];
+    *at = line + length + (line[length] == '\n');
+    return true;
+}
+
+void facts_release_unseen(struct facts_unseen *unseen)
+{
+    strbuf_release(&unseen->text);
+}
+
+/* Recorded from its first instruction to its last, and nothing inherited: all that is mapped was mapped
+ * meanwhile. */
+static bool facts_knows_all_mappings(const struct profile *profile)
+{
+    const char *started_by = profile_get(profile, PROFILE_META_STARTED_BY);
+    return profile->has_program && started_by && !strcmp(started_by, "exec") &&
+           !profile_get(profile, PROFILE_META_ATTACHED) &&
+           !profile_get(profile, PROFILE_META_BEGUN_ON) &&
+           !profile_get(profile, PROFILE_META_WINDOW_FROM) &&
+           !profile_get(profile, PROFILE_META_REGION) &&
+           !profile_get(profile, PROFILE_META_IMPORTED);
+}
+
+#define UNMAPPED_BYTES (16 << 20) /* less is the C library's, or a stack that is not known as one */
+#define UNMAPPED_SHARE 0.25       /* of the resident bytes */
+
+uint64_t facts_mapped_unseen(const struct profile *profile)
+{
+    uint64_t mapped, direct, resident, most = 0;
+    if (!facts_knows_all_mappings(profile) ||
+        !figure_get(profile->program.total.map_bytes, &mapped))
+        return 0;
+    for (size_t i = 0; i < profile->sample_count; i++) {
+        const struct profile_sample *sample = &profile->samples[i];
+        if (!sample->has_ledger || !figure_get(sample->mmap_bytes, &direct) ||
+            !figure_get(sample->resident_bytes, &resident) || direct <= mapped)
+            continue;
+        uint64_t beyond = direct - mapped;
+        if (beyond >= UNMAPPED_BYTES && (double)beyond >= UNMAPPED_SHARE * (double)resident &&
+            beyond > most)
+            most = beyond;
+    }
+    return most;
+}
+
+bool facts_has_unseen(const struct profile *profile)
+{
+    const char *lines = profile_get(profile, PROFILE_META_UNSEEN);
+    return (lines && *lines) || facts_mapped_unseen(profile);
+}
+
+const char *facts_at_least(const struct profile *profile)
+{
+    return facts_has_unseen(profile) ? "at least " : "";
+}
+
+static void facts_add_one_unseen(struct strbuf *out, const struct facts_unseen *unseen)
+{
+    strbuf_addf(out, "not seen: %s", unseen->what);
+    if (*unseen->module)
+        strbuf_addf(out, " in %s", name_base(unseen->module));
+    if (*unseen->why)
+        strbuf_addf(out, " (%s)", unseen->why);
+}
+
+static bool facts_add_mapped_unseen(struct strbuf *out, const struct profile *profile)
+{
+    uint64_t bytes = facts_mapped_unseen(profile);
+    if (bytes)
+        strbuf_addf(out,
+                    "not seen: who mapped %s of the resident memory (it was no call of mmap or "
+                    "malloc that could be recorded)",
+                    human_bytes(bytes).text);
+    return bytes != 0;
+}
+
+bool facts_add_unseen(struct strbuf *out, const struct profile *profile)
+{
+    struct facts_unseen unseen;
+    const char *at = NULL;
+    if (facts_next_unseen(profile, &at, &unseen)) {
+        facts_add_one_unseen(out, &unseen);
+        facts_release_unseen(&unseen);
+        return true;
+    }
+    return facts_add_mapped_unseen(out, profile);
+}
+
+static void facts_add_all_unseen(struct strbuf *out, const struct profile *profile)
+{
+    struct facts_unseen unseen;
+    for (const char *at = NULL; facts_next_unseen(profile, &at, &unseen);) {
+        facts_add_one_unseen(out, &unseen);
+        strbuf_add_string(out, ": counts are lower bounds\n");
+        facts_release_unseen(&unseen);
+    }
+    if (facts_add_mapped_unseen(out, profile))
+        strbuf_add_string(out, ": counts are lower bounds\n");
+}
+
 void facts_add_losses(struct strbuf *out, const struct profile *profile)
 {
     const struct program_metrics *program = &profile->program;
@@ -339,6 +461,7 @@ void facts_add_losses(struct strbuf *out, const struct profile *profile)
     facts_add_sentence(out, profile, PROFILE_META_NAMED_LATER);
     facts_add_sentence(out, profile, PROFILE_META_IMPORT_NOTE);
     facts_add_sentence(out, profile, PROFILE_META_SNAPSHOT_ERROR);
+    facts_add_all_unseen(out, profile);
     facts_add_counted(out, program->lost_events, "event was not recorded: counts are lower bounds",
                       "events were not recorded: counts are lower bounds");
     facts_add_counted(out, program->late_events, "event came too late for its place in time",

@@ -57,6 +57,24 @@ bool facts_add_beginning(struct strbuf *out, const struct profile *profile);
 /* "heaptrack", … of a profile that was made of another tool's file; NULL: it was recorded. Safe. */
 const char *facts_imported_from(const struct profile *profile);
 
+/* An allocator that the recorder knew of and did not see. Safe texts; they point into `text`. */
+struct facts_unseen {
+    const char *what, *module, *why; /* "": not known */
+    struct strbuf text;
+};
+/* One after the other: from *at (NULL at first) on. False: there is no more, and nothing to release. */
+bool facts_next_unseen(const struct profile *profile, const char **at, struct facts_unseen *unseen);
+void facts_release_unseen(struct facts_unseen *unseen);
+/* Resident bytes that the program has beyond all that calls of mmap gave it, where that is much: it maps
+ * by system calls of its own. 0: it is little, or not known. */
+uint64_t facts_mapped_unseen(const struct profile *profile);
+/* Does the profile know that there were blocks that it does not have? */
+bool facts_has_unseen(const struct profile *profile);
+/* "not seen: mimalloc in libfoo.so (…)": the first of them; false: there is none. */
+bool facts_add_unseen(struct strbuf *out, const struct profile *profile);
+/* "at least " before what is counted, where something was not seen, else "". */
+const char *facts_at_least(const struct profile *profile);
+
 /* Was the program recorded to its end? Then what is left is left for good. */
 bool facts_is_whole_run(const struct profile *profile);
 /* What blocks are called that were alive at the end: "never freed", of a part of a run "left at

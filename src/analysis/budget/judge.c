@@ -39,6 +39,8 @@ static void budget_judge_add_what_is_missing(struct strbuf *out, const struct pr
     else if (program->lost_events || program->malformed_events)
         strbuf_addf(out, "%llu events were lost",
                     (unsigned long long)(program->lost_events + program->malformed_events));
+    else
+        facts_add_unseen(out, profile);
 }
 
 static int judge_recording(struct budget_check *check, const struct profile *profile,

@@ -8,8 +8,16 @@
 #define META_SAMPLE "sample_bytes"
 
 struct losses {
-    uint64_t lost, malformed, rings, unattributed, replaced, unwalkable, sample_bytes;
+    uint64_t lost, malformed, rings, unattributed, replaced, unwalkable, sample_bytes, unseen;
 };
+
+static void rule_loss_title_unseen(struct insight *insight, const struct profile *profile)
+{
+    struct strbuf title = STRBUF_INIT;
+    facts_add_unseen(&title, profile);
+    insight_title(insight, "Counts are lower bounds, %s", title.data);
+    strbuf_release(&title);
+}
 
 /* The worst of it. */
 static void rule_loss_title(struct insight *insight, const struct profile *profile,
@@ -17,6 +25,8 @@ static void rule_loss_title(struct insight *insight, const struct profile *profi
 {
     if (profile->damage)
         insight_title(insight, "The profile is damaged: %s", profile->damage);
+    else if (losses->unseen)
+        rule_loss_title_unseen(insight, profile);
     else if (losses->lost)
         insight_title(insight, "%s events were not recorded (%s): counts are lower bounds",
                       human_exact(losses->lost).text, human_percent(insight->cost, 1).text);
@@ -45,12 +55,22 @@ static void rule_loss_title(struct insight *insight, const struct profile *profi
                       losses->unwalkable == 1 ? "its end" : "their ends");
 }
 
+static uint64_t rule_loss_count_unseen(const struct profile *profile)
+{
+    struct facts_unseen unseen;
+    uint64_t count = 0;
+    for (const char *at = NULL; facts_next_unseen(profile, &at, &unseen); count++)
+        facts_release_unseen(&unseen);
+    return count + (facts_mapped_unseen(profile) > 0);
+}
+
 static struct losses rule_loss_of(const struct profile *profile)
 {
     const struct program_metrics *program = &profile->program;
     bool changed = profile_get(profile, PROFILE_META_SAMPLE_CHANGES);
     return (struct losses){
         .lost = program->lost_events,
+        .unseen = rule_loss_count_unseen(profile),
         .malformed = program->malformed_events,
         .rings = facts_number(profile, PROFILE_META_DAMAGED),
         .unattributed = facts_number(profile, PROFILE_META_UNATTRIBUTED),
@@ -64,7 +84,8 @@ static struct losses rule_loss_of(const struct profile *profile)
 static bool rule_loss_replaced_only(const struct losses *losses, const struct profile *profile)
 {
     return losses->replaced && !profile->damage && !losses->lost && !losses->malformed &&
-           !losses->rings && !losses->unattributed && !losses->sample_bytes && !losses->unwalkable;
+           !losses->rings && !losses->unattributed && !losses->sample_bytes &&
+           !losses->unwalkable && !losses->unseen;
 }
 
 void rule_loss(struct inquiry *inquiry)
@@ -74,12 +95,12 @@ void rule_loss(struct inquiry *inquiry)
     uint64_t events = profile->program.events;
     bool badly_walked =
         inquiry_share_of(losses.unwalkable, profile->site_count) >= UNWALKABLE_SHARE;
-    if (!profile->damage && !losses.lost && !losses.malformed && !losses.rings &&
+    if (!profile->damage && !losses.unseen && !losses.lost && !losses.malformed && !losses.rings &&
         !losses.unattributed && !losses.replaced && !losses.sample_bytes && !badly_walked)
         return;
     uint64_t missing = losses.lost + losses.unattributed;
     struct insight *insight = insight_begin(inquiry, missing, events + losses.lost, INSIGHT_COUNT);
-    if (profile->damage || losses.rings || losses.malformed)
+    if (profile->damage || losses.rings || losses.malformed || losses.unseen)
         insight_at_least(insight, INSIGHT_WARNING);
     else if (losses.lost)
         insight_at_least(insight, INSIGHT_NOTICE);
@@ -90,6 +111,8 @@ void rule_loss(struct inquiry *inquiry)
     insight_add_count(insight, "replaced_blocks", losses.replaced);
     insight_add_count(insight, "malformed_events", losses.malformed);
     insight_add_count(insight, "damaged_rings", losses.rings);
+    if (losses.unseen)
+        insight_add_count(insight, "unseen_allocators", losses.unseen);
     insight_add_count(insight, "events", events);
     if (losses.sample_bytes)
         insight_add_bytes(insight, META_SAMPLE, losses.sample_bytes);
@@ -98,6 +121,12 @@ void rule_loss(struct inquiry *inquiry)
             "The blocks before count as freed only then, too late. Who freed them went past the "
             "recorder: a module that is loaded by dlmopen, or with RTLD_DEEPBIND along a RUNPATH, "
             "or that asks dlsym for the C library's own free.";
+        return;
+    }
+    if (losses.unseen) {
+        insight->advice = "Read all other findings with care: what this allocator holds is in no "
+                          "figure but the resident memory. Have the program use the C library's "
+                          "malloc for the recording, or link the allocator as a library.";
         return;
     }
     insight->advice = "Read all other findings with care. Lost events: record with --on-full=wait "

@@ -80,6 +80,8 @@ void profile_writer_be_patient(struct profile_writer *writer, bool (*patience)(v
 #define PROFILE_META_UNFOLLOWED_ENVIRONMENT "unfollowed_environment"
 #define PROFILE_META_UNFOLLOWED_PRIVILEGED  "unfollowed_privileged"
 #define PROFILE_META_UNFOLLOWED_UNLOADABLE  "unfollowed_unloadable"
+/* allocators that were not seen, one a line: WHAT, MODULE ("": not known) and WHY, a tab between */
+#define PROFILE_META_UNSEEN "unseen"
 /* integer: rings that the program overwrote */
 #define PROFILE_META_DAMAGED "damaged_rings"
 #define PROFILE_META_WAITS   "waits"   /* integer: times that a thread waited for us */

@@ -737,6 +737,17 @@ static void profile_reader_read_totals(struct reader *reader)
     profile_reader_read_timeline(reader);
 }
 
+/* Where an allocator was not seen, 0 allocations are not known to be none. What was mapped is. */
+static void profile_reader_forget_unseen(struct profile *profile)
+{
+    struct call_metrics *total = &profile->program.total;
+    if (!profile_get(profile, PROFILE_META_UNSEEN) || !figure_zero(total->alloc_count))
+        return;
+    for (size_t i = 0; i < METRICS; i++)
+        if (strncmp(metric_rows[i].column, "map_", 4) != 0)
+            *(struct figure *)((char *)total + metric_rows[i].offset) = FIGURE_UNKNOWN;
+}
+
 static int profile_reader_read_with(struct reader *reader, void (*read)(struct reader *))
 {
     struct profile *profile = reader->profile;
@@ -756,6 +767,7 @@ static int profile_reader_read_with(struct reader *reader, void (*read)(struct r
     profile->bucket_ns = profile_reader_meta_number(profile, "bucket_ns");
     profile->sample_bytes = profile_reader_meta_number(profile, PROFILE_META_SAMPLE);
     profile->pages = profile_reader_meta_number(profile, PROFILE_META_PAGES) == 1;
+    profile_reader_forget_unseen(profile);
     return 0;
 }
 

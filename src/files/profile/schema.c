@@ -166,7 +166,9 @@ static const char views[] =
     " UNION ALL SELECT 'replaced_blocks', coalesce(sum(replaced_blocks), 0) FROM program"
     " UNION ALL SELECT 'malformed_events', coalesce(sum(malformed_events), 0) FROM program"
     " UNION ALL SELECT key, value FROM meta WHERE key IN ('unwalkable', 'unattributed', "
-    "'damaged_rings');\n";
+    "'damaged_rings')"
+    " UNION ALL SELECT 'unseen', length(value) - length(replace(value, char(10), '')) + 1"
+    " FROM meta WHERE key = 'unseen';\n";
 
 void schema_name_column(struct strbuf *sql, const char *block, size_t number, const char *name)
 {

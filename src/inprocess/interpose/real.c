@@ -143,11 +143,17 @@ static const ElfW(Sym) *real_find_symbol(const struct symbol_table *table, const
     return table->gnu_hash ? real_find_gnu(table, name, hash) : real_find_sysv(table, name);
 }
 
-bool real_defines(const struct dl_phdr_info *module, const char *name)
+const ElfW(Sym) *real_symbol(const struct dl_phdr_info *module, const char *name)
 {
     struct symbol_table table;
-    return real_symbol_table_open(&table, module) &&
-           real_find_symbol(&table, name, real_gnu_hash_of(name));
+    if (!real_symbol_table_open(&table, module))
+        return NULL;
+    return real_find_symbol(&table, name, real_gnu_hash_of(name));
+}
+
+bool real_defines(const struct dl_phdr_info *module, const char *name)
+{
+    return real_symbol(module, name) != NULL;
 }
 
 static int real_search_module(struct dl_phdr_info *info, size_t size, void *context)
@@ -190,6 +196,58 @@ void *real_find(const char *name)
     /* A module ahead of us defines it too (the executable): the loader bound everyone to that one,
      * and our stand-in is called only through us; behind us is right, ahead the last resort. */
     return search.found ? search.found : search.before;
+}
+
+/* ---- Functions that gave way to a jump ---- */
+
+/* What calls a function by its address would come back to our hook: it calls the other one. */
+static struct {
+    const void *function;
+    void *original;
+} moved[512];
+static uint32_t moved_count;
+
+static void *real_original_of(void *function)
+{
+    for (uint32_t i = 0; i < moved_count; i++)
+        if (moved[i].function == function)
+            return moved[i].original;
+    return function;
+}
+
+bool real_is_moved(const void *function)
+{
+    const uint8_t *jump = function;
+    static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
+    uintptr_t original = (uintptr_t)real_original_of((void *)(uintptr_t)function);
+    int32_t distance;
+    if (original == (uintptr_t)function)
+        return false;
+    jump += memcmp(jump, endbr64, sizeof endbr64) == 0 ? sizeof endbr64 : 0;
+    memcpy(&distance, jump + 1, sizeof distance);
+    uintptr_t target = (uintptr_t)jump + 5 + (uintptr_t)(intptr_t)distance;
+    return *jump == 0xe9 && original - target < 4096;
+}
+
+#define MOVE(name)                                                                                 \
+    if (*(void **)&real.name == function)                                                          \
+        __atomic_store_n((void **)&real.name, original, __ATOMIC_RELEASE);
+
+void real_move(void *function, void *original)
+{
+    uint32_t at = 0;
+    while (at < moved_count && moved[at].function != function)
+        at++; /* a module may come again where it was */
+    if (at < sizeof moved / sizeof *moved) {
+        moved[at].function = function;
+        moved[at].original = original;
+        moved_count += at == moved_count;
+    }
+#define ALLOCATION(name, ...)     MOVE(name)
+#define ALLOCATION_OUT(name, ...) MOVE(name)
+#define RELEASE(name, ...)        MOVE(name)
+#define REALLOCATION(name, ...)   MOVE(name)
+#include "interpose/functions.def"
 }
 
 /* ---- Where the allocator lives ---- */
@@ -245,6 +303,11 @@ static void real_add_module(void *function)
         real_add_range(range);
 }
 
+void real_is_allocator_too(void *function)
+{
+    real_add_module(function);
+}
+
 static void real_add_function(void *function, size_t bytes)
 {
     uintptr_t address = (uintptr_t)function;
@@ -279,7 +342,7 @@ void *real_find_operator(const char *name)
         real_add_function(search.found, search.found_bytes);
     else
         real_add_function(search.before, search.before_bytes);
-    return search.found ? search.found : search.before;
+    return real_original_of(search.found ? search.found : search.before);
 }
 
 /* The C library is where _exit lives: malloc in the same segment is its own. */

@@ -71,7 +71,15 @@ void *real_find_operator(const char *name);
  * loaded locally (a C++ plug-in of a C program brings its own libstdc++) come last. NULL if there
  * is none. Takes the loader's lock, which is recursive. */
 void *real_find(const char *name);
-/* Whether this module defines it, for others to bind to. */
+/* Whether this module defines it, for others to bind to; and its symbol, or NULL. */
 bool real_defines(const struct dl_phdr_info *module, const char *name);
+const ElfW(Sym) *real_symbol(const struct dl_phdr_info *module, const char *name);
+
+/* A jump to a hook is about to stand at the beginning of `function`, and `original` does what that did:
+ * it is what we call from now on. Whether that is so. */
+void real_move(void *function, void *original);
+bool real_is_moved(const void *function);
+/* The module of `function` has an allocator that we stand in front of. */
+void real_is_allocator_too(void *function);
 
 #endif

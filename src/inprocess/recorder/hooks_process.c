@@ -10,6 +10,7 @@
 #include "recorder/patch.h"
 #include "interpose/real.h"
 #include "recorder/session.h"
+#include "recorder/unseen.h"
 
 HOOK void _exit(int status)
 {
@@ -55,13 +56,27 @@ static bool hooks_process_has_bfm(void)
 
 HOOK void *dlopen(const char *file, int mode)
 {
-    if (likely(!(mode & RTLD_DEEPBIND)))
-        return REAL(dlopen)(file, mode);
     if (hooks_process_has_bfm())
         return REAL(dlopen)(file, mode & ~RTLD_DEEPBIND);
     return patch_dlopen(file, mode);
 }
 HOOKED(dlopen)
+
+static __attribute__((noinline)) void hooks_process_see_namespace(long names, const char *file)
+{
+    int saved_errno = errno;
+    if (session_is_on() && names != LM_ID_BASE)
+        unseen_tell(WIRE_UNSEEN_NAMESPACE, WIRE_UNSEEN_WHY_OWN_LIBC, NULL, file);
+    errno = saved_errno;
+}
+
+/* A jump, as above. */
+HOOK void *dlmopen(Lmid_t names, const char *file, int mode)
+{
+    hooks_process_see_namespace(names, file);
+    return REAL(dlmopen)(names, file, mode);
+}
+HOOKED(dlmopen)
 
 HOOK int dlclose(void *handle)
 {

@@ -9,6 +9,7 @@
 #include "recorder/patch.h"
 
 #include <elf.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <linux/futex.h>
 #include <link.h>
@@ -18,6 +19,7 @@
 #include <unistd.h>
 #include "api/provider.h"
 #include "patched_functions.h" /* FUNCTIONS(X): made of functions.def, in the order of strcmp() */
+#include "recorder/families.h"
 #include "recorder/hooks.h"
 #include "recorder/session.h"
 #include "recorder/shared.h"
@@ -474,6 +476,15 @@ static __attribute__((noinline)) void patch_expect_deep(void)
     patch_soon();
 }
 
+/* What the dlopen brings that we are about to jump to: asked at events. */
+static __attribute__((noinline)) void patch_expect(int mode)
+{
+    if (mode & RTLD_DEEPBIND)
+        patch_expect_deep();
+    else
+        patch_soon();
+}
+
 /* One try less, of two threads at once too; false: none is left. */
 static bool patch_take_deep_try(void)
 {
@@ -508,6 +519,7 @@ static bool patch_see_deep(void)
 bool patch_new(void)
 {
     unsigned long long adds = 0;
+    families_new();
     if (!__atomic_load_n(&on, __ATOMIC_ACQUIRE))
         return patch_see_deep();
     dl_iterate_phdr(patch_read_adds, &adds);
@@ -594,6 +606,7 @@ static __attribute__((noinline)) void *patch_hook_dlopen(const char *file, int m
     void *handle = real.dlopen(file, mode);
     int saved_errno = errno;
     patch_new();
+    families_new();
     errno = saved_errno;
     return handle;
 }
@@ -604,8 +617,9 @@ static __attribute__((noinline)) void *patch_load_and_patch(const char *file, in
     unsigned before = patch_count_modules();
     void *handle = real.dlopen(file, mode);
     int saved_errno = errno;
-    if (handle)
+    if (handle && mode & RTLD_DEEPBIND)
         patch_pass(PASS_NEW, before);
+    families_new();
     errno = saved_errno;
     return handle;
 }
@@ -614,9 +628,9 @@ static __attribute__((noinline)) void *patch_load_and_patch(const char *file, in
 __attribute__((noinline)) void *patch_dlopen(const char *file, int mode)
 {
     if (!session_is_on() || __atomic_load_n(&on, __ATOMIC_ACQUIRE))
-        return real.dlopen(file, mode);
+        return REAL(dlopen)(file, mode);
     if (patch_caller_matters(file, (uintptr_t)__builtin_return_address(0))) {
-        patch_expect_deep();
+        patch_expect(mode);
         return real.dlopen(file, mode);
     }
     return patch_load_and_patch(file, mode);

@@ -21,6 +21,7 @@
 #include "base/ticks.h"
 #include "recorder/ancestors.h"
 #include "recorder/unwind_check.h"
+#include "recorder/families.h"
 #include "recorder/hooks.h"
 #include "recorder/instrument.h"
 #include "recorder/locked.h"
@@ -33,6 +34,7 @@
 #include "recorder/shared.h"
 #include "recorder/starter.h"
 #include "recorder/thread.h"
+#include "recorder/unseen.h"
 #include "unwind/signal_lock.h"
 
 /* Where this process image stands. In memory that a fork wipes: PHASE_NEW with `state` set means
@@ -381,6 +383,9 @@ static bool session_begin_common(struct wire_header *header, bool begun_before)
     session_choose_capture(session_mode_of(header->stacks));
     instrument_begin(&host, (enum wire_stacks)header->stacks, header->max_depth);
     check_begin(session_mode_of(header->stacks));
+    unseen_tell_again();
+    if (!begun_before)
+        families_begin();
     if (begun_before) {
         modules_log_again();
         pause_go_on();

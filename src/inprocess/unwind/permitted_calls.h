@@ -22,7 +22,9 @@ enum call {
     CALL_JOIN = 1 << 10,    /* the session, in the child of a fork */
     CALL_LIMITS = 1 << 11,  /* our memory out of what the program's limits count: locks, cores; and
                              * a look at a file that is to be executed */
-    CALL_ALL = (1 << 12) - 1,
+    CALL_FILES = 1 << 12,   /* what symbols a module has */
+    CALL_CODE = 1 << 13,    /* change code: allocators that are hooked at their beginnings */
+    CALL_ALL = (1 << 14) - 1,
 };
 
 /* Set of enum call. Only ever grows, as filters do; in the child of a fork it is its parent's. */

@@ -286,6 +286,50 @@ static void process_image_tell_unfollowed(struct process_image *image,
             take(image, keys[kind], NULL, process_image_unfollowed(image, kind));
 }
 
+static const char *const unseen_whats[] = {
+#define UNSEEN_WHAT(name, text) text,
+#include "wire/unseen.def"
+};
+static const char *const unseen_whys[] = {
+#define UNSEEN_WHY(name, text) text,
+#include "wire/unseen.def"
+};
+
+/* A text of the program's, up to its end or to what would end the field. */
+static void process_image_add_field(struct strbuf *line, const char *text, size_t most)
+{
+    size_t length = strnlen(text, most);
+    for (size_t i = 0; i < length; i++)
+        strbuf_add_char(line, (unsigned char)text[i] < ' ' ? '?' : text[i]);
+}
+
+/* "WHAT\tMODULE\tWHY". The program can write there: what makes no sense is left out. */
+static void process_image_add_unseen(struct strbuf *lines, const struct wire_unseen *shared)
+{
+    struct wire_unseen unseen = *shared;
+    if (unseen.what >= WIRE_UNSEEN_WHATS || unseen.why >= WIRE_UNSEEN_WHYS)
+        return;
+    strbuf_addf(lines, "%s%s\t", lines->length ? "\n" : "", unseen_whats[unseen.what]);
+    process_image_add_field(lines, unseen.module, sizeof unseen.module);
+    strbuf_addf(lines, "\t%s", unseen_whys[unseen.why]);
+    if (unseen.function[0]) {
+        strbuf_add_string(lines, ": ");
+        process_image_add_field(lines, unseen.function, sizeof unseen.function);
+    }
+}
+
+void process_image_tell_unseen(struct process_image *image, process_image_take_fact *take)
+{
+    struct wire_header *header = image->view.header;
+    uint32_t count = header ? atomic_load(&header->unseen_count) : 0;
+    struct strbuf lines = STRBUF_INIT;
+    for (uint32_t i = 0; i < count && i < WIRE_UNSEEN_MOST; i++)
+        process_image_add_unseen(&lines, &header->unseen[i]);
+    if (lines.length)
+        take(image, PROFILE_META_UNSEEN, lines.data, 0);
+    strbuf_release(&lines);
+}
+
 void process_image_tell_end(struct process_image *image, process_image_take_fact *take)
 {
     struct process_image_ending ending = process_image_ending(image);
@@ -300,6 +344,7 @@ void process_image_tell_end(struct process_image *image, process_image_take_fact
         take(image, PROFILE_META_UNSEEN_CONSTRUCTORS, NULL,
              atomic_load(&image->view.header->unseen_constructors));
     process_image_tell_unfollowed(image, take);
+    process_image_tell_unseen(image, take);
     if (image->looks && look_schedule_complaint(image->looks))
         take(image, PROFILE_META_NO_LEDGER, look_schedule_complaint(image->looks), 0);
 }

@@ -158,6 +158,8 @@ const char *process_image_job_id(const struct process_image *image);
 void process_image_tell_description(struct process_image *image, process_image_take_fact *take);
 /* What has become of --budget-cpu so far. */
 void process_image_tell_budget(struct process_image *image, process_image_take_fact *take);
+/* What the recorder knows that it does not see, so far. */
+void process_image_tell_unseen(struct process_image *image, process_image_take_fact *take);
 void process_image_tell_end(struct process_image *image, process_image_take_fact *take);
 /* Programs that it executed, and its forks that have no image, which are not recorded. */
 uint32_t process_image_unfollowed(const struct process_image *image, enum wire_unfollowed kind);

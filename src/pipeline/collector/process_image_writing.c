@@ -257,6 +257,7 @@ void process_image_flush_begin(struct process_image *image)
     if (!process_image_keeps_writer(image) || !process_image_writer_is_ready(image, true) ||
         process_image_take_snapshot(image) < 0)
         return;
+    process_image_tell_unseen(image, process_image_fact_for_profile);
     image->snapshot_cpu_ns = process_image_thread_cpu_ns() - since_ns;
     atomic_store(&image->flushed, false);
     image->request_ns = image->snapshot.duration_ns;

@@ -350,6 +350,28 @@ struct wire_range {
     _Atomic uint64_t start, bytes;
 };
 
+/* ---- What is not seen ----------------------------------------------------------------------
+ * Allocators that the recorder knows to be there and does not stand in for. */
+enum wire_unseen_what {
+#define UNSEEN_WHAT(name, text) WIRE_UNSEEN_##name,
+#include "wire/unseen.def"
+    WIRE_UNSEEN_WHATS
+};
+enum wire_unseen_why {
+#define UNSEEN_WHY(name, text) WIRE_UNSEEN_WHY_##name,
+#include "wire/unseen.def"
+    WIRE_UNSEEN_WHYS
+};
+
+#define WIRE_UNSEEN_MOST         32u
+#define WIRE_UNSEEN_MODULE_BYTES 192
+/* Texts end with NUL; "": not known. A path that is longer lacks its beginning. */
+struct wire_unseen {
+    uint8_t what, why;
+    char function[62]; /* which could not be hooked */
+    char module[WIRE_UNSEEN_MODULE_BYTES];
+};
+
 struct wire_header {
     uint64_t magic;
     uint32_t header_bytes;
@@ -398,6 +420,8 @@ struct wire_header {
     _Atomic uint64_t start_ticks;
     _Atomic uint32_t private_count; /* ranges; beyond WIRE_PRIVATE_RANGES they are only counted */
     struct wire_range private_ranges[WIRE_PRIVATE_RANGES];
+    _Atomic uint32_t unseen_count; /* entries; beyond WIRE_UNSEEN_MOST they are only counted */
+    struct wire_unseen unseen[WIRE_UNSEEN_MOST];
 
     /* kinds of the chunks, written by the recorder before chunk_count covers them */
     _Alignas(64) _Atomic uint8_t chunk_kind[WIRE_MAX_CHUNKS];

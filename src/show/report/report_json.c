@@ -106,6 +106,35 @@ static void report_json_write_sampling(struct writer *writer)
     json_end(&writer->json);
 }
 
+static void report_json_write_mapped_unseen(struct writer *writer)
+{
+    uint64_t bytes = facts_mapped_unseen(writer->profile);
+    if (!bytes)
+        return;
+    json_object(&writer->json, NULL);
+    json_string(&writer->json, "what", "mappings");
+    json_string(&writer->json, "module", NULL);
+    json_string(&writer->json, "why", "no call of mmap or malloc that could be recorded made them");
+    json_unsigned(&writer->json, "bytes", bytes);
+    json_end(&writer->json);
+}
+
+static void report_json_write_unseen(struct writer *writer)
+{
+    struct facts_unseen unseen;
+    json_array(&writer->json, "unseen");
+    for (const char *at = NULL; facts_next_unseen(writer->profile, &at, &unseen);) {
+        json_object(&writer->json, NULL);
+        json_string(&writer->json, "what", unseen.what);
+        json_string(&writer->json, "module", *unseen.module ? unseen.module : NULL);
+        json_string(&writer->json, "why", *unseen.why ? unseen.why : NULL);
+        json_end(&writer->json);
+        facts_release_unseen(&unseen);
+    }
+    report_json_write_mapped_unseen(writer);
+    json_end(&writer->json);
+}
+
 static void report_json_write_meta(struct writer *writer)
 {
     json_object(&writer->json, "meta");
@@ -130,6 +159,7 @@ static void report_json_write_meta(struct writer *writer)
     }
     json_end(&writer->json);
     strbuf_release(&text);
+    report_json_write_unseen(writer);
     report_json_write_sampling(writer);
 }
 

@@ -176,7 +176,11 @@ static bool report_text_add_unless_known(struct text *text, const char *label, s
     if (figure_known(value))
         return false;
     report_part_label(text, label);
-    strbuf_addf(&text->out, "not known%s%s\n", tool ? ": not recorded by " : "", tool ? tool : "");
+    strbuf_addf(&text->out, "not known%s%s\n",
+                tool                              ? ": not recorded by "
+                : facts_has_unseen(text->profile) ? ": nothing was seen of it"
+                                                  : "",
+                tool ? tool : "");
     return true;
 }
 
@@ -186,6 +190,7 @@ static void report_text_add_peak(struct text *text)
     if (report_text_add_unless_known(text, "peak", program->total.peak_bytes))
         return;
     report_part_label(text, "peak");
+    strbuf_add_string(&text->out, facts_at_least(text->profile));
     report_text_add_bytes(text, program->total.peak_bytes, program->total.at_peak_variance);
     if (profile_get(text->profile,
                     PROFILE_META_REGION)) { /* its own: its blocks are the program's */
@@ -258,6 +263,7 @@ static void report_text_add_allocations(struct text *text, const char *about)
     const struct profile *profile = text->profile;
     if (report_text_add_unless_known(text, "allocations", total->alloc_count))
         return;
+    strbuf_add_string(&line, facts_at_least(profile));
     strbuf_add_string(&line, estimate_count(profile, total->alloc_count).text);
     if (figure_known(total->alloc_bytes)) {
         strbuf_add_string(&line, " of ");
@@ -294,6 +300,7 @@ static void report_text_add_frees(struct text *text, const char *about)
     struct figure reallocs = total->realloc_count, freed = total->free_count;
     if (figure_known(reallocs)) /* of estimates, frees may be fewer */
         freed = figure_of(figure_or(figure_sub(freed, reallocs), 0));
+    strbuf_add_string(&line, facts_at_least(profile));
     strbuf_add_string(&line, estimate_count(profile, freed).text);
     if (figure_positive(reallocs))
         strbuf_addf(&line, "; %s realloc%s, %s%s of which moved the block",
@@ -338,12 +345,15 @@ static void report_text_add_leaks(struct text *text)
     report_part_label(text, facts_of_what_is_left(text->profile));
     if (figure_zero(total->live_count)) {
         style_add(&text->out, &text->style, TONE_GOOD, "nothing");
+        if (facts_has_unseen(text->profile))
+            strbuf_add_string(&text->out, " of what was seen");
         if (estimate_is(text->profile))
             strbuf_addf(&text->out, " of the sample: less than %s in all (95 %%)",
                         human_bytes(estimate_unseen(text->profile)).text);
         strbuf_add_char(&text->out, '\n');
         return;
     }
+    strbuf_add_string(&text->out, facts_at_least(text->profile));
     report_text_add_bytes(text, total->live_bytes, total->live_variance);
     strbuf_addf(&text->out, " in %s block%s\n",
                 estimate_count(text->profile, total->live_count).text,

@@ -54,7 +54,14 @@ static void run_summary_add_totals(struct summary *summary)
 {
     const struct call_metrics *total = &summary->profile->program.total;
     struct figure resident = facts_resident_peak(summary->profile);
-    strbuf_add_string(&summary->out, "  peak         ");
+    if (!figure_known(total->alloc_count) && facts_has_unseen(summary->profile)) {
+        strbuf_add_string(&summary->out, "  allocations  not known: nothing was seen of them");
+        if (figure_known(resident))
+            strbuf_addf(&summary->out, "; resident %s", figure_human_bytes(resident).text);
+        strbuf_add_char(&summary->out, '\n');
+        return;
+    }
+    strbuf_addf(&summary->out, "  peak         %s", facts_at_least(summary->profile));
     style_begin(&summary->out, &summary->style, TONE_FIGURE);
     run_summary_add_bytes(summary, total->peak_bytes, total->at_peak_variance);
     style_end(&summary->out, &summary->style);
@@ -63,19 +70,22 @@ static void run_summary_add_totals(struct summary *summary)
     if (figure_known(resident))
         strbuf_addf(&summary->out, "; resident %s", figure_human_bytes(resident).text);
     if (figure_known(total->alloc_count)) {
-        strbuf_addf(&summary->out, "\n  allocations  %s of ",
+        strbuf_addf(&summary->out, "\n  allocations  %s%s of ", facts_at_least(summary->profile),
                     estimate_count(summary->profile, total->alloc_count).text);
         run_summary_add_bytes(summary, total->alloc_bytes, total->alloc_variance);
         strbuf_add_string(&summary->out, " in all");
     }
     strbuf_addf(&summary->out, "\n  %-11s  ", facts_of_what_is_left(summary->profile));
     if (!figure_zero(total->live_count)) {
+        strbuf_add_string(&summary->out, facts_at_least(summary->profile));
         run_summary_add_bytes(summary, total->live_bytes, total->live_variance);
         strbuf_addf(&summary->out, " in %s block%s",
                     estimate_count(summary->profile, total->live_count).text,
                     human_plural(figure_or(total->live_count, 0)));
     } else {
         strbuf_add_string(&summary->out, "nothing");
+        if (facts_has_unseen(summary->profile))
+            strbuf_add_string(&summary->out, " of what was seen");
         if (estimate_is(summary->profile))
             strbuf_addf(&summary->out, " of the sample: less than %s in all (95 %%)",
                         human_bytes(estimate_unseen(summary->profile)).text);

@@ -107,6 +107,25 @@ static void a_sample_is_said_to_be_one(void **state)
     built_free(built);
 }
 
+static void what_was_not_seen_is_a_warning(void **state)
+{
+    (void)state;
+    struct built *built = built_new();
+    built_others(built, 100);
+    built->profile.program.lost_events = 1;
+    built_meta(built, PROFILE_META_UNSEEN,
+               "mimalloc\t/opt/lib/libx.so\tother threads ran\njemalloc\t\tbecause");
+    const struct insight *insight = the(built_ask(built), "incomplete-profile");
+    assert_severity(insight, "warning");
+    assert_string_equal(
+        insight->title,
+        "Counts are lower bounds, not seen: mimalloc in libx.so (other threads ran)");
+    assert_evidence(built, insight,
+                    "lost_events 1, unattributed 0, unwalkable 0, replaced_blocks 0, "
+                    "malformed_events 0, damaged_rings 0, unseen_allocators 2, events 1000");
+    built_free(built);
+}
+
 static void nothing_saved_is_nothing_asked(void **state)
 {
     (void)state;
@@ -130,6 +149,7 @@ int main(void)
         cmocka_unit_test(a_few_stacks_cut_short_are_usual),
         cmocka_unit_test(missed_frees_alone_are_explained),
         cmocka_unit_test(a_sample_is_said_to_be_one),
+        cmocka_unit_test(what_was_not_seen_is_a_warning),
         cmocka_unit_test(nothing_saved_is_nothing_asked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

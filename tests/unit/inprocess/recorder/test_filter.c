@@ -111,6 +111,23 @@ static void arguments_count(void **state)
     assert_int_equal(calls_forbidden, CALL_WAKE);
 }
 
+/* As systemd's MemoryDenyWriteExecute does. */
+static void code_may_have_to_stay_as_it_is(void **state)
+{
+    (void)state;
+    const struct sock_filter rules[] = {
+        LOAD_NUMBER,
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mprotect, 0, 3),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args) + 16),
+        ONLY(5 /* PROT_READ | PROT_EXEC */, SECCOMP_RET_ERRNO | 1),
+        RETURN(SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog filter = FILTER(rules);
+    forget();
+    filter_installed(&filter);
+    assert_int_equal(calls_forbidden, CALL_CODE);
+}
+
 /* ---- Against the kernel ---- */
 
 enum { RULES = 24 };
@@ -227,6 +244,7 @@ int main(void)
         cmocka_unit_test(what_kills_fails_or_asks_is_forbidden),
         cmocka_unit_test(filters_add_up),
         cmocka_unit_test(arguments_count),
+        cmocka_unit_test(code_may_have_to_stay_as_it_is),
         cmocka_unit_test(any_filter_does_what_the_kernel_does),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,676 @@
+/* Looks for allocators in a module's symbol tables, and hooks their functions; see families.h. The table
+ * of exports is searched by its hash; the full table (.symtab) is read from the module's file, where
+ * all names end with "alloc" that say that an allocator is there: one search of the names tells. */
+#include "recorder/families.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/single_threaded.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "entry/entry_jump.h"
+#include "interpose/real.h"
+#include "recorder/hooks.h"
+#include "recorder/session.h"
+#include "recorder/shared.h"
+#include "recorder/unseen.h"
+#include "unwind/signal_lock.h"
+
+/* ---- The list ---- */
+
+enum family {
+#define FAMILY(id, what) FAMILY_##id,
+#include "interpose/families.def"
+    FAMILY_COUNT
+};
+
+static const uint8_t family_what[] = {
+#define FAMILY(id, what) WIRE_UNSEEN_##what,
+#include "interpose/families.def"
+};
+
+struct family_name {
+    uint8_t family;
+    const char *name;
+};
+
+static const struct family_name markers[] = {
+#define MARKER(family, name) {FAMILY_##family, #name},
+#include "interpose/families.def"
+};
+
+#define NO       -1
+#define AT(n)    n
+#define FLAGS(n) ((n) + FAMILY_FLAGS)
+static const struct family_row rows[] = {
+#define ENTRY(family, name, does, kind, block, count, size, align)                                 \
+    {#name, FAMILY_##family, FAMILY_##does, WIRE_##kind, block, count, size, align},
+#include "interpose/families.def"
+};
+#undef NO
+#undef AT
+#undef FLAGS
+
+enum { ROWS = sizeof rows / sizeof *rows, MARKERS = sizeof markers / sizeof *markers };
+/* jemalloc without a prefix; the only marker that ends otherwise. */
+static const char allocx[] = "mallocx";
+
+/* ---- A module under examination ---- */
+
+/* A part of a file, mapped. */
+struct part {
+    const char *bytes;
+    size_t length;
+    void *mapped;
+    size_t mapped_length;
+};
+
+struct found {
+    const struct family_row *row;
+    uintptr_t address;
+    size_t bytes;
+};
+
+enum { FOUND_MOST = 192 };
+
+/* In borrowed memory: it is too large for a thread's stack. */
+struct examination {
+    const struct dl_phdr_info *info;
+    bool is_program;
+    struct part symbols, strings; /* of .symtab; empty: it has none */
+    uint32_t families;            /* set of enum family */
+    bool is_hidden_jemalloc;      /* all of it is in .symtab alone, malloc too */
+    uint32_t count;
+    bool overflowed;
+    struct found found[FOUND_MOST];
+    struct entry_point points[FOUND_MOST];
+};
+
+static void families_unmap(struct part *part)
+{
+    if (part->mapped)
+        syscall(SYS_munmap, part->mapped, part->mapped_length);
+    *part = (struct part){0};
+}
+
+static struct part families_map(int fd, uint64_t offset, uint64_t length)
+{
+    uint64_t from = offset & -(uint64_t)4096;
+    struct part part = {.length = length, .mapped_length = offset - from + length};
+    if (!length || offset + length < offset)
+        return (struct part){0};
+    long got = syscall(SYS_mmap, NULL, part.mapped_length, PROT_READ, MAP_PRIVATE, fd, from);
+    if (got == -1)
+        return (struct part){0};
+    part.mapped = (void *)got;
+    part.bytes = (const char *)got + (offset - from);
+    return part;
+}
+
+/* ---- .symtab ---- */
+
+static void families_map_tables(struct examination *examination, int fd, uint64_t file_bytes,
+                                const ElfW(Shdr) *sections, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        const ElfW(Shdr) *table = &sections[i];
+        if (table->sh_type != SHT_SYMTAB || table->sh_link >= count)
+            continue;
+        const ElfW(Shdr) *names = &sections[table->sh_link];
+        if (table->sh_offset + table->sh_size > file_bytes ||
+            names->sh_offset + names->sh_size > file_bytes)
+            continue;
+        examination->strings = families_map(fd, names->sh_offset, names->sh_size);
+        if (examination->strings.bytes)
+            examination->symbols = families_map(fd, table->sh_offset, table->sh_size);
+        return;
+    }
+}
+
+static void families_read_sections(struct examination *examination, int fd)
+{
+    ElfW(Ehdr) header;
+    long file_bytes = syscall(SYS_lseek, fd, 0L, SEEK_END);
+    if (syscall(SYS_pread64, fd, &header, sizeof header, 0L) != sizeof header ||
+        memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || file_bytes <= 0 ||
+        header.e_shentsize != sizeof(ElfW(Shdr)) || !header.e_shnum)
+        return;
+    uint64_t length = (uint64_t)header.e_shnum * sizeof(ElfW(Shdr));
+    if (header.e_shoff % 8 || header.e_shoff + length > (uint64_t)file_bytes)
+        return;
+    struct part sections = families_map(fd, header.e_shoff, length);
+    if (sections.bytes)
+        families_map_tables(examination, fd, (uint64_t)file_bytes, (const void *)sections.bytes,
+                            header.e_shnum);
+    families_unmap(&sections);
+}
+
+static void families_open_file(struct examination *examination)
+{
+    const char *path = examination->is_program ? "/proc/self/exe" : examination->info->dlpi_name;
+    if (permitted_calls_is_forbidden(CALL_FILES))
+        return;
+    int fd = *path == '/' ? (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0) : -1;
+    if (fd < 0)
+        return;
+    families_read_sections(examination, fd);
+    syscall(SYS_close, fd);
+}
+
+static size_t families_symbols(const struct examination *examination)
+{
+    return examination->symbols.length / sizeof(ElfW(Sym));
+}
+
+static const ElfW(Sym) *families_symbol(const struct examination *examination, size_t index)
+{
+    return (const ElfW(Sym) *)(const void *)examination->symbols.bytes + index;
+}
+
+static bool families_is_function(const ElfW(Sym) *symbol)
+{
+    return symbol->st_shndx != SHN_UNDEF && ELF64_ST_TYPE(symbol->st_info) == STT_FUNC;
+}
+
+/* "": it lies outside of the names, or its end does. */
+static const char *families_name(const struct examination *examination, const ElfW(Sym) *symbol)
+{
+    const struct part *strings = &examination->strings;
+    if (symbol->st_name >= strings->length ||
+        !memchr(strings->bytes + symbol->st_name, 0, strings->length - symbol->st_name))
+        return "";
+    return strings->bytes + symbol->st_name;
+}
+
+static bool families_in_table(const struct examination *examination, const char *name)
+{
+    for (size_t i = 0; i < families_symbols(examination); i++) {
+        const ElfW(Sym) *symbol = families_symbol(examination, i);
+        if (families_is_function(symbol) && strcmp(families_name(examination, symbol), name) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool families_holds(const struct dl_phdr_info *info, const void *address)
+{
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        if (segment->p_type == PT_LOAD &&
+            (uintptr_t)address - info->dlpi_addr - segment->p_vaddr < segment->p_memsz)
+            return true;
+    }
+    return false;
+}
+
+/* ---- Which allocators a module has ---- */
+
+/* Names share their ends in the table of strings: what stands before counts for nothing. */
+static void families_look_at_string(struct examination *examination, const char *end)
+{
+    for (unsigned i = 0; i < MARKERS; i++) {
+        size_t length = strlen(markers[i].name);
+        if ((size_t)(end - examination->strings.bytes) >= length &&
+            memcmp(end - length, markers[i].name, length) == 0 &&
+            !(examination->families & 1u << markers[i].family) &&
+            families_in_table(examination, markers[i].name))
+            examination->families |= 1u << markers[i].family;
+    }
+}
+
+static void families_search_strings(struct examination *examination)
+{
+    static const char tail[] = "alloc"; /* with its NUL */
+    const char *at = examination->strings.bytes, *end = at + examination->strings.length;
+    while (at && (at = memmem(at, (size_t)(end - at), tail, sizeof tail))) {
+        families_look_at_string(examination, at + sizeof tail - 1);
+        at += sizeof tail;
+    }
+}
+
+static void families_search_exports(struct examination *examination)
+{
+    for (unsigned i = 0; i < MARKERS; i++)
+        if (real_defines(examination->info, markers[i].name))
+            examination->families |= 1u << markers[i].family;
+    if (real_defines(examination->info, allocx))
+        examination->families |= 1u << FAMILY_JEMALLOC;
+    if (examination->is_program && real_defines(examination->info, "malloc"))
+        examination->families |= 1u << FAMILY_PROGRAM;
+}
+
+/* A jemalloc without a prefix that a library keeps to itself. */
+static void families_search_hidden(struct examination *examination)
+{
+    const struct part *strings = &examination->strings;
+    if (examination->families & 1u << FAMILY_JEMALLOC || !strings->bytes ||
+        !memmem(strings->bytes, strings->length, allocx, sizeof allocx) ||
+        !families_in_table(examination, allocx))
+        return;
+    examination->families |= 1u << FAMILY_JEMALLOC | 1u << FAMILY_PROGRAM;
+    examination->is_hidden_jemalloc = !(real_defines(examination->info, "malloc"));
+}
+
+/* ---- Their functions ---- */
+
+static bool families_has_address(const struct examination *examination, uintptr_t address)
+{
+    for (uint32_t i = 0; i < examination->count; i++)
+        if (examination->found[i].address == address)
+            return true;
+    return false;
+}
+
+static void families_add(struct examination *examination, const struct family_row *row,
+                         const ElfW(Sym) *symbol)
+{
+    uintptr_t address = examination->info->dlpi_addr + symbol->st_value;
+    if (families_has_address(examination, address))
+        return;
+    if (examination->count == FOUND_MOST) {
+        examination->overflowed = true;
+        return;
+    }
+    examination->found[examination->count++] =
+        (struct found){row, address, (size_t)symbol->st_size};
+}
+
+static bool families_wants(const struct examination *examination, const struct family_row *row)
+{
+    return examination->families & 1u << row->family;
+}
+
+static void families_add_exports(struct examination *examination)
+{
+    for (unsigned i = 0; i < ROWS; i++) {
+        const ElfW(Sym) *symbol = families_wants(examination, &rows[i])
+                                      ? real_symbol(examination->info, rows[i].name)
+                                      : NULL;
+        if (symbol && ELF64_ST_TYPE(symbol->st_info) == STT_FUNC)
+            families_add(examination, &rows[i], symbol);
+    }
+}
+
+/* Most names are none of the list's. */
+static bool families_may_be(const char *name)
+{
+    return *name && strchr("mcrfapvxds_tTjn", *name) &&
+           (*name != '_' || (name[1] == 'Z' ? name[2] == 'n' || name[2] == 'd' : name[1] == 'r'));
+}
+
+static void families_add_symbol(struct examination *examination, const ElfW(Sym) *symbol)
+{
+    const char *name = families_name(examination, symbol);
+    if (!families_may_be(name))
+        return;
+    for (unsigned i = 0; i < ROWS; i++)
+        if (families_wants(examination, &rows[i]) && strcmp(rows[i].name, name) == 0) {
+            families_add(examination, &rows[i], symbol);
+            return;
+        }
+}
+
+static void families_add_symbols(struct examination *examination)
+{
+    for (size_t i = 0; i < families_symbols(examination); i++) {
+        const ElfW(Sym) *symbol = families_symbol(examination, i);
+        if (families_is_function(symbol))
+            families_add_symbol(examination, symbol);
+    }
+}
+
+/* ---- Hooking them ---- */
+
+/* By the family that says most: a program's own malloc may be jemalloc's. */
+static enum wire_unseen_what families_what(const struct examination *examination)
+{
+    unsigned family = FAMILY_COUNT;
+    while (family-- > 1)
+        if (examination->families & 1u << family)
+            return family_what[family];
+    return family_what[0];
+}
+
+static void families_tell_of(const struct examination *examination, enum wire_unseen_what what,
+                             enum wire_unseen_why why, const char *function)
+{
+    char program[512];
+    long length = examination->is_program ? syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/exe",
+                                                    program, sizeof program - 1)
+                                          : 0;
+    program[length > 0 ? length : 0] = '\0';
+    unseen_tell(what, why, function,
+                examination->is_program ? program : examination->info->dlpi_name);
+}
+
+static void families_tell(const struct examination *examination, enum wire_unseen_why why,
+                          const char *function)
+{
+    families_tell_of(examination, families_what(examination), why, function);
+}
+
+#ifndef TIDEMARK_PAGES
+
+static const struct family_name usables[] = {
+#define USABLE(family, name) {FAMILY_##family, #name},
+#include "interpose/families.def"
+};
+
+/* The module's own one: another's knows nothing of its blocks. */
+static void *families_find_own(const struct examination *examination, const char *name)
+{
+    const ElfW(Sym) *symbol = real_symbol(examination->info, name);
+    for (size_t i = 0; !symbol && i < families_symbols(examination); i++) {
+        const ElfW(Sym) *one = families_symbol(examination, i);
+        if (families_is_function(one) && strcmp(families_name(examination, one), name) == 0)
+            symbol = one;
+    }
+    return symbol ? (void *)(examination->info->dlpi_addr + symbol->st_value) : NULL;
+}
+
+static void *families_usable_of(const struct examination *examination, unsigned family)
+{
+    for (size_t i = 0; i < sizeof usables / sizeof *usables; i++)
+        if (usables[i].family == family)
+            return families_find_own(examination, usables[i].name);
+    return NULL;
+}
+
+static enum wire_unseen_why families_why(enum entry_fault fault)
+{
+    switch (fault) {
+    case ENTRY_NO_ROOM:
+        return WIRE_UNSEEN_WHY_NO_ROOM;
+    case ENTRY_REFUSED:
+        return WIRE_UNSEEN_WHY_REFUSED;
+    case ENTRY_MACHINE:
+        return WIRE_UNSEEN_WHY_MACHINE;
+    default:
+        return WIRE_UNSEEN_WHY_BEGINNING;
+    }
+}
+
+/* A jump of ours stands there already: the module was examined before. */
+static bool families_is_hooked(const struct examination *examination)
+{
+    return real_is_moved((const void *)examination->found[0].address);
+}
+
+static void families_use(struct examination *examination, struct family_entry *entries)
+{
+    for (uint32_t i = 0; i < examination->count; i++) {
+        *(void **)&entries[i].original = examination->points[i].original;
+        real_move(examination->points[i].function, examination->points[i].original);
+    }
+    real_is_allocator_too(examination->points[0].function);
+    hooks_new_forget();
+}
+
+static void families_fill(struct examination *examination, struct family_entry *entries)
+{
+    void *usable[FAMILY_COUNT];
+    for (unsigned family = 0; family < FAMILY_COUNT; family++)
+        usable[family] =
+            examination->families & 1u << family ? families_usable_of(examination, family) : NULL;
+    for (uint32_t i = 0; i < examination->count; i++) {
+        const struct found *found = &examination->found[i];
+        entries[i].row = found->row;
+        *(void **)&entries[i].usable = usable[found->row->family];
+        examination->points[i] = (struct entry_point){.function = (void *)found->address,
+                                                      .bytes = found->bytes,
+                                                      .hook = family_hook_of(found->row),
+                                                      .context = &entries[i]};
+    }
+}
+
+/* Which of them it is that cannot be hooked. */
+static const char *families_culprit(struct examination *examination)
+{
+    struct entry_beginning beginning;
+    for (uint32_t i = 0; i < examination->count; i++)
+        if (entry_code_find((void *)examination->found[i].address, examination->found[i].bytes,
+                            &beginning) != ENTRY_OK)
+            return examination->found[i].row->name;
+    return NULL;
+}
+
+/* What was hooked. Trampolines and entries of a module that was unloaded serve the next one, so a
+ * module that comes and goes costs no memory. */
+static struct hooking {
+    const void *function; /* the first of them; NULL: this place is free */
+    struct family_entry *entries;
+    uint32_t room; /* for so many entries */
+    void *memory;
+    size_t bytes;
+} hookings[64];
+
+static int families_look_for(struct dl_phdr_info *info, size_t size, void *context)
+{
+    (void)size;
+    return families_holds(info, *(const void **)context);
+}
+
+static bool families_is_gone(const struct examination *examination, const struct hooking *hooking)
+{
+    const void *function = hooking->function;
+    return families_holds(examination->info, function) /* and is not hooked */ ||
+           !dl_iterate_phdr(families_look_for, &function);
+}
+
+static struct hooking *families_take_place(const struct examination *examination)
+{
+    for (size_t i = 0; i < sizeof hookings / sizeof *hookings; i++) {
+        struct hooking *hooking = &hookings[i];
+        if (!hooking->function ||
+            (hooking->room >= examination->count && families_is_gone(examination, hooking)))
+            return hooking;
+    }
+    return NULL;
+}
+
+static bool families_get_entries(struct hooking *hooking, uint32_t count)
+{
+    if (hooking->room < count)
+        hooking->entries = private_map_kept(count * sizeof(struct family_entry));
+    if (hooking->entries && hooking->room < count)
+        hooking->room = count;
+    return hooking->entries;
+}
+
+static void families_hook(struct examination *examination)
+{
+    struct hooking *hooking = families_take_place(examination);
+    if (!hooking)
+        return families_tell(examination, WIRE_UNSEEN_WHY_MANY, NULL);
+    if (!families_get_entries(hooking, examination->count))
+        return families_tell(examination, WIRE_UNSEEN_WHY_NO_ROOM, NULL);
+    families_fill(examination, hooking->entries);
+    enum entry_fault fault =
+        entry_prepare(examination->points, examination->count, &hooking->memory, &hooking->bytes);
+    if (fault == ENTRY_OK) {
+        hooking->function = examination->points[0].function;
+        families_use(examination, hooking->entries);
+        fault = entry_set(examination->points, examination->count);
+    }
+    if (fault != ENTRY_OK)
+        families_tell(examination, families_why(fault), families_culprit(examination));
+}
+
+static bool families_may_hook(struct examination *examination)
+{
+    if (families_is_hooked(examination))
+        return false;
+    if (permitted_calls_is_forbidden(CALL_CODE)) {
+        families_tell(examination, WIRE_UNSEEN_WHY_REFUSED, NULL);
+        return false;
+    }
+    if (__libc_single_threaded)
+        return true;
+    families_tell(examination, real_is_late() ? WIRE_UNSEEN_WHY_LATE : WIRE_UNSEEN_WHY_THREADS,
+                  NULL);
+    return false;
+}
+
+#else
+
+static bool families_may_hook(struct examination *examination)
+{
+    families_tell(examination, WIRE_UNSEEN_WHY_PAGES, NULL);
+    return false;
+}
+
+static void families_hook(struct examination *examination)
+{
+    (void)examination;
+}
+
+#endif
+
+/* ---- Allocators without functions of their own ---- */
+
+static bool families_has_text(const struct dl_phdr_info *info, const char *text)
+{
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        if (segment->p_type == PT_LOAD && segment->p_flags == PF_R &&
+            memmem((const void *)(info->dlpi_addr + segment->p_vaddr), segment->p_filesz, text,
+                   strlen(text)))
+            return true;
+    }
+    return false;
+}
+
+/* Go's linker leaves a note of this owner. */
+static bool families_is_go(const struct dl_phdr_info *info)
+{
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        const ElfW(Nhdr) *note = (const void *)(info->dlpi_addr + segment->p_vaddr);
+        if (segment->p_type == PT_NOTE && segment->p_filesz >= sizeof *note + 4 &&
+            note->n_namesz == 4 && memcmp(note + 1, "Go\0", 4) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void families_tell_inlined(const struct examination *examination)
+{
+    if (families_is_go(examination->info))
+        families_tell_of(examination, WIRE_UNSEEN_GO, WIRE_UNSEEN_WHY_INLINED, NULL);
+    if (examination->families & 1u << FAMILY_PROGRAM &&
+        families_has_text(examination->info, "partition_alloc"))
+        families_tell_of(examination, WIRE_UNSEEN_PARTITION_ALLOC, WIRE_UNSEEN_WHY_INLINED, NULL);
+}
+
+/* ---- All modules ---- */
+
+static void families_examine_tables(struct examination *examination)
+{
+    families_search_exports(examination);
+    families_search_strings(examination);
+    families_search_hidden(examination);
+    if (!examination->families)
+        return;
+    if (!examination->is_hidden_jemalloc)
+        families_add_exports(examination);
+    families_add_symbols(examination);
+    if (examination->overflowed)
+        families_tell(examination, WIRE_UNSEEN_WHY_MANY, NULL);
+    else if (examination->count && families_may_hook(examination))
+        families_hook(examination);
+}
+
+struct survey {
+    struct examination *examination;
+    unsigned index, from; /* modules before `from` are known */
+};
+
+/* Ours, the C library, the loader and the kernel's. */
+static bool families_is_system(const struct dl_phdr_info *info)
+{
+    return families_holds(info, &markers) || families_holds(info, (const void *)real._exit) ||
+           (info->dlpi_addr && info->dlpi_addr == getauxval(AT_BASE)) ||
+           info->dlpi_addr == getauxval(AT_SYSINFO_EHDR);
+}
+
+static int families_examine(struct dl_phdr_info *info, size_t size, void *context)
+{
+    struct survey *survey = context;
+    bool is_program = survey->index == 0;
+    (void)size;
+    if (survey->index++ < survey->from || (!is_program && families_is_system(info)))
+        return 0;
+    struct examination *examination = survey->examination;
+    *examination = (struct examination){
+        .info = info,
+        .is_program = is_program,
+    };
+    families_open_file(examination);
+    families_examine_tables(examination);
+    families_tell_inlined(examination);
+    families_unmap(&examination->symbols);
+    families_unmap(&examination->strings);
+    return 0;
+}
+
+static unsigned long long adds_seen;
+
+static int families_read_adds(struct dl_phdr_info *info, size_t size, void *context)
+{
+    (void)size;
+    *(unsigned long long *)context = info->dlpi_adds;
+    return 1;
+}
+
+static int families_count(struct dl_phdr_info *info, size_t size, void *context)
+{
+    (void)info, (void)size;
+    ++*(unsigned *)context;
+    return 0;
+}
+
+/* The new ones stand last. */
+static void families_survey(unsigned long long adds)
+{
+    unsigned modules = 0;
+    unsigned long long fresh = adds - adds_seen;
+    struct survey survey = {.examination = private_borrow(sizeof *survey.examination)};
+    if (!survey.examination)
+        return;
+    dl_iterate_phdr(families_count, &modules);
+    survey.from = fresh < modules ? modules - (unsigned)fresh : 0;
+    dl_iterate_phdr(families_examine, &survey);
+    private_return(survey.examination, sizeof *survey.examination);
+    adds_seen = adds;
+}
+
+void families_begin(void)
+{
+    unsigned long long adds = 0;
+    int saved_errno = errno;
+    uint64_t signals = signal_lock_block();
+    adds_seen = 0;
+    dl_iterate_phdr(families_read_adds, &adds);
+    families_survey(adds);
+    signal_lock_restore(signals);
+    errno = saved_errno;
+}
+
+void families_new(void)
+{
+    unsigned long long adds = 0;
+    int saved_errno = errno;
+    if (!session_is_on())
+        return;
+    uint64_t signals = signal_lock_block();
+    dl_iterate_phdr(families_read_adds, &adds);
+    if (adds != adds_seen)
+        families_survey(adds);
+    signal_lock_restore(signals);
+    errno = saved_errno;
+}

@@ -1,0 +1,50 @@
+/* Allocators that nobody binds by name: static ones, jemalloc's mallocx, mimalloc's mi_malloc, a malloc
+ * in the program itself (interpose/families.def). Their functions are hooked at their beginnings
+ * (entry/entry_jump.h) while the program has one thread; where that cannot be it is told (unseen.h).
+ *
+ *   module ─▶ has it a marker's name? ─▶ its functions of the list ─▶ entry_prepare(), entry_set()
+ *             in .dynsym, in .symtab of its file                      or unseen_tell()
+ *
+ * Runs inside the profiled program: no malloc, no stdio, errno as it was. */
+#ifndef TIDEMARK_RECORDER_FAMILIES_H
+#define TIDEMARK_RECORDER_FAMILIES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum family_does {
+    FAMILY_ALLOCATES,
+    FAMILY_COPIES,
+    FAMILY_HANDS_OUT,
+    FAMILY_RESIZES,
+    FAMILY_GROWS,
+    FAMILY_GROWS_OR_NOT,
+    FAMILY_RELEASES,
+};
+
+/* A row of families.def. */
+struct family_row {
+    const char *name;
+    uint8_t family, does, kind;
+    int8_t block, count, size; /* numbers of arguments, -1: none */
+    int8_t align;              /* AT(n): n, FLAGS(n): n + FAMILY_FLAGS, none: -1 */
+};
+enum { FAMILY_FLAGS = 8 };
+
+/* A function that is hooked: what its hook gets as the sixth argument (hooks_family.c). */
+struct family_entry {
+    const struct family_row *row;
+    uintptr_t (*original)(uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t);
+    size_t (*usable)(const void *block); /* NULL: its blocks' usable sizes are not known */
+};
+
+/* At the session's beginning: all modules. */
+void families_begin(void);
+/* After a dlopen: those that have come since. */
+void families_new(void);
+
+/* The hook of a row, in hooks_family.c. */
+const void *family_hook_of(const struct family_row *row);
+
+#endif

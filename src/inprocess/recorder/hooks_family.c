@@ -1,0 +1,269 @@
+/* What stands in front of an allocator's functions that were hooked at their beginnings (families.h): one
+ * hook for each thing that a function does, whatever its name and the order of its arguments. A hook is
+ * jumped to from the function, with the function's arguments and, as the sixth, its family_entry. Runs
+ * inside the profiled program: no malloc of our own, no stdio, errno as the real function left it. */
+#include "recorder/families.h"
+
+#include <string.h>
+#include "recorder/hooks.h"
+
+#define PARAMETERS                                                                                 \
+    uintptr_t a0, uintptr_t a1, uintptr_t a2, uintptr_t a3, uintptr_t a4,                          \
+        const struct family_entry *entry
+#define ARGUMENTS   a0, a1, a2, a3, a4
+#define FAMILY_HOOK __attribute__((noinline, used)) static uintptr_t
+
+/* ---- What the arguments say ---- */
+
+struct family_call {
+    const struct family_entry *entry;
+    uintptr_t arguments[5];
+};
+
+static size_t family_size(const struct family_call *call)
+{
+    const struct family_row *row = call->entry->row;
+    size_t count = row->count >= 0 ? call->arguments[row->count] : 1, bytes;
+    if (row->size < 0)
+        return 0;
+    return __builtin_mul_overflow(count, call->arguments[row->size], &bytes) ? SIZE_MAX : bytes;
+}
+
+/* jemalloc's flags have the logarithm of the alignment in their low six bits. */
+static unsigned family_align_log2(const struct family_call *call)
+{
+    int align = call->entry->row->align;
+    if (align < 0)
+        return 0;
+    uintptr_t value = call->arguments[align & (FAMILY_FLAGS - 1)];
+    return align & FAMILY_FLAGS ? value & 63 : log2_of(value);
+}
+
+static uintptr_t family_do(const struct family_call *call)
+{
+    const uintptr_t *at = call->arguments;
+    return call->entry->original(at[0], at[1], at[2], at[3], at[4]);
+}
+
+/* ---- The real call ---- */
+
+/* A frame that was left by longjmp inside the real function counts no more: it lies deeper. */
+static struct inside family_inside_begin(struct thread *thread, uintptr_t frame)
+{
+    struct inside inside = hooks_inside_begin(thread, frame);
+    if (!thread_frame_is_nested(inside.before, frame))
+        inside.before = 0;
+    return inside;
+}
+
+static uintptr_t family_do_inside(struct thread *thread, uintptr_t frame,
+                                  const struct family_call *call)
+{
+    __attribute__((cleanup(hooks_inside_end))) struct inside inside =
+        family_inside_begin(thread, frame);
+    uint64_t since = call_begins();
+    uintptr_t result = family_do(call);
+    thread->spent = hooks_call_took(since);
+    return result;
+}
+
+static size_t family_usable(struct thread *thread, uintptr_t frame, const struct family_call *call,
+                            uintptr_t block)
+{
+    __attribute__((cleanup(hooks_inside_end))) struct inside inside =
+        family_inside_begin(thread, frame);
+    return call->entry->usable ? call->entry->usable((const void *)block) : 0;
+}
+
+/* ---- Records ---- */
+
+/* Is this one recorded, where not all are? */
+static bool family_samples(struct thread *thread, size_t size)
+{
+    return likely(!hooks_sampling_filter()) || thread_samples(thread, size);
+}
+
+static size_t family_recorded_size(size_t size)
+{
+    return size < WIRE_ADDRESS_MASK ? size : WIRE_ADDRESS_MASK;
+}
+
+static uint64_t family_slack(struct thread *thread, uintptr_t frame, const struct family_call *call,
+                             uintptr_t block, size_t size)
+{
+    size_t usable = family_usable(thread, frame, call, block);
+    return usable > size ? usable - size : 0;
+}
+
+/* A block that is sampled is remembered before anybody can free it. */
+static void family_record(struct thread *thread, uintptr_t frame, const struct family_call *call,
+                          uint32_t node, uintptr_t block, size_t size)
+{
+    unsigned kind = call->entry->row->kind;
+    uint64_t spent = thread->spent;
+    unsigned align = thread_aligned(thread, family_align_log2(call));
+    size = family_recorded_size(size);
+    if (!block)
+        thread_record_long_at(thread, frame, node, kind | WIRE_FAILED, 0, size, 0, align);
+    else if (sampled_remember(thread, (void *)block))
+        thread_record_long_at(thread, frame, node, kind, block, size,
+                              family_slack(thread, frame, call, block, size), align);
+    hooks_record_spent(thread, frame, spent);
+}
+
+/* ---- Hooks ---- */
+
+/* `block` is an expression of `result`. */
+#define ALLOCATES(name, block)                                                                     \
+    FAMILY_HOOK name(PARAMETERS)                                                                   \
+    {                                                                                              \
+        const struct family_call call = {entry, {ARGUMENTS}};                                      \
+        uintptr_t frame = HOOK_FRAME();                                                            \
+        struct thread *thread = thread_hook_enter(frame);                                          \
+        if (!thread)                                                                               \
+            return family_do(&call);                                                               \
+        struct unwind_start start = UNWIND_START_HERE();                                           \
+        bool sampled = family_samples(thread, family_size(&call));                                 \
+        uint32_t node = sampled ? thread_path_before(thread, frame, &start) : 0;                   \
+        uintptr_t result = family_do_inside(thread, frame, &call);                                 \
+        if (sampled)                                                                               \
+            family_record(thread, frame, &call, node, block, family_size(&call));                  \
+        return result;                                                                             \
+    }
+
+ALLOCATES(family_allocates, result)
+ALLOCATES(family_hands_out, (int)result == 0 ? *(uintptr_t *)call.arguments[entry->row->block] : 0)
+
+/* How large a copy is, and so whether it is sampled, is known behind the call only. */
+FAMILY_HOOK family_copies(PARAMETERS)
+{
+    const struct family_call call = {entry, {ARGUMENTS}};
+    uintptr_t frame = HOOK_FRAME();
+    struct thread *thread = thread_hook_enter(frame);
+    if (!thread)
+        return family_do(&call);
+    struct unwind_start start = UNWIND_START_HERE();
+    uint32_t node = thread_path_before(thread, frame, &start);
+    uintptr_t result = family_do_inside(thread, frame, &call);
+    size_t size = result ? strlen((const char *)result) + 1 : 0;
+    if (family_samples(thread, size))
+        family_record(thread, frame, &call, node, result, size);
+    return result;
+}
+
+static void family_free(struct thread *thread, uintptr_t frame, const struct unwind_start *start,
+                        void *block)
+{
+    if (likely(!hooks_sampling_filter()))
+        record_free(thread, frame, start, block, 0);
+    else if (!sampling_leaves(block))
+        sampled_free(thread, frame, start, block);
+}
+
+FAMILY_HOOK family_releases(PARAMETERS)
+{
+    const struct family_call call = {entry, {ARGUMENTS}};
+    void *block = (void *)call.arguments[entry->row->block];
+    uintptr_t frame = HOOK_FRAME();
+    struct thread *thread = block ? thread_hook_enter(frame) : NULL;
+    if (!thread)
+        return family_do(&call);
+    struct unwind_start start = UNWIND_START_HERE();
+    family_free(thread, frame, &start, block);
+    uintptr_t result = family_do_inside(thread, frame, &call);
+    hooks_record_spent(thread, frame, thread->spent);
+    return result;
+}
+
+/* The old life ends before the real call (hooks_malloc.c), if it was recorded or the new one will be. */
+struct family_resizing {
+    const struct family_call *call;
+    void *old;
+    size_t size;
+    uint32_t node;
+    bool sampled, old_sampled;
+};
+
+static bool family_resize_begin(struct thread *thread, uintptr_t frame,
+                                struct family_resizing *resizing, const struct unwind_start *start)
+{
+    unsigned newest;
+    bool all = !hooks_sampling_filter();
+    resizing->sampled = family_samples(thread, resizing->size);
+    resizing->old_sampled = all || sampled_forget(thread, resizing->old, &newest);
+    if (!resizing->sampled && !resizing->old_sampled)
+        return false;
+    resizing->node = thread_path_before(thread, frame, start);
+    thread_record_short(thread, frame, WIRE_REALLOC_BEGIN, (uintptr_t)resizing->old);
+    return true;
+}
+
+/* `block` 0: the old one stayed as it was, unless `size` is 0 as well, which frees. */
+static void family_resize_end(struct thread *thread, uintptr_t frame,
+                              const struct family_resizing *resizing, uintptr_t block, size_t size)
+{
+    uint64_t spent = thread->spent;
+    unsigned aligned = thread_aligned(thread, 0);
+    bool failed = !block && size;
+    size = family_recorded_size(size);
+    if (failed && resizing->old_sampled)
+        sampled_remember(thread, resizing->old);
+    if (block && resizing->sampled && sampled_remember(thread, (void *)block))
+        thread_record_long_at(thread, frame, resizing->node, WIRE_REALLOC_END, block, size,
+                              family_slack(thread, frame, resizing->call, block, size), aligned);
+    else if (block)
+        thread_record_long_at(thread, frame, resizing->node, WIRE_REALLOC_END, 0, size ? size : 1,
+                              0, 0);
+    else
+        thread_record_long_at(thread, frame, resizing->node,
+                              WIRE_REALLOC_END | (failed ? WIRE_FAILED : 0), 0,
+                              resizing->sampled ? size : 0, 0, aligned);
+    hooks_record_spent(thread, frame, spent);
+}
+
+/* jemalloc's xallocx: the block has at least `size` bytes now, or nothing has changed. */
+static uintptr_t family_block_after(const struct family_resizing *resizing, uintptr_t result)
+{
+    return resizing->call->entry->row->does != FAMILY_GROWS ? result
+           : result >= resizing->size                       ? (uintptr_t)resizing->old
+                                                            : 0;
+}
+
+FAMILY_HOOK family_resizes(PARAMETERS)
+{
+    const struct family_call call = {entry, {ARGUMENTS}};
+    struct family_resizing resizing = {.call = &call,
+                                       .old = (void *)call.arguments[entry->row->block],
+                                       .size = family_size(&call)};
+    uintptr_t frame = HOOK_FRAME();
+    struct thread *thread = thread_hook_enter(frame);
+    if (!thread)
+        return family_do(&call);
+    struct unwind_start start = UNWIND_START_HERE();
+    if (!family_resize_begin(thread, frame, &resizing, &start))
+        return family_do_inside(thread, frame, &call);
+    uintptr_t result = family_do_inside(thread, frame, &call);
+    family_resize_end(thread, frame, &resizing, family_block_after(&resizing, result),
+                      resizing.size);
+    return result;
+}
+
+/* Of no block another is made. */
+FAMILY_HOOK family_resizes_or_allocates(PARAMETERS)
+{
+    const struct family_call call = {entry, {ARGUMENTS}};
+    uintptr_t (*hook)(PARAMETERS) =
+        call.arguments[entry->row->block] ? family_resizes : family_allocates;
+    return hook(ARGUMENTS, entry);
+}
+
+const void *family_hook_of(const struct family_row *row)
+{
+    static const void *const hooks[] = {
+        [FAMILY_ALLOCATES] = family_allocates, [FAMILY_COPIES] = family_copies,
+        [FAMILY_HANDS_OUT] = family_hands_out, [FAMILY_RESIZES] = family_resizes_or_allocates,
+        [FAMILY_GROWS] = family_resizes,       [FAMILY_GROWS_OR_NOT] = family_resizes,
+        [FAMILY_RELEASES] = family_releases,
+    };
+    return hooks[row->does];
+}

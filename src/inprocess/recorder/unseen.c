@@ -1,0 +1,60 @@
+/* A list of what is not seen, kept for children of a fork, and copied into the header; see unseen.h. */
+#include "recorder/unseen.h"
+
+#include <string.h>
+#include "recorder/shared.h"
+#include "unwind/signal_lock.h"
+
+static struct lock lock = LOCK_INIT;
+static struct wire_unseen told[WIRE_UNSEEN_MOST];
+static uint32_t told_count;
+
+/* The end of a text that is too long: of a path its file. */
+static void unseen_copy(char *to, const char *from, size_t bytes)
+{
+    size_t length = from ? strlen(from) : 0, skipped = length < bytes ? 0 : length - bytes + 1;
+    memcpy(to, from ? from + skipped : "", length - skipped);
+    to[length - skipped] = '\0';
+}
+
+static void unseen_publish(uint32_t index)
+{
+    struct wire_header *header = shared_header();
+    if (!header)
+        return;
+    header->unseen[index] = told[index];
+    atomic_store_explicit(&header->unseen_count, index + 1, memory_order_release);
+}
+
+static bool unseen_is_told(const struct wire_unseen *entry)
+{
+    for (uint32_t i = 0; i < told_count; i++)
+        if (told[i].what == entry->what && strcmp(told[i].module, entry->module) == 0)
+            return true;
+    return false;
+}
+
+void unseen_tell(enum wire_unseen_what what, enum wire_unseen_why why, const char *function,
+                 const char *module)
+{
+    struct wire_unseen entry = {.what = (uint8_t)what, .why = (uint8_t)why};
+    unseen_copy(entry.function, function, sizeof entry.function);
+    unseen_copy(entry.module, module, sizeof entry.module);
+    signal_lock_take(&lock);
+    if (!unseen_is_told(&entry)) {
+        if (told_count < WIRE_UNSEEN_MOST) {
+            told[told_count] = entry;
+            unseen_publish(told_count++);
+        } else if (shared_header()) {
+            atomic_fetch_add_explicit(&shared_header()->unseen_count, 1, memory_order_release);
+        }
+    }
+    signal_lock_release(&lock);
+}
+
+void unseen_tell_again(void)
+{
+    lock = (struct lock)LOCK_INIT; /* another thread of the parent may have held it */
+    for (uint32_t i = 0; i < told_count; i++)
+        unseen_publish(i);
+}
