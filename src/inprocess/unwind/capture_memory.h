@@ -68,7 +68,7 @@ struct unwind_memory {
      * finds 0, a longjmp out of a signal handler has cut one short. */
     _Atomic uint32_t valid_for;
     uint32_t count; /* remembered frames */
-    bool unwalkable_root;
+    uint8_t unwalkable_root; /* 0, or the mark that the remembered frames end in */
     struct remembered *remembered;
     struct fresh *fresh;
     struct stack stack;

@@ -17,6 +17,7 @@ struct walk {
     bool on_own;       /* sp is on it */
     bool exact;        /* ip was interrupted: not a return address */
     unsigned switches; /* times that the walk went over to another stack */
+    enum wire_mark why; /* WALK_STUCK, WALK_LOST: what the path ends in */
 };
 
 enum walk_outcome {

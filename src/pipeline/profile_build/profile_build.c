@@ -41,7 +41,7 @@ struct fact {
 struct part {
     uint64_t lifetime_ns, freed_lifetime_ns, alloc_time_ns, free_time_ns;
     uint64_t unattributed; /* calls recorded without a path */
-    uint64_t unwalkable;   /* call paths with metrics that begin at a WIRE_MARK_UNWALKABLE */
+    uint64_t unwalkable;   /* call paths with metrics that begin where a walk ended early */
 };
 
 struct writer {
@@ -310,7 +310,7 @@ static int profile_build_write_nodes(struct writer *writer, const struct origins
         int status = profile_put_path(writer->profile, id, parent, location);
         if (status < 0)
             return status;
-        writer->unwalkable[id] = node.ip == WIRE_MARK_UNWALKABLE || writer->unwalkable[parent];
+        writer->unwalkable[id] = wire_mark_is_unwalkable(node.ip) || writer->unwalkable[parent];
         writer->nodes_written = id + 1;
     }
     origins->leave_nodes(origins->context, count);
