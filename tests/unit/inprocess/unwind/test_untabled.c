@@ -144,8 +144,7 @@ static void assert_same_callers(int how, uintptr_t between)
     size_t counts[2];
     void *top = stack_top();
     for (int depth = 0; depth < 16; depth++) {
-#pragma GCC unroll 1 /* one place calls both */
-        for (int i = 0; i < 2; i++) {
+        for (volatile int i = 0; i < 2; i++) { /* one place calls both */
             at_depth(depth / 2, both[i], top);
             memcpy(paths[i], path, sizeof path);
             counts[i] = path_count;
