@@ -122,21 +122,26 @@ static bool untabled_is_on_other_stack(const struct walk *walk, uintptr_t bp)
     return !both_on_own && (bp > walk->sp || walk->sp - bp > SAME_STACK);
 }
 
+/* Code without a table saves its caller's frame pointer there; other code saves any value. */
+static bool untabled_is_record(uintptr_t outer, uintptr_t ip)
+{
+    struct cfi_row row;
+    bool can_be_followed = outer % 8 == 0 && (!outer || stack_word_readable(outer));
+    return (can_be_followed || module_find_row(ip, false, &row) == 0) &&
+           untabled_is_behind_call(ip);
+}
+
 static bool untabled_switch_stack(struct walk *walk)
 {
-    uintptr_t bp = walk->bp, outer;
+    uintptr_t bp = walk->bp;
     if (bp % 8 || ++walk->switches > MAX_SWITCHES || !untabled_is_on_other_stack(walk, bp) ||
-        !stack_word_readable(bp) || !stack_word_readable(bp + 8)) {
-        return false;
-    }
-    outer = arch_load(bp);
-    if (outer % 8 || (outer && !stack_word_readable(outer)) ||
-        !untabled_is_behind_call(arch_load(bp + 8))) {
+        !stack_word_readable(bp) || !stack_word_readable(bp + 8) ||
+        !untabled_is_record(arch_load(bp), arch_load(bp + 8))) {
         return false;
     }
     walk->ip = arch_load(bp + 8);
     walk->sp = bp + 16;
-    walk->bp = outer;
+    walk->bp = arch_load(bp);
     walk->exact = false;
     walk_place(walk);
     return true;
