@@ -1,6 +1,7 @@
 /* Sentences about a recording (facts.h). Each function looks meta entries of the profile up by key
  * and appends a sentence or a figure. */
 #include "aggregate/facts.h"
+#include "aggregate/unwalked.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -402,9 +403,7 @@ void facts_add_warnings(struct strbuf *out, const struct profile *profile)
     facts_add_counted(out, profile->program.foreign_frees,
                       "free of a block from before the recording (or from the parent of a fork)",
                       "frees of blocks from before the recording (or from the parent of a fork)");
-    facts_add_counted(out, facts_number(profile, PROFILE_META_UNWALKABLE),
-                      "call path could not be walked to its end",
-                      "call paths could not be walked to their ends");
+    unwalked_add_sentence(out, profile);
     facts_add_counted(
         out, facts_number(profile, PROFILE_META_UNSEEN_CONSTRUCTORS),
         "module was loaded with RTLD_DEEPBIND: what its constructors allocated is not seen",
