@@ -195,7 +195,8 @@ static void unwalked_add_parts(struct strbuf *out, const struct profile *profile
         needs_remedy |= part->reason == UNWALKED_NO_TABLE;
     }
     if (unwalked->count > PARTS_TOLD)
-        strbuf_addf(out, "; and %zu more reasons", unwalked->count - PARTS_TOLD);
+        strbuf_addf(out, "; and %zu more reason%s", unwalked->count - PARTS_TOLD,
+                    unwalked->count - PARTS_TOLD == 1 ? "" : "s");
     if (needs_remedy && unwalked_remedy(profile))
         strbuf_addf(out, " (%s keeps it)", unwalked_remedy(profile));
 }
