@@ -328,6 +328,17 @@ const char *facts_of_what_is_left(const struct profile *profile)
                                         : "left at end";
 }
 
+struct profile_sample facts_sample(const struct profile_sample *sample)
+{
+    struct profile_sample shown = *sample;
+    if (shown.has_ledger && shown.unexplained_bytes < 0) {
+        shown.resident_bytes =
+            figure_add(shown.resident_bytes, figure_of(0 - (uint64_t)shown.unexplained_bytes));
+        shown.unexplained_bytes = 0;
+    }
+    return shown;
+}
+
 void facts_add_losses(struct strbuf *out, const struct profile *profile)
 {
     const struct program_metrics *program = &profile->program;

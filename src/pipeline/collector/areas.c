@@ -121,6 +121,7 @@ static struct area area_of(const struct smaps *smaps, size_t index)
                         mapping->kind == SMAPS_RESERVED,
         .outside_rss = mapping->kind == SMAPS_HUGE || mapping->kind == SMAPS_DEVICE,
         .rss_bytes = figure_or(mapping->bytes.rss, 0),
+        .mapping = index,
     };
 }
 
