@@ -65,6 +65,9 @@ struct export_level {
     uint64_t blocks, bytes;
 };
 struct export_level export_peak_level(const struct call_metrics *metrics);
+/* Of what was alive at the peak and what was never freed, the blocks that are both, at most. Where
+ * the one has more blocks and the other more bytes, one block at least is not. */
+struct export_level export_kept(struct export_level peak, struct export_level left);
 /* So many bytes in blocks of a path's mean size: at least one, and no more than it ever made. */
 uint64_t export_blocks_in(const struct call_metrics *metrics, uint64_t bytes);
 
