@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "base/array.h"
 #include "base/old_file.h"
 #include "base/own_file.h"
 #include "base/strbuf.h"
@@ -142,7 +143,7 @@ static bool output_name_has_pid(const char *pattern)
 /* ---- Names that have been given ---- */
 
 static char **claims;
-static size_t claim_count;
+static size_t claim_count, claim_room;
 
 static bool output_name_is_taken(const char *name)
 {
@@ -154,10 +155,8 @@ static bool output_name_is_taken(const char *name)
 
 static void output_name_claim(const char *name)
 {
-    char **grown = realloc(claims, (claim_count + 1) * sizeof *claims);
-    if (!grown)
+    if (!array_make_room(&claims, &claim_room, claim_count, sizeof *claims))
         return;
-    claims = grown;
     claims[claim_count] = strdup(name);
     claim_count += claims[claim_count] != NULL;
 }
