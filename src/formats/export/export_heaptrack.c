@@ -164,18 +164,18 @@ static void export_heaptrack_divide(struct site *site, const struct call_metrics
     struct export_level peak = export_peak_level(metrics);
     struct export_level left = {figure_or(metrics->live_count, 0),
                                 figure_or(metrics->live_bytes, 0)};
-    struct export_level kept = export_kept(peak, left);
+    struct export_level born = {figure_or(export_blocks(metrics), 0),
+                                figure_or(export_bytes(metrics), 0)};
+    struct export_level kept = export_kept(born, peak, left);
     uint64_t temporary = figure_or(metrics->temporary_count, 0);
-    uint64_t born = figure_or(export_blocks(metrics), 0);
-    uint64_t born_bytes = figure_or(export_bytes(metrics), 0);
     site->kept = (struct group){.count = kept.blocks, .bytes = kept.bytes};
     site->peak =
         (struct group){.count = peak.blocks - kept.blocks, .bytes = peak.bytes - kept.bytes};
     site->late =
         (struct group){.count = left.blocks - kept.blocks, .bytes = left.bytes - kept.bytes};
     site->others = (struct group){
-        .count = export_heaptrack_less(born + kept.blocks, peak.blocks + left.blocks),
-        .bytes = export_heaptrack_less(born_bytes + kept.bytes, peak.bytes + left.bytes)};
+        .count = export_heaptrack_less(born.blocks + kept.blocks, peak.blocks + left.blocks),
+        .bytes = export_heaptrack_less(born.bytes + kept.bytes, peak.bytes + left.bytes)};
     site->temporary = export_heaptrack_least(temporary, site->others.count);
     site->is_last = temporary > site->others.count && site->peak.count;
 }

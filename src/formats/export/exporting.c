@@ -62,14 +62,21 @@ static struct export_level exporting_left(const struct call_metrics *metrics)
                                  figure_or(metrics->live_bytes, 0)};
 }
 
-struct export_level export_kept(struct export_level peak, struct export_level left)
+struct export_level export_kept(struct export_level born, struct export_level peak,
+                                struct export_level left)
 {
-    uint64_t kept = peak.blocks < left.blocks ? peak.blocks : left.blocks;
-    if (kept && ((peak.blocks <= left.blocks && peak.bytes > left.bytes) ||
-                 (left.blocks <= peak.blocks && left.bytes > peak.bytes)))
-        kept--;
+    uint64_t blocks = peak.blocks < left.blocks ? peak.blocks : left.blocks;
     uint64_t bytes = peak.bytes < left.bytes ? peak.bytes : left.bytes;
-    return (struct export_level){kept, kept ? bytes : 0};
+    uint64_t both = peak.bytes + left.bytes;
+    if (blocks && ((peak.blocks <= left.blocks && peak.bytes > left.bytes) ||
+                   (left.blocks <= peak.blocks && left.bytes > peak.bytes)))
+        blocks--;
+    if (!blocks)
+        return (struct export_level){0, 0};
+    bool is_all = peak.blocks + left.blocks - blocks == born.blocks;
+    if (is_all && both >= born.bytes && both - born.bytes < bytes)
+        bytes = both - born.bytes;
+    return (struct export_level){blocks, bytes};
 }
 
 /* No blocks have no bytes. */
@@ -83,7 +90,7 @@ static bool exporting_is_level(uint64_t blocks, uint64_t bytes)
 static bool exporting_fits(struct export_level born, struct export_level peak,
                            struct export_level left)
 {
-    struct export_level kept = export_kept(peak, left);
+    struct export_level kept = export_kept(born, peak, left);
     uint64_t blocks = peak.blocks + left.blocks - kept.blocks;
     uint64_t bytes = peak.bytes + left.bytes - kept.bytes;
     return blocks <= born.blocks && bytes <= born.bytes &&
