@@ -172,8 +172,8 @@ static enum walk_outcome walk_step_no_entry(struct walk *walk, rule *what)
 {
     if (!walk->exact && rules_entry_appeared(walk->ip)) {
         *what = rules_find(walk->ip);
-        if (*what == RULE_NO_ENTRY || *what < RULE_SPECIAL) {
-            /* Loaded this very moment: the next capture will know it. */
+        if (*what == RULE_NO_ENTRY) {
+            /* Unloaded again, this very moment. */
             return walk_fail(walk, WALK_LOST, WIRE_MARK_UNWALKABLE);
         }
         return walk_rarely(walk, what);

@@ -13,10 +13,10 @@
 struct walk {
     uintptr_t ip, sp, bp;
     uintptr_t hi;
-    struct stack *own; /* the thread's stack; NULL: not known */
-    bool on_own;       /* sp is on it */
-    bool exact;        /* ip was interrupted: not a return address */
-    unsigned switches; /* times that the walk went over to another stack */
+    struct stack *own;  /* the thread's stack; NULL: not known */
+    bool on_own;        /* sp is on it */
+    bool exact;         /* ip was interrupted: not a return address */
+    unsigned switches;  /* times that the walk went over to another stack */
     enum wire_mark why; /* WALK_STUCK, WALK_LOST: what the path ends in */
 };
 

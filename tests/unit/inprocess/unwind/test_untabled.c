@@ -2,6 +2,8 @@
  * behind it must be the callers as they are without it, and what is not sure must end the path. */
 #include "harness.h"
 
+#include <pthread.h>
+
 #define STACK_BYTES (64 * 1024)
 #define MOST        64
 
@@ -190,6 +192,100 @@ static void what_is_behind_no_call_is_no_return_address(void **state)
     assert_int_equal(unwind_counters_read().unwalkable, 2);
 }
 
+/* push %rbp; mov $1, %ebp; sub $16, %rsp; call *%rdi; add $16, %rsp; pop %rbp; ret */
+static const uint8_t made_code[] = {0x55, 0xbd, 1,    0,    0,    0,    0x48, 0x83, 0xec,
+                                    0x10, 0xff, 0xd7, 0x48, 0x83, 0xc4, 0x10, 0x5d, 0xc3};
+/* A CIE (CFA = rsp + 8, the return address at CFA - 8), an FDE whose code is filled in, the end. */
+struct frames {
+    uint8_t cie[24];
+    uint32_t fde_bytes, to_cie;
+    uint64_t code, bytes;
+    uint8_t program[12];
+    uint32_t end;
+} __attribute__((packed));
+static const struct frames made_frames = {
+    {20, 0, 0, 0, 0, 0, 0, 0, 1, 'z', 'R', 0, 1, 0x78, 16, 1, 0, 0x0c, 7, 8, 0x90, 1},
+    32,
+    28,
+    0,
+    sizeof made_code,
+    {0, 0x41, 0x0e, 16, 0x86, 2, 0x49, 0x0e, 32},
+    0};
+
+static uint8_t *make_code(void)
+{
+    uint8_t *at =
+        mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    memcpy(at, made_code, sizeof made_code);
+    return at;
+}
+
+/* Nobody has registered it, it is registered, it is gone; once more, at the same address. */
+static void code_is_walked_as_long_as_its_frames_are_registered(void **state)
+{
+    (void)state;
+    uint8_t *code = make_code();
+    struct frames frames = made_frames;
+    frames.code = (uintptr_t)code;
+    for (int i = 0; i < 6; i++) {
+        bool is_known = i % 3 == 1;
+        if (is_known) {
+            unwind_frames_added(&frames);
+        }
+        ((void (*)(void (*)(void)))code)(callee);
+        assert_int_equal(path[1], (uintptr_t)code + 12);
+        if (is_known) {
+            assert_true(path_count > 4);
+            assert_true(path[2] > (uintptr_t)code_is_walked_as_long_as_its_frames_are_registered);
+            assert_true(path[path_count - 1] >= WIRE_MARK_LIMIT);
+            unwind_frames_removed(&frames);
+        } else {
+            assert_int_equal(path_count, 3);
+            assert_int_equal(path[2], WIRE_MARK_NO_TABLE);
+        }
+    }
+}
+
+/* As JIT compilers of several threads do it; what is gone is overwritten at once. */
+static _Atomic bool is_over;
+static void *come_and_go(void *nothing)
+{
+    while (!is_over) {
+        struct frames *frames = malloc(sizeof *frames);
+        *frames = made_frames;
+        frames->code = (uintptr_t)make_code();
+        unwind_frames_added(frames);
+        unwind_frames_removed(frames);
+        munmap((void *)frames->code, 4096);
+        memset(frames, 0xff, sizeof *frames);
+        free(frames);
+    }
+    return nothing;
+}
+
+static void frames_come_and_go_while_others_walk(void **state)
+{
+    (void)state;
+    pthread_t threads[2];
+    uint8_t *code = make_code();
+    struct frames frames = made_frames;
+    frames.code = (uintptr_t)code;
+    is_over = false;
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, come_and_go, NULL), 0);
+    }
+    unwind_frames_added(&frames);
+    for (int i = 0; i < 2000; i++) {
+        ((void (*)(void (*)(void)))code)(callee);
+        assert_true(path_count > 4);
+    }
+    is_over = true;
+    for (int i = 0; i < 2; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    unwind_frames_removed(&frames);
+}
+
 static int set_up(void **state)
 {
     (void)state;
@@ -204,6 +300,8 @@ int main(void)
         cmocka_unit_test_setup(code_in_a_room_that_a_table_describes_is_left, set_up),
         cmocka_unit_test_setup(a_fiber_that_boost_began_has_no_caller, set_up),
         cmocka_unit_test_setup(what_is_behind_no_call_is_no_return_address, set_up),
+        cmocka_unit_test_setup(code_is_walked_as_long_as_its_frames_are_registered, set_up),
+        cmocka_unit_test_setup(frames_come_and_go_while_others_walk, set_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
