@@ -15,26 +15,37 @@
 
 /* ---- Return addresses ------------------------------------------------------------------------ */
 
-static uint8_t untabled_byte(uintptr_t address)
+/* The eight bytes before an address, the last one highest: no byte at the address itself is read, since
+ * a call may be the last instruction of its page. False: they cannot be read. */
+static bool untabled_read_before(uintptr_t ip, uint64_t *bytes)
 {
-    return (uint8_t)arch_load(address);
+    if (ip < PAGE_BYTES || ip >> 47 || !stack_word_readable(ip - 8)) {
+        return false;
+    }
+    *bytes = arch_load(ip - 8);
+    return true;
+}
+
+static uint8_t untabled_byte(uint64_t bytes, unsigned before)
+{
+    return (uint8_t)(bytes >> 8 * (8 - before));
 }
 
 /* The function that the call before `ip` names itself; 0: it is another instruction. */
-static uintptr_t untabled_direct_target(uintptr_t ip)
+static uintptr_t untabled_direct_target(uintptr_t ip, uint64_t bytes)
 {
-    if (untabled_byte(ip - 5) != 0xe8) {
+    if (untabled_byte(bytes, 5) != 0xe8) {
         return 0;
     }
-    return ip + (uintptr_t)(intptr_t)(int32_t)(uint32_t)arch_load(ip - 4);
+    return ip + (uintptr_t)(intptr_t)(int32_t)(bytes >> 32);
 }
 
-/* call *…: ff /2, by the bytes of its operand that the ModRM byte announces. */
-static bool untabled_is_indirect_call(uintptr_t ip, unsigned bytes)
+/* call *…: ff /2, of so many bytes, as its ModRM byte announces them. */
+static bool untabled_is_indirect_call(uint64_t bytes, unsigned count)
 {
-    uint8_t form = untabled_byte(ip - bytes + 1);
+    uint8_t form = untabled_byte(bytes, count - 1);
     unsigned mode = form >> 6, base = form & 7, operand = 0;
-    if (untabled_byte(ip - bytes) != 0xff || (form >> 3 & 7) != 2) {
+    if (untabled_byte(bytes, count) != 0xff || (form >> 3 & 7) != 2) {
         return false;
     }
     if (mode != 3 && base == 4) {
@@ -45,20 +56,21 @@ static bool untabled_is_indirect_call(uintptr_t ip, unsigned bytes)
     } else if (mode == 2 || (mode == 0 && base == 5)) {
         operand += 4;
     }
-    return bytes == 2 + operand;
+    return count == 2 + operand;
 }
 
 static bool untabled_is_behind_call(uintptr_t ip)
 {
-    if (ip < PAGE_BYTES || ip >> 47 || !stack_word_readable(ip - 8)) {
+    uint64_t bytes;
+    if (!untabled_read_before(ip, &bytes)) {
         return false;
     }
-    uintptr_t target = untabled_direct_target(ip);
+    uintptr_t target = untabled_direct_target(ip, bytes);
     if (target && stack_word_readable(target)) {
         return true;
     }
-    for (unsigned bytes = 2; bytes <= 7; bytes++) {
-        if (untabled_is_indirect_call(ip, bytes)) {
+    for (unsigned count = 2; count <= 7; count++) {
+        if (untabled_is_indirect_call(bytes, count)) {
             return true;
         }
     }
@@ -83,8 +95,9 @@ static bool untabled_leave_room(struct walk *walk, uintptr_t slot)
     struct rare_registers registers = {{0}, 1u << CFI_RSP};
     struct cfi_row row;
     uintptr_t ip = arch_load(slot);
-    if (module_find_row(ip, false, &row) != 0 || !stack_word_readable(ip - 8) ||
-        !untabled_find_row_of(untabled_direct_target(ip), &row)) {
+    uint64_t bytes;
+    if (module_find_row(ip, false, &row) != 0 || !untabled_read_before(ip, &bytes) ||
+        !untabled_find_row_of(untabled_direct_target(ip, bytes), &row)) {
         return false;
     }
     registers.value[CFI_RSP] = slot - (uintptr_t)(row.cfa_value + row.value[CFI_RIP]);

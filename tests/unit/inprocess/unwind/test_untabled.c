@@ -26,7 +26,7 @@ static NOINLINE void callee(void)
 
 /* Functions without rows, but for `room`. */
 void as_go(void (*function)(void), void *top);
-void as_go_broken(void (*function)(void), void *top);
+void as_go_broken(void (*function)(void), void *top, uintptr_t returns);
 void room(void (*function)(void)) __attribute__((visibility("hidden")));
 void as_boost(void (*function)(void), void *top);
 extern const char as_go_returns[], in_room_returns[], as_boost_ends[];
@@ -47,10 +47,10 @@ __asm__(".text\n"
         "as_go_returns:\n"
         "	mov 8(%rsp), %rsp\n"
         "	ret\n"
-        /* The frame pointer leads to a record whose return address is an object. */
+        /* The frame pointer leads to a record of any return address. */
         "as_go_broken:\n"
         "	push %rbp\n"
-        "	push %rsi\n"
+        "	push %rdx\n"
         "	push %rbp\n"
         "	mov %rsp, %rbp\n"
         "	call switches\n"
@@ -100,6 +100,8 @@ __asm__(".text\n"
         "	pop %rbp\n"
         "	ret\n");
 
+static uintptr_t wrong_return;
+
 static char *stack_top(void)
 {
     return (char *)host_map_private(STACK_BYTES) + STACK_BYTES;
@@ -114,7 +116,7 @@ static NOINLINE void call(int how, void *top)
         as_go(callee, top);
         break;
     case GO_BROKEN:
-        as_go_broken(callee, top);
+        as_go_broken(callee, top, wrong_return);
         break;
     case ROOM:
         room(callee);
@@ -185,11 +187,26 @@ static void a_fiber_that_boost_began_has_no_caller(void **state)
 static void what_is_behind_no_call_is_no_return_address(void **state)
 {
     (void)state;
+    wrong_return = (uintptr_t)&wrong_return;
     at_depth(3, GO_BROKEN, stack_top());
     assert_int_equal(path_count, 3);
     assert_int_equal(path[1], (uintptr_t)as_go_returns);
     assert_int_equal(path[2], WIRE_MARK_NO_TABLE);
     assert_int_equal(unwind_counters_read().unwalkable, 2);
+}
+
+/* The call is the last instruction of a page, and nothing can be read behind it. */
+static void a_call_at_the_end_of_what_can_be_read_is_read(void **state)
+{
+    (void)state;
+    uint8_t *pages = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    memcpy(pages + 4094, "\xff\xd7", 2);
+    assert_int_equal(mprotect(pages + 4096, 4096, PROT_NONE), 0);
+    wrong_return = (uintptr_t)pages + 4096;
+    at_depth(3, GO_BROKEN, stack_top());
+    assert_int_equal(path[1], (uintptr_t)as_go_returns);
+    assert_int_equal(path[2], wrong_return);
+    munmap(pages, 8192);
 }
 
 /* push %rbp; mov $1, %ebp; sub $16, %rsp; call *%rdi; add $16, %rsp; pop %rbp; ret */
@@ -300,6 +317,7 @@ int main(void)
         cmocka_unit_test_setup(code_in_a_room_that_a_table_describes_is_left, set_up),
         cmocka_unit_test_setup(a_fiber_that_boost_began_has_no_caller, set_up),
         cmocka_unit_test_setup(what_is_behind_no_call_is_no_return_address, set_up),
+        cmocka_unit_test_setup(a_call_at_the_end_of_what_can_be_read_is_read, set_up),
         cmocka_unit_test_setup(code_is_walked_as_long_as_its_frames_are_registered, set_up),
         cmocka_unit_test_setup(frames_come_and_go_while_others_walk, set_up),
     };
