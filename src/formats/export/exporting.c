@@ -106,7 +106,7 @@ static uint64_t exporting_fitting(struct export_level born, struct export_level 
 {
     const uint64_t others[] = {left.blocks, left.blocks + 1, left.blocks - 1,
                                born.blocks, born.blocks - 1, 1};
-    uint64_t best = peak.blocks, least = UINT64_MAX;
+    uint64_t best = peak.blocks, least = peak.blocks + born.blocks + 1;
     if (exporting_fits(born, peak, left))
         return peak.blocks;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
