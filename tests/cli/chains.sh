@@ -7,8 +7,15 @@ figures() {
         at_peak_bytes}' >"$1.json"
 }
 
-for victim in realloc basic freed; do
+for victim in realloc basic; do
     tidemark record -q --no-follow -o $victim.tmk "$VICTIMS/$victim" >/dev/null 2>&1
+done
+# One path, one block of 2 MiB at the peak and one of 32 KiB later: pprof keeps the bytes of the peak, not its blocks.
+printf '%s\n' 'v 10400 3' 'X two' 'I 1000 0' 's 4 main' 'i 1000 0 1 0 0' 't 1 0' 'a 200000 1' 'a 8000 1' \
+    'c 0' '+ 0' '- 0' '+ 1' '- 1' 'c 1' >two.heaptrack
+tidemark import -o two.tmk two.heaptrack 2>/dev/null
+
+for victim in realloc basic two; do
     for first in pprof heaptrack massif dhat; do
         tidemark export --to $first -o file.$first $victim.tmk 2>/dev/null
         tidemark import --force -o first.tmk file.$first 2>/dev/null
