@@ -33,7 +33,6 @@ struct route {
     enum ending ending;
     uint32_t fresh, known;
     uint32_t keep_from; /* fresh frames from here on may be remembered; NOTHING: none, ever */
-    enum wire_mark why; /* ENDING_STUCK, ENDING_LOST */
 };
 
 /* ---- Walking --------------------------------------------------------------------------------- */
@@ -58,7 +57,7 @@ static inline struct route capture_find_route(struct unwind_memory *memory, stru
 {
     const struct remembered *frames = memory->remembered;
     struct fresh *fresh = memory->fresh;
-    struct route route = {ENDING_LOST, 0, 0, walk->on_own ? 0 : NOTHING, 0};
+    struct route route = {ENDING_LOST, 0, 0, walk->on_own ? 0 : NOTHING};
     uint32_t known = walk->on_own ? memory->count : 0, count = 0;
     uintptr_t ip = walk->ip, sp = walk->sp, bp = walk->bp, hi = walk->hi;
     uintptr_t slot = sp - 8;
@@ -87,7 +86,7 @@ static inline struct route capture_find_route(struct unwind_memory *memory, stru
                 break;
             }
             if (!capture_memory_grow_fresh(memory)) {
-                route.why = WIRE_MARK_UNWALKABLE;
+                memory->why = WIRE_MARK_UNWALKABLE;
                 break;
             }
             fresh = memory->fresh;
@@ -112,7 +111,7 @@ static inline struct route capture_find_route(struct unwind_memory *memory, stru
             outcome = walk_rarely(walk, &fresh->frames[count++].what);
             if (outcome > WALK_BARRIER) {
                 route.ending = capture_ending_of(outcome);
-                route.why = walk->why;
+                memory->why = walk->why;
                 break;
             }
             ip = walk->ip, sp = walk->sp, bp = walk->bp, hi = walk->hi;
@@ -346,7 +345,7 @@ static struct base capture_base_of(const struct unwind_memory *memory, const str
                              memory->remembered->states[route->known].node, 0};
     case ENDING_STUCK:
     case ENDING_LOST:
-        return capture_marked(route->why);
+        return capture_marked(memory->why);
     case ENDING_CUT:
         return capture_marked(WIRE_MARK_MAX_DEPTH);
     default:
@@ -395,7 +394,7 @@ static uint32_t capture_name_route(struct unwind_memory *memory, struct route *r
         return capture_name_path(base, hash, memory->fresh, route->fresh);
     }
     if (route->ending != ENDING_KNOWN) {
-        memory->unwalkable_root = route->ending == ENDING_STUCK ? (uint8_t)route->why : 0;
+        memory->unwalkable_root = route->ending == ENDING_STUCK;
     }
     hash = capture_remember(memory, route, base.hash);
     node = capture_name_path(base, hash, memory->fresh, route->fresh);
@@ -408,7 +407,14 @@ static uint32_t capture_name_route(struct unwind_memory *memory, struct route *r
 static inline struct route capture_start_route(struct unwind_memory *memory, struct stack *own,
                                                const struct unwind_start *start, uint32_t max_depth)
 {
-    struct walk walk = {start->ip, start->sp, start->bp, 0, own, true, false, 0, 0};
+    struct walk walk; /* `why` is for a walk that fails to write: an instruction less */
+    walk.ip = start->ip;
+    walk.sp = start->sp;
+    walk.bp = start->bp;
+    walk.own = own;
+    walk.on_own = true;
+    walk.exact = false;
+    walk.switches = 0;
     if (likely(own && stack_covers(own, start->sp))) {
         walk.hi = own->hi;
     } else {

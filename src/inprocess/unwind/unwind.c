@@ -188,7 +188,7 @@ static void __attribute__((noinline)) unwind_refresh(struct unwind_memory *memor
         unwind_scratch_reclaim();
     }
     memory->count = 0;
-    memory->unwalkable_root = 0;
+    memory->unwalkable_root = false;
     unwind_forget_rules(memory);
     if (memory->stack.thread != arch_thread_pointer()) {
         stack_begin(&memory->stack);

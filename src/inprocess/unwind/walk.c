@@ -55,7 +55,7 @@ static bool walk_readable(struct walk *walk, uintptr_t address)
 
 static enum walk_outcome walk_fail(struct walk *walk, enum walk_outcome outcome, enum wire_mark why)
 {
-    walk->why = why;
+    walk->why = (uint8_t)why;
     return outcome;
 }
 

@@ -13,11 +13,11 @@
 struct walk {
     uintptr_t ip, sp, bp;
     uintptr_t hi;
-    struct stack *own;  /* the thread's stack; NULL: not known */
-    bool on_own;        /* sp is on it */
-    bool exact;         /* ip was interrupted: not a return address */
-    unsigned switches;  /* times that the walk went over to another stack */
-    enum wire_mark why; /* WALK_STUCK, WALK_LOST: what the path ends in */
+    struct stack *own; /* the thread's stack; NULL: not known */
+    bool on_own;       /* sp is on it */
+    bool exact;        /* ip was interrupted: not a return address */
+    uint8_t why; /* WALK_STUCK, WALK_LOST: the mark (enum wire_mark) that the path begins with */
+    unsigned switches; /* times that the walk went over to another stack */
 };
 
 enum walk_outcome {
