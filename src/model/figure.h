@@ -7,6 +7,7 @@
  *
  *     sum, difference, mean     unknown if one of the operands is
  *     min, max                  the operand that is known
+ *     at most                   unknown if one of the operands is
  *     less, more                false if one of the operands is unknown
  *     compare (for sorting)     the unknown stands below every number
  *
@@ -113,6 +114,14 @@ static inline struct figure figure_divide(struct figure a, struct figure b)
 static inline struct figure figure_min(struct figure a, struct figure b)
 {
     return a.raw < b.raw ? a : b; /* the unknown is the highest in `raw` */
+}
+
+/* `figure`, but no more than `most`: for numbers read at two moments. */
+static inline struct figure figure_at_most(struct figure figure, struct figure most)
+{
+    if (!figure_known(figure) || !figure_known(most))
+        return FIGURE_UNKNOWN;
+    return figure_min(figure, most);
 }
 
 static inline struct figure figure_max(struct figure a, struct figure b)

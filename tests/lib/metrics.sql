@@ -72,8 +72,8 @@ INSERT INTO got SELECT owner, 'peak_bytes', max(peak_bytes) FROM sites GROUP BY 
 -- How many call paths allocated; the longest of them; how many could not be walked to their end.
 INSERT INTO got SELECT owner, 'paths', count(*) FROM sites WHERE alloc_count + realloc_count > 0 GROUP BY owner;
 INSERT INTO got SELECT owner, 'depth', max(depth) FROM sites GROUP BY owner;
-INSERT INTO got SELECT owner, 'unwalkable', sum(mark = 1) FROM sites GROUP BY owner
-UNION ALL SELECT 'total', 'unwalkable', count(*) FROM site JOIN reach USING (path) WHERE mark = 1;
+INSERT INTO got SELECT owner, 'unwalkable', sum(mark > 0 AND mark <> 2) FROM sites GROUP BY owner
+UNION ALL SELECT 'total', 'unwalkable', count(*) FROM site JOIN reach USING (path) WHERE mark > 0 AND mark <> 2;
 
 -- Only of the whole program.
 INSERT INTO got SELECT 'total', 'live_peak_count', live_peak_count FROM program;

@@ -11,7 +11,7 @@ same exits node -e 'setTimeout(() => process.exit(19), 10)'
 # Paths that begin in code without unwind tables are counted, as the paths themselves say.
 said=$(value plain "SELECT value FROM meta WHERE key = 'unwalkable'")
 counted=$(value plain "WITH RECURSIVE under(id) AS (SELECT path.id FROM path
-    JOIN location ON location.id = path.location WHERE location.mark = 1
+    JOIN location ON location.id = path.location WHERE location.mark > 0 AND location.mark <> 2
     UNION ALL SELECT path.id FROM under JOIN path ON path.parent = under.id)
     SELECT count(*) FROM site JOIN under ON under.id = site.path")
 [ "$said" = "$counted" ] || fail "plain: $said unwalkable paths are told, $counted are there"

@@ -32,6 +32,8 @@
 void cfree(void *block) WEAK;
 void __cyg_profile_func_enter(void *function, void *call_site) WEAK;
 void __cyg_profile_func_exit(void *function, void *call_site) WEAK;
+void __register_frame(void *frames) WEAK;
+void __deregister_frame(void *frames) WEAK;
 void __longjmp_chk(struct __jmp_buf_tag *environment, int value) __attribute__((weak, noreturn));
 
 /* ---- Calls ---- */
@@ -41,6 +43,7 @@ static size_t size = 64, count = 3, alignment = 64;
 static void *block, *given, **out = &given;
 static char tag[1];
 static char *first_list[] = {tag, NULL};
+static uint32_t frames[1]; /* none */
 
 static void must(bool holds)
 {
@@ -96,6 +99,8 @@ static void *map(void *(*how)(void *, size_t, int, int, int, off_t))
 #define CALL__longjmp                 jump(_longjmp)
 #define CALL_siglongjmp               jump(siglongjmp)
 #define CALL___longjmp_chk            jump(__longjmp_chk)
+#define CALL___register_frame         __register_frame(frames)
+#define CALL___deregister_frame       (__register_frame(frames), __deregister_frame(frames))
 
 #define BY_HAND(name, ...)                                                                         \
     static void first_##name(void)                                                                 \

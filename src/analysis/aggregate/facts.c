@@ -1,6 +1,7 @@
 /* Sentences about a recording (facts.h). Each function looks meta entries of the profile up by key
  * and appends a sentence or a figure. */
 #include "aggregate/facts.h"
+#include "aggregate/unwalked.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -449,6 +450,17 @@ static void facts_add_all_unseen(struct strbuf *out, const struct profile *profi
         strbuf_add_string(out, ": counts are lower bounds\n");
 }
 
+struct profile_sample facts_sample(const struct profile_sample *sample)
+{
+    struct profile_sample shown = *sample;
+    if (shown.has_ledger && shown.unexplained_bytes < 0) {
+        shown.resident_bytes =
+            figure_add(shown.resident_bytes, figure_of(0 - (uint64_t)shown.unexplained_bytes));
+        shown.unexplained_bytes = 0;
+    }
+    return shown;
+}
+
 void facts_add_losses(struct strbuf *out, const struct profile *profile)
 {
     const struct program_metrics *program = &profile->program;
@@ -540,9 +552,7 @@ void facts_add_warnings(struct strbuf *out, const struct profile *profile)
     facts_add_counted(out, profile->program.foreign_frees,
                       "free of a block from before the recording (or from the parent of a fork)",
                       "frees of blocks from before the recording (or from the parent of a fork)");
-    facts_add_counted(out, facts_number(profile, PROFILE_META_UNWALKABLE),
-                      "call path could not be walked to its end",
-                      "call paths could not be walked to their ends");
+    unwalked_add_sentence(out, profile);
     facts_add_counted(
         out, facts_number(profile, PROFILE_META_UNSEEN_CONSTRUCTORS),
         "module was loaded with RTLD_DEEPBIND: what its constructors allocated is not seen",

@@ -84,6 +84,10 @@ const char *facts_of_what_is_left(const struct profile *profile);
 /* Highest resident (program's own) bytes seen; unknown if never sampled. */
 struct figure facts_resident_peak(const struct profile *profile);
 
+/* A sample as it is shown. Profiles of old versions may have a ledger with a rest below 0: pages that
+ * came while they were looked at, which were resident then. */
+struct profile_sample facts_sample(const struct profile_sample *sample);
+
 /* One line each, "\n" after each: what is missing from the profile or not to be trusted. Empty:
  * nothing was lost. */
 void facts_add_warnings(struct strbuf *out, const struct profile *profile);

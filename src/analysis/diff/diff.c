@@ -116,9 +116,6 @@ static struct diff_figure diff_figure_with(const struct diff_run *runs, size_t r
 struct diff_figure diff_figure_of(const struct diff_run *runs, size_t run_count,
                                   const double *values)
 {
-    for (size_t i = 0; i < run_count; i++)
-        if (isnan(values[i]))
-            return (struct diff_figure){NAN, NAN, NAN};
     return diff_figure_with(runs, run_count, values, NULL);
 }
 

@@ -115,8 +115,8 @@ double diff_path_value(const struct diff *difference, uint32_t node, size_t run)
  * more. */
 bool diff_frame_next(const struct diff *difference, uint32_t *node, struct diff_frame *frame);
 
-/* The means and the noise of one number per run, normalised already; NAN in any run: all are
- * NAN. */
+/* The means and the noise of one number per run, normalised already; NAN in a run: the mean of its
+ * group, the noise and so the difference are NAN, and the other group's mean is what it is. */
 struct diff_figure diff_figure_of(const struct diff_run *runs, size_t run_count,
                                   const double *values);
 

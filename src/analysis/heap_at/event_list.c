@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 #include "base/human.h"
 #include "base/error.h"
 #include "base/json.h"
@@ -95,7 +96,7 @@ struct stream {
     struct profile *profile;
     bool *hidden, *wanted;
     uint32_t *tids; /* by stream */
-    size_t tid_count;
+    size_t tid_count, tid_room;
     /* of --address: the block that it lies in */
     bool has_block;
     uint64_t block_address, block_bytes, block_ticks;
@@ -116,12 +117,9 @@ static uint32_t events_tid_of(const struct stream *stream, uint32_t number)
 
 static int events_know_stream(struct stream *stream, uint32_t tid)
 {
-    uint32_t *tids = realloc(stream->tids, (stream->tid_count + 1) * sizeof *tids);
-
-    if (!tids)
+    if (!array_make_room(&stream->tids, &stream->tid_room, stream->tid_count, sizeof *stream->tids))
         return events_no_memory();
-    stream->tids = tids;
-    tids[stream->tid_count++] = tid;
+    stream->tids[stream->tid_count++] = tid;
     return 0;
 }
 

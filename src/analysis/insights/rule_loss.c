@@ -2,8 +2,9 @@
 #include "insights/rule.h"
 
 #include "aggregate/facts.h"
+#include "aggregate/unwalked.h"
 
-#define UNWALKABLE_SHARE 0.01 /* of the call paths that allocate */
+#define UNWALKABLE_SHARE 0.01 /* of the call paths that allocate, or of the allocations */
 /* "sample_bytes": only a sample of the allocations was recorded, the rest is estimated. */
 #define META_SAMPLE "sample_bytes"
 
@@ -80,6 +81,17 @@ static struct losses rule_loss_of(const struct profile *profile)
     };
 }
 
+static bool rule_loss_badly_walked(const struct profile *profile, uint64_t unwalkable)
+{
+    struct unwalked unwalked;
+    unwalked_find(&unwalked, profile);
+    double part = figure_double(unwalked.all.alloc_count);
+    double all = profile->has_program ? figure_double(profile->program.total.alloc_count) : NAN;
+    unwalked_release(&unwalked);
+    return inquiry_share_of(unwalkable, profile->site_count) >= UNWALKABLE_SHARE ||
+           (all > 0 && part / all >= UNWALKABLE_SHARE);
+}
+
 /* Nothing else is amiss. */
 static bool rule_loss_replaced_only(const struct losses *losses, const struct profile *profile)
 {
@@ -93,8 +105,7 @@ void rule_loss(struct inquiry *inquiry)
     const struct profile *profile = inquiry->profile;
     struct losses losses = rule_loss_of(profile);
     uint64_t events = profile->program.events;
-    bool badly_walked =
-        inquiry_share_of(losses.unwalkable, profile->site_count) >= UNWALKABLE_SHARE;
+    bool badly_walked = rule_loss_badly_walked(profile, losses.unwalkable);
     if (!profile->damage && !losses.unseen && !losses.lost && !losses.malformed && !losses.rings &&
         !losses.unattributed && !losses.replaced && !losses.sample_bytes && !badly_walked)
         return;
@@ -130,6 +141,7 @@ void rule_loss(struct inquiry *inquiry)
         return;
     }
     insight->advice = "Read all other findings with care. Lost events: record with --on-full=wait "
-                      "or a larger --ring; call paths cut short: install unwind or debug "
-                      "information, or record with --stacks=fp.";
+                      "or a larger --ring; call paths cut short: the report's head says "
+                      "where and why; code made at run time can often be told to keep frame "
+                      "pointers.";
 }

@@ -206,7 +206,7 @@ static void processes_split_mapping(struct system_memory_piece *piece,
     bool is_shared = mapping->kind == SMAPS_SHARED_MEMORY;
     if (!figure_known(bytes->pss) || !figure_known(bytes->anonymous))
         return;
-    struct figure written = figure_min(bytes->anonymous, bytes->pss);
+    struct figure written = figure_at_most(bytes->anonymous, bytes->pss);
     bytes->pss_shared_memory = is_shared ? figure_sub(bytes->pss, written) : figure_of(0);
     bytes->pss_anonymous = mapping->inode || is_shared ? written : bytes->pss;
     bytes->pss_file =

@@ -258,10 +258,8 @@ bool system_memory_balance(const struct system_memory *system,
         .kernel_reclaimable = figure_or(
             machine->reclaimable, system_memory_parse_status_or_none(machine->slab_reclaimable)),
         .swap_total = machine->swap_total,
-        .swap_used = figure_known(machine->swap_free)
-                         ? figure_sub(machine->swap_total,
-                                      figure_min(machine->swap_free, machine->swap_total))
-                         : FIGURE_UNKNOWN,
+        .swap_used = figure_sub(machine->swap_total,
+                                figure_at_most(machine->swap_free, machine->swap_total)),
         .swap_processes = system_memory_parse_status_sum_swap(system),
     };
     balance->rest = (int64_t)(balance->total - balance->processes - balance->anonymous_elsewhere -

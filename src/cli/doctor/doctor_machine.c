@@ -241,10 +241,13 @@ static void doctor_machine_look_at_memory(struct doctor *doctor)
         doctor_add(doctor, "memory", DOCTOR_OK, NULL, "no control group limits it");
         return;
     }
-    /* An unknown use leaves no room. */
-    struct figure used = figure_min(memory.limit_current_bytes, memory.limit_bytes);
+    struct figure used = figure_at_most(memory.limit_current_bytes, memory.limit_bytes);
     struct figure room = figure_sub(memory.limit_bytes, used);
-    if (figure_less(room, figure_of(SMALL_MEMORY)))
+    if (!figure_known(room))
+        doctor_add(doctor, "memory", DOCTOR_NOTE, NULL,
+                   "the control group is limited to %s; how much of that is in use cannot be read",
+                   figure_human_bytes(memory.limit_bytes).text);
+    else if (figure_less(room, figure_of(SMALL_MEMORY)))
         doctor_add(doctor, "memory", DOCTOR_NOTE,
                    "the collector takes 10 to 150 MiB beside the program, in its group: raise the "
                    "limit for recordings",

@@ -284,7 +284,7 @@ struct profile_sample {
         cgroup_peak_bytes; /* the tightest limit above us */
     struct figure machine_available_bytes, machine_bytes;
     struct figure ooms; /* of the cgroup, memory.events oom_kill */
-    /* the ledger: resident_bytes is their sum, `unexplained` makes it so and may be negative;
+    /* the ledger: resident_bytes is their sum, `unexplained` makes it so (in old files negative);
      * has_ledger only where a pass over the pages was made */
     bool has_ledger;
     struct figure live_touched_bytes; /* resident bytes of live blocks */

@@ -130,8 +130,8 @@ static const char fixed_tables[] =
 /* For people: names joined, times in seconds. Presenters read the tables. */
 static const char views[] =
     "CREATE VIEW location_name AS SELECT location.id AS location,"
-    " coalesce(function.name, CASE location.mark WHEN 1 THEN '[unwalkable]'"
-    " WHEN 2 THEN '[max depth]' ELSE printf('%s+0x%x', coalesce(module.path, '?'),"
+    " coalesce(function.name, CASE WHEN location.mark = 2 THEN '[max depth]'"
+    " WHEN location.mark > 0 THEN '[unwalkable]' ELSE printf('%s+0x%x', coalesce(module.path, '?'),"
     " location.address) END) AS function, file.path AS file, location_frame.line AS line,"
     " module.path AS module FROM location"
     " LEFT JOIN location_frame ON location_frame.location = location.id AND"

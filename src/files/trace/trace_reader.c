@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "trace/byte_columns.h"
+#include "base/array.h"
 #include "base/error.h"
 #include "trace/decoder.h"
 #include "trace/trace_format.h"
@@ -89,14 +90,8 @@ static uint64_t trace_reader_end_of(const struct place *place)
 
 static int trace_reader_add_place(struct places *places, const struct place *place)
 {
-    if (places->count == places->room) {
-        size_t room = places->room ? 2 * places->room : 64;
-        struct place *all = realloc(places->all, room * sizeof *all);
-        if (!all)
-            return -ENOMEM;
-        places->all = all;
-        places->room = room;
-    }
+    if (!array_make_room(&places->all, &places->room, places->count, sizeof *places->all))
+        return -ENOMEM;
     places->all[places->count++] = *place;
     return 0;
 }

@@ -158,29 +158,24 @@ static uint64_t export_heaptrack_less(uint64_t a, uint64_t b)
     return a > b ? a - b : 0;
 }
 
-/* Of what was alive at the peak and what was never freed, the blocks that are both, at most. Where
- * the one has more blocks and the other more bytes, one block at least is not. exporters.c has made
- * sure that what was allocated and what is left is known. */
+/* exporters.c has made sure that what was allocated and what is left is known. */
 static void export_heaptrack_divide(struct site *site, const struct call_metrics *metrics)
 {
-    struct export_level level = export_peak_level(metrics);
-    uint64_t peak = level.blocks, peak_bytes = level.bytes;
-    uint64_t live = figure_or(metrics->live_count, 0);
-    uint64_t live_bytes = figure_or(metrics->live_bytes, 0);
+    struct export_level peak = export_peak_level(metrics);
+    struct export_level left = {figure_or(metrics->live_count, 0),
+                                figure_or(metrics->live_bytes, 0)};
+    struct export_level born = {figure_or(export_blocks(metrics), 0),
+                                figure_or(export_bytes(metrics), 0)};
+    struct export_level kept = export_kept(born, peak, left);
     uint64_t temporary = figure_or(metrics->temporary_count, 0);
-    uint64_t kept = export_heaptrack_least(peak, live);
-    if (kept &&
-        ((peak <= live && peak_bytes > live_bytes) || (live <= peak && live_bytes > peak_bytes)))
-        kept--;
-    uint64_t kept_bytes = kept ? export_heaptrack_least(peak_bytes, live_bytes) : 0;
-    uint64_t born = figure_or(export_blocks(metrics), 0);
-    uint64_t born_bytes = figure_or(export_bytes(metrics), 0);
-    site->kept = (struct group){.count = kept, .bytes = kept_bytes};
-    site->peak = (struct group){.count = peak - kept, .bytes = peak_bytes - kept_bytes};
-    site->late = (struct group){.count = live - kept, .bytes = live_bytes - kept_bytes};
+    site->kept = (struct group){.count = kept.blocks, .bytes = kept.bytes};
+    site->peak =
+        (struct group){.count = peak.blocks - kept.blocks, .bytes = peak.bytes - kept.bytes};
+    site->late =
+        (struct group){.count = left.blocks - kept.blocks, .bytes = left.bytes - kept.bytes};
     site->others = (struct group){
-        .count = export_heaptrack_less(born + kept, peak + live),
-        .bytes = export_heaptrack_less(born_bytes + kept_bytes, peak_bytes + live_bytes)};
+        .count = export_heaptrack_less(born.blocks + kept.blocks, peak.blocks + left.blocks),
+        .bytes = export_heaptrack_less(born.bytes + kept.bytes, peak.bytes + left.bytes)};
     site->temporary = export_heaptrack_least(temporary, site->others.count);
     site->is_last = temporary > site->others.count && site->peak.count;
 }

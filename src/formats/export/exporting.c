@@ -56,20 +56,82 @@ uint64_t export_blocks_in(const struct call_metrics *metrics, uint64_t bytes)
     return count > blocks ? blocks : count ? count : 1;
 }
 
-/* An estimate is on the same side of what is left as the bytes are: so blocks that are both alive
- * at the peak and left make sense. */
+static struct export_level exporting_left(const struct call_metrics *metrics)
+{
+    return (struct export_level){figure_or(metrics->live_count, 0),
+                                 figure_or(metrics->live_bytes, 0)};
+}
+
+struct export_level export_kept(struct export_level born, struct export_level peak,
+                                struct export_level left)
+{
+    uint64_t blocks = peak.blocks < left.blocks ? peak.blocks : left.blocks;
+    uint64_t bytes = peak.bytes < left.bytes ? peak.bytes : left.bytes;
+    uint64_t both = peak.bytes + left.bytes;
+    if (blocks && ((peak.blocks <= left.blocks && peak.bytes > left.bytes) ||
+                   (left.blocks <= peak.blocks && left.bytes > peak.bytes)))
+        blocks--;
+    if (!blocks)
+        return (struct export_level){0, 0};
+    bool is_all = peak.blocks + left.blocks - blocks == born.blocks;
+    if (is_all && both >= born.bytes && both - born.bytes < bytes)
+        bytes = both - born.bytes;
+    return (struct export_level){blocks, bytes};
+}
+
+/* No blocks have no bytes. */
+static bool exporting_is_level(uint64_t blocks, uint64_t bytes)
+{
+    return blocks || !bytes;
+}
+
+/* Can a path that made `born` have had `peak` at the peak and `left` at the end? Then what was at
+ * neither, at the peak alone, and at the end alone are levels. */
+static bool exporting_fits(struct export_level born, struct export_level peak,
+                           struct export_level left)
+{
+    struct export_level kept = export_kept(born, peak, left);
+    uint64_t blocks = peak.blocks + left.blocks - kept.blocks;
+    uint64_t bytes = peak.bytes + left.bytes - kept.bytes;
+    return blocks <= born.blocks && bytes <= born.bytes &&
+           exporting_is_level(born.blocks - blocks, born.bytes - bytes) &&
+           exporting_is_level(peak.blocks - kept.blocks, peak.bytes - kept.bytes) &&
+           exporting_is_level(left.blocks - kept.blocks, left.bytes - kept.bytes);
+}
+
+/* The number of blocks at the peak, near the estimate, that fits with all else. It can only fail to
+ * fit where it is about what was left or about what was ever made. */
+static uint64_t exporting_fitting(struct export_level born, struct export_level peak,
+                                  struct export_level left)
+{
+    const uint64_t others[] = {left.blocks, left.blocks + 1, left.blocks - 1,
+                               born.blocks, born.blocks - 1, 1};
+    uint64_t best = peak.blocks, least = peak.blocks + born.blocks + 1;
+    if (exporting_fits(born, peak, left))
+        return peak.blocks;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        uint64_t other = others[i];
+        uint64_t away = other > peak.blocks ? other - peak.blocks : peak.blocks - other;
+        if (other <= born.blocks && away < least &&
+            exporting_fits(born, (struct export_level){other, peak.bytes}, left)) {
+            best = other;
+            least = away;
+        }
+    }
+    return best;
+}
+
 struct export_level export_peak_level(const struct call_metrics *metrics)
 {
-    struct export_level left = {figure_or(metrics->live_count, 0),
-                                figure_or(metrics->live_bytes, 0)};
-    struct export_level peak = {0, 0};
+    struct export_level left = exporting_left(metrics), peak = {0, 0};
+    struct export_level born = {figure_or(export_blocks(metrics), 0),
+                                figure_or(export_bytes(metrics), 0)};
     if (!figure_get(metrics->at_peak_bytes, &peak.bytes))
         return left;
     if (figure_get(metrics->at_peak_count, &peak.blocks))
         return peak;
     peak.blocks = export_blocks_in(metrics, peak.bytes);
-    if ((peak.bytes >= left.bytes) != (peak.blocks >= left.blocks))
-        peak.blocks = left.blocks;
+    peak.blocks = exporting_fitting(born, peak, left);
     return peak;
 }
 

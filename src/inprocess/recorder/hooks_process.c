@@ -11,6 +11,7 @@
 #include "interpose/real.h"
 #include "recorder/session.h"
 #include "recorder/unseen.h"
+#include "unwind/unwind.h"
 
 HOOK void _exit(int status)
 {
@@ -77,6 +78,49 @@ HOOK void *dlmopen(Lmid_t names, const char *file, int mode)
     return REAL(dlmopen)(names, file, mode);
 }
 HOOKED(dlmopen)
+
+/* libgcc_s may come with a library that was loaded later, and out of our sight: then the caller's own
+ * look-up finds it. */
+typedef void (*frames_function)(void *frames);
+void __register_frame(void *frames); /* libgcc declares them nowhere */
+void __deregister_frame(void *frames);
+static frames_function hooks_process_of_caller(frames_function found, const char *name,
+                                               void *caller)
+{
+    Dl_info info;
+    void *handle = NULL;
+    if (found)
+        return found;
+    if (dladdr(caller, &info) && info.dli_fname)
+        handle = REAL(dlopen)(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+    if (!handle)
+        handle = REAL(dlopen)("libgcc_s.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    if (!handle)
+        return NULL;
+    found = (frames_function)dlsym(handle, name);
+    REAL(dlclose)(handle);
+    return found;
+}
+
+HOOK void __register_frame(void *frames)
+{
+    frames_function function = hooks_process_of_caller(real.__register_frame, "__register_frame",
+                                                       __builtin_return_address(0));
+    if (function && function != __register_frame)
+        function(frames);
+    unwind_frames_added(frames);
+}
+HOOKED(__register_frame)
+
+HOOK void __deregister_frame(void *frames)
+{
+    frames_function function = hooks_process_of_caller(
+        real.__deregister_frame, "__deregister_frame", __builtin_return_address(0));
+    unwind_frames_removed(frames);
+    if (function && function != __deregister_frame)
+        function(frames);
+}
+HOOKED(__deregister_frame)
 
 HOOK int dlclose(void *handle)
 {

@@ -86,6 +86,7 @@ static inline struct route capture_find_route(struct unwind_memory *memory, stru
                 break;
             }
             if (!capture_memory_grow_fresh(memory)) {
+                memory->why = WIRE_MARK_UNWALKABLE;
                 break;
             }
             fresh = memory->fresh;
@@ -110,6 +111,7 @@ static inline struct route capture_find_route(struct unwind_memory *memory, stru
             outcome = walk_rarely(walk, &fresh->frames[count++].what);
             if (outcome > WALK_BARRIER) {
                 route.ending = capture_ending_of(outcome);
+                memory->why = walk->why;
                 break;
             }
             ip = walk->ip, sp = walk->sp, bp = walk->bp, hi = walk->hi;
@@ -343,7 +345,7 @@ static struct base capture_base_of(const struct unwind_memory *memory, const str
                              memory->remembered->states[route->known].node, 0};
     case ENDING_STUCK:
     case ENDING_LOST:
-        return capture_marked(WIRE_MARK_UNWALKABLE);
+        return capture_marked(memory->why);
     case ENDING_CUT:
         return capture_marked(WIRE_MARK_MAX_DEPTH);
     default:
@@ -405,7 +407,14 @@ static uint32_t capture_name_route(struct unwind_memory *memory, struct route *r
 static inline struct route capture_start_route(struct unwind_memory *memory, struct stack *own,
                                                const struct unwind_start *start, uint32_t max_depth)
 {
-    struct walk walk = {start->ip, start->sp, start->bp, 0, own, true, false, 0};
+    struct walk walk; /* `why` is for a walk that fails to write: an instruction less */
+    walk.ip = start->ip;
+    walk.sp = start->sp;
+    walk.bp = start->bp;
+    walk.own = own;
+    walk.on_own = true;
+    walk.exact = false;
+    walk.switches = 0;
     if (likely(own && stack_covers(own, start->sp))) {
         walk.hi = own->hi;
     } else {

@@ -67,8 +67,9 @@ struct unwind_memory {
     /* The generation that the memory is good for; 0 while a capture is under way. If a capture
      * finds 0, a longjmp out of a signal handler has cut one short. */
     _Atomic uint32_t valid_for;
-    uint32_t count; /* remembered frames */
-    bool unwalkable_root;
+    uint32_t count;       /* remembered frames */
+    bool unwalkable_root; /* the remembered frames begin with a mark */
+    uint8_t why;          /* of a walk that has just ended early: the mark (enum wire_mark) */
     struct remembered *remembered;
     struct fresh *fresh;
     struct stack stack;

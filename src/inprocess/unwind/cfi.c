@@ -544,6 +544,9 @@ static int cfi_run(const struct fde *fde, uintptr_t pc, struct cfi_row *row)
 static int cfi_find_entry(const struct cfi_module *module, uintptr_t pc, struct fde *fde)
 {
     struct header header;
+    if (!module->header) {
+        return cfi_search_all(module, (uintptr_t)module->lo, pc, fde);
+    }
     int error = cfi_read_header(module, &header);
     if (error != 0) {
         return error;
@@ -568,6 +571,24 @@ int cfi_find_function(const struct cfi_module *module, uintptr_t pc, uintptr_t *
         *hi = fde.hi;
     }
     return error;
+}
+
+int cfi_bounds(const struct cfi_module *module, uintptr_t *lo, uintptr_t *hi)
+{
+    *lo = UINTPTR_MAX;
+    *hi = 0;
+    for (uint64_t at = (uintptr_t)module->lo;;) {
+        struct cfi_cursor body = cfi_entry_body(module, at);
+        struct fde fde;
+        if (body.bad || body.at == body.end) {
+            return *lo < *hi ? 0 : -ENOENT;
+        }
+        if (cfi_read_fde(module, at, &fde) == 0) {
+            *lo = fde.lo < *lo ? fde.lo : *lo;
+            *hi = fde.hi > *hi ? fde.hi : *hi;
+        }
+        at = (uint64_t)(uintptr_t)body.end;
+    }
 }
 
 struct cfi_cursor cfi_expression(int64_t address)

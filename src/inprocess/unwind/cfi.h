@@ -15,7 +15,7 @@ enum { CFI_RBX = 3, CFI_RBP = 6, CFI_RSP = 7, CFI_RIP = 16, CFI_COLUMNS = 17 };
 
 struct cfi_module {
     const uint8_t *lo, *hi; /* nothing outside is read */
-    const uint8_t *header;  /* its .eh_frame_hdr */
+    const uint8_t *header;  /* its .eh_frame_hdr; NULL: all is entries, from lo on */
 };
 
 enum cfi_how {
@@ -44,6 +44,9 @@ int cfi_find_row(const struct cfi_module *module, uintptr_t pc, struct cfi_row *
 
 /* The code that the entry for pc covers. As above. */
 int cfi_find_function(const struct cfi_module *module, uintptr_t pc, uintptr_t *lo, uintptr_t *hi);
+
+/* Of entries without a header: the code from the lowest to the highest that they cover. As above. */
+int cfi_bounds(const struct cfi_module *module, uintptr_t *lo, uintptr_t *hi);
 
 /* A place in a buffer that is never read beyond its end: reads past it give 0 and set `bad`. */
 struct cfi_cursor {

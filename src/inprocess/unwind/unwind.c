@@ -4,6 +4,7 @@
 #include "unwind/unwind.h"
 
 #include "unwind/capture.h"
+#include "unwind/registered.h"
 #include "unwind/verify.h"
 #include "unwind/paths.h"
 
@@ -25,6 +26,7 @@ void unwind_init(const struct unwind_host *host, enum unwind_mode mode, uint32_t
     atomic_store(&unwind.scratches, NULL);
     stack_note_main_thread();
     rules_init(mode, host->saw_code);
+    registered_init();
     paths_init(host);
 }
 
@@ -273,12 +275,34 @@ uint64_t unwind_failures(const struct unwind_memory *memory)
 
 /* ---- The rest -------------------------------------------------------------------------------- */
 
+static void unwind_forget_memories(void)
+{
+    if (atomic_fetch_add(&unwind.generation, 1) == UINT32_MAX) {
+        atomic_fetch_add(&unwind.generation, 1);
+    }
+}
+
 void unwind_code_gone(uintptr_t lo, uintptr_t hi)
 {
     rules_forget(lo, hi);
     paths_retire(lo, hi);
-    if (atomic_fetch_add(&unwind.generation, 1) == UINT32_MAX) {
-        atomic_fetch_add(&unwind.generation, 1);
+    unwind_forget_memories();
+}
+
+/* Paths that ended in this code are remembered as such. */
+void unwind_frames_added(const void *frames)
+{
+    registered_add(frames);
+    unwind_forget_memories();
+}
+
+/* Nodes stay: they are of addresses in no module, whatever code is there. */
+void unwind_frames_removed(const void *frames)
+{
+    uintptr_t lo, hi;
+    if (registered_remove(frames, &lo, &hi)) {
+        rules_forget(lo, hi);
+        unwind_forget_memories();
     }
 }
 

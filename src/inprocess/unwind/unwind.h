@@ -87,6 +87,11 @@ uint32_t unwind_path_caller(uint32_t node);
  * that lead through it (their numbers stay valid, new captures get new numbers). */
 void unwind_code_gone(uintptr_t lo, uintptr_t hi);
 
+/* The program has registered call frame information for code of its own, as __register_frame() takes
+ * it: entries up to one of length 0. Before it goes. */
+void unwind_frames_added(const void *frames);
+void unwind_frames_removed(const void *frames);
+
 struct unwind_counters {
     uint64_t unwalkable; /* captures that ended in WIRE_MARK_UNWALKABLE */
     uint64_t cut;        /* captures that ended in WIRE_MARK_MAX_DEPTH */

@@ -10,6 +10,7 @@
 #include <link.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include "unwind/registered.h"
 #include "unwind/stack_bounds.h"
 
 bool modules_find_without_loader;
@@ -107,7 +108,7 @@ int module_find_row(uintptr_t ip, bool exact, struct cfi_row *row)
 {
     struct cfi_module module;
     uintptr_t pc = exact ? ip : ip - 1;
-    return module_find(pc, &module) ? cfi_find_row(&module, pc, row) : -ENOENT;
+    return module_find(pc, &module) ? cfi_find_row(&module, pc, row) : registered_find_row(pc, row);
 }
 
 int module_find_function(uintptr_t pc, uintptr_t *lo, uintptr_t *hi)

@@ -3,8 +3,9 @@
  * checks every address that it reads. */
 #include "unwind/walk.h"
 
-#include "unwind/unwind_modules.h"
 #include "unwind/rare.h"
+#include "unwind/unwind_modules.h"
+#include "unwind/untabled.h"
 
 #define FOREIGN_FRAME_BYTES ((uintptr_t)16 << 20) /* the largest frame that we ask pages for */
 #define NEAR_BYTES          ((uintptr_t)64 << 10)
@@ -52,6 +53,12 @@ static bool walk_readable(struct walk *walk, uintptr_t address)
     return address >= walk->sp && address <= UINTPTR_MAX - 8 && walk_reaches(walk, address + 8);
 }
 
+static enum walk_outcome walk_fail(struct walk *walk, enum walk_outcome outcome, enum wire_mark why)
+{
+    walk->why = (uint8_t)why;
+    return outcome;
+}
+
 /* Goes to the caller whose CFA is known. */
 static enum walk_outcome walk_leave(struct walk *walk, uintptr_t cfa, uintptr_t bp)
 {
@@ -72,7 +79,7 @@ static enum walk_outcome walk_step_over(struct walk *walk, uintptr_t cfa, uintpt
     if (!rules_follow_tables() || cfa % 8 || (cfa <= walk->sp && ++walk->switches > MAX_SWITCHES) ||
         !stack_word_readable(cfa - 8) || (bp_slot && !stack_word_readable(bp_slot)) ||
         module_find_row(arch_load(cfa - 8), false, &row) != 0) {
-        return WALK_STUCK;
+        return walk_fail(walk, WALK_STUCK, WIRE_MARK_OFF_STACK);
     }
     walk_leave(walk, cfa, bp_slot ? arch_load(bp_slot) : walk->bp);
     walk_place(walk);
@@ -81,8 +88,8 @@ static enum walk_outcome walk_step_over(struct walk *walk, uintptr_t cfa, uintpt
 #else
 static enum walk_outcome walk_step_over(struct walk *walk, uintptr_t cfa, uintptr_t bp_slot)
 {
-    (void)walk, (void)cfa, (void)bp_slot;
-    return WALK_STUCK;
+    (void)cfa, (void)bp_slot;
+    return walk_fail(walk, WALK_STUCK, WIRE_MARK_OFF_STACK);
 }
 #endif
 
@@ -94,7 +101,8 @@ static enum walk_outcome walk_step_plain(struct walk *walk, rule what)
         return WALK_END;
     }
     if (!walk_accepts(walk, cfa, what & 1)) {
-        return what & 1 ? walk_step_over(walk, cfa, slot) : WALK_STUCK;
+        return what & 1 ? walk_step_over(walk, cfa, slot)
+                        : walk_fail(walk, WALK_STUCK, WIRE_MARK_OFF_STACK);
     }
     return walk_leave(walk, cfa, slot ? arch_load(slot) : walk->bp);
 }
@@ -113,10 +121,11 @@ static enum walk_outcome walk_step_big(struct walk *walk, const struct big_rule 
     uintptr_t cfa = (big->from_bp ? walk->bp : walk->sp) + (uintptr_t)big->cfa_offset;
     uintptr_t slot = cfa + (uintptr_t)big->bp_offset;
     if (!walk_accepts(walk, cfa, big->from_bp)) {
-        return big->from_bp ? walk_step_over(walk, cfa, big->bp_saved ? slot : 0) : WALK_STUCK;
+        return big->from_bp ? walk_step_over(walk, cfa, big->bp_saved ? slot : 0)
+                            : walk_fail(walk, WALK_STUCK, WIRE_MARK_OFF_STACK);
     }
     if (big->bp_saved && !walk_saved_bp_readable(walk, slot)) {
-        return WALK_STUCK;
+        return walk_fail(walk, WALK_STUCK, WIRE_MARK_OFF_STACK);
     }
     return walk_leave(walk, cfa, big->bp_saved ? arch_load(slot) : walk->bp);
 }
@@ -126,11 +135,11 @@ static enum walk_outcome walk_step_realigned(struct walk *walk, unsigned words)
     uintptr_t slot = walk->bp - 8 * (uintptr_t)words;
     uintptr_t cfa;
     if (!walk_readable(walk, slot) || !walk_readable(walk, walk->bp)) {
-        return WALK_LOST;
+        return walk_fail(walk, WALK_LOST, WIRE_MARK_OFF_STACK);
     }
     cfa = arch_load(slot);
     if (!walk_accepts(walk, cfa, false)) {
-        return WALK_LOST;
+        return walk_fail(walk, WALK_LOST, WIRE_MARK_OFF_STACK);
     }
     return walk_leave(walk, cfa, arch_load(walk->bp));
 }
@@ -139,7 +148,7 @@ static enum walk_outcome walk_step_lazy_stub(struct walk *walk, unsigned limit)
 {
     uintptr_t cfa = walk->sp + 8 + ((walk->ip & 15) >= limit ? 8 : 0);
     if (!walk_accepts(walk, cfa, false)) {
-        return WALK_LOST;
+        return walk_fail(walk, WALK_LOST, WIRE_MARK_OFF_STACK);
     }
     walk_leave(walk, cfa, walk->bp);
     return WALK_BARRIER;
@@ -153,7 +162,8 @@ static enum walk_outcome walk_step_frame_pointer(struct walk *walk)
         return WALK_END; /* psABI: zero marks the outermost frame */
     }
     if (walk->bp % 8 || walk->bp < walk->sp || !walk_accepts(walk, walk->bp + 16, false)) {
-        return WALK_STUCK;
+        enum walk_outcome outcome = untabled_step(walk);
+        return outcome == WALK_STUCK ? walk_fail(walk, outcome, WIRE_MARK_NO_TABLE) : outcome;
     }
     return walk_leave(walk, walk->bp + 16, arch_load(walk->bp));
 }
@@ -162,8 +172,9 @@ static enum walk_outcome walk_step_no_entry(struct walk *walk, rule *what)
 {
     if (!walk->exact && rules_entry_appeared(walk->ip)) {
         *what = rules_find(walk->ip);
-        if (*what == RULE_NO_ENTRY || *what < RULE_SPECIAL) {
-            return WALK_LOST; /* loaded this very moment: the next capture will know it */
+        if (*what == RULE_NO_ENTRY) {
+            /* Unloaded again, this very moment. */
+            return walk_fail(walk, WALK_LOST, WIRE_MARK_UNWALKABLE);
         }
         return walk_rarely(walk, what);
     }
@@ -180,7 +191,7 @@ static enum walk_outcome walk_step_signal(struct walk *walk)
 {
     uintptr_t context = walk->sp;
     if (!walk_readable(walk, context + UCONTEXT_IP) || ++walk->switches > MAX_SWITCHES) {
-        return WALK_LOST;
+        return walk_fail(walk, WALK_LOST, WIRE_MARK_LOST_SIGNAL);
     }
     walk->bp = arch_load(context + UCONTEXT_BP);
     walk->sp = arch_load(context + UCONTEXT_SP);
@@ -192,10 +203,8 @@ static enum walk_outcome walk_step_signal(struct walk *walk)
 
 static enum walk_outcome walk_step_rare(struct walk *walk)
 {
-    if (++walk->switches > MAX_SWITCHES) {
-        return WALK_LOST;
-    }
-    return rare_step(walk);
+    enum walk_outcome outcome = ++walk->switches > MAX_SWITCHES ? WALK_LOST : rare_step(walk);
+    return outcome == WALK_LOST ? walk_fail(walk, outcome, WIRE_MARK_STRANGE_ROW) : outcome;
 }
 #else
 /* The kernel's signal frame (arch/arm64/kernel/signal.c): siginfo, ucontext, and right behind them,
@@ -222,8 +231,7 @@ static enum walk_outcome walk_step_signal(struct walk *walk)
 
 static enum walk_outcome walk_step_rare(struct walk *walk)
 {
-    (void)walk;
-    return WALK_LOST;
+    return walk_fail(walk, WALK_LOST, WIRE_MARK_STRANGE_ROW);
 }
 #endif
 
@@ -252,6 +260,6 @@ enum walk_outcome walk_rarely(struct walk *walk, rule *what)
     case RULE_RARE:
         return walk_step_rare(walk);
     default:
-        return WALK_LOST;
+        return walk_fail(walk, WALK_LOST, WIRE_MARK_NOT_CODE);
     }
 }

@@ -16,6 +16,7 @@ struct walk {
     struct stack *own; /* the thread's stack; NULL: not known */
     bool on_own;       /* sp is on it */
     bool exact;        /* ip was interrupted: not a return address */
+    uint8_t why; /* WALK_STUCK, WALK_LOST: the mark (enum wire_mark) that the path begins with */
     unsigned switches; /* times that the walk went over to another stack */
 };
 

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 #include "procfs/process.h"
 #include "wire/wire.h"
 
@@ -121,6 +122,7 @@ static struct area area_of(const struct smaps *smaps, size_t index)
                         mapping->kind == SMAPS_RESERVED,
         .outside_rss = mapping->kind == SMAPS_HUGE || mapping->kind == SMAPS_DEVICE,
         .rss_bytes = figure_or(mapping->bytes.rss, 0),
+        .mapping = index,
     };
 }
 
@@ -128,14 +130,8 @@ static struct area area_of(const struct smaps *smaps, size_t index)
 
 static int areas_add(struct areas *areas, struct area area, uint64_t start, uint64_t end)
 {
-    if (areas->count == areas->capacity) {
-        size_t capacity = areas->capacity ? 2 * areas->capacity : 256;
-        struct area *list = realloc(areas->list, capacity * sizeof *list);
-        if (!list)
-            return -ENOMEM;
-        areas->list = list;
-        areas->capacity = capacity;
-    }
+    if (!array_make_room(&areas->list, &areas->capacity, areas->count, sizeof *areas->list))
+        return -ENOMEM;
     area.is_piece = start != area.start || end != area.end;
     area.rss_bytes = area.is_piece ? 0 : area.rss_bytes;
     area.start = start;

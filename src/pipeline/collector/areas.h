@@ -55,6 +55,7 @@ struct area {
     bool is_piece;      /* of a mapping that was cut: smaps does not say what this part costs */
     bool outside_rss;   /* huge page pool, devices: the kernel does not count it as resident */
     uint64_t rss_bytes; /* of the mapping by smaps; 0 for pieces */
+    size_t mapping;     /* index into smaps */
 };
 
 /* Whole pages, sorted and disjoint, in place. Returns how many are left. */

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "base/array.h"
 #include "base/error.h"
 #include "base/strbuf.h"
 #include "procfs/process.h"
@@ -18,7 +19,7 @@
 /* Job ids that were found through an ancestor of a process, the last one for each rank. A process
  * whose parent has ended cannot reach that ancestor any more and takes the id from here. */
 static struct launcher *known;
-static size_t known_count;
+static size_t known_count, known_room;
 
 static struct launcher *job_place_known_of(const struct launcher *launcher)
 {
@@ -32,13 +33,10 @@ static struct launcher *job_place_known_of(const struct launcher *launcher)
 static void job_place_remember(const struct launcher *launcher)
 {
     struct launcher *before = job_place_known_of(launcher);
-    struct launcher *grown = before ? NULL : realloc(known, (known_count + 1) * sizeof *known);
     if (before)
         *before = *launcher;
-    if (!grown)
-        return;
-    known = grown;
-    known[known_count++] = *launcher;
+    else if (array_make_room(&known, &known_room, known_count, sizeof *known))
+        known[known_count++] = *launcher;
 }
 
 /* Ours, which does not change. */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "base/array.h"
 #include "base/memory.h"
 #include "base/old_file.h"
 #include "base/own_file.h"
@@ -143,7 +144,7 @@ static bool output_name_has_pid(const char *pattern)
 /* ---- Names that have been given ---- */
 
 static char **claims;
-static size_t claim_count;
+static size_t claim_count, claim_room;
 
 static bool output_name_is_taken(const char *name)
 {
@@ -155,7 +156,7 @@ static bool output_name_is_taken(const char *name)
 
 static void output_name_claim(const char *name)
 {
-    claims = memory_need(realloc(claims, (claim_count + 1) * sizeof *claims));
+    array_need_room(&claims, &claim_room, claim_count, sizeof *claims);
     claims[claim_count++] = memory_need(strdup(name));
 }
 

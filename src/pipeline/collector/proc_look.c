@@ -182,7 +182,7 @@ static int look_read_mappings(struct look *look)
     if (error)
         return error;
     look_take_totals(look);
-    return look_take_mappings(look);
+    return 0;
 }
 
 /* ---- Pages --------------------------------------------------------------------------------- */
@@ -234,7 +234,7 @@ size_t look_choose_rows(struct profile_residency *rows, size_t count, size_t lim
 
 static void look_take_residency(struct look *look, struct residency *residency)
 {
-    residency_sum(residency, &look->sample);
+    residency_sum(residency, &look->smaps, &look->sample);
     look->rows = residency->rows;
     look->row_count = look_choose_rows(residency->rows, residency->row_count, look->row_limit);
     residency->rows = NULL;
@@ -354,6 +354,8 @@ void look_take(struct look *look)
     look_note_error(look, error);
     if (look->over_pages && !error)
         look_at_pages(look); /* at once: a process that runs does not stand still in between */
+    if (!error)              /* as the look at the pages has corrected them */
+        look_note_error(look, look_take_mappings(look));
     look_read_usage(look);
     look_read_limits(look);
     quota_give(QUOTA_LOOK);

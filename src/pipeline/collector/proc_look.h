@@ -2,9 +2,9 @@
  * its live blocks, and its threads with their names and the used parts of their stacks.
  *
  * A look works on copies, so that it can run on its own thread while the replay goes on. In a
- * process that runs, smaps, pages and live blocks are read at slightly different times. What is
- * allocated or freed in between becomes part of the ledger's unexplained rest. A process that waits
- * in its exit has no such difference. */
+ * process that runs, smaps, pages and live blocks are read at slightly different times. What
+ * comes in between counts as resident, and what goes is the ledger's rest (residency.h). A process
+ * that waits in its exit has no such difference. */
 #ifndef TIDEMARK_COLLECTOR_PROC_LOOK_H
 #define TIDEMARK_COLLECTOR_PROC_LOOK_H
 

@@ -250,7 +250,43 @@ static void residency_sum_rows(const struct residency *residency, struct profile
     sample->untouched_bytes = untouched;
 }
 
-void residency_sum(const struct residency *residency, struct profile_sample *sample)
+static void residency_came_to(struct figure *figure, uint64_t bytes)
+{
+    *figure = figure_add(*figure, figure_of(bytes)); /* the unknown stays so */
+}
+
+/* More pages of the mapping are there than smaps has said. They are private: others are not swept. */
+static void residency_came(struct smaps_bytes *bytes, struct profile_sample *sample, uint64_t more)
+{
+    struct figure *const sums[] = {&bytes->rss,
+                                   &bytes->pss,
+                                   &bytes->uss,
+                                   &bytes->anonymous,
+                                   &sample->resident_bytes,
+                                   &sample->proportional_bytes,
+                                   &sample->unique_bytes};
+    for (size_t i = 0; i < sizeof sums / sizeof *sums; i++)
+        residency_came_to(sums[i], more);
+}
+
+/* The pieces of a mapping stand together. */
+static void residency_settle(const struct residency *residency, struct smaps *smaps,
+                             struct profile_sample *sample)
+{
+    const struct areas *areas = residency->areas;
+    for (size_t i = 0, next; i < areas->count; i = next) {
+        const struct area *area = &areas->list[i];
+        struct smaps_bytes *bytes = &smaps->mappings[area->mapping].bytes;
+        uint64_t found = 0;
+        for (next = i; next < areas->count && areas->list[next].mapping == area->mapping; next++)
+            found += residency->by_area[next].resident_bytes;
+        if (area_needs_pages(area) && !area->outside_rss && found > figure_or(bytes->rss, found))
+            residency_came(bytes, sample, found - figure_or(bytes->rss, found));
+    }
+}
+
+void residency_sum(const struct residency *residency, struct smaps *smaps,
+                   struct profile_sample *sample)
 {
     uint64_t live = 0, by_owner[AREA_OWNERS] = {0}, sum = 0;
     for (size_t i = 0; i < residency->areas->count; i++) {
@@ -262,6 +298,7 @@ void residency_sum(const struct residency *residency, struct profile_sample *sam
         by_owner[area->owner] +=
             area_needs_pages(area) ? pages->resident_bytes - pages->live_bytes : area->rss_bytes;
     }
+    residency_settle(residency, smaps, sample);
     sample->has_ledger = figure_known(sample->resident_bytes);
     sample->live_touched_bytes = figure_of(live);
     sample->slack_bytes = figure_of(by_owner[AREA_ALLOCATOR]);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include "base/array.h"
 #include "base/memory.h"
 #include "profile_build/code_index.h"
 
@@ -25,7 +26,7 @@ struct naming {
     struct symbols *symbols;
     pthread_mutex_t lock;
     struct known *known;
-    size_t known_count;
+    size_t known_count, known_room;
     /* of a profile's names; the modules that were added are `known`, and `module` is their handle
      * in `files`, -1 as long as the profile has all that is asked for */
     const struct profile *profile;
@@ -117,11 +118,11 @@ static const struct known *naming_find(const struct naming *naming, const char *
 static void naming_remember(struct naming *naming, const char *path, const uint8_t *build_id,
                             size_t bytes, int module)
 {
-    struct known *grown = realloc(naming->known, (naming->known_count + 1) * sizeof *grown);
-    if (!grown || bytes > BUILD_ID_MAX)
+    if (bytes > BUILD_ID_MAX)
         memory_exhausted();
-    naming->known = grown;
-    struct known *known = &grown[naming->known_count++];
+    array_need_room(&naming->known, &naming->known_room, naming->known_count,
+                    sizeof *naming->known);
+    struct known *known = &naming->known[naming->known_count++];
     *known = (struct known){.path = strdup(path), .build_id_bytes = bytes, .module = module};
     if (!known->path)
         memory_exhausted();

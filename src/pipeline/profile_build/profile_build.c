@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 #include "base/hash.h"
 #include "base/memory.h"
 #include "profile_build/globals.h"
@@ -41,7 +42,7 @@ struct fact {
 struct part {
     uint64_t lifetime_ns, freed_lifetime_ns, alloc_time_ns, free_time_ns;
     uint64_t unattributed; /* calls recorded without a path */
-    uint64_t unwalkable;   /* call paths with metrics that begin at a WIRE_MARK_UNWALKABLE */
+    uint64_t unwalkable;   /* call paths with metrics that begin where a walk ended early */
 };
 
 struct writer {
@@ -51,16 +52,16 @@ struct writer {
     pid_t pid;
     size_t module_cursor;
     struct module *modules;
-    size_t module_count;
+    size_t module_count, module_room;
     struct place *places; /* open addressing, a power of two */
     size_t place_count, place_room;
     bool *unwalkable;   /* by node, of those written */
     struct part *parts; /* by number of the block */
-    size_t part_count;
+    size_t part_count, part_room;
     struct part total;
     uint32_t nodes_written; /* nodes below this are in the profile; 0 and the root never are */
     struct fact *facts;
-    size_t fact_count;
+    size_t fact_count, fact_room;
     struct sources *sources;     /* NULL: not wanted */
     struct globals *globals;     /* being read; NULL else */
     const struct profile *known; /* what was known before; NULL else */
@@ -152,8 +153,7 @@ static void profile_build_writer_free(struct writer *writer)
 static void profile_build_add_fact(struct writer *writer, const char *key, char *text,
                                    int64_t number)
 {
-    writer->facts =
-        memory_need(realloc(writer->facts, (writer->fact_count + 1) * sizeof *writer->facts));
+    array_need_room(&writer->facts, &writer->fact_room, writer->fact_count, sizeof *writer->facts);
     writer->facts[writer->fact_count++] = (struct fact){memory_need(strdup(key)), text, number};
 }
 
@@ -188,8 +188,8 @@ static int profile_build_write_facts(struct writer *writer)
 static void profile_build_add_module(void *context, const struct origins_module *source)
 {
     struct writer *writer = context;
-    writer->modules =
-        memory_need(realloc(writer->modules, (writer->module_count + 1) * sizeof *writer->modules));
+    array_need_room(&writer->modules, &writer->module_room, writer->module_count,
+                    sizeof *writer->modules);
     struct module *module = &writer->modules[writer->module_count++];
     const char *path = *source->path ? source->path : writer->executable;
     *module =
@@ -339,7 +339,7 @@ static int profile_build_write_nodes(struct writer *writer, const struct origins
         int status = profile_put_path(writer->profile, id, parent, location);
         if (status < 0)
             return status;
-        writer->unwalkable[id] = node.ip == WIRE_MARK_UNWALKABLE || writer->unwalkable[parent];
+        writer->unwalkable[id] = wire_mark_is_unwalkable(node.ip) || writer->unwalkable[parent];
         writer->nodes_written = id + 1;
     }
     origins->leave_nodes(origins->context, count);
@@ -367,12 +367,9 @@ static struct part profile_build_part_of(const struct writer *writer,
 
 static void profile_build_replace_part(struct writer *writer, size_t number, struct part part)
 {
-    if (number >= writer->part_count) {
-        writer->parts = memory_need(realloc(writer->parts, (number + 1) * sizeof *writer->parts));
-        memset(writer->parts + writer->part_count, 0,
-               (number + 1 - writer->part_count) * sizeof *writer->parts);
+    array_need_room(&writer->parts, &writer->part_room, number, sizeof *writer->parts);
+    if (number >= writer->part_count)
         writer->part_count = number + 1;
-    }
     struct part *old = &writer->parts[number], *total = &writer->total;
     total->lifetime_ns += part.lifetime_ns - old->lifetime_ns;
     total->freed_lifetime_ns += part.freed_lifetime_ns - old->freed_lifetime_ns;

@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "base/array.h"
 #include "base/memory.h"
 
 struct taking {
@@ -15,16 +16,11 @@ struct taking {
 /* The next item of the array that the pointer at `array` points to. */
 static void *details_next(void *array, size_t *count, size_t *room, size_t more, size_t size)
 {
-    void *items;
+    char *items;
+    array_need_room(array, room, *count + more, size);
     memcpy(&items, array, sizeof items);
-    if (*count + more > *room) {
-        *room = 2 * (*count + more);
-        items = memory_need(realloc(items, *room * size));
-        memcpy(array, &items, sizeof items);
-    }
-    void *item = (char *)items + *count * size;
     *count += more;
-    return item;
+    return items + (*count - more) * size;
 }
 
 #define NEXT(details, what, more)                                                                  \

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "base/memory.h"
+#include "base/array.h"
 #include "profile/profile.h"
 
 _Static_assert(PROFILE_BLOCK_SITES == REPLAY_BLOCK_SITES, "a block that changed is one to write");
@@ -15,18 +15,6 @@ struct taking {
     struct snapshot *snapshot;
     struct clock_scale scale;
 };
-
-/* Room for `more` items at the end of the array that the pointer at `array` points to. */
-static void snapshot_make_room(void *array, size_t count, size_t more, size_t *room, size_t size)
-{
-    void *items;
-    memcpy(&items, array, sizeof items);
-    if (count + more <= *room)
-        return;
-    *room = 2 * (count + more);
-    items = memory_need(realloc(items, *room * size));
-    memcpy(array, &items, sizeof items);
-}
 
 /* ---- Ticks become nanoseconds ---- */
 
@@ -69,10 +57,10 @@ static void snapshot_take_block(void *context, uint32_t first, struct replay_sit
 {
     struct taking *taking = context;
     struct snapshot *snapshot = taking->snapshot;
-    snapshot_make_room(&snapshot->blocks, snapshot->block_count, 1, &snapshot->block_room,
-                       sizeof *snapshot->blocks);
-    snapshot_make_room(&snapshot->paths, snapshot->path_count, count, &snapshot->path_room,
-                       sizeof *snapshot->paths);
+    array_need_room(&snapshot->blocks, &snapshot->block_room, snapshot->block_count,
+                    sizeof *snapshot->blocks);
+    array_need_room(&snapshot->paths, &snapshot->path_room, snapshot->path_count + count,
+                    sizeof *snapshot->paths);
     struct snapshot_block *block = &snapshot->blocks[snapshot->block_count++];
     *block = (struct snapshot_block){.first = first,
                                      .count = (uint32_t)count,

@@ -259,10 +259,22 @@ struct wire_node {
 
 /* Marks stand in for the outermost frame of a path that does not start at a thread's beginning. */
 enum wire_mark {
-    WIRE_MARK_UNWALKABLE = 1, /* the walk could not go on from here */
+    WIRE_MARK_UNWALKABLE = 1, /* the walk could not go on from here, for no reason below */
     WIRE_MARK_MAX_DEPTH = 2,  /* cut by --max-depth */
+    /* As UNWALKABLE. Why: the code that the next node is in … */
+    WIRE_MARK_NO_TABLE = 3,    /* … has no unwind table there, and keeps no frame pointer */
+    WIRE_MARK_OFF_STACK = 4,   /* … ends its frame, as its table says, where no stack is */
+    WIRE_MARK_NOT_CODE = 5,    /* … is no code: what was taken for a return address is none */
+    WIRE_MARK_STRANGE_ROW = 6, /* … has a row in its table that could not be followed */
+    WIRE_MARK_LOST_SIGNAL = 7, /* … was the kernel's signal frame, and it was not as it should be */
     WIRE_MARK_LIMIT = 16,
 };
+
+/* Does the mark say that a walk ended early? --max-depth is what the user wanted. */
+static inline bool wire_mark_is_unwalkable(uint64_t mark)
+{
+    return mark && mark < WIRE_MARK_LIMIT && mark != WIRE_MARK_MAX_DEPTH;
+}
 
 /* ---- Modules -------------------------------------------------------------------------------
  * A log of what was mapped where. Node numbers are its clock: a path node with born <= number <

@@ -11,6 +11,8 @@
 #include "report/report_writer.h"
 #include "aggregate/derived.h"
 #include "aggregate/thread_totals.h"
+#include "aggregate/unwalked.h"
+#include "model/figure_json.h"
 
 #define PROGRAM(field) MEMBER(struct program_metrics, field)
 
@@ -135,6 +137,39 @@ static void report_json_write_unseen(struct writer *writer)
     json_end(&writer->json);
 }
 
+static void report_json_write_unwalked_part(struct json *json, const struct unwalked_part *part)
+{
+    json_unsigned(json, "paths", part->paths);
+    json_figure(json, "alloc_count", part->alloc_count);
+    json_figure(json, "alloc_bytes", part->alloc_bytes);
+}
+
+static void report_json_write_unwalked(struct writer *writer)
+{
+    struct json *json = &writer->json;
+    struct unwalked unwalked;
+    unwalked_find(&unwalked, writer->profile);
+    if (!unwalked.count) {
+        json_null(json, "unwalked");
+        return;
+    }
+    json_object(json, "unwalked");
+    report_json_write_unwalked_part(json, &unwalked.all);
+    json_array(json, "reasons");
+    for (size_t i = 0; i < unwalked.count; i++) {
+        uint32_t module = unwalked.parts[i].module;
+        json_object(json, NULL);
+        json_string(json, "reason", unwalked_reason_name(unwalked.parts[i].reason));
+        json_string(json, "module",
+                    module == UINT32_MAX ? NULL : writer->profile->modules[module].path);
+        report_json_write_unwalked_part(json, &unwalked.parts[i]);
+        json_end(json);
+    }
+    json_end(json);
+    json_end(json);
+    unwalked_release(&unwalked);
+}
+
 static void report_json_write_meta(struct writer *writer)
 {
     json_object(&writer->json, "meta");
@@ -160,6 +195,7 @@ static void report_json_write_meta(struct writer *writer)
     json_end(&writer->json);
     strbuf_release(&text);
     report_json_write_unseen(writer);
+    report_json_write_unwalked(writer);
     report_json_write_sampling(writer);
 }
 

@@ -2,6 +2,7 @@
 #include "report/detail_json.h"
 #include "report/heap_fill.h"
 #include "report/report_writer.h"
+#include "aggregate/facts.h"
 #include "aggregate/thread_totals.h"
 
 /* An array that is null where there is nothing; true: it is open. */
@@ -287,8 +288,9 @@ void report_json_samples(struct writer *writer)
     if (!report_json_detail_begin_rows(writer, "samples", writer->profile->sample_count))
         return;
     for (size_t i = 0; i < writer->profile->sample_count; i++) {
+        struct profile_sample sample = facts_sample(&writer->profile->samples[i]);
         json_object(&writer->json, NULL);
-        report_json_detail_write_sample(writer, &writer->profile->samples[i]);
+        report_json_detail_write_sample(writer, &sample);
         json_end(&writer->json);
     }
     json_end(&writer->json);

@@ -60,8 +60,6 @@ void report_part_next_name(struct text *text, const char *name);
 void report_part_bar(struct text *text, double begin, double end, double whole, size_t columns);
 /* A row of columns of eighths. */
 
-struct human report_signed_bytes(int64_t bytes);
-
 /* ---- Sections ------------------------------------------------------------------------------ */
 
 /* Each adds itself, or in full says why it is not there. 0 or -ENOMEM. */

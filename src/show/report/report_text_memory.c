@@ -4,7 +4,7 @@
  *   live, touched      16.0 MiB   57.1 %  ████████████████
  *   allocator's rest   2.00 MiB    7.1 %                  ██
  *   files              6.00 MiB   21.4 %                    ██████
- *   unexplained         128 KiB    0.4 %                          ▏
+ *   gone meanwhile      128 KiB    0.4 %                          ▏
  *
  * Each bar begins where the one above it ends: they add up to what is resident. */
 #include "report/heap_fill.h"
@@ -76,11 +76,8 @@ static void report_text_memory_add_ledger_line(struct text *text, const char *na
     strbuf_add_string(&text->out, "  ");
     report_part_name(text, name, NAME);
     report_part_figure(text, figure, FIGURE);
-    double part = end > begin ? end - begin : begin - end;
-    bool below = end < begin;
-    if (!below)
-        report_part_cell(text, human_percent(part, whole).text, SHARE);
-    if (!below && end > begin) {
+    report_part_cell(text, human_percent(end - begin, whole).text, SHARE);
+    if (end > begin) {
         strbuf_add_string(&text->out, "  ");
         report_part_bar(text, begin, end, whole, text->style.columns - used);
     }
@@ -149,10 +146,9 @@ static void report_text_memory_add_ledger(struct text *text, const struct profil
                                                figure_known(value) ? whole : 0);
         at = end;
     }
-    double unexplained = (double)sample->unexplained_bytes;
-    report_text_memory_add_ledger_line(text, "unexplained",
-                                       report_signed_bytes(sample->unexplained_bytes).text, at,
-                                       at + unexplained, whole);
+    uint64_t gone = (uint64_t)sample->unexplained_bytes;
+    report_text_memory_add_ledger_line(text, "gone meanwhile", human_bytes(gone).text, at,
+                                       at + (double)gone, whole);
     report_text_memory_add_ledger_note(text, sample);
     strbuf_release(&rest);
 }
@@ -160,8 +156,10 @@ static void report_text_memory_add_ledger(struct text *text, const struct profil
 void report_overview_ledger(struct text *text)
 {
     const struct profile_sample *sample = report_text_memory_highest(text->profile, true);
-    if (sample)
-        report_text_memory_add_ledger(text, sample);
+    if (sample) {
+        struct profile_sample shown = facts_sample(sample);
+        report_text_memory_add_ledger(text, &shown);
+    }
 }
 
 /* ---- Samples ------------------------------------------------------------------------------- */

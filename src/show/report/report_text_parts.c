@@ -112,13 +112,6 @@ void report_part_name(struct text *text, const char *name, size_t columns)
     report_part_next_name(text, name);
 }
 
-struct human report_signed_bytes(int64_t bytes)
-{
-    struct human positive = human_bytes(bytes < 0 ? -(uint64_t)bytes : (uint64_t)bytes), out;
-    snprintf(out.text, sizeof out.text, "%s%.30s", bytes < 0 ? "-" : "", positive.text);
-    return out;
-}
-
 /* ---- Paths of one call site ---------------------------------------------------------------- */
 
 struct keyed {

@@ -87,6 +87,10 @@ static void extremes_pass_over_the_unknown(void **state)
     assert_figure(figure_min(UNKNOWN, figure_of(3)), 3);
     assert_figure(figure_min(figure_of(3), UNKNOWN), 3);
     assert_unknown(figure_min(UNKNOWN, UNKNOWN));
+    assert_figure(figure_at_most(figure_of(2), figure_of(3)), 2);
+    assert_figure(figure_at_most(figure_of(4), figure_of(3)), 3);
+    assert_unknown(figure_at_most(UNKNOWN, figure_of(3)));
+    assert_unknown(figure_at_most(figure_of(3), UNKNOWN));
     assert_figure(figure_max(figure_of(2), figure_of(3)), 3);
     assert_figure(figure_max(UNKNOWN, figure_of(0)), 0);
     assert_figure(figure_max(figure_of(0), UNKNOWN), 0);

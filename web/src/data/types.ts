@@ -79,6 +79,18 @@ export interface Summary {
     ended_well: boolean;
     warnings: string[];
     losses: string[];
+    unwalked?: {
+        paths: number;
+        alloc_count: number | null;
+        alloc_bytes: number | null;
+        reasons: {
+            reason: string;
+            module: string | null;
+            paths: number;
+            alloc_count: number | null;
+            alloc_bytes: number | null;
+        }[];
+    } | null;
     sampled: {
         interval_bytes: number;
         pages?: boolean;

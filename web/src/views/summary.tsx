@@ -27,7 +27,7 @@ const ledgerParts: readonly [string, string, string][] = [
     ["shared_bytes", "shared memory", "data-7"],
     ["other_bytes", "other", "data-8"],
     ["tool_bytes", "Tidemark itself", "line-strong"],
-    ["unexplained_bytes", "unexplained", "bad"],
+    ["unexplained_bytes", "gone meanwhile", "bad"],
 ];
 
 /* How far apart samples are. Where that changed while it was recorded, from when on. */

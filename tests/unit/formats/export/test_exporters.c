@@ -298,6 +298,61 @@ static void no_peak(void **state)
     profile_free(profile);
 }
 
+/* As a real path's: each block is of the peak, of the end, of both or of neither. */
+static void make_blocks(struct call_metrics *metrics)
+{
+    uint64_t count = 1 + (uint64_t)rand() % 6, sums[3] = {0}, counts[3] = {0};
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t size = 1 + (uint64_t)rand() % (rand() % 2 ? 20 : 100000);
+        bool in[3] = {true, rand() % 2, rand() % 2};
+        for (int j = 0; j < 3; j++) {
+            sums[j] += in[j] ? size : 0;
+            counts[j] += in[j];
+        }
+    }
+    metrics->alloc_count = figure_of(counts[0]);
+    metrics->alloc_bytes = figure_of(sums[0]);
+    metrics->live_count = figure_of(counts[1]);
+    metrics->live_bytes = figure_of(sums[1]);
+    metrics->at_peak_bytes = figure_of(sums[2]);
+}
+
+/* What heaptrack's events allocate. */
+static uint64_t heaptrack_bytes(const char *text)
+{
+    static uint64_t sizes[16 * SITES];
+    uint64_t sum = 0;
+    size_t infos = 0;
+    for (const char *at = text; *at; at = strchr(at, '\n') + 1) {
+        if (!strncmp(at, "a ", 2))
+            sizes[infos++] = strtoull(at + 2, NULL, 16);
+        else if (!strncmp(at, "+ ", 2))
+            sum += sizes[strtoull(at + 2, NULL, 16)];
+    }
+    return sum;
+}
+
+/* pprof's files say how many bytes there were at the peak, and not in how many blocks. */
+static void no_blocks_at_the_peak(void **state)
+{
+    (void)state;
+    const struct metric_row *known[] = {METRIC_ROW(alloc_count), METRIC_ROW(alloc_bytes),
+                                        METRIC_ROW(live_count), METRIC_ROW(live_bytes),
+                                        METRIC_ROW(at_peak_bytes)};
+    for (int round = 0; round < 100; round++) {
+        struct profile *profile = make_knowing(known, sizeof known / sizeof *known);
+        for (size_t i = 0; i < profile->site_count; i++)
+            make_blocks(&sites[i].metrics);
+        settle(profile);
+        profile->program.total.peak_ticks = FIGURE_UNKNOWN;
+        char *text = written(profile, "heaptrack");
+        assert_non_null(text);
+        assert_int_equal(heaptrack_bytes(text), figure_or(profile->program.total.alloc_bytes, 0));
+        free(text);
+        profile_free(profile);
+    }
+}
+
 static void metrics(void **state)
 {
     (void)state;
@@ -313,7 +368,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_formats), cmocka_unit_test(unknown_metrics),
         cmocka_unit_test(only_a_peak), cmocka_unit_test(no_reallocations),
-        cmocka_unit_test(no_peak),     cmocka_unit_test(metrics),
+        cmocka_unit_test(no_peak),     cmocka_unit_test(no_blocks_at_the_peak),
+        cmocka_unit_test(metrics),
     };
     unsigned seed = getenv("SEED") ? (unsigned)atoi(getenv("SEED")) : (unsigned)time(NULL);
     printf("seed %u\n", seed);

@@ -205,7 +205,7 @@ static void a_walk_that_cannot_go_on_says_so(void **state)
         function(hook);
         assert_int_equal(last_path(ips, 64), 2);
         assert_int_equal(ips[0], (uintptr_t)function + 12);
-        assert_int_equal(ips[1], WIRE_MARK_UNWALKABLE);
+        assert_int_equal(ips[1], WIRE_MARK_NO_TABLE);
     }
     assert_int_equal(unwind_counters_read().unwalkable, 3);
     at_depth(3, hook);

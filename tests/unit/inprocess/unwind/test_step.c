@@ -151,7 +151,7 @@ static void path_from(uint32_t node, uintptr_t ip, struct answer *answer)
         first++;
     }
     answer->count = all - first;
-    answer->count -= answer->count && ips[all - 1] == WIRE_MARK_UNWALKABLE;
+    answer->count -= answer->count && wire_mark_is_unwalkable(ips[all - 1]);
     memcpy(answer->ips, ips + first, answer->count * sizeof *ips);
 }
 

@@ -43,6 +43,8 @@ if(CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64)
         target_link_libraries(unwind_step_${stubs} PRIVATE m)
     endforeach()
     target_compile_options(unwind_step_ibtplt PRIVATE -fcf-protection=full)
+    tidemark_unit_test(unwind untabled Threads::Threads)
+    target_compile_options(test_unwind_untabled PRIVATE -O2 -fno-optimize-sibling-calls)
     tidemark_unit_test(unwind step ${CMAKE_DL_LIBS} m)
     target_sources(test_unwind_step PRIVATE ${CMAKE_CURRENT_LIST_DIR}/exceptions.cc)
     target_compile_definitions(test_unwind_step PRIVATE

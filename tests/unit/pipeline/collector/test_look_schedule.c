@@ -82,6 +82,7 @@ static void our_own_ledger_adds_up(void **state)
         sum = figure_add(sum, parts[i]);
     assert_int_equal((int64_t)number_of(sum) + sample->unexplained_bytes,
                      number_of(sample->resident_bytes));
+    assert_true(sample->unexplained_bytes >= 0);
     for (size_t i = 0; i < look.mapping_count; i++)
         resident = figure_add(resident, look.mappings[i].resident_bytes);
     assert_int_equal(number_of(resident), number_of(sample->resident_bytes));

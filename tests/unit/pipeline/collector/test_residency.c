@@ -85,7 +85,7 @@ static struct outcome compute_map(struct world *world, size_t cells)
     for (size_t i = 0; i < smaps.count; i++)
         outcome.sample.resident_bytes =
             figure_add(outcome.sample.resident_bytes, smaps.mappings[i].bytes.rss);
-    residency_sum(&outcome.residency, &outcome.sample);
+    residency_sum(&outcome.residency, &smaps, &outcome.sample);
     outcome.cells = heap_map_take(&outcome.residency.heap, &outcome.cell_count);
     areas_release(&areas);
     live_list_release(&list);
@@ -623,6 +623,48 @@ static void a_block_may_reach_over_mappings(void **state)
     residency_release(&outcome.residency);
 }
 
+/* Three mappings of four pages, as smaps says, of which the page table then finds so many. */
+static struct outcome mappings_of(struct world *world, const unsigned *said, const unsigned *found)
+{
+    for (unsigned i = 0; i < 3; i++) {
+        world->mappings[world->mapping_count++] =
+            (struct smaps_mapping){.start = BASE + i * 4 * PAGE,
+                                   .end = BASE + (i + 1) * 4 * PAGE,
+                                   .path = "",
+                                   .kind = SMAPS_HEAP,
+                                   .bytes.rss = figure_of(said[i] * PAGE),
+                                   .bytes.pss = figure_of(said[i] * PAGE)};
+        for (unsigned page = 0; page < 4; page++)
+            world->state[4 * i + page] = page < found[i] ? PAGES_RESIDENT : PAGES_UNTOUCHED;
+    }
+    add_block(world, 16, 100, 1);
+    return compute(world);
+}
+
+static void what_comes_during_a_look_is_resident(void **state)
+{
+    (void)state;
+    struct world world = {0};
+    struct outcome outcome = mappings_of(&world, (unsigned[]){1, 4, 2}, (unsigned[]){3, 4, 2});
+    assert_int_equal(number_of(outcome.sample.resident_bytes), 9 * PAGE);
+    assert_int_equal(number_of(world.mappings[0].bytes.rss), 3 * PAGE);
+    assert_int_equal(number_of(world.mappings[0].bytes.pss), 3 * PAGE);
+    assert_int_equal(number_of(outcome.sample.slack_bytes), 9 * PAGE - 100);
+    assert_int_equal(outcome.sample.unexplained_bytes, 0);
+    residency_release(&outcome.residency);
+}
+
+static void what_goes_during_a_look_is_the_rest_and_never_below_nothing(void **state)
+{
+    (void)state;
+    struct world world = {0};
+    struct outcome outcome = mappings_of(&world, (unsigned[]){1, 4, 2}, (unsigned[]){4, 2, 2});
+    assert_int_equal(number_of(outcome.sample.resident_bytes), 10 * PAGE);
+    assert_int_equal(number_of(outcome.sample.slack_bytes), 8 * PAGE - 100);
+    assert_int_equal(outcome.sample.unexplained_bytes, 2 * PAGE);
+    residency_release(&outcome.residency);
+}
+
 static void a_block_that_is_nowhere_is_untouched(void **state)
 {
     (void)state;
@@ -747,6 +789,8 @@ int main(void)
         cmocka_unit_test(a_page_half_in_use_is_not_pinned),
         cmocka_unit_test(a_block_of_no_bytes_holds_its_page),
         cmocka_unit_test(a_block_may_reach_over_mappings),
+        cmocka_unit_test(what_comes_during_a_look_is_resident),
+        cmocka_unit_test(what_goes_during_a_look_is_the_rest_and_never_below_nothing),
         cmocka_unit_test(a_block_that_is_nowhere_is_untouched),
         cmocka_unit_test(mad_claims_give_way),
         cmocka_unit_test(an_empty_arena_is_the_allocators),

@@ -121,7 +121,7 @@ static void no_line_is_wider_than_asked(void **state)
     }
 }
 
-static void what_is_unexplained_is_always_shown(void **state)
+static void what_has_gone_meanwhile_is_always_shown_and_never_below_0(void **state)
 {
     (void)state;
     struct profile_sample *sample = &detail_samples[1];
@@ -130,9 +130,10 @@ static void what_is_unexplained_is_always_shown(void **state)
     static const struct {
         int64_t bytes;
         const char *shown;
-    } cases[] = {{0, "unexplained                 0 B"},
-                 {-(3 * KIB), "unexplained           -3.00 KiB"}};
-    for (size_t i = 0; i < 2; i++) {
+    } cases[] = {{0, "gone meanwhile              0 B"},
+                 {3 * KIB, "gone meanwhile         3.00 KiB"},
+                 {-(3 * KIB), "gone meanwhile              0 B"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         sample->unexplained_bytes = cases[i].bytes;
         char *text = text_of(&options);
         assert_non_null(strstr(text, cases[i].shown));
@@ -183,7 +184,7 @@ static void what_was_not_recorded_is_said(void **state)
     char *text = text_of(&options);
     assert_int_equal(count_of(text, "  not recorded"), 7);
     assert_non_null(strstr(text, "nothing was reallocated"));
-    assert_null(strstr(text, "unexplained"));
+    assert_null(strstr(text, "gone meanwhile"));
     free(text);
     text = json_of(&options);
     static const char *const members[] = {"peaks",     "curves",    "distributions",
@@ -375,7 +376,7 @@ int main(void)
         cmocka_unit_test(the_overview_leaves_tiny_peaks_out),
         cmocka_unit_test(shares_of_peaks_are_exact_or_at_least),
         cmocka_unit_test(no_line_is_wider_than_asked),
-        cmocka_unit_test(what_is_unexplained_is_always_shown),
+        cmocka_unit_test(what_has_gone_meanwhile_is_always_shown_and_never_below_0),
         cmocka_unit_test(the_same_as_json),
     };
     const struct CMUnitTest plain[] = {
