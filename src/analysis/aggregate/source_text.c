@@ -230,7 +230,7 @@ static bool source_take_disk(struct source_text *text, const struct profile *pro
     text->own = file.bytes;
     if (!source_refuse_binary(text, file.bytes, file.count) &&
         source_split(text, file.bytes, file.count))
-        source_say_disk(text, profile, from, path, file.modified);
+        source_say_disk(text, profile, from, path, file.status.st_mtim);
     return true;
 }
 
