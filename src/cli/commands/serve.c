@@ -178,6 +178,7 @@ static int cmd_serve_until_end(const struct server_options *options,
 int cmd_serve(int argc, char **argv)
 {
     struct arguments arguments = {.open = cmd_serve_has_display() && isatty(STDOUT_FILENO)};
+    source_path_only_here(&arguments.paths);
     int operand = options_parse(&command, argc, argv, &arguments);
     if (operand < 0)
         return OPTIONS_EXIT_STATUS(operand);
