@@ -98,6 +98,7 @@ static void symbols_module_open(struct symbols *symbols, struct module *module)
     module->quality = object_file_open(&module->image, &symbols->images, module->path, id);
     if (module->quality < SYMBOLS_EXPORTS)
         return;
+    struct guarded_open before = object_file_guard(&module->image);
     Dwarf_Addr bias;
     Dwarf *dwarf = dwfl_module_getdwarf(module->image.module, &bias);
     symbol_table_read(&module->table, &module->image, &symbols->pool);
@@ -105,6 +106,7 @@ static void symbols_module_open(struct symbols *symbols, struct module *module)
         module->quality = SYMBOLS_LINES;
     else if (module->table.full)
         module->quality = SYMBOLS_FUNCTIONS;
+    guarded_open_restore(before);
 }
 
 static struct module *symbols_module_at(struct symbols *symbols, int number)
@@ -162,8 +164,11 @@ size_t symbols_resolve(struct symbols *symbols, int module_number, uint64_t addr
     size_t count = 0;
     if (max == 0)
         return 0;
-    if (module && module->quality == SYMBOLS_LINES)
+    if (module && module->quality == SYMBOLS_LINES) {
+        struct guarded_open before = object_file_guard(&module->image);
         count = dwarf_index_resolve(&module->dwarf, address, frames, max);
+        guarded_open_restore(before);
+    }
     if (count == 0)
         frames[count++] = (struct symbols_frame){0};
     if (module && module->quality >= SYMBOLS_EXPORTS)
